@@ -1,0 +1,161 @@
+"""Collectives: a condition before, a condition after, and the factor between algbw and busbw.
+
+Buffer sizes and factors are those of nccl-tests (doc/PERFORMANCE.md and src/*.cu of nccl-tests 2.19.6): `nbytes` is the larger of
+one rank's send and receive buffer, so for allgather and reduce_scatter it is the TOTAL array of all n blocks.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import CollsimError, unknown
+
+Where = Literal["all", "own", "root", "peer"]
+
+#: In `Condition.contributor`: the sum over all ranks; nothing asked for.
+EVERY, NOTHING = -1, -2
+
+
+@dataclass(frozen=True)
+class Collective:
+    """What must hold before and after, and how nccl-tests counts its bandwidth.
+
+    Attributes:
+        before: who holds data at the start: `all` ranks the whole buffer, each its `own` block, or the `root` everything.
+        after: who must hold the result: `all`, `own` (rank r block r), `root`, or `peer` (block j came from rank j).
+        reduces: the result is the sum over ranks (else the data of the rank that had it).
+        busbw: factor of nccl-tests as a function of the number of ranks.
+        rooted: it has a root rank.
+    """
+
+    name: str
+    before: Where
+    after: Where
+    reduces: bool
+    busbw: Callable[[int], float]
+    rooted: bool = False
+
+    @property
+    def blocks(self) -> bool:
+        """The buffer is n blocks, one per rank."""
+        return "own" in (self.before, self.after) or self.after == "peer"
+
+    def slots(self, chunks: int) -> int:
+        """Slots that the conditions speak of: alltoall has its result in slots of its own, after those it sends."""
+        return 2 * chunks if self.after == "peer" else chunks
+
+    def held(self, ranks: int, chunks: int, root: int = 0) -> npt.NDArray[np.bool_]:
+        """(ranks, slots): the slots that hold a rank's data before the first step."""
+        held = np.zeros((ranks, self.slots(chunks)), bool)
+        held[:, :chunks] = _place(self.before, ranks, chunks, root)
+        return held
+
+    def wanted(self, ranks: int, chunks: int, root: int = 0) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Two arrays (ranks, slots): whose contribution each slot must hold afterwards, and of which chunk.
+
+        The first is a rank, EVERY (each rank exactly once) or NOTHING (anything may be there).
+        """
+        slot = np.arange(self.slots(chunks), dtype=np.int32)
+        contributor = np.full((ranks, len(slot)), NOTHING, np.int32)
+        chunk = np.broadcast_to(slot, contributor.shape).copy()
+        if self.after == "peer":
+            per = chunks // ranks
+            contributor[:, chunks:] = np.arange(chunks) // per
+            chunk[:, chunks:] = np.arange(ranks)[:, None] * per + np.arange(chunks) % per
+            return contributor, chunk
+        place = _place(self.after, ranks, chunks, root)
+        source = np.full(chunks, EVERY) if self.reduces else np.full(chunks, root) if self.before == "root" else owner(ranks, chunks)
+        contributor[place] = np.broadcast_to(source, place.shape)[place]
+        return contributor, chunk
+
+    def chunk_sizes(self, total: int, ranks: int, chunks: int) -> npt.NDArray[np.int64]:
+        """Elements of each of `chunks` chunks when the whole buffer has `total`: as even as whole elements allow.
+
+        Where the buffer is n blocks it is cut into blocks first, then each block into its chunks.
+        """
+        if self.blocks and chunks % ranks == 0:
+            return np.concatenate([even(int(b), chunks // ranks) for b in even(total, ranks)])
+        return even(total, chunks)
+
+    def nccl_tests_count(self, nbytes: int, ranks: int, itemsize: int) -> tuple[int, int]:
+        """The `count` that nccl-tests hands to NCCL for a requested size, and the bytes it then moves.
+
+        Where the buffer is divided among ranks the count is rounded down to a multiple of 16 bytes (nccl-tests src/*.cu).
+        """
+        if not self.blocks:
+            return nbytes // itemsize, nbytes // itemsize * itemsize
+        align = max(1, 16 // itemsize)
+        count = nbytes // (itemsize * ranks) // align * align
+        return count, count * itemsize * ranks
+
+
+def owner(ranks: int, chunks: int) -> npt.NDArray[np.int64]:
+    """The rank to whose block each chunk belongs."""
+    return np.arange(chunks) // (chunks // ranks)
+
+
+def even(total: int, parts: int) -> npt.NDArray[np.int64]:
+    """Split a whole number into parts that differ by at most one, the larger ones first.
+
+    >>> even(10, 4).tolist()
+    [3, 3, 2, 2]
+    """
+    size, more = divmod(int(total), parts)
+    return size + (np.arange(parts) < more).astype(np.int64)
+
+
+def _place(where: Where, ranks: int, chunks: int, root: int) -> npt.NDArray[np.bool_]:
+    place = np.zeros((ranks, chunks), bool)
+    if where in ("all", "peer"):
+        place[:] = True
+    elif where == "root":
+        place[root] = True
+    else:
+        place[owner(ranks, chunks), np.arange(chunks)] = True
+    return place
+
+
+_COLLECTIVES = {
+    c.name: c
+    for c in (
+        Collective("allreduce", "all", "all", True, lambda n: 2 * (n - 1) / n),
+        Collective("reduce", "all", "root", True, lambda n: 1.0, rooted=True),
+        Collective("broadcast", "root", "all", False, lambda n: 1.0, rooted=True),
+        Collective("allgather", "own", "all", False, lambda n: (n - 1) / n),
+        Collective("reduce_scatter", "all", "own", True, lambda n: (n - 1) / n),
+    )
+}
+
+
+def collectives() -> dict[str, Collective]:
+    """All collectives by name."""
+    return dict(_COLLECTIVES)
+
+
+def collective(name: str) -> Collective:
+    """One collective by name. `a+b` is a followed by b: what holds before a and after b. Raises CollsimError if unknown."""
+    if name in _COLLECTIVES:
+        return _COLLECTIVES[name]
+    if "+" in name:
+        parts = [collective(p) for p in name.split("+")]
+        return _composed(parts)
+    raise CollsimError(unknown("collective", name, _COLLECTIVES))
+
+
+def _composed(parts: list[Collective]) -> Collective:
+    first, last = parts[0], parts[-1]
+    for a, b in itertools.pairwise(parts):
+        if a.after != b.before:
+            raise CollsimError(f"{a.name} ends with data on {a.after!r}, but {b.name} starts from {b.before!r}: they do not join")
+    reduces = any(p.reduces for p in parts)
+    for known in _COLLECTIVES.values():
+        if (known.before, known.after, known.reduces) == (first.before, last.after, reduces):
+            return known
+    rooted = "root" in (first.before, last.after)
+    return Collective("+".join(p.name for p in parts), first.before, last.after, reduces, lambda n: 1.0, rooted)

@@ -1,0 +1,291 @@
+"""The registry of algorithms: `@algorithm` puts a function that yields steps in, everything else iterates over it.
+
+One file in `collsim/algorithms/` is all that a new algorithm needs; a notebook cell works as well.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from .collective import collective as find_collective
+from .errors import CollsimError, ScheduleError, unknown
+from .schedule import Schedule, freeze
+from .units import parse_count
+
+Claim = Callable[..., float]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One keyword of an algorithm. `choices` where only certain words are allowed."""
+
+    name: str
+    default: Any
+    kind: Literal["count", "root", "choice", "flag", "topology", "other"]
+    choices: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A named function that yields steps, with what it claims to cost and who says so. Call it with n to get a Schedule.
+
+    Attributes:
+        name, collective: `allreduce_ring`, `allreduce`.
+        steps, sent: claims as functions of n (and options): number of steps; bytes the busiest endpoint sends, in buffers.
+        source: paper and section, or repository and file.
+        doc: first line of its docstring.
+        says: one line each in English and Chinese on what one step does; the app narrates with it.
+        options: its keywords.
+    """
+
+    name: str
+    collective: str
+    function: Callable[..., Iterable[Any]]
+    steps: Claim | None
+    sent: Claim | None
+    source: str
+    doc: str
+    says: tuple[str, str]
+    chunks: Claim | None = None
+    helpers: Claim | None = None
+    ranks: Callable[[int], str | None] | None = None
+    options: MappingProxyType[str, Option] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __call__(self, n: Any, **options: Any) -> Schedule:
+        """The schedule for n ranks. Raises CollsimError for a bad n or option, ScheduleError for steps that cannot be."""
+        n = parse_count(n, "ranks")
+        if n > 2**24:
+            raise CollsimError(f"ranks={n} is more than {2**24:,}")
+        given = self._checked(n, options)
+        if self.ranks is not None and (why := self.ranks(n)) is not None:
+            raise CollsimError(f"{self.name}: ranks={n}: {why}")
+        kind = find_collective(self.collective)
+        chunks = _called(self.chunks, n, given)
+        helpers = _called(self.helpers, n, given)
+        shown = {k: v for k, v in options.items() if self.options[k].kind != "topology"}
+        try:
+            steps = self.function(n, **given)
+            return freeze(
+                self.name,
+                self.collective,
+                n,
+                [] if steps is None else steps,
+                chunks=None if chunks is None else int(chunks),
+                block=n if kind.blocks else 1,
+                helpers=int(helpers or 0),
+                root=given.get("root", 0),
+                options=shown,
+            )
+        except CollsimError:
+            raise
+        except (TypeError, ValueError, IndexError, KeyError, ZeroDivisionError, ArithmeticError, AttributeError, NameError) as error:
+            raise ScheduleError(f"{self.name}({n}) failed{_where(error, self.function)}: {type(error).__name__}: {error}") from error
+
+    def claim(self, what: Literal["steps", "sent"], n: int, **options: Any) -> float | None:
+        """The claimed number of steps, or buffers sent by the busiest endpoint, for n ranks and these options."""
+        return _called(getattr(self, what), n, self._checked(n, options))
+
+    def _checked(self, n: int, options: dict[str, Any]) -> dict[str, Any]:
+        full = {name: option.default for name, option in self.options.items()}
+        for name, value in options.items():
+            if name not in self.options:
+                known = ", ".join(self.options) or "none"
+                raise CollsimError(f"{unknown(f'option of {self.name}', name, self.options)} (its options: {known})")
+            full[name] = _checked_option(self, self.options[name], n, value)
+        return full
+
+
+def _checked_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any:
+    if option.kind == "count":
+        return parse_count(value, option.name)
+    if option.kind == "root":
+        root = parse_count(value, option.name, least=0)
+        if root >= n:
+            raise CollsimError(f"root={root} is not a rank; with {n} ranks it is 0 to {n - 1}")
+        return root
+    if option.kind == "choice" and value not in option.choices:
+        raise CollsimError(unknown(f"{option.name} of {owner.name}", value, map(str, option.choices)))
+    if option.kind == "flag" and not isinstance(value, bool):
+        raise CollsimError(f"{option.name}={value!r} must be True or False")
+    return value
+
+
+def _called(claim: Claim | None, n: int, options: dict[str, Any]) -> Any:
+    """A claim with those options that it names."""
+    if claim is None:
+        return None
+    wanted = inspect.signature(claim).parameters
+    return claim(n, **{name: options[name] for name in wanted if name in options})
+
+
+def _where(error: BaseException, function: Callable[..., Any]) -> str:
+    """The user's own line, not ours."""
+    code = getattr(function, "__code__", None)
+    line = None
+    trace = error.__traceback__
+    while trace is not None:
+        if code is not None and trace.tb_frame.f_code is code:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return "" if line is None else f" at line {line} of {Path(code.co_filename).name if code else '?'}"
+
+
+_REGISTRY: dict[str, Algorithm] = {}
+
+
+def algorithm(
+    collective: str,
+    *,
+    steps: Claim | None = None,
+    sent: Claim | None = None,
+    source: str = "",
+    says: tuple[str, str] = ("", ""),
+    chunks: Claim | None = None,
+    helpers: Claim | None = None,
+    ranks: Callable[[int], str | None] | None = None,
+    name: str | None = None,
+) -> Callable[[Callable[..., Iterable[Any]]], Algorithm]:
+    """Register a function of n (and keywords) that yields steps; the result is an `Algorithm`, callable with n.
+
+    Args:
+        steps, sent: what it claims to cost, as functions of n and of those options they name; tests hold them to it.
+        chunks: number of chunks as a function; without it, the largest slot used plus one.
+        helpers: number of endpoints beyond the ranks.
+        ranks: returns why a number of ranks is not possible, or None.
+    """
+    find_collective(collective)
+
+    def register(function: Callable[..., Iterable[Any]]) -> Algorithm:
+        label = name or function.__name__
+        module = sys.modules.get(function.__module__)
+        doc = inspect.getdoc(function) or (module.__doc__ if module and function.__module__.startswith("collsim.algorithms") else "") or ""
+        entry = Algorithm(
+            label,
+            collective,
+            function,
+            steps,
+            sent,
+            source,
+            doc.strip().split("\n")[0],
+            says,
+            chunks,
+            helpers,
+            ranks,
+            MappingProxyType(_options(function)),
+        )
+        _REGISTRY[label] = entry
+        return entry
+
+    return register
+
+
+def _options(function: Callable[..., Any]) -> dict[str, Option]:
+    parameters = list(inspect.signature(function).parameters.values())
+    if not parameters:
+        raise CollsimError(f"{function.__name__}() must take the number of ranks: def {function.__name__}(n): ...")
+    try:
+        hints = get_type_hints(function)
+    except (NameError, TypeError):
+        hints = {}
+    found = {}
+    for p in parameters[1:]:
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            continue
+        if p.default is p.empty:
+            raise CollsimError(f"{function.__name__}: option {p.name!r} needs a default, for example {p.name}=1")
+        found[p.name] = _option(p.name, p.default, hints.get(p.name))
+    return found
+
+
+def _option(name: str, default: Any, hint: Any) -> Option:
+    if name == "root":
+        return Option(name, default, "root")
+    if name == "topology":
+        return Option(name, default, "topology")
+    if get_origin(hint) is Literal:
+        return Option(name, default, "choice", get_args(hint))
+    if isinstance(default, bool):
+        return Option(name, default, "flag", (False, True))
+    if isinstance(default, int):
+        return Option(name, default, "count")
+    return Option(name, default, "other")
+
+
+def algorithms(collective: str | None = None) -> dict[str, Algorithm]:
+    """All registered algorithms by name, or those of one collective."""
+    if collective is None:
+        return dict(sorted(_REGISTRY.items()))
+    find_collective(collective)
+    return {name: a for name, a in sorted(_REGISTRY.items()) if a.collective == collective}
+
+
+def find(name: str) -> Algorithm:
+    """One algorithm by name. Raises CollsimError with the nearest names."""
+    if name not in _REGISTRY:
+        raise CollsimError(unknown("algorithm", name, _REGISTRY))
+    return _REGISTRY[name]
+
+
+def schedule(name: str | Algorithm, ranks: Any = None, *, topology: Any = None, **options: Any) -> Schedule:
+    """The schedule of a named algorithm.
+
+    Args:
+        ranks: number of ranks; may be left out where a topology says it.
+        topology: handed to algorithms that order their ranks by it (rings).
+        options: the algorithm's own keywords (`root=`, `chunks=`, `channels=`, `servers=` ...).
+
+    >>> print(schedule("allreduce_ring", ranks=3))       # doctest: +SKIP
+    """
+    entry = name if isinstance(name, Algorithm) else find(name)
+    if ranks is None:
+        if topology is None:
+            raise CollsimError(f"{entry.name}: say how many ranks (ranks=8), or give a topology that does")
+        ranks = topology.ranks
+    if topology is not None:
+        if topology.ranks < parse_count(ranks, "ranks"):
+            raise CollsimError(f"{entry.name}: {ranks} ranks do not fit on {topology.name}, which has {topology.ranks}")
+        if "topology" in entry.options:
+            options["topology"] = topology
+    return entry(ranks, **options)
+
+
+def load(spec: str) -> Algorithm:
+    """The algorithm of a file: `"my.py"` if it registers one, or `"my.py:my_algorithm"`. Runs the file.
+
+    Raises CollsimError if there is no such file or function, or the file fails.
+    """
+    path_text, _, wanted = spec.partition(":")
+    path = Path(path_text)
+    if not path.is_file():
+        raise CollsimError(f"no file {path_text!r} to load an algorithm from")
+    before = set(_REGISTRY)
+    module_name = f"collsim_loaded_{path.stem}"  # never the name of a real module
+    module_spec = importlib.util.spec_from_file_location(module_name, path)
+    if module_spec is None or module_spec.loader is None:
+        raise CollsimError(f"{path_text!r} is not a Python file; an algorithm is loaded from 'my.py' or 'my.py:name'")
+    module = importlib.util.module_from_spec(module_spec)
+    sys.modules[module_name] = module
+    try:
+        module_spec.loader.exec_module(module)
+    except CollsimError:
+        raise
+    except Exception as error:
+        raise CollsimError(f"{path_text!r} fails to load: {type(error).__name__}: {error}") from error
+    own = {k: v for k, v in vars(module).items() if isinstance(v, Algorithm) and v.function.__module__ == module_name}
+    if wanted:
+        if wanted not in own:
+            raise CollsimError(unknown(f"algorithm in {path_text}", wanted, own))
+        return own[wanted]
+    new = list(own.values()) or [_REGISTRY[k] for k in set(_REGISTRY) - before]
+    if len(new) != 1:
+        raise CollsimError(
+            f"{path_text!r} holds {len(new)} algorithms ({', '.join(a.name for a in new) or 'none decorated'}); name one: {path_text}:name"
+        )
+    return new[0]

@@ -1,0 +1,389 @@
+"""A schedule is data: a read-only table of transfers, with no clock and no bytes in it.
+
+An algorithm yields steps, made with `copy`, `reduce` and `repeat`; `freeze` checks them and makes a `Schedule`.
+All transfers of a step read the buffers as they were when the step began. Buffers are `(endpoints, slots)`: slots
+`0..chunks-1` are the chunks of the collective's buffer, slots beyond are scratch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import ScheduleError
+
+Ints = npt.NDArray[np.int32]
+
+#: One row per transfer: chunk is the slot read at src, into the slot written at dst.
+TRANSFER = np.dtype([("step", "i4"), ("src", "i4"), ("dst", "i4"), ("chunk", "i4"), ("into", "i4"), ("reduce", "?"), ("channel", "i4")])
+_COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
+_MOST_TRANSFERS = 2_000_000_000  # expanded; a careless `while True: yield` stops at _MOST_ROWS long before
+_MOST_ROWS = 60_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Transfers that run together, as equal-length arrays; `times` > 1 means the pattern repeats with chunks shifted.
+
+    In repetition k a chunk c becomes `c - c % modulus + (c % modulus + k * shift) % modulus`: it moves by `shift` inside its own
+    group of `modulus` chunks.
+    """
+
+    src: Ints
+    dst: Ints
+    chunk: Ints
+    into: Ints
+    reduce: npt.NDArray[np.bool_]
+    channel: Ints
+    times: int = 1
+    shift: int = 0
+    modulus: int = 1
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def __add__(self, other: Step) -> Step:
+        """Both at the same moment: one step with the transfers of both."""
+        if not isinstance(other, Step):
+            return NotImplemented
+        if self.times != 1 or other.times != 1:
+            raise ScheduleError("a repeated step cannot be joined with another; join first, then repeat")
+        return Step(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in _COLUMNS))
+
+    def at(self, k: int) -> Step:
+        """Repetition k of the pattern, as a single step."""
+        if self.times == 1:
+            return self
+        return replace(self, chunk=self._shifted(self.chunk, k), into=self._shifted(self.into, k), times=1)
+
+    def _shifted(self, slot: Ints, k: int) -> Ints:
+        offset = slot % self.modulus
+        return (slot - offset + (offset + np.int64(k) * self.shift) % self.modulus).astype(np.int32)
+
+
+def copy(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0) -> Step:
+    """Transfers that replace: slot `into` (the same as `chunk` unless given) of `dst` becomes slot `chunk` of `src`.
+
+    Every argument is a whole number or an array of them; they are broadcast together, one transfer per element.
+    """
+    return _step(src, dst, chunk, into, channel, False)
+
+
+def reduce(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0) -> Step:
+    """Transfers that add: slot `into` of `dst` becomes itself combined with slot `chunk` of `src`. Arguments as in `copy`."""
+    return _step(src, dst, chunk, into, channel, True)
+
+
+def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
+    """`times` steps of one pattern; in each, every chunk moves by `shift` inside its group of `modulus` chunks."""
+    if times < 0 or modulus < 1:
+        raise ScheduleError(f"repeat(times={times}, modulus={modulus}): times is 0 or more and modulus 1 or more")
+    return replace(step, times=times, shift=shift, modulus=modulus)
+
+
+def _step(src: Any, dst: Any, chunk: Any, into: Any, channel: Any, is_reduce: bool) -> Step:
+    given = {"src": src, "dst": dst, "chunk": chunk, "into": chunk if into is None else into, "channel": channel}
+    arrays = [_whole(name, value) for name, value in given.items()]
+    try:
+        s, d, c, i, ch = (np.array(a, dtype=np.int32).ravel() for a in np.broadcast_arrays(*arrays))
+    except ValueError as error:
+        shapes = ", ".join(f"{name} {np.shape(value)}" for name, value in given.items())
+        raise ScheduleError(f"the arrays of one step differ in length: {shapes}") from error
+    return Step(s, d, c, i, np.full(len(s), is_reduce), ch)
+
+
+def _whole(name: str, value: Any) -> npt.NDArray[Any]:
+    array = np.asarray(value)
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        shown = array.ravel()[0] if array.size else value
+        raise ScheduleError(f"{name} must be whole numbers, got {shown!r} ({array.dtype}); for division use // instead of /")
+    if array.max() > 2**31 - 1 or array.min() < -(2**31):
+        raise ScheduleError(f"{name} holds {array.max()}, which is beyond any rank or chunk")
+    return array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Schedule:
+    """The finished plan of one collective. Made by an Algorithm or by `freeze`; never changed.
+
+    Attributes:
+        name: the algorithm's name, with `+` between parts of a composition.
+        collective: name of the collective it promises.
+        ranks, endpoints: participants, and participants plus helpers (a parameter server, a switch that reduces).
+        chunks, slots: pieces of the collective's buffer, and slots per endpoint (scratch included).
+        steps: number of steps.
+        patterns: the steps as given; one with `times` > 1 stands for many.
+        root: the root rank, where the collective has one.
+        options: what the algorithm was called with.
+    """
+
+    name: str
+    collective: str
+    ranks: int
+    endpoints: int
+    chunks: int
+    slots: int
+    patterns: tuple[Step, ...]
+    root: int = 0
+    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @cached_property
+    def steps(self) -> int:
+        return sum(p.times for p in self.patterns)
+
+    def __len__(self) -> int:
+        """Number of transfers."""
+        return sum(p.times * len(p) for p in self.patterns)
+
+    @cached_property
+    def channels(self) -> int:
+        return 1 + max((int(p.channel.max()) for p in self.patterns), default=0)
+
+    def each_step(self) -> Iterator[Step]:
+        """The steps in order, repetitions written out one at a time."""
+        for pattern in self.patterns:
+            for k in range(pattern.times):
+                yield pattern.at(k)
+
+    @cached_property
+    def transfers(self) -> npt.NDArray[Any]:
+        """Structured array (dtype TRANSFER), one row per transfer, ordered by step. Read-only; built when first asked for."""
+        table = np.empty(len(self), TRANSFER)
+        row = 0
+        for number, step in enumerate(self.each_step()):
+            part = table[row : row + len(step)]
+            part["step"] = number
+            for name in _COLUMNS:
+                part[name] = getattr(step, name)
+            row += len(step)
+        table.setflags(write=False)
+        return table
+
+    def by_step(self, step: int) -> npt.NDArray[Any]:
+        """The transfers of one step."""
+        return self.transfers[self.transfers["step"] == self._within("step", step, self.steps)]
+
+    def by_rank(self, rank: int) -> npt.NDArray[Any]:
+        """The transfers that one endpoint sends or receives."""
+        t = self.transfers
+        rank = self._within("rank", rank, self.endpoints)
+        return t[(t["src"] == rank) | (t["dst"] == rank)]
+
+    def by_chunk(self, chunk: int) -> npt.NDArray[Any]:
+        """The transfers that read or write one slot number."""
+        t = self.transfers
+        chunk = self._within("chunk", chunk, self.slots)
+        return t[(t["chunk"] == chunk) | (t["into"] == chunk)]
+
+    def _within(self, what: str, value: int, end: int) -> int:
+        if not 0 <= value < end:
+            raise ScheduleError(f"{self.label}: there is no {what} {value}; {what}s are 0 to {end - 1}")
+        return int(value)
+
+    @property
+    def label(self) -> str:
+        """`allreduce_tree(8, chunks=4)`: how to ask for it again."""
+        extra = "".join(f", {k}={v!r}" for k, v in self.options.items())
+        return f"{self.name}({self.ranks}{extra})"
+
+    def __add__(self, other: Schedule) -> Schedule:
+        """One after the other: `reduce_scatter_ring(n) + allgather_ring(n)` is an allreduce."""
+        if not isinstance(other, Schedule):
+            return NotImplemented
+        for what in ("ranks", "chunks", "root"):
+            if getattr(self, what) != getattr(other, what):
+                raise ScheduleError(
+                    f"cannot join {self.label} and {other.label}: {what} {getattr(self, what)} and {getattr(other, what)} differ"
+                )
+        return Schedule(
+            name=f"{self.name}+{other.name}",
+            collective=f"{self.collective}+{other.collective}",
+            ranks=self.ranks,
+            endpoints=max(self.endpoints, other.endpoints),
+            chunks=self.chunks,
+            slots=max(self.slots, other.slots),
+            patterns=self.patterns + other.patterns,
+            root=self.root,
+            options=MappingProxyType({**self.options, **other.options}),
+        )
+
+    def __repr__(self) -> str:
+        chunks = f"{self.chunks} chunk{'s' * (self.chunks != 1)}"
+        return f"<Schedule {self.label}: {chunks}, {self.steps} steps, {len(self):,} transfers>"
+
+    def __str__(self) -> str:
+        return self.diagram()
+
+    def diagram(self, most_ranks: int = 33, most_steps: int = 32) -> str:
+        """Text picture: a row per endpoint, a column per step; `+2←3` adds chunk 2 from rank 3, `=2←3` copies it.
+
+        Rows and columns beyond the limits are left out and counted in the last line.
+        """
+        names, cells = self.diagram_cells(most_ranks, most_steps)
+        shown = min(self.steps, most_steps)
+        header = ["", *(f"step {k}" for k in range(shown))]
+        lines = [header, *([name, *row] for name, row in zip(names, cells, strict=True))]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+        text = [repr(self)[1:-1].removeprefix("Schedule ")]
+        text += ["  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+        left_out = []
+        if self.endpoints > len(names):
+            left_out.append(f"{self.endpoints - len(names)} more endpoints")
+        if self.steps > shown:
+            left_out.append(f"{self.steps - shown} more steps")
+        if left_out:
+            text.append(f"({' and '.join(left_out)} not shown)")
+        return "\n".join(text)
+
+    def diagram_cells(self, most_ranks: int, most_steps: int) -> tuple[list[str], list[list[str]]]:
+        """Row names and cells of `diagram`: what each endpoint receives in each step."""
+        rows = min(self.endpoints, most_ranks)
+        names = [f"rank {r}" if r < self.ranks else f"helper {r - self.ranks}" for r in range(rows)]
+        cells: list[list[str]] = [[] for _ in range(rows)]
+        for number, step in enumerate(self.each_step()):
+            if number >= most_steps:
+                break
+            received: dict[int, list[tuple[str, int, str]]] = {}
+            for s, d, c, i, r in zip(step.src, step.dst, step.chunk, step.into, step.reduce, strict=True):
+                if d < rows:
+                    slot = f"{c}" if c == i else f"{c}→{i}"
+                    received.setdefault(int(d), []).append(("+" if r else "=", int(s), slot))
+            for row in range(rows):
+                cells[row].append(_cell(received.get(row, [])))
+        return names, cells
+
+
+def _cell(received: list[tuple[str, int, str]]) -> str:
+    """`+0←1,2,3 =4,5←6`: what one endpoint gets in one step, senders of the same chunks together."""
+    chunks: dict[tuple[str, int], list[str]] = {}
+    for op, src, slot in received:
+        chunks.setdefault((op, src), []).append(slot)
+    senders: dict[tuple[str, str], list[str]] = {}
+    for (op, src), slots in chunks.items():
+        senders.setdefault((op, _listed(slots)), []).append(str(src))
+    return " ".join(f"{op}{slots}←{_listed(sources)}" for (op, slots), sources in senders.items()) or "·"
+
+
+def _listed(items: list[str]) -> str:
+    """`0,1,2,3` as `0-3`; anything else joined by commas."""
+    if len(items) > 2 and all(i.isdigit() for i in items) and all(int(b) == int(a) + 1 for a, b in pairwise(items)):
+        return f"{items[0]}-{items[-1]}"
+    return ",".join(items)
+
+
+def freeze(
+    name: str,
+    collective: str,
+    ranks: int,
+    steps: Iterable[Step | Iterable[Step]],
+    *,
+    chunks: int | None = None,
+    slots: int | None = None,
+    block: int = 1,
+    helpers: int = 0,
+    root: int = 0,
+    options: Mapping[str, Any] | None = None,
+) -> Schedule:
+    """Check steps and make a Schedule of them.
+
+    Args:
+        steps: `Step`s, or lists of `Step`s that happen at the same moment; empty ones are dropped.
+        chunks: pieces of the buffer; when None, the largest slot used plus one, rounded up to a multiple of `block`.
+        slots: slots per endpoint; when None, as many as are used.
+        helpers: endpoints beyond the ranks.
+
+    Raises ScheduleError (step, rank, chunk named) for an index out of range, a send to itself, or two transfers into one slot in
+    one step of which one is a copy.
+    """
+    label = f"{name}({ranks})"
+    endpoints = ranks + helpers
+    patterns = tuple(_collect(label, steps))
+    used = 1 + max((max(int(p.chunk.max()), int(p.into.max())) for p in patterns), default=-1)
+    reach = 1 + max((_group_end(p) for p in patterns if p.times > 1), default=-1)
+    used = max(used, reach)
+    if chunks is None:
+        chunks = max(1, -(-used // block)) * block
+    if slots is None:
+        slots = max(chunks, used)
+    number = 0
+    for pattern in patterns:
+        _check(label, number, pattern, ranks, endpoints, slots)
+        for name_ in _COLUMNS:
+            getattr(pattern, name_).setflags(write=False)
+        number += pattern.times
+    return Schedule(name, collective, ranks, endpoints, chunks, slots, patterns, root, MappingProxyType(dict(options or {})))
+
+
+def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
+    rows = transfers = 0
+    for item in steps:
+        step = item if isinstance(item, Step) else _joined(label, item)
+        if len(step) == 0 or step.times == 0:
+            continue
+        rows += len(step)
+        transfers += len(step) * step.times
+        if rows > _MOST_ROWS or transfers > _MOST_TRANSFERS * 2000:
+            raise ScheduleError(f"{label} yields more than {_MOST_ROWS:,} transfers and has not ended; does a loop never stop?")
+        yield step
+
+
+def _joined(label: str, parts: Any) -> Step:
+    try:
+        listed = list(parts)
+    except TypeError:
+        listed = [parts]
+    wrong = next((p for p in listed if not isinstance(p, Step)), None)
+    if wrong is not None:
+        raise ScheduleError(f"{label} yields {wrong!r}; a step is made with copy(...) or reduce(...), or a list of them")
+    if not listed:
+        return copy([], [], [])
+    step: Step = listed[0]
+    for part in listed[1:]:
+        step = step + part
+    return step
+
+
+def _group_end(p: Step) -> int:
+    """Largest slot that any repetition can reach."""
+    top = max(int(p.chunk.max()), int(p.into.max()))
+    return top // p.modulus * p.modulus + p.modulus - 1 if p.shift else top
+
+
+def _check(label: str, number: int, step: Step, ranks: int, endpoints: int, slots: int) -> None:
+    who = f"ranks are 0 to {ranks - 1}" + (f", helpers up to {endpoints - 1}" if endpoints > ranks else "")
+    for name, end, what in (("src", endpoints, who), ("dst", endpoints, who), ("chunk", slots, ""), ("into", slots, "")):
+        array = getattr(step, name)
+        bad = np.flatnonzero((array < 0) | (array >= end))
+        if len(bad):
+            row = bad[0]
+            rule = what or f"slots are 0 to {end - 1}"
+            _refuse(label, number, step, row, f"{name}={array[row]} does not exist; {rule}")
+    own = np.flatnonzero((step.src == step.dst) & (step.chunk == step.into))
+    if len(own):
+        _refuse(label, number, step, own[0], "an endpoint sends a chunk to itself")
+    if (step.channel < 0).any():
+        _refuse(label, number, step, int(np.argmin(step.channel)), "a channel is 0 or more")
+    target = step.dst.astype(np.int64) * slots + step.into
+    if not step.reduce.all():
+        order = np.argsort(target, kind="stable")
+        twice = np.flatnonzero(target[order][1:] == target[order][:-1])
+        for at in twice:
+            first, second = order[at], order[at + 1]
+            if not (step.reduce[first] and step.reduce[second]):
+                why = f"rank {step.src[first]} writes the same slot in this step; which of them lasts is undefined"
+                _refuse(label, number, step, second, why)
+
+
+def _refuse(label: str, number: int, step: Step, row: int, why: str) -> None:
+    s, d, c, i = (int(getattr(step, name)[row]) for name in ("src", "dst", "chunk", "into"))
+    verb = "reduce" if step.reduce[row] else "copy"
+    raise ScheduleError(f"{label}, step {number}: {verb} of chunk {c} from {s} to {d} into slot {i}: {why}", step=number, rank=d, chunk=i)

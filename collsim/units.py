@@ -1,0 +1,180 @@
+"""Bytes, seconds, bytes per second: the one place that knows the factors.
+
+Inside collsim every quantity is a plain number in bytes, seconds or bytes per second. At every door a person may write
+`"64MiB"`, `"25GB/s"`, `"400Gbit/s"`, `"1.5us"`. `GB` is 10^9 bytes, `GiB` is 2^30 (IEC 80000-13), `Gbit` is 10^9 bits.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from numbers import Integral, Real
+from typing import SupportsFloat
+
+from .errors import CollsimError
+
+_DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
+_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
+_PREFIX = {**_DECIMAL, **_BINARY}
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "ps": 1e-12}
+_NUMBER = re.compile(r"\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
+_BYTES = re.compile(r"(Ki|Mi|Gi|Ti|Pi|[kKMGTP]?)(B|bytes?|bit|bits|b)")
+
+
+def parse_bytes(value: object, what: str = "nbytes") -> int:
+    """Bytes from `"64MiB"`, `"1GB"` or a whole number. Raises CollsimError for a bare `"64M"`, negatives and fractions."""
+    size: float
+    if isinstance(value, str):
+        number, unit = _split(value, what)
+        size = number * _byte_factor(unit, value, what) if unit else number
+    elif isinstance(value, Integral) and not isinstance(value, bool):
+        size = int(value)
+    else:
+        size = _plain(value, what)
+    if size < 0:
+        raise CollsimError(f"{what}={value!r} is negative; a size is 0 bytes or more")
+    if abs(size - round(size)) > 1e-6 * max(1.0, size * 1e-9):
+        raise CollsimError(f"{what}={value!r} is {size:g} bytes; a size is a whole number of bytes")
+    if size > 2**60:
+        raise CollsimError(f"{what}={value!r} is more than 1 EiB; is the unit right?")
+    return round(size)
+
+
+def parse_bandwidth(value: object, what: str = "bandwidth") -> float:
+    """Bytes per second from `"25GB/s"`, `"400Gbit/s"` (or `Gbps`), or a plain number of B/s. Raises CollsimError unless > 0."""
+    if isinstance(value, str):
+        number, unit = _split(value, what)
+        rate = re.fullmatch(r"(.+?)(/s|ps)", unit)
+        if unit == "":
+            result = number
+        elif rate is None:
+            raise CollsimError(f"{what}={value!r} has no time in its unit; write for example '25GB/s' or '400Gbit/s'")
+        else:
+            result = number * _byte_factor(rate[1], value, what, bits="b" if rate[2] == "ps" else "")
+    else:
+        result = _plain(value, what)
+    if not result > 0:
+        raise CollsimError(f"{what}={value!r} must be more than 0 bytes per second")
+    return float(result)
+
+
+def parse_time(value: object, what: str = "alpha") -> float:
+    """Seconds from `"1.5us"`, `"2 ms"` or a plain number of seconds. Raises CollsimError for negatives and unknown units."""
+    if isinstance(value, str):
+        number, unit = _split(value, what)
+        if unit and unit not in _SECONDS:
+            raise CollsimError(f"{what}={value!r}: unknown unit of time {unit!r}; use s, ms, us or ns")
+        result = number * (_SECONDS[unit] if unit else 1.0)
+    else:
+        result = _plain(value, what)
+    if result < 0:
+        raise CollsimError(f"{what}={value!r} is negative; a time is 0 s or more")
+    return float(result)
+
+
+def parse_count(value: object, what: str, least: int = 1) -> int:
+    """A whole number of at least `least`. Raises CollsimError with the value otherwise."""
+    try:
+        number = int(value) if isinstance(value, str) else _plain(value, what)
+    except ValueError as error:
+        raise CollsimError(f"{what}={value!r} is not a whole number") from error
+    if number != int(number):
+        raise CollsimError(f"{what}={value!r} is not a whole number")
+    if number < least:
+        raise CollsimError(f"{what}={value!r} is too small; {what} is at least {least}")
+    return int(number)
+
+
+def format_bytes(nbytes: float) -> str:
+    """Binary multiples with three significant digits: `16 MiB`, `1.5 KiB`, `8 B`."""
+    for unit, factor in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if abs(nbytes) >= factor:
+            return f"{_three(nbytes / factor)}\N{NO-BREAK SPACE}{unit}"
+    return f"{_three(nbytes)}\N{NO-BREAK SPACE}B"
+
+
+def format_time(seconds: float) -> str:
+    """Three significant digits in s, ms, µs or ns."""
+    for unit, factor in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if abs(seconds) >= factor * 0.9995:
+            return f"{_three(seconds / factor)}\N{NO-BREAK SPACE}{unit}"
+    return f"{_three(seconds * 1e9)}\N{NO-BREAK SPACE}ns"
+
+
+def format_bandwidth(rate: float) -> str:
+    """Three significant digits in decimal GB/s (MB/s and kB/s when small), as nccl-tests counts."""
+    for unit, factor in (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)):
+        if abs(rate) >= factor * 0.9995:
+            return f"{_three(rate / factor)}\N{NO-BREAK SPACE}{unit}"
+    return f"{_three(rate)}\N{NO-BREAK SPACE}B/s"
+
+
+def size_range(spec: str) -> list[int]:
+    """Sizes of `"1KiB:1GiB:4"` (first, last, factor; the factor is 2 when left out) or one size. As nccl-tests' -b -e -f."""
+    parts = str(spec).split(":")
+    if len(parts) == 1:
+        return [parse_bytes(parts[0])]
+    if len(parts) > 3:
+        raise CollsimError(f"sizes {spec!r} must be 'first:last' or 'first:last:factor', for example '1KiB:1GiB:4'")
+    first, last = parse_bytes(parts[0]), parse_bytes(parts[1])
+    try:
+        factor = float(parts[2]) if len(parts) == 3 else 2.0
+    except ValueError as error:
+        raise CollsimError(f"factor {parts[2]!r} in {spec!r} is not a number") from error
+    if not factor > 1 or math.isinf(factor) or first <= 0 or last < first:
+        raise CollsimError(f"sizes {spec!r} need 0 < first <= last and a finite factor above 1")
+    sizes = []
+    size = float(first)
+    while size <= last * (1 + 1e-9):
+        if not sizes or round(size) > sizes[-1]:
+            sizes.append(round(size))
+        size *= factor
+        if len(sizes) > 10_000:
+            raise CollsimError(f"sizes {spec!r} make more than 10,000 sizes; use a larger factor")
+    return sizes
+
+
+def _split(text: str, what: str) -> tuple[float, str]:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        raise CollsimError(f"{what}={text!r} does not start with a number; write for example '64MiB', '25GB/s' or '1.5us'")
+    number = float(match[1].replace(",", "").replace("_", ""))
+    if not math.isfinite(number):
+        raise CollsimError(f"{what}={text!r} is not a finite number")
+    return number, match[2]
+
+
+def _byte_factor(unit: str, text: object, what: str, bits: str = "") -> float:
+    if unit in ("k", "K", "M", "G", "T", "P"):
+        upper = unit.upper()
+        example = _split(str(text), what)[0]
+        raise CollsimError(
+            f"{what}={text!r} is ambiguous: write {example:g}{unit}B ({example * _DECIMAL[unit]:,.0f} bytes) "
+            f"or {example:g}{upper}iB ({example * _BINARY[upper + 'i']:,.0f} bytes)"
+        )
+    match = _BYTES.fullmatch(unit)
+    if match is None or (match[2] == "b" and not bits):
+        hint = " (for bits write 'bit')" if match else ""
+        raise CollsimError(f"{what}={text!r}: unknown unit {unit!r}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s for a rate")
+    return _PREFIX[match[1]] / (8 if match[2] in ("bit", "bits", "b") else 1)
+
+
+def _plain(value: object, what: str) -> float:
+    if isinstance(value, bool) or not (isinstance(value, Real) or hasattr(value, "__float__")):
+        raise CollsimError(f"{what}={value!r} is a {type(value).__name__}; give a number or a text with a unit")
+    assert isinstance(value, SupportsFloat)
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise CollsimError(f"{what}={value!r} is not one number") from error
+    if not math.isfinite(number):
+        raise CollsimError(f"{what}={value!r} is not a finite number")
+    return number
+
+
+def _three(number: float) -> str:
+    if number == 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(number)) + 1e-12))
+    text = f"{number:.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,114 @@
+"""Verify counts contributions: each rank's part must be in every result exactly once.
+
+Counting with integers, never with booleans: a checker that ORs contributions accepts a rank that was added twice (SCCL's own did).
+Every rank's chunk gets a random 64-bit weight and the schedule runs on the weights, modulo 2^64; a slot is right when it
+holds the sum of the weights it should. A wrong schedule passes with a chance of about 2^-64 per slot (Freivalds 1977 is the
+idea). Only when something is wrong are exact counts made, to say in a sentence what is there and what should be.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .collective import EVERY, NOTHING, collective
+from .errors import ScheduleError
+from .replay import run, starting
+from .schedule import Schedule, Step
+
+Counts = npt.NDArray[np.int64]
+
+
+def verify(schedule: Schedule) -> None:
+    """Return None if the schedule does what its collective promises; raise ScheduleError with a sentence otherwise.
+
+    The error's `rank`, `chunk` and `step` say where: the step is the first in which that slot went wrong, or for something that
+    never arrives the last that wrote the slot.
+    """
+    kind = collective(schedule.collective)
+    weight = np.random.default_rng(schedule.ranks).integers(0, 2**64, (schedule.ranks, schedule.slots), dtype=np.uint64, endpoint=False)
+    held = starting(schedule)
+    values = np.zeros(held.shape, np.uint64)
+    values[: schedule.ranks][held[: schedule.ranks]] = weight[held[: schedule.ranks]]
+    run(schedule, values, held, np.add)
+
+    contributor, chunk = kind.wanted(schedule.ranks, schedule.chunks, schedule.root)
+    slots = min(contributor.shape[1], schedule.slots)
+    contributor, chunk = contributor[:, :slots], chunk[:, :slots]
+    want = np.zeros((schedule.ranks, slots), np.uint64)
+    every = contributor == EVERY
+    total = weight.sum(axis=0, dtype=np.uint64)
+    want[every] = total[chunk[every]]
+    single = contributor >= 0
+    want[single] = weight[contributor[single], chunk[single]]
+    asked = contributor != NOTHING
+    wrong = asked & ((values[: schedule.ranks, :slots] != want) | ~held[: schedule.ranks, :slots])
+    if wrong.any():
+        rank, slot = (int(x) for x in np.argwhere(wrong)[0])
+        raise _explain(schedule, rank, slot, int(contributor[rank, slot]), int(chunk[rank, slot]))
+
+
+def contributions(schedule: Schedule, rank: int, slot: int) -> list[tuple[int, Counts]]:
+    """What one endpoint's slot holds over time, exactly: `(step, counts)` with counts of shape (ranks, slots), one entry for the
+    start (step -1) and one for each step that writes the slot.
+
+    Walks back from the slot over the transfers that can reach it, then forward over those alone, so large schedules stay cheap.
+    """
+    held = starting(schedule)
+    relevant: set[tuple[int, int]] = {(rank, slot)}
+    steps = list(schedule.each_step())
+    keep: list[tuple[int, Step, npt.NDArray[np.intp]]] = []
+    for number in range(len(steps) - 1, -1, -1):
+        step = steps[number]
+        rows = np.array([k for k, key in enumerate(zip(step.dst.tolist(), step.into.tolist(), strict=True)) if key in relevant], np.intp)
+        if len(rows):
+            keep.append((number, step, rows))
+            relevant |= set(zip(step.src[rows].tolist(), step.chunk[rows].tolist(), strict=True))
+    state: dict[tuple[int, int], Counts] = {}
+    for key in relevant:
+        counts = np.zeros((schedule.ranks, schedule.slots), np.int64)
+        if key[0] < schedule.ranks and held[key]:
+            counts[key] = 1
+        state[key] = counts
+    history = [(-1, state[rank, slot].copy())]
+    for number, step, rows in reversed(keep):
+        moved = [(int(step.src[k]), int(step.chunk[k])) for k in rows]
+        reading = [state[key].copy() for key in moved]
+        wrote = False
+        for k, arriving in zip(rows, reading, strict=True):
+            key = int(step.dst[k]), int(step.into[k])
+            state[key] = state[key] + arriving if step.reduce[k] else arriving
+            wrote |= key == (rank, slot)
+        if wrote:
+            history.append((number, state[rank, slot].copy()))
+    return history
+
+
+def _explain(schedule: Schedule, rank: int, slot: int, contributor: int, chunk: int) -> ScheduleError:
+    history = contributions(schedule, rank, slot)
+    want = np.zeros((schedule.ranks, schedule.slots), np.int64)
+    want[slice(None) if contributor == EVERY else contributor, chunk] = 1
+    too_much = next((step for step, counts in history if (counts > want).any()), None)
+    last, final = history[-1]
+    if too_much is not None and (final > want).any():
+        step, how = too_much, f"First wrong in step {too_much}." if too_much >= 0 else "It was never replaced."
+    else:
+        step, how = last, f"The last step that writes it is step {last}." if last >= 0 else "No step writes it."
+    message = (
+        f"{schedule.label}: after the last step rank {rank} has chunk {slot} = {_sum(final, chunk)}, "
+        f"but {schedule.collective} wants {_sum(want, chunk)}. {how}"
+    )
+    return ScheduleError(message, step=max(step, 0), rank=rank, chunk=slot)
+
+
+def _sum(counts: Counts, chunk: int, most: int = 8) -> str:
+    """`2·r0 + r1 + r3`; contributions of another chunk are written `r1[chunk 5]`."""
+    terms = []
+    for r, c in np.argwhere(counts):
+        times = f"{counts[r, c]}·" if counts[r, c] != 1 else ""
+        terms.append(f"{times}r{r}" + (f"[chunk {c}]" if c != chunk else ""))
+    if not terms:
+        return "nothing"
+    if len(terms) > most:
+        terms = [*terms[: most - 1], "...", terms[-1]]
+    return " + ".join(terms)

@@ -1,0 +1,54 @@
+"""The house stays a house: a module imports only from layers below its own."""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent / "collsim"
+
+# Lowest first; modules of one layer are blind to each other unless BESIDE says otherwise.
+LAYERS = [
+    {"errors"},
+    {"units"},
+    {"collective", "topology", "schedule"},
+    {"registry"},
+    {"algorithms"},
+    {"simulate", "replay", "verify", "bounds"},
+    {"nccl", "training", "exchange"},
+    {"viz", "sweep", "quiz"},
+    {"app"},
+    {"__init__", "__main__"},
+]
+BESIDE = {("verify", "replay"), ("simulate", "bounds")}
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+
+def imported(path: Path) -> set[str]:
+    """Rooms of collsim that a file imports."""
+    package = ["collsim", *path.relative_to(ROOT).parts[:-1]]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            found |= {f"{module}.{alias.name}" for alias in node.names} if module == "collsim" else {module}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return {name.split(".")[1] for name in found if name.startswith("collsim.")}
+
+
+def test_every_module_imports_only_from_layers_below():
+    wrong = []
+    for path in sorted(ROOT.rglob("*.py")):
+        room = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        assert room in LEVEL, f"{path}: say in LAYERS where {room!r} lives"
+        for other in imported(path) - {room}:
+            if LEVEL[other] >= LEVEL[room] and (room, other) not in BESIDE:
+                wrong.append(f"{path.relative_to(ROOT)} imports {other}")
+    assert not wrong, wrong
+
+
+def test_drawing_lives_in_viz_only():
+    users = {
+        p.relative_to(ROOT).parts[0] for p in ROOT.rglob("*.py") if "import matplotlib" in (t := p.read_text()) or "from matplotlib" in t
+    }
+    assert users <= {"viz"}, users
