@@ -1,0 +1,98 @@
+"""collsim: see collective communication move, check it, and trust the numbers.
+
+>>> import collsim as cs
+>>> s = cs.schedule("allreduce_ring", ranks=8)
+>>> cs.verify(s)
+>>> t = cs.simulate(s, cs.topology.switch(8, bandwidth="25GB/s", alpha="1us"), nbytes="64MiB")
+>>> round(t.time * 1e3, 3)
+4.726
+
+A schedule is data; `replay` moves data over it, `simulate` moves time, `viz` only reads what they return.
+Sizes are bytes, times seconds, rates bytes per second, each one direction of a cable.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import algorithms as _algorithms  # imports every algorithm, so that each registers itself
+from . import topology
+from .bounds import Bound, lower_bound
+from .collective import Collective, collective, collectives
+from .dtypes import dtypes
+from .errors import CollsimError, FormatError, ScheduleError, TopologyError
+from .registry import Algorithm, algorithm, algorithms, load, schedule
+from .replay import replay
+from .schedule import Schedule, Step, copy, reduce, repeat
+from .simulate import Trace, simulate
+from .simulate.trace import views as _views
+from .topology import Topology
+from .units import format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time, size_range
+from .verify import verify
+
+if TYPE_CHECKING:
+    from .sweep import sweep
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Algorithm",
+    "Bound",
+    "Collective",
+    "CollsimError",
+    "FormatError",
+    "Schedule",
+    "ScheduleError",
+    "Step",
+    "Topology",
+    "TopologyError",
+    "Trace",
+    "algorithm",
+    "algorithms",
+    "collective",
+    "collectives",
+    "copy",
+    "dtypes",
+    "format_bandwidth",
+    "format_bytes",
+    "format_time",
+    "load",
+    "lower_bound",
+    "parse_bandwidth",
+    "parse_bytes",
+    "parse_time",
+    "reduce",
+    "repeat",
+    "replay",
+    "schedule",
+    "simulate",
+    "size_range",
+    "sweep",
+    "topology",
+    "verify",
+]
+
+del _algorithms
+
+
+def _late(module: str, name: str) -> Any:
+    """A function of a room that is only loaded when it is first called (pictures and tables bring heavy libraries)."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        from importlib import import_module
+
+        return getattr(import_module(f"collsim.{module}"), name)(*args, **kwargs)
+
+    return call
+
+
+_views.update(animate=_late("viz", "animate"), save=_late("viz", "save"), html=_late("viz", "html"))
+
+
+def __getattr__(name: str) -> Any:
+    if name == "sweep":
+        from .sweep import sweep
+
+        globals()["sweep"] = sweep
+        return sweep
+    raise AttributeError(f"module 'collsim' has no attribute {name!r}")

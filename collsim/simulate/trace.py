@@ -1,0 +1,282 @@
+"""A Trace: when every transfer and link was busy, and what follows from it. Read-only; drawing lives in viz."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..bounds import Bound, lower_bound
+from ..collective import collective
+from ..schedule import Schedule
+from ..topology import Topology
+from ..units import format_bandwidth, format_bytes, format_time
+from .lockstep import Timing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+
+#: Filled by the layer above (viz): how a Trace shows itself, so that this layer need not know drawing.
+views: dict[str, Callable[..., Any]] = {}
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """The link that is busy for the largest share of the run.
+
+    Attributes:
+        link, name, kind, label: its id, `"node0/nic7 → fabric/switch0"`, `"infiniband"`, `"IB HDR"`.
+        links: ids of all links of its kind that are as busy (within 1 %).
+        share: bytes / bandwidth / time: the part of the run in which it could not have carried more.
+        saves: part of the time that doubling the bandwidth of all links of a kind saves, per kind in use.
+        latency: part of the time that would remain with endless bandwidth.
+    """
+
+    link: int
+    name: str
+    kind: str
+    label: str
+    links: tuple[int, ...]
+    share: float
+    saves: dict[str, float]
+    latency: float
+
+    def __str__(self) -> str:
+        others = [f"doubling {kind} saves {_percent(saved)}" for kind, saved in self.saves.items() if kind != self.kind]
+        tail = f"; {', '.join(others)}" if others else ""
+        return f"{self.name} ({self.label}) is busy {_percent(self.share)} of the run; doubling {self.kind} saves {_percent(self.saves[self.kind])}{tail}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trace:
+    """What a simulation returns.
+
+    Attributes:
+        schedule, topology, nbytes, dtype, engine: what was run (helpers placed).
+        slot_bytes: bytes of each slot.
+        place: the topology's endpoint of each endpoint of the schedule.
+        timing: seconds per step and per transfer, bytes per link.
+    """
+
+    schedule: Schedule
+    topology: Topology
+    nbytes: int
+    dtype: str
+    engine: str
+    slot_bytes: npt.NDArray[np.int64]
+    place: npt.NDArray[np.int64]
+    timing: Timing
+
+    # ---- the figures -------------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Seconds from the start of the first transfer to the arrival of the last."""
+        return float(self.timing.step_end.max(initial=0.0))
+
+    @property
+    def algbw(self) -> float:
+        """nbytes / time, B/s (nccl-tests doc/PERFORMANCE.md); 0 where nothing had to move."""
+        return self.nbytes / self.time if self.time else 0.0
+
+    @property
+    def busbw(self) -> float:
+        """algbw times the collective's factor, B/s."""
+        return self.algbw * collective(self.schedule.collective).busbw(self.schedule.ranks)
+
+    @cached_property
+    def bound(self) -> Bound:
+        """What no schedule can beat on this topology."""
+        s = self.schedule
+        kind = collective(s.collective)
+        return lower_bound(kind, self.topology, self.nbytes, ranks=s.ranks, root=s.root, helpers=s.endpoints > s.ranks)
+
+    @property
+    def gap(self) -> float:
+        """time / bound: 1.0 is optimal."""
+        return self.time / self.bound.time if self.bound.time else 1.0
+
+    # ---- traffic -----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def link_bytes(self) -> npt.NDArray[np.int64]:
+        """(links,) bytes that crossed each directed link."""
+        return np.rint(self.timing.link_bytes).astype(np.int64)
+
+    @cached_property
+    def link_busy(self) -> Floats:
+        """(links,) seconds each link needs for its bytes at full rate."""
+        return self.link_bytes / self.topology.links.bandwidth
+
+    @cached_property
+    def sent_bytes(self) -> npt.NDArray[np.int64]:
+        """(endpoints,) bytes that left each endpoint; local copies do not count."""
+        return self._endpoint_bytes("src")
+
+    @cached_property
+    def received_bytes(self) -> npt.NDArray[np.int64]:
+        """(endpoints,) bytes that arrived at each endpoint; local copies do not count."""
+        return self._endpoint_bytes("dst")
+
+    def _endpoint_bytes(self, side: str) -> npt.NDArray[np.int64]:
+        total = np.zeros(self.schedule.endpoints)
+        uniform = bool((self.slot_bytes == self.slot_bytes[0]).all())
+        for pattern in self.schedule.patterns:
+            turns = 1 if uniform else pattern.times
+            for k in range(turns):
+                step = pattern.at(k)
+                away = step.src != step.dst
+                weights = self.slot_bytes[step.chunk[away]] * (pattern.times // turns)
+                total += np.bincount(getattr(step, side)[away], weights=weights, minlength=len(total))
+        return np.rint(total).astype(np.int64)
+
+    @cached_property
+    def start(self) -> Floats:
+        """(transfers,) seconds at which each transfer begins, in the order of `schedule.transfers`."""
+        return self._transfer_times[0]
+
+    @cached_property
+    def finish(self) -> Floats:
+        """(transfers,) seconds at which each transfer has arrived."""
+        return self._transfer_times[1]
+
+    @cached_property
+    def _transfer_times(self) -> tuple[Floats, Floats]:
+        return self.timing.transfers()
+
+    # ---- tables ------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def links(self) -> pd.DataFrame:
+        """A row per directed link: link, src, dst, kind, label, bandwidth (B/s), bytes, busy (s), share (of the run)."""
+        import pandas as pd
+
+        links, names = self.topology.links, self.topology.devices.name
+        return pd.DataFrame(
+            {
+                "link": [f"{names[a]} → {names[b]}" for a, b in zip(links.src, links.dst, strict=True)],
+                "src": [names[a] for a in links.src],
+                "dst": [names[b] for b in links.dst],
+                "kind": [links.cables[c].kind for c in links.cable],
+                "label": [links.cables[c].label for c in links.cable],
+                "bandwidth": links.bandwidth,
+                "bytes": self.link_bytes,
+                "busy": self.link_busy,
+                "share": self.link_busy / self.time if self.time else self.link_busy * 0,
+            }
+        )
+
+    @cached_property
+    def steps(self) -> pd.DataFrame:
+        """A row per step: step, start, end, time (s), transfers, bytes."""
+        import pandas as pd
+
+        sizes, moved = [], []
+        for step in self.schedule.each_step():
+            sizes.append(len(step))
+            moved.append(int(self.slot_bytes[step.chunk].sum()))
+        begin, end = self.timing.step_start, self.timing.step_end
+        return pd.DataFrame(
+            {"step": np.arange(len(sizes)), "start": begin, "end": end, "time": end - begin, "transfers": sizes, "bytes": moved}
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per transfer: step, src, dst, chunk, into, reduce, channel, bytes, start, finish (s)."""
+        import pandas as pd
+
+        t = self.schedule.transfers
+        frame = pd.DataFrame({name: t[name] for name in t.dtype.names})
+        frame["bytes"] = self.slot_bytes[t["chunk"]]
+        frame["start"], frame["finish"] = self.start, self.finish
+        return frame
+
+    def row(self) -> dict[str, Any]:
+        """The figures as one flat record in SI units, for tables."""
+        s = self.schedule
+        return {
+            "collective": s.collective,
+            "algorithm": s.name,
+            "topology": self.topology.name,
+            "ranks": s.ranks,
+            "nbytes": self.nbytes,
+            "dtype": self.dtype,
+            "engine": self.engine,
+            "steps": s.steps,
+            "transfers": len(s),
+            "time": self.time,
+            "algbw": self.algbw,
+            "busbw": self.busbw,
+            "bound": self.bound.time,
+            "gap": self.gap,
+        }
+
+    # ---- why ---------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def bottleneck(self) -> Bottleneck | None:
+        """The busiest link and what doubling each kind of link would save, found by running again; None where nothing moved."""
+        if not self.time or not self.link_bytes.any():
+            return None
+        share = self.link_busy / self.time
+        link = int(np.argmax(share))
+        links, names = self.topology.links, self.topology.devices.name
+        cable = links.cables[links.cable[link]]
+        same = np.array([c.kind == cable.kind for c in links.cables])[links.cable]
+        used = sorted({links.cables[c].kind for c in np.unique(links.cable[self.link_bytes > 0])})
+        return Bottleneck(
+            link=link,
+            name=f"{names[links.src[link]]} → {names[links.dst[link]]}",
+            kind=cable.kind,
+            label=cable.label,
+            links=tuple(int(i) for i in np.flatnonzero(same & (share > share[link] * 0.99))),
+            share=float(share[link]),
+            saves={kind: self._saved(self.topology.scaled(kind=kind, by=2)) for kind in used},
+            latency=self._again(self.topology, nbytes=0).time / self.time,
+        )
+
+    def _saved(self, topology: Topology) -> float:
+        """Part of the time that this run would save on another topology."""
+        return 1 - self._again(topology).time / self.time
+
+    def _again(self, topology: Topology, nbytes: int | None = None) -> Trace:
+        from .run import simulate
+
+        return simulate(self.schedule, topology, self.nbytes if nbytes is None else nbytes, self.dtype, self.engine)
+
+    # ---- showing -----------------------------------------------------------------------------------------------------------
+
+    def animate(self, **options: Any) -> Any:
+        """The player, for a notebook cell."""
+        return views["animate"](self, **options)
+
+    def save(self, path: Any, **options: Any) -> Any:
+        """Write `x.html` (offline player), `.gif`, `.png`, `.json` (timeline) ... by suffix. Raises CollsimError for others."""
+        return views["save"](self, path, **options)
+
+    def _repr_html_(self) -> str | None:
+        return views["html"](self) if "html" in views else None
+
+    def __repr__(self) -> str:
+        return f"<Trace {self.schedule.label} on {self.topology.name}, {format_bytes(self.nbytes)}: {format_time(self.time)}>"
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.schedule.label} on {self.topology.name}, {format_bytes(self.nbytes)}, {self.dtype}, engine {self.engine}",
+            f"time   {format_time(self.time)}",
+            f"algbw  {format_bandwidth(self.algbw)}",
+            f"busbw  {format_bandwidth(self.busbw)}",
+            f"bound  {format_time(self.bound.time)} ({self.bound.limit}); this run takes {self.gap:.3g} × that",
+        ]
+        if self.bottleneck is not None:
+            lines.append(f"bottleneck  {self.bottleneck}")
+        return "\n".join(lines)
+
+
+def _percent(share: float) -> str:
+    return "nothing" if share < 0.0005 else f"{100 * share:.3g}\N{NO-BREAK SPACE}%"
