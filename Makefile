@@ -1,0 +1,41 @@
+# `make` lists what there is to do.
+PYTHON ?= .venv/bin/python
+
+.DEFAULT_GOAL := help
+.PHONY: help install app check lint types test bench docs clean
+
+help:            ## this list
+	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+install: .venv/ready  ## a virtual environment with everything the tests need
+.venv/ready: pyproject.toml
+	python3 -m venv .venv
+	$(PYTHON) -m pip install --quiet --upgrade pip
+	$(PYTHON) -m pip install --quiet -e '.[app,dev]'
+	touch $@
+
+app: install     ## start the app
+	$(PYTHON) -m streamlit run app.py
+
+check: install lint types test  ## what CI runs
+
+lint: install    ## format and lint
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m ruff check .
+
+types: install   ## static types
+	$(PYTHON) -m mypy
+
+test: install    ## all tests: Python, JavaScript, browser, notebooks
+	node --test tests/js
+	$(PYTHON) -m pytest -n 2 --dist worksteal
+	$(PYTHON) -m pytest --nbmake --nbmake-timeout=300 notebooks
+
+bench: install   ## speed figures (printed, and counts asserted)
+	$(PYTHON) -m pytest benchmarks --benchmark-only
+
+docs: install    ## regenerate the generated pages
+	$(PYTHON) -m collsim.docs
+
+clean:           ## remove what was built
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache build dist

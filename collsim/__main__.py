@@ -1,0 +1,340 @@
+"""The command line: the words of the API, tables for people, `--json` for machines.
+
+Exit codes: 0 all is well; 1 something was checked and is wrong; 2 a mistake in what was asked, told in one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import collsim as cs
+from collsim.errors import CollsimError, unknown
+from collsim.registry import find
+from collsim.topology.spec import parse_topology
+
+P = ParamSpec("P")
+app = typer.Typer(
+    help="See collective communication move, check it, and trust the numbers.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+def says_mistakes(command: Callable[P, None]) -> Callable[P, None]:
+    """A user's mistake is one sentence on stderr and exit code 2, never a traceback."""
+
+    @wraps(command)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except CollsimError as error:
+            print(f"collsim: {error}", file=sys.stderr)
+            raise typer.Exit(2) from None
+        except BrokenPipeError:
+            sys.stderr.close()
+            raise typer.Exit(0) from None
+
+    return guarded
+
+
+Machine = Annotated[str | None, typer.Option(help="A machine by name, see `collsim list machines`.")]
+Network = Annotated[str | None, typer.Option(help="A generic network: 'ring(8, bandwidth=25GB/s, alpha=1us)'.")]
+Nodes = Annotated[int, typer.Option(help="How many of the machine, joined by its network.")]
+Ranks = Annotated[int | None, typer.Option(help="Ranks; all of the machine or network unless given.")]
+Size = Annotated[str, typer.Option(help="nccl-tests' size: '256MiB', '1GB', or bytes.")]
+Sizes = Annotated[str, typer.Option(help="Sizes first:last:factor, as '1KiB:1GiB:4'.")]
+Dtype = Annotated[str, typer.Option(help="Element type, as NCCL names them.")]
+Engine = Annotated[str, typer.Option(help="lockstep: a barrier after each step.")]
+P2P = Annotated[bool, typer.Option("--p2p/--no-p2p", help="GPUDirect P2P between the GPUs of a node.")]
+GDR = Annotated[bool, typer.Option("--gdr/--no-gdr", help="GPUDirect RDMA between GPU and NIC.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Load = Annotated[Path | None, typer.Option(help="A Python file that registers algorithms of your own; it is run.")]
+
+
+@app.command("list")
+@says_mistakes
+def list_(
+    what: Annotated[str, typer.Argument(help="algorithms, machines, topologies or collectives")] = "algorithms",
+    as_json: Json = False,
+) -> None:
+    """What there is: algorithms, machines, topologies, collectives."""
+    tables: dict[str, Callable[[], list[dict[str, Any]]]] = {
+        "algorithms": _algorithm_rows,
+        "machines": lambda: [{"name": name, "what": str(about)} for name, about in cs.machines().items()],
+        "topologies": lambda: [{"name": name, "what": (f.__doc__ or "").split("\n")[0]} for name, f in cs.topology.generic_networks().items()],
+        "collectives": _collective_rows,
+    }
+    if what not in tables:
+        raise CollsimError(unknown("list", what, tables))
+    _show(tables[what](), what, as_json)
+
+
+def _algorithm_rows() -> list[dict[str, Any]]:
+    return [
+        {"name": a.name, "collective": a.collective, "options": ", ".join(o for o in a.options if o != "topology"), "what": a.doc}
+        for a in cs.algorithms().values()
+    ]
+
+
+def _collective_rows() -> list[dict[str, Any]]:
+    return [
+        {"name": c.name, "before": c.before, "after": c.after, "reduces": c.reduces, "busbw / algbw at n=8": round(c.busbw(8), 4)}
+        for c in cs.collectives().values()
+    ]
+
+
+@app.command(context_settings=EXTRA)
+@says_mistakes
+def show(
+    context: typer.Context,
+    algorithm: Annotated[str, typer.Argument(help="for example allreduce_ring")],
+    ranks: Annotated[int, typer.Option(help="Number of ranks.")] = 4,
+    load: Load = None,
+    as_json: Json = False,
+) -> None:
+    """The schedule as text: a row per rank, a column per step (`+2←3` adds chunk 2 from rank 3, `=2←3` copies it).
+
+    Options of the algorithm itself go after its name, as --chunks 4 or --root 2.
+    """
+    plan = _algorithm(algorithm, load)(ranks, **_own_options(context))
+    if as_json:
+        names = plan.transfers.dtype.names
+        _print_json({"name": plan.name, "ranks": plan.ranks, "chunks": plan.chunks, **{k: plan.transfers[k].tolist() for k in names}})
+        return
+    entry = find(plan.name)
+    print(plan)
+    print(f"\n{entry.doc}\n{entry.says[0]}\nSource: {entry.source}" if entry.source else f"\n{entry.doc}")
+
+
+@app.command(context_settings=EXTRA)
+@says_mistakes
+def run(
+    context: typer.Context,
+    algorithm: Annotated[str, typer.Argument(help="for example allreduce_ring")],
+    machine: Machine = None,
+    topology: Network = None,
+    nodes: Nodes = 1,
+    ranks: Ranks = None,
+    nbytes: Size = "64MiB",
+    dtype: Dtype = "float32",
+    engine: Engine = "lockstep",
+    p2p: P2P = True,
+    gdr: GDR = True,
+    load: Load = None,
+    out: Annotated[Path | None, typer.Option(help="Also write x.html, x.gif, x.png or x.json.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Time one algorithm on one machine or network. Options of the algorithm itself: --channels 8, --root 2 ..."""
+    network = _network(machine, topology, nodes, p2p, gdr, ranks)
+    plan = cs.schedule(_algorithm(algorithm, load), ranks=ranks, topology=network, **_own_options(context))
+    cs.verify(plan)
+    trace = cs.simulate(plan, network, nbytes, dtype, engine)
+    if out is not None:
+        trace.save(out)
+    if as_json:
+        _print_json(_trace_record(trace))
+        return
+    print(trace)
+    _show(_busiest(trace), "busiest links, one direction each", False)
+
+
+def _trace_record(trace: cs.Trace) -> dict[str, Any]:
+    neck = trace.bottleneck
+    return {
+        **trace.row(),
+        "bottleneck": None if neck is None else {"link": neck.name, "kind": neck.kind, "share": neck.share, "saves": neck.saves},
+        "sent_bytes": trace.sent_bytes.tolist(),
+        "links": trace.links[trace.links.bytes > 0].to_dict("records"),
+    }
+
+
+def _busiest(trace: cs.Trace) -> list[dict[str, Any]]:
+    top = trace.links[trace.links.bytes > 0].sort_values("busy", ascending=False, kind="stable").head(8)
+    return [
+        {
+            "link": row.link,
+            "what": row.label,
+            "bandwidth": cs.format_bandwidth(row.bandwidth),
+            "bytes": cs.format_bytes(row.bytes),
+            "busy": f"{100 * row.share:.3g} %",
+        }
+        for row in top.itertuples()
+    ]
+
+
+@app.command()
+@says_mistakes
+def compare(
+    collective: Annotated[str, typer.Option(help="allreduce, broadcast, ...")] = "allreduce",
+    algorithm: Annotated[list[str] | None, typer.Option(help="Only these; all of the collective unless given.")] = None,
+    machine: Machine = None,
+    topology: Network = None,
+    nodes: Nodes = 1,
+    nbytes: Sizes = "1KiB:1GiB:4",
+    dtype: Dtype = "float32",
+    engine: Engine = "lockstep",
+    p2p: P2P = True,
+    gdr: GDR = True,
+    as_json: Json = False,
+) -> None:
+    """Time the algorithms of a collective over sizes, the fastest of each size marked with *."""
+    network = _network(machine, topology, nodes, p2p, gdr, None)
+    frame = cs.sweep(collective, algorithm or None, network, cs.size_range(nbytes), dtype, engine)
+    if as_json:
+        _print_json(frame.drop(columns=["options"]).astype(object).where(frame.notna(), None).to_dict("records"))
+        return
+    rows = []
+    for size, group in frame.groupby("nbytes", sort=True):
+        best = group["time"].min()
+        cells = {row.algorithm.removeprefix(f"{collective}_"): _cell(row, best) for row in group.itertuples()}
+        rows.append({"nbytes": cs.format_bytes(float(str(size))), **cells})
+    _show(rows, f"{collective} on {network.name}", False)
+    for name, why in frame[frame["error"].notna()].groupby("algorithm")["error"].first().items():
+        print(f"{name}: {why}")
+
+
+def _cell(row: Any, best: float) -> str:
+    if row.error is not None and not isinstance(row.error, float):
+        return "-"
+    return cs.format_time(row.time) + (" *" if math.isclose(row.time, best, rel_tol=1e-12) else "")
+
+
+@app.command(context_settings=EXTRA)
+@says_mistakes
+def verify(
+    context: typer.Context,
+    algorithm: Annotated[str, typer.Argument(help="a name, or my.py:my_algorithm (the file is run)")],
+    ranks: Annotated[str, typer.Option(help="One number, or first:last.")] = "1:33",
+    as_json: Json = False,
+) -> None:
+    """Check that an algorithm does what its collective promises, for many numbers of ranks. Exit code 1 if it does not."""
+    entry = cs.load(algorithm) if ".py" in algorithm else find(algorithm)
+    own = _own_options(context)
+    failed: dict[int, str] = {}
+    checked = _rank_range(ranks)
+    for n in checked:
+        try:
+            cs.verify(entry(n, **own))
+        except CollsimError as error:
+            failed[n] = str(error)
+    if as_json:
+        _print_json({"algorithm": entry.name, "checked": checked, "failed": failed})
+    elif failed:
+        print(f"{entry.name}: {len(failed)} of {len(checked)} numbers of ranks fail; the first, n={min(failed)}:\n{failed[min(failed)]}")
+    else:
+        print(f"{entry.name}: correct for n = {ranks.replace(':', ' to ')}")
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command("app")
+@says_mistakes
+def app_(port: Annotated[int, typer.Option(help="Port on this computer.")] = 8501) -> None:
+    """Start the app in the browser (needs `pip install collsim[app]`)."""
+    import subprocess
+
+    script = Path(__file__).parent.parent / "app.py"
+    if not script.is_file():
+        raise CollsimError("app.py is not beside the package; start it from a checkout with `streamlit run app.py`")
+    raise typer.Exit(subprocess.call([sys.executable, "-m", "streamlit", "run", str(script), f"--server.port={port}"]))
+
+
+# ---- what the commands share ---------------------------------------------------------------------------------------------------
+
+
+def _algorithm(name: str, load: Path | None) -> cs.Algorithm:
+    if load is not None:
+        return cs.load(f"{load}:{name}")
+    return cs.load(name) if ".py" in name else find(name)
+
+
+def _network(machine: str | None, topology: str | None, nodes: int, p2p: bool, gdr: bool, ranks: int | None) -> cs.Topology:
+    if machine and topology:
+        raise CollsimError("give --machine or --topology, not both")
+    if machine:
+        return cs.machine(machine, nodes=nodes, p2p=p2p, gdr=gdr)
+    if topology:
+        return parse_topology(topology, cs.topology.generic_networks())
+    if ranks is None:
+        raise CollsimError("say where to run: --machine dgx-a100 --nodes 2, or --topology 'switch(8)', or at least --ranks 8")
+    return cs.topology.switch(ranks)
+
+
+def _own_options(context: typer.Context) -> dict[str, Any]:
+    """`--chunks 4 --server=helper` as keywords of the algorithm, which checks their names and values itself."""
+    options: dict[str, Any] = {}
+    words = list(context.args)
+    while words:
+        word = words.pop(0)
+        if not word.startswith("--"):
+            raise CollsimError(f"unexpected {word!r}; options of the algorithm are written --name value")
+        name, equals, value = word[2:].partition("=")
+        if not equals:
+            if not words:
+                raise CollsimError(f"option --{name} needs a value")
+            value = words.pop(0)
+        options[name.replace("-", "_")] = _option_value(value)
+    return options
+
+
+def _option_value(text: str) -> Any:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _rank_range(text: str) -> list[int]:
+    first, _, last = text.partition(":")
+    try:
+        low, high = int(first), int(last or first)
+    except ValueError:
+        raise CollsimError(f"ranks {text!r} must be a number or first:last, for example 2:33") from None
+    if not 1 <= low <= high <= 4096:
+        raise CollsimError(f"ranks {text!r}: 1 <= first <= last <= 4096")
+    return list(range(low, high + 1))
+
+
+def _show(rows: list[dict[str, Any]], title: str, as_json: bool) -> None:
+    if as_json:
+        _print_json(rows)
+        return
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for name in rows[0] if rows else []:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(str(value) for value in row.values()))
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, allow_nan=False, default=_plain, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"not JSON: {value!r}")
+
+
+def main() -> None:
+    """Entry point of the `collsim` command."""
+    app(prog_name="collsim")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""A network written as text: `ring(8, bandwidth=25GB/s, alpha=1us)`. Parsed, never evaluated."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import TopologyError, unknown
+from .network import Topology
+
+_CALL = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_LONGEST = 500
+
+
+def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -> Topology:
+    """Build a network from its text form.
+
+    Args:
+        builders: what may be named, for example `{"ring": ring, "switch": switch}`.
+
+    Raises TopologyError for another name, another keyword, or text that is not `name(value, key=value)`.
+    """
+    match = _CALL.fullmatch(text) if len(text) <= _LONGEST else None
+    if match is None:
+        raise TopologyError(f"topology {text[:80]!r} is not of the form 'ring(8, bandwidth=25GB/s, alpha=1us)'")
+    name, inside = match[1], match[2] or ""
+    if name not in builders:
+        raise TopologyError(unknown("topology", name, builders))
+    values: list[Any] = []
+    keywords: dict[str, Any] = {}
+    for part in filter(None, (p.strip() for p in inside.split(","))):
+        key, equals, value = part.partition("=")
+        if equals:
+            keywords[key.strip()] = _value(value.strip())
+        elif keywords:
+            raise TopologyError(f"topology {text!r}: {part!r} comes after a keyword; write key=value")
+        else:
+            values.append(_value(part))
+    builder = builders[name]
+    try:
+        inspect.signature(builder).bind(*values, **keywords)
+    except TypeError as error:
+        raise TopologyError(f"topology {text!r}: {error}; {name} takes {inspect.signature(builder)}") from error
+    return builder(*values, **keywords)
+
+
+def _value(text: str) -> Any:
+    """A whole number, a number, True, False, None, or the text itself (a quantity with its unit, or a word)."""
+    words = {"true": True, "false": False, "none": None}
+    bare = text.strip("\"'")
+    if bare.lower() in words:
+        return words[bare.lower()]
+    for kind in (int, float):
+        try:
+            return kind(bare)
+        except ValueError:
+            continue
+    return bare

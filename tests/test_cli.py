@@ -1,0 +1,126 @@
+"""The command line says what the API says, and a mistake is one sentence and exit code 2."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import collsim as cs
+from collsim.__main__ import app
+
+MY_RING = '''
+import numpy as np
+import collsim as cs
+
+@cs.algorithm("allreduce")
+def my_ring(n):
+    r = np.arange(n)
+    for k in range(n - 1):
+        yield cs.reduce(r, (r + 1) % n, chunk=(r - k) % n)
+    for k in range(n - 1):
+        yield cs.copy(r, (r + 1) % n, chunk=(r + 1 - k) % n)
+
+@cs.algorithm("allreduce")
+def half_ring(n):
+    r = np.arange(n)
+    for k in range(n - 1):
+        yield cs.reduce(r, (r + 1) % n, chunk=(r - k) % n)
+'''
+
+
+def collsim(*words: str):
+    return CliRunner().invoke(app, list(words))
+
+
+@pytest.mark.parametrize("what", ["algorithms", "machines", "topologies", "collectives"])
+def test_list_names_what_there_is(what):
+    done = collsim("list", what, "--json")
+    assert done.exit_code == 0
+    names = {row["name"] for row in json.loads(done.stdout)}
+    there = {
+        "algorithms": set(cs.algorithms()),
+        "machines": set(cs.machines()),
+        "topologies": {"ring", "switch", "torus"},
+        "collectives": set(cs.collectives()),
+    }
+    assert there[what] <= names
+
+
+def test_show_prints_the_text_diagram():
+    done = collsim("show", "allreduce_ring", "--ranks", "3")
+    assert done.exit_code == 0
+    assert str(cs.schedule("allreduce_ring", ranks=3)) in done.stdout
+    assert "Patarasuk" in done.stdout
+
+
+def test_run_agrees_with_the_api():
+    done = collsim("run", "allreduce_ring", "--topology", "ring(8, bandwidth=25GB/s, alpha=1us)", "--nbytes", "64MiB", "--json")
+    assert done.exit_code == 0
+    record = json.loads(done.stdout)
+    # 14 steps of 8 MiB at 25 GB/s and 1 us
+    assert record["time"] == pytest.approx(14 * (8 * 2**20 / 25e9 + 1e-6), rel=1e-9)
+    assert record["busbw"] == pytest.approx(record["algbw"] * 14 / 8, rel=1e-12)
+    assert record["sent_bytes"] == [14 * 8 * 2**20] * 8
+
+
+def test_run_hands_options_to_the_algorithm():
+    plain = json.loads(collsim("run", "allreduce_ring", "--machine", "dgx-a100", "--nodes", "2", "--json").stdout)
+    eight = json.loads(collsim("run", "allreduce_ring", "--machine", "dgx-a100", "--nodes", "2", "--channels", "8", "--json").stdout)
+    assert eight["time"] < plain["time"] / 4
+
+
+def test_compare_has_a_row_per_size_and_marks_the_fastest():
+    done = collsim("compare", "--collective", "broadcast", "--topology", "switch(8)", "--nbytes", "1KiB:1MiB:32")
+    assert done.exit_code == 0
+    rows = [line for line in done.stdout.splitlines() if "KiB" in line or "MiB" in line]
+    assert len(rows) >= 3
+    assert all("*" in row for row in rows)
+
+
+def test_verify_takes_a_file_of_the_users(tmp_path):
+    path = tmp_path / "my.py"
+    path.write_text(MY_RING)
+    assert collsim("verify", f"{path}:my_ring", "--ranks", "2:9").exit_code == 0
+    wrong = collsim("verify", f"{path}:half_ring", "--ranks", "2:9")
+    assert wrong.exit_code == 1
+    assert "rank 0" in wrong.stdout
+    assert "chunk" in wrong.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["run", "allreduce_rin", "--ranks", "4"], "did you mean 'allreduce_ring'"),
+        (["run", "allreduce_ring", "--machine", "dgx-h10"], "did you mean"),
+        (["run", "allreduce_ring", "--ranks", "4", "--nbytes", "64M"], "64MB"),
+        (["run", "allreduce_ring", "--ranks", "4", "--nbytes", "-1"], "negative"),
+        (["run", "allreduce_ring", "--ranks", "0"], "ranks"),
+        (["run", "allreduce_ring", "--ranks", "4", "--chanels", "2"], "did you mean 'channels'"),
+        (["run", "allreduce_ring", "--topology", "ring(8, bandwith=3)"], "bandwith"),
+        (["run", "allreduce_ring", "--topology", "__import__('os')"], "topology"),
+        (["run", "broadcast_binomial", "--ranks", "4", "--root", "4"], "root=4"),
+        (["run", "allreduce_ring", "--machine", "dgx-a100", "--ranks", "9"], "9 ranks"),
+        (["run", "allreduce_ring", "--ranks", "4", "--dtype", "float33"], "float32"),
+        (["run", "allreduce_ring", "--ranks", "4", "--engine", "warp"], "engine"),
+        (["run", "allreduce_ring"], "--machine"),
+        (["show", "allreduce_ring", "--ranks", "4", "--channels"], "needs a value"),
+        (["verify", "nothing.py:x"], "nothing.py"),
+        (["verify", "allreduce_ring", "--ranks", "9:2"], "9:2"),
+        (["compare", "--collective", "allredcue", "--topology", "switch(4)"], "did you mean 'allreduce'"),
+        (["compare", "--topology", "switch(4)", "--nbytes", "1KiB:2GiB:1"], "factor"),
+        (["list", "algoritms"], "did you mean 'algorithms'"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_exit_code_2(words, sentence):
+    done = collsim(*words)
+    assert done.exit_code == 2, done.output
+    assert sentence in done.stderr
+    assert "Traceback" not in done.output
+
+
+def test_python_dash_m_is_the_same_command():
+    done = subprocess.run([sys.executable, "-m", "collsim", "show", "allreduce_ring"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "+3←3" in done.stdout
