@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .errors import CollsimError, unknown
 
-Where = Literal["all", "own", "root", "peer"]
+Where = Literal["all", "own", "root", "peer", "neighbour"]
 
 #: In `Condition.contributor`: the sum over all ranks; nothing asked for.
 EVERY, NOTHING = -1, -2
@@ -28,7 +28,8 @@ class Collective:
 
     Attributes:
         before: who holds data at the start: `all` ranks the whole buffer, each its `own` block, or the `root` everything.
-        after: who must hold the result: `all`, `own` (rank r block r), `root`, or `peer` (block j came from rank j).
+        after: who must hold the result: `all`, `own` (rank r block r), `root`, `peer` (block j came from rank j) or `neighbour` (the whole
+            buffer of rank r - 1). For the last two the result lies in slots of its own, `chunks..2*chunks-1`.
         reduces: the result is the sum over ranks (else the data of the rank that had it).
         busbw: factor of nccl-tests as a function of the number of ranks.
         rooted: it has a root rank.
@@ -46,9 +47,14 @@ class Collective:
         """The buffer is n blocks, one per rank."""
         return "own" in (self.before, self.after) or self.after == "peer"
 
+    @property
+    def apart(self) -> bool:
+        """The result lies in slots of its own, after those that are sent; there is no in-place form."""
+        return self.after in ("peer", "neighbour")
+
     def slots(self, chunks: int) -> int:
-        """Slots that the conditions speak of: alltoall has its result in slots of its own, after those it sends."""
-        return 2 * chunks if self.after == "peer" else chunks
+        """Slots that the conditions speak of: alltoall and sendrecv have their result in slots of its own, after those they send."""
+        return 2 * chunks if self.apart else chunks
 
     def held(self, ranks: int, chunks: int, root: int = 0) -> npt.NDArray[np.bool_]:
         """(ranks, slots): the slots that hold a rank's data before the first step."""
@@ -68,6 +74,10 @@ class Collective:
             per = chunks // ranks
             contributor[:, chunks:] = np.arange(chunks) // per
             chunk[:, chunks:] = np.arange(ranks)[:, None] * per + np.arange(chunks) % per
+            return contributor, chunk
+        if self.after == "neighbour":
+            contributor[:, chunks:] = (np.arange(ranks)[:, None] - 1) % ranks
+            chunk[:, chunks:] = np.arange(chunks)
             return contributor, chunk
         place = _place(self.after, ranks, chunks, root)
         source = np.full(chunks, EVERY) if self.reduces else np.full(chunks, root) if self.before == "root" else owner(ranks, chunks)
@@ -112,7 +122,7 @@ def even(total: int, parts: int) -> npt.NDArray[np.int64]:
 
 def _place(where: Where, ranks: int, chunks: int, root: int) -> npt.NDArray[np.bool_]:
     place = np.zeros((ranks, chunks), bool)
-    if where in ("all", "peer"):
+    if where in ("all", "peer", "neighbour"):
         place[:] = True
     elif where == "root":
         place[root] = True
@@ -129,6 +139,10 @@ _COLLECTIVES = {
         Collective("broadcast", "root", "all", False, lambda n: 1.0, rooted=True),
         Collective("allgather", "own", "all", False, lambda n: (n - 1) / n),
         Collective("reduce_scatter", "all", "own", True, lambda n: (n - 1) / n),
+        Collective("gather", "own", "root", False, lambda n: (n - 1) / n, rooted=True),
+        Collective("scatter", "root", "own", False, lambda n: (n - 1) / n, rooted=True),
+        Collective("alltoall", "all", "peer", False, lambda n: (n - 1) / n),
+        Collective("sendrecv", "all", "neighbour", False, lambda n: 1.0),
     )
 }
 
@@ -151,6 +165,8 @@ def collective(name: str) -> Collective:
 def _composed(parts: list[Collective]) -> Collective:
     first, last = parts[0], parts[-1]
     for a, b in itertools.pairwise(parts):
+        if a.apart or b.apart:
+            raise CollsimError(f"{a.name}+{b.name}: the result of {(a if a.apart else b).name} lies in slots of its own, so nothing joins it")
         if a.after != b.before:
             raise CollsimError(f"{a.name} ends with data on {a.after!r}, but {b.name} starts from {b.before!r}: they do not join")
     reduces = any(p.reduces for p in parts)

@@ -9,14 +9,14 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from .collective import collective as find_collective
 from .errors import CollsimError, ScheduleError, unknown
-from .schedule import Schedule, freeze
+from .schedule import Schedule, Step, freeze
 from .units import parse_count
 
 Claim = Callable[..., float]
@@ -39,6 +39,11 @@ class Algorithm:
     Attributes:
         name, collective: `allreduce_ring`, `allreduce`.
         steps, sent: claims as functions of n (and options): number of steps; bytes the busiest endpoint sends, in buffers.
+        cost: seconds as a function of (n, S, alpha, beta, gamma) and options, as many of them as it names: S bytes of the operation,
+            alpha seconds per message, beta and gamma seconds per byte sent and reduced, on full-duplex ports.
+        formula: the same as people write it.
+        network: the generic topology on which the formula is exact: `switch` (one port per rank) unless said otherwise.
+        when: one sentence in English and one in Chinese: when it is the best choice.
         source: paper and section, or repository and file.
         doc: first line of its docstring.
         says: one line each in English and Chinese on what one step does; the app narrates with it.
@@ -55,7 +60,12 @@ class Algorithm:
     says: tuple[str, str]
     chunks: Claim | None = None
     helpers: Claim | None = None
+    helpers_on: Literal["host", "switch"] = "host"
     ranks: Callable[[int], str | None] | None = None
+    cost: Claim | None = None
+    formula: str = ""
+    network: str = "switch"
+    when: tuple[str, str] = ("", "")
     options: MappingProxyType[str, Option] = field(default_factory=lambda: MappingProxyType({}))
 
     def __call__(self, n: Any, **options: Any) -> Schedule:
@@ -70,23 +80,50 @@ class Algorithm:
         chunks = _called(self.chunks, n, given)
         helpers = _called(self.helpers, n, given)
         shown = {k: v for k, v in options.items() if self.options[k].kind != "topology"}
+        if chunks is None and kind.apart:
+            chunks = n if kind.blocks else 1  # slots beyond are for the result, so they say nothing about chunks
         try:
             steps = self.function(n, **given)
-            return freeze(
+            made = freeze(
                 self.name,
                 self.collective,
                 n,
-                [] if steps is None else steps,
+                self._steps(n, steps),
                 chunks=None if chunks is None else int(chunks),
                 block=n if kind.blocks else 1,
                 helpers=int(helpers or 0),
                 root=given.get("root", 0),
                 options=shown,
+                helpers_on=self.helpers_on,
             )
-        except CollsimError:
-            raise
-        except (TypeError, ValueError, IndexError, KeyError, ZeroDivisionError, ArithmeticError, AttributeError, NameError) as error:
+        except CollsimError as error:
+            where = _where(error, self.function)
+            if not where:
+                raise
+            place = {k: getattr(error, k, None) for k in ("step", "rank", "chunk")}
+            raise ScheduleError(f"{self.name}({n}){where}: {error}", **place) from error
+        except Exception as error:  # whatever a learner's function raises, with their own line
             raise ScheduleError(f"{self.name}({n}) failed{_where(error, self.function)}: {type(error).__name__}: {error}") from error
+        return replace(made, slots=max(made.slots, kind.slots(made.chunks)))
+
+    def _steps(self, n: int, steps: Any) -> Any:
+        if isinstance(steps, Step):
+            return [steps]
+        if isinstance(steps, Iterable) and not isinstance(steps, str):
+            return steps
+        raise ScheduleError(f"{self.name}({n}) returned {steps!r}; it must yield its steps: yield copy(...), yield reduce(...)")
+
+    def price(self, n: int, nbytes: float, alpha: float, beta: float, gamma: float = 0.0, **options: Any) -> float | None:
+        """Seconds by the closed form `formula`, or None if there is none.
+
+        Args:
+            nbytes: bytes of the operation (nccl-tests' size).
+            alpha: seconds per message; on a network with a switch that is twice the alpha of a cable.
+            beta, gamma: seconds per byte through one port in one direction; seconds per byte reduced.
+        """
+        given = self._checked(n, options)
+        seconds = _called(self.cost, n, {**given, "S": nbytes, "alpha": alpha, "beta": beta, "gamma": gamma})
+        return None if seconds is None else float(seconds)
 
     def claim(self, what: Literal["steps", "sent"], n: int, **options: Any) -> float | None:
         """The claimed number of steps, or buffers sent by the busiest endpoint, for n ranks and these options."""
@@ -103,6 +140,8 @@ class Algorithm:
 
 
 def _checked_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any:
+    if value is None and option.default is None:
+        return None
     if option.kind == "count":
         return parse_count(value, option.name)
     if option.kind == "root":
@@ -149,7 +188,12 @@ def algorithm(
     says: tuple[str, str] = ("", ""),
     chunks: Claim | None = None,
     helpers: Claim | None = None,
+    helpers_on: Literal["host", "switch"] = "host",
     ranks: Callable[[int], str | None] | None = None,
+    cost: Claim | None = None,
+    formula: str = "",
+    network: str = "switch",
+    when: tuple[str, str] = ("", ""),
     name: str | None = None,
 ) -> Callable[[Callable[..., Iterable[Any]]], Algorithm]:
     """Register a function of n (and keywords) that yields steps; the result is an `Algorithm`, callable with n.
@@ -157,8 +201,9 @@ def algorithm(
     Args:
         steps, sent: what it claims to cost, as functions of n and of those options they name; tests hold them to it.
         chunks: number of chunks as a function; without it, the largest slot used plus one.
-        helpers: number of endpoints beyond the ranks.
+        helpers, helpers_on: number of endpoints beyond the ranks, and what they are: a `host`, or a `switch` that reduces.
         ranks: returns why a number of ranks is not possible, or None.
+        cost, formula, network, when: its price and when to use it; see `Algorithm`.
     """
     find_collective(collective)
 
@@ -177,7 +222,12 @@ def algorithm(
             says,
             chunks,
             helpers,
+            helpers_on,
             ranks,
+            cost,
+            formula,
+            network,
+            when,
             MappingProxyType(_options(function)),
         )
         _REGISTRY[label] = entry
@@ -213,9 +263,16 @@ def _option(name: str, default: Any, hint: Any) -> Option:
         return Option(name, default, "choice", get_args(hint))
     if isinstance(default, bool):
         return Option(name, default, "flag", (False, True))
-    if isinstance(default, int):
+    if isinstance(default, int) or hint == int | None:
         return Option(name, default, "count")
     return Option(name, default, "other")
+
+
+def power_of_two(n: int) -> str | None:
+    """For `ranks=`: why this number of ranks is not possible, or None."""
+    if n & (n - 1) == 0:
+        return None
+    return f"it needs a power of two; the nearest are {1 << n.bit_length() - 1} and {1 << n.bit_length()}"
 
 
 def algorithms(collective: str | None = None) -> dict[str, Algorithm]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from types import MappingProxyType
 from typing import Any
 
@@ -26,6 +26,7 @@ TRANSFER = np.dtype([("step", "i4"), ("src", "i4"), ("dst", "i4"), ("chunk", "i4
 _COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
 _MOST_TRANSFERS = 2_000_000_000  # expanded; a careless `while True: yield` stops at _MOST_ROWS long before
 _MOST_ROWS = 60_000_000
+_MOST_STEPS = 100_000  # as yielded; repeat(...) is one
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,26 @@ class Step:
             return self
         return replace(self, chunk=self._shifted(self.chunk, k), into=self._shifted(self.into, k), times=1)
 
+    def placed(self, ranks: npt.ArrayLike, chunks: npt.ArrayLike, channel: npt.ArrayLike = 0) -> Step:
+        """The same transfers somewhere else: rank r stands for `ranks[r]` and chunk c for all of `chunks[c]`.
+
+        Args:
+            ranks: shape `(ranks,)`, or `(copies, ranks)` to have the pattern run in several places at once.
+            chunks: shape `(chunks,)` or `(chunks, pieces)`, with `copies` in front where ranks has it.
+            channel: of each copy.
+        """
+        if self.times != 1:
+            raise ScheduleError("a repeated step cannot be placed; write its repetitions out first, with at(k)")
+        rank, slot = np.atleast_2d(np.asarray(ranks)), np.asarray(chunks)
+        if slot.ndim == np.ndim(ranks):
+            slot = slot[..., None]
+        slot = np.broadcast_to(slot, (len(rank), *slot.shape[-2:]))
+        src, dst, reduces = rank[:, self.src, None], rank[:, self.dst, None], self.reduce[None, :, None]
+        lane = np.broadcast_to(channel, len(rank))[:, None, None]
+        columns = np.broadcast_arrays(src, dst, slot[:, self.chunk], slot[:, self.into], reduces, lane)
+        s, d, c, i, r, ch = (np.ascontiguousarray(a).ravel() for a in columns)
+        return Step(s.astype(np.int32), d.astype(np.int32), c.astype(np.int32), i.astype(np.int32), r, ch.astype(np.int32))
+
     def _shifted(self, slot: Ints, k: int) -> Ints:
         offset = slot % self.modulus
         return (slot - offset + (offset + np.int64(k) * self.shift) % self.modulus).astype(np.int32)
@@ -86,6 +107,46 @@ def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
     if times < 0 or modulus < 1:
         raise ScheduleError(f"repeat(times={times}, modulus={modulus}): times is 0 or more and modulus 1 or more")
     return replace(step, times=times, shift=shift, modulus=modulus)
+
+
+def pipeline(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride: int = 1) -> Iterator[Step]:
+    """Every chunk goes through the same rounds, one step behind the chunk before it: `len(rounds) + chunks - 1` steps.
+
+    The rounds are written for the first chunk (or the first `stride` chunks); copy c of them works on chunks `c * stride` further on.
+    """
+    listed = list(each_single(rounds))
+    for now in range(len(listed) + chunks - 1 if listed else 0):
+        late = range(max(0, now - len(listed) + 1), min(chunks, now + 1))
+        parts = [listed[now - c] for c in late]
+        shift = np.repeat(np.array(late) * stride, [len(p) for p in parts])
+        step = Step(*(np.concatenate([getattr(p, name) for p in parts]) for name in _COLUMNS))
+        yield replace(step, chunk=(step.chunk + shift).astype(np.int32), into=(step.into + shift).astype(np.int32))
+
+
+def reverse(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
+    """The same steps backwards in time: receivers send to senders, what was copied is reduced and what was reduced is copied.
+
+    It makes a reduce of a broadcast, a reduce_scatter of an allgather, a gather of a scatter, at the same cost
+    (Chan et al. 2007, section 3: the dual of a collective). A repeated pattern stays repeated.
+    """
+    for item in reversed(list(steps)):
+        step = item if isinstance(item, Step) else _joined("reverse", item)
+        chunk, into = step._shifted(step.chunk, step.times - 1), step._shifted(step.into, step.times - 1)
+        yield replace(step, src=step.dst, dst=step.src, chunk=into, into=chunk, reduce=~step.reduce, shift=-step.shift)
+
+
+def together(*parts: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
+    """Several sequences of steps side by side: the first steps of all of them at the same moment, then the second steps ..."""
+    for steps in zip_longest(*(each_single(part) for part in parts)):
+        yield _joined("together", [s for s in steps if s is not None])
+
+
+def each_single(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
+    """The steps one at a time: lists joined, repetitions written out."""
+    for item in steps:
+        step = item if isinstance(item, Step) else _joined("each_single", item)
+        for k in range(step.times):
+            yield step.at(k)
 
 
 def _step(src: Any, dst: Any, chunk: Any, into: Any, channel: Any, is_reduce: bool) -> Step:
@@ -124,6 +185,7 @@ class Schedule:
         patterns: the steps as given; one with `times` > 1 stands for many.
         root: the root rank, where the collective has one.
         options: what the algorithm was called with.
+        helpers_on: what the helper endpoints are: a `host` of their own (a parameter server), or a `switch` that reduces.
     """
 
     name: str
@@ -135,6 +197,7 @@ class Schedule:
     patterns: tuple[Step, ...]
     root: int = 0
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    helpers_on: str = "host"
 
     @cached_property
     def steps(self) -> int:
@@ -214,6 +277,7 @@ class Schedule:
             patterns=self.patterns + other.patterns,
             root=self.root,
             options=MappingProxyType({**self.options, **other.options}),
+            helpers_on=other.helpers_on if self.endpoints == self.ranks else self.helpers_on,
         )
 
     def __repr__(self) -> str:
@@ -292,6 +356,7 @@ def freeze(
     helpers: int = 0,
     root: int = 0,
     options: Mapping[str, Any] | None = None,
+    helpers_on: str = "host",
 ) -> Schedule:
     """Check steps and make a Schedule of them.
 
@@ -299,7 +364,7 @@ def freeze(
         steps: `Step`s, or lists of `Step`s that happen at the same moment; empty ones are dropped.
         chunks: pieces of the buffer; when None, the largest slot used plus one, rounded up to a multiple of `block`.
         slots: slots per endpoint; when None, as many as are used.
-        helpers: endpoints beyond the ranks.
+        helpers, helpers_on: endpoints beyond the ranks, and what they are: a `host` or a `switch`.
 
     Raises ScheduleError (step, rank, chunk named) for an index out of range, a send to itself, or two transfers into one slot in
     one step of which one is a copy.
@@ -320,12 +385,14 @@ def freeze(
         for name_ in _COLUMNS:
             getattr(pattern, name_).setflags(write=False)
         number += pattern.times
-    return Schedule(name, collective, ranks, endpoints, chunks, slots, patterns, root, MappingProxyType(dict(options or {})))
+    return Schedule(name, collective, ranks, endpoints, chunks, slots, patterns, root, MappingProxyType(dict(options or {})), helpers_on)
 
 
 def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
     rows = transfers = 0
-    for item in steps:
+    for number, item in enumerate(steps):
+        if number >= _MOST_STEPS:
+            raise ScheduleError(f"{label} yields more than {_MOST_STEPS:,} steps and has not ended; does a loop never stop?")
         step = item if isinstance(item, Step) else _joined(label, item)
         if len(step) == 0 or step.times == 0:
             continue
@@ -338,7 +405,7 @@ def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Ste
 
 def _joined(label: str, parts: Any) -> Step:
     try:
-        listed = list(parts)
+        listed = [parts] if isinstance(parts, str | bytes) else list(parts)
     except TypeError:
         listed = [parts]
     wrong = next((p for p in listed if not isinstance(p, Step)), None)
@@ -346,10 +413,12 @@ def _joined(label: str, parts: Any) -> Step:
         raise ScheduleError(f"{label} yields {wrong!r}; a step is made with copy(...) or reduce(...), or a list of them")
     if not listed:
         return copy([], [], [])
-    step: Step = listed[0]
-    for part in listed[1:]:
-        step = step + part
-    return step
+    if len(listed) == 1:
+        only: Step = listed[0]
+        return only
+    if any(p.times != 1 for p in listed):
+        raise ScheduleError(f"{label}: a repeated step cannot be joined with another; join first, then repeat")
+    return Step(*(np.concatenate([getattr(p, name) for p in listed]) for name in _COLUMNS))
 
 
 def _group_end(p: Step) -> int:

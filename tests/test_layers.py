@@ -10,7 +10,7 @@ LAYERS = [
     {"errors"},
     {"units", "dtypes"},
     {"collective", "topology", "schedule"},
-    {"registry"},
+    {"registry", "trees"},
     {"algorithms"},
     {"simulate", "replay", "verify", "bounds"},
     {"nccl", "training", "exchange"},

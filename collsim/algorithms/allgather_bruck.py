@@ -1,0 +1,27 @@
+"""Allgather by doubling for any number of ranks: everybody fetches all that the rank 2^k further on has collected."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy
+
+
+@algorithm(
+    "allgather",
+    steps=lambda n: (n - 1).bit_length(),
+    sent=lambda n: (n - 1) / n,
+    cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + (n - 1) / n * S * beta,
+    formula="⌈lg n⌉α + (n−1)/n·Sβ",
+    source="Bruck et al. 1997, section 4; Thakur, Rabenseifner & Gropp 2005, section 4.1; Open MPI coll_base_allgather.c bruck",
+    says=(
+        "Every rank sends what it has collected so far to the rank 2^k before it: everybody's collection doubles.",
+        "每个 rank 把目前收集到的块发给前面第 2^k 个 rank：每个 rank 的收集量翻倍。",
+    ),
+    when=("Small and medium messages, any number of ranks: fewest steps and least bytes.", "中小消息、任意 rank 数：步数最少，流量也最小。"),
+    chunks=lambda n: n,
+)
+def allgather_bruck(n):
+    r = np.arange(n)[:, None]
+    for k in range((n - 1).bit_length()):
+        collected = np.arange(min(2**k, n - 2**k))
+        yield copy(r, (r - 2**k) % n, chunk=(r + collected) % n)

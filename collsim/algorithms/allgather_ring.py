@@ -1,0 +1,33 @@
+"""Allgather around the ring: every block travels all the way round."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy, repeat
+from collsim.topology.network import ring_orders
+
+
+@algorithm(
+    "allgather",
+    steps=lambda n: n - 1,
+    sent=lambda n: (n - 1) / n,
+    cost=lambda n, S, alpha, beta: (n - 1) * alpha + (n - 1) / n * S * beta,
+    formula="(n−1)α + (n−1)/n·Sβ",
+    source="Thakur, Rabenseifner & Gropp 2005, section 4.1; NCCL src/device/all_gather.h runRing",
+    says=(
+        "Every rank passes the block it received last on to its right neighbour.",
+        "每个 rank 把刚收到的块传给右边的邻居。",
+    ),
+    when=("Large messages: all links carry the least possible, neighbours only.", "消息大时：每条链路的流量最小，且只与邻居通信。"),
+    chunks=lambda n, channels: n * channels,
+)
+def allgather_ring(n, channels=1, topology=None):
+    order = ring_orders(topology, n, channels)
+    lane = np.arange(channels)[:, None]
+    following = np.roll(order, -1, axis=1)
+    if np.array_equal(order, np.broadcast_to(np.arange(n), order.shape)):
+        step = copy(order, following, chunk=order * channels + lane, channel=lane)
+        yield repeat(step, times=n - 1, shift=-channels, modulus=n * channels)
+    else:
+        for k in range(n - 1):
+            yield copy(order, following, chunk=np.roll(order, k, axis=1) * channels + lane, channel=lane)

@@ -1,0 +1,64 @@
+"""Rabenseifner: reduce-scatter by recursive halving, then allgather by recursive doubling."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy, reduce
+
+
+def _power(n):
+    return 1 << n.bit_length() - 1
+
+
+def bit_reversed(p):
+    """Each number below p, a power of two, with its bits in reverse order: pieces are halved from the top, ranks paired from bit 0."""
+    bits = p.bit_length() - 1
+    return sum(((np.arange(p) >> k) & 1) << (bits - 1 - k) for k in range(bits)) if bits else np.zeros(1, int)
+
+
+def _sent(n):
+    p = _power(n)
+    return 2 * (p - 1) / p + (1.5 if n > p else 0)
+
+
+def _cost(n, S, alpha, beta):
+    p = _power(n)
+    folded = n > p
+    return (2 * (p.bit_length() - 1) + 3 * folded) * alpha + (2 * (p - 1) / p + 2 * folded) * S * beta
+
+
+@algorithm(
+    "allreduce",
+    steps=lambda n: 2 * (n.bit_length() - 1) + 3 * (n > _power(n)),
+    sent=_sent,
+    cost=_cost,
+    formula="2lg n·α + 2(n−1)/n·Sβ + (n−1)/n·Sγ; n not a power of two, p the one below: (2lg p+3)α + (2(p−1)/p+2)Sβ",
+    source="Rabenseifner 2004, section 3; Thakur, Rabenseifner & Gropp 2005, section 4.5; Open MPI coll_base_allreduce.c redscat_allgather",
+    says=(
+        "Partners exchange halves of what they work on: the piece halves and the sum doubles its contributions; then pieces double back.",
+        "伙伴之间交换各自负责部分的一半：片段减半、部分和包含的份数翻倍；随后片段再逐步翻倍收齐。",
+    ),
+    when=(
+        "Medium and large messages with a power of two of ranks: the ring's bytes in 2·lg n steps.",
+        "rank 数为 2 的幂、中大消息时：流量与 ring 相同，只需 2·lg n 步。",
+    ),
+    chunks=_power,
+)
+def allreduce_halving_doubling(n):
+    p = _power(n)
+    piece = np.arange(p)
+    even = np.arange(0, 2 * (n - p), 2)[:, None]  # stays, for itself and for the odd rank after it
+    if n > p:
+        yield [reduce(even, even + 1, chunk=piece[p // 2 :]), reduce(even + 1, even, chunk=piece[: p // 2])]
+        yield copy(even + 1, even, chunk=piece[p // 2 :])
+    rank = np.concatenate([even[:, 0], np.arange(2 * (n - p), n)])
+    differ = np.arange(p)[:, None] ^ bit_reversed(p)  # (virtual rank, piece): the halvings in which they part
+    distances = [2**k for k in range(p.bit_length() - 1)]
+    for d in distances:
+        v, c = np.nonzero(differ % (2 * d) == d)
+        yield reduce(rank[v], rank[v ^ d], chunk=c)
+    for d in reversed(distances):
+        v, c = np.nonzero(differ % (2 * d) == 0)
+        yield copy(rank[v], rank[v ^ d], chunk=c)
+    if n > p:
+        yield copy(even, even + 1, chunk=piece)

@@ -1,0 +1,35 @@
+"""Everybody pushes the whole buffer to one server, which adds and hands the sum back to everybody."""
+
+from typing import Literal
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy, pipeline, reduce
+
+
+@algorithm(
+    "allreduce",
+    steps=lambda n, chunks, server: 1 + chunks if n > 1 or server == "helper" else 0,
+    sent=lambda n, server: n if server == "helper" else n - 1,
+    cost=lambda n, S, alpha, beta, chunks, server: (
+        (1 + chunks) * (alpha + (n if server == "helper" else n - 1) * S / chunks * beta) if n > 1 or server == "helper" else 0
+    ),
+    formula="2α + 2W·Sβ with W = n−1 workers (server a rank) or n (server a host of its own); in c chunks (1+c)(α + W·S/c·β)",
+    source="Li et al. 2014 (OSDI), section 3; Jiang et al. 2020 (OSDI), section 2.2",
+    says=(
+        "All workers push to the server at once, or the server sends the sum back: its one link carries everybody's bytes.",
+        "所有 worker 同时把数据推给服务器，或由服务器把和发回：所有字节都挤在它的一条链路上。",
+    ),
+    when=(
+        "Few workers and small messages, two steps whatever n; or as the baseline that shows incast.",
+        "worker 少且消息小时：步数恒为两步；也用来展示 incast（多打一）的代价。",
+    ),
+    chunks=lambda n, chunks: chunks,
+    helpers=lambda n, server: int(server == "helper"),
+)
+def allreduce_parameter_server(n, server: Literal["rank", "helper"] = "rank", chunks=1):
+    home = n if server == "helper" else 0
+    workers = np.arange(n)[np.arange(n) != home]
+    if len(workers):
+        yield from pipeline([reduce(workers, home, chunk=0), copy(home, workers, chunk=0)], chunks)

@@ -1,0 +1,34 @@
+"""Reduce up a binomial tree to the root, then broadcast down it; in chunks, up and down at the same time."""
+
+from collsim.registry import algorithm
+from collsim.schedule import pipeline
+
+from .broadcast_binomial import doubling
+from .reduce_binomial import halving
+
+
+def _busy(lg, chunks):  # chunk sends of the root, the busiest port, summed over steps: up and down overlap for chunks > 1
+    return 2 * lg * chunks - sum(min(i, chunks - i, lg) for i in range(1, chunks))
+
+
+@algorithm(
+    "allreduce",
+    steps=lambda n, chunks: 2 * (n - 1).bit_length() + chunks - 1 if n > 1 else 0,
+    sent=lambda n: (n - 1).bit_length(),
+    cost=lambda n, S, alpha, beta, chunks: (
+        (2 * (n - 1).bit_length() + chunks - 1) * alpha + _busy((n - 1).bit_length(), chunks) * S / chunks * beta if n > 1 else 0
+    ),
+    formula="2⌈lg n⌉(α + Sβ); in c ≥ 2⌈lg n⌉ chunks (2⌈lg n⌉+c−1)α + ⌈lg n⌉(1+⌈lg n⌉/c)Sβ",
+    source="Thakur, Rabenseifner & Gropp 2005, section 4.5 (reduce followed by broadcast); Open MPI coll_base_allreduce.c nonoverlapping",
+    says=(
+        "In each step half of those who still hold a partial sum pass it on towards the root; then the sum goes back the same way.",
+        "每一步中，仍持有部分和的 rank 有一半把它交给离根更近的 rank；求和完成后再沿原路广播回去。",
+    ),
+    when=(
+        "Small messages on few ranks, where the number of steps counts and the root's link does not.",
+        "消息小、rank 少时适用：此时步数最重要，根的链路带宽不是瓶颈。",
+    ),
+    chunks=lambda n, chunks: chunks,
+)
+def allreduce_tree(n, root=0, chunks=1):
+    yield from pipeline([*halving(n, root), *doubling(n, root)], chunks)

@@ -1,0 +1,31 @@
+"""Broadcast by doubling: in each step everybody who has the data sends them to one who has not."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy, pipeline
+
+
+def doubling(n, root):
+    """Step k: virtual ranks (counted from the root) below 2^k send to 2^k beyond themselves."""
+    for k in range((n - 1).bit_length()):
+        v = np.arange(min(2**k, n - 2**k))
+        yield copy((v + root) % n, (v + 2**k + root) % n, chunk=0)
+
+
+@algorithm(
+    "broadcast",
+    steps=lambda n, chunks: (n - 1).bit_length() + chunks - 1 if n > 1 else 0,
+    sent=lambda n: (n - 1).bit_length(),
+    cost=lambda n, S, alpha, beta, chunks: ((n - 1).bit_length() + chunks - 1) * alpha + (n - 1).bit_length() * S * beta if n > 1 else 0,
+    formula="⌈lg n⌉(α + Sβ); in c chunks (⌈lg n⌉+c−1)α + ⌈lg n⌉·Sβ: the root's port stays the bottleneck",
+    source="Thakur, Rabenseifner & Gropp 2005, section 4.3; Open MPI coll_base_topo.c bmtree",
+    says=(
+        "Every rank that has the data sends them to one that has not: the number of holders doubles.",
+        "每个已有数据的 rank 把数据发给一个还没有的 rank：持有者的数目翻倍。",
+    ),
+    when=("Small messages: no broadcast has fewer steps.", "消息小时：没有步数更少的 broadcast。"),
+    chunks=lambda n, chunks: chunks,
+)
+def broadcast_binomial(n, root=0, chunks=1):
+    yield from pipeline(doubling(n, root), chunks)

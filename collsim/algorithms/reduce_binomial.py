@@ -1,0 +1,33 @@
+"""Reduce by halving: in each step half of those who hold a partial sum give it to the other half."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import pipeline, reduce
+
+
+def halving(n, root):
+    """Backwards through broadcast_binomial: virtual ranks 2^k and beyond send to 2^k before themselves, the largest k first."""
+    for k in reversed(range((n - 1).bit_length())):
+        v = np.arange(min(2**k, n - 2**k))
+        yield reduce((v + 2**k + root) % n, (v + root) % n, chunk=0)
+
+
+@algorithm(
+    "reduce",
+    steps=lambda n, chunks: (n - 1).bit_length() + chunks - 1 if n > 1 else 0,
+    sent=lambda n: min(n - 1, 1),
+    cost=lambda n, S, alpha, beta, gamma, chunks: (
+        ((n - 1).bit_length() + chunks - 1) * alpha + (n - 1).bit_length() * S * (beta + gamma) if n > 1 else 0
+    ),
+    formula="⌈lg n⌉(α + Sβ + Sγ); in c chunks (⌈lg n⌉+c−1)α + ⌈lg n⌉·S(β + γ)",
+    source="Thakur, Rabenseifner & Gropp 2005, section 4.4; Open MPI coll_base_reduce.c binomial",
+    says=(
+        "Half of the ranks that still hold a partial sum send it to the other half, which add it to their own.",
+        "仍持有部分和的 rank 中，一半把它发给另一半，由后者累加。",
+    ),
+    when=("Small messages: no reduce has fewer steps.", "消息小时：没有步数更少的 reduce。"),
+    chunks=lambda n, chunks: chunks,
+)
+def reduce_binomial(n, root=0, chunks=1):
+    yield from pipeline(halving(n, root), chunks)

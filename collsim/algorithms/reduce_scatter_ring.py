@@ -1,0 +1,33 @@
+"""Reduce-scatter around the ring: every block collects one contribution at each rank and ends with its owner."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import reduce, repeat
+from collsim.topology.network import ring_orders
+
+
+@algorithm(
+    "reduce_scatter",
+    steps=lambda n: n - 1,
+    sent=lambda n: (n - 1) / n,
+    cost=lambda n, S, alpha, beta, gamma: (n - 1) * alpha + (n - 1) / n * S * (beta + gamma),
+    formula="(n−1)α + (n−1)/n·S(β + γ)",
+    source="Patarasuk & Yuan 2009, section 3; NCCL src/device/reduce_scatter.h runRing",
+    says=(
+        "Every rank sends a partial sum to its right neighbour, which adds its own contribution.",
+        "每个 rank 把一个部分和发给右边的邻居，由邻居加上自己的一份。",
+    ),
+    when=("Large messages: all links carry the least possible, neighbours only.", "消息大时：每条链路的流量最小，且只与邻居通信。"),
+    chunks=lambda n, channels: n * channels,
+)
+def reduce_scatter_ring(n, channels=1, topology=None):
+    order = ring_orders(topology, n, channels)
+    lane = np.arange(channels)[:, None]
+    following = np.roll(order, -1, axis=1)
+    if np.array_equal(order, np.broadcast_to(np.arange(n), order.shape)):
+        step = reduce(order, following, chunk=np.roll(order, 1, axis=1) * channels + lane, channel=lane)
+        yield repeat(step, times=n - 1, shift=-channels, modulus=n * channels)
+    else:
+        for k in range(n - 1):
+            yield reduce(order, following, chunk=np.roll(order, k + 1, axis=1) * channels + lane, channel=lane)

@@ -1,0 +1,80 @@
+"""Trees that algorithms share, as arrays: `parent[r]` is the parent of r, and -1 for the root.
+
+`up` and `down` walk a tree level by level: a level sends when everything below (above) it has arrived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from .schedule import Step, copy, reduce
+
+Parents = npt.NDArray[np.int64]
+
+
+def kary_tree(n: int, arity: int) -> Parents:
+    """Level order: the children of r are `arity*r + 1 .. arity*r + arity`.
+
+    >>> kary_tree(7, 2).tolist()
+    [-1, 0, 0, 1, 1, 2, 2]
+    """
+    return np.where(np.arange(n) == 0, -1, (np.arange(n) - 1) // arity)
+
+
+def interleaved_tree(n: int) -> Parents:
+    """NCCL's binary tree in which odd ranks are leaves (src/graph/trees.cc ncclGetBtree).
+
+    With b the lowest set bit of r, the parent is `r ^ b | 2b`, or `r ^ b` where that is beyond n.
+
+    >>> interleaved_tree(8).tolist()
+    [-1, 2, 4, 2, 0, 6, 4, 6]
+    """
+    r = np.arange(n, dtype=np.int64)
+    bit = r & -r
+    up = (r ^ bit) | (2 * bit)
+    return np.where(r == 0, -1, np.where(up >= n, r ^ bit, up))
+
+
+def double_binary_tree(n: int) -> tuple[Parents, Parents]:
+    """NCCL's two trees (src/graph/trees.cc ncclGetDtree): the interleaved one, and for even n its mirror image, for odd n itself
+    shifted by one rank. Hardly any rank is interior in both (for odd n one is: rank 0).
+    """
+    first = interleaved_tree(n)
+    role = n - 1 - np.arange(n) if n % 2 == 0 else (np.arange(n) - 1) % n
+    return first, renamed(first, np.argsort(role))
+
+
+def renamed(parent: Parents, name: npt.ArrayLike) -> Parents:
+    """The same tree in which the one in role r is called `name[r]`; as many entries as the largest name needs."""
+    names = np.asarray(name, np.int64)
+    result = np.full(int(names.max()) + 1, -1, np.int64)
+    result[names] = np.where(parent < 0, -1, names[parent])
+    return result
+
+
+def depths(parent: Parents) -> npt.NDArray[np.int64]:
+    """Number of edges from each rank to its root."""
+    depth, at = np.zeros(len(parent), np.int64), parent.copy()
+    while (at >= 0).any():
+        depth += at >= 0
+        at = np.where(at >= 0, parent[at], -1)
+    return depth
+
+
+def down(parent: Parents, chunk: int = 0, channel: int = 0) -> Iterator[Step]:
+    """Broadcast rounds: every parent sends to all its children at once, the root first."""
+    depth = depths(parent)
+    for level in range(1, int(depth.max(initial=0)) + 1):
+        children = np.flatnonzero(depth == level)
+        yield copy(parent[children], children, chunk, channel=channel)
+
+
+def up(parent: Parents, chunk: int = 0, channel: int = 0) -> Iterator[Step]:
+    """Reduce rounds: every child sends to its parent, the deepest first."""
+    depth = depths(parent)
+    for level in range(int(depth.max(initial=0)), 0, -1):
+        children = np.flatnonzero(depth == level)
+        yield reduce(children, parent[children], chunk, channel=channel)
