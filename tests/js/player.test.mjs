@@ -1,0 +1,296 @@
+// The pure half of the player, on timelines small enough to check by hand.  node --test tests/js
+import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
+import test from "node:test";
+import {
+  SCHEMA, activeAt, bucketIndex, busiest, cellAt, cellsOf, doneAt, fmtBytes, fmtRate, fmtShare, groups, hopAt, hopSpan, idleShare, index, journey,
+  landedBy, linkBytes, logicalLayout, measure, pointAt, problem, rowSlices, shape, stepAt, stepShare, textAt, timeUnit, through, unpack, useClass, waitingAt,
+} from "../../collsim/viz/player.js";
+
+const text = s => ({ en: s, zh: s });
+
+/** Four ranks on one switch: rank r sends over link 2r, receives over link 2r+1. A ring allreduce of 4 chunks, 1 s a step. */
+function ring4({ engine = "lockstep" } = {}) {
+  const n = 4, steps = 2 * (n - 1), X = { step: [], src: [], dst: [], chunk: [], into: [], reduce: [], channel: [], bytes: [], t0: [], t1: [], route: [] };
+  for (let s = 0; s < steps; s++) for (let r = 0; r < n; r++) {
+    const chunk = s < n - 1 ? (r - s + n) % n : (r + 1 - (s - n + 1) + 2 * n) % n;
+    const row = { step: s, src: r, dst: (r + 1) % n, chunk, into: chunk, reduce: s < n - 1 ? 1 : 0, channel: 0, bytes: 100, t0: s, t1: s + 1, route: r };
+    for (const k in X) X[k].push(row[k]);
+  }
+  const links = { src: [], dst: [], kind: [], label: [], alpha: [], bandwidth: [], path: [], row: [] };
+  for (let r = 0; r < n; r++) {
+    const x = 50 + 100 * r;
+    for (const [a, b, path] of [[r, n, [x + 5, 200, x + 5, 60]], [n, r, [x - 5, 60, x - 5, 200]]]) {
+      links.src.push(a); links.dst.push(b); links.kind.push("cable"); links.label.push("cable"); links.alpha.push(0); links.bandwidth.push(100); links.path.push(path); links.row.push(0);
+    }
+  }
+  return {
+    schema: SCHEMA,
+    meta: { id: "ring4", title: text("ring"), collective: "allreduce", algorithm: "ring", ranks: n, endpoints: n, chunks: n, slots: n, channels: 1, nbytes: 400, engine, time: steps, version: "0" },
+    stage: { w: 400, h: 300 }, panels: { x: [], y: [], w: [], h: [], label: [], note: [] },
+    devices: {
+      name: ["0", "1", "2", "3", "sw"], label: ["0", "1", "2", "3", "switch"], kind: ["gpu", "gpu", "gpu", "gpu", "switch"], panel: [-1, -1, -1, -1, -1], endpoint: [0, 1, 2, 3, -1],
+      x: [30, 130, 230, 330, 10], y: [200, 200, 200, 200, 20], w: [40, 40, 40, 40, 380], h: [40, 40, 40, 40, 40],
+    },
+    links, rows: { label: [text("cables")], note: [text("")], links: [[0, 1, 2, 3, 4, 5, 6, 7]], hot: [false] }, key: [],
+    routes: { start: [0, 2, 4, 6, 8], link: [0, 3, 2, 5, 4, 7, 6, 1] }, transfers: X,
+    steps: { t0: [0, 1, 2, 3, 4, 5], t1: [1, 2, 3, 4, 5, 6], text: { en: ["a", "b", "c", "d", "e", "f"], zh: ["一", "二", "三", "四", "五", "六"] }, phase: [0, 0, 0, 1, 1, 1] },
+    phases: [{ label: text("reduce-scatter"), first: 0, last: 2, reduce: 1 }, { label: text("allgather"), first: 3, last: 5, reduce: 0 }],
+    logical: { x: [0, 1, 1, 0], y: [0, 0, 1, 1], kind: "ring", edges: [[0, 1], [1, 2], [2, 3], [3, 0]] },
+    state: { held: "all", goal: n, wanted: "all" }, figures: { time: steps, link_bytes: new Array(8).fill(600) }, bottleneck: null, text: null,
+  };
+}
+
+/** One chunk of 100 bytes over two cables of 100 and 300 B/s, alpha 0, in 4/3 s, then nothing until 2 s. */
+function twoHops(extra = {}) {
+  const tl = ring4();
+  tl.transfers = { step: [0], src: [0], dst: [1], chunk: [0], into: [0], reduce: [1], channel: [0], bytes: [100], t0: [0], t1: [4 / 3], route: [0] };
+  tl.links.bandwidth[3] = 300;
+  tl.steps = { t0: [0], t1: [2], text: { en: ["a"], zh: ["a"] }, phase: [0] };
+  tl.phases = []; tl.meta.time = 2; tl.figures = { time: 2 };
+  return Object.assign(tl, extra);
+}
+
+test("transfers in flight are those with t0 <= t < t1, at every moment and also when steps overlap", () => {
+  const tl = ring4({ engine: "event" });
+  tl.transfers.t0 = tl.transfers.t0.map((t, i) => t + 0.3 * (i % 4));
+  tl.transfers.t1 = tl.transfers.t1.map((t, i) => t + 0.5 * (i % 3));
+  const m = index(tl);
+  for (let t = 0; t <= m.total; t += 0.05) {
+    const plain = [...Array(m.n).keys()].filter(i => m.t0[i] <= t && t < m.t1[i]);
+    assert.deepEqual(activeAt(m, t).sort((a, b) => a - b), plain);
+  }
+});
+
+test("a moment on the border of two steps belongs to the later one, the end to the last", () => {
+  const m = index(ring4());
+  assert.deepEqual([0, 0.999, 1, 5.5, 6].map(t => stepAt(m, t)), [0, 0, 1, 5, 5]);
+});
+
+test("steps that begin out of order are read as if in order", () => {
+  const tl = ring4({ engine: "event" });
+  tl.steps.t0 = [0, 1, 0.5, 3, 4, 5];
+  const m = index(tl);
+  assert.deepEqual(Array.from(m.step0), [0, 1, 1, 3, 4, 5]);
+});
+
+test("contributions: in a ring each chunk gains one a step, 4 of 4 after three steps, everywhere after six", () => {
+  const m = index(ring4());
+  assert.deepEqual(Array.from(m.k.slice(0, 12)), [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]);
+  assert.deepEqual(Array.from(m.k.slice(12)), new Array(12).fill(4));
+  const at = (e, c, t) => cellAt(m, e * 4 + c, t);
+  assert.equal(at(1, 0, 0.5), 1);
+  assert.equal(at(1, 0, 1), 2);          // rank 0 sent chunk 0 to rank 1 in step 0
+  assert.equal(at(2, 0, 2), 3);
+  assert.equal(at(3, 0, 3), 4);
+  assert.equal(at(0, 0, 3.5), 1);
+  assert.equal(at(0, 0, 4), 4);          // replaced by the finished sum
+  assert.equal(doneAt(m, 5.999), false);
+  assert.equal(doneAt(m, 6), true);
+});
+
+test("values are sums of digits of pi: chunk 0 of four ranks is 3 + 5 + 5 + 9 = 22", () => {
+  const m = index(ring4());
+  assert.equal(cellAt(m, 0, 0, "value"), 3);
+  for (let e = 0; e < 4; e++) assert.equal(cellAt(m, e * 4, 6, "value"), 22);
+  assert.equal(cellAt(m, 4, 1, "mask"), 0b0011);      // rank 1, chunk 0 after the first step: ranks 0 and 1
+  assert.equal(cellAt(m, 0, 6, "mask"), 0b1111);
+});
+
+test("transfers of a step read the cells as they were when the step began, whatever arrives first", () => {
+  const tl = ring4();
+  tl.transfers = {   // step 0: 0 -> 1 and 1 -> 2 of the same chunk; the first lands long before the second leaves the wire
+    step: [0, 0], src: [0, 1], dst: [1, 2], chunk: [0, 0], into: [0, 0], reduce: [1, 1], channel: [0, 0], bytes: [1, 100], t0: [0, 0], t1: [0.01, 1], route: [0, 1],
+  };
+  const m = index(tl);
+  assert.deepEqual(Array.from(m.k), [1, 1]);
+  assert.equal(cellAt(m, 1 * 4, 0.5), 2);
+  assert.equal(cellAt(m, 2 * 4, 1), 2);                // not 3: rank 1 sent what it had at the start
+});
+
+test("several reduces into one cell in one step add up as they arrive (a parameter server)", () => {
+  const tl = ring4();
+  tl.meta.endpoints = 5;
+  tl.transfers = {
+    step: [0, 0, 0, 0], src: [0, 1, 2, 3], dst: [4, 4, 4, 4], chunk: [0, 0, 0, 0], into: [0, 0, 0, 0], reduce: [1, 1, 1, 1], channel: [0, 0, 0, 0],
+    bytes: [100, 100, 100, 100], t0: [0, 0, 0, 0], t1: [1, 2, 3, 4], route: [0, 0, 0, 0],
+  };
+  const m = index(tl);
+  assert.deepEqual([0, 1, 2, 3, 4].map(t => cellAt(m, 4 * 4, t)), [0, 1, 2, 3, 4]);
+});
+
+test("held and wanted: all, own, root and lists", () => {
+  const meta = { ranks: 2, chunks: 4, slots: 4, channels: 1 };
+  assert.equal(cellsOf("all", {}, meta).length, 8);
+  assert.deepEqual(cellsOf("own", {}, meta), [[0, 0], [0, 1], [1, 2], [1, 3]]);
+  assert.deepEqual(cellsOf("root", { root: 1 }, meta), [[1, 0], [1, 1], [1, 2], [1, 3]]);
+  assert.deepEqual(cellsOf([[1, 3]], {}, meta), [[1, 3]]);
+});
+
+test("bytes of a link grow evenly and end at what the host counted", () => {
+  const tl = ring4(), m = index(tl);
+  tl.figures.link_bytes.forEach((b, l) => assert.ok(Math.abs(linkBytes(m, l, m.total) - b) < 1e-6));
+  assert.ok(Math.abs(linkBytes(m, 0, 2.25) - 225) < 1e-9);
+  assert.equal(linkBytes(m, 0, 0), 0);
+  assert.ok(Math.abs(stepShare(m, 0, 3) - 1) < 1e-9);
+});
+
+test("a link that is shared by two transfers carries both, and stands still when neither runs", () => {
+  const tl = twoHops();
+  tl.transfers = { step: [0, 0], src: [0, 0], dst: [1, 1], chunk: [0, 1], into: [0, 1], reduce: [1, 1], channel: [0, 0], bytes: [100, 50], t0: [0, 0.5], t1: [1, 1.5], route: [0, 0] };
+  const m = index(tl);
+  const near = (t, b) => assert.ok(Math.abs(linkBytes(m, 0, t) - b) < 1e-9, `${linkBytes(m, 0, t)} at ${t}`);
+  near(0.5, 50); near(1, 125); near(1.5, 150); near(2, 150);
+});
+
+test("a transfer that takes no time still counts its bytes", () => {
+  const tl = twoHops();
+  tl.transfers.t1 = [0];
+  const m = index(tl);
+  assert.equal(linkBytes(m, 0, 1), 100);
+  assert.equal(hopAt(m, 0, 0).share, 1);
+});
+
+test("a transfer takes on each hop the share of time that the hop would need alone", () => {
+  const m = index(twoHops());
+  const near = (a, b) => a.forEach((x, q) => assert.ok(Math.abs(x - b[q]) < 1e-12, `${a} is not ${b}`));
+  near(hopSpan(m, 0, 0), [0, 1]);            // 100 B at 100 B/s against 100 B at 300 B/s: 3 to 1
+  near(hopSpan(m, 0, 1), [1, 4 / 3]);
+  assert.deepEqual([0.5, 1, 1.2].map(t => hopAt(m, 0, t).link), [0, 3, 3]);
+  assert.ok(Math.abs(hopAt(m, 0, 0.5).f - 0.5) < 1e-12);
+  assert.equal(hopAt(m, 0, 2).f, 1);
+});
+
+test("times of hops, where given, win: the chunk waits in the queue and loads one link at a time", () => {
+  const m = index(twoHops({ hops: { t0: [0, 1.1], t1: [1, 4 / 3] } }));
+  assert.equal(hopAt(m, 0, 1.05).waits, true);
+  assert.equal(hopAt(m, 0, 1.05).hop, 1);
+  assert.equal(hopAt(m, 0, 1.2).waits, false);
+  assert.ok(Math.abs(linkBytes(m, 0, 1) - 100) < 1e-9);
+  assert.equal(linkBytes(m, 3, 1), 0);
+});
+
+test("who has landed waits for the step only where there is a barrier", () => {
+  const tl = twoHops(), m = index(tl);
+  assert.deepEqual(waitingAt(m, 1.5, 0), [0]);
+  assert.deepEqual(waitingAt(m, 1, 0), []);
+  assert.deepEqual(waitingAt(m, 2, 0), []);
+  tl.meta.engine = "event";
+  assert.deepEqual(waitingAt(index(tl), 1.5, 0), []);
+  assert.equal(landedBy(m, 1.5), 1);
+});
+
+test("ranks are idle when nothing comes in; one that only sends is not idle", () => {
+  const m = index(twoHops()), idle = idleShare(m, 2);
+  // rank 0 sends and receives nothing: busy until 4/3. Rank 1 receives: busy until 4/3. Ranks 2 and 3 idle.
+  assert.ok(Math.abs(idle[0] - 0.5) < 1e-9);
+  assert.ok(Math.abs(idle[1] - (0.5 + 0.5 * (2 / 3))) < 1e-9);
+});
+
+test("slices of a row: the mean over its cables, the busiest, and bytes so far", () => {
+  const m = index(twoHops()), r = rowSlices(m, [0, 2], 4);
+  assert.ok(Math.abs(r.top[0] - 0.75) < 1e-9);        // 100 B in 4/3 s at 100 B/s
+  assert.ok(Math.abs(r.mean[0] - 0.375) < 1e-9);      // cable 2 is idle
+  assert.ok(Math.abs(r.sofar[3] - 100) < 1e-9);
+});
+
+test("the busiest moment is where most bytes move", () => {
+  const tl = twoHops();
+  tl.transfers = { step: [0, 0], src: [0, 1], dst: [1, 2], chunk: [0, 1], into: [0, 1], reduce: [1, 1], channel: [0, 0], bytes: [100, 100], t0: [0, 1], t1: [2, 1.5], route: [0, 1] };
+  const t = busiest(index(tl));
+  assert.ok(t > 1 && t < 1.5, String(t));
+});
+
+test("no transfers at all is a run too", () => {
+  const tl = ring4();
+  for (const k in tl.transfers) tl.transfers[k] = [];
+  Object.assign(tl.steps, { t0: [], t1: [], text: { en: [], zh: [] }, phase: [] });
+  Object.assign(tl, { phases: [], figures: { time: 0 } });
+  tl.meta.time = 0;
+  assert.equal(problem(tl), null);
+  const m = index(tl);
+  assert.equal(stepAt(m, 0), -1);
+  assert.deepEqual(activeAt(m, 0), []);
+  assert.equal(busiest(m), 0);
+  assert.equal(linkBytes(m, 0, 1), 0);
+});
+
+test("a chunk's journey is a path in a ring and has none in a star", () => {
+  const m = index(ring4());
+  assert.deepEqual(journey(m, 0).path, [0, 1, 2, 3, 0, 1, 2]);
+  const tl = ring4();
+  tl.transfers.dst = tl.transfers.dst.map(() => 0);
+  assert.equal(journey(index(tl), 0).path, null);
+});
+
+test("a route is drawn hop by hop, with a bend through a switch whose cables are on one side", () => {
+  const m = index(ring4()), hops = shape(m, 0);
+  assert.equal(hops.length, 2);
+  assert.deepEqual(hops[0].pts, [55, 200, 55, 60]);
+  assert.equal(hops[1].pts[0], 55);
+  assert.ok(hops[1].pts[3] < 60);                      // goes up into the switch before it crosses
+  assert.deepEqual(hops[1].pts.slice(-2), [145, 200]);
+  assert.deepEqual(through(m.tl.devices, 4, 10, 40, 390, 40), [10, 40]);   // in on the left, out on the right: straight
+});
+
+test("points along a polyline, clamped at both ends", () => {
+  const line = measure([0, 0, 10, 0, 10, 10]), at = d => { const p = pointAt(line, d); return [p.x, p.y]; };
+  assert.deepEqual([at(-5), at(5), at(15), at(99)], [[0, 0], [5, 0], [10, 5], [10, 10]]);
+  assert.deepEqual(at(NaN), [0, 0]);
+});
+
+test("classes of use change at 75 and above 95 percent", () => {
+  assert.deepEqual([0, 0.7499, 0.75, 0.95, 0.9501].map(useClass), ["room", "room", "near", "near", "full"]);
+});
+
+test("numbers are written as in the specification", () => {
+  assert.equal(fmtBytes(129 * 2 ** 20), "129\u00a0MiB");
+  assert.equal(fmtBytes(1536), "1.5\u00a0KiB");
+  assert.deepEqual([0, 0.083, 0.79, 0.995, 1].map(fmtShare), ["0\u00a0%", "8.3\u00a0%", "79\u00a0%", "99.5\u00a0%", "100\u00a0%"]);
+  assert.equal(fmtRate(31.5e9), "31.5\u00a0GB/s");
+  assert.equal(timeUnit(0.020229).fmt(0.005438), "5.438\u00a0ms");
+  assert.equal(timeUnit(0).fmt(0).endsWith("s"), true);
+});
+
+test("groups and buckets cover everything once", () => {
+  const g = groups([2, 0, 2, 1], 3);
+  assert.deepEqual([...g.id.slice(g.start[2], g.start[3])], [0, 2]);
+  const m = index(ring4()), b = bucketIndex(m);
+  assert.equal(new Set(b.id).size, m.n);
+});
+
+test("the logical picture uses cards for few ranks and circles for many, and they never overlap", () => {
+  const m = index(ring4()), L = logicalLayout(m, 4, 1134, 470);
+  assert.equal(L.cards, true);
+  const tl = ring4();
+  tl.meta.endpoints = 64; tl.meta.ranks = 64; tl.logical = {};
+  const circles = logicalLayout(index(tl), 64, 1134, 470);
+  assert.equal(circles.cards, false);
+  for (let a = 0; a < 64; a++) for (let b = 0; b < a; b++) assert.ok(Math.hypot(circles.P[a][0] - circles.P[b][0], circles.P[a][1] - circles.P[b][1]) > 2 * circles.r);
+});
+
+test("wrong data is told apart in words", () => {
+  assert.match(problem(null).en, /no timeline/);
+  assert.match(problem({ schema: "collsim.timeline/2" }).en, /collsim\.timeline\/2/);
+  assert.match(problem({ schema: SCHEMA }).en, /"meta"/);
+  const tl = ring4();
+  tl.transfers.t1.pop();
+  assert.match(problem(tl).en, /t1/);
+  const lost = ring4();
+  lost.transfers.route[0] = 9;
+  assert.match(problem(lost).en, /route/);
+  assert.equal(problem(ring4()), null);
+});
+
+test("texts may come as a list of texts or as one text of lists", () => {
+  assert.equal(textAt([{ en: "a", zh: "甲" }], 0, "zh"), "甲");
+  assert.equal(textAt({ en: ["a", "b"], zh: ["甲", "乙"] }, 1, "zh"), "乙");
+  assert.equal(textAt({ en: "a" }, 0, "zh"), "a");
+  assert.equal(textAt(undefined, 0, "en"), "");
+});
+
+test("a packed timeline is unpacked", async () => {
+  const tl = ring4(), z = gzipSync(Buffer.from(JSON.stringify(tl))).toString("base64");
+  assert.deepEqual(await unpack({ schema: SCHEMA, z }), tl);
+  assert.deepEqual(await unpack(JSON.stringify(tl)), tl);
+});
