@@ -1,5 +1,44 @@
-"""Networks on which schedules are timed: generic shapes, machines, and what people load from files."""
+"""Networks on which schedules are timed: generic shapes, machines, and what people load from files.
 
-from .network import Cable, Devices, Links, Routes, Topology, ring_orders
+>>> from collsim import topology
+>>> topology.ring(8, bandwidth="25GB/s", alpha="1us")
+<Topology ring(8): 8 ranks, 8 devices, 16 links>
+"""
 
-__all__ = ["Cable", "Devices", "Links", "Routes", "Topology", "ring_orders"]
+from .generic import (
+    NETWORKS,
+    dragonfly,
+    fat_tree,
+    fully_connected,
+    hypercube,
+    line,
+    mesh,
+    ring,
+    star,
+    switch,
+    torus,
+    tree,
+)
+from .network import Cable, Devices, Hop, Links, Routes, Topology, ring_orders
+
+__all__ = [
+    "NETWORKS",
+    "Cable",
+    "Devices",
+    "Hop",
+    "Links",
+    "Routes",
+    "Topology",
+    "dragonfly",
+    "fat_tree",
+    "fully_connected",
+    "hypercube",
+    "line",
+    "mesh",
+    "ring",
+    "ring_orders",
+    "star",
+    "switch",
+    "torus",
+    "tree",
+]

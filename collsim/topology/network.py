@@ -11,14 +11,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import TopologyError
+from ..errors import TopologyError, unknown
+from ..units import format_bandwidth, format_time
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 #: Kinds of device, in the order of their codes.
@@ -56,6 +61,30 @@ class Cable:
             raise TopologyError(f"cable {self.label!r}: alpha={self.alpha!r} must be 0 s or more")
 
 
+@dataclass(frozen=True)
+class Names(Sequence[str]):
+    """Names made when asked for, so that a million devices need no million strings. `groups` are (how many, prefix)."""
+
+    groups: tuple[tuple[int, str], ...]
+
+    def __len__(self) -> int:
+        return sum(count for count, _ in self.groups)
+
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[str]: ...
+    def __getitem__(self, i: int | slice) -> str | list[str]:
+        if isinstance(i, slice):
+            return [self[j] for j in range(*i.indices(len(self)))]
+        at = int(i) + (len(self) if i < 0 else 0)
+        for count, prefix in self.groups:
+            if 0 <= at < count:
+                return prefix + str(at)
+            at -= count
+        raise IndexError(i)
+
+
 @dataclass(frozen=True, eq=False)
 class Devices:
     """Columns, one entry per device. `kind` are codes into DEVICE_KINDS; `node` is the machine it is in, -1 for the fabric."""
@@ -63,6 +92,9 @@ class Devices:
     name: Sequence[str]
     kind: npt.NDArray[np.int8]
     node: Ints
+
+    def __post_init__(self) -> None:
+        _freeze(self.kind, self.node)
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -79,11 +111,14 @@ class Links:
     cable: npt.NDArray[np.int32]
     cables: tuple[Cable, ...]
 
+    def __post_init__(self) -> None:
+        _freeze(self.src, self.dst, self.alpha, self.bandwidth, self.cable)
+
     def __len__(self) -> int:
         return len(self.src)
 
     def kind(self, link: int) -> str:
-        return self.cables[self.cable[link]].kind
+        return self.cables[int(self.cable[link])].kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +140,42 @@ class Routes:
 
 
 #: (device now, device to reach) -> (next device); arrays in, arrays out; -1 where there is no way.
-NextHop = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.int64]]
+NextHop = Callable[[Longs, Longs], Longs]
+
+
+class Router(Protocol):
+    """Finds whole routes where the next hop does not follow from place and goal alone (staging passes a switch twice)."""
+
+    def routes(self, src: Longs, dst: Longs) -> Routes:
+        """Routes between devices. Raises NoWay for the first pair that has none."""
+        ...
+
+    def words(self, src: int, dst: int) -> str:
+        """Why the route is what it is, in the words of nvidia-smi and NCCL; empty where there is nothing to say."""
+        ...
+
+
+class NoWay(Exception):
+    """Pair number `pair` of those asked for has no route, because of `reason`."""
+
+    def __init__(self, pair: int, reason: str):
+        super().__init__(reason)
+        self.pair, self.reason = pair, reason
+
+
+class Hop(NamedTuple):
+    """One link of a route: `bandwidth` in B/s, one direction; `alpha` in s."""
+
+    src: str
+    dst: str
+    kind: str
+    label: str
+    bandwidth: float
+    alpha: float
+    link: int
+
+    def __str__(self) -> str:
+        return f"{self.src} → {self.dst} ({self.label}, {format_bandwidth(self.bandwidth)}, {format_time(self.alpha)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,6 +186,7 @@ class Topology:
         name: how it was asked for, `"ring(8, bandwidth=25GB/s)"`; edits add themselves to it.
         ranks: number of ranks; rank r is endpoint r.
         endpoint_device: device of each endpoint; those beyond the ranks are helpers (a parameter server, a switch that reduces).
+        next_hop, router: one of the two finds the routes.
         shape: what kind of network, for drawing and for ring orders: `ring`, `switch`, `machine`, `graph` ...
         orders: ring orders, (channels available, ranks): channel c should visit the ranks in the order of row c.
         facts: anything a builder wants to be shown: nodes, machine name, fabric, p2p, gdr ...
@@ -127,6 +198,7 @@ class Topology:
     links: Links
     endpoint_device: Ints
     next_hop: NextHop | None = None
+    router: Router | None = None
     shape: str = "graph"
     orders: Ints | None = None
     facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -154,10 +226,15 @@ class Topology:
                 )
 
     def _find_routes(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> Routes:
-        """Walk all pairs at once, one link a turn."""
-        assert self.next_hop is not None
+        """Ask the router, or walk all pairs at once, one link a turn."""
         goal = self.endpoint_device[dst].astype(np.int64)
         at = self.endpoint_device[src].astype(np.int64)
+        if self.router is not None:
+            try:
+                return self.router.routes(at, goal)
+            except NoWay as lost:
+                raise TopologyError(f"{self.name}: {self._pair(src[lost.pair], dst[lost.pair])}; {lost.reason}") from None
+        assert self.next_hop is not None
         hops: list[npt.NDArray[np.int32]] = []
         pairs: list[npt.NDArray[np.int64]] = []
         moving = np.flatnonzero(at != goal)
@@ -166,8 +243,8 @@ class Topology:
                 raise TopologyError(f"{self.name}: the route from rank {src[moving[0]]} to rank {dst[moving[0]]} never arrives")
             nxt = self.next_hop(at[moving], goal[moving])
             if (nxt < 0).any():
-                lost = moving[np.argmax(nxt < 0)]
-                raise TopologyError(f"{self.name}: rank {src[lost]} cannot reach rank {dst[lost]}; no links join them")
+                lost_pair = moving[np.argmax(nxt < 0)]
+                raise TopologyError(f"{self.name}: {self._pair(src[lost_pair], dst[lost_pair])}; no links join them")
             hops.append(self.link_between(at[moving], nxt))
             pairs.append(moving)
             at[moving] = nxt
@@ -197,8 +274,135 @@ class Topology:
             raise TopologyError(f"{self.name} has no link from {self.devices.name[a]} to {self.devices.name[b]}")
         return order[found].astype(np.int32)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**{k: v for k, v in self.__dict__.items() if k != "_link_keys"}, "facts": dict(self.facts)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, facts=MappingProxyType(state["facts"]))
+
+    def _pair(self, src: int, dst: int) -> str:
+        return f"{self._endpoint_name(src)} cannot reach {self._endpoint_name(dst)}"
+
+    def _endpoint_name(self, endpoint: int) -> str:
+        return f"rank {endpoint}" if endpoint < self.ranks else f"helper {endpoint - self.ranks}"
+
+    # ---- names -------------------------------------------------------------------------------------------------------------
+
+    def device(self, name: str | int) -> int:
+        """Number of a device by name or number. Raises TopologyError with the nearest names."""
+        if isinstance(name, int | np.integer):
+            if not 0 <= name < len(self.devices):
+                raise TopologyError(f"{self.name} has no device {name}; devices are 0 to {len(self.devices) - 1}")
+            return int(name)
+        try:
+            return self.devices.name.index(str(name))
+        except ValueError:
+            raise TopologyError(f"{self.name}: {unknown('device', name, self.devices.name[:5000])}") from None
+
+    def link_name(self, link: int) -> str:
+        """`"node0/gpu3 → node0/nvswitch"`."""
+        return f"{self.devices.name[self.links.src[link]]} → {self.devices.name[self.links.dst[link]]}"
+
+    def endpoint(self, place: str | int) -> int:
+        """An endpoint by number, or by the name of the device it sits on. Raises TopologyError for a device without one."""
+        if isinstance(place, int | np.integer):
+            return int(place)
+        device = self.device(place)
+        here = np.flatnonzero(self.endpoint_device == device)
+        if not len(here):
+            raise TopologyError(f"{self.name}: no rank sits on {place!r}; ranks sit on {self.devices.name[self.endpoint_device[0]]!r}, ...")
+        return int(here[0])
+
+    # ---- paths for people --------------------------------------------------------------------------------------------------
+
+    def route(self, src: str | int, dst: str | int) -> list[Hop]:
+        """The links that data cross from one rank (or device of a rank, by name) to another, in order.
+
+        Raises TopologyError where there is no such rank or no way.
+        """
+        names, links = self.devices.name, self.links
+        route = self.routes(self.endpoint(src), self.endpoint(dst))[0]
+        cable = [links.cables[c] for c in links.cable[route]]
+        return [
+            Hop(names[links.src[i]], names[links.dst[i]], c.kind, c.label, float(links.bandwidth[i]), float(links.alpha[i]), int(i))
+            for i, c in zip(route, cable, strict=True)
+        ]
+
+    def explain(self, src: str | int, dst: str | int) -> str:
+        """A sentence: which way the data go, hop by hop, why that way, and what limits it."""
+        from .explain import explain
+
+        return explain(self, src, dst)
+
+    # ---- what if -----------------------------------------------------------------------------------------------------------
+
+    def with_helpers(self, count: int) -> Topology:
+        """This network with a place for `count` helper endpoints (itself where it has enough already).
+
+        Networks around a switch, a hub or a root get extra hosts with the same cable; on machines helpers live in host memory.
+        Raises TopologyError where there is no natural place.
+        """
+        from .places import with_helpers
+
+        return with_helpers(self, count)
+
+    def with_link(self, a: str | int, b: str | int, *, bandwidth: object = None, alpha: object = None) -> Topology:
+        """The same with another cable between devices a and b, both directions. Routes stay as they are.
+
+        Args:
+            bandwidth: B/s or text, or a factor as text: `"half"`, `"double"`, `"x0.1"`.
+            alpha: seconds or text.
+        """
+        from .edits import with_link
+
+        return with_link(self, a, b, bandwidth=bandwidth, alpha=alpha)
+
+    def without_link(self, a: str | int, b: str | int) -> Topology:
+        """The same without the cable between devices a and b; what crossed it takes another way.
+
+        Raises TopologyError naming ranks that can no longer reach each other.
+        """
+        from .edits import without_link
+
+        return without_link(self, a, b)
+
+    def without_device(self, device: str | int) -> Topology:
+        """The same with all cables of a device gone. Raises TopologyError if a rank sits on it or ranks are cut off."""
+        from .edits import without_device
+
+        return without_device(self, device)
+
+    def scaled(self, kind: str | None = None, by: float = 2.0) -> Topology:
+        """The same with the bandwidth of every link of a kind (all links when None) multiplied. Routes stay as they are."""
+        from .edits import scaled
+
+        return scaled(self, kind, by)
+
+    # ---- graphs ------------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:
+        """Any networkx graph: edges with `bandwidth` (B/s or text) and `alpha`; nodes with `kind="gpu"` are the ranks.
+
+        See `collsim.topology.graph.from_networkx` for the details and errors.
+        """
+        from .graph import from_networkx
+
+        return from_networkx(graph, name)
+
+    def to_networkx(self) -> nx.DiGraph[Any]:
+        """A directed graph: device names (`kind`, `node`, `rank`); edges with `bandwidth`, `alpha`, `kind`, `label`, `source`."""
+        from .graph import to_networkx
+
+        return to_networkx(self)
+
     def __repr__(self) -> str:
         return f"<Topology {self.name}: {self.ranks} ranks, {len(self.devices)} devices, {len(self.links)} links>"
+
+
+def _freeze(*arrays: npt.NDArray[Any]) -> None:
+    for array in arrays:
+        array.flags.writeable = False
 
 
 def ring_orders(topology: Topology | None, ranks: int, channels: int) -> Ints:

@@ -1,0 +1,179 @@
+"""What-if edits. Each returns another topology, whose name says what was changed.
+
+Changed numbers leave the routes as they are, because hardware does not reroute around a slow cable. A lost cable or device
+does change them: a generic network goes the shortest way that is left, a machine chooses again as NCCL would.
+Devices keep their numbers; a device that was lost stays in the table without cables.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import CollsimError, TopologyError, unknown
+from ..units import format_bandwidth, format_time, parse_bandwidth, parse_time
+from .graph import Shortest, require_connected
+from .network import Cable, Floats, Links, Router, Topology
+
+_FACTORS = {"half": 0.5, "double": 2.0, "quarter": 0.25, "third": 1 / 3, "twice": 2.0}
+_TIMES = re.compile(r"[x×]\s*(\d*\.?\d+(?:[eE][+-]?\d+)?)")
+
+
+@runtime_checkable
+class Repairs(Protocol):
+    """A router that finds other ways when links are lost."""
+
+    def without(self, lost: npt.NDArray[np.bool_]) -> Router:
+        """The same with the links marked in `lost` (by their numbers now) gone and the rest renumbered."""
+        ...
+
+
+def with_link(topology: Topology, a: str | int, b: str | int, *, bandwidth: object = None, alpha: object = None) -> Topology:
+    """Another bandwidth or alpha on the cable between devices a and b, both directions."""
+    if bandwidth is None and alpha is None:
+        raise TopologyError(f"with_link({a!r}, {b!r}) changes nothing; give bandwidth='half', bandwidth='25GB/s' or alpha='2us'")
+    which = _between(topology, a, b)
+    rate, delay = topology.links.bandwidth.copy(), topology.links.alpha.copy()
+    said = []
+    try:
+        if bandwidth is not None:
+            factor = _factor(bandwidth)
+            rate[which] = rate[which] * factor if factor is not None else parse_bandwidth(bandwidth)
+            said.append(f"bandwidth {bandwidth}" if isinstance(bandwidth, str) else f"bandwidth {format_bandwidth(rate[which][0])}")
+        if alpha is not None:
+            delay[which] = parse_time(alpha)
+            said.append(f"alpha {alpha}" if isinstance(alpha, str) else f"alpha {format_time(delay[which][0])}")
+    except CollsimError as error:
+        raise TopologyError(f"with_link({a!r}, {b!r}): {error}") from None
+    return _changed(topology, _relabelled(topology.links, which, rate, delay), f"{_pair(topology, a, b)}: {', '.join(said)}")
+
+
+def scaled(topology: Topology, kind: str | None, by: float) -> Topology:
+    """Bandwidth of every link of a kind times `by`."""
+    if isinstance(by, bool) or not isinstance(by, int | float | np.number) or not np.isfinite(by) or not by > 0:
+        raise TopologyError(f"scaled(by={by!r}) must be a number above 0; 2 doubles the bandwidth")
+    links = topology.links
+    kinds = sorted({c.kind for c in links.cables})
+    if kind is not None and kind not in kinds:
+        raise TopologyError(f"{topology.name} has no links of that kind: {unknown('kind', kind, kinds)}")
+    chosen = np.array([kind is None or c.kind == kind for c in links.cables], bool)
+    rate = np.where(chosen[links.cable], links.bandwidth * by, links.bandwidth)
+    cables = tuple(_times(c, by) if yes else c for c, yes in zip(links.cables, chosen, strict=True))
+    new = Links(links.src, links.dst, links.alpha, rate, links.cable, cables)
+    return _changed(topology, new, f"{kind or 'every link'} ×{by:g}")
+
+
+def without_link(topology: Topology, a: str | int, b: str | int) -> Topology:
+    """The cable between devices a and b is gone, both directions."""
+    lost = np.zeros(len(topology.links), bool)
+    lost[_between(topology, a, b)] = True
+    return _without(topology, lost, f"without {_pair(topology, a, b)}")
+
+
+def without_device(topology: Topology, device: str | int) -> Topology:
+    """All cables of a device are gone."""
+    gone = topology.device(device)
+    name = topology.devices.name[gone]
+    here = np.flatnonzero(topology.endpoint_device == gone)
+    if len(here):
+        what = f"rank {here[0]}" if here[0] < topology.ranks else f"helper {here[0] - topology.ranks}"
+        raise TopologyError(f"{topology.name}: {what} sits on {name}, so it cannot be taken away; simulate fewer ranks instead")
+    lost = (topology.links.src == gone) | (topology.links.dst == gone)
+    return _without(topology, lost, f"without {name}")
+
+
+def _without(topology: Topology, lost: npt.NDArray[np.bool_], said: str) -> Topology:
+    old = topology.links
+    kept = ~lost
+    links = Links(old.src[kept], old.dst[kept], old.alpha[kept], old.bandwidth[kept], old.cable[kept], old.cables)
+    smaller = _changed(topology, links, said)
+    if topology.router is not None:
+        if not isinstance(topology.router, Repairs):
+            raise TopologyError(f"{topology.name} cannot lose links")
+        repaired = replace(smaller, router=topology.router.without(lost))
+        _require_ways(repaired)
+        return repaired
+    ways = Shortest(len(topology.devices), links.src, links.dst)
+    require_connected(smaller, ways)
+    return replace(smaller, next_hop=ways)
+
+
+def _require_ways(topology: Topology) -> None:
+    """All pairs where that is cheap, else every endpoint to and from the first of its node and of the whole."""
+    n = topology.endpoints
+    if n <= 256:
+        src, dst = np.divmod(np.arange(n * n), n)
+        topology.routes(src, dst)
+        return
+    node = topology.devices.node[topology.endpoint_device]
+    _, first, which = np.unique(node, return_index=True, return_inverse=True)
+    everyone = np.arange(n)
+    for other in (first[which.ravel()], np.zeros(n, np.int64)):
+        topology.routes(everyone, other)
+        topology.routes(other, everyone)
+
+
+def _between(topology: Topology, a: str | int, b: str | int) -> npt.NDArray[np.int64]:
+    one, two = topology.device(a), topology.device(b)
+    links = topology.links
+    found = np.flatnonzero(((links.src == one) & (links.dst == two)) | ((links.src == two) & (links.dst == one)))
+    if not len(found):
+        near = sorted({topology.devices.name[d] for d in links.dst[links.src == one]})
+        beside = f"; {topology.devices.name[one]} is joined to {', '.join(near[:8])}" if near else ""
+        raise TopologyError(f"{topology.name} has no link between {_pair(topology, a, b)}{beside}")
+    return found
+
+
+def _relabelled(links: Links, which: npt.NDArray[np.int64], rate: Floats, delay: Floats) -> Links:
+    """Links with their own Cable for the changed ones, so that its label and source say that it was changed."""
+    cables, column = list(links.cables), links.cable.copy()
+    for i in which:
+        old = links.cables[links.cable[i]]
+        label = old.label if old.label.endswith(" (changed)") else f"{old.label} (changed)"
+        new = Cable(old.kind, label, float(rate[i]), float(delay[i]), f"changed by who asked; before: {old.source}", nominal=float(rate[i]))
+        if new not in cables:
+            cables.append(new)
+        column[i] = cables.index(new)
+    return Links(links.src, links.dst, delay, rate, column, tuple(cables))
+
+
+def _times(cable: Cable, by: float) -> Cable:
+    return replace(
+        cable,
+        bandwidth=cable.bandwidth * by,
+        nominal=None if cable.nominal is None else cable.nominal * by,
+        effective=None if cable.effective is None else cable.effective * by,
+        source=f"×{by:g} by who asked; before: {cable.source}",
+    )
+
+
+def _factor(bandwidth: object) -> float | None:
+    """0.5 for "half"; 0.1 for "x0.1" or "10%"; None for a plain quantity."""
+    if not isinstance(bandwidth, str):
+        return None
+    text = bandwidth.strip().lower()
+    if text in _FACTORS:
+        return _FACTORS[text]
+    match = _TIMES.fullmatch(text)
+    if match is None:
+        return None
+    factor = float(match[1])
+    if not 0 < factor < 1e9:
+        raise CollsimError(f"bandwidth={bandwidth!r} must be a factor above 0; for no link at all use without_link")
+    return factor
+
+
+def _pair(topology: Topology, a: str | int, b: str | int) -> str:
+    return f"{topology.devices.name[topology.device(a)]} – {topology.devices.name[topology.device(b)]}"
+
+
+def _changed(topology: Topology, links: Links, said: str) -> Topology:
+    edits: tuple[Any, ...] = (*topology.facts.get("edits", ()), said)
+    facts = MappingProxyType({**topology.facts, "edits": edits})
+    joint = "; " if topology.facts.get("edits") else ", "
+    return replace(topology, name=f"{topology.name}{joint}{said}", links=links, facts=facts)

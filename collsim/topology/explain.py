@@ -1,0 +1,35 @@
+"""A route as a sentence."""
+
+from __future__ import annotations
+
+from ..units import format_bandwidth, format_time
+from .network import Hop, Topology
+
+
+def explain(topology: Topology, src: str | int, dst: str | int) -> str:
+    """Which way the data go from src to dst, hop by hop; why; what limits it alone (B/s, one direction) and its latency (s)."""
+    a, b = topology.endpoint(src), topology.endpoint(dst)
+    names = [topology._endpoint_name(e) for e in (a, b)]
+    if a == b:
+        return f"{names[0].capitalize()} to itself: a copy in its own memory; no link is crossed."
+    hops = topology.route(a, b)
+    way = " → ".join([hops[0].src, *(hop.dst for hop in hops)])
+    why = ""
+    if topology.router is not None:
+        why = topology.router.words(int(topology.endpoint_device[a]), int(topology.endpoint_device[b]))
+    links = "1 link" if len(hops) == 1 else f"{len(hops)} links"
+    return f"{names[0].capitalize()} to {names[1]}: {why + '. ' if why else ''}{way}. {links}: {_crossed(hops)}. {_limit(hops)}"
+
+
+def _crossed(hops: list[Hop]) -> str:
+    """`2 × NVLink 3 ×12, ...`, in the order first met."""
+    counts: dict[str, int] = {}
+    for hop in hops:
+        counts[hop.label] = counts.get(hop.label, 0) + 1
+    return ", ".join(f"{n} of {label}" if n > 1 else label for label, n in counts.items())
+
+
+def _limit(hops: list[Hop]) -> str:
+    slowest = min(hops, key=lambda hop: hop.bandwidth)
+    latency = sum(hop.alpha for hop in hops)
+    return f"Alone it is limited to {format_bandwidth(slowest.bandwidth)} by {slowest.label}, after {format_time(latency)} of latency."

@@ -1,0 +1,364 @@
+"""Generic networks: every cable alike, routes in closed form.
+
+`bandwidth` and `alpha` are of each cable, one direction: B/s or text, s or text. Ranks are devices 0 to n-1; switches follow.
+Cable i is links 2i (from the end named first) and 2i+1 (back). Routes cross the fewest links; among equals the lower next
+device, in a ring (and in each ring of a torus) clockwise, r to r+1. In a fat tree the destination picks the way up, so that
+different destinations spread over the switches (D-mod-k; Zahavi 2010, "D-Mod-K routing").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..errors import CollsimError, TopologyError
+from ..units import format_bandwidth, parse_bandwidth, parse_count, parse_time
+from .network import DEVICE_KINDS, Cable, Devices, Ints, Links, Longs, Names, NextHop, Topology
+
+BANDWIDTH = "25GB/s"
+ALPHA = "1us"
+_MOST_CABLES = 100_000_000
+_TEACHING = "default of generic networks, a round teaching value (25 GB/s is the rate of one HDR InfiniBand port)"
+
+
+# ---- next hops: (device now, device to reach) -> next device ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Around:
+    """A torus (`wrap`) or mesh of `dims`: the step that leads to the lowest device among those that come nearer."""
+
+    dims: tuple[int, ...]
+    wrap: bool
+
+    def __call__(self, at: Longs, goal: Longs) -> Longs:
+        best = np.full(at.shape, np.iinfo(np.int64).max)
+        stride = 1
+        for size in reversed(self.dims):
+            here, there = at // stride % size, goal // stride % size
+            clockwise = 2 * ((there - here) % size) <= size if self.wrap else there > here
+            way = np.where(clockwise, 1, -1)
+            step = at + ((here + way) % size - here) * stride
+            best = np.where(here != there, np.minimum(best, step), best)
+            stride *= size
+        return best
+
+
+@dataclass(frozen=True)
+class Through:
+    """Everything meets at device `middle`: a switch, or the hub of a star."""
+
+    middle: int
+
+    def __call__(self, at: Longs, goal: Longs) -> Longs:
+        return np.where(at == self.middle, goal, self.middle)
+
+
+def straight(at: Longs, goal: Longs) -> Longs:
+    """A cable to everybody."""
+    return goal
+
+
+@dataclass(frozen=True)
+class Heap:
+    """A tree in heap order: the parent of r is (r-1) // arity. Devices from `ranks` on hang at the root."""
+
+    ranks: int
+    arity: int
+
+    def __call__(self, at: Longs, goal: Longs) -> Longs:
+        up = np.where(at < self.ranks, (at - 1) // self.arity, 0)
+        child = goal.copy()
+        answer = np.where((goal >= self.ranks) & (at == 0), goal, up)
+        while (climbing := (child > at) & (child < self.ranks)).any():
+            parent = np.where(climbing, (child - 1) // self.arity, child)
+            answer = np.where(climbing & (parent == at), child, answer)
+            child = parent
+        return answer
+
+
+def flip_a_bit(at: Longs, goal: Longs) -> Longs:
+    """Hypercube: clear the highest bit that is set and must not be, else set the lowest that must be."""
+    wrong = at ^ goal
+    down = at & wrong
+    highest = np.left_shift(1, np.maximum(np.frexp(down.astype(np.float64))[1] - 1, 0))
+    return at ^ np.where(down > 0, highest, wrong & -wrong)
+
+
+@dataclass(frozen=True)
+class Clos:
+    """k-ary fat tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores, k^3/4 hosts."""
+
+    k: int
+
+    def __call__(self, at: Longs, goal: Longs) -> Longs:
+        half = self.k // 2
+        hosts, layer = half * half * self.k, half * self.k
+        edge, agg, core = hosts, hosts + layer, hosts + 2 * layer
+        goal_edge, goal_pod = goal // half, goal // (half * half)
+        e, a, c = at - edge, at - agg, at - core
+        from_edge = np.where(e == goal_edge, goal, agg + e // half * half + goal % half)
+        from_agg = np.where(a // half == goal_pod, edge + goal_edge, core + a % half * half + goal_edge % half)
+        from_core = agg + goal_pod * half + c // half
+        return np.where(at < edge, edge + at // half, np.where(at < agg, from_edge, np.where(at < core, from_agg, from_core)))
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Dragonfly of g = a*h+1 groups of `a` switches: switch s of a group holds its global cables s*h to s*h+h-1.
+
+    Global cable j of group x leads to group (x+j+1) mod g, where it is cable g-2-j.
+    """
+
+    hosts: int
+    switches: int
+    cables: int
+
+    def __call__(self, at: Longs, goal: Longs) -> Longs:
+        p, a, h = self.hosts, self.switches, self.cables
+        groups = a * h + 1
+        first = p * a * groups
+        target = goal // p
+        s = at - first
+        group, goal_group = s // a, target // a
+        wire = (goal_group - group - 1) % groups
+        gate = group * a + wire // h
+        far = goal_group * a + (groups - 2 - wire) // h
+        local = np.where(s == target, goal, first + target)
+        away = np.where(s == gate, first + far, first + gate)
+        return np.where(at < first, first + at // p, np.where(group == goal_group, local, away))
+
+
+# ---- the networks ------------------------------------------------------------------------------------------------------------
+
+
+def ring(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+    """A cable from each rank to the next, and from the last to the first; full duplex, so there are two rings of links."""
+    n = _ranks("ring", ranks)
+    a = np.arange(n if n > 2 else n - 1)
+    clockwise = np.arange(n, dtype=np.int32)
+    orders = np.stack([clockwise, np.roll(clockwise[::-1], 1)])
+    return _network("ring", (n,), n, a, (a + 1) % n, Around((n,), True), bandwidth, alpha, orders=orders)
+
+
+def line(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+    """A cable from each rank to the next."""
+    n = _ranks("line", ranks)
+    a = np.arange(n - 1)
+    return _network("line", (n,), n, a, a + 1, Around((n,), False), bandwidth, alpha)
+
+
+def star(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+    """A cable from each rank to rank 0, which is the hub and forwards what is not for it."""
+    n = _ranks("star", ranks)
+    spoke = np.arange(1, n)
+    return _network("star", (n,), n, np.zeros(n - 1, np.int64), spoke, Through(0), bandwidth, alpha)
+
+
+def switch(ranks: int, *, helpers: int = 0, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+    """One cable from each rank to one non-blocking switch: two links, and twice alpha, between any two ranks.
+
+    Args:
+        helpers: endpoints beyond the ranks (parameter servers), each with a cable of its own.
+    """
+    n = _ranks("switch", ranks)
+    rank = np.arange(n)
+    made = _network("switch", (n,), n, rank, np.full(n, n), Through(n), bandwidth, alpha, extra=((1, "switch", "switch"),))
+    return made.with_helpers(parse_count(helpers, "helpers", least=0))
+
+
+def fully_connected(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+    """A cable of its own between any two ranks: n-1 cables at each rank."""
+    n = _ranks("fully_connected", ranks)
+    _require_small("fully_connected", n * (n - 1) // 2, "use switch")
+    a, b = np.triu_indices(n, 1)
+    return _network("fully_connected", (n,), n, a, b, straight, bandwidth, alpha)
+
+
+def tree(ranks: int, *, arity: int = 2, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+    """Ranks in heap order: a cable from each rank r > 0 to rank (r-1) // arity."""
+    n = _ranks("tree", ranks)
+    arity = parse_count(arity, "arity")
+    child = np.arange(1, n)
+    options = {} if arity == 2 else {"arity": arity}
+    return _network("tree", (n,), n, (child - 1) // arity, child, Heap(n, arity), bandwidth, alpha, options=options)
+
+
+def torus(*dims: int, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+    """A ring along every dimension; rank = row-major position, the last dimension fastest. `torus(4, 4, 4)` has 64 ranks."""
+    sizes = _dims("torus", dims)
+    return _grid("torus", sizes, True, bandwidth, alpha)
+
+
+def mesh(*dims: int, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+    """A line along every dimension; rank = row-major position, the last dimension fastest."""
+    sizes = _dims("mesh", dims)
+    return _grid("mesh", sizes, False, bandwidth, alpha)
+
+
+def hypercube(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+    """A cable between ranks that differ in one bit. `ranks` is their number, a power of two (not the dimension)."""
+    n = _ranks("hypercube", ranks)
+    if n & (n - 1):
+        raise TopologyError(
+            f"hypercube({n}): the number of ranks must be a power of two; a cube of {n} dimensions is hypercube({2 ** min(n, 40)})"
+        )
+    bits = np.arange(n.bit_length() - 1)
+    a = np.repeat(np.arange(n), len(bits))
+    b = a ^ np.left_shift(1, np.tile(bits, n))
+    return _network("hypercube", (n,), n, a[a < b], b[a < b], flip_a_bit, bandwidth, alpha)
+
+
+def fat_tree(k: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+    """k-ary fat tree of switches with k ports, k^3/4 ranks, full bisection (Al-Fares, Loukissas & Vahdat 2008, section 2.2)."""
+    k = parse_count(k, "k", least=2)
+    if k % 2:
+        raise TopologyError(f"fat_tree({k}): k, the ports of a switch, must be even; use {k + 1}")
+    half = k // 2
+    hosts, layer = half * half * k, half * k
+    _require_small("fat_tree", 3 * hosts, "use a smaller k")
+    host, edge, agg = np.arange(hosts), hosts + np.arange(layer), hosts + layer + np.arange(layer)
+    pod, i = np.divmod(np.arange(layer), half)
+    up_a, up_b = np.repeat(edge, half), hosts + layer + np.repeat(pod * half, half) + np.tile(np.arange(half), layer)
+    core = hosts + 2 * layer + np.repeat(i * half, half) + np.tile(np.arange(half), layer)
+    a = np.concatenate([host, up_a, np.repeat(agg, half)])
+    b = np.concatenate([hosts + host // half, up_b, core])
+    extra = ((layer, "edge", "switch"), (layer, "aggregation", "switch"), (half * half, "core", "switch"))
+    return _network("fat_tree", (k,), hosts, a, b, Clos(k), bandwidth, alpha, extra=extra)
+
+
+def dragonfly(hosts: int = 2, switches: int = 4, cables: int = 2, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+    """Largest dragonfly: g = switches*cables + 1 groups, all switches of a group joined, one cable between any two groups.
+
+    Args:
+        hosts: ranks at each switch (p). switches: switches in a group (a). cables: global cables at each switch (h).
+            Balanced when a = 2p = 2h (Kim, Dally, Scott & Abts 2008, section 3.1). Minimal routes: at most local, global, local.
+    """
+    p, a, h = parse_count(hosts, "hosts"), parse_count(switches, "switches"), parse_count(cables, "cables")
+    groups = a * h + 1
+    ranks, total = p * a * groups, a * groups
+    _require_small("dragonfly", ranks + total * (a + h), "use fewer switches")
+    x, y = np.triu_indices(a, 1)
+    group = np.repeat(np.arange(groups) * a, len(x))
+    gx, wire = np.divmod(np.arange(groups * a * h), a * h)
+    gy = (gx + wire + 1) % groups
+    near, far = gx * a + wire // h, gy * a + (groups - 2 - wire) // h
+    once = gx < gy
+    one = np.concatenate([np.arange(ranks), ranks + group + np.tile(x, groups), ranks + near[once]])
+    two = np.concatenate([ranks + np.arange(ranks) // p, ranks + group + np.tile(y, groups), ranks + far[once]])
+    return _network("dragonfly", (p, a, h), ranks, one, two, Groups(p, a, h), bandwidth, alpha, extra=((total, "switch", "switch"),))
+
+
+#: The generic networks by name, for menus and for text such as `"ring(8, bandwidth=25GB/s)"`.
+NETWORKS: MappingProxyType[str, Callable[..., Topology]] = MappingProxyType(
+    {f.__name__: f for f in (ring, line, star, switch, fully_connected, tree, torus, mesh, hypercube, fat_tree, dragonfly)}
+)
+
+
+# ---- making them -----------------------------------------------------------------------------------------------------------
+
+
+def _network(
+    shape: str,
+    arguments: tuple[int, ...],
+    ranks: int,
+    a: Any,
+    b: Any,
+    next_hop: NextHop,
+    bandwidth: object,
+    alpha: object,
+    *,
+    extra: Sequence[tuple[int, str, str]] = (),
+    options: dict[str, Any] | None = None,
+    orders: Ints | None = None,
+) -> Topology:
+    """A network of `ranks` GPUs and `extra` devices (count, name, kind), with a cable from each a[i] to b[i]."""
+    rate, delay = _quantities(shape, bandwidth, alpha)
+    source = "as given by who built this network"
+    if rate == parse_bandwidth(BANDWIDTH) and delay == parse_time(ALPHA):
+        source = _TEACHING
+    cable = Cable("cable", format_bandwidth(rate).replace("\N{NO-BREAK SPACE}", " "), rate, delay, source, nominal=rate)
+    counts = [ranks, *(count for count, _, _ in extra)]
+    kinds = [DEVICE_KINDS.index("gpu"), *(DEVICE_KINDS.index(kind) for _, _, kind in extra)]
+    devices = Devices(
+        Names(((ranks, "gpu"), *((count, name) for count, name, _ in extra))),
+        np.repeat(np.array(kinds, np.int8), counts),
+        np.full(sum(counts), -1, np.int32),
+    )
+    return Topology(
+        name=_name(shape, arguments, options or {}, rate, delay),
+        ranks=ranks,
+        devices=devices,
+        links=both_ways(np.asarray(a), np.asarray(b), cable),
+        endpoint_device=np.arange(ranks, dtype=np.int32),
+        next_hop=next_hop,
+        shape=shape,
+        orders=orders,
+    )
+
+
+def both_ways(a: Longs, b: Longs, cable: Cable) -> Links:
+    """Links a[i] to b[i] and back, one cable: 2i and 2i+1."""
+    src = np.stack([a, b], axis=1).ravel().astype(np.int32)
+    dst = np.stack([b, a], axis=1).ravel().astype(np.int32)
+    return Links(src, dst, np.full(len(src), cable.alpha), np.full(len(src), cable.bandwidth), np.zeros(len(src), np.int32), (cable,))
+
+
+def _grid(shape: str, dims: tuple[int, ...], wrap: bool, bandwidth: object, alpha: object) -> Topology:
+    n = math.prod(dims)
+    rank = np.arange(n)
+    a, b = [], []
+    stride = 1
+    for size in reversed(dims):
+        here = rank // stride % size
+        has_next = np.full(n, wrap and size > 2) | (here < size - 1)
+        a.append(rank[has_next])
+        b.append((rank + ((here + 1) % size - here) * stride)[has_next])
+        stride *= size
+    return _network(shape, dims, n, np.concatenate(a), np.concatenate(b), Around(dims, wrap), bandwidth, alpha)
+
+
+def _ranks(shape: str, ranks: object) -> int:
+    try:
+        n = parse_count(ranks, "ranks")
+    except CollsimError as error:
+        raise TopologyError(f"{shape}: {error}") from None
+    _require_small(shape, n, "use fewer ranks")
+    return n
+
+
+def _dims(shape: str, dims: Sequence[object]) -> tuple[int, ...]:
+    if len(dims) == 1 and isinstance(dims[0], tuple | list):
+        dims = dims[0]
+    if not dims:
+        raise TopologyError(f"{shape}() needs the size of each dimension, for example {shape}(4, 4)")
+    sizes = tuple(parse_count(d, f"dimension {i} of {shape}") for i, d in enumerate(dims))
+    _require_small(shape, math.prod(sizes) * len(sizes), "use smaller dimensions")
+    return sizes
+
+
+def _require_small(shape: str, cables: int, advice: str) -> None:
+    if cables > _MOST_CABLES:
+        raise TopologyError(f"{shape} of this size has {cables:,} cables; {_MOST_CABLES:,} is the most, so {advice}")
+
+
+def _quantities(shape: str, bandwidth: object, alpha: object) -> tuple[float, float]:
+    try:
+        return parse_bandwidth(bandwidth), parse_time(alpha)
+    except CollsimError as error:
+        raise TopologyError(f"{shape}: {error}") from None
+
+
+def _name(shape: str, arguments: tuple[int, ...], options: dict[str, Any], rate: float, delay: float) -> str:
+    """As it can be typed again; what is at its default is left out."""
+    said = [str(a) for a in arguments] + [f"{k}={v}" for k, v in options.items()]
+    if rate != parse_bandwidth(BANDWIDTH):
+        said.append(f"bandwidth={rate / 1e9:g}GB/s")
+    if delay != parse_time(ALPHA):
+        said.append(f"alpha={delay * 1e6:g}us")
+    return f"{shape}({', '.join(said)})"

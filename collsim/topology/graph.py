@@ -1,0 +1,226 @@
+"""Topologies from any graph, and graphs from any topology.
+
+Routes on a graph cross the fewest links; among equals the lower next device. They are found per destination when first asked for.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import CollsimError, TopologyError, unknown
+from ..units import format_bandwidth, parse_bandwidth, parse_time
+from .network import DEVICE_KINDS, Cable, Devices, Ints, Links, Longs, Topology
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+_KEPT = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Shortest:
+    """Next hops of shortest paths over `src[i] -> dst[i]`, remembered per destination."""
+
+    devices: int
+    src: Ints
+    dst: Ints
+    known: dict[int, Longs] = field(default_factory=dict)
+
+    def __call__(self, at: Longs, goal: Longs) -> Longs:
+        answer = np.full(at.shape, -1, np.int64)
+        goals, which = np.unique(goal, return_inverse=True)
+        for i, device in enumerate(goals.tolist()):
+            mine = which.ravel() == i if len(goals) > 1 else slice(None)
+            answer[mine] = self.towards(device)[at[mine]]
+        return answer
+
+    def towards(self, goal: int) -> Longs:
+        """(devices,) the next device on the way to `goal`, -1 where there is none."""
+        if goal not in self.known:
+            while len(self.known) >= _KEPT:
+                self.known.pop(next(iter(self.known)))
+            self.known[goal] = self._search(goal)
+        return self.known[goal]
+
+    def _search(self, goal: int) -> Longs:
+        start, source = self._incoming
+        far = [-1] * self.devices
+        far[goal] = 0
+        queue = deque([goal])
+        while queue:
+            here = queue.popleft()
+            for other in source[start[here] : start[here + 1]]:
+                if far[other] < 0:
+                    far[other] = far[here] + 1
+                    queue.append(other)
+        distance = np.array(far)
+        nearer = (distance[self.src] == distance[self.dst] + 1) & (distance[self.dst] >= 0)
+        answer = np.full(self.devices, np.iinfo(np.int64).max)
+        np.minimum.at(answer, self.src[nearer], self.dst[nearer])
+        answer[distance <= 0] = -1
+        answer[goal] = goal
+        return answer
+
+    @property
+    def _incoming(self) -> tuple[list[int], list[int]]:
+        if "incoming" not in self.__dict__:
+            order = np.argsort(self.dst, kind="stable")
+            start = np.concatenate([[0], np.cumsum(np.bincount(self.dst, minlength=self.devices))])
+            self.__dict__["incoming"] = (start.tolist(), self.src[order].tolist())
+        found: tuple[list[int], list[int]] = self.__dict__["incoming"]
+        return found
+
+    def cut_off(self, places: Longs) -> tuple[Longs, Longs] | None:
+        """Two groups of `places` of which the first cannot reach the second in both directions, or None."""
+        if not len(places):
+            return None
+        to_first = self.towards(int(places[0]))[places] >= 0
+        from_first = Shortest(self.devices, self.dst, self.src).towards(int(places[0]))[places] >= 0
+        both = to_first & from_first
+        return None if both.all() else (np.flatnonzero(both), np.flatnonzero(~both))
+
+
+def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:
+    """A topology from a networkx graph, directed or not.
+
+    Nodes with `kind="gpu"` are the ranks, in node order, or by the attribute `rank` (0, 1, ...) if all have it; without any `kind`
+    every node is a rank. Other kinds are those of devices: cpu, memory, pcie, nvswitch, nic, switch, host. Edges carry `bandwidth` (B/s
+    or text, one direction) and `alpha` (s or text, 0 when left out), and may carry `kind`, `label`, `source`. An undirected edge
+    is two links. Parallel edges are bonded: their bandwidths add.
+
+    Raises TopologyError: which edge lacks what; which ranks are not connected; no rank at all.
+    """
+    nodes = list(graph.nodes)
+    number = {node: i for i, node in enumerate(nodes)}
+    kinds = _kinds(graph, nodes)
+    place = _places(graph, nodes, kinds)
+    links = _links(graph, number)
+    next_hop = Shortest(len(nodes), links.src, links.dst)
+    topology = Topology(
+        name=name,
+        ranks=len(place),
+        devices=Devices([str(n) for n in nodes], kinds, _node_numbers(graph, nodes)),
+        links=links,
+        endpoint_device=place,
+        next_hop=next_hop,
+    )
+    require_connected(topology, next_hop)
+    return topology
+
+
+def require_connected(topology: Topology, ways: Shortest) -> None:
+    """Raises TopologyError naming ranks that cannot reach each other."""
+    groups = ways.cut_off(topology.endpoint_device.astype(np.int64))
+    if groups is not None:
+        one, other = (listed(group) for group in groups)
+        raise TopologyError(f"{topology.name} is not connected: {one} and {other} cannot reach each other; add a link between them")
+
+
+def listed(ranks: Iterable[int]) -> str:
+    """`ranks 0, 1, 2` or `rank 4`, at most eight of them written out."""
+    numbers = [int(r) for r in ranks]
+    shown = ", ".join(map(str, numbers[:8])) + (f" and {len(numbers) - 8} more" if len(numbers) > 8 else "")
+    return f"rank{'s' if len(numbers) > 1 else ''} {shown}"
+
+
+def _kinds(graph: nx.Graph[Any], nodes: list[Hashable]) -> Any:
+    given = [graph.nodes[n].get("kind") for n in nodes]
+    if not any(given):
+        given = ["gpu"] * len(nodes)
+    for node, kind in zip(nodes, given, strict=True):
+        if kind is not None and kind not in DEVICE_KINDS:
+            raise TopologyError(f"node {node!r}: {unknown('kind', kind, DEVICE_KINDS)}")
+    return np.array([DEVICE_KINDS.index(kind or "switch") for kind in given], np.int8)
+
+
+def _places(graph: nx.Graph[Any], nodes: list[Hashable], kinds: Any) -> Ints:
+    gpus = np.flatnonzero(kinds == DEVICE_KINDS.index("gpu")).astype(np.int32)
+    if not len(gpus):
+        raise TopologyError("the graph has no rank: give at least one node kind='gpu'")
+    ranks: list[Any] = [graph.nodes[nodes[g]].get("rank") for g in gpus]
+    if all(r is None for r in ranks):
+        return gpus
+    if any(isinstance(r, bool) or not isinstance(r, int | np.integer) for r in ranks) or sorted(ranks) != list(range(len(gpus))):
+        raise TopologyError(
+            f"the rank attributes of the {len(gpus)} gpu nodes must be 0 to {len(gpus) - 1}, each once; they are {ranks[:20]}"
+        )
+    return gpus[np.argsort(ranks)]
+
+
+def _node_numbers(graph: nx.Graph[Any], nodes: list[Hashable]) -> Ints:
+    numbers = [graph.nodes[n].get("node", -1) for n in nodes]
+    return np.array([n if isinstance(n, int | np.integer) else -1 for n in numbers], np.int32)
+
+
+def _links(graph: nx.Graph[Any], number: dict[Hashable, int]) -> Links:
+    """Both directions of undirected edges; parallel edges bonded; one Cable per distinct (kind, label, bandwidth, alpha, source)."""
+    found: dict[tuple[int, int], Cable] = {}
+    for a, b, data in graph.edges(data=True):
+        if a == b:
+            raise TopologyError(f"edge {a!r} to {b!r} is a loop; a link joins two devices")
+        cable = _cable(a, b, data)
+        ways = [(number[a], number[b])] if graph.is_directed() else [(number[a], number[b]), (number[b], number[a])]
+        for way in ways:
+            found[way] = _bonded(found[way], cable, a, b) if way in found else cable
+    cables = tuple(dict.fromkeys(found.values()))
+    index = {cable: i for i, cable in enumerate(cables)}
+    ends = np.array(list(found), np.int32).reshape(-1, 2)
+    column = [index[c] for c in found.values()]
+    return Links(
+        ends[:, 0].copy(),
+        ends[:, 1].copy(),
+        np.array([c.alpha for c in found.values()], np.float64),
+        np.array([c.bandwidth for c in found.values()], np.float64),
+        np.array(column, np.int32),
+        cables,
+    )
+
+
+def _cable(a: Hashable, b: Hashable, data: dict[str, Any]) -> Cable:
+    if "bandwidth" not in data:
+        raise TopologyError(
+            f"edge {a!r} to {b!r} has no bandwidth; give it one, for example bandwidth='25GB/s' (its attributes: {list(data)})"
+        )
+    try:
+        rate, delay = parse_bandwidth(data["bandwidth"]), parse_time(data.get("alpha", 0.0))
+    except CollsimError as error:
+        raise TopologyError(f"edge {a!r} to {b!r}: {error}") from None
+    label = str(data.get("label") or format_bandwidth(rate).replace("\N{NO-BREAK SPACE}", " "))
+    source = str(data.get("source") or "edge attributes of the graph it was built from")
+    return Cable(str(data.get("kind") or "cable"), label, rate, delay, source, nominal=rate)
+
+
+def _bonded(one: Cable, other: Cable, a: Hashable, b: Hashable) -> Cable:
+    if one.kind != other.kind:
+        raise TopologyError(f"edges {a!r} to {b!r} are of two kinds, {one.kind} and {other.kind}; a pair of devices has links of one kind")
+    rate = one.bandwidth + other.bandwidth
+    return Cable(one.kind, f"{one.label} + {other.label}", rate, max(one.alpha, other.alpha), one.source, nominal=rate)
+
+
+def to_networkx(topology: Topology) -> nx.DiGraph[Any]:
+    """A directed graph of devices, by name; `from_networkx` reads it back."""
+    import networkx as nx
+
+    graph: nx.DiGraph[Any] = nx.DiGraph(name=topology.name)
+    names, devices, links = list(topology.devices.name), topology.devices, topology.links
+    for name, kind, node in zip(names, devices.kind.tolist(), devices.node.tolist(), strict=True):
+        graph.add_node(name, kind=DEVICE_KINDS[kind], node=node)
+    for rank in range(topology.ranks):
+        graph.nodes[names[topology.endpoint_device[rank]]]["rank"] = rank
+    for i in range(len(links)):
+        cable = links.cables[links.cable[i]]
+        graph.add_edge(
+            names[links.src[i]],
+            names[links.dst[i]],
+            bandwidth=float(links.bandwidth[i]),
+            alpha=float(links.alpha[i]),
+            kind=cable.kind,
+            label=cable.label,
+            source=cable.source,
+        )
+    return graph

@@ -1,0 +1,96 @@
+"""Where helper endpoints sit: parameter servers, and whatever else holds data without being a rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from ..errors import TopologyError
+from ..units import parse_count
+from .graph import Shortest
+from .network import DEVICE_KINDS, Devices, Ints, Links, Topology
+
+
+@runtime_checkable
+class HasMemory(Protocol):
+    """A router of machines that says where host memory is."""
+
+    def memories(self, count: int) -> Ints:
+        """Devices for `count` helpers: the memories of node 0, 1, ..., then the second ones."""
+        ...
+
+
+class _Joined(Sequence[str]):
+    """Two sequences of names, one after the other."""
+
+    def __init__(self, first: Sequence[str], second: Sequence[str]):
+        self.first, self.second = first, second
+
+    def __len__(self) -> int:
+        return len(self.first) + len(self.second)
+
+    def __getitem__(self, i):  # type: ignore[no-untyped-def]
+        if isinstance(i, slice):
+            return [self[j] for j in range(*i.indices(len(self)))]
+        at = int(i) + (len(self) if i < 0 else 0)
+        return self.first[at] if at < len(self.first) else self.second[at - len(self.first)]
+
+
+def with_helpers(topology: Topology, count: int) -> Topology:
+    """The topology with at least `count` helper endpoints. Raises TopologyError where they have no natural place."""
+    more = parse_count(count, "helpers", least=0) - (topology.endpoints - topology.ranks)
+    if more <= 0:
+        return topology
+    if isinstance(topology.router, HasMemory):
+        place = topology.router.memories(count)
+        return replace(topology, endpoint_device=np.concatenate([topology.endpoint_device[: topology.ranks], place]).astype(np.int32))
+    for _ in range(more):
+        topology = _with_host(topology)
+    return topology
+
+
+def _joins(topology: Topology) -> list[int]:
+    """Devices that one more host is cabled to."""
+    n = topology.ranks
+    if topology.shape == "switch":
+        return [n]
+    if topology.shape in ("star", "tree"):
+        return [0]
+    if topology.shape == "fully_connected":
+        return list(range(len(topology.devices)))
+    raise TopologyError(
+        f"{topology.name} has no place for a helper endpoint such as a parameter server: no device of it has a free port; "
+        f"let a rank serve (server='rank'), or use switch({n}), where a server gets a cable of its own"
+    )
+
+
+def _with_host(topology: Topology) -> Topology:
+    joins = np.array(_joins(topology), np.int32)
+    me = len(topology.devices)
+    hosts = topology.endpoints - topology.ranks
+    old, links = topology.devices, topology.links
+    if not links.cables:
+        raise TopologyError(f"{topology.name} has no cable to copy for a helper; use switch({topology.ranks})")
+    devices = Devices(
+        _Joined(old.name, [f"host{hosts}"]),
+        np.append(old.kind, np.int8(DEVICE_KINDS.index("host"))),
+        np.append(old.node, np.int32(-1)),
+    )
+    src = np.stack([np.full(len(joins), me), joins], axis=1).ravel().astype(np.int32)
+    dst = np.stack([joins, np.full(len(joins), me)], axis=1).ravel().astype(np.int32)
+    cable = links.cables[0]
+    more = Links(
+        np.concatenate([links.src, src]),
+        np.concatenate([links.dst, dst]),
+        np.append(links.alpha, np.full(len(src), cable.alpha)),
+        np.append(links.bandwidth, np.full(len(src), cable.bandwidth)),
+        np.append(links.cable, np.zeros(len(src), np.int32)),
+        links.cables,
+    )
+    ways = topology.next_hop
+    if isinstance(ways, Shortest):
+        ways = Shortest(len(devices), more.src, more.dst)
+    return replace(topology, devices=devices, links=more, next_hop=ways, endpoint_device=np.append(topology.endpoint_device, np.int32(me)))
