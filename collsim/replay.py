@@ -7,13 +7,14 @@ the order of the schedule's rows, as a receiver works through its channels.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .collective import NOTHING, collective
+from .collective import NOTHING, Collective, collective
 from .errors import CollsimError, ScheduleError, unknown
 from .schedule import Schedule, Step
 
@@ -24,61 +25,92 @@ Combine = Callable[[Array, Array], Array]
 OPERATORS: dict[str, Combine] = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "avg": np.add}
 
 
-def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum") -> Array:
+def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: str | None = None) -> Array:
     """Run a schedule on data.
 
     Args:
-        buffers: shape `(ranks, elements)`: every rank's buffer, in place as NCCL lays it out; for allgather and reduce_scatter
-            `elements` is the whole array of n blocks and rank r's own block is the r-th.
+        buffers: shape `(ranks, elements)`, what each rank passes to the collective.
         op: `sum`, `prod`, `max`, `min` or `avg`. As in NCCL, avg scales floats by 1/n before they are added, and divides
             integers by n at the end, towards zero.
+        layout: `"inplace"`: every rank's one buffer, as NCCL lays it out; for collectives of n blocks `elements` is the whole array
+            and rank r's own block is the r-th. `"out-of-place"`: the send buffer; for allgather and gather that is one block, so
+            that n blocks come back, for reduce_scatter and scatter n blocks of which one comes back. In place unless said otherwise;
+            alltoall and sendrecv, which NCCL has no in-place form of, out of place.
 
     Returns:
-        A new array of the same shape and dtype; elements of which the collective says nothing are as they were given.
+        A new array in the same dtype, shape `(ranks, elements of the result)`. Elements of which the collective says nothing are as
+        they were given (in place), or 0 (out of place).
 
     Raises:
-        CollsimError for a wrong shape or operator; ScheduleError for a schedule that sends what it does not hold.
+        CollsimError for a wrong shape, layout or operator; ScheduleError for a schedule that sends what it does not hold.
     """
     if op not in OPERATORS:
         raise CollsimError(unknown("reduction op", op, OPERATORS))
+    kind = collective(schedule.collective)
     given = np.asarray(buffers)
     if given.ndim != 2 or given.shape[0] != schedule.ranks:
         raise CollsimError(f"buffers have shape {given.shape}; {schedule.label} wants (ranks, elements) = ({schedule.ranks}, any number)")
-    kind = collective(schedule.collective)
-    start = kind.chunk_sizes(given.shape[1], schedule.ranks, schedule.chunks)
+    if given.dtype.kind not in "iufV" or given.dtype.names:  # V: the small floats of ml_dtypes
+        raise CollsimError(f"buffers are {given.dtype}; replay adds whole numbers and floats")
+    whole, apart = _laid_out(schedule, kind, given, layout)
     average = op == "avg" and kind.reduces
-    scaled = average and not np.issubdtype(given.dtype, np.integer)
-    work = (given * given.dtype.type(1 / schedule.ranks)).astype(given.dtype) if scaled else given
-
-    padded = np.zeros((schedule.endpoints, schedule.slots, max(1, int(start.max(initial=1)))), given.dtype)
-    offsets = np.concatenate([[0], np.cumsum(start)])
-    for c in range(schedule.chunks):
-        padded[: schedule.ranks, c, : start[c]] = work[:, offsets[c] : offsets[c + 1]]
-    held = starting(schedule)
-    run(schedule, padded, held, OPERATORS[op] if kind.reduces else np.add)
-
-    out = given.copy()
-    contributor, _ = kind.wanted(schedule.ranks, schedule.chunks, schedule.root)
-    first = contributor.shape[1] - schedule.chunks  # where the results lie, for collectives that have slots of their own for them
-    for c in range(schedule.chunks):
-        done = contributor[:, first + c] != NOTHING
-        part = padded[: schedule.ranks, first + c, : start[c]][done]
-        if average and not scaled:
-            part = np.trunc(part / schedule.ranks).astype(given.dtype) if part.dtype.itemsize < 8 else _truncated(part, schedule.ranks)
-        out[done, offsets[c] : offsets[c + 1]] = part
+    integers = given.dtype.kind in "iu"
+    work = (whole * given.dtype.type(1 / schedule.ranks)).astype(given.dtype) if average and not integers else whole
+    out = np.zeros_like(whole) if apart else whole.copy()
+    combine = OPERATORS[op] if kind.reduces else np.add
+    for elements, (ranks, values) in _results(schedule, kind, work, combine):
+        out[ranks, elements] = _divided(values, schedule.ranks) if average and integers else values
+    if apart and kind.after == "own":
+        return np.take_along_axis(out.reshape(schedule.ranks, schedule.ranks, -1), np.arange(schedule.ranks)[:, None, None], 1)[:, 0]
     return out
 
 
-def _truncated(values: Array, by: int) -> Array:
+def _laid_out(schedule: Schedule, kind: Collective, given: Array, layout: str | None) -> tuple[Array, bool]:
+    """The whole array of every rank, and whether the result goes to a buffer of its own."""
+    n = schedule.ranks
+    if layout not in (None, "inplace", "out-of-place"):
+        raise CollsimError(unknown("layout", layout, ("inplace", "out-of-place")))
+    if layout == "inplace" and kind.apart:
+        raise CollsimError(f"{kind.name} has no in-place form (nor has NCCL); use layout='out-of-place'")
+    apart = layout == "out-of-place" or kind.apart
+    if apart and kind.before == "own":
+        whole = np.zeros((n, n, given.shape[1]), given.dtype)
+        whole[np.arange(n), np.arange(n)] = given
+        return whole.reshape(n, -1), True
+    if apart and kind.blocks and given.shape[1] % n:
+        raise CollsimError(f"{given.shape[1]} elements do not make {n} equal blocks; {kind.name} out of place wants a multiple of {n}")
+    return given, apart
+
+
+def _results(schedule: Schedule, kind: Collective, work: Array, combine: Combine) -> Iterator[tuple[slice, tuple[Array, Array]]]:
+    """Run it; for each chunk: its elements, the ranks that hold its result, and the result."""
+    sizes = kind.chunk_sizes(work.shape[1], schedule.ranks, schedule.chunks)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    where = [slice(int(a), int(b)) for a, b in pairwise(offsets)]
+    held = starting(schedule)
+    padded = np.zeros((*held.shape, max(1, int(sizes.max(initial=1)))), work.dtype)
+    for c, elements in enumerate(where):
+        padded[: schedule.ranks, c, : sizes[c]] = work[:, elements]
+    run(schedule, padded, held, combine)
+    contributor, _ = kind.wanted(schedule.ranks, schedule.chunks, schedule.root)
+    first = contributor.shape[1] - schedule.chunks  # where the results lie, for collectives that have slots of their own for them
+    for c, elements in enumerate(where):
+        ranks = np.flatnonzero(contributor[:, first + c] != NOTHING)
+        yield elements, (ranks, padded[ranks, first + c, : sizes[c]])
+
+
+def _divided(values: Array, by: int) -> Array:
     """Integer division towards zero without a detour through float64, which cannot hold every int64."""
     return np.where(values >= 0, values // by, -(-values // by)).astype(values.dtype)
 
 
 def starting(schedule: Schedule) -> npt.NDArray[np.bool_]:
-    """(endpoints, slots): what holds data before the first step, from the collective's condition."""
-    kind = collective(schedule.collective)
-    held = np.zeros((schedule.endpoints, schedule.slots), bool)
-    before = kind.held(schedule.ranks, schedule.chunks, schedule.root)[:, : schedule.slots]
+    """(endpoints, slots): what holds data before the first step, from the collective's condition.
+
+    At least as many slots as the condition speaks of, also where the schedule uses fewer.
+    """
+    before = collective(schedule.collective).held(schedule.ranks, schedule.chunks, schedule.root)
+    held = np.zeros((schedule.endpoints, max(schedule.slots, before.shape[1])), bool)
     held[: schedule.ranks, : before.shape[1]] = before
     return held
 
@@ -119,7 +151,7 @@ def _require_held(schedule: Schedule, number: int, step: Step, held: npt.NDArray
         row = int(np.argmax(empty))
         rank, chunk = int(step.src[row]), int(step.chunk[row])
         raise ScheduleError(
-            f"{schedule.label}, step {number}: rank {rank} sends chunk {chunk} to rank {step.dst[row]}, but holds nothing in it yet",
+            f"{schedule.label}, step {number}: {schedule.who(rank)} sends chunk {chunk} to {schedule.who(int(step.dst[row]))}, but holds nothing in it yet",
             step=number,
             rank=rank,
             chunk=chunk,
@@ -129,7 +161,7 @@ def _require_held(schedule: Schedule, number: int, step: Step, held: npt.NDArray
         row = int(np.argmax(missing))
         rank, chunk = int(step.dst[row]), int(step.into[row])
         raise ScheduleError(
-            f"{schedule.label}, step {number}: rank {step.src[row]} reduces into chunk {chunk} of rank {rank}, which holds nothing yet; "
+            f"{schedule.label}, step {number}: {schedule.who(int(step.src[row]))} reduces into chunk {chunk} of rank {rank}, which holds nothing yet; "
             "use copy for the first one",
             step=number,
             rank=rank,

@@ -258,6 +258,10 @@ class Schedule:
         extra = "".join(f", {k}={v!r}" for k, v in self.options.items())
         return f"{self.name}({self.ranks}{extra})"
 
+    def who(self, endpoint: int) -> str:
+        """`rank 3`, or `helper 0` for an endpoint beyond the ranks."""
+        return f"rank {endpoint}" if endpoint < self.ranks else f"helper {endpoint - self.ranks}"
+
     def __add__(self, other: Schedule) -> Schedule:
         """One after the other: `reduce_scatter_ring(n) + allgather_ring(n)` is an allreduce."""
         if not isinstance(other, Schedule):
@@ -311,7 +315,7 @@ class Schedule:
     def diagram_cells(self, most_ranks: int, most_steps: int) -> tuple[list[str], list[list[str]]]:
         """Row names and cells of `diagram`: what each endpoint receives in each step."""
         rows = min(self.endpoints, most_ranks)
-        names = [f"rank {r}" if r < self.ranks else f"helper {r - self.ranks}" for r in range(rows)]
+        names = [self.who(r) for r in range(rows)]
         cells: list[list[str]] = [[] for _ in range(rows)]
         for number, step in enumerate(self.each_step()):
             if number >= most_steps:
