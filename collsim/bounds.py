@@ -2,9 +2,9 @@
 
 Two bounds, and the larger of them counts:
 
-- bandwidth: every rank's own links must carry what it cannot avoid to send and receive, and all ranks' links together what
+- bandwidth: every rank's own links must carry what it cannot avoid to send and receive, all ranks' links together what
   the whole collective cannot avoid (Chan, Heimlich, Purkayastha, van de Geijn 2007, section 3; Patarasuk & Yuan 2009, section 2:
-  an allreduce moves 2(n-1) buffers in all when only ranks reduce).
+  an allreduce moves 2(n-1) buffers in all when only ranks reduce), and every cut of the topology what must cross it (`cuts`).
 - latency: the data of one rank must at least cross the alphas of the cheapest way to the farthest rank that needs it.
 
 A schedule with helper endpoints (a server, a switch that reduces) may stay below the bound for all ranks together, so for it
@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .collective import Collective
+from .cuts import allgather_ratio, flow_ratio
 from .topology import Topology
 
 _MOST_LINKS = 200_000  # beyond it the farthest rank is not searched for; a smaller latency bound is still a bound
@@ -51,10 +52,11 @@ def lower_bound(
     n = topology.ranks if ranks is None else ranks
     if n < 2:
         return Bound(0.0, 0.0)
-    return Bound(_latency(kind, topology, n, root), _bandwidth(kind, topology, nbytes, n, root, helpers))
+    bandwidth = max(_own_links(kind, topology, nbytes, n, root, helpers), _worst_cut(kind, topology, nbytes, n, root))
+    return Bound(_latency(kind, topology, n, root), bandwidth)
 
 
-def _bandwidth(kind: Collective, topology: Topology, nbytes: int, n: int, root: int, helpers: bool) -> float:
+def _own_links(kind: Collective, topology: Topology, nbytes: int, n: int, root: int, helpers: bool) -> float:
     device = topology.endpoint_device[:n]
     links = topology.links
     out = np.bincount(links.src, weights=links.bandwidth, minlength=len(topology.devices))[device]
@@ -64,6 +66,23 @@ def _bandwidth(kind: Collective, topology: Topology, nbytes: int, n: int, root: 
         alone = max(np.nan_to_num(must_send / out, posinf=0).max(), np.nan_to_num(must_receive / into, posinf=0).max())
     together = 0.0 if helpers or not out.sum() else total / min(out.sum(), into.sum())
     return float(max(alone, together))
+
+
+def _worst_cut(kind: Collective, topology: Topology, nbytes: int, n: int, root: int) -> float:
+    """Seconds that the worst cut needs for what must cross it; 0 where no formula is known to hold (alltoall, gather, scatter)."""
+    block = nbytes // n
+    match kind.name:
+        case "allgather":
+            return block * allgather_ratio(topology, n)
+        case "reduce_scatter":
+            return block * allgather_ratio(topology, n, reverse=True)
+        case "allreduce":
+            return nbytes * flow_ratio(topology, n)
+        case "broadcast":
+            return nbytes * flow_ratio(topology, n, root=root)
+        case "reduce":
+            return nbytes * flow_ratio(topology, n, root=root, reverse=True)
+    return 0.0
 
 
 def unavoidable(kind: Collective, nbytes: int, n: int, root: int = 0) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], float]:

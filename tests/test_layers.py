@@ -12,13 +12,13 @@ LAYERS = [
     {"collective", "topology", "schedule"},
     {"registry", "trees"},
     {"algorithms"},
-    {"simulate", "replay", "verify", "bounds"},
+    {"simulate", "replay", "verify", "bounds", "cuts"},
     {"nccl", "training", "exchange"},
     {"viz", "sweep", "quiz"},
     {"app"},
     {"__init__", "__main__"},
 ]
-BESIDE = {("verify", "replay"), ("simulate", "bounds")}
+BESIDE = {("verify", "replay"), ("simulate", "bounds"), ("bounds", "cuts")}
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 
