@@ -461,8 +461,8 @@ const WORDS = {
     contributions: n => `Contributions in each chunk, of ${n}`, holds: "Chunks on each rank", rank: "rank", chunk: "chunk", channel: "channel", all: "all",
     complete: "complete", sending: "sending now", arriving: "will arrive here", hotcell: "over the bottleneck",
     reduce: "reduce: added on arrival; fill = share of the sum", copy: "copy: finished chunk",
-    copySum: "copy: finished sum", cable: "cable: width = capacity, core = bytes so far", used: "used:", range: ["<75 %", "75 to 95 %", ">95 %"],
-    waitsKey: "landed, waits for the step to end",
+    copySum: "copy: finished sum", cable: "cable: width = capacity, core = bytes so far", inUse: "blue: in use in this step", used: "used:", range: ["<75 %", "75–95 %", ">95 %"],
+    waitsKey: "landed, waiting",
     keyCable: "cable", keyUsed: "used this step", keyBusiest: "busiest of its kind, this step", nominal: "nominal, per direction",
     steps: (a, b) => (a === b ? `step ${a}` : `steps ${a} to ${b}`), stepsSep: ": ",
     rate: "Rate", bytes: "Bytes", chart: "What the rows show",
@@ -494,8 +494,8 @@ const WORDS = {
     contributions: n => `每个 chunk 已累加的贡献数（共 ${n}）`, holds: "每个 rank 持有的 chunk", rank: "rank", chunk: "chunk", channel: "channel", all: "全部",
     complete: "完整", sending: "正在发送", arriving: "即将到达", hotcell: "经过瓶颈",
     reduce: "reduce：到达后相加；填充高度 = 已累加的比例", copy: "copy：完整的 chunk",
-    copySum: "copy：完整的和", cable: "线缆：外宽 = 容量，内芯 = 已传字节", used: "占用：", range: ["<75 %", "75–95 %", ">95 %"],
-    waitsKey: "已到达，等本步结束",
+    copySum: "copy：完整的和", cable: "线缆：外宽 = 容量，内芯 = 已传字节", inUse: "蓝色：本步在用", used: "占用：", range: ["<75 %", "75–95 %", ">95 %"],
+    waitsKey: "已到达，等待中",
     keyCable: "线缆", keyUsed: "本步占用", keyBusiest: "同类中本步最忙的一条", nominal: "标称值，单向",
     steps: (a, b) => (a === b ? `第 ${a} 步` : `第 ${a}–${b} 步`), stepsSep: "：",
     rate: "速率", bytes: "字节", chart: "各行显示的内容",
@@ -597,7 +597,7 @@ const CSS = `
 .cs.narrow .mid{grid-template-columns:minmax(0,1fr)}
 .cs .stage{position:relative;overflow-x:auto;overflow-y:hidden}.cs .stage canvas{position:absolute;left:0;top:0;display:block}
 .cs canvas{display:block}
-.cs .legend{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:4px 18px;min-height:30px;font-size:13px;line-height:18px;color:var(--ink2);padding:2px 4px 4px}
+.cs .legend{display:flex;flex-wrap:wrap;align-items:center;gap:4px 16px;min-height:30px;font-size:13px;line-height:18px;color:var(--ink2);padding:2px 4px 4px}
 .cs .legend span{display:inline-flex;align-items:center;gap:7px;white-space:nowrap}.cs .legend svg{flex:none}
 .cs .kinds{display:flex;flex-wrap:wrap;gap:2px 26px;font-size:13px;line-height:24px;color:var(--ink2);padding:2px 4px 0}.cs .kinds b{color:var(--ink)}.cs .kinds .full b{color:var(--fulltext)}
 .cs .kinds span{display:inline-flex;gap:7px;align-items:center;white-space:nowrap}
@@ -605,7 +605,7 @@ const CSS = `
 .cs .right select{font-size:13px;height:26px;border:1px solid var(--edge);border-radius:6px;background:var(--card);padding:0 4px}
 .cs .right label{font-weight:400;font-size:13px;color:var(--ink2);display:inline-flex;gap:6px;align-items:center}
 .cs .tr{display:flex;align-items:center;gap:6px;min-height:50px;border-top:1px solid var(--line);padding-top:6px;margin-top:2px}
-.cs .tr .gap{flex:1}.cs .tr .g{display:flex;gap:6px;align-items:center}
+.cs .tr .gap{flex:1}.cs .tr .g{display:flex;gap:6px;align-items:center}.cs .lead{margin-right:12px}.cs .real{margin-left:6px}
 .cs .btn{display:inline-flex;align-items:center;justify-content:center;width:36px;height:36px;border-radius:8px;border:1px solid var(--edge);background:var(--card);color:var(--ink);padding:0}
 .cs .btn svg{width:18px;height:18px;fill:none;stroke:currentColor;stroke-width:1.7;stroke-linejoin:round;stroke-linecap:round}
 .cs .btn.play{width:48px}.cs .btn.play,.cs .btn[aria-pressed=true]{background:var(--ink);border-color:var(--ink);color:var(--card)}
@@ -638,10 +638,10 @@ const CSS = `
 .cs .bn b{display:block;font-size:19px;line-height:25px}.cs .bn i{font-style:normal;font-size:15px;line-height:20px;color:var(--ink2);display:block}
 .cs h2{font-size:22px;line-height:28px;letter-spacing:-.2px;margin:0;width:100%}
 .cs.narrow .card{padding:0 16px 12px}.cs.narrow .nar{height:58px;font-size:16.5px;line-height:23px;gap:16px}.cs.narrow .nar.long{font-size:14.5px;line-height:19px}
-.cs.narrow .btn{width:34px;height:34px}.cs.narrow .btn.play{width:48px}.cs.narrow .tr{min-height:44px;padding-top:4px}.cs.narrow .legend{justify-content:flex-start}
-.cs.slim .nar{height:auto;min-height:58px;flex-wrap:wrap;padding:8px 0;gap:8px}.cs.slim .say{flex:1 0 100%}.cs.slim .tr{flex-wrap:wrap;padding-bottom:6px}.cs.slim .tabs{overflow-x:auto}.cs.slim .real{display:none}
+.cs.narrow .btn{width:34px;height:34px}.cs.narrow .btn.play{width:48px}.cs.narrow .tr{min-height:44px;padding-top:4px}
+.cs.slim .nar{height:auto;min-height:58px;flex-wrap:wrap;padding:8px 0;gap:8px}.cs.slim .say{flex:1 0 100%}.cs.slim .tr{flex-wrap:wrap;padding-bottom:6px}.cs.slim .tr .g{flex-wrap:wrap}.cs.slim .tabs{overflow-x:auto}.cs.slim .real{display:none}
 .cs.present{position:fixed;inset:0;z-index:2147483000;background:var(--card);overflow:auto}
-.cs.present .card{border:0;min-height:100%;padding:0 36px 14px}.cs.present .head,.cs.present .foot,.cs.present .tabs,.cs.present .panel,.cs.present .right{display:none!important}
+.cs.present .card{border:0;min-height:100%;padding:0 36px 14px}.cs.present .head,.cs.present .foot,.cs.present .tabs,.cs.present .panel:not(.keep),.cs.present .right{display:none!important}
 .cs.present .mid{grid-template-columns:minmax(0,1fr)}
 .cs.present .nar{height:124px;font-size:32px;line-height:40px}.cs.present .nar.long{font-size:26px;line-height:33px}.cs.present .stepno{font-size:40px;line-height:48px}.cs.present .clock{font-size:24px}
 .cs.present .seg button{font-size:20px;padding:8px 16px}.cs.present .btn{width:52px;height:52px}.cs.present .btn.play{width:72px}.cs.present .btn svg{width:26px;height:26px}
@@ -740,8 +740,20 @@ function put(g, str, x, y, size, fill, o = {}) {
   g.font = `${o.bold ? 700 : 400} ${size}px ${FONT}`;
   g.textAlign = o.align ?? "left";
   g.textBaseline = "alphabetic";
+  if (o.halo) { g.strokeStyle = o.halo; g.lineWidth = 5; g.lineJoin = "round"; g.strokeText(str, x, y); }
   g.fillStyle = fill;
   g.fillText(str, x, y);
+}
+
+/** Text in lines of at most `width`; breaks at blanks, or anywhere in a word that is too long (Chinese). Returns the lines drawn. */
+function wrap(g, str, x, y, width, size, leading, fill, most) {
+  const lines = [""], parts = str.match(/[\u2e80-\uffff]|[^\s\u2e80-\uffff]+[^\S\n]*|\s+/g) ?? [];
+  for (const part of parts) {
+    if (widthOf(g, lines.at(-1) + part.trimEnd(), size, false) > width && lines.at(-1)) lines.push("");
+    lines[lines.length - 1] += part;
+  }
+  lines.slice(0, most).forEach((line, k) => put(g, line, x, y + k * leading, size, fill));
+  return Math.min(most, lines.length);
 }
 
 function widthOf(g, str, size, bold) {
@@ -848,15 +860,19 @@ const nameOf = (m, e) => { const d = deviceOf(m, e); return e < m.ranks || d == 
 // ---- physical stage
 
 function drawPanels(g, V) {
-  const { m, C } = V, P = m.panels, mid = m.tl.stage.w / 2;
+  const { m, C } = V, P = m.panels;
+  for (let p = 0; p < P.x.length; p++) box(g, P.x[p], P.y[p], P.w[p], P.h[p], 10, C.sunk, C.line);
+}
+
+function drawPanelNames(g, V) {
+  const { m, C } = V, P = m.panels, mid = m.tl.stage.w / 2, halo = C.sunk;
   for (let p = 0; p < P.x.length; p++) {
-    box(g, P.x[p], P.y[p], P.w[p], P.h[p], 10, C.sunk, C.line);
     const label = textAt(P.label, p, V.lang), note = textAt(P.note, p, V.lang), size = P.w[p] < 320 ? 14 : 16;
     const wl = widthOf(g, label, size, true), wn = note ? widthOf(g, note, 13, false) + 10 : 0;
     const fits = wl + wn < P.w[p] - 32, right = P.x.length === 2 && P.x[p] > mid;
     let x = right ? P.x[p] + P.w[p] - 16 - wl - (fits ? wn : 0) : P.x[p] + 16;
-    put(g, label, x, P.y[p] + 21, size, C.ink, { bold: true });
-    if (fits && note) put(g, note, x + wl + 10, P.y[p] + 21, 13, C.ink2);
+    put(g, label, x, P.y[p] + 21, size, C.ink, { bold: true, halo });
+    if (fits && note) put(g, note, x + wl + 10, P.y[p] + 21, 13, C.ink2, { halo });
   }
 }
 
@@ -867,12 +883,14 @@ function drawLinks(g, V) {
   for (let l = 0; l < m.nlinks; l++) {
     if (share[l] > 1e-9) { active.push(l); continue; }
     const d = casing(m, l), c = core(V, l);
-    stroke(g, path[l], d, C.idle);
+    stroke(g, path[l], d > 8 ? d : Math.max(2, d - 1.8), C.idle);
     if (d > 8) stroke(g, path[l], d - 2, C.sunk);
     if (c > 0) stroke(g, path[l], Math.max(1, c), C.edge);
   }
   g.lineCap = "round";
-  for (const l of m.hot) if (path[l]) stroke(g, path[l], few ? Math.min(22, casing(m, l) + 16) : casing(m, l) + 6, C.fulltint);
+  m.usedLinks ??= new Set(m.tl.routes.link).size;
+  // A halo points at something: where most cables are equally full there is nothing to point at.
+  if (m.hot.size <= 0.6 * m.usedLinks || m.hot.size <= 2) for (const l of m.hot) if (path[l]) stroke(g, path[l], few ? Math.min(22, casing(m, l) + 16) : casing(m, l) + 6, C.fulltint);
   g.lineCap = "butt";
   active.sort((a, b) => share[a] - share[b]);
   for (const l of active) {
@@ -894,7 +912,9 @@ function drawArrows(g, V) {
     if (into === "nvswitch" || from === "nvswitch") continue;   // the arrow sits on the bend inside the switch
     for (let q = 1; q <= n; q++) {
       const p = pointAt(line, line.len * q / (n + 1));
-      arrow(g, p.x, p.y, p.dx, p.dy, Math.min(10, 6 + 0.25 * casing(m, l)), C[useClass(facts.share[l])]);
+      const c = core(V, l);
+      if (c > 4.5) arrow(g, p.x, p.y, p.dx, p.dy, Math.min(8, c * 1.1), C.card);   // inside a thick core
+      else arrow(g, p.x, p.y, p.dx, p.dy, Math.max(c + 5, Math.min(10, 6 + 0.25 * casing(m, l))), C[useClass(facts.share[l])]);
     }
   }
 }
@@ -905,7 +925,7 @@ function fitFont(g, str, size, width, bold, least = 8) {
 }
 
 function drawDevices(g, V) {
-  const { m, C, facts } = V, D = m.tl.devices;
+  const { m, C, facts } = V, D = m.tl.devices, names = [];
   for (let d = 0; d < D.x.length; d++) {
     const x = D.x[d], y = D.y[d], w = D.w[d], h = D.h[d], kind = D.kind[d], on = facts.live.has(d), label = textAt(D.label, d, V.lang);
     const rank = D.endpoint[d] >= 0, big = kind === "switch" || kind === "nvswitch", host = kind === "cpu" || kind === "memory";
@@ -925,9 +945,9 @@ function drawDevices(g, V) {
     const size = fitFont(g, label, rank ? Math.min(19, h * 0.55) : big ? 13.5 : 12, w - 5, bold);
     if (!size) continue;
     const turns = facts.turns.get(d)?.some(q => q.bends), deep = turns && big && h >= 24;
-    const top = deep && facts.turns.get(d).some(q => q.bends && q.pts[3] < q.pts[1]);
-    if (deep && h > 50) put(g, label, x + 14, top ? y + 20 : y + h - 9, size, color, { bold });
-    else put(g, label, x + w / 2, deep ? (top ? y + size : y + h - 5) : y + h / 2 + size * 0.36, size, color, { bold, align: "center" });
+    const top = deep && facts.turns.get(d).every(q => !q.bends || q.pts[3] < q.pts[1]);   // all cables come in from below
+    const at = deep && h > 50 ? [x + 14, top ? y + 20 : y + h - 9] : [x + w / 2, deep ? (top ? y + size : y + h - 5) : y + h / 2 + size * 0.36];
+    names.push([label, ...at, size, color, { bold, align: deep && h > 50 ? "left" : "center", halo: turns ? fill : null }]);
   }
   for (const [, list] of facts.turns) {
     if (list.length > 40) continue;
@@ -939,6 +959,7 @@ function drawDevices(g, V) {
       if (line.len > 22) arrow(g, p.x, p.y, p.dx, p.dy, 8, C[cls]);
     }
   }
+  for (const name of names) put(g, ...name);
 }
 
 // Above 32 ranks a rank is a small square: it fills from below with its finished chunks instead of showing tokens.
@@ -969,7 +990,7 @@ function drawKey(g, V) {
     stroke(g, bar, d + 1.6, share > 1e-9 ? C.edge : C.idle);
     stroke(g, bar, d, share > 1e-9 ? C[cls + "tint"] : C.sunk);
     if (share > 1e-9) stroke(g, bar, Math.max(2, d * Math.sqrt(Math.min(1, share)) * 0.5), C[cls]);
-    const label = textAt(e.label, 0, V.lang), size = fitFont(g, label, 14, K.w - 104, true) || 11;
+    const label = textAt(e.label, 0, V.lang), used = widthOf(g, fmtShare(share), hot ? 19 : 15, true), size = fitFont(g, label, 14, K.w - 45 - used, true) || 10;
     put(g, label, K.x + 39, y - 3, size, hot ? C.fulltext : C.ink, { bold: true });
     put(g, fmtRate(e.bandwidth), K.x + 39, y + 14, 13, C.ink2);
     put(g, share > 1e-9 ? fmtShare(share) : "–", right, y + 5, hot ? 19 : 15, hot ? C.fulltext : C.ink, { bold: true, align: "right" });
@@ -980,6 +1001,7 @@ function drawKey(g, V) {
 function drawPhysical(g, V) {
   drawPanels(g, V);
   drawLinks(g, V);
+  drawPanelNames(g, V);
   drawDevices(g, V);
   drawArrows(g, V);
   drawKey(g, V);
@@ -1032,8 +1054,13 @@ function placeTokens(V) {
   for (const list of per.values()) {
     const n = list.length;
     if (list[0].queued) { queue(list, out); continue; }
-    if (n > 12) { list[0].count = n; list[0].d = list.reduce((a, q) => a + q.d, 0) / n; out.push(list[0]); continue; }
     list.sort((a, b) => b.d - a.d || a.i - b.i);
+    const spread = list[0].d - list[n - 1].d, small = n > 4 ? 12 : list[0].size, fits = list[0].d >= (n - 1) * (small + 2);
+    // More than 12 on a cable, or several in one place that cannot stand nose to tail: one token with their number.
+    if (n > 12 || (n > 1 && (list[0].waits || !fits) && spread < n * small * 0.6)) {
+      out.push(Object.assign(list[0], { count: n, d: list.reduce((a, q) => a + q.d, 0) / n }));
+      continue;
+    }
     let limit = Infinity;
     for (const q of list) {
       if (n > 4) { q.size = Math.min(12, q.size); q.plain = true; }
@@ -1077,7 +1104,10 @@ const slotText = (V, slot) => (V.m.channels > 1 && V.m.slots === V.m.tl.meta.chu
 function drawTokens(g, V) {
   const { m, C } = V;
   if (V.act.length > 2000) return drawChevrons(g, V);
-  const list = placeTokens(V), labels = list.filter(q => !q.waits && !q.queued && routeHot(m, m.route[q.i])).length <= 6;
+  const list = placeTokens(V), labelled = list.filter(q => !q.waits && !q.queued && !q.count && routeHot(m, m.route[q.i])), spots = labelled.map(q => labelSpot(V, q));
+  const clash = spots.some((a, k) => list.some(q => q !== labelled[k] && Math.abs(q.x - a.mx) < 18 + q.size / 2 && Math.abs(q.y - a.my) < 10 + q.size / 2)
+    || spots.some((b, n) => n < k && Math.abs(a.mx - b.mx) < 40 && Math.abs(a.my - b.my) < 18));
+  const labels = labelled.length <= 4 && !clash;
   if (!V.reduced && list.length <= 240) for (const q of list) if (!q.waits && !q.queued) drawTrail(g, V, q);
   for (const q of list) {
     const i = q.i;
@@ -1087,9 +1117,9 @@ function drawTokens(g, V) {
       text: q.count ? `×${q.count}` : q.plain || q.size < 16 ? "" : slotText(V, m.chunk[i]),
     });
     if (q.queue) put(g, V.W.queue(q.queue), q.x + 16, q.y - 12, 14, C.fulltext, { bold: true });
-    if (labels && !q.waits && !q.queued && !q.count && routeHot(m, m.route[i])) percentLabel(g, V, q);
     g.globalAlpha = 1;
   }
+  if (labels) labelled.forEach((q, k) => put(g, `${Math.round(100 * q.share)}${NB}%`, spots[k].x, spots[k].y, 14, C.fulltext, { bold: true, align: spots[k].align, halo: m.panels.x.length ? C.sunk : C.card }));
   V.drawn = list;
 }
 
@@ -1098,10 +1128,12 @@ function routeHot(m, r) {
   return (m.routeHot[r] ??= m.hot.size > 0 && routeLinks(m, r).some(l => m.hot.has(l)));
 }
 
-function percentLabel(g, V, q) {
-  const str = `${Math.round(100 * q.share)}${NB}%`, r = q.size / 2 + 7, { w, h } = V.m.tl.stage, C = V.C;
-  if (Math.abs(q.dy) > Math.abs(q.dx)) put(g, str, q.x + (q.x < w / 2 ? r : -r), q.y + 5, 14, C.fulltext, { bold: true, align: q.x < w / 2 ? "left" : "right" });
-  else put(g, str, q.x, q.y < h * 0.3 && q.y > 30 ? q.y - r - 1 : q.y + r + 11, 14, C.fulltext, { bold: true, align: "center" });
+/** Where the share delivered is written beside a token: towards the middle of the stage, or above and below a level cable. */
+function labelSpot(V, q) {
+  const r = q.size / 2 + 7, { w, h } = V.m.tl.stage, left = q.x < w / 2;
+  if (Math.abs(q.dy) > Math.abs(q.dx)) return { x: q.x + (left ? r : -r), y: q.y + 5, mx: q.x + (left ? r + 16 : -r - 16), my: q.y, align: left ? "left" : "right" };
+  const y = q.y < h * 0.3 && q.y > 30 ? q.y - r - 1 : q.y + r + 11;
+  return { x: q.x, y, mx: q.x, my: y - 5, align: "center" };
 }
 
 // More than 2,000 in flight: no tokens, arrows on the cables that carry something now.
@@ -1120,6 +1152,9 @@ function drawChevrons(g, V) {
 /** Cards with the cells of each rank where they fit, else circles; the largest size that does not overlap. */
 export function logicalLayout(m, nslots, w, h) {
   const G = m.tl.logical ?? {}, E = m.endpoints, xs = G.x ?? [], ys = G.y ?? [];
+  const frame = { 3: [0, 0, 1, 0, 0.5, 1], 4: [0, 0, 1, 0, 1, 1, 0, 1], 5: [0, 0, 0.5, 0, 1, 0, 1, 1, 0, 1], 6: [0, 0, 0.5, 0, 1, 0, 1, 1, 0.5, 1, 0, 1],
+    7: [0, 0, 0.5, 0, 1, 0, 1, 0.5, 1, 1, 0.5, 1, 0, 1], 8: [0, 0, 0.5, 0, 1, 0, 1, 0.5, 1, 1, 0.5, 1, 0, 1, 0, 0.5] }[E];
+  const inFrame = (cw, ch) => Array.from({ length: E }, (_, e) => [12 + cw / 2 + frame[2 * e] * (w - 24 - cw), 12 + ch / 2 + frame[2 * e + 1] * (h - 24 - ch)]);
   const at = (cw, ch) => Array.from({ length: E }, (_, e) => {
     const a = 2 * Math.PI * e / E, x = xs[e] ?? 0.5 + 0.5 * Math.sin(a), y = ys[e] ?? 0.5 - 0.5 * Math.cos(a);
     return [12 + cw / 2 + x * Math.max(0, w - 24 - cw), 12 + ch / 2 + y * Math.max(0, h - 24 - ch)];
@@ -1127,7 +1162,7 @@ export function logicalLayout(m, nslots, w, h) {
   const clear = (P, cw, ch) => P.every(([x, y], a) => P.every(([u, v], b) => a >= b || Math.abs(x - u) >= cw || Math.abs(y - v) >= ch));
   if (E <= 8 && nslots <= 8) {
     for (const c of [60, 52, 44, 36, 30, 26]) {
-      const cw = nslots * (c + 6) + 22, ch = c + (c >= 44 ? 62 : 46), P = at(cw, ch);
+      const cw = nslots * (c + 6) + 22, ch = c + (c >= 44 ? 62 : 46), P = G.kind === "ring" && frame ? inFrame(cw, ch) : at(cw, ch);   // a ring of cards runs round the frame
       if (cw < w - 24 && ch < h - 24 && clear(P, cw + 40, ch + 30)) return { cards: true, c, cw, ch, P };
     }
   }
@@ -1391,7 +1426,7 @@ function drawBars(g, V, geo) {
       g.fillStyle = C[r.cls[stepOf(c)] ?? "room"];
       const h = bh * Math.min(1, r.mean[c]), ht = bh * Math.min(1, r.top[c]);
       g.fillRect(c * w, base - h, w + 0.3, h);
-      if (ht - h > 1) g.fillRect(c * w, base - ht, w + 0.3, 1.5);   // the busiest cable of the row, where they differ
+      if (ht - h > 1) { g.globalAlpha = 0.35; g.fillRect(c * w, base - ht, w + 0.3, ht - h); g.globalAlpha = 1; }   // the busiest cable of the row, where they differ
     }
   });
   g.save(); g.beginPath();
@@ -1427,15 +1462,15 @@ function drawRow(g, V, geo, D, q) {
   const { m, C, W } = V, { x0, rh, bh, top } = geo, y = top + q * rh, mid = y + geo.off + bh / 2, last = q === D.rows.length;
   const label = last ? (m.lockstep ? W.waiting : W.idle) : textAt(m.rows.label, q, V.lang), note = last ? (m.lockstep ? W.waitNote : W.idleNote) : textAt(m.rows.note, q, V.lang);
   const hot = !last && m.rows.hot[q], ly = geo.narrow ? y + 14 : mid + 5, color = hot ? C.fulltext : C.ink;
-  const room = geo.narrow ? geo.W * 0.5 : x0 - 12, size = fitFont(g, label, 15, room, hot, 11) || 11, lw = widthOf(g, label, size, hot);
-  put(g, label, 0, ly, size, color, { bold: hot });
+  const room = geo.narrow ? geo.W * 0.5 : x0 - 12, lx = geo.narrow ? x0 : 0, size = fitFont(g, label, 15, room, hot, 11) || 11, lw = widthOf(g, label, size, hot);
+  put(g, label, lx, ly, size, color, { bold: hot });
   if (note) {
-    const nw = widthOf(g, note, 13, false);
-    if (geo.narrow) put(g, note, lw + 10, ly, 13, C.ink2);
-    else if (lw + nw + 24 < x0) put(g, note, x0 - 14, ly, 13, C.ink2, { align: "right" });
+    const fs = geo.narrow ? 13 : fitFont(g, note, 13, x0 - 18 - lw, false, 11.5);
+    if (geo.narrow) put(g, note, lx + lw + 10, ly, 13, C.ink2);
+    else if (fs) put(g, note, x0 - 10, ly, fs, C.ink2, { align: "right" });
   }
   if (q && !geo.narrow) { g.fillStyle = C.line; g.globalAlpha = 0.6; g.fillRect(0, y, x0 - 8, 1); if (geo.fig) g.fillRect(geo.fig, y, 400, 1); g.globalAlpha = 1; }
-  const fx = geo.fig, right = geo.narrow ? geo.W : fx + 400;
+  const fx = geo.fig, right = geo.narrow ? x0 + geo.tw : fx + 400;
   if (!geo.narrow && !fx) return;
   if (last) { put(g, waitText(V), right, ly, 14.5, C.ink, { align: "right" }); return; }
   const links = m.rows.links[q], bytes = Math.max(0, ...links.map(l => linkBytes(m, l, V.t))), share = V.s >= 0 ? Math.max(0, ...links.map(l => V.facts.share[l])) : 0, cls = useClass(share);
@@ -1467,11 +1502,11 @@ function waitText(V) {
 function drawAxis(g, V, geo, y, x) {
   const { m, C, W } = V, { x0, tw } = geo, u = timeUnit(m.total), step = niceStep(m.total * u.f, tw / 90), boxW = widthOf(g, u.fmt(m.total), 13.5, true) + 18;
   g.fillStyle = C.edge; g.fillRect(x0, y, tw, 1);
-  const count = step > 0 ? Math.floor(m.total * u.f / step + 1e-9) : 0, bx = Math.min(x0 + tw + 20 - boxW / 2, Math.max(x0 - 20 + boxW / 2, x));
+  const count = step > 0 ? Math.floor(m.total * u.f / step + 1e-9) : 0, slack = geo.narrow ? 8 : 20, bx = Math.min(x0 + tw + slack - boxW / 2, Math.max(x0 - slack + boxW / 2, x));
   for (let k = 0; k <= count; k++) {
     const v = k * step, tx = x0 + (m.total > 0 ? v / (m.total * u.f) : 0) * tw, str = String(Number(v.toPrecision(6))) + (k === 0 || k === count ? NB + u.unit : "");
     g.fillStyle = C.edge; g.fillRect(tx - 0.5, y, 1, 5);
-    if (Math.abs(tx - bx) > boxW / 2 + 18) put(g, str, geo.narrow && k === 0 ? tx : tx, y + 19, 12.5, C.ink2, { align: geo.narrow && k === 0 ? "left" : "center" });
+    if (Math.abs(tx - bx) > boxW / 2 + 18) put(g, str, tx, y + 19, 12.5, C.ink2, { align: geo.narrow && k === 0 ? "left" : geo.narrow && tx > x0 + tw - 16 ? "right" : "center" });
   }
   g.fillStyle = C.ink; g.fillRect(x - 1, 0, 2, y + 6);
   box(g, bx - boxW / 2, y + 5, boxW, 20, 4, C.ink);
@@ -1661,10 +1696,10 @@ export function createPlayer(host, opts = {}) {
     const summing = m.tl.transfers.reduce.some(Boolean);
     if (summing) items.push(item(square, w.reduce));
     items.push(item(symbol(20, 20, svg("circle", { cx: 10, cy: 10, r: 9.5, fill: C.done })), summing ? w.copySum : w.copy));
-    if (m.lockstep) items.push(item(symbol(22, 22, svg("rect", { x: 1, y: 1, width: 20, height: 20, rx: 4, fill: "none", stroke: C.wait, "stroke-width": 1.6, "stroke-dasharray": "2.5 2.5" }), svg("rect", { x: 5, y: 5, width: 12, height: 12, rx: 2, fill: C.sumfill })), w.waitsKey));
-    items.push(item(symbol(34, 16, svg("rect", { x: 0, y: 0.8, width: 34, height: 14.4, fill: C.edge }), svg("rect", { x: 0, y: 1.6, width: 34, height: 12.8, fill: C.roomtint }), svg("rect", { x: 0, y: 5.5, width: 34, height: 5, fill: C.room })), w.cable));
+    if (m.lockstep && S.view === "physical") items.push(item(symbol(22, 22, svg("rect", { x: 1, y: 1, width: 20, height: 20, rx: 4, fill: "none", stroke: C.wait, "stroke-width": 1.6, "stroke-dasharray": "2.5 2.5" }), svg("rect", { x: 5, y: 5, width: 12, height: 12, rx: 2, fill: C.sumfill })), w.waitsKey));
+    items.push(item(symbol(34, 16, svg("rect", { x: 0, y: 0.8, width: 34, height: 14.4, fill: C.edge }), svg("rect", { x: 0, y: 1.6, width: 34, height: 12.8, fill: C.roomtint }), svg("rect", { x: 0, y: 5.5, width: 34, height: 5, fill: C.room })), S.view === "physical" ? w.cable : w.inUse));
     const classes = ["room", "near", "full"].flatMap((c, q) => [symbol(12, 12, svg("rect", { width: 12, height: 12, rx: 2, fill: C[c] })), el("span", { textContent: w.range[q] })]);
-    items.push(el("span", {}, w.used, ...classes));
+    if (S.view === "physical") items.push(el("span", {}, w.used, ...classes));
     d.legend.replaceChildren(...items);
   }
 
@@ -1687,20 +1722,20 @@ export function createPlayer(host, opts = {}) {
     S.narrow = outer < 1340 || S.present;
     d.root.classList.toggle("narrow", S.narrow && !S.present); d.root.classList.toggle("slim", outer < 820 && !S.present);
     const leftW = S.narrow ? inner : inner - 424, st = m.tl.stage;
-    const roomH = S.present ? Math.max(260, globalThis.innerHeight - 124 - 100 - 76 - 110) : 560;
+    const roomH = S.present ? Math.max(260, globalThis.innerHeight - 124 - 100 - 76 - 110) : Math.min(900, Math.max(470, globalThis.innerHeight - (S.narrow ? 330 : 610)));
     let k = Math.min(leftW / st.w, roomH / st.h, S.present ? 4 : 1.3);
-    if (k < 0.75) k = Math.max(k, Math.min(0.75, 0.75));      // too small to read: the stage scrolls sideways instead
+    k = Math.max(k, Math.min(0.75, roomH / st.h));            // too small to read: the stage scrolls sideways instead
     S.k = k; S.stageW = Math.max(leftW, st.w * k); S.stageH = Math.max(260, Math.round(st.h * k));
     if (S.view === "logical") { S.stageW = leftW; S.stageH = Math.max(S.stageH, leftW < 700 ? 380 : 420); }
     S.ox = Math.max(0, (S.stageW - st.w * k) / 2); S.oy = Math.max(0, (S.stageH - st.h * k) / 2);
     d.stage.style.height = `${S.stageH + (S.stageW > leftW ? 12 : 0)}px`;
     S.zoom = S.present ? 1.5 : 1;
-    d.tr.querySelector(".lead").style.width = S.narrow ? "" : "210px";
+    d.tr.querySelector(".lead").style.width = S.narrow ? "" : "198px";
     arrangePanels();
     S.matW = S.narrow ? Math.min(inner, 640) : 400; S.matH = S.narrow ? 480 : Math.max(300, S.stageH + (m.tl.stage.key ? 4 : 28));
-    const x0 = S.narrow ? 0 : 216, n = m.rows.links.length;
+    const x0 = S.narrow ? 8 : 216, n = m.rows.links.length;
     const rh = S.narrow ? 40 : n > 7 ? 25 : 31, bh = S.narrow ? 17 : rh - 9;
-    S.geo = { x0, tw: Math.max(50, leftW - x0), W: inner, rh, bh, off: S.narrow ? 20 : 4, top: S.narrow ? 0 : 6, narrow: S.narrow, fig: S.narrow ? 0 : leftW + 24, mode: S.mode, zoom: S.zoom };
+    S.geo = { x0, tw: Math.max(50, leftW - x0 - (S.narrow ? 8 : 0)), W: inner, rh, bh, off: S.narrow ? 20 : 4, top: S.narrow ? 0 : 6, narrow: S.narrow, fig: S.narrow ? 0 : leftW + 24, mode: S.mode, zoom: S.zoom };
     S.scrubH = (30 + 24) * S.zoom + 2; S.rowsH = S.geo.top + (n + 1) * rh + 28;
     forget();
     invalidate();
@@ -1712,7 +1747,7 @@ export function createPlayer(host, opts = {}) {
     if (narrow) { d.panel.append(d.right, d.legend); } else { d.mid.append(d.right); d.left.append(d.legend); }
     show(d.rows, S.present ? false : !narrow || S.tab === 0); show(d.right, !S.present && (!narrow || S.tab === 1));
     show(d.words, S.present ? false : narrow ? S.tab === 2 : S.words); show(d.legend, !narrow || S.tab === 3);
-    show(d.mode, !S.present && (!narrow || S.tab === 0)); show(d.kinds, !m.tl.stage.key && S.view === "physical");
+    show(d.mode, !S.present && (!narrow || S.tab === 0)); show(d.kinds, !m.tl.stage.key && m.key.length > 0 && S.view === "physical");
     if (narrow) { d.tabs.append(d.mode); d.mode.style.cssText += ";position:static;margin-left:auto;margin-bottom:7px"; } else { d.scrubBox.append(d.mode); d.mode.style.position = ""; d.mode.style.margin = ""; }
     if (d.words.style.display !== "none") buildWords();
   }
@@ -1832,7 +1867,7 @@ export function createPlayer(host, opts = {}) {
   }
 
   function drawKinds() {
-    if (m.tl.stage.key || S.view === "logical") return;
+    if (m.tl.stage.key || S.view === "logical" || !m.key.length) return;
     const key = `${V.s},${S.lang},${themeName()}`;
     if (key === keys.kinds) return;
     keys.kinds = key;
@@ -1857,7 +1892,9 @@ export function createPlayer(host, opts = {}) {
     const key = [S.geo.tw, S.rowsH, S.mode, themeName()].join();
     if (key !== keys.bars) {
       bars ??= el("canvas");
-      drawBars(sizeCanvas(bars, S.geo.tw, S.rowsH), V, S.geo);
+      const g = sizeCanvas(bars, S.geo.tw, S.rowsH);
+      g.clearRect(0, 0, S.geo.tw, S.rowsH);
+      drawBars(g, V, S.geo);
       keys.bars = key;
     }
     return bars;
@@ -1913,8 +1950,9 @@ export function createPlayer(host, opts = {}) {
       head = doneCached() ? w.finished(m.ranks, m.goal > 1) : w.over;
       text = m.tl.bottleneck ? `${textAt(m.tl.bottleneck.text, 0, S.lang)} ${textAt(m.tl.bottleneck.more, 0, S.lang)}` : "";
     } else { head = w.head(V.s + 1, m.nsteps, phase); text = textAt(m.tl.steps.text, V.s, S.lang); }
-    d.nar.classList.toggle("long", (head + text).length > (S.lang === "zh" ? 130 : 225) * Math.min(1.15, Math.max(0.5, d.root.clientWidth / 1500)));
     d.say.replaceChildren(el("b", { textContent: head }), head && S.lang === "en" ? " " : "", text);
+    d.nar.classList.remove("long");
+    d.nar.classList.toggle("long", d.say.scrollHeight > d.nar.clientHeight + 2);
   }
 
   // ---- what a person can do
@@ -1923,11 +1961,11 @@ export function createPlayer(host, opts = {}) {
   const toggle = () => (clock.playing ? clock.pause() : clock.play());
   function next() {
     if (!m?.nsteps) return;
-    const from = clock.playing && clock.until != null ? clock.until : clock.t;
+    const free = clock.playing && clock.until == null, from = clock.playing && !free ? clock.until : clock.t;
     if (from !== clock.t) clock.seek(from);                  // pressed again while a step is shown: skip to its end
     const s = stepAt(m, from), target = s + 1 < m.nsteps ? m.step0[s + 1] : m.total;
     if (from >= m.total) return;
-    if (still.matches || (clock.playing && clock.until == null)) clock.seek(target); else clock.play(target);
+    if (still.matches || free) clock.seek(target); else clock.play(target);
   }
   function back() {
     if (!m?.nsteps) return;
@@ -2142,7 +2180,7 @@ export function createPlayer(host, opts = {}) {
 
   // ---- wiring
 
-  const onScheme = () => rebuild(), onFull = () => { if (!document.fullscreenElement && S.present && d.root.dataset.wasFull) present(false); d.root.dataset.wasFull = document.fullscreenElement ? "1" : ""; };
+  const onScheme = () => rebuild(), onFull = () => { if (!document.fullscreenElement && S.present && S.wasFull) present(false); S.wasFull = !!document.fullscreenElement; };
   d.play.onclick = toggle; d.first.onclick = () => clock.seek(0); d.back.onclick = back; d.next.onclick = next; d.loop.onclick = loop; d.busy.onclick = goBusiest;
   d.link.onclick = share; d.png.onclick = savePng; d.full.onclick = () => present();
   d.channel.onchange = () => { S.channel = Number(d.channel.value); forget(); invalidate(); };
