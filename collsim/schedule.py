@@ -185,6 +185,8 @@ class Schedule:
         patterns: the steps as given; one with `times` > 1 stands for many.
         root: the root rank, where the collective has one.
         options: what the algorithm was called with.
+        depends: explicit dependencies, `(start, row)`: transfer i starts after transfers `row[start[i]:start[i+1]]` (rows of
+            `transfers`) instead of after those of earlier steps on its channel. None for most; imported schedules carry them.
         helpers_on: what the helper endpoints are: a `host` of their own (a parameter server), or a `switch` that reduces.
     """
 
@@ -198,6 +200,7 @@ class Schedule:
     root: int = 0
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     helpers_on: str = "host"
+    depends: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
 
     @cached_property
     def steps(self) -> int:
@@ -266,6 +269,8 @@ class Schedule:
         """One after the other: `reduce_scatter_ring(n) + allgather_ring(n)` is an allreduce."""
         if not isinstance(other, Schedule):
             return NotImplemented
+        if self.depends is not None or other.depends is not None:
+            raise ScheduleError(f"cannot join {self.label} and {other.label}: one of them has explicit dependencies")
         for what in ("ranks", "chunks", "root"):
             if getattr(self, what) != getattr(other, what):
                 raise ScheduleError(
