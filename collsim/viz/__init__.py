@@ -1,0 +1,38 @@
+"""Pictures of a Trace: the player in a notebook or a file, still pictures, and plots. Reads Traces; computes nothing new.
+
+matplotlib and Pillow are imported when a picture is asked for, never before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .show import Animation, save
+from .timeline import decode, encode, timeline
+
+if TYPE_CHECKING:
+    from ..simulate import Trace
+
+__all__ = ["Animation", "animate", "decode", "encode", "html", "save", "timeline"]
+
+
+def animate(trace: Trace, lang: str = "en", **options: Any) -> Animation:
+    """The player, for a notebook cell: shows itself, also in exported notebooks without a network.
+
+    Args:
+        lang: `en` or `zh`.
+        options: of the frame: `height` (pixels), `theme` (`light`, `dark`), `view` (`physical`, `logical`), `t` (seconds).
+    """
+    return Animation(trace, lang, options)
+
+
+def html(trace: Trace) -> str | None:
+    """The player as HTML for a notebook; None where the run is too large to be drawn, so that the text is shown instead."""
+    from ..errors import CollsimError
+
+    try:
+        return animate(trace)._repr_html_()
+    except CollsimError:
+        return None
+
+

@@ -1,0 +1,116 @@
+"""Why a run takes as long as it does: the busiest link, and what would change if something else were faster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import CollsimError
+from ..registry import algorithms
+from ..simulate.run import simulate
+from . import words
+from .places import link_name
+
+if TYPE_CHECKING:
+    from ..simulate import Bottleneck, Trace
+
+Pair = tuple[str, str]
+_MOST_AGAIN = 200_000  # transfers beyond which the run is not repeated only for a sentence
+
+
+def bottleneck(trace: Trace) -> dict[str, Any] | None:
+    """`text` (what is busy) and `more` (what would help), each in English and Chinese; None where nothing moved."""
+    found = trace.bottleneck
+    if found is None:
+        return None
+    subject = _subject(trace, found)
+    share = words.percent(found.share)
+    if found.latency > 0.5:
+        text = (
+            f"Latency: {words.percent(found.latency)} of the run would remain if every link were infinitely fast; the busiest link is used {share}.",
+            f"延迟：即使每条链路无限快，仍需 {words.percent(found.latency)} 的时间；最忙的链路只用了 {share}。",
+        )
+    else:
+        text = f"{subject[0]}: busy {share} of the run.", f"{subject[1]}：全程 {share} 的时间在忙。"
+    more = _counterfactual(trace, found)
+    return {"text": {"en": text[0], "zh": text[1]}, "more": {"en": more[0], "zh": more[1]}, "short": {"en": subject[0], "zh": subject[1]}}
+
+
+def _subject(trace: Trace, found: Bottleneck) -> Pair:
+    """The bottleneck as people name it: one link by its ends, many by their kind."""
+    en, zh = words.kind_name(found.kind)
+    links = trace.topology.links
+    nodes = trace.topology.devices.node
+    if found.kind in ("infiniband", "ethernet") and int(nodes.max(initial=-1)) > 0:
+        return f"{en} between the nodes", f"节点间的{'' if zh == '以太网' else ' '}{zh}"
+    if len(found.links) == 1:
+        name = link_name(trace, found.link)
+        return f"{'The cable' if found.kind == 'cable' else words.capital(en)} {name[0]}", f"{zh if found.kind != 'cable' else '线缆'} {name[1]}"
+    used = int(sum(links.cables[links.cable[i]].kind == found.kind for i in np.flatnonzero(trace.link_bytes > 0)))
+    if found.kind != "cable":
+        return words.capital(en), zh
+    if len(found.links) == used:
+        return "Every cable in use", "每条用到的线缆"
+    return f"{len(found.links)} of {used} cable directions in use", f"用到的 {used} 个线缆方向中的 {len(found.links)} 个"
+
+
+def _counterfactual(trace: Trace, found: Bottleneck) -> Pair:
+    """What doubling each kind of link would save, who would be the limit then, and what more channels would give."""
+    own = found.saves[found.kind]
+    then = _then(trace, found)
+    what = ("it", "带宽加倍") if len(found.saves) > 1 or len(found.links) == 1 or found.kind != "cable" else ("all cables", "所有线缆带宽加倍")
+    en = [f"Doubling {what[0]} saves {_saved(own)}{then[0]}."]
+    zh = [f"{what[1]}{_saved_zh(own)}{then[1]}"]
+    others = [(kind, saved) for kind, saved in found.saves.items() if kind != found.kind]
+    for kind, saved in sorted(others, key=lambda pair: -pair[1])[:2]:
+        name, name_zh = words.kind_name(kind)
+        en.append(f"Doubling {name} saves {_saved(saved)}.")
+        zh.append(f"{name_zh} 加倍{_saved_zh(saved)}")
+    channels = _with_channels(trace)
+    if channels is not None:
+        en.append(channels[0])
+    return " ".join(en), "；".join(zh) + "。" + (channels[1] if channels is not None else "")
+
+
+def _saved(share: float) -> str:
+    return "nothing" if share < 0.0005 else words.percent(round(share, 3) if share < 0.1 else round(share, 2))
+
+
+def _saved_zh(share: float) -> str:
+    return "毫无收益" if share < 0.0005 else f"可省 {_saved(share)}"
+
+
+def _then(trace: Trace, found: Bottleneck) -> Pair:
+    """The next limit once the bottleneck is twice as fast."""
+    if len(found.saves) < 2 or found.saves[found.kind] < 0.0005 or len(trace.schedule) > _MOST_AGAIN:
+        return "", ""
+    faster = simulate(trace.schedule, trace.topology.scaled(kind=found.kind, by=2), trace.nbytes, trace.dtype, trace.engine)
+    link = int(np.argmax(faster.link_busy))
+    kind = faster.topology.links.kind(link)
+    if kind == found.kind:
+        return "", ""
+    en, zh = words.kind_name(kind)
+    return f" (then {en} is the limit)", f"（之后受限于 {zh}）"
+
+
+def _with_channels(trace: Trace) -> Pair | None:
+    """What as many channels as the machine has ways would save, where the algorithm has channels and uses fewer."""
+    schedule, topology = trace.schedule, trace.topology
+    entry = algorithms().get(schedule.name)
+    offered = 0 if topology.orders is None else len(topology.orders)
+    if entry is None or "channels" not in entry.options or offered <= schedule.channels or topology.ranks != schedule.ranks:
+        return None
+    if len(schedule) * offered > _MOST_AGAIN:
+        return None
+    options = {**schedule.options, "channels": offered}
+    if "topology" in entry.options:
+        options["topology"] = topology
+    try:
+        other = simulate(entry(schedule.ranks, **options), topology, trace.nbytes, trace.dtype, trace.engine)
+    except CollsimError:
+        return None
+    saved = 1 - other.time / trace.time
+    if saved < 0.02:
+        return None
+    return f"{offered} channels save {_saved(saved)}.", f"改用 {offered} 个 channel 可省 {_saved(saved)}。"

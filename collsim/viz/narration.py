@@ -1,0 +1,333 @@
+"""A sentence or two per step, in English and Chinese, made from what the step does; and why the run takes as long as it does.
+
+Subject first, numbers with units, the nouns of the field. Where a step follows no pattern that fits a sentence, the algorithm's
+own line (`says=`) takes the place of the first sentence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..collective import collective
+from ..registry import algorithms
+from . import words
+from .moments import Moment, goal, moments
+from .places import endpoint_name, link_name, plural_ranks
+
+if TYPE_CHECKING:
+    from ..simulate import Trace
+
+Pair = tuple[str, str]
+Mask = npt.NDArray[np.bool_]
+
+
+def narrate(trace: Trace) -> list[Pair]:
+    """For every step what happens, in English and Chinese; an empty list where there is nothing to do."""
+    told: list[Pair] = []
+    known: dict[tuple[Any, ...], Pair] = {}
+    for moment in moments(trace):
+        first = _what(trace, moment)
+        times = (np.unique(moment.limit).tobytes(), tuple(np.round(moment.seconds[:64] * 1e9).tolist()), len(moment.step), moment.step.src.tobytes())
+        if times not in known:
+            known[times] = _how_long(trace, moment)
+        second = known[times]
+        told.append((_join(first[0], second[0], " "), _join(first[1], second[1], "")))
+    return told
+
+
+def _join(a: str, b: str, between: str) -> str:
+    return between.join(part for part in (a, b) if part)
+
+
+# ---- what moves ------------------------------------------------------------------------------------------------------------
+
+
+class Senders(NamedTuple):
+    """Who acts, as a subject: `Every rank`, `Rank 3`, `4 ranks`; `many` for the verb."""
+
+    en: str
+    zh: str
+    many: bool
+
+
+def _what(trace: Trace, moment: Moment) -> Pair:
+    """The first sentence: who sends what to whom, and what the receiver has then."""
+    step = moment.step
+    reduces, away = step.reduce, step.src != step.dst
+    if not away.any():
+        return ("Every rank moves chunks inside its own memory; nothing crosses a link.", "每个 rank 只在自己的显存内移动 chunk，没有数据经过链路。")
+    parts = []
+    for mask, adds in ((reduces & away, True), (~reduces & away, False)):
+        if mask.any():
+            parts.append(_clause(trace, moment, mask, adds))
+    if any(p is None for p in parts):
+        return _irregular(trace, moment)
+    told = [p for p in parts if p is not None]
+    if len(told) == 1:
+        return told[0]
+    return f"{told[0][0]} {_meanwhile(told[1][0])}", f"{told[0][1]}同时，{told[1][1]}"
+
+
+def _meanwhile(sentence: str) -> str:
+    lower = sentence if sentence.startswith("InfiniBand") else sentence[:1].lower() + sentence[1:]
+    return f"At the same time {lower}"
+
+
+def _irregular(trace: Trace, moment: Moment) -> Pair:
+    entry = algorithms().get(trace.schedule.name)
+    en, zh = entry.says if entry is not None else ("", "")
+    count, total = len(moment.step), words.size(int(moment.nbytes.sum()))
+    many = "transfers carry" if count > 1 else "transfer carries"
+    return _join(en, f"In this step {count:,} {many} {total} in all.", " "), _join(zh, f"本步共 {count:,} 个传输，合计 {total}。", "")
+
+
+def _clause(trace: Trace, moment: Moment, mask: Mask, adds: bool) -> Pair | None:
+    """One sentence on the reduces, or the copies, of a step; None where they follow no pattern."""
+    step = moment.step
+    src, dst = step.src[mask], step.dst[mask]
+    senders, each = np.unique(src, return_counts=True)
+    who = _senders(trace, senders, np.unique(dst))
+    chunks = _chunks(moment.nbytes[mask], each)
+    if who is None or chunks is None:
+        return None
+    whom = _receivers(trace, src, dst)
+    if whom is None:
+        return None
+    full = goal(trace.schedule)
+    held = moment.held[mask]
+    en_holds, zh_holds = _holds(held, full, int(each.max()))
+    one_en, one_zh = chunks
+    if held.min() >= full > 1:
+        one_en, one_zh = one_en.replace("chunk", "finished chunk", 1), one_zh.replace("chunk", "已完成的 chunk", 1).replace("的 已", "已").replace("的已", "已")
+    verb, verb_zh = ("exchange" if who.many else "exchanges", "交换") if whom.exchange else ("send" if who.many else "sends", "发送")
+    en = f"{who.en} {verb} {one_en} {whom.en}{en_holds}"
+    zh = f"{who.zh} {whom.zh}{verb_zh}{one_zh}{zh_holds}"
+    after = _after_reduce(trace, moment, mask, whom) if adds else _after_copy(trace, moment, mask, whom)
+    return f"{en}{after[0]}.", f"{zh}{after[1]}。"
+
+
+def _senders(trace: Trace, senders: npt.NDArray[Any], receivers: npt.NDArray[Any]) -> Senders | None:
+    n = trace.schedule.ranks
+    if len(senders) == 1:
+        en, zh = endpoint_name(trace.schedule, int(senders[0]))
+        return Senders(words.capital(en), zh, False)
+    ranks = senders[senders < n]
+    if len(ranks) == n == len(senders):
+        return Senders("Every rank", "每个 rank", False)
+    if len(senders) == n - 1 == len(ranks) and len(receivers) == 1 and receivers[0] < n:
+        return Senders("Every other rank", "其余每个 rank", False)
+    if len(ranks) == 0:
+        return Senders("Every server", "每个服务器", False) if len(senders) == trace.schedule.endpoints - n else None
+    return Senders(*plural_ranks(senders.tolist(), n), True)
+
+
+def _chunks(nbytes: npt.NDArray[np.int64], each: npt.NDArray[Any]) -> Pair | None:
+    """`one 16 MiB chunk`, `4 chunks of 2 MiB each`; sizes that differ are given as a range."""
+    small, large = int(nbytes.min()), int(nbytes.max())
+    few, many = int(each.min()), int(each.max())
+    if large == 0:
+        return ("an empty chunk", "一个空 chunk") if many == 1 else ("empty chunks", "空 chunk")
+    size = words.size(large) if large - small <= max(16, large * 0.005) else f"{words.size(small)} to {words.size(large)}"
+    size_zh = size.replace(" to ", " 至 ")
+    if many == 1:
+        return (f"one {size} chunk", f"一个 {size_zh} 的 chunk") if " to " not in size else (f"one chunk of {size}", f"一个 {size_zh} 的 chunk")
+    if few == many:
+        return f"{many} chunks of {size} each", f" {many} 个 {size_zh} 的 chunk"
+    return f"{few} to {many} chunks of {size} each", f" {few} 至 {many} 个 {size_zh} 的 chunk"
+
+
+class Receivers(NamedTuple):
+    """Whom it goes to: `to the next rank`; `name` is how the next clause calls them."""
+
+    en: str
+    zh: str
+    name: Pair
+    exchange: bool = False
+
+
+def _receivers(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> Receivers | None:
+    n, schedule = trace.schedule.ranks, trace.schedule
+    targets = np.unique(dst)
+    pairs = np.unique(src.astype(np.int64) * schedule.endpoints + dst)
+    a, b = np.divmod(pairs, schedule.endpoints)
+    if len(targets) == 1:
+        en, zh = endpoint_name(schedule, int(targets[0]))
+        return Receivers(f"to {en}", f"向 {zh} ", (en, zh))
+    if len(np.unique(a)) == 1:
+        everyone = len(targets) == n - (int(a[0]) < n)
+        if everyone:
+            return Receivers("to every other rank" if a[0] < n else "to every rank", "向其余每个 rank " if a[0] < n else "向每个 rank ", ("each of them", "它们"))
+        en, zh = plural_ranks(targets.tolist(), n)
+        return Receivers(f"to {en[:1].lower() + en[1:]}", f"向 {zh} ", ("each of them", "它们"))
+    if b.max() < n and a.max() < n and len(a) == len(np.unique(a)) == len(targets):
+        if ((b - a) % n == 1).all():
+            return Receivers("to the next rank", "向下一个 rank ", ("the next rank", "对方"))
+        if ((a - b) % n == 1).all():
+            return Receivers("to the rank before it", "向前一个 rank ", ("the rank before", "对方"))
+        if set(zip(a.tolist(), b.tolist(), strict=True)) == set(zip(b.tolist(), a.tolist(), strict=True)):
+            far = np.unique(np.abs(a - b))
+            en = f"with the rank {far[0]} away" if len(far) == 1 else "with its partner"
+            zh = f"与相距 {far[0]} 的 rank " if len(far) == 1 else "与伙伴 "
+            return Receivers(en, zh, ("each", "双方各自"), True)
+        if len(a) <= 3:
+            shown = [f"{x} → {y}" for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+            return Receivers(f"({words.listed(shown)})", f"（{words.listed(shown, True)}）", ("the receiver" if len(a) == 1 else "each receiver", "接收方"))
+        if len(np.unique((b - a) % n)) == 1:
+            far = (b[0] - a[0]) % n
+            way, steps = ("on", far) if far <= n // 2 else ("back", n - far)
+            zh_way = "之后" if way == "on" else "之前"
+            return Receivers(f"to the rank {steps} {'after' if way == 'on' else 'before'} it", f"向{zh_way}第 {steps} 个 rank ", ("the receiver", "接收方"))
+        if len(a) == n and _one_ring(a, b):
+            return Receivers("to the next rank of its ring", "向环中的下一个 rank ", ("the next rank", "对方"))
+        return Receivers("to its partner" if len(a) == n else "to one other rank each", "向各自的伙伴 ", ("the receiver", "接收方"))
+    return _to_many(trace, a, b)
+
+
+def _to_many(trace: Trace, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Receivers | None:
+    """Each sender has the same number of receivers: all others, all servers, its children ..."""
+    n, endpoints = trace.schedule.ranks, trace.schedule.endpoints
+    each = np.unique(np.unique(a, return_counts=True)[1])
+    if len(each) != 1:
+        return None
+    if b.min() >= n and each[0] == endpoints - n:
+        return Receivers("to every server", "向每个服务器 ", ("every server", "每个服务器"))
+    if b.max() < n and each[0] == n - (a.max() < n):
+        return Receivers("to every other rank" if a.max() < n else "to every rank", "向其余每个 rank " if a.max() < n else "向每个 rank ", ("each", "对方"))
+    if len(np.unique(b)) < len(b) and each[0] == 1:
+        return Receivers("to its parent", "向父结点 ", ("each parent", "父结点"))
+    ring = each[0] == 2 and len(np.unique(a)) == n and (np.isin((b - a) % n, (1, n - 1))).all()
+    if ring:
+        return Receivers("to its two neighbours", "向两侧的邻居 ", ("each neighbour", "对方"))
+    rings = len(np.unique(a)) == n == len(np.unique(b))
+    en = f"to {each[0]} other ranks" if each[0] > 1 else "to one other rank"
+    return Receivers(en, f"向 {each[0]} 个 rank ", ("each receiver", "接收方")) if rings else Receivers(f"{en} each", f"各向 {each[0]} 个 rank ", ("each receiver", "接收方"))
+
+
+def _one_ring(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
+    onward = dict(zip(a.tolist(), b.tolist(), strict=True))
+    at, seen = 0, set()
+    while at in onward and at not in seen:
+        seen.add(at)
+        at = onward[at]
+    return len(seen) == len(onward)
+
+
+def _holds(held: npt.NDArray[np.int64], full: int, each: int) -> Pair:
+    """` that holds 9 of 16 contributions`: nothing to say about finished chunks, or where nothing is summed."""
+    if full == 1 or held.min() >= full:
+        return "", ""
+    holds = "that holds" if each == 1 else "that hold"
+    low, high = int(held.min()), int(held.max())
+    some = f"{low}" if low == high else f"{low} to {high}"
+    word = "contribution" if full == 1 else "contributions"
+    return f", {holds} {some} of {full} {word}", f"（已累加 {full} 份贡献中的 {some.replace(' to ', ' 至 ')} 份）"
+
+
+def _after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pair:
+    full = goal(trace.schedule)
+    had, has = moment.had[mask], moment.has[mask]
+    en, zh = whom.name
+    if has.min() != has.max():
+        return f"; {en} adds what arrives to its own", f"；{zh}把收到的与自己的相加"
+    total = int(has[0])
+    have = f"{total} of {full}" if total < full else f"all {full}"
+    have_zh = f"{total} 份" if total < full else f"全部 {full} 份"
+    if had.max() == 0:
+        return f"; {en} adds them up and has {have}", f"；{zh}把它们相加，得到{have_zh}"
+    own = "its own" if had.max() == had.min() == 1 else f"its own {int(had[0])}" if had.max() == had.min() else "its own"
+    own_zh = "自己的一份" if had.max() == had.min() == 1 else f"自己的 {int(had[0])} 份" if had.max() == had.min() else "自己的"
+    return f"; {en} adds {own} and has {have}", f"；{zh}加上{own_zh}，变成{have_zh}"
+
+
+def _after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pair:
+    """How far the receivers are: finished chunks of each, or how many ranks have everything."""
+    s = trace.schedule
+    receivers = np.unique(moment.step.dst[mask])
+    receivers = receivers[receivers < s.ranks]
+    full = goal(s)
+    if not len(receivers) or moment.held[mask].min() < full:
+        return "", ""
+    whole = int((moment.finished[: s.ranks] == s.chunks).sum())
+    done = np.unique(moment.finished[receivers])
+    noun, noun_zh = ("finished chunks", "已完成的 chunk") if full > 1 else ("chunks", "chunk")
+    if s.chunks == 1 or (whole and len(done) > 1):
+        what = "the sum" if full > 1 else "the data"
+        have = f"{whole} of {s.ranks} ranks have" if whole < s.ranks else f"all {s.ranks} ranks have"
+        return f"; {have} {what} then", f"；此后 {s.ranks} 个 rank 中有 {whole} 个拥有{'完整的和' if full > 1 else '全部数据'}"
+    if len(done) == 1:
+        some = f"{int(done[0])} of {s.chunks}" if done[0] < s.chunks else f"all {s.chunks}"
+        holder = "the receiver" if len(receivers) == 1 else "each receiver" if len(receivers) < s.ranks else "every rank"
+        holder_zh = "接收方" if len(receivers) < s.ranks else "每个 rank "
+        return f"; {holder} has {some} {noun} then", f"；此后{holder_zh}有 {s.chunks} 个 chunk 中的 {int(done[0])} 个{'已完成' if full > 1 else ''}"
+    del noun_zh
+    return "", ""
+
+
+# ---- how long it takes -----------------------------------------------------------------------------------------------------
+
+
+def _how_long(trace: Trace, moment: Moment) -> Pair:
+    """The second sentence: which kind of link delivers in what time, and which cable many wait for."""
+    away = moment.limit >= 0
+    if not away.any():
+        return "", ""
+    crowd = _crowd(trace, moment)
+    if crowd is not None:
+        return crowd
+    links = trace.topology.links
+    kinds = np.array([c.kind for c in links.cables], dtype=object)[links.cable[moment.limit[away]]]
+    parts = []
+    for kind in sorted(set(kinds.tolist()), key=lambda k: float(moment.seconds[away][kinds == k].max())):
+        mine = np.flatnonzero(away)[kinds == kind]
+        parts.append(_delivery(trace, moment, kind, mine, alone=len(set(kinds.tolist())) == 1))
+    en, zh = words.listed([p[0] for p in parts[:3]]).replace(" and ", ", "), "，".join(p[1] for p in parts[:3])
+    return f"{words.capital(en)}.", f"{zh}。"
+
+
+def _delivery(trace: Trace, moment: Moment, kind: str, rows: npt.NDArray[np.int64], alone: bool) -> Pair:
+    seconds = moment.seconds[rows]
+    low, high = float(seconds.min()), float(seconds.max())
+    even = high - low <= 0.02 * high
+    span = words.time(high) if even else f"{words.time(low)} to {words.time(high)}"
+    span_zh = span.replace(" to ", " 至 ")
+    step = moment.step
+    pairs = sorted(set(zip(step.src[rows].tolist(), step.dst[rows].tolist(), strict=True)))
+    shown = [f"{a} → {b}" for a, b in pairs]
+    extra = "" if alone or len(pairs) > 3 else f" ({words.listed(shown)})"
+    extra_zh = "" if alone or len(pairs) > 3 else f"（{words.listed(shown, True)}）"
+    if kind == "cable":
+        subject = "each arrives" if len(rows) > 1 else "it arrives"
+        return f"{subject} after {span}", f"{'各需' if len(rows) > 1 else '需要'} {span_zh}"
+    name, name_zh = words.kind_name(kind)
+    verb = "delivers" if alone or len(rows) > 0 else ""
+    return f"{name}{extra} {verb} in {span}", f"{name_zh}{extra_zh} 需要 {span_zh}"
+
+
+def _crowd(trace: Trace, moment: Moment) -> Pair | None:
+    """Incast and its mirror image: many transfers of different pairs through the one link that ends the step."""
+    worst = int(np.argmax(moment.load))
+    link = int(moment.limit[worst])
+    if link < 0 or moment.crowd[worst] < 3:
+        return None
+    on = moment.limit == link
+    pairs = len(set(zip(moment.step.src[on].tolist(), moment.step.dst[on].tolist(), strict=True)))
+    alone = float(moment.nbytes[on].max()) / float(trace.topology.links.bandwidth[link])
+    if pairs < 3 or moment.load[worst] < 1.5 * alone:
+        return None
+    others = np.unique(moment.limit[(moment.load > 0.99 * moment.load[worst]) & (moment.crowd >= 3)])
+    total, count = words.size(int(moment.nbytes[on].sum())), int(moment.crowd[worst])
+    en, zh = link_name(trace, link)
+    if len(others) > 1:
+        return (
+            f"{count} chunks wait for each of {len(others)} cables: {total} through one takes {words.time(float(moment.seconds.max()))}.",
+            f"{len(others)} 条线缆上各有 {count} 个 chunk 在等：每条要传 {total}，需要 {words.time(float(moment.seconds.max()))}。",
+        )
+    return (
+        f"{count} chunks wait for one cable ({en}): {total} through it takes {words.time(float(moment.seconds.max()))}.",
+        f"{count} 个 chunk 等同一条线缆（{zh}）：{total} 全部经过它，需要 {words.time(float(moment.seconds.max()))}。",
+    )
+
+

@@ -1,0 +1,137 @@
+"""Doors of the room: the object that a notebook shows, and files by suffix, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import CollsimError
+from .page import notebook_frame, standalone_page
+from .timeline import dumps, encode, timeline
+
+if TYPE_CHECKING:
+    from ..simulate import Trace
+
+LANGUAGES = ("en", "zh")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Animation:
+    """The player with one run in it. In a notebook it shows itself; `save` writes it to a file."""
+
+    trace: Trace
+    lang: str = "en"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require_language(self.lang)
+
+    @cached_property
+    def timeline(self) -> dict[str, Any]:
+        return timeline(self.trace)
+
+    def _repr_html_(self) -> str:
+        return _sentence(lambda: notebook_frame(encode(self.timeline), self.lang, **self.options))
+
+    def save(self, path: Any, **options: Any) -> Path:
+        """As `save(trace, path)`, in the language of this animation."""
+        return save(self.trace, path, **{"lang": self.lang, **options})
+
+    def __repr__(self) -> str:
+        return f"<Animation of {self.trace!r}>"
+
+
+def require_language(lang: str) -> None:
+    if lang not in LANGUAGES:
+        raise CollsimError(f"unknown language {lang!r}; use 'en' or 'zh'")
+
+
+def _sentence(call: Callable[[], str]) -> str:
+    """A mistake in an option as the one kind of error that doors show."""
+    try:
+        return call()
+    except CollsimError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise CollsimError(str(error)) from error
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------------
+
+
+def save(trace: Trace, path: Any, **options: Any) -> Path:
+    """Write a run to a file; what is written follows from the suffix.
+
+    `.html`: the player in one offline file (`lang`, `theme`, `view`, `t`). `.json`: the timeline. `.gif`, `.mp4`: a film (`lang`,
+    `frames`). `.png`, `.svg`: the machine with the bytes on every link (`lang`).
+
+    Raises:
+        CollsimError for another suffix, an unknown option, a folder that does not exist, or `.mp4` where ffmpeg is missing.
+    """
+    target = Path(path)
+    writer = WRITERS.get(target.suffix.lower())
+    if writer is None:
+        known = ", ".join(WRITERS)
+        raise CollsimError(f"cannot save to {str(target)!r}: the suffix {target.suffix!r} is none of {known}")
+    if not target.parent.is_dir():
+        raise CollsimError(f"cannot save to {str(target)!r}: there is no folder {str(target.parent)!r}")
+    require_language(options.get("lang", "en"))
+    handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
+    os.close(handle)
+    try:
+        _written(writer, trace, Path(name), options)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+    finally:
+        Path(name).unlink(missing_ok=True)
+    return target
+
+
+def _written(writer: Callable[..., None], trace: Trace, path: Path, options: dict[str, Any]) -> None:
+    try:
+        writer(trace, path, **options)
+    except CollsimError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise CollsimError(f"cannot save {path.suffix}: {error}") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _html(trace: Trace, path: Path, lang: str = "en", **options: Any) -> None:
+    path.write_text(standalone_page(encode(timeline(trace)), lang, **options), encoding="utf-8")
+
+
+def _json(trace: Trace, path: Path, lang: str = "en") -> None:
+    path.write_text(dumps(timeline(trace)), encoding="utf-8")
+
+
+def _film(trace: Trace, path: Path, lang: str = "en", **options: Any) -> None:
+    from . import film
+
+    (film.mp4 if path.suffix.lower() == ".mp4" else film.gif)(trace, path, lang, **options)
+
+
+def _still(trace: Trace, path: Path, lang: str = "en", **options: Any) -> None:
+    from .still import machine_picture
+
+    machine_picture(trace, path, lang, **options)
+
+
+WRITERS: dict[str, Callable[..., None]] = {
+    ".html": _html,
+    ".json": _json,
+    ".gif": _film,
+    ".mp4": _film,
+    ".png": _still,
+    ".svg": _still,
+}

@@ -1,0 +1,283 @@
+"""A Trace as one strict JSON object, all that a player needs (docs/timeline.md).
+
+Times are seconds, sizes bytes, rates bytes per second; coordinates CSS pixels. Columns, not rows; every number is a plain Python
+number, so that `json.dumps(allow_nan=False)` never stumbles.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+from functools import lru_cache
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..collective import NOTHING, collective
+from ..errors import CollsimError, FormatError
+from . import words
+from .causes import bottleneck
+from .layout import Layout, layout
+from .logical import logical
+from .narration import narrate
+from .phases import Phase, phases
+from .rows import key, rows
+
+if TYPE_CHECKING:
+    from ..simulate import Trace
+
+SCHEMA = "collsim.timeline/1"
+MOST_TRANSFERS = 200_000
+_LARGE = 200_000  # bytes of JSON beyond which it is packed
+_TEXT_RANKS, _TEXT_STEPS = 33, 64
+
+
+def timeline(trace: Trace) -> dict[str, Any]:
+    """Everything that a player shows of a run.
+
+    Raises CollsimError for a run of more than 200,000 transfers, and says what to look at instead.
+    """
+    s = trace.schedule
+    if len(s) > MOST_TRANSFERS:
+        raise CollsimError(_too_many(trace))
+    made = _layout(trace)
+    routes, route = _routes(trace, made)
+    steps = narrate(trace)
+    found = bottleneck(trace)
+    bands = phases(s)
+    lines = rows(trace, made)
+    return {
+        "schema": SCHEMA,
+        "meta": _meta(trace),
+        "stage": _stage(made),
+        "panels": _panels(made),
+        "devices": _devices(made),
+        "links": _links(made, lines),
+        "rows": lines,
+        "key": key(trace),
+        "routes": routes,
+        "transfers": _transfers(trace, route),
+        "steps": {
+            "t0": _seconds(trace.timing.step_start),
+            "t1": _seconds(trace.timing.step_end),
+            "text": {"en": [en for en, _ in steps], "zh": [zh for _, zh in steps]},
+            "phase": _phase_of_steps(bands),
+        },
+        "phases": [p.entry() for p in bands],
+        "logical": logical(s),
+        "state": _state(trace),
+        "figures": _figures(trace, made),
+        "bottleneck": None if found is None else {**found, "links": _drawn(made, trace.bottleneck.links if trace.bottleneck else ())},
+        "text": _text(trace),
+    }
+
+
+def encode(made: dict[str, Any]) -> dict[str, Any]:
+    """The timeline as a host sends it: itself, or `{"schema", "z"}` with base64 of gzipped JSON where it is large."""
+    text = dumps(made)
+    if len(text) <= _LARGE:
+        return made
+    packed = gzip.compress(text.encode(), compresslevel=6, mtime=0)
+    return {"schema": made["schema"], "z": base64.b64encode(packed).decode("ascii")}
+
+
+def decode(sent: dict[str, Any] | str) -> dict[str, Any]:
+    """The timeline from what `encode` or `dumps` made. Raises FormatError for anything else."""
+    try:
+        made: Any = json.loads(sent) if isinstance(sent, str) else sent
+        if isinstance(made, dict) and "z" in made:
+            made = json.loads(gzip.decompress(base64.b64decode(made["z"])))
+    except (ValueError, OSError, EOFError) as error:
+        raise FormatError(f"this is not a timeline: {error}") from error
+    version = str(made.get("schema", "none")) if isinstance(made, dict) else "none"
+    if version.split("/")[0] + "/" + version.split("/")[-1].split(".")[0] != SCHEMA:
+        raise FormatError(f"timeline has schema {version!r}; this collsim reads {SCHEMA!r}")
+    assert isinstance(made, dict)
+    return made
+
+
+def dumps(made: dict[str, Any]) -> str:
+    """Strict JSON: no NaN, no infinity, nothing that is not JSON."""
+    return json.dumps(made, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+
+
+# ---- parts -----------------------------------------------------------------------------------------------------------------
+
+
+def _too_many(trace: Trace) -> str:
+    s = trace.schedule
+    extra = [f"{name}={value}" for name, value in s.options.items() if name in ("chunks", "channels") and isinstance(value, int) and value > 1]
+    fewer = f" or less than {' and '.join(extra)}" if extra else ""
+    return (
+        f"{s.label} has {len(s):,} transfers; the player shows at most {MOST_TRANSFERS:,}. Choose fewer than {s.ranks:,} ranks{fewer}, "
+        "or read the figures without a picture: trace.row(), trace.links, trace.steps, collsim.viz.plots"
+    )
+
+
+def _layout(trace: Trace) -> Layout:
+    return layout(trace.topology, trace.link_bytes > 0)
+
+
+def _seconds(values: npt.NDArray[np.float64]) -> list[float]:
+    return [round(float(v), 12) for v in values]
+
+
+def _meta(trace: Trace) -> dict[str, Any]:
+    s = trace.schedule
+    text = f"{s.name}, {words.size(trace.nbytes)}, "
+    return {
+        "id": _identity(trace),
+        "title": {"en": f"{text}{s.ranks} ranks on {trace.topology.name}", "zh": f"{text}{s.ranks} 个 rank，{trace.topology.name}"},
+        "collective": s.collective,
+        "algorithm": s.name,
+        "topology": trace.topology.name,
+        "ranks": s.ranks,
+        "endpoints": s.endpoints,
+        "chunks": s.chunks,
+        "slots": s.slots,
+        "channels": s.channels,
+        "nbytes": int(trace.nbytes),
+        "dtype": trace.dtype,
+        "engine": trace.engine,
+        "time": round(trace.time, 12),
+        "version": _version(),
+    }
+
+
+@lru_cache(maxsize=1)
+def _version() -> str:
+    try:
+        return metadata.version("collsim")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _identity(trace: Trace) -> str:
+    """A hash of what was run and what came out: equal runs have equal ids."""
+    s, links = trace.schedule, trace.topology.links
+    digest = hashlib.sha256(f"{s.label} {trace.topology.name} {trace.nbytes} {trace.dtype} {trace.engine} {trace.time!r}".encode())
+    for array in (links.src, links.dst, links.bandwidth, links.alpha, trace.link_bytes, trace.timing.step_end):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    for p in s.patterns:
+        for array in (p.src, p.dst, p.chunk, p.into, p.reduce, np.array([p.times, p.shift, p.modulus])):
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _stage(made: Layout) -> dict[str, Any]:
+    stage: dict[str, Any] = {"w": round(made.w, 1), "h": round(made.h, 1), "pipe": round(made.pipe, 5)}
+    if made.key is not None:
+        stage["key"] = {"x": made.key.x, "y": made.key.y, "w": made.key.w, "h": made.key.h}
+    return stage
+
+
+def _panels(made: Layout) -> list[dict[str, Any]]:
+    return [{"x": p.box.x, "y": p.box.y, "w": p.box.w, "h": p.box.h, "label": p.label, "note": p.note} for p in made.panels]
+
+
+def _devices(made: Layout) -> dict[str, Any]:
+    what = made.picture
+    columns = {k: [round(float(getattr(b, k)), 2) for b in made.boxes] for k in ("x", "y", "w", "h")}
+    return {
+        "name": what.name,
+        "label": made.labels,
+        "kind": what.kind,
+        "panel": [made.panel_of(d) for d in range(len(what))],
+        "endpoint": what.endpoint,
+        **columns,
+    }
+
+
+def _links(made: Layout, lines: list[dict[str, Any]]) -> dict[str, Any]:
+    from .geometry import flat
+
+    what = made.picture
+    row = [-1] * len(what.src)
+    for number, entry in enumerate(lines):
+        for link in entry["links"]:
+            row[link] = number
+    return {
+        "src": what.src.tolist(),
+        "dst": what.dst.tolist(),
+        "kind": what.link_kind,
+        "label": what.link_label,
+        "alpha": what.alpha.tolist(),
+        "bandwidth": what.bandwidth.tolist(),
+        "path": [flat(line) for line in made.lines],
+        "row": row,
+    }
+
+
+def _routes(trace: Trace, made: Layout) -> tuple[dict[str, Any], npt.NDArray[np.int64]]:
+    """The routes in use, each once, as links of the picture; and the route of every transfer."""
+    t = trace.schedule.transfers
+    pair = t["src"].astype(np.int64) * trace.schedule.endpoints + t["dst"]
+    pairs, route = np.unique(pair, return_inverse=True)
+    src, dst = np.divmod(pairs, trace.schedule.endpoints)
+    if not len(pairs):
+        return {"start": [0], "link": []}, route.astype(np.int64)
+    found = trace.topology.routes(trace.place[src], trace.place[dst])
+    links = made.picture.link_of[found.link]
+    owner = np.repeat(np.arange(len(pairs)), found.hops)[links >= 0]
+    start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(pairs)))])
+    return {"start": start.tolist(), "link": links[links >= 0].tolist()}, route.ravel().astype(np.int64)
+
+
+def _transfers(trace: Trace, route: npt.NDArray[np.int64]) -> dict[str, Any]:
+    t = trace.schedule.transfers
+    order = np.argsort(trace.start, kind="stable")
+    columns: dict[str, Any] = {name: t[name][order].astype(int).tolist() for name in ("step", "src", "dst", "chunk", "into", "reduce", "channel")}
+    columns["bytes"] = trace.slot_bytes[t["chunk"]][order].tolist()
+    columns["t0"], columns["t1"] = _seconds(trace.start[order]), _seconds(trace.finish[order])
+    columns["route"] = route[order].tolist()
+    return columns
+
+
+def _phase_of_steps(bands: list[Phase]) -> list[int]:
+    return [number for number, p in enumerate(bands) for _ in range(p.first, p.last + 1)]
+
+
+def _state(trace: Trace) -> dict[str, Any]:
+    """Who holds what at the start, and what a finished cell is."""
+    s = trace.schedule
+    kind = collective(s.collective)
+    whole = s.slots == s.chunks  # the short forms speak of every slot; scratch needs a list
+    held: Any = kind.before
+    if held not in ("all", "own", "root") or (held != "own" and not whole):
+        held = np.argwhere(kind.held(s.ranks, s.chunks, s.root)[:, : s.slots]).tolist()
+    wanted: Any = kind.after
+    if wanted not in ("all", "own", "root") or (wanted != "own" and not whole):
+        wanted = np.argwhere(kind.wanted(s.ranks, s.chunks, s.root)[0] != NOTHING).tolist()
+    return {"held": held, "root": int(s.root), "goal": s.ranks if kind.reduces else 1, "wanted": wanted}
+
+
+def _figures(trace: Trace, made: Layout) -> dict[str, Any]:
+    link_of = made.picture.link_of
+    drawn = link_of >= 0
+    link_bytes = np.bincount(link_of[drawn], weights=trace.link_bytes[drawn], minlength=len(made.picture.src))
+    return {
+        "time": trace.time,
+        "algbw": float(trace.algbw),
+        "busbw": float(trace.busbw),
+        "bound": float(trace.bound.time),
+        "link_bytes": [int(b) for b in link_bytes],
+    }
+
+
+def _drawn(made: Layout, links: tuple[int, ...]) -> list[int]:
+    """Picture ids of links of the topology."""
+    return sorted({int(made.picture.link_of[link]) for link in links} - {-1})
+
+
+def _text(trace: Trace) -> dict[str, Any] | None:
+    s = trace.schedule
+    if s.endpoints > _TEXT_RANKS or s.steps > _TEXT_STEPS or len(s) > 20_000:
+        return None
+    names, cells = s.diagram_cells(_TEXT_RANKS, _TEXT_STEPS)
+    return {"row": names, "cell": cells}
+
+
