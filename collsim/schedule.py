@@ -69,14 +69,13 @@ class Step:
 
         Args:
             ranks: shape `(ranks,)`, or `(copies, ranks)` to have the pattern run in several places at once.
-            chunks: shape `(chunks,)` or `(chunks, pieces)`, with `copies` in front where ranks has it.
+            chunks: shape `(chunks,)`, `(chunks, pieces)` or `(copies, chunks, pieces)`.
             channel: of each copy.
         """
         if self.times != 1:
             raise ScheduleError("a repeated step cannot be placed; write its repetitions out first, with at(k)")
         rank, slot = np.atleast_2d(np.asarray(ranks)), np.asarray(chunks)
-        if slot.ndim == np.ndim(ranks):
-            slot = slot[..., None]
+        slot = slot[:, None] if slot.ndim == 1 else slot
         slot = np.broadcast_to(slot, (len(rank), *slot.shape[-2:]))
         src, dst, reduces = rank[:, self.src, None], rank[:, self.dst, None], self.reduce[None, :, None]
         lane = np.broadcast_to(channel, len(rank))[:, None, None]
@@ -201,6 +200,13 @@ class Schedule:
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     helpers_on: str = "host"
     depends: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: the patterns, not the table built from them (and a plain dict, for pickle)."""
+        return {**{k: v for k, v in vars(self).items() if k != "transfers"}, "options": dict(self.options)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, options=MappingProxyType(state["options"]))
 
     @cached_property
     def steps(self) -> int:
