@@ -1,0 +1,210 @@
+"""Files from strangers, read within bounds; files of ours, written whole or not at all.
+
+Every reader of this room goes through here: a file has a largest size (also after unzipping), is UTF-8, and its XML or JSON has a
+largest number of elements and a largest depth. Whatever is wrong with it ends in a `FormatError` that names the file, the place and
+what was expected.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import math
+import os
+import re
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, NoReturn
+from xml.etree.ElementTree import Element, ParseError
+
+import defusedxml.ElementTree as Safe
+from defusedxml.common import DefusedXmlException
+
+from ..errors import FormatError
+
+MOST_BYTES = 64 * 2**20
+MOST_ELEMENTS = 2_000_000
+MOST_DEPTH = 64
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+
+
+def refuse(path: Any, where: str, why: str) -> NoReturn:
+    """Raise the FormatError `file, place: reason`."""
+    raise FormatError(f"{Path(path).name}{', ' + where if where else ''}: {why}")
+
+
+def read_bytes(path: Any, most: int = MOST_BYTES) -> bytes:
+    """The bytes of a file, unzipped if it is gzip. Raises FormatError if there is no such file or it is larger than `most`."""
+    try:
+        with open(path, "rb") as file:
+            head = file.peek(2)[:2] if isinstance(file, io.BufferedReader) else b""
+            source: Any = gzip.GzipFile(fileobj=file) if head == b"\x1f\x8b" else file
+            data: bytes = source.read(most + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        raise FormatError(f"no file {os.fspath(path)!r}") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise FormatError(f"{Path(path).name} cannot be read: {_reason(error)}") from error
+    except (TypeError, ValueError) as error:
+        raise FormatError(f"{path!r} is not the path of a file") from error
+    if len(data) > most:
+        refuse(path, "", f"larger than {most // 2**20 or 1} MiB, the most that a file of this kind may have")
+    return data
+
+
+def read_text(path: Any, most: int = MOST_BYTES) -> str:
+    """The text of a UTF-8 file, with or without a byte order mark. Raises FormatError naming the first bad byte."""
+    data = read_bytes(path, most)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        refuse(path, f"line {line}", f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8")
+    if "\0" in text:
+        refuse(path, f"line {text[: text.index(chr(0))].count(chr(10)) + 1}", "a zero byte; this is not a text file")
+    return text
+
+
+def read_xml(path: Any, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Iterator[tuple[str, Element, int]]:
+    """Walk an XML file: `(event, element, depth)` with event `start` or `end`, depth 1 for the root; elements are emptied after their end.
+
+    No document type, entity or external reference is accepted (defusedxml), whatever they would expand to.
+    """
+    data = read_bytes(path)
+    level = count = 0
+    stack: list[Element] = []
+    try:
+        for event, element in Safe.iterparse(io.BytesIO(data), events=("start", "end"), forbid_dtd=True):
+            if event == "start":
+                level += 1
+                count += 1
+                stack.append(element)
+                if level > depth:
+                    refuse(path, f"element <{_short(element.tag)}>", f"nested {level} deep; this format has at most {depth} levels")
+                if count > elements:
+                    refuse(path, "", f"more than {elements:,} elements")
+                yield "start", element, level
+            else:
+                yield "end", element, level
+                level -= 1
+                stack.pop()
+                element.clear()
+                if stack:
+                    stack[-1].clear()  # forget finished children; attributes were read at the start
+    except ParseError as error:
+        refuse(path, f"line {error.position[0]}", f"not well-formed XML ({str(error).split(':')[0]}); is the file truncated?")
+    except DefusedXmlException:
+        refuse(path, "", "a document type or entity is not accepted; expected plain elements")
+    except (ValueError, LookupError) as error:
+        if isinstance(error, FormatError):
+            raise
+        refuse(path, "", f"XML that cannot be decoded ({_reason(error)}); expected UTF-8")
+
+
+def read_json(path: Any, most: int = MOST_BYTES) -> Any:
+    """The value of a JSON file; NaN, infinities and deep nesting are refused."""
+    text = read_text(path, most)
+    if text.count("[") + text.count("{") > MOST_ELEMENTS or text.count(",") > 10 * MOST_ELEMENTS:
+        refuse(path, "", f"more than {MOST_ELEMENTS:,} objects or {10 * MOST_ELEMENTS:,} values")
+    try:
+        return json.loads(text, parse_constant=_no_constant, parse_float=_finite, parse_int=_bounded)
+    except json.JSONDecodeError as error:
+        refuse(path, f"line {error.lineno}", f"not JSON: {error.msg} at column {error.colno}; is the file truncated?")
+    except RecursionError:
+        refuse(path, "", "nested too deep")
+    except ValueError as error:
+        refuse(path, "", str(error))
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number; expected finite numbers")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{_short(text)} is too large for a number")
+    return value
+
+
+def _bounded(text: str) -> int:
+    if len(text) > 20:
+        raise ValueError(f"{_short(text)} is too large for a whole number")
+    return int(text)
+
+
+def whole(path: Any, where: str, name: str, value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
+    """A whole number from a text or a JSON value. Raises FormatError outside `least..most`."""
+    if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        refuse(path, where, f"{name}={_short(value)} is not a whole number")
+    if not least <= value <= most:
+        refuse(path, where, f"{name}={value} is out of range; expected {least} to {most}")
+    return value
+
+
+def real(path: Any, where: str, name: str, value: Any, least: float = 0.0, most: float = 1e18) -> float:
+    """A finite number from a text or a JSON value. Raises FormatError outside `least..most`."""
+    try:
+        number = math.nan if isinstance(value, bool) or value is None else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not least <= number <= most:
+        refuse(path, where, f"{name}={_short(value)} is not a number from {least:g} to {most:g}")
+    return number
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return repr(text[:40] + "...") if len(text) > 40 else repr(text) if isinstance(value, str) else text
+
+
+def _reason(error: BaseException) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+@contextmanager
+def writing(path: Any) -> Iterator[IO[bytes]]:
+    """A binary file that appears under its name only when it is complete; zipped if the name ends in `.gz`."""
+    target = Path(path)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise FormatError(f"cannot write {os.fspath(path)!r}: {_reason(error)}") from error
+    try:
+        with os.fdopen(handle, "wb") as raw:
+            if target.suffix == ".gz":
+                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as zipped:
+                    yield zipped  # type: ignore[misc]
+            else:
+                yield raw
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except OSError as error:
+        _forget(temporary)
+        raise FormatError(f"cannot write {os.fspath(path)!r}: {_reason(error)}") from error
+    except BaseException:
+        _forget(temporary)
+        raise
+
+
+def _forget(temporary: str) -> None:
+    if os.path.exists(temporary):
+        os.unlink(temporary)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_text(path: Any, parts: str | Iterable[str]) -> None:
+    """Write text (or pieces of it, one after another) as UTF-8: whole or not at all."""
+    with writing(path) as file:
+        for part in [parts] if isinstance(parts, str) else parts:
+            file.write(part.encode())

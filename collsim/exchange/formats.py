@@ -1,0 +1,165 @@
+"""The registry of file formats: one entry each, one file each; `load`, `save` and `convert` find the entry by suffix and content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ..errors import CollsimError, FormatError, unknown
+from ..registry import load as load_algorithm
+from ..schedule import Schedule
+from ..simulate import Trace
+from ..topology import Topology
+from .files import read_bytes
+
+Holds = Literal["schedule", "topology", "trace", "table", "log"]
+_HEAD = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Format:
+    """One file format.
+
+    Attributes:
+        name: `msccl`, `goal` ...; what `format=` takes.
+        suffixes: with the dot, longest first in a match: `.trace.json` before `.json`.
+        holds: what it is read into or written from.
+        about: one line for lists.
+        read: `read(path, **options)`, or None.
+        write: `write(thing, path, **options)`, or None.
+        looks: does the beginning of a file (at most 64 KiB, as text) look like this format?
+        options: keywords of `write` (or `read`) that people may give, with what they mean.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    holds: Holds
+    about: str
+    read: Callable[..., Any] | None = None
+    write: Callable[..., None] | None = None
+    looks: Callable[[str], bool] = lambda head: True
+    options: tuple[tuple[str, str], ...] = ()
+
+
+_FORMATS: dict[str, Format] = {}
+
+
+def register(entry: Format) -> Format:
+    """Add a format (or replace the one of that name)."""
+    _FORMATS[entry.name] = entry
+    return entry
+
+
+def formats() -> dict[str, Format]:
+    """All formats by name."""
+    return dict(sorted(_FORMATS.items()))
+
+
+def load(path: Any, format: str | None = None, **options: Any) -> Any:
+    """What a file holds: a Schedule, a Topology, a table of measurements, an NCCL log, or (from `.py`) an Algorithm.
+
+    The suffix says which format it is; where several share one, the beginning of the file does.
+    Raises FormatError for a file that is none of them or is damaged, CollsimError for an unknown `format`.
+    """
+    name = str(path)
+    if format is None and (name.endswith(".py") or ".py:" in name):
+        return load_algorithm(name)
+    entry = _named(format) if format is not None else _guess(path)
+    if entry.read is None:
+        raise CollsimError(f"{entry.name} can be written but not read; it can be read: {_listed(e for e in _FORMATS.values() if e.read)}")
+    return entry.read(path, **options)
+
+
+def save(thing: Any, path: Any, format: str | None = None, **options: Any) -> None:
+    """Write a Schedule, a Topology, a Trace or a table to a file, in the format of its suffix (or `format=`); whole or not at all.
+
+    Raises CollsimError for a thing or suffix that no format takes.
+    """
+    holds = _kind(thing)
+    if format is not None:
+        entry = _named(format)
+        if entry.write is None or entry.holds != holds:
+            able = _listed(e for e in _FORMATS.values() if e.write and e.holds == holds)
+            raise CollsimError(f"{entry.name} cannot be written from a {holds}; what can: {able}")
+        return entry.write(thing, path, **options)
+    writer = next((e.write for e in _by_suffix(path) if e.write is not None and e.holds == holds), None)
+    if writer is not None:
+        return writer(thing, path, **options)
+    if isinstance(thing, Trace):
+        thing.save(path, **options)
+        return None
+    known = sorted({s for e in _FORMATS.values() if e.write and e.holds == holds for s in e.suffixes})
+    raise CollsimError(f"no format writes a {holds} to {Path(name_of(path)).name!r}; its suffixes: {', '.join(known) or 'none'}")
+
+
+def convert(source: Any, target: Any, *, read_as: str | None = None, write_as: str | None = None, **options: Any) -> Any:
+    """Load one file and save it as another; returns what was in it.
+
+    Options go to the writer (`nbytes=` for formats with bytes). A log is converted as the schedule that it describes.
+    """
+    thing = load(source, read_as)
+    if hasattr(thing, "schedule") and not isinstance(thing, (Schedule, Trace)):
+        thing = thing.schedule()
+    save(thing, target, write_as, **options)
+    return thing
+
+
+def name_of(path: Any) -> str:
+    """A path as text."""
+    return str(path)
+
+
+def _kind(thing: Any) -> str:
+    if isinstance(thing, Schedule):
+        return "schedule"
+    if isinstance(thing, Topology):
+        return "topology"
+    if isinstance(thing, Trace):
+        return "trace"
+    if hasattr(thing, "columns") and hasattr(thing, "iloc"):
+        return "table"
+    raise CollsimError(f"cannot save a {type(thing).__name__}; give a schedule, a topology, a trace or a table")
+
+
+def _named(name: str) -> Format:
+    if name not in _FORMATS:
+        raise CollsimError(unknown("format", name, _FORMATS))
+    return _FORMATS[name]
+
+
+def _by_suffix(path: Any) -> list[Format]:
+    """Formats whose suffix the file has, the longest suffix first."""
+    name = Path(name_of(path)).name.lower().removesuffix(".gz")
+    found = [(max(len(s) for s in e.suffixes if name.endswith(s)), e) for e in _FORMATS.values() if name.endswith(e.suffixes)]
+    return [e for _, e in sorted(found, key=lambda pair: -pair[0])]
+
+
+def _guess(path: Any) -> Format:
+    head = read_bytes(path, most=2**31)[:_HEAD] if name_of(path).endswith(".gz") else _head(path)
+    text = head.decode("utf-8-sig", "replace")
+    sharing = [e for e in _by_suffix(path) if e.read is not None]
+    fitting = [e for e in sharing if e.looks(text)]
+    if fitting:
+        return fitting[0]
+    if len(sharing) == 1:
+        return sharing[0]  # let its reader say what is wrong
+    if not sharing:
+        others = [e for e in _FORMATS.values() if e.read is not None and e.looks is not Format.looks and e.looks(text)]
+        if others:
+            return others[0]
+    known = _listed(sharing or (e for e in _FORMATS.values() if e.read))
+    raise FormatError(f"{Path(name_of(path)).name}: its beginning does not look like any of: {known}; say which with format=")
+
+
+def _head(path: Any) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_HEAD)
+    except (OSError, TypeError, ValueError):
+        return read_bytes(path)[:_HEAD]  # says what is wrong
+
+
+def _listed(entries: Iterable[Format]) -> str:
+    return ", ".join(sorted({f"{e.name} ({' '.join(e.suffixes)})" for e in entries}))

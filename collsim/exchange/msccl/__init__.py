@@ -1,0 +1,111 @@
+"""MSCCL: algorithms that NCCL's relatives on NVIDIA and AMD GPUs run from XML files.
+
+`program` is the grammar, `interpret` runs a program on symbols, `lower` makes a Schedule of one, `compile` makes one of a Schedule.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+from ...errors import CollsimError, FormatError, ScheduleError
+from ...schedule import Schedule
+from ..formats import Format, register
+from .compile import compile_schedule
+from .interpret import Meaning, Run, interpret, meaning_of
+from .lower import lower
+from .program import Program, at, over_limits, parse, write
+
+__all__ = ["read_msccl", "write_msccl"]
+
+
+def read_msccl(path: Any, *, collective: str | None = None, root: int | None = None, strict: bool = False) -> Schedule:
+    """The schedule of an MSCCL XML file; it verifies, or the file is refused.
+
+    Args:
+        collective: what a program of kind `custom` should do.
+        root: root of a broadcast or reduce; without it, the rank for which the program is right.
+        strict: refuse programs beyond the runtime's limits (256 steps per thread block, 216 thread blocks per gpu ...) as well.
+
+    Raises FormatError naming gpu, thread block and step for a malformed file, a deadlock, a send or receive without its partner, a read
+    of what was never written and a wrong result. Warns where a step waits for one that does not signal (hasdep=0).
+    """
+    program = parse(path)
+    too_much = over_limits(program) if strict else None
+    if too_much is not None:
+        raise FormatError(f"{Path(path).name}: {too_much}")
+    kind = meaning_of(program, path, collective)
+    if root is not None and not 0 <= root < program.ranks:
+        raise CollsimError(f"root={root} is not a rank; with {program.ranks} ranks it is 0 to {program.ranks - 1}")
+    _warn_of_silence(program, path)
+    runs = []
+    for inplace in program.layouts:
+        roots: list[int | None] = [root if root is not None else program.root] if kind.rooted else [0]
+        runs.append(_run(program, path, [Meaning(kind, program.ranks, program.chunks, r, inplace) for r in _roots(program, roots)]))
+    return lower(program, runs[0])
+
+
+def _roots(program: Program, known: list[int | None]) -> list[int]:
+    """The root if it is known, else every rank: MSCCL files do not say."""
+    return list(range(program.ranks)) if known == [None] else [r for r in known if r is not None]
+
+
+def _run(program: Program, path: Any, meanings: list[Meaning]) -> Run:
+    """The run under the first meaning that is right. Raises what is wrong under the first of all."""
+    first: FormatError | None = None
+    for meaning in meanings:
+        try:
+            return interpret(program, path, meaning)
+        except FormatError as error:
+            first = first or error
+            if not any(word in str(error) for word in ("wrong result", "undefined read")):
+                raise
+    assert first is not None
+    raise first
+
+
+def _warn_of_silence(program: Program, path: Any) -> None:
+    for g, gpu in enumerate(program.gpus):
+        for b, block in enumerate(gpu.blocks):
+            for s, step in enumerate(block.steps):
+                if step.waits is None:
+                    continue
+                other, number = step.waits
+                if not any(later.signals for later in gpu.blocks[other].steps[number:]):
+                    why = f"waits for step {number} of thread block {other}, which never signals (hasdep=0): the runtime would hang"
+                    warnings.warn(f"{Path(path).name}, {at(g, b, s)} {why}", stacklevel=3)
+                    return
+
+
+def write_msccl(
+    schedule: Schedule, path: Any, *, name: str | None = None, protocol: str | None = None, inplace: bool | None = None
+) -> None:
+    """Write a schedule as MSCCL XML, so that GPUs can run it: `MSCCL_XML_FILES=my.xml NCCL_ALGO=MSCCL,RING,TREE`.
+
+    Args:
+        protocol: Simple, LL or LL128; that of the file it was read from unless given.
+        inplace: send and receive buffer are one (the default); alltoall is always out of place.
+
+    Raises ScheduleError for a collective or helper endpoints that MSCCL does not have, a schedule beyond the runtime's limits, or one that
+    does not do what its collective promises.
+    """
+    try:
+        program = compile_schedule(schedule, name=name, protocol=protocol or schedule.options.get("protocol", "Simple"), inplace=inplace)
+    except FormatError as error:
+        raise ScheduleError(f"{schedule.label} makes no program that is right: {error}") from error
+    write(program, path)
+
+
+register(
+    Format(
+        "msccl",
+        (".xml",),
+        "schedule",
+        "MSCCL XML algorithm, run by MSCCL and RCCL",
+        read_msccl,
+        write_msccl,
+        lambda head: "<algo" in head,
+        (("protocol", "Simple, LL or LL128"), ("inplace", "send and receive buffer are one"), ("name", "name of the algorithm")),
+    )
+)

@@ -1,0 +1,358 @@
+"""From a Schedule to an MSCCL program that real GPUs run.
+
+Every transfer between ranks becomes a message: `s` at its sender, `r` (copy) or `rrc` (reduce) at its receiver; neighbouring chunks of one
+step travel as one. Each connection (peer, channel) gets a thread block; where a gpu sends on what it has just received, both
+connections share one and the pair is fused (`rcs`, `rrcs`), as in NCCL's own rings. Reads come before writes within a step, and
+whatever a step must not overtake is written as a dependency; several of them as `nop`s in front, as the runtime wants.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...collective import collective
+from ...errors import FormatError, ScheduleError, unknown
+from ...schedule import Schedule, Step
+from .interpret import COLLECTIVES, Meaning, interpret
+from .program import Block, Gpu, Instruction, Limits, Program, over_limits
+
+_MOST_TRANSFERS = 2_000_000
+_SLOTS_IN_FLIGHT = 4  # messages that a connection holds under the Simple protocol (NCCL_STEPS / MSCCL_SLICESTEPS)
+
+Span = tuple[str, int]  # buffer, offset
+
+
+@dataclass
+class Operation:
+    """One instruction to be, of one gpu: `peer` and `channel` name its connection (peer -1: local)."""
+
+    gpu: int
+    type: str
+    peer: int
+    channel: int
+    src: Span
+    dst: Span
+    count: int
+    step: int = 0
+
+    def reads(self) -> list[Span]:
+        spans = [self.src] if self.type in ("s", "cpy", "re") else []
+        spans += [self.dst] if self.type in ("re", "rrc") else []
+        return [(b, o + k) for b, o in spans for k in range(self.count)]
+
+    def writes(self) -> list[Span]:
+        return [] if self.type == "s" else [(self.dst[0], self.dst[1] + k) for k in range(self.count)]
+
+
+def compile_schedule(schedule: Schedule, *, name: str | None = None, protocol: str = "Simple", inplace: bool | None = None) -> Program:
+    """The program of a schedule, checked against the runtime's limits and run on symbols before it is handed out.
+
+    Args:
+        inplace: input and output share memory (the default, except for alltoall which has no such form).
+
+    Raises ScheduleError for a schedule that MSCCL cannot express, or FormatError if the schedule is wrong in itself.
+    """
+    kind = collective(schedule.collective)
+    if kind.name not in COLLECTIVES:
+        raise ScheduleError(f"{schedule.label}: MSCCL has no such collective: {unknown('collective', kind.name, COLLECTIVES)}")
+    if schedule.endpoints > schedule.ranks:
+        raise ScheduleError(f"{schedule.label} has {schedule.endpoints - schedule.ranks} helper endpoints; MSCCL runs on the ranks alone")
+    if protocol not in ("Simple", "LL", "LL128"):
+        raise ScheduleError(unknown("protocol", protocol, ("Simple", "LL", "LL128")))
+    if len(schedule) > _MOST_TRANSFERS:
+        raise ScheduleError(f"{schedule.label} has {len(schedule):,} transfers; a program of the runtime has at most {_MOST_TRANSFERS:,}")
+    together = not kind.apart if inplace is None else inplace and not kind.apart
+    meaning = Meaning(kind, schedule.ranks, schedule.chunks, schedule.root, together)
+    operations = list(_operations(schedule, _Memory(schedule, meaning)))
+    failed: FormatError | None = None
+    for pairing in (True, False):
+        program = _assembled(schedule, operations, pairing)
+        program.name, program.protocol, program.layouts = name or schedule.name, protocol, (together,)
+        too_much = over_limits(program)
+        if too_much is not None:
+            raise ScheduleError(f"{schedule.label} is beyond MSCCL: {too_much}")
+        try:
+            interpret(program, schedule.label, meaning, depth=_SLOTS_IN_FLIGHT)
+        except FormatError as error:
+            failed = failed or error
+        else:
+            return program
+    assert failed is not None
+    raise failed
+
+
+class _Memory:
+    """Where the slots of a schedule lie. Out of place the input stays as it is: the work is done in the output or in scratch."""
+
+    def __init__(self, schedule: Schedule, meaning: Meaning):
+        self.schedule, self.meaning = schedule, meaning
+        kind = meaning.kind
+        self.natural = kind.slots(schedule.chunks)
+        touched = kind.apart and any((p.into < schedule.chunks).any() for p in schedule.patterns)
+        small = kind.after in ("own", "root")
+        self.work = "i" if kind.reduces else "o"
+        self.moved = False  # slots 0..chunks-1 lie elsewhere than the input
+        if kind.apart:
+            self.work, self.moved = ("s", True) if touched else ("i", False)
+        elif not meaning.inplace:
+            self.work, self.moved = ("s" if small else "o"), True
+        self.offset = schedule.chunks if self.work == "s" else 0
+
+    def span(self, slot: int) -> Span:
+        if slot < self.schedule.chunks:
+            return self.work, slot
+        if slot < self.natural:
+            return "o", slot - self.schedule.chunks
+        return "s", slot - self.natural + self.offset
+
+    def prologue(self) -> Iterator[tuple[int, Span, Span]]:
+        """(gpu, from, to): the input goes to where the work is done."""
+        if self.moved:
+            for (gpu, buffer, offset), _, slot in self.meaning.start():
+                yield gpu, (buffer, offset), self.span(slot)
+
+    def epilogue(self) -> Iterator[tuple[int, Span, Span]]:
+        """(gpu, from, to): results that were made in scratch go to the output."""
+        if self.work == "s" and not self.meaning.kind.apart:
+            for (gpu, buffer, offset), slot, _, _ in self.meaning.end():
+                yield gpu, self.span(slot), (buffer, offset)
+
+
+# ---- operations in the order of the steps --------------------------------------------------------------------------------------
+
+
+def _operations(schedule: Schedule, memory: _Memory) -> Iterator[Operation]:
+    """All instructions, in an order in which they may run: in each step what is sent, then what is local, then what is received."""
+    yield from _copies(memory.prologue(), -1)
+    for number, step in enumerate(schedule.each_step()):
+        messages = list(_messages(step, memory))
+        for src, dst, channel, a, b, count, _ in messages:
+            yield Operation(src, "s", dst, channel, a, b, count, number)
+        yield from _local(step, memory, number)
+        for src, dst, channel, a, b, count, reduces in messages:
+            yield Operation(dst, "rrc" if reduces else "r", src, channel, b if reduces else a, b, count, number)
+    yield from _copies(memory.epilogue(), schedule.steps)
+
+
+def _copies(moves: Iterator[tuple[int, Span, Span]], number: int) -> Iterator[Operation]:
+    for gpu, a, b, count in _runs(sorted(moves)):
+        yield Operation(gpu, "cpy", -1, 0, a, b, count, number)
+
+
+def _runs(moves: list[tuple[Any, Span, Span]]) -> Iterator[tuple[Any, Span, Span, int]]:
+    """Neighbouring moves of the same key joined, up to the runtime's largest count."""
+    at = 0
+    while at < len(moves):
+        key, (a, i), (b, j) = moves[at]
+        count = 1
+        while at + count < len(moves) and count < Limits().count and moves[at + count] == (key, (a, i + count), (b, j + count)):
+            count += 1
+        yield key, (a, i), (b, j), count
+        at += count
+
+
+def _messages(step: Step, memory: _Memory) -> Iterator[tuple[int, int, int, Span, Span, int, bool]]:
+    """(src, dst, channel, from, to, count, reduces) of a step, connections in the order of their first row."""
+    away = np.flatnonzero(step.src != step.dst)
+    groups: dict[tuple[int, int, int, bool], list[tuple[Any, Span, Span]]] = defaultdict(list)
+    for k in away.tolist():
+        key = int(step.src[k]), int(step.dst[k]), int(step.channel[k]), bool(step.reduce[k])
+        groups[key].append((key, memory.span(int(step.chunk[k])), memory.span(int(step.into[k]))))
+    for moves in groups.values():
+        for key, a, b, count in _runs(sorted(moves)):
+            yield (*key[:3], a, b, count, key[3])
+
+
+def _local(step: Step, memory: _Memory, number: int) -> Iterator[Operation]:
+    """Copies and reduces within a gpu: who reads goes before who overwrites; in a circle, values go through scratch first."""
+    rows = np.flatnonzero(step.src == step.dst).tolist()
+    todo = [
+        Operation(
+            int(step.src[k]),
+            "re" if step.reduce[k] else "cpy",
+            -1,
+            int(step.channel[k]),
+            memory.span(int(step.chunk[k])),
+            memory.span(int(step.into[k])),
+            1,
+            number,
+        )
+        for k in rows
+    ]
+    aside = memory.schedule.slots
+    while todo:
+        sources: dict[tuple[int, Span], int] = defaultdict(int)
+        for op in todo:
+            sources[op.gpu, op.src] += 1
+        free = [op for op in todo if sources[op.gpu, op.dst] - (op.src == op.dst) == 0]
+        if free:
+            yield from free
+            done = set(map(id, free))
+            todo = [op for op in todo if id(op) not in done]
+            continue
+        first = todo[0]
+        spare = memory.span(aside)
+        aside += 1
+        yield Operation(first.gpu, "cpy", -1, first.channel, first.src, spare, 1, number)
+        first.src = spare
+
+
+# ---- thread blocks and dependencies --------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Place:
+    """An assembled operation: its thread block and step there, and for each thread block the step known to be finished by then."""
+
+    block: int
+    step: int
+    knows: dict[int, int]
+
+
+@dataclass
+class _Assembly:
+    """One gpu: its thread blocks, and who wrote and read each chunk last."""
+
+    blocks: list[Block] = field(default_factory=list)
+    knows: list[dict[int, int]] = field(default_factory=list)
+    owner: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    writer: dict[Span, _Place] = field(default_factory=dict)
+    readers: dict[Span, list[_Place]] = field(default_factory=lambda: defaultdict(list))
+    last: dict[int, tuple[Operation, _Place]] = field(default_factory=dict)
+
+    def block(self, side: str, peer: int, channel: int) -> int:
+        """The thread block of a connection, made when first needed."""
+        key = side, peer, channel
+        if key not in self.owner:
+            self.blocks.append(Block(-1, -1, channel))
+            self.knows.append({})
+            self.owner[key] = len(self.blocks) - 1
+        number = self.owner[key]
+        if side == "send":
+            self.blocks[number].send = peer
+        elif side == "recv":
+            self.blocks[number].recv = peer
+        return number
+
+
+def _assembled(schedule: Schedule, operations: list[Operation], pairing: bool) -> Program:
+    gpus = [_Assembly() for _ in range(schedule.ranks)]
+    for gpu, channel, peer_from, peer_to in _pairs(operations, pairing):
+        shared = gpus[gpu].block("recv", peer_from, channel)
+        gpus[gpu].owner["send", peer_to, channel] = shared
+        gpus[gpu].blocks[shared].send = peer_to
+    for op in operations:
+        _place(gpus[op.gpu], op)
+    sizes = [_sizes(operations, g) for g in range(schedule.ranks)]
+    made = [Gpu(size, gpu.blocks) for size, gpu in zip(sizes, gpus, strict=True)]
+    for part in made:
+        for block in part.blocks:
+            for step in block.steps:
+                if step.waits is not None:
+                    part.blocks[step.waits[0]].steps[step.waits[1]].signals = True
+    return Program("", schedule.collective, schedule.chunks, made, root=schedule.root)
+
+
+def _sizes(operations: list[Operation], gpu: int) -> dict[str, int]:
+    """Chunks in use of each buffer."""
+    sizes = dict.fromkeys("ios", 0)
+    for op in operations:
+        if op.gpu == gpu:
+            for buffer, offset in op.reads() + op.writes():
+                sizes[buffer] = max(sizes[buffer], offset + 1)
+    return sizes
+
+
+def _pairs(operations: list[Operation], fuse: bool) -> Iterator[tuple[int, int, int, int]]:
+    """(gpu, channel, peer it receives from, peer it sends to) that share a thread block: those that pass most on, and, where a channel
+    would have too many thread blocks, others in the order in which they are first used."""
+    passed: dict[tuple[int, int, int, int], int] = defaultdict(int)
+    holds: dict[tuple[int, Span], Operation] = {}
+    ends: dict[tuple[int, int], dict[str, dict[int, None]]] = defaultdict(lambda: {"send": {}, "recv": {}})
+    for op in operations:
+        if op.peer >= 0:
+            ends[op.gpu, op.channel]["send" if op.type == "s" else "recv"][op.peer] = None
+        if op.type == "s":
+            before = holds.get((op.gpu, op.src))
+            if before is not None and (before.dst, before.count, before.channel) == (op.src, op.count, op.channel) and before.peer >= 0:
+                passed[op.gpu, op.channel, before.peer, op.peer] += 1
+        for span in op.writes():
+            holds[op.gpu, span] = op
+    taken: set[tuple[int, int, str, int]] = set()
+    for gpu, channel, a, b in sorted(passed, key=lambda k: -passed[k]) if fuse else ():
+        if not {(gpu, channel, "recv", a), (gpu, channel, "send", b)} & taken:
+            taken |= {(gpu, channel, "recv", a), (gpu, channel, "send", b)}
+            yield gpu, channel, a, b
+    for (gpu, channel), peers in ends.items():
+        sends = [p for p in peers["send"] if (gpu, channel, "send", p) not in taken]
+        receives = [p for p in peers["recv"] if (gpu, channel, "recv", p) not in taken]
+        shared = len(peers["send"]) - len(sends)
+        if len(sends) + len(receives) + shared >= Limits().blocks_per_channel:
+            for a, b in zip(receives, sends, strict=False):
+                yield gpu, channel, a, b
+
+
+def _place(gpu: _Assembly, op: Operation) -> None:
+    """Append an operation to its thread block, with the dependencies it needs; fuse a send into the receive just before it."""
+    side = "local" if op.peer < 0 else "send" if op.type == "s" else "recv"
+    number = gpu.block(side, op.peer, op.channel)
+    block, knows = gpu.blocks[number], gpu.knows[number]
+    before = _before(gpu, op)
+    previous = gpu.last.get(number)
+    if op.type == "s" and previous is not None and _fits(previous, op, before):
+        received, place = previous
+        block.steps[place.step].type = "rcs" if received.type == "r" else "rrcs"
+        gpu.last.pop(number)
+        for span in op.reads():
+            gpu.readers[span].append(place)
+        return
+    for other, step in _missing(before, knows, number):
+        block.steps.append(Instruction("nop", ("i", -1), ("o", -1), 0, (other, step)))
+    waits = None
+    if block.steps and block.steps[-1].type == "nop":
+        waits = block.steps.pop().waits
+    block.steps.append(Instruction(op.type, op.src, op.dst, op.count, waits))
+    place = _Place(number, len(block.steps) - 1, dict(knows))
+    gpu.last[number] = (op, place)
+    for span in op.reads():
+        gpu.readers[span].append(place)
+    for span in op.writes():
+        gpu.writer[span] = place
+        gpu.readers[span] = []
+
+
+def _before(gpu: _Assembly, op: Operation) -> list[_Place]:
+    """What must be finished before an operation: who wrote what it reads or overwrites, who read what it overwrites."""
+    found = [gpu.writer[span] for span in op.reads() + op.writes() if span in gpu.writer]
+    for span in op.writes():
+        found += gpu.readers[span]
+    return found
+
+
+def _fits(previous: tuple[Operation, _Place], op: Operation, before: list[_Place]) -> bool:
+    """Does a send pass on exactly what its thread block's last instruction received?"""
+    received, place = previous
+    return received.type in ("r", "rrc") and (received.dst, received.count) == (op.src, op.count) and all(p is place for p in before)
+
+
+def _missing(before: list[_Place], knows: dict[int, int], own: int) -> list[tuple[int, int]]:
+    """(thread block, step) to wait for that a thread block does not know to be finished; what follows from another one is left out."""
+    wanted: dict[int, _Place] = {}
+    for place in before:
+        if place.block != own and knows.get(place.block, -1) < place.step:
+            known = wanted.get(place.block)
+            if known is None or known.step < place.step:
+                wanted[place.block] = place
+    needed = []
+    for block, place in wanted.items():
+        if not any(other is not place and other.knows.get(block, -1) >= place.step for other in wanted.values()):
+            needed.append((block, place.step))
+    for block, place in wanted.items():
+        for other, step in {**place.knows, block: place.step}.items():
+            knows[other] = max(knows.get(other, -1), step)
+    return sorted(needed)

@@ -1,0 +1,397 @@
+"""From an MSCCL program to a Schedule: messages become transfers, and transfers get steps.
+
+A transfer belongs to the earliest step in which, with all transfers of a step reading the buffers as they were at its start, it
+reads what the program reads: after the step that wrote what it reads, not before the steps that still read what it overwrites.
+A thread block's order and its dependencies hold as well: it sends what it received one step later, and one after another otherwise;
+sends of one thread block that follow each other directly share a step, as they share the connection's slots in the runtime.
+
+What a program keeps in registers needs a slot here: `rrs` adds into its source where nobody reads that again, else into a scratch slot; a
+message that is overwritten at its sender before its receiver takes it goes through a slot of its own at the receiver (a mailbox).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from ...errors import CollsimError, ScheduleError
+from ...schedule import Schedule, Step, freeze
+from ...verify import verify
+from .interpret import Meaning, Run, Spot
+from .program import Instruction, Program
+
+Slot = tuple[int, int]  # gpu, slot number
+
+
+def lower(program: Program, run: Run) -> Schedule:
+    """The Schedule that does what an interpreted program does.
+
+    Out of place, input and output are first tried as one buffer (most programs do not mind); where the result is then wrong they
+    get slots of their own, and the first step copies the input there.
+    """
+    kind = run.meaning.kind
+    if run.meaning.inplace or kind.apart:
+        return _schedule(program, run, _layout(program, run.meaning))
+    try:
+        schedule = _schedule(program, run, _layout(program, replace(run.meaning, inplace=True)))
+        verify(schedule)
+    except ScheduleError:
+        return _schedule(program, run, _layout(program, run.meaning))
+    return schedule
+
+
+# ---- slots --------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Layout:
+    """Slot numbers: those of the collective, then a separate input (if any), then scratch, then slots made on the way."""
+
+    slot: Callable[[int, str, int], int]
+    end: int
+    first: list[tuple[Slot, int]] = field(default_factory=list)  # copies before the first step: from slot, into slot
+    last: list[tuple[Slot, int]] = field(default_factory=list)
+
+
+def _layout(program: Program, meaning: Meaning) -> Layout:
+    kind, chunks = meaning.kind, meaning.chunks
+    natural = kind.slots(chunks)
+    largest = {b: max((g.sizes[b] for g in program.gpus), default=0) for b in "ios"}
+    one_input = meaning.inplace or kind.apart
+    apart = kind.apart and not meaning.inplace
+    inputs = 0 if one_input else max(largest["i"], meaning.size("i"))
+    spill = max(largest["i"], largest["o"], chunks) - chunks  # offsets beyond the collective's buffer
+    scratch = natural + inputs + max(0, spill) * 2
+
+    def slot(gpu: int, buffer: str, offset: int) -> int:
+        if buffer == "s":
+            return scratch + offset
+        if inputs and buffer == "i":
+            return natural + offset
+        base = chunks if apart and buffer == "o" else 0
+        _, placed, at = meaning.cell(gpu, buffer, offset)
+        if not meaning.inplace and not apart and placed == "o" and kind.after == "own":
+            at += gpu * meaning.per
+        over = at >= chunks
+        return natural + inputs + (at - chunks) * 2 + (buffer == "o") if over else base + at
+
+    layout = Layout(slot, scratch + largest["s"])
+    if inputs:
+        used = {(g, s.src[1] + k) for g, s in _steps(program) if s.reads and s.src[0] == "i" for k in range(s.count)}
+        starts = {(g, offset): at for (g, _, offset), _, at in meaning.start()}
+        layout.first = [((g, starts[g, o]), natural + o) for g, o in sorted(used) if (g, o) in starts]
+    if kind.apart and meaning.inplace:
+        layout.last = [((g, c), chunks + c) for g in range(meaning.ranks) for c in range(chunks)]
+    return layout
+
+
+def _steps(program: Program) -> Iterator[tuple[int, Instruction]]:
+    for g, gpu in enumerate(program.gpus):
+        for block in gpu.blocks:
+            for step in block.steps:
+                yield g, step
+
+
+# ---- nodes and the order between them --------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Node:
+    """A message or a local operation: `count` transfers that happen in one step."""
+
+    src: list[Slot]
+    dst: list[Slot]
+    reduce: bool
+    channel: int
+    arrival: int = 0  # place in the order in which the program did them: that of additions into one slot
+
+
+@dataclass
+class _Access:
+    """Who wrote a slot last, who reads that; `adding` are reduces into it of which nobody read the sum yet."""
+
+    writers: list[int] = field(default_factory=list)
+    readers: list[int] = field(default_factory=list)
+    adding: list[int] = field(default_factory=list)
+
+
+class _Graph:
+    """Nodes and edges `a -> b` with weight 1 (b in a later step) or 0 (b not in an earlier step)."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.clock = 0
+        self.edges: dict[tuple[int, int], int] = {}
+        self.access: dict[Slot, _Access] = {}
+
+    def add(self, node: Node) -> int:
+        self.nodes.append(node)
+        self.arrived(len(self.nodes) - 1)
+        return len(self.nodes) - 1
+
+    def arrived(self, node: int) -> None:
+        """Of two additions into one slot in one step, the one that arrived first is first."""
+        self.clock += 1
+        self.nodes[node].arrival = self.clock
+
+    def edge(self, a: int, b: int, weight: int) -> None:
+        if a != b and self.edges.get((a, b), -1) < weight:
+            self.edges[a, b] = weight
+
+    def adds_alike(self, a: int, b: int) -> bool:
+        """Two messages added into the same slots: who waits does so for the addition alone, both may arrive in one step."""
+        first, second = self.nodes[a], self.nodes[b]
+        return first.reduce and second.reduce and first.dst == second.dst
+
+    def reads(self, node: int, slot: Slot) -> None:
+        a = self.access.setdefault(slot, _Access())
+        for w in a.adding or a.writers:
+            self.edge(w, node, 1)
+        if a.adding:
+            a.writers, a.adding, a.readers = a.adding, [], []
+        a.readers.append(node)
+
+    def copies(self, node: int, slot: Slot) -> None:
+        a = self.access.setdefault(slot, _Access())
+        for w in a.adding + a.writers:
+            self.edge(w, node, 1)
+        for r in a.readers:
+            self.edge(r, node, 0)
+        self.access[slot] = _Access([node])
+
+    def reduces(self, node: int, slot: Slot) -> None:
+        a = self.access.setdefault(slot, _Access())
+        for w in a.writers:
+            self.edge(w, node, 1)
+        for r in a.readers:
+            self.edge(r, node, 0)
+        a.adding.append(node)
+
+
+class _Lowering:
+    """One pass over the instructions in the order in which they ran."""
+
+    def __init__(self, program: Program, run: Run, layout: Layout, boxed: set[Spot]):
+        self.program, self.run, self.layout, self.boxed = program, run, layout, boxed
+        self.graph = _Graph()
+        self.sent: dict[Spot, int] = {}  # sender's instruction -> node of its message
+        self.message: dict[int, Spot] = {}
+        self.finish: dict[Spot, list[tuple[int, int]]] = {}
+        self.blocks: dict[tuple[int, int], _Past] = {}
+        self.end = layout.end
+        self.spare: dict[Any, int] = {}
+        self.dead = self.dead_sources()
+
+    def slots(self, spot: Spot, operand: tuple[str, int], count: int) -> list[Slot]:
+        return [(spot[0], self.layout.slot(spot[0], operand[0], operand[1] + k)) for k in range(count)]
+
+    def instruction(self, spot: Spot) -> Instruction:
+        return self.program.gpus[spot[0]].blocks[spot[1]].steps[spot[2]]
+
+    def dead_sources(self) -> set[Spot]:
+        """The `rrs` whose source nobody reads again before it is overwritten: they can add in place."""
+        meaning = self.run.meaning
+        natural = meaning.kind.slots(meaning.chunks)
+        wanted, _ = meaning.kind.wanted(meaning.ranks, meaning.chunks, meaning.root)
+        live = {(int(r), int(s)) for r, s in zip(*(wanted != -2).nonzero(), strict=True) if s < natural}
+        live |= {slot for slot, _ in self.layout.last}
+        dead = set()
+        for spot, _ in reversed(self.run.order):
+            step = self.instruction(spot)
+            src, dst = (self.slots(spot, o, step.count) if o[1] >= 0 else [] for o in (step.src, step.dst))
+            if step.type == "rrs" and not live & set(src):
+                dead.add(spot)
+            if step.writes and step.type not in ("re", "ra"):
+                live -= set(dst)
+            if step.reads or step.type == "s":
+                live |= set(src)
+            if step.type in ("re", "ra"):
+                live |= set(dst)
+        return dead
+
+    def fresh(self, key: Any, count: int) -> int:
+        """`count` slots beyond all others, the same ones for the same key."""
+        if key not in self.spare:
+            self.spare[key] = self.end
+            self.end += count
+        return self.spare[key]
+
+    def walk(self) -> None:
+        for (gpu, source), into in self.layout.first:
+            self.local([(gpu, source)], [(gpu, into)], False, 0)
+        for spot, sender in self.run.order:
+            self.one(spot, sender)
+        for (gpu, source), into in self.layout.last:
+            self.local([(gpu, source)], [(gpu, into)], False, 0)
+
+    def local(self, src: list[Slot], dst: list[Slot], reduce: bool, channel: int) -> int | None:
+        """A copy or a reduce within a gpu; None if it would copy a slot onto itself."""
+        pairs = [(a, b) for a, b in zip(src, dst, strict=True) if reduce or a != b]
+        if not pairs:
+            return None
+        node = self.graph.add(Node([a for a, _ in pairs], [b for _, b in pairs], reduce, channel))
+        for a, _ in pairs:
+            self.graph.reads(node, a)
+        for _, b in pairs:
+            (self.graph.reduces if reduce else self.graph.copies)(node, b)
+        return node
+
+    def one(self, spot: Spot, sender: Spot | None) -> None:
+        step, tb = self.instruction(spot), self.program.gpus[spot[0]].blocks[spot[1]]
+        past = self.blocks.setdefault(spot[:2], _Past())
+        if step.waits is not None:
+            past.pending += self.finish[spot[0], *step.waits]
+        done: list[tuple[int, int]] = []
+        outgoing = self.slots(spot, step.src, step.count) if step.type == "s" else []
+        if step.receives:
+            assert sender is not None
+            arrived, outgoing = self.receive(spot, step, sender)
+            self.follow(arrived, past, "receives")
+            done.append((arrived, 1))
+        elif step.type in ("cpy", "re", "ra"):
+            src, dst = self.slots(spot, step.src, step.count), self.slots(spot, step.dst, step.count)
+            node = self.local(src, dst, step.type != "cpy", tb.channel)
+            if node is not None:
+                self.follow(node, past, "local")
+                done.append((node, 1))
+        if step.sends:
+            node = self.send(spot, outgoing, tb.send, tb.channel)
+            self.follow(node, past, "sends")
+            done.append((node, 0))
+        self.finish[spot] = done or [*past.pending, *past.last()]
+
+    def follow(self, node: int, past: _Past, what: str) -> None:
+        """The order of a thread block and what it waits for."""
+        for other, weight in past.pending:
+            self.graph.edge(other, node, 0 if self.graph.adds_alike(other, node) else weight)
+        past.pending = []
+        for kind, other in past.latest.items():
+            later = kind == "receives" and what != "receives"
+            self.graph.edge(other, node, int(later))
+        past.latest[what] = node
+
+    def send(self, spot: Spot, slots: list[Slot], peer: int, channel: int) -> int:
+        """A message leaves: where it goes is known when it is received, except that a boxed one goes to its box."""
+        node = self.graph.add(Node(slots, [], False, channel))
+        for slot in slots:
+            self.graph.reads(node, slot)
+        self.sent[spot] = node
+        self.message[node] = spot
+        if spot in self.boxed:
+            first = self.fresh(("box", spot), len(slots))
+            self.graph.nodes[node].dst = [(peer, first + k) for k in range(len(slots))]
+            for slot in self.graph.nodes[node].dst:
+                self.graph.copies(node, slot)
+        return node
+
+    def receive(self, spot: Spot, step: Instruction, sender: Spot) -> tuple[int, list[Slot]]:
+        """A message arrives: the node that takes it in, and the slots from which it is sent on."""
+        target = self.slots(spot, step.dst, step.count) if step.writes else []
+        source = self.slots(spot, step.src, step.count) if step.reads else []
+        channel = self.program.gpus[spot[0]].blocks[spot[1]].channel
+        if step.type == "rrs":
+            target = source if spot in self.dead else self.temporary(spot, step.count)
+        if step.reduces and target != source:
+            self.local(source, target, False, channel)
+        node = self.sent[sender]
+        if sender in self.boxed:
+            taken = self.local(self.graph.nodes[node].dst, target, step.reduces, channel)
+            assert taken is not None
+            return taken, target
+        self.graph.nodes[node].dst = target
+        self.graph.nodes[node].reduce = step.reduces
+        self.graph.arrived(node)
+        for slot in target:
+            (self.graph.reduces if step.reduces else self.graph.copies)(node, slot)
+        return node, target
+
+    def temporary(self, spot: Spot, count: int) -> list[Slot]:
+        """Two sets of slots per thread block in turns, so that the next message may arrive while this one leaves."""
+        past = self.blocks[spot[:2]]
+        past.turn += 1
+        first = self.fresh(("turn", spot[:2], past.turn % 2, count), count)
+        return [(spot[0], first + k) for k in range(count)]
+
+
+@dataclass
+class _Past:
+    """What a thread block did last, by kind, and what its next instruction waits for."""
+
+    latest: dict[str, int] = field(default_factory=dict)
+    pending: list[tuple[int, int]] = field(default_factory=list)
+    turn: int = 0
+
+    def last(self) -> list[tuple[int, int]]:
+        return [(node, int(kind != "sends")) for kind, node in self.latest.items()]
+
+
+# ---- steps ----------------------------------------------------------------------------------------------------------------------
+
+
+def _schedule(program: Program, run: Run, layout: Layout) -> Schedule:
+    boxed: set[Spot] = set()
+    for _ in range(2):
+        lowering = _Lowering(program, run, layout, boxed)
+        lowering.walk()
+        steps, circular = _levels(lowering.graph)
+        if not circular:
+            break
+        boxed = {lowering.message[node] for node in circular if node in lowering.message}
+    else:
+        raise CollsimError(f"{program.name}: no order of its messages was found; this is a mistake in collsim, please report the file")
+    meaning = run.meaning
+    return freeze(
+        _identifier(program.name),
+        meaning.kind.name,
+        meaning.ranks,
+        _rows(lowering.graph, steps),
+        chunks=meaning.chunks,
+        slots=max(lowering.end, meaning.kind.slots(meaning.chunks)),
+        root=meaning.root,
+        options={"protocol": program.protocol},
+    )
+
+
+def _identifier(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "_-." else "_" for c in name)
+
+
+def _levels(graph: _Graph) -> tuple[list[int], set[int]]:
+    """The earliest step of every node; or the nodes that would each have to come before the other."""
+    g: nx.DiGraph[int] = nx.DiGraph()
+    g.add_nodes_from(range(len(graph.nodes)))
+    g.add_edges_from(graph.edges)
+    group = [0] * len(graph.nodes)
+    members: list[set[int]] = []
+    for number, component in enumerate(nx.strongly_connected_components(g)):  # successors come first
+        members.append(component)
+        for node in component:
+            group[node] = number
+    circular = {group[a] for (a, b), weight in graph.edges.items() if weight and group[a] == group[b]}
+    if circular:
+        return [], set().union(*(members[c] for c in circular))
+    level = [0] * len(members)
+    for number in range(len(members) - 1, -1, -1):
+        for a in members[number]:
+            for b in g.successors(a):
+                if group[b] != number:
+                    level[group[b]] = max(level[group[b]], level[number] + graph.edges[a, b])
+    return [level[group[node]] for node in range(len(graph.nodes))], set()
+
+
+def _rows(graph: _Graph, steps: list[int]) -> list[Step]:
+    """The transfers of every step, those of one step in the order in which the program did them."""
+    table: list[list[tuple[int, int, int, int, bool, int]]] = [[] for _ in range(max(steps, default=-1) + 1)]
+    for node, step in sorted(zip(graph.nodes, steps, strict=True), key=lambda pair: pair[0].arrival):
+        table[step] += [(src[0], dst[0], src[1], dst[1], node.reduce, node.channel) for src, dst in zip(node.src, node.dst, strict=True)]
+    return [_step(rows) for rows in table if rows]
+
+
+def _step(rows: list[tuple[int, int, int, int, bool, int]]) -> Step:
+    columns = np.array([r[:4] + r[5:] for r in rows], np.int32).T.copy()
+    src, dst, chunk, into, channel = columns
+    return Step(src, dst, chunk, into, np.array([r[4] for r in rows], bool), channel)

@@ -1,0 +1,315 @@
+"""MSCCL XML: the grammar, read into a Program and written from one.
+
+Source: msccl-tools (microsoft/msccl-tools) msccl/language/ir.py, which writes these files, and microsoft/msccl src/graph/topo.cc
+(mscclGetAlgoFromXML), which reads them. One `<algo>` holds a `<gpu>` per rank; a gpu holds thread blocks `<tb>` with at most one peer to
+send to and one to receive from on one channel; a thread block runs its `<step>`s in order. Offsets and counts are in chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from ..files import MOST_ELEMENTS, read_xml, refuse, whole, write_text
+
+#: type -> (receives, reads its source, writes its destination, reduces into it, sends)
+TYPES = {
+    "s": (False, True, False, False, True),
+    "r": (True, False, True, False, False),
+    "rcs": (True, False, True, False, True),
+    "rrs": (True, True, False, True, True),
+    "rrc": (True, True, True, True, False),
+    "rrcs": (True, True, True, True, True),
+    "cpy": (False, True, True, False, False),
+    "re": (False, True, True, True, False),
+    "ra": (False, True, True, True, False),
+    "nop": (False, False, False, False, False),
+}
+BUFFERS = {"i": "input", "o": "output", "s": "scratch"}
+_MOST_CHUNKS = 4_000_000  # ranks times chunks
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the runtime takes (microsoft/msccl src/include/devcomm.h, src/graph/topo.cc)."""
+
+    steps: int = 256
+    blocks: int = 216
+    blocks_per_channel: int = 32
+    channels: int = 32
+    count: int = 71
+
+
+@dataclass
+class Instruction:
+    """One step of a thread block. `src` and `dst` are (buffer, offset); `waits` is (thread block, step) of the same gpu, or None."""
+
+    type: str
+    src: tuple[str, int]
+    dst: tuple[str, int]
+    count: int = 1
+    waits: tuple[int, int] | None = None
+    signals: bool = False
+
+    @property
+    def receives(self) -> bool:
+        return TYPES[self.type][0]
+
+    @property
+    def reads(self) -> bool:
+        return TYPES[self.type][1]
+
+    @property
+    def writes(self) -> bool:
+        return TYPES[self.type][2]
+
+    @property
+    def reduces(self) -> bool:
+        return TYPES[self.type][3]
+
+    @property
+    def sends(self) -> bool:
+        return TYPES[self.type][4]
+
+
+@dataclass
+class Block:
+    """A thread block: peers are ranks, or -1."""
+
+    send: int
+    recv: int
+    channel: int
+    steps: list[Instruction] = field(default_factory=list)
+
+
+@dataclass
+class Gpu:
+    """Sizes of its buffers in chunks, and its thread blocks in the order of their ids."""
+
+    sizes: dict[str, int]
+    blocks: list[Block] = field(default_factory=list)
+
+
+@dataclass
+class Program:
+    """An MSCCL algorithm. `collective` is MSCCL's word; `layouts` are the placements it is meant for: in place, out of place or both."""
+
+    name: str
+    collective: str
+    chunks: int
+    gpus: list[Gpu]
+    protocol: str = "Simple"
+    layouts: tuple[bool, ...] = (True,)
+    root: int | None = None
+    bytes: tuple[int, int] | None = None
+
+    @property
+    def ranks(self) -> int:
+        return len(self.gpus)
+
+    @property
+    def channels(self) -> int:
+        return 1 + max((b.channel for g in self.gpus for b in g.blocks), default=0)
+
+
+def at(gpu: int, block: int, step: int | None = None) -> str:
+    """`gpu 0, thread block 3, step 2`: how a place is named everywhere."""
+    return f"gpu {gpu}, thread block {block}" + ("" if step is None else f", step {step}")
+
+
+# ---- reading ----------------------------------------------------------------------------------------------------------------
+
+
+def parse(path: Any) -> Program:
+    """The program of a file, checked for form: ranges, peers, contiguous ids. What it does is checked by `interpret`."""
+    builder = _Builder(path)
+    for event, element, level in read_xml(path, depth=4, elements=MOST_ELEMENTS):
+        if event == "start":
+            builder.open(element.tag, dict(element.attrib), level)
+    return builder.finish()
+
+
+class _Builder:
+    """Turns the elements of a file into a Program as they come."""
+
+    ORDER = ("algo", "gpu", "tb", "step")
+
+    def __init__(self, path: Any):
+        self.path = path
+        self.program: Program | None = None
+        self.ranks = 0
+        self.gpus: dict[int, Gpu] = {}
+        self.blocks: dict[int, dict[int, Block]] = {}
+        self.place = (0, 0)
+
+    def open(self, tag: str, attributes: dict[str, str], level: int) -> None:
+        if tag != self.ORDER[level - 1]:
+            refuse(self.path, f"element <{tag[:40]}>", f"expected <{self.ORDER[level - 1]}> here")
+        getattr(self, f"_{tag}")(attributes)
+
+    def _number(self, attributes: dict[str, str], name: str, least: int, most: int, where: str, default: int | None = None) -> int:
+        if name not in attributes:
+            if default is not None:
+                return default
+            refuse(self.path, where, f"no attribute {name!r}")
+        return whole(self.path, where, name, attributes[name], least, most)
+
+    def _algo(self, a: dict[str, str]) -> None:
+        where = "<algo>"
+        self.ranks = self._number(a, "ngpus", 1, 2**16, where)
+        chunks = self._number(a, "nchunksperloop", 1, 2**31 - 1, where)
+        if chunks * self.ranks > _MOST_CHUNKS:
+            refuse(self.path, where, f"{self.ranks} gpus of {chunks} chunks are more than {_MOST_CHUNKS:,} chunks in all")
+        if not a.get("coll"):
+            refuse(self.path, where, "no attribute 'coll'; expected allreduce, allgather, reduce_scatter, broadcast, reduce or alltoall")
+        inplace = self._number(a, "inplace", 0, 1, where, 0)
+        outofplace = self._number(a, "outofplace", 0, 1, where, 1 - inplace)
+        layouts = tuple(x for x, meant in ((True, inplace), (False, outofplace)) if meant) or (False,)
+        low, high = (self._number(a, k, 0, 2**60, where, d) for k, d in (("minBytes", 0), ("maxBytes", 2**60)))
+        root = self._number(a, "root", 0, self.ranks - 1, where) if "root" in a else None
+        limits = (low, high) if {"minBytes", "maxBytes"} & set(a) else None
+        name, protocol = a.get("name", "") or "msccl", a.get("proto", "Simple")
+        self.program = Program(name[:100], a["coll"].lower(), chunks, [], protocol[:20], layouts, root, limits)
+
+    def _gpu(self, a: dict[str, str]) -> None:
+        number = self._number(a, "id", 0, self.ranks - 1, "<gpu>")
+        if number in self.gpus:
+            refuse(self.path, f"gpu {number}", "a second gpu of this id")
+        sizes = {b: self._number(a, f"{b}_chunks", 0, _MOST_CHUNKS, f"gpu {number}", 0) for b in BUFFERS}
+        self.gpus[number] = Gpu(sizes)
+        self.blocks[number] = {}
+        self.place = (number, -1)
+
+    def _tb(self, a: dict[str, str]) -> None:
+        gpu = self.place[0]
+        number = self._number(a, "id", 0, MOST_ELEMENTS, f"gpu {gpu}, <tb>")
+        where = at(gpu, number)
+        if number in self.blocks[gpu]:
+            refuse(self.path, where, "a second thread block of this id")
+        send, recv = (self._number(a, k, -1, self.ranks - 1, where) for k in ("send", "recv"))
+        if gpu in (send, recv):
+            refuse(self.path, where, "its peer is its own gpu")
+        self.blocks[gpu][number] = Block(send, recv, self._number(a, "chan", 0, 2**16, where))
+        self.place = (gpu, number)
+
+    def _step(self, a: dict[str, str]) -> None:
+        gpu, block = self.place
+        tb = self.blocks[gpu][block]
+        number = self._number(a, "s", 0, MOST_ELEMENTS, f"{at(gpu, block)}, <step>")
+        where = at(gpu, block, number)
+        if number != len(tb.steps):
+            refuse(self.path, where, f"steps are numbered from 0 without gaps; expected s={len(tb.steps)}")
+        kind = a.get("type", "")
+        if kind not in TYPES:
+            refuse(self.path, where, f"type {kind[:20]!r} is unknown; expected one of {', '.join(TYPES)}")
+        step = Instruction(kind, self._slot(a, "src", where), self._slot(a, "dst", where), self._number(a, "cnt", -1, 2**20, where))
+        waits, step_waited = (self._number(a, k, -1, MOST_ELEMENTS, where, -1) for k in ("depid", "deps"))
+        if (waits < 0) != (step_waited < 0):
+            refuse(self.path, where, f"depid={waits} and deps={step_waited}: both are -1 or none")
+        step.waits = (waits, step_waited) if waits >= 0 else None
+        step.signals = bool(self._number(a, "hasdep", 0, 1, where, 0))
+        self._check(step, tb, where)
+        tb.steps.append(step)
+
+    def _slot(self, a: dict[str, str], side: str, where: str) -> tuple[str, int]:
+        buffer = a.get(f"{side}buf", "i")
+        if buffer not in BUFFERS:
+            refuse(self.path, where, f"{side}buf={buffer[:20]!r} is unknown; expected i, o or s")
+        return buffer, self._number(a, f"{side}off", -1, 2**31 - 1, where, -1)
+
+    def _check(self, step: Instruction, tb: Block, where: str) -> None:
+        if step.type != "nop" and step.count < 1:
+            refuse(self.path, where, f"cnt={step.count}; a {step.type} moves at least 1 chunk")
+        if step.sends and tb.send < 0:
+            refuse(self.path, where, f"a {step.type} sends, but the thread block has no peer to send to (send=-1)")
+        if step.receives and tb.recv < 0:
+            refuse(self.path, where, f"a {step.type} receives, but the thread block has no peer to receive from (recv=-1)")
+        for used, name, (_, offset) in ((step.reads, "srcoff", step.src), (step.writes, "dstoff", step.dst)):
+            if used and offset < 0:
+                refuse(self.path, where, f"{name}={offset}; a {step.type} uses it")
+
+    def finish(self) -> Program:
+        if self.program is None:
+            refuse(self.path, "", "no <algo> element")
+        missing = next((g for g in range(self.ranks) if g not in self.gpus), None)
+        if missing is not None:
+            refuse(self.path, "", f"no <gpu id={missing}>; ngpus={self.ranks} needs ids 0 to {self.ranks - 1}")
+        for g in range(self.ranks):
+            numbers = sorted(self.blocks[g])
+            if numbers != list(range(len(numbers))):
+                gap = next(k for k, n in enumerate(numbers) if k != n)
+                refuse(self.path, f"gpu {g}", f"thread blocks are numbered from 0 without gaps; there is no {gap}")
+            self.gpus[g].blocks = [self.blocks[g][k] for k in numbers]
+        self.program.gpus = [self.gpus[g] for g in range(self.ranks)]
+        self._connections()
+        return self.program
+
+    def _connections(self) -> None:
+        """Dependencies exist; a (gpu, peer, channel) belongs to one thread block on each side."""
+        for g, gpu in enumerate(self.gpus[g] for g in range(self.ranks)):
+            seen: dict[tuple[str, int, int], int] = {}
+            for b, block in enumerate(gpu.blocks):
+                for side, peer, used in (("send", block.send, "sends"), ("recv", block.recv, "receives")):
+                    if peer >= 0 and any(getattr(s, used) for s in block.steps):
+                        other = seen.setdefault((side, peer, block.channel), b)
+                        if other != b:
+                            why = f"{side}={peer} on channel {block.channel} is already that of thread block {other}; a connection has one"
+                            refuse(self.path, at(g, b), why)
+                for s, step in enumerate(block.steps):
+                    if step.waits is not None:
+                        tb, number = step.waits
+                        if tb >= len(gpu.blocks) or number >= len(gpu.blocks[tb].steps):
+                            refuse(self.path, at(g, b, s), f"waits for step {number} of thread block {tb}, which does not exist")
+
+
+# ---- writing ----------------------------------------------------------------------------------------------------------------
+
+
+def write(program: Program, path: Any) -> None:
+    """Write a program as XML, attributes in the order of msccl-tools."""
+    write_text(path, (f"{line}\n" for line in _lines(program)))
+
+
+def _lines(p: Program) -> Iterator[str]:
+    extra = "" if p.bytes is None else f' minBytes="{p.bytes[0]}" maxBytes="{p.bytes[1]}"'
+    extra += f' root="{p.root}"' if p.root else ""
+    yield (
+        f'<algo name={quoteattr(p.name)} proto="{p.protocol}" nchannels="{p.channels}" nchunksperloop="{p.chunks}" ngpus="{p.ranks}" '
+        f'coll="{p.collective}" inplace="{int(True in p.layouts)}" outofplace="{int(False in p.layouts)}"{extra}>'
+    )
+    for g, gpu in enumerate(p.gpus):
+        sizes = " ".join(f'{b}_chunks="{gpu.sizes[b]}"' for b in BUFFERS)
+        yield f'  <gpu id="{g}" {sizes}>'
+        for b, block in enumerate(gpu.blocks):
+            yield f'    <tb id="{b}" send="{block.send}" recv="{block.recv}" chan="{block.channel}">'
+            for s, step in enumerate(block.steps):
+                waits = step.waits or (-1, -1)
+                yield (
+                    f'      <step s="{s}" type="{step.type}" srcbuf="{step.src[0]}" srcoff="{step.src[1]}" dstbuf="{step.dst[0]}" '
+                    f'dstoff="{step.dst[1]}" cnt="{step.count}" depid="{waits[0]}" deps="{waits[1]}" hasdep="{int(step.signals)}"/>'
+                )
+            yield "    </tb>"
+        yield "  </gpu>"
+    yield "</algo>"
+
+
+def over_limits(program: Program, limits: Limits | None = None) -> str | None:
+    """The first limit of the runtime that a program exceeds, as a sentence, or None."""
+    most = limits or Limits()
+    if program.channels > most.channels:
+        return f"{program.channels} channels; the runtime has {most.channels}"
+    for g, gpu in enumerate(program.gpus):
+        if len(gpu.blocks) > most.blocks:
+            return f"gpu {g} needs {len(gpu.blocks)} thread blocks; the runtime takes {most.blocks}"
+        per_channel: dict[int, int] = {}
+        for b, block in enumerate(gpu.blocks):
+            per_channel[block.channel] = per_channel.get(block.channel, 0) + 1
+            if per_channel[block.channel] > most.blocks_per_channel:
+                return f"gpu {g} needs more than {most.blocks_per_channel} thread blocks on channel {block.channel}; use more channels"
+            if len(block.steps) > most.steps:
+                return f"{at(g, b)} needs {len(block.steps)} steps; the runtime takes {most.steps}: use fewer chunks or more channels"
+            if any(s.count > most.count for s in block.steps):
+                return f"{at(g, b)} moves more than {most.count} chunks at once"
+    return None
