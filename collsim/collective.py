@@ -166,7 +166,9 @@ def _composed(parts: list[Collective]) -> Collective:
     first, last = parts[0], parts[-1]
     for a, b in itertools.pairwise(parts):
         if a.apart or b.apart:
-            raise CollsimError(f"{a.name}+{b.name}: the result of {(a if a.apart else b).name} lies in slots of its own, so nothing joins it")
+            raise CollsimError(
+                f"{a.name}+{b.name}: the result of {(a if a.apart else b).name} lies in slots of its own, so nothing joins it"
+            )
         if a.after != b.before:
             raise CollsimError(f"{a.name} ends with data on {a.after!r}, but {b.name} starts from {b.before!r}: they do not join")
     reduces = any(p.reduces for p in parts)

@@ -19,7 +19,7 @@ from .errors import CollsimError, ScheduleError, unknown
 from .schedule import Schedule, Step, freeze
 from .units import parse_count
 
-Claim = Callable[..., float]
+Claim = Callable[..., float | None]
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,8 @@ class Algorithm:
 
     def claim(self, what: Literal["steps", "sent"], n: int, **options: Any) -> float | None:
         """The claimed number of steps, or buffers sent by the busiest endpoint, for n ranks and these options."""
-        return _called(getattr(self, what), n, self._checked(n, options))
+        value = _called(getattr(self, what), n, self._checked(n, options))
+        return None if value is None else float(value)
 
     def _checked(self, n: int, options: dict[str, Any]) -> dict[str, Any]:
         full = {name: option.default for name, option in self.options.items()}

@@ -150,8 +150,9 @@ def _require_held(schedule: Schedule, number: int, step: Step, held: npt.NDArray
     if empty.any():
         row = int(np.argmax(empty))
         rank, chunk = int(step.src[row]), int(step.chunk[row])
+        receiver = schedule.who(int(step.dst[row]))
         raise ScheduleError(
-            f"{schedule.label}, step {number}: {schedule.who(rank)} sends chunk {chunk} to {schedule.who(int(step.dst[row]))}, but holds nothing in it yet",
+            f"{schedule.label}, step {number}: {schedule.who(rank)} sends chunk {chunk} to {receiver}, but holds nothing in it yet",
             step=number,
             rank=rank,
             chunk=chunk,
@@ -160,9 +161,9 @@ def _require_held(schedule: Schedule, number: int, step: Step, held: npt.NDArray
     if missing.any():
         row = int(np.argmax(missing))
         rank, chunk = int(step.dst[row]), int(step.into[row])
+        sender = schedule.who(int(step.src[row]))
         raise ScheduleError(
-            f"{schedule.label}, step {number}: {schedule.who(int(step.src[row]))} reduces into chunk {chunk} of rank {rank}, which holds nothing yet; "
-            "use copy for the first one",
+            f"{schedule.label}, step {number}: {sender} reduces into chunk {chunk} of rank {rank}, which holds nothing yet; use copy for the first one",
             step=number,
             rank=rank,
             chunk=chunk,

@@ -56,7 +56,7 @@ class Step:
             return NotImplemented
         if self.times != 1 or other.times != 1:
             raise ScheduleError("a repeated step cannot be joined with another; join first, then repeat")
-        return Step(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in _COLUMNS))
+        return _concatenated([self, other])
 
     def at(self, k: int) -> Step:
         """Repetition k of the pattern, as a single step."""
@@ -118,7 +118,7 @@ def pipeline(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride: int =
         late = range(max(0, now - len(listed) + 1), min(chunks, now + 1))
         parts = [listed[now - c] for c in late]
         shift = np.repeat(np.array(late) * stride, [len(p) for p in parts])
-        step = Step(*(np.concatenate([getattr(p, name) for p in parts]) for name in _COLUMNS))
+        step = _concatenated(parts)
         yield replace(step, chunk=(step.chunk + shift).astype(np.int32), into=(step.into + shift).astype(np.int32))
 
 
@@ -242,19 +242,22 @@ class Schedule:
 
     def by_step(self, step: int) -> npt.NDArray[Any]:
         """The transfers of one step."""
-        return self.transfers[self.transfers["step"] == self._within("step", step, self.steps)]
+        rows: npt.NDArray[Any] = self.transfers[self.transfers["step"] == self._within("step", step, self.steps)]
+        return rows
 
     def by_rank(self, rank: int) -> npt.NDArray[Any]:
         """The transfers that one endpoint sends or receives."""
         t = self.transfers
         rank = self._within("rank", rank, self.endpoints)
-        return t[(t["src"] == rank) | (t["dst"] == rank)]
+        rows: npt.NDArray[Any] = t[(t["src"] == rank) | (t["dst"] == rank)]
+        return rows
 
     def by_chunk(self, chunk: int) -> npt.NDArray[Any]:
         """The transfers that read or write one slot number."""
         t = self.transfers
         chunk = self._within("chunk", chunk, self.slots)
-        return t[(t["chunk"] == chunk) | (t["into"] == chunk)]
+        rows: npt.NDArray[Any] = t[(t["chunk"] == chunk) | (t["into"] == chunk)]
+        return rows
 
     def _within(self, what: str, value: int, end: int) -> int:
         if not 0 <= value < end:
@@ -419,6 +422,7 @@ def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Ste
 
 
 def _joined(label: str, parts: Any) -> Step:
+    listed: list[Any]
     try:
         listed = [parts] if isinstance(parts, str | bytes) else list(parts)
     except TypeError:
@@ -433,7 +437,12 @@ def _joined(label: str, parts: Any) -> Step:
         return only
     if any(p.times != 1 for p in listed):
         raise ScheduleError(f"{label}: a repeated step cannot be joined with another; join first, then repeat")
-    return Step(*(np.concatenate([getattr(p, name) for p in listed]) for name in _COLUMNS))
+    return _concatenated(listed)
+
+
+def _concatenated(steps: list[Step]) -> Step:
+    src, dst, chunk, into, is_reduce, channel = (np.concatenate([getattr(s, name) for s in steps]) for name in _COLUMNS)
+    return Step(src, dst, chunk, into, is_reduce, channel)
 
 
 def _group_end(p: Step) -> int:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,8 +44,7 @@ def double_binary_tree(n: int) -> tuple[Parents, Parents]:
     shifted by one rank. Hardly any rank is interior in both (for odd n one is: rank 0).
     """
     first = interleaved_tree(n)
-    role = n - 1 - np.arange(n) if n % 2 == 0 else (np.arange(n) - 1) % n
-    return first, renamed(first, np.argsort(role))
+    return first, renamed(first, np.argsort(_roles(n)[1]))
 
 
 def renamed(parent: Parents, name: npt.ArrayLike) -> Parents:
@@ -78,3 +78,42 @@ def up(parent: Parents, chunk: int = 0, channel: int = 0) -> Iterator[Step]:
     for level in range(int(depth.max(initial=0)), 0, -1):
         children = np.flatnonzero(depth == level)
         yield reduce(children, parent[children], chunk, channel=channel)
+
+
+def nodes_of(n: int, per_node: int, topology: Any = None) -> int:
+    """Number of nodes: that of the topology, where ranks sit in several machines of as many each; else n / per_node.
+
+    Where per_node does not divide n, the largest divisor of n below it is taken.
+    """
+    if topology is not None and topology.ranks == n:
+        node = topology.devices.node[topology.endpoint_device[:n]]
+        nodes = len(np.unique(node))
+        if node.min() >= 0 and n % nodes == 0 and np.array_equal(node, np.repeat(node[:: n // nodes], n // nodes)):
+            return nodes
+    return n // next(d for d in range(min(n, per_node), 0, -1) if n % d == 0)
+
+
+def node_chains(n: int, nodes: int, pattern: str) -> tuple[Parents, Parents]:
+    """The double binary tree over nodes, each a chain of its n / nodes ranks (NCCL src/graph/connect.cc connectTrees).
+
+    The link to the parent node is at the first rank of the chain. A child node whose role has the smaller number hangs at the
+    first rank for pattern `tree`, else at the second; one with the larger number at the second for `split`, else at the first.
+    """
+    each = n // nodes
+    start = np.arange(nodes, dtype=np.int64) * each
+    trees = []
+    for parent, role in zip(double_binary_tree(nodes), _roles(nodes), strict=True):
+        chain = np.arange(n, dtype=np.int64) - 1
+        child = np.flatnonzero(parent >= 0)
+        above = parent[child]
+        smaller = role[child] < role[above]
+        second = np.where(smaller, pattern != "tree", pattern == "split") & (each > 1)
+        chain[start] = -1
+        chain[start[child]] = start[above] + second
+        trees.append(chain)
+    return trees[0], trees[1]
+
+
+def _roles(n: int) -> tuple[Parents, Parents]:
+    own = np.arange(n, dtype=np.int64)
+    return own, n - 1 - own if n % 2 == 0 else (own - 1) % n

@@ -123,7 +123,7 @@ def size_range(spec: str) -> list[int]:
         raise CollsimError(f"factor {parts[2]!r} in {spec!r} is not a number") from error
     if not factor > 1 or math.isinf(factor) or first <= 0 or last < first:
         raise CollsimError(f"sizes {spec!r} need 0 < first <= last and a finite factor above 1")
-    sizes = []
+    sizes: list[int] = []
     size = float(first)
     while size <= last * (1 + 1e-9):
         if not sizes or round(size) > sizes[-1]:

@@ -1,0 +1,25 @@
+"""Everybody sends its block to everybody: one step."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy
+
+
+@algorithm(
+    "allgather",
+    steps=lambda n: int(n > 1),
+    sent=lambda n: (n - 1) / n,
+    cost=lambda n, S, alpha, beta: alpha + (n - 1) / n * S * beta if n > 1 else 0,
+    formula="α + (n−1)/n·Sβ",
+    source="Open MPI coll_base_allgather.c linear; Li et al. 2024 (ForestColl, arXiv 2402.06787), section 2 (direct)",
+    says=("Every rank sends its block straight to all others.", "每个 rank 把自己的块直接发给所有其他 rank。"),
+    when=(
+        "All ranks on one full-speed switch that bears incast, any size.",
+        "所有 rank 都在同一台能承受 incast 的全速交换机上，任何大小均可。",
+    ),
+    chunks=lambda n: n,
+)
+def allgather_direct(n):
+    src, dst = np.nonzero(~np.eye(n, dtype=bool))
+    yield copy(src, dst, chunk=src)

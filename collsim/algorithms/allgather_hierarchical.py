@@ -1,0 +1,44 @@
+"""Allgather across nodes between ranks of the same place, then inside each node."""
+
+from typing import Literal
+
+import numpy as np
+
+from collsim.registry import algorithm, find
+from collsim.trees import nodes_of
+
+Choice = Literal["ring", "bruck", "direct", "pat"]
+
+
+def parts(collective, n, inner, outer, per_node, topology):
+    """(algorithm, ranks, share of the buffer it works on): across nodes, and inside a node."""
+    nodes = nodes_of(n, per_node, topology)
+    return [(find(f"{collective}_{outer}"), nodes, nodes / n), (find(f"{collective}_{inner}"), n // nodes, 1)]
+
+
+@algorithm(
+    "allgather",
+    steps=lambda n, inner, outer, per_node, topology: sum(
+        part.claim("steps", size) for part, size, _ in parts("allgather", n, inner, outer, per_node, topology)
+    ),
+    sent=lambda n: (n - 1) / n,
+    cost=lambda n, S, alpha, beta, inner, outer, per_node, topology: sum(
+        part.price(size, S * share, alpha, beta) for part, size, share in parts("allgather", n, inner, outer, per_node, topology)
+    ),
+    formula="T_ag(N, S/g) + T_ag(g, S), N nodes of g ranks; all rings: (N+g−2)α + (n−1)/n·Sβ",
+    source="Open MPI coll_han_allgather.c; Träff 2006 (SMP-aware allgather)",
+    says=(
+        "First ranks of the same place in all nodes share their blocks; then each node shares all it has.",
+        "先由各节点中位置相同的 rank 共享块，再在每个节点内共享全部。",
+    ),
+    when=(
+        "Several nodes with fast links inside and a NIC per GPU: every block crosses the network once per node only.",
+        "多节点、节点内链路快且每个 GPU 有网卡时：每个块对每个节点只过一次网络。",
+    ),
+    chunks=lambda n: n,
+)
+def allgather_hierarchical(n, inner: Choice = "ring", outer: Choice = "ring", per_node=8, topology=None):
+    across, inside = (part(size) for part, size, _ in parts("allgather", n, inner, outer, per_node, topology))
+    rank = np.arange(n).reshape(across.ranks, inside.ranks)
+    yield from (step.placed(rank.T, rank.T[:, :, None]) for step in across.each_step())
+    yield from (step.placed(rank, rank.T) for step in inside.each_step())

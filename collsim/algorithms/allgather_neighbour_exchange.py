@@ -1,0 +1,40 @@
+"""Every rank talks to its two neighbours in turn and hands on the pair of blocks it received last."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy
+
+
+def _even(n):
+    return None if n % 2 == 0 or n == 1 else f"it needs an even number; use {n - 1} or {n + 1}, or allgather_ring (as Open MPI does)"
+
+
+@algorithm(
+    "allgather",
+    steps=lambda n: n // 2,
+    sent=lambda n: (n - 1) / n,
+    cost=lambda n, S, alpha, beta: n // 2 * alpha + (n - 1) / n * S * beta,
+    formula="(n/2)α + (n−1)/n·Sβ",
+    source="Chen et al. 2005 (neighbor exchange); Open MPI coll_base_allgather.c neighborexchange",
+    says=(
+        "Neighbours exchange the two blocks they received in the step before, to the left and to the right in turn.",
+        "相邻 rank 交换上一步收到的两个块，左右邻居轮流进行。",
+    ),
+    when=(
+        "Large messages where only neighbours have fast links: half the ring's steps.",
+        "只有邻居间链路快、消息大时：步数是 ring 的一半。",
+    ),
+    chunks=lambda n: n,
+    ranks=_even,
+)
+def allgather_neighbour_exchange(n):
+    r = np.arange(n)
+    partner = [np.where(r % 2 == 0, r + 1, r - 1) % n, np.where(r % 2 == 0, r - 1, r + 1) % n]
+    if n > 1:
+        yield copy(r, partner[0], chunk=r)
+    pair = r // 2
+    for k in range(1, n // 2):
+        to = partner[k % 2]
+        yield copy(r[:, None], to[:, None], chunk=2 * pair[:, None] + [0, 1])
+        pair = pair[to]

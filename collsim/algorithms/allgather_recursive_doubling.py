@@ -1,0 +1,28 @@
+"""Partners exchange all they have collected, at distance 1, 2, 4, ..."""
+
+import numpy as np
+
+from collsim.registry import algorithm, power_of_two
+from collsim.schedule import copy
+
+
+@algorithm(
+    "allgather",
+    steps=lambda n: n.bit_length() - 1,
+    sent=lambda n: (n - 1) / n,
+    cost=lambda n, S, alpha, beta: (n.bit_length() - 1) * alpha + (n - 1) / n * S * beta,
+    formula="lg n·α + (n−1)/n·Sβ",
+    source="Thakur, Rabenseifner & Gropp 2005, section 4.1; Open MPI coll_base_allgather.c recursivedoubling",
+    says=(
+        "Pairs at distance 2^k swap everything they have: collections double.",
+        "相距 2^k 的两个 rank 交换各自已有的全部块：收集量翻倍。",
+    ),
+    when=("Small and medium messages, powers of two.", "2 的幂个 rank、中小消息。"),
+    chunks=lambda n: n,
+    ranks=power_of_two,
+)
+def allgather_recursive_doubling(n):
+    number = np.arange(n)
+    for d in (2**k for k in range(n.bit_length() - 1)):
+        rank, block = np.nonzero(number[:, None] // d == number // d)
+        yield copy(rank, rank ^ d, chunk=block)

@@ -1,0 +1,44 @@
+"""Gloo's bcube: ranks are numbers with several digits; those who differ in one digit form a group, one digit after another."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import reduce, reverse
+
+
+def digits_of(n, base):
+    """Group sizes: base as long as it divides, then what is left (Gloo: computeGroupSizePerStep)."""
+    sizes = []
+    while n > 1:
+        sizes.append(base if base > 1 and n % base == 0 else n)
+        n //= sizes[-1]
+    return sizes
+
+
+@algorithm(
+    "allreduce",
+    steps=lambda n, base: 2 * len(digits_of(n, base)),
+    sent=lambda n: 2 * (n - 1) / n,
+    cost=lambda n, S, alpha, beta, gamma, base: 2 * len(digits_of(n, base)) * alpha + (n - 1) / n * S * (2 * beta + gamma),
+    formula="2m·α + 2(n−1)/n·Sβ + (n−1)/n·Sγ, n = g_1·…·g_m (m = log_b n for n a power of b)",
+    source="Gloo gloo/allreduce.cc bcube; Guo et al. 2009 (BCube, SIGCOMM)",
+    says=(
+        "In groups of ranks that differ in one digit, everybody sends each peer its share of what is left, later the finished shares.",
+        "在只有一位数字不同的 rank 组内，每个 rank 把剩余部分中各同伴的一份发给对方，之后再发回求好的份。",
+    ),
+    when=(
+        "Hosts with several NICs, or any n without a power of two: few steps, least bytes, small groups at a time.",
+        "主机有多块网卡，或 n 不是 2 的幂：步数少、流量最小、每次只在小组内通信。",
+    ),
+    chunks=lambda n: n,
+)
+def allreduce_bcube(n, base=2):
+    sizes, number, steps, stride = digits_of(n, base), np.arange(n), [], 1
+    for size in sizes:
+        digit = number // stride % size
+        settled = (number % stride)[:, None] == number % stride  # (rank, chunk): agree in all digits done so far
+        rank, chunk = np.nonzero(settled & (digit[:, None] != digit))
+        steps.append(reduce(rank, rank + (digit[chunk] - digit[rank]) * stride, chunk=chunk))
+        stride *= size
+    yield from steps
+    yield from reverse(steps)

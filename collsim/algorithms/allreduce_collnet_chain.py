@@ -1,0 +1,33 @@
+"""CollNet chain: a chain inside each node to the GPU at its NIC, the network's switch adds over the nodes, and the chain back."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy, pipeline, reduce
+from collsim.trees import nodes_of
+
+
+@algorithm(
+    "allreduce",
+    steps=lambda n, chunks, per_node, topology: 2 * (n // nodes_of(n, per_node, topology)) + chunks - 1,
+    sent=lambda n, per_node, topology: max(nodes_of(n, per_node, topology), 1 + (n > nodes_of(n, per_node, topology))),
+    cost=lambda n, S, alpha, beta, per_node, topology, chunks: (
+        2 * (n // nodes_of(n, per_node, topology)) * (alpha + S * beta) if chunks == 1 else None
+    ),
+    formula="2g(α + Sβ), g ranks per node; in c chunks → 2Sβ, limited by the head, which serves chain and network",
+    source="NCCL src/device/all_reduce.h (COLLNET_CHAIN), src/transport/coll_net.cc",
+    says=(
+        "Partial sums run along each node's chain to its head, the switch adds the heads' sums, and the result runs back.",
+        "部分和沿各节点的链传到链头，交换机把各链头的和相加，结果再沿链传回。",
+    ),
+    when=("A reducing network switch and one NIC per node.", "网络交换机能归约、且每节点只有一块网卡时。"),
+    chunks=lambda n, chunks: chunks,
+    helpers=lambda n: 1,
+    helpers_on="switch",
+)
+def allreduce_collnet_chain(n, chunks=1, per_node=8, topology=None):
+    member = np.arange(n).reshape(nodes_of(n, per_node, topology), -1)
+    head, last = member[:, 0], member.shape[1] - 1
+    there = [reduce(member[:, i], member[:, i - 1], chunk=0) for i in range(last, 0, -1)]
+    back = [copy(member[:, i - 1], member[:, i], chunk=0) for i in range(1, last + 1)]
+    yield from pipeline([*there, reduce(head, n, chunk=0), copy(n, head, chunk=0), *back], chunks)

@@ -1,0 +1,37 @@
+"""CollNet direct: every GPU heads one slice of its node's sum, the network's switch adds each slice over the nodes."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy, reduce
+from collsim.trees import nodes_of
+
+
+@algorithm(
+    "allreduce",
+    steps=lambda n, per_node, topology: 4 if n > nodes_of(n, per_node, topology) else 2,
+    sent=lambda n, per_node, topology: max(nodes_of(n, per_node, topology), 2 - nodes_of(n, per_node, topology) / n),
+    cost=lambda n, S, alpha, beta, per_node, topology: (4 if n > nodes_of(n, per_node, topology) else 2) * alpha + 2 * S * beta,
+    formula="4α + 2(g−1)/g·Sβ inside + 2S/g·β through each GPU's NIC, g ranks per node",
+    source="NCCL src/device/all_reduce.h (COLLNET_DIRECT), src/transport/coll_net.cc",
+    says=(
+        "Slice h goes to head h of each node, the switch adds the heads' slices over the nodes, heads hand the results round.",
+        "第 h 片交给各节点的第 h 个负责者，交换机跨节点相加，再由负责者分发结果。",
+    ),
+    when=(
+        "A reducing network and a NIC per GPU behind NVSwitch: S/g per NIC.",
+        "网络能归约、NVSwitch 节点内每个 GPU 有一块网卡时：每张网卡只传 S/g。",
+    ),
+    helpers=lambda n: 1,
+    helpers_on="switch",
+)
+def allreduce_collnet_direct(n, per_node=8, topology=None):
+    g = n // nodes_of(n, per_node, topology)
+    rank, slice_ = (a.ravel() for a in np.indices((n, g)))
+    away = rank % g != slice_
+    here, there = rank[away], rank[away] // g * g + slice_[away]
+    everyone = np.arange(n)
+    yield reduce(here, there, chunk=slice_[away])
+    yield reduce(everyone, n, chunk=everyone % g)
+    yield copy(n, everyone, chunk=everyone % g)
+    yield copy(there, here, chunk=slice_[away])

@@ -1,0 +1,29 @@
+"""Everybody sends block j to rank j, which adds and sends the sum to everybody: a reduce-scatter and an allgather of one step each."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy, reduce
+
+
+@algorithm(
+    "allreduce",
+    steps=lambda n: 2 * (n > 1),
+    sent=lambda n: 2 * (n - 1) / n,
+    cost=lambda n, S, alpha, beta, gamma: 2 * alpha + (n - 1) / n * S * (2 * beta + gamma) if n > 1 else 0,
+    formula="2α + 2(n−1)/n·Sβ + (n−1)/n·Sγ",
+    source="NVIDIA TensorRT-LLM customAllReduceKernels.cu twoShotAllReduceKernel; Jiang et al. 2020 (OSDI), section 2.2 (co-located)",
+    says=(
+        "Every rank sends block j straight to rank j, or its finished block straight to everybody.",
+        "每个 rank 把第 j 块直接发给 rank j，或把自己求好的块直接发给所有 rank。",
+    ),
+    when=(
+        "All ranks on one full-speed switch that bears incast: the ring's bytes in two steps.",
+        "所有 rank 都在同一台能承受 incast 的全速交换机上：字节数与 ring 相同，只需两步。",
+    ),
+    chunks=lambda n: n,
+)
+def allreduce_direct_two_shot(n):
+    src, dst = np.nonzero(~np.eye(n, dtype=bool))
+    yield reduce(src, dst, chunk=dst)
+    yield copy(src, dst, chunk=src)

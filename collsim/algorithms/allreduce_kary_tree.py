@@ -1,0 +1,45 @@
+"""Reduce up a k-ary tree, broadcast down it, in chunks: no port ever serves more than k children and a parent."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import pipeline
+from collsim.trees import depths, down, kary_tree, up
+
+
+def depth(n, arity):
+    return int(depths(kary_tree(n, arity)).max())
+
+
+def _sent(n, arity):
+    children = np.clip(n - 1 - arity * np.arange(n), 0, arity)
+    return max(children + (np.arange(n) > 0))
+
+
+def _cost(n, S, alpha, beta, arity, chunks):
+    deep = depth(n, arity)
+    steps = 2 * deep + chunks - 1
+    busier = chunks - 1 if chunks > 2 and deep > 1 else 0  # steps in which children and parent meet at one port
+    return steps * alpha + (steps * arity + busier) * S / chunks * beta if n > 1 else 0
+
+
+@algorithm(
+    "allreduce",
+    steps=lambda n, arity, chunks: 2 * depth(n, arity) + chunks - 1 if n > 1 else 0,
+    sent=_sent,
+    cost=_cost,
+    formula="≤ (2D+c−1)(α + k·S/c·β) + (c−1)S/c·β, D = depth; equal on complete trees; → (k+1)Sβ for many chunks",
+    source="Sanders, Speck & Träff 2009, section 2 (pipelined trees); Open MPI coll_base_topo.c build_tree",
+    says=(
+        "Every rank passes a partial sum up to its parent while finished chunks come down: each level works on another chunk.",
+        "每个 rank 把部分和交给父结点，同时已完成的 chunk 向下传：每一层处理不同的 chunk。",
+    ),
+    when=(
+        "Medium messages on many ranks: few steps, and chunks keep all levels busy; the interior ports carry k+1 buffers.",
+        "rank 多、消息中等时：步数少，分块后各层同时工作；内部结点的端口要承担 k+1 份缓冲区。",
+    ),
+    chunks=lambda n, chunks: chunks,
+)
+def allreduce_kary_tree(n, arity=2, chunks=1):
+    parent = kary_tree(n, arity)
+    yield from pipeline([*up(parent), *down(parent)], chunks)

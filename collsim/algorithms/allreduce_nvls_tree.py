@@ -1,0 +1,52 @@
+"""NVLink SHARP inside each node, NCCL's double binary tree between the nodes, one pair of trees per head."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy, pipeline, reduce, together
+from collsim.trees import depths, double_binary_tree, down, nodes_of, up
+
+
+def _depth(n, per_node, topology):
+    return int(depths(double_binary_tree(nodes_of(n, per_node, topology))[0]).max())
+
+
+def _sent(n, per_node, topology):
+    """The busier of a switch, which serves all ports, and a head between its switch and the trees."""
+    nodes = nodes_of(n, per_node, topology)
+    g, in_trees = n // nodes, {1: 0, 2: 1, 3: 1.5}.get(nodes, 2)
+    return max(g + 1, 1 + (1 + in_trees) / g)
+
+
+@algorithm(
+    "allreduce",
+    steps=lambda n, chunks, per_node, topology: 3 + 2 * _depth(n, per_node, topology) + chunks,
+    sent=_sent,
+    cost=lambda n, S, alpha, beta, chunks, per_node, topology: (
+        (3 + 2 * _depth(n, per_node, topology) + chunks) * (alpha + (1 + 3 * nodes_of(n, per_node, topology) / n) * S / chunks * beta)
+    ),
+    formula="≤ (2⌈lg N⌉+3+c)(α + (1+3/g)S/c·β), N nodes of g: 1+1/g over NVLink, 2/g through the NIC, of one port",
+    source="NCCL src/device/all_reduce.h runTreeSplit with NVLS (NVLS_TREE), src/graph/connect.cc",
+    says=(
+        "Switches add inside the nodes; the heads pass partial sums up and finished ones down the trees between nodes; switches multicast.",
+        "节点内由交换机求和；各负责者沿节点间的树向上传部分和、向下传结果；最后交换机多播。",
+    ),
+    when=(
+        "Many NVSwitch nodes: few steps between nodes and half the NVLink bytes inside.",
+        "许多带 NVSwitch 的节点：节点间步数少，节点内 NVLink 流量减半。",
+    ),
+    helpers=lambda n, per_node, topology: nodes_of(n, per_node, topology),
+    helpers_on="switch",
+)
+def allreduce_nvls_tree(n, chunks=1, per_node=8, topology=None):
+    nodes = nodes_of(n, per_node, topology)
+    g = n // nodes
+    rank, piece = (a.ravel() for a in np.indices((n, 2 * g)))
+    mine = piece // 2 == rank % g  # head h has pieces 2h and 2h+1, one for each tree
+    head, own, switch = rank[mine], piece[mine], n + rank // g
+    first, second = double_binary_tree(nodes)
+    members, slots = np.arange(n).reshape(nodes, g).T, np.arange(2 * g).reshape(g, 2, 1)
+    trees = [step.placed(members, slots) for step in together([*up(first, 0), *down(first, 0)], [*up(second, 1), *down(second, 1)])]
+    inside = [reduce(rank, switch, chunk=piece), copy(n + head // g, head, chunk=own)]
+    back = [copy(head, n + head // g, chunk=own), copy(switch, rank, chunk=piece)]
+    yield from pipeline([*inside, *trees, *back], chunks, stride=2 * g)

@@ -1,0 +1,33 @@
+"""Partners exchange whole buffers and both add: after lg n exchanges everybody has everything."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy, reduce
+
+
+@algorithm(
+    "allreduce",
+    steps=lambda n: n.bit_length() - 1 + 2 * (n & (n - 1) != 0),
+    sent=lambda n: n.bit_length() - 1 + (n & (n - 1) != 0),
+    cost=lambda n, S, alpha, beta, gamma: (
+        (n.bit_length() - 1 + 2 * (n & (n - 1) != 0)) * (alpha + S * beta) + (n.bit_length() - 1 + (n & (n - 1) != 0)) * S * gamma
+    ),
+    formula="lg n(α + Sβ + Sγ); n not a power of two: (⌊lg n⌋+2)(α + Sβ) + (⌊lg n⌋+1)Sγ",
+    source="Thakur, Rabenseifner & Gropp 2005, section 4.5; Open MPI coll_base_allreduce.c recursivedoubling",
+    says=(
+        "Pairs at distance 2^k swap their whole partial sums and both add: everybody's sum covers twice as many ranks.",
+        "相距 2^k 的两个 rank 交换整个部分和并各自相加：每个 rank 的和覆盖的份数翻倍。",
+    ),
+    when=("Small messages: no allreduce has fewer steps.", "消息小时：没有步数更少的 allreduce。"),
+    chunks=lambda n: 1,
+)
+def allreduce_recursive_doubling(n):
+    p = 1 << n.bit_length() - 1
+    odd = np.arange(1, 2 * (n - p), 2)  # stays, for itself and for the even rank before it
+    rank = np.concatenate([odd, np.arange(2 * (n - p), n)])
+    v = np.arange(p)
+    yield reduce(odd - 1, odd, chunk=0)
+    for k in range(p.bit_length() - 1):
+        yield reduce(rank, rank[v ^ 2**k], chunk=0)
+    yield copy(odd, odd - 1, chunk=0)

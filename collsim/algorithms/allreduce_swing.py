@@ -1,0 +1,38 @@
+"""Swing: halving and doubling with partners that swing from side to side, closer on a ring or torus than those of Rabenseifner."""
+
+import numpy as np
+
+from collsim.registry import algorithm, power_of_two
+from collsim.schedule import Step, reduce, reverse
+
+
+@algorithm(
+    "allreduce",
+    steps=lambda n: 2 * (n.bit_length() - 1),
+    sent=lambda n: 2 * (n - 1) / n,
+    cost=lambda n, S, alpha, beta, gamma: 2 * (n.bit_length() - 1) * alpha + (n - 1) / n * S * (2 * beta + gamma),
+    formula="2lg n·α + 2(n−1)/n·Sβ + (n−1)/n·Sγ",
+    source="De Sensi et al. 2024 (NSDI), section 3, arXiv 2401.09356",
+    says=(
+        "Even ranks talk to one side and odd ones to the other, the next step the other way round: pieces halve, later double.",
+        "偶数 rank 与一侧、奇数 rank 与另一侧交换，下一步换边：片段先逐步减半，之后翻倍。",
+    ),
+    when=(
+        "Medium messages on rings and tori, powers of two: lg-many steps over a third fewer hops than recursive doubling.",
+        "环或环面网络、2 的幂个 rank、中等消息：步数为 lg 级，总跳数比递归倍增少约三分之一。",
+    ),
+    chunks=lambda n: n,
+    ranks=power_of_two,
+)
+def allreduce_swing(n):
+    r = np.arange(n)
+    turns = [(1 - (-2) ** (k + 1)) // 3 for k in range(n.bit_length() - 1)]  # 1, -1, 3, -5, 11, ...
+    peers = [(r + np.where(r % 2 == 0, rho, -rho)) % n for rho in turns]
+    reach = np.eye(n, dtype=bool)  # (rank, chunk): which chunks can still get home from this rank in the steps to come
+    steps: list[Step] = []
+    for peer in reversed(peers):
+        src, chunk = np.nonzero(reach[peer])
+        steps.insert(0, reduce(src, peer[src], chunk=chunk))
+        reach = reach | reach[peer]
+    yield from steps
+    yield from reverse(steps)

@@ -1,0 +1,57 @@
+"""Two steps: inside the node blocks go to the rank that has the place of their destination, which then sends them to the other nodes."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy
+from collsim.trees import nodes_of
+
+
+def _shape(n, per_node, topology):
+    nodes = nodes_of(n, per_node, topology)
+    return nodes, n // nodes
+
+
+def _stages(n, per_node, topology):
+    nodes, g = _shape(n, per_node, topology)
+    return (g > 1) + (nodes > 1)
+
+
+def _sent(n, per_node, topology):
+    nodes, g = _shape(n, per_node, topology)
+    return ((g - 1) * nodes + (nodes - 1) * g) / n
+
+
+@algorithm(
+    "alltoall",
+    steps=lambda n, per_node, topology: max(1, _stages(n, per_node, topology)),
+    sent=_sent,
+    cost=lambda n, S, alpha, beta, per_node, topology: _stages(n, per_node, topology) * alpha + _sent(n, per_node, topology) * S * beta,
+    formula="2α + ((g−1)/g + (N−1)/N)Sβ, N nodes of g ranks; through a NIC only (N−1)/N·S, in messages g times as large",
+    source="NCCL 2.12 PXN (rail-local alltoall); Rajbhandari et al. 2022 (DeepSpeed-MoE), section 5.3",
+    says=(
+        "Blocks change to the local rank with their destination's place; then each rank talks only to its own place in other nodes.",
+        "块先转到与目的地位置相同的本地 rank；然后每个 rank 只与其他节点中同位置的 rank 通信。",
+    ),
+    when=(
+        "Mixture-of-experts traffic over many nodes: few large messages per NIC, on one rail, instead of many small ones.",
+        "多节点的 MoE 流量：每张网卡只在自己的 rail 上发少量大消息，而不是许多小消息。",
+    ),
+    chunks=lambda n: n,
+)
+def alltoall_hierarchical(n, per_node=8, topology=None):
+    """Two steps: inside the node to the place of the destination, then across nodes.
+
+    Slots: n to send, n received, then n of scratch: 2n + node * g + place of the sender.
+    """
+    nodes, g = _shape(n, per_node, topology)
+    home, place, to_node, to_place = (a.ravel() for a in np.indices((nodes, g, nodes, g)))
+    src, dst, via = home * g + place, to_node * g + to_place, home * g + to_place
+    scratch = 2 * n + to_node * g + place
+    final = n + src
+    hop = via != src
+    leave = to_node != home
+    inside = copy(src[hop], via[hop], chunk=dst[hop], into=np.where(leave, scratch, final)[hop])
+    across = copy(via[leave], dst[leave], chunk=np.where(hop, scratch, dst)[leave], into=final[leave])
+    own = copy(np.arange(n), np.arange(n), chunk=np.arange(n), into=n + np.arange(n))
+    yield from [inside, across + own] if len(inside) and len(across) else [inside + across + own]

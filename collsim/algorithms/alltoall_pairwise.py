@@ -1,0 +1,30 @@
+"""In step k everybody sends to the rank k places on and receives from the rank k places back."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy
+
+
+@algorithm(
+    "alltoall",
+    steps=lambda n: max(1, n - 1),
+    sent=lambda n: (n - 1) / n,
+    cost=lambda n, S, alpha, beta: (n - 1) * (alpha + S / n * beta),
+    formula="(n−1)(α + S/n·β)",
+    source="Thakur, Rabenseifner & Gropp 2005, section 4.6 (long messages); Open MPI coll_base_alltoall.c pairwise",
+    says=(
+        "Every rank sends one block to the rank k places on; each step is a permutation.",
+        "每个 rank 把一块发给后面第 k 个 rank；每一步都是一个置换。",
+    ),
+    when=("Large messages: no port ever serves two peers, so nothing collides.", "消息大时：任何端口同一时刻只服务一个对端，不会冲突。"),
+    chunks=lambda n: n,
+)
+def alltoall_pairwise(n):
+    r = np.arange(n)
+    own = copy(r, r, chunk=r, into=n + r)
+    for k in range(1, n):
+        step = copy(r, (r + k) % n, chunk=(r + k) % n, into=n + r)
+        yield step + own if k == 1 else step
+    if n == 1:
+        yield own

@@ -1,0 +1,32 @@
+"""Two binary trees under the root, each with half of the chunks; who sends in one tree only receives in the other."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import pipeline, together
+from collsim.trees import double_binary_tree, down
+
+
+@algorithm(
+    "broadcast",
+    steps=lambda n, chunks: (n - 2).bit_length() + chunks if n > 1 else 0,
+    sent=lambda n: min(n - 1, 1),
+    cost=lambda n, S, alpha, beta, chunks: ((n - 2).bit_length() + chunks) * (alpha + S / chunks * beta) if n > 1 else 0,
+    formula="≤ (⌈lg(n−1)⌉+c)(α + S/c·β); → Sβ for many chunks",
+    source="Sanders, Speck & Träff 2009, section 4 (two-tree broadcast), doi 10.1016/j.parco.2009.09.001",
+    says=(
+        "In both trees every rank passes the chunk it got last on to its children; half of the chunks go down each tree.",
+        "两棵树中每个 rank 都把刚收到的 chunk 传给子结点；每棵树负责一半的 chunk。",
+    ),
+    when=(
+        "Medium and large messages on many ranks: full bandwidth like the chain, after lg n steps instead of n.",
+        "rank 多、中大消息时：带宽与 chain 相同，但只需 lg n 步而不是 n 步即可流满。",
+    ),
+    chunks=lambda n, chunks: 2 * chunks,
+)
+def broadcast_double_binary_tree(n, root=0, chunks=1):
+    if n > 1:
+        trees = [np.concatenate([[-1], tree + 1]) for tree in double_binary_tree(n - 1)]  # under virtual rank 0, the root
+        rank = (np.arange(n) + root) % n
+        rounds = together(*(down(tree, half) for half, tree in enumerate(trees)))
+        yield from pipeline((step.placed(rank, np.arange(2)) for step in rounds), chunks, stride=2)

@@ -1,0 +1,41 @@
+"""Broadcast in a k-nomial tree: in each round everybody who has the data sends them to radix - 1 others, one after another."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy
+
+
+def sends(n, radix):
+    """(distance, holders) of each step."""
+    have = 1
+    while have < n:
+        for j in range(1, radix):
+            if j * have < n:
+                yield j * have, min(have, n - j * have)
+        have *= radix
+
+
+@algorithm(
+    "broadcast",
+    steps=lambda n, radix: len(list(sends(n, radix))),
+    sent=lambda n, radix: len(list(sends(n, radix))),
+    cost=lambda n, S, alpha, beta, radix: len(list(sends(n, radix))) * (alpha + S * beta),
+    formula="(k−1)⌈log_k n⌉(α + Sβ), less where the last round is not full",
+    source="Open MPI coll_base_bcast.c knomial (radix 4); MPICH MPIR_Bcast_intra_tree",
+    says=(
+        "Every rank that has the data sends them to one more of its k−1 children of this round.",
+        "每个已有数据的 rank 在本轮的 k−1 个子结点中再发给一个。",
+    ),
+    when=(
+        "Small messages where a sender may overlap several sends; with one port per rank the binomial tree is as good or better.",
+        "消息小且发送方可以重叠多次发送时；若每个 rank 只有一个端口，二项树不会更差。",
+    ),
+    chunks=lambda n: 1,
+)
+def broadcast_knomial(n, root=0, radix=4):
+    if radix < 2:
+        raise ValueError(f"radix={radix} makes no tree; use 2 or more")
+    for distance, holders in sends(n, radix):
+        v = np.arange(holders)
+        yield copy((v + root) % n, (v + distance + root) % n, chunk=0)

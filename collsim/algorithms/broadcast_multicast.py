@@ -1,0 +1,28 @@
+"""Broadcast by the switch: the root sends once, the switch copies to all ports."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy, pipeline
+
+
+@algorithm(
+    "broadcast",
+    steps=lambda n, chunks: 1 + chunks if n > 1 else 0,
+    sent=lambda n: n - 1,  # the switch, all ports; the root sends 1
+    cost=lambda n, S, alpha, beta, chunks: (1 + chunks) * (alpha + S / chunks * beta) if n > 1 else 0,
+    formula="2(α + Sβ); in c chunks (1+c)(α + S/c·β)",
+    source="NCCL src/transport/nvls.cc (multimem store); Graham et al. 2016 (SHARP, COMHPC), section 3",
+    says=(
+        "The root sends a chunk to the switch, and the switch copies it to every port.",
+        "根把一个 chunk 发给交换机，交换机把它复制到所有端口。",
+    ),
+    when=("A switch that can multicast: every link carries S once.", "交换机支持多播时：每条链路只传一次 S。"),
+    chunks=lambda n, chunks: chunks,
+    helpers=lambda n: 1,
+    helpers_on="switch",
+)
+def broadcast_multicast(n, root=0, chunks=1):
+    others = (root + np.arange(1, n)) % n
+    if n > 1:
+        yield from pipeline([copy(root, n, chunk=0), copy(n, others, chunk=0)], chunks)

@@ -1,0 +1,28 @@
+"""Blocks gather in a binomial tree: in each step half of the collectors hand all they have to the other half."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy
+
+
+@algorithm(
+    "gather",
+    steps=lambda n: (n - 1).bit_length(),
+    sent=lambda n: max(n - 2 ** max(0, (n - 1).bit_length() - 1), 2 ** (n - 1).bit_length() // 4) / n if n > 1 else 0,
+    cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + (n - 1) / n * S * beta,
+    formula="⌈lg n⌉α + (n−1)/n·Sβ",
+    source="Thakur, Rabenseifner & Gropp 2005, section 4.3 (scatter, reversed); Open MPI coll_base_gather.c binomial",
+    says=(
+        "Every second collector hands all blocks it has to the one before it: collections double on the way to the root.",
+        "每隔一个收集者把已有的块全部交给前一个：越靠近根收集量越大，逐步翻倍。",
+    ),
+    when=("Small blocks: fewest steps, and the root receives no byte more.", "块小时：步数最少，根收到的字节也不增加。"),
+    chunks=lambda n: n,
+)
+def gather_binomial(n, root=0):
+    v = np.arange(n)  # blocks, by virtual rank
+    for k in range((n - 1).bit_length()):
+        moving = v[v // 2**k % 2 == 1]
+        holder = moving // 2**k * 2**k
+        yield copy((holder + root) % n, (holder - 2**k + root) % n, chunk=(moving + root) % n)

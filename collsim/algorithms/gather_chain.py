@@ -1,0 +1,23 @@
+"""Blocks move down a chain towards the root, all of them one place per step."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy
+
+
+@algorithm(
+    "gather",
+    steps=lambda n: n - 1,
+    sent=lambda n: (n - 1) / n,
+    cost=lambda n, S, alpha, beta: (n - 1) * (alpha + S / n * beta),
+    formula="(n−1)(α + S/n·β), neighbours only",
+    source="Chan et al. 2007, section 5 (bucket gather); the reverse of a pipelined scatter",
+    says=("Every rank passes the block it received last one place nearer to the root.", "每个 rank 把刚收到的块向根移动一格。"),
+    when=("Networks where only neighbours have a link, such as a line or ring.", "只有相邻 rank 之间有链路的网络，如线形或环形。"),
+    chunks=lambda n: n,
+)
+def gather_chain(n, root=0):
+    for k in range(n - 1):
+        v = np.arange(1, n - k)
+        yield copy((v + root) % n, (v - 1 + root) % n, chunk=(v + k + root) % n)

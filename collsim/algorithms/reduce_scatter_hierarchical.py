@@ -1,0 +1,40 @@
+"""Reduce-scatter inside each node, then across nodes between ranks of the same place."""
+
+from typing import Literal
+
+import numpy as np
+
+from collsim.registry import algorithm
+
+from .allgather_hierarchical import parts
+
+Choice = Literal["ring", "pairwise", "direct", "pat"]
+
+
+@algorithm(
+    "reduce_scatter",
+    steps=lambda n, inner, outer, per_node, topology: sum(
+        part.claim("steps", size) for part, size, _ in parts("reduce_scatter", n, inner, outer, per_node, topology)
+    ),
+    sent=lambda n: (n - 1) / n,
+    cost=lambda n, S, alpha, beta, gamma, inner, outer, per_node, topology: sum(
+        part.price(size, S * share, alpha, beta, gamma)
+        for part, size, share in parts("reduce_scatter", n, inner, outer, per_node, topology)
+    ),
+    formula="T_rs(g, S) + T_rs(N, S/g), N nodes of g ranks; all rings: (N+g−2)α + (n−1)/n·S(β + γ)",
+    source="Open MPI coll_han; Cho et al. 2019 (BlueConnect), section 3",
+    says=(
+        "First each node sums its contributions; then ranks of the same place in all nodes sum theirs.",
+        "先在每个节点内求和，再由各节点中位置相同的 rank 求和。",
+    ),
+    when=(
+        "Several nodes with fast links inside and a NIC per GPU: only sums of a whole node cross the network.",
+        "多节点、节点内链路快且每个 GPU 有网卡时：过网络的只有整个节点的和。",
+    ),
+    chunks=lambda n: n,
+)
+def reduce_scatter_hierarchical(n, inner: Choice = "ring", outer: Choice = "ring", per_node=8, topology=None):
+    across, inside = (part(size) for part, size, _ in parts("reduce_scatter", n, inner, outer, per_node, topology))
+    rank = np.arange(n).reshape(across.ranks, inside.ranks)
+    yield from (step.placed(rank, rank.T) for step in inside.each_step())
+    yield from (step.placed(rank.T, rank.T[:, :, None]) for step in across.each_step())

@@ -1,0 +1,45 @@
+"""Partners exchange the halves that the other side is responsible for, at distance n/2, n/4, ..., 1."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy, reduce
+
+
+def _fold(n):
+    """The power of two below n, and how many ranks are beyond it."""
+    p = 1 << n.bit_length() - 1
+    return p, n - p
+
+
+def _cost(n, S, alpha, beta, gamma):
+    p, beyond = _fold(n)
+    blocks = sum(d + min(d, beyond) for d in (2**k for k in range(p.bit_length() - 1)))
+    steps = p.bit_length() - 1 + 2 * (beyond > 0)
+    return steps * alpha + ((beyond > 0) + blocks / n) * S * (beta + gamma) + (beyond > 0) * S / n * beta
+
+
+@algorithm(
+    "reduce_scatter",
+    steps=lambda n: n.bit_length() - 1 + 2 * (n & (n - 1) != 0),
+    sent=lambda n: 1 if n & (n - 1) else (n - 1) / n,
+    cost=_cost,
+    formula="lg n·α + (n−1)/n·S(β + γ); n not a power of two: (⌊lg n⌋+2)α + about 2Sβ",
+    source="Thakur, Rabenseifner & Gropp 2005, section 4.2; Open MPI coll_base_reduce_scatter.c recursivehalving",
+    says=(
+        "Pairs exchange the half that the other side is responsible for and add: what everybody works on halves.",
+        "成对的 rank 交换对方负责的那一半并相加：每个 rank 负责的部分减半。",
+    ),
+    when=("Small and medium messages, powers of two: few steps and least bytes.", "2 的幂个 rank、中小消息：步数少且流量最小。"),
+    chunks=lambda n: n,
+)
+def reduce_scatter_recursive_halving(n):
+    p, beyond = _fold(n)
+    odd = np.arange(1, 2 * beyond, 2)[:, None]  # stays, for itself and for the even rank before it
+    rank = np.concatenate([odd[:, 0], np.arange(2 * beyond, n)])
+    home = np.where(np.arange(n) < 2 * beyond, np.arange(n) // 2, np.arange(n) - beyond)  # virtual rank of each block
+    yield reduce(odd - 1, odd, chunk=np.arange(n))
+    for d in (2**k for k in reversed(range(p.bit_length() - 1))):
+        v, block = np.nonzero((np.arange(p)[:, None] ^ home) // d == 1)
+        yield reduce(rank[v], rank[v ^ d], chunk=block)
+    yield copy(odd, odd - 1, chunk=odd - 1)

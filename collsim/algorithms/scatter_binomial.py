@@ -1,0 +1,25 @@
+"""Blocks scatter down a binomial tree: in each step everybody who holds several hands half of them on."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy
+
+
+@algorithm(
+    "scatter",
+    steps=lambda n: (n - 1).bit_length(),
+    sent=lambda n: (n - 1) / n,
+    cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + (n - 1) / n * S * beta,
+    formula="⌈lg n⌉α + (n−1)/n·Sβ",
+    source="Thakur, Rabenseifner & Gropp 2005, section 4.3; Open MPI coll_base_scatter.c binomial",
+    says=("Every rank that holds several blocks hands the upper half of them on.", "每个持有多块的 rank 把其中的后一半交出去。"),
+    when=("Small blocks: fewest steps, and the root sends no byte more.", "块小时：步数最少，根发出的字节也不增加。"),
+    chunks=lambda n: n,
+)
+def scatter_binomial(n, root=0):
+    v = np.arange(n)  # blocks, by virtual rank
+    for k in reversed(range((n - 1).bit_length())):
+        moving = v[v // 2**k % 2 == 1]
+        taker = moving // 2**k * 2**k
+        yield copy((taker - 2**k + root) % n, (taker + root) % n, chunk=(moving + root) % n)

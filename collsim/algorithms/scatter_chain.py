@@ -1,0 +1,26 @@
+"""Blocks move down a chain away from the root, the one with the longest way first."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy
+
+
+@algorithm(
+    "scatter",
+    steps=lambda n: n - 1,
+    sent=lambda n: (n - 1) / n,
+    cost=lambda n, S, alpha, beta: (n - 1) * (alpha + S / n * beta),
+    formula="(n−1)(α + S/n·β), neighbours only",
+    source="Chan et al. 2007, section 5 (bucket scatter)",
+    says=(
+        "Every rank passes the block it received last one place further from the root.",
+        "每个 rank 把刚收到的块向远离根的方向移动一格。",
+    ),
+    when=("Networks where only neighbours have a link, such as a line or ring.", "只有相邻 rank 之间有链路的网络，如线形或环形。"),
+    chunks=lambda n: n,
+)
+def scatter_chain(n, root=0):
+    for k in reversed(range(n - 1)):
+        v = np.arange(1, n - k)
+        yield copy((v - 1 + root) % n, (v + root) % n, chunk=(v + k + root) % n)

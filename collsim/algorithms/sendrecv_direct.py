@@ -1,0 +1,25 @@
+"""NCCL's point-to-point test: every rank sends its buffer to the next and receives that of the one before."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy
+
+
+@algorithm(
+    "sendrecv",
+    steps=lambda n: 1,
+    sent=lambda n: min(n - 1, 1),
+    cost=lambda n, S, alpha, beta: alpha + S * beta if n > 1 else 0,
+    formula="α + Sβ",
+    source="nccl-tests src/sendrecv.cu; Hockney 1994 (the model)",
+    says=("Every rank sends its whole buffer to the next rank.", "每个 rank 把整个缓冲区发给下一个 rank。"),
+    when=(
+        "To measure α and β of the links themselves; it is what pipeline parallelism sends.",
+        "用来测量链路本身的 α 和 β；流水线并行发送的就是它。",
+    ),
+    chunks=lambda n: 1,
+)
+def sendrecv_direct(n):
+    r = np.arange(n)
+    yield copy(r, (r + 1) % n, chunk=0, into=1)
