@@ -182,6 +182,7 @@ export function hopAt(m, i, t, out = {}) {
     const len = span[1] - span[0];
     out.hop = h; out.link = link[start[r] + h]; out.waits = t < span[0];
     out.f = len > 0 ? Math.min(1, Math.max(0, (t - span[0]) / len)) : (t >= span[1] ? 1 : 0);
+    if (m.hopOf) out.share = (h + out.f) / n;               // time in a queue delivers nothing
     return out;
   }
   out.hop = 0; out.link = -1; out.f = out.share; out.waits = false;
@@ -459,11 +460,11 @@ const WORDS = {
     loop: "Loop this step (L)", busy: "Busiest moment (B)", link: "Copy link", png: "Save PNG", full: "Presenter mode (F)",
     playLabel: "Play", pauseLabel: "Pause", time: "Time",
     contributions: n => `Contributions in each chunk, of ${n}`, holds: "Chunks on each rank", rank: "rank", chunk: "chunk", channel: "channel", all: "all",
-    complete: "complete", sending: "sending now", arriving: "will arrive here", hotcell: "over the bottleneck",
-    reduce: "reduce: added on arrival; fill = share of the sum", copy: "copy: finished chunk",
+    complete: "complete", sending: "sending now", arriving: "will arrive here",
+    reduce: "reduce: fill = share of the sum", copy: "copy: finished chunk",
     copySum: "copy: finished sum", cable: "cable: width = capacity, core = bytes so far", inUse: "blue: in use in this step", used: "used:", range: ["<75 %", "75–95 %", ">95 %"],
     waitsKey: "landed, waiting",
-    keyCable: "cable", keyUsed: "used this step", keyBusiest: "busiest of its kind, this step", nominal: "nominal, per direction",
+    keyCable: "cable", keyUsed: "used this step", nominal: "nominal, per direction",
     steps: (a, b) => (a === b ? `step ${a}` : `steps ${a} to ${b}`), stepsSep: ": ",
     rate: "Rate", bytes: "Bytes", chart: "What the rows show",
     sofar: "Bytes so far, busiest cable", capacity: "Capacity used this step", of: x => `of ${x}`,
@@ -478,10 +479,10 @@ const WORDS = {
     idleTip: "idle in this step", perDir: "per direction", contains: (k, n) => `holds ${k} of ${n} contributions`, whole: "finished",
     moveTip: (c, a, b, op) => `chunk ${c}, ${a} → ${b}, ${op}`, op: ["copy", "reduce"], doneTip: (p, b) => `${p} of ${b} delivered`,
     journey: p => `journey: ${p}`, moves: (k, n) => `moved ${k} of ${n} times`, waitsTip: "waits for the step to end", queued: "waits for this cable", queue: n => `${n} wait`,
-    completeTip: (k, n) => `${k} of ${n} chunks finished`, goal: "The goal, on every rank:", dots: "Dots: whose numbers are in the chunk. Fill: how much of the sum.",
+    completeTip: (k, n) => `${k} of ${n} chunks finished`, goal: "The goal, on every rank:", dots: "dots: whose numbers are in the chunk",
     linkTable: "Links", cols: ["cable", "used in the run", "bytes", "capacity"], valuetext: (s, n, phase, t) => `step ${s} of ${n}${phase ? `, ${phase}` : ""}, ${t}`,
-    emptyCell: "nothing yet", more: n => `${n} more not drawn`, big: "The schedule is too large to print here.", tooNarrow: "", stageLabel: "Picture of the machine",
-    algbw: "algbw", busbw: "busbw", bound: "Lower bound", bottleneck: "Bottleneck", times: x => `this run takes ${x} × that`, ranksSteps: (r, s) => `${r} ranks, ${s} steps`,
+    emptyCell: "nothing yet", more: n => `${n} more not drawn`, big: "The schedule is too large to print here.", stageLabel: "Picture of the machine",
+    algbw: "algbw", busbw: "busbw", bound: "Lower bound", bottleneck: "Bottleneck", times: x => `this run takes ${x} × that`, ranksSteps: (r, s) => `${r} ${r === 1 ? "rank" : "ranks"}, ${s} ${s === 1 ? "step" : "steps"}`,
     wrong: "This picture cannot be drawn.",
   },
   zh: {
@@ -492,11 +493,11 @@ const WORDS = {
     loop: "循环播放本步 (L)", busy: "最忙的时刻 (B)", link: "复制链接", png: "保存 PNG", full: "演示模式 (F)",
     playLabel: "播放", pauseLabel: "暂停", time: "时间",
     contributions: n => `每个 chunk 已累加的贡献数（共 ${n}）`, holds: "每个 rank 持有的 chunk", rank: "rank", chunk: "chunk", channel: "channel", all: "全部",
-    complete: "完整", sending: "正在发送", arriving: "即将到达", hotcell: "经过瓶颈",
-    reduce: "reduce：到达后相加；填充高度 = 已累加的比例", copy: "copy：完整的 chunk",
+    complete: "完整", sending: "正在发送", arriving: "即将到达",
+    reduce: "reduce：填充高度 = 已累加的比例", copy: "copy：完整的 chunk",
     copySum: "copy：完整的和", cable: "线缆：外宽 = 容量，内芯 = 已传字节", inUse: "蓝色：本步在用", used: "占用：", range: ["<75 %", "75–95 %", ">95 %"],
     waitsKey: "已到达，等待中",
-    keyCable: "线缆", keyUsed: "本步占用", keyBusiest: "同类中本步最忙的一条", nominal: "标称值，单向",
+    keyCable: "线缆", keyUsed: "本步占用", nominal: "标称值，单向",
     steps: (a, b) => (a === b ? `第 ${a} 步` : `第 ${a}–${b} 步`), stepsSep: "：",
     rate: "速率", bytes: "字节", chart: "各行显示的内容",
     sofar: "已传字节（最忙的一条）", capacity: "本步占用容量", of: x => `共 ${x}`,
@@ -511,9 +512,9 @@ const WORDS = {
     idleTip: "本步空闲", perDir: "单向", contains: (k, n) => `含 ${n} 份贡献中的 ${k} 份`, whole: "已完成",
     moveTip: (c, a, b, op) => `chunk ${c}，${a} → ${b}，${op}`, op: ["copy", "reduce"], doneTip: (p, b) => `${b} 中的 ${p} 已送达`,
     journey: p => `路径：${p}`, moves: (k, n) => `共 ${n} 次移动，已完成 ${k} 次`, waitsTip: "等本步结束", queued: "在等这条线缆", queue: n => `${n} 个在等`,
-    completeTip: (k, n) => `${n} 个 chunk 中 ${k} 个已完成`, goal: "目标：每个 rank 都得到", dots: "圆点：chunk 中包含哪些 rank 的数。填充：已累加的比例。",
+    completeTip: (k, n) => `${n} 个 chunk 中 ${k} 个已完成`, goal: "目标：每个 rank 都得到", dots: "圆点：chunk 中包含哪些 rank 的数",
     linkTable: "链路", cols: ["线缆", "全程占用", "字节", "容量"], valuetext: (s, n, phase, t) => `第 ${s} 步，共 ${n} 步${phase ? `，${phase}` : ""}，${t}`,
-    emptyCell: "尚无数据", more: n => `另有 ${n} 条未画出`, big: "日程太大，无法在此列出。", tooNarrow: "", stageLabel: "机器示意图",
+    emptyCell: "尚无数据", more: n => `另有 ${n} 条未画出`, big: "日程太大，无法在此列出。", stageLabel: "机器示意图",
     algbw: "algbw", busbw: "busbw", bound: "下界", bottleneck: "瓶颈", times: x => `本次运行是它的 ${x} 倍`, ranksSteps: (r, s) => `${r} 个 rank，${s} 步`,
     wrong: "无法绘制此图。",
   },
@@ -630,7 +631,7 @@ const CSS = `
 .cs .tip b{display:block}
 .cs .toast{position:absolute;right:20px;top:76px;background:var(--ink);color:var(--card);border-radius:6px;padding:6px 12px;font-size:14px;opacity:0;transition:opacity .12s ease-out;pointer-events:none}
 .cs .toast.on{opacity:1}
-.cs .note{position:absolute;left:12px;bottom:6px;font-size:13px;color:var(--ink2);background:var(--card);padding:2px 8px;border-radius:4px;display:none}
+.cs .left{position:relative}.cs .note{position:absolute;left:12px;top:6px;font-size:13px;color:var(--ink2);background:var(--card);padding:2px 8px;border-radius:4px;display:none}
 .cs .head{display:none;gap:8px 32px;align-items:flex-start;padding:10px 4px 14px;flex-wrap:wrap}.cs.withhead .head{display:flex}
 .cs .fig small{display:block;font-size:14px;line-height:18px;font-weight:700;color:var(--ink2)}.cs .fig b{display:block;font-size:30px;line-height:36px;letter-spacing:-.6px;white-space:nowrap}
 .cs .fig i{font-style:normal;font-size:13px;line-height:18px;color:var(--ink2);display:block}
@@ -898,8 +899,6 @@ function drawLinks(g, V) {
     stroke(g, path[l], d + 1.6, C.edge);
     stroke(g, path[l], d, C[cls + "tint"]);
     stroke(g, path[l], Math.max(1.3, core(V, l)), C[cls]);
-    // Without colour the classes must still differ: full is printed as a double line (export and print only).
-    if (V.grey && cls === "full") stroke(g, path[l], 1, C.card);
   }
   V.arrows = active;
 }
@@ -970,9 +969,9 @@ function fillSquare(g, V, e, x, y, w, h) {
 
 /** Largest share of this step over the cables of one kind, for the key. */
 export function keyShare(m, share, entry) {
-  const { kind, label } = m.tl.links;
+  const { kind, label } = m.tl.links, alone = m.key.filter(k => k.kind === entry.kind).length < 2;
   let best = 0;
-  for (let l = 0; l < m.nlinks; l++) if (kind[l] === entry.kind && textAt(label, l, "en") === textAt(entry.label, 0, "en") && share[l] > best) best = share[l];
+  for (let l = 0; l < m.nlinks; l++) if (kind[l] === entry.kind && share[l] > best && (alone || textAt(label, l, "en") === textAt(entry.label, 0, "en"))) best = share[l];
   return best;
 }
 
@@ -1044,16 +1043,16 @@ function placeTokens(V) {
     if (!waits) { hopAt(m, i, V.t, hopOut); h = hopOut.hop; f = hopOut.f; queued = hopOut.waits; share = hopOut.share; }
     const line = hops[h], s = waits ? Math.min(22, size) : size, pad = Math.min(s / 2 + 2, line.len / 3);
     const lo = h === 0 ? pad : 0, hi = h === hops.length - 1 ? pad : 0;
-    const key = `${waits ? "w" : queued ? "q" : "m"}${m.tl.routes.link[m.tl.routes.start[m.route[i]] + h]}`;
+    const link = m.tl.routes.link[m.tl.routes.start[m.route[i]] + h], key = `${waits ? "w" : queued ? "q" : "m"}${link}`;
     if (!per.has(key)) per.set(key, []);
-    per.get(key).push({ i, line, d: lo + f * (line.len - lo - hi), size: s, waits, queued, share });
+    per.get(key).push({ i, link, line, d: lo + f * (line.len - lo - hi), size: s, waits, queued, share });
   };
   for (const i of V.act) add(i, false);
   for (const i of V.wait) add(i, true);
   const out = [];
   for (const list of per.values()) {
     const n = list.length;
-    if (list[0].queued) { queue(list, out); continue; }
+    if (list[0].queued) { queue(V, list[0].link, list, out); continue; }
     list.sort((a, b) => b.d - a.d || a.i - b.i);
     const spread = list[0].d - list[n - 1].d, small = n > 4 ? 12 : list[0].size, fits = list[0].d >= (n - 1) * (small + 2);
     // More than 12 on a cable, or several in one place that cannot stand nose to tail: one token with their number.
@@ -1076,13 +1075,14 @@ function placeTokens(V) {
 }
 
 /** Chunks that wait for a busy port stand before it in rows of four, in the order in which they are served; the label counts them. */
-function queue(list, out) {
-  pointAt(list[0].line, 0, pt);
-  const s = list.length > 1 ? 14 : list[0].size, across = [-pt.dy, pt.dx];
-  list.slice(0, 12).forEach((q, k) => {
-    const back = 10 + Math.floor(k / 4) * (s + 4), side = ((k % 4) - Math.min(3, list.length - 1) / 2) * (s + 4);
-    Object.assign(q, { size: s, plain: s < 18, x: pt.x - pt.dx * back + across[0] * side, y: pt.y - pt.dy * back + across[1] * side, dx: pt.dx, dy: pt.dy });
-    if (k === 0 && list.length > 4) q.queue = list.length;
+function queue(V, link, list, out) {
+  const { m } = V, s = list.length > 1 ? 15 : list[0].size, gap = s + 3;
+  pointAt(measure(m.tl.links.path[link]), 0, pt);
+  const { x, y, dx, dy } = pt, wide = (Math.min(4, list.length) - 1) / 2;
+  list.sort((a, b) => m.t1[a.i] - m.t1[b.i]).slice(0, 16).forEach((q, k) => {
+    const back = s / 2 + 6 + Math.floor(k / 4) * gap, side = ((k % 4) - wide) * gap;
+    Object.assign(q, { size: s, plain: s < 18, x: x - dx * back - dy * side, y: y - dy * back + dx * side, dx, dy });
+    if (k === 0 && list.length > 1) q.queue = { n: list.length, x: x - dx * 10 - Math.abs(dy) * (wide * gap + s), y: y - dy * (s + 4) - Math.abs(dx) * (wide * gap + s) };
     out.push(q);
   });
 }
@@ -1116,7 +1116,7 @@ function drawTokens(g, V) {
       round: !m.reduce[i], f: m.goal ? m.k[i] / m.goal : 0, ring: q.waits, lit: V.hover?.transfer === i,
       text: q.count ? `×${q.count}` : q.plain || q.size < 16 ? "" : slotText(V, m.chunk[i]),
     });
-    if (q.queue) put(g, V.W.queue(q.queue), q.x + 16, q.y - 12, 14, C.fulltext, { bold: true });
+    if (q.queue) put(g, V.W.queue(q.queue.n), q.queue.x, q.queue.y + 5, 14, C.fulltext, { bold: true, align: "right", halo: C.card });
     g.globalAlpha = 1;
   }
   if (labels) labelled.forEach((q, k) => put(g, `${Math.round(100 * q.share)}${NB}%`, spots[k].x, spots[k].y, 14, C.fulltext, { bold: true, align: spots[k].align, halo: m.panels.x.length ? C.sunk : C.card }));
@@ -1139,7 +1139,11 @@ function labelSpot(V, q) {
 // More than 2,000 in flight: no tokens, arrows on the cables that carry something now.
 function drawChevrons(g, V) {
   const { m, C } = V, busy = new Set();
-  for (const i of V.act) { hopAt(m, i, V.t, hopOut); if (hopOut.link >= 0) busy.add(hopOut.link); }
+  for (const i of V.act) {
+    if (!m.hopOf) { for (const l of routeLinks(m, m.route[i])) busy.add(l); continue; }   // cut-through: all links of the route at once
+    hopAt(m, i, V.t, hopOut);
+    if (hopOut.link >= 0 && !hopOut.waits) busy.add(hopOut.link);
+  }
   for (const l of busy) {
     const line = measure(m.tl.links.path[l]), gap = 18, phase = V.reduced ? 9 : (V.t / (m.total || 1) * 900) % gap;
     for (let d = phase; d < line.len; d += gap) { pointAt(line, d, pt); arrow(g, pt.x, pt.y, pt.dx, pt.dy, 8, C.ink); }
@@ -1154,7 +1158,10 @@ export function logicalLayout(m, nslots, w, h) {
   const G = m.tl.logical ?? {}, E = m.endpoints, xs = G.x ?? [], ys = G.y ?? [];
   const frame = { 3: [0, 0, 1, 0, 0.5, 1], 4: [0, 0, 1, 0, 1, 1, 0, 1], 5: [0, 0, 0.5, 0, 1, 0, 1, 1, 0, 1], 6: [0, 0, 0.5, 0, 1, 0, 1, 1, 0.5, 1, 0, 1],
     7: [0, 0, 0.5, 0, 1, 0, 1, 0.5, 1, 1, 0.5, 1, 0, 1], 8: [0, 0, 0.5, 0, 1, 0, 1, 0.5, 1, 1, 0.5, 1, 0, 1, 0, 0.5] }[E];
-  const inFrame = (cw, ch) => Array.from({ length: E }, (_, e) => [12 + cw / 2 + frame[2 * e] * (w - 24 - cw), 12 + ch / 2 + frame[2 * e + 1] * (h - 24 - ch)]);
+  const turn = e => (2 * Math.PI + Math.atan2((xs[e] ?? 0.5) - 0.5, 0.5 - (ys[e] ?? 0.5)) - Math.atan2((xs[0] ?? 0.5) - 0.5, 0.5 - (ys[0] ?? 0.5)) + 1e-9) % (2 * Math.PI);
+  const order = Array.from({ length: E }, (_, e) => e).sort((a, b) => turn(a) - turn(b)), seat = Array.from(order, () => 0);
+  order.forEach((e, k) => { seat[e] = k; });               // the ring need not go 0, 1, 2: keep the order of the given places
+  const inFrame = (cw, ch) => seat.map(k => [12 + cw / 2 + frame[2 * k] * (w - 24 - cw), 12 + ch / 2 + frame[2 * k + 1] * (h - 24 - ch)]);
   const at = (cw, ch) => Array.from({ length: E }, (_, e) => {
     const a = 2 * Math.PI * e / E, x = xs[e] ?? 0.5 + 0.5 * Math.sin(a), y = ys[e] ?? 0.5 - 0.5 * Math.cos(a);
     return [12 + cw / 2 + x * Math.max(0, w - 24 - cw), 12 + ch / 2 + y * Math.max(0, h - 24 - ch)];
@@ -1190,7 +1197,7 @@ function ensurePairs(m) {
 }
 
 function drawLogical(g, V, w, h) {
-  const { m, C, W } = V, E = m.endpoints, thick = V.lay.cards ? 22 : Math.max(2, V.lay.r * 0.5);
+  const { m, C } = V, E = m.endpoints, thick = V.lay.cards ? 22 : Math.max(2, V.lay.r * 0.5);
   ensurePairs(m);
   const busy = new Set(V.now.map(i => m.src[i] * E + m.dst[i]));
   for (const on of [false, true]) {
@@ -1205,7 +1212,6 @@ function drawLogical(g, V, w, h) {
   for (let e = 0; e < E; e++) V.lay.cards ? drawCard(g, V, e) : drawRankCircle(g, V, e);
   const mid = V.lay.P.every(([x, y]) => Math.abs(x - w / 2) > V.lay.cw / 2 + 150 || Math.abs(y - h / 2) > V.lay.ch / 2 + 50);
   if (V.lay.cards && m.goal > 1 && mid && m.tl.state.wanted === "all" && m.tl.state.held === "all") drawGoal(g, V, w / 2, h / 2);
-  if (V.lay.cards && m.goal > 1) V.dotNote = W.dots;
 }
 
 function drawGoal(g, V, x, y) {
@@ -1298,28 +1304,29 @@ function drawLogicalTokens(g, V) {
 
 /** Geometry of the matrix: square cells, a gap where a node ends. */
 function matrixLayout(m, slots, w, h) {
-  const E = m.endpoints, x0 = 34, y0 = 18;
+  const E = m.endpoints, x0 = E > m.ranks ? 48 : 34, y0 = 18;
   let gaps = 0;
   const before = [];
   for (let e = 0; e < E; e++) { if (e && panelOf(m, e) !== panelOf(m, e - 1)) gaps++; before.push(gaps); }
-  const gap = E > 32 ? 2 : 5, cs = Math.max(0.5, Math.min(36, (w - x0 - 4) / Math.max(1, slots.length), (h - y0 - 56 - gaps * gap) / Math.max(1, E)));
+  const image = E * slots.length > 8192, gap = image ? 0 : E > 32 ? 2 : 5, cs = Math.max(0.5, Math.min(36, (w - x0 - 4) / Math.max(1, slots.length), (h - y0 - 56 - gaps * gap) / Math.max(1, E)));
   const size = cs >= 4 ? Math.floor(cs * (cs > 12 ? 1 : 10)) / (cs > 12 ? 1 : 10) : cs;
-  return { x0, y0, cs: size, y: e => y0 + 6 + e * size + before[e] * gap, height: y0 + 6 + E * size + gaps * gap, nums: size >= 18, slots };
+  return { x0, y0, cs: size, y: e => y0 + 6 + e * size + before[e] * gap, height: y0 + 6 + E * size + gaps * gap, nums: size >= 18, image };
 }
 
 function drawMatrix(g, V, w, h) {
   const { m, C, W } = V, L = (V.grid = matrixLayout(m, V.slots, w, h)), { cs } = L, inset = cs >= 11 ? 0.75 : cs >= 5 ? 0.4 : 0;
-  const every = cs >= 16 ? 1 : cs >= 9 ? 2 : cs >= 4 ? 8 : 16;
+  const every = cs >= 16 ? 1 : cs >= 9 ? 2 : cs >= 4 ? 8 : cs >= 2 ? 16 : 64;
   put(g, W.rank, 0, L.y0 - 4, 12, C.ink3);
   V.slots.forEach((slot, q) => { if (q % every === 0) put(g, slotText(V, slot), L.x0 + (q + 0.5) * cs, L.y0 - 4, 12, C.ink2, { align: "center" }); });
   for (let e = 0; e < m.endpoints; e++) {
     const y = L.y(e);
     if (e % every === 0) {
-      const name = nameOf(m, e), size = fitFont(g, name, 12.5, 30, false, 9) || 9;
-      put(g, name, 27, y + cs / 2 + 4.5, size, C.ink2, { align: "right", bold: V.hotRanks.has(e) });
+      const name = nameOf(m, e), size = fitFont(g, name, 12.5, L.x0 - 8, false, 8) || 8;
+      put(g, name, L.x0 - 7, y + cs / 2 + 4.5, size, C.ink2, { align: "right", bold: V.hotRanks.has(e) });
     }
-    V.slots.forEach((slot, q) => drawMatrixCell(g, V, L.x0 + q * cs, y, cs, inset, e * m.slots + slot, L.nums));
+    if (!L.image) V.slots.forEach((slot, q) => drawMatrixCell(g, V, L.x0 + q * cs, y, cs, inset, e * m.slots + slot, L.nums));
   }
+  if (L.image) drawMatrixImage(g, V, L);
   if (V.hover?.slot != null) {
     const q = V.slots.indexOf(V.hover.slot);
     if (q >= 0) box(g, L.x0 + q * cs - 1, L.y0 + 4, cs + 2, L.height - L.y0 - 2, 3, null, C.ink, 1.5);
@@ -1327,10 +1334,23 @@ function drawMatrix(g, V, w, h) {
   drawMatrixKey(g, V, L.height + 10, w);
 }
 
+/** Thousands of cells as one small image, a pixel each, scaled up. */
+function drawMatrixImage(g, V, L) {
+  const { m, C } = V, w = V.slots.length, h = m.endpoints, shades = new Map(), small = el("canvas", { width: w, height: h }), ctx = small.getContext("2d"), img = ctx.createImageData(w, h);
+  const shade = k => {
+    if (!shades.has(k)) shades.set(k, !k ? hex(C.grid) : k >= m.goal ? hex(C.done) : ramp(C, k, m.goal).match(/\d+/g).map(Number));
+    return shades.get(k);
+  };
+  for (let e = 0, p = 0; e < h; e++) for (const slot of V.slots) { const c = shade(cellAt(m, e * m.slots + slot, V.t)); img.data.set([c[0], c[1], c[2], 255], p); p += 4; }
+  ctx.putImageData(img, 0, 0);
+  g.imageSmoothingEnabled = false;
+  g.drawImage(small, L.x0, L.y(0), w * L.cs, h * L.cs);
+}
+
 function drawMatrixCell(g, V, x, y, cs, inset, cell, nums) {
   const { m, C } = V, k = cellAt(m, cell, V.t), done = k >= m.goal && k > 0, w = cs - 2 * inset;
   g.fillStyle = done ? C.done : k ? ramp(C, k, m.goal) : C.grid;
-  if (cs < 8) { g.fillRect(x + inset, y + inset, w, w); if (V.sends.has(cell)) { g.fillStyle = C.ink; g.fillRect(x + inset, y + inset, w, Math.max(1, w * 0.3)); } return; }
+  if (cs < 8) { g.fillRect(x + inset, y + inset, w, w); if (V.sends.size < 0.2 * m.endpoints * m.slots && V.sends.has(cell)) { g.fillStyle = C.ink; g.fillRect(x + inset, y + inset, w, Math.max(1, w * 0.3)); } return; }
   g.beginPath(); g.roundRect(x + inset, y + inset, w, w, 2.5); g.fill();
   const out = V.sends.has(cell), into = V.lands.has(cell), cx = x + cs / 2, fs = Math.min(15, Math.max(12, cs * 0.44));
   if (out) box(g, x + 1.5, y + 1.5, cs - 3, cs - 3, 2.5, null, V.hotCells.has(cell) ? C.full : C.ink, cs >= 16 ? 2 : 1.4);
@@ -1343,7 +1363,7 @@ function drawMatrixCell(g, V, x, y, cs, inset, cell, nums) {
 
 function drawMatrixKey(g, V, y, w) {
   const { m, C, W } = V;
-  let x = 34;
+  let x = V.grid.x0;
   if (m.goal > 2) {
     for (let q = 0; q < 14; q++) { g.fillStyle = ramp(C, 1 + q * (m.goal - 2) / 13, m.goal); g.fillRect(x + q * 9, y, 9, 14); }
     put(g, "1", x, y + 28, 12, C.ink2); put(g, String(m.goal - 1), x + 126, y + 28, 12, C.ink2, { align: "right" });
@@ -1373,11 +1393,11 @@ function drawScrub(g, V, geo) {
     if (b - a > 40 * z) token(g, C, b - 18 * z, 4 + bh / 2, 14 * z, { round: !p.reduce, f: p.reduce ? 0.55 : 1 });
   }
   if (!m.nsteps) { g.fillStyle = C.grid; g.fillRect(x0, 4, tw, bh); }
-  const cw = tw / Math.max(1, m.nsteps), every = m.nsteps ? Math.max(1, niceInt(26 * z / cw)) : 1;
+  const cw = tw / Math.max(1, m.nsteps), every = m.nsteps ? Math.max(1, niceInt(21 * z / cw)) : 1;
   const edge = s => (s < m.nsteps ? X(m.step0[s]) : x0 + tw), cellMid = s => (edge(s) + edge(s + 1)) / 2, here = V.s;
   for (let s = 0; s < m.nsteps; s++) {
     if ((s + 1) % every && every > 1) continue;
-    if (Math.abs(cellMid(s) - cellMid(here)) < 26 * z && s !== here && every > 1) continue;
+    if (Math.abs(cellMid(s) - cellMid(here)) < 24 * z && s !== here && every > 1) continue;
     if (edge(s + 1) - edge(s) < 9 && every === 1) continue;
     put(g, String(s + 1), cellMid(s), cy + 15.5 * z, 12.5 * z, s <= here ? C.ink : C.ink3, { align: "center" });
   }
@@ -1698,6 +1718,9 @@ export function createPlayer(host, opts = {}) {
     items.push(item(symbol(20, 20, svg("circle", { cx: 10, cy: 10, r: 9.5, fill: C.done })), summing ? w.copySum : w.copy));
     if (m.lockstep && S.view === "physical") items.push(item(symbol(22, 22, svg("rect", { x: 1, y: 1, width: 20, height: 20, rx: 4, fill: "none", stroke: C.wait, "stroke-width": 1.6, "stroke-dasharray": "2.5 2.5" }), svg("rect", { x: 5, y: 5, width: 12, height: 12, rx: 2, fill: C.sumfill })), w.waitsKey));
     items.push(item(symbol(34, 16, svg("rect", { x: 0, y: 0.8, width: 34, height: 14.4, fill: C.edge }), svg("rect", { x: 0, y: 1.6, width: 34, height: 12.8, fill: C.roomtint }), svg("rect", { x: 0, y: 5.5, width: 34, height: 5, fill: C.room })), S.view === "physical" ? w.cable : w.inUse));
+    if (S.view === "logical" && summing && m.ranks <= 8) {
+      items.push(item(symbol(34, 10, ...[4, 13, 22, 31].map((x, q) => svg("circle", { cx: x - 0.5, cy: 5, r: 3.5, fill: q % 2 ? C.card : C.ink, stroke: C.ink, "stroke-width": 1.2 }))), w.dots));
+    }
     const classes = ["room", "near", "full"].flatMap((c, q) => [symbol(12, 12, svg("rect", { width: 12, height: 12, rx: 2, fill: C[c] })), el("span", { textContent: w.range[q] })]);
     if (S.view === "physical") items.push(el("span", {}, w.used, ...classes));
     d.legend.replaceChildren(...items);
@@ -1725,6 +1748,7 @@ export function createPlayer(host, opts = {}) {
     const roomH = S.present ? Math.max(260, globalThis.innerHeight - 124 - 100 - 76 - 110) : Math.min(900, Math.max(470, globalThis.innerHeight - (S.narrow ? 330 : 610)));
     let k = Math.min(leftW / st.w, roomH / st.h, S.present ? 4 : 1.3);
     k = Math.max(k, Math.min(0.75, roomH / st.h));            // too small to read: the stage scrolls sideways instead
+    k = Math.min(k, 8000 / st.w);                             // browsers refuse very wide canvases
     S.k = k; S.stageW = Math.max(leftW, st.w * k); S.stageH = Math.max(260, Math.round(st.h * k));
     if (S.view === "logical") { S.stageW = leftW; S.stageH = Math.max(S.stageH, leftW < 700 ? 380 : 420); }
     S.ox = Math.max(0, (S.stageW - st.w * k) / 2); S.oy = Math.max(0, (S.stageH - st.h * k) / 2);
@@ -1760,13 +1784,18 @@ export function createPlayer(host, opts = {}) {
       return t;
     };
     const kids = [text ? table(w.asText, ["", ...Array.from({ length: m.nsteps }, (_, s) => String(s + 1))], text.row.map((r, q) => [r, ...text.cell[q].map(c => String(c ?? ""))])) : el("p", { textContent: w.big })];
-    if (text) S.textTable = kids[0];
+    S.textTable = text ? kids[0] : null;
     const L = m.tl.links, used = [...new Set(m.tl.routes.link)].sort((a, b) => b === a ? 0 : linkBytes(m, b, m.total) / L.bandwidth[b] - linkBytes(m, a, m.total) / L.bandwidth[a]);
     kids.push(table(w.linkTable, w.cols, used.slice(0, 200).map(l => {
       const b = linkBytes(m, l, m.total);
       return [linkName(l), fmtShare(m.total > 0 ? b / (L.bandwidth[l] * m.total) : 0), fmtBytes(b), `${textAt(L.label, l, S.lang)} ${fmtRate(L.bandwidth[l])}`];
     })));
     if (used.length > 200) kids.push(el("p", { textContent: w.more(used.length - 200) }));
+    S.cellTable = null;
+    if (m.endpoints * m.slots <= 1024) {                     // the matrix as a table, kept up to date once per step
+      S.cellTable = table(d.matrixTitle.textContent, [w.rank, ...Array.from({ length: m.slots }, (_, c) => String(c))], Array.from({ length: m.endpoints }, (_, e) => [nameOf(m, e), ...new Array(m.slots).fill("")]));
+      kids.push(S.cellTable);
+    }
     d.words.replaceChildren(...kids);
     d.words.setAttribute("aria-label", w.asText); d.words.setAttribute("role", "region");
     S.wordsStep = -1;
@@ -1926,9 +1955,10 @@ export function createPlayer(host, opts = {}) {
     for (const k in a) if (d.root.dataset[k] !== a[k]) d.root.dataset[k] = a[k];
     const slider = { "aria-valuemin": "0", "aria-valuemax": String(m.total), "aria-valuenow": a.t, "aria-valuetext": w.valuetext(s + 1, n, phase, u.fmt(V.t)) };
     for (const k in slider) if (d.scrub.getAttribute(k) !== slider[k]) d.scrub.setAttribute(k, slider[k]);
-    if (S.textTable && S.wordsStep !== s && d.words.style.display !== "none") {
+    if (S.wordsStep !== s && d.words.style.display !== "none") {
       S.wordsStep = s;
-      for (const row of S.textTable.rows) for (let q = 1; q < row.cells.length; q++) row.cells[q].className = q === s + 1 && row.rowIndex > 0 ? "now" : "";
+      if (S.textTable) for (const row of S.textTable.rows) for (let q = 1; q < row.cells.length; q++) row.cells[q].className = q === s + 1 && row.rowIndex > 0 ? "now" : "";
+      if (S.cellTable) for (let e = 0; e < m.endpoints; e++) for (let c = 0; c < m.slots; c++) put2(S.cellTable.rows[e + 1].cells[c + 1], String(cellAt(m, e * m.slots + c, V.t)));
     }
   }
   const put2 = (e, text) => { if (e.textContent !== text) e.textContent = text; };
