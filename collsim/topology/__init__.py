@@ -19,6 +19,7 @@ from .generic import (
     torus,
     tree,
 )
+from .machines import machine, machines
 from .network import Cable, Devices, Hop, Links, Routes, Topology, ring_orders
 
 __all__ = [
@@ -34,6 +35,8 @@ __all__ = [
     "fully_connected",
     "hypercube",
     "line",
+    "machine",
+    "machines",
     "mesh",
     "ring",
     "ring_orders",

@@ -41,6 +41,7 @@ class Cable:
         alpha: seconds to cross it.
         nominal, effective: bytes per second, one direction: what the standard says, and what is measured or NCCL assumes
             (None where nothing is published).
+        width: lanes of PCIe, or links bonded into one (the # of NV#).
         source: where the numbers come from. A cable without one is refused.
     """
 
@@ -51,6 +52,7 @@ class Cable:
     source: str
     nominal: float | None = None
     effective: float | None = None
+    width: int = 1
 
     def __post_init__(self) -> None:
         if not self.source:

@@ -1,0 +1,297 @@
+"""What machines are wired with: every number, one direction, with its source.
+
+`nominal` is what the standard says, `effective` what was measured or what NCCL plans with. alpha is per link crossed. In a source
+*spec* is a standard or a data sheet, *measured* a published figure, *NCCL* a constant of its src/graph/topo.h (commit 5067397),
+and *order of magnitude* a choice between such figures, to be calibrated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..errors import TopologyError, unknown
+from .network import Cable
+
+_NCCL = "NCCL src/graph/topo.h (5067397)"
+_ML = "stas00/ml-engineering network/README.md"
+_ABCI = "aistabci/abci2.0benchmark pt2pt"
+_RTX = "voipmonitor/rtx6kpro hardware/wrx90-cpayne-8gpu-root-topology-comparison.md"
+_EXCALIBUR = "ukri-excalibur/excalibur-tests output"
+
+_PCIE_ALPHA = {
+    3: (0.4e-6, f"alpha measured: OSU latency V100 with GPUDirect 2.38 µs less host 0.87 µs over 4 PCIe links is 0.38 µs each ({_ABCI})"),
+    4: (0.5e-6, f"alpha measured: OSU latency A100 with GPUDirect 3.29 µs less host 1.47 µs over 4 PCIe links is 0.455 µs each ({_ABCI})"),
+    5: (0.35e-6, f"alpha measured: flag ping-pong through one switch 0.633 to 0.727 µs over 2 links is 0.32 to 0.36 µs each ({_RTX})"),
+    6: (0.35e-6, "alpha order of magnitude: as PCIe 5.0"),
+}
+_PCIE_LANE = {3: 8e9 * 128 / 130 / 8, 4: 16e9 * 128 / 130 / 8, 5: 32e9 * 128 / 130 / 8, 6: 121e9 / 16}
+_PCIE_NCCL = {3: 12e9 / 16, 4: 24e9 / 16, 5: 48e9 / 16, 6: 96e9 / 16}
+
+
+def pcie(generation: int, lanes: int = 16) -> Cable:
+    """PCI Express, `lanes` wide. Nominal: signalling rate × 128/130, rounded to 0.1 GB/s at ×16 as people quote it."""
+    if generation not in _PCIE_LANE:
+        raise TopologyError(f"PCIe generation {generation!r} is unknown; known: {', '.join(map(str, _PCIE_LANE))}")
+    alpha, why = _PCIE_ALPHA[generation]
+    nominal = {3: 15.75e9, 4: 31.5e9, 5: 63e9, 6: 121e9}[generation] * lanes / 16
+    return Cable(
+        kind="pcie",
+        label=f"PCIe {generation}.0 ×{lanes}",
+        bandwidth=nominal,
+        alpha=alpha,
+        nominal=nominal,
+        effective=_PCIE_NCCL[generation] * lanes,
+        width=lanes,
+        source=f"bandwidth spec: {_PCIE_LANE[generation] / 1e9:.3f} GB/s per lane (PCI-SIG; {_ML}); effective: {_NCCL}; {why}",
+    )
+
+
+_NVLINK_ALPHA = (
+    0.7e-6,
+    "alpha order of magnitude: between NCCL's 0.6 µs per LL step (src/graph/tuning.cc hwLatencies) and the 1.85 µs of a whole V100 copy, "
+    f"launch included ({_ABCI})",
+)
+_NVLINK = {  # generation: (GPUs, nominal per link, NCCL's per link)
+    1: ("P100", 20e9, 18e9),
+    2: ("V100", 25e9, 20e9),
+    3: ("A100", 25e9, 20e9),
+    4: ("H100, H200", 25e9, 20.6e9),
+    5: ("B200", 50e9, 40.1e9),
+}
+
+
+def nvlink(generation: int, links: int) -> Cable:
+    """`links` bonded NVLinks of a generation."""
+    gpus, nominal, effective = _NVLINK[generation]
+    alpha, why = _NVLINK_ALPHA
+    return Cable(
+        kind="nvlink",
+        label=f"NVLink {generation} ×{links}",
+        bandwidth=nominal * links,
+        alpha=alpha,
+        nominal=nominal * links,
+        effective=effective * links,
+        width=links,
+        source=f"bandwidth spec: {nominal / 1e9:g} GB/s per link of {gpus} ({_ML}); effective: {effective / 1e9:g} per link, "
+        f"{_NCCL}; {why}",
+    )
+
+
+#: The bridge of two graphics cards (RTX 3090, A6000, A40): four links.
+NVLINK_BRIDGE = Cable(
+    kind="nvlink",
+    label="NVLink bridge ×4",
+    bandwidth=56.25e9,
+    alpha=_NVLINK_ALPHA[0],
+    nominal=56.25e9,
+    effective=48e9,
+    width=4,
+    source=f"bandwidth spec: 14.0625 GB/s per link of GA102; effective: 12 per link, {_NCCL}; measured 50.8 GB/s each way on an A40 pair "
+    f"(NVIDIA/nccl-tests issue 74); {_NVLINK_ALPHA[1]}",
+)
+
+#: Grace to its GPU.
+C2C = Cable(
+    kind="c2c",
+    label="NVLink-C2C",
+    bandwidth=450e9,
+    alpha=0.5e-6,
+    nominal=450e9,
+    effective=359e9,
+    source=f"bandwidth spec: 900 GB/s both directions together; effective: measured host to device 359 GB/s on GH200 ({_ML}); "
+    "alpha order of magnitude: as a PCIe hop",
+)
+
+#: Grace to Grace in one tray.
+GRACE_LINK = replace(
+    C2C,
+    kind="upi",
+    label="Grace coherent link",
+    bandwidth=150e9,
+    nominal=150e9,
+    effective=None,
+    alpha=0.2e-6,
+    source="order of magnitude: NVIDIA quotes C2C-class coherent links between Graces; not re-checked, to be calibrated",
+)
+
+
+def xgmi_gpu(links: int = 1) -> Cable:
+    """AMD Infinity Fabric between two MI300X."""
+    return Cable(
+        kind="xgmi",
+        label=f"xGMI ×{links}",
+        bandwidth=64e9 * links,
+        alpha=0.7e-6,
+        nominal=64e9 * links,
+        effective=48e9 * links,
+        width=links,
+        source=f"bandwidth spec: 64 GB/s per peer link ({_ML}); effective: RCCL prints 48 per link (ROCm/rccl issue 1210), "
+        f"measured 47.67 busbw "
+        f"between two GPUs ({_ML}); alpha order of magnitude: as NVLink",
+    )
+
+
+_SOCKET_ALPHA = (
+    0.2e-6,
+    "alpha order of magnitude: above a remote memory access (0.1 µs), below the 0.58 µs that another NUMA node adds to a peer copy on EPYC "
+    "(0.72 against 1.3 µs, voipmonitor/rtx6kpro hardware/asus-esc8000a-e13p-broadcom-switches.md)",
+)
+
+
+def socket_link(label: str, gigatransfers: float, links: int, nccl: float, cpu: str, lanes: int = 16) -> Cable:
+    """The link between two sockets: `links` of `lanes` lanes at `gigatransfers` per second; `nccl` is its model's GB/s."""
+    nominal = gigatransfers * 1e9 * lanes / 8 * links
+    alpha, why = _SOCKET_ALPHA
+    return Cable(
+        kind="upi",
+        label=f"{label} ×{links}",
+        bandwidth=nominal,
+        alpha=alpha,
+        nominal=nominal,
+        effective=nccl * 1e9,
+        width=links,
+        source=f"bandwidth spec: {links} links of {lanes} lanes at {gigatransfers:g} GT/s on {cpu} (general knowledge, not re-checked); "
+        f"effective: {nccl:g}, {_NCCL}; {why}",
+    )
+
+
+def dram(label: str, megatransfers: int, channels: int, cpu: str) -> Cable:
+    """Memory of one socket. Reads and writes share the channels; each direction is given the whole."""
+    rate = megatransfers * 1e6 * 8 * channels
+    return Cable(
+        kind="memory",
+        label=f"{label} ×{channels}",
+        bandwidth=rate,
+        alpha=0.1e-6,
+        nominal=rate,
+        width=channels,
+        source=f"bandwidth spec: {channels} channels × 8 bytes × {megatransfers} MT/s, {cpu} (JEDEC arithmetic; reads and "
+        f"writes share it); "
+        "alpha order of magnitude: one DRAM access",
+    )
+
+
+@dataclass(frozen=True)
+class Nic:
+    """A network card: the cable to its switch, and whether it does RDMA (without it there is no GPUDirect RDMA either)."""
+
+    name: str
+    cable: Cable
+    rdma: bool = True
+
+
+def _infiniband(name: str, rate: float, effective: float, alpha: float, why: str) -> Nic:
+    source = f"bandwidth spec: {rate * 8 / 1e9:g} Gbit/s data rate ({_ML}); {why}"
+    cable = Cable("infiniband", f"IB {name.upper()}", rate, alpha, source, nominal=rate, effective=effective)
+    return Nic(f"ib-{name}", cable)
+
+
+def _ethernet(gigabits: int, rdma: bool) -> Nic:
+    rate = gigabits * 1e9 / 8
+    name = f"{'roce' if rdma else 'tcp'}-{gigabits}"
+    label = f"RoCE {gigabits}G" if rdma else f"TCP {gigabits}G"
+    share, alpha, why = _ROCE if rdma else _TCP
+    source = f"bandwidth spec: {gigabits} Gbit/s line rate; {why}"
+    return Nic(name, Cable("ethernet", label, rate, alpha, source, nominal=rate, effective=rate * share), rdma)
+
+
+_ROCE = (
+    0.94,
+    0.7e-6,
+    f"effective: measured 0.93 to 0.98 of the line rate (osu_bw 25G and 50G, {_EXCALIBUR}; ib_write_bw 200G, "
+    f"schmaustech/nvidia-tools-image); "
+    f"alpha measured: host latency 1.38 to 1.44 µs over two cables ({_EXCALIBUR})",
+)
+_TCP = (
+    0.91,
+    13e-6,
+    "effective: measured NCCL socket busbw 1.14 of 1.25 GB/s (dexhunter/allreduce-experiments), faster cards reach less; "
+    "alpha measured: kernel TCP 26 µs one way over two cables at 10 GbE (RTI Perftest 6.1)",
+)
+_HDR_WHY = (
+    "effective: ib_read_bw 197.5 Gbit/s (Azure/aks-rdma-infiniband); alpha measured: host latency over two cables 1.47 µs with HDR "
+    f"({_ABCI}), 0.97 µs with HDR100 ({_EXCALIBUR}): 0.49 to 0.74 µs each"
+)
+
+#: Network cards by name, for `machine(nic=...)`.
+NICS: dict[str, Nic] = {
+    nic.name: nic
+    for nic in (
+        _infiniband(
+            "edr",
+            12.5e9,
+            12.17e9,
+            0.5e-6,
+            f"effective: osu_bw host 12.17 GB/s ({_EXCALIBUR}); alpha measured: host latency 0.87 to 1.02 µs over two cables "
+            f"({_ABCI}; {_EXCALIBUR})",
+        ),
+        _infiniband("hdr", 25e9, 24.69e9, 0.6e-6, _HDR_WHY),
+        _infiniband(
+            "ndr",
+            50e9,
+            48.9e9,
+            0.6e-6,
+            "effective: NCCL busbw 48.9 GB/s per NIC (xxrjun/nccl-tests-cluster); alpha order of magnitude: as HDR",
+        ),
+        _infiniband("xdr", 100e9, 97e9, 0.6e-6, "effective: order of magnitude, as the share of NDR; alpha order of magnitude: as HDR"),
+        *(_ethernet(g, True) for g in (25, 50, 100, 200, 400, 800)),
+        *(_ethernet(g, False) for g in (1, 10, 25, 40, 50, 100, 200, 400)),
+        Nic(
+            "efa-100",
+            Cable(
+                "ethernet",
+                "EFA 100G",
+                12.5e9,
+                7e-6,
+                "bandwidth spec: 4 × 100 Gbit/s of AWS p4d; effective: NCCL busbw 43.8 of 50 GB/s over 4 "
+                "(aws-samples/aws-efa-eks); alpha order of "
+                "magnitude: EFA's SRD takes about 15 µs one way",
+                nominal=12.5e9,
+                effective=10.95e9,
+            ),
+        ),
+        Nic(
+            "efa-200",
+            Cable(
+                "ethernet",
+                "EFA 200G",
+                25e9,
+                7e-6,
+                f"bandwidth spec: 200 Gbit/s per adapter; effective: ib_write_bw SRD 193.72 Gbit/s on p5en ({_ML}); alpha "
+                f"order of magnitude: as EFA 100G",
+                nominal=25e9,
+                effective=24.2e9,
+            ),
+        ),
+        Nic(
+            "slingshot",
+            Cable(
+                "ethernet",
+                "Slingshot 11",
+                25e9,
+                0.9e-6,
+                "bandwidth spec: Rosetta ports of 200 Gbit/s (De Sensi et al. 2020, arXiv 2008.08886); effective: NCCL ring "
+                "busbw 92 of 100 GB/s on 4 NICs "
+                "(boeschf/nccl-benchmark-on-alps-2025); alpha order of magnitude: about 1.8 µs between hosts under one switch",
+                nominal=25e9,
+                effective=23e9,
+            ),
+        ),
+    )
+}
+
+
+def nic(name: object) -> Nic:
+    """A network card by name. Raises TopologyError with the nearest names."""
+    if isinstance(name, Nic):
+        return name
+    if name not in NICS:
+        raise TopologyError(unknown("NIC", name, NICS))
+    return NICS[str(name)]
+
+
+def at(cable: Cable, rates: str) -> Cable:
+    """The cable with its nominal or its effective rate as the one that simulations use."""
+    if rates == "nominal" or cable.effective is None:
+        return cable
+    return replace(cable, bandwidth=cable.effective)

@@ -1,0 +1,415 @@
+"""Many copies of one machine, joined by a fabric: device, link and route by index arithmetic.
+
+Node k's device d is k * D + d and its link l is k * L + l (D devices and L links in a machine); the fabric's follow. A route is a way
+inside the first node, a way through the fabric and a way inside the last one; those inside a node are found once per pair of
+local devices, by NCCL's rules:
+
+- P2P (src/graph/paths.cc, ncclTopoCheckP2p): direct where the path's type is within the level, by default PXB (SYS on AMD
+  processors with at most 2 GPUs). Otherwise data go through host memory on the receiver's socket (NCCL's SHM transport, buffer at the
+  receiver, NCCL_SHM_LOCALITY=2): the PCIe links of both GPUs, the socket link where they differ, memory in and out.
+- GPUDirect RDMA (ncclTopoCheckGdr): where card and GPU are within the level, by default PXB (P2C on Grace); GPUs before Ampere
+  send that way only with NVLink or alone (NCCL_NET_GDR_READ). Otherwise through host memory on the GPU's socket.
+- A GPU uses its nearest card; GPUs that share equally near cards take them in turn. On rails and planes the receiver's nearest card
+  says the lane, and the sender uses its own card of that lane: directly within PXB, else over NVLink through the GPU beside it
+  (PXN), else its nearest card and the way across the spines.
+
+NCCL's use of a network card inside a node (ncclTopoCheckNet) is not modelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import TopologyError
+from .fabrics import Fabric
+from .graph import Shortest
+from .network import Ints, Longs, NoWay, Routes
+from .plan import LEVELS, LOC, NVB, NVL, P2C, PXB, SYS, Machine, Path, Paths
+
+Local = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What NCCL may do: the worst path types for P2P and for GPUDirect RDMA, and whether PXN is used."""
+
+    p2p: int
+    gdr: int
+    pxn: bool
+
+
+class Leg(NamedTuple):
+    """How one local device reaches another: links in the first node, card out, card in (-1 inside a node), links in the last."""
+
+    out: Local
+    card_out: int
+    card_in: int
+    into: Local
+    said: str
+
+
+class Hurt(NamedTuple):
+    """What a node has lost: local links, and cards without a working cable."""
+
+    links: frozenset[int]
+    cards: frozenset[int]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeNames(Sequence[str]):
+    """`node3/gpu5`, then `fabric/leaf0`; made when asked for."""
+
+    machine: tuple[str, ...]
+    nodes: int
+    switches: tuple[tuple[int, str], ...]
+
+    def __len__(self) -> int:
+        return self.nodes * len(self.machine) + sum(count for count, _ in self.switches)
+
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[str]: ...
+    def __getitem__(self, i: int | slice) -> str | list[str]:
+        if isinstance(i, slice):
+            return [self[j] for j in range(*i.indices(len(self)))]
+        at = int(i) + (len(self) if i < 0 else 0)
+        node, local = divmod(at, len(self.machine))
+        if 0 <= node < self.nodes:
+            return f"node{node}/{self.machine[local]}"
+        at -= self.nodes * len(self.machine)
+        for count, prefix in self.switches:
+            if 0 <= at < count:
+                return f"fabric/{prefix}{at}"
+            at -= count
+        raise IndexError(i)
+
+    def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
+        """Number of a device by name, without making the names of the others."""
+        place, _, rest = str(value).partition("/")
+        number = place.removeprefix("node")
+        if place.startswith("node") and number.isdecimal() and int(number) < self.nodes and rest in self.machine:
+            return int(number) * len(self.machine) + self.machine.index(rest)
+        before = self.nodes * len(self.machine)
+        for count, prefix in self.switches:
+            tail = rest.removeprefix(prefix)
+            if place == "fabric" and rest.startswith(prefix) and tail.isdecimal() and int(tail) < count:
+                return before + int(tail)
+            before += count
+        raise ValueError(value)
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterRouter:
+    """Routes between devices of nodes. `lost` are original link numbers that are gone; the others are renumbered without gaps."""
+
+    machine: Machine
+    nodes: int
+    fabric: Fabric | None
+    policy: Policy
+    lost: frozenset[int] = frozenset()
+    legs: dict[tuple[int, ...], Leg | str] = field(default_factory=dict)
+
+    # ---- sizes ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def _local_links(self) -> int:
+        return 2 * len(self.machine.joints)
+
+    @cached_property
+    def cards(self) -> list[int]:
+        """Local devices that are network cards."""
+        return self.machine.of_kind("nic")
+
+    @property
+    def _link_count(self) -> int:
+        fabric = 0 if self.fabric is None else 2 * (self.fabric.ports + len(self.fabric.a))
+        return self.nodes * self._local_links + fabric
+
+    def memories(self, count: int) -> Ints:
+        """Devices for `count` helpers: the first memory of node 0, 1, ..., then the second ones. Raises TopologyError without any."""
+        local = self.machine.of_kind("memory")
+        if not local:
+            raise TopologyError(f"{self.machine.name} has no host memory for a helper endpoint to sit in; let a rank serve (server='rank')")
+        which, node = np.divmod(np.arange(count), self.nodes)
+        device = node * len(self.machine.devices) + np.array(local, np.int64)[which % len(local)]
+        return np.asarray(device, np.int32)
+
+    # ---- what is broken ------------------------------------------------------------------------------------------------------
+
+    def without(self, lost: npt.NDArray[np.bool_]) -> ClusterRouter:
+        """The same with links (numbered as now) gone."""
+        original = np.arange(self._link_count) if self._kept is None else np.flatnonzero(self._kept >= 0)
+        gone = self.lost | frozenset(original[lost].tolist())
+        return ClusterRouter(self.machine, self.nodes, self.fabric, self.policy, gone)
+
+    @cached_property
+    def _kept(self) -> Longs | None:
+        """Number now of each original link, -1 for the lost; None while nothing is lost."""
+        if not self.lost:
+            return None
+        here = np.ones(self._link_count, bool)
+        here[list(self.lost)] = False
+        return np.where(here, np.cumsum(here) - 1, -1)
+
+    @cached_property
+    def _hurt(self) -> tuple[list[Hurt], Longs]:
+        """The different states that nodes are in (first: nothing lost), and the state of each node."""
+        inside = self.nodes * self._local_links
+        links: dict[int, set[int]] = {}
+        cards: dict[int, set[int]] = {}
+        for link in self.lost:
+            node, local = divmod(link, max(1, self._local_links))
+            if link < inside:
+                links.setdefault(node, set()).add(local)
+            elif link - inside < 2 * (self.fabric.ports if self.fabric else 0):
+                node, card = divmod((link - inside) // 2, len(self.cards))
+                cards.setdefault(node, set()).add(card)
+        state = np.zeros(self.nodes, np.int64)
+        states = [Hurt(frozenset(), frozenset())]
+        for node in sorted({*links, *cards}):
+            hurt = Hurt(frozenset(links.get(node, ())), frozenset(cards.get(node, ())))
+            if hurt not in states:
+                states.append(hurt)
+            state[node] = states.index(hurt)
+        return states, state
+
+    @cached_property
+    def _paths(self) -> list[Paths]:
+        return [Paths(self.machine, hurt.links) for hurt in self._hurt[0]]
+
+    @cached_property
+    def _fabric_repair(self) -> tuple[npt.NDArray[np.bool_], Shortest] | None:
+        """Which fabric links are lost, and shortest ways over the others; None while all cables between switches are there."""
+        if self.fabric is None:
+            return None
+        inside = self.nodes * self._local_links
+        gone = np.zeros(2 * (self.fabric.ports + len(self.fabric.a)), bool)
+        gone[[link - inside for link in self.lost if link >= inside]] = True
+        if not gone.any():
+            return None
+        a, b = self.fabric.ends()
+        src, dst = np.stack([a, b], 1).ravel().astype(np.int32), np.stack([b, a], 1).ravel().astype(np.int32)
+        count = self.fabric.ports + sum(n for n, _ in self.fabric.switches)
+        return gone, Shortest(count, src[~gone], dst[~gone])
+
+    # ---- routes --------------------------------------------------------------------------------------------------------------
+
+    def routes(self, src: Longs, dst: Longs) -> Routes:
+        """Routes between devices in nodes, for arrays of equal length. Raises NoWay."""
+        size = len(self.machine.devices)
+        (node, a), (goal, b) = np.divmod(src, size), np.divmod(dst, size)
+        states, state = self._hurt
+        away = node != goal
+        keys = np.stack([away, state[node], a, state[goal], b])
+        code = np.ravel_multi_index(tuple(keys), (2, len(states), size, len(states), size))
+        _, first, which = np.unique(code, return_index=True, return_inverse=True)
+        legs = [self._leg(tuple(keys[:, i].tolist()), int(i)) for i in first]
+        which = which.ravel()
+        parts = [_local([leg.out for leg in legs], which, node * self._local_links)]
+        if away.any():
+            parts.append(self._through_fabric(legs, which, node, goal, away))
+            parts.append(_local([leg.into for leg in legs], which, goal * self._local_links))
+        table = np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
+        crossed = table >= 0
+        link = table[crossed]
+        if self._kept is not None:
+            link = self._kept[link]
+        start = np.concatenate([[0], np.cumsum(crossed.sum(axis=1))])
+        return Routes(start.astype(np.int64), link.astype(np.int32))
+
+    def _through_fabric(self, legs: list[Leg], which: Longs, node: Longs, goal: Longs, away: npt.NDArray[np.bool_]) -> Longs:
+        assert self.fabric is not None
+        cards = len(self.cards)
+        out, into = (np.array([leg[i] for leg in legs])[which[away]] for i in (1, 2))
+        src, dst = node[away] * cards + out, goal[away] * cards + into
+        ways = self.fabric.ways(src, dst)
+        if self._fabric_repair is not None:
+            ways = self._repaired(ways, src, dst, np.flatnonzero(away))
+        table = np.full((len(which), ways.shape[1]), -1, np.int64)
+        table[away] = np.where(ways >= 0, ways + self.nodes * self._local_links, -1)
+        return table
+
+    def _repaired(self, ways: Longs, src: Longs, dst: Longs, pair: Longs) -> Longs:
+        """The same ways, but shortest ones over what is left for those that would cross a lost link."""
+        assert self.fabric is not None
+        assert self._fabric_repair is not None
+        gone, ways_left = self._fabric_repair
+        broken = np.flatnonzero((gone[np.maximum(ways, 0)] & (ways >= 0)).any(axis=1))
+        if not len(broken):
+            return ways
+        a, b = self.fabric.ends()
+        link = {(x, y): 2 * i for i, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
+        link |= {(y, x): 2 * i + 1 for i, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
+        new: dict[int, list[int]] = {}
+        for i in broken.tolist():
+            at, goal, new[i] = int(src[i]), int(dst[i]), []
+            while at != goal:
+                then = int(ways_left.towards(goal)[at])
+                if then < 0:
+                    raise NoWay(int(pair[i]), f"no way is left through the fabric {self.fabric.name!r}")
+                new[i].append(link[at, then])
+                at = then
+        width = max(ways.shape[1], *(len(w) for w in new.values()))
+        table = np.full((len(ways), width), -1, np.int64)
+        table[:, : ways.shape[1]] = ways
+        for i, found in new.items():
+            table[i] = [*found, *[-1] * (width - len(found))]
+        return table
+
+    # ---- one pair of local devices -------------------------------------------------------------------------------------------
+
+    def _leg(self, key: tuple[int, ...], pair: int) -> Leg:
+        if key not in self.legs:
+            away, state, a, goal_state, b = key
+            self.legs[key] = self._remote(state, a, goal_state, b) if away else self._inside(state, a, b)
+        leg = self.legs[key]
+        if isinstance(leg, str):
+            raise NoWay(pair, leg)
+        return leg
+
+    def _inside(self, state: int, a: int, b: int) -> Leg | str:
+        """Inside one node: direct where P2P is allowed, else through the receiver's host memory."""
+        if a == b:
+            return Leg((), -1, -1, (), "")
+        paths, kinds = self._paths[state], self.machine.kinds
+        path = paths.best(a, b)
+        if kinds[a] != "gpu" or kinds[b] != "gpu":
+            return _no_path(self.machine, a, b) if path is None else Leg(path.links, -1, -1, (), f"{LEVELS[path.type]} to host memory")
+        if path is not None and self._p2p(path):
+            return Leg(path.links, -1, -1, (), f"{self._word(path)}, GPUDirect P2P")
+        memory = self._memory(state, b)
+        there, back = (paths.best(a, memory), paths.best(memory, b)) if memory is not None else (None, None)
+        if there is None or back is None:
+            return f"{_no_path(self.machine, a, b)}, and there is no host memory to stage through"
+        why = f"{self._word(path)}, where NCCL does not use P2P" if path else "no direct path"
+        return Leg((*there.links, *back.links), -1, -1, (), f"{why}: staged through host memory (SHM)")
+
+    def _p2p(self, path: Path) -> bool:
+        return path.type <= self.policy.p2p and (path.type <= NVB or self.machine.p2p_over_pcie)
+
+    def _memory(self, state: int, device: int) -> int | None:
+        near = self._paths[state].nearest(device, self.machine.of_kind("memory"))
+        return near[0] if near else None
+
+    def _remote(self, state: int, a: int, goal_state: int, b: int) -> Leg | str:
+        """To another node: which cards, and how to reach them."""
+        card_in = self.card_of(goal_state, b)
+        own = self.card_of(state, a)
+        if self.fabric is None or card_in is None or own is None:
+            return "no network card with a working cable"
+        card_out, out = own, self._to_card(state, a, own)
+        lanes = self.fabric.lanes
+        if lanes is not None and lanes[card_out] != lanes[card_in]:
+            wanted = [c for c in range(len(self.cards)) if lanes[c] == lanes[card_in] and c not in self._hurt[0][state].cards]
+            better = self._in_lane(state, a, wanted)
+            if better is not None:
+                card_out, out = better
+            elif self.fabric.separate:
+                return f"cards {own} and {card_in} are on lanes that nothing joins, and PXN is not used"
+        into = self._from_card(goal_state, card_in, b)
+        if out is None or into is None:
+            return "no path between its device and its network card"
+        said = f"through card {card_out} ({out[1]}) and card {card_in} ({into[1]})"
+        return Leg(out[0], card_out, card_in, into[0], said)
+
+    def _in_lane(self, state: int, a: int, wanted: list[int]) -> tuple[int, tuple[Local, str] | None] | None:
+        """A card of the lane: one's own within PXB, or with PXN over NVLink through the GPU beside it."""
+        paths, cards = self._paths[state], self.cards
+        for card in wanted:
+            path = paths.best(a, cards[card])
+            if path is not None and path.type <= PXB:
+                return card, self._to_card(state, a, card)
+        if not self.policy.pxn:
+            return None
+        for card in wanted:
+            for peer in paths.nearest(cards[card], self.machine.of_kind("gpu")):
+                first, last = paths.best(a, peer), paths.best(peer, cards[card])
+                if first and last and first.type == NVL and last.type <= min(P2C, self.policy.gdr):
+                    return card, ((*first.links, *last.links), f"PXN through {self.machine.devices[peer]}, GPUDirect RDMA")
+        return None
+
+    def card_of(self, state: int, device: int) -> int | None:
+        """The card that a local device uses: its nearest; devices of a kind that share equally near ones take them in turn."""
+        dead = self._hurt[0][state].cards
+        alive = [device for i, device in enumerate(self.cards) if i not in dead]
+        paths = self._paths[state]
+        near = paths.nearest(device, alive)
+        if not near:
+            return None
+        kind = self.machine.kinds[device]
+        sharing = [d for d in self.machine.of_kind(kind) if paths.nearest(d, alive) == near]
+        return self.cards.index(near[sharing.index(device) % len(near)])
+
+    def _gdr(self, path: Path, sending: bool) -> bool:
+        machine = self.machine
+        reads = machine.sm >= 80 or machine.sm == 0 or len(machine.of_kind("gpu")) == 1
+        reads = reads or any(cable.kind in ("nvlink", "xgmi") for _, _, cable in machine.joints)
+        return path.type <= self.policy.gdr and (reads or not sending)
+
+    def _to_card(self, state: int, device: int, card: int) -> tuple[Local, str] | None:
+        return self._card_way(state, device, card, sending=True)
+
+    def _from_card(self, state: int, card: int, device: int) -> tuple[Local, str] | None:
+        return self._card_way(state, device, card, sending=False)
+
+    def _card_way(self, state: int, device: int, card: int, sending: bool) -> tuple[Local, str] | None:
+        """Links between a device and a card, in the direction of the data, and how."""
+        paths, nic = self._paths[state], self.cards[card]
+        ends = (device, nic) if sending else (nic, device)
+        path = paths.best(*ends)
+        if path is None:
+            return None
+        if self.machine.kinds[device] != "gpu":
+            return path.links, "from host memory" if sending else "to host memory"
+        if self._gdr(path, sending):
+            return path.links, f"{LEVELS[path.type]}, GPUDirect RDMA"
+        memory = self._memory(state, device)
+        if memory is None:
+            return None
+        halves = (paths.best(ends[0], memory), paths.best(memory, ends[1]))
+        if halves[0] is None or halves[1] is None:
+            return None
+        return (*halves[0].links, *halves[1].links), f"{LEVELS[path.type]}, no GPUDirect RDMA: staged through host memory"
+
+    # ---- words ---------------------------------------------------------------------------------------------------------------
+
+    def words(self, src: int, dst: int) -> str:
+        """What nvidia-smi and NCCL call the way between two devices, and whether it is direct or staged."""
+        size = len(self.machine.devices)
+        (node, a), (goal, b) = divmod(src, size), divmod(dst, size)
+        state = self._hurt[1]
+        return self._leg((int(node != goal), int(state[node]), a, int(state[goal]), b), 0).said
+
+    def _word(self, path: Path) -> str:
+        """`NV12 in nvidia-smi, NVL in NCCL`."""
+        return f"{smi_word(self.machine, path)} in nvidia-smi, {LEVELS[path.type]} in NCCL"
+
+
+def smi_word(machine: Machine, path: Path) -> str:
+    """nvidia-smi topo -m's word for a path between two devices; NV# counts the links at the first device."""
+    if path.type == NVL:
+        return f"NV{machine.joints[path.links[0] // 2][2].width}"
+    if path.type == NVB:
+        return "no NV# (its PCIe word)"
+    if LEVELS[path.type] in ("PHB", "P2C", "C2C"):
+        return machine.bridge if path.type != SYS else "SYS"
+    return LEVELS[path.type] if path.type != LOC else "X"
+
+
+def _no_path(machine: Machine, a: int, b: int) -> str:
+    return f"no links join {machine.devices[a]} and {machine.devices[b]}"
+
+
+def _local(ways: list[Local], which: Longs, offset: Longs) -> Longs:
+    """(pairs, links) local ways looked up per pair and moved to their node; -1 where shorter."""
+    width = max((len(way) for way in ways), default=0)
+    table = np.array([[*way, *[-1] * (width - len(way))] for way in ways], np.int64).reshape(len(ways), width)
+    found = table[which]
+    return np.where(found >= 0, found + offset[:, None], -1)

@@ -1,0 +1,330 @@
+"""Fabrics: what joins the network cards of many machines, with routes in closed form.
+
+Cards are numbered node by node: port p = node * cards per node + card. Port p has cable p to its switch; cables between switches
+follow. Cable i is links 2i (from the port or the lower layer) and 2i+1 (back). Uplinks are picked by the destination (D-mod-k), so
+that different destinations spread over them. `oversubscription` is ports down / capacity up of a leaf: the uplinks of a leaf
+carry together exactly its ports' rate divided by it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import TopologyError, unknown
+from ..units import parse_count
+from .generic import Around, Groups
+from .network import Cable, Longs, NextHop
+
+#: (switch of the sender, switch of the receiver, receiving port) -> (pairs, hops) cables' links between switches, -1 where fewer.
+SwitchRoute = Callable[[Longs, Longs, Longs], Longs]
+
+
+@dataclass(frozen=True, eq=False)
+class Fabric:
+    """Switches, the cables between them, and the route between any two ports.
+
+    Attributes:
+        name: as it was asked for.
+        switches: (how many, prefix of their names) per layer.
+        home: (ports,) switch of each port.
+        a, b: (cables,) switches that each cable between switches joins; `a` is the lower layer.
+        uplink: what those cables are; ports use their card's own.
+        between: routes between switches.
+        lanes: (cards per node,) rail or plane of each card; None where any card reaches any other alike.
+        separate: True where lanes are not joined to each other at all.
+    """
+
+    name: str
+    switches: tuple[tuple[int, str], ...]
+    home: Longs
+    a: Longs
+    b: Longs
+    uplink: Cable
+    between: SwitchRoute
+    lanes: tuple[int, ...] | None = None
+    separate: bool = False
+
+    @property
+    def ports(self) -> int:
+        return len(self.home)
+
+    def ways(self, src: Longs, dst: Longs) -> Longs:
+        """(pairs, hops) fabric links from port src to port dst in order; -1 where a route is shorter."""
+        one, two = self.home[src], self.home[dst]
+        inner = self.between(one, two, dst)
+        inner = np.where((one == two)[:, None] | (inner < 0), -1, inner + 2 * self.ports)
+        return np.concatenate([2 * src[:, None], inner, 2 * dst[:, None] + 1], axis=1)
+
+    def ends(self) -> tuple[Longs, Longs]:
+        """(cables,) both ends of every cable; ports are 0 to ports-1, switch s is ports+s."""
+        ports = np.arange(self.ports)
+        return np.concatenate([ports, self.a + self.ports]), np.concatenate([self.home, self.b]) + self.ports
+
+
+def nothing(one: Longs, two: Longs, port: Longs) -> Longs:
+    """One switch: no cables between switches."""
+    return np.full((len(one), 0), -1, np.int64)
+
+
+@dataclass(frozen=True)
+class UpDown:
+    """Two layers, a cable from every leaf to every spine: cable = leaf * spines + spine."""
+
+    spines: int
+
+    def __call__(self, one: Longs, two: Longs, port: Longs) -> Longs:
+        spine = port % self.spines
+        return np.stack([2 * (one * self.spines + spine), 2 * (two * self.spines + spine) + 1], axis=1)
+
+
+@dataclass(frozen=True)
+class ThreeLayers:
+    """Fat tree: pods of `edges` edge and `ups` aggregation switches; each aggregation switch has `tops` cores of its own."""
+
+    edges: int
+    ups: int
+    tops: int
+    pods: int
+
+    def __call__(self, one: Longs, two: Longs, port: Longs) -> Longs:
+        up, top = port % self.ups, port // self.ups % self.tops
+        pod, goal = one // self.edges, two // self.edges
+        first = self.pods * self.edges * self.ups
+        climb, fall = 2 * (one * self.ups + up), 2 * (two * self.ups + up) + 1
+        over = 2 * (first + (pod * self.ups + up) * self.tops + top)
+        down = 2 * (first + (goal * self.ups + up) * self.tops + top) + 1
+        far = pod != goal
+        return np.stack([climb, np.where(far, over, -1), np.where(far, down, -1), fall], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """Step by step over the switches, for fabrics whose next hop is in closed form."""
+
+    next_hop: NextHop
+    keys: Longs
+    link: Longs
+    switches: int
+
+    def __call__(self, one: Longs, two: Longs, port: Longs) -> Longs:
+        at = one.copy()
+        hops = []
+        while (moving := at != two).any():
+            then = np.where(moving, self.next_hop(at, two), at)
+            found = np.searchsorted(self.keys, at * self.switches + then)
+            hops.append(np.where(moving, self.link[np.minimum(found, len(self.keys) - 1)], -1))
+            at = then
+        return np.stack(hops, axis=1) if hops else nothing(one, two, port)
+
+
+def _walk(a: Longs, b: Longs, switches: int, next_hop: NextHop) -> Walk:
+    src, dst = np.stack([a, b], 1).ravel(), np.stack([b, a], 1).ravel()
+    keys = src * switches + dst
+    order = np.argsort(keys)
+    return Walk(next_hop, keys[order], order, switches)
+
+
+@dataclass(frozen=True)
+class _GroupsOfSwitches:
+    """A dragonfly's next hop among its switches only."""
+
+    groups: Groups
+
+    def __call__(self, at: Longs, goal: Longs) -> Longs:
+        p = self.groups.hosts
+        first = p * self.groups.switches * (self.groups.switches * self.groups.cables + 1)
+        return self.groups(at + first, goal * p) - first
+
+
+# ---- builders: (nodes, cards per node, cable of a card, options) -> Fabric ------------------------------------------------------
+
+
+@dataclass
+class _Asked:
+    """What a fabric is built for, and the options that it has not yet taken."""
+
+    name: str
+    nodes: int
+    cards: int
+    cable: Cable
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def ports(self) -> int:
+        return self.nodes * self.cards
+
+    def take(self, key: str, default: Any) -> Any:
+        value = self.options.pop(key, None)
+        return default if value is None else value
+
+    def count(self, key: str, default: int) -> int:
+        return parse_count(self.take(key, default), key)
+
+    def uplink(self, times: float, trunk: bool = False) -> Cable:
+        """A cable between switches with the rate of `times` cards."""
+        cable = self.cable
+        label = f"{times:g} × {cable.label}" if trunk and times != 1 else cable.label
+        effective = None if cable.effective is None else cable.effective * times
+        source = cable.source if times == 1 else f"×{times:.6g} of the card's rate, by the fabric's design; {cable.source}"
+        nominal = None if cable.nominal is None else cable.nominal * times
+        return replace(cable, label=label, bandwidth=cable.bandwidth * times, nominal=nominal, effective=effective, source=source)
+
+    def oversubscription(self) -> float:
+        value = self.take("oversubscription", 1)
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1e6:
+            raise TopologyError(f"oversubscription={value!r} must be a number above 0; 2 halves the way up of every leaf")
+        return float(value)
+
+
+def _one_switch(asked: _Asked) -> Fabric:
+    return Fabric("switch", ((1, "switch"),), np.zeros(asked.ports, np.int64), _NONE, _NONE, asked.cable, nothing)
+
+
+def _leaf_spine(asked: _Asked) -> Fabric:
+    radix = asked.count("radix", 40)
+    nodes_per_leaf = asked.count("nodes_per_leaf", min(max(1, radix // 2 // asked.cards), max(1, -(-asked.nodes // 2))))
+    down = nodes_per_leaf * asked.cards
+    home = np.arange(asked.ports) // down
+    return _two_layers(asked, home, down)
+
+
+def _rail(asked: _Asked) -> Fabric:
+    unit = asked.count("unit", min(32, asked.nodes))
+    node, card = np.divmod(np.arange(asked.ports), asked.cards)
+    fabric = _two_layers(asked, node // unit * asked.cards + card, unit)
+    return replace(fabric, lanes=tuple(range(asked.cards)))
+
+
+def _two_layers(asked: _Asked, home: Longs, down: int) -> Fabric:
+    ratio = asked.oversubscription()
+    leaves = int(home.max()) + 1
+    spines = max(1, math.ceil(down / ratio - 1e-9))
+    leaf, spine = np.divmod(np.arange(leaves * spines), spines)
+    uplink = asked.uplink(down / ratio / spines)
+    return Fabric(asked.name, ((leaves, "leaf"), (spines, "spine")), home, leaf, leaves + spine, uplink, UpDown(spines))
+
+
+def _planes(asked: _Asked, planes: int | None = None) -> Fabric:
+    count = planes or asked.count("planes", 2)
+    if count > asked.cards:
+        raise TopologyError(f"planes={count} is more than the {asked.cards} network cards of a node; each plane needs a card")
+    home = np.arange(asked.ports) % asked.cards % count
+    lanes = tuple(card % count for card in range(asked.cards))
+    return Fabric(asked.name, ((count, "plane"),), home, _NONE, _NONE, asked.cable, nothing, lanes, separate=count > 1)
+
+
+def _rail_only(asked: _Asked) -> Fabric:
+    return _planes(asked, asked.cards)
+
+
+def _fat_tree(asked: _Asked) -> Fabric:
+    ratio = asked.oversubscription()
+    least = 2 * math.ceil((asked.ports / 2) ** (1 / 3) - 1e-9)
+    k = asked.count("radix", max(4, least + least % 2))
+    half = k // 2
+    if k % 2 or half * half * k < asked.ports:
+        raise TopologyError(
+            f"a fat tree of switches with radix={k} ports holds {half * half * k:,} cards, not {asked.ports:,}; use radix={least}"
+        )
+    pods = -(-asked.ports // (half * half))
+    ups = max(1, math.ceil(half / ratio - 1e-9))
+    layer_a, layer_b = pods * half, pods * ups
+    edge, up = np.divmod(np.arange(layer_a * ups), ups)
+    agg, top = np.divmod(np.arange(layer_b * half), half)
+    a = np.concatenate([edge, layer_a + agg])
+    b = np.concatenate([layer_a + edge // half * ups + up, layer_a + layer_b + agg % ups * half + top])
+    switches = ((layer_a, "edge"), (layer_b, "aggregation"), (ups * half, "core"))
+    uplink = asked.uplink(half / ratio / ups)
+    return Fabric(asked.name, switches, np.arange(asked.ports) // half, a, b, uplink, ThreeLayers(half, ups, half, pods))
+
+
+def _grid(asked: _Asked) -> Fabric:
+    wrap = asked.name == "torus"
+    dims = asked.take("dims", _nearly_square(asked.nodes))
+    sizes = tuple(parse_count(d, "dims") for d in dims)
+    if math.prod(sizes) != asked.nodes:
+        raise TopologyError(f"dims={tuple(dims)} hold {math.prod(sizes)} nodes, not {asked.nodes}; a {asked.name} has one router per node")
+    node = np.arange(asked.nodes)
+    a, b, stride = [], [], 1
+    for size in reversed(sizes):
+        here = node // stride % size
+        has_next = np.full(asked.nodes, wrap and size > 2) | (here < size - 1)
+        a.append(node[has_next])
+        b.append((node + ((here + 1) % size - here) * stride)[has_next])
+        stride *= size
+    one, two = np.concatenate(a), np.concatenate(b)
+    home = np.arange(asked.ports) // asked.cards
+    walk = _walk(one, two, asked.nodes, Around(sizes, wrap))
+    return Fabric(asked.name, ((asked.nodes, "router"),), home, one, two, asked.uplink(asked.cards, trunk=True), walk)
+
+
+def _dragonfly(asked: _Asked) -> Fabric:
+    p = asked.count("ports_per_switch", asked.cards)
+    needed = -(-asked.ports // p)
+    h = 1
+    while 2 * h * (2 * h * h + 1) < needed:
+        h += 1
+    a, h = asked.count("switches", 2 * h), asked.count("cables", h)
+    groups = a * h + 1
+    if a * groups * p < asked.ports:
+        raise TopologyError(
+            f"a dragonfly with switches={a}, cables={h} holds {a * groups * p:,} cards, not {asked.ports:,}; use more switches"
+        )
+    x, y = np.triu_indices(a, 1)
+    group = np.repeat(np.arange(groups) * a, len(x))
+    gx, wire = np.divmod(np.arange(groups * a * h), a * h)
+    gy = (gx + wire + 1) % groups
+    once = gx < gy
+    one = np.concatenate([group + np.tile(x, groups), (gx * a + wire // h)[once]])
+    two = np.concatenate([group + np.tile(y, groups), (gy * a + (groups - 2 - wire) // h)[once]])
+    walk = _walk(one, two, a * groups, _GroupsOfSwitches(Groups(p, a, h)))
+    return Fabric(asked.name, ((a * groups, "switch"),), np.arange(asked.ports) // p, one, two, asked.uplink(1), walk)
+
+
+_NONE = np.zeros(0, np.int64)
+_BUILDERS: dict[str, Callable[[_Asked], Fabric]] = {
+    "switch": _one_switch,
+    "leaf-spine": _leaf_spine,
+    "fat-tree": _fat_tree,
+    "rail": _rail,
+    "rail-only": _rail_only,
+    "planes": _planes,
+    "torus": _grid,
+    "mesh": _grid,
+    "dragonfly": _dragonfly,
+}
+#: Fabrics by name, with a sentence each.
+FABRICS: dict[str, str] = {
+    "switch": "one switch for all cards, non-blocking",
+    "leaf-spine": "two layers; options oversubscription, radix, nodes_per_leaf",
+    "fat-tree": "three layers (k-ary); options oversubscription, radix",
+    "rail": "card i of every node of a unit on leaf i, spines above; options oversubscription, unit",
+    "rail-only": "card i of every node on switch i, nothing above",
+    "planes": "card i on plane i mod planes, planes not joined; option planes",
+    "torus": "a router per node, a ring along each dimension; option dims",
+    "mesh": "a router per node, a line along each dimension; option dims",
+    "dragonfly": "groups of switches, a cable between any two groups; options ports_per_switch, switches, cables",
+}
+
+
+def fabric(name: str, nodes: int, cards: int, cable: Cable, **options: Any) -> Fabric:
+    """A fabric for nodes * cards ports. Raises TopologyError for an unknown name or option, or sizes that do not fit."""
+    if name not in _BUILDERS:
+        raise TopologyError(unknown("fabric", name, _BUILDERS))
+    asked = _Asked(name, nodes, cards, cable, dict(options))
+    built = _BUILDERS[name](asked)
+    left = {k: v for k, v in asked.options.items() if v is not None and not (k == "oversubscription" and v == 1)}
+    if left:
+        raise TopologyError(f"fabric {name!r} has no option {', '.join(map(repr, left))}; {name}: {FABRICS[name]}")
+    return built
+
+
+def _nearly_square(nodes: int) -> tuple[int, ...]:
+    """Two factors as equal as can be: 12 is 3 × 4."""
+    side = next(d for d in range(math.isqrt(nodes), 0, -1) if nodes % d == 0)
+    return (side, nodes // side)

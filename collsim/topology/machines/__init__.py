@@ -1,0 +1,247 @@
+"""The catalogue of machines. Every file here is a family; dropping one in is all that a new machine takes.
+
+A file holds `MACHINES`, a list of `Machine`. `machines()` lists them, `machine(name, nodes=...)` makes a Topology of one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ...errors import CollsimError, TopologyError, unknown
+from ...units import parse_count
+from ..cables import Nic, at, nic
+from ..cluster import ClusterRouter, NodeNames, Policy
+from ..fabrics import Fabric, fabric
+from ..network import DEVICE_KINDS, Cable, Devices, Ints, Links, Topology
+from ..plan import LEVELS, LOC, P2C, PXB, SYS, Machine, Paths
+
+_MOST_DEVICES = 100_000_000
+
+
+@cache
+def machines() -> MappingProxyType[str, Machine]:
+    """All machines by name. A Machine has `title`, `about`, `devices`, `joints` (with sources) and `source`."""
+    found: dict[str, Machine] = {}
+    for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
+        for entry in importlib.import_module(f"{__name__}.{module}").MACHINES:
+            if entry.name in found:
+                raise TopologyError(f"machine {entry.name!r} is in the catalogue twice")
+            found[entry.name] = entry
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def machine(
+    name: str | Machine,
+    nodes: int = 1,
+    *,
+    p2p: bool | str = True,
+    gdr: bool | str = True,
+    pxn: bool | None = None,
+    fabric: str = "switch",
+    oversubscription: float = 1,
+    nic: str | None = None,
+    placement: str | list[int] = "node",
+    rates: str = "nominal",
+    **options: Any,
+) -> Topology:
+    """`nodes` copies of a machine, joined by a fabric; rank r is GPU r mod g of node r // g, with g GPUs in a node.
+
+    Args:
+        p2p: GPUDirect P2P. True is NCCL's rule (up to PXB); False stages everything through host memory; or the worst path type
+            allowed: `"nvlink"`, `"pix"`, `"pxb"`, `"phb"`, `"sys"` (NCCL_P2P_LEVEL).
+        gdr: GPUDirect RDMA, likewise (NCCL_NET_GDR_LEVEL).
+        pxn: may a GPU use another's card over NVLink? None: yes where the fabric has rails or planes.
+        fabric: `"switch"`, `"leaf-spine"`, `"fat-tree"`, `"rail"`, `"rail-only"`, `"planes"`, `"torus"`, `"mesh"`, `"dragonfly"`.
+        oversubscription: ports down / capacity up of a leaf.
+        nic: another network card than the machine's own, for example `"ib-ndr"`, `"roce-100"`, `"tcp-10"`.
+        placement: `"node"`; `"round-robin"` (rank r on node r mod nodes); or a list: rank r sits where rank list[r] would by default.
+            With any but `"node"` rings go in rank order, as MPI's do.
+        rates: `"nominal"` or `"effective"` (what is measured, or what NCCL plans with).
+        options: of the fabric: radix, nodes_per_leaf, unit, planes, dims, ports_per_switch, switches, cables.
+
+    Raises TopologyError for unknown names (with the nearest), levels, options, and sizes that do not fit.
+    """
+    plan = name if isinstance(name, Machine) else _find(name)
+    count = _count(nodes)
+    if rates not in ("nominal", "effective"):
+        raise TopologyError(f"rates={rates!r} must be 'nominal' or 'effective'")
+    card = _card(plan, nic)
+    net = _fabric(plan, count, card, fabric, oversubscription, rates, options)
+    policy = _policy(plan, card, net, p2p, gdr, pxn)
+    router = ClusterRouter(plan, count, net, policy)
+    place, order = _placement(plan, count, placement)
+    asked: dict[str, tuple[Any, Any]] = {
+        "nodes": (nodes, 1),
+        "p2p": (p2p, True),
+        "gdr": (gdr, True),
+        "pxn": (pxn, None),
+        "fabric": (fabric, "switch"),
+    }
+    asked |= {"oversubscription": (oversubscription, 1), "nic": (nic, None), "placement": (order, "node"), "rates": (rates, "nominal")}
+    said = [f"{k}={v}" for k, (v, usual) in asked.items() if v != usual] + [f"{k}={v}" for k, v in options.items()]
+    return Topology(
+        name=plan.name + (f"({', '.join(said)})" if said else ""),
+        ranks=len(place),
+        devices=_devices(plan, count, net),
+        links=_links(plan, count, net, card, rates),
+        endpoint_device=place,
+        router=router,
+        shape="machine",
+        orders=_orders(plan, count, router) if order == "node" else None,
+        facts=_facts(plan, count, net, card, policy, rates, order),
+    )
+
+
+def _find(name: object) -> Machine:
+    known = machines()
+    if name not in known:
+        raise TopologyError(unknown("machine", name, known))
+    return known[str(name)]
+
+
+def _count(nodes: object) -> int:
+    try:
+        return parse_count(nodes, "nodes")
+    except CollsimError as error:
+        raise TopologyError(str(error)) from None
+
+
+def _card(plan: Machine, name: str | None) -> Nic | None:
+    if not plan.of_kind("nic"):
+        if name is not None:
+            raise TopologyError(f"machine {plan.name!r} has no network card, so nic={name!r} has no place")
+        return None
+    return nic(name or plan.nic)
+
+
+def _fabric(
+    plan: Machine, nodes: int, card: Nic | None, name: str, oversubscription: float, rates: str, options: dict[str, Any]
+) -> Fabric | None:
+    cards = len(plan.of_kind("nic"))
+    if nodes * len(plan.devices) > _MOST_DEVICES:
+        raise TopologyError(f"{nodes:,} nodes of {plan.name} have {nodes * len(plan.devices):,} devices; {_MOST_DEVICES:,} is the most")
+    if nodes > 1 and card is None:
+        raise TopologyError(f"machine {plan.name!r} has no network card, so there can be no {nodes} nodes; use nodes=1")
+    cable = at(card.cable, rates) if card else Cable("cable", "none", 1.0, 0.0, "no card")
+    net = fabric(name, nodes, max(1, cards), cable, oversubscription=oversubscription, **options)
+    return net if nodes > 1 else None
+
+
+def _level(what: str, level: bool | str, default: int) -> int:
+    """A path type from True (the default), False (none) or a name."""
+    if isinstance(level, bool | np.bool_):
+        return default if level else LOC
+    words = {"nvlink": "NVL", "off": "LOC", "node": "PHB"}
+    name = words.get(str(level).lower(), str(level).upper())
+    if name not in LEVELS:
+        known = ["nvlink", *(t.lower() for t in LEVELS)]
+        raise TopologyError(f"{what}={level!r}: {unknown('level', level, known)}; or True for NCCL's rule, False for never")
+    return LEVELS.index(name)
+
+
+def _policy(plan: Machine, card: Nic | None, net: Fabric | None, p2p: bool | str, gdr: bool | str, pxn: bool | None) -> Policy:
+    usual = SYS if plan.amd_cpu and len(plan.of_kind("gpu")) <= 2 else PXB
+    rdma = _level("gdr", gdr, P2C)
+    if not plan.gdr or (card is not None and not card.rdma):
+        rdma = LOC
+    lanes = net is not None and net.lanes is not None
+    return Policy(_level("p2p", p2p, usual), rdma, lanes if pxn is None else bool(pxn))
+
+
+def _placement(plan: Machine, nodes: int, placement: str | list[int]) -> tuple[Ints, str]:
+    """Device of each rank, and the placement's name."""
+    per = len(plan.ranks)
+    usual = (np.arange(nodes)[:, None] * len(plan.devices) + np.array(plan.ranks)).ravel().astype(np.int32)
+    if isinstance(placement, str):
+        if placement == "node":
+            return usual, "node"
+        if placement == "round-robin":
+            return usual.reshape(nodes, per).T.ravel().copy(), placement
+        raise TopologyError(unknown("placement", placement, ["node", "round-robin"]) + ", or give a list")
+    order = np.asarray(placement)
+    if order.shape != usual.shape or not np.array_equal(np.sort(order), np.arange(len(usual))):
+        raise TopologyError(f"placement must hold each of 0 to {len(usual) - 1} once; it has {order.size} entries")
+    return usual[order], "by hand"
+
+
+def _devices(plan: Machine, nodes: int, net: Fabric | None) -> Devices:
+    switches = net.switches if net else ()
+    more = sum(count for count, _ in switches)
+    kind = np.array([DEVICE_KINDS.index(k) for k in plan.kinds], np.int8)
+    return Devices(
+        NodeNames(plan.devices, nodes, switches),
+        np.concatenate([np.tile(kind, nodes), np.full(more, DEVICE_KINDS.index("switch"), np.int8)]),
+        np.concatenate([np.repeat(np.arange(nodes, dtype=np.int32), len(kind)), np.full(more, -1, np.int32)]),
+    )
+
+
+def _links(plan: Machine, nodes: int, net: Fabric | None, card: Nic | None, rates: str) -> Links:
+    """Columns: each node's cables, then those of its cards, then those between switches; both directions of a cable in turn."""
+    number = {name: i for i, name in enumerate(plan.devices)}
+    inside = [at(cable, rates) for *_, cable in plan.joints]
+    cables = list(dict.fromkeys(inside))
+    ends = np.array([(number[a], number[b]) for a, b, _ in plan.joints], np.int32).reshape(-1, 2)
+    first = (np.arange(nodes, dtype=np.int32) * np.int32(len(number)))[:, None, None]
+    pairs = [(ends[None] + first).reshape(-1, 2)]
+    kinds = [np.tile(np.array([cables.index(c) for c in inside], np.int32), nodes)]
+    if net is not None and card is not None:
+        a, b = net.ends()
+        cards = np.array(plan.of_kind("nic"))
+        port = np.arange(net.ports)
+        device = np.concatenate([port // len(cards) * len(number) + cards[port % len(cards)], np.arange(len(net.a) + len(net.b) + 1)])
+        switch = nodes * len(number) - net.ports
+        pairs.append(np.stack([np.where(a < net.ports, device[np.minimum(a, net.ports)], a + switch), b + switch], 1).astype(np.int32))
+        kinds += [np.full(net.ports, len(cables), np.int32), np.full(len(net.a), len(cables) + 1, np.int32)]
+        cables += [at(card.cable, rates), net.uplink]
+    both, kind = np.concatenate(pairs), np.repeat(np.concatenate(kinds), 2)
+    alpha, rate = (np.array([getattr(c, what) for c in cables]) for what in ("alpha", "bandwidth"))
+    src, dst = both.ravel(), both[:, ::-1].ravel()
+    return Links(src, dst, alpha[kind], rate[kind], kind, tuple(cables))
+
+
+def _orders(plan: Machine, nodes: int, router: ClusterRouter) -> Ints:
+    """Ring orders, one per channel, each entering a node by another card."""
+    per = len(plan.ranks)
+    if nodes == 1:
+        return np.array(plan.rings or (tuple(range(per)),), np.int32)
+    paths = np.array(plan.paths or _rotations(plan, router), np.int32)
+    return (np.arange(nodes, dtype=np.int32)[None, :, None] * per + paths[:, None, :]).reshape(len(paths), nodes * per)
+
+
+def _rotations(plan: Machine, router: ClusterRouter) -> list[list[int]]:
+    """Local ranks in turn, starting at the first rank of each card that any rank uses."""
+    per = len(plan.ranks)
+    card = [router.card_of(0, device) for device in plan.ranks]
+    starts = sorted(card.index(c) for c in set(card))
+    return [[(start + i) % per for i in range(per)] for start in starts]
+
+
+def _facts(
+    plan: Machine, nodes: int, net: Fabric | None, card: Nic | None, policy: Policy, rates: str, placement: str
+) -> MappingProxyType[str, Any]:
+    return MappingProxyType(
+        {
+            "machine": plan.name,
+            "title": plan.title,
+            "nodes": nodes,
+            "gpus": len(plan.of_kind("gpu")),
+            "ranks_per_node": len(plan.ranks),
+            "devices_per_node": len(plan.devices),
+            "nic": card.name if card else "",
+            "fabric": net.name if net else "",
+            "p2p": LEVELS[policy.p2p],
+            "gdr": LEVELS[policy.gdr],
+            "pxn": policy.pxn,
+            "rates": rates,
+            "placement": placement,
+        }
+    )
+
+
+__all__ = ["Machine", "Paths", "machine", "machines"]

@@ -1,0 +1,68 @@
+"""8 A100 on NVSwitch: DGX A100 and the cloud's."""
+
+from __future__ import annotations
+
+from ..cables import dram, nvlink, pcie, socket_link
+from ..plan import Machine, Plan, server
+
+_MEMORY = dram("DDR4", 3200, 8, "EPYC 7742")
+_XGMI = socket_link("xGMI-2", 16, 4, 16, "EPYC 7002")
+
+
+def _dgx_a100() -> Plan:
+    """Two GPUs and two cards behind each PCIe switch (two cascaded chips, one as NCCL flattens them), two switches at each socket."""
+    return server(sockets=2, switches=2, gpus=2, nics=2, slot=pcie(4), memory=_MEMORY, between=_XGMI, nvlinks=nvlink(3, 12))
+
+
+def _p4d() -> Plan:
+    return server(
+        sockets=2,
+        switches=2,
+        gpus=2,
+        nics=1,
+        slot=pcie(4),
+        uplink=pcie(3),
+        card_slot=pcie(3),
+        memory=dram("DDR4", 2933, 6, "Xeon Platinum 8275CL"),
+        between=socket_link("UPI", 10.4, 3, 10, "Xeon Platinum 8275CL"),
+        nvlinks=nvlink(3, 12),
+    )
+
+
+MACHINES = [
+    Machine.drawn(
+        _dgx_a100(),
+        name="dgx-a100",
+        title="DGX A100",
+        about="8 A100 on NVSwitch, 12 NVLinks each; 8 HDR InfiniBand cards, GPU g uses card g.",
+        gpu="A100",
+        sm=80,
+        nic="ib-hdr",
+        amd_cpu=True,
+        source="NVIDIA DGX A100 system architecture white paper: 6 NVSwitches, a pair of GPUs shares a PCIe switch with 2 "
+        "compute cards; sockets "
+        "shown as one NUMA node each (NPS1; the machine is delivered with NPS4)",
+    ),
+    Machine.drawn(
+        _dgx_a100(),
+        name="azure-ndv4",
+        title="Azure NDv4",
+        about="8 A100 on NVSwitch, 8 HDR InfiniBand cards.",
+        gpu="A100",
+        sm=80,
+        nic="ib-hdr",
+        amd_cpu=True,
+        source="Azure ndv4-topo.xml: per NUMA node a PCIe 4.0 switch with 2 GPUs and 2 cards; two NUMA nodes shown as one socket",
+    ),
+    Machine.drawn(
+        _p4d(),
+        name="aws-p4d",
+        title="AWS p4d.24xlarge",
+        about="8 A100 on NVSwitch; one 100 Gbit/s EFA card to each pair of GPUs, on PCIe 3.0.",
+        gpu="A100",
+        sm=80,
+        nic="efa-100",
+        source="AWS p4d: 4 × 100 Gbit/s EFA, Intel Cascade Lake (PCIe 3.0 to the host); wiring as aws-ofi-nccl's p4d topology "
+        "(general knowledge)",
+    ),
+]

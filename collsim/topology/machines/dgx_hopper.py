@@ -1,0 +1,45 @@
+"""8 Hopper GPUs on NVSwitch: DGX and HGX H100, H200, H800, and the cloud's."""
+
+from __future__ import annotations
+
+from ..cables import dram, nvlink, pcie, socket_link
+from ..network import Cable
+from ..plan import Machine, Plan, server
+
+_MEMORY = dram("DDR5", 4800, 8, "Xeon Platinum 8480C")
+_UPI = socket_link("UPI 2.0", 16, 4, 22, "Xeon Platinum 8480C")
+
+
+def _hopper(nvlinks: Cable, nics: int = 1) -> Plan:
+    """Each GPU and its card behind a PCIe switch of their own; four of them at each socket."""
+    return server(sockets=2, switches=4, gpus=1, nics=nics, slot=pcie(5), memory=_MEMORY, between=_UPI, nvlinks=nvlinks)
+
+
+_WIRING = "NVIDIA DGX H100 user guide: 4 NVSwitches, 18 NVLinks per GPU, a ConnectX-7 and its GPU under one PCIe switch"
+
+
+def _machine(name: str, title: str, about: str, nvlinks: Cable, source: str, nic: str = "ib-ndr", nics: int = 1) -> Machine:
+    return Machine.drawn(_hopper(nvlinks, nics), name=name, title=title, about=about, gpu=title.split()[-1], sm=90, nic=nic, source=source)
+
+
+MACHINES = [
+    _machine("dgx-h100", "DGX H100", "8 H100 on NVSwitch, 18 NVLinks each; a 400 Gbit/s card to each GPU.", nvlink(4, 18), _WIRING),
+    _machine("hgx-h200", "HGX H200", "8 H200 on NVSwitch; the links of H100.", nvlink(4, 18), f"{_WIRING}; the same board with H200"),
+    _machine(
+        "hgx-h800",
+        "HGX H800",
+        "8 H800: H100 with 8 NVLinks each, 400 GB/s both directions together.",
+        nvlink(4, 8),
+        f"{_WIRING}; H800's NVLink is 400 GB/s both directions (general knowledge, not re-checked): 8 links of 25",
+    ),
+    _machine("azure-ndv5", "Azure NDv5 H100", "8 H100 on NVSwitch, 8 NDR InfiniBand cards.", nvlink(4, 18), f"{_WIRING}; Azure: 8 × NDR"),
+    _machine(
+        "aws-p5",
+        "AWS p5.48xlarge H100",
+        "8 H100 on NVSwitch; 32 EFA cards of 100 Gbit/s, four to each GPU, shown as two of 200.",
+        nvlink(4, 18),
+        "AWS p5: 3200 Gbit/s EFA, 8 H100; wiring as DGX H100 (general knowledge, not re-checked)",
+        nic="efa-200",
+        nics=2,
+    ),
+]

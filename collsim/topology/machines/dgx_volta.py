@@ -1,0 +1,92 @@
+"""DGX-1 with its NVLink hybrid cube mesh (P100, V100), and DGX-2."""
+
+from __future__ import annotations
+
+from ..cables import dram, nvlink, pcie, socket_link
+from ..plan import Machine, Plan, server
+
+# Links between GPU pairs of a DGX-1V: nvidia-smi topo -m and the topology XML in NVIDIA/nccl issue 671.
+CUBE_MESH = {
+    (0, 1): 1, (0, 2): 1, (0, 3): 2, (0, 4): 2, (1, 2): 2, (1, 3): 1, (1, 5): 2, (2, 3): 2,
+    (2, 6): 1, (3, 7): 1, (4, 5): 1, (4, 6): 1, (4, 7): 2, (5, 6): 2, (5, 7): 1, (6, 7): 2,
+}  # fmt: skip
+DOUBLE_RING = (0, 3, 2, 1, 5, 6, 7, 4)
+SINGLE_RING = (0, 1, 3, 7, 5, 4, 6, 2)
+
+_MEMORY = dram("DDR4", 2400, 4, "Xeon E5-2698 v4")
+_QPI = socket_link("QPI", 9.6, 2, 6, "Xeon E5 v4")
+
+
+def _dgx1(generation: int, doubles: bool) -> Plan:
+    plan = server(sockets=2, switches=2, gpus=2, nics=1, slot=pcie(3), memory=_MEMORY, between=_QPI)
+    for (a, b), links in CUBE_MESH.items():
+        plan.join(f"gpu{a}", f"gpu{b}", nvlink(generation, links if doubles else 1))
+    return plan
+
+
+def _backwards(ring: tuple[int, ...]) -> tuple[int, ...]:
+    return (ring[0], *ring[:0:-1])
+
+
+def _cut(first: int, ring: tuple[int, ...]) -> tuple[int, ...]:
+    at = ring.index(first)
+    return ring[at:] + ring[:at]
+
+
+_BACK = _backwards(DOUBLE_RING)
+# Each channel enters by the card with its number: GPU 0 (card 0), 3 (1), 5 (2), 6 (3), along links of two. They leave by
+# GPU 4 (card 2), 2 (1), 1 (0), 7 (3); two go each way round.
+_PATHS = (_cut(0, DOUBLE_RING), _cut(3, _BACK), _cut(5, DOUBLE_RING), _cut(6, _BACK))
+
+
+def _dgx2() -> Plan:
+    """GPU pairs behind PCIe switches, a card to each pair; all GPUs on one logical NVSwitch of 6 links each."""
+    return server(
+        sockets=2,
+        switches=4,
+        gpus=2,
+        nics=1,
+        slot=pcie(3),
+        memory=dram("DDR4", 2666, 6, "Xeon Platinum 8168"),
+        between=socket_link("UPI", 10.4, 3, 10, "Xeon Platinum 8168"),
+        nvlinks=nvlink(2, 6),
+    )
+
+
+MACHINES = [
+    Machine.drawn(
+        _dgx1(2, doubles=True),
+        name="dgx-1v",
+        title="DGX-1V",
+        about="8 V100 in a hybrid cube mesh: 6 NVLinks each, 12 of the 28 pairs without a direct one. Also AWS p3.16xlarge.",
+        gpu="V100",
+        sm=70,
+        nic="ib-edr",
+        rings=(DOUBLE_RING, _BACK, DOUBLE_RING, _BACK, SINGLE_RING, _backwards(SINGLE_RING)),
+        paths=_PATHS,
+        source="NVLinks: nvidia-smi and topology XML of NVIDIA/nccl issue 671; PCIe: NVIDIA DGX-1 white paper, figure 4",
+    ),
+    Machine.drawn(
+        _dgx1(1, doubles=False),
+        name="dgx-1p",
+        title="DGX-1P",
+        about="8 P100 in a hybrid cube mesh of single NVLinks, 4 each.",
+        gpu="P100",
+        sm=60,
+        nic="ib-edr",
+        rings=(SINGLE_RING, _backwards(SINGLE_RING), DOUBLE_RING, _BACK),
+        paths=_PATHS,
+        source="the pairs of DGX-1V with one link each (NVIDIA DGX-1 white paper: 4 links per P100); PCIe as DGX-1V",
+    ),
+    Machine.drawn(
+        _dgx2(),
+        name="dgx-2",
+        title="DGX-2",
+        about="16 V100 on two NVSwitch boards: any pair 6 NVLinks.",
+        gpu="V100",
+        sm=70,
+        nic="ib-edr",
+        source="NVIDIA DGX-2 and Hot Chips 2018: 12 NVSwitches, 6 links per GPU, two boards with full bisection, so one "
+        "logical switch as in NCCL",
+    ),
+]

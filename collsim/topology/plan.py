@@ -1,0 +1,228 @@
+"""A machine as a plan: its devices, its cables, and the paths in it as NCCL sees them.
+
+Path types and their order are NCCL's (src/graph/topo.h): a path is as bad as its worst element; among paths the better type
+wins, then more bandwidth, then fewer links, then the lower device. A GPU is passed only between two NVLinks (NVB), once.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..errors import TopologyError
+from .network import DEVICE_KINDS, Cable
+
+#: NCCL's path types, best first; `LEVELS[t]` is the name of type t.
+LEVELS = ("LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS")
+LOC, NVL, NVB, C2C, PIX, PXB, P2C, PXN, PHB, SYS = range(10)
+_LINK_TYPE = {"nvlink": NVL, "xgmi": NVL, "c2c": C2C, "pcie": PIX, "upi": SYS, "memory": LOC, "cable": LOC}
+
+
+@dataclass
+class Plan:
+    """A sheet to draw a machine on: `join` adds cables, and devices as they are first named (`gpu0`, `pcie1`, `cpu0` ...)."""
+
+    devices: list[str] = field(default_factory=list)
+    joints: list[tuple[str, str, Cable]] = field(default_factory=list)
+
+    def add(self, *names: str) -> None:
+        self.devices += [name for name in names if name not in self.devices]
+
+    def join(self, a: str, b: str, cable: Cable) -> None:
+        self.add(a, b)
+        self.joints.append((a, b, cable))
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One machine of a catalogue.
+
+    Attributes:
+        name, title, about: `"dgx-a100"`, `"DGX A100"`, and a sentence about it.
+        devices: names in order; the kind is the name without its number. GPU g of a node is its rank g.
+        joints: (device, device, cable), full duplex; joint i is local links 2i and 2i+1.
+        gpu, sm: the GPU and its compute capability times ten (0 where there is none).
+        nic: the card that its `nic` devices are, a name in `cables.NICS`.
+        p2p_over_pcie: False where the driver refuses P2P without NVLink (GeForce since Ada).
+        gdr: False where GPUs cannot do GPUDirect RDMA (GeForce).
+        amd_cpu: NCCL allows P2P across sockets on AMD processors with at most 2 GPUs.
+        bridge: nvidia-smi's word for two PCIe roots of one socket: `NODE` (a host bridge each) or `PHB` (one for all).
+        rings: ring orders of one machine alone, one per channel; rank order when empty.
+        paths: orders in each node when there are several, entered at the first GPU and left at the last; rotations when empty.
+        source: where the wiring comes from.
+    """
+
+    name: str
+    title: str
+    about: str
+    devices: tuple[str, ...]
+    joints: tuple[tuple[str, str, Cable], ...]
+    source: str
+    gpu: str = ""
+    sm: int = 0
+    nic: str = ""
+    p2p_over_pcie: bool = True
+    gdr: bool = True
+    amd_cpu: bool = False
+    bridge: str = "NODE"
+    rings: tuple[tuple[int, ...], ...] = ()
+    paths: tuple[tuple[int, ...], ...] = ()
+
+    @classmethod
+    def drawn(cls, plan: Plan, **facts: object) -> Machine:
+        """The machine of a plan."""
+        return cls(devices=tuple(plan.devices), joints=tuple(plan.joints), **facts)  # type: ignore[arg-type]
+
+    def __post_init__(self) -> None:
+        if not self.source:
+            raise TopologyError(f"machine {self.name!r} has no source for its wiring; say where it comes from")
+
+    def __str__(self) -> str:
+        return self.title
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        return tuple(kind_of(name) for name in self.devices)
+
+    def of_kind(self, kind: str) -> list[int]:
+        """Local device numbers of a kind, in order."""
+        return [i for i, k in enumerate(self.kinds) if k == kind]
+
+    @cached_property
+    def ranks(self) -> list[int]:
+        """Local devices that ranks sit on: the GPUs, or the host memories of a machine without GPUs."""
+        return self.of_kind("gpu") or self.of_kind("memory")
+
+
+def kind_of(name: str) -> str:
+    """`"gpu3"` is a gpu."""
+    kind = name.rstrip("0123456789")
+    if kind not in DEVICE_KINDS:
+        raise TopologyError(f"device {name!r}: a name is a kind and a number; kinds are {', '.join(DEVICE_KINDS)}")
+    return kind
+
+
+@dataclass(frozen=True)
+class Path:
+    """Local links in order, its NCCL type, and the devices it visits."""
+
+    type: int
+    links: tuple[int, ...]
+    devices: tuple[int, ...]
+    bandwidth: float
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Best paths in one machine, some of whose local links may be `lost`; found per start when first asked for."""
+
+    machine: Machine
+    lost: frozenset[int] = frozenset()
+    known: dict[int, dict[int, Path]] = field(default_factory=dict)
+
+    @cached_property
+    def neighbours(self) -> list[list[tuple[int, int, Cable]]]:
+        """Per device: (device, local link, cable)."""
+        number = {name: i for i, name in enumerate(self.machine.devices)}
+        found: list[list[tuple[int, int, Cable]]] = [[] for _ in number]
+        for i, (a, b, cable) in enumerate(self.machine.joints):
+            for link, x, y in ((2 * i, number[a], number[b]), (2 * i + 1, number[b], number[a])):
+                if link not in self.lost:
+                    found[x].append((y, link, cable))
+        return found
+
+    def best(self, a: int, b: int) -> Path | None:
+        """The best path from local device a to b, or None."""
+        if a not in self.known:
+            self.known[a] = dict(self._search(a))
+        return self.known[a].get(b)
+
+    def _search(self, start: int) -> Iterator[tuple[int, Path]]:
+        done = set()
+        first = Path(LOC, (), (start,), float("inf"))
+        heap = [(LOC, -first.bandwidth, 0, first.devices, first.links, first)]
+        while heap:
+            *_, path = heapq.heappop(heap)
+            here = path.devices[-1]
+            if here in done:
+                continue
+            done.add(here)
+            yield here, path
+            for step in self._steps(path):
+                if step.devices[-1] not in done:
+                    heapq.heappush(heap, (step.type, -step.bandwidth, len(step.links), step.devices, step.links, step))
+
+    def _steps(self, path: Path) -> Iterator[Path]:
+        kinds = self.machine.kinds
+        here = path.devices[-1]
+        for there, link, cable in self.neighbours[here]:
+            kind, next_kind = kinds[here], kinds[there]
+            if path.links and not _passes(kind, next_kind, cable, path):
+                continue
+            type_ = _type_after(path, kind, next_kind, cable)
+            yield Path(type_, (*path.links, link), (*path.devices, there), min(path.bandwidth, cable.bandwidth))
+
+    def nearest(self, start: int, goals: Iterable[int]) -> list[int]:
+        """Those of `goals` with the best path from `start` (type, bandwidth, links), in order; empty where none is reached."""
+        found = [(path.type, -path.bandwidth, len(path.links), goal) for goal in goals if (path := self.best(start, goal))]
+        return [goal for *key, goal in found if key == list(min(found)[:3])]
+
+
+def _passes(kind: str, next_kind: str, cable: Cable, path: Path) -> bool:
+    """May data pass through a device of this kind? GPUs only as NVLink, NVLink, to a GPU, once; NICs and memories never."""
+    if kind == "gpu":
+        return len(path.links) == 1 and path.type == NVL and _LINK_TYPE[cable.kind] == NVL and next_kind == "gpu"
+    return kind not in ("nic", "memory", "host")
+
+
+def _type_after(path: Path, kind: str, next_kind: str, cable: Cable) -> int:
+    """NCCL's ncclTopoSetPaths: the type of a path grown by one link."""
+    type_ = _LINK_TYPE[cable.kind]
+    if kind == "pcie" and next_kind == "pcie":
+        type_ = PXB
+    if cable.kind == "pcie" and "cpu" in (kind, next_kind):
+        type_ = P2C if path.type == C2C else PHB
+    if kind == "gpu" and path.links and path.type == NVL and type_ == NVL:
+        type_ = NVB
+    return max(path.type, type_)
+
+
+def server(
+    *,
+    sockets: int,
+    switches: int,
+    gpus: int,
+    nics: int,
+    slot: Cable,
+    memory: Cable,
+    between: Cable,
+    uplink: Cable | None = None,
+    card_slot: Cable | None = None,
+    nvlinks: Cable | None = None,
+) -> Plan:
+    """The usual server: `switches` PCIe switches at each socket, `gpus` GPUs and `nics` cards behind each switch.
+
+    Args:
+        slot, uplink, card_slot: PCIe of a GPU, of a switch to its socket, of a card; the last two as the slot when left out.
+        memory, between: DRAM of each socket; the link between sockets.
+        nvlinks: every GPU's links to the NVSwitches, which are one device as in NCCL; None where there are none.
+    """
+    plan = Plan()
+    count = sockets * switches
+    plan.add(*(f"gpu{g}" for g in range(count * gpus)))
+    for g in range(count * gpus if nvlinks else 0):
+        plan.join(f"gpu{g}", "nvswitch", nvlinks)  # type: ignore[arg-type]
+    plan.add(*(f"pcie{s}" for s in range(count)), *(f"cpu{c}" for c in range(sockets)))
+    for g in range(count * gpus):
+        plan.join(f"gpu{g}", f"pcie{g // gpus}", slot)
+    for s in range(count):
+        plan.join(f"pcie{s}", f"cpu{s // switches}", uplink or slot)
+    for c in range(sockets):
+        plan.join(f"cpu{c}", f"memory{c}", memory)
+        for other in range(c):
+            plan.join(f"cpu{other}", f"cpu{c}", between)
+    for n in range(count * nics):
+        plan.join(f"nic{n}", f"pcie{n // nics}", card_slot or slot)
+    return plan
