@@ -1,0 +1,154 @@
+"""Algorithms on one machine over sizes: time and busbw on logarithmic axes, and where the lead changes."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from collsim.errors import CollsimError
+from collsim.units import format_bandwidth, format_bytes, format_time
+
+from .choice import Choice
+from .controls import algorithm_label, complain, mistake, place_label
+from .look import SERIES, chart_look, color
+from .mistakes import told
+from .run import Crossing, compare, crossings
+from .state import is_dark, language, session, t
+
+DASHES = [[1, 0], [8, 4], [2, 3], [10, 3, 2, 3]]
+
+
+@st.cache_data(max_entries=24, show_spinner=False)
+def kept_table(choice: Choice) -> pd.DataFrame:
+    """A comparison, computed once for all sessions; only so many are kept."""
+    return compare(choice)
+
+
+def page() -> None:
+    """Draw the page. A choice that cannot run leaves a sentence and the last comparison that worked."""
+    now = session()
+    complain(now.complaints)
+    try:
+        table, choice = kept_table(now.choice), now.choice
+        now.good = now.choice
+    except CollsimError as error:
+        mistake(f"{told(error, language())} {t('mistake.kept')}")
+        table, choice = kept_table(now.good), now.good
+    _title(choice, table)
+    good = table[table["error"].isna()].copy()
+    for name, why in table[table["error"].notna()].groupby("algorithm")["error"].first().items():
+        mistake(t("compare.failed", name=algorithm_label(str(name), choice.collective), why=told(str(why), language())))
+    if good.empty:
+        return
+    good["name"] = [algorithm_label(name, choice.collective) for name in good["algorithm"]]
+    leaders, found = crossings(table)
+    _sentences(choice, leaders, found)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _chart(good, "time", found)
+    with right:
+        _chart(good, "busbw", [])
+    _table(good, choice)
+
+
+def _title(choice: Choice, table: pd.DataFrame) -> None:
+    st.html(f'<h1 class="cs-title">{html.escape(t("compare.title"))}</h1>')
+    place = place_label(choice.place) + (f" × {choice.nodes}" if choice.on_machine else "")
+    words = t("compare.lead", collective=choice.collective, place=place, ranks=int(table["ranks"].iloc[0]), engine=choice.engine)
+    st.html(f'<div class="cs-note">{html.escape(words)}</div>')
+
+
+def _sentences(choice: Choice, leaders: list[str], found: list[Crossing]) -> None:
+    def named(name: str) -> str:
+        return algorithm_label(name, choice.collective)
+
+    if found:
+        lines = [t("compare.cross", first=named(c.first), second=named(c.second), nbytes=format_bytes(c.nbytes)) for c in found]
+    else:
+        lines = [t("compare.nocross", first=named(leaders[0]))] if leaders else []
+    body = "".join(f"<b>{html.escape(line)}</b>" for line in lines)
+    st.html(f'<div class="cs-why" style="border-color:var(--cs-done)">{body}</div>' if body else "<span></span>")
+
+
+# ---- charts ----------------------------------------------------------------------------------------------------------------------
+
+
+def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
+    st.markdown(f"**{t(f'compare.{what}')}**")
+    dark = is_dark()
+    names = list(dict.fromkeys(good["name"]))
+    frame = good[["nbytes", "name", what]].assign(said=[_said(what, value) for value in good[what]])
+    frame = frame.assign(size=[format_bytes(n) for n in frame["nbytes"]])
+    frame = frame[frame[what] > 0]
+    hue = alt.Scale(domain=names, range=[color(SERIES[i % len(SERIES)], dark) for i in range(len(names))])
+    dash = alt.Scale(domain=names, range=[DASHES[i // len(SERIES) % len(DASHES)] for i in range(len(names))])
+    legend = alt.Legend(title=None, orient="bottom", columns=3)
+    lines = (
+        alt.Chart(frame)
+        .mark_line(strokeWidth=2.5, point={"size": 28, "filled": True})
+        .encode(
+            x=alt.X("nbytes:Q", scale=alt.Scale(type="log", base=2), title=t("compare.size.axis"), axis=_axis(frame["nbytes"], BYTES)),
+            y=alt.Y(f"{what}:Q", scale=alt.Scale(type="log"), title=t(f"compare.{what}.axis"), axis=_axis(frame[what], UNITS[what])),
+            color=alt.Color("name:N", scale=hue, legend=legend),
+            strokeDash=alt.StrokeDash("name:N", scale=dash, legend=legend),
+            tooltip=[
+                alt.Tooltip("name:N", title=t("algorithm")),
+                alt.Tooltip("size:N", title=t("nbytes")),
+                alt.Tooltip("said:N", title=t(f"compare.{what}.axis")),
+            ],
+        )
+    )
+    picture = lines + _marks(found, dark) if found else lines
+    st.altair_chart(picture.properties(height=430).configure(**chart_look(dark)), width="stretch", theme=None, key=f"chart_{what}")
+
+
+def _marks(found: list[Crossing], dark: bool) -> Any:
+    """A rule and a label where the lead changes."""
+    frame = pd.DataFrame([{"nbytes": c.nbytes, "time": c.time, "label": format_bytes(c.nbytes)} for c in found])
+    ink = color("ink", dark)
+    base = alt.Chart(frame).encode(x="nbytes:Q")
+    rule = base.mark_rule(color=ink, strokeDash=[4, 4], strokeWidth=1.2)
+    dot = base.mark_point(color=ink, filled=False, size=150, strokeWidth=2).encode(y="time:Q")
+    label = base.mark_text(color=ink, fontSize=14, fontWeight="bold", align="left", dx=6, baseline="top").encode(
+        y=alt.value(4), text="label:N"
+    )
+    return alt.layer(rule, dot, label)
+
+
+BYTES = [["B", 1], ["KiB", 2**10], ["MiB", 2**20], ["GiB", 2**30], ["TiB", 2**40]]
+UNITS: dict[str, list[list[Any]]] = {
+    "time": [["ns", 1e-9], ["µs", 1e-6], ["ms", 1e-3], ["s", 1]],
+    "busbw": [["kB/s", 1e3], ["MB/s", 1e6], ["GB/s", 1e9]],
+}
+
+
+def _axis(values: pd.Series[Any], units: list[list[Any]]) -> alt.Axis:
+    """Ticks at round numbers, written with their unit."""
+    expression = f"format(datum.value/{units[0][1]}, '~r') + ' {units[0][0]}'"
+    for name, size in units[1:]:
+        expression = f"datum.value >= {size * 0.9999} ? format(datum.value/{size}, '~r') + ' {name}' : {expression}"
+    return alt.Axis(labelExpr=expression, tickCount=8, labelOverlap="greedy")
+
+
+def _said(what: str, value: float) -> str:
+    return format_time(value) if what == "time" else format_bandwidth(value)
+
+
+# ---- table -----------------------------------------------------------------------------------------------------------------------
+
+
+def _table(good: pd.DataFrame, choice: Choice) -> None:
+    head, button = st.columns([4, 1], vertical_alignment="bottom")
+    head.markdown(f"**{t('compare.table')}**")
+    csv = good.drop(columns=["options", "error", "name"]).to_csv(index=False)
+    button.download_button(t("compare.csv"), csv, f"collsim-{choice.collective}.csv", "text/csv", on_click="ignore", width="stretch")
+    wide = good.pivot_table(index="nbytes", columns="name", values="time", sort=False).sort_index()
+    best = wide.idxmin(axis=1)
+    shown = wide.map(format_time)
+    shown.insert(0, t("nbytes"), [format_bytes(n) for n in wide.index])
+    shown[t("compare.fastest")] = best
+    st.dataframe(shown, hide_index=True, width="stretch", height=min(520, 38 + 35 * len(shown)))

@@ -1,0 +1,188 @@
+"""One run, everything about it: the figures, the player, the traffic, and the same run as code."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from collsim.errors import CollsimError
+from collsim.units import format_bandwidth, format_bytes, format_time
+
+from . import elsewhere
+from .choice import Choice, to_query
+from .controls import algorithm_label, complain, mistake
+from .mistakes import told
+from .player import player
+from .run import MOST_PLAYED, Figures, Outcome, build_place, options_used, outcome
+from .state import language, session, t
+
+MICRO = 1e6
+MEBI = 2**20
+
+
+@st.cache_data(max_entries=48, show_spinner=False)
+def kept_outcome(choice: Choice) -> Outcome:
+    """A run, computed once for all sessions; only so many are kept."""
+    return outcome(choice)
+
+
+def page() -> None:
+    """Draw the page. A choice that cannot run leaves a sentence and the last run that worked."""
+    now = session()
+    complain(now.complaints)
+    try:
+        shown = kept_outcome(now.choice)
+        now.good = now.choice
+    except CollsimError as error:
+        mistake(f"{told(error, language())} {t('mistake.kept')}")
+        shown = kept_outcome(now.good)
+    _headline(shown)
+    if shown.timeline is None:
+        st.html(f'<div class="cs-note">{t("player.large", transfers=f"{shown.figures.transfers:,}", limit=f"{MOST_PLAYED:,}")}</div>')
+    else:
+        player(shown.timeline, _ident(now.good))
+    _tables(shown, now.good)
+
+
+def _ident(choice: Choice) -> str:
+    """A name for what is played; what the second page compares is not part of it."""
+    return "&".join(f"{k}={v}" for k, v in to_query(choice).items() if k not in ("algorithms", "sizes"))
+
+
+# ---- headline --------------------------------------------------------------------------------------------------------------------
+
+
+def _headline(shown: Outcome) -> None:
+    f = shown.figures
+    steps = t("steps.one") if f.steps == 1 else t("steps.many", count=f"{f.steps:,}")
+    bound = t("bound.note", gap=f"{f.gap:.3g}") if f.bound else t("bound.none")
+    boxes = [
+        _figure(t("time"), format_time(f.time), t("time.note", ranks=f.ranks, steps=steps)),
+        _figure("algbw", format_bandwidth(f.algbw), t("algbw.note", nbytes=format_bytes(f.nbytes))),
+        _figure("busbw", format_bandwidth(f.busbw), t("busbw.note", factor=elsewhere.factor(f.factor, f.ranks))),
+        _figure(t("bound"), format_time(f.bound), bound),
+        _why(shown),
+    ]
+    st.html(f'<div class="cs-head">{"".join(boxes)}</div>')
+
+
+def _figure(name: str, value: str, note: str) -> str:
+    number, _, unit = value.partition("\N{NO-BREAK SPACE}")
+    return f'<div class="cs-fig"><small>{html.escape(name)}</small><b>{number} <i>{unit}</i></b><span>{html.escape(note)}</span></div>'
+
+
+def _why(shown: Outcome) -> str:
+    """The bottleneck, what would change it, and what one channel would give."""
+    neck = shown.bottleneck
+    first = neck["text"][language()] if neck else t("bottleneck.none")
+    more = [neck["more"][language()]] if neck and neck.get("more") else []
+    if shown.alone is not None:
+        alone: Figures = shown.alone
+        more.append(t("channels.one", channels=shown.channels, time=format_time(alone.time), busbw=format_bandwidth(alone.busbw)))
+    lines = "".join(f"<span>{html.escape(line)}</span>" for line in more)
+    return f'<div class="cs-why"><small>{t("bottleneck")}</small><b>{html.escape(first)}</b>{lines}</div>'
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------------------
+
+
+def _tables(shown: Outcome, choice: Choice) -> None:
+    names = ("tab.links", "tab.ranks", "tab.steps", "tab.elsewhere")
+    for tab, draw in zip(st.tabs([t(n) for n in names]), (_links, _endpoints, _steps, _elsewhere), strict=True):
+        with tab:
+            draw(shown, choice)
+
+
+def _links(shown: Outcome, _choice: Choice) -> None:
+    table = shown.links
+    used = table[table["bytes"] > 0]
+    _note(t("links.note", used=len(used), all=len(table)))
+    frame = table if st.toggle(t("links.idle"), key="w_idle") else used
+    frame = frame.sort_values("share", ascending=False, kind="stable")
+    _table(
+        pd.DataFrame(
+            {
+                "link": frame["link"],
+                "cable": frame["label"],
+                "bandwidth": frame["bandwidth"] / 1e9,
+                "mib": frame["bytes"] / MEBI,
+                "busy": 100 * frame["share"],
+            }
+        ),
+        {
+            "link": st.column_config.TextColumn(t("col.link"), width="large"),
+            "cable": st.column_config.TextColumn(t("col.cable")),
+            "bandwidth": st.column_config.NumberColumn(t("col.bandwidth"), format="%.4g"),
+            "mib": st.column_config.NumberColumn("MiB", format="%.4g"),
+            "busy": st.column_config.ProgressColumn(t("col.busy"), format="%.1f %%", min_value=0, max_value=100),
+        },
+    )
+
+
+def _endpoints(shown: Outcome, _choice: Choice) -> None:
+    table = shown.endpoints
+    _note(t("ranks.note"))
+    ranks = int((~table["helper"]).sum())
+    names = [t("endpoint.rank", index=i) if i < ranks else t("endpoint.helper", index=i - ranks) for i in table["endpoint"]]
+    most = float(max(table["sent"].max(), table["received"].max(), 1)) / MEBI
+    bar: dict[str, Any] = {"format": "%.4g", "min_value": 0, "max_value": most}
+    _table(
+        pd.DataFrame({"endpoint": names, "sent": table["sent"] / MEBI, "received": table["received"] / MEBI}),
+        {
+            "endpoint": st.column_config.TextColumn(t("col.endpoint")),
+            "sent": st.column_config.ProgressColumn(t("col.sent"), **bar),
+            "received": st.column_config.ProgressColumn(t("col.received"), **bar),
+        },
+    )
+
+
+def _steps(shown: Outcome, _choice: Choice) -> None:
+    table = shown.steps
+    _note(t("steps.note"))
+    _table(
+        pd.DataFrame(
+            {
+                "step": table["step"] + 1,
+                "start": table["start"] * MICRO,
+                "time": table["time"] * MICRO,
+                "transfers": table["transfers"],
+                "mib": table["bytes"] / MEBI,
+            }
+        ),
+        {
+            "step": st.column_config.NumberColumn(t("col.step"), format="%d"),
+            "start": st.column_config.NumberColumn(t("col.start"), format="%.5g"),
+            "time": st.column_config.NumberColumn(t("col.length"), format="%.5g"),
+            "transfers": st.column_config.NumberColumn(t("col.transfers"), format="%d"),
+            "mib": st.column_config.NumberColumn("MiB", format="%.4g"),
+        },
+    )
+
+
+def _table(frame: pd.DataFrame, columns: dict[str, Any]) -> None:
+    st.dataframe(frame, column_config=columns, hide_index=True, width="stretch", height=min(420, 38 + 35 * max(1, len(frame))))
+
+
+def _note(text: str) -> None:
+    st.html(f'<div class="cs-note">{html.escape(text)}</div>')
+
+
+def _elsewhere(shown: Outcome, choice: Choice) -> None:
+    used = options_used(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown(f"**{t('python')}**")
+        st.code(elsewhere.python(choice, used), language="python")
+    with right:
+        st.markdown(f"**{t('cli')}**")
+        st.code(elsewhere.command(choice, used), language="bash", wrap_lines=True)
+        st.markdown(f"**{t('nccl')}**")
+        line = elsewhere.nccl_tests(choice, used, shown.figures.ranks, choice.nodes)
+        if line is None:
+            _note(t("nccl.none", name=f"{choice.collective} {algorithm_label(choice.algorithm, choice.collective)}"))
+        else:
+            st.code(line, language="bash", wrap_lines=True)
+            _note(t("nccl.note"))

@@ -1,0 +1,111 @@
+"""The look: tokens, the style sheet of the parts that Streamlit draws, and the theme of the charts.
+
+The same tokens stand in `.streamlit/config.toml` (Streamlit's own widgets) and in the player; a test holds the first two together.
+`light-dark()` follows the `color-scheme` that Streamlit sets, so nothing here needs to know which theme is on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+TOKENS: dict[str, tuple[str, str]] = {
+    "bg": ("#F4F6F5", "#0E1316"),
+    "card": ("#FFFFFF", "#161D21"),
+    "sunk": ("#F0F3F2", "#1C2529"),
+    "ink": ("#162026", "#EEF3F5"),
+    "ink2": ("#45535B", "#BCC8CE"),
+    "ink3": ("#5C6A72", "#98A7AE"),
+    "edge": ("#7F8D95", "#71818A"),
+    "grid": ("#E6EAEC", "#242E33"),
+    "line": ("#D3DADD", "#334046"),
+    "room": ("#3F8FC8", "#56B4E9"),
+    "near": ("#A87000", "#F2BC45"),
+    "full": ("#A63A00", "#F26A2E"),
+    "fulltext": ("#9C3700", "#FF9A66"),
+    "done": ("#00664A", "#5FE0B5"),
+    "host": ("#7A3E68", "#E3A5CF"),
+}
+#: Hues of the charts, Okabe-Ito's moved in lightness; with more series than these, dashes tell them apart.
+SERIES = ("room", "full", "done", "near", "host", "ink2")
+
+_VARIABLES = ";".join(f"--cs-{name}:light-dark({light},{dark})" for name, (light, dark) in TOKENS.items())
+
+STYLE = f"""<style>
+.stApp{{{_VARIABLES};font-variant-numeric:tabular-nums}}
+[data-testid=stHeader]{{background:var(--cs-card);border-bottom:1px solid var(--cs-line);height:52px;min-height:52px}}
+[data-testid=stAppDeployButton]{{display:none}}
+[data-testid=stMainBlockContainer]{{padding:64px 24px 32px;max-width:1720px}}
+[data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]{{gap:12px}}
+[data-testid=stSidebarHeader]{{height:52px;padding-top:0;padding-bottom:0;margin-bottom:0;align-items:center}}
+[data-testid=stSidebarUserContent]{{padding:4px 0 24px}}
+[data-testid=stSidebarContent]{{padding:0 18px}}
+[data-testid=stSidebarUserContent] [data-testid=stVerticalBlock]{{gap:9px}}
+[data-testid=stSidebarUserContent] h3{{font-size:16px;line-height:22px;font-weight:700;padding:0;margin:0}}
+[data-testid=stSidebarUserContent] hr{{margin:8px 0 4px}}
+[data-testid^=stBaseButton-segmented_controlActive]{{background:var(--cs-ink)!important;color:var(--cs-card)!important;font-weight:700}}
+[data-testid^=stBaseButton-segmented_controlActive] p{{font-weight:700}}
+[data-testid=stTopNavLink] span{{font-size:15px}}
+.st-key-switches{{position:fixed;top:9px;right:64px;z-index:999991;width:auto!important;flex-direction:row;gap:12px}}
+.cs-head{{display:flex;flex-wrap:wrap;gap:8px 40px;align-items:flex-start;color:var(--cs-ink);padding:2px 4px 4px}}
+.cs-fig small{{display:block;font-size:14px;line-height:18px;font-weight:700;color:var(--cs-ink2)}}
+.cs-fig b{{display:block;font-size:34px;line-height:40px;font-weight:700;letter-spacing:-.7px;white-space:nowrap}}
+.cs-fig b i{{font-style:normal;font-weight:400;font-size:19px;letter-spacing:0}}
+.cs-fig span{{display:block;font-size:14px;line-height:18px;color:var(--cs-ink2);white-space:nowrap}}
+.cs-why{{border-left:4px solid var(--cs-full);padding-left:16px;flex:1;min-width:380px}}
+.cs-why small{{display:block;font-size:14px;line-height:18px;font-weight:700;color:var(--cs-fulltext)}}
+.cs-why b{{display:block;font-size:20px;line-height:27px}}
+.cs-why span{{display:block;font-size:15px;line-height:21px;color:var(--cs-ink2)}}
+.cs-mistake{{border-left:4px solid var(--cs-ink);padding:6px 0 6px 12px;font-size:15px;line-height:21px}}
+.cs-mistake{{color:var(--cs-ink);overflow-wrap:anywhere}}
+[data-testid=stSidebar] .cs-mistake{{font-size:14px;line-height:19px;padding:2px 0 2px 10px;margin-top:-4px}}
+.cs-note{{font-size:15px;line-height:21px;color:var(--cs-ink2)}}
+.cs-title{{font-size:24px;line-height:32px;font-weight:700;color:var(--cs-ink);margin:0;padding:0}}
+@media(max-width:1400px){{
+ [data-testid=stMainBlockContainer]{{padding:58px 16px 24px}}
+ .cs-head{{gap:6px 28px}} .cs-fig b{{font-size:26px;line-height:31px}} .cs-fig b i{{font-size:16px}}
+ .cs-why b{{font-size:17px;line-height:23px}} .cs-why span{{font-size:14px;line-height:19px}} .cs-why{{min-width:320px}}
+}}
+@media(max-width:760px){{.st-key-switches{{right:52px;gap:6px}} .cs-why{{min-width:0;flex-basis:100%}} .cs-fig span{{white-space:normal}}}}
+@media print{{[data-testid=stSidebar],[data-testid=stHeader],.st-key-switches{{display:none}}}}
+</style>"""
+
+
+def color(token: str, dark: bool) -> str:
+    """A token's hex value in one theme."""
+    return TOKENS[token][dark]
+
+
+def chart_look(dark: bool) -> dict[str, Any]:
+    """Configuration of an Altair chart: system fonts, ink text, light grid."""
+    ink, grid, line = color("ink2", dark), color("grid", dark), color("line", dark)
+    words = {"labelFontSize": 14, "titleFontSize": 15, "labelColor": ink, "titleColor": ink, "titleFontWeight": "normal"}
+    return {
+        "axis": {**words, "gridColor": grid, "domainColor": line, "tickColor": line, "titlePadding": 10},
+        "legend": {**words, "symbolStrokeWidth": 3, "symbolSize": 300, "labelLimit": 260},
+        "view": {"stroke": None},
+    }
+
+
+def _ring(dark: bool) -> str:
+    """Chunks on a ring, in a square of 32."""
+    ink, card = color("ink", dark), color("card", dark)
+    dots = "".join(
+        f'<circle cx="{x}" cy="22" r="3.6" fill="{color(token, dark)}" stroke="{card}" stroke-width="1.4"/>'
+        for x, token in ((6, "done"), (26, "full"))
+    )
+    return (
+        f'<circle cx="16" cy="16" r="11.5" fill="none" stroke="{ink}" stroke-opacity=".55" stroke-width="2.4"/>'
+        f'<rect x="12" y="0.9" width="8" height="8" rx="1.6" fill="{card}" stroke="{ink}" stroke-width="1.6"/>{dots}'
+    )
+
+
+def mark() -> str:
+    """The icon of the browser's tab."""
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32" viewBox="0 0 32 32">{_ring(False)}</svg>'
+
+
+def logo(dark: bool) -> str:
+    """The name with its mark."""
+    words = f'font-family="Segoe UI,Helvetica Neue,Arial,sans-serif" font-size="20" font-weight="700" fill="{color("ink", dark)}"'
+    name = f'<text x="38" y="22.5" {words}>collsim</text>'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="120" height="32" viewBox="0 0 120 32">{_ring(dark)}{name}</svg>'

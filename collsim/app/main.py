@@ -1,0 +1,49 @@
+"""Join the pages: navigation, switches, sidebar, page, address."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import streamlit as st
+
+from collsim.errors import CollsimError
+
+from . import compare, explore
+from .controls import mistake, sidebar
+from .look import STYLE, logo, mark
+from .mistakes import told
+from .state import enter, is_dark, language, leave, session, t
+from .switches import switches
+
+PAGES: dict[str, Callable[[], None]] = {"explore": explore.page, "compare": compare.page}
+
+
+def main(first: str = "explore") -> None:
+    """The whole app. `first` is the page at the bare address."""
+    st.set_page_config(page_title="collsim", page_icon=mark(), layout="wide", initial_sidebar_state=272)
+    st.html(STYLE)
+    st.logo(logo(is_dark()), size="large")
+    pages = [st.Page(_drawn(name), title=t(f"page.{name}"), url_path=name, default=name == first) for name in PAGES]
+    st.navigation(pages, position="top").run()
+
+
+def _drawn(name: str) -> Callable[[], None]:
+    """A page with everything round it, as Streamlit's menu wants it: a function without arguments and with a name of its own."""
+
+    def page() -> None:
+        enter(name)
+        switches(list(PAGES))
+        try:
+            before = session().choice
+            sidebar(name)
+            leave(before)
+            PAGES[name]()
+        except CollsimError as error:
+            mistake(told(error, language()))
+        except Exception as error:  # a class never sees a stack trace; the log does
+            logging.getLogger(__name__).exception("page %s failed", name)
+            mistake(t("ours", why=f"{type(error).__name__}: {error}"))
+
+    page.__name__ = name
+    return page

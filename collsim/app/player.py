@@ -1,0 +1,34 @@
+"""The one ES module player, hosted by a Streamlit component: one mount, one key, a timeline under an id."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from collsim.viz.page import player_source
+
+from .state import is_dark, language, session
+
+
+@st.fragment
+def player(timeline: dict[str, Any], ident: str) -> None:
+    """Mount the player. It keeps playing over reruns; what it reports reruns only this fragment.
+
+    Args:
+        timeline: as `collsim.viz.timeline.encode` returns it.
+        ident: names the run; the same name means the same picture, and nothing starts again.
+    """
+    mount = st.components.v2.component("collsim_player", js=player_source())
+    start = session().start
+    data = {
+        "id": ident,
+        "timeline": timeline,
+        "lang": language(),
+        "theme": "dark" if is_dark() else "light",
+        "t": start.get("t"),
+        "view": start.get("view"),
+    }
+    reported = mount(key="player", data=data, on_state_change=lambda: None).get("state")
+    if reported:
+        session().now = {key: reported[key] for key in ("t", "view") if key in reported}

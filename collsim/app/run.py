@@ -1,0 +1,220 @@
+"""Do what was asked for: build the place, the schedule and the Trace, and keep what the pages show as plain data.
+
+Nothing here knows Streamlit, so all of it can be cached, tested and read without a browser.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.topology.spec import parse_topology
+from collsim.viz.causes import bottleneck
+from collsim.viz.timeline import encode, timeline
+
+from .choice import Choice, network_text, own_options
+
+#: Beyond these a page says no before it computes; the player stops earlier than the figures.
+MOST_TRANSFERS = 1_000_000
+MOST_PLAYED = 60_000
+MOST_RANKS_HERE = 256
+
+
+class Refused(CollsimError):
+    """More than a page of the app computes. `key` and `values` are the text that says so."""
+
+    def __init__(self, key: str, **values: object):
+        super().__init__(f"{key}: {values}")
+        self.key, self.values = key, values
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The headline: seconds, bytes per second, and counts."""
+
+    time: float
+    algbw: float
+    busbw: float
+    factor: float
+    bound: float
+    gap: float
+    ranks: int
+    steps: int
+    transfers: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All that the Explore page shows of one run, as plain data.
+
+    Attributes:
+        bottleneck: `{"text": {"en", "zh"}, "more": {...}}`, or None where nothing moves.
+        channels: how many were used; `alone` are the figures of a single channel where that is another run.
+        links, steps, endpoints: the tables, in SI units.
+        timeline: what the player gets, or None where there are too many transfers to animate.
+    """
+
+    place: str
+    figures: Figures
+    bottleneck: dict[str, Any] | None
+    channels: int
+    alone: Figures | None
+    links: pd.DataFrame
+    steps: pd.DataFrame
+    endpoints: pd.DataFrame
+    timeline: dict[str, Any] | None
+
+
+def build_place(choice: Choice) -> cs.Topology:
+    """The machine or network. Raises CollsimError, Refused where it is too large for a page."""
+    if choice.on_machine:
+        topology: cs.Topology = cs.machine(choice.place, nodes=choice.nodes, p2p=choice.p2p, gdr=choice.gdr)
+    else:
+        topology = parse_topology(network_text(choice), cs.topology.NETWORKS)
+    if topology.ranks > MOST_RANKS_HERE:
+        raise Refused("refused.ranks", ranks=topology.ranks, limit=MOST_RANKS_HERE)
+    return topology
+
+
+def channels_offered(topology: cs.Topology) -> int:
+    """Ring orders that the place offers, so that each channel goes its own way."""
+    return 1 if topology.orders is None else len(topology.orders)
+
+
+def options_used(algorithm: str, options: dict[str, Any], topology: cs.Topology, on_machine: bool) -> dict[str, Any]:
+    """The options of a run: those that are set; on a machine all channels that it offers unless a number is set."""
+    known = own_options(algorithm)
+    used = {name: value for name, value in options.items() if name in known}
+    if on_machine and "channels" in known and "channels" not in used and channels_offered(topology) > 1:
+        used["channels"] = channels_offered(topology)
+    return used
+
+
+def simulate(choice: Choice) -> cs.Trace:
+    """The Trace of a choice. Raises CollsimError for what cannot be, Refused for what is too much."""
+    topology = build_place(choice)
+    return _trace(choice, topology, options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine))
+
+
+def _trace(choice: Choice, topology: cs.Topology, options: dict[str, Any]) -> cs.Trace:
+    plan = cs.schedule(choice.algorithm, topology=topology, **options)
+    if len(plan) > MOST_TRANSFERS:
+        raise Refused("refused.transfers", transfers=f"{len(plan):,}", limit=f"{MOST_TRANSFERS:,}")
+    return cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine)
+
+
+def outcome(choice: Choice) -> Outcome:
+    """Run a choice and keep what is shown of it."""
+    topology = build_place(choice)
+    used = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    trace = _trace(choice, topology, used)
+    channels = int(used.get("channels", 1))
+    alone = figures(_trace(choice, topology, {**used, "channels": 1})) if channels > 1 else None
+    played = timeline(trace) if len(trace.schedule) <= MOST_PLAYED else None
+    return Outcome(
+        place=topology.name,
+        figures=figures(trace),
+        bottleneck=bottleneck(trace),
+        channels=channels,
+        alone=alone,
+        links=trace.links,
+        steps=trace.steps,
+        endpoints=endpoints(trace),
+        timeline=encode(played) if played else None,
+    )
+
+
+def figures(trace: cs.Trace) -> Figures:
+    """The headline figures of a Trace."""
+    s = trace.schedule
+    return Figures(
+        trace.time,
+        trace.algbw,
+        trace.busbw,
+        cs.collective(s.collective).busbw(s.ranks),
+        trace.bound.time,
+        trace.gap,
+        s.ranks,
+        s.steps,
+        len(s),
+        trace.nbytes,
+    )
+
+
+def endpoints(trace: cs.Trace) -> pd.DataFrame:
+    """A row per endpoint: index, helper (not a rank), sent and received bytes."""
+    count = trace.schedule.endpoints
+    return pd.DataFrame(
+        {
+            "endpoint": range(count),
+            "helper": [e >= trace.schedule.ranks for e in range(count)],
+            "sent": trace.sent_bytes,
+            "received": trace.received_bytes,
+        }
+    )
+
+
+def compare(choice: Choice) -> pd.DataFrame:
+    """The algorithms of a choice over its sizes: the rows of `cs.sweep`. Raises Refused for too much work."""
+    topology = build_place(choice)
+    names = choice.algorithms or tuple(cs.algorithms(choice.collective))
+    sizes = cs.size_range(choice.sizes)
+    pairs = [(name, options_used(name, {}, topology, choice.on_machine)) for name in names]
+    work = sum(_transfers(name, options, topology) for name, options in pairs) * len(sizes)
+    if work > 10 * MOST_TRANSFERS:
+        raise Refused("refused.work", transfers=f"{work:,}", limit=f"{10 * MOST_TRANSFERS:,}")
+    return cs.sweep(choice.collective, pairs, topology, sizes, choice.dtype, choice.engine)
+
+
+def _transfers(algorithm: str, options: dict[str, Any], topology: cs.Topology) -> int:
+    try:
+        return len(cs.schedule(algorithm, topology=topology, **options))
+    except CollsimError:
+        return 0  # it becomes a row with its reason
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Up to `nbytes` the first is the fastest, from there on the second."""
+
+    first: str
+    second: str
+    nbytes: int
+    time: float
+
+
+def crossings(table: pd.DataFrame) -> tuple[list[str], list[Crossing]]:
+    """The fastest algorithm of each size in turn, and where the lead changes (between two sizes: where the straight lines meet)."""
+    good = table[table["error"].isna()]
+    if good.empty:
+        return [], []
+    times = good.pivot_table(index="nbytes", columns="algorithm", values="time").dropna(axis=1)
+    if times.empty:
+        return [], []
+    leaders = [str(times.iloc[0].idxmin())]
+    found = []
+    for low, high in itertools.pairwise(times.index):
+        leader, fastest = leaders[-1], str(times.loc[high].idxmin())
+        if times.loc[high, leader] > times.loc[high, fastest] * (1 + 1e-9):
+            found.append(_meeting(times, leader, fastest, low, high))
+            leaders.append(fastest)
+    return leaders, found
+
+
+def _meeting(times: pd.DataFrame, a: str, b: str, low: Any, high: Any) -> Crossing:
+    """Times are straight lines over bytes between two sizes, so they meet where their difference is nought."""
+    before, after = times.loc[low, b] - times.loc[low, a], times.loc[high, a] - times.loc[high, b]
+    share = before / (before + after) if before + after > 0 else 0.0
+    nbytes = round(low + share * (high - low))
+    return Crossing(a, b, nbytes, float(times.loc[low, a] + share * (times.loc[high, a] - times.loc[low, a])))
+
+
+def address_of(choice: Choice, algorithm: str) -> Choice:
+    """The same place and collective with another algorithm, for a link from Compare to Explore."""
+    return replace(choice, algorithm=algorithm, options=())

@@ -1,0 +1,113 @@
+"""The session: the choice, the language, the moment of the player; and the address that says the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import streamlit as st
+
+from .choice import Choice, Complaint, from_query, to_query
+from .texts import LANGUAGES, Language, say
+
+_WIDGETS = "w_"
+
+
+@dataclass
+class Session:
+    """What one browser tab remembers.
+
+    Attributes:
+        choice: what the controls say, as far as it could be read; `good`: the last one that ran.
+        complaints: what was wrong with the address that was opened.
+        start: moment and view at which the player begins (from the address, or from before a page was left); `now`: as last reported.
+        written: the address as this session wrote it; another one means that a person changed it.
+    """
+
+    choice: Choice = field(default_factory=Choice)
+    good: Choice = field(default_factory=Choice)
+    complaints: list[Complaint] = field(default_factory=list)
+    start: dict[str, Any] = field(default_factory=dict)
+    now: dict[str, Any] = field(default_factory=dict)
+    written: dict[str, str] | None = None
+    page: str = ""
+
+
+def session() -> Session:
+    """The session of this tab."""
+    if "session" not in st.session_state:
+        st.session_state["session"] = Session()
+    return cast(Session, st.session_state["session"])
+
+
+def language() -> Language:
+    """The language of the page: as switched, else as the address says, else as the browser asks for."""
+    chosen = st.session_state.get("w_lang") or st.session_state.get("lang") or st.query_params.get("lang")
+    if chosen not in LANGUAGES:
+        chosen = "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
+    st.session_state["lang"] = chosen
+    return cast(Language, chosen)
+
+
+def t(key: str, **values: object) -> str:
+    """A text of the app in the language of the page."""
+    return say(language(), key, **values)
+
+
+def is_dark() -> bool:
+    """Does the reader's theme have a dark background?"""
+    return st.context.theme.type == "dark"
+
+
+def enter(page: str) -> None:
+    """At the start of every run: take over the address where a person, a link or the back button changed it."""
+    now, query = session(), st.query_params.to_dict()
+    turned = page != now.page and bool(now.page)
+    now.page = page
+    if turned:
+        now.start = dict(now.now)
+    if now.written is not None and (query == now.written or (turned and not set(query) - {"lang"})):
+        return
+    lang = query.pop("lang", None)
+    now.start = now.now = _moment(query)
+    now.choice, now.complaints = from_query(query)
+    if lang is not None and lang not in LANGUAGES:
+        now.complaints.append(Complaint("lang", lang[:60], "unknown", language()))
+    elif lang is not None:
+        st.session_state["lang"] = lang
+        st.session_state.pop("w_lang", None)
+    forget_widgets()
+
+
+def _moment(query: dict[str, str]) -> dict[str, Any]:
+    """Time and view of the player from an address (its own link writes them); what cannot be read is left out."""
+    found: dict[str, Any] = {}
+    try:
+        seconds = float(query.pop("t", ""))
+        if 0 <= seconds < 1e6:
+            found["t"] = seconds
+    except ValueError:
+        pass
+    view = query.pop("view", None)
+    return found | ({"view": view} if view in ("physical", "logical") else {})
+
+
+def leave(before: Choice) -> None:
+    """At the end of the controls: write the address of what was chosen. The plain first page keeps its bare address."""
+    now = session()
+    query = {} if now.choice == Choice() else to_query(now.choice)
+    if language() != "en" or "lang" in st.query_params:
+        query["lang"] = language()
+    if now.choice != before:
+        now.start = {key: value for key, value in now.start.items() if key == "view"}
+    elif "t" in now.start and "t" in st.query_params:
+        query |= {key: st.query_params[key] for key in ("t", "view") if key in st.query_params}
+    if st.query_params.to_dict() != query:
+        st.query_params.from_dict(query)
+    now.written = query
+
+
+def forget_widgets() -> None:
+    """Let every control start again from the choice."""
+    for key in [k for k in st.session_state if str(k).startswith(_WIDGETS) and k != "w_lang"]:
+        del st.session_state[key]

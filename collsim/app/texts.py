@@ -1,0 +1,195 @@
+"""Every word of the app, in English and Chinese. A value in braces is filled in by `say`."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Language = Literal["en", "zh"]
+LANGUAGES: dict[Language, str] = {"en": "EN", "zh": "中文"}
+
+TEXTS: dict[str, tuple[str, str]] = {
+    # pages
+    "page.explore": ("Explore", "探索"),
+    "page.compare": ("Compare", "对比"),
+    # sidebar
+    "what": ("What", "做什么"),
+    "where": ("Where", "在哪里"),
+    "how": ("How", "怎么做"),
+    "collective": ("Collective", "集合通信"),
+    "algorithm": ("Algorithm", "算法"),
+    "algorithms": ("Algorithms", "算法"),
+    "nbytes": ("Size", "数据量"),
+    "nbytes.help": (
+        "The size column of nccl-tests: for allgather and reduce-scatter the whole array. Type any size, with its unit.",
+        "即 nccl-tests 的 size 一栏：对 allgather 和 reduce-scatter 是整个数组。可以输入任意大小，请带单位。",
+    ),
+    "dtype": ("Element type", "数据类型"),
+    "place": ("Machine or network", "机器或网络"),
+    "place.network": ("network: {name}", "网络：{name}"),
+    "nodes": ("Nodes", "节点数"),
+    "nodes.help": ("How many of these machines, joined by their own network.", "用其自身网络互连的机器台数。"),
+    "ranks": ("Ranks", "Rank 数"),
+    "bandwidth": ("Bandwidth of a cable", "每条线缆的带宽"),
+    "bandwidth.help": ("One direction, for example 25GB/s or 200Gbit/s.", "单向，例如 25GB/s 或 200Gbit/s。"),
+    "alpha": ("Latency of a cable", "每条线缆的延迟"),
+    "alpha.help": (
+        "alpha, paid for each cable that a transfer crosses, for example 1us.",
+        "即 alpha，每经过一条线缆付出一次，例如 1us。",
+    ),
+    "p2p": ("GPUDirect P2P", "GPUDirect P2P"),
+    "p2p.help": (
+        "Off: between two GPUs of a node the data go through host memory.",
+        "关闭后，同一节点内两块 GPU 之间的数据要绕行主机内存。",
+    ),
+    "gdr": ("GPUDirect RDMA", "GPUDirect RDMA"),
+    "gdr.help": (
+        "Off: between GPU and NIC the data go through host memory.",
+        "关闭后，GPU 与网卡之间的数据要绕行主机内存。",
+    ),
+    "engine": ("Engine", "仿真引擎"),
+    "engine.help": (
+        "lockstep: every step waits for its slowest transfer. event: a transfer starts as soon as its data are there.",
+        "lockstep：每一步都等最慢的传输完成。event：数据一到，传输就开始。",
+    ),
+    "sizes": ("Sizes", "数据量范围"),
+    "sizes.help": ("First, last and factor, as 1KiB:1GiB:4.", "首个、最后一个和倍数，例如 1KiB:1GiB:4。"),
+    # options of algorithms that have a name of their own on screen
+    "option.channels": ("Channels", "Channel 数"),
+    "option.channels.help": (
+        "Copies of the pattern, each with its share of the buffer and, on a machine, a way of its own.",
+        "把同一模式复制多份，每份负责一部分数据；在机器上，各走各的路。",
+    ),
+    "option.channels.all": ("all {count}", "全部 {count}"),
+    "option.chunks": ("Chunks", "Chunk 数"),
+    "option.chunks.help": (
+        "How many pieces the buffer is cut into; more pieces keep more links busy at once.",
+        "把数据切成多少块；块数越多，同时忙碌的链路越多。",
+    ),
+    "option.root": ("Root", "Root"),
+    "option.server": ("Server", "服务器"),
+    "option.servers": ("Servers", "服务器数"),
+    # headline
+    "time": ("Time", "时间"),
+    "time.note": ("{ranks} ranks, {steps}", "{ranks} 个 rank，{steps}"),
+    "steps.one": ("1 step", "1 步"),
+    "steps.many": ("{count} steps", "{count} 步"),
+    "algbw.note": ("{nbytes} ÷ time", "{nbytes} ÷ 时间"),
+    "busbw.note": ("algbw × {factor}", "algbw × {factor}"),
+    "bound": ("Lower bound", "下界"),
+    "bound.note": ("this run takes {gap} × that", "本次运行是它的 {gap} 倍"),
+    "bound.none": ("nothing has to move", "无须移动数据"),
+    "bottleneck": ("Bottleneck", "瓶颈"),
+    "bottleneck.none": ("Nothing moves, so no link is in the way.", "没有数据移动，因此没有瓶颈。"),
+    "channels.one": (
+        "{channels} channels share the work; one channel alone would take {time} (busbw {busbw}).",
+        "由 {channels} 个 channel 分担；只用一个 channel 需要 {time}（busbw {busbw}）。",
+    ),
+    # below the player
+    "tab.links": ("Traffic per link", "每条链路的流量"),
+    "tab.ranks": ("Traffic per rank", "每个 rank 的流量"),
+    "tab.steps": ("Steps", "逐步"),
+    "tab.elsewhere": ("The same run elsewhere", "在别处重现这次运行"),
+    "links.note": (
+        "{used} of {all} directed links carry data. Busy: bytes ÷ bandwidth, as a share of the run. Bandwidths are nominal, per direction.",
+        "{all} 条单向链路中有 {used} 条传输了数据。占用：字节数 ÷ 带宽，占全程的比例。带宽为标称值，单向。",
+    ),
+    "links.idle": ("Show idle links too", "也显示空闲链路"),
+    "steps.note": (
+        "A step ends when its slowest transfer has arrived. Bytes: what all its transfers carry.",
+        "最慢的传输到达时，这一步结束。字节：该步所有传输之和。",
+    ),
+    "ranks.note": (
+        "Bytes that leave and reach each endpoint over the run.",
+        "整个运行中每个端点发出和收到的字节数。",
+    ),
+    "col.link": ("Link", "链路"),
+    "col.cable": ("Cable", "线缆"),
+    "col.bandwidth": ("Bandwidth, GB/s", "带宽，GB/s"),
+    "col.busy": ("Busy", "占用"),
+    "col.step": ("Step", "步"),
+    "col.start": ("Start, µs", "开始，µs"),
+    "col.length": ("Length, µs", "时长，µs"),
+    "col.transfers": ("Transfers", "传输数"),
+    "col.endpoint": ("Endpoint", "端点"),
+    "col.sent": ("Sent, MiB", "发出，MiB"),
+    "col.received": ("Received, MiB", "收到，MiB"),
+    "endpoint.rank": ("rank {index}", "rank {index}"),
+    "endpoint.helper": ("helper {index}", "辅助端点 {index}"),
+    "python": ("Python", "Python"),
+    "cli": ("Command line", "命令行"),
+    "nccl": ("nccl-tests", "nccl-tests"),
+    "nccl.none": (
+        "NCCL has no {name} of its own, so there is no command that runs it on real hardware.",
+        "NCCL 没有 {name} 算法，因此没有在真实硬件上运行它的命令。",
+    ),
+    "nccl.note": (
+        "On real hardware, with nccl-tests built with MPI. NCCL chooses its protocol and chunk sizes itself; compare the busbw column.",
+        "用于真实硬件，需要带 MPI 编译的 nccl-tests。协议和 chunk 大小由 NCCL 自行选择；请比较 busbw 一栏。",
+    ),
+    # player
+    "player.large": (
+        "{transfers} transfers are too many to animate; up to {limit} are. The figures and tables are complete.",
+        "共 {transfers} 次传输，多到无法播放（上限 {limit}）。数值和表格仍是完整的。",
+    ),
+    # compare
+    "compare.title": ("Which algorithm wins, and from which size on?", "哪种算法更快，从多大的数据量开始？"),
+    "compare.lead": (
+        "{collective} on {place}, {ranks} ranks, engine {engine}.",
+        "{place} 上的 {collective}，{ranks} 个 rank，引擎 {engine}。",
+    ),
+    "compare.time": ("Time over size", "时间随数据量的变化"),
+    "compare.busbw": ("busbw over size", "busbw 随数据量的变化"),
+    "compare.time.axis": ("time", "时间"),
+    "compare.busbw.axis": ("busbw", "busbw"),
+    "compare.size.axis": ("size", "数据量"),
+    "compare.cross": ("{first} is faster up to {nbytes}, then {second}.", "{nbytes} 以内 {first} 更快，之后 {second} 更快。"),
+    "compare.nocross": ("{first} is the fastest at every size.", "在所有数据量下 {first} 都最快。"),
+    "compare.table": ("Table", "表格"),
+    "compare.csv": ("Download CSV", "下载 CSV"),
+    "compare.failed": ("{name} cannot run here: {why}", "{name} 无法在此运行：{why}"),
+    "compare.none": ("Choose at least one algorithm.", "请至少选择一种算法。"),
+    "compare.fastest": ("fastest", "最快"),
+    # messages
+    "theme": ("Theme", "主题"),
+    "theme.light": ("Light", "浅色"),
+    "theme.dark": ("Dark", "深色"),
+    "language": ("Language", "语言"),
+    "url.bad": (
+        "The address says {name}={value}: {why} {used} is used instead.",
+        "链接中的 {name}={value} 不可用：{why}已改用 {used}。",
+    ),
+    "url.unknown": ("that is not one of the choices.", "没有这个选项。"),
+    "mistake.kept": ("The picture below still shows the last run that worked.", "下面仍是上一次成功的运行。"),
+    "refused.ranks": (
+        "{ranks} ranks are more than this page computes ({limit}); use fewer nodes or ranks, or a script.",
+        "{ranks} 个 rank 超出本页的上限（{limit}）；请减少节点或 rank，或改用脚本。",
+    ),
+    "refused.transfers": (
+        "This run would have about {transfers} transfers; this page computes up to {limit}. "
+        "Use fewer ranks, channels or chunks, or a script.",
+        "这次运行约有 {transfers} 次传输，超出本页的上限（{limit}）。请减少 rank、channel 或 chunk，或改用脚本。",
+    ),
+    "refused.work": (
+        "This comparison would have about {transfers} transfers; this page computes up to {limit}. "
+        "Use fewer ranks, algorithms or sizes, or the command line.",
+        "这次对比约有 {transfers} 次传输，超出本页的上限（{limit}）。请减少 rank、算法或数据量，或改用命令行。",
+    ),
+    "ours": (
+        "Something in collsim itself went wrong: {why}. The address of this page holds the whole state; please report it.",
+        "collsim 自身出错：{why}。本页地址包含全部状态，请将其报告给我们。",
+    ),
+}
+
+_BRACES = re.compile(r"\{(\w+)\}")
+
+
+def say(language: Language, key: str, /, **values: object) -> str:
+    """One text. Values stand where the text has their name in braces; braces inside a value are left alone."""
+    text = TEXTS[key][0 if language == "en" else 1]
+    return _BRACES.sub(lambda m: str(values.get(m[1], m[0])), text)
+
+
+def placeholders(text: str) -> set[str]:
+    """Names in braces."""
+    return set(_BRACES.findall(text))

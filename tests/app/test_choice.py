@@ -1,0 +1,125 @@
+"""An address is a choice and a choice is an address; a bad address never raises."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import collsim as cs
+from collsim.app.choice import (
+    MOST_NODES,
+    MOST_RANKS,
+    READERS,
+    SHAPES,
+    Choice,
+    from_query,
+    network_text,
+    networks,
+    option_key,
+    own_options,
+    to_query,
+)
+from collsim.app.mistakes import told
+
+CHOICES = [
+    Choice(),
+    Choice(place="ring", ranks=5, bandwidth="100Gbit/s", alpha="500ns", nbytes="1000003B", dtype="bfloat16"),
+    Choice(nodes=3, p2p=False, gdr=False, options=(("channels", 4),)),
+    Choice(collective="broadcast", algorithm="broadcast_chain", options=(("root", 3), ("chunks", 16)), place="switch", ranks=7),
+    Choice(algorithm="allreduce_parameter_server", options=(("server", "helper"),), place="star", ranks=9),
+    Choice(algorithms=("allreduce_ring", "allreduce_tree"), sizes="1KiB:1MiB:4"),
+    Choice(place="torus", shape="2x2x2"),
+]
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_a_choice_survives_its_address(choice):
+    again, complaints = from_query(to_query(choice))
+    assert complaints == []
+    assert to_query(again) == to_query(choice)
+    assert again == choice
+
+
+BAD = {
+    "collective": ["", "allreduse", "<script>", "None"],
+    "algorithm": ["ring", "allreduce_rin", "../../etc/passwd", "allreduce_ring" * 50],
+    "machine": ["dgx-h10", "dgx a100", "💥"],
+    "network": ["rings", "eval(1)"],
+    "nodes": ["0", "-1", "2.5", "1e9", "banana", "99999999999999999999"],
+    "ranks": ["0", "257", "nan", "inf", "0x10"],
+    "nbytes": ["64M", "-1", "1.5B", "many", "9" * 500, "1e400"],
+    "bandwidth": ["0", "25", "25GB", "-1GB/s", "fast/s"],
+    "alpha": ["-1us", "1 year", "nan"],
+    "p2p": ["maybe", "2"],
+    "dtype": ["float12", "object"],
+    "engine": ["warp", "LOCKSTEP"],
+    "shape": ["axb", "0x4", "4x", "x"],
+    "algorithms": ["allreduce_ring,foo", ",,foo"],
+    "sizes": ["1:2:0", "64M:1G", "1KiB:1GiB:1.0000001", "::::"],
+}
+
+
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in BAD.items() for text in texts])
+def test_a_bad_value_falls_back_and_says_so_in_one_sentence(name, text):
+    if (name, text) in [("bandwidth", "25")]:
+        assert from_query({name: text})[1] == []  # a plain number is bytes per second
+        return
+    choice, complaints = from_query({name: text})
+    assert getattr(choice, {"machine": "place", "network": "place"}.get(name, name)) == getattr(
+        Choice(), {"machine": "place", "network": "place"}.get(name, name)
+    )
+    assert [c.name for c in complaints] == [name]
+    for language in ("en", "zh"):
+        said = told(complaints[0].why, language)
+        assert said
+        assert "\n" not in said
+        assert len(said) < 700
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dictionaries(st.sampled_from([*READERS, "root", "chunks", "channels", "server", "t", "x"]), st.text(max_size=80)))
+def test_no_address_at_all_raises(query):
+    choice, _ = from_query(query)
+    assert choice.algorithm in cs.algorithms(choice.collective)
+    assert 1 <= choice.ranks <= MOST_RANKS
+    assert 1 <= choice.nodes <= MOST_NODES
+    assert from_query(to_query(choice))[0] == replace(choice, **_unseen(choice))
+
+
+def _unseen(choice):
+    """Fields that do not matter for a choice are not in its address."""
+    base = Choice()
+    hidden = (
+        ("ranks", "shape", "bandwidth", "alpha")
+        if choice.on_machine
+        else ("nodes", "p2p", "gdr", "shape" if choice.place not in SHAPES else "ranks")
+    )
+    return {name: getattr(base, name) for name in hidden}
+
+
+def test_an_algorithm_of_another_collective_is_not_used():
+    choice, complaints = from_query({"collective": "broadcast", "algorithm": "allreduce_ring"})
+    assert choice.collective == "broadcast"
+    assert choice.algorithm in cs.algorithms("broadcast")
+    assert "allreduce" in complaints[0].why
+
+
+def test_the_algorithm_alone_says_the_collective():
+    assert from_query({"algorithm": "broadcast_flat"})[0].collective == "broadcast"
+
+
+def test_options_of_algorithms_have_addresses_of_their_own():
+    for name in cs.algorithms():
+        keys = [option_key(o) for o in own_options(name)]
+        assert len(set(keys)) == len(keys)
+        assert not set(keys) & set(READERS)
+
+
+@pytest.mark.parametrize("network", networks())
+def test_the_text_of_every_network_builds_it(network):
+    from collsim.topology.spec import parse_topology
+
+    topology = parse_topology(network_text(Choice(place=network, bandwidth="100Gbit/s", alpha="2us")), cs.topology.NETWORKS)
+    assert 2 <= topology.ranks <= MOST_RANKS
+    assert topology.links.bandwidth[0] == 12.5e9

@@ -1,0 +1,67 @@
+"""Code to copy is true: the script gives the same time, the command line gives the same figures."""
+
+import contextlib
+import io
+import json
+import shlex
+
+import pytest
+from typer.testing import CliRunner
+
+import collsim as cs
+from collsim.__main__ import app
+from collsim.app import elsewhere
+from collsim.app.choice import Choice, own_options
+from collsim.app.run import build_place, options_used, simulate
+
+CHOICES = [
+    Choice(),
+    Choice(options=(("channels", 1),), p2p=False, gdr=False, nbytes="1000003"),
+    Choice(place="switch", ranks=5, bandwidth="100Gbit/s", alpha="500ns", dtype="bfloat16", nbytes="3 MB"),
+    Choice(place="torus", shape="2x4"),
+    Choice(collective="broadcast", algorithm="broadcast_chain", options=(("root", 3), ("chunks", 16)), nodes=1, place="dgx-h100"),
+    Choice(algorithm="allreduce_parameter_server", options=(("server", "helper"),), place="switch", ranks=6),
+]
+
+
+def used(choice):
+    return options_used(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_python_script_gives_the_same_time(choice):
+    names = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(elsewhere.python(choice, used(choice)), names)
+    assert names["t"].time == simulate(choice).time
+    assert names["t"].dtype == choice.dtype
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_command_line_gives_the_same_time(choice):
+    words = shlex.split(elsewhere.command(choice, used(choice)))
+    assert words[0] == "collsim"
+    done = CliRunner().invoke(app, [*words[1:], "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["time"] == pytest.approx(simulate(choice).time, rel=1e-12)
+
+
+def test_nccl_tests_only_where_nccl_has_the_algorithm():
+    line = elsewhere.nccl_tests(Choice(gdr=False, dtype="float16"), {"channels": 8}, 16, 2)
+    assert "-np 16 --map-by ppr:8:node" in line
+    assert "all_reduce_perf -b 268435456 -e 268435456 -d half -g 1" in line
+    assert "NCCL_ALGO=Ring" in line
+    assert "NCCL_NET_GDR_LEVEL=LOC" in line
+    assert "NCCL_P2P_DISABLE" not in line
+    assert elsewhere.nccl_tests(Choice(algorithm="allreduce_parameter_server"), {}, 16, 2) is None
+    assert elsewhere.nccl_tests(Choice(place="ring"), {}, 8, 1) is None
+
+
+def test_algorithms_and_programs_that_are_named_exist():
+    assert set(elsewhere._NCCL) <= set(cs.algorithms())
+    assert {cs.algorithms()[name].collective for name in elsewhere._NCCL} <= set(elsewhere._PROGRAMS)
+
+
+def test_the_busbw_factor_reads_as_in_nccl_tests():
+    assert [elsewhere.factor(cs.collective(c).busbw(16), 16) for c in ("allreduce", "allgather", "broadcast")] == ["30/16", "15/16", "1"]
+    assert own_options("allreduce_ring").keys() == {"channels"}

@@ -1,0 +1,76 @@
+"""What the pages show is what the public face returns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import collsim as cs
+from collsim.app.choice import Choice
+from collsim.app.run import Refused, build_place, compare, crossings, options_used, outcome
+
+
+def test_the_first_picture_uses_every_channel_and_says_what_one_would_give():
+    shown = outcome(Choice())
+    assert shown.channels == 8
+    m = cs.machine("dgx-a100", nodes=2)
+    for figures, channels in ((shown.figures, 8), (shown.alone, 1)):
+        trace = cs.simulate(cs.schedule("allreduce_ring", topology=m, channels=channels), m, "256MiB")
+        assert figures.time == trace.time
+        assert figures.busbw == trace.busbw
+    assert shown.alone.time > 3 * shown.figures.time
+
+
+def test_the_headline_agrees_with_the_timeline():
+    from collsim.viz.timeline import decode
+
+    shown = outcome(Choice(place="ring", ranks=6, nbytes="1MiB"))
+    made = decode(shown.timeline)
+    assert made["figures"]["time"] == pytest.approx(shown.figures.time, rel=1e-12)
+    assert shown.bottleneck["text"]["en"]
+    assert shown.bottleneck["text"]["zh"]
+    assert shown.endpoints["sent"].sum() == shown.endpoints["received"].sum()
+
+
+def test_a_generic_network_has_one_channel_unless_asked():
+    place = build_place(Choice(place="ring"))
+    assert options_used("allreduce_ring", {}, place, on_machine=False) == {}
+    assert options_used("allreduce_ring", {"channels": 2, "root": 1}, place, on_machine=False) == {"channels": 2}
+
+
+def test_too_much_is_refused_before_it_is_computed():
+    with pytest.raises(Refused) as refused:
+        outcome(Choice(place="fat_tree", shape="16"))
+    assert refused.value.key == "refused.ranks"
+    with pytest.raises(Refused) as refused:
+        outcome(Choice(place="switch", ranks=256, options=(("channels", 64),)))
+    assert refused.value.key == "refused.transfers"
+
+
+def test_many_transfers_have_figures_but_no_player():
+    shown = outcome(Choice(place="switch", ranks=256, nbytes="1GiB"))
+    assert shown.timeline is None
+    assert shown.figures.transfers == 2 * 255 * 256
+    assert shown.bottleneck["text"]["en"]
+
+
+def test_a_crossing_is_where_both_lines_have_the_same_time():
+    table = pd.DataFrame(
+        [
+            {"algorithm": name, "nbytes": n, "time": alpha + n * beta, "error": None}
+            for n in (1000, 2000, 4000)
+            for name, alpha, beta in (("low", 1.0, 0.002), ("wide", 4.0, 0.001))
+        ]
+    )
+    leaders, found = crossings(table)
+    assert leaders == ["low", "wide"]
+    assert [(c.first, c.second, c.nbytes) for c in found] == [("low", "wide", 3000)]
+    assert found[0].time == pytest.approx(7.0)
+
+
+def test_the_comparison_is_the_sweep():
+    choice = Choice(place="switch", ranks=8, sizes="1KiB:1MiB:32")
+    table = compare(choice)
+    assert set(table["algorithm"]) == set(cs.algorithms("allreduce"))
+    ring = table[table["algorithm"] == "allreduce_ring"]
+    again = cs.sweep("allreduce", "allreduce_ring", cs.topology.switch(8, bandwidth="25GB/s", alpha="1us"), cs.size_range("1KiB:1MiB:32"))
+    assert np.allclose(ring["time"], again["time"], rtol=1e-12)
