@@ -163,7 +163,8 @@ def _require_held(schedule: Schedule, number: int, step: Step, held: npt.NDArray
         rank, chunk = int(step.dst[row]), int(step.into[row])
         sender = schedule.who(int(step.src[row]))
         raise ScheduleError(
-            f"{schedule.label}, step {number}: {sender} reduces into chunk {chunk} of rank {rank}, which holds nothing yet; use copy for the first one",
+            f"{schedule.label}, step {number}: {sender} reduces into chunk {chunk} of rank {rank}, which holds nothing yet; "
+            "use copy for the first one",
             step=number,
             rank=rank,
             chunk=chunk,

@@ -12,7 +12,7 @@ from collsim.schedule import copy
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta: alpha + (n - 1) / n * S * beta if n > 1 else 0,
     formula="α + (n−1)/n·Sβ",
-    source="Open MPI coll_base_allgather.c linear; Li et al. 2024 (ForestColl, arXiv 2402.06787), section 2 (direct)",
+    source="Open MPI coll_base_allgather.c linear; Li et al. 2024 (ForestColl, arXiv 2402.06787)",
     says=("Every rank sends its block straight to all others.", "每个 rank 把自己的块直接发给所有其他 rank。"),
     when=(
         "All ranks on one full-speed switch that bears incast, any size.",

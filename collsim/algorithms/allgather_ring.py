@@ -13,7 +13,7 @@ from collsim.topology.network import ring_orders
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta: (n - 1) * alpha + (n - 1) / n * S * beta,
     formula="(n−1)α + (n−1)/n·Sβ",
-    source="Thakur, Rabenseifner & Gropp 2005, section 4.1; NCCL src/device/all_gather.h runRing",
+    source="Thakur, Rabenseifner & Gropp 2005, section Allgather; NCCL src/device/all_gather.h runRing",
     says=(
         "Every rank passes the block it received last on to its right neighbour.",
         "每个 rank 把刚收到的块传给右边的邻居。",

@@ -12,7 +12,7 @@ from collsim.schedule import reduce
     sent=lambda n: n - 1,
     cost=lambda n, S, alpha, beta, gamma: alpha + (n - 1) * S * (beta + gamma) if n > 1 else 0,
     formula="α + (n−1)S(β + γ)",
-    source="NVIDIA TensorRT-LLM customAllReduceKernels.cu oneShotAllReduceKernel; Chan et al. 2007, section 4 (short vectors)",
+    source="NVIDIA TensorRT-LLM customAllReduceKernels.cu oneShotAllReduceKernel; Chan et al. 2007 (short vectors)",
     says=(
         "Every rank sends its whole buffer to all others and adds all that it receives.",
         "每个 rank 把整个缓冲区发给所有其他 rank，并累加收到的一切。",

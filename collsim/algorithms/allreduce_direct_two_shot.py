@@ -12,7 +12,7 @@ from collsim.schedule import copy, reduce
     sent=lambda n: 2 * (n - 1) / n,
     cost=lambda n, S, alpha, beta, gamma: 2 * alpha + (n - 1) / n * S * (2 * beta + gamma) if n > 1 else 0,
     formula="2α + 2(n−1)/n·Sβ + (n−1)/n·Sγ",
-    source="NVIDIA TensorRT-LLM customAllReduceKernels.cu twoShotAllReduceKernel; Jiang et al. 2020 (OSDI), section 2.2 (co-located)",
+    source="NVIDIA TensorRT-LLM customAllReduceKernels.cu twoShotAllReduceKernel; Jiang et al. 2020 (OSDI; BytePS, co-located servers)",
     says=(
         "Every rank sends block j straight to rank j, or its finished block straight to everybody.",
         "每个 rank 把第 j 块直接发给 rank j，或把自己求好的块直接发给所有 rank。",

@@ -32,7 +32,7 @@ def _sum(what, n, **options):
         part.price(size, S / share, alpha, beta, gamma) for part, size, share in _parts(n, inner, outer, per_node, topology)
     ),
     formula="T_rs(g, S) + T_allreduce(n/g, S/g) + T_ag(g, S), g ranks per node; all rings: 2(g+n/g−2)α + 2(n−1)/n·Sβ + (n−1)/n·Sγ",
-    source="Open MPI coll_han; Jiang et al. 2020 (OSDI), section 4; Cho et al. 2019 (BlueConnect), section 3",
+    source="Open MPI coll_han; Jiang et al. 2020 (OSDI; BytePS); Cho et al. 2019 (BlueConnect)",
     says=(
         "First sums inside each node, then every local rank meets its peers of the other nodes with its own block, then the node shares.",
         "先在节点内求和，再由每个本地 rank 带着自己的块与其他节点的对应 rank 求和，最后在节点内共享。",

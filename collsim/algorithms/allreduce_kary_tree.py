@@ -29,7 +29,7 @@ def _cost(n, S, alpha, beta, arity, chunks):
     sent=_sent,
     cost=_cost,
     formula="≤ (2D+c−1)(α + k·S/c·β) + (c−1)S/c·β, D = depth; equal on complete trees; → (k+1)Sβ for many chunks",
-    source="Sanders, Speck & Träff 2009, section 2 (pipelined trees); Open MPI coll_base_topo.c build_tree",
+    source="Sanders, Speck & Träff 2009 (pipelined trees); Open MPI coll_base_topo.c build_tree",
     says=(
         "Every rank passes a partial sum up to its parent while finished chunks come down: each level works on another chunk.",
         "每个 rank 把部分和交给父结点，同时已完成的 chunk 向下传：每一层处理不同的 chunk。",

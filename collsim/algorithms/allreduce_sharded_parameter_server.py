@@ -23,7 +23,7 @@ def _sent(n, servers, server):
         else 0
     ),
     formula="2α + 2(n−1)/k·Sβ with k shards on ranks (k = n: the ring's volume); 2α + 2·max(1, n/k)Sβ with k hosts of their own",
-    source="Li et al. 2014 (OSDI), section 3; Jiang et al. 2020 (OSDI), sections 2.2 and 3.1",
+    source="Li et al. 2014 (OSDI), section Architecture; Jiang et al. 2020 (OSDI; BytePS)",
     says=(
         "Every worker pushes each shard to the server that owns it, or pulls the finished sums: the load is spread over all servers.",
         "每个 worker 把每个分片推给负责它的服务器，或取回求好的和：负载分摊到所有服务器上。",

@@ -12,7 +12,7 @@ from collsim.schedule import copy, pipeline, reduce
     sent=lambda n: n,  # the switch, one copy per port; a rank sends 1
     cost=lambda n, S, alpha, beta, chunks: (1 + chunks) * (alpha + S / chunks * beta),
     formula="2(α + Sβ); in c chunks (1+c)(α + S/c·β): a rank sends and receives S, whatever n",
-    source="Graham et al. 2016 (SHARP, COMHPC), section 3; NCCL src/transport/coll_net.cc",
+    source="Graham et al. 2016 (SHARP, COMHPC); NCCL src/transport/coll_net.cc",
     says=(
         "Every rank sends a chunk to the switch, which adds as the data pass; the sum goes out on all ports at once.",
         "每个 rank 向交换机发送一个 chunk，交换机边过边加；和同时从所有端口发出。",

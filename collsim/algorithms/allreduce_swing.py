@@ -12,7 +12,7 @@ from collsim.schedule import Step, reduce, reverse
     sent=lambda n: 2 * (n - 1) / n,
     cost=lambda n, S, alpha, beta, gamma: 2 * (n.bit_length() - 1) * alpha + (n - 1) / n * S * (2 * beta + gamma),
     formula="2lg n·α + 2(n−1)/n·Sβ + (n−1)/n·Sγ",
-    source="De Sensi et al. 2024 (NSDI), section 3, arXiv 2401.09356",
+    source="De Sensi et al. 2024 (Swing, NSDI), arXiv 2401.09356",
     says=(
         "Even ranks talk to one side and odd ones to the other, the next step the other way round: pieces halve, later double.",
         "偶数 rank 与一侧、奇数 rank 与另一侧交换，下一步换边：片段先逐步减半，之后翻倍。",

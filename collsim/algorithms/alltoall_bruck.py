@@ -17,7 +17,7 @@ def blocks_moved(n):
     sent=lambda n: blocks_moved(n) / n,
     cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + blocks_moved(n) / n * S * beta,
     formula="⌈lg n⌉α + (S/2)lg n·β for a power of two; else the ones in 0..n−1 count, each a block",
-    source="Bruck et al. 1997, section 3; Thakur, Rabenseifner & Gropp 2005, section 4.6; Open MPI coll_base_alltoall.c bruck",
+    source="Bruck et al. 1997 (index operation); Thakur, Rabenseifner & Gropp 2005, section Alltoall; Open MPI coll_base_alltoall.c bruck",
     says=(
         "Every rank sends on all blocks whose way left has a step of 2^k, to the rank 2^k places on.",
         "每个 rank 把剩余路程中含有 2^k 这一步的块都发给后面第 2^k 个 rank。",

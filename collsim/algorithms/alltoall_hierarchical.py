@@ -28,7 +28,7 @@ def _sent(n, per_node, topology):
     sent=_sent,
     cost=lambda n, S, alpha, beta, per_node, topology: _stages(n, per_node, topology) * alpha + _sent(n, per_node, topology) * S * beta,
     formula="2α + ((g−1)/g + (N−1)/N)Sβ, N nodes of g ranks; through a NIC only (N−1)/N·S, in messages g times as large",
-    source="NCCL 2.12 PXN (rail-local alltoall); Rajbhandari et al. 2022 (DeepSpeed-MoE), section 5.3",
+    source="NCCL 2.12 PXN (rail-local alltoall); Rajbhandari et al. 2022 (DeepSpeed-MoE, hierarchical all-to-all)",
     says=(
         "Blocks change to the local rank with their destination's place; then each rank talks only to its own place in other nodes.",
         "块先转到与目的地位置相同的本地 rank；然后每个 rank 只与其他节点中同位置的 rank 通信。",

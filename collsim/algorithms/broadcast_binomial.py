@@ -19,7 +19,7 @@ def doubling(n, root):
     sent=lambda n: (n - 1).bit_length(),
     cost=lambda n, S, alpha, beta, chunks: ((n - 1).bit_length() + chunks - 1) * alpha + (n - 1).bit_length() * S * beta if n > 1 else 0,
     formula="⌈lg n⌉(α + Sβ); in c chunks (⌈lg n⌉+c−1)α + ⌈lg n⌉·Sβ: the root's port stays the bottleneck",
-    source="Thakur, Rabenseifner & Gropp 2005, section 4.3; Open MPI coll_base_topo.c bmtree",
+    source="Thakur, Rabenseifner & Gropp 2005, section Broadcast; Open MPI coll_base_topo.c bmtree",
     says=(
         "Every rank that has the data sends them to one that has not: the number of holders doubles.",
         "每个已有数据的 rank 把数据发给一个还没有的 rank：持有者的数目翻倍。",

@@ -13,7 +13,7 @@ from collsim.trees import double_binary_tree, down
     sent=lambda n: min(n - 1, 1),
     cost=lambda n, S, alpha, beta, chunks: ((n - 2).bit_length() + chunks) * (alpha + S / chunks * beta) if n > 1 else 0,
     formula="≤ (⌈lg(n−1)⌉+c)(α + S/c·β); → Sβ for many chunks",
-    source="Sanders, Speck & Träff 2009, section 4 (two-tree broadcast), doi 10.1016/j.parco.2009.09.001",
+    source="Sanders, Speck & Träff 2009 (two-tree broadcast), doi 10.1016/j.parco.2009.09.001",
     says=(
         "In both trees every rank passes the chunk it got last on to its children; half of the chunks go down each tree.",
         "两棵树中每个 rank 都把刚收到的 chunk 传给子结点；每棵树负责一半的 chunk。",

@@ -10,7 +10,7 @@ from collsim.schedule import copy
     sent=lambda n: n - 1,
     cost=lambda n, S, alpha, beta: (n - 1) * (alpha + S * beta),
     formula="(n−1)(α + Sβ)",
-    source="Open MPI coll_basic_bcast.c linear; Thakur, Rabenseifner & Gropp 2005, section 3 (the model)",
+    source="Open MPI coll_basic_bcast.c linear; Thakur, Rabenseifner & Gropp 2005 (the model)",
     says=("The root sends the whole buffer to one more rank.", "根把整个缓冲区发给下一个 rank。"),
     when=(
         "Two or three ranks, or as the baseline that every other broadcast beats.",

@@ -12,7 +12,7 @@ from collsim.schedule import copy, pipeline
     sent=lambda n: n - 1,  # the switch, all ports; the root sends 1
     cost=lambda n, S, alpha, beta, chunks: (1 + chunks) * (alpha + S / chunks * beta) if n > 1 else 0,
     formula="2(α + Sβ); in c chunks (1+c)(α + S/c·β)",
-    source="NCCL src/transport/nvls.cc (multimem store); Graham et al. 2016 (SHARP, COMHPC), section 3",
+    source="NCCL src/transport/nvls.cc (multimem store); Graham et al. 2016 (SHARP, COMHPC)",
     says=(
         "The root sends a chunk to the switch, and the switch copies it to every port.",
         "根把一个 chunk 发给交换机，交换机把它复制到所有端口。",

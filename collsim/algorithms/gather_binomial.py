@@ -12,7 +12,7 @@ from collsim.schedule import copy
     sent=lambda n: max(n - 2 ** max(0, (n - 1).bit_length() - 1), 2 ** (n - 1).bit_length() // 4) / n if n > 1 else 0,
     cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + (n - 1) / n * S * beta,
     formula="⌈lg n⌉α + (n−1)/n·Sβ",
-    source="Thakur, Rabenseifner & Gropp 2005, section 4.3 (scatter, reversed); Open MPI coll_base_gather.c binomial",
+    source="Thakur, Rabenseifner & Gropp 2005, section Broadcast (its scatter, reversed); Open MPI coll_base_gather.c binomial",
     says=(
         "Every second collector hands all blocks it has to the one before it: collections double on the way to the root.",
         "每隔一个收集者把已有的块全部交给前一个：越靠近根收集量越大，逐步翻倍。",

@@ -21,7 +21,7 @@ def halving(n, root):
         ((n - 1).bit_length() + chunks - 1) * alpha + (n - 1).bit_length() * S * (beta + gamma) if n > 1 else 0
     ),
     formula="⌈lg n⌉(α + Sβ + Sγ); in c chunks (⌈lg n⌉+c−1)α + ⌈lg n⌉·S(β + γ)",
-    source="Thakur, Rabenseifner & Gropp 2005, section 4.4; Open MPI coll_base_reduce.c binomial",
+    source="Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; Open MPI coll_base_reduce.c binomial",
     says=(
         "Half of the ranks that still hold a partial sum send it to the other half, which add it to their own.",
         "仍持有部分和的 rank 中，一半把它发给另一半，由后者累加。",

@@ -13,7 +13,7 @@ from collsim.topology.network import ring_orders
     sent=lambda n: min(n - 1, 1),
     cost=lambda n, S, alpha, beta, gamma, chunks: (n - 2 + chunks) * (alpha + S / chunks * (beta + gamma)) if n > 1 else 0,
     formula="(n−2+c)(α + S/c·(β + γ)); best c = √((n−2)Sβ/α)",
-    source="NCCL src/device/reduce.h runRing; Chan et al. 2007, section 5 (pipelined)",
+    source="NCCL src/device/reduce.h runRing; Chan et al. 2007 (pipelined algorithms)",
     says=(
         "Every rank adds its own contribution to the chunk it got last and passes it towards the root, while it receives another.",
         "每个 rank 把自己的一份加到刚收到的 chunk 上并向根传递，同时接收下一块。",

@@ -12,7 +12,7 @@ from collsim.schedule import reduce
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta, gamma: alpha + (n - 1) / n * S * (beta + gamma) if n > 1 else 0,
     formula="α + (n−1)/n·S(β + γ)",
-    source="Chan et al. 2007, section 4; Li et al. 2024 (ForestColl, arXiv 2402.06787), section 2 (direct)",
+    source="Chan et al. 2007; Li et al. 2024 (ForestColl, arXiv 2402.06787)",
     says=(
         "Every rank sends each block straight to its owner, who adds all that arrive.",
         "每个 rank 把各块直接发给其所有者，由所有者累加。",

@@ -22,7 +22,7 @@ Choice = Literal["ring", "pairwise", "direct", "pat"]
         for part, size, share in parts("reduce_scatter", n, inner, outer, per_node, topology)
     ),
     formula="T_rs(g, S) + T_rs(N, S/g), N nodes of g ranks; all rings: (N+g−2)α + (n−1)/n·S(β + γ)",
-    source="Open MPI coll_han; Cho et al. 2019 (BlueConnect), section 3",
+    source="Open MPI coll_han; Cho et al. 2019 (BlueConnect)",
     says=(
         "First each node sums its contributions; then ranks of the same place in all nodes sum theirs.",
         "先在每个节点内求和，再由各节点中位置相同的 rank 求和。",

@@ -12,7 +12,7 @@ from collsim.schedule import reduce
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta, gamma: (n - 1) * alpha + (n - 1) / n * S * (beta + gamma),
     formula="(n−1)α + (n−1)/n·S(β + γ)",
-    source="Thakur, Rabenseifner & Gropp 2005, section 4.2; MPICH MPIR_Reduce_scatter_intra_pairwise",
+    source="Thakur, Rabenseifner & Gropp 2005, section Reduce-Scatter; MPICH MPIR_Reduce_scatter_intra_pairwise",
     says=(
         "Every rank sends its contribution to the block of the rank k places on straight to that rank.",
         "每个 rank 把对后面第 k 个 rank 的块的一份直接发给它。",

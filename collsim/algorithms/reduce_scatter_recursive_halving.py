@@ -25,7 +25,7 @@ def _cost(n, S, alpha, beta, gamma):
     sent=lambda n: 1 if n & (n - 1) else (n - 1) / n,
     cost=_cost,
     formula="lg n·α + (n−1)/n·S(β + γ); n not a power of two: (⌊lg n⌋+2)α + about 2Sβ",
-    source="Thakur, Rabenseifner & Gropp 2005, section 4.2; Open MPI coll_base_reduce_scatter.c recursivehalving",
+    source="Thakur, Rabenseifner & Gropp 2005, section Reduce-Scatter; Open MPI coll_base_reduce_scatter.c recursivehalving",
     says=(
         "Pairs exchange the half that the other side is responsible for and add: what everybody works on halves.",
         "成对的 rank 交换对方负责的那一半并相加：每个 rank 负责的部分减半。",

@@ -12,7 +12,7 @@ from collsim.schedule import copy
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta: (n - 1) * (alpha + S / n * beta),
     formula="(n−1)(α + S/n·β), neighbours only",
-    source="Chan et al. 2007, section 5 (bucket scatter)",
+    source="Chan et al. 2007 (bucket scatter)",
     says=(
         "Every rank passes the block it received last one place further from the root.",
         "每个 rank 把刚收到的块向远离根的方向移动一格。",
