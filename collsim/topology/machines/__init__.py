@@ -186,23 +186,30 @@ def _links(plan: Machine, nodes: int, net: Fabric | None, card: Nic | None, rate
     number = {name: i for i, name in enumerate(plan.devices)}
     inside = [at(cable, rates) for *_, cable in plan.joints]
     cables = list(dict.fromkeys(inside))
-    ends = np.array([(number[a], number[b]) for a, b, _ in plan.joints], np.int32).reshape(-1, 2)
-    first = (np.arange(nodes, dtype=np.int32) * np.int32(len(number)))[:, None, None]
-    pairs = [(ends[None] + first).reshape(-1, 2)]
-    kinds = [np.tile(np.array([cables.index(c) for c in inside], np.int32), nodes)]
+    local = np.array([(number[a], number[b]) for a, b, _ in plan.joints], np.int32).reshape(-1, 2)
+    more = net.ports + len(net.a) if net is not None and card is not None else 0
+    split = 2 * nodes * len(inside)
+    src, dst, kind = (np.empty(split + 2 * more, np.int32) for _ in range(3))
+    first = (np.arange(nodes, dtype=np.int32) * np.int32(len(number)))[:, None]
+    np.add(first, local.ravel(), out=src[:split].reshape(nodes, -1))
+    np.add(first, local[:, ::-1].ravel(), out=dst[:split].reshape(nodes, -1))
+    kind[:split].reshape(nodes, -1)[:] = np.repeat([cables.index(c) for c in inside], 2)
     if net is not None and card is not None:
-        a, b = net.ends()
-        cards = np.array(plan.of_kind("nic"))
-        port = np.arange(net.ports)
-        device = np.concatenate([port // len(cards) * len(number) + cards[port % len(cards)], np.arange(len(net.a) + len(net.b) + 1)])
-        switch = nodes * len(number) - net.ports
-        pairs.append(np.stack([np.where(a < net.ports, device[np.minimum(a, net.ports)], a + switch), b + switch], 1).astype(np.int32))
-        kinds += [np.full(net.ports, len(cables), np.int32), np.full(len(net.a), len(cables) + 1, np.int32)]
+        src[split::2], src[split + 1 :: 2] = _fabric_ends(plan, nodes, net)
+        dst[split::2], dst[split + 1 :: 2] = src[split + 1 :: 2], src[split::2]
+        kind[split : split + 2 * net.ports], kind[split + 2 * net.ports :] = len(cables), len(cables) + 1
         cables += [at(card.cable, rates), net.uplink]
-    both, kind = np.concatenate(pairs), np.repeat(np.concatenate(kinds), 2)
     alpha, rate = (np.array([getattr(c, what) for c in cables]) for what in ("alpha", "bandwidth"))
-    src, dst = both.ravel(), both[:, ::-1].ravel()
     return Links(src, dst, alpha[kind], rate[kind], kind, tuple(cables))
+
+
+def _fabric_ends(plan: Machine, nodes: int, net: Fabric) -> tuple[Ints, Ints]:
+    """Devices at both ends of each of the fabric's cables: the cards' own first, from the card."""
+    cards = np.array(plan.of_kind("nic"), np.int32)
+    first = np.arange(nodes, dtype=np.int32) * np.int32(len(plan.devices))
+    switch = np.int32(nodes * len(plan.devices))
+    one = np.concatenate([(first[:, None] + cards).ravel(), net.a.astype(np.int32) + switch])
+    return one, np.concatenate([net.home, net.b]).astype(np.int32) + switch
 
 
 def _orders(plan: Machine, nodes: int, router: ClusterRouter) -> Ints:
