@@ -209,7 +209,7 @@ class _Machine:
         stuck = next((key for key, tb in self.blocks.items() if self.now[key] < len(tb.steps)), None)
         if stuck is not None:
             self.explain(stuck)
-        for (g, peer, channel), queue in self.flying.items():
+        for (_, peer, channel), queue in self.flying.items():
             if queue:
                 why = f"unmatched send: gpu {peer} never receives this message on channel {channel}"
                 refuse(self.path, at(*queue[0][0]), why)
@@ -231,9 +231,8 @@ class _Machine:
             if what == "message":
                 key = self.owner(a, b, c, "send")
                 if key is None or self.now[key] == len(self.blocks[key].steps):
-                    refuse(
-                        self.path, at(*spot), f"unmatched receive: {step.type} waits for a message that gpu {a} never sends on channel {c}"
-                    )
+                    why = f"unmatched receive: {step.type} waits for a message that gpu {a} never sends on channel {c}"
+                    refuse(self.path, at(*spot), why)
                 says.append(f"{at(*spot)} ({step.type}) waits for a message from gpu {a} on channel {c}")
                 continue
             key = self.owner(b, a, c, "recv")
@@ -255,31 +254,22 @@ class _Machine:
 
     def require_result(self) -> None:
         total = [sum(self.weight[r, s] for r in range(self.meaning.ranks)) & _MASK for s in range(self.meaning.chunks)]
-        for cell, slot, contributor, chunk in self.meaning.end():
+        for cell, _, contributor, chunk in self.meaning.end():
             want = total[chunk] if contributor == EVERY else self.weight[contributor, chunk]
             if self.value.get(cell) != want:
-                self.wrong(cell, contributor, chunk, slot)
+                self.wrong(cell, contributor, chunk)
 
-    def wrong(self, cell: Cell, contributor: int, chunk: int, slot: int) -> None:
+    def wrong(self, cell: Cell, contributor: int, chunk: int) -> None:
         gpu, buffer, offset = cell
-        wanted = (
-            f"the sum of chunk {chunk} over all {self.meaning.ranks} gpus"
-            if contributor == EVERY
-            else f"chunk {chunk} of gpu {contributor}"
-        )
+        of = "every gpu, added" if contributor == EVERY else f"gpu {contributor}"
+        what, wants = f"chunk {offset} of the {BUFFERS[buffer]} buffer", f"{self.meaning.kind.name} wants chunk {chunk} of {of}"
         last = self.writer.get(cell)
         if cell not in self.value:
-            refuse(
-                self.path,
-                f"gpu {gpu}",
-                f"wrong result: nothing writes output chunk {offset}; {self.meaning.kind.name} wants {wanted} there",
-            )
+            refuse(self.path, f"gpu {gpu}", f"wrong result: nothing writes {what}; {wants} there")
         has = _contributions(self.program, self.meaning, self.order, cell)
         where = f"gpu {gpu}" if last is None else at(*last)
         by = "no step writes it" if last is None else "this step writes it last"
-        name = BUFFERS[buffer]
-        why = f"wrong result: chunk {offset} of the {name} buffer of gpu {gpu} ends as {has}, but {self.meaning.kind.name} wants {wanted}; {by}"
-        refuse(self.path, where, why)
+        refuse(self.path, where, f"wrong result: {what} ends as {has}, but {wants}; {by}")
 
 
 def _contributions(program: Program, meaning: Meaning, order: list[tuple[Spot, Spot | None]], asked: Cell) -> str:

@@ -18,13 +18,14 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from ...errors import CollsimError, ScheduleError
+from ...errors import CollsimError, FormatError, ScheduleError
 from ...schedule import Schedule, Step, freeze
 from ...verify import verify
 from .interpret import Meaning, Run, Spot
 from .program import Instruction, Program
 
 Slot = tuple[int, int]  # gpu, slot number
+_MOST_SLOTS = 32_000_000
 
 
 def lower(program: Program, run: Run) -> Schedule:
@@ -60,7 +61,7 @@ class Layout:
 def _layout(program: Program, meaning: Meaning) -> Layout:
     kind, chunks = meaning.kind, meaning.chunks
     natural = kind.slots(chunks)
-    largest = {b: max((g.sizes[b] for g in program.gpus), default=0) for b in "ios"}
+    largest = _used(program)
     one_input = meaning.inplace or kind.apart
     apart = kind.apart and not meaning.inplace
     inputs = 0 if one_input else max(largest["i"], meaning.size("i"))
@@ -87,6 +88,16 @@ def _layout(program: Program, meaning: Meaning) -> Layout:
     if kind.apart and meaning.inplace:
         layout.last = [((g, c), chunks + c) for g in range(meaning.ranks) for c in range(chunks)]
     return layout
+
+
+def _used(program: Program) -> dict[str, int]:
+    """Chunks of each buffer that some step uses (files may declare more)."""
+    largest = dict.fromkeys("ios", 0)
+    for _, step in _steps(program):
+        for used, (buffer, offset) in ((step.reads, step.src), (step.writes, step.dst)):
+            if used:
+                largest[buffer] = max(largest[buffer], offset + step.count)
+    return largest
 
 
 def _steps(program: Program) -> Iterator[tuple[int, Instruction]]:
@@ -333,6 +344,8 @@ class _Past:
 
 
 def _schedule(program: Program, run: Run, layout: Layout) -> Schedule:
+    if layout.end * program.ranks > _MOST_SLOTS:
+        raise FormatError(f"{program.name}: {layout.end:,} slots on {program.ranks} gpus are more than {_MOST_SLOTS:,} in all")
     boxed: set[Spot] = set()
     for _ in range(2):
         lowering = _Lowering(program, run, layout, boxed)

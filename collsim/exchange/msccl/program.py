@@ -28,7 +28,7 @@ TYPES = {
     "nop": (False, False, False, False, False),
 }
 BUFFERS = {"i": "input", "o": "output", "s": "scratch"}
-_MOST_CHUNKS = 4_000_000  # ranks times chunks
+_MOST_CHUNKS = 1_000_000  # ranks times chunks
 
 
 @dataclass(frozen=True)
@@ -143,6 +143,7 @@ class _Builder:
         self.gpus: dict[int, Gpu] = {}
         self.blocks: dict[int, dict[int, Block]] = {}
         self.place = (0, 0)
+        self.moves = 0
 
     def open(self, tag: str, attributes: dict[str, str], level: int) -> None:
         if tag != self.ORDER[level - 1]:
@@ -210,6 +211,9 @@ class _Builder:
             refuse(self.path, where, f"depid={waits} and deps={step_waited}: both are -1 or none")
         step.waits = (waits, step_waited) if waits >= 0 else None
         step.signals = bool(self._number(a, "hasdep", 0, 1, where, 0))
+        self.moves += max(0, step.count)
+        if self.moves > MOST_ELEMENTS:
+            refuse(self.path, where, f"more than {MOST_ELEMENTS:,} chunks are moved in all")
         self._check(step, tb, where)
         tb.steps.append(step)
 
