@@ -14,6 +14,7 @@ Exact against the closed forms of Thakur, Rabenseifner & Gropp 2005 and Chan et 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -29,16 +30,48 @@ _KEPT_ROUTES = 64
 
 
 class Timing(NamedTuple):
-    """What an engine returns: seconds per step (start, end), bytes per link, and (start, finish) of every transfer on demand."""
+    """What an engine returns.
+
+    step_start, step_end: s, the first start and the last arrival of each step. link_bytes: over each link.
+    transfers: (start, finish) in s of every transfer, worked out on demand. how: the way it was computed.
+    flows: the times and rates at which bytes flow, on demand; None where they follow from start and finish (see `usage`).
+    """
 
     step_start: Floats
     step_end: Floats
     link_bytes: Floats
-    transfers: partial[tuple[Floats, Floats]]
+    transfers: Callable[[], tuple[Floats, Floats]]
+    how: str = "lockstep"
+    flows: Callable[[], Segments] | None = None
+
+    def later(self, seconds: float) -> Timing:
+        """The same, launched later."""
+        if not seconds:
+            return self
+        return self._replace(
+            step_start=self.step_start + seconds,
+            step_end=self.step_end + seconds,
+            transfers=partial(_later, self.transfers, seconds),
+        )
+
+
+class Segments(NamedTuple):
+    """Bytes that flow at one rate for a while: row of the transfer, link (-1: all links of its route), s, s, B/s."""
+
+    row: npt.NDArray[np.int64]
+    link: npt.NDArray[np.int64]
+    begin: Floats
+    end: Floats
+    rate: Floats
+
+
+def _later(transfers: Callable[[], tuple[Floats, Floats]], seconds: float) -> tuple[Floats, Floats]:
+    start, finish = transfers()
+    return start + seconds, finish + seconds
 
 
 @dataclass(frozen=True, eq=False)
-class _Paths:
+class Paths:
     """Routes of one set of pairs, prepared for summing: `here` numbers the links in use, `place` maps each hop to them."""
 
     alpha: Floats
@@ -70,10 +103,10 @@ def lockstep(schedule: Schedule, topology: Topology, slot_bytes: npt.NDArray[np.
     link_bytes = np.zeros(len(topology.links))
     lengths: list[Floats] = []
     durations: list[list[Floats]] = []
-    known: OrderedDict[bytes, _Paths] = OrderedDict()
+    known: OrderedDict[bytes, Paths] = OrderedDict()
     for pattern in schedule.patterns:
-        paths = _paths(topology, place[pattern.src], place[pattern.dst], known)
-        turns = 1 if pattern.times == 1 or _alike(pattern, sizes) else pattern.times
+        paths = paths_of(topology, place[pattern.src], place[pattern.dst], known)
+        turns = 1 if pattern.times == 1 or alike(pattern, sizes) else pattern.times
         durations.append([])
         for k in range(turns):
             load, seconds = paths.load(sizes[pattern.at(k).chunk])
@@ -86,14 +119,14 @@ def lockstep(schedule: Schedule, topology: Topology, slot_bytes: npt.NDArray[np.
     return Timing(start, end, link_bytes, partial(_transfer_times, schedule, start, durations))
 
 
-def _alike(pattern: Step, sizes: Floats) -> bool:
+def alike(pattern: Step, sizes: Floats) -> bool:
     """Do all repetitions of a pattern carry the same bytes? They do where all slots that they can reach are of one size."""
     groups = np.unique(pattern.chunk // pattern.modulus)
     slots = sizes.reshape(-1, pattern.modulus)[groups] if len(sizes) % pattern.modulus == 0 else sizes
     return bool((slots == slots.flat[0]).all())
 
 
-def _paths(topology: Topology, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64], known: OrderedDict[bytes, _Paths]) -> _Paths:
+def paths_of(topology: Topology, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64], known: OrderedDict[bytes, Paths]) -> Paths:
     """Routes of a step's pairs; steps mostly use the pairs of a step before."""
     key = src.tobytes() + dst.tobytes()
     if key in known:
@@ -106,7 +139,7 @@ def _paths(topology: Topology, src: npt.NDArray[np.int64], dst: npt.NDArray[np.i
     alpha = np.zeros(len(src))
     if len(routes.link):
         alpha[routed] = np.add.reduceat(topology.links.alpha[routes.link], routes.start[:-1][routed])
-    paths = _Paths(alpha, hops, here, at.ravel(), topology.links.bandwidth[here], routes.start[:-1][routed], routed)
+    paths = Paths(alpha, hops, here, at.ravel(), topology.links.bandwidth[here], routes.start[:-1][routed], routed)
     known[key] = paths
     if len(known) > _KEPT_ROUTES:
         known.popitem(last=False)

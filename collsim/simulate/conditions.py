@@ -1,0 +1,140 @@
+"""Under which conditions the event engine runs: how links are shared, what things cost, and what is wrong with the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import CollsimError, unknown
+from ..topology import Topology
+from ..units import parse_bandwidth, parse_bytes, parse_count, parse_time
+
+Floats = npt.NDArray[np.float64]
+SHARING = ("none", "fair", "fifo")
+
+#: Called with (transfers done, transfers in all) while a run goes on; raise from it to stop the run.
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """Plain flows, one entry each: source and destination rank, bytes, and the time in s at which they start."""
+
+    src: npt.NDArray[np.int64]
+    dst: npt.NDArray[np.int64]
+    nbytes: npt.NDArray[np.int64]
+    start: Floats
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+
+def flows(topology: Topology, src: Any, dst: Any, nbytes: Any, start: Any = 0.0) -> Flows:
+    """Flows from anything broadcastable; `nbytes` and `start` may be texts with units. Raises CollsimError for what cannot be."""
+    s, d = (_ranks(name, value, topology) for name, value in (("src", src), ("dst", dst)))
+    b, t = np.asarray(_sizes(nbytes)), np.asarray(_times(start))
+    try:
+        s, d, b, t = np.broadcast_arrays(np.atleast_1d(s), d, b, t)
+    except ValueError as error:
+        lengths = ", ".join(f"{name} {np.size(v)}" for name, v in (("src", s), ("dst", d), ("nbytes", b), ("start", t)))
+        raise CollsimError(f"flows need arrays of one length, one entry a flow; got {lengths}") from error
+    return Flows(s.astype(np.int64).ravel(), d.astype(np.int64).ravel(), b.astype(np.int64).ravel(), t.astype(np.float64).ravel())
+
+
+def _ranks(name: str, value: Any, topology: Topology) -> npt.NDArray[Any]:
+    array = np.asarray(value)
+    if array.size and array.dtype.kind not in "iu":
+        raise CollsimError(f"{name} must be rank numbers, got {array.ravel()[0]!r}")
+    bad = array[(array < 0) | (array >= topology.ranks)] if array.size else array
+    if bad.size:
+        raise CollsimError(f"{name}={bad.ravel()[0]} is not a rank of {topology.name}; its ranks are 0 to {topology.ranks - 1}")
+    return array.astype(np.int64)
+
+
+def _sizes(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
+        if value.size and value.min() < 0:
+            raise CollsimError(f"nbytes={value.min()} is negative; a size is 0 bytes or more")
+        return value
+    return [parse_bytes(v) for v in value] if isinstance(value, (list, tuple, np.ndarray)) else parse_bytes(value)
+
+
+def _times(value: Any) -> Any:
+    return [parse_time(v, "start") for v in value] if isinstance(value, (list, tuple, np.ndarray)) else parse_time(value, "start")
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Options of the event engine; see `simulate` for each. All costs are zero and all ranks healthy unless given."""
+
+    sharing: str = "fair"
+    gamma: float | None = None
+    launch: float = 0.0
+    overhead: float = 0.0
+    injection: float | None = None
+    jitter: float = 0.0
+    seed: int = 0
+    late: Mapping[int, float] = field(default_factory=dict)
+    slow: Mapping[int, float] = field(default_factory=dict)
+    background: Flows | None = None
+    shortcuts: bool = True
+
+    @property
+    def steady(self) -> bool:
+        """Nothing differs between ranks, and reducing is free: what looks alike takes equally long."""
+        return not (self.gamma or self.jitter or self.late or self.slow or self.background)
+
+
+def conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
+    """Read the options of a run. Raises CollsimError for unknown names and impossible values."""
+    known = {f.name for f in fields(Conditions)}
+    for name in options:
+        if name not in known:
+            raise CollsimError(unknown("option of engine 'event'", name, known))
+    given = {name: value for name, value in options.items() if value is not None}
+    if (sharing := given.get("sharing", "fair")) not in SHARING:
+        raise CollsimError(unknown("sharing", sharing, SHARING))
+    for name in ("gamma", "injection"):
+        if name in given:
+            given[name] = parse_bandwidth(given[name], name)
+    for name in ("launch", "overhead", "jitter"):
+        given[name] = parse_time(given.get(name, 0.0), name)
+    if "seed" in given:
+        given["seed"] = parse_count(given["seed"], "seed", least=0)
+    given["late"] = {r: parse_time(v, f"late[{r}]") for r, v in _by_rank("late", given.get("late", {}), topology).items()}
+    given["slow"] = {r: _factor(r, v) for r, v in _by_rank("slow", given.get("slow", {}), topology).items()}
+    if "background" in given and not isinstance(given["background"], Flows):
+        given["background"] = _background(topology, given["background"])
+    return Conditions(**given)
+
+
+def _by_rank(name: str, value: Any, topology: Topology) -> dict[int, Any]:
+    if not isinstance(value, Mapping):
+        raise CollsimError(f"{name}={value!r} must say which rank: {name}={{3: ...}}")
+    for rank in value:
+        if not isinstance(rank, (int, np.integer)) or not 0 <= rank < topology.ranks:
+            raise CollsimError(f"{name}: {rank!r} is not a rank of {topology.name}; its ranks are 0 to {topology.ranks - 1}")
+    return {int(rank): v for rank, v in value.items()}
+
+
+def _factor(rank: int, value: Any) -> float:
+    try:
+        factor = float(value)
+    except (TypeError, ValueError) as error:
+        raise CollsimError(f"slow[{rank}]={value!r} is not a number; slow={{{rank}: 2}} makes rank {rank} half as fast") from error
+    if not 0 < factor < float("inf"):
+        raise CollsimError(f"slow[{rank}]={value!r} must be more than 0; slow={{{rank}: 2}} makes rank {rank} half as fast")
+    return factor
+
+
+def _background(topology: Topology, value: Any) -> Flows:
+    """From rows `(src, dst, nbytes)` or `(src, dst, nbytes, start)`."""
+    rows = [tuple(row) for row in value]
+    if not rows or any(len(row) not in (3, 4) for row in rows):
+        raise CollsimError("background is a list of (src, dst, nbytes) or (src, dst, nbytes, start), at least one")
+    src, dst, nbytes, start = zip(*(row if len(row) == 4 else (*row, 0.0) for row in rows), strict=True)
+    return flows(topology, list(src), list(dst), list(nbytes), list(start))

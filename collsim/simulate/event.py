@@ -1,0 +1,245 @@
+"""The event engine: no barrier; every transfer starts as soon as what it needs is there.
+
+Semantics
+- A transfer starts when (a) every transfer of earlier steps that writes the slot it reads has arrived, (b) on its channel the
+  transfers of earlier steps are done: sends after sends at its source, receives after receives at its destination, and (c) both its
+  endpoints have joined (launch, late ranks). Transfers of one step do not wait for one another.
+- Where a schedule carries explicit dependencies (`Schedule.depends`) they replace (b). Nothing holds back a slot that is still being
+  read: what arrives waits in the receiver's buffers, as in NCCL's FIFOs.
+- Latency first: the sum of alpha over the route, the overhead per transfer, and its jitter; they load no link. Then the bytes flow
+  over all links of the route at once, and the transfer has arrived when the last byte has. A transfer without bytes costs its
+  latency; a local copy costs nothing.
+- `sharing="fair"`: at every moment the rates of all flows are max-min fair over whole routes (Bertsekas & Gallager 1992, section
+  6.5.2; SimGrid's network model without its corrections for TCP).
+- `sharing="fifo"`: store and forward. Each link serves one transfer at a time, in the order of arrival (at the same moment in the
+  order of the schedule's rows); it takes bytes/bandwidth, and alpha later the transfer is at the next link (ASTRA-sim's
+  congestion-aware backend, extern/network_backend/analytical/congestion_aware/network/Link.cpp).
+- `sharing="none"`: cut-through without contention: latency, then bytes over the slowest link of the route.
+- Reducing takes bytes/gamma on the receiving device, after arrival, one transfer after another; nothing where gamma is not given.
+- An injection limit is one more link at the start of every route, shared by all that its endpoint sends.
+- Links are full duplex; devices forward at line rate; there are no packets, no protocol and no loss.
+
+How a run is computed (`Timing.how`); each gives the same times, the cheaper is tried first:
+- `symmetry`: where every step lasts equally long for all its transfers and none of them can start before the step, the lockstep
+  engine's times are exact, and a repeated pattern is worked out once.
+- `program order`: one walk over the transfers; given up where one comes to a link before an earlier row is through with it.
+- `events`: a queue of events; rates are worked out anew only for flows joined, over shared links, to one that began or ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ScheduleError
+from ..schedule import Step
+from ..topology import Topology
+from .conditions import SHARING, Conditions, Progress
+from .lockstep import Segments, Timing
+from .plan import Edges, Job, Plan, edges, lay, network, parts
+from .symmetry import in_step
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+_SLICE = 200_000  # transfers between two calls of progress
+
+
+def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: Progress | None = None) -> list[Timing]:
+    """Run jobs side by side; the timing of each.
+
+    Raises TopologyError where endpoints cannot reach each other, ScheduleError where explicit dependencies form a circle.
+    """
+    if given.shortcuts and len(jobs) == 1 and given.steady and (timing := in_step(jobs[0], topology, given)) is not None:
+        return [timing]
+    plan = lay(jobs)
+    run = _Run(plan, topology, given, progress)
+    how = "program order"
+    if not (given.shortcuts and run.in_order()):
+        how = "events"
+        run.events()
+    return [_timing(run, number, how) for number in range(len(jobs))]
+
+
+class _Run:
+    """The arrays of one run, and the two ways through them."""
+
+    def __init__(self, plan: Plan, topology: Topology, given: Conditions, progress: Progress | None):
+        from . import kernels
+
+        self.k, self.plan, self.given, self.progress = kernels, plan, given, progress
+        self.net = network(plan, topology, given)
+        self.edges = edges(plan)
+        self.parts = [parts(plan, number) for number in range(len(plan.jobs))]
+        self.delay = np.random.default_rng(given.seed).exponential(given.jitter, plan.rows) if given.jitter else np.zeros(0)
+        self.sharing, self.gamma = SHARING.index(given.sharing), given.gamma or 0.0
+        self.units = int(self.net.routes["unit"].max(initial=-1)) + 1
+        self.rows = np.empty(plan.rows, kernels.ROW)
+        for job, base, listed in zip(plan.jobs, plan.bases, self.parts, strict=True):
+            row = base.row
+            sizes = job.slot_bytes.astype(np.float64) if job.schedule is not None else np.zeros(1)
+            for p, part in zip(job.patterns, listed, strict=True):
+                kernels.lay_out(part, *_turn(p), p.times, row, sizes, self.rows)
+                row += p.times * len(p)
+            if job.schedule is None:
+                self.rows["nbytes"][base.row : row] = job.slot_bytes
+
+    def tell(self, done: int) -> None:
+        if self.progress is not None:
+            self.progress(done, self.plan.rows)
+
+    def in_order(self) -> bool:
+        """Walk the rows once in program order; False where that cannot be right."""
+        plan = self.plan
+        before = self.edges
+        if (before.row >= np.repeat(np.arange(len(before.start) - 1 if len(before.start) else 0), np.diff(before.start))).any():
+            return False
+        clocks = np.zeros(plan.queues), np.zeros(plan.queues), np.zeros(plan.slots)
+        network = self.net.routes, self.net.route_link, self.net.links.copy(), np.zeros(self.units, self.k.UNIT)
+        rules = self.sharing, self.gamma, self.given.overhead
+        for part, turn, first, last, row in self._slices():
+            if not self.k.in_order(part, *turn, first, last, row, *rules, self.rows, self.delay, *network, *clocks, *before):
+                return False
+            self.tell(row + (last - first) * len(part))
+        return True
+
+    def _slices(self) -> Any:
+        """(part, (shift, modulus), first repetition, last, row) in bites between which progress is told."""
+        for job, base, listed in zip(self.plan.jobs, self.plan.bases, self.parts, strict=True):
+            row = base.row
+            for p, part in zip(job.patterns, listed, strict=True):
+                bite = max(1, _SLICE // len(p))
+                for first in range(0, p.times, bite):
+                    last = min(p.times, first + bite)
+                    yield part, _turn(p), first, last, row
+                    row += (last - first) * len(p)
+
+    def events(self, log: bool = False) -> Any:
+        """Run the queue of events; with `log` the changes of rates."""
+        k = self.k
+        pending, gates, width = self._gates()
+        net, links = self.net, self.net.links.copy()
+        hops = max(1, int((net.routes["last"] - net.routes["first"]).max(initial=1)))
+        nodes, seats = np.zeros((width, hops), k.NODE), np.zeros(width, k.SEAT)
+        seats["place"] = -1
+        queue, heap = np.zeros(width, k.QUEUE), np.zeros(len(links), k.HEAP)
+        work = np.zeros((8, max(width, 2 * len(links) + 2)), np.int32)
+        work[k.FREE_SEATS, :width] = np.arange(width)[::-1]
+        counters = np.zeros(6, np.int64)
+        counters[k.SPARE] = width
+        changes = np.zeros(max(_SLICE, 6 * width) if log else 0, k.LOG)
+        rules = self.sharing, self.gamma, self.given.overhead
+        k.begin(rules[0], rules[2], self.rows, self.delay, net.routes, pending, seats, queue, work, counters)
+        tables = self.rows, self.delay, net.routes, net.route_link, links, np.zeros(self.units, k.UNIT)
+        space = nodes, seats, queue, heap, work, counters, changes
+        written = []
+        more = True
+        while more:
+            more = k.advance(_SLICE, *rules, *tables, pending, *gates, *_turned(self.edges, self.plan.rows), *space)
+            self.tell(int(counters[k.DONE]))
+            if log:
+                written.append(changes[: counters[k.LOGGED]].copy())
+                counters[k.LOGGED] = 0
+        if counters[k.DONE] < self.plan.rows:
+            raise _stuck(self.plan, self.edges, pending)
+        return np.concatenate(written) if log else None
+
+    def _gates(self) -> tuple[Ints, tuple[Ints, Ints, Ints], int]:
+        """How many gates each row waits for, the gates, and how many transfers can be under way at once."""
+        n, explicit = self.plan.rows, len(self.edges.start) > 0
+        channel = np.empty((2, 0 if explicit else n, 4), np.int32)
+        pending, writes = np.empty(n, np.int32), np.empty((n, 6), np.int32)
+        queues = np.full((5, self.plan.queues), -1, np.int32)
+        queues[4] = 0
+        newest_write = np.full(self.plan.slots, -1, np.int32)
+        for part, turn, first, last, row in self._slices():
+            self.k.build(part, *turn, first, last, row, pending, channel[0], channel[1], writes, queues, newest_write)
+        if explicit:
+            pending += np.diff(self.edges.start).astype(np.int32)
+        return pending, (channel[0], channel[1], writes), n if explicit else max(1, int(queues[4].sum()))
+
+
+def _turn(pattern: Step) -> tuple[int, int]:
+    """Shift and modulus of a repeated pattern."""
+    return (int(pattern.shift) if pattern.times > 1 else 0), int(pattern.modulus)
+
+
+def _turned(edges: Edges, rows: int) -> Edges:
+    """Those that wait for each row, from those that each row waits for."""
+    if not len(edges.start):
+        return edges
+    owner = np.repeat(np.arange(rows, dtype=np.int32), np.diff(edges.start))
+    start = np.concatenate([[0], np.cumsum(np.bincount(edges.row, minlength=rows))]).astype(np.int64)
+    return Edges(start, owner[np.argsort(edges.row, kind="stable")])
+
+
+def _stuck(plan: Plan, edges: Edges, pending: npt.NDArray[np.int32]) -> ScheduleError:
+    """The circle in which transfers wait for one another."""
+    row = int(np.argmax(pending > 0))
+    seen: dict[int, int] = {}
+    while row not in seen:
+        seen[row] = len(seen)
+        before = edges.row[edges.start[row] : edges.start[row + 1]]
+        waiting = before[pending[before] > 0]
+        if not len(waiting):
+            break
+        row = int(waiting[0])
+    circle = list(seen)[seen[row] :]
+    number = max(i for i, base in enumerate(plan.bases) if base.row <= row)
+    schedule = plan.jobs[number].schedule
+    assert schedule is not None
+    names = []
+    for r in circle[:6]:
+        t = schedule.transfers[r - plan.bases[number].row]
+        names.append(f"transfer {r - plan.bases[number].row} (step {t['step']}, {t['src']} to {t['dst']}, chunk {t['chunk']})")
+    more = f", and {len(circle) - 6} more" if len(circle) > 6 else ""
+    first = schedule.transfers[circle[0] - plan.bases[number].row]
+    return ScheduleError(
+        f"{schedule.label} cannot end: {' waits for '.join(names)}{more}, which waits for the first of them",
+        step=int(first["step"]),
+        rank=int(first["src"]),
+        chunk=int(first["chunk"]),
+    )
+
+
+def _timing(run: _Run, number: int, how: str) -> Timing:
+    """The part of one job."""
+    job, base, net = run.plan.jobs[number], run.plan.bases[number], run.net
+    own = run.rows[base.row : base.row + job.rows]
+    transfers = partial(_both, own)
+    if job.rows == 0:
+        return Timing(np.zeros(0), np.zeros(0), np.zeros(net.first_links), transfers, how)
+    begin = np.minimum.reduceat(own["start"], job.step_rows)
+    end = np.maximum.reduceat(own["finish"], job.step_rows)
+    loads = run.k.carried(run.rows, base.row, base.row + job.rows, net.routes, net.route_link, len(net.links))
+    return Timing(begin, end, loads[: net.first_links], transfers, how, partial(_segments, run, number, how))
+
+
+def _both(rows: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+    return np.array(rows["start"]), np.array(rows["finish"])
+
+
+def _segments(run: _Run, number: int, how: str) -> Segments:
+    """When and how fast bytes flow. Rates that changed, and the hops of fifo, are found by running again with a log."""
+    base = run.plan.bases[number].row
+    last = base + run.plan.jobs[number].rows
+    if run.given.sharing == "fifo" or (how == "events" and run.given.sharing == "fair"):
+        changes = run.events(log=True)
+        changes = changes[np.argsort(changes["row"], kind="stable")]
+        changes = changes[(changes["row"] >= base) & (changes["row"] < last)]
+        row, begin, value = (np.array(changes[name]) for name in ("row", "time", "value"))
+        if run.given.sharing == "fifo":
+            link = value.astype(np.int64)
+            rate = run.net.links["bandwidth"][link]
+            return Segments(row - base, link, begin, begin + run.rows["nbytes"][row] / rate, rate)
+        flowing = np.flatnonzero(value > 0)
+        return Segments(row[flowing] - base, np.full(len(flowing), -1), begin[flowing], begin[flowing + 1], value[flowing])
+    row = np.arange(base, last)
+    row = row[(run.rows["nbytes"][row] > 0) & np.isfinite(run.net.routes["narrow"][run.rows["route"][row]])]
+    route = run.net.routes[run.rows["route"][row]]
+    extra = run.delay[row] if len(run.delay) else 0.0
+    begin = run.rows["start"][row] + (route["latency"] + extra)
+    return Segments(row - base, np.full(len(row), -1), begin, begin + run.rows["nbytes"][row] / route["narrow"], route["narrow"])

@@ -1,0 +1,263 @@
+"""What the event engine runs on: several schedules and flows laid out as one numbering of endpoints, queues, slots and routes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ScheduleError
+from ..schedule import Schedule, Step
+from ..topology import Topology
+from .conditions import Conditions, Flows
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One schedule of a run, or flows that nothing waits for.
+
+    Attributes:
+        place: the topology's endpoint of each endpoint of the job.
+        slot_bytes: bytes of each slot (of each row for flows).
+        begin: s, when it is launched.
+        schedule: None for flows.
+    """
+
+    patterns: tuple[Step, ...]
+    endpoints: int
+    slots: int
+    channels: int
+    place: Longs
+    slot_bytes: Longs
+    begin: float | Floats = 0.0
+    schedule: Schedule | None = None
+
+    @cached_property
+    def rows(self) -> int:
+        return sum(p.times * len(p) for p in self.patterns)
+
+    @cached_property
+    def step_rows(self) -> Longs:
+        """First row of each step."""
+        if not self.patterns:
+            return np.zeros(0, np.int64)
+        sizes = np.concatenate([np.full(p.times, len(p)) for p in self.patterns])
+        return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+
+
+def schedule_job(schedule: Schedule, slot_bytes: Longs, place: Longs, begin: float = 0.0) -> Job:
+    """A schedule with its ranks on the endpoints `place`."""
+    return Job(schedule.patterns, schedule.endpoints, schedule.slots, schedule.channels, place, slot_bytes, begin, schedule)
+
+
+def flow_job(flows: Flows) -> Job:
+    """Flows: each has two endpoints of its own, so that none waits for another."""
+    n = len(flows)
+    i = np.arange(n, dtype=np.int32)
+    zero = np.zeros(n, np.int32)
+    step = Step(i, i + np.int32(n), zero, zero, np.zeros(n, bool), zero)
+    place = np.concatenate([flows.src, flows.dst])
+    return Job((step,) if n else (), 2 * n, 1, 1, place, flows.nbytes, np.concatenate([flows.start, flows.start]))
+
+
+class Bases(NamedTuple):
+    """Where a job's numbers begin in the common numbering."""
+
+    row: int
+    endpoint: int
+    queue: int
+    slot: int
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Jobs with their common numbering. `pairs`: (source, destination) endpoint of each route id, of the schedule's numbering."""
+
+    jobs: Sequence[Job]
+    bases: list[Bases]
+    endpoints: int
+    queues: int
+    slots: int
+    rows: int
+    route_of: list[list[Ints]]
+    src: Ints
+    dst: Ints
+    place: Longs
+
+
+def lay(jobs: Sequence[Job]) -> Plan:
+    """Number everything, and find the distinct pairs of endpoints that ever talk."""
+    bases, row, endpoint, queue, slot = [], 0, 0, 0, 0
+    route_of: list[list[Ints]] = []
+    routes = 0
+    sources, goals = [], []
+    for job in jobs:
+        bases.append(Bases(row, endpoint, queue, slot))
+        ids, src, dst = _distinct(job)
+        route_of.append([i + np.int32(routes) for i in ids])
+        sources.append(src + endpoint)
+        goals.append(dst + endpoint)
+        routes += len(src)
+        row += job.rows
+        endpoint += job.endpoints
+        queue += job.endpoints * job.channels
+        slot += job.endpoints * job.slots
+    join = np.concatenate
+    empty = [np.zeros(0, np.int64)]
+    place = join([*(j.place for j in jobs), *empty]).astype(np.int64)
+    src, dst = join([*sources, *empty]).astype(np.int32), join([*goals, *empty]).astype(np.int32)
+    return Plan(jobs, bases, endpoint, queue, slot, row, route_of, src, dst, place)
+
+
+def _distinct(job: Job) -> tuple[list[Ints], Longs, Longs]:
+    """For each pattern the route ids of its rows; and the pairs that the ids stand for."""
+    seen: dict[bytes, int] = {}
+    keys: list[Longs] = []
+    which = []
+    for p in job.patterns:
+        name = p.src.tobytes() + p.dst.tobytes()
+        if name not in seen:
+            seen[name] = len(keys)
+            keys.append(p.src.astype(np.int64) * job.endpoints + p.dst)
+        which.append(seen[name])
+    if not keys:
+        return [], np.zeros(0, np.int64), np.zeros(0, np.int64)
+    pairs, inverse = np.unique(np.concatenate(keys), return_inverse=True)
+    parts = np.split(inverse.ravel().astype(np.int32), np.cumsum([len(k) for k in keys])[:-1])
+    return [parts[w] for w in which], pairs // job.endpoints, pairs % job.endpoints
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Routes and links as the kernels take them (kernels.ROUTE, kernels.LINK). Link ids beyond the topology's are injection limits,
+    one per endpoint; `first_links` is how many the topology has."""
+
+    routes: npt.NDArray[Any]
+    route_link: Ints
+    links: npt.NDArray[Any]
+    first_links: int
+
+
+def network(plan: Plan, topology: Topology, given: Conditions) -> Network:
+    """Routes, latencies and rates of a plan's pairs, with injection limits, late and slow ranks in them."""
+    from .kernels import LINK, ROUTE
+
+    links = topology.links
+    at = plan.place
+    found = topology.routes(at[plan.src], at[plan.dst])
+    start, link = np.array(found.start), np.array(found.link)
+    bandwidth, alpha = np.array(links.bandwidth), np.array(links.alpha)
+    for rank, factor in given.slow.items():
+        device = topology.endpoint_device[rank]
+        bandwidth[(links.src == device) | (links.dst == device)] /= factor
+    if given.injection:
+        start, link = _injected(start, link, len(links) + at[plan.src])
+        bandwidth = np.concatenate([bandwidth, np.full(topology.endpoints, given.injection)])
+        alpha = np.concatenate([alpha, np.zeros(topology.endpoints)])
+    hops = np.diff(start)
+    used = hops > 0
+    joined = ready(plan, given)
+    routes = np.zeros(len(hops), ROUTE)
+    routes["first"], routes["last"] = start[:-1], start[1:]
+    routes["narrow"], routes["unit"] = np.inf, at[plan.dst]
+    routes["ready"] = np.maximum(joined[plan.src], joined[plan.dst])
+    if len(link):
+        routes["latency"][used] = np.add.reduceat(alpha[link], start[:-1][used]) + given.overhead
+        rate = bandwidth[link] / _crossings(link, hops, len(bandwidth))
+        routes["narrow"][used] = np.minimum.reduceat(rate, start[:-1][used])
+    table = np.zeros(len(bandwidth), LINK)
+    table["bandwidth"], table["alpha"], table["head"] = bandwidth, alpha, -1
+    return Network(routes, link, table, len(links))
+
+
+def _injected(start: Longs, link: Ints, first: Longs) -> tuple[Longs, Ints]:
+    """Routes with one more link in front, their source's injection limit; empty routes stay empty."""
+    hops = np.diff(start)
+    used = hops > 0
+    out = np.insert(link, start[:-1][used], first[used]).astype(np.int32)
+    return np.concatenate([[0], np.cumsum(hops + used)]).astype(np.int64), out
+
+
+def _crossings(link: Ints, hops: Longs, links: int) -> Floats:
+    """For each hop, how often its route crosses that link in all."""
+    key = np.repeat(np.arange(len(hops)), hops) * links + link
+    _, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
+    return count[inverse.ravel()].astype(np.float64)
+
+
+def ready(plan: Plan, given: Conditions) -> Floats:
+    """When each endpoint joins: the launch, its job's begin, and for a late rank its delay."""
+    late = {rank: seconds for rank, seconds in given.late.items() if seconds}
+    out = np.empty(plan.endpoints)
+    for job, base in zip(plan.jobs, plan.bases, strict=True):
+        part = out[base.endpoint : base.endpoint + job.endpoints]
+        part[:] = np.asarray(job.begin)
+        if job.schedule is not None:
+            for rank, seconds in late.items():
+                part[job.place == rank] += seconds
+            part += given.launch
+    return out
+
+
+def parts(plan: Plan, number: int) -> list[npt.NDArray[Any]]:
+    """The patterns of one job, as kernels.PART."""
+    from .kernels import PART
+
+    job, base = plan.jobs[number], plan.bases[number]
+    out = []
+    for p, route in zip(job.patterns, plan.route_of[number], strict=True):
+        part = np.empty(len(p), PART)
+        part["route"] = route
+        part["send"] = base.queue + p.src * job.channels + p.channel
+        part["receive"] = base.queue + p.dst * job.channels + p.channel
+        part["home"] = base.slot + p.src.astype(np.int64) * job.slots
+        part["goal"] = base.slot + p.dst.astype(np.int64) * job.slots
+        part["chunk"], part["into"], part["reduce"] = p.chunk, p.into, p.reduce
+        out.append(part)
+    return out
+
+
+class Edges(NamedTuple):
+    """Explicit dependencies: row i waits for `row[start[i]:start[i+1]]`; empty arrays where a schedule has none."""
+
+    start: Longs
+    row: Ints
+
+
+def edges(plan: Plan) -> Edges:
+    """Explicit dependencies of all jobs over the common rows.
+
+    Schedules without any keep the rules of channels; the two kinds do not mix in one run. Raises ScheduleError.
+    """
+    given = [job.schedule.depends if job.schedule is not None else None for job in plan.jobs]
+    if all(d is None for d in given):
+        return Edges(np.zeros(0, np.int64), np.zeros(0, np.int32))
+    if any(d is None and job.schedule is not None for d, job in zip(given, plan.jobs, strict=True)):
+        raise ScheduleError("schedules with and without explicit dependencies cannot run together")
+    starts, rows = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)]
+    for d, job, base in zip(given, plan.jobs, plan.bases, strict=True):
+        if d is None:
+            starts.append(np.full(job.rows, starts[-1][-1]))
+            continue
+        first, listed = _checked(d, job)
+        starts.append(starts[-1][-1] + first[1:])
+        rows.append((listed + base.row).astype(np.int32))
+    return Edges(np.concatenate(starts), np.concatenate(rows))
+
+
+def _checked(depends: Any, job: Job) -> tuple[Longs, Longs]:
+    start, rows = np.asarray(depends[0], np.int64), np.asarray(depends[1], np.int64)
+    label = job.schedule.label if job.schedule is not None else "flows"
+    if len(start) != job.rows + 1 or start[0] != 0 or start[-1] != len(rows) or (np.diff(start) < 0).any():
+        raise ScheduleError(f"{label}: depends needs {job.rows + 1} rising offsets, from 0 to the number of dependencies ({len(rows)})")
+    if len(rows) and (rows.min() < 0 or rows.max() >= job.rows):
+        raise ScheduleError(f"{label}: depends names transfer {rows.max()}; transfers are 0 to {job.rows - 1}")
+    return start, rows
