@@ -13,7 +13,7 @@ Sizes are bytes, times seconds, rates bytes per second, each one direction of a 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import algorithms as _algorithms  # imports every algorithm, so that each registers itself
 from . import topology
@@ -26,12 +26,10 @@ from .replay import replay
 from .schedule import Schedule, Step, copy, reduce, repeat
 from .simulate import Trace, simulate
 from .simulate.trace import views as _views
-from .topology import Topology
+from .sweep import sweep
+from .topology import Topology, machine, machines
 from .units import format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time, size_range
 from .verify import verify
-
-if TYPE_CHECKING:
-    from .sweep import sweep
 
 __version__ = "0.1.0"
 
@@ -58,6 +56,8 @@ __all__ = [
     "format_time",
     "load",
     "lower_bound",
+    "machine",
+    "machines",
     "parse_bandwidth",
     "parse_bytes",
     "parse_time",
@@ -87,12 +87,3 @@ def _late(module: str, name: str) -> Any:
 
 
 _views.update(animate=_late("viz", "animate"), save=_late("viz", "save"), html=_late("viz", "html"))
-
-
-def __getattr__(name: str) -> Any:
-    if name == "sweep":
-        from .sweep import sweep
-
-        globals()["sweep"] = sweep
-        return sweep
-    raise AttributeError(f"module 'collsim' has no attribute {name!r}")

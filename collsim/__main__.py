@@ -15,11 +15,13 @@ from typing import Annotated, Any, ParamSpec
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 import collsim as cs
 from collsim.errors import CollsimError, unknown
 from collsim.registry import find
+from collsim.sweep.plan import read_plan
 from collsim.topology.spec import parse_topology
 
 P = ParamSpec("P")
@@ -73,7 +75,7 @@ def list_(
     tables: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "algorithms": _algorithm_rows,
         "machines": lambda: [{"name": name, "what": str(about)} for name, about in cs.machines().items()],
-        "topologies": lambda: [{"name": name, "what": (f.__doc__ or "").split("\n")[0]} for name, f in cs.topology.generic_networks().items()],
+        "topologies": lambda: [{"name": name, "what": (f.__doc__ or "").split("\n")[0]} for name, f in cs.topology.NETWORKS.items()],
         "collectives": _collective_rows,
     }
     if what not in tables:
@@ -239,6 +241,27 @@ def verify(
         raise typer.Exit(1)
 
 
+@app.command()
+@says_mistakes
+def sweep(
+    plan: Annotated[Path, typer.Argument(help="A YAML file; docs/sweeps.md describes it.")],
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="x.parquet, x.csv, x.json or x.sqlite; a killed sweep goes on.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate every combination of a plan; results are on disk as they come."""
+    arguments = read_plan(plan)
+    bar = Progress(TextColumn("{task.completed} of {task.total}"), BarColumn(), TimeRemainingColumn(), console=Console(stderr=True))
+    with bar:
+        task = bar.add_task("sweep", total=None)
+        frame = cs.sweep(**arguments, out=out, progress=lambda done, total, _: bar.update(task, completed=done, total=total))
+    if as_json:
+        _print_json(frame.astype(object).where(frame.notna(), None).to_dict("records"))
+    elif out is None:
+        print(frame.to_string(max_rows=40))
+    failed = int(frame["error"].notna().sum()) if "error" in frame else 0
+    print(f"{len(frame)} scenarios, {failed} could not run" + (f"; written to {out}" if out else ""), file=sys.stderr)
+
+
 @app.command("app")
 @says_mistakes
 def app_(port: Annotated[int, typer.Option(help="Port on this computer.")] = 8501) -> None:
@@ -266,7 +289,7 @@ def _network(machine: str | None, topology: str | None, nodes: int, p2p: bool, g
     if machine:
         return cs.machine(machine, nodes=nodes, p2p=p2p, gdr=gdr)
     if topology:
-        return parse_topology(topology, cs.topology.generic_networks())
+        return parse_topology(topology, cs.topology.NETWORKS)
     if ranks is None:
         raise CollsimError("say where to run: --machine dgx-a100 --nodes 2, or --topology 'switch(8)', or at least --ranks 8")
     return cs.topology.switch(ranks)

@@ -1,0 +1,6 @@
+"""Sweeps: the product of algorithms, topologies, rank orders, sizes and engines, as one tidy table that survives a crash."""
+
+from .plan import read_plan
+from .run import sweep
+
+__all__ = ["read_plan", "sweep"]

@@ -1,0 +1,89 @@
+"""Where a scenario runs: a Topology, or words for one (`"switch(64)"`, `"dgx-a100"`, a mapping of machine, nodes and edits)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ..errors import CollsimError, TopologyError, unknown
+from ..topology import NETWORKS, Topology, machine, machines
+from ..topology.spec import parse_topology
+
+_EDITS = ("scaled", "with_link", "without_link", "without_device")
+
+
+def networks(given: Any) -> list[Topology]:
+    """All topologies that `given` stands for, in order. Raises CollsimError for names and keys that do not exist.
+
+    A mapping has `machine` (or `network`) and the keywords of its builder, each one value or a list of them, and the edits
+    `scaled: {infiniband: 2}`, `with_link: [[a, b, {bandwidth: half}]]`, `without_link: [[a, b]]`, `without_device: [a]`.
+    """
+    entries = [given] if isinstance(given, (Topology, str, Mapping)) else list(given)
+    found = [network for entry in entries for network in _one(entry)]
+    if not found:
+        raise CollsimError("a sweep needs at least one topology, for example topology=[cs.machine('dgx-a100')]")
+    return found
+
+
+def _one(entry: Any) -> Iterable[Topology]:
+    if isinstance(entry, Topology):
+        return [entry]
+    if isinstance(entry, str):
+        return [machine(entry) if entry in machines() else parse_topology(entry, NETWORKS)]
+    if isinstance(entry, Mapping):
+        return _from_mapping(dict(entry))
+    raise TopologyError(f"topology {entry!r} is neither a Topology nor words for one, such as 'switch(64)' or 'dgx-a100'")
+
+
+def _from_mapping(entry: dict[str, Any]) -> Iterable[Topology]:
+    edits = {name: entry.pop(name) for name in _EDITS if name in entry}
+    if "machine" in entry:
+        names, build = _listed(entry.pop("machine")), machine
+    elif "network" in entry:
+        texts = _listed(entry.pop("network"))
+        if entry:
+            raise TopologyError(f"{unknown('key of a network', next(iter(entry)), _EDITS)}")
+        return [_edited(network, edits) for text in texts for network in _one(text)]
+    else:
+        raise TopologyError(f"topology {entry!r} has no 'machine' and no 'network'")
+    keys = list(entry)
+    found = []
+    for name, *values in product(names, *(_listed(entry[key]) for key in keys)):
+        try:
+            network = build(name, **dict(zip(keys, values, strict=True)))
+        except TypeError as error:
+            raise TopologyError(f"machine {name!r}: {error}") from error
+        found.append(_edited(network, edits))
+    return found
+
+
+def _edited(network: Topology, edits: Mapping[str, Any]) -> Topology:
+    for kind, by in dict(edits.get("scaled", {})).items():
+        network = network.scaled(kind=kind, by=by)
+    for a, b, change in edits.get("with_link", []):
+        network = network.with_link(a, b, **change)
+    for a, b in edits.get("without_link", []):
+        network = network.without_link(a, b)
+    for device in _listed(edits.get("without_device", [])):
+        network = network.without_device(device)
+    return network
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def fingerprint(network: Topology) -> str:
+    """A digest of all that a simulation reads of a topology; two that differ only in name have the same."""
+    links = network.links
+    digest = hashlib.sha256()
+    for array in (links.src, links.dst, links.alpha, links.bandwidth, network.endpoint_device, network.orders):
+        if array is not None:
+            digest.update(np.ascontiguousarray(array).tobytes())
+    facts = {key: network.facts[key] for key in sorted(network.facts)}
+    digest.update(f"{network.ranks} {network.shape} {facts!r}".encode())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,231 @@
+"""Run scenarios on any `concurrent.futures` executor, keep each result as it comes, and return the table."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import CollsimError
+from ..registry import Algorithm, find
+from ..registry import schedule as make_schedule
+from ..schedule import Schedule
+from ..simulate import simulate
+from ..topology import Topology
+from .scenario import Work, scenarios
+from .store import Row, Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Progress = Callable[[int, int, float], None]
+
+#: Seconds of work in this process before others are started: a small sweep is done sooner than they are.
+_ALONE = 1.0
+
+
+def sweep(
+    collective: Any = "allreduce",
+    algorithm: Any = None,
+    topology: Any = (),
+    nbytes: Any = "64MiB",
+    dtype: Any = "float32",
+    engine: Any = "lockstep",
+    *,
+    order: Any = None,
+    where: Callable[[dict[str, Any]], bool] | None = None,
+    executor: Executor | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Simulate every combination; a row each, in SI units. Every argument is one value or a list of them.
+
+    Args:
+        collective: names of collectives.
+        algorithm: names, Algorithms, or `(name, {option: value or list})` pairs; all of the collectives when None.
+        topology: Topologies, or words for them: `"switch(64)"`, `"dgx-a100"`,
+            `{"machine": "dgx-a100", "nodes": [1, 2, 4], "p2p": [True, False], "scaled": {"infiniband": 2}}`.
+        nbytes, dtype: sizes (bytes or texts) and element types.
+        engine: names, or `(name, {keyword: value})` pairs.
+        order: rank orders: `"given"`, `"reversed"`, `"random:7"`, or permutations.
+        where: keeps a scenario if it returns true for its inputs, a dict with the columns of the table.
+        executor: any PEP 3148 executor (processes of this computer when None); it gets one piece of work per schedule and topology.
+        out: `x.sqlite`, `x.parquet`, `x.csv` or `x.json`: results are on disk as they come, and a sweep that was killed goes on
+            where it was when it is called again.
+        progress: called with (scenarios done, all, seconds).
+
+    Returns:
+        Columns: scenario (hash of its inputs and of the model's version), the inputs, the figures (`Trace.row`), and `error`: what cannot
+        run is a row with its reason and no figures; it does not end the sweep.
+
+    Raises CollsimError for unknown names, bad sizes and places, before anything runs.
+    """
+    import pandas as pd
+
+    work = scenarios(collective, algorithm, topology, order, nbytes, dtype, engine, where)
+    keys = [key for one in work for key in one.keys]
+    store = Store(out)
+    try:
+        known = store.known()
+        todo = [rest for one in work if (rest := _without(one, known)) is not None]
+        _run(todo, store, executor, _counter(progress, len(keys) - sum(len(w.keys) for w in todo), len(keys)))
+        frame = pd.DataFrame(store.rows(keys))
+        store.finish(frame)
+    finally:
+        store.close()
+    return frame
+
+
+def _without(work: Work, known: set[str]) -> Work | None:
+    """What of a piece of work is not done yet."""
+    rest = [i for i, key in enumerate(work.keys) if key not in known]
+    if not rest:
+        return None
+    return replace(
+        work,
+        cases=tuple(work.cases[i] for i in rest),
+        keys=tuple(work.keys[i] for i in rest),
+        inputs=tuple(work.inputs[i] for i in rest),
+    )
+
+
+def _counter(progress: Progress | None, done: int, total: int) -> Callable[[int], None]:
+    began = time.monotonic()
+
+    def count(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress is not None:
+            progress(done, total, time.monotonic() - began)
+
+    count(0)
+    return count
+
+
+def _run(work: list[Work], store: Store, executor: Executor | None, count: Callable[[int], None]) -> None:
+    if executor is not None:
+        _spread(work, store, executor, count, width=64)
+        return
+    began = time.monotonic()
+    while work and time.monotonic() - began < _ALONE:
+        one, *work = work
+        store.add(results(one))
+        count(len(one.keys))
+    while work:
+        with _processes() as (pool, width):
+            work = _spread(work, store, pool, count, width)
+
+
+@contextmanager
+def _processes() -> Iterator[tuple[Executor, int]]:
+    """Worker processes, forked where the system can: they need not import the caller's script again."""
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
+    width = os.cpu_count() or 1
+    with ProcessPoolExecutor(width, mp_context=multiprocessing.get_context(method)) as pool:
+        yield pool, 2 * width
+
+
+def _spread(work: list[Work], store: Store, executor: Executor, count: Callable[[int], None], width: int) -> list[Work]:
+    """Keep `width` pieces in flight, and the results as they come. Returns what a dying pool left undone.
+
+    When the workers die, the pieces in flight are suspects: run one at a time (a width of 1) the guilty one is found and reported.
+    """
+    waiting = list(reversed(work))
+    flying: dict[Future[list[tuple[str, Row]]], Work] = {}
+    while waiting or flying:
+        try:
+            while waiting and len(flying) < width:
+                one = _portable(waiting[-1])
+                flying[executor.submit(results, one)] = one
+                waiting.pop()
+        except BrokenExecutor:
+            return _survivors(waiting, list(flying.values()), store, count)
+        done, _ = wait(flying, return_when=FIRST_COMPLETED)
+        for future in done:
+            one = flying.pop(future)
+            try:
+                store.add(future.result())
+            except BrokenExecutor:
+                return _survivors(waiting, [one, *flying.values()], store, count)
+            except Exception as error:  # whatever a foreign executor raises is the fate of this piece only
+                store.add(_failed(one, f"{type(error).__name__}: {error}"))
+            count(len(one.keys))
+    return []
+
+
+def _portable(work: Work) -> Work:
+    """An algorithm from a notebook cell is not there in another process: its schedule travels instead (or why there is none)."""
+    if not isinstance(work.algorithm, Algorithm):
+        return work
+    try:
+        return replace(work, algorithm=make_schedule(work.algorithm, topology=work.topology, **work.options))
+    except CollsimError as error:
+        return replace(work, algorithm=error)
+
+
+def _survivors(waiting: list[Work], suspects: list[Work], store: Store, count: Callable[[int], None]) -> list[Work]:
+    """After the workers died: try each suspect in a process of its own, so that only the guilty one fails."""
+    for one in suspects:
+        with _processes() as (pool, _):
+            try:
+                store.add(pool.submit(results, one).result())
+            except BrokenExecutor:
+                store.add(_failed(one, "its worker process died; out of memory?"))
+        count(len(one.keys))
+    return list(reversed(waiting))
+
+
+def _failed(work: Work, why: str) -> list[tuple[str, Row]]:
+    return [(key, {**inputs, "error": why}) for key, inputs in zip(work.keys, work.inputs, strict=True)]
+
+
+def results(work: Work) -> list[tuple[str, Row]]:
+    """(scenario id, row) of each scenario of a piece of work; runs in a worker."""
+    try:
+        plan = _plan(work)
+        place = _ordered(work.topology, work.order)
+    except CollsimError as error:
+        return _failed(work, str(error))
+    rows = []
+    for key, (nbytes, dtype, engine, options), inputs in zip(work.keys, work.cases, work.inputs, strict=True):
+        try:
+            figures = simulate(plan, place, nbytes, dtype, engine, **options).row()
+            rows.append((key, {**inputs, **{k: v for k, v in figures.items() if k not in inputs}, "error": None}))
+        except CollsimError as error:
+            rows.append((key, {**inputs, "error": str(error)}))
+        except Exception as error:  # a failing scenario is a row, not the end
+            rows.append((key, {**inputs, "error": f"{type(error).__name__}: {error}"}))
+    return rows
+
+
+def _plan(work: Work) -> Schedule:
+    if isinstance(work.algorithm, Schedule):
+        return work.algorithm
+    if isinstance(work.algorithm, CollsimError):
+        raise work.algorithm
+    entry = work.algorithm if isinstance(work.algorithm, Algorithm) else find(work.algorithm)
+    if "topology" in entry.options or not isinstance(work.algorithm, str):
+        return make_schedule(entry, topology=work.topology, **work.options)
+    return _shared(entry.name, work.topology.ranks, tuple(sorted(work.options.items())))
+
+
+@lru_cache(maxsize=64)
+def _shared(name: str, ranks: int, options: tuple[tuple[str, Any], ...]) -> Schedule:
+    """A schedule that does not look at the topology is the same on all of them."""
+    return make_schedule(name, ranks=ranks, **dict(options))
+
+
+def _ordered(topology: Topology, order: tuple[int, ...] | None) -> Topology:
+    if order is None:
+        return topology
+    device = topology.endpoint_device.copy()
+    device[: topology.ranks] = device[np.array(order)]
+    return replace(topology, endpoint_device=device, orders=None)

@@ -1,0 +1,195 @@
+"""A scenario: one simulation to be made, known by a hash of its inputs and of the model's version."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..collective import collective as find_collective
+from ..dtypes import itemsize
+from ..errors import CollsimError, unknown
+from ..registry import Algorithm, algorithms, find
+from ..schedule import Schedule
+from ..simulate import ENGINES
+from ..topology import Topology
+from ..units import parse_bytes
+from .networks import fingerprint, networks
+
+#: Rooms whose source decides what a simulation gives.
+_MODEL = (
+    "algorithms",
+    "simulate",
+    "topology",
+    "bounds.py",
+    "collective.py",
+    "cuts.py",
+    "dtypes.py",
+    "registry.py",
+    "schedule.py",
+    "trees.py",
+)
+
+
+@dataclass(frozen=True)
+class Work:
+    """Scenarios that share a schedule and a topology, which are built once for all of them.
+
+    Attributes:
+        algorithm: its name; an Algorithm that is not part of the package; or what became of one on its way to another process.
+        order: rank r sits where rank order[r] of the topology would; None as it is.
+        cases: (nbytes, dtype, engine, engine options) of each scenario, and `keys` their ids.
+    """
+
+    algorithm: str | Algorithm | Schedule | CollsimError
+    options: dict[str, Any]
+    topology: Topology
+    order: tuple[int, ...] | None
+    label: dict[str, Any]
+    cases: tuple[tuple[int, str, str, dict[str, Any]], ...]
+    keys: tuple[str, ...]
+    inputs: tuple[dict[str, Any], ...] = field(repr=False, default=())
+
+
+def scenarios(
+    collective: Any,
+    algorithm: Any,
+    topology: Any,
+    order: Any,
+    nbytes: Any,
+    dtype: Any,
+    engine: Any,
+    where: Callable[[dict[str, Any]], bool] | None,
+) -> list[Work]:
+    """The product, in the order topology, rank order, algorithm, size, dtype, engine, less what `where` refuses."""
+    chosen = _algorithms(collective, algorithm)
+    sizes = [parse_bytes(size) for size in _listed(nbytes)]
+    types = [str(t) for t in _listed(dtype)]
+    for name in types:
+        itemsize(name)
+    engines = [(e, {}) if isinstance(e, str) else (e[0], dict(e[1])) for e in _pairs(engine)]
+    for name, _ in engines:
+        if name not in ENGINES:
+            raise CollsimError(unknown("engine", name, ENGINES))
+    version = model_version()
+    work = []
+    for network in networks(topology):
+        print_ = fingerprint(network)
+        for ranks_order, (entry, options) in product(_orders(order, network.ranks), chosen):
+            label = {
+                "collective": entry.collective,
+                "algorithm": entry.name,
+                "options": options,
+                "topology": network.name,
+                "ranks": network.ranks,
+                "order": ranks_order[0],
+            }
+            cases, keys, inputs = [], [], []
+            for size, type_, (engine_name, engine_options) in product(sizes, types, engines):
+                row = {**label, "nbytes": size, "dtype": type_, "engine": engine_name, "engine_options": engine_options}
+                if where is not None and not where(dict(row)):
+                    continue
+                cases.append((size, type_, engine_name, engine_options))
+                keys.append(_key(row, version, print_, ranks_order[1], entry))
+                inputs.append(row)
+            if cases:
+                known = entry.name if _ours(entry) else entry
+                work.append(Work(known, options, network, ranks_order[1], label, tuple(cases), tuple(keys), tuple(inputs)))
+    return work
+
+
+def _key(row: dict[str, Any], version: str, network: str, order: tuple[int, ...] | None, entry: Algorithm) -> str:
+    source = "" if _ours(entry) else _source(entry)
+    text = json.dumps([row, version, network, order, source], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _ours(entry: Algorithm) -> bool:
+    return entry.function.__module__.startswith("collsim.")
+
+
+def _source(entry: Algorithm) -> str:
+    try:
+        return inspect.getsource(entry.function)
+    except (OSError, TypeError):
+        return repr(entry.function.__code__.co_code)
+
+
+@cache
+def model_version() -> str:
+    """The package's version and a digest of the sources that decide a result."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    package = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for room in _MODEL:
+        place = package / room
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            if path.is_file():
+                digest.update(path.read_bytes())
+    try:
+        number = version("collsim")
+    except PackageNotFoundError:
+        number = "0"
+    return f"{number}+{digest.hexdigest()[:12]}"
+
+
+def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm, dict[str, Any]]]:
+    kinds = [str(c) for c in _listed(collective)]
+    for kind in kinds:
+        find_collective(kind)
+    if algorithm is None:
+        return [(entry, {}) for kind in kinds for entry in algorithms(kind).values()]
+    chosen = []
+    for item in _pairs(algorithm):
+        named, options = (item, {}) if isinstance(item, (str, Algorithm)) else (item[0], dict(item[1]))
+        entry = named if isinstance(named, Algorithm) else find(named)
+        if entry.collective not in kinds:
+            raise CollsimError(f"{entry.name} is an algorithm for {entry.collective}, not for {' or '.join(kinds)}")
+        chosen += [(entry, one) for one in _each_option(options)]
+    return chosen
+
+
+def _each_option(options: dict[str, Any]) -> list[dict[str, Any]]:
+    """`{"chunks": [1, 4]}` stands for two choices."""
+    return [dict(zip(options, values, strict=True)) for values in product(*(_listed(v) for v in options.values()))]
+
+
+def _orders(order: Any, ranks: int) -> list[tuple[str, tuple[int, ...] | None]]:
+    """Rank orders by name: `"given"`, `"reversed"`, `"random:SEED"`, or a permutation of the ranks."""
+    entries = (
+        [order] if order is None or isinstance(order, str) or (order and np.isscalar(order[0]) and not isinstance(order[0], str)) else order
+    )
+    found: list[tuple[str, tuple[int, ...] | None]] = []
+    for entry in entries:
+        if entry is None or entry == "given":
+            found.append(("given", None))
+        elif entry == "reversed":
+            found.append(("reversed", tuple(range(ranks))[::-1]))
+        elif isinstance(entry, str) and entry.startswith("random:") and entry[7:].isdigit():
+            shuffled = np.random.default_rng(int(entry[7:])).permutation(ranks)
+            found.append((entry, tuple(int(r) for r in shuffled)))
+        elif not isinstance(entry, str) and sorted(entry) == list(range(ranks)):
+            found.append((",".join(map(str, entry)), tuple(int(r) for r in entry)))
+        else:
+            raise CollsimError(f"order {entry!r} is not 'given', 'reversed', 'random:7' or a permutation of 0 to {ranks - 1}")
+    return found
+
+
+def _pairs(value: Any) -> list[Any]:
+    """One name, one (name, options) pair, or a list of either."""
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], dict):
+        return [value]
+    return _listed(value)
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple, set, range)) or hasattr(value, "tolist") else [value]

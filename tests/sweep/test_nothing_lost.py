@@ -1,0 +1,156 @@
+"""A sweep that is killed goes on where it was, on any executor, and a scenario that fails is a row."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+
+import pandas as pd
+import pytest
+
+import collsim as cs
+
+SLOW_SWEEP = """
+import sys, time
+import numpy as np
+import collsim as cs
+
+@cs.algorithm("broadcast")
+def slow_flat(n, root=0, pause=0):
+    time.sleep(0.2)
+    with open(sys.argv[2], "a") as log:
+        print(pause, file=log)
+    yield cs.copy(root, np.arange(1, n), chunk=0)
+
+if __name__ == "__main__":
+    choices = [("slow_flat", {"pause": k + 1}) for k in range(12)]
+    frame = cs.sweep("broadcast", choices, "switch(4)", ["1KiB", "1MiB"], out=sys.argv[1])
+    print(len(frame), frame.error.isna().all())
+"""
+
+
+def stored(path) -> int:
+    if not path.exists():
+        return 0
+    try:
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+            return db.execute("SELECT count(*) FROM rows").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+
+
+def test_killed_with_9_in_the_middle_it_goes_on(tmp_path):
+    script, out, log = tmp_path / "slow.py", tmp_path / "out.csv", tmp_path / "log"
+    script.write_text(SLOW_SWEEP)
+    command = [sys.executable, str(script), str(out), str(log)]
+    part = tmp_path / "out.csv.part"
+    with subprocess.Popen(command, start_new_session=True) as process:
+        deadline = time.monotonic() + 60
+        while stored(part) < 6 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGKILL)
+    before = stored(part)
+    assert 6 <= before < 24, "killed in the middle"
+    assert not out.exists(), "no half-written table"
+
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["24", "True"]
+    assert len(pd.read_csv(out)) == 24
+    assert not part.exists()
+    runs = len(log.read_text().split())
+    in_flight = 2 * (os.cpu_count() or 1)
+    assert runs <= 12 + in_flight, "only what was in flight ran twice"
+
+
+def test_a_complete_store_is_not_run_again(tmp_path):
+    given = ("allreduce", ["allreduce_ring"], "switch(8)", ["1KiB", "1MiB"])
+    first = cs.sweep(*given, out=tmp_path / "x.sqlite")
+    stamp = (tmp_path / "x.sqlite").stat().st_mtime_ns
+    ticks = []
+    again = cs.sweep(*given, out=tmp_path / "x.sqlite", progress=lambda done, total, _: ticks.append((done, total)))
+    assert ticks == [(2, 2)], "everything was there at the start"
+    assert again.equals(first)
+    assert stamp <= (tmp_path / "x.sqlite").stat().st_mtime_ns
+
+
+def test_the_id_knows_the_inputs():
+    def ids(**changed):
+        given = {"collective": "allreduce", "algorithm": "allreduce_ring", "topology": "switch(4)", "nbytes": "1MiB", **changed}
+        return set(cs.sweep(**given).scenario)
+
+    base = ids()
+    assert ids() == base
+    for change in (
+        {"nbytes": "2MiB"},
+        {"dtype": "float16"},
+        {"topology": "switch(4, alpha=2us)"},
+        {"algorithm": ("allreduce_ring", {"channels": 2})},
+        {"order": "reversed"},
+    ):
+        assert ids(**change) != base, change
+
+
+def test_a_worker_that_dies_takes_only_its_own_scenarios_with_it(monkeypatch):
+    from collsim.sweep import run
+
+    parent, simulate = os.getpid(), run.simulate
+
+    def deadly(plan, *rest, **options):
+        if plan.options.get("channels") == 3 and os.getpid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return simulate(plan, *rest, **options)
+
+    monkeypatch.setattr(run, "simulate", deadly)  # forked workers inherit it
+    monkeypatch.setattr(run, "_ALONE", 0.0)
+    frame = cs.sweep("allreduce", [("allreduce_ring", {"channels": [1, 2, 3, 4, 5]})], "switch(4)", ["1KiB", "1MiB"])
+    dead = frame.options.map(lambda o: o["channels"] == 3)
+    assert frame[dead].error.str.contains("died").all()
+    assert frame[~dead].error.isna().all()
+    assert len(frame) == 10
+
+
+def test_processes_give_the_same_table_as_one():
+    given = ("allreduce", ["allreduce_ring", "allreduce_tree"], ["switch(8)", "ring(8)"], ["1KiB", "1MiB"])
+    with ProcessPoolExecutor(2) as pool:
+        assert cs.sweep(*given, executor=pool).equals(cs.sweep(*given))
+
+
+def test_dask_survives_a_killed_worker(tmp_path):
+    distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
+    with subprocess.Popen([sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard",
+                           "--host", "127.0.0.1", "--scheduler-file", str(tmp_path / "scheduler.json")],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as scheduler:  # fmt: skip
+        workers = [
+            subprocess.Popen(
+                [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(tmp_path / "scheduler.json"),
+                 "--nthreads", "1", "--no-dashboard", "--local-directory", str(tmp_path)],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )
+            for _ in range(2)
+        ]  # fmt: skip
+        try:
+            deadline = time.monotonic() + 60
+            while not (tmp_path / "scheduler.json").exists() and time.monotonic() < deadline:
+                time.sleep(0.1)
+            with distributed.Client(scheduler_file=str(tmp_path / "scheduler.json"), timeout=60) as client:
+                client.wait_for_workers(2, timeout=60)
+                killed = []
+
+                def kill_one(done, total, _):
+                    if done >= 4 and not killed:
+                        workers[0].kill()
+                        killed.append(done)
+
+                names = ["allreduce_ring", "allreduce_tree", "allreduce_halving_doubling", "allreduce_swing"]
+                given = ("allreduce", names, [f"switch({n})" for n in (4, 8, 16, 32, 64)], ["1KiB", "1MiB"])
+                frame = cs.sweep(*given, executor=client.get_executor(), progress=kill_one)
+                assert killed, "one worker was killed in the middle"
+                assert frame.error.isna().all()
+                assert frame.equals(cs.sweep(*given))
+        finally:
+            for process in (*workers, scheduler):
+                process.kill()
+                process.wait()
