@@ -412,19 +412,28 @@ export function shape(m, r) {
 
 const clean = v => (Number.isFinite(v) ? v : 0);
 
-/** From where a route enters device d to where it leaves: straight, or a U when both are on one edge (NVSwitch bars). */
+/**
+ * The points from where a route enters device d up to (not including) where it leaves, right-angled like the cables:
+ * a U when both are on one edge (NVSwitch bars), a Z between opposite edges, one corner between edges that meet.
+ */
 export function through(D, d, x0, y0, x1, y1) {
-  const x = D.x[d], y = D.y[d], w = D.w[d], h = D.h[d], near = (a, b) => Math.abs(a - b) < 2.5;
-  const deep = (size, far) => Math.min(size * 0.62, Math.max(Math.min(8, size * 0.4), far * 0.12));
-  const far = Math.abs(x1 - x0) + Math.abs(y1 - y0);
-  if (near(y0, y1) && far > 1 && (near(y0, y) || near(y0, y + h))) {
-    const v = near(y0, y) ? y0 + deep(h, far) : y0 - deep(h, far);
+  const x = D.x[d], y = D.y[d], w = D.w[d], h = D.h[d], near = (a, b) => Math.abs(a - b) < 2.5, far = Math.abs(x1 - x0) + Math.abs(y1 - y0);
+  const level = v => near(v, y) || near(v, y + h), upright = u => near(u, x) || near(u, x + w);
+  const deep = size => Math.min(size * (size < 60 ? 0.27 : 0.56), Math.max(Math.min(8, size * 0.27), far * 0.12));
+  const apart = from => (from > 0 ? 2.5 : -2.5);             // both ways through one switch: two tracks, not one
+  if (far <= 1) return [x0, y0];
+  if (level(y0) && level(y1)) {
+    if (near(x0, x1)) return [x0, y0];
+    const v = !near(y0, y1) ? (y0 + y1) / 2 + apart(x1 - x0) : near(y0, y) ? y0 + deep(h) : y0 - deep(h);
     return [x0, y0, x0, v, x1, v];
   }
-  if (near(x0, x1) && far > 1 && (near(x0, x) || near(x0, x + w))) {
-    const u = near(x0, x) ? x0 + deep(w, far) : x0 - deep(w, far);
+  if (upright(x0) && upright(x1)) {
+    if (near(y0, y1)) return [x0, y0];
+    const u = !near(x0, x1) ? (x0 + x1) / 2 + apart(y1 - y0) : near(x0, x) ? x0 + deep(w) : x0 - deep(w);
     return [x0, y0, u, y0, u, y1];
   }
+  if (level(y0) && upright(x1)) return [x0, y0, x0, y1];
+  if (upright(x0) && level(y1)) return [x0, y0, x1, y0];
   return [x0, y0];
 }
 
@@ -640,6 +649,7 @@ const CSS = `
 .cs h2{font-size:22px;line-height:28px;letter-spacing:-.2px;margin:0;width:100%}
 .cs.narrow .card{padding:0 16px 12px}.cs.narrow .nar{height:58px;font-size:16.5px;line-height:23px;gap:16px}.cs.narrow .nar.long{font-size:14.5px;line-height:19px}
 .cs.narrow .btn{width:34px;height:34px}.cs.narrow .btn.play{width:48px}.cs.narrow .tr{min-height:44px;padding-top:4px}
+.cs.tight .real,.cs.tight .speedword{display:none}.cs.narrow .head{gap:4px 26px;padding:4px 4px 10px}.cs.narrow .fig b{font-size:24px;line-height:28px}.cs.narrow .bn b{font-size:17px;line-height:22px}.cs.narrow .bn i{font-size:14px;line-height:18px}
 .cs.slim .nar{height:auto;min-height:58px;flex-wrap:wrap;padding:8px 0;gap:8px}.cs.slim .say{flex:1 0 100%}.cs.slim .tr{flex-wrap:wrap;padding-bottom:6px}.cs.slim .tr .g{flex-wrap:wrap}.cs.slim .tabs{overflow-x:auto}.cs.slim .real{display:none}
 .cs.present{position:fixed;inset:0;z-index:2147483000;background:var(--card);overflow:auto}
 .cs.present .card{border:0;min-height:100%;padding:0 36px 14px}.cs.present .head,.cs.present .foot,.cs.present .tabs,.cs.present .panel:not(.keep),.cs.present .right{display:none!important}
@@ -975,6 +985,8 @@ export function keyShare(m, share, entry) {
   return best;
 }
 
+const sameWords = (a, b) => a.replace(/\s/g, "") === b.replace(/\s/g, "");
+
 function drawKey(g, V) {
   const { m, C, W } = V, K = m.tl.stage.key;
   if (!K || !m.key.length) return;
@@ -991,7 +1003,7 @@ function drawKey(g, V) {
     if (share > 1e-9) stroke(g, bar, Math.max(2, d * Math.sqrt(Math.min(1, share)) * 0.5), C[cls]);
     const label = textAt(e.label, 0, V.lang), used = widthOf(g, fmtShare(share), hot ? 19 : 15, true), size = fitFont(g, label, 14, K.w - 45 - used, true) || 10;
     put(g, label, K.x + 39, y - 3, size, hot ? C.fulltext : C.ink, { bold: true });
-    put(g, fmtRate(e.bandwidth), K.x + 39, y + 14, 13, C.ink2);
+    if (!sameWords(label, fmtRate(e.bandwidth))) put(g, fmtRate(e.bandwidth), K.x + 39, y + 14, 13, C.ink2);
     put(g, share > 1e-9 ? fmtShare(share) : "–", right, y + 5, hot ? 19 : 15, hot ? C.fulltext : C.ink, { bold: true, align: "right" });
   }
   put(g, W.nominal, K.x, K.y + 28 + n * rh + 18, 12, C.ink3);
@@ -1030,11 +1042,18 @@ function token(g, C, x, y, size, o) {
   if (o.lit) box(g, x - h - 4, y - h - 4, size + 8, size + 8, o.round ? h + 4 : 6, null, C.ink, 2);
 }
 
+/** 26 px where ranks are drawn full size, less where the layout has made them small. */
+function tokenSize(m) {
+  if (m.tokenSize) return m.tokenSize;
+  const D = m.tl.devices, box = Math.min(42, ...D.endpoint.map((e, d) => (e >= 0 && e < m.ranks ? Math.min(D.w[d], D.h[d] * 1.05) : 42)));
+  return (m.tokenSize = Math.max(12, Math.min(26, Math.round(box * 0.62))));
+}
+
 const hopOut = {}, pt = {}, pt2 = {};
 
 /** Where to draw the tokens: grouped by cable, so that many on one cable become a train or one token with a count. */
 function placeTokens(V) {
-  const { m } = V, per = new Map(), size = m.ranks > 32 ? 18 : m.ranks > 16 ? 22 : 26, D = m.tl.devices;
+  const { m } = V, per = new Map(), size = tokenSize(m);
   const add = (i, waits) => {
     if (m.ranks > 32 && panelOf(m, m.src[i]) >= 0 && panelOf(m, m.src[i]) === panelOf(m, m.dst[i])) return;
     const hops = shape(m, m.route[i]);
@@ -1169,7 +1188,7 @@ export function logicalLayout(m, nslots, w, h) {
   const clear = (P, cw, ch) => P.every(([x, y], a) => P.every(([u, v], b) => a >= b || Math.abs(x - u) >= cw || Math.abs(y - v) >= ch));
   if (E <= 8 && nslots <= 8) {
     for (const c of [60, 52, 44, 36, 30, 26]) {
-      const cw = nslots * (c + 6) + 22, ch = c + (c >= 44 ? 62 : 46), P = G.kind === "ring" && frame ? inFrame(cw, ch) : at(cw, ch);   // a ring of cards runs round the frame
+      const cw = Math.max(nslots * (c + 6) + 22, c >= 44 ? 104 : 88), ch = c + (c >= 44 ? 62 : 46), P = G.kind === "ring" && frame ? inFrame(cw, ch) : at(cw, ch);   // a ring of cards runs round the frame
       if (cw < w - 24 && ch < h - 24 && clear(P, cw + 40, ch + 30)) return { cards: true, c, cw, ch, P };
     }
   }
@@ -1187,7 +1206,7 @@ function edgeEnds(V, a, b) {
   const side = two ? Math.min(8, cards ? 8 : r * 0.4) : 0;
   x0 -= dy * side; y0 += dx * side; x1 -= dy * side; y1 += dx * side;
   const cut = cards ? Math.min(Math.abs(dx) > 1e-6 ? cw / 2 / Math.abs(dx) : 1e9, Math.abs(dy) > 1e-6 ? ch / 2 / Math.abs(dy) : 1e9) : r;
-  return [x0 + dx * cut, y0 + dy * cut, x1 - dx * cut, y1 - dy * cut, dx, dy];
+  return [x0 + dx * cut, y0 + dy * cut, x1 - dx * cut, y1 - dy * cut, dx, dy, x0, y0, x1, y1];
 }
 
 function ensurePairs(m) {
@@ -1203,7 +1222,7 @@ function drawLogical(g, V, w, h) {
   for (const on of [false, true]) {
     for (const key of m.pairs) {
       if (busy.has(key) !== on || (!on && m.pairs.size > 600)) continue;
-      const e = edgeEnds(V, Math.floor(key / E), key % E), line = e.slice(0, 4), wide = m.pairs.has((key % E) * E + Math.floor(key / E)) ? Math.min(thick, 12) : thick;
+      const e = edgeEnds(V, Math.floor(key / E), key % E), line = e.slice(6), wide = m.pairs.has((key % E) * E + Math.floor(key / E)) ? Math.min(thick, 12) : thick;
       if (!on) { stroke(g, line, wide, C.idle); if (wide > 5) stroke(g, line, wide - 2, C.sunk); continue; }
       stroke(g, line, wide + 1.6, C.edge); stroke(g, line, wide, C.roomtint); stroke(g, line, Math.max(1.5, wide * 0.36), C.room);
       arrow(g, e[2] - e[4] * (6 + wide * 0.3), e[3] - e[5] * (6 + wide * 0.3), e[4], e[5], 6 + wide * 0.4, C.room);
@@ -1252,7 +1271,7 @@ function drawCard(g, V, e) {
   box(g, x, y, cw, ch, 10, C.card, C.ink, 2.2);
   put(g, e < m.ranks ? `${V.W.rank} ${e}` : nameOf(m, e), x + 16, y + (big ? 27 : 19), big ? 19 : 14, C.ink, { bold: true });
   V.slots.forEach((slot, q) => {
-    const cx = x + 14 + q * (c + 6), cy = y + ch - c - 12, cell = e * m.slots + slot;
+    const cx = x + cw / 2 + (q - V.slots.length / 2) * (c + 6) + 3, cy = y + ch - c - 12, cell = e * m.slots + slot;
     if (big) put(g, slotText(V, slot), cx + c / 2, cy - 5, 13, C.ink3, { align: "center" });
     drawCell(g, V, cx, cy, c, {
       count: cellAt(m, cell, V.t), value: cellAt(m, cell, V.t, "value"), mask: cellAt(m, cell, V.t, "mask"),
@@ -1349,9 +1368,14 @@ function drawMatrixImage(g, V, L) {
 
 function drawMatrixCell(g, V, x, y, cs, inset, cell, nums) {
   const { m, C } = V, k = cellAt(m, cell, V.t), done = k >= m.goal && k > 0, w = cs - 2 * inset;
-  g.fillStyle = done ? C.done : k ? ramp(C, k, m.goal) : C.grid;
+  const dock = V.docks?.get(cell), shade = n => (n >= m.goal ? C.done : n ? ramp(C, n, m.goal) : C.grid);
+  g.fillStyle = shade(dock ? dock.was : k);
   if (cs < 8) { g.fillRect(x + inset, y + inset, w, w); if (V.sends.size < 0.2 * m.endpoints * m.slots && V.sends.has(cell)) { g.fillStyle = C.ink; g.fillRect(x + inset, y + inset, w, Math.max(1, w * 0.3)); } return; }
   g.beginPath(); g.roundRect(x + inset, y + inset, w, w, 2.5); g.fill();
+  if (dock) {
+    g.fillStyle = shade(k);
+    if (dock.copy) { g.globalAlpha = dock.f; g.fill(); g.globalAlpha = 1; } else g.fillRect(x + inset, y + inset + w * (1 - dock.f), w, w * dock.f);
+  }
   const out = V.sends.has(cell), into = V.lands.has(cell), cx = x + cs / 2, fs = Math.min(15, Math.max(12, cs * 0.44));
   if (out) box(g, x + 1.5, y + 1.5, cs - 3, cs - 3, 2.5, null, V.hotCells.has(cell) ? C.full : C.ink, cs >= 16 ? 2 : 1.4);
   else if (into) box(g, x + 1.5, y + 1.5, cs - 3, cs - 3, 2.5, null, C.ink, 1.3, [3, 2.4]);
@@ -1567,7 +1591,7 @@ function buildCard(host) {
   d.right = el("div", { className: "right" }, el("h3", {}, d.matrixTitle, d.channelLabel), d.matrix);
   d.play = el("button", { type: "button", className: "btn play" });
   d.stepno = el("span", { className: "stepno" }); d.clock = el("span", { className: "clock" });
-  d.speedWord = el("span", { className: "dim" }); d.speeds = el("span", { className: "seg", role: "group" }); d.real = el("span", { className: "dim real" });
+  d.speedWord = el("span", { className: "dim speedword" }); d.speeds = el("span", { className: "seg", role: "group" }); d.real = el("span", { className: "dim real" });
   d.tr = el("div", { className: "tr" },
     el("span", { className: "g lead" }, button("first"), button("back"), d.play, button("next")),
     el("span", { className: "g" }, d.stepno, d.clock, d.speedWord, d.speeds, d.real), el("span", { className: "gap" }),
@@ -1743,7 +1767,7 @@ export function createPlayer(host, opts = {}) {
     if (!m || !d.root.clientWidth) return;
     const outer = d.root.clientWidth, pad = S.present ? 72 : outer < 1340 ? 32 : 40, inner = outer - pad - 2;
     S.narrow = outer < 1340 || S.present;
-    d.root.classList.toggle("narrow", S.narrow && !S.present); d.root.classList.toggle("slim", outer < 820 && !S.present);
+    d.root.classList.toggle("narrow", S.narrow && !S.present); d.root.classList.toggle("slim", outer < 820 && !S.present); d.root.classList.toggle("tight", outer < 1120 && !S.present);
     const leftW = S.narrow ? inner : inner - 424, st = m.tl.stage;
     const roomH = S.present ? Math.max(260, globalThis.innerHeight - 124 - 100 - 76 - 110) : Math.min(900, Math.max(470, globalThis.innerHeight - (S.narrow ? 330 : 610)));
     let k = Math.min(leftW / st.w, roomH / st.h, S.present ? 4 : 1.3);
@@ -1904,17 +1928,35 @@ export function createPlayer(host, opts = {}) {
     d.kinds.replaceChildren(el("span", { textContent: W().keyUsed }), ...m.key.map(e => {
       const share = keyShare(m, V.facts.share, e), cls = useClass(share), h = Math.min(18, Math.max(3, pipeRuler(m) * Math.sqrt(e.bandwidth / 1e9)));
       const bar = symbol(30, 20, svg("rect", { x: 0, y: 10 - h / 2 - 0.8, width: 30, height: h + 1.6, fill: C.edge }), svg("rect", { x: 0, y: 10 - h / 2, width: 30, height: h, fill: C[`${cls}tint`] }), svg("rect", { x: 0, y: 8.5, width: 30, height: 3, fill: C[cls] }));
-      return el("span", { className: cls }, bar, el("b", { textContent: textAt(e.label, 0, S.lang) }), fmtRate(e.bandwidth), el("b", { textContent: share > 1e-9 ? fmtShare(share) : "–" }));
+      return el("span", { className: cls }, bar, el("b", { textContent: textAt(e.label, 0, S.lang) }), sameWords(textAt(e.label, 0, S.lang), fmtRate(e.bandwidth)) ? "" : fmtRate(e.bandwidth), el("b", { textContent: share > 1e-9 ? fmtShare(share) : "–" }));
     }), el("span", { textContent: W().nominal }));
   }
 
   function drawMatrixView() {
     const key = [V.landed, V.s, S.channel, V.hover?.slot, S.matW, S.matH, S.lang, themeName(), V.now.length, m.lockstep ? 0 : V.act.join()].join();
-    if (key === keys.matrix) return;
+    const docks = dockings();
+    if (key === keys.matrix && !docks && !S.docked) return;
+    S.docked = !!docks;
     keys.matrix = key;
+    V.docks = docks;
     const g = sizeCanvas(d.matrix, S.matW, S.matH);
     g.clearRect(0, 0, S.matW, S.matH);
     drawMatrix(g, V, S.matW, S.matH);
+  }
+
+  /** Chunks that have just landed: for 160 ms of screen time the cell's level rises (reduce) or fades over (copy). */
+  function dockings() {
+    const now = performance.now(), short = clock.playing && !still.matches && clock.speed <= 1 && m.endpoints * m.slots <= 1024;
+    const from = S.dockFor === m && V.landed >= (S.dockAt ?? 0) ? S.dockAt : V.landed;
+    S.dockFor = m; S.dockAt = V.landed;
+    S.docks ??= new Map();
+    if (!short) { S.docks.clear(); return null; }
+    for (let q = from; q < V.landed; q++) {
+      const i = m.byEnd[q], cell = m.dst[i] * m.slots + m.into[i];
+      S.docks.set(cell, { since: now, copy: !m.reduce[i], was: cellAt(m, cell, m.t1[i] - 1e-9 * m.total) });
+    }
+    for (const [cell, k] of S.docks) { k.f = (now - k.since) / 160; if (k.f >= 1) S.docks.delete(cell); }
+    return S.docks.size ? S.docks : null;
   }
 
   function barsCanvas() {

@@ -230,7 +230,11 @@ test("a route is drawn hop by hop, with a bend through a switch whose cables are
   assert.equal(hops[1].pts[0], 55);
   assert.ok(hops[1].pts[3] < 60);                      // goes up into the switch before it crosses
   assert.deepEqual(hops[1].pts.slice(-2), [145, 200]);
-  assert.deepEqual(through(m.tl.devices, 4, 10, 40, 390, 40), [10, 40]);   // in on the left, out on the right: straight
+  const D = m.tl.devices;                              // the switch is 380 x 40 at (10, 20)
+  assert.deepEqual(through(D, 4, 10, 40, 390, 40), [10, 40]);                  // left to right on one level: straight
+  assert.deepEqual(through(D, 4, 100, 20, 200, 60), [100, 20, 100, 42.5, 200, 42.5]);   // top to bottom: a Z
+  assert.deepEqual(through(D, 4, 100, 20, 390, 40), [100, 20, 100, 40]);       // top to right: one corner
+  assert.deepEqual(through(D, 4, 150, 33, 222, 47), [150, 33]);                // cables that end inside the box: straight
 });
 
 test("points along a polyline, clamped at both ends", () => {
