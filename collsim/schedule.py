@@ -272,7 +272,7 @@ class Schedule:
 
     def who(self, endpoint: int) -> str:
         """`rank 3`, or `helper 0` for an endpoint beyond the ranks."""
-        return f"rank {endpoint}" if endpoint < self.ranks else f"helper {endpoint - self.ranks}"
+        return _who(self.ranks, endpoint)
 
     def __add__(self, other: Schedule) -> Schedule:
         """One after the other: `reduce_scatter_ring(n) + allgather_ring(n)` is an allreduce."""
@@ -459,12 +459,12 @@ def _check(label: str, number: int, step: Step, ranks: int, endpoints: int, slot
         if len(bad):
             row = bad[0]
             rule = what or f"slots are 0 to {end - 1}"
-            _refuse(label, number, step, row, f"{name}={array[row]} does not exist; {rule}")
+            _refuse(label, number, step, row, f"{name}={array[row]} does not exist; {rule}", ranks)
     own = np.flatnonzero((step.src == step.dst) & (step.chunk == step.into))
     if len(own):
-        _refuse(label, number, step, own[0], "an endpoint sends a chunk to itself")
+        _refuse(label, number, step, own[0], "an endpoint sends a chunk to itself", ranks)
     if (step.channel < 0).any():
-        _refuse(label, number, step, int(np.argmin(step.channel)), "a channel is 0 or more")
+        _refuse(label, number, step, int(np.argmin(step.channel)), "a channel is 0 or more", ranks)
     target = step.dst.astype(np.int64) * slots + step.into
     if not step.reduce.all():
         order = np.argsort(target, kind="stable")
@@ -472,11 +472,16 @@ def _check(label: str, number: int, step: Step, ranks: int, endpoints: int, slot
         for at in twice:
             first, second = order[at], order[at + 1]
             if not (step.reduce[first] and step.reduce[second]):
-                why = f"rank {step.src[first]} writes the same slot in this step; which of them lasts is undefined"
-                _refuse(label, number, step, second, why)
+                why = f"{_who(ranks, int(step.src[first]))} writes the same slot in this step; which of them lasts is undefined"
+                _refuse(label, number, step, second, why, ranks)
 
 
-def _refuse(label: str, number: int, step: Step, row: int, why: str) -> None:
+def _refuse(label: str, number: int, step: Step, row: int, why: str, ranks: int) -> None:
     s, d, c, i = (int(getattr(step, name)[row]) for name in ("src", "dst", "chunk", "into"))
-    verb = "reduce" if step.reduce[row] else "copy"
-    raise ScheduleError(f"{label}, step {number}: {verb} of chunk {c} from {s} to {d} into slot {i}: {why}", step=number, rank=d, chunk=i)
+    what = f"{'reduce' if step.reduce[row] else 'copy'} of chunk {c} from {_who(ranks, s)} to {_who(ranks, d)}"
+    where = "" if c == i else f" into slot {i}"
+    raise ScheduleError(f"{label}, step {number}: {what}{where}: {why}", step=number, rank=d, chunk=i)
+
+
+def _who(ranks: int, endpoint: int) -> str:
+    return f"rank {endpoint}" if endpoint < ranks else f"helper {endpoint - ranks}"

@@ -12,7 +12,8 @@ from collsim.schedule import copy
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + (n - 1) / n * S * beta,
     formula="⌈lg n⌉α + (n−1)/n·Sβ",
-    source="Bruck et al. 1997 (concatenation operation); Thakur, Rabenseifner & Gropp 2005, section Allgather; Open MPI coll_base_allgather.c bruck",
+    source="Bruck et al. 1997 (concatenation operation); "
+    "Thakur, Rabenseifner & Gropp 2005, section Allgather; Open MPI coll_base_allgather.c bruck",
     says=(
         "Every rank sends what it has collected so far to the rank 2^k before it: everybody's collection doubles.",
         "每个 rank 把目前收集到的块发给前面第 2^k 个 rank：每个 rank 的收集量翻倍。",

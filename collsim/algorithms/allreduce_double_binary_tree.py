@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+import numpy as np
+
 from collsim.registry import algorithm
 from collsim.schedule import pipeline, together
 from collsim.trees import depths, down, node_chains, nodes_of, up
@@ -12,12 +14,18 @@ def _steps(n, chunks, per_node, topology, pattern):
     return 2 * max(int(depths(tree).max()) for tree in trees) + chunks - 1 if n > 1 else 0
 
 
+def _busiest(n, per_node, topology, pattern):
+    """Buffers that the rank with most links in the two trees sends: half a buffer over each."""
+    trees = node_chains(n, nodes_of(n, per_node, topology), pattern)
+    return max(sum(np.bincount(tree[tree >= 0], minlength=n) + (tree >= 0) for tree in trees)) / 2
+
+
 @algorithm(
     "allreduce",
     steps=_steps,
-    sent=lambda n, per_node, topology: {1: 0, 2: 1, 3: 1.5}.get(n, 2) if nodes_of(n, per_node, topology) == n else None,
+    sent=_busiest,
     cost=lambda n, S, alpha, beta, chunks, per_node, topology, pattern: (
-        _steps(n, chunks, per_node, topology, pattern) * (alpha + (1 if n == 2 else 2) * S / chunks * beta)
+        _steps(n, chunks, per_node, topology, pattern) * (alpha + _busiest(n, per_node, topology, pattern) * S / chunks * beta)
     ),
     formula="≤ (2D+c−1)(α + 2S/c·β), D = ⌈lg n⌉ with one rank per node; → 2Sβ for many chunks",
     source="NCCL src/graph/trees.cc ncclGetDtree, src/graph/connect.cc connectTrees; Sanders, Speck & Träff 2009 (two-tree)",

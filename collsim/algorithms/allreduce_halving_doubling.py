@@ -33,7 +33,8 @@ def _cost(n, S, alpha, beta):
     sent=_sent,
     cost=_cost,
     formula="2lg n·α + 2(n−1)/n·Sβ + (n−1)/n·Sγ; n not a power of two, p the one below: (2lg p+3)α + (2(p−1)/p+2)Sβ",
-    source="Rabenseifner 2004 (recursive halving and doubling); Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; Open MPI coll_base_allreduce.c redscat_allgather",
+    source="Rabenseifner 2004 (recursive halving and doubling); "
+    "Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; Open MPI coll_base_allreduce.c redscat_allgather",
     says=(
         "Partners exchange halves of what they work on: the piece halves and the sum doubles its contributions; then pieces double back.",
         "伙伴之间交换各自负责部分的一半：片段减半、部分和包含的份数翻倍；随后片段再逐步翻倍收齐。",

@@ -20,7 +20,7 @@ def _cost(n, S, alpha, beta, arity, chunks):
     deep = depth(n, arity)
     steps = 2 * deep + chunks - 1
     busier = chunks - 1 if chunks > 2 and deep > 1 else 0  # steps in which children and parent meet at one port
-    return steps * alpha + (steps * arity + busier) * S / chunks * beta if n > 1 else 0
+    return steps * alpha + (steps * min(arity, n - 1) + busier) * S / chunks * beta if n > 1 else 0
 
 
 @algorithm(

@@ -13,7 +13,8 @@ from collsim.schedule import copy, reduce, repeat
     cost=lambda n, S, alpha, beta, gamma: 2 * (n - 1) * alpha + (n - 1) / n * S * (beta + gamma) * (2 if n == 2 else 1),
     formula="2(n−1)α + (n−1)/n·Sβ + (n−1)/n·Sγ on a ring of full-duplex cables, n > 2 (two ranks have one cable only)",
     network="ring",
-    source="NCCL src/graph/rings.cc (channels run both ways where links allow); Jeaugey 2019 (NCCL blog); Kumar et al. 2019 (2-D gradient summation)",
+    source="NCCL src/graph/rings.cc (channels run both ways where links allow); "
+    "Jeaugey 2019 (NCCL blog); Kumar et al. 2019 (2-D gradient summation)",
     says=(
         "Every rank sends one chunk to its right and another to its left neighbour: half of the buffer goes each way round.",
         "每个 rank 向右邻居发一个 chunk、向左邻居发另一个：缓冲区一半顺时针、一半逆时针。",

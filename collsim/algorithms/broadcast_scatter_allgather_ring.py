@@ -14,7 +14,8 @@ from .scatter_binomial import scatter_binomial
     sent=lambda n: 2 * (n - 1) / n,  # the root: n-1 blocks away, and n-1 more in the allgather
     cost=lambda n, S, alpha, beta: ((n - 1).bit_length() + n - 1) * alpha + 2 * (n - 1) / n * S * beta,
     formula="(⌈lg n⌉+n−1)α + 2(n−1)/n·Sβ",
-    source="Barnett et al. 1994 (van de Geijn); Thakur, Rabenseifner & Gropp 2005, section Broadcast; Open MPI bcast scatter_allgather_ring",
+    source="Barnett et al. 1994 (van de Geijn); Thakur, Rabenseifner & Gropp 2005, section Broadcast; "
+    "Open MPI bcast scatter_allgather_ring",
     says=(
         "First the root's blocks spread down a tree; then every rank passes blocks on around the ring.",
         "先沿树把根的各块分散出去，每步送出剩余的一半；然后各 rank 沿环传递这些块。",

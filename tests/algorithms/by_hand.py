@@ -1,0 +1,115 @@
+"""What the tests hold algorithms against, written without collsim's own rules: plain dictionaries, one transfer at a time.
+
+`is_right` says whether a schedule keeps its promise, `seconds` what it costs on a switch with one full-duplex port per rank, and
+`options_to_try` which options an algorithm is called with.
+"""
+
+from collections import Counter
+from itertools import groupby
+
+import numpy as np
+
+NOT_TRIED = {"topology": "needs a machine: see test_shapes.py", "dims": "must multiply to n: see test_shapes.py"}
+COUNTS = {
+    "chunks": [2, 3, 8],
+    "channels": [2, 3],
+    "per_node": [1, 2, 4],
+    "servers": [1, 2],
+    "arity": [3, 4],
+    "radix": [2, 3],
+    "base": [3, 4],
+}
+
+
+def options_to_try(entry, n):
+    """The defaults, every option changed on its own, and all of them changed at once."""
+    changed = {}
+    for name, option in entry.options.items():
+        if option.kind == "root":
+            changed[name] = sorted({n // 2, n - 1} - {0})
+        elif option.kind in ("choice", "flag"):
+            changed[name] = [c for c in option.choices if c != option.default]
+        elif name not in NOT_TRIED:
+            changed[name] = [c for c in COUNTS[name] if c <= n or name != "servers"]
+    one_by_one = [{name: value} for name, values in changed.items() for value in values]
+    at_once = {name: values[-1] for name, values in changed.items() if values}
+    return [{}, *one_by_one, *([at_once] if len(at_once) > 1 else [])]
+
+
+def sizes(entry, largest, smallest=1):
+    """Numbers of ranks that the algorithm accepts."""
+    return [n for n in range(smallest, largest + 1) if entry.ranks is None or entry.ranks(n) is None]
+
+
+def wanted(s):
+    """(rank, slot) -> {(rank, chunk): times} that must lie there at the end."""
+    n, chunks, per = s.ranks, s.chunks, s.chunks // s.ranks
+    ranks, slots = range(n), range(chunks)
+    if s.collective == "allreduce":
+        return {(r, c): {(i, c): 1 for i in ranks} for r in ranks for c in slots}
+    if s.collective == "reduce":
+        return {(s.root, c): {(i, c): 1 for i in ranks} for c in slots}
+    if s.collective == "broadcast":
+        return {(r, c): {(s.root, c): 1} for r in ranks for c in slots}
+    if s.collective == "allgather":
+        return {(r, c): {(c // per, c): 1} for r in ranks for c in slots}
+    if s.collective == "reduce_scatter":
+        return {(c // per, c): {(i, c): 1 for i in ranks} for c in slots}
+    if s.collective == "gather":
+        return {(s.root, c): {(c // per, c): 1} for c in slots}
+    if s.collective == "scatter":
+        return {(c // per, c): {(s.root, c): 1} for c in slots}
+    if s.collective == "alltoall":
+        return {(r, chunks + c): {(c // per, r * per + c % per): 1} for r in ranks for c in slots}
+    assert s.collective == "sendrecv"
+    return {(r, chunks + c): {((r - 1) % n, c): 1} for r in ranks for c in slots}
+
+
+def start(s):
+    """(rank, slot) -> {(rank, chunk): times} before the first step."""
+    per = s.chunks // s.ranks
+    has = {
+        "allgather": lambda r, c: c // per == r,
+        "gather": lambda r, c: c // per == r,
+        "broadcast": lambda r, c: r == s.root,
+        "scatter": lambda r, c: r == s.root,
+    }.get(s.collective, lambda r, c: True)
+    return {(r, c): Counter({(r, c): 1}) for r in range(s.ranks) for c in range(s.chunks) if has(r, c)}
+
+
+def rows_by_step(s):
+    return [list(rows) for _, rows in groupby(s.transfers.tolist(), key=lambda row: row[0])]
+
+
+def is_right(s):
+    """Does it keep its promise? Sending what is not there, or reducing into a rank's empty slot, is wrong."""
+    holds = start(s)
+    for rows in rows_by_step(s):
+        before = {key: Counter(value) for key, value in holds.items()}
+        for _, src, dst, chunk, into, is_reduce, _ in rows:
+            if (src, chunk) not in before:
+                return False
+            if is_reduce and (dst, into) not in before and dst < s.ranks:
+                return False
+            arriving = before[src, chunk]
+            holds[dst, into] = holds.get((dst, into), Counter()) + arriving if is_reduce else Counter(arriving)
+    return all(dict(holds.get(key, {})) == value for key, value in wanted(s).items())
+
+
+def sent_by_busiest(s):
+    """Bytes that the busiest endpoint sends, in buffers; local copies are free."""
+    t = s.transfers[s.transfers["src"] != s.transfers["dst"]]
+    return np.bincount(t["src"]).max() / s.chunks if len(t) else 0.0
+
+
+def seconds(s, nbytes, alpha, beta):
+    """Step by step: alpha, and beta for each byte of the busiest port; a switch that reduces is a part of the network, no port."""
+    total = 0.0
+    for step in s.each_step():
+        away = step.src != step.dst
+        ports = s.ranks if s.helpers_on == "switch" else s.endpoints
+        if away.any():
+            out = np.bincount(step.src[away], minlength=s.endpoints)[:ports]
+            into = np.bincount(step.dst[away], minlength=s.endpoints)[:ports]
+            total += alpha + max(out.max(), into.max()) * nbytes / s.chunks * beta
+    return total

@@ -1,0 +1,142 @@
+"""Whatever is in the registry keeps its promises; a new file in collsim/algorithms is tested by being there."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from by_hand import is_right, options_to_try, seconds, sent_by_busiest, sizes
+
+import collsim as cs
+from collsim.schedule import freeze
+
+ALGORITHMS = cs.algorithms()
+every_algorithm = pytest.mark.parametrize("name", ALGORITHMS)
+
+
+@every_algorithm
+def test_post_condition_holds_for_every_number_of_ranks(name):
+    for n in sizes(ALGORITHMS[name], 33):
+        cs.verify(cs.schedule(name, ranks=n))
+
+
+@every_algorithm
+def test_post_condition_and_claims_hold_for_all_options(name):
+    entry = ALGORITHMS[name]
+    for n in [*sizes(entry, 9), *sizes(entry, 17, 16)]:
+        for options in options_to_try(entry, n):
+            s = entry(n, **options)
+            cs.verify(s)
+            assert entry.claim("steps", n, **options) == s.steps, s
+            claimed = entry.claim("sent", n, **options)
+            assert claimed is None or claimed == pytest.approx(sent_by_busiest(s)), s
+
+
+@every_algorithm
+def test_an_independent_count_of_contributions_agrees(name):
+    entry = ALGORITHMS[name]
+    for n in sizes(entry, 6):
+        for options in options_to_try(entry, n):
+            assert is_right(entry(n, **options)), (n, options)
+
+
+@every_algorithm
+def test_claimed_cost_is_the_real_cost(name):
+    entry = ALGORITHMS[name]
+    assert entry.steps is not None
+    assert entry.sent is not None
+    for n in sizes(entry, 33):
+        s = entry(n)
+        assert entry.claim("steps", n) == s.steps
+        assert entry.claim("sent", n) == pytest.approx(sent_by_busiest(s))
+
+
+@every_algorithm
+def test_closed_form_is_what_the_steps_add_up_to(name):
+    """On one full-duplex port per rank; a formula that begins with ≤ is a bound, from four ranks on within a factor of five."""
+    entry = ALGORITHMS[name]
+    for n in sizes(entry, 33):
+        for options in options_to_try(entry, n) if n < 18 else [{}]:
+            s = entry(n, **options)
+            price, real = entry.price(n, 1e6, 2e-6, 1e-10, **options), seconds(s, 1e6, 2e-6, 1e-10)
+            if price is None or entry.network != "switch":
+                continue
+            if entry.formula.startswith("≤") or set(options) & {"inner", "outer"}:
+                assert real <= price * (1 + 1e-12), s
+                assert n < 4 or price <= 5 * real, s
+            else:
+                assert price == pytest.approx(real, rel=1e-9), s
+
+
+@pytest.mark.parametrize("name", [name for name, a in ALGORITHMS.items() if a.formula.startswith("≤") and "chunks" in a.options])
+def test_bounds_of_trees_are_tight_for_many_chunks(name):
+    entry = ALGORITHMS[name]
+    real, price = seconds(entry(16, chunks=500), 1e8, 1e-6, 1e-10), entry.price(16, 1e8, 1e-6, 1e-10, chunks=500)
+    assert real * (1 - 1e-12) <= price <= 1.1 * real
+
+
+def hops(network):
+    """Cables that a message crosses between ranks."""
+    return 2 if network == "switch" else 1
+
+
+@every_algorithm
+def test_closed_form_is_what_lockstep_measures(name):
+    entry = ALGORITHMS[name]
+    if entry.helpers_on == "switch" and entry.helpers is not None:
+        return  # priced for helpers on the switch itself; held against the count of steps above
+    for n in sizes(entry, 17, 2):
+        network = getattr(cs.topology, entry.network)
+        topology = network(n, bandwidth=1e10, alpha=1e-6)
+        price = entry.price(n, 2**20 * n * 15, hops(entry.network) * 1e-6, 1e-10)
+        time = cs.simulate(entry(n), topology, nbytes=2**20 * n * 15, dtype="int8").time
+        if entry.formula.startswith("≤"):
+            assert time <= price * (1 + 1e-9), n
+        else:
+            assert time == pytest.approx(price, rel=1e-4), n  # chunks of whole elements: not every size divides evenly
+
+
+@every_algorithm
+def test_it_says_what_it_does_in_both_languages(name):
+    entry = ALGORITHMS[name]
+    assert entry.doc
+    assert entry.source
+    assert bool(entry.formula) == bool(entry.cost)
+    for english, chinese in (entry.says, entry.when):
+        assert english.endswith(".")
+        assert not re.search(r"[一-鿿]", english)
+        assert re.search(r"[一-鿿]", chinese)
+        assert chinese.endswith("。")
+
+
+@every_algorithm
+def test_it_lives_in_a_small_file_of_its_name(name):
+    entry = ALGORITHMS[name]
+    path = Path(entry.function.__code__.co_filename)
+    assert path.stem == name
+    assert name.startswith(entry.collective)
+    assert len(path.read_text().splitlines()) <= 70
+
+
+@every_algorithm
+def test_relabelling_the_ranks_never_breaks_it(name):
+    """Of collectives in which all ranks are alike: allreduce."""
+    entry = ALGORITHMS[name]
+    if entry.collective != "allreduce":
+        return
+    for n in sizes(entry, 8, 5):
+        s = entry(n)
+        label = np.concatenate([np.random.default_rng(n).permutation(n), np.arange(n, s.endpoints)])
+        steps = [step.placed(label, np.arange(s.slots)) for step in s.each_step()]
+        cs.verify(freeze(name, "allreduce", n, steps, chunks=s.chunks, helpers=s.endpoints - n))
+
+
+@every_algorithm
+def test_written_out_steps_give_the_same_as_repeated_ones(name):
+    entry = ALGORITHMS[name]
+    for n in sizes(entry, 6):
+        s = entry(n)
+        out = freeze(name, s.collective, n, list(s.each_step()), chunks=s.chunks, slots=s.slots, helpers=s.endpoints - n)
+        assert all(p.times == 1 for p in out.patterns)
+        assert np.array_equal(out.transfers, s.transfers)
+        assert str(out).split("\n")[1:] == str(s).split("\n")[1:]
