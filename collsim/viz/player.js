@@ -419,7 +419,7 @@ const clean = v => (Number.isFinite(v) ? v : 0);
 export function through(D, d, x0, y0, x1, y1) {
   const x = D.x[d], y = D.y[d], w = D.w[d], h = D.h[d], near = (a, b) => Math.abs(a - b) < 2.5, far = Math.abs(x1 - x0) + Math.abs(y1 - y0);
   const level = v => near(v, y) || near(v, y + h), upright = u => near(u, x) || near(u, x + w);
-  const deep = size => Math.min(size * (size < 60 ? 0.27 : 0.56), Math.max(Math.min(8, size * 0.27), far * 0.12));
+  const deep = size => Math.min(size * (size >= 60 ? 0.56 : far > 0.5 * Math.max(w, h) ? 0.42 : 0.27), Math.max(Math.min(8, size * 0.27), far * 0.12));
   const apart = from => (from > 0 ? 2.5 : -2.5);             // both ways through one switch: two tracks, not one
   if (far <= 1) return [x0, y0];
   if (level(y0) && level(y1)) {
@@ -848,7 +848,7 @@ function stepFacts(m, s) {
       const ls = routeLinks(m, r);
       for (let h = 1; h < ls.length; h++) {
         const d = m.tl.links.src[ls[h]];
-        if (D.kind[d] !== "switch" && D.kind[d] !== "nvswitch") continue;
+        if (D.kind[d] !== "nvswitch" && (D.kind[d] !== "switch" || Math.max(D.w[d], 2 * D.h[d]) < 140)) continue;   // no room for lines in a small box
         const a = m.tl.links.path[ls[h - 1]].slice(-2), b = m.tl.links.path[ls[h]].slice(0, 2), way = through(D, d, a[0], a[1], b[0], b[1]);
         if (!turns.has(d)) turns.set(d, []);
         turns.get(d).push({ pts: [...way, b[0], b[1]], link: ls[h], bends: way.length > 2 });
@@ -1051,6 +1051,27 @@ function tokenSize(m) {
 
 const hopOut = {}, pt = {}, pt2 = {};
 
+/**
+ * The tokens of one cable: up to 4 as they are, more as small ones without numbers, nose to tail where they are in one
+ * place; more than 12, or several in one place that find no room, as one token with their number.
+ */
+function train(list, out) {
+  const n = list.length;
+  list.sort((a, b) => b.d - a.d || a.i - b.i);
+  const spread = list[0].d - list[n - 1].d, small = n > 4 ? 12 : list[0].size, fits = list[0].d >= (n - 1) * (small + 2);
+  if (n > 12 || (n > 1 && (list[0].waits || !fits) && spread < n * small * 0.6)) {
+    out.push(Object.assign(list[0], { count: n, d: list.reduce((a, q) => a + q.d, 0) / n }));
+    return;
+  }
+  let limit = Infinity;
+  for (const q of list) {
+    if (n > 4) { q.size = Math.min(12, q.size); q.plain = true; }
+    q.d = Math.max(0, Math.min(q.d, limit));
+    limit = q.d - q.size - 2;
+    out.push(q);
+  }
+}
+
 /** Where to draw the tokens: grouped by cable, so that many on one cable become a train or one token with a count. */
 function placeTokens(V) {
   const { m } = V, per = new Map(), size = tokenSize(m);
@@ -1070,22 +1091,7 @@ function placeTokens(V) {
   for (const i of V.wait) add(i, true);
   const out = [];
   for (const list of per.values()) {
-    const n = list.length;
-    if (list[0].queued) { queue(V, list[0].link, list, out); continue; }
-    list.sort((a, b) => b.d - a.d || a.i - b.i);
-    const spread = list[0].d - list[n - 1].d, small = n > 4 ? 12 : list[0].size, fits = list[0].d >= (n - 1) * (small + 2);
-    // More than 12 on a cable, or several in one place that cannot stand nose to tail: one token with their number.
-    if (n > 12 || (n > 1 && (list[0].waits || !fits) && spread < n * small * 0.6)) {
-      out.push(Object.assign(list[0], { count: n, d: list.reduce((a, q) => a + q.d, 0) / n }));
-      continue;
-    }
-    let limit = Infinity;
-    for (const q of list) {
-      if (n > 4) { q.size = Math.min(12, q.size); q.plain = true; }
-      q.d = Math.max(0, Math.min(q.d, limit));           // tokens in one place are drawn as a train, nose to tail
-      limit = q.d - q.size - 2;
-      out.push(q);
-    }
+    if (list[0].queued) queue(V, list[0].link, list, out); else train(list, out);
   }
   for (const q of out) {
     if (q.x == null) { pointAt(q.line, q.d, pt); q.x = pt.x; q.y = pt.y; q.dx = pt.dx; q.dy = pt.dy; }
@@ -1295,22 +1301,22 @@ function drawLogicalTokens(g, V) {
   ensurePairs(m);
   const big = V.lay.cards && V.lay.c >= 36, base = big ? Math.min(52, V.lay.c) : V.lay.cards ? 26 : Math.max(10, Math.min(26, V.lay.r * 1.1));
   for (const i of V.act) {
-    const key = m.src[i] * m.endpoints + m.dst[i], e = edgeEnds(V, m.src[i], m.dst[i]), line = measure(e.slice(0, 4)), n = (per.get(key) ?? 0);
-    per.set(key, n + 1);
+    const key = m.src[i] * m.endpoints + m.dst[i], line = measure(edgeEnds(V, m.src[i], m.dst[i]).slice(0, 4)), pad = Math.min(base / 2 + 2, line.len / 3);
+    if (!per.has(key)) per.set(key, []);
     hopAt(m, i, V.t, hopOut);
-    const pad = Math.min(base / 2 + 2, line.len / 3), d = Math.max(0, pad + hopOut.share * (line.len - 2 * pad) - n * (base + 3));
-    pointAt(line, d, pt);
-    list.push({ i, line, d, x: pt.x, y: pt.y, dx: pt.dx, dy: pt.dy, size: base, n });
+    per.get(key).push({ i, line, d: pad + hopOut.share * (line.len - 2 * pad), size: base });
   }
+  for (const group of per.values()) train(group, list);
+  for (const q of list) { pointAt(q.line, q.d, pt); q.x = pt.x; q.y = pt.y; q.dx = pt.dx; q.dy = pt.dy; }
   if (!V.reduced && list.length <= 240) for (const q of list) drawTrail(g, V, q);
   for (const q of list) {
     const i = q.i;
     g.globalAlpha = V.dim(i);
-    const f = m.goal ? m.k[i] / m.goal : 0, text = big && m.goal > 1 ? String(m.val[i]) : q.size >= 16 ? slotText(V, m.chunk[i]) : "";
+    const f = m.goal ? m.k[i] / m.goal : 0, one = big && !q.count && !q.plain, text = q.count ? `×${q.count}` : one && m.goal > 1 ? String(m.val[i]) : q.size >= 16 ? slotText(V, m.chunk[i]) : "";
     token(g, C, q.x, q.y, q.size, { round: !m.reduce[i], f, text: "", lit: V.hover?.transfer === i });
-    if (text) put(g, text, q.x, q.y + (big && f < 1 ? 3 : q.size * 0.18), q.size * (big ? 0.42 : 0.52), f >= 1 ? C.ontext : C.ink, { bold: true, align: "center" });
-    if (big && f < 1 && m.goal > 1) dots(g, V, q.x, q.y + q.size / 2 - 9, m.who[i], q.size - 8);
-    if (big) {
+    if (text) put(g, text, q.x, q.y + (one && f < 1 ? 3 : q.size * 0.18), q.size * (one || text.length > 2 ? 0.42 : 0.52), f >= 1 ? C.ontext : C.ink, { bold: true, align: "center" });
+    if (one && f < 1 && m.goal > 1) dots(g, V, q.x, q.y + q.size / 2 - 9, m.who[i], q.size - 8);
+    if (one) {
       const flat = Math.abs(q.dx) > Math.abs(q.dy), str = `${V.W.chunk} ${slotText(V, m.chunk[i])}`;
       put(g, str, flat ? q.x : q.x + q.size / 2 + 10, flat ? q.y - q.size / 2 - 8 : q.y + 5, 13.5, C.ink2, { bold: true, align: flat ? "center" : "left" });
     }
@@ -1742,7 +1748,7 @@ export function createPlayer(host, opts = {}) {
     items.push(item(symbol(20, 20, svg("circle", { cx: 10, cy: 10, r: 9.5, fill: C.done })), summing ? w.copySum : w.copy));
     if (m.lockstep && S.view === "physical") items.push(item(symbol(22, 22, svg("rect", { x: 1, y: 1, width: 20, height: 20, rx: 4, fill: "none", stroke: C.wait, "stroke-width": 1.6, "stroke-dasharray": "2.5 2.5" }), svg("rect", { x: 5, y: 5, width: 12, height: 12, rx: 2, fill: C.sumfill })), w.waitsKey));
     items.push(item(symbol(34, 16, svg("rect", { x: 0, y: 0.8, width: 34, height: 14.4, fill: C.edge }), svg("rect", { x: 0, y: 1.6, width: 34, height: 12.8, fill: C.roomtint }), svg("rect", { x: 0, y: 5.5, width: 34, height: 5, fill: C.room })), S.view === "physical" ? w.cable : w.inUse));
-    if (S.view === "logical" && summing && m.ranks <= 8) {
+    if (S.view === "logical" && summing && m.ranks <= 4) {
       items.push(item(symbol(34, 10, ...[4, 13, 22, 31].map((x, q) => svg("circle", { cx: x - 0.5, cy: 5, r: 3.5, fill: q % 2 ? C.card : C.ink, stroke: C.ink, "stroke-width": 1.2 }))), w.dots));
     }
     const classes = ["room", "near", "full"].flatMap((c, q) => [symbol(12, 12, svg("rect", { width: 12, height: 12, rx: 2, fill: C[c] })), el("span", { textContent: w.range[q] })]);
