@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..simulate import Bottleneck, Trace
 
 Pair = tuple[str, str]
+_NOTHING = 0.0005  # a part of the time too small to be told
 _MOST_AGAIN = 200_000  # transfers beyond which the run is not repeated only for a sentence
 
 
@@ -62,28 +63,32 @@ def _counterfactual(trace: Trace, found: Bottleneck) -> Pair:
     what = ("it", "带宽加倍") if len(found.saves) > 1 or len(found.links) == 1 or found.kind != "cable" else ("all cables", "所有线缆带宽加倍")
     en = [f"Doubling {what[0]} saves {_saved(own)}{then[0]}."]
     zh = [f"{what[1]}{_saved_zh(own)}{then[1]}"]
-    others = [(kind, saved) for kind, saved in found.saves.items() if kind != found.kind]
-    for kind, saved in sorted(others, key=lambda pair: -pair[1])[:2]:
+    others = sorted(((kind, saved) for kind, saved in found.saves.items() if kind != found.kind), key=lambda pair: -pair[1])
+    for kind, saved in (pair for pair in others if pair[1] >= _NOTHING):
         name, name_zh = words.kind_name(kind)
         en.append(f"Doubling {name} saves {_saved(saved)}.")
         zh.append(f"{name_zh} 加倍{_saved_zh(saved)}")
+    idle = [words.kind_name(kind) for kind, saved in others if saved < _NOTHING]
+    if idle:
+        en.append(f"Doubling {words.listed([e for e, _ in idle]).replace(' and ', ' or ')} saves nothing.")
+        zh.append(f"{words.listed([z for _, z in idle], True).replace(' 和 ', ' 或 ')} 加倍毫无收益")
     channels = _with_channels(trace)
     if channels is not None:
         en.append(channels[0])
-    return " ".join(en), "；".join(zh) + "。" + (channels[1] if channels is not None else "")
+    return " ".join(en), words.tidy("；".join(zh) + "。" + (channels[1] if channels is not None else ""))
 
 
 def _saved(share: float) -> str:
-    return "nothing" if share < 0.0005 else words.percent(round(share, 3) if share < 0.1 else round(share, 2))
+    return "nothing" if share < _NOTHING else words.percent(round(share, 3) if share < 0.1 else round(share, 2))
 
 
 def _saved_zh(share: float) -> str:
-    return "毫无收益" if share < 0.0005 else f"可省 {_saved(share)}"
+    return "毫无收益" if share < _NOTHING else f"可省 {_saved(share)}"
 
 
 def _then(trace: Trace, found: Bottleneck) -> Pair:
     """The next limit once the bottleneck is twice as fast."""
-    if len(found.saves) < 2 or found.saves[found.kind] < 0.0005 or len(trace.schedule) > _MOST_AGAIN:
+    if len(found.saves) < 2 or found.saves[found.kind] < _NOTHING or len(trace.schedule) > _MOST_AGAIN:
         return "", ""
     faster = simulate(trace.schedule, trace.topology.scaled(kind=found.kind, by=2), trace.nbytes, trace.dtype, trace.engine)
     link = int(np.argmax(faster.link_busy))

@@ -90,23 +90,38 @@ def _clause(trace: Trace, moment: Moment, mask: Mask, adds: bool) -> Pair | None
     src, dst = step.src[mask], step.dst[mask]
     senders, each = np.unique(src, return_counts=True)
     who = _senders(trace, senders, np.unique(dst))
-    chunks = _chunks(moment.nbytes[mask], each)
-    if who is None or chunks is None:
+    fan = len(np.unique(dst)) if len(senders) == 1 else _fan_out(trace, src, dst)
+    if who is None or (fan > 1 and (each % fan).any()):
         return None
-    whom = _receivers(trace, src, dst)
+    chunks = _chunks(moment.nbytes[mask], each // fan)
+    rings = _channel_rings(trace, src, dst, step.channel[mask])
+    whom = _receivers(trace, src, dst, rings)
+    if rings is not None and each.min() == each.max() == trace.schedule.channels:
+        chunks = _chunks(moment.nbytes[mask], each)
+        chunks = chunks[0].replace(" each", ", one per channel,"), chunks[1]
     if whom is None:
         return None
-    full = goal(trace.schedule)
-    held = moment.held[mask]
-    en_holds, zh_holds = _holds(held, full, int(each.max()))
-    one_en, one_zh = chunks
-    if held.min() >= full > 1:
-        one_en, one_zh = one_en.replace("chunk", "finished chunk", 1), one_zh.replace("chunk", "已完成的 chunk", 1).replace("的 已", "已").replace("的已", "已")
-    verb, verb_zh = ("exchange" if who.many else "exchanges", "交换") if whom.exchange else ("send" if who.many else "sends", "发送")
-    en = f"{who.en} {verb} {one_en} {whom.en}{en_holds}"
-    zh = f"{who.zh} {whom.zh}{verb_zh}{one_zh}{zh_holds}"
+    one = _finished(chunks) if moment.held[mask].min() >= goal(trace.schedule) > 1 else chunks
+    holds = _holds(moment.held[mask], goal(trace.schedule), 1 if chunks[0].startswith("one") else 2)
+    verb, verb_zh = ("each exchange" if who.many else "exchanges", "交换") if whom.exchange else ("each send" if who.many else "sends", "发送")
     after = _after_reduce(trace, moment, mask, whom) if adds else _after_copy(trace, moment, mask, whom)
-    return f"{en}{after[0]}.", f"{zh}{after[1]}。"
+    en = f"{who.en} {verb} {one[0]}{holds[0]} {whom.en}{after[0]}."
+    zh = f"{words.spaced(who.zh)}{words.spaced(whom.zh)}{verb_zh}{one[1]}{holds[1]}{after[1]}。"
+    return en, words.tidy(zh)
+
+
+def _finished(chunks: Pair) -> Pair:
+    """`one finished 16 MiB chunk`."""
+    en, zh = chunks
+    count, _, rest = en.partition(" ")
+    return f"{count} finished {rest}", zh.replace("的 chunk", "的已完成 chunk")
+
+
+def _fan_out(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> int:
+    """To how many others each sender sends, where it is the same for all; else 1."""
+    pairs = np.unique(src.astype(np.int64) * trace.schedule.endpoints + dst)
+    each = np.unique(np.unique(pairs // trace.schedule.endpoints, return_counts=True)[1])
+    return int(each[0]) if len(each) == 1 else 1
 
 
 def _senders(trace: Trace, senders: npt.NDArray[Any], receivers: npt.NDArray[Any]) -> Senders | None:
@@ -140,17 +155,21 @@ def _chunks(nbytes: npt.NDArray[np.int64], each: npt.NDArray[Any]) -> Pair | Non
 
 
 class Receivers(NamedTuple):
-    """Whom it goes to: `to the next rank`; `name` is how the next clause calls them."""
+    """Whom it goes to: `to the next rank`; `name` is how the next clause calls them where it cannot say `which`."""
 
     en: str
     zh: str
     name: Pair
     exchange: bool = False
+    plural: bool = False
+    which: bool = True  # the words end with the receiver, so that `, which` can follow
 
 
-def _receivers(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> Receivers | None:
+def _receivers(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], rings: Receivers | None = None) -> Receivers | None:
     n, schedule = trace.schedule.ranks, trace.schedule
     targets = np.unique(dst)
+    if rings is not None:
+        return rings
     pairs = np.unique(src.astype(np.int64) * schedule.endpoints + dst)
     a, b = np.divmod(pairs, schedule.endpoints)
     if len(targets) == 1:
@@ -159,9 +178,9 @@ def _receivers(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> Re
     if len(np.unique(a)) == 1:
         everyone = len(targets) == n - (int(a[0]) < n)
         if everyone:
-            return Receivers("to every other rank" if a[0] < n else "to every rank", "向其余每个 rank " if a[0] < n else "向每个 rank ", ("each of them", "它们"))
+            return Receivers("to every other rank" if a[0] < n else "to every rank", "向其余每个 rank " if a[0] < n else "向每个 rank ", ("each of them", "它们"), plural=True)
         en, zh = plural_ranks(targets.tolist(), n)
-        return Receivers(f"to {en[:1].lower() + en[1:]}", f"向 {zh} ", ("each of them", "它们"))
+        return Receivers(f"to {en[:1].lower() + en[1:]}", f"向 {zh} ", ("each of them", "它们"), plural=True)
     if b.max() < n and a.max() < n and len(a) == len(np.unique(a)) == len(targets):
         if ((b - a) % n == 1).all():
             return Receivers("to the next rank", "向下一个 rank ", ("the next rank", "对方"))
@@ -169,17 +188,18 @@ def _receivers(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> Re
             return Receivers("to the rank before it", "向前一个 rank ", ("the rank before", "对方"))
         if set(zip(a.tolist(), b.tolist(), strict=True)) == set(zip(b.tolist(), a.tolist(), strict=True)):
             far = np.unique(np.abs(a - b))
-            en = f"with the rank {far[0]} away" if len(far) == 1 else "with its partner"
-            zh = f"与相距 {far[0]} 的 rank " if len(far) == 1 else "与伙伴 "
+            near = len(far) == 1 and far[0] == 1
+            en = "with a neighbour" if near else f"with the rank {far[0]} away" if len(far) == 1 else "with its partner"
+            zh = "与邻居" if near else f"与相距 {far[0]} 的 rank " if len(far) == 1 else "与伙伴"
             return Receivers(en, zh, ("each", "双方各自"), True)
         if len(a) <= 3:
             shown = [f"{x} → {y}" for x, y in zip(a.tolist(), b.tolist(), strict=True)]
-            return Receivers(f"({words.listed(shown)})", f"（{words.listed(shown, True)}）", ("the receiver" if len(a) == 1 else "each receiver", "接收方"))
+            return Receivers(f"({words.listed(shown)})", f"（{words.listed(shown, True)}）", ("the receiver" if len(a) == 1 else "each receiver", "接收方"), which=False)
         if len(np.unique((b - a) % n)) == 1:
             far = (b[0] - a[0]) % n
-            way, steps = ("on", far) if far <= n // 2 else ("back", n - far)
+            way, steps = ("back", n - far) if (b < a).all() or far > n - far else ("on", far)
             zh_way = "之后" if way == "on" else "之前"
-            return Receivers(f"to the rank {steps} {'after' if way == 'on' else 'before'} it", f"向{zh_way}第 {steps} 个 rank ", ("the receiver", "接收方"))
+            return Receivers(f"to the rank {steps} {'after' if way == 'on' else 'before'} it", f"向{zh_way}第 {steps} 个 rank", ("the receiver", "接收方"))
         if len(a) == n and _one_ring(a, b):
             return Receivers("to the next rank of its ring", "向环中的下一个 rank ", ("the next rank", "对方"))
         return Receivers("to its partner" if len(a) == n else "to one other rank each", "向各自的伙伴 ", ("the receiver", "接收方"))
@@ -193,17 +213,26 @@ def _to_many(trace: Trace, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Receiver
     if len(each) != 1:
         return None
     if b.min() >= n and each[0] == endpoints - n:
-        return Receivers("to every server", "向每个服务器 ", ("every server", "每个服务器"))
+        return Receivers("to every server", "向每个服务器", ("every server", "每个服务器"))
     if b.max() < n and each[0] == n - (a.max() < n):
-        return Receivers("to every other rank" if a.max() < n else "to every rank", "向其余每个 rank " if a.max() < n else "向每个 rank ", ("each", "对方"))
+        own = a.max() < n
+        return Receivers("to every other rank" if own else "to every rank", "向其余每个 rank" if own else "向每个 rank", ("each", "对方"))
     if len(np.unique(b)) < len(b) and each[0] == 1:
-        return Receivers("to its parent", "向父结点 ", ("each parent", "父结点"))
-    ring = each[0] == 2 and len(np.unique(a)) == n and (np.isin((b - a) % n, (1, n - 1))).all()
-    if ring:
-        return Receivers("to its two neighbours", "向两侧的邻居 ", ("each neighbour", "对方"))
-    rings = len(np.unique(a)) == n == len(np.unique(b))
-    en = f"to {each[0]} other ranks" if each[0] > 1 else "to one other rank"
-    return Receivers(en, f"向 {each[0]} 个 rank ", ("each receiver", "接收方")) if rings else Receivers(f"{en} each", f"各向 {each[0]} 个 rank ", ("each receiver", "接收方"))
+        return Receivers("to its parent", "向父结点", ("each parent", "父结点"))
+    if each[0] == 2 and len(np.unique(a)) == n and np.isin((b - a) % n, (1, n - 1)).all():
+        return Receivers("to its two neighbours", "向两侧的邻居", ("each neighbour", "对方"), plural=True)
+    some, some_zh = (f"to {each[0]} other ranks", f"向 {each[0]} 个 rank") if each[0] > 1 else ("to one other rank", "向另一个 rank")
+    return Receivers(some, some_zh, ("each receiver", "接收方"), plural=bool(each[0] > 1))
+
+
+def _channel_rings(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], channel: npt.NDArray[Any]) -> Receivers | None:
+    """Several channels, each of them a ring of its own order through all ranks."""
+    found = np.unique(channel)
+    if len(found) < 2 or len(src) != len(found) * trace.schedule.ranks or ((dst - src) % trace.schedule.ranks == 1).all():
+        return None
+    if not all(_one_ring(src[channel == c], dst[channel == c]) for c in found):
+        return None
+    return Receivers("to the next rank of that channel's ring", "向该 channel 环中的下一个 rank", ("the next rank", "对方"))
 
 
 def _one_ring(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
@@ -219,27 +248,35 @@ def _holds(held: npt.NDArray[np.int64], full: int, each: int) -> Pair:
     """` that holds 9 of 16 contributions`: nothing to say about finished chunks, or where nothing is summed."""
     if full == 1 or held.min() >= full:
         return "", ""
-    holds = "that holds" if each == 1 else "that hold"
     low, high = int(held.min()), int(held.max())
     some = f"{low}" if low == high else f"{low} to {high}"
-    word = "contribution" if full == 1 else "contributions"
-    return f", {holds} {some} of {full} {word}", f"（已累加 {full} 份贡献中的 {some.replace(' to ', ' 至 ')} 份）"
+    return f" that {'holds' if each == 1 else 'hold'} {some} of {full} contributions", f"，其中已累加 {full} 份贡献中的 {some.replace(' to ', ' 至 ')} 份"
 
 
 def _after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pair:
+    """What the receiver does with it: `, which adds its own and has 10`."""
     full = goal(trace.schedule)
     had, has = moment.had[mask], moment.has[mask]
-    en, zh = whom.name
+    zh = f"；{whom.name[1]}"
+    start, adds, own, have = (f"; {whom.name[0]}", "adds", "its own", "has") if whom.exchange or not whom.which else (", which", "adds", "its own", "has")
+    if whom.plural:
+        start, adds, own, have = ", which", "add", "their own", "have"
     if has.min() != has.max():
-        return f"; {en} adds what arrives to its own", f"；{zh}把收到的与自己的相加"
+        return f"{start} {adds} what arrives to {own}", f"{zh}把收到的与自己的相加"
     total = int(has[0])
-    have = f"{total} of {full}" if total < full else f"all {full}"
-    have_zh = f"{total} 份" if total < full else f"全部 {full} 份"
+    many, many_zh = (f"{total}", f"变成 {total} 份") if total < full else (f"all {full}", f"得到全部 {full} 份")
+    arrived = (has - had) // np.maximum(1, moment.held[mask])
+    together = int(arrived[0]) if arrived.min() == arrived.max() > 1 and moment.held[mask].min() == moment.held[mask].max() else 0
+    if had.max() == 0 and not together:
+        return f"{start} {'keep' if whom.plural else 'keeps'} it and {have} {many}", f"{zh}保存它，{many_zh}"
     if had.max() == 0:
-        return f"; {en} adds them up and has {have}", f"；{zh}把它们相加，得到{have_zh}"
-    own = "its own" if had.max() == had.min() == 1 else f"its own {int(had[0])}" if had.max() == had.min() else "its own"
-    own_zh = "自己的一份" if had.max() == had.min() == 1 else f"自己的 {int(had[0])} 份" if had.max() == had.min() else "自己的"
-    return f"; {en} adds {own} and has {have}", f"；{zh}加上{own_zh}，变成{have_zh}"
+        return f"{start} {adds} them up and {have} {many}", f"{zh}把它们相加，{many_zh}"
+    some = int(had[0]) if had.max() == had.min() > 1 else 0
+    count, count_zh = (f" {some}", f"自己的 {some} 份") if some else ("", "自己的一份")
+    if together:
+        all_of = "both" if together == 2 else f"all {together}"
+        return f"{start} {adds} {all_of} to {own}{count} and {have} {many}", f"{zh}把收到的 {together} 个与{count_zh}相加，{many_zh}"
+    return f"{start} {adds} {own}{count} and {have} {many}", f"{zh}加上{count_zh}，{many_zh}"
 
 
 def _after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pair:
@@ -250,20 +287,24 @@ def _after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pa
     full = goal(s)
     if not len(receivers) or moment.held[mask].min() < full:
         return "", ""
+    if collective(s.collective).after == "peer":
+        return "", ""
     whole = int((moment.finished[: s.ranks] == s.chunks).sum())
     done = np.unique(moment.finished[receivers])
+    what, what_zh = ("the sum", "完整的和") if full > 1 else ("the data", "全部数据")
     noun, noun_zh = ("finished chunks", "已完成的 chunk") if full > 1 else ("chunks", "chunk")
-    if s.chunks == 1 or (whole and len(done) > 1):
-        what = "the sum" if full > 1 else "the data"
-        have = f"{whole} of {s.ranks} ranks have" if whole < s.ranks else f"all {s.ranks} ranks have"
-        return f"; {have} {what} then", f"；此后 {s.ranks} 个 rank 中有 {whole} 个拥有{'完整的和' if full > 1 else '全部数据'}"
-    if len(done) == 1:
-        some = f"{int(done[0])} of {s.chunks}" if done[0] < s.chunks else f"all {s.chunks}"
-        holder = "the receiver" if len(receivers) == 1 else "each receiver" if len(receivers) < s.ranks else "every rank"
-        holder_zh = "接收方" if len(receivers) < s.ranks else "每个 rank "
-        return f"; {holder} has {some} {noun} then", f"；此后{holder_zh}有 {s.chunks} 个 chunk 中的 {int(done[0])} 个{'已完成' if full > 1 else ''}"
-    del noun_zh
-    return "", ""
+    if s.chunks == 1 or (len(done) > 1 and done[-1] == s.chunks):
+        if whole == s.ranks:
+            return f"; all {whole} ranks have {what} then", f"；此后全部 {whole} 个 rank 都有{what_zh}"
+        return f"; {whole} of {s.ranks} ranks {'has' if whole == 1 else 'have'} {what} then", f"；此后 {s.ranks} 个 rank 中有 {whole} 个拥有{what_zh}"
+    if len(done) > 1:
+        return "", ""
+    count = int(done[0])
+    holder = "it" if len(receivers) == 1 else "each receiver" if len(receivers) < s.ranks else "every rank"
+    holder_zh = "接收方" if len(receivers) < s.ranks else "每个 rank "
+    if count == s.chunks:
+        return f"; {holder} has all {count} {noun} then", f"；此后{holder_zh}有全部 {count} 个{noun_zh}"
+    return f"; {holder} has {count} of {s.chunks} {noun} then", f"；此后{holder_zh}有 {s.chunks} 个 chunk 中的 {count} 个{'已完成' if full > 1 else ''}"
 
 
 # ---- how long it takes -----------------------------------------------------------------------------------------------------
@@ -282,12 +323,12 @@ def _how_long(trace: Trace, moment: Moment) -> Pair:
     parts = []
     for kind in sorted(set(kinds.tolist()), key=lambda k: float(moment.seconds[away][kinds == k].max())):
         mine = np.flatnonzero(away)[kinds == kind]
-        parts.append(_delivery(trace, moment, kind, mine, alone=len(set(kinds.tolist())) == 1))
-    en, zh = words.listed([p[0] for p in parts[:3]]).replace(" and ", ", "), "，".join(p[1] for p in parts[:3])
-    return f"{words.capital(en)}.", f"{zh}。"
+        parts.append(_delivery(trace, moment, kind, mine, alone=len(set(kinds.tolist())) == 1, first=not parts))
+    en, zh = ", ".join(p[0] for p in parts[:3]), "，".join(p[1] for p in parts[:3])
+    return f"{words.capital(en)}.", words.tidy(f"{zh}。")
 
 
-def _delivery(trace: Trace, moment: Moment, kind: str, rows: npt.NDArray[np.int64], alone: bool) -> Pair:
+def _delivery(trace: Trace, moment: Moment, kind: str, rows: npt.NDArray[np.int64], alone: bool, first: bool) -> Pair:
     seconds = moment.seconds[rows]
     low, high = float(seconds.min()), float(seconds.max())
     even = high - low <= 0.02 * high
@@ -302,8 +343,8 @@ def _delivery(trace: Trace, moment: Moment, kind: str, rows: npt.NDArray[np.int6
         subject = "each arrives" if len(rows) > 1 else "it arrives"
         return f"{subject} after {span}", f"{'各需' if len(rows) > 1 else '需要'} {span_zh}"
     name, name_zh = words.kind_name(kind)
-    verb = "delivers" if alone or len(rows) > 0 else ""
-    return f"{name}{extra} {verb} in {span}", f"{name_zh}{extra_zh} 需要 {span_zh}"
+    verb = " delivers" if first else ""
+    return f"{name}{extra}{verb} in {span}", f"{name_zh}{extra_zh} 需要 {span_zh}"
 
 
 def _crowd(trace: Trace, moment: Moment) -> Pair | None:

@@ -75,11 +75,8 @@ def _split_style(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple
     for number, (_, _, _, _, count) in enumerate(counted(schedule)):
         if number == end:
             finished = (count[:, : schedule.chunks] >= full).sum(axis=1)
-            holders = np.flatnonzero(finished)
-            if len(holders) == 1 and schedule.ranks > 2:
-                if _fan_in(schedule) and schedule.ranks > 2:
-                    return "push", "pull"
-                return "reduce", "broadcast"
+            if finished.max() == schedule.chunks and schedule.ranks > 2:
+                return ("push", "pull") if _fan_in(schedule) else ("reduce", "broadcast")
             break
     if "tree" in schedule.name:
         return "reduce", "broadcast"

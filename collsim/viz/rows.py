@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..topology.network import DEVICE_KINDS
 from . import words
 from .layout import Layout
 from .places import link_name
@@ -135,7 +136,20 @@ def _named(trace: Trace, group: Group, others: list[Group]) -> tuple[Pair, Pair]
         return label, (f"and {other[0]}", f"和 {other[1]}")
     if group.kind == "pcie" and _all_reach_a_nic(trace, group):
         return ("PCIe to the NICs", "连到网卡的 PCIe"), note
+    if group.kind == "pcie" and twin and (ends := _pcie_ends(trace, group)) is not None:
+        return ends, note
     return ("Cables", "线缆") if group.kind == "cable" else (words.capital(name), name_zh), note
+
+
+def _pcie_ends(trace: Trace, group: Group) -> Pair | None:
+    """PCIe links that all end in a GPU, or all in a socket."""
+    links, kinds = trace.topology.links, trace.topology.devices.kind
+    which = list(group.links)
+    for kind, name in (("gpu", ("PCIe to the GPUs", "连到 GPU 的 PCIe")), ("cpu", ("PCIe to the sockets", "连到 CPU 的 PCIe"))):
+        code = DEVICE_KINDS.index(kind)
+        if bool(((kinds[links.src[which]] == code) | (kinds[links.dst[which]] == code)).all()):
+            return name
+    return None
 
 
 def _who(trace: Trace, group: Group) -> Pair | None:

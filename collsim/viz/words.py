@@ -5,6 +5,7 @@ Three significant digits, a no-break space before the unit; the nouns are those 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ..units import format_bandwidth, format_bytes, format_time
@@ -48,3 +49,17 @@ def listed(items: Sequence[str], zh: bool = False) -> str:
 
 def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def spaced(zh: str) -> str:
+    """Chinese text followed by a space where it ends in a Latin word."""
+    return zh.rstrip() + (" " if zh.rstrip()[-1:].isascii() and zh.strip() else "")
+
+
+def tidy(zh: str) -> str:
+    """One space between Chinese and Latin text, none beside Chinese punctuation."""
+    zh = re.sub(r"([一-鿿]) +(?=[一-鿿])", r"\1", zh)
+    zh = re.sub(r"([一-鿿])([A-Za-z0-9])", r"\1 \2", zh)
+    zh = re.sub(r"([A-Za-z0-9])([一-鿿])", r"\1 \2", zh)
+    zh = re.sub(r" *([，。；：、（）]) *", r"\1", zh)
+    return re.sub(r"  +", " ", zh)
