@@ -17,6 +17,7 @@ from typing import Any
 
 from . import algorithms as _algorithms  # imports every algorithm, so that each registers itself
 from . import topology
+from .analysis import best, cheapest, compare, critical_path, crossover, sensitivity
 from .bounds import Bound, lower_bound
 from .collective import Collective, collective, collectives
 from .dtypes import dtypes
@@ -47,9 +48,14 @@ __all__ = [
     "Trace",
     "algorithm",
     "algorithms",
+    "best",
+    "cheapest",
     "collective",
     "collectives",
+    "compare",
     "copy",
+    "critical_path",
+    "crossover",
     "dtypes",
     "format_bandwidth",
     "format_bytes",
@@ -65,6 +71,7 @@ __all__ = [
     "repeat",
     "replay",
     "schedule",
+    "sensitivity",
     "simulate",
     "size_range",
     "sweep",

@@ -14,6 +14,7 @@ LAYERS = [
     {"algorithms"},
     {"simulate", "replay", "verify", "bounds", "cuts"},
     {"nccl", "training", "exchange"},
+    {"analysis"},
     {"viz", "sweep", "quiz"},
     {"app"},
     {"__init__", "__main__"},

@@ -12,13 +12,17 @@ import numpy.typing as npt
 
 from ..bounds import Bound, lower_bound
 from ..collective import collective
+from ..errors import CollsimError
 from ..schedule import Schedule
-from ..topology import Topology
+from ..topology import Routes, Topology
 from ..units import format_bandwidth, format_bytes, format_time
-from .lockstep import Timing
+from .lockstep import Segments, Timing
+from .usage import Usage, steady_segments, usage_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from .together import FlowTrace
 
 Floats = npt.NDArray[np.float64]
 
@@ -61,7 +65,9 @@ class Trace:
         schedule, topology, nbytes, dtype, engine: what was run (helpers placed).
         slot_bytes: bytes of each slot.
         place: the topology's endpoint of each endpoint of the schedule.
-        timing: seconds per step and per transfer, bytes per link.
+        timing: seconds per step and per transfer, bytes per link, and how they were computed.
+        rerun: runs the same again with the links of another topology, or without bytes; None for a plain lockstep run.
+        background: what other traffic took, where there was some.
     """
 
     schedule: Schedule
@@ -72,12 +78,14 @@ class Trace:
     slot_bytes: npt.NDArray[np.int64]
     place: npt.NDArray[np.int64]
     timing: Timing
+    rerun: Callable[[Topology, bool], Trace] | None = None
+    background: FlowTrace | None = None
 
     # ---- the figures -------------------------------------------------------------------------------------------------------
 
     @property
     def time(self) -> float:
-        """Seconds from the start of the first transfer to the arrival of the last."""
+        """Seconds from the start of the run to the arrival of the last transfer."""
         return float(self.timing.step_end.max(initial=0.0))
 
     @property
@@ -149,6 +157,29 @@ class Trace:
     @cached_property
     def _transfer_times(self) -> tuple[Floats, Floats]:
         return self.timing.transfers()
+
+    @property
+    def how(self) -> str:
+        """How the times were computed: `lockstep`; for the event engine `symmetry`, `program order` or `events`."""
+        return self.timing.how
+
+    @cached_property
+    def segments(self) -> Segments:
+        """The times in which the bytes of each transfer move, and their rates."""
+        if self.timing.flows is not None:
+            return self.timing.flows()
+        return steady_segments(self.schedule, self.topology, self.slot_bytes, self.place, self.start, self.finish)
+
+    @cached_property
+    def _routes(self) -> Routes:
+        t = self.schedule.transfers
+        return self.topology.routes(self.place[t["src"]], self.place[t["dst"]])
+
+    def usage(self, link: int) -> Usage:
+        """What one link carries over time: an exact step function in B/s, and the transfers that make it up."""
+        if not 0 <= link < len(self.topology.links):
+            raise CollsimError(f"there is no link {link}; {self.topology.name} has links 0 to {len(self.topology.links) - 1}")
+        return usage_of(self.segments, link, self._routes)
 
     # ---- tables ------------------------------------------------------------------------------------------------------------
 
@@ -237,17 +268,20 @@ class Trace:
             links=tuple(int(i) for i in np.flatnonzero(same & (share > share[link] * 0.99))),
             share=float(share[link]),
             saves={kind: self._saved(self.topology.scaled(kind=kind, by=2)) for kind in used},
-            latency=self._again(self.topology, nbytes=0).time / self.time,
+            latency=self.again(self.topology, no_bytes=True).time / self.time,
         )
 
     def _saved(self, topology: Topology) -> float:
         """Part of the time that this run would save on another topology."""
-        return 1 - self._again(topology).time / self.time
+        return 1 - self.again(topology).time / self.time
 
-    def _again(self, topology: Topology, nbytes: int | None = None) -> Trace:
+    def again(self, topology: Topology, no_bytes: bool = False) -> Trace:
+        """The same run, with all its options, with the links of another topology (an edit of this one), or without any bytes."""
+        if self.rerun is not None:
+            return self.rerun(topology, no_bytes)
         from .run import simulate
 
-        return simulate(self.schedule, topology, self.nbytes if nbytes is None else nbytes, self.dtype, self.engine)
+        return simulate(self.schedule, topology, 0 if no_bytes else self.nbytes, self.dtype, self.engine)
 
     # ---- showing -----------------------------------------------------------------------------------------------------------
 

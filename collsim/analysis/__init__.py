@@ -1,0 +1,8 @@
+"""What follows from runs: differences, reasons, and the best choice."""
+
+from .critical import CriticalPath, critical_path
+from .differences import Comparison, compare
+from .search import Best, best, cheapest, crossover
+from .sensitivity import sensitivity
+
+__all__ = ["Best", "Comparison", "CriticalPath", "best", "cheapest", "compare", "critical_path", "crossover", "sensitivity"]

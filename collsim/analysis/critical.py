@@ -1,0 +1,118 @@
+"""The critical path: which transfers, one after another, make up the time, and what each spends it on.
+
+From the transfer that arrives last, step back to the one whose arrival it had to wait for: the one that brought its chunk if that
+arrived just then, else one at the same endpoint, else (a barrier) any that ended then. Each transfer's time is split into alpha
+(the latency of its route), beta (its own bytes at the full rate of its slowest link) and waiting (what sharing, queueing and
+barriers add).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ..simulate import Trace
+from ..units import format_time
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CriticalPath:
+    """Transfers in the order of time, and their seconds.
+
+    Attributes:
+        trace: the run.
+        transfers: rows of `trace.schedule.transfers`.
+        alpha, beta, waiting: seconds of each; together they are the time of the run.
+    """
+
+    trace: Trace
+    transfers: npt.NDArray[np.int64]
+    alpha: Floats
+    beta: Floats
+    waiting: Floats
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """alpha, beta and waiting as parts of the time."""
+        total = self.trace.time or 1.0
+        return {name: float(getattr(self, name).sum()) / total for name in ("alpha", "beta", "waiting")}
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per transfer of the path, as `Trace.to_frame`, with alpha, beta, waiting (s) and link, the slowest of its route."""
+        frame = self.trace.to_frame().iloc[self.transfers].reset_index(names="transfer")
+        frame["alpha"], frame["beta"], frame["waiting"] = self.alpha, self.beta, self.waiting
+        frame["link"] = [self._slowest(int(s), int(d)) for s, d in zip(frame["src"], frame["dst"], strict=True)]
+        return frame
+
+    def _slowest(self, src: int, dst: int) -> str:
+        route = self.trace.topology.routes(self.trace.place[[src]], self.trace.place[[dst]])[0]
+        if not len(route):
+            return ""
+        return self.trace.topology.link_name(int(route[np.argmin(self.trace.topology.links.bandwidth[route])]))
+
+    def __str__(self) -> str:
+        parts = ", ".join(f"{name} {100 * share:.3g} %" for name, share in self.shares.items())
+        return f"{len(self.transfers)} transfers make up {format_time(self.trace.time)}: {parts}"
+
+    def __repr__(self) -> str:
+        return f"<CriticalPath {self}>"
+
+
+def critical_path(trace: Trace) -> CriticalPath:
+    """The chain of transfers that makes a run as long as it is. Empty where nothing moved."""
+    table = trace.schedule.transfers
+    start, finish = trace.start, trace.finish
+    chain: list[int] = []
+    if len(table):
+        by_finish = np.argsort(finish, kind="stable")
+        ordered = finish[by_finish]
+        at = int(np.argmax(finish))
+        tolerance = 1e-9 * max(trace.time, 1e-30)
+        while True:
+            chain.append(at)
+            if start[at] <= tolerance or len(chain) > len(table):
+                break
+            low, high = np.searchsorted(ordered, [start[at] - tolerance, start[at] + tolerance])
+            before = by_finish[low:high]
+            before = before[start[before] < start[at] - tolerance]
+            if not len(before):  # it waited for nothing that moved (launch, jitter): the latest arrival before it is the nearest reason
+                earlier = by_finish[:low]
+                earlier = earlier[finish[earlier] <= start[at]]
+                if not len(earlier):
+                    break
+                before = earlier[-1:]
+            at = _reason(table, before, at)
+    rows = np.array(chain[::-1], np.int64)
+    return _priced(trace, rows)
+
+
+def _reason(table: npt.NDArray[np.void], before: npt.NDArray[np.int64], at: int) -> int:
+    """Of the transfers that end when `at` starts, the one it most likely waited for."""
+    one, many = table[at], table[before]
+    brings = (many["dst"] == one["src"]) & (many["into"] == one["chunk"])
+    near = (many["src"] == one["src"]) | (many["dst"] == one["dst"]) | (many["dst"] == one["src"])
+    rank = 2 * brings + near
+    return int(before[np.argmax(rank)])
+
+
+def _priced(trace: Trace, rows: npt.NDArray[np.int64]) -> CriticalPath:
+    table = trace.schedule.transfers[rows]
+    routes = trace.topology.routes(trace.place[table["src"]], trace.place[table["dst"]]) if len(rows) else None
+    links = trace.topology.links
+    alpha, beta = np.zeros(len(rows)), np.zeros(len(rows))
+    for i in range(len(rows)):
+        route = routes[i] if routes is not None else np.zeros(0, np.int32)
+        if len(route):
+            alpha[i] = links.alpha[route].sum()
+            beta[i] = trace.slot_bytes[table["chunk"][i]] / links.bandwidth[route].min()
+    ends = np.append(trace.start[rows][1:], trace.time) if len(rows) else np.zeros(0)
+    begins = np.append(0.0, ends[:-1]) if len(rows) else np.zeros(0)
+    return CriticalPath(trace, rows, alpha, beta, np.maximum(ends - begins - alpha - beta, 0.0))

@@ -1,0 +1,103 @@
+"""Two runs side by side: time, bytes and busy time of every link, what makes up the time, and what moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ..errors import CollsimError
+from ..simulate import Trace
+from ..units import format_bytes, format_time
+from .critical import CriticalPath, critical_path
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Run `b` against run `a`, the base.
+
+    Attributes:
+        a, b: the runs.
+        speedup: time of a / time of b: above 1, b is faster.
+    """
+
+    a: Trace
+    b: Trace
+
+    @property
+    def speedup(self) -> float:
+        return self.a.time / self.b.time if self.b.time else float("inf")
+
+    @cached_property
+    def links(self) -> pd.DataFrame:
+        """A row per link of either run that carried bytes: link, kind, bytes_a, bytes_b, busy_a, busy_b (s), share_a, share_b, and the
+        differences b - a; the largest change of bytes first."""
+
+        def used(trace: Trace, tail: str) -> pd.DataFrame:
+            table = trace.links[["link", "kind", "bytes", "busy", "share"]]
+            grouped = table.groupby(["link", "kind"], sort=False, as_index=False).sum()
+            return grouped.rename(columns={name: name + tail for name in ("bytes", "busy", "share")})
+
+        both = used(self.a, "_a").merge(used(self.b, "_b"), on=["link", "kind"], how="outer").fillna(0)
+        both = both[(both.bytes_a > 0) | (both.bytes_b > 0)]
+        for name in ("bytes", "busy", "share"):
+            both[name] = both[name + "_b"] - both[name + "_a"]
+        return both.sort_values("bytes", key=lambda x: -x.abs(), kind="stable").reset_index(drop=True)
+
+    @cached_property
+    def kinds(self) -> pd.DataFrame:
+        """Bytes per kind of link in both runs, and the difference."""
+        table = self.links.groupby("kind")[["bytes_a", "bytes_b"]].sum()
+        return table.assign(bytes=table.bytes_b - table.bytes_a)
+
+    @cached_property
+    def paths(self) -> tuple[CriticalPath, CriticalPath]:
+        """The critical paths of both runs."""
+        return critical_path(self.a), critical_path(self.b)
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """Two columns, a row per figure: time, algbw, busbw, bound, gap, steps, transfers, alpha, beta, waiting."""
+        import pandas as pd
+
+        columns = {}
+        for name, trace, path in zip("ab", (self.a, self.b), self.paths, strict=True):
+            row = trace.row()
+            columns[name] = {
+                **{
+                    key: row[key]
+                    for key in ("algorithm", "topology", "nbytes", "time", "algbw", "busbw", "bound", "gap", "steps", "transfers")
+                },
+                **{key: float(getattr(path, key).sum()) for key in ("alpha", "beta", "waiting")},
+            }
+        return pd.DataFrame(columns)
+
+    def __str__(self) -> str:
+        """One or two sentences: which is faster, and what moved."""
+        names = f"{_said(self.b)} against {_said(self.a)}"
+        if abs(self.speedup - 1) < 5e-4:
+            first = f"{names}: the same time, {format_time(self.a.time)}."
+        else:
+            word, times = ("faster", self.speedup) if self.speedup > 1 else ("slower", 1 / self.speedup)
+            first = f"{names}: {times:.3g} times {word} ({format_time(self.a.time)} becomes {format_time(self.b.time)})."
+        moved = self.kinds[self.kinds.bytes.abs() > 0]
+        changes = [f"{kind} carries {format_bytes(abs(b))} {'more' if b > 0 else 'less'}" for kind, b in moved.bytes.items()]
+        return f"{first} {'; '.join(changes) if changes else 'No link carries more or less'}."
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self}>"
+
+
+def _said(trace: Trace) -> str:
+    return f"{trace.schedule.label} on {trace.topology.name}"
+
+
+def compare(a: Trace, b: Trace) -> Comparison:
+    """Compare two runs; `a` is the base. They may differ in anything. Raises CollsimError unless both are Traces."""
+    for given in (a, b):
+        if not isinstance(given, Trace):
+            raise CollsimError(f"compare wants two Traces, got {given!r}; simulate(...) makes one")
+    return Comparison(a, b)

@@ -1,0 +1,146 @@
+"""The best choice: algorithm, chunks, channels and rank order for a machine and a size; crossovers; the cheapest machine in time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import CollsimError
+from ..registry import algorithms, find
+from ..registry import schedule as make_schedule
+from ..simulate import Trace, simulate
+from ..topology import Topology
+from ..units import parse_bytes, parse_time
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Chunk counts tried for pipelined algorithms; the best is then refined between its neighbours.
+_CHUNKS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+_CHANNELS = (1, 2, 4, 8)
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """What a search found: the fastest run, and a table of all that was tried, the fastest first."""
+
+    trace: Trace
+    tried: pd.DataFrame
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return dict(self.trace.schedule.options)
+
+    def __str__(self) -> str:
+        return f"{self.trace.schedule.label} is the fastest of {len(self.tried)} tried: {self.trace!r}"
+
+
+def best(
+    collective: str, topology: Topology, nbytes: Any, *, algorithm: Sequence[str] | None = None, engine: str = "lockstep", **simulation: Any
+) -> Best:
+    """The fastest algorithm with its best chunk and channel count.
+
+    Tries every algorithm of the collective that runs on this topology; `channels` up to what the topology offers, then with the
+    best of them `chunks` by doubling, then between the neighbours of the best. Raises CollsimError if none runs.
+    """
+    import pandas as pd
+
+    names = list(algorithms(collective)) if algorithm is None else list(algorithm)
+    rows: list[dict[str, Any]] = []
+    fastest: Trace | None = None
+    why = ""
+    for name in names:
+        try:
+            for trace in _tried(name, topology, nbytes, engine, simulation):
+                rows.append({"algorithm": name, "options": dict(trace.schedule.options), "time": trace.time, "busbw": trace.busbw})
+                if fastest is None or trace.time < fastest.time:
+                    fastest = trace
+        except CollsimError as error:
+            why = str(error)
+    if fastest is None:
+        raise CollsimError(f"no algorithm for {collective} runs on {topology.name}; the last one said: {why}")
+    table = pd.DataFrame(rows).sort_values("time", kind="stable").reset_index(drop=True)
+    return Best(fastest, table)
+
+
+def _tried(name: str, topology: Topology, nbytes: Any, engine: str, simulation: Mapping[str, Any]) -> list[Trace]:
+    def run(**options: Any) -> Trace:
+        return simulate(make_schedule(name, topology=topology, **options), topology, nbytes, engine=engine, **simulation)
+
+    options = find(name).options
+    traces = [run(channels=c) for c in _channel_counts(topology)] if "channels" in options else [run()]
+    if "chunks" in options:
+        settled = dict(min(traces, key=lambda t: t.time).schedule.options)
+        coarse = [run(**settled, chunks=c) for c in _CHUNKS]
+        top = min(range(len(coarse)), key=lambda i: coarse[i].time)
+        low, high = _CHUNKS[max(top - 1, 0)], _CHUNKS[min(top + 1, len(_CHUNKS) - 1)]
+        between = sorted({low + (high - low) * k // 6 for k in range(1, 6)} - set(_CHUNKS))
+        traces += [*coarse, *(run(**settled, chunks=c) for c in between)]
+    return traces
+
+
+def _channel_counts(topology: Topology) -> list[int]:
+    offered = 1 if topology.orders is None else len(topology.orders)
+    return sorted({c for c in _CHANNELS if c <= offered} | {offered})
+
+
+def crossover(
+    a: str | tuple[str, dict[str, Any]],
+    b: str | tuple[str, dict[str, Any]],
+    topology: Topology,
+    *,
+    first: Any = "1KiB",
+    last: Any = "1GiB",
+    engine: str = "lockstep",
+) -> int | None:
+    """The smallest size in bytes (to a part in 1,000) from which the other of two algorithms is faster; None if one wins at both ends.
+
+    By bisection between `first` and `last`: each time is a growing function of the size, and one crossing is assumed.
+    """
+    low, high = parse_bytes(first), parse_bytes(last)
+    plans = [make_schedule(name, topology=topology, **options) for name, options in map(_named, (a, b))]
+
+    def a_wins(size: int) -> bool:
+        one, other = (simulate(plan, topology, size, engine=engine).time for plan in plans)
+        return one <= other
+
+    at_first = a_wins(low)
+    if a_wins(high) == at_first:
+        return None
+    while high - low > max(1, low // 1000):
+        middle = (low + high) // 2
+        if a_wins(middle) == at_first:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _named(choice: str | tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    return (choice, {}) if isinstance(choice, str) else (choice[0], dict(choice[1]))
+
+
+def cheapest(
+    prices: Mapping[str, float], machines: Mapping[str, Topology], collective: str, nbytes: Any, within: Any, *, engine: str = "lockstep"
+) -> pd.DataFrame:
+    """Machines by price, with the best time on each and whether it is within the target; the cheapest that is comes first.
+
+    Args:
+        prices: a price per name, in any one currency.
+        machines: a topology per name.
+        within: the target time, seconds or a text such as `"5ms"`.
+    """
+    import pandas as pd
+
+    target = parse_time(within, "within")
+    missing = set(machines) - set(prices)
+    if missing:
+        raise CollsimError(f"no price for {', '.join(sorted(missing))}")
+    rows = []
+    for name, topology in machines.items():
+        found = best(collective, topology, nbytes, engine=engine).trace
+        rows.append(
+            {"machine": name, "price": prices[name], "time": found.time, "algorithm": found.schedule.label, "within": found.time <= target}
+        )
+    return pd.DataFrame(rows).sort_values(["within", "price"], ascending=[False, True], kind="stable").reset_index(drop=True)

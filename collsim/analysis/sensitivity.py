@@ -1,0 +1,55 @@
+"""Sensitivity: how much the time follows each kind of link and each cable, by running again, not by a formula.
+
+The elasticity of the time to a bandwidth is (relative change of time) / (relative change of bandwidth) for 1 % more of it: -1 means
+that the time is all in that link, 0 that it does not matter. `doubled` is the part of the time saved by twice the bandwidth.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..simulate import Trace
+from ..topology import Topology
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_STEP = 0.01
+
+
+def sensitivity(trace: Trace, most_links: int = 8) -> pd.DataFrame:
+    """How the time reacts to each kind of link in use and to the busiest single cables; the largest first.
+
+    Args:
+        most_links: how many single cables to try, the busiest first.
+
+    Returns:
+        Columns: what (`kind` or `link`), name, elasticity, doubled (part of the time saved by doubling the bandwidth).
+    """
+    import pandas as pd
+
+    links, names = trace.topology.links, trace.topology.devices.name
+    used = np.flatnonzero(trace.link_bytes)
+    rows = []
+    for kind in sorted({links.cables[c].kind for c in np.unique(links.cable[used])}):
+        rows.append(_row(trace, "kind", kind, *(trace.topology.scaled(kind=kind, by=by) for by in (1 + _STEP, 2))))
+    seen: set[frozenset[int]] = set()
+    for link in used[np.argsort(-trace.link_busy[used], kind="stable")]:
+        ends = frozenset((int(links.src[link]), int(links.dst[link])))
+        if ends in seen:
+            continue
+        if len(seen) == most_links:
+            break
+        seen.add(ends)
+        a, b = names[links.src[link]], names[links.dst[link]]
+        faster = (trace.topology.with_link(a, b, bandwidth=float(links.bandwidth[link] * by)) for by in (1 + _STEP, 2))
+        rows.append(_row(trace, "link", trace.topology.link_name(int(link)), *faster))
+    frame = pd.DataFrame(rows, columns=["what", "name", "elasticity", "doubled"])
+    return frame.sort_values(["elasticity", "doubled"], ascending=[True, False], kind="stable").reset_index(drop=True)
+
+
+def _row(trace: Trace, what: str, name: str, more: Topology, twice: Topology) -> tuple[str, str, float, float]:
+    slope = (trace.again(more).time / trace.time - 1) / _STEP
+    return what, name, slope, 1 - trace.again(twice).time / trace.time

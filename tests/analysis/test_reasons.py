@@ -1,0 +1,124 @@
+"""Reasons against runs whose time is a sum that can be written down."""
+
+import pytest
+
+import collsim as cs
+from collsim.analysis import best, cheapest, compare, critical_path, crossover, sensitivity
+
+B, ALPHA, MIB = 25e9, 1e-6, 2**20
+
+
+def ring_run(n=8, nbytes="64MiB", topology=None, **options):
+    network = topology or cs.topology.switch(n, bandwidth=B, alpha=ALPHA)
+    return cs.simulate(cs.schedule("allreduce_ring", ranks=n, **options), network, nbytes)
+
+
+def test_the_critical_path_of_a_ring_is_one_transfer_per_step():
+    path = critical_path(ring_run())
+    # 14 steps; each crosses two cables (2 us) and moves 8 MiB at 25 GB/s
+    assert len(path.transfers) == 14
+    assert path.alpha.sum() == pytest.approx(14 * 2 * ALPHA)
+    assert path.beta.sum() == pytest.approx(14 * 8 * MIB / B)
+    assert path.waiting.sum() == pytest.approx(0, abs=1e-12)
+    assert sum(path.shares.values()) == pytest.approx(1)
+
+
+def test_incast_shows_as_waiting():
+    """Seven workers push to one server: each alone would need 1/7 of the time that the shared cable takes."""
+    run = cs.simulate(cs.schedule("allreduce_parameter_server", ranks=8), cs.topology.switch(8, bandwidth=B, alpha=ALPHA), "64MiB")
+    path = critical_path(run)
+    assert len(path.transfers) == 2
+    assert path.beta.sum() == pytest.approx(2 * 64 * MIB / B)
+    assert path.waiting.sum() == pytest.approx(2 * 6 * 64 * MIB / B)
+
+
+def test_nothing_moved_has_no_path():
+    assert len(critical_path(ring_run(n=1)).transfers) == 0
+
+
+def test_the_frame_names_the_slowest_link():
+    two = cs.machine("dgx-a100", nodes=2)
+    frame = critical_path(ring_run(16, topology=two)).to_frame()
+    assert frame.link.str.contains("nic").all()
+
+
+def test_elasticity_of_a_bandwidth_bound_ring_is_the_bandwidth_part():
+    run = ring_run()
+    frame = sensitivity(run)
+    kind = frame[frame.what == "kind"].iloc[0]
+    bandwidth_part = 14 * 8 * MIB / B / run.time
+    assert kind.elasticity == pytest.approx(-bandwidth_part / 1.01, rel=1e-6)
+    assert kind.doubled == pytest.approx(bandwidth_part / 2, rel=1e-9)
+
+
+def test_one_cable_of_many_equal_ones_changes_nothing():
+    frame = sensitivity(ring_run())
+    assert (frame[frame.what == "link"].doubled.abs() < 1e-12).all()
+
+
+def test_the_server_cable_is_the_one_that_matters():
+    run = cs.simulate(cs.schedule("allreduce_parameter_server", ranks=8), cs.topology.switch(8, bandwidth=B, alpha=ALPHA), "64MiB")
+    first = sensitivity(run).query("what == 'link'").iloc[0]
+    assert "rank0" in first["name"] or "gpu0" in first["name"]
+    assert first.doubled == pytest.approx(0.5, rel=1e-2)
+
+
+def test_a_comparison_says_what_moved():
+    on = cs.simulate(cs.schedule("allreduce_ring", ranks=8), cs.machine("pcie-8gpu"), "64MiB")
+    off = cs.simulate(cs.schedule("allreduce_ring", ranks=8), cs.machine("pcie-8gpu", p2p=False), "64MiB")
+    difference = compare(on, off)
+    assert difference.speedup < 1
+    assert "slower" in str(difference)
+    assert difference.kinds.bytes["memory"] > 0, "staging goes through host memory"
+    assert difference.links.bytes_b.sum() == off.link_bytes.sum()
+    assert list(difference.frame.columns) == ["a", "b"]
+
+
+def test_a_run_against_itself_is_the_same():
+    run = ring_run()
+    assert compare(run, run).speedup == 1
+    assert "the same time" in str(compare(run, run))
+
+
+def test_compare_wants_traces():
+    with pytest.raises(cs.CollsimError, match="two Traces"):
+        compare(ring_run(), "ring")
+
+
+def test_the_crossover_of_two_algorithms_is_where_their_formulas_meet():
+    """Recursive doubling of 8: 3 (2a + S b). Ring: 14 (2a + S/8 b). Equal at S b (3 - 1.75) = 22 a."""
+    network = cs.topology.switch(8, bandwidth=B, alpha=ALPHA)
+    size = crossover("allreduce_recursive_doubling", "allreduce_ring", network, first=1024, last="64MiB")
+    assert size == pytest.approx(22 * ALPHA / 1.25 * B, rel=2e-3)
+
+
+def test_no_crossover_where_one_always_wins():
+    network = cs.topology.switch(8)
+    assert crossover("allreduce_ring", "allreduce_ring", network) is None
+
+
+def test_best_finds_the_channels_of_the_machine():
+    found = best("allreduce", cs.machine("dgx-a100", nodes=2), "256MiB", algorithm=["allreduce_ring"])
+    assert found.options["channels"] == 8
+    assert found.tried.time.is_monotonic_increasing
+
+
+def test_best_chunk_count_of_a_chain_is_near_its_formula():
+    """Best c = sqrt((n-2) S beta / alpha) (Thakur, Rabenseifner & Gropp 2005); the time is flat around it."""
+    network = cs.topology.switch(8, bandwidth=B, alpha=ALPHA)
+    found = best("broadcast", network, "64MiB", algorithm=["broadcast_chain"])
+    optimum = (6 * 64 * MIB / B / (2 * ALPHA)) ** 0.5
+    chain = cs.simulate(cs.schedule("broadcast_chain", ranks=8, chunks=round(optimum)), network, "64MiB")
+    assert found.trace.time == pytest.approx(chain.time, rel=0.02)
+
+
+def test_the_cheapest_machine_in_time():
+    table = cheapest(
+        {"fast": 10.0, "slow": 1.0, "dear": 20.0},
+        {name: cs.topology.switch(4, bandwidth=rate) for name, rate in (("fast", "50GB/s"), ("slow", "1GB/s"), ("dear", "100GB/s"))},
+        "allreduce",
+        "64MiB",
+        "10ms",
+    )
+    assert list(table.machine) == ["fast", "dear", "slow"]
+    assert list(table.within) == [True, True, False]
