@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ..errors import CollsimError, TopologyError, unknown
 from ..units import format_bandwidth, format_time, parse_bandwidth, parse_time
-from .graph import Shortest, require_connected
+from .graph import Shortest, listed, require_connected
 from .network import Cable, Floats, Links, Router, Topology
 
 _FACTORS = {"half": 0.5, "double": 2.0, "quarter": 0.25, "third": 1 / 3, "twice": 2.0}
@@ -106,16 +106,33 @@ def _without(topology: Topology, lost: npt.NDArray[np.bool_], said: str) -> Topo
 def _require_ways(topology: Topology) -> None:
     """All pairs where that is cheap, else every endpoint to and from the first of its node and of the whole."""
     n = topology.endpoints
-    if n <= 256:
-        src, dst = np.divmod(np.arange(n * n), n)
-        topology.routes(src, dst)
-        return
-    node = topology.devices.node[topology.endpoint_device]
-    _, first, which = np.unique(node, return_index=True, return_inverse=True)
-    everyone = np.arange(n)
-    for other in (first[which.ravel()], np.zeros(n, np.int64)):
-        topology.routes(everyone, other)
-        topology.routes(other, everyone)
+    try:
+        if n <= 256:
+            src, dst = np.divmod(np.arange(n * n), n)
+            topology.routes(src, dst)
+            return
+        node = topology.devices.node[topology.endpoint_device]
+        _, first, which = np.unique(node, return_index=True, return_inverse=True)
+        everyone = np.arange(n)
+        for other in (first[which.ravel()], np.zeros(n, np.int64)):
+            topology.routes(everyone, other)
+            topology.routes(other, everyone)
+    except TopologyError as error:
+        raise TopologyError(_apart(topology) or str(error)) from None
+
+
+def _apart(topology: Topology) -> str:
+    """Which ranks rank 0 still reaches both ways, and which it does not."""
+    if topology.ranks > 4096:
+        return ""
+    near, far = [], []
+    for rank in range(topology.ranks):
+        try:
+            topology.routes([0, rank], [rank, 0])
+            near.append(rank)
+        except TopologyError:
+            far.append(rank)
+    return f"{topology.name}: {listed(near)} and {listed(far)} cannot reach each other" if far else ""
 
 
 def _between(topology: Topology, a: str | int, b: str | int) -> npt.NDArray[np.int64]:

@@ -315,6 +315,13 @@ class Topology:
             raise TopologyError(f"{self.name}: no rank sits on {place!r}; ranks sit on {self.devices.name[self.endpoint_device[0]]!r}, ...")
         return int(here[0])
 
+    def crossings(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> int:
+        """How many of these pairs of endpoints are in different nodes, so that their data cross the fabric."""
+        s, d = np.atleast_1d(np.asarray(src, np.int64)), np.atleast_1d(np.asarray(dst, np.int64))
+        self._require_endpoints(s, d)
+        node = self.devices.node[self.endpoint_device]
+        return int((node[s] != node[d]).sum())
+
     # ---- paths for people --------------------------------------------------------------------------------------------------
 
     def route(self, src: str | int, dst: str | int) -> list[Hop]:

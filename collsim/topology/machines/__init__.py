@@ -140,8 +140,8 @@ def _level(what: str, level: bool | str, default: int) -> int:
     words = {"nvlink": "NVL", "off": "LOC", "node": "PHB"}
     name = words.get(str(level).lower(), str(level).upper())
     if name not in LEVELS:
-        known = ["nvlink", *(t.lower() for t in LEVELS)]
-        raise TopologyError(f"{what}={level!r}: {unknown('level', level, known)}; or True for NCCL's rule, False for never")
+        known = ["nvlink", "nvb", "pix", "pxb", "phb", "sys"]
+        raise TopologyError(f"{what}={level!r}: {unknown('level', level, known)} (True is NCCL's own rule, False is never)")
     return LEVELS.index(name)
 
 

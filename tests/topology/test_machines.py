@@ -1,0 +1,332 @@
+"""Machines against what is published of them, and paths against hand-drawn ones."""
+
+import importlib
+import itertools
+import pickle
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import collsim as cs
+from collsim.topology import machine, machines
+from collsim.topology.plan import LEVELS, Paths
+
+ALL = sorted(machines())
+
+
+def all_pairs(topology):
+    return np.divmod(np.arange(topology.endpoints**2), topology.endpoints)
+
+
+def way(topology, a, b):
+    hops = topology.route(a, b)
+    return [hops[0].src, *(hop.dst for hop in hops)]
+
+
+# ---- the catalogue ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_link_has_a_source_that_says_what_kind_of_figure_it_is(name):
+    for *_, cable in machines()[name].joints:
+        assert any(word in cable.source for word in ("spec", "measured", "order of magnitude")), cable
+        assert "alpha" in cable.source
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("options", [{}, {"nodes": 2}, {"nodes": 3, "p2p": False, "gdr": False}, {"nodes": 2, "fabric": "rail"}], ids=str)
+def test_routes_join_their_ends_link_by_link(name, options):
+    topology = machine(name, **options)
+    src, dst = all_pairs(topology)
+    routes = topology.routes(src, dst)
+    links, place = topology.links, topology.endpoint_device
+    last = routes.start[1:] - 1
+    joined = np.ones(len(routes.link), bool)
+    joined[last[routes.hops > 0]] = False
+    inner = np.flatnonzero(joined)
+    assert (links.dst[routes.link[inner]] == links.src[routes.link[inner + 1]]).all()
+    some = routes.hops > 0
+    assert (links.src[routes.link[routes.start[:-1][some]]] == place[src[some]]).all()
+    assert (links.dst[routes.link[last[some]]] == place[dst[some]]).all()
+    assert (some == (src != dst)).all()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_effective_rates_are_never_above_nominal(name):
+    nominal, effective = machine(name, nodes=2), machine(name, nodes=2, rates="effective")
+    assert (effective.links.bandwidth <= nominal.links.bandwidth).all()
+    assert (effective.links.bandwidth < nominal.links.bandwidth).any()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_p2p_off_is_never_faster(name):
+    on, off = machine(name), machine(name, p2p=False)
+    schedule = cs.schedule("allreduce_ring", topology=on)
+    for size in ("8B", "64MiB"):
+        assert cs.simulate(schedule, off, size).time >= cs.simulate(schedule, on, size).time
+
+
+@pytest.mark.parametrize("name", ["dgx-1v", "dgx-a100", "pcie-8gpu"])
+def test_gdr_off_is_never_faster_and_more_bandwidth_never_slower(name):
+    on, off = machine(name, nodes=2), machine(name, nodes=2, gdr=False)
+    schedule = cs.schedule("allreduce_ring", topology=on)
+    time = cs.simulate(schedule, on, "64MiB").time
+    assert cs.simulate(schedule, off, "64MiB").time >= time
+    for kind in {c.kind for c in on.links.cables}:
+        assert cs.simulate(schedule, on.scaled(kind=kind, by=2), "64MiB").time <= time
+
+
+def test_a_machine_travels_to_another_process():
+    topology = pickle.loads(pickle.dumps(machine("dgx-a100", nodes=2)))
+    assert len(topology.route(7, 8)) == 6
+    assert topology.facts["nodes"] == 2
+
+
+def test_dropping_a_file_in_is_all_a_machine_takes(tmp_path, monkeypatch):
+    package = importlib.import_module("collsim.topology.machines")
+    (tmp_path / "mine.py").write_text(
+        "from collsim.topology.cables import nvlink\nfrom collsim.topology.plan import Machine, Plan\n"
+        "plan = Plan()\nplan.join('gpu0', 'gpu1', nvlink(3, 4))\n"
+        "MACHINES = [Machine.drawn(plan, name='mine', title='Mine', about='Two.', source='a test')]\n"
+    )
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    package.machines.cache_clear()
+    try:
+        assert machine("mine").route(0, 1)[0].bandwidth == 100e9
+    finally:
+        package.machines.cache_clear()
+
+
+# ---- DGX A100, the figures of the first picture ----------------------------------------------------------------------------
+
+
+def test_dgx_a100_crosses_six_links_to_the_next_node():
+    topology = machine("dgx-a100", nodes=2)
+    assert way(topology, 7, 8) == [
+        "node0/gpu7", "node0/pcie3", "node0/nic7", "fabric/switch0", "node1/nic0", "node1/pcie0", "node1/gpu0",
+    ]  # fmt: skip
+    hops = topology.route(7, 8)
+    alpha = sum(hop.alpha for hop in hops)
+    assert alpha == pytest.approx(4 * 0.5e-6 + 2 * 0.6e-6)
+    assert alpha + 16 * 2**20 / min(hop.bandwidth for hop in hops) == pytest.approx(674.29e-6, rel=1e-5)
+
+
+def test_dgx_a100_nvlink_is_300_GB_per_second_and_two_hops_of_0_7_microseconds():
+    hops = machine("dgx-a100").route(0, 5)
+    assert [(hop.dst, hop.bandwidth, hop.alpha) for hop in hops] == [("node0/nvswitch", 300e9, 0.7e-6), ("node0/gpu5", 300e9, 0.7e-6)]
+
+
+def test_ring_over_two_dgx_a100_takes_the_hand_worked_time():
+    topology = machine("dgx-a100", nodes=2)
+    one = cs.simulate(cs.schedule("allreduce_ring", topology=topology), topology, "256MiB")
+    assert one.time == pytest.approx(30 * (16 * 2**20 / 25e9 + 3.2e-6))
+    eight = cs.simulate(cs.schedule("allreduce_ring", topology=topology, channels=8), topology, "256MiB")
+    assert eight.time == pytest.approx(30 * (2 * 2**20 / 25e9 + 3.2e-6))
+
+
+def test_each_channel_leaves_a_dgx_a100_through_another_card():
+    topology = machine("dgx-a100", nodes=2)
+    assert topology.orders[0].tolist() == list(range(16))
+    cards = {topology.route(int(order[7]), int(order[8]))[1].dst for order in topology.orders}
+    assert cards == {f"node0/nic{i}" for i in range(8)}
+
+
+@pytest.mark.parametrize("gdr", [True, False])
+def test_without_gpudirect_rdma_data_cross_pcie_and_memory_on_both_sides(gdr):
+    hops = [hop.dst for hop in machine("dgx-a100", nodes=2, gdr=gdr).route(0, 8)]
+    there = (
+        ["node0/pcie0", "node0/nic0"] if gdr else ["node0/pcie0", "node0/cpu0", "node0/memory0", "node0/cpu0", "node0/pcie0", "node0/nic0"]
+    )
+    back = ["node1/pcie0", "node1/gpu0"]
+    if not gdr:
+        back = ["node1/pcie0", "node1/cpu0", "node1/memory0", "node1/cpu0", "node1/pcie0", "node1/gpu0"]
+    assert hops == [*there, "fabric/switch0", "node1/nic0", *back]
+
+
+# ---- DGX-1V ----------------------------------------------------------------------------------------------------------------
+
+PUBLISHED = {  # nvidia-smi topo -m of a DGX-1V, NVLinks only (NVIDIA/nccl issue 671)
+    0: {1: 1, 2: 1, 3: 2, 4: 2},
+    1: {0: 1, 2: 2, 3: 1, 5: 2},
+    2: {0: 1, 1: 2, 3: 2, 6: 1},
+    3: {0: 2, 1: 1, 2: 2, 7: 1},
+    4: {0: 2, 5: 1, 6: 1, 7: 2},
+    5: {1: 2, 4: 1, 6: 2, 7: 1},
+    6: {2: 1, 4: 1, 5: 2, 7: 2},
+    7: {3: 1, 4: 2, 5: 1, 6: 2},
+}
+
+
+def nvlinks(topology):
+    found = {g: {} for g in range(8)}
+    for s, d, c in zip(topology.links.src.tolist(), topology.links.dst.tolist(), topology.links.cable.tolist(), strict=True):
+        if topology.links.cables[c].kind == "nvlink":
+            found[s][d] = topology.links.cables[c].width
+    return found
+
+
+def test_the_nvlinks_of_dgx_1v_are_the_published_ones():
+    found = nvlinks(machine("dgx-1v"))
+    assert found == PUBLISHED
+    assert [sum(found[g].values()) for g in range(8)] == [6] * 8
+    assert sum(8 - 1 - len(found[g]) for g in range(8)) == 2 * 12  # 12 of the 28 pairs have none
+    assert sum(width for a in range(4) for b, width in found[a].items() if b >= 4) == 6  # bisection {0-3} | {4-7}
+
+
+def test_the_six_rings_of_dgx_1v_use_every_nvlink_fully():
+    topology = machine("dgx-1v")
+    used = np.zeros((8, 8), int)
+    for order in topology.orders:
+        np.add.at(used, (order, np.roll(order, -1)), 1)
+    published = np.zeros((8, 8), int)
+    for a, row in PUBLISHED.items():
+        for b, width in row.items():
+            published[a, b] = width
+    assert (used == published).all()
+    t = cs.simulate(cs.schedule("allreduce_ring", topology=topology, channels=6), topology, "1GiB")
+    assert t.busbw == pytest.approx(150e9, rel=0.01)  # 6 rings of 25 GB/s, less the latency
+
+
+def test_dgx_1v_channels_between_nodes_use_four_cards_and_only_nvlinks_inside():
+    topology = machine("dgx-1v", nodes=2)
+    cards = set()
+    for order in topology.orders.tolist():
+        assert sorted(order) == list(range(16))
+        for a, b in itertools.pairwise(order[:8]):
+            assert [hop.kind for hop in topology.route(a, b)] == ["nvlink"]
+        cards.add((topology.route(order[7], order[8])[1].dst, topology.route(order[15], order[0])[-3].dst))
+    assert len({out for out, _ in cards}) == 4
+    assert len({into for _, into in cards}) == 4
+
+
+def test_without_a_direct_nvlink_dgx_1v_passes_one_gpu_and_says_nvb():
+    topology = machine("dgx-1v")
+    assert way(topology, 0, 5) == ["node0/gpu0", "node0/gpu1", "node0/gpu5"]
+    assert "NVB" in topology.explain(0, 5)
+    assert "NV2 in nvidia-smi" in topology.explain(0, 3)
+
+
+def test_level_nvlink_refuses_nvb_and_stages():
+    hops = way(machine("dgx-1v", p2p="nvlink"), 0, 5)
+    assert "node0/memory1" in hops
+    assert way(machine("dgx-1v", p2p="nvlink"), 0, 3) == ["node0/gpu0", "node0/gpu3"]
+
+
+# ---- PCIe servers ----------------------------------------------------------------------------------------------------------
+
+PIX = ["node0/gpu0", "node0/pcie0", "node0/gpu1"]
+STAGED = ["node0/gpu0", "node0/pcie0", "node0/cpu0", "node0/memory0", "node0/cpu0", "node0/pcie0", "node0/gpu1"]
+PHB = ["node0/gpu0", "node0/pcie0", "node0/cpu0", "node0/pcie1", "node0/gpu2"]
+PHB_STAGED = ["node0/gpu0", "node0/pcie0", "node0/cpu0", "node0/memory0", "node0/cpu0", "node0/pcie1", "node0/gpu2"]
+SYS = ["node0/gpu0", "node0/pcie0", "node0/cpu0", "node0/cpu1", "node0/pcie3", "node0/gpu7"]
+SYS_STAGED = [
+    "node0/gpu0", "node0/pcie0", "node0/cpu0", "node0/cpu1", "node0/memory1", "node0/cpu1", "node0/pcie3", "node0/gpu7",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("p2p", "ways"),
+    [
+        (True, (PIX, PHB_STAGED, SYS_STAGED)),
+        (False, (STAGED, PHB_STAGED, SYS_STAGED)),
+        ("nvlink", (STAGED, PHB_STAGED, SYS_STAGED)),
+        ("pix", (PIX, PHB_STAGED, SYS_STAGED)),
+        ("pxb", (PIX, PHB_STAGED, SYS_STAGED)),
+        ("phb", (PIX, PHB, SYS_STAGED)),
+        ("sys", (PIX, PHB, SYS)),
+    ],
+)
+def test_the_level_decides_between_the_direct_path_and_host_memory(p2p, ways):
+    topology = machine("pcie-8gpu", p2p=p2p)
+    assert [way(topology, 0, b) for b in (1, 2, 7)] == list(ways)
+
+
+def test_staging_pays_two_more_pcie_links_and_memory_twice():
+    on, off = machine("pcie-8gpu").route(0, 1), machine("pcie-8gpu", p2p=False).route(0, 1)
+    assert sum(h.alpha for h in on) == pytest.approx(2 * 0.5e-6)
+    assert sum(h.alpha for h in off) == pytest.approx(4 * 0.5e-6 + 2 * 0.1e-6)
+
+
+def test_p2p_off_doubles_a_ring_on_the_pcie_server_because_the_uplinks_are_shared():
+    on, off = machine("pcie-8gpu"), machine("pcie-8gpu", p2p=False)
+    ring = cs.schedule("allreduce_ring", ranks=8)
+    piece = 8 * 2**20
+    assert cs.simulate(ring, on, "64MiB").time == pytest.approx(14 * (piece / 31.5e9 + 2.4e-6), rel=1e-3)
+    assert cs.simulate(ring, off, "64MiB").time == pytest.approx(14 * (2 * piece / 31.5e9 + 2.4e-6), rel=1e-3)
+
+
+def test_words_are_those_of_nvidia_smi():
+    topology = machine("pcie-8gpu")
+    assert "PIX in nvidia-smi" in topology.explain(0, 1)
+    assert "NODE in nvidia-smi, PHB in NCCL" in topology.explain(0, 2)
+    assert "SYS in nvidia-smi" in topology.explain(0, 7)
+    assert "PHB in nvidia-smi" in machine("workstation-4gpu").explain(0, 1)
+    assert "PXB in nvidia-smi" in machine("pcie-8gpu-single-root").explain(0, 7)
+    assert "NV4 in nvidia-smi" in machine("a40-8gpu").explain(0, 1)
+    assert "NV18 in nvidia-smi" in machine("dgx-h100").explain(0, 1)
+
+
+def test_geforce_without_p2p_stages_whatever_the_level():
+    assert "node0/memory0" in way(machine("rtx4090-8gpu", p2p="sys"), 0, 1)
+    assert way(machine("rtx3090-4gpu"), 0, 1) == ["node0/gpu0", "node0/gpu1"]  # the bridge
+    assert "node0/memory0" in way(machine("rtx3090-4gpu", p2p="sys"), 0, 2)
+
+
+def test_a_card_without_rdma_means_no_gpudirect():
+    assert "node0/memory0" in way(machine("dgx-a100", nodes=2, nic="tcp-100"), 0, 8)
+
+
+def test_the_path_types_agree_with_a_search_over_all_simple_paths():
+    """NCCL's greedy search finds the best type and width among all simple paths of the cube mesh."""
+    plan = machines()["dgx-1v"]
+    graph = nx.Graph()
+    for i, (a, b, cable) in enumerate(plan.joints):
+        graph.add_edge(plan.devices.index(a), plan.devices.index(b), i=i, cable=cable)
+    for a, b in ((0, 3), (0, 5), (0, 7), (2, 4)):
+        nv = [p for p in nx.all_simple_paths(graph, a, b, cutoff=2) if all(plan.kinds[d] == "gpu" for d in p)]
+        shortest = min(map(len, nv))
+        width = max(min(graph.edges[e]["cable"].bandwidth for e in itertools.pairwise(p)) for p in nv if len(p) == shortest)
+        path = Paths(plan).best(a, b)
+        assert (LEVELS[path.type], path.bandwidth) == ("NVL" if shortest == 2 else "NVB", width)
+
+
+# ---- helpers, placement, mistakes ------------------------------------------------------------------------------------------
+
+
+def test_helpers_on_machines_live_in_host_memory_of_each_node_in_turn():
+    topology = machine("dgx-a100", nodes=2).with_helpers(3)
+    assert [topology.devices.name[d] for d in topology.endpoint_device[16:]] == ["node0/memory0", "node1/memory0", "node0/memory1"]
+    assert way(topology, 0, 16) == ["node0/gpu0", "node0/pcie0", "node0/cpu0", "node0/memory0"]
+    assert way(topology, 16, 17)[-3:] == ["node1/pcie0", "node1/cpu0", "node1/memory0"]
+
+
+def test_a_bad_rank_order_crosses_the_fabric_more_often():
+    good, bad = machine("dgx-a100", nodes=2), machine("dgx-a100", nodes=2, placement="round-robin")
+    ring = np.arange(16)
+    assert good.crossings(ring, (ring + 1) % 16) == 2
+    assert bad.crossings(ring, (ring + 1) % 16) == 16
+    assert bad.devices.name[bad.endpoint_device[1]] == "node1/gpu0"
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda: machine("dgx-h10"), r"unknown machine 'dgx-h10'; did you mean 'dgx-h100'"),
+        (lambda: machine("dgx-a100", nodes=0), "nodes=0 is too small"),
+        (lambda: machine("dgx-a100", p2p="fast"), "p2p='fast': unknown level"),
+        (lambda: machine("dgx-a100", gdr="pbx"), "did you mean 'pxb'"),
+        (lambda: machine("dgx-a100", nodes=2, fabric="star"), "unknown fabric 'star'"),
+        (lambda: machine("dgx-a100", nodes=2, oversubscription=2), "has no option 'oversubscription'"),
+        (lambda: machine("dgx-a100", nodes=2, fabric="leaf-spine", oversubscription=0), "oversubscription=0 must be"),
+        (lambda: machine("dgx-a100", nodes=2, nic="ib-hd"), "did you mean 'ib-hdr'"),
+        (lambda: machine("dgx-a100", nodes=2, placement=[0, 0]), "placement must hold each of 0 to 15 once"),
+        (lambda: machine("dgx-a100", rates="real"), "rates='real'"),
+        (lambda: machine("dgx-a100").route(0, 8), "no place for endpoint 8: it has 8 ranks"),
+        (lambda: machine("dgx-a100").device("node0/gpu8"), "did you mean 'node0/gpu"),
+        (lambda: machine("dgx-a100", nodes=10**8), "is the most"),
+    ],
+)
+def test_mistakes_are_told_with_the_value_and_the_way_out(build, says):
+    with pytest.raises(cs.TopologyError, match=says):
+        build()
