@@ -1,6 +1,9 @@
 """Simulate moves time: when does each transfer of a schedule start and arrive, and how busy is every link?"""
 
-from .run import ENGINES, simulate
+from .conditions import SHARING, Flows
+from .run import ENGINES, simulate, simulate_flows
+from .together import FlowTrace, Together
 from .trace import Bottleneck, Trace
+from .usage import Usage
 
-__all__ = ["ENGINES", "Bottleneck", "Trace", "simulate"]
+__all__ = ["ENGINES", "SHARING", "Bottleneck", "FlowTrace", "Flows", "Together", "Trace", "Usage", "simulate", "simulate_flows"]

@@ -2,55 +2,235 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from ..collective import collective
 from ..dtypes import itemsize
 from ..errors import CollsimError, TopologyError, unknown
 from ..schedule import Schedule
 from ..topology import Topology
-from ..units import parse_bytes
-from .lockstep import lockstep
+from ..units import parse_bytes, parse_time
+from .conditions import Conditions, Flows, Progress, conditions, flows
+from .event import event
+from .lockstep import Timing, lockstep
+from .plan import flow_job, schedule_job
+from .together import FlowTrace, Together
 from .trace import Trace
 
-ENGINES = ("lockstep",)
+ENGINES = ("lockstep", "event")
+Longs = npt.NDArray[np.int64]
 
 
-def simulate(schedule: Schedule, topology: Topology, nbytes: Any, dtype: Any = "float32", engine: str = "lockstep") -> Trace:
-    """Time a schedule on a topology.
+@overload
+def simulate(
+    schedule: Schedule,
+    topology: Topology,
+    nbytes: Any,
+    dtype: Any = "float32",
+    engine: str = "lockstep",
+    *,
+    ranks: Any = None,
+    begin: Any = 0.0,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Trace: ...
+
+
+@overload
+def simulate(
+    schedule: Sequence[Schedule],
+    topology: Topology,
+    nbytes: Any,
+    dtype: Any = "float32",
+    engine: str = "event",
+    *,
+    ranks: Any = None,
+    begin: Any = 0.0,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Together: ...
+
+
+def simulate(
+    schedule: Schedule | Sequence[Schedule],
+    topology: Topology,
+    nbytes: Any,
+    dtype: Any = "float32",
+    engine: str | None = None,
+    *,
+    ranks: Any = None,
+    begin: Any = 0.0,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Trace | Together:
+    """Time a schedule on a topology; or several at once, side by side.
 
     Args:
-        schedule: from `cs.schedule(...)` or an algorithm called with n. Its rank r sits on the topology's rank r.
+        schedule: from `cs.schedule(...)` or an algorithm called with n. Its rank r sits on the topology's rank r. A list of schedules
+            runs them at the same time (engine `event`) and returns a `Together`.
         topology: at least as many ranks as the schedule; helpers get a place of their own where it has one for them.
-        nbytes: nccl-tests' size in bytes, or a text such as `"64MiB"`; for allgather and reduce_scatter the whole array.
+        nbytes: nccl-tests' size in bytes, or a text such as `"64MiB"`; for allgather and reduce_scatter the whole array. For several
+            schedules one size, or a list of them.
         dtype: chunks are cut between elements of this type.
-        engine: `lockstep` (a barrier after each step).
+        engine: `lockstep` (a barrier after each step; the default) or `event` (none; the default for several schedules).
+        ranks: ranks of the topology on which the schedule's ranks sit, where they are not the first; for several schedules a list of
+            such lists, one each.
+        begin: s, when it is launched; for several schedules one time or a list. Engine `event` only, as all that follow.
+        progress: called with (transfers done, in all) now and then; whatever it raises ends the run.
+
+    Options of the event engine (its semantics are in `collsim.simulate.event`):
+        sharing: `"fair"` (max-min fair rates; the default), `"fifo"` (store and forward) or `"none"` (no contention).
+        gamma: B/s at which a device reduces what has arrived. launch: s before a collective's first transfer.
+        overhead: s per transfer. injection: B/s that one endpoint can send in all.
+        jitter, seed: mean in s of an exponentially distributed extra delay of every transfer, and where its random numbers begin.
+        late: {rank: s} by which a rank joins later. slow: {rank: factor} by which all cables of a rank's device are slower.
+        background: other traffic: rows (src rank, dst rank, nbytes) or (..., start), or `Flows`.
+        shortcuts: False makes every run go through the queue of events, to see that it gives the same times.
 
     Raises:
-        CollsimError for a bad size, dtype or engine; TopologyError where the ranks do not fit or cannot reach each other.
+        CollsimError for a bad size, dtype, engine or option; TopologyError where the ranks do not fit or cannot reach each other;
+        ScheduleError for explicit dependencies that form a circle.
     """
-    if not isinstance(schedule, Schedule):
-        raise CollsimError(f"simulate wants a schedule, got {schedule!r}; make one with schedule('allreduce_ring', ranks=8)")
     if not isinstance(topology, Topology):
         raise CollsimError(f"simulate wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')")
+    many = isinstance(schedule, (list, tuple))
+    schedules: list[Any] = list(schedule) if many else [schedule]  # type: ignore[arg-type]
+    for one in schedules:
+        if not isinstance(one, Schedule):
+            raise CollsimError(f"simulate wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)")
+    engine = engine or ("event" if many else "lockstep")
     if engine not in ENGINES:
         raise CollsimError(unknown("engine", engine, ENGINES))
+    if not schedules:
+        raise CollsimError("simulate got an empty list; give at least one schedule")
+    if many and engine == "lockstep":
+        raise CollsimError("several schedules at once need engine='event': a barrier after each step would tie them together")
+    work = _work(schedules, topology, nbytes, dtype, ranks if many else [ranks], begin if many else [begin])
+    if engine == "lockstep":
+        return _lockstep(work, dtype, options, begin)
+    given = conditions(topology, options)
+    rerun = partial(_rerun, work, dtype, options)
+    traces, background = _event(work, dtype, given, progress, rerun)
+    if many:
+        return Together(traces, work.topology, background, lambda: [rerun(work.topology, only=i)[0] for i in range(len(traces))])
+    return replace(traces[0], background=background)
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """Several schedules placed on one topology, helpers included."""
+
+    schedules: list[Schedule]
+    topology: Topology
+    nbytes: list[int]
+    slot_bytes: list[Longs]
+    ranks: list[Longs]
+    place: list[Longs]
+    begin: list[float]
+
+
+def _work(schedules: list[Schedule], topology: Topology, nbytes: Any, dtype: Any, ranks: Any, begin: Any) -> _Work:
+    n = len(schedules)
+    sizes = [parse_bytes(size) for size in _each("nbytes", nbytes, n)]
+    begins = [parse_time(b, "begin") for b in _each("begin", begin, n)]
+    groups = [_group(s, topology, r) for s, r in zip(schedules, _each("ranks", ranks, n), strict=True)]
+    helpers = [s.endpoints - s.ranks for s in schedules]
+    wide = topology.with_helpers(sum(helpers))
+    first = wide.ranks + np.concatenate([[0], np.cumsum(helpers)])
+    place = [np.concatenate([g, first[i] + np.arange(h)]) for i, (g, h) in enumerate(zip(groups, helpers, strict=True))]
+    slots = [chunk_bytes(s, size, itemsize(dtype)) for s, size in zip(schedules, sizes, strict=True)]
+    return _Work(schedules, wide, sizes, slots, groups, place, begins)
+
+
+def _each(name: str, value: Any, n: int) -> list[Any]:
+    """One value for each schedule."""
+    if not isinstance(value, (list, tuple)):
+        return [value] * n
+    if len(value) != n:
+        raise CollsimError(f"{name} has {len(value)} entries for {n} schedule{'s' * (n != 1)}; give one each")
+    return list(value)
+
+
+def _group(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
     if schedule.ranks > topology.ranks:
         raise TopologyError(
             f"{schedule.label} has {schedule.ranks} ranks, {topology.name} only {topology.ranks}; use fewer ranks or more nodes"
         )
-    size = parse_bytes(nbytes)
-    helpers = schedule.endpoints - schedule.ranks
-    topology = topology.with_helpers(helpers)
-    place = np.concatenate([np.arange(schedule.ranks), topology.ranks + np.arange(helpers)])
-    slot_bytes = chunk_bytes(schedule, size, itemsize(dtype))
-    timing = lockstep(schedule, topology, slot_bytes, place)
-    return Trace(schedule, topology, size, str(dtype), engine, slot_bytes, place, timing)
+    if ranks is None:
+        return np.arange(schedule.ranks)
+    group = np.asarray(ranks)
+    if group.ndim != 1 or group.dtype.kind not in "iu" or len(group) != schedule.ranks or len(np.unique(group)) != len(group):
+        raise CollsimError(f"ranks={ranks!r} must be {schedule.ranks} different ranks of {topology.name}, one for each rank of {schedule.label}")
+    if group.min() < 0 or group.max() >= topology.ranks:
+        raise TopologyError(f"ranks={ranks!r}: {topology.name} has ranks 0 to {topology.ranks - 1}")
+    return group.astype(np.int64)
 
 
-def chunk_bytes(schedule: Schedule, nbytes: int, item: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _seen_from(topology: Topology, schedule: Schedule, ranks: Longs, place: Longs) -> tuple[Topology, Longs]:
+    """The topology as a schedule's ranks see it, whose rank r is the schedule's; and the place of its endpoints there."""
+    if np.array_equal(ranks, np.arange(topology.ranks)):
+        return topology, place
+    if np.array_equal(place, np.arange(len(place))):
+        return topology, place
+    view = replace(topology, ranks=schedule.ranks, endpoint_device=topology.endpoint_device[place].astype(np.int32), orders=None)
+    return view, np.arange(len(place))
+
+
+def _lockstep(work: _Work, dtype: Any, options: Mapping[str, Any], begin: Any) -> Trace:
+    if options or work.begin[0]:
+        name = next(iter(options), "begin")
+        raise CollsimError(f"engine 'lockstep' has no option {name!r}; it is one of engine='event'")
+    topology, place = _seen_from(work.topology, work.schedules[0], work.ranks[0], work.place[0])
+    timing = lockstep(work.schedules[0], topology, work.slot_bytes[0], place)
+    return Trace(work.schedules[0], topology, work.nbytes[0], str(dtype), "lockstep", work.slot_bytes[0], place, timing)
+
+
+def _event(
+    work: _Work, dtype: Any, given: Conditions, progress: Progress | None, rerun: Any
+) -> tuple[list[Trace], FlowTrace | None]:
+    jobs = [
+        schedule_job(s, sizes, place, begin)
+        for s, sizes, place, begin in zip(work.schedules, work.slot_bytes, work.place, work.begin, strict=True)
+    ]
+    other = given.background
+    timings = event([*jobs, flow_job(other)] if other is not None else jobs, work.topology, given, progress)
+    traces = []
+    for i, schedule in enumerate(work.schedules):
+        view, place = _seen_from(work.topology, schedule, work.ranks[i], work.place[i])
+        again = partial(_trace_again, rerun, work.topology, i)
+        traces.append(Trace(schedule, view, work.nbytes[i], str(dtype), "event", work.slot_bytes[i], place, timings[i], again))
+    background = None if other is None else _flow_trace(other, work.topology, given.sharing, timings[-1])
+    return traces, background
+
+
+def _rerun(
+    work: _Work, dtype: Any, options: Mapping[str, Any], topology: Topology, no_bytes: bool = False, only: int | None = None
+) -> list[Trace]:
+    """The same run on another topology, without bytes, or with one of its schedules alone."""
+    keep = range(len(work.schedules)) if only is None else [only]
+
+    def chosen(values: list[Any]) -> list[Any]:
+        return [values[i] for i in keep]
+
+    sizes = [0] * len(work.nbytes) if no_bytes else work.nbytes
+    again = _work(chosen(work.schedules), topology, chosen(sizes), dtype, chosen(work.ranks), chosen(work.begin))
+    given = options if only is None and not no_bytes else {**options, "background": None}
+    return _event(again, dtype, conditions(topology, given), None, partial(_rerun, again, dtype, given))[0]
+
+
+def _trace_again(rerun: Any, whole: Topology, number: int, topology: Topology, no_bytes: bool = False) -> Trace:
+    """Trace `number` of the same run with the links of another topology, or without bytes."""
+    trace: Trace = rerun(replace(whole, name=topology.name, links=topology.links), no_bytes)[number]
+    return trace
+
+
+def chunk_bytes(schedule: Schedule, nbytes: int, item: int) -> Longs:
     """Bytes of each slot: whole elements, as even as they allow; scratch slots are as large as the chunk they stand for.
 
     A size that is not a whole number of elements keeps its last, partial element: no byte vanishes.
@@ -61,3 +241,32 @@ def chunk_bytes(schedule: Schedule, nbytes: int, item: int) -> np.ndarray[Any, n
     if missing := elements * item - nbytes:
         sizes[np.flatnonzero(sizes)[-1]] -= missing
     return np.resize(sizes, schedule.slots)
+
+
+def simulate_flows(
+    topology: Topology, src: Any, dst: Any, nbytes: Any, start: Any = 0.0, sharing: str = "fair", **options: Any
+) -> FlowTrace:
+    """Plain flows between ranks: incast, random traffic, other simulators' cases.
+
+    Args:
+        src, dst: ranks, one entry a flow (a single number stands for all flows).
+        nbytes, start: bytes and seconds of each flow, or one for all; texts with units are read.
+        sharing: `"fair"`, `"fifo"` or `"none"`, as in `simulate`.
+        options: the other conditions of `simulate` (overhead, injection, jitter, slow ...).
+
+    Returns:
+        A FlowTrace; `finish` holds each flow's end in seconds.
+
+    Raises:
+        CollsimError for bad ranks, sizes or times; TopologyError where two ranks cannot reach each other.
+    """
+    if not isinstance(topology, Topology):
+        raise CollsimError(f"simulate_flows wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')")
+    given = conditions(topology, {**options, "sharing": sharing})
+    all_flows = flows(topology, src, dst, nbytes, start)
+    return _flow_trace(all_flows, topology, sharing, event([flow_job(all_flows)], topology, given)[0])
+
+
+def _flow_trace(given: Flows, topology: Topology, sharing: str, timing: Timing) -> FlowTrace:
+    begin, finish = timing.transfers()
+    return FlowTrace(topology, given.src, given.dst, given.nbytes, sharing, begin, finish, timing)

@@ -1,0 +1,70 @@
+"""What a link carries over time, as an exact step function, and the transfers that make it up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..topology import Routes, Topology
+from .lockstep import Segments
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Usage:
+    """A step function: from `time[i]` to `time[i+1]` the link carries `rate[i]` B/s (after the last time, nothing).
+
+    Attributes:
+        time: (changes,) s, rising. rate: (changes,) B/s, 0 at the end.
+        row, begin, end: one entry per stretch at one rate: the transfer, s, s; a Gantt chart of the link.
+    """
+
+    time: Floats
+    rate: Floats
+    row: Longs
+    begin: Floats
+    end: Floats
+
+    @property
+    def nbytes(self) -> float:
+        """Bytes carried in all: the integral of the rate."""
+        return float((np.diff(self.time) * self.rate[:-1]).sum()) if len(self.time) else 0.0
+
+    @property
+    def busy(self) -> float:
+        """Seconds in which anything flows."""
+        return float(np.diff(self.time)[self.rate[:-1] > 0].sum()) if len(self.time) else 0.0
+
+
+def usage_of(segments: Segments, link: int, routes: Routes) -> Usage:
+    """One link's usage; `routes` are those of the transfers, by row."""
+    crosses = np.bincount(_owner(routes)[routes.link == link], minlength=len(routes))
+    times = np.where(segments.link < 0, crosses[segments.row], segments.link == link)
+    own = np.flatnonzero(times)
+    row, begin, end, rate = segments.row[own], segments.begin[own], segments.end[own], segments.rate[own] * times[own]
+    when = np.concatenate([begin, end])
+    change = np.concatenate([rate, -rate])
+    time, at = np.unique(when, return_inverse=True)
+    running = np.cumsum(np.bincount(at.ravel(), weights=change, minlength=len(time)))
+    active = np.cumsum(np.bincount(at.ravel(), weights=np.sign(change), minlength=len(time)))
+    return Usage(time, np.where(np.rint(active) > 0, running, 0.0), row, begin, end)
+
+
+def _owner(routes: Routes) -> Longs:
+    return np.repeat(np.arange(len(routes)), routes.hops)
+
+
+def steady_segments(schedule: Any, topology: Topology, slot_bytes: Longs, place: Longs, start: Floats, finish: Floats) -> Segments:
+    """Bytes that flow at one rate from the end of the latency to the arrival: the picture that the lockstep engine has of a step."""
+    t = schedule.transfers
+    routes = topology.routes(place[t["src"]], place[t["dst"]])
+    nbytes = slot_bytes[t["chunk"]]
+    latency = np.bincount(_owner(routes), weights=topology.links.alpha[routes.link], minlength=len(t))
+    row = np.flatnonzero((nbytes > 0) & (routes.hops > 0))
+    begin, end = start[row] + latency[row], finish[row]
+    return Segments(row, np.full(len(row), -1), begin, end, nbytes[row] / (end - begin))
