@@ -104,6 +104,9 @@ def unavoidable(kind: Collective, nbytes: int, n: int, root: int = 0) -> tuple[n
     elif kind.after == "peer":
         send[:] = receive[:] = rest
         total = n * rest
+    elif kind.after == "neighbour":
+        send[:] = receive[:] = nbytes
+        total = n * nbytes
     elif kind.before == "root":
         whole = kind.after == "all"
         send[root] = nbytes if whole else rest
@@ -137,4 +140,5 @@ def _latency(kind: Collective, topology: Topology, n: int, root: int) -> float:
     if start not in graph:
         return 0.0
     far = nx.single_source_dijkstra_path_length(graph, start, weight="alpha")
-    return float(max(far.get(int(d), 0.0) for d in topology.endpoint_device[:n]))
+    waiting = [1] if kind.after == "neighbour" else range(n)
+    return float(max(far.get(int(topology.endpoint_device[rank]), 0.0) for rank in waiting))
