@@ -25,7 +25,7 @@ from .errors import CollsimError, FormatError, ScheduleError, TopologyError
 from .registry import Algorithm, algorithm, algorithms, load, schedule
 from .replay import replay
 from .schedule import Schedule, Step, copy, reduce, repeat
-from .simulate import Trace, simulate
+from .simulate import Flows, Trace, simulate, simulate_flows
 from .simulate.trace import views as _views
 from .sweep import sweep
 from .topology import Topology, machine, machines
@@ -39,6 +39,7 @@ __all__ = [
     "Bound",
     "Collective",
     "CollsimError",
+    "Flows",
     "FormatError",
     "Schedule",
     "ScheduleError",
@@ -73,6 +74,7 @@ __all__ = [
     "schedule",
     "sensitivity",
     "simulate",
+    "simulate_flows",
     "size_range",
     "sweep",
     "topology",
