@@ -1,0 +1,165 @@
+"""Chrome trace event JSON of a Trace, for ui.perfetto.dev and chrome://tracing.
+
+Source: the Trace Event Format (Google, 2016) and perfetto.dev/docs/getting-started/other-formats. Ranks are processes; a thread is one
+channel's sends or receives, with a further lane where transfers overlap, so that slices of a thread never cut each other. Every transfer is
+a slice at its sender and one at its receiver, joined by a flow; counters show the rate on the busiest links in GB/s. Times are in
+microseconds. Events are written one by one, so a large trace needs little memory; `.gz` is zipped, and both viewers open that.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import CollsimError
+from ..simulate import Trace
+from .files import writing
+from .formats import Format, register
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+_US = 1e6
+
+
+def write_chrome_trace(trace: Trace, path: Any, *, counters: int = 32, flows: bool = True, limit: int = 5_000_000) -> None:
+    """Write a trace for Perfetto.
+
+    Args:
+        counters: number of links (the busiest ones) whose rate is shown.
+        flows: arrows from sends to receives.
+        limit: most transfers that are written. Raises CollsimError beyond it.
+    """
+    if len(trace.schedule) > limit:
+        raise CollsimError(
+            f"{trace.schedule.label} has {len(trace.schedule):,} transfers; limit={limit:,}. Fewer ranks or chunks show the same"
+        )
+    with writing(path) as file:
+        file.write(b'{"displayTimeUnit":"ns","otherData":')
+        file.write(json.dumps({k: v for k, v in trace.row().items() if not isinstance(v, float) or np.isfinite(v)}, default=str).encode())
+        file.write(b',"traceEvents":[\n')
+        first = True
+        for event in _events(trace, counters, flows):
+            file.write(b"" if first else b",\n")
+            file.write(json.dumps(event, separators=(",", ":"), allow_nan=False).encode())
+            first = False
+        file.write(b"\n]}\n")
+
+
+def _events(trace: Trace, counters: int, flows: bool) -> Iterator[dict[str, Any]]:
+    table = trace.schedule.transfers
+    start, finish = trace.start, trace.finish
+    away = np.flatnonzero(table["src"] != table["dst"])
+    local = np.flatnonzero(table["src"] == table["dst"])
+    sides = {}
+    names: dict[tuple[int, int], str] = {}
+    for number, (side, rows) in enumerate((("src", away), ("dst", away), ("src", local))):
+        lanes = _lanes(table[side][rows], table["channel"][rows], start[rows], finish[rows])
+        word = ("send", "receive", "local")[number]
+        thread = table["channel"][rows].astype(np.int64) * 3000 + number * 1000 + np.minimum(lanes, 999)
+        sides[word] = (rows, thread)
+        for pid, tid, channel, lane in {
+            *zip(*(a.tolist() for a in (table[side][rows], thread, table["channel"][rows], lanes)), strict=True)
+        }:
+            names[pid, tid] = f"channel {channel} {word}" + (f" ({lane + 1})" if lane else "")
+    yield from _names(trace, names)
+    yield from _slices(trace, sides, flows)
+    yield from _counters(trace, away, counters)
+
+
+def _names(trace: Trace, threads: dict[tuple[int, int], str]) -> Iterator[dict[str, Any]]:
+    """Metadata: what processes and threads are called, and their order."""
+    s = trace.schedule
+    for pid in range(s.endpoints):
+        name = f"rank {pid}" if pid < s.ranks else f"helper {pid - s.ranks}"
+        yield {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}}
+        yield {"ph": "M", "name": "process_sort_index", "pid": pid, "tid": 0, "args": {"sort_index": pid}}
+    for (pid, tid), name in sorted(threads.items()):
+        yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}}
+        yield {"ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid, "args": {"sort_index": tid}}
+
+
+def _lanes(endpoint: Any, channel: Any, start: Floats, finish: Floats) -> Longs:
+    """The lane of each transfer: those of one endpoint and channel that overlap get different ones."""
+    lane = np.zeros(len(start), np.int64)
+    busy: dict[tuple[int, int], list[tuple[float, int]]] = {}
+    for k in np.lexsort((finish, start)).tolist():
+        heap = busy.setdefault((int(endpoint[k]), int(channel[k])), [])
+        if heap and heap[0][0] <= start[k]:
+            lane[k] = heap[0][1]
+            heapq.heapreplace(heap, (float(finish[k]), int(lane[k])))
+        else:
+            lane[k] = len(heap)
+            heapq.heappush(heap, (float(finish[k]), int(lane[k])))
+    return lane
+
+
+def _slices(trace: Trace, sides: dict[str, tuple[Longs, Longs]], flows: bool) -> Iterator[dict[str, Any]]:
+    table = trace.schedule.transfers
+    for word, (rows, thread) in sides.items():
+        own, other = ("dst", "src") if word == "receive" else ("src", "dst")
+        for k, tid in zip(rows.tolist(), thread.tolist(), strict=True):
+            row = table[k]
+            chunk, into, adds = int(row["chunk"]), int(row["into"]), bool(row["reduce"])
+            ts, dur = trace.start[k] * _US, (trace.finish[k] - trace.start[k]) * _US
+            pid, peer = int(row[own]), int(row[other])
+            slot = f"{chunk}" if chunk == into else f"{chunk}→{into}"
+            name = f"{'+' if adds else '='}{slot} {'from' if word == 'receive' else 'to'} {peer}"
+            args = {"step": int(row["step"]), "chunk": chunk, "into": into, "peer": peer, "bytes": int(trace.slot_bytes[chunk])}
+            event = {"ph": "X", "name": name, "cat": "reduce" if adds else "copy", "pid": pid, "tid": tid, "ts": _short(ts)}
+            yield {**event, "dur": _short(dur), "args": args}
+            if flows and word == "send":
+                yield {"ph": "s", "id": k, "name": "transfer", "cat": "transfer", "pid": pid, "tid": tid, "ts": _short(ts)}
+            elif flows and word == "receive":
+                end = {"ph": "f", "bp": "e", "id": k, "name": "transfer", "cat": "transfer", "pid": pid, "tid": tid}
+                yield {**end, "ts": _short(ts + dur / 2)}
+
+
+def _counters(trace: Trace, rows: Longs, most: int) -> Iterator[dict[str, Any]]:
+    """The rate of the busiest links over time: each transfer spreads its bytes evenly over the time that it takes."""
+    used = np.flatnonzero(trace.link_bytes > 0)
+    chosen = used[np.argsort(-trace.link_busy[used], kind="stable")][: max(0, most)]
+    if not len(chosen) or not len(rows):
+        return
+    table = trace.schedule.transfers[rows]
+    routes = trace.topology.routes(trace.place[table["src"]], trace.place[table["dst"]])
+    crossing = np.repeat(np.arange(len(rows)), routes.hops)
+    links, names = trace.topology.links, trace.topology.devices.name
+    pid = trace.schedule.endpoints
+    yield {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": "links (GB/s)"}}
+    yield {"ph": "M", "name": "process_sort_index", "pid": pid, "tid": 0, "args": {"sort_index": pid}}
+    begin, end = trace.start[rows], trace.finish[rows]
+    size = trace.slot_bytes[table["chunk"]]
+    for link in chosen.tolist():
+        on = crossing[routes.link == link]
+        on = on[end[on] > begin[on]]
+        rate = size[on] / (end[on] - begin[on]) / 1e9
+        moments = np.concatenate([begin[on], end[on]])
+        change = np.concatenate([rate, -rate])
+        at, where = np.unique(moments, return_inverse=True)
+        total = np.cumsum(np.bincount(where.ravel(), weights=change, minlength=len(at)))
+        name = f"{names[links.src[link]]} → {names[links.dst[link]]}"
+        for ts, value in zip(at.tolist(), total.tolist(), strict=True):
+            yield {"ph": "C", "name": name, "pid": pid, "tid": 0, "ts": _short(ts * _US), "args": {"GB/s": round(max(0.0, value), 6)}}
+
+
+def _short(us: float) -> float:
+    """Microseconds to the picosecond."""
+    return round(float(us), 6)
+
+
+register(
+    Format(
+        "chrome-trace",
+        (".trace.json", ".perfetto.json", ".pftrace.json"),
+        "trace",
+        "Chrome trace events of a simulation, for ui.perfetto.dev",
+        None,
+        write_chrome_trace,
+        options=(("counters", "number of busiest links whose rate is shown"), ("flows", "arrows from sends to receives")),
+    )
+)

@@ -1,0 +1,187 @@
+"""Our own CSV: a row per transfer, for people who make schedules in a spreadsheet or a script of their own.
+
+Grammar: the first line may be `# {json}` with the facts of the schedule (collective, ranks, chunks, root ...); then the header
+`step,src,dst,chunk,into,op` and optionally `channel`; `into` may be left empty (the same slot), `op` is `copy` or `reduce`. Steps
+rise from 0 without gaps. Without the first line, `collective=` must be given and the rest is what the rows use.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..collective import collective as find_collective
+from ..errors import CollsimError, FormatError
+from ..schedule import Schedule, Step, freeze
+from .files import MOST_ELEMENTS, read_text, refuse, whole, write_text
+from .formats import Format, register
+
+COLUMNS = ("step", "src", "dst", "chunk", "into", "op", "channel")
+FACTS = ("name", "collective", "ranks", "endpoints", "chunks", "slots", "root", "helpers_on", "options")
+_MOST_ROWS = 5 * MOST_ELEMENTS
+
+
+def facts_of(schedule: Schedule) -> dict[str, Any]:
+    """What a schedule is besides its transfers; options that JSON cannot hold are left out."""
+    found = {name: getattr(schedule, name) for name in FACTS}
+    found["options"] = {k: v for k, v in schedule.options.items() if isinstance(v, (str, int, float, bool, type(None)))}
+    return found
+
+
+def frozen(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
+    """A Schedule from facts and steps. Raises FormatError for facts that cannot be, and for steps that freeze refuses."""
+    name, what = facts.get("name", "imported"), facts.get("collective")
+    helpers_on, options = facts.get("helpers_on", "host"), facts.get("options", {})
+    if not isinstance(name, str) or not isinstance(what, str) or not isinstance(options, dict) or helpers_on not in ("host", "switch"):
+        refuse(path, "", "name and collective are texts, options an object, helpers_on 'host' or 'switch'")
+    ranks = whole(path, "", "ranks", facts.get("ranks"), 1, 2**24)
+    endpoints = whole(path, "", "endpoints", facts.get("endpoints", ranks), ranks, 2**25)
+    chunks = None if facts.get("chunks") is None else whole(path, "", "chunks", facts["chunks"], 1, 2**27)
+    slots = None if facts.get("slots") is None else whole(path, "", "slots", facts["slots"], chunks or 1, 2**28)
+    root = whole(path, "", "root", facts.get("root", 0), 0, ranks - 1)
+    try:
+        kind = find_collective(what)
+        if kind.blocks and chunks is not None and chunks % ranks:
+            refuse(path, "", f"chunks={chunks} is not a multiple of ranks={ranks}, which {what} needs")
+        made = freeze(
+            name[:200],
+            what,
+            ranks,
+            steps,
+            chunks=chunks,
+            slots=slots if slots is None or chunks is None else max(slots, kind.slots(chunks)),
+            block=ranks if kind.blocks else 1,
+            helpers=endpoints - ranks,
+            helpers_on=helpers_on,
+            root=root,
+            options=options,
+        )
+    except FormatError:
+        raise
+    except CollsimError as error:
+        refuse(path, "", str(error))
+    return made
+
+
+def read_csv(path: Any, *, collective: str | None = None, ranks: int | None = None, root: int | None = None) -> Schedule:
+    """The schedule of a CSV file. Raises FormatError with the line and what was expected there."""
+    text = read_text(path)
+    facts: dict[str, Any] = {}
+    first, _, rest = text.partition("\n")
+    offset = 0
+    if first.startswith("#"):
+        facts, text, offset = _facts(path, first), rest, 1
+    facts.update({k: v for k, v in (("collective", collective), ("ranks", ranks), ("root", root)) if v is not None})
+    table, lines = _table(path, text, offset)
+    if "collective" not in facts:
+        refuse(path, "", "no line of facts, so say what it is for: collective='allreduce'")
+    facts.setdefault("ranks", int(max(table[:, 1:3].max(initial=0) + 1, 1)))
+    return frozen(path, facts, _steps(path, table, lines))
+
+
+def _facts(path: Any, line: str) -> dict[str, Any]:
+    try:
+        facts = json.loads(line.lstrip("# "))
+    except (ValueError, RecursionError):
+        facts = None
+    if not isinstance(facts, dict):
+        refuse(path, "line 1", "expected '# {...}' with the schedule's facts as JSON")
+    if facts.pop("collsim", 1) != 1:
+        refuse(path, "line 1", "an unknown version; this collsim reads version 1")
+    return facts
+
+
+def _table(path: Any, text: str, offset: int) -> tuple[np.ndarray[Any, np.dtype[np.int64]], list[int]]:
+    """(rows, 7): step, src, dst, chunk, into, reduce, channel; and the line of each row."""
+    rows: list[int] = []
+    lines: list[int] = []
+    reader = csv.reader(io.StringIO(text))
+    try:
+        header = [c.strip().lower() for c in next(reader, [])]
+        _check_header(path, header, offset + 1)
+        place = {name: header.index(name) for name in header}
+        for cells in reader:
+            if not cells or (len(cells) == 1 and not cells[0].strip()):
+                continue
+            if len(lines) >= _MOST_ROWS:
+                refuse(path, f"line {reader.line_num + offset}", f"more than {_MOST_ROWS:,} transfers")
+            rows.extend(_row(path, cells, place, reader.line_num + offset))
+            lines.append(reader.line_num + offset)
+    except csv.Error as error:
+        refuse(path, f"line {reader.line_num + offset}", f"not CSV: {error}")
+    return np.array(rows, np.int64).reshape(-1, 7), lines
+
+
+def _check_header(path: Any, header: list[str], line: int) -> None:
+    missing = [name for name in COLUMNS[:6] if name not in header and name != "into"]
+    if missing or set(header) - set(COLUMNS) or len(set(header)) != len(header):
+        refuse(path, f"line {line}", f"the header is {','.join(header)[:80]!r}; expected {','.join(COLUMNS)}")
+
+
+def _row(path: Any, cells: list[str], place: dict[str, int], line: int) -> Iterator[int]:
+    where = f"line {line}"
+    if len(cells) != len(place):
+        refuse(path, where, f"{len(cells)} values; the header has {len(place)}")
+    cell = {name: cells[at].strip() for name, at in place.items()}
+    for name in ("step", "src", "dst", "chunk"):
+        yield whole(path, where, name, cell[name])
+    yield whole(path, where, "into", cell["into"]) if cell.get("into") else int(cell["chunk"])
+    op = cell["op"].lower()
+    if op not in ("copy", "reduce"):
+        refuse(path, where, f"op={op[:20]!r}; expected copy or reduce")
+    yield op == "reduce"
+    yield whole(path, where, "channel", cell["channel"], 0, 2**15) if cell.get("channel") else 0
+
+
+def _steps(path: Any, table: np.ndarray[Any, np.dtype[np.int64]], lines: list[int]) -> Iterator[Step]:
+    number = table[:, 0]
+    jump = np.diff(number, prepend=-1)
+    bad = np.flatnonzero((jump < 0) | (jump > 1))
+    if len(number) and number[0] != 0:
+        refuse(path, f"line {lines[0]}", f"the first step is {number[0]}; steps rise from 0 without gaps")
+    if len(bad):
+        row = int(bad[0])
+        refuse(path, f"line {lines[row]}", f"step {number[row]} after step {number[row - 1]}; steps rise from 0 without gaps")
+    ends = [*np.flatnonzero(jump).tolist(), len(number)] if len(number) else []
+    for begin, end in pairwise(ends):
+        _, src, dst, chunk, into, adds, channel = table[begin:end].T.astype(np.int32)
+        yield Step(src, dst, chunk, into, adds.astype(bool), channel)
+
+
+def write_csv(schedule: Schedule, path: Any) -> None:
+    """Write a schedule as CSV: a line of facts, a header, a row per transfer. Raises FormatError beyond ten million transfers."""
+    if len(schedule) > _MOST_ROWS:
+        raise FormatError(f"{schedule.label} has {len(schedule):,} transfers; CSV takes {_MOST_ROWS:,}. JSON keeps repeated steps short")
+    write_text(path, _lines(schedule))
+
+
+def _lines(schedule: Schedule) -> Iterator[str]:
+    yield f"# {json.dumps({'collsim': 1, **facts_of(schedule)})}\n{','.join(COLUMNS)}\n"
+    for number, step in enumerate(schedule.each_step()):
+        columns = [getattr(step, name).tolist() for name in ("src", "dst", "chunk", "into", "reduce", "channel")]
+        for s, d, c, i, adds, ch in zip(*columns, strict=True):
+            yield f"{number},{s},{d},{c},{i},{'reduce' if adds else 'copy'},{ch}\n"
+
+
+def _looks(head: str) -> bool:
+    return '"collsim"' in head.partition("\n")[0] or head.lower().startswith("step,src,dst,")
+
+
+register(
+    Format(
+        "csv",
+        (".csv",),
+        "schedule",
+        "a row per transfer: step,src,dst,chunk,into,op,channel",
+        read_csv,
+        write_csv,
+        _looks,
+        (("collective", "what the schedule is for, where the file does not say"),),
+    )
+)

@@ -1,0 +1,85 @@
+"""Our own JSON: the whole Schedule, repeated steps kept short. What `load` of what `save` wrote is the same schedule.
+
+Grammar: `{"format": "collsim-schedule", "version": 1, "name", "collective", "ranks", "endpoints", "chunks", "slots", "root",
+"helpers_on", "options": {}, "columns": ["src", "dst", "chunk", "into", "op", "channel"], "steps": [...]}`; a step is a list of rows in
+the order of the columns, or `{"times", "shift", "modulus", "transfers": [rows]}` for a pattern that repeats (see `collsim.repeat`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..errors import FormatError
+from ..schedule import Schedule, Step
+from .collsim_csv import facts_of, frozen
+from .files import MOST_ELEMENTS, read_json, refuse, whole, write_text
+from .formats import Format, register
+
+_COLUMNS = ["src", "dst", "chunk", "into", "op", "channel"]
+_NAME, _VERSION = "collsim-schedule", 1
+
+
+def read_collsim_json(path: Any) -> Schedule:
+    """The schedule of a JSON file. Raises FormatError with the step and row and what was expected."""
+    data = read_json(path)
+    if not isinstance(data, dict) or data.get("format") != _NAME:
+        refuse(path, "", f'expected an object with "format": "{_NAME}"')
+    if data.get("version") != _VERSION:
+        refuse(path, "", f"version {data.get('version')!r}; this collsim reads version {_VERSION}")
+    columns, steps = data.get("columns", _COLUMNS), data.get("steps")
+    if columns != _COLUMNS or not isinstance(steps, list):
+        refuse(path, "", f"expected columns {_COLUMNS} and a list of steps")
+    return frozen(path, data, (_step(path, number, step) for number, step in enumerate(steps)))
+
+
+def _step(path: Any, number: int, given: Any) -> Step:
+    where = f"step {number}"
+    pattern = given if isinstance(given, dict) else {"transfers": given}
+    rows = pattern.get("transfers")
+    if not isinstance(rows, list) or not all(isinstance(r, list) and len(r) == len(_COLUMNS) for r in rows):
+        refuse(path, where, f"expected rows of {len(_COLUMNS)} values: {', '.join(_COLUMNS)}")
+    wrong = next((r[4] for r in rows if r[4] not in ("copy", "reduce")), None)
+    if wrong is not None:
+        refuse(path, where, f"op={str(wrong)[:20]!r}; expected copy or reduce")
+    table = [[whole(path, f"{where}, row {k}", n, v) for n, v in zip(_COLUMNS, r, strict=True) if n != "op"] for k, r in enumerate(rows)]
+    src, dst, chunk, into, channel = np.array(table, np.int64).reshape(-1, 5).T.astype(np.int32)
+    adds = np.array([r[4] == "reduce" for r in rows], bool)
+    times = whole(path, where, "times", pattern.get("times", 1))
+    shift = whole(path, where, "shift", pattern.get("shift", 0), -(2**31) + 1)
+    return Step(src, dst, chunk, into, adds, channel, times, shift, whole(path, where, "modulus", pattern.get("modulus", 1), 1))
+
+
+def write_collsim_json(schedule: Schedule, path: Any) -> None:
+    """Write a schedule as JSON. Raises FormatError beyond two million rows (repeated steps count once)."""
+    rows = sum(len(p) for p in schedule.patterns)
+    if rows > MOST_ELEMENTS - 10:
+        raise FormatError(f"{schedule.label} has {rows:,} rows; JSON takes {MOST_ELEMENTS - 10:,}")
+    write_text(path, _parts(schedule))
+
+
+def _parts(schedule: Schedule) -> Iterator[str]:
+    head = {"format": _NAME, "version": _VERSION, **facts_of(schedule), "columns": _COLUMNS}
+    yield json.dumps(head, indent=1)[:-2] + ',\n "steps": ['
+    for number, p in enumerate(schedule.patterns):
+        op = np.where(p.reduce, "reduce", "copy")
+        rows = list(zip(*(a.tolist() for a in (p.src, p.dst, p.chunk, p.into, op, p.channel)), strict=True))
+        repeated = {"times": p.times, "shift": p.shift, "modulus": p.modulus, "transfers": rows}
+        yield f"{',' if number else ''}\n  {json.dumps(rows if p.times == 1 else repeated)}"
+    yield "\n ]\n}\n"
+
+
+register(
+    Format(
+        "json",
+        (".json",),
+        "schedule",
+        "the whole schedule, repeated steps kept short",
+        read_collsim_json,
+        write_collsim_json,
+        lambda head: f'"{_NAME}"' in head,
+    )
+)

@@ -1,0 +1,49 @@
+"""Graphviz DOT of a schedule: a node per endpoint and step, an edge per transfer, for papers (`dot -Tsvg`).
+
+Source: graphviz.org/doc/info/lang.html. Time runs from left to right; the row of an endpoint is a line of grey edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import CollsimError
+from ..schedule import Schedule
+from .files import write_text
+from .formats import Format, register
+
+_MOST_TRANSFERS = 20_000
+
+
+def write_dot(schedule: Schedule, path: Any) -> None:
+    """Write a schedule as a Graphviz digraph. Raises CollsimError beyond 20,000 transfers, which no picture can show."""
+    if len(schedule) > _MOST_TRANSFERS or schedule.endpoints * schedule.steps > _MOST_TRANSFERS:
+        raise CollsimError(f"{schedule.label} has {len(schedule):,} transfers; a picture takes {_MOST_TRANSFERS:,}. Use fewer ranks")
+    write_text(path, (f"{line}\n" for line in _lines(schedule)))
+
+
+def _lines(schedule: Schedule) -> Iterator[str]:
+    title = schedule.label.replace("\\", "\\\\").replace('"', '\\"')
+    yield f'digraph "{title}" {{'
+    yield '  rankdir=LR; node [shape=box, fontname="Helvetica", fontsize=10]; edge [fontname="Helvetica", fontsize=9];'
+    for moment in range(schedule.steps + 1):
+        names = [_name(schedule, r) if moment == 0 else "" for r in range(schedule.endpoints)]
+        shape = "" if moment == 0 else ", shape=point"
+        nodes = " ".join(f'n{r}_{moment} [label="{name}"{shape}];' for r, name in enumerate(names))
+        yield f"  {{ rank=same; {nodes} }}"
+    for r in range(schedule.endpoints):
+        yield f"  {' -> '.join(f'n{r}_{m}' for m in range(schedule.steps + 1))} [color=grey80, arrowhead=none, weight=100];"
+    for t in schedule.transfers:
+        slot = f"{t['chunk']}" if t["chunk"] == t["into"] else f"{t['chunk']}→{t['into']}"
+        look = "color=firebrick" if t["reduce"] else "color=steelblue"
+        label = f"{'+' if t['reduce'] else '='}{slot}"
+        yield f'  n{t["src"]}_{t["step"]} -> n{t["dst"]}_{t["step"] + 1} [label="{label}", {look}, constraint=false];'
+    yield "}"
+
+
+def _name(schedule: Schedule, endpoint: int) -> str:
+    return f"rank {endpoint}" if endpoint < schedule.ranks else f"helper {endpoint - schedule.ranks}"
+
+
+register(Format("dot", (".dot", ".gv"), "schedule", "Graphviz picture of a schedule", None, write_dot))

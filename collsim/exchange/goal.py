@@ -1,0 +1,216 @@
+"""GOAL schedules for LogGOPSim and ATLAHS, out and back.
+
+Source: spcl/LogGOPSim (Schedgen, txt2bin grammar). `num_ranks N`, then per rank `rank R { ... }` with `l1: send 1024b to 1 tag 3`,
+`l2: recv 1024b from 3 tag 3`, `l3: calc 2500` (ns) and `l3 requires l2` (starts after the other is complete) or `irequires` (after it has
+started). A message matches the receive of its source and tag in order. Comments are `//` and `/* */`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import CollsimError
+from ..schedule import Schedule
+from ..simulate.run import chunk_bytes
+from ..units import parse_bytes
+from .files import MOST_ELEMENTS, read_text, refuse, whole, write_text
+from .formats import Format, register
+
+_NS = 1e9
+
+
+@dataclass(frozen=True)
+class Task:
+    """One line of GOAL: `kind` send, recv or calc; `amount` bytes, or nanoseconds of a calc; `requires` labels of the same rank."""
+
+    rank: int
+    label: str
+    kind: str
+    amount: int
+    peer: int = -1
+    tag: int = 0
+    requires: tuple[str, ...] = ()
+
+
+def write_goal(schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize: int = 4, reduce_rate: float | None = None) -> None:
+    """Write a schedule as GOAL, its dependencies explicit: what sends a chunk waits for what wrote it.
+
+    Args:
+        nbytes: nccl-tests' size; GOAL has bytes where schedules have chunks.
+        itemsize: chunks are cut between elements of so many bytes.
+        reduce_rate: bytes per second of an addition; without it additions take no time.
+
+    Raises CollsimError without a size, or for more than two million transfers.
+    """
+    if nbytes is None:
+        raise CollsimError("GOAL counts bytes: say how many, for example nbytes='64MiB'")
+    if len(schedule) > MOST_ELEMENTS:
+        raise CollsimError(f"{schedule.label} has {len(schedule):,} transfers; GOAL is written for at most {MOST_ELEMENTS:,}")
+    sizes = chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist()
+    lines = _lines(schedule, sizes, reduce_rate)
+    write_text(path, _document(schedule, lines))
+
+
+def _document(schedule: Schedule, lines: list[list[str]]) -> Iterator[str]:
+    yield f"// {schedule.label}, {schedule.collective}, by collsim\nnum_ranks {schedule.endpoints}\n"
+    for rank, own in enumerate(lines):
+        yield f"\nrank {rank} {{\n" + "".join(f"{line}\n" for line in own) + "}\n"
+
+
+class _Writer:
+    """The lines of every rank, and for each slot the last task that wrote it and those that read it since."""
+
+    def __init__(self, endpoints: int):
+        self.lines: list[list[str]] = [[] for _ in range(endpoints)]
+        self.count = [0] * endpoints
+        self.wrote: dict[tuple[int, int], list[str]] = {}
+        self.read: dict[tuple[int, int], list[str]] = defaultdict(list)
+
+    def task(self, rank: int, text: str, requires: list[str]) -> str:
+        self.count[rank] += 1
+        label = f"l{self.count[rank]}"
+        self.lines[rank].append(f"{label}: {text}")
+        self.lines[rank] += [f"{label} requires {other}" for other in dict.fromkeys(requires)]
+        return label
+
+
+def _lines(schedule: Schedule, sizes: list[int], reduce_rate: float | None) -> list[list[str]]:
+    w = _Writer(schedule.endpoints)
+    for number, step in enumerate(schedule.each_step()):
+        columns = (step.src, step.dst, step.chunk, step.into, step.reduce, step.channel)
+        rows = list(zip(*(c.tolist() for c in columns), strict=True))
+        reads = []
+        for src, dst, chunk, _, _, _ in rows:
+            before = w.wrote.get((src, chunk), [])
+            label = w.task(src, f"send {sizes[chunk]}b to {dst} tag {number}", before) if src != dst else ""
+            reads.append((src, chunk, label, before))
+        for src, chunk, label, _ in reads:
+            if label:
+                w.read[src, chunk].append(label)
+        written: dict[tuple[int, int], list[str]] = defaultdict(list)
+        for (src, dst, chunk, into, adds, _), (_, _, _, sources) in zip(rows, reads, strict=True):
+            label = _arrival(w, schedule, number, (src, dst, chunk, into, adds), sources, sizes, reduce_rate)
+            written[dst, into] += [label] + (w.wrote.get((dst, into), []) if adds else [])
+        for key, labels in written.items():
+            w.wrote[key], w.read[key] = labels[-8:] if len(labels) > 8 else labels, []
+    return w.lines
+
+
+def _arrival(
+    w: _Writer,
+    schedule: Schedule,
+    number: int,
+    row: tuple[int, int, int, int, bool],
+    sources: list[str],
+    sizes: list[int],
+    reduce_rate: float | None,
+) -> str:
+    """The receive of a transfer (or a calc for a local copy), and the addition; returns the task after which the slot holds it."""
+    src, dst, chunk, into, adds = row
+    if src == dst:
+        label = w.task(dst, "calc 0", [*sources, *w.read[dst, into]])
+    else:
+        label = w.task(dst, f"recv {sizes[chunk]}b from {src} tag {number}", w.read[dst, into])
+    if adds and reduce_rate:
+        label = w.task(dst, f"calc {round(sizes[chunk] / reduce_rate * _NS)}", [label, *w.wrote.get((dst, into), [])])
+    return label
+
+
+# ---- back -------------------------------------------------------------------------------------------------------------------------
+
+_TASK = re.compile(
+    r"([A-Za-z][A-Za-z0-9_]{0,63}):\s*(?:(send|recv)\s+(\d{1,18})b\s+(?:to|from)\s+(\d{1,9})(?:\s+tag\s+(\d{1,10}))?|calc\s+(\d{1,18}))"
+    r"(?:\s+cpu\s+\d{1,6})?(?:\s+nic\s+\d{1,6})?",
+    re.ASCII,
+)
+_NEEDS = re.compile(r"([A-Za-z][A-Za-z0-9_]{0,63})\s+i?requires\s+([A-Za-z][A-Za-z0-9_]{0,63})", re.ASCII)
+
+
+def read_goal(path: Any) -> list[Task]:
+    """The tasks of a GOAL file, in its order. Raises FormatError naming the line, also for sends and receives that do not match."""
+    text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), read_text(path), flags=re.DOTALL)
+    tasks: dict[tuple[int, str], Task] = {}
+    needs: dict[tuple[int, str], list[str]] = defaultdict(list)
+    ranks, rank = None, -1
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.partition("//")[0].strip()
+        where = f"line {number}"
+        if not line:
+            continue
+        if len(tasks) > 2 * MOST_ELEMENTS:
+            refuse(path, where, f"more than {2 * MOST_ELEMENTS:,} tasks")
+        if ranks is None:
+            head = re.fullmatch(r"num_ranks\s+(\d{1,9})", line)
+            if head is None:
+                refuse(path, where, "expected 'num_ranks N'")
+            ranks = whole(path, where, "num_ranks", head[1], 1, 2**24)
+        elif (block := re.fullmatch(r"rank\s+(\d{1,9})\s*\{", line)) is not None and rank < 0:
+            rank = whole(path, where, "rank", block[1], 0, ranks - 1)
+        elif line == "}" and rank >= 0:
+            rank = -1
+        elif rank >= 0 and (task := _TASK.fullmatch(line)) is not None:
+            _keep(path, where, tasks, rank, task, ranks)
+        elif rank >= 0 and (need := _NEEDS.fullmatch(line)) is not None:
+            needs[rank, need[1]].append(need[2])
+        else:
+            refuse(
+                path, where, f"{line[:60]!r}; expected a rank block, 'l: send Nb to R tag T', 'l: recv ...', 'l: calc N' or 'a requires b'"
+            )
+    if ranks is None or rank >= 0:
+        refuse(path, "", "ends inside a rank" if rank >= 0 else "no 'num_ranks N'")
+    _match(path, tasks)
+    return _with_needs(path, tasks, needs)
+
+
+def _keep(path: Any, where: str, tasks: dict[tuple[int, str], Task], rank: int, found: re.Match[str], ranks: int) -> None:
+    label, kind, nbytes, peer, tag, calc = found.groups()
+    if (rank, label) in tasks:
+        refuse(path, where, f"label {label!r} is there twice in rank {rank}")
+    if kind:
+        whole(path, where, "peer", peer, 0, ranks - 1)
+        tasks[rank, label] = Task(rank, label, kind, int(nbytes), int(peer), int(tag or 0))
+    else:
+        tasks[rank, label] = Task(rank, label, "calc", int(calc))
+
+
+def _match(path: Any, tasks: dict[tuple[int, str], Task]) -> None:
+    """Every send has its receive, of as many bytes, in order of source and tag."""
+    ends: dict[str, dict[tuple[int, int, int], list[Task]]] = {"send": defaultdict(list), "recv": defaultdict(list)}
+    for t in tasks.values():
+        if t.kind != "calc":
+            ends[t.kind][(t.rank, t.peer, t.tag) if t.kind == "send" else (t.peer, t.rank, t.tag)].append(t)
+    for key in {*ends["send"], *ends["recv"]}:
+        sent, received = ends["send"][key], ends["recv"][key]
+        if [t.amount for t in sent] != [t.amount for t in received]:
+            src, dst, tag = key
+            refuse(
+                path, "", f"rank {src} sends {len(sent)} messages to {dst} with tag {tag}, which receives {len(received)}, or other sizes"
+            )
+
+
+def _with_needs(path: Any, tasks: dict[tuple[int, str], Task], needs: dict[tuple[int, str], list[str]]) -> list[Task]:
+    from dataclasses import replace
+
+    for (rank, label), others in needs.items():
+        lost = next((x for x in (label, *others) if (rank, x) not in tasks), None)
+        if lost is not None:
+            refuse(path, f"rank {rank}", f"no task {lost!r}, which a 'requires' names")
+        tasks[rank, label] = replace(tasks[rank, label], requires=tuple(others))
+    return list(tasks.values())
+
+
+register(
+    Format(
+        "goal",
+        (".goal",),
+        "schedule",
+        "GOAL for LogGOPSim and ATLAHS",
+        None,
+        write_goal,
+        options=(("nbytes", "size of the operation, for example 64MiB"), ("reduce_rate", "bytes per second of an addition")),
+    )
+)

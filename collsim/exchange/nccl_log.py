@@ -1,0 +1,290 @@
+"""NCCL's own log (NCCL_DEBUG=INFO): the rings, trees and transports of a job, and the schedules they make.
+
+Source: NVIDIA/nccl src/init.cc, src/graph/connect.cc, src/graph/rings.cc, src/transport/*.cc. Lines begin
+`host:pid:tid [dev] NCCL INFO`, behind MPI tags or time stamps if there are any. What is read:
+- `Channel 00/24 :    0   1   2 ...`: a ring, from rank 0 (cut with `...` where the line is full);
+- `Ring 00 : 7 -> 0 -> 1`: previous, rank, next, from every rank (NCCL_DEBUG_SUBSYS=GRAPH);
+- `Trees [0] 1/-1/-1->0->-1 [1] ...`: children -> rank -> parent per channel, from every rank;
+- `Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM`: a transport, also with `[send]`, `[receive]` and `NET/IB/0/GDRDMA`;
+- `comm 0x... rank 0 nRanks 16 nNodes 2 localRanks 8`, `NCCL version 2.21.5`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+from ..collective import collective as find_collective
+from ..errors import CollsimError, unknown
+from ..schedule import Schedule, Step, copy, freeze, pipeline, reduce, together
+from .files import read_text, refuse
+from .formats import Format, register
+
+_INFO = re.compile(r"NCCL INFO (.*)")
+_RING = re.compile(r"Channel (\d{1,4})/(\d{1,4}) :((?:\s+\d{1,7})+)(\s*\.\.\.)?\s*$", re.ASCII)
+_STEP = re.compile(r"Ring (\d{1,4}) : (-?\d{1,7}) -> (\d{1,7}) -> (-?\d{1,7})", re.ASCII)
+_TREES = re.compile(r"Trees((?: \[\d{1,4}\] [-\d/]{1,80}->\d{1,7}->-?\d{1,7}(?:\|[-\d/>|]{1,80})?)+)", re.ASCII)
+_TREE = re.compile(r"\[(\d{1,4})\] (-?\d{1,7}(?:/-?\d{1,7})*)->(\d{1,7})->(-?\d{1,7})", re.ASCII)
+_VIA = re.compile(
+    r"Channel (\d{1,4})(?:/\d{1,4})? : (\d{1,7})\[[0-9a-f]{1,8}\] -> (\d{1,7})\[[0-9a-f]{1,8}\] (?:\[(?:send|receive)\] )?via (\S{1,80})",
+    re.ASCII,
+)
+_COMM = re.compile(r"comm (0x[0-9a-f]{1,16}) rank (\d{1,7}) n[rR]anks (\d{1,7})(?: nNodes (\d{1,7}))?", re.ASCII)
+_VERSION = re.compile(r"\b(N|R)CCL version (\d[\w.+-]{0,40})")
+_MOST_RANKS, _MOST_LINES = 65_536, 128 * 2**20
+
+Pattern = Literal["ring", "tree"]
+
+
+@dataclass(frozen=True)
+class NcclJob:
+    """What a log says about one communicator.
+
+    Attributes:
+        ranks, nodes, version: as logged (nodes 0 and version empty where the log does not say).
+        rings: channel -> ranks in ring order.
+        trees: channel -> parent of each rank (-1 for the root).
+        transports: (channel, src, dst) -> `P2P/CUMEM`, `NET/IB/0/GDRDMA` ...
+    """
+
+    ranks: int
+    nodes: int = 0
+    version: str = ""
+    rings: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    trees: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    transports: dict[tuple[int, int, int], str] = field(default_factory=dict)
+
+    def schedule(self, collective: str = "allreduce", algorithm: Pattern | None = None, root: int = 0, pieces: int = 1) -> Schedule:
+        """What this job does for a collective: along its rings (default), or for allreduce along its trees.
+
+        Args:
+            pieces: parts of each channel's share that follow each other through a chain or tree.
+
+        Raises CollsimError where the log has no rings or trees, or NCCL has no such pattern for the collective.
+        """
+        kind = find_collective(collective)
+        chosen = algorithm or ("ring" if self.rings else "tree")
+        if chosen not in ("ring", "tree"):
+            raise CollsimError(unknown("algorithm of a job", chosen, ("ring", "tree")))
+        able = ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce") if chosen == "ring" else ("allreduce",)
+        if kind.name not in able:
+            raise CollsimError(f"NCCL has no {chosen} for {kind.name}; it has one for {', '.join(able)}")
+        if not 0 <= root < self.ranks or pieces < 1:
+            raise CollsimError(f"root={root}, pieces={pieces}: root is 0 to {self.ranks - 1} and pieces 1 or more")
+        found = self.rings if chosen == "ring" else self.trees
+        if not found:
+            raise CollsimError(f"the log has no {chosen}s; log them with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH")
+        parts = [_channel(kind.name, self.ranks, len(found), c, found[k], chosen, root, pieces) for c, k in enumerate(sorted(found))]
+        blocks = self.ranks if chosen == "ring" and kind.name in ("allreduce", "allgather", "reduce_scatter") else pieces
+        return freeze(
+            f"nccl_{chosen}",
+            kind.name,
+            self.ranks,
+            together(*parts),
+            chunks=len(found) * blocks,
+            root=root if kind.rooted else 0,
+            options={"channels": len(found)},
+        )
+
+    def __str__(self) -> str:
+        via = sorted({t.split("/")[0] + ("/GDRDMA" if "GDRDMA" in t else "") for t in self.transports.values()})
+        lines = [f"{self.ranks} ranks, {len(self.rings)} rings, {len(self.trees)} trees, transports: {', '.join(via) or 'not logged'}"]
+        lines += [f"ring {c}: {' '.join(map(str, order))}" for c, order in sorted(self.rings.items())]
+        return "\n".join(lines)
+
+
+# ---- schedules ------------------------------------------------------------------------------------------------------------------
+
+
+def _channel(name: str, n: int, channels: int, c: int, order: tuple[int, ...], pattern: str, root: int, pieces: int) -> Iterator[Step]:
+    """The steps of one channel on its share of the buffer."""
+    if pattern == "tree":
+        return _tree(order, np.arange(pieces) * channels + c, c)
+    if name in ("broadcast", "reduce"):
+        return _chain(name, order, root, np.arange(pieces) * channels + c, c)
+    return _ring(name, np.array(order), channels, c)
+
+
+def _ring(name: str, order: np.ndarray[Any, Any], channels: int, c: int) -> Iterator[Step]:
+    """Reduce-scatter and allgather around a ring: block b of the buffer belongs to rank b, the channel's part of it is b * channels + c.
+
+    (NVIDIA/nccl src/device/all_reduce.h, all_gather.h, reduce_scatter.h.)
+    """
+    n = len(order)
+    place = np.arange(n)
+    after = np.roll(order, -1)
+    # after its reduce-scatter, the rank at a place holds its own block, so that the allgather starts from there
+    for k in range(n - 1) if name != "allgather" else ():
+        yield reduce(order, after, order[(place - k - 1) % n] * channels + c, channel=c)
+    for k in range(n - 1) if name != "reduce_scatter" else ():
+        yield copy(order, after, order[(place - k) % n] * channels + c, channel=c)
+
+
+def _chain(name: str, order: tuple[int, ...], root: int, chunks: np.ndarray[Any, Any], c: int) -> Iterator[Step]:
+    """Broadcast from the root around the ring; reduce towards it (src/device/broadcast.h, reduce.h)."""
+    at = order.index(root) + (name == "reduce")
+    ranks = np.roll(np.array(order), -at)
+    make = reduce if name == "reduce" else copy
+    hops = [make(a, b, chunks[0], channel=c) for a, b in pairwise(ranks)]
+    yield from pipeline(hops, len(chunks), int(chunks[1] - chunks[0]) if len(chunks) > 1 else 1)
+
+
+def _tree(parent: tuple[int, ...], chunks: np.ndarray[Any, Any], c: int) -> Iterator[Step]:
+    """Up the tree with sums, down with results (src/device/all_reduce.h runTreeUpDown)."""
+    depth = _depths(parent)
+    rank, above = np.arange(len(parent)), np.array(parent)
+    up = [reduce(rank[depth == d], above[depth == d], chunks[0], channel=c) for d in range(int(depth.max()), 0, -1)]
+    down = [copy(above[depth == d], rank[depth == d], chunks[0], channel=c) for d in range(1, int(depth.max()) + 1)]
+    yield from pipeline([*up, *down], len(chunks), int(chunks[1] - chunks[0]) if len(chunks) > 1 else 1)
+
+
+def _depths(parent: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Distance of every rank from the root."""
+    above = np.array(parent)
+    depth = np.zeros(len(parent), np.int64)
+    at = above.copy()
+    while (at >= 0).any():
+        depth += at >= 0
+        at = np.where(at >= 0, above[at], -1)
+    return depth
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Lines:
+    """What was found in the lines so far. A channel 0 that is printed again belongs to the next communicator."""
+
+    rings: dict[int, list[int]] = field(default_factory=dict)
+    cut: set[int] = field(default_factory=set)
+    next: dict[int, dict[int, int]] = field(default_factory=dict)
+    trees: dict[int, dict[int, int]] = field(default_factory=dict)
+    transports: dict[tuple[int, int, int], str] = field(default_factory=dict)
+    ranks: int = 0
+
+
+def read_nccl_log(path: Any) -> NcclJob:
+    """The largest communicator of an NCCL log. Raises FormatError if there is none, or its rings or trees do not close."""
+    version, nodes, sizes = "", 0, [0]
+    jobs = [_Lines()]
+    for number, line in enumerate(read_text(path, most=_MOST_LINES).splitlines(), 1):
+        if "CCL " not in line:
+            continue
+        found = _VERSION.search(line)
+        version = version or (found[2] if found else "")
+        info = _INFO.search(line[:4096])
+        if info is None:
+            continue
+        comm = _COMM.search(info[1])
+        if comm is not None:
+            sizes.append(int(comm[3]))
+            nodes = int(comm[4] or 0) if int(comm[3]) == max(sizes) else nodes
+        _note(path, number, info[1], jobs)
+    job = max(jobs, key=lambda j: (_size(j), len(j.rings)))
+    ranks = _size(job)
+    if not ranks:
+        refuse(path, "", "no rings or trees of NCCL; log them with NCCL_DEBUG=INFO (NCCL_DEBUG_SUBSYS=INIT,GRAPH)")
+    return NcclJob(ranks, nodes, version, _rings(path, job, ranks), _trees(path, job, ranks), job.transports)
+
+
+def _size(job: _Lines) -> int:
+    members = [r for ring in job.rings.values() for r in ring]
+    members += [r for step in job.next.values() for r in step]
+    members += [r for tree in job.trees.values() for r in tree]
+    return max(members, default=-1) + 1
+
+
+def _note(path: Any, number: int, text: str, jobs: list[_Lines]) -> None:
+    """Take what one line says."""
+    job = jobs[-1]
+    if (ring := _RING.search(text)) is not None:
+        channel, order = int(ring[1]), [int(r) for r in ring[3].split()]
+        if channel == 0 and 0 in job.rings:
+            jobs.append(job := _Lines())
+        job.rings[channel] = order
+        job.cut |= {channel} if ring[4] else set()
+    elif (step := _STEP.search(text)) is not None:
+        job.next.setdefault(int(step[1]), {})[int(step[3])] = int(step[4])
+    elif (trees := _TREES.search(text)) is not None:
+        for tree in _TREE.finditer(trees[1]):
+            job.trees.setdefault(int(tree[1]), {})[int(tree[3])] = int(tree[4])
+    elif (via := _VIA.search(text)) is not None:
+        job.transports[int(via[1]), int(via[2]), int(via[3])] = via[4]
+    else:
+        return
+    if _largest(text) >= _MOST_RANKS:
+        refuse(path, f"line {number}", f"a rank beyond {_MOST_RANKS - 1}")
+
+
+def _largest(text: str) -> int:
+    """The largest rank of a line (text in brackets are channels and devices)."""
+    plain = re.sub(r"\[[^\]]*\]|via .*|^.*? :", " ", text)
+    return max((int(x) for x in re.findall(r"\d{1,8}", plain)), default=0)
+
+
+def _rings(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
+    """Every ring whole: as printed, or from every rank's neighbours where the line was cut."""
+    found = {}
+    for channel in sorted({*job.rings, *job.next}):
+        order = job.rings.get(channel, [])
+        if channel in job.cut or not order:
+            order = _walk(job.next.get(channel, {}))
+            if not order and channel in job.rings:
+                continue  # cut, and nobody logged its neighbours
+        if sorted(order) != list(range(ranks)):
+            missing = sorted(set(range(ranks)) - set(order))[:3]
+            why = f"visits {len(order)} of {ranks} ranks" + (f" (not {', '.join(map(str, missing))})" if missing else "")
+            refuse(path, f"ring of channel {channel}", why)
+        found[channel] = tuple(order)
+    return found
+
+
+def _walk(after: dict[int, int]) -> list[int]:
+    """The ring that starts at rank 0, or as much of it as is known."""
+    order = [0] if 0 in after else []
+    while order and len(order) < len(after) and after.get(order[-1], 0) not in (0, *order[-1:]):
+        order.append(after[order[-1]])
+    return order
+
+
+def _trees(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
+    """Every tree whole; trees that not all ranks logged are left out."""
+    found = {}
+    for channel, parents in sorted(job.trees.items()):
+        if len(parents) < ranks:
+            continue
+        parent = tuple(parents.get(r, -2) for r in range(ranks))
+        if -2 in parent or sum(p == -1 for p in parent) != 1 or not _reaches_root(parent):
+            refuse(path, f"tree of channel {channel}", "is not a tree: one rank has no parent, and every other one leads there")
+        found[channel] = parent
+    return found
+
+
+def _reaches_root(parent: tuple[int, ...]) -> bool:
+    above = np.array(parent)
+    if (above >= len(parent)).any():
+        return False
+    at = np.arange(len(parent))
+    for _ in range(len(parent).bit_length() + 1):  # pointer doubling: 2^k ancestors up
+        at = np.where(at >= 0, above[at], -1)
+        above = np.where(above >= 0, above[above], -1)
+    return bool((above < 0).all())
+
+
+register(
+    Format(
+        "nccl-log",
+        (".log", ".txt", ".out"),
+        "log",
+        "NCCL_DEBUG=INFO log: a job's rings, trees and transports",
+        read_nccl_log,
+        None,
+        lambda head: "NCCL INFO" in head and ("Channel 0" in head or "Trees [" in head or "Ring 0" in head),
+    )
+)

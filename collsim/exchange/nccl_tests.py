@@ -1,0 +1,396 @@
+"""nccl-tests' tables, text and JSON, in and out: what people measured, and what collsim would have printed.
+
+Source: NVIDIA/nccl-tests 2.19.6 src/common.cu (columns and number formats, `getFloatStr`) and doc/PERFORMANCE.md (what size and
+bandwidths mean). Text: lines that begin with `#` are headers; a row is `size count type redop root` and then, out of place and in place,
+`time (us) algbw busbw (GB/s) #wrong`. Older versions leave out redop and root, print an error magnitude instead of #wrong; `-I`
+adds four columns per half; MPI tags in front of lines, NCCL's own lines and several tables in one log are normal. JSON: what
+`-J file` writes, version 3.
+
+A table is a pandas DataFrame in SI units: a row per size with `table, collective, ranks, nbytes, count, dtype, redop, root, time, algbw,
+busbw, wrong` and the last four again with `in_place_` in front.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..collective import collective as find_collective
+from ..collective import collectives
+from ..dtypes import itemsize
+from ..errors import CollsimError, FormatError
+from .files import MOST_ELEMENTS, read_json, read_text, real, refuse, whole, write_text
+from .formats import Format, register
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: nccl-tests' names of types and tests, and ours.
+TYPES = {
+    "int8": "int8",
+    "uint8": "uint8",
+    "int32": "int32",
+    "uint32": "uint32",
+    "int64": "int64",
+    "uint64": "uint64",
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "bfloat16": "bfloat16",
+    "f8e4m3": "float8_e4m3",
+    "f8e5m2": "float8_e5m2",
+    "fp8_e4m3": "float8_e4m3",
+    "fp8_e5m2": "float8_e5m2",
+}
+TESTS = {
+    "all_reduce_perf": "allreduce",
+    "all_gather_perf": "allgather",
+    "reduce_scatter_perf": "reduce_scatter",
+    "broadcast_perf": "broadcast",
+    "reduce_perf": "reduce",
+    "alltoall_perf": "alltoall",
+    "gather_perf": "gather",
+    "scatter_perf": "scatter",
+    "sendrecv_perf": "sendrecv",
+}
+_TAG = re.compile(r"^(?:\[\d+,\d+\]<std(?:out|err)>:|\d+: )\s*", re.ASCII)
+_STAMP = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d(?:\.\d+)?|\[?\d{4}-\d\d-\d\dT[\d:.]+\]?", re.ASCII)
+_RANK = re.compile(r"#\s+Rank\s+(\d{1,7})\s", re.ASCII)
+_TEST = re.compile(r"\b((?:all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|gather|scatter|sendrecv)_perf)\b")
+_GB = 1e9
+_US = 1e-6
+_HALF = ("time", "algbw", "busbw", "wrong")
+
+
+# ---- text in --------------------------------------------------------------------------------------------------------------------
+
+
+def read_nccl_tests(path: Any, *, collective: str | None = None, ranks: int | None = None) -> pd.DataFrame:
+    """The rows of all tables of a log, in SI units. Raises FormatError naming the line of a damaged row, or if there is no table.
+
+    Args:
+        collective, ranks: what was run, where the log does not say (older versions do not print the test's name).
+    """
+    known = find_collective(collective).name if collective is not None else None
+    rows: list[dict[str, Any]] = []
+    seen = _Header(known, ranks)
+    for number, raw in enumerate(read_text(path).splitlines(), 1):
+        line = _TAG.sub("", raw.strip())
+        if not line.startswith("#"):
+            row = _row(path, number, line)
+            if row is not None:
+                rows.append({**seen.facts(), **row})
+                seen.rows += 1
+            else:
+                seen.note(line)
+        else:
+            seen.note(line)
+        if len(rows) > MOST_ELEMENTS:
+            refuse(path, f"line {number}", f"more than {MOST_ELEMENTS:,} rows")
+    if not rows:
+        refuse(path, "", "no row of an nccl-tests table; expected lines of size, count, type, redop, root, time, algbw, busbw, #wrong ...")
+    return _frame(rows)
+
+
+class _Header:
+    """What the lines before a table say about it."""
+
+    def __init__(self, known: str | None, ranks: int | None):
+        self.given, self.given_ranks = known, ranks
+        self.collective, self.ranks, self.table, self.rows = known, 0, 0, 0
+
+    def note(self, line: str) -> None:
+        test = _TEST.search(line)
+        rank = _RANK.match(line)
+        if self.rows and ((test is not None and "concluded" not in line) or rank is not None or "nThread" in line):
+            self.table, self.rows, self.ranks = self.table + 1, 0, 0
+        if test is not None and self.given is None:
+            self.collective = TESTS[test[1]]
+        if rank is not None:
+            self.ranks = max(self.ranks, int(rank[1]) + 1)
+
+    def facts(self) -> dict[str, Any]:
+        return {"table": self.table, "collective": self.collective, "ranks": self.given_ranks or self.ranks or None}
+
+
+def _row(path: Any, number: int, line: str) -> dict[str, Any] | None:
+    """A data row, or None for any other line."""
+    tokens = [t for t in line.split()[:64] if not _STAMP.fullmatch(t)]
+    if len(tokens) < 4 or not (tokens[0].isdigit() and tokens[1].isdigit()) or tokens[2] not in TYPES:
+        return None
+    where = f"line {number}"
+    rest = tokens[3:]
+    redop = rest.pop(0) if rest[0].isalpha() and rest[0] not in ("nan", "inf") else None
+    root = rest.pop(0) if len(rest) % 4 == 1 and re.fullmatch(r"-?\d+", rest[0]) else None
+    if len(rest) not in (4, 8, 16):
+        refuse(
+            path, where, f"{len(tokens)} values; expected size, count, type, redop, root and twice time, algbw, busbw, #wrong (13 in all)"
+        )
+    half = max(4, len(rest) // 2)
+    row: dict[str, Any] = {
+        "nbytes": whole(path, where, "size", tokens[0], 0, 2**60),
+        "count": whole(path, where, "count", tokens[1], 0, 2**60),
+        "dtype": TYPES[tokens[2]],
+        "redop": redop,
+        "root": None if root is None else whole(path, where, "root", root, -1),
+        **_half(path, where, rest[: min(4, half)], ""),
+    }
+    return {**row, **_half(path, where, rest[half : half + 4], "in_place_")} if len(rest) > 4 else row
+
+
+def _half(path: Any, where: str, tokens: list[str], prefix: str) -> dict[str, float]:
+    time, algbw, busbw, wrong = tokens
+    return {
+        f"{prefix}time": real(path, where, "time", time) * _US,
+        f"{prefix}algbw": real(path, where, "algbw", algbw) * _GB,
+        f"{prefix}busbw": real(path, where, "busbw", busbw) * _GB,
+        f"{prefix}wrong": math.nan if wrong == "N/A" else real(path, where, "#wrong", wrong),
+    }
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = ["table", "collective", "ranks", "nbytes", "count", "dtype", "redop", "root", *_HALF, *(f"in_place_{h}" for h in _HALF)]
+    return pd.DataFrame(rows, columns=columns)
+
+
+# ---- JSON in ------------------------------------------------------------------------------------------------------------------
+
+
+def read_nccl_tests_json(path: Any) -> pd.DataFrame:
+    """The results of `-J file`, in SI units. Raises FormatError naming the result and key that is not as expected."""
+    data = read_json(path)
+    if not isinstance(data, dict) or not isinstance(data.get("results"), list):
+        refuse(path, "", "expected an object with a list of results, as nccl-tests -J writes")
+    if whole(path, "", "version", data.get("version", 3), 1, 2**31) > 3:
+        refuse(path, "", f"version {data['version']}; this collsim reads versions up to 3")
+    arguments = data.get("args")
+    test = _TEST.search(" ".join(map(str, arguments[:2]))) if isinstance(arguments, list) else None
+    config = data.get("config")
+    devices = config.get("devices") if isinstance(config, dict) else None
+    ranks = len(devices) if isinstance(devices, list) and devices else None
+    facts = {"table": 0, "collective": TESTS[test[1]] if test else None, "ranks": ranks}
+    rows = [{**facts, **_result(path, f"result {k}", r)} for k, r in enumerate(data["results"])]
+    if not rows:
+        refuse(path, "", "no results")
+    return _frame(rows)
+
+
+def _result(path: Any, where: str, result: Any) -> dict[str, Any]:
+    if not isinstance(result, dict) or result.get("type") not in TYPES:
+        refuse(path, where, f"expected an object with size, count, type (one of {', '.join(TYPES)}) and out_of_place")
+    row = {
+        "nbytes": whole(path, where, "size", result.get("size"), 0, 2**60),
+        "count": whole(path, where, "count", result.get("count"), 0, 2**60),
+        "dtype": TYPES[result["type"]],
+        "redop": str(result.get("redop", "none"))[:20],
+        "root": whole(path, where, "root", result.get("root", -1), -1),
+    }
+    for key, prefix in (("out_of_place", ""), ("in_place", "in_place_")):
+        half = result.get(key)
+        if half is None and prefix:
+            continue
+        if not isinstance(half, dict):
+            refuse(path, where, f"expected {key} to be an object with time, alg_bw, bus_bw")
+        wrong = half.get("nwrong", "N/A")
+        time = half.get("time", half.get("cpu_time"))
+        values = [str(v) for v in (time, half.get("alg_bw"), half.get("bus_bw"), "N/A" if wrong is None else wrong)]
+        row |= _half(path, f"{where}, {key}", values, prefix)
+    return row
+
+
+# ---- out --------------------------------------------------------------------------------------------------------------------------
+
+
+def number(value: float, width: int) -> str:
+    """A number as nccl-tests prints it (common.cu getFloatStr): two decimals if they fit, else one, else none, else 1.2e+07."""
+    power = 0 if value < 1 else len(str(int(value)))
+    for decimals, most in ((2, width - 2), (1, width - 1), (0, width + 1)):
+        if power < most:
+            return f"{value:{width}.{decimals}f}"
+    return f"{value:{width}.{1 if width >= 7 else 0}e}"
+
+
+def write_nccl_tests(table: pd.DataFrame, path: Any) -> None:
+    """Print a sweep (or what `load` made of a log) in the columns of all_reduce_perf and its siblings; a table per algorithm and topology.
+
+    collsim has one time per size, so both halves are the same, and #wrong is 0. Raises CollsimError for a table without the columns
+    collective, ranks, nbytes and time.
+    """
+    write_text(path, _text(_checked(table)))
+
+
+def _checked(table: pd.DataFrame) -> pd.DataFrame:
+    missing = [c for c in ("collective", "ranks", "nbytes", "time") if c not in table.columns]
+    if missing:
+        raise CollsimError(f"a table for nccl-tests needs the columns collective, ranks, nbytes and time; missing: {', '.join(missing)}")
+    table = table[table["time"].notna()]
+    if not len(table):
+        raise CollsimError("no row of the table has a time")
+    unknown = sorted({str(c) for c in table["collective"]} - set(TESTS.values()))
+    if unknown:
+        raise CollsimError(f"nccl-tests has no test for {', '.join(unknown)}; it has {', '.join(TESTS.values())}")
+    return table
+
+
+def _groups(table: pd.DataFrame) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    keys = [k for k in ("table", "collective", "algorithm", "options", "topology", "ranks", "dtype", "engine") if k in table.columns]
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in table.to_dict("records"):
+        groups.setdefault(repr([row[k] for k in keys]), []).append({str(k): v for k, v in row.items()})
+    for rows in groups.values():
+        yield {k: rows[0][k] for k in keys}, rows
+
+
+def _text(table: pd.DataFrame) -> Iterator[str]:
+    for facts, rows in _groups(table):
+        test = next(t for t, c in TESTS.items() if c == facts["collective"])
+        sizes = [int(r["nbytes"]) for r in rows]
+        yield f"# Collective test starting: {test}\n"
+        yield f"# nThread 1 nGpus {int(facts['ranks'])} minBytes {min(sizes)} maxBytes {max(sizes)} step: 2(factor) "
+        yield "warmup iters: 0 iters: 1 agg iters: 1 validation: 0 graph: 0\n#\n# Using devices\n"
+        for r in range(int(facts["ranks"])):
+            where = str(facts.get("topology", "simulated")).replace("\n", " ")[:60]
+            yield f"#  Rank {r:2d} Group  0 Pid      0 on    collsim device {r:2d} [0000:00:00] {where}\n"
+        if facts.get("algorithm"):
+            yield f"# Simulated by collsim: {facts['algorithm']}\n"
+        yield from _HEAD
+        for row in rows:
+            yield _line(row)
+        yield "# Out of bounds values : 0 OK\n"
+        yield f"# Avg bus bandwidth    : {sum(_bandwidths(r)[1] for r in rows) / len(rows) / _GB:g} \n#\n"
+        yield f"# Collective test concluded: {test}\n\n"
+
+
+_HEAD = (
+    "#\n",
+    f"# {'':>10}  {'':>12}  {'':>8}  {'':>6}  {'':>6}           out-of-place                       in-place          \n",
+    f"# {'size':>10}  {'count':>12}  {'type':>8}  {'redop':>6}  {'root':>6}  {'time':>7}  {'algbw':>6}  {'busbw':>6}  {'#wrong':>6}  "
+    f"{'time':>7}  {'algbw':>6}  {'busbw':>6}  {'#wrong':>6}\n",
+    f"# {'(B)':>10}  {'(elements)':>12}  {'':>8}  {'':>6}  {'':>6}  {'(us)':>7}  {'(GB/s)':>6}  {'(GB/s)':>6}  {'':>6}  "
+    f"{'(us)':>7}  {'(GB/s)':>6}  {'(GB/s)':>6}  {'':>6}\n",
+)
+
+
+def _line(row: dict[str, Any]) -> str:
+    kind = find_collective(row["collective"])
+    dtype = str(row.get("dtype") or "float32")
+    short = next((t for t, ours in TYPES.items() if ours == dtype), "float")
+    nbytes, count = _size(row, dtype)
+    redop = _redop(row, kind.reduces)
+    root = row.get("root")
+    root = int(root) if root is not None and root == root else 0 if kind.rooted else -1
+    halves = []
+    for prefix in ("", "in_place_"):
+        algbw, busbw = _bandwidths(row, prefix)
+        time = _value(row, f"{prefix}time", row["time"])
+        wrong = _value(row, f"{prefix}wrong", 0.0 if not (prefix and kind.apart) else math.nan)
+        said = "N/A" if math.isnan(wrong) else f"{wrong:g}"
+        halves.append(f"  {number(time / _US, 7)}  {number(algbw / _GB, 6)}  {number(busbw / _GB, 6)}  {said:>6}")
+    return f"{nbytes:12d}  {count:12d}  {short:>8}  {redop:>6}  {root:6d}{''.join(halves)}\n"
+
+
+def _redop(row: dict[str, Any], reduces: bool) -> str:
+    given = row.get("redop")
+    return given if isinstance(given, str) else "sum" if reduces else "none"
+
+
+def _size(row: dict[str, Any], dtype: str) -> tuple[int, int]:
+    """The size and count columns: what was read, or what nccl-tests would make of this size."""
+    if row.get("count") is not None and row["count"] == row["count"]:
+        return int(row["nbytes"]), int(row["count"])
+    kind = find_collective(row["collective"])
+    count, nbytes = kind.nccl_tests_count(int(row["nbytes"]), int(row["ranks"]), itemsize(dtype))
+    return (nbytes, count) if count else (int(row["nbytes"]), count)
+
+
+def _value(row: dict[str, Any], name: str, default: float) -> float:
+    value = row.get(name)
+    return default if value is None or (value != value and "wrong" not in name) else float(value)
+
+
+def _bandwidths(row: dict[str, Any], prefix: str = "") -> tuple[float, float]:
+    """algbw and busbw: of the row, or from its time (nccl-tests doc/PERFORMANCE.md)."""
+    time = _value(row, f"{prefix}time", float(row["time"]))
+    algbw = _value(row, f"{prefix}algbw", row["nbytes"] / time if time else 0.0)
+    return algbw, _value(row, f"{prefix}busbw", algbw * find_collective(row["collective"]).busbw(int(row["ranks"])))
+
+
+def write_nccl_tests_json(table: pd.DataFrame, path: Any) -> None:
+    """Write one table as `nccl-tests -J` does (version 3). Raises CollsimError for a table of several algorithms or topologies."""
+    groups = list(_groups(_checked(table)))
+    if len(groups) > 1:
+        raise CollsimError(f"nccl-tests' JSON holds one table, this one has {len(groups)} (of algorithms, topologies ...); filter it first")
+    facts, rows = groups[0]
+    test = next(t for t, c in TESTS.items() if c == facts["collective"])
+    devices = [
+        {"rank": r, "group": 0, "pid": 0, "hostname": "collsim", "device": r, "device_hex": "0000:00:00", "device_info": "simulated"}
+        for r in range(int(facts["ranks"]))
+    ]
+    results = [_as_result(row) for row in rows]
+    mean = sum(r["out_of_place"]["bus_bw"] for r in results) / len(results)
+    document = {
+        "version": 3,
+        "start_time": "",
+        "args": [test],
+        "env": {},
+        "nccl_version": 0,
+        "config": {"devices": devices},
+        "results": results,
+        "out_of_bounds": {"count": 0, "okay": "true"},
+        "average_bus_bandwidth": {"bandwidth": mean, "okay": "true"},
+        "errors": [],
+        "end_time": "",
+    }
+    write_text(path, json.dumps(document, indent=2) + "\n")
+
+
+def _as_result(row: dict[str, Any]) -> dict[str, Any]:
+    kind = find_collective(row["collective"])
+    dtype = str(row.get("dtype") or "float32")
+    nbytes, count = _size(row, dtype)
+    result: dict[str, Any] = {
+        "size": nbytes,
+        "count": count,
+        "type": next((t for t, ours in TYPES.items() if ours == dtype), "float"),
+        "redop": _redop(row, kind.reduces),
+        "root": "0" if kind.rooted else "-1",
+    }
+    for key, prefix in (("out_of_place", ""), ("in_place", "in_place_")):
+        algbw, busbw = _bandwidths(row, prefix)
+        time = _value(row, f"{prefix}time", float(row["time"]))
+        result[key] = {"time": time / _US, "alg_bw": algbw / _GB, "bus_bw": busbw / _GB, "nwrong": "N/A" if prefix and kind.apart else "0"}
+    return result
+
+
+def _looks_text(head: str) -> bool:
+    return "nThread" in head or "out-of-place" in head or any(test in head for test in TESTS) or _has_row(head)
+
+
+def _has_row(head: str) -> bool:
+    try:
+        return any(_row("", k, _TAG.sub("", line.strip())) for k, line in enumerate(head.splitlines()[:2000]))
+    except FormatError:
+        return True
+
+
+_ABOUT = (("collective", "what was run, where the log does not say"), ("ranks", "how many ranks ran, where the log does not say"))
+register(
+    Format("nccl-tests", (".txt", ".log", ".out"), "table", "nccl-tests tables", read_nccl_tests, write_nccl_tests, _looks_text, _ABOUT)
+)
+register(
+    Format(
+        "nccl-tests-json",
+        (".json",),
+        "table",
+        "nccl-tests -J",
+        read_nccl_tests_json,
+        write_nccl_tests_json,
+        lambda head: ('"results"' in head and '"args"' in head) or '"out_of_place"' in head,
+    )
+)
+assert set(TESTS.values()) <= set(collectives())

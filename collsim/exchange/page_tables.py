@@ -1,0 +1,91 @@
+"""A comparison as a table for a page: Markdown (GitHub's tables) or LaTeX (booktabs)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..errors import CollsimError
+from ..units import format_bandwidth, format_bytes, format_time
+from .files import write_text
+from .formats import Format, register
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MOST_ROWS = 100_000
+_TIMES = ("time", "bound", "alpha", "start", "finish", "in_place_time")
+_RATES = ("algbw", "busbw", "bandwidth", "in_place_algbw", "in_place_busbw")
+_SIZES = ("nbytes", "bytes")
+_TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "µ": r"\textmu{}", "\N{NO-BREAK SPACE}": "~"}
+_TEX |= {c: "\\" + c for c in "&%$#_{}"}
+
+
+def shown(column: str, value: Any) -> str:
+    """A value with its unit, as people write it; an empty cell for nothing."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if column in _TIMES:
+        return format_time(float(value))
+    if column in _RATES:
+        return format_bandwidth(float(value))
+    if column in _SIZES:
+        return format_bytes(float(value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _cells(table: pd.DataFrame, columns: list[str] | None) -> tuple[list[str], list[list[str]]]:
+    """Header and rows; columns without a value are left out unless asked for."""
+    if len(table) > _MOST_ROWS:
+        raise CollsimError(f"the table has {len(table):,} rows; a page takes {_MOST_ROWS:,}")
+    missing = [c for c in columns or () if c not in table.columns]
+    if missing:
+        raise CollsimError(f"no column {', '.join(map(repr, missing))}; there are {', '.join(map(str, table.columns))}")
+    names = columns or [str(c) for c in table.columns if table[c].notna().any()]
+    return names, [[shown(n, row[n]) for n in names] for row in table.to_dict("records")]
+
+
+def write_markdown(table: pd.DataFrame, path: Any, *, columns: list[str] | None = None) -> None:
+    """Write a table as Markdown. Raises CollsimError for columns that it does not have."""
+    names, rows = _cells(table, columns)
+    texts = [[c.replace("\\", "\\\\").replace("|", "\\|") for c in row] for row in [names, *rows]]
+    lines = ["| " + " | ".join(row) + " |" for row in texts]
+    numeric = [n in (*_TIMES, *_RATES, *_SIZES) or str(table[n].dtype).startswith(("int", "float")) for n in names]
+    lines.insert(1, "|" + "|".join("---:" if right else "---" for right in numeric) + "|")
+    write_text(path, "\n".join(lines) + "\n")
+
+
+def write_latex(table: pd.DataFrame, path: Any, *, columns: list[str] | None = None, caption: str = "", label: str = "") -> None:
+    """Write a table as LaTeX (needs the booktabs package). Raises CollsimError for columns that it does not have."""
+    names, rows = _cells(table, columns)
+    write_text(path, (f"{line}\n" for line in _latex(names, rows, caption, label)))
+
+
+def _latex(names: list[str], rows: list[list[str]], caption: str, label: str) -> Iterator[str]:
+    yield "\\begin{table}"
+    yield "  \\centering"
+    yield f"  \\begin{{tabular}}{{{'l' * len(names)}}}"
+    yield "    \\toprule"
+    for number, row in enumerate([names, *rows]):
+        yield "    " + " & ".join(_escaped(c) for c in row) + " \\\\"
+        if number == 0:
+            yield "    \\midrule"
+    yield "    \\bottomrule"
+    yield "  \\end{tabular}"
+    if caption:
+        yield f"  \\caption{{{_escaped(caption)}}}"
+    if label:
+        yield f"  \\label{{{label}}}"
+    yield "\\end{table}"
+
+
+def _escaped(text: str) -> str:
+    return "".join(_TEX.get(c, c) for c in text)
+
+
+_OPTIONS = (("columns", "names of the columns to show, in order"),)
+register(Format("markdown", (".md",), "table", "a comparison as a Markdown table", None, write_markdown, options=_OPTIONS))
+register(Format("latex", (".tex",), "table", "a comparison as a LaTeX table (booktabs)", None, write_latex, options=_OPTIONS))

@@ -1,0 +1,255 @@
+"""TE-CCL schedules (microsoft/TE-CCL): what its solvers write as JSON.
+
+Grammar (teccl/solvers/allgather.py, alltoall.py; files in teccl/examples/experiments/output_provided): keys `1-Epoch_Duration` ...;
+`N-Flows` is a list of `Chunk C from S traveled over A->B [with volume V] in epoch E [via switches W, ...]`; `N-Chunk_paths` (or alike) maps
+`Demand at D for chunk C from S met by epoch E` to a list of `A->B in epoch E [via switches W]`. Nodes that are only switches have
+numbers too; ranks are the other nodes in rising order. Volumes below 1 (alltoall's linear program) are cut into equal pieces, and
+a node passes on first what it got first.
+
+Epochs are the solver's clock, ours are steps: a transfer belongs to the step after the one that brought what it sends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+from ..schedule import Schedule, Step, copy
+from .collsim_csv import frozen
+from .files import read_json, refuse
+from .formats import Format, register
+
+_VIA = r"(?: via switches [0-9, \[\]]+)?"
+_FLOW = re.compile(
+    r"Chunk (\d{1,7}) from (\d{1,7}) traveled over (\d{1,7})->(\d{1,7})(?: with volume (\d[\d.eE+-]{0,30}))? "
+    rf"in epoch (\d{{1,9}}){_VIA}",
+    re.ASCII,
+)
+_DEMAND = re.compile(r"Demand at (\d{1,7}) for chunk (\d{1,7}) from (\d{1,7}) met by epoch (\d{1,9})", re.ASCII)
+_HOP = re.compile(rf"(\d{{1,7}})->(\d{{1,7}}) in epoch (\d{{1,9}}){_VIA}", re.ASCII)
+_MOST_PIECES = 64
+_MOST_SLOTS = 16_000_000
+
+Piece = tuple[int, int, int]  # source node, chunk, piece
+
+
+@dataclass(frozen=True, order=True)
+class Flow:
+    """`volume` of a chunk from node to node."""
+
+    epoch: int
+    source: int
+    chunk: int
+    a: int
+    b: int
+    volume: Fraction
+
+
+def read_teccl(path: Any, *, collective: str | None = None) -> Schedule:
+    """The schedule of a TE-CCL file: an allgather where every chunk goes to all other ranks, an alltoall where it goes to one.
+
+    Raises FormatError for flows that cannot be: a node sends what it does not have, a chunk nobody asks for.
+    """
+    data = read_json(path)
+    if not isinstance(data, dict):
+        refuse(path, "", "expected an object with keys like '6-Flows'")
+    flows = _flows(path, data)
+    demands = _demands(path, data)
+    if not flows:
+        flows = _flows_of_paths(path, data)
+    if not flows:
+        refuse(path, "", "no flows; expected a list under a key like '6-Flows'")
+    nodes = sorted({f.a for f in flows} | {f.b for f in flows} | {f.source for f in flows})
+    wanted = demands or _settled(flows)
+    what = collective or _collective(path, wanted, len(nodes))
+    if what == "allgather":
+        return _allgather(path, flows, nodes)
+    if what != "alltoall":
+        refuse(path, "", f"collective={what!r}; TE-CCL makes allgather and alltoall")
+    return _alltoall(path, flows, nodes, wanted)
+
+
+def _value(data: dict[str, Any], word: str, kind: type) -> Any:
+    """The value whose key ends like `word` and that has a type."""
+    return next((v for k, v in data.items() if word in k.lower() and isinstance(v, kind)), kind())
+
+
+def _flows(path: Any, data: dict[str, Any]) -> list[Flow]:
+    found = []
+    for line in _value(data, "flow", list):
+        match = _FLOW.fullmatch(line) if isinstance(line, str) else None
+        if match is None:
+            refuse(path, f"flow {str(line)[:80]!r}", "expected 'Chunk C from S traveled over A->B in epoch E'")
+        chunk, source, a, b, volume, epoch = match.groups()
+        try:
+            part = Fraction(float(volume or 1)).limit_denominator(_MOST_PIECES)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            part = Fraction(0)
+        if not 0 < part <= 1000:
+            refuse(path, f"flow {line[:80]!r}", "expected a volume above 0")
+        found.append(Flow(int(epoch), int(source), int(chunk), int(a), int(b), part))
+    return sorted(found)
+
+
+def _demands(path: Any, data: dict[str, Any]) -> dict[tuple[int, int], set[int]]:
+    """(source, chunk) -> the nodes that want it."""
+    wanted: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for key in _value(data, "path", dict):
+        match = _DEMAND.fullmatch(key)
+        if match is None:
+            refuse(path, f"demand {key[:80]!r}", "expected 'Demand at D for chunk C from S met by epoch E'")
+        at, chunk, source, _ = (int(x) for x in match.groups())
+        wanted[source, chunk].add(at)
+    return wanted
+
+
+def _flows_of_paths(path: Any, data: dict[str, Any]) -> list[Flow]:
+    """The flows that the paths of the demands use, each once."""
+    found = set()
+    for key, hops in _value(data, "path", dict).items():
+        match = _DEMAND.fullmatch(key)
+        assert match is not None  # _demands has looked
+        for hop in hops if isinstance(hops, list) else [hops]:
+            step = _HOP.fullmatch(hop) if isinstance(hop, str) else None
+            if step is None:
+                refuse(path, f"demand {key!r}", f"hop {str(hop)[:60]!r}; expected 'A->B in epoch E'")
+            a, b, epoch = (int(x) for x in step.groups())
+            found.add(Flow(epoch, int(match[3]), int(match[2]), a, b, Fraction(1)))
+    return sorted(found)
+
+
+def _settled(flows: Iterable[Flow]) -> dict[tuple[int, int], set[int]]:
+    """Without demands: where each chunk comes to rest. A copied chunk rests wherever it went, a moved one where more came than left."""
+    into: dict[tuple[int, int], dict[int, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+    out: dict[tuple[int, int], dict[int, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+    for f in flows:
+        into[f.source, f.chunk][f.b] += f.volume
+        out[f.source, f.chunk][f.a] += f.volume
+    wanted = {}
+    for key, came in into.items():
+        copied = out[key][key[0]] > 1 or any(out[key][node] > came[node] for node in out[key] if node != key[0])
+        wanted[key] = {node for node in came if copied or came[node] > out[key][node]}
+    return wanted
+
+
+def _collective(path: Any, wanted: dict[tuple[int, int], set[int]], n: int) -> str:
+    counts = {len(nodes) for nodes in wanted.values()}
+    if counts == {n - 1}:
+        return "allgather"
+    if counts != {1}:
+        asked = f"chunks are wanted by {sorted(counts)[:5]} nodes of {n}"
+        refuse(path, "", f"{asked}; expected {n - 1} (allgather) or 1 (alltoall); give collective=")
+    return "alltoall"
+
+
+class _Steps:
+    """Transfers with the step after the one that brought what they send."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[tuple[int, int, int, int]]] = []
+
+    def add(self, step: int, src: int, dst: int, chunk: int, into: int) -> None:
+        while len(self.rows) <= step:
+            self.rows.append([])
+        self.rows[step].append((src, dst, chunk, into))
+
+    def steps(self) -> list[Step]:
+        return [copy(*zip(*rows, strict=True)) for rows in self.rows if rows]
+
+
+def _allgather(path: Any, flows: list[Flow], nodes: list[int]) -> Schedule:
+    rank = {node: r for r, node in enumerate(nodes)}
+    per = 1 + max(f.chunk for f in flows)
+    _require_room(path, len(nodes) ** 2 * per)
+    has = {(f.source, f.chunk, f.source): 0 for f in flows}
+    steps = _Steps()
+    for f in flows:
+        key = (f.source, f.chunk, f.a)
+        if key not in has:
+            refuse(path, _said(f), f"node {f.a} does not hold this chunk yet")
+        if (f.source, f.chunk, f.b) in has:
+            continue  # a second copy of what is there changes nothing
+        slot = rank[f.source] * per + f.chunk
+        steps.add(has[key], rank[f.a], rank[f.b], slot, slot)
+        has[f.source, f.chunk, f.b] = has[key] + 1
+    facts = {"name": "teccl_allgather", "collective": "allgather", "ranks": len(nodes), "chunks": len(nodes) * per}
+    return frozen(path, facts, steps.steps())
+
+
+def _alltoall(path: Any, flows: list[Flow], nodes: list[int], wanted: dict[tuple[int, int], set[int]]) -> Schedule:
+    rank, n = {node: r for r, node in enumerate(nodes)}, len(nodes)
+    pieces = lcm(*(f.volume.denominator for f in flows))
+    places: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for source, chunk in sorted(wanted):
+        goals = wanted[source, chunk]
+        if len(goals) != 1:
+            refuse(path, f"chunk {chunk} from {source}", f"wanted by {len(goals)} nodes; in an alltoall it goes to one")
+        goal = next(iter(goals))
+        if source not in rank or goal not in rank:
+            refuse(path, f"chunk {chunk} from {source}", "wanted by or from a node that has no flow")
+        places[source, goal].append(chunk)
+    per = max(map(len, places.values())) * pieces
+    if pieces > _MOST_PIECES:
+        refuse(path, "", f"volumes need {pieces} pieces per chunk; at most {_MOST_PIECES} are cut")
+    _require_room(path, n * (2 * n * per + n * n * per))
+    target = {(s, c, p): rank[g] * per + k * pieces + p for (s, g), cs in places.items() for k, c in enumerate(cs) for p in range(pieces)}
+    goal_of = {(s, c): g for (s, g), cs in places.items() for c in cs}
+    return _moved(path, flows, rank, pieces, per, target, goal_of)
+
+
+def _moved(
+    path: Any, flows: list[Flow], rank: dict[int, int], pieces: int, per: int, target: dict[Piece, int], goal_of: dict[tuple[int, int], int]
+) -> Schedule:
+    """Send the pieces along the flows, first in first out at every node."""
+    n = len(rank)
+    chunks = n * per
+    relay = {piece: 2 * chunks + k for k, piece in enumerate(sorted(target))}
+    held: dict[tuple[int, int, int], list[tuple[int, int, int]]] = defaultdict(list)  # (source, chunk, node) -> (epoch, piece, step)
+    for source, chunk, piece in sorted(target):
+        held[source, chunk, source].append((-1, piece, 0))
+    steps = _Steps()
+    for f in flows:
+        here = held[f.source, f.chunk, f.a]
+        ready = [entry for entry in here if entry[0] < f.epoch]
+        count = f.volume * pieces
+        if count > len(ready):
+            refuse(path, _said(f), f"node {f.a} holds {Fraction(len(ready), pieces)} of this chunk by then")
+        for entry in ready[: int(count)]:
+            here.remove(entry)
+            key = f.source, f.chunk, entry[1]
+            at_goal, own = f.b == goal_of.get((f.source, f.chunk)), f.a == f.source
+            into = chunks + rank[f.source] * per + target[key] % per if at_goal else relay[key]
+            steps.add(entry[2], rank[f.a], rank[f.b], target[key] if own else relay[key], into)
+            held[f.source, f.chunk, f.b].append((f.epoch, entry[1], entry[2] + 1))
+    for r in range(n):
+        for k in range(per):
+            steps.add(0, r, r, r * per + k, chunks + r * per + k)
+    facts = {"name": "teccl_alltoall", "collective": "alltoall", "ranks": n, "chunks": chunks}
+    return frozen(path, facts, steps.steps())
+
+
+def _require_room(path: Any, slots: int) -> None:
+    if slots > _MOST_SLOTS:
+        refuse(path, "", f"{slots:,} slots in all; at most {_MOST_SLOTS:,} are made")
+
+
+def _said(f: Flow) -> str:
+    return f"flow of chunk {f.chunk} from {f.source} over {f.a}->{f.b} in epoch {f.epoch}"
+
+
+register(
+    Format(
+        "teccl",
+        (".json",),
+        "schedule",
+        "TE-CCL schedules (allgather, alltoall)",
+        read_teccl,
+        None,
+        lambda head: "Epoch_Duration" in head or "traveled over" in head or "Demand at" in head,
+    )
+)
