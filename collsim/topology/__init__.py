@@ -5,6 +5,7 @@
 <Topology ring(8): 8 ranks, 8 devices, 16 links>
 """
 
+from .files import FormatWarning, load_topology, parse_topology_text
 from .generic import (
     NETWORKS,
     dragonfly,
@@ -26,6 +27,7 @@ __all__ = [
     "NETWORKS",
     "Cable",
     "Devices",
+    "FormatWarning",
     "Hop",
     "Links",
     "Routes",
@@ -35,9 +37,11 @@ __all__ = [
     "fully_connected",
     "hypercube",
     "line",
+    "load_topology",
     "machine",
     "machines",
     "mesh",
+    "parse_topology_text",
     "ring",
     "ring_orders",
     "star",

@@ -19,13 +19,15 @@ _RTX = "voipmonitor/rtx6kpro hardware/wrx90-cpayne-8gpu-root-topology-comparison
 _EXCALIBUR = "ukri-excalibur/excalibur-tests output"
 
 _PCIE_ALPHA = {
+    1: (0.4e-6, "alpha order of magnitude: as PCIe 3.0"),
+    2: (0.4e-6, "alpha order of magnitude: as PCIe 3.0"),
     3: (0.4e-6, f"alpha measured: OSU latency V100 with GPUDirect 2.38 µs less host 0.87 µs over 4 PCIe links is 0.38 µs each ({_ABCI})"),
     4: (0.5e-6, f"alpha measured: OSU latency A100 with GPUDirect 3.29 µs less host 1.47 µs over 4 PCIe links is 0.455 µs each ({_ABCI})"),
     5: (0.35e-6, f"alpha measured: flag ping-pong through one switch 0.633 to 0.727 µs over 2 links is 0.32 to 0.36 µs each ({_RTX})"),
     6: (0.35e-6, "alpha order of magnitude: as PCIe 5.0"),
 }
-_PCIE_LANE = {3: 8e9 * 128 / 130 / 8, 4: 16e9 * 128 / 130 / 8, 5: 32e9 * 128 / 130 / 8, 6: 121e9 / 16}
-_PCIE_NCCL = {3: 12e9 / 16, 4: 24e9 / 16, 5: 48e9 / 16, 6: 96e9 / 16}
+_PCIE_LANE = {1: 0.25e9, 2: 0.5e9, 3: 8e9 * 128 / 130 / 8, 4: 16e9 * 128 / 130 / 8, 5: 32e9 * 128 / 130 / 8, 6: 121e9 / 16}
+_PCIE_NCCL = {1: 3e9 / 16, 2: 6e9 / 16, 3: 12e9 / 16, 4: 24e9 / 16, 5: 48e9 / 16, 6: 96e9 / 16}
 
 
 def pcie(generation: int, lanes: int = 16) -> Cable:
@@ -33,7 +35,7 @@ def pcie(generation: int, lanes: int = 16) -> Cable:
     if generation not in _PCIE_LANE:
         raise TopologyError(f"PCIe generation {generation!r} is unknown; known: {', '.join(map(str, _PCIE_LANE))}")
     alpha, why = _PCIE_ALPHA[generation]
-    nominal = {3: 15.75e9, 4: 31.5e9, 5: 63e9, 6: 121e9}[generation] * lanes / 16
+    nominal = {1: 4e9, 2: 8e9, 3: 15.75e9, 4: 31.5e9, 5: 63e9, 6: 121e9}[generation] * lanes / 16
     return Cable(
         kind="pcie",
         label=f"PCIe {generation}.0 ×{lanes}",

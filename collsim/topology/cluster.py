@@ -394,8 +394,12 @@ class ClusterRouter:
 
 def smi_word(machine: Machine, path: Path) -> str:
     """nvidia-smi topo -m's word for a path between two devices; NV# counts the links at the first device."""
+    said = machine.words.get((path.devices[0], path.devices[-1]))
+    if said:
+        return said
     if path.type == NVL:
-        return f"NV{machine.joints[path.links[0] // 2][2].width}"
+        cable = machine.joints[path.links[0] // 2][2]
+        return "XGMI" if cable.kind == "xgmi" else f"NV{cable.width}"
     if path.type == NVB:
         return "no NV# (its PCIe word)"
     if LEVELS[path.type] in ("PHB", "P2C", "C2C"):

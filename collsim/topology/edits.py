@@ -20,6 +20,9 @@ from ..units import format_bandwidth, format_time, parse_bandwidth, parse_time
 from .graph import Shortest, listed, require_connected
 from .network import Cable, Floats, Links, Router, Topology
 
+#: The name of an edit and its arguments.
+Call = tuple[str, dict[str, Any]]
+
 _FACTORS = {"half": 0.5, "double": 2.0, "quarter": 0.25, "third": 1 / 3, "twice": 2.0}
 _TIMES = re.compile(r"[x×]\s*(\d*\.?\d+(?:[eE][+-]?\d+)?)")
 
@@ -50,7 +53,9 @@ def with_link(topology: Topology, a: str | int, b: str | int, *, bandwidth: obje
             said.append(f"alpha {alpha}" if isinstance(alpha, str) else f"alpha {format_time(delay[which][0])}")
     except CollsimError as error:
         raise TopologyError(f"with_link({a!r}, {b!r}): {error}") from None
-    return _changed(topology, _relabelled(topology.links, which, rate, delay), f"{_pair(topology, a, b)}: {', '.join(said)}")
+    call = {"a": _device(topology, a), "b": _device(topology, b), **_given(bandwidth=bandwidth, alpha=alpha)}
+    said_all = f"{_pair(topology, a, b)}: {', '.join(said)}"
+    return _changed(topology, _relabelled(topology.links, which, rate, delay), said_all, ("with_link", call))
 
 
 def scaled(topology: Topology, kind: str | None, by: float) -> Topology:
@@ -65,14 +70,15 @@ def scaled(topology: Topology, kind: str | None, by: float) -> Topology:
     rate = np.where(chosen[links.cable], links.bandwidth * by, links.bandwidth)
     cables = tuple(_times(c, by) if yes else c for c, yes in zip(links.cables, chosen, strict=True))
     new = Links(links.src, links.dst, links.alpha, rate, links.cable, cables)
-    return _changed(topology, new, f"{kind or 'every link'} ×{by:g}")
+    return _changed(topology, new, f"{kind or 'every link'} ×{by:g}", ("scaled", _given(kind=kind, by=float(by))))
 
 
 def without_link(topology: Topology, a: str | int, b: str | int) -> Topology:
     """The cable between devices a and b is gone, both directions."""
     lost = np.zeros(len(topology.links), bool)
     lost[_between(topology, a, b)] = True
-    return _without(topology, lost, f"without {_pair(topology, a, b)}")
+    call = {"a": _device(topology, a), "b": _device(topology, b)}
+    return _without(topology, lost, f"without {_pair(topology, a, b)}", ("without_link", call))
 
 
 def without_device(topology: Topology, device: str | int) -> Topology:
@@ -84,14 +90,14 @@ def without_device(topology: Topology, device: str | int) -> Topology:
         what = f"rank {here[0]}" if here[0] < topology.ranks else f"helper {here[0] - topology.ranks}"
         raise TopologyError(f"{topology.name}: {what} sits on {name}, so it cannot be taken away; simulate fewer ranks instead")
     lost = (topology.links.src == gone) | (topology.links.dst == gone)
-    return _without(topology, lost, f"without {name}")
+    return _without(topology, lost, f"without {name}", ("without_device", {"device": name}))
 
 
-def _without(topology: Topology, lost: npt.NDArray[np.bool_], said: str) -> Topology:
+def _without(topology: Topology, lost: npt.NDArray[np.bool_], said: str, call: Call) -> Topology:
     old = topology.links
     kept = ~lost
     links = Links(old.src[kept], old.dst[kept], old.alpha[kept], old.bandwidth[kept], old.cable[kept], old.cables)
-    smaller = _changed(topology, links, said)
+    smaller = _changed(topology, links, said, call)
     if topology.router is not None:
         if not isinstance(topology.router, Repairs):
             raise TopologyError(f"{topology.name} cannot lose links")
@@ -189,8 +195,18 @@ def _pair(topology: Topology, a: str | int, b: str | int) -> str:
     return f"{topology.devices.name[topology.device(a)]} – {topology.devices.name[topology.device(b)]}"
 
 
-def _changed(topology: Topology, links: Links, said: str) -> Topology:
-    edits: tuple[Any, ...] = (*topology.facts.get("edits", ()), said)
-    facts = MappingProxyType({**topology.facts, "edits": edits})
+def _device(topology: Topology, device: str | int) -> str:
+    return topology.devices.name[topology.device(device)]
+
+
+def _given(**arguments: Any) -> dict[str, Any]:
+    """Arguments that were given, as plain numbers and texts."""
+    return {k: v if isinstance(v, str) else float(v) for k, v in arguments.items() if v is not None}
+
+
+def _changed(topology: Topology, links: Links, said: str, call: Call) -> Topology:
+    """With other links; `facts` keep what was said of each edit, and the calls that would make it again."""
+    edits, calls = (*topology.facts.get("edits", ()), said), (*topology.facts.get("calls", ()), call)
+    facts = MappingProxyType({**topology.facts, "edits": edits, "calls": calls})
     joint = "; " if topology.facts.get("edits") else ", "
     return replace(topology, name=f"{topology.name}{joint}{said}", links=links, facts=facts)

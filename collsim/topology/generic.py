@@ -290,8 +290,9 @@ def _network(
         np.repeat(np.array(kinds, np.int8), counts),
         np.full(sum(counts), -1, np.int32),
     )
+    name = _name(shape, arguments, options or {}, rate, delay)
     return Topology(
-        name=_name(shape, arguments, options or {}, rate, delay),
+        name=name,
         ranks=ranks,
         devices=devices,
         links=both_ways(np.asarray(a), np.asarray(b), cable),
@@ -299,6 +300,7 @@ def _network(
         next_hop=next_hop,
         shape=shape,
         orders=orders,
+        facts=MappingProxyType({"asked": name}),
     )
 
 
@@ -358,7 +360,7 @@ def _name(shape: str, arguments: tuple[int, ...], options: dict[str, Any], rate:
     """As it can be typed again; what is at its default is left out."""
     said = [str(a) for a in arguments] + [f"{k}={v}" for k, v in options.items()]
     if rate != parse_bandwidth(BANDWIDTH):
-        said.append(f"bandwidth={rate / 1e9:g}GB/s")
+        said.append(f"bandwidth={rate / 1e9:.12g}GB/s")
     if delay != parse_time(ALPHA):
-        said.append(f"alpha={delay * 1e6:g}us")
+        said.append(f"alpha={delay * 1e6:.12g}us")
     return f"{shape}({', '.join(said)})"

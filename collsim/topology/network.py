@@ -405,6 +405,12 @@ class Topology:
 
         return to_networkx(self)
 
+    def to_yaml(self) -> str:
+        """collsim's own YAML (docs/machines.md); `load_topology` reads it back with the same figures and routes."""
+        from .files.own import to_yaml
+
+        return to_yaml(self)
+
     def __repr__(self) -> str:
         return f"<Topology {self.name}: {self.ranks} ranks, {len(self.devices)} devices, {len(self.links)} links>"
 

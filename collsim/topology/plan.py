@@ -7,7 +7,7 @@ wins, then more bandwidth, then fewer links, then the lower device. A GPU is pas
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -51,6 +51,7 @@ class Machine:
         bridge: nvidia-smi's word for two PCIe roots of one socket: `NODE` (a host bridge each) or `PHB` (one for all).
         rings: ring orders of one machine alone, one per channel; rank order when empty.
         paths: orders in each node when there are several, entered at the first GPU and left at the last; rotations when empty.
+        words: nvidia-smi's word for pairs of local devices, where a file has said it.
         source: where the wiring comes from.
     """
 
@@ -69,6 +70,7 @@ class Machine:
     bridge: str = "NODE"
     rings: tuple[tuple[int, ...], ...] = ()
     paths: tuple[tuple[int, ...], ...] = ()
+    words: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
     @classmethod
     def drawn(cls, plan: Plan, **facts: object) -> Machine:

@@ -19,7 +19,8 @@ from ..cables import Nic, at, nic
 from ..cluster import ClusterRouter, NodeNames, Policy
 from ..fabrics import Fabric, fabric
 from ..network import DEVICE_KINDS, Cable, Devices, Ints, Links, Topology
-from ..plan import LEVELS, LOC, P2C, PXB, SYS, Machine, Paths
+from ..plan import LEVELS, LOC, P2C, PXB, SYS, Machine
+from ..rings import found_rings
 
 _MOST_DEVICES = 100_000_000
 
@@ -84,7 +85,8 @@ def machine(
         "fabric": (fabric, "switch"),
     }
     asked |= {"oversubscription": (oversubscription, 1), "nic": (nic, None), "placement": (order, "node"), "rates": (rates, "nominal")}
-    said = [f"{k}={v}" for k, (v, usual) in asked.items() if v != usual] + [f"{k}={v}" for k, v in options.items()]
+    given = {k: v for k, (v, usual) in asked.items() if v != usual} | options
+    said = [f"{k}={getattr(v, 'name', v)}" for k, v in given.items()]
     return Topology(
         name=plan.name + (f"({', '.join(said)})" if said else ""),
         ranks=len(place),
@@ -94,7 +96,7 @@ def machine(
         router=router,
         shape="machine",
         orders=_orders(plan, count, router) if order == "node" else None,
-        facts=_facts(plan, count, net, card, policy, rates, order),
+        facts=_facts(plan, count, net, card, policy, rates, order, {**given, "placement": placement} if order != "node" else given),
     )
 
 
@@ -216,21 +218,28 @@ def _orders(plan: Machine, nodes: int, router: ClusterRouter) -> Ints:
     """Ring orders, one per channel, each entering a node by another card."""
     per = len(plan.ranks)
     if nodes == 1:
-        return np.array(plan.rings or (tuple(range(per)),), np.int32)
+        return np.array(plan.rings or found_rings(plan), np.int32)
     paths = np.array(plan.paths or _rotations(plan, router), np.int32)
     return (np.arange(nodes, dtype=np.int32)[None, :, None] * per + paths[:, None, :]).reshape(len(paths), nodes * per)
 
 
 def _rotations(plan: Machine, router: ClusterRouter) -> list[list[int]]:
-    """Local ranks in turn, starting at the first rank of each card that any rank uses."""
-    per = len(plan.ranks)
-    card = [router.card_of(0, device) for device in plan.ranks]
+    """Neighbours in turn, starting at the first rank of each card that any rank uses."""
+    order = list(found_rings(plan)[0])
+    card = [router.card_of(0, plan.ranks[rank]) for rank in order]
     starts = sorted(card.index(c) for c in set(card))
-    return [[(start + i) % per for i in range(per)] for start in starts]
+    return [order[start:] + order[:start] for start in starts]
 
 
 def _facts(
-    plan: Machine, nodes: int, net: Fabric | None, card: Nic | None, policy: Policy, rates: str, placement: str
+    plan: Machine,
+    nodes: int,
+    net: Fabric | None,
+    card: Nic | None,
+    policy: Policy,
+    rates: str,
+    placement: str,
+    given: dict[str, Any],
 ) -> MappingProxyType[str, Any]:
     return MappingProxyType(
         {
@@ -247,8 +256,9 @@ def _facts(
             "pxn": policy.pxn,
             "rates": rates,
             "placement": placement,
+            "asked": (plan, given),
         }
     )
 
 
-__all__ = ["Machine", "Paths", "machine", "machines"]
+__all__ = ["Machine", "machine", "machines"]

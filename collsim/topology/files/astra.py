@@ -1,0 +1,116 @@
+"""ASTRA-sim's network YAML (astra-network-analytical): topology, npus_count, bandwidth, latency, one entry per dimension.
+
+Dimension 0 is the fastest: rank = d0 + n0 * (d1 + n1 * ...). Bandwidth is in GB/s of 2^30 bytes, latency in ns, per link and direction; in
+a Switch the rate is of each cable to the switch and its latency counts twice, as here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ...errors import FormatError
+from ..generic import both_ways
+from ..graph import Shortest, require_connected
+from ..network import DEVICE_KINDS, Cable, Devices, Links, Longs, Names, Topology
+
+_KINDS = ("Ring", "FullyConnected", "Switch")
+_KEYS = ("topology", "npus_count", "bandwidth", "latency")
+_MOST = 4_000_000
+
+
+def looks_like_it(text: str) -> bool:
+    """ASTRA-sim's is the only YAML with npus_count."""
+    return re.search(r"^npus_count\s*:", text, re.MULTILINE) is not None
+
+
+def read(text: str, name: str, options: dict[str, Any]) -> Topology:
+    """The network of the file; ranks are its NPUs. It has no options."""
+    import yaml
+
+    if options:
+        raise FormatError(f"{name}: an ASTRA-sim network has no option {', '.join(options)}")
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise FormatError(f"{name} is not YAML: {error}") from None
+    if not isinstance(data, dict):
+        raise FormatError(f"{name}: expected the keys {', '.join(_KEYS)}")
+    dims = _dimensions(data, name)
+    notes = [f"key {key!r} is not understood" for key in data if key not in _KEYS]
+    return _build(dims, name, notes)
+
+
+def _dimensions(data: dict[str, Any], name: str) -> list[tuple[str, int, float, float]]:
+    """(kind, size, B/s, s) per dimension."""
+    columns = []
+    for key in _KEYS:
+        value = data.get(key)
+        if not isinstance(value, list) or not value:
+            raise FormatError(f"{name}: {key} must be a list with an entry per dimension, for example [ 8 ]; it is {value!r}")
+        columns.append(value)
+    if len({len(c) for c in columns}) > 1:
+        raise FormatError(
+            f"{name}: {', '.join(f'{k} has {len(c)}' for k, c in zip(_KEYS, columns, strict=True))} entries; all need as many"
+        )
+    dims = []
+    for i, (kind, size, rate, delay) in enumerate(zip(*columns, strict=True)):
+        if kind not in _KINDS:
+            raise FormatError(f"{name}: topology of dimension {i} is {kind!r}; known: {', '.join(_KINDS)}")
+        if not isinstance(size, int) or isinstance(size, bool) or size < 2:
+            raise FormatError(f"{name}: npus_count of dimension {i} is {size!r}; a dimension has at least 2")
+        if (
+            not all(isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x) for x in (rate, delay))
+            or rate <= 0
+            or delay < 0
+        ):
+            raise FormatError(f"{name}: dimension {i} has bandwidth {rate!r} GB/s and latency {delay!r} ns; they must be numbers above 0")
+        dims.append((kind, size, rate * 2**30, delay * 1e-9))
+    return dims
+
+
+def _build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str]) -> Topology:
+    ranks = math.prod(size for _, size, _, _ in dims)
+    if ranks * max(size for _, size, _, _ in dims) > _MOST:
+        raise FormatError(f"{name}: {ranks:,} NPUs are too many for a network without closed form; at most {_MOST:,} links")
+    rank, stride, switches = np.arange(ranks), 1, 0
+    parts: list[tuple[Longs, Longs, Cable]] = []
+    for i, (kind, size, rate, delay) in enumerate(dims):
+        here = rank // stride % size
+        group = rank - here * stride
+        cable = Cable("cable", f"dimension {i}", rate, delay, f"bandwidth spec: {name}, GB of 2^30 bytes; alpha spec: {name}", nominal=rate)
+        if kind == "Switch":
+            firsts = np.unique(group)
+            parts.append((rank, ranks + switches + np.searchsorted(firsts, group), cable))
+            switches += len(firsts)
+        else:
+            steps = [1] if kind == "Ring" else range(1, size)
+            for step in steps:
+                mine = here + step < size if kind == "FullyConnected" or size == 2 else np.ones(ranks, bool)
+                parts.append((rank[mine], (group + (here + step) % size * stride)[mine], cable))
+        stride *= size
+    return _topology(parts, ranks, switches, name, notes)
+
+
+def _topology(parts: list[tuple[Longs, Longs, Cable]], ranks: int, switches: int, name: str, notes: list[str]) -> Topology:
+    pieces = [both_ways(a, b, cable) for a, b, cable in parts]
+    cables = tuple(dict.fromkeys(cable for *_, cable in parts))
+    column = np.concatenate([np.full(len(p), cables.index(cable), np.int32) for p, (*_, cable) in zip(pieces, parts, strict=True)])
+    src, dst = (np.concatenate([getattr(p, what) for p in pieces]) for what in ("src", "dst"))
+    alpha, rate = (np.concatenate([getattr(p, what) for p in pieces]) for what in ("alpha", "bandwidth"))
+    kinds = np.repeat(np.array([DEVICE_KINDS.index("gpu"), DEVICE_KINDS.index("switch")], np.int8), [ranks, switches])
+    topology = Topology(
+        name=name,
+        ranks=ranks,
+        devices=Devices(Names(((ranks, "gpu"), (switches, "switch"))), kinds, np.full(ranks + switches, -1, np.int32)),
+        links=Links(src, dst, alpha, rate, column, cables),
+        endpoint_device=np.arange(ranks, dtype=np.int32),
+    )
+    ways = Shortest(ranks + switches, src, dst)
+    require_connected(topology, ways)
+    return replace(topology, next_hop=ways, facts=MappingProxyType({"file": name, "notes": tuple(notes)}))

@@ -1,0 +1,292 @@
+"""NCCL's topology XML (src/graph/xml.cc, topo.cc), and RCCL's with xGMI.
+
+Read as NCCL reads it: PCIe rate from link_speed and link_width (absent or 0 lanes are 16, an unknown speed is that of gen 3), all
+NVSwitches are one, GPUs without `rank` are not part of the communicator, sockets are joined all to all, cascaded Broadcom
+switches are one. Files that give only `pci` elements (Azure's) have their GPUs and cards by class. What is not understood is noted.
+Entities, document types, and elements nested deeper than 64 are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import Any
+from xml.etree.ElementTree import Element, ParseError
+
+from ...errors import FormatError
+from ..cables import C2C, NVLINK_BRIDGE, Nic, nic, nvlink, pcie, xgmi_gpu
+from ..network import Cable, Topology
+from ..plan import Machine, Plan
+from .build import HOST_MEMORY, finish, socket_link
+
+_DEEPEST = 64
+_MOST = 20_000
+_GENERATION = {"2.5": 1, "5": 2, "5.0": 2, "8": 3, "8.0": 3, "16": 4, "16.0": 4, "32": 5, "32.0": 5, "64": 6, "64.0": 6}
+_SM_TO_NVLINK = ((100, 5), (90, 4), (80, 3), (70, 2), (60, 1))
+_BROADCOM = {("0x1000", "0xc010"), ("0x1000", "0xc030")}  # topo.cc, ncclTopoFlattenBcmSwitches
+_KNOWN = {
+    "system": {"version"},
+    "cpu": {"numaid", "affinity", "arch", "vendor", "familyid", "modelid", "host_hash"},
+    "pci": {"busid", "class", "vendor", "device", "subsystem_vendor", "subsystem_device", "link_speed", "link_width"},
+    "gpu": {"dev", "sm", "rank", "gdr", "gcn", "arch", "mlopart"},
+    "nvlink": {"target", "count", "tclass"},
+    "xgmi": {"target", "count", "tclass"},
+    "c2c": {"bw", "count"},
+    "nic": set(),
+    "net": {"name", "dev", "latency", "speed", "port", "guid", "maxconn", "gdr", "coll", "rail", "plane", "keep", "gin", "rma"},
+    "pcilink": {"target"},
+}
+
+
+@dataclass
+class _Found:
+    """What has been met so far: the plan, GPUs with their element, cards, notes."""
+
+    plan: Plan
+    any_gpu: bool
+    gpus: list[tuple[str, Element | None]] = field(default_factory=list)
+    bus: dict[str, str] = field(default_factory=dict)
+    nets: list[Element] = field(default_factory=list)
+    cards: int = 0
+    switches: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def read(text: str, name: str, options: dict[str, Any]) -> Topology:
+    """The topology of the machine that NCCL saw. Options: those of `machine`."""
+    root = _parse(text, name)
+    if root.tag != "system":
+        raise FormatError(f"{name}: the outermost element is <{root.tag}>; NCCL topology files begin with <system version=...>")
+    elements = list(root.iter())
+    found = _Found(Plan(), any(e.tag == "gpu" for e in elements))
+    found.notes += _strange(elements)
+    order = _gpu_order(root, found.any_gpu)
+    found.plan.add(*(f"gpu{i}" for i in range(len(order))))
+    cpus = [child for child in root if child.tag == "cpu"]
+    if not cpus or not order:
+        raise FormatError(f"{name}: no {'<cpu>' if not cpus else 'GPU'} in it, so there is nothing to simulate")
+    for i, cpu in enumerate(cpus):
+        found.plan.join(f"cpu{i}", f"memory{i}", HOST_MEMORY)
+        for child in cpu:
+            _walk(child, f"cpu{i}", None, order, found, name)
+    _join_sockets(cpus, found)
+    _join_links(found, name)
+    return finish(_machine(found, cpus, name), found.notes, name, options, _card(found))
+
+
+def _parse(text: str, name: str) -> Element:
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import iterparse
+
+    depth, count = 0, 0
+    root: Element | None = None
+    try:
+        for event, element in iterparse(StringIO(text), events=("start", "end"), forbid_dtd=True):
+            depth += 1 if event == "start" else -1
+            count += event == "start"
+            root = element if root is None else root
+            if depth > _DEEPEST or count > _MOST:
+                raise FormatError(f"{name}: refused, with elements nested deeper than {_DEEPEST} or more than {_MOST:,} of them")
+    except DefusedXmlException as error:
+        raise FormatError(f"{name}: refused, a topology file has no document type and no entities ({type(error).__name__})") from None
+    except ParseError as error:
+        raise FormatError(f"{name} is not well-formed XML: {error}") from None
+    if root is None:
+        raise FormatError(f"{name} has no element")
+    return root
+
+
+def _strange(elements: list[Element]) -> Iterator[str]:
+    """Elements and attributes that this reader does not know."""
+    odd: Counter[str] = Counter()
+    for element in elements:
+        if element.tag not in _KNOWN:
+            odd[f"<{element.tag}> is not understood"] += 1
+            continue
+        for key in element.attrib:
+            if key not in _KNOWN[element.tag]:
+                odd[f"attribute {key!r} of <{element.tag}> is not understood"] += 1
+    return (what + (f" ({times} times)" if times > 1 else "") for what, times in odd.items())
+
+
+def _is_gpu(pci: Element, any_gpu: bool) -> bool:
+    return pci.find("gpu") is not None or (not any_gpu and pci.get("class", "").startswith("0x03"))
+
+
+def _gpu_order(root: Element, any_gpu: bool) -> list[str]:
+    """Bus ids of the GPUs, by rank, or as they come in the file."""
+    found = []
+    for place, pci in enumerate(root.iter("pci")):
+        if not _is_gpu(pci, any_gpu):
+            continue
+        gpu = pci.find("gpu")
+        rank = None if gpu is None else gpu.get("rank")
+        if any_gpu and rank is None:
+            continue
+        found.append((_whole(rank, place), place, pci.get("busid", f"#{place}")))
+    return [bus for *_, bus in sorted(found)]
+
+
+def _walk(element: Element, above: str, parent: Element | None, order: list[str], found: _Found, name: str) -> None:
+    """One element under a socket or a switch: a GPU, a card, or a switch with more of them below."""
+    if element.tag == "nic":
+        _add_card(element, above, None, found)
+        return
+    if element.tag != "pci":
+        return
+    bus = element.get("busid", "")
+    slot = _slot(element, found)
+    if _is_gpu(element, found.any_gpu):
+        if bus not in order:
+            found.notes.append(f"GPU {bus} has no rank, so it is not part of the communicator")
+            return
+        me = f"gpu{order.index(bus)}"
+        found.gpus.append((me, element.find("gpu")))
+        found.bus[bus] = me
+        found.plan.join(me, above, slot)
+        return
+    if element.find("nic") is not None or element.get("class", "").startswith("0x02"):
+        _add_card(element, above, slot, found)
+        return
+    if not len(element):
+        if not element.get("class", "").startswith(("0x0604", "0x0680")):
+            found.notes.append(f"PCI device {bus} of class {element.get('class')} is left out: neither GPU, card nor switch")
+        return
+    chip = (element.get("vendor", ""), element.get("device", ""))
+    if parent is not None and chip in _BROADCOM and chip == (parent.get("vendor", ""), parent.get("device", "")):
+        me = above
+    else:
+        me, found.switches = f"pcie{found.switches}", found.switches + 1
+        found.plan.join(me, above, slot)
+    for child in element:
+        _walk(child, me, element, order, found, name)
+
+
+def _add_card(element: Element, above: str, slot: Cable | None, found: _Found) -> None:
+    nets = [net for net in element.iter("net") if net.get("dev") is not None]
+    for net in element.iter("net"):
+        if net.get("dev") is None:
+            found.notes.append(f"<net name={net.get('name')!r}> has no dev, so NCCL ignores it")
+    found.nets += nets
+    found.plan.join(f"nic{found.cards}", above, slot or pcie(4))
+    if slot is None:
+        found.notes.append(f"nic{found.cards} is not under a PCI device: taken for PCIe 4.0 ×16")
+    if len(nets) > 1:
+        found.notes.append(f"nic{found.cards} has {len(nets)} ports; it is one card here")
+    found.cards += 1
+
+
+def _slot(pci: Element, found: _Found) -> Cable:
+    lanes = _whole(pci.get("link_width"), 16) or 16
+    speed = re.match(r"\s*([\d.]+)\s*GT/s", pci.get("link_speed", ""))
+    generation = _GENERATION.get(speed[1]) if speed else None
+    if generation is None:
+        generation = 3
+        found.notes.append(f"PCI device {pci.get('busid')}: link_speed {pci.get('link_speed', '')!r} is unknown, gen 3 as in NCCL")
+    return pcie(generation, lanes)
+
+
+def _whole(text: str | None, default: int) -> int:
+    try:
+        return default if text is None else int(text, 0)
+    except ValueError:
+        return default
+
+
+def _join_sockets(cpus: list[Element], found: _Found) -> None:
+    for b in range(len(cpus)):
+        for a in range(b):
+            found.plan.join(f"cpu{a}", f"cpu{b}", socket_link(*_nccl_socket_rate(cpus[a])))
+
+
+def _nccl_socket_rate(cpu: Element) -> tuple[float, str]:
+    """GB/s between sockets that NCCL plans with (topo.h; ncclTopoGetInterCpuBw)."""
+    arch, vendor, model = cpu.get("arch", ""), cpu.get("vendor", ""), _whole(cpu.get("modelid"), 0)
+    if arch == "ppc64":
+        return 32, "Power9, 32 GB/s"
+    if arch == "arm64":
+        return 6, "Arm, 6 GB/s"
+    if vendor == "AuthenticAMD":
+        return 16, "AMD, 16 GB/s"
+    if vendor == "GenuineIntel":
+        for least, rate, who in ((0xCF, 40, "Emerald Rapids"), (0x8F, 22, "Sapphire Rapids"), (0x55, 10, "Skylake")):
+            if model >= least:
+                return rate, f"Intel {who}, {rate} GB/s"
+    return 6, "6 GB/s, its smallest"
+
+
+def _join_links(found: _Found, name: str) -> None:
+    """NVLink, xGMI and C2C: to the switch (all of them one), to another GPU (once per pair), to a socket."""
+    done: set[frozenset[str]] = set()
+    switched: Counter[str] = Counter()
+    for me, gpu in found.gpus:
+        sm = _whole(gpu.get("sm") if gpu is not None else None, 80)
+        for link in gpu if gpu is not None else ():
+            count, target = _whole(link.get("count"), 1), link.get("target", "")
+            if link.tag == "c2c":
+                found.notes.append(f"{me}: C2C is given the 450 GB/s of Grace Hopper, not bw={link.get('bw')!r}")
+                found.plan.join(me, "cpu0" if len(found.gpus) == 1 else _socket_of(me, found), C2C)
+            elif link.tag in ("nvlink", "xgmi"):
+                if link.get("tclass", "").startswith("0x0680") and link.tag == "nvlink":
+                    switched[me] += count
+                elif target not in found.bus:
+                    found.notes.append(f"{me}: {link.tag} to {target}, which is not a GPU of the communicator, is left out")
+                elif frozenset((me, found.bus[target])) not in done:
+                    done.add(frozenset((me, found.bus[target])))
+                    found.plan.join(me, found.bus[target], _gpu_link(link.tag, sm, count))
+    for me, gpu in found.gpus:
+        if switched[me]:
+            sm = _whole(gpu.get("sm") if gpu is not None else None, 80)
+            found.plan.join(me, "nvswitch", _gpu_link("nvlink", sm, switched[me]))
+
+
+def _socket_of(device: str, found: _Found) -> str:
+    above = {a: b for a, b, cable in found.plan.joints if cable.kind == "pcie"}
+    while not device.startswith("cpu"):
+        device = above[device]
+    return device
+
+
+def _gpu_link(tag: str, sm: int, count: int) -> Cable:
+    if tag == "xgmi":
+        return xgmi_gpu(count)
+    if 80 < sm < 90 and count == NVLINK_BRIDGE.width:
+        return NVLINK_BRIDGE
+    return nvlink(next((g for least, g in _SM_TO_NVLINK if sm >= least), 1), count)
+
+
+def _card(found: _Found) -> Nic | None:
+    """What the cards are: the rate of their ports, which is the same in NCCL's sense for all."""
+    if not found.cards:
+        return None
+    speeds = sorted({_whole(net.get("speed"), 10_000) for net in found.nets})
+    if not speeds:
+        found.notes.append("the file gives no rate of the cards: taken for HDR InfiniBand, 25 GB/s; say nic='...' if they are another")
+        return nic("ib-hdr")
+    if len(speeds) > 1:
+        found.notes.append(f"ports of {', '.join(map(str, speeds))} Mbit/s; all are given {speeds[-1]}")
+    rate = speeds[-1] * 1e6 / 8
+    source = f"bandwidth measured by NCCL: speed={speeds[-1]} Mbit/s in the file; alpha order of magnitude: as HDR InfiniBand"
+    return Nic("file", Cable("infiniband", f"{speeds[-1] / 1000:g}G network", rate, 0.6e-6, source, nominal=rate))
+
+
+def _machine(found: _Found, cpus: list[Element], name: str) -> Machine:
+    sms = [_whole(gpu.get("sm"), 0) for _, gpu in found.gpus if gpu is not None]
+    if not found.any_gpu:
+        found.notes.append(
+            "the file has no <gpu> elements: GPUs are the PCI devices of class 0x03, without NVLink, in the order of the file"
+        )
+    return Machine.drawn(
+        found.plan,
+        name=name,
+        title=f"{len(found.gpus)} GPUs of {name}",
+        about="read from NCCL topology XML",
+        sm=max(sms, default=0),
+        nic="ib-hdr",
+        gdr=not any(gpu is not None and gpu.get("gdr") == "0" for _, gpu in found.gpus),
+        amd_cpu=cpus[0].get("vendor") == "AuthenticAMD",
+        source=f"NCCL topology XML in {name}",
+    )

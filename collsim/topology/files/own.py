@@ -1,0 +1,308 @@
+"""collsim's own YAML: a machine with its options, a generic network, or any network link by link. Described in docs/machines.md.
+
+Written by `topology.to_yaml()`, read by `load_topology`. Errors name the line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from ...errors import CollsimError, FormatError, TopologyError, unknown
+from ...units import parse_bandwidth, parse_time
+from ..cables import NICS, Nic
+from ..generic import NETWORKS
+from ..graph import from_networkx
+from ..machines import machine, machines
+from ..network import DEVICE_KINDS, Cable, Topology
+from ..plan import Machine, Plan
+from ..spec import parse_topology
+
+if TYPE_CHECKING:
+    from yaml.nodes import Node
+
+_TOP = {"collsim", "name", "machine", "network", "options", "ranks", "devices", "links", "cables", "edits"}
+_CABLE = {"kind", "label", "bandwidth", "alpha", "nominal", "effective", "width", "source"}
+_MACHINE = {
+    "name",
+    "title",
+    "about",
+    "source",
+    "gpu",
+    "sm",
+    "nic",
+    "p2p_over_pcie",
+    "gdr",
+    "amd_cpu",
+    "bridge",
+    "rings",
+    "paths",
+    "devices",
+    "joints",
+}
+_EDITS = ("with_link", "without_link", "without_device", "scaled")
+
+
+class _Place:
+    """A piece of the document: its value, and where it is, for errors."""
+
+    def __init__(self, node: Node, file: str, what: str):
+        self.node, self.file, self.what = node, file, what
+
+    def wrong(self, why: str) -> FormatError:
+        return FormatError(f"{self.file}, line {self.node.start_mark.line + 1}: {self.what}: {why}")
+
+    @property
+    def form(self) -> str:
+        """`mapping`, `sequence` or `scalar`."""
+        return str(getattr(self.node, "id", ""))
+
+    @property
+    def value(self) -> Any:
+        import yaml
+
+        try:
+            return yaml.constructor.SafeConstructor().construct_object(self.node, deep=True)  # type: ignore[no-untyped-call]
+        except (yaml.YAMLError, ValueError, TypeError) as error:
+            raise self.wrong(str(error)) from None
+
+    def keys(self, allowed: set[str], needed: tuple[str, ...] = ()) -> dict[str, _Place]:
+        """The entries of a mapping. Raises FormatError for others, doubles and missing ones."""
+        if self.form != "mapping":
+            raise self.wrong(f"expected a mapping with {', '.join(sorted(allowed))}")
+        found: dict[str, _Place] = {}
+        for key, value in self.node.value:
+            name = str(key.value)
+            place = _Place(key, self.file, self.what)
+            if name not in allowed:
+                raise place.wrong(unknown("key", name, allowed))
+            if name in found:
+                raise place.wrong(f"key {name!r} is there twice")
+            found[name] = _Place(value, self.file, name)
+        for name in needed:
+            if name not in found:
+                raise self.wrong(f"key {name!r} is missing")
+        return found
+
+    def items(self) -> list[_Place]:
+        if self.form != "sequence":
+            raise self.wrong("expected a list")
+        return [_Place(item, self.file, f"{self.what}[{i}]") for i, item in enumerate(self.node.value)]
+
+    def fields(self) -> dict[str, _Place]:
+        """A mapping with any keys."""
+        if self.form != "mapping":
+            raise self.wrong("expected a mapping")
+        return {str(key.value): _Place(value, self.file, str(key.value)) for key, value in self.node.value}
+
+
+def read(text: str, name: str, options: dict[str, Any]) -> Topology:
+    """The topology of the file; `options` replace those that the file gives."""
+    import yaml
+
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
+            raise FormatError(f"{name}: refused, a topology file has no aliases (*name)")
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        raise FormatError(f"{name} is not YAML, nor nvidia-smi topo -m, nor XML: {error}") from None
+    if getattr(node, "id", "") != "mapping":
+        raise FormatError(
+            f"{name} is not a topology: expected nvidia-smi topo -m text, NCCL XML, ASTRA-sim YAML, or YAML that begins 'collsim: 1'"
+        )
+    assert node is not None
+    top = _Place(node, name, "topology").keys(_TOP, ("collsim",))
+    if top["collsim"].value != 1:
+        raise top["collsim"].wrong(f"version {top['collsim'].value!r} is unknown; this collsim reads version 1")
+    topology = _edited(_built(top, name, options), top.get("edits"))
+    return replace(topology, facts=MappingProxyType({**topology.facts, "file": name}))
+
+
+def _built(top: dict[str, _Place], name: str, options: dict[str, Any]) -> Topology:
+    kinds = [key for key in ("machine", "network", "links") if key in top]
+    if len(kinds) != 1:
+        raise FormatError(f"{name}: give one of machine, network and links; it has {' and '.join(kinds) or 'none'}")
+    place = top[kinds[0]]
+    try:
+        if kinds[0] == "machine":
+            given = {key: _option(key, item) for key, item in top["options"].fields().items()} if "options" in top else {}
+            return machine(_machine(place), **{**given, **options})
+        if options:
+            raise FormatError(f"{name}: only a machine takes options; {', '.join(options)} cannot be used")
+        if kinds[0] == "network":
+            return parse_topology(str(place.value), NETWORKS)
+    except FormatError:
+        raise
+    except (CollsimError, TypeError) as error:
+        raise place.wrong(str(error)) from None
+    return _graph(top, name)
+
+
+def _cable(place: _Place, cables: dict[str, _Place]) -> Cable:
+    """A cable written out, or the name of one under `cables`."""
+    if place.form == "scalar":
+        if place.value not in cables:
+            raise place.wrong(unknown("cable", place.value, cables) if cables else f"no cable {place.value!r} under 'cables'")
+        place = cables[place.value]
+    found = place.keys(_CABLE, ("kind", "bandwidth", "source"))
+    value = {key: item.value for key, item in found.items()}
+    try:
+        rates = {k: parse_bandwidth(value[k], k) for k in ("bandwidth", "nominal", "effective") if value.get(k) is not None}
+        rates.setdefault("nominal", rates["bandwidth"])
+        texts = {k: str(value[k]) for k in ("kind", "source")}
+        label = str(value.get("label", value["kind"]))
+        return Cable(label=label, alpha=parse_time(value.get("alpha", 0.0)), width=int(value.get("width", 1)), **texts, **rates)  # type: ignore[arg-type]
+    except (CollsimError, ValueError) as error:
+        raise place.wrong(str(error)) from None
+
+
+def _option(key: str, place: _Place) -> Any:
+    """An option of `machine`; a card may be written out as {name, rdma, cable}."""
+    if key != "nic" or place.form != "mapping":
+        return place.value
+    found = place.keys({"name", "rdma", "cable"}, ("cable",))
+    name, rdma = (found[k].value if k in found else usual for k, usual in (("name", "file"), ("rdma", True)))
+    return Nic(str(name), _cable(found["cable"], {}), bool(rdma))
+
+
+def _machine(place: _Place) -> str | Machine:
+    if place.form == "scalar":
+        if place.value not in machines():
+            raise place.wrong(unknown("machine", place.value, machines()))
+        return str(place.value)
+    found = place.keys(_MACHINE | {"cables"}, ("name", "joints", "source"))
+    cables = found["cables"].fields() if "cables" in found else {}
+    plan = Plan()
+    try:
+        plan.add(*(str(d) for d in (found["devices"].value if "devices" in found else ())))
+        for joint in found["joints"].items():
+            ends = joint.items()
+            if len(ends) != 3:
+                raise joint.wrong("a joint is [device, device, cable]")
+            plan.join(str(ends[0].value), str(ends[1].value), _cable(ends[2], cables))
+        plain = {k: item.value for k, item in found.items() if k not in ("devices", "joints", "cables")}
+        plain |= {k: tuple(map(tuple, plain[k])) for k in ("rings", "paths") if k in plain}
+        if "words" in plain:
+            plain["words"] = {(plan.devices.index(a), plan.devices.index(b)): word for a, b, word in plain["words"]}
+        made = Machine.drawn(plan, **{"title": plain["name"], "about": "", **plain})
+        _ = made.kinds
+    except (TopologyError, ValueError, TypeError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise place.wrong(str(error)) from None
+    return made
+
+
+def _graph(top: dict[str, _Place], name: str) -> Topology:
+    import networkx as nx
+
+    cables = top["cables"].fields() if "cables" in top else {}
+    graph: nx.DiGraph[Any] = nx.DiGraph()
+    for item in top["devices"].items() if "devices" in top else ():
+        found = item.keys({"name", "kind", "node", "rank"}, ("name", "kind"))
+        if found["kind"].value not in DEVICE_KINDS:
+            raise found["kind"].wrong(unknown("kind", found["kind"].value, DEVICE_KINDS))
+        graph.add_node(str(found["name"].value), **{k: v.value for k, v in found.items() if k != "name"})
+    for item in top["links"].items():
+        ends = item.items()
+        if len(ends) != 3:
+            raise item.wrong("a link is [device, device, cable], one direction")
+        a, b = (str(end.value) for end in ends[:2])
+        for end in ends[:2]:
+            if str(end.value) not in graph:
+                raise end.wrong(unknown("device", end.value, graph.nodes))
+        cable = _cable(ends[2], cables)
+        graph.add_edge(a, b, bandwidth=cable.bandwidth, alpha=cable.alpha, kind=cable.kind, label=cable.label, source=cable.source)
+    try:
+        return from_networkx(graph, str(top["name"].value) if "name" in top else name)
+    except TopologyError as error:
+        raise top["links"].wrong(str(error)) from None
+
+
+def _edited(topology: Topology, edits: _Place | None) -> Topology:
+    for edit in edits.items() if edits is not None else ():
+        found = edit.fields()
+        if len(found) != 1 or next(iter(found)) not in _EDITS:
+            raise edit.wrong(f"an edit is one of {', '.join(_EDITS)}, with its arguments")
+        ((what, place),) = found.items()
+        given = {k: item.value for k, item in place.fields().items()}
+        places = [given.pop(k) for k in ("a", "b", "device") if k in given]
+        try:
+            topology = getattr(topology, what)(*places, **given)
+        except (CollsimError, TypeError) as error:
+            raise place.wrong(str(error)) from None
+    return topology
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------------------
+
+
+def to_yaml(topology: Topology) -> str:
+    """The text that `read` reads back: the same devices, links, figures and routes."""
+    import yaml
+
+    data: dict[str, Any] = {"collsim": 1, "name": topology.name}
+    asked = topology.facts.get("asked")
+    if asked is None:
+        data |= _links_written(topology)
+    elif isinstance(asked, str):
+        data["network"] = asked
+    else:
+        plan: Machine = asked[0]
+        options: dict[str, Any] = asked[1]
+        data["machine"] = plan.name if machines().get(plan.name) == plan else _machine_written(plan)
+        if options:
+            data["options"] = {key: _plain(value) for key, value in options.items()}
+    if asked is not None and topology.facts.get("calls"):
+        data["edits"] = [{what: arguments} for what, arguments in topology.facts["calls"]]
+    return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Nic):
+        return (
+            value.name if NICS.get(value.name) == value else {"name": value.name, "rdma": value.rdma, "cable": _cable_written(value.cable)}
+        )
+    return [_plain(v) for v in value] if isinstance(value, tuple | list) else value
+
+
+def _named(cables: list[Cable]) -> dict[Cable, str]:
+    return {cable: f"{cable.kind}-{i}" for i, cable in enumerate(dict.fromkeys(cables))}
+
+
+def _cable_written(cable: Cable) -> dict[str, Any]:
+    """Plain numbers in B/s and s, so that they come back exactly."""
+    written = {key: getattr(cable, key) for key in ("kind", "label", "bandwidth", "alpha", "nominal", "effective", "width", "source")}
+    return {key: float(v) if key in ("bandwidth", "alpha", "nominal", "effective") else v for key, v in written.items() if v is not None}
+
+
+def _machine_written(plan: Machine) -> dict[str, Any]:
+    names = _named([cable for *_, cable in plan.joints])
+    written = {key: getattr(plan, key) for key in sorted(_MACHINE - {"devices", "joints", "rings", "paths", "words"})}
+    written |= {key: [list(order) for order in getattr(plan, key)] for key in ("rings", "paths") if getattr(plan, key)}
+    if plan.words:
+        written["words"] = [[plan.devices[a], plan.devices[b], word] for (a, b), word in plan.words.items()]
+    written["devices"] = list(plan.devices)
+    written["cables"] = {name: _cable_written(cable) for cable, name in names.items()}
+    written["joints"] = [[a, b, names[cable]] for a, b, cable in plan.joints]
+    return written
+
+
+def _links_written(topology: Topology) -> dict[str, Any]:
+    links, names = topology.links, list(topology.devices.name)
+    used = [
+        replace(links.cables[c], bandwidth=float(r), alpha=float(a))
+        for c, r, a in zip(links.cable, links.bandwidth, links.alpha, strict=True)
+    ]
+    cable = _named(used)
+    rank = {int(d): r for r, d in enumerate(topology.endpoint_device[: topology.ranks])}
+    devices = [
+        {"name": n, "kind": DEVICE_KINDS[k], "node": int(m)} | ({"rank": rank[i]} if i in rank else {})
+        for i, (n, k, m) in enumerate(zip(names, topology.devices.kind, topology.devices.node, strict=True))
+    ]
+    return {
+        "cables": {name: _cable_written(c) for c, name in cable.items()},
+        "devices": devices,
+        "links": [[names[a], names[b], cable[c]] for a, b, c in zip(links.src, links.dst, used, strict=True)],
+    }

@@ -1,0 +1,259 @@
+"""`nvidia-smi topo -m`, as people paste it: tabs or spaces, underlined headers, legends, old words.
+
+The matrix gives words, not rates and not the tree. The tree is put together from them: PIX pairs share a switch, PXB pairs a
+switch above it, PHB and NODE pairs a socket, and so do rows of one CPU affinity. Rates follow from the GPU, which is guessed from
+the number of NVLinks unless `gpu=` says it. Every guess is a note.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import FormatError, TopologyError, unknown
+from ..cables import NVLINK_BRIDGE
+from ..network import Cable, Topology
+from ..plan import Machine, Plan
+from .build import GPUS, HOST_MEMORY, finish, nvlink, pcie, socket_link
+
+_ANSI = re.compile(r"\x1b?\[[0-9;]*m")
+_CELL = re.compile(r"X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|N/A|-")
+_TAIL = re.compile(r"\b(CPU\s+Affinity|NUMA\s+Affinity|GPU\s+NUMA\s+ID)\b")
+_GPU = re.compile(r"GPU\d+")
+_OLD = {"SOC": "SYS"}
+
+
+@dataclass
+class _Matrix:
+    """What the text says: columns, a word per pair of rows, and the affinity of rows."""
+
+    names: list[str]
+    word: dict[tuple[str, str], str] = field(default_factory=dict)
+    line: dict[str, int] = field(default_factory=dict)
+    affinity: dict[str, str] = field(default_factory=dict)
+    legend: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def gpus(self) -> list[str]:
+        return [n for n in self.names if _GPU.fullmatch(n)]
+
+    @property
+    def cards(self) -> list[str]:
+        return [n for n in self.names if not _GPU.fullmatch(n)]
+
+    def between(self, a: str, b: str) -> str:
+        return self.word.get((a, b)) or self.word.get((b, a)) or "N/A"
+
+
+def looks_like_it(text: str) -> bool:
+    """Does the text have a row of a GPU with an X in it?"""
+    return any(re.match(r"\s*GPU\d+\s.*\bX\b", _ANSI.sub("", line)) for line in text.splitlines())
+
+
+def read(text: str, name: str, options: dict[str, Any]) -> Topology:
+    """The topology of the machine that the text came from. Options: gpu, pcie, and those of `machine`."""
+    matrix = _matrix(text, name)
+    rest = {k: v for k, v in options.items() if k not in ("gpu", "pcie")}
+    plan, notes, card = _plan(matrix, name, options.get("gpu"), options.get("pcie"))
+    return finish(plan, [*matrix.notes, *notes], name, {"nic": card, **rest} if matrix.cards else rest)
+
+
+# ---- text to matrix --------------------------------------------------------------------------------------------------------
+
+
+def _matrix(text: str, name: str) -> _Matrix:
+    lines = [_ANSI.sub("", line).rstrip() for line in text.splitlines()]
+    head = next((i for i, line in enumerate(lines) if _is_header(line)), None)
+    if head is None:
+        raise FormatError(f"{name}: no header line with GPU0, GPU1 ...; paste all of what nvidia-smi topo -m prints")
+    tail = _TAIL.search(lines[head])
+    names = lines[head][: tail.start() if tail else None].split()
+    double = [n for n, count in Counter(names).items() if count > 1]
+    if double:
+        raise FormatError(f"{name}, line {head + 1}: column {double[0]} is there twice")
+    matrix = _Matrix(names)
+    block = "rows"
+    for i, line in enumerate(lines):
+        if i == head or not line.strip() or line.strip().startswith("```"):
+            continue
+        block = _read_line(matrix, line.strip(), i + 1, name, block if i > head else "before")
+    missing = [n for n in matrix.gpus if n not in matrix.line]
+    if missing:
+        raise FormatError(f"{name}: the header has {missing[0]}, but there is no row for it")
+    _complain_of_asymmetry(matrix)
+    return matrix
+
+
+def _is_header(line: str) -> bool:
+    words = line.split()
+    return any(_GPU.fullmatch(w) for w in words[:3]) and "X" not in words and not any(_CELL.fullmatch(w) for w in words)
+
+
+def _read_line(matrix: _Matrix, line: str, number: int, name: str, block: str) -> str:
+    """Take in one line; the block that the next one belongs to."""
+    first, *cells = line.split()
+    if line.rstrip(":") in ("Legend", "NIC Legend"):
+        return line.rstrip(":")
+    if block in ("rows", "before") and first in matrix.names:
+        _read_row(matrix, first, cells, number, name)
+        return "rows"
+    if block == "NIC Legend" and re.fullmatch(r"(\S+):\s*(\S+)", line):
+        key, _, value = line.partition(":")
+        matrix.legend[key.strip()] = value.strip()
+        return block
+    if block == "Legend" and "=" in line:
+        return block
+    matrix.notes.append(f"line {number} was not understood: {line[:80]!r}")
+    return block
+
+
+def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: str) -> None:
+    if row in matrix.line:
+        raise FormatError(f"{name}, line {number}: a second row for {row}; the first is line {matrix.line[row]}")
+    count = len(matrix.names)
+    if len(cells) < count:
+        raise FormatError(
+            f"{name}, line {number}: {row} has {len(cells)} cells, but there are {count} columns; was the line cut or wrapped?"
+        )
+    for column, cell in zip(matrix.names, cells[:count], strict=True):
+        if not _CELL.fullmatch(cell):
+            raise FormatError(f"{name}, line {number}: {row} to {column} is {cell!r}; expected X, NV#, PIX, PXB, PHB, NODE or SYS")
+        if (cell == "X") != (row == column):
+            raise FormatError(f"{name}, line {number}: {row} to {column} is {cell!r}; X belongs on the diagonal, and only there")
+        matrix.word[row, column] = _OLD.get(cell, cell)
+    matrix.line[row] = number
+    if len(cells) > count and cells[count] != "N/A":
+        matrix.affinity[row] = cells[count]
+
+
+def _complain_of_asymmetry(matrix: _Matrix) -> None:
+    for (a, b), word in matrix.word.items():
+        back = matrix.word.get((b, a))
+        if a < b and back is not None and back != word:
+            matrix.notes.append(f"{a} to {b} is {word}, but {b} to {a} is {back}; the first is used")
+        if word in ("N/A", "-") and a < b:
+            matrix.notes.append(f"{a} to {b} is {word}: taken as SYS")
+
+
+# ---- matrix to machine -----------------------------------------------------------------------------------------------------
+
+
+def _plan(matrix: _Matrix, name: str, gpu: object, generation: object) -> tuple[Machine, list[str], str]:
+    notes: list[str] = []
+    kind, slot, card = _guess(matrix, gpu, generation, notes)
+    local = {n: f"gpu{i}" for i, n in enumerate(matrix.gpus)} | {n: f"nic{i}" for i, n in enumerate(matrix.cards)}
+    plan = Plan()
+    plan.add(*(local[n] for n in matrix.gpus))
+    _join_nvlinks(plan, matrix, local, kind, notes)
+    sockets = _sockets(matrix)
+    _join_pcie(plan, matrix, local, sockets, slot)
+    if any(all(matrix.between(a, b).startswith("NV") for b in matrix.names if b != a) for a in matrix.gpus) and len(matrix.gpus) > 1:
+        notes.append("NV# hides the PCIe words between GPUs; those without another hint are put on root ports of their own")
+    words = {(a, b): matrix.between(a, b) for a in matrix.names for b in matrix.names if a != b}
+    devices = plan.devices
+    machine = Machine.drawn(
+        plan,
+        name=name,
+        title=f"{len(matrix.gpus)} GPUs of {name}",
+        about="read from nvidia-smi topo -m",
+        gpu=kind,
+        sm=GPUS.get(kind, (0,))[0],
+        nic=card,
+        bridge="NODE" if "NODE" in words.values() else "PHB",
+        words={(devices.index(local[a]), devices.index(local[b])): w for (a, b), w in words.items() if w not in ("N/A", "-")},
+        source=f"nvidia-smi topo -m in {name}; rates by the GPU's generation",
+    )
+    return machine, notes, card
+
+
+def _guess(matrix: _Matrix, gpu: object, generation: object, notes: list[str]) -> tuple[str, Cable, str]:
+    """GPU name, its PCIe slot, the usual card."""
+    links = max((_links_of(matrix, g) for g in matrix.gpus), default=0)
+    if gpu is not None:
+        found = next((k for k in GPUS if k in str(gpu).upper()), None)
+        if found is None:
+            raise TopologyError(f"gpu={gpu!r}: {unknown('GPU', str(gpu).upper(), GPUS)}")
+        kind = found
+    else:
+        kind = next((k for most, k in ((0, ""), (6, "V100"), (12, "A100"), (18, "H100")) if links <= most), "B200")
+        if kind:
+            notes.append(f"the GPU is not in the text: up to {links} NVLinks, so taken for {kind}; say gpu='...' if it is another")
+    _, _, usual, card = GPUS.get(kind, (0, 0, 4, "ib-hdr"))
+    if generation is None:
+        notes.append(f"PCIe is not in the text: taken for {usual}.0 ×16; say pcie=3, 4 or 5 if it is another")
+    if matrix.cards:
+        notes.append(
+            f"the rate of {', '.join(matrix.legend.get(c, c) for c in matrix.cards)} is not in the text: taken for {card}; say nic='...'"
+        )
+    return kind, pcie(int(str(generation)) if generation is not None else usual), card
+
+
+def _links_of(matrix: _Matrix, gpu: str) -> int:
+    widths = [int(w[2:]) for other in matrix.gpus if other != gpu and (w := matrix.between(gpu, other)).startswith("NV")]
+    return max(widths) if _switched(matrix) and widths else sum(widths)
+
+
+def _switched(matrix: _Matrix) -> bool:
+    """All pairs NV# with one number, more than four GPUs: NVSwitch; a mesh of five would need cables to all."""
+    words = {matrix.between(a, b) for a in matrix.gpus for b in matrix.gpus if a != b}
+    return len(matrix.gpus) > 4 and len(words) == 1 and next(iter(words)).startswith("NV")
+
+
+def _join_nvlinks(plan: Plan, matrix: _Matrix, local: dict[str, str], kind: str, notes: list[str]) -> None:
+    gpus = matrix.gpus
+    generation = GPUS.get(kind, (0, 3))[1]
+    if _switched(matrix):
+        width = int(matrix.between(gpus[0], gpus[1])[2:])
+        for g in gpus:
+            plan.join(local[g], "nvswitch", nvlink(generation, width))
+        return
+    pairs = [(a, b, int(w[2:])) for i, a in enumerate(gpus) for b in gpus[i + 1 :] if (w := matrix.between(a, b)).startswith("NV")]
+    bridged = bool(pairs) and all(width == 4 for *_, width in pairs) and len({g for a, b, _ in pairs for g in (a, b)}) == 2 * len(pairs)
+    if bridged:
+        notes.append("NV4 between pairs only: taken for the bridge of RTX 3090, A6000 and A40, 14 GB/s per link")
+    for a, b, width in pairs:
+        plan.join(local[a], local[b], NVLINK_BRIDGE if bridged else nvlink(generation, width))
+
+
+def _groups(names: list[str], same: Any) -> list[list[str]]:
+    """Classes of what is joined directly or through others, in order."""
+    groups: list[list[str]] = []
+    for n in names:
+        mine = [g for g in groups if any(same(n, other) for other in g)]
+        groups = [g for g in groups if g not in mine] + [[*(x for g in mine for x in g), n]]
+    return sorted(groups, key=lambda g: min(names.index(n) for n in g))
+
+
+def _sockets(matrix: _Matrix) -> list[list[str]]:
+    def same(a: str, b: str) -> bool:
+        near = matrix.between(a, b) in ("PIX", "PXB", "PHB", "NODE")
+        return near or (a in matrix.affinity and matrix.affinity[a] == matrix.affinity.get(b))
+
+    return _groups(matrix.names, same)
+
+
+def _join_pcie(plan: Plan, matrix: _Matrix, local: dict[str, str], sockets: list[list[str]], slot: Cable) -> None:
+    """Switches for PIX pairs, switches above for PXB pairs, then sockets and their memories."""
+    switches = 0
+    for s, members in enumerate(sockets):
+        for tree in _groups(members, lambda a, b: matrix.between(a, b) in ("PIX", "PXB")):
+            leaves = _groups(tree, lambda a, b: matrix.between(a, b) == "PIX")
+            top = f"cpu{s}"
+            if len(leaves) > 1:
+                plan.join(f"pcie{switches}", top, slot)
+                top, switches = f"pcie{switches}", switches + 1
+            for leaf in leaves:
+                above = top
+                if len(leaf) > 1 or len(leaves) > 1:
+                    plan.join(f"pcie{switches}", top, slot)
+                    above, switches = f"pcie{switches}", switches + 1
+                for member in leaf:
+                    plan.join(local[member], above, slot)
+    between = socket_link(10, "Intel Skylake's UPI, 10 GB/s")
+    for s in range(len(sockets)):
+        plan.join(f"cpu{s}", f"memory{s}", HOST_MEMORY)
+        for other in range(s):
+            plan.join(f"cpu{other}", f"cpu{s}", between)

@@ -1,0 +1,63 @@
+"""Ring orders for machines that come without: along NVLinks where they close to a ring, else along the PCIe tree."""
+
+from __future__ import annotations
+
+from .plan import Machine, Paths
+
+_MOST_STEPS = 20_000
+
+
+def found_rings(plan: Machine) -> list[tuple[int, ...]]:
+    """Local ranks in ring order, one per channel, the same in number and order whenever asked.
+
+    With direct NVLinks (or xGMI): rings along them, each using one link of a pair in one direction, as many as are found one after
+    the other, both ways round. Otherwise one ring in the order of the PCIe tree, so that neighbours in the tree are neighbours in the ring.
+    """
+    return _link_rings(plan) or [_tree_order(plan)]
+
+
+def _tree_order(plan: Machine) -> tuple[int, ...]:
+    paths, sockets = Paths(plan), plan.of_kind("cpu")
+
+    def place(rank: int) -> tuple[int, ...]:
+        near = paths.nearest(plan.ranks[rank], sockets)
+        path = paths.best(plan.ranks[rank], near[0]) if near else None
+        return path.devices[::-1] if path else (plan.ranks[rank],)
+
+    return tuple(sorted(range(len(plan.ranks)), key=place))
+
+
+def _link_rings(plan: Machine) -> list[tuple[int, ...]]:
+    rank = {plan.devices[device]: r for r, device in enumerate(plan.ranks)}
+    free: dict[tuple[int, int], int] = {}
+    for one, two, cable in plan.joints:
+        if cable.kind in ("nvlink", "xgmi") and one in rank and two in rank:
+            free[rank[one], rank[two]] = free[rank[two], rank[one]] = cable.width
+    rings: list[tuple[int, ...]] = []
+    while len(rings) < 32 and (ring := _one_ring(len(rank), free)):
+        back = (ring[0], *ring[:0:-1])
+        steps = list(zip(ring, (*ring[1:], ring[0]), strict=True))
+        times = min(free[step] for step in steps)
+        rings += [ring, back] * times if len(ring) > 2 else [ring] * times
+        for x, y in steps:
+            free[x, y] -= times
+            free[y, x] -= times if len(ring) > 2 else 0
+    return rings
+
+
+def _one_ring(n: int, free: dict[tuple[int, int], int]) -> tuple[int, ...] | None:
+    """A cycle through all n over links that are free, the widest tried first; None where there is none, or none is found soon."""
+    if n < 2:
+        return None
+    stack: list[tuple[int, ...]] = [(0,)]
+    for _ in range(_MOST_STEPS):
+        if not stack:
+            return None
+        path = stack.pop()
+        if len(path) == n:
+            if free.get((path[-1], 0), 0) > 0:
+                return path
+            continue
+        ways = [(free[path[-1], b], -b) for b in range(n) if b not in path and free.get((path[-1], b), 0) > 0]
+        stack += [(*path, -b) for _, b in sorted(ways)]
+    return None
