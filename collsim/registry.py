@@ -77,8 +77,7 @@ class Algorithm:
         if self.ranks is not None and (why := self.ranks(n)) is not None:
             raise CollsimError(f"{self.name}: ranks={n}: {why}")
         kind = find_collective(self.collective)
-        chunks = _called(self.chunks, n, given)
-        helpers = _called(self.helpers, n, given)
+        chunks, helpers = self._asked("chunks", n, given), self._asked("helpers", n, given)
         shown = {k: v for k, v in options.items() if self.options[k].kind != "topology"}
         if chunks is None and kind.apart:
             chunks = n if kind.blocks else 1  # slots beyond are for the result, so they say nothing about chunks
@@ -97,14 +96,27 @@ class Algorithm:
                 helpers_on=self.helpers_on,
             )
         except CollsimError as error:
-            where = _where(error, self.function)
-            if not where:
-                raise
-            place = {k: getattr(error, k, None) for k in ("step", "rank", "chunk")}
-            raise ScheduleError(f"{self.name}({n}){where}: {error}", **place) from error
+            raise self._told(n, error) from error
         except Exception as error:  # whatever a learner's function raises, with their own line
             raise ScheduleError(f"{self.name}({n}) failed{_where(error, self.function)}: {type(error).__name__}: {error}") from error
         return replace(made, slots=max(made.slots, kind.slots(made.chunks)))
+
+    def _told(self, n: int, error: CollsimError) -> CollsimError:
+        """An error with the place in a learner's function; those of our own algorithms are about what they were given."""
+        if self.function.__module__.startswith("collsim."):
+            return error if self.name in str(error) else CollsimError(f"{self.name}({n}): {error}")
+        where = _where(error, self.function)
+        place = {k: getattr(error, k, None) for k in ("step", "rank", "chunk")}
+        return ScheduleError(f"{self.name}({n}){where}: {error}", **place) if where else error
+
+    def _asked(self, what: str, n: int, options: dict[str, Any]) -> Any:
+        """One of its functions of n, with those options that it names."""
+        try:
+            return _called(getattr(self, what), n, options)
+        except CollsimError:
+            raise
+        except Exception as error:
+            raise CollsimError(f"{self.name}: its {what}= fails for n = {n}: {type(error).__name__}: {error}") from error
 
     def _steps(self, n: int, steps: Any) -> Any:
         if isinstance(steps, Step):
@@ -122,12 +134,12 @@ class Algorithm:
             beta, gamma: seconds per byte through one port in one direction; seconds per byte reduced.
         """
         given = self._checked(n, options)
-        seconds = _called(self.cost, n, {**given, "S": nbytes, "alpha": alpha, "beta": beta, "gamma": gamma})
+        seconds = self._asked("cost", n, {**given, "S": nbytes, "alpha": alpha, "beta": beta, "gamma": gamma})
         return None if seconds is None else float(seconds)
 
     def claim(self, what: Literal["steps", "sent"], n: int, **options: Any) -> float | None:
         """The claimed number of steps, or buffers sent by the busiest endpoint, for n ranks and these options."""
-        value = _called(getattr(self, what), n, self._checked(n, options))
+        value = self._asked(what, n, self._checked(n, options))
         return None if value is None else float(value)
 
     def _checked(self, n: int, options: dict[str, Any]) -> dict[str, Any]:

@@ -427,9 +427,9 @@ def _joined(label: str, parts: Any) -> Step:
         listed = [parts] if isinstance(parts, str | bytes) else list(parts)
     except TypeError:
         listed = [parts]
-    wrong = next((p for p in listed if not isinstance(p, Step)), None)
-    if wrong is not None:
-        raise ScheduleError(f"{label} yields {wrong!r}; a step is made with copy(...) or reduce(...), or a list of them")
+    wrong = [p for p in listed if not isinstance(p, Step)]
+    if wrong:
+        raise ScheduleError(f"{label} yields {wrong[0]!r}; a step is made with copy(...) or reduce(...), or a list of them")
     if not listed:
         return copy([], [], [])
     if len(listed) == 1:

@@ -17,7 +17,7 @@ def _steps(n, chunks, per_node, topology, pattern):
 def _busiest(n, per_node, topology, pattern):
     """Buffers that the rank with most links in the two trees sends: half a buffer over each."""
     trees = node_chains(n, nodes_of(n, per_node, topology), pattern)
-    return max(sum(np.bincount(tree[tree >= 0], minlength=n) + (tree >= 0) for tree in trees)) / 2
+    return np.max(sum(np.bincount(tree[tree >= 0], minlength=n) + (tree >= 0) for tree in trees)) / 2
 
 
 @algorithm(

@@ -4,6 +4,7 @@ from typing import Literal
 
 import numpy as np
 
+from collsim.errors import CollsimError
 from collsim.registry import algorithm
 from collsim.schedule import copy, reduce
 
@@ -42,7 +43,7 @@ def allreduce_sharded_parameter_server(n, servers: int | None = None, server: Li
     """
     shards = np.arange(servers or n)
     if server == "rank" and len(shards) > n:
-        raise ValueError(f"servers={servers} do not fit on {n} ranks; use at most {n}, or server='helper' for hosts of their own")
+        raise CollsimError(f"servers={servers} do not fit on {n} ranks; use at most {n}, or server='helper' for hosts of their own")
     home = shards + n if server == "helper" else shards
     worker, shard = (a.ravel() for a in np.meshgrid(np.arange(n), shards, indexing="ij"))
     away = worker != home[shard]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from collsim.errors import CollsimError
 from collsim.registry import algorithm
 from collsim.schedule import reduce, reverse, together
 
@@ -11,9 +12,12 @@ def sides(n, dims, topology):
     given = dims or getattr(topology, "facts", {}).get("dims")
     if given is None:
         given = next((d, n // d) for d in range(int(n**0.5), 0, -1) if n % d == 0)
-    found = tuple(int(d) for d in (str(given).split("x") if isinstance(given, str) else given))
-    if np.prod(found) != n:
-        raise ValueError(f"dims={dims or given!r} make {np.prod(found)} ranks, not {n}; write for example dims='4x4'")
+    try:
+        found = tuple(int(d) for d in (given.split("x") if isinstance(given, str) else given))
+    except (TypeError, ValueError):
+        found = ()
+    if np.prod(found) != n or min(found, default=0) < 1:
+        raise CollsimError(f"dims={given!r} do not make {n} ranks; write for example dims='4x4' for 16")
     return found
 
 

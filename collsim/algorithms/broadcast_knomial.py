@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from collsim.errors import CollsimError
 from collsim.registry import algorithm
 from collsim.schedule import copy
 
@@ -35,7 +36,7 @@ def sends(n, radix):
 )
 def broadcast_knomial(n, root=0, radix=4):
     if radix < 2:
-        raise ValueError(f"radix={radix} makes no tree; use 2 or more")
+        raise CollsimError(f"radix={radix} makes no tree; use 2 or more")
     for distance, holders in sends(n, radix):
         v = np.arange(holders)
         yield copy((v + root) % n, (v + distance + root) % n, chunk=0)

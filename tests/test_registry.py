@@ -1,0 +1,261 @@
+"""The registry: names, options and what a learner's own function may get wrong."""
+
+from typing import Literal
+
+import numpy as np
+import pytest
+
+import collsim as cs
+from collsim import registry
+
+
+@pytest.fixture(autouse=True)
+def own_algorithms_are_forgotten():
+    before = dict(registry._REGISTRY)
+    yield
+    registry._REGISTRY.clear()
+    registry._REGISTRY.update(before)
+
+
+def learner(body, n=4, **claims):
+    """A learner's function, registered and called."""
+    return cs.algorithm("allreduce", name="mine", **claims)(body)(n)
+
+
+def test_a_function_in_a_cell_is_an_algorithm_like_any_other():
+    @cs.algorithm("allreduce", steps=lambda n: 1, sent=lambda n: n - 1)
+    def allreduce_gossip(n):
+        """Everybody tells everybody."""
+        for r in range(1):
+            src, dst = np.nonzero(~np.eye(n, dtype=bool))
+            yield cs.reduce(src, dst, chunk=r)
+
+    assert cs.algorithms("allreduce")["allreduce_gossip"].doc == "Everybody tells everybody."
+    s = cs.schedule("allreduce_gossip", ranks=5)
+    assert cs.verify(s) is None
+    assert allreduce_gossip(5).label == "allreduce_gossip(5)"
+    assert allreduce_gossip.claim("steps", 5) == s.steps
+
+
+@pytest.mark.parametrize(
+    ("n", "says"),
+    [
+        (0, "ranks=0 is too small; ranks is at least 1"),
+        (-3, "ranks=-3 is too small"),
+        (2.5, "ranks=2.5 is not a whole number"),
+        ("x", "ranks='x' is not a whole number"),
+        (None, "ranks=None"),
+        (True, "ranks=True"),
+        (float("nan"), "ranks=nan"),
+        (float("inf"), "ranks=inf"),
+        ([4], "ranks"),
+        (2**25, "ranks=33554432 is more than"),
+    ],
+)
+@pytest.mark.parametrize("name", cs.algorithms())
+def test_a_bad_number_of_ranks_is_a_sentence_everywhere(name, n, says):
+    with pytest.raises(cs.CollsimError) as caught:
+        cs.algorithms()[name](n)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("n", [4, 4.0, "4", np.int64(4), np.float32(4)])
+def test_whole_numbers_of_any_kind_are_ranks(n):
+    assert cs.schedule("allreduce_ring", ranks=n).ranks == 4
+
+
+@pytest.mark.parametrize("name", [name for name, a in cs.algorithms().items() if "root" in a.options])
+def test_a_root_out_of_range_is_a_sentence(name):
+    for root, says in (
+        (4, "root=4 is not a rank; with 4 ranks it is 0 to 3"),
+        (-1, "root=-1 is too small"),
+        (1.5, "root=1.5 is not a whole"),
+    ):
+        with pytest.raises(cs.CollsimError) as caught:
+            cs.schedule(name, ranks=4, root=root)
+        assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks", "options", "says"),
+    [
+        ("allreduce_rnig", 4, {}, "unknown algorithm 'allreduce_rnig'; did you mean 'allreduce_ring'"),
+        (
+            "allreduce_tree",
+            4,
+            {"chunk": 2},
+            r"unknown option of allreduce_tree 'chunk'; did you mean 'chunks'\? \(its options: root, chunks\)",
+        ),
+        ("allreduce_ring", 4, {"chunks": 2}, "its options: channels, topology"),
+        ("broadcast_flat", 4, {"chunks": 2}, "unknown option of broadcast_flat"),
+        ("allreduce_tree", 4, {"chunks": 0}, "chunks=0 is too small; chunks is at least 1"),
+        ("allreduce_tree", 4, {"chunks": 2.5}, "chunks=2.5 is not a whole number"),
+        ("allreduce_parameter_server", 4, {"server": "hepler"}, "did you mean 'helper'"),
+        ("allreduce_sharded_parameter_server", 4, {"servers": 5}, "servers=5 do not fit on 4 ranks; use at most 4, or server='helper'"),
+        ("allreduce_sharded_parameter_server", 4, {"servers": 0}, "servers=0 is too small"),
+        ("allreduce_swing", 6, {}, "ranks=6: it needs a power of two; the nearest are 4 and 8"),
+        ("allgather_neighbour_exchange", 5, {}, "it needs an even number; use 4 or 6, or allgather_ring"),
+        ("allreduce_torus_ring", 6, {"dims": "4x4"}, r"allreduce_torus_ring\(6\): dims='4x4' do not make 6 ranks"),
+        ("allreduce_torus_ring", 6, {"dims": "axb"}, "dims='axb' do not make 6 ranks; write for example"),
+        ("allreduce_torus_ring", 6, {"dims": 7}, "dims=7 do not make 6 ranks"),
+        ("allreduce_torus_ring", 6, {"dims": (-2, -3)}, "do not make 6 ranks"),
+        ("allreduce_torus_ring", 6, {"all_ports": 1}, "all_ports=1 must be True or False"),
+        ("broadcast_knomial", 6, {"radix": 1}, "radix=1 makes no tree"),
+        ("allreduce_hierarchical", 6, {"outer": "rng"}, "did you mean 'ring'"),
+        ("allreduce_ring", None, {}, r"say how many ranks \(ranks=8\), or give a topology"),
+        ("allreduce_ring", 9, {"topology": cs.topology.ring(8)}, "9 ranks do not fit on"),
+    ],
+)
+def test_wrong_calls_are_sentences(name, ranks, options, says):
+    with pytest.raises(cs.CollsimError, match=says):
+        cs.schedule(name, ranks=ranks, **options)
+
+
+def test_ranks_may_be_left_out_where_a_topology_says_it():
+    assert cs.schedule("allreduce_ring", topology=cs.topology.ring(6)).ranks == 6
+
+
+def test_a_none_default_may_be_given_back():
+    assert cs.schedule("allreduce_sharded_parameter_server", ranks=4, servers=None).chunks == 4
+
+
+# What a careless student writes.
+
+
+def test_division_with_a_slash_is_told_with_the_way_out():
+    def body(n):
+        yield cs.reduce(0, 1, chunk=n / 2)
+
+    with pytest.raises(
+        cs.ScheduleError, match=r"mine\(4\) at line \d+ of test_registry.py: chunk must be whole numbers.*use // instead of /"
+    ):
+        learner(body)
+
+
+def test_a_function_without_yield_is_told():
+    def body(n):
+        cs.reduce(0, 1, 0)
+
+    with pytest.raises(cs.ScheduleError, match=r"mine\(4\) returned None; it must yield its steps"):
+        learner(body)
+
+
+def test_a_function_that_returns_one_step_or_a_list_is_understood():
+    assert learner(lambda n: cs.reduce(0, 1, 0)).steps == 1
+    assert learner(lambda n: [cs.reduce(0, 1, 0), cs.copy(1, 0, 0)]).steps == 2
+
+
+@pytest.mark.parametrize("wrong", [5, "copy", object])
+def test_a_function_that_returns_something_else_is_told(wrong):
+    with pytest.raises(cs.ScheduleError, match="it must yield its steps"):
+        learner(lambda n: wrong)
+
+
+def test_a_bare_yield_is_told():
+    def body(n):
+        yield
+
+    with pytest.raises(cs.ScheduleError, match=r"mine\(4\) yields None; a step is made with"):
+        learner(body)
+
+
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError("no"), KeyError("x"), RuntimeError("no"), AssertionError("no"), RecursionError("no"), NameError("no")]
+)
+def test_errors_inside_the_function_carry_its_own_line(error):
+    def body(n):
+        yield cs.reduce(0, 1, 0)
+        raise error
+
+    line = body.__code__.co_firstlineno + 2
+    with pytest.raises(cs.ScheduleError, match=rf"mine\(4\) failed at line {line} of test_registry.py: {type(error).__name__}") as caught:
+        learner(body)
+    assert caught.value.__cause__ is error
+
+
+def test_an_index_out_of_range_names_the_step():
+    def body(n):
+        yield cs.reduce(0, 1, 0)
+        yield cs.reduce(0, n, 0)
+
+    with pytest.raises(cs.ScheduleError, match=r"mine\(4\), step 1: .*dst=4 does not exist; ranks are 0 to 3") as caught:
+        learner(body)
+    assert caught.value.step == 1
+
+
+def test_a_chunk_beyond_the_promised_ones_is_scratch_not_result():
+    def body(n):
+        yield cs.copy(0, 1, chunk=0, into=1)
+
+    s = learner(body, chunks=lambda n: 1)
+    assert (s.chunks, s.slots) == (1, 2)
+
+
+def test_a_claim_that_fails_is_told():
+    with pytest.raises(cs.CollsimError, match="mine: its chunks= fails for n = 4: ZeroDivisionError"):
+        learner(lambda n: cs.reduce(0, 1, 0), chunks=lambda n: n / 0)
+    mine = cs.algorithm("allreduce", name="mine", cost=lambda n, S: S[0])(lambda n: cs.reduce(0, 1, 0))
+    with pytest.raises(cs.CollsimError, match="its cost= fails for n = 2: TypeError"):
+        mine.price(2, 1e6, 1e-6, 1e-9)
+
+
+def test_an_option_needs_a_default():
+    with pytest.raises(cs.CollsimError, match="option 'root' needs a default, for example root=1"):
+
+        @cs.algorithm("broadcast")
+        def broadcast_mine(n, root):
+            yield cs.copy(root, 0, 0)
+
+
+def test_a_function_without_ranks_is_refused():
+    with pytest.raises(cs.CollsimError, match=r"must take the number of ranks: def f\(n\)"):
+
+        @cs.algorithm("broadcast")
+        def f():
+            yield cs.copy(0, 1, 0)
+
+
+def test_an_unknown_collective_is_refused_at_once():
+    with pytest.raises(cs.CollsimError, match="did you mean 'allreduce'"):
+        cs.algorithm("allreduced")
+
+
+def test_options_know_their_kind():
+    @cs.algorithm("allreduce")
+    def allreduce_of_options(
+        n, root=0, chunks=1, servers: int | None = None, fast=False, how: Literal["a", "b"] = "a", dims=None, topology=None
+    ):
+        yield cs.reduce(0, 1, 0)
+
+    kinds = {name: option.kind for name, option in allreduce_of_options.options.items()}
+    assert kinds == {
+        "root": "root",
+        "chunks": "count",
+        "servers": "count",
+        "fast": "flag",
+        "how": "choice",
+        "dims": "other",
+        "topology": "topology",
+    }
+
+
+def test_loading_a_file_gives_its_algorithm(tmp_path):
+    path = tmp_path / "my.py"
+    path.write_text('import collsim as cs\n@cs.algorithm("reduce")\ndef reduce_mine(n, root=0):\n    yield cs.reduce(range(1, n), 0, 0)\n')
+    assert cs.load(str(path))(3).steps == 1
+    assert cs.load(f"{path}:reduce_mine")(3).collective == "reduce"
+    with pytest.raises(cs.CollsimError, match="did you mean 'reduce_mine'"):
+        cs.load(f"{path}:reduce_mein")
+    path.write_text("1 / 0\n")
+    with pytest.raises(cs.CollsimError, match="fails to load: ZeroDivisionError"):
+        cs.load(str(path))
+    with pytest.raises(cs.CollsimError, match="no file"):
+        cs.load(str(tmp_path / "nothing.py"))
+
+
+def test_a_price_names_what_it_needs():
+    """Ring, n = 4, 1 MB at 1 us and 10 GB/s: 6 * 1 us + 1.5 * 100 us; with gamma 0.1 ns a byte 0.75 * 100 us more."""
+    ring = cs.algorithms()["allreduce_ring"]
+    assert ring.price(4, 1e6, 1e-6, 1e-10) == pytest.approx(156e-6)
+    assert ring.price(4, 1e6, 1e-6, 1e-10, gamma=1e-10) == pytest.approx(231e-6)
+    assert cs.algorithm("reduce")(lambda n: cs.reduce(0, 1, 0)).price(4, 1, 1, 1) is None

@@ -1,0 +1,240 @@
+"""A schedule is data: what goes in comes out, what cannot be is refused with a sentence."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import collsim as cs
+from collsim.schedule import TRANSFER, each_single, freeze, pipeline, reverse, together
+
+
+def made(steps, ranks=4, **more):
+    return freeze("mine", "allreduce", ranks, steps, **more)
+
+
+def test_arguments_are_broadcast_together():
+    step = cs.copy(0, [1, 2, 3], chunk=0)
+    assert len(step) == 3
+    assert step.src.tolist() == [0, 0, 0]
+    grid = cs.copy(np.arange(2)[:, None], 3, chunk=np.arange(2))
+    assert list(zip(grid.src.tolist(), grid.chunk.tolist(), strict=True)) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+
+
+def test_the_table_has_a_row_per_transfer():
+    s = made([cs.reduce([0, 1], [1, 0], chunk=[0, 1]), cs.copy([0, 1], [1, 0], chunk=[1, 0])], ranks=2)
+    assert s.transfers.dtype == TRANSFER
+    assert s.transfers.tolist() == [
+        (0, 0, 1, 0, 0, True, 0),
+        (0, 1, 0, 1, 1, True, 0),
+        (1, 0, 1, 1, 1, False, 0),
+        (1, 1, 0, 0, 0, False, 0),
+    ]
+    assert (len(s), s.steps, s.chunks, s.slots, s.endpoints) == (4, 2, 2, 2, 2)
+
+
+def test_nothing_of_a_schedule_can_be_changed():
+    s = cs.schedule("allreduce_ring", ranks=4)
+    for array in (s.transfers, s.patterns[0].src, s.patterns[0].chunk):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    with pytest.raises(AttributeError):
+        s.ranks = 5
+
+
+def test_views_pick_rows():
+    s = cs.schedule("allreduce_ring", ranks=4)
+    assert (s.by_step(2)["step"] == 2).all()
+    assert len(s.by_step(2)) == 4
+    t = s.by_rank(1)
+    assert len(t) == 2 * 6
+    assert ((t["src"] == 1) | (t["dst"] == 1)).all()
+    assert len(s.by_chunk(3)) == 6
+    with pytest.raises(cs.ScheduleError, match=r"allreduce_ring\(4\): there is no step 6; steps are 0 to 5"):
+        s.by_step(6)
+
+
+def test_transfers_of_a_list_happen_at_the_same_moment():
+    s = made([[cs.reduce(0, 1, 0), cs.reduce(2, 3, 0)]])
+    assert s.steps == 1
+    assert len(s) == 2
+
+
+def test_empty_steps_are_dropped():
+    assert made([[], cs.copy([], [], []), cs.reduce(0, 1, 0), cs.repeat(cs.reduce(0, 1, 0), 0, 1, 2)]).steps == 1
+
+
+def test_repeat_shifts_chunks_inside_their_group():
+    step = cs.repeat(cs.copy([0, 0], [1, 1], chunk=[0, 5]), times=3, shift=-1, modulus=4)
+    assert [s.chunk.tolist() for s in each_single([step])] == [[0, 5], [3, 4], [2, 7]]
+
+
+@st.composite
+def patterns(draw):
+    """A few repeated patterns of reduces on 4 ranks and two groups of `modulus` chunks."""
+    modulus = draw(st.integers(1, 4))
+    found = []
+    for _ in range(draw(st.integers(1, 3))):
+        size = draw(st.integers(1, 5))
+        row = st.lists(st.integers(0, 3), min_size=size, max_size=size)
+        src, hop = np.array(draw(row)), np.array(draw(st.lists(st.integers(1, 3), min_size=size, max_size=size)))
+        chunk = np.array(draw(st.lists(st.integers(0, 2 * modulus - 1), min_size=size, max_size=size)))
+        step = cs.reduce(src, (src + hop) % 4, chunk, channel=chunk // modulus)
+        found.append(cs.repeat(step, draw(st.integers(1, 6)), draw(st.integers(-5, 5)), modulus))
+    return modulus, found
+
+
+@settings(max_examples=60, deadline=None)
+@given(patterns())
+def test_repeated_and_written_out_steps_are_the_same_schedule(drawn):
+    modulus, steps = drawn
+    short = made(steps, chunks=2 * modulus)
+    long = made(list(each_single(steps)), chunks=2 * modulus)
+    assert np.array_equal(short.transfers, long.transfers)
+    assert (len(short), short.steps, short.slots, short.channels) == (len(long), long.steps, long.slots, long.channels)
+    assert str(short) == str(long)
+    data = np.arange(4 * 2 * modulus).reshape(4, -1)
+    assert np.array_equal(cs.replay(short, data), cs.replay(long, data))
+    topology = cs.topology.ring(4, bandwidth=1e9, alpha=1e-6)
+    a, b = (cs.simulate(s, topology, nbytes=800 * modulus) for s in (short, long))
+    assert a.time == pytest.approx(b.time)
+    assert np.array_equal(a.link_bytes, b.link_bytes)
+    assert [verdict(s) for s in (short, long)] == [verdict(short)] * 2
+
+
+def verdict(s):
+    try:
+        cs.verify(s)
+    except cs.ScheduleError as error:
+        return str(error), error.step, error.rank, error.chunk
+    return None
+
+
+def test_a_ring_of_a_million_ranks_is_a_handful_of_rows():
+    s = cs.schedule("allreduce_ring", ranks=2**20)
+    assert len(s.patterns) == 2
+    assert len(s) == 2 * (2**20 - 1) * 2**20
+    assert str(s).endswith("(1048543 more endpoints and 2097118 more steps not shown)")
+
+
+def test_pipeline_sends_every_chunk_one_step_behind_the_one_before():
+    rounds = [cs.copy(0, 1, 0), cs.copy(1, 2, 0), cs.copy(2, 3, 0)]
+    cells = [sorted(zip(s.src.tolist(), s.chunk.tolist(), strict=True)) for s in pipeline(rounds, 2)]
+    assert cells == [[(0, 0)], [(0, 1), (1, 0)], [(1, 1), (2, 0)], [(2, 1)]]
+    assert list(pipeline([], 5)) == []
+
+
+def test_reverse_makes_a_reduce_of_a_broadcast():
+    steps = cs.schedule("broadcast_binomial", ranks=11, root=3).each_step()
+    cs.verify(freeze("mine", "reduce", 11, reverse(steps), root=3))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+def test_reverse_keeps_repeated_patterns(n):
+    steps = list(reverse(cs.schedule("allgather_ring", ranks=n).patterns))
+    assert len(steps) <= 1
+    cs.verify(freeze("mine", "reduce_scatter", n, steps, chunks=n))
+
+
+def test_together_lets_sequences_run_side_by_side():
+    a = [cs.copy(0, 1, 0), cs.copy(1, 2, 0)]
+    b = [cs.copy(3, 2, 1)]
+    assert [len(s) for s in together(a, b)] == [2, 1]
+
+
+def test_placed_runs_a_pattern_in_several_places():
+    step = cs.copy(0, 1, chunk=[0, 1])
+    both = step.placed([[0, 1], [2, 3]], [[0, 1], [2, 3]], channel=[0, 1])
+    rows = list(zip(both.src.tolist(), both.dst.tolist(), both.chunk.tolist(), both.channel.tolist(), strict=True))
+    assert rows == [
+        (0, 1, 0, 0),
+        (0, 1, 1, 0),
+        (0, 1, 2, 0),
+        (0, 1, 3, 0),
+        (2, 3, 0, 1),
+        (2, 3, 1, 1),
+        (2, 3, 2, 1),
+        (2, 3, 3, 1),
+    ]  # chunk c stands for chunks 2c and 2c+1
+
+
+def test_composition_wants_the_same_ranks():
+    with pytest.raises(cs.ScheduleError, match="ranks 4 and 5 differ"):
+        cs.schedule("reduce_scatter_ring", 4) + cs.schedule("allgather_ring", 5)
+    with pytest.raises(cs.ScheduleError, match="root 1 and 2 differ"):
+        cs.schedule("reduce_flat", 4, root=1) + cs.schedule("broadcast_flat", 4, root=2)
+
+
+@pytest.mark.parametrize(
+    ("steps", "says"),
+    [
+        ([cs.copy(0, 4, 0)], r"mine\(4\), step 0: copy of chunk 0 from rank 0 to .*: dst=4 does not exist; ranks are 0 to 3"),
+        ([cs.copy(0, -1, 0)], r"dst=-1 does not exist; ranks are 0 to 3"),
+        ([cs.copy(0, 1, 0), cs.copy(0, 1, -2)], r"step 1: .*chunk=-2 does not exist; slots are 0 to"),
+        ([cs.copy(2, 2, 1)], r"copy of chunk 1 from rank 2 to rank 2: an endpoint sends a chunk to itself"),
+        ([[cs.copy(0, 2, 0), cs.copy(1, 2, 0)]], r"from rank 1 to rank 2: rank 0 writes the same slot in this step"),
+        ([[cs.reduce(0, 2, 0), cs.copy(1, 2, 0)]], r"writes the same slot in this step; which of them lasts is undefined"),
+        ([cs.copy(0, 1, 0, channel=-1)], r"a channel is 0 or more"),
+        ([5], r"mine\(4\) yields 5; a step is made with copy"),
+        (["copy"], r"yields 'copy'; a step is made with copy"),
+        ([(0, 1, 0)], r"yields 0; a step is made with copy"),
+        ([None], r"yields None; a step is made with copy"),
+        ([[cs.repeat(cs.copy(0, 1, 0), 2, 1, 2), cs.copy(0, 2, 0)]], r"a repeated step cannot be joined"),
+    ],
+)
+def test_steps_that_cannot_be_are_refused_with_a_sentence(steps, says):
+    with pytest.raises(cs.ScheduleError, match=says):
+        made(steps)
+
+
+def test_two_reduces_into_one_slot_are_fine():
+    assert len(made([cs.reduce([1, 2, 3], 0, 0)])) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((0, 1, 0.5), r"chunk must be whole numbers, got .*0\.5.*use // instead of /"),
+        ((0, 1, 4 / 2), r"chunk must be whole numbers"),
+        (("a", 1, 0), r"src must be whole numbers"),
+        ((0, None, 0), r"dst must be whole numbers"),
+        (([0, 1], [1, 2, 3], 0), r"the arrays of one step differ in length: src \(2,\), dst \(3,\)"),
+        ((0, 1, 2**40), r"beyond any rank or chunk"),
+        ((0, True, 0), r"dst must be whole numbers"),
+    ],
+)
+def test_arguments_that_are_no_numbers_are_refused(arguments, says):
+    with pytest.raises(cs.ScheduleError, match=says):
+        cs.copy(*arguments)
+
+
+def test_repeat_wants_sensible_counts():
+    with pytest.raises(cs.ScheduleError, match="times is 0 or more"):
+        cs.repeat(cs.copy(0, 1, 0), -1, 1, 2)
+    with pytest.raises(cs.ScheduleError, match="modulus 1 or more"):
+        cs.repeat(cs.copy(0, 1, 0), 1, 1, 0)
+
+
+def test_an_endless_loop_is_stopped_and_said():
+    def endless():
+        while True:
+            yield cs.reduce(0, 1, 0)
+
+    with pytest.raises(cs.ScheduleError, match=r"more than 100,000 steps and has not ended; does a loop never stop\?"):
+        made(endless())
+
+
+def test_an_endless_loop_of_nothing_is_stopped_too():
+    def endless():
+        while True:
+            yield []
+
+    with pytest.raises(cs.ScheduleError, match="does a loop never stop"):
+        made(endless())
+
+
+def test_helpers_have_names_of_their_own():
+    s = cs.schedule("allreduce_parameter_server", ranks=2, server="helper")
+    assert s.who(1) == "rank 1"
+    assert s.who(2) == "helper 0"
+    assert "helper 0" in str(s)
