@@ -12,6 +12,8 @@ A row is a transfer in program order; a route is a pair of endpoints; a seat is 
 arrays of records, few enough to be handed around: a compiled function pays for each array it is given.
 """
 
+# mypy: disable-error-code="no-any-return"
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -39,10 +41,10 @@ def compiled(function: F) -> F:
     if not COMPILED:
         return function
     try:
-        made: F = numba.njit(cache=True, nogil=True)(function)
+        made: Any = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no directory for the cache
         made = numba.njit(nogil=True)(function)
-    return made
+    return made  # type: ignore[no-any-return]
 
 
 NONE, FAIR, FIFO = 0, 1, 2  # how links are shared
@@ -653,6 +655,7 @@ def set_rates(flows: Ints, t: float, queue: Array, seats: Array, counters: Longs
 
 @compiled
 def settle(
+    done: int,
     t: float,
     rows: Array,
     routes: Array,
@@ -666,16 +669,16 @@ def settle(
     counters: Longs,
     log: Array,
 ) -> int:
-    """All events of this moment are over: end the flows that end with them (how many: in ARRIVED), or else give new rates to all that
-    are joined to a dirty link."""
+    """All events of this moment are over: end the flows that end with them (how many; put into ARRIVED after the first `done`), or
+    else give new rates to all that are joined to a dirty link."""
     pieces = visit(rows, routes, route_link, links, nodes, seats, work, counters)
     cuts, company = work[CUTS], work[COMPANY]
     ended = 0
     for i in range(cuts[2 * pieces + 1]):
         if seats[company[i]]["end"] <= t * (1 + TOGETHER):
-            work[ARRIVED, ended] = company[i]
+            work[ARRIVED, done + ended] = company[i]
             ended += 1
-    for i in range(ended):
+    for i in range(done, done + ended):
         seat = work[ARRIVED, i]
         route = rows[seats[seat]["row"]]["route"]
         drop(queue, seats, counters, seat)
@@ -795,7 +798,9 @@ def set_off(
 
 
 @compiled
-def reduce_first(arrived: int, t: float, gamma: float, rows: Array, routes: Array, units: Array, seats: Array, queue: Array, work: Ints, counters: Longs) -> int:
+def reduce_first(
+    arrived: int, t: float, gamma: float, rows: Array, routes: Array, units: Array, seats: Array, queue: Array, work: Ints, counters: Longs
+) -> int:
     """Where reducing takes time, the device takes what arrives one after another; how many of ARRIVED are done now."""
     by_row(work[ARRIVED], arrived, seats)
     done = 0
@@ -942,13 +947,15 @@ def advance(
             by_row(batch, n, seats)
         done = happen(n, t, sharing, overhead, rows, delay, routes, route_link, links, nodes, seats, queue, work, counters, log)
         while True:
-            if gamma > 0.0:
+            if gamma > 0.0:  # first everything that ends in this moment, so that devices can take it in the order of rows
+                if counters[DIRTY] and (counters[SIZE] == 0 or queue[0]["time"] > t):
+                    done += settle(done, t, rows, routes, route_link, links, nodes, seats, queue, heap, work, counters, log)
                 done = reduce_first(done, t, gamma, rows, routes, units, seats, queue, work, counters)
             n = finish(done, t, rows, pending, sends, receives, writes, after_start, after, seats, work, counters)
             seat_ready(n, t, sharing, overhead, rows, delay, routes, seats, queue, work, counters)
             if counters[DIRTY] == 0 or (counters[SIZE] > 0 and queue[0]["time"] <= t):
                 break
-            done = settle(t, rows, routes, route_link, links, nodes, seats, queue, heap, work, counters, log)
+            done = settle(0, t, rows, routes, route_link, links, nodes, seats, queue, heap, work, counters, log)
             if done == 0:
                 break
     return False

@@ -166,7 +166,9 @@ def _group(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
         return np.arange(schedule.ranks)
     group = np.asarray(ranks)
     if group.ndim != 1 or group.dtype.kind not in "iu" or len(group) != schedule.ranks or len(np.unique(group)) != len(group):
-        raise CollsimError(f"ranks={ranks!r} must be {schedule.ranks} different ranks of {topology.name}, one for each rank of {schedule.label}")
+        raise CollsimError(
+            f"ranks={ranks!r} must be {schedule.ranks} different ranks of {topology.name}, one for each rank of {schedule.label}"
+        )
     if group.min() < 0 or group.max() >= topology.ranks:
         raise TopologyError(f"ranks={ranks!r}: {topology.name} has ranks 0 to {topology.ranks - 1}")
     return group.astype(np.int64)
@@ -191,9 +193,7 @@ def _lockstep(work: _Work, dtype: Any, options: Mapping[str, Any], begin: Any) -
     return Trace(work.schedules[0], topology, work.nbytes[0], str(dtype), "lockstep", work.slot_bytes[0], place, timing)
 
 
-def _event(
-    work: _Work, dtype: Any, given: Conditions, progress: Progress | None, rerun: Any
-) -> tuple[list[Trace], FlowTrace | None]:
+def _event(work: _Work, dtype: Any, given: Conditions, progress: Progress | None, rerun: Any) -> tuple[list[Trace], FlowTrace | None]:
     jobs = [
         schedule_job(s, sizes, place, begin)
         for s, sizes, place, begin in zip(work.schedules, work.slot_bytes, work.place, work.begin, strict=True)
