@@ -112,7 +112,7 @@ def show(
     """
     plan = _algorithm(algorithm, load)(ranks, **_own_options(context))
     if as_json:
-        names = plan.transfers.dtype.names
+        names = plan.transfers.dtype.names or ()
         _print_json({"name": plan.name, "ranks": plan.ranks, "chunks": plan.chunks, **{k: plan.transfers[k].tolist() for k in names}})
         return
     entry = find(plan.name)
@@ -158,7 +158,7 @@ def _trace_record(trace: cs.Trace) -> dict[str, Any]:
         **trace.row(),
         "bottleneck": None if neck is None else {"link": neck.name, "kind": neck.kind, "share": neck.share, "saves": neck.saves},
         "sent_bytes": trace.sent_bytes.tolist(),
-        "links": trace.links[trace.links.bytes > 0].to_dict("records"),
+        "links": _records(trace.links[trace.links.bytes > 0]),
     }
 
 
@@ -166,14 +166,20 @@ def _busiest(trace: cs.Trace) -> list[dict[str, Any]]:
     top = trace.links[trace.links.bytes > 0].sort_values("busy", ascending=False, kind="stable").head(8)
     return [
         {
-            "link": row.link,
-            "what": row.label,
-            "bandwidth": cs.format_bandwidth(row.bandwidth),
-            "bytes": cs.format_bytes(row.bytes),
-            "busy": f"{100 * row.share:.3g} %",
+            "link": row["link"],
+            "what": row["label"],
+            "bandwidth": cs.format_bandwidth(row["bandwidth"]),
+            "bytes": cs.format_bytes(row["bytes"]),
+            "busy": f"{100 * row['share']:.3g} %",
         }
-        for row in top.itertuples()
+        for row in _records(top)
     ]
+
+
+def _records(frame: Any) -> list[dict[str, Any]]:
+    """A frame as plain dicts, with None where there is no value."""
+    rows: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return rows
 
 
 @app.command()
@@ -191,26 +197,27 @@ def compare(
     gdr: GDR = True,
     as_json: Json = False,
 ) -> None:
-    """Time the algorithms of a collective over sizes, the fastest of each size marked with *."""
+    """Time the algorithms of a collective over sizes: a row each, the fastest of a size marked with *, the best at the largest first."""
     network = _network(machine, topology, nodes, p2p, gdr, None)
-    frame = cs.sweep(collective, algorithm or None, network, cs.size_range(nbytes), dtype, engine)
+    sizes = cs.size_range(nbytes)
+    frame = cs.sweep(collective, algorithm or None, network, sizes, dtype, engine)
+    found = _records(frame)
     if as_json:
-        _print_json(frame.drop(columns=["options"]).astype(object).where(frame.notna(), None).to_dict("records"))
+        _print_json(found)
         return
-    rows = []
-    for size, group in frame.groupby("nbytes", sort=True):
-        best = group["time"].min()
-        cells = {row.algorithm.removeprefix(f"{collective}_"): _cell(row, best) for row in group.itertuples()}
-        rows.append({"nbytes": cs.format_bytes(float(str(size))), **cells})
-    _show(rows, f"{collective} on {network.name}", False)
-    for name, why in frame[frame["error"].notna()].groupby("algorithm")["error"].first().items():
+    fastest = {size: min((r["time"] for r in found if r["nbytes"] == size and r["error"] is None), default=math.nan) for size in sizes}
+    ran = [row for row in found if row["error"] is None]
+    by_choice: dict[str, dict[int, str]] = {}
+    for row in sorted(ran, key=lambda row: (-row["nbytes"], row["time"])):
+        by_choice.setdefault(row["algorithm"], {})[row["nbytes"]] = _cell(row, fastest[row["nbytes"]])
+    table = [{"algorithm": name, **{cs.format_bytes(size): cells[size] for size in sizes}} for name, cells in by_choice.items()]
+    _show(table, f"{collective} on {network.name}", False)
+    for name, why in {row["algorithm"]: row["error"] for row in found if row["error"] is not None}.items():
         print(f"{name}: {why}")
 
 
-def _cell(row: Any, best: float) -> str:
-    if row.error is not None and not isinstance(row.error, float):
-        return "-"
-    return cs.format_time(row.time) + (" *" if math.isclose(row.time, best, rel_tol=1e-12) else "")
+def _cell(row: dict[str, Any], best: float) -> str:
+    return cs.format_time(row["time"]) + ("*" if math.isclose(row["time"], best, rel_tol=1e-12) else "")
 
 
 @app.command(context_settings=EXTRA)
@@ -255,7 +262,7 @@ def sweep(
         task = bar.add_task("sweep", total=None)
         frame = cs.sweep(**arguments, out=out, progress=lambda done, total, _: bar.update(task, completed=done, total=total))
     if as_json:
-        _print_json(frame.astype(object).where(frame.notna(), None).to_dict("records"))
+        _print_json(_records(frame))
     elif out is None:
         print(frame.to_string(max_rows=40))
     failed = int(frame["error"].notna().sum()) if "error" in frame else 0

@@ -130,7 +130,7 @@ def _latency(kind: Collective, topology: Topology, n: int, root: int) -> float:
         return float(links.alpha.min(initial=0.0))
     import networkx as nx
 
-    graph = nx.DiGraph()
+    graph: nx.DiGraph[int] = nx.DiGraph()
     to_root = kind.after == "root"
     src, dst = (links.dst, links.src) if to_root else (links.src, links.dst)
     for a, b, alpha in zip(src.tolist(), dst.tolist(), links.alpha.tolist(), strict=True):

@@ -106,7 +106,7 @@ def _ratio(topology: Topology, side: Side, device: npt.NDArray[np.int32], revers
 def _graph(topology: Topology, reverse: bool) -> Any:
     import networkx as nx
 
-    graph = nx.DiGraph()
+    graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(len(topology.devices)))
     src, dst = _ends(topology, reverse)
     for a, b, rate in zip(src.tolist(), dst.tolist(), topology.links.bandwidth.tolist(), strict=True):

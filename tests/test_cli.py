@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim.__main__ import app
 
-MY_RING = '''
+MY_RING = """
 import numpy as np
 import collsim as cs
 
@@ -27,7 +27,7 @@ def half_ring(n):
     r = np.arange(n)
     for k in range(n - 1):
         yield cs.reduce(r, (r + 1) % n, chunk=(r - k) % n)
-'''
+"""
 
 
 def collsim(*words: str):
@@ -71,12 +71,13 @@ def test_run_hands_options_to_the_algorithm():
     assert eight["time"] < plain["time"] / 4
 
 
-def test_compare_has_a_row_per_size_and_marks_the_fastest():
+def test_compare_has_a_row_per_algorithm_and_marks_the_fastest_of_each_size():
     done = collsim("compare", "--collective", "broadcast", "--topology", "switch(8)", "--nbytes", "1KiB:1MiB:32")
     assert done.exit_code == 0
-    rows = [line for line in done.stdout.splitlines() if "KiB" in line or "MiB" in line]
-    assert len(rows) >= 3
-    assert all("*" in row for row in rows)
+    rows = [line for line in done.stdout.splitlines() if line.startswith("broadcast_")]
+    assert any(row.startswith("broadcast_binomial") for row in rows)
+    assert sum(row.count("*") for row in rows) >= 3, "one mark or more for each of the three sizes"
+    assert rows[0].rstrip().endswith("*"), "the best at the largest size comes first"
 
 
 def test_verify_takes_a_file_of_the_users(tmp_path):
