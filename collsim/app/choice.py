@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -10,6 +11,7 @@ import collsim as cs
 from collsim.errors import CollsimError, unknown
 from collsim.registry import Option
 from collsim.simulate import ENGINES
+from collsim.topology.fabrics import FABRICS
 from collsim.units import parse_count
 
 MOST_RANKS = 256
@@ -23,10 +25,11 @@ class Choice:
     """One run, as asked for: names, numbers and quantities as a person wrote them.
 
     Attributes:
-        place: name of a machine (it has `nodes`, `p2p`, `gdr`) or of a generic network (`bandwidth`, `alpha`, and `ranks` or `shape`).
+        place: name of a machine (it has `nodes`, `fabric`, `p2p`, `gdr`) or of a generic network (it has `bandwidth`, `alpha`, and `ranks`
+            or `shape`).
         shape: size of a network that is not told by its number of ranks: `4x4` for a torus, `4` for a fat tree.
         options: the algorithm's own, only those that are set; `channels` left out means all that the machine offers.
-        algorithms, sizes: what the second page compares; no algorithm means all of the collective.
+        algorithms, sizes: what the second page compares; no algorithm means the usual ones.
     """
 
     collective: str = "allreduce"
@@ -37,6 +40,7 @@ class Choice:
     engine: str = "lockstep"
     place: str = "dgx-a100"
     nodes: int = 2
+    fabric: str = "switch"
     p2p: bool = True
     gdr: bool = True
     ranks: int = 8
@@ -48,7 +52,7 @@ class Choice:
 
     @property
     def on_machine(self) -> bool:
-        return self.place in cs.machines()
+        return self.place in cs.topology.machines()
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,8 @@ def option(of: Option) -> Callable[[str], Any]:
 
 
 def _sizes(text: str) -> str:
+    if re.search(r":1\.0", text):  # would be counted up in tiny steps
+        raise CollsimError(f"sizes {text!r} are more than 200; use a larger factor")
     if len(cs.size_range(text)) > 200:
         raise CollsimError(f"sizes {text!r} are more than 200; use a larger factor")
     return text
@@ -130,12 +136,13 @@ def _names(text: str) -> tuple[str, ...]:
 READERS: dict[str, Callable[[str], Any]] = {
     "collective": one_of("collective", lambda: played_collectives()),
     "algorithm": one_of("algorithm", cs.algorithms),
-    "machine": one_of("machine", lambda: cs.machines()),
+    "machine": one_of("machine", lambda: cs.topology.machines()),
     "network": one_of("network", lambda: networks()),
     "nbytes": quantity(cs.parse_bytes),
     "dtype": one_of("dtype", cs.dtypes),
     "engine": one_of("engine", lambda: ENGINES),
     "nodes": count("nodes", MOST_NODES),
+    "fabric": one_of("fabric", lambda: FABRICS),
     "p2p": flag,
     "gdr": flag,
     "ranks": count("ranks", MOST_RANKS),
@@ -186,6 +193,17 @@ def usual_algorithm(collective: str) -> str:
     """The ring where there is one, else the first by name."""
     known = list(cs.algorithms(collective))
     return f"{collective}_ring" if f"{collective}_ring" in known else known[0]
+
+
+#: Ways that a course compares, by what follows the collective in their names; a collective without them shows its first few.
+_USUAL = ("ring", "tree", "double_binary_tree", "halving_doubling", "parameter_server", "binomial", "chain", "flat", "bruck", "pairwise")
+
+
+def usual_algorithms(collective: str) -> tuple[str, ...]:
+    """What a comparison starts with: the well-known ways, in the order of their names."""
+    known = list(cs.algorithms(collective))
+    usual = [name for name in known if name.removeprefix(f"{collective}_") in _USUAL]
+    return tuple(usual if len(usual) > 1 else known[:5])
 
 
 def own_options(algorithm: str) -> dict[str, Option]:
@@ -259,14 +277,14 @@ def to_query(choice: Choice) -> dict[str, str]:
     """The address of a choice: what it takes to ask for it again, and nothing that does not matter for it."""
     here = {"machine": choice.place} if choice.on_machine else {"network": choice.place}
     size = "shape" if has_shape(choice.place) else "ranks"
-    names = ("nodes", "p2p", "gdr") if choice.on_machine else (size, "bandwidth", "alpha")
+    names = ("nodes", "fabric", "p2p", "gdr") if choice.on_machine else (size, "bandwidth", "alpha")
     query = {"collective": choice.collective, "algorithm": choice.algorithm, **here}
     query |= {name: written(getattr(choice, name)) for name in (*names, "nbytes", "dtype", "engine")}
     query |= {option_key(name): written(value) for name, value in choice.options}
     query |= {"algorithms": ",".join(choice.algorithms)} if choice.algorithms else {}
     query |= {"sizes": choice.sizes} if choice.sizes != Choice.sizes else {}
     query = {name: text for name, text in query.items() if text}
-    plain = {f.name: written(f.default) for f in fields(Choice) if f.name in ("dtype", "engine", "p2p", "gdr")}
+    plain = {f.name: written(f.default) for f in fields(Choice) if f.name in ("dtype", "engine", "fabric", "p2p", "gdr")}
     return {name: text for name, text in query.items() if plain.get(name) != text}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from typing import Any
 
 import altair as alt
@@ -19,7 +20,7 @@ from .mistakes import told
 from .run import Crossing, compare, crossings
 from .state import is_dark, language, session, t
 
-DASHES = [[1, 0], [8, 4], [2, 3], [10, 3, 2, 3]]
+DASHES = [[1, 0], [8, 4], [2, 3], [12, 2, 2, 2]]
 
 
 @st.cache_data(max_entries=24, show_spinner=False)
@@ -47,11 +48,10 @@ def page() -> None:
     good["name"] = [algorithm_label(name, choice.collective) for name in good["algorithm"]]
     leaders, found = crossings(table)
     _sentences(choice, leaders, found)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        _chart(good, "time", found)
-    with right:
-        _chart(good, "busbw", [])
+    _legend(list(dict.fromkeys(good["name"])))
+    for column, what, marked in zip(st.columns(2, gap="small"), ("time", "busbw"), (found, []), strict=True):
+        with column, st.container(border=True, key=f"card_{what}"):
+            _chart(good, what, marked)
     _table(good, choice)
 
 
@@ -77,61 +77,86 @@ def _sentences(choice: Choice, leaders: list[str], found: list[Crossing]) -> Non
 # ---- charts ----------------------------------------------------------------------------------------------------------------------
 
 
+def _legend(names: list[str]) -> None:
+    """One line for both charts: a stroke, and the name."""
+    dark = is_dark()
+    items = []
+    for i, name in enumerate(names):
+        hue, dash = _stroke(i, dark)
+        kind = ("solid", "dashed", "dotted", "double")[DASHES.index(dash)]
+        items.append(f'<span><i style="border-top:4px {kind} {hue}"></i>{html.escape(name)}</span>')
+    st.html(f'<div class="cs-legend">{"".join(items)}</div>')
+
+
+def _stroke(index: int, dark: bool) -> tuple[str, list[int]]:
+    """Hue and dashes of a line; both change, so that no two of the first two dozen are alike."""
+    return color(SERIES[index % len(SERIES)], dark), DASHES[(index // len(SERIES) + index % 2) % len(DASHES)]
+
+
 def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
     st.markdown(f"**{t(f'compare.{what}')}**")
     dark = is_dark()
     names = list(dict.fromkeys(good["name"]))
+    strokes = [_stroke(i, dark) for i in range(len(names))]
     frame = good[["nbytes", "name", what]].assign(said=[_said(what, value) for value in good[what]])
     frame = frame.assign(size=[format_bytes(n) for n in frame["nbytes"]])
     frame = frame[frame[what] > 0]
-    hue = alt.Scale(domain=names, range=[color(SERIES[i % len(SERIES)], dark) for i in range(len(names))])
-    dash = alt.Scale(domain=names, range=[DASHES[i // len(SERIES) % len(DASHES)] for i in range(len(names))])
-    legend = alt.Legend(title=None, orient="bottom", columns=3)
+    hue = alt.Scale(domain=names, range=[h for h, _ in strokes])
+    dash = alt.Scale(domain=names, range=[d for _, d in strokes])
     lines = (
         alt.Chart(frame)
-        .mark_line(strokeWidth=2.5, point={"size": 28, "filled": True})
+        .mark_line(strokeWidth=2.8)
         .encode(
-            x=alt.X("nbytes:Q", scale=alt.Scale(type="log", base=2), title=t("compare.size.axis"), axis=_axis(frame["nbytes"], BYTES)),
-            y=alt.Y(f"{what}:Q", scale=alt.Scale(type="log"), title=t(f"compare.{what}.axis"), axis=_axis(frame[what], UNITS[what])),
-            color=alt.Color("name:N", scale=hue, legend=legend),
-            strokeDash=alt.StrokeDash("name:N", scale=dash, legend=legend),
-            tooltip=[
-                alt.Tooltip("name:N", title=t("algorithm")),
-                alt.Tooltip("size:N", title=t("nbytes")),
-                alt.Tooltip("said:N", title=t(f"compare.{what}.axis")),
-            ],
+            x=alt.X(
+                "nbytes:Q", scale=alt.Scale(type="log", base=2, nice=False), title=t("compare.size.axis"), axis=_axis(frame["nbytes"], 2)
+            ),
+            y=alt.Y(f"{what}:Q", scale=alt.Scale(type="log"), title=t(f"compare.{what}.axis"), axis=_axis(frame[what], 10)),
+            color=alt.Color("name:N", scale=hue, legend=None),
+            strokeDash=alt.StrokeDash("name:N", scale=dash, legend=None),
         )
     )
-    picture = lines + _marks(found, dark) if found else lines
-    st.altair_chart(picture.properties(height=430).configure(**chart_look(dark)), width="stretch", theme=None, key=f"chart_{what}")
+    near = lines.mark_point(size=90, opacity=0).encode(
+        tooltip=[
+            alt.Tooltip("name:N", title=t("algorithm")),
+            alt.Tooltip("size:N", title=t("nbytes")),
+            alt.Tooltip("said:N", title=t(f"compare.{what}.axis")),
+        ]
+    )
+    picture = alt.layer(lines, near, *_marks(found, dark)).properties(
+        height=440, description=t(f"compare.{what}"), padding={"left": 4, "right": 24, "top": 8, "bottom": 4}
+    )
+    st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key=f"chart_{what}")
 
 
-def _marks(found: list[Crossing], dark: bool) -> Any:
-    """A rule and a label where the lead changes."""
+def _marks(found: list[Crossing], dark: bool) -> list[Any]:
+    """A rule, a ring and a label where the lead changes."""
+    if not found:
+        return []
     frame = pd.DataFrame([{"nbytes": c.nbytes, "time": c.time, "label": format_bytes(c.nbytes)} for c in found])
     ink = color("ink", dark)
     base = alt.Chart(frame).encode(x="nbytes:Q")
     rule = base.mark_rule(color=ink, strokeDash=[4, 4], strokeWidth=1.2)
-    dot = base.mark_point(color=ink, filled=False, size=150, strokeWidth=2).encode(y="time:Q")
-    label = base.mark_text(color=ink, fontSize=14, fontWeight="bold", align="left", dx=6, baseline="top").encode(
-        y=alt.value(4), text="label:N"
-    )
-    return alt.layer(rule, dot, label)
+    dot = base.mark_point(color=ink, filled=False, size=150, strokeWidth=2, opacity=1).encode(y="time:Q")
+    label = base.mark_text(color=ink, fontSize=14, fontWeight="bold", align="right", dx=-6, baseline="top")
+    return [rule, dot, label.encode(y=alt.value(4), text="label:N")]
 
 
-BYTES = [["B", 1], ["KiB", 2**10], ["MiB", 2**20], ["GiB", 2**30], ["TiB", 2**40]]
-UNITS: dict[str, list[list[Any]]] = {
-    "time": [["ns", 1e-9], ["µs", 1e-6], ["ms", 1e-3], ["s", 1]],
-    "busbw": [["kB/s", 1e3], ["MB/s", 1e6], ["GB/s", 1e9]],
-}
+SIZES: list[list[Any]] = [["B", 1], ["KiB", 2**10], ["MiB", 2**20], ["GiB", 2**30], ["TiB", 2**40]]
+TIMES: list[list[Any]] = [["ns", 1e-9], ["µs", 1e-6], ["ms", 1e-3], ["s", 1]]
+RATES: list[list[Any]] = [["B/s", 1], ["kB/s", 1e3], ["MB/s", 1e6], ["GB/s", 1e9]]
 
 
-def _axis(values: pd.Series[Any], units: list[list[Any]]) -> alt.Axis:
-    """Ticks at round numbers, written with their unit."""
+def _axis(values: pd.Series[Any], base: int) -> alt.Axis:
+    """Ticks at powers of two or ten, written with their unit, at most nine of them."""
+    units = SIZES if base == 2 else TIMES if values.max() < 1e4 else RATES
+    first, last = math.floor(math.log(values.min(), base)), math.ceil(math.log(values.max(), base))
+    apart = max(1, -(-(last - first) // 8))
     expression = f"format(datum.value/{units[0][1]}, '~r') + ' {units[0][0]}'"
     for name, size in units[1:]:
         expression = f"datum.value >= {size * 0.9999} ? format(datum.value/{size}, '~r') + ' {name}' : {expression}"
-    return alt.Axis(labelExpr=expression, tickCount=8, labelOverlap="greedy")
+    return alt.Axis(
+        labelExpr=expression, labelFlush=False, labelOverlap=True, values=[float(base) ** k for k in range(first, last + 1, apart)]
+    )
 
 
 def _said(what: str, value: float) -> str:

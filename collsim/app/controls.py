@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.registry import Option
 from collsim.simulate import ENGINES
+from collsim.topology.fabrics import FABRICS
 
 from .choice import (
     MOST_NODES,
@@ -27,6 +29,7 @@ from .choice import (
     own_options,
     played_collectives,
     usual_algorithm,
+    usual_algorithms,
 )
 from .mistakes import told
 from .run import build_place, channels_offered
@@ -44,26 +47,30 @@ def sidebar(page: str) -> None:
     """Draw all controls of a page and put what they say into the session's choice."""
     with st.sidebar:
         new = _what(session().choice, page)
-        st.divider()
         new = _where(new)
-        st.divider()
         new = _how(new, page)
     session().choice = new
 
 
+def _part(name: str, place: str) -> None:
+    st.html(f'<h2 class="cs-part {place}">{html.escape(t(name))}</h2>')
+
+
 def _what(choice: Choice, page: str) -> Choice:
-    st.markdown(f"### {t('what')}")
+    _part("what", "")
     collective = pick("collective", played_collectives(), choice.collective)
     if collective != choice.collective:
         choice = replace(choice, collective=collective, algorithm=usual_algorithm(collective), options=(), algorithms=())
     known = list(cs.algorithms(collective))
     if page == "compare":
-        several = many("algorithms", known, choice.algorithms, lambda name: algorithm_label(name, collective))
+        several = many(
+            "algorithms", known, choice.algorithms or usual_algorithms(collective), lambda name: algorithm_label(name, collective)
+        )
         if not several:
             mistake(t("compare.none"))
             several = choice.algorithms
         sizes = quantity("sizes", RANGES, choice.sizes)
-        return replace(choice, algorithms=() if set(several) == set(known) else several, sizes=sizes)
+        return replace(choice, algorithms=() if several == usual_algorithms(collective) else several, sizes=sizes)
     algorithm = pick("algorithm", known, choice.algorithm, lambda name: algorithm_label(name, collective))
     if algorithm != choice.algorithm:
         kept = own_options(algorithm)
@@ -80,13 +87,15 @@ def _when(algorithm: str) -> str:
 
 
 def _where(choice: Choice) -> Choice:
-    st.markdown(f"### {t('where')}")
-    machines = list(cs.machines())
+    _part("where", "next")
+    machines = list(cs.topology.machines())
     choice = replace(choice, place=pick("place", machines + networks(), choice.place, place_label))
     if choice.place in machines:
         near = sorted({*NODES, min(choice.nodes, MOST_NODES)})
-        nodes = segment("nodes", near, choice.nodes)
-        return replace(choice, nodes=nodes, p2p=switch("p2p", choice.p2p), gdr=switch("gdr", choice.gdr))
+        choice = replace(choice, nodes=segment("nodes", near, choice.nodes))
+        if choice.nodes > 1:
+            choice = replace(choice, fabric=pick("fabric", list(FABRICS), choice.fabric, fabric_label))
+        return replace(choice, p2p=switch("p2p", choice.p2p), gdr=switch("gdr", choice.gdr))
     if has_shape(choice.place):
         shapes = SHAPES[choice.place]
         here = choice.shape if "w_shape" in st.session_state or choice.shape else shapes[0]
@@ -98,7 +107,7 @@ def _where(choice: Choice) -> Choice:
 
 
 def _how(choice: Choice, page: str) -> Choice:
-    st.markdown(f"### {t('how')}")
+    _part("how", "next")
     if page != "compare":
         choice = replace(choice, options=_options(choice))
     choice = replace(choice, dtype=pick("dtype", list(cs.dtypes()), choice.dtype))
@@ -161,16 +170,13 @@ def _option_text(name: str) -> str:
 def pick(name: str, options: Sequence[str], current: str, label: Callable[[str], str] = str) -> str:
     """One of a list."""
     key = _start(name, current if current in options else options[0], lambda v: v in options)
-    return str(st.selectbox(t(name), options, format_func=label, key=key))
+    return str(st.selectbox(t(name), options, format_func={value: label(value) for value in options}.__getitem__, key=key))
 
 
 def many(name: str, options: list[str], current: Sequence[str], label: Callable[[str], str]) -> tuple[str, ...]:
-    """Several of a list; all of them when none was chosen yet."""
-    key = f"w_{name}"
-    chosen = st.session_state.get(key)
-    if chosen is None or not set(chosen) <= set(options):
-        st.session_state[key] = [name for name in current if name in options] or list(options)
-    return tuple(st.multiselect(t(name), options, format_func=label, key=key))
+    """Several of a list."""
+    key = _start(name, list(current), lambda chosen: set(chosen) <= set(options))
+    return tuple(st.multiselect(t(name), options, format_func={value: label(value) for value in options}.__getitem__, key=key))
 
 
 def segment(
@@ -179,7 +185,10 @@ def segment(
     """One of a few, all in sight."""
     key = _start(name, current if current in options else options[0], lambda v: v in options)
     help = help or _help(name)
-    return st.segmented_control(label or _label(name), options, format_func=shown, key=key, help=help, required=True, width="stretch")
+    chosen: Any = st.segmented_control(
+        label or _label(name), options, format_func=shown, key=key, help=help, required=True, width="stretch"
+    )
+    return current if chosen is None else chosen
 
 
 def switch(name: str, current: bool, label: str | None = None, help: str | None = None) -> bool:
@@ -199,13 +208,18 @@ def number(name: str, current: int, least: int, most: int, label: str | None = N
 def quantity(name: str, options: Sequence[str], current: str) -> str:
     """A text with a unit, from a list or typed. One that cannot be read gets a sentence below it, and the last good one counts."""
     key = _start(name, current, lambda v: isinstance(v, str))
-    offered = list(dict.fromkeys([*options, current]))
-    typed = st.selectbox(t(name), offered, key=key, accept_new_options=True, help=_help(name))
+    offered = list(dict.fromkeys([*options, current, st.session_state[key]]))
+    typed = st.selectbox(t(name), offered, key=key, format_func=spaced, accept_new_options=True, help=_help(name))
     try:
         return str(READERS[name](str(typed or current)))
     except CollsimError as error:
         mistake(told(error, language()))
         return current
+
+
+def spaced(text: str) -> str:
+    """`256 MiB` for `256MiB`, with a space that does not break; anything else as it is."""
+    return re.sub(r"(?<=\d)\s*(?=[A-Za-z])", "\N{NO-BREAK SPACE}", text) if re.fullmatch(r"[\d.]+\s*[A-Za-zµ/]+", text) else text
 
 
 def mistake(sentence: str) -> None:
@@ -242,14 +256,11 @@ def algorithm_label(name: str, collective: str) -> str:
 
 def place_label(name: str) -> str:
     """A machine by its title, a generic network as one."""
-    if name not in cs.machines():
+    if name not in cs.topology.machines():
         return t("place.network", name=name.replace("_", " "))
-    return (
-        name.replace("dgx-", "DGX ")
-        .replace("hgx-", "HGX ")
-        .replace("pcie-", "PCIe ")
-        .replace("8gpu", "8 GPU")
-        .replace("a100", "A100")
-        .replace("h100", "H100")
-        .replace("1v", "1V")
-    )
+    return str(cs.topology.machines()[name].title)
+
+
+def fabric_label(name: str) -> str:
+    """A fabric in words."""
+    return t(f"fabric.{name}") if f"fabric.{name}" in TEXTS else name

@@ -25,7 +25,7 @@ _PROGRAMS = {
 #: Algorithms that NCCL 2.30 has itself, with the value of NCCL_ALGO (src/graph/tuning.cc); None where NCCL has but one way.
 _NCCL = {
     "allreduce_ring": "Ring",
-    "allreduce_double_tree": "Tree",
+    "allreduce_double_binary_tree": "Tree",
     "allreduce_nvls": "NVLS",
     "allgather_ring": "Ring",
     "reduce_scatter_ring": "Ring",
@@ -52,6 +52,7 @@ def python(choice: Choice, options: dict[str, Any]) -> str:
 def _place(choice: Choice) -> str:
     if choice.on_machine:
         words = [f"nodes={choice.nodes}"] + [f"{name}=False" for name in ("p2p", "gdr") if not getattr(choice, name)]
+        words += [f"fabric={choice.fabric!r}"] if choice.fabric != "switch" else []
         return f"cs.machine({choice.place!r}, {', '.join(words)})"
     name, _, rest = network_text(choice).partition("(")
     values = [word if "=" not in word else "{}={!r}".format(*word.split("=")) for word in rest.rstrip(")").split(", ")]
@@ -68,6 +69,7 @@ def command(choice: Choice, options: dict[str, Any]) -> str:
     if choice.on_machine:
         words += ["--machine", choice.place, "--nodes", str(choice.nodes)]
         words += [f"--no-{name}" for name in ("p2p", "gdr") if not getattr(choice, name)]
+        words += ["--fabric", choice.fabric] if choice.fabric != "switch" else []
     else:
         words += ["--topology", network_text(choice)]
     words += ["--nbytes", choice.nbytes.replace(" ", "")]

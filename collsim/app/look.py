@@ -28,6 +28,8 @@ TOKENS: dict[str, tuple[str, str]] = {
 #: Hues of the charts, Okabe-Ito's moved in lightness; with more series than these, dashes tell them apart.
 SERIES = ("room", "full", "done", "near", "host", "ink2")
 
+FONT = "Source Sans 3, Segoe UI, Helvetica Neue, Arial, Noto Sans CJK SC, PingFang SC, Microsoft YaHei, sans-serif"
+
 _VARIABLES = ";".join(f"--cs-{name}:light-dark({light},{dark})" for name, (light, dark) in TOKENS.items())
 
 STYLE = f"""<style>
@@ -40,10 +42,16 @@ STYLE = f"""<style>
 [data-testid=stSidebarUserContent]{{padding:4px 0 24px}}
 [data-testid=stSidebarContent]{{padding:0 18px}}
 [data-testid=stSidebarUserContent] [data-testid=stVerticalBlock]{{gap:9px}}
-[data-testid=stSidebarUserContent] h3{{font-size:16px;line-height:22px;font-weight:700;padding:0;margin:0}}
-[data-testid=stSidebarUserContent] hr{{margin:8px 0 4px}}
-[data-testid^=stBaseButton-segmented_controlActive]{{background:var(--cs-ink)!important;color:var(--cs-card)!important;font-weight:700}}
-[data-testid^=stBaseButton-segmented_controlActive] p{{font-weight:700}}
+.cs-part{{font-size:16px;line-height:22px;font-weight:700;padding:0;margin:0;color:var(--cs-ink)}}
+.cs-part.next{{border-top:1px solid var(--cs-line);margin-top:10px;padding-top:14px}}
+.cs-legend{{display:flex;flex-wrap:wrap;gap:4px 26px;font-size:15px;line-height:22px;color:var(--cs-ink)}}
+.cs-legend span{{display:inline-flex;align-items:center;gap:8px;white-space:nowrap}}
+[class*=st-key-card_]{{background:var(--cs-card);border-color:var(--cs-line)!important;border-radius:10px}}
+.cs-legend i{{display:inline-block;width:34px;height:0}}
+[data-tag]{{background:var(--cs-ink)!important}} [data-tag] *{{color:var(--cs-card)!important}}
+[data-testid=stCheckbox][data-selected] label>div:first-of-type>div{{background:var(--cs-card)!important}}
+[data-testid=stButtonGroup] button[data-selected]{{background:var(--cs-ink)!important;color:var(--cs-card)!important}}
+[data-testid=stButtonGroup] button[data-selected] p{{font-weight:700}}
 [data-testid=stTopNavLink] span{{font-size:15px}}
 .st-key-switches{{position:fixed;top:9px;right:64px;z-index:999991;width:auto!important;flex-direction:row;gap:12px}}
 .cs-head{{display:flex;flex-wrap:wrap;gap:8px 40px;align-items:flex-start;color:var(--cs-ink);padding:2px 4px 4px}}
@@ -80,8 +88,9 @@ def chart_look(dark: bool) -> dict[str, Any]:
     ink, grid, line = color("ink2", dark), color("grid", dark), color("line", dark)
     words = {"labelFontSize": 14, "titleFontSize": 15, "labelColor": ink, "titleColor": ink, "titleFontWeight": "normal"}
     return {
+        "font": FONT,
+        "background": color("card", dark),
         "axis": {**words, "gridColor": grid, "domainColor": line, "tickColor": line, "titlePadding": 10},
-        "legend": {**words, "symbolStrokeWidth": 3, "symbolSize": 300, "labelLimit": 260},
         "view": {"stroke": None},
     }
 

@@ -33,6 +33,7 @@ _CHINESE: list[tuple[str, str]] = [
     (r"root=(\d+) is not a rank; with (\d+) ranks it is 0 to (\d+)", r"root=\1 不是一个 rank；共 \2 个 rank 时可取 0 到 \3。"),
     (r"unknown ([\w ]+) '(.*?)'; did you mean (.*)\?", r"没有名为 “\2” 的 \1；您是不是要 \3？"),
     (r"unknown ([\w ]+) '(.*?)'; known: (.*)", r"没有名为 “\2” 的 \1；可选：\3。"),
+    (r"unknown ([\w ]+) '(.*?)'", r"没有名为 “\2” 的 \1。"),
     (r"'(.*?)' is neither on nor off", r"“\1” 既不是 on 也不是 off。"),
     (r"it is an algorithm for (\w+), not for (\w+)", r"它是 \1 的算法，不是 \2 的。"),
     (r"(\d+) characters are too many\.", r"\1 个字符太长。"),
@@ -42,11 +43,16 @@ _CHINESE: list[tuple[str, str]] = [
 ]
 
 
+_MOST_NAMES = 20  # a longer list of what is known helps nobody; the menu shows it
+
+
 def told(error: CollsimError | str, language: Language) -> str:
     """One sentence, with its full stop."""
     if isinstance(error, Refused):
         return say(language, error.key, **error.values)
     text = str(error)
+    head, known, names = text.partition("; known: ")
+    text = head if known and names.count(",") >= _MOST_NAMES else text
     if language == "zh":
         for pattern, chinese in _CHINESE:
             if (match := re.fullmatch(pattern, text, re.DOTALL)) is not None:

@@ -17,7 +17,7 @@ from collsim.topology.spec import parse_topology
 from collsim.viz.causes import bottleneck
 from collsim.viz.timeline import encode, timeline
 
-from .choice import Choice, network_text, own_options
+from .choice import Choice, network_text, own_options, usual_algorithms
 
 #: Beyond these a page says no before it computes; the player stops earlier than the figures.
 MOST_TRANSFERS = 1_000_000
@@ -74,7 +74,7 @@ class Outcome:
 def build_place(choice: Choice) -> cs.Topology:
     """The machine or network. Raises CollsimError, Refused where it is too large for a page."""
     if choice.on_machine:
-        topology: cs.Topology = cs.machine(choice.place, nodes=choice.nodes, p2p=choice.p2p, gdr=choice.gdr)
+        topology: cs.Topology = cs.topology.machine(choice.place, nodes=choice.nodes, p2p=choice.p2p, gdr=choice.gdr, fabric=choice.fabric)
     else:
         topology = parse_topology(network_text(choice), cs.topology.NETWORKS)
     if topology.ranks > MOST_RANKS_HERE:
@@ -163,7 +163,7 @@ def endpoints(trace: cs.Trace) -> pd.DataFrame:
 def compare(choice: Choice) -> pd.DataFrame:
     """The algorithms of a choice over its sizes: the rows of `cs.sweep`. Raises Refused for too much work."""
     topology = build_place(choice)
-    names = choice.algorithms or tuple(cs.algorithms(choice.collective))
+    names = choice.algorithms or usual_algorithms(choice.collective)
     sizes = cs.size_range(choice.sizes)
     pairs = [(name, options_used(name, {}, topology, choice.on_machine)) for name in names]
     work = sum(_transfers(name, options, topology) for name, options in pairs) * len(sizes)

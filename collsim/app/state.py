@@ -64,8 +64,9 @@ def enter(page: str) -> None:
     now, query = session(), st.query_params.to_dict()
     turned = page != now.page and bool(now.page)
     now.page = page
-    if turned:
+    if turned:  # Streamlit gives the controls of another page an identity of their own, even under the same key
         now.start = dict(now.now)
+        forget_widgets()
     if now.written is not None and (query == now.written or (turned and not set(query) - {"lang"})):
         return
     lang = query.pop("lang", None)
@@ -75,7 +76,6 @@ def enter(page: str) -> None:
         now.complaints.append(Complaint("lang", lang[:60], "unknown", language()))
     elif lang is not None:
         st.session_state["lang"] = lang
-        st.session_state.pop("w_lang", None)
     forget_widgets()
 
 
@@ -109,5 +109,5 @@ def leave(before: Choice) -> None:
 
 def forget_widgets() -> None:
     """Let every control start again from the choice."""
-    for key in [k for k in st.session_state if str(k).startswith(_WIDGETS) and k != "w_lang"]:
+    for key in [k for k in st.session_state if str(k).startswith(_WIDGETS)]:
         del st.session_state[key]

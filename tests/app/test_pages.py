@@ -1,0 +1,187 @@
+"""Every page, both languages, every registered algorithm: no exception anywhere, and a sentence for every mistake."""
+
+import json
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import collsim as cs
+from collsim.app.texts import LANGUAGES, say
+
+MACHINE, NETWORK = {"machine": "dgx-a100", "nodes": "1"}, {"network": "switch", "ranks": "4"}
+
+
+def explore() -> None:
+    from collsim.app.main import main
+
+    main()
+
+
+def compare() -> None:
+    from collsim.app.main import main
+
+    main(first="compare")
+
+
+def typing() -> None:
+    """AppTest can only choose what is on a list; here something is typed into it."""
+    import streamlit as st
+
+    from collsim.app.main import main
+
+    if typed := st.session_state.pop("typed", None):
+        st.session_state["w_nbytes"] = typed
+    main()
+
+
+def opened(page=explore, **query):
+    at = AppTest.from_function(page, default_timeout=60)
+    for name, text in query.items():
+        at.query_params[name] = text
+    return at.run()
+
+
+def messages(at):
+    """Sentences that tell of a mistake, in the page and in the sidebar."""
+    found = [e.proto.body for e in at.get("html") if 'role="alert"' in e.proto.body]
+    return [re.sub("<.*?>", "", body) for body in found]
+
+
+def players(at):
+    return [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_player")]
+
+
+def address(at):
+    return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
+
+
+def fine(at):
+    assert not at.exception
+    assert messages(at) == []
+    return at
+
+
+@pytest.mark.parametrize("name", cs.algorithms())
+def test_every_algorithm_runs_on_a_machine_and_on_a_network_in_both_languages(name):
+    at = fine(opened(algorithm=name, **MACHINE))
+    assert players(at)
+    fine(at.segmented_control(key="w_lang").set_value("zh").run())
+    fine(at.selectbox(key="w_place").set_value("switch").run())
+    assert players(at)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("collective", sorted({a.collective for a in cs.algorithms().values()}))
+def test_every_collective_is_compared_in_both_languages(collective, language):
+    at = fine(opened(compare, collective=collective, lang=language, sizes="1KiB:1MiB:32", **NETWORK))
+    assert len(at.get("arrow_vega_lite_chart")) + len(at.get("vega_lite_chart")) == 2
+    assert say(language, "compare.title") in "".join(e.proto.body for e in at.get("html"))
+
+
+@pytest.mark.parametrize("place", [*cs.topology.machines(), *cs.topology.NETWORKS])
+def test_every_machine_and_network_opens(place):
+    kind = "machine" if place in cs.topology.machines() else "network"
+    fine(opened(nbytes="1MiB", nodes="1", **{kind: place}))
+
+
+def test_the_first_page_is_the_story_of_two_dgx_a100():
+    at = fine(opened())
+    text = " ".join(e.proto.body for e in at.get("html"))
+    assert "16 ranks, 30 steps" in text
+    assert "256\N{NO-BREAK SPACE}MiB" in text
+    assert "8 channels share the work; one channel alone would take 20.2\N{NO-BREAK SPACE}ms" in text
+    assert at.query_params == {}
+    sent = json.loads(players(at)[0].proto.json)
+    assert {"id", "timeline", "lang", "theme"} <= set(sent)
+    assert sent["timeline"]["schema"] == "collsim.timeline/1"
+
+
+def test_the_choice_is_in_the_address():
+    at = opened(network="ring", ranks="5", nbytes="1MiB")
+    at.number_input(key="w_ranks").set_value(6)
+    at.selectbox(key="w_nbytes").set_value("16MiB")
+    fine(at.run())
+    assert {"ranks": "6", "nbytes": "16MiB", "network": "ring"}.items() <= address(at).items()
+    again = fine(opened(**address(at)))
+    assert json.loads(players(again)[0].proto.json)["id"] == json.loads(players(at)[0].proto.json)["id"]
+
+
+def test_all_channels_are_the_default_on_a_machine_and_one_can_be_chosen():
+    at = opened()
+    assert at.segmented_control(key="w_channels").value == 8
+    fine(at.segmented_control(key="w_channels").set_value(1).run())
+    assert address(at)["channels"] == "1"
+    fine(at.segmented_control(key="w_channels").set_value(8).run())
+    assert "channels" not in at.query_params
+
+
+HOSTILE = [
+    {"nbytes": "64M"},
+    {"nodes": "0"},
+    {"ranks": "-3", "network": "ring"},
+    {"algorithm": "allreduce_rin"},
+    {"machine": "<script>alert(1)</script>"},
+    {"network": "ring(8)", "machine": "dgx-a100"},
+    {"collective": "broadcast", "algorithm": "allreduce_ring"},
+    {"bandwidth": "fast", "network": "switch"},
+    {"channels": "many"},
+    {"server": "nobody", "algorithm": "allreduce_parameter_server"},
+    {"dtype": "**bold** `x` $y$"},
+    {"lang": "tlh"},
+    {"nbytes": "{used}{why}"},
+]
+
+
+@pytest.mark.parametrize("page", [explore, compare])
+@pytest.mark.parametrize("query", HOSTILE, ids=str)
+def test_a_hostile_address_gets_one_sentence_and_a_picture(query, page):
+    at = opened(page, **({"sizes": "1KiB:1MiB:32"} | query))
+    assert not at.exception
+    assert len(messages(at)) == 1
+    assert not any("<script>" in e.proto.body for e in at.get("html"))
+    assert page is compare or players(at)
+
+
+IMPOSSIBLE = [
+    {"algorithm": "broadcast_flat", "network": "switch", "ranks": "4", "root": "9"},
+    {"network": "hypercube", "ranks": "6"},
+    {"network": "switch", "ranks": "256", "channels": "1024"},
+    {"network": "fat_tree", "shape": "16"},
+    {"network": "torus", "shape": "999999999x999999999"},
+    {"nodes": "32", "machine": "dgx-2"},
+]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("query", IMPOSSIBLE, ids=str)
+def test_what_cannot_run_is_told_in_a_sentence_and_the_last_good_picture_stays(query, language):
+    at = opened(lang=language, **query)
+    assert not at.exception
+    assert len(messages(at)) <= 1
+    assert players(at)
+
+
+def test_typing_a_bad_size_leaves_a_sentence_below_and_the_picture_as_it_was():
+    at = fine(opened(typing, **NETWORK))
+    before = json.loads(players(at)[0].proto.json)["id"]
+    at.session_state["typed"] = "64M"
+    at.run()
+    assert not at.exception
+    assert "ambiguous" in messages(at)[0]
+    assert json.loads(players(at)[0].proto.json)["id"] == before
+    at.session_state["typed"] = "2MiB"
+    fine(at.run())
+    assert json.loads(players(at)[0].proto.json)["id"] != before
+
+
+@pytest.mark.parametrize("query", [{"nbytes": "8"}, {"nbytes": "0"}, {"nbytes": "1000003", "ranks": "7"}, {"ranks": "1"}], ids=str)
+def test_tiny_and_odd_runs_are_not_mistakes(query):
+    fine(opened(**({"network": "switch"} | query)))
+
+
+def test_what_is_sent_to_the_player_is_strict_json():
+    sent = players(opened(**NETWORK))[0].proto.json
+    assert "NaN" not in sent
+    assert "Infinity" not in sent
+    json.loads(sent, parse_constant=lambda word: pytest.fail(word))

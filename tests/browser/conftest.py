@@ -1,0 +1,88 @@
+"""A running app and a headless Chromium. Without Chromium these tests skip on a desk and fail in CI."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+ARGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """One browser for all tests."""
+    missing = None
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing = "playwright is not installed"
+    if CHROMIUM is None:
+        missing = "no Chromium on the path; set CHROMIUM=/path/to/it"
+    if missing:
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path=CHROMIUM, args=ARGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def app_url(tmp_path_factory):
+    """The address of an app that this session started and will stop."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    log = tmp_path_factory.mktemp("app") / "log.txt"
+    flags = ["--server.headless=true", "--server.fileWatcherType=none", "--browser.gatherUsageStats=false", "--server.address=127.0.0.1"]
+    with log.open("w") as out:
+        command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", *flags]
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=ROOT)
+        try:
+            _wait_until_it_answers(f"http://127.0.0.1:{port}", process, log)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def _wait_until_it_answers(url, process, log):
+    end = time.time() + 60
+    while True:
+        assert process.poll() is None, log.read_text()
+        assert time.time() < end, log.read_text()
+        try:
+            if urlopen(url + "/_stcore/health", timeout=1).status == 200:
+                return
+        except OSError:
+            time.sleep(0.1)
+
+
+@pytest.fixture
+def page(chromium, app_url):
+    """A new tab that remembers requests to other sites and errors of the page."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 1400}, color_scheme="light", locale="en-US")
+    tab = context.new_page()
+    tab.off_site, tab.errors = [], []
+    own = (app_url, app_url.replace("http", "ws"), "data:", "blob:")
+    tab.on("request", lambda r: None if r.url.startswith(own) else tab.off_site.append(r.url))
+    tab.on("pageerror", lambda e: tab.errors.append(str(e)))
+    yield tab
+    context.close()
