@@ -70,7 +70,8 @@ class _Run:
     def __init__(self, plan: Plan, topology: Topology, given: Conditions, progress: Progress | None):
         from . import kernels
 
-        self.k, self.plan, self.given, self.progress = kernels, plan, given, progress
+        self.k: Any = kernels
+        self.plan, self.given, self.progress = plan, given, progress
         self.net = network(plan, topology, given)
         self.edges = edges(plan)
         self.parts = [parts(plan, number) for number in range(len(plan.jobs))]

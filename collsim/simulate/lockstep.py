@@ -84,7 +84,9 @@ class Paths:
 
     def load(self, nbytes: Floats) -> tuple[Floats, Floats]:
         """Bytes on each link in use, and the seconds that each transfer takes."""
-        load = np.bincount(self.place, weights=np.repeat(nbytes, self.hops), minlength=len(self.here))
+        load: Floats = np.bincount(self.place, weights=np.repeat(nbytes, self.hops), minlength=len(self.here)).astype(
+            np.float64, copy=False
+        )
         seconds = self.alpha.copy()
         if len(self.place):
             flow = (load / self.bandwidth)[self.place]
@@ -151,6 +153,6 @@ def _transfer_times(schedule: Schedule, step_start: Floats, durations: list[list
     if not durations:
         return np.zeros(0), np.zeros(0)
     sizes = np.concatenate([np.full(p.times, len(p)) for p in schedule.patterns])
-    start = np.repeat(step_start, sizes)
+    start: Floats = np.repeat(step_start, sizes)
     spent = [np.tile(one, p.times // len(turns)) for p, turns in zip(schedule.patterns, durations, strict=True) for one in turns]
     return start, start + np.concatenate(spent)

@@ -88,8 +88,8 @@ class Plan:
     slots: int
     rows: int
     route_of: list[list[Ints]]
-    src: Ints
-    dst: Ints
+    src: Longs
+    dst: Longs
     place: Longs
 
 
@@ -113,7 +113,7 @@ def lay(jobs: Sequence[Job]) -> Plan:
     join = np.concatenate
     empty = [np.zeros(0, np.int64)]
     place = join([*(j.place for j in jobs), *empty]).astype(np.int64)
-    src, dst = join([*sources, *empty]).astype(np.int32), join([*goals, *empty]).astype(np.int32)
+    src, dst = join([*sources, *empty]), join([*goals, *empty])
     return Plan(jobs, bases, endpoint, queue, slot, row, route_of, src, dst, place)
 
 
@@ -190,7 +190,8 @@ def _crossings(link: Ints, hops: Longs, links: int) -> Floats:
     """For each hop, how often its route crosses that link in all."""
     key = np.repeat(np.arange(len(hops)), hops) * links + link
     _, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
-    return count[inverse.ravel()].astype(np.float64)
+    crossings: Floats = count[inverse.ravel()].astype(np.float64)
+    return crossings
 
 
 def ready(plan: Plan, given: Conditions) -> Floats:

@@ -110,7 +110,8 @@ class Together:
     def slowdown(self) -> Floats:
         """(collectives,) how many times longer each takes than alone; 1.0 is undisturbed."""
         took, by_itself = (np.array([_spent(t) for t in traces]) for traces in (self.traces, self.alone))
-        return np.divide(took, by_itself, out=np.ones_like(took), where=by_itself > 0)
+        factor: Floats = np.divide(took, by_itself, out=np.ones_like(took), where=by_itself > 0)
+        return factor
 
     @cached_property
     def link_bytes(self) -> Longs:

@@ -54,7 +54,8 @@ class Bottleneck:
     def __str__(self) -> str:
         others = [f"doubling {kind} saves {_percent(saved)}" for kind, saved in self.saves.items() if kind != self.kind]
         tail = f"; {', '.join(others)}" if others else ""
-        return f"{self.name} ({self.label}) is busy {_percent(self.share)} of the run; doubling {self.kind} saves {_percent(self.saves[self.kind])}{tail}"
+        busy = f"{self.name} ({self.label}) is busy {_percent(self.share)} of the run"
+        return f"{busy}; doubling {self.kind} saves {_percent(self.saves[self.kind])}{tail}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,7 +223,7 @@ class Trace:
         import pandas as pd
 
         t = self.schedule.transfers
-        frame = pd.DataFrame({name: t[name] for name in t.dtype.names})
+        frame = pd.DataFrame({name: t[name] for name in t.dtype.names or ()})
         frame["bytes"] = self.slot_bytes[t["chunk"]]
         frame["start"], frame["finish"] = self.start, self.finish
         return frame
