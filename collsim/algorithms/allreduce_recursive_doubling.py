@@ -19,7 +19,10 @@ from collsim.schedule import copy, reduce
         "Pairs at distance 2^k swap their whole partial sums and both add: everybody's sum covers twice as many ranks.",
         "相距 2^k 的两个 rank 交换整个部分和并各自相加：每个 rank 的和覆盖的份数翻倍。",
     ),
-    when=("Small messages: no allreduce has fewer steps.", "消息小时：没有步数更少的 allreduce。"),
+    when=(
+        "Small messages: fewest steps where a port serves one partner at a time.",
+        "消息小时：在每个端口一次只服务一个伙伴的前提下，步数最少。",
+    ),
     chunks=lambda n: 1,
 )
 def allreduce_recursive_doubling(n):

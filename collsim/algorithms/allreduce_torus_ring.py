@@ -9,7 +9,7 @@ from collsim.schedule import reduce, reverse, together
 
 def sides(n, dims, topology):
     """Sides of the torus: as told, from the topology, or the two most equal factors of n."""
-    given = dims or getattr(topology, "facts", {}).get("dims")
+    given = dims or (getattr(topology.next_hop, "dims", None) if topology is not None and topology.ranks == n else None)
     if given is None:
         given = next((d, n // d) for d in range(int(n**0.5), 0, -1) if n % d == 0)
     try:

@@ -24,7 +24,10 @@ def doubling(n, root):
         "Every rank that has the data sends them to one that has not: the number of holders doubles.",
         "每个已有数据的 rank 把数据发给一个还没有的 rank：持有者的数目翻倍。",
     ),
-    when=("Small messages: no broadcast has fewer steps.", "消息小时：没有步数更少的 broadcast。"),
+    when=(
+        "Small messages: fewest steps where a port sends one message at a time.",
+        "消息小时：在每个端口一次只发一条消息的前提下，步数最少。",
+    ),
     chunks=lambda n, chunks: chunks,
 )
 def broadcast_binomial(n, root=0, chunks=1):

@@ -26,7 +26,10 @@ def halving(n, root):
         "Half of the ranks that still hold a partial sum send it to the other half, which add it to their own.",
         "仍持有部分和的 rank 中，一半把它发给另一半，由后者累加。",
     ),
-    when=("Small messages: no reduce has fewer steps.", "消息小时：没有步数更少的 reduce。"),
+    when=(
+        "Small messages: fewest steps where a port receives one message at a time.",
+        "消息小时：在每个端口一次只收一条消息的前提下，步数最少。",
+    ),
     chunks=lambda n, chunks: chunks,
 )
 def reduce_binomial(n, root=0, chunks=1):

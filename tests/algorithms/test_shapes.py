@@ -1,0 +1,151 @@
+"""Algorithms that follow the shape of a machine or network: rings, tori, nodes; and what one of them costs there."""
+
+import numpy as np
+import pytest
+
+import collsim as cs
+
+FAST = {"bandwidth": 1e10, "alpha": 1e-6}
+
+
+def crossings(s, per_node):
+    """Bytes between nodes, in buffers."""
+    t = s.transfers
+    return int((t["src"] // per_node != t["dst"] // per_node).sum()) / s.chunks
+
+
+@pytest.mark.parametrize("dims", ["4x4", (2, 2, 2), "2x3x4", [8], (1, 6), "3x3"])
+@pytest.mark.parametrize("all_ports", [False, True])
+def test_torus_ring_holds_on_any_torus(dims, all_ports):
+    side = [int(d) for d in (dims.split("x") if isinstance(dims, str) else dims)]
+    n = int(np.prod(side))
+    s = cs.schedule("allreduce_torus_ring", ranks=n, dims=dims, all_ports=all_ports)
+    cs.verify(s)
+    assert s.steps == sum(2 * (d - 1) for d in side)
+    sent = np.bincount(s.transfers["src"]) / s.chunks
+    assert sent == pytest.approx(np.full(n, 2 * (n - 1) / n))
+
+
+def test_torus_ring_uses_every_port_once_per_dimension_and_direction():
+    """4x4 torus, S bytes: one port 2*15/16*S*beta; all four ports at once a quarter of it."""
+    nbytes = 16 * 8 * 3 * 2**16
+    torus = cs.topology.torus(4, 4, bandwidth=1e10, alpha=0)
+    one, four = (cs.schedule("allreduce_torus_ring", topology=torus, all_ports=ports) for ports in (False, True))
+    assert cs.simulate(one, torus, nbytes=nbytes, dtype="int8").time == pytest.approx(2 * 15 / 16 * nbytes / 1e10)
+    quarter = cs.simulate(four, torus, nbytes=nbytes, dtype="int8")
+    assert quarter.time == pytest.approx(2 * 15 / 16 * nbytes / 1e10 / 4)
+    assert quarter.link_bytes.min() == quarter.link_bytes.max()
+
+
+def test_torus_ring_takes_its_sides_from_the_topology():
+    s = cs.schedule("allreduce_torus_ring", topology=cs.topology.torus(2, 8))
+    assert s.steps == 2 * (1 + 7)
+    assert cs.schedule("allreduce_torus_ring", ranks=12).steps == 2 * (2 + 3)  # else the two most equal factors, 3 x 4
+
+
+def test_bidirectional_ring_is_twice_as_fast_on_a_ring_and_no_faster_behind_a_switch():
+    nbytes = 8 * 2 * 2**20
+    for network, gain in (("ring", 2), ("switch", 1)):
+        topology = getattr(cs.topology, network)(8, bandwidth=1e10, alpha=0)
+        both = cs.simulate(cs.schedule("allreduce_ring_bidirectional", ranks=8), topology, nbytes=nbytes).time
+        one = cs.simulate(cs.schedule("allreduce_ring", ranks=8), topology, nbytes=nbytes).time
+        assert one / both == pytest.approx(gain)
+
+
+@pytest.mark.parametrize("inner", ["ring", "direct", "pat"])
+@pytest.mark.parametrize("outer", ["ring", "tree", "double_binary_tree", "recursive_doubling", "halving_doubling", "direct_two_shot"])
+def test_hierarchical_allreduce_takes_any_inner_and_outer(inner, outer):
+    for n, per_node in ((12, 4), (15, 5), (8, 8), (6, 1), (9, 3)):
+        cs.verify(cs.schedule("allreduce_hierarchical", ranks=n, inner=inner, outer=outer, per_node=per_node))
+
+
+def test_hierarchical_allreduce_brings_each_byte_over_the_network_as_seldom_as_can_be():
+    """4 nodes of 8: all NICs of a node together carry 2(N-1)/N*S; a flat ring in rank order as much, through one NIC."""
+    two_level = cs.schedule("allreduce_hierarchical", ranks=32, per_node=8)
+    assert crossings(two_level, 8) == pytest.approx(4 * 2 * 3 / 4)
+    t = two_level.transfers
+    across = t[t["src"] // 8 != t["dst"] // 8]
+    per_gpu = np.bincount(across["src"], minlength=32) / two_level.chunks
+    assert per_gpu == pytest.approx(np.full(32, 2 * 3 / 4 / 8))
+
+
+def test_nodes_are_those_of_the_machine():
+    machine = cs.machine("dgx-a100", nodes=2)
+    for name in ("allreduce_hierarchical", "allgather_hierarchical", "reduce_scatter_hierarchical", "alltoall_hierarchical"):
+        s = cs.schedule(name, topology=machine, per_node=1)  # the machine knows better
+        cs.verify(s)
+        t = s.transfers
+        across = t[t["src"] // 8 != t["dst"] // 8]
+        assert (across["src"] % 8 == across["dst"] % 8).all(), name  # rails: same place in both nodes
+
+
+def test_double_binary_tree_on_a_machine_is_chains_inside_and_trees_between():
+    machine = cs.machine("dgx-a100", nodes=4)
+    s = cs.schedule("allreduce_double_binary_tree", topology=machine)
+    cs.verify(s)
+    t = s.transfers
+    inside = t[t["src"] // 8 == t["dst"] // 8]
+    assert (abs(inside["src"] - inside["dst"]) == 1).all()
+    assert crossings(s, 8) == pytest.approx(2 * 3)  # each of three tree edges carries S up and S down, in two halves
+
+
+@pytest.mark.parametrize("name", [name for name, a in cs.algorithms().items() if "channels" in a.options])
+def test_channels_follow_the_ring_orders_of_the_machine(name):
+    machine = cs.machine("dgx-a100", nodes=2)
+    s = cs.schedule(name, topology=machine, channels=8)
+    cs.verify(s)
+    assert s.channels == 8
+    t = s.transfers
+    leaving = [set(t["src"][(t["channel"] == c) & (t["src"] < 8) & (t["dst"] >= 8)].tolist()) for c in range(8)]
+    # each channel leaves the node at another GPU, so through another NIC; a chain is a ring with one hop less
+    assert len(set().union(*leaving)) >= (7 if "chain" in name else 8)
+
+
+@pytest.mark.parametrize("name", [name for name, a in cs.algorithms().items() if "channels" in a.options])
+def test_channels_with_scrambled_orders_still_hold(name):
+    """Orders that are no rotation of 0, 1, 2 ... take the way without repeat()."""
+    plain = cs.topology.ring(7)
+    orders = np.array([np.random.default_rng(k).permutation(7) for k in range(3)], np.int32)
+    object.__setattr__(plain, "orders", orders)
+    for root in range(7) if "root" in cs.algorithms()[name].options else [None]:
+        cs.verify(cs.schedule(name, topology=plain, channels=4, **({} if root is None else {"root": root})))
+
+
+def test_pat_sends_little_far_and_much_near():
+    """n = 16: over distance 8 one block each, over distance 1 eight (NCCL's reason for PAT)."""
+    blocks = {}
+    for step in cs.schedule("allgather_pat", ranks=16).each_step():
+        distance = int((step.src[0] - step.dst[0]) % 16)
+        blocks[distance] = len(step) // 16
+    assert blocks == {8: 1, 4: 2, 2: 4, 1: 8}
+
+
+def test_swing_crosses_fewer_links_of_a_ring_than_recursive_doubling():
+    """De Sensi et al. 2024: byte-hops of the reduce-scatter for n = 64 on a ring, 135*S/64 against 192*S/64 per rank."""
+    ring = cs.topology.ring(64)
+
+    def byte_hops(name):
+        s = cs.schedule(name, ranks=64)
+        t = s.transfers[s.transfers["reduce"]]
+        return ring.routes(t["src"], t["dst"]).hops.sum() / s.chunks / 64 * 64
+
+    assert byte_hops("allreduce_swing") == 135
+    assert byte_hops("allreduce_halving_doubling") == 192
+
+
+def test_bruck_alltoall_moves_half_of_everything_lg_n_times():
+    assert cs.algorithms()["alltoall_bruck"].claim("sent", 16) == 16 / 2 * 4 / 16  # (S/2) lg n
+
+
+def test_neighbour_exchange_talks_to_neighbours_only():
+    t = cs.schedule("allgather_neighbour_exchange", ranks=12).transfers
+    assert set(((t["src"] - t["dst"]) % 12).tolist()) == {1, 11}
+
+
+def test_nvls_and_sharp_load_a_ranks_link_as_their_papers_say():
+    """NVLS: S(1 + 1/n) each way; SHARP: S each way; the ring 2S(n-1)/n."""
+    for name, load in (("allreduce_nvls", 1 + 1 / 8), ("allreduce_sharp", 1), ("allreduce_ring", 2 * 7 / 8)):
+        s = cs.schedule(name, ranks=8)
+        t = s.transfers
+        for column in ("src", "dst"):
+            assert np.bincount(t[column], minlength=9)[:8] / s.chunks == pytest.approx(np.full(8, load)), name
