@@ -34,5 +34,3 @@ def html(trace: Trace) -> str | None:
         return animate(trace)._repr_html_()
     except CollsimError:
         return None
-
-

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import CollsimError
 from ..registry import algorithms
@@ -29,8 +31,9 @@ def bottleneck(trace: Trace) -> dict[str, Any] | None:
     share = words.percent(found.share)
     if found.latency > 0.5:
         text = (
-            f"Latency: {words.percent(found.latency)} of the run would remain if every link were infinitely fast; the busiest link is used {share}.",
-            f"延迟：即使每条链路无限快，仍需 {words.percent(found.latency)} 的时间；最忙的链路只用了 {share}。",
+            f"Latency: {words.percent(found.latency)} of the run would remain if every link had endless bandwidth; "
+            f"the busiest is used {share}.",
+            f"延迟：即使每条链路的带宽都无限大，仍需 {words.percent(found.latency)} 的时间；最忙的链路只用了 {share}。",
         )
     else:
         text = f"{subject[0]}: busy {share} of the run.", f"{subject[1]}：全程 {share} 的时间在忙。"
@@ -44,23 +47,36 @@ def _subject(trace: Trace, found: Bottleneck) -> Pair:
     links = trace.topology.links
     nodes = trace.topology.devices.node
     if found.kind in ("infiniband", "ethernet") and int(nodes.max(initial=-1)) > 0:
-        return f"{en} between the nodes", f"节点间的{'' if zh == '以太网' else ' '}{zh}"
-    if len(found.links) == 1:
-        name = link_name(trace, found.link)
-        return f"{'The cable' if found.kind == 'cable' else words.capital(en)} {name[0]}", f"{zh if found.kind != 'cable' else '线缆'} {name[1]}"
-    used = int(sum(links.cables[links.cable[i]].kind == found.kind for i in np.flatnonzero(trace.link_bytes > 0)))
+        return f"{en} between the nodes", f"节点间的 {zh}"
+    joins = {frozenset((int(links.src[i]), int(links.dst[i]))) for i in found.links}
+    if len(joins) == 1:
+        name, name_zh = link_name(trace, found.link)
+        each, each_zh = (", each way", "（双向）") if len(found.links) > 1 else ("", "")
+        what, what_zh = ("The cable", "线缆") if found.kind == "cable" else (words.capital(en), zh)
+        return f"{what} {name}{each}", f"{what_zh} {name_zh}{each_zh}"
     if found.kind != "cable":
         return words.capital(en), zh
+    used = _used(trace, found)
     if len(found.links) == used:
         return "Every cable in use", "每条用到的线缆"
     return f"{len(found.links)} of {used} cable directions in use", f"用到的 {used} 个线缆方向中的 {len(found.links)} 个"
 
 
+def _used(trace: Trace, found: Bottleneck) -> int:
+    """Links of the bottleneck's kind that carry anything."""
+    links = trace.topology.links
+    return sum(links.kind(i) == found.kind for i in np.flatnonzero(trace.link_bytes > 0).tolist())
+
+
 def _counterfactual(trace: Trace, found: Bottleneck) -> Pair:
     """What doubling each kind of link would save, who would be the limit then, and what more channels would give."""
+    if (alone := _hot_links_alone(trace, found)) is not None:
+        return alone
     own = found.saves[found.kind]
     then = _then(trace, found)
-    what = ("it", "带宽加倍") if len(found.saves) > 1 or len(found.links) == 1 or found.kind != "cable" else ("all cables", "所有线缆带宽加倍")
+    what = (
+        ("it", "带宽加倍") if len(found.saves) > 1 or len(found.links) == 1 or found.kind != "cable" else ("all cables", "所有线缆带宽加倍")
+    )
     en = [f"Doubling {what[0]} saves {_saved(own)}{then[0]}."]
     zh = [f"{what[1]}{_saved_zh(own)}{then[1]}"]
     others = sorted(((kind, saved) for kind, saved in found.saves.items() if kind != found.kind), key=lambda pair: -pair[1])
@@ -76,6 +92,26 @@ def _counterfactual(trace: Trace, found: Bottleneck) -> Pair:
     if channels is not None:
         en.append(channels[0])
     return " ".join(en), words.tidy("；".join(zh) + "。" + (channels[1] if channels is not None else ""))
+
+
+def _hot_links_alone(trace: Trace, found: Bottleneck) -> Pair | None:
+    """Where one cable among many of its kind is the limit: what doubling only it saves, and doubling all others."""
+    if len(found.saves) > 1 or 3 * len(found.links) > _used(trace, found) or len(trace.schedule) > _MOST_AGAIN:
+        return None
+    hot = np.zeros(len(trace.topology.links), bool)
+    hot[list(found.links)] = True
+    own, others = (1 - _faster(trace, which).time / trace.time for which in (hot, ~hot))
+    links = trace.topology.links
+    many = len({frozenset((int(links.src[i]), int(links.dst[i]))) for i in found.links}) > 1
+    en = f"Doubling {'only these' if many else 'only it'} saves {_saved(own)}; doubling all others saves {_saved(others)}."
+    return en, words.tidy(f"只把{'它们' if many else '它'}的带宽加倍{_saved_zh(own)}；其余全部加倍{_saved_zh(others)}。")
+
+
+def _faster(trace: Trace, which: npt.NDArray[np.bool_]) -> Trace:
+    """The same run with some links twice as fast."""
+    links = trace.topology.links
+    topology = replace(trace.topology, links=replace(links, bandwidth=np.where(which, 2, 1) * links.bandwidth))
+    return simulate(trace.schedule, topology, trace.nbytes, trace.dtype, trace.engine)
 
 
 def _saved(share: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import hypot
 
 Point = tuple[float, float]
@@ -70,9 +71,9 @@ def beside(points: Sequence[Point], by: float) -> list[Point]:
     line = [p for i, p in enumerate(points) if i == 0 or hypot(p[0] - points[i - 1][0], p[1] - points[i - 1][1]) > 1e-9]
     if len(line) < 2 or by == 0:
         return list(points)
-    sides = [_right_of(a, b) for a, b in zip(line, line[1:], strict=False)]
+    sides = [_right_of(a, b) for a, b in pairwise(line)]
     moved = [_shift(line[0], sides[0], by)]
-    for corner, before, after in zip(line[1:-1], sides, sides[1:], strict=False):
+    for corner, (before, after) in zip(line[1:-1], pairwise(sides), strict=True):
         cosine = before[0] * after[0] + before[1] * after[1]
         if cosine < -0.9:
             moved += [_shift(corner, before, by), _shift(corner, after, by)]

@@ -110,7 +110,9 @@ def label(what: Picture, device: int) -> Any:
         return {"en": f"server{number}", "zh": f"服务器{number}"}
     if kind == "switch":
         short = re.sub(r"^fabric/", "", name)
-        return {"en": short, "zh": re.sub(r"^switch", "交换机", short)}
+        if what.kind.count("switch") == 1:
+            short = short.rstrip("0123456789")
+        return {"en": short, "zh": re.sub(r"^switch", "交换机 ", short).strip()}
     return name
 
 
@@ -395,7 +397,13 @@ def _hypercube(what: Picture, name: str = "") -> Placed:
     while 2 ** len(directions) < what.ranks:
         x, y = directions[-2]
         directions.append((2.4 * y, 2.3 * x))
-    place = [(float(sum(x for i, (x, _) in enumerate(directions) if r >> i & 1)), float(sum(y for i, (_, y) in enumerate(directions) if r >> i & 1))) for r in range(what.ranks)]
+    place = [
+        (
+            float(sum(x for i, (x, _) in enumerate(directions) if r >> i & 1)),
+            float(sum(y for i, (_, y) in enumerate(directions) if r >> i & 1)),
+        )
+        for r in range(what.ranks)
+    ]
     place += [(-130.0, 75.0 + 60.0 * i) for i in range(len(what) - what.ranks)]
     return place, {}
 
@@ -410,7 +418,7 @@ def _graph(what: Picture, name: str = "") -> Placed:
         return _circle(what)
     import networkx as nx
 
-    graph = nx.Graph()
+    graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(len(what)))
     graph.add_edges_from((a, b) for a, b in zip(what.src.tolist(), what.dst.tolist(), strict=True) if a < b)
     start = nx.circular_layout(graph)

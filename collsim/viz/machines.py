@@ -123,7 +123,9 @@ def _finished(sheet: Sheet, key: Box | None) -> Layout:
     for i, d in enumerate(spare):
         sheet.boxes[d] = Box(16.0 + 70 * i, bottom + 24, 58, 26)
     boxes = [sheet.boxes[d] for d in range(len(what))]
-    made = Layout(what, boxes, [sheet.names.get(d, label(what, d)) for d in range(len(what))], panels=sheet.panels, pipe=sheet.pipe, key=key)
+    made = Layout(
+        what, boxes, [sheet.names.get(d, label(what, d)) for d in range(len(what))], panels=sheet.panels, pipe=sheet.pipe, key=key
+    )
     crowd: Counter[tuple[int, int]] = Counter()
     for a, b in zip(what.src.tolist(), what.dst.tolist(), strict=True):
         nth = crowd[(a, b)]
@@ -141,7 +143,8 @@ def _line(sheet: Sheet, a: int, b: int, nth: int) -> list[Point]:
     """The polyline of the nth link from a to b, on its side of the cable."""
     there = (a, b) in sheet.bends
     pair = (a, b) if there or (b, a) in sheet.bends else (min(a, b), max(a, b))
-    pair = pair if there or pair not in sheet.bends and (b, a) not in sheet.bends else (b, a)
+    if (b, a) in sheet.bends and not there:
+        pair = (b, a)
     corners = sheet.bends.get(pair) or straight(sheet.boxes[pair[0]], sheet.boxes[pair[1]])
     gap = (sheet.width(a, b) + 0.6) * (1 + 2 * nth)
     if pair in sheet.left_hand:
@@ -162,8 +165,7 @@ def _panel(node: Node, what: Picture, box: Box, title: str) -> Panel:
 
 def _number(what: Picture, device: int) -> str:
     name = what.name[device]
-    digits = name[len(name.rstrip("0123456789")) :]
-    return digits
+    return name[len(name.rstrip("0123456789")) :]
 
 
 def _name_insides(sheet: Sheet, node: Node, small: bool = False) -> None:
@@ -241,8 +243,14 @@ def _tree_above(sheet: Sheet, node: Node, rows: tuple[float, float, float, float
     lower = [p for p in node.of("pcie") if p in middle and node.hanging(p, "gpu")]
     for p in node.of("pcie"):
         x = middle.get(p, max(middle.values()) + 90)
-        wide = min(136.0, max([b - a for a, b in zip(sorted(middle[q] for q in lower), sorted(middle[q] for q in lower)[1:], strict=False)] or [160.0]) - 16)
-        sheet.boxes[p] = centred(x, rows[2] + 22 - (0 if p in lower or not lower else 62), wide if p in lower else 110.0, 44.0 if p in lower else 30.0)
+        wide = min(
+            136.0,
+            max([b - a for a, b in zip(sorted(middle[q] for q in lower), sorted(middle[q] for q in lower)[1:], strict=False)] or [160.0])
+            - 16,
+        )
+        sheet.boxes[p] = centred(
+            x, rows[2] + 22 - (0 if p in lower or not lower else 62), wide if p in lower else 110.0, 44.0 if p in lower else 30.0
+        )
         middle[p] = x
     cpus = node.of("cpu")
     for i, c in enumerate(cpus):
@@ -302,21 +310,18 @@ def _arches(sheet: Sheet, node: Node, depth: float, up: bool = False) -> None:
         box = sheet.boxes[g]
         left = sorted((m for m in mine if m[0] < box.cx), key=lambda m: -m[0])
         right = sorted((m for m in mine if m[0] >= box.cx), key=lambda m: -m[0])
-        order = [*left[::-1][::-1], *right]  # near ones outside, so that arches of one GPU nest
+        order = [*left, *right]  # near ones outside, so that arches of one GPU nest
         for i, (_, pair) in enumerate(order):
             at[(g, pair)] = box.x + (i + 0.5) * box.w / len(order)
     lanes: list[list[tuple[float, float]]] = []
     lane_of: dict[tuple[int, int], int] = {}
     for pair in pairs:
         low, high = sorted((at[(pair[0], pair)], at[(pair[1], pair)]))
-        for number, lane in enumerate(lanes):
-            if all(high + 4 < a or low - 4 > b for a, b in lane):
-                break
-        else:
-            number, lane = len(lanes), []
-            lanes.append(lane)
-        lane.append((low, high))
-        lane_of[pair] = number
+        free = (i for i, lane in enumerate(lanes) if all(high + 4 < x or low - 4 > y for x, y in lane))
+        lane_of[pair] = next(free, len(lanes))
+        if lane_of[pair] == len(lanes):
+            lanes.append([])
+        lanes[lane_of[pair]].append((low, high))
     for pair in pairs:
         a, b = pair
         deep = 12 + (depth - 12) * (lane_of[pair] + 0.5) / max(1, len(lanes))
@@ -467,7 +472,7 @@ def _place_nics(sheet: Sheet, node: Node, homes: list[int], panel: float, revers
     """A column of NICs at the right edge, in the order of what they hang on, so that their cables nest."""
     nics = node.of("nic")
     order = {p: i for i, p in enumerate(sorted([*homes, *node.of("cpu")], key=lambda d: sheet.boxes[d].cx))}
-    nics.sort(key=lambda d: (order.get(node.home(d) if node.home(d) is not None else -1, 99), -d if reverse else d))
+    nics.sort(key=lambda d: (order.get(node.home(d) or 0, 99), -d if reverse else d))
     if len(nics) > 8:
         step = min(step, 8 * step / len(nics))
     elif 1 < len(nics) < 8:
@@ -516,9 +521,9 @@ def _cube(sheet: Sheet, node: Node, scale: float = 1.0, reverse: bool = False) -
         box = centred((min(xs) + max(xs)) / 2, at(0, 176 if upper else 446)[1], max(xs) - min(xs) + 26 * scale, 24 * min(1.3, scale))
         sheet.boxes[p] = box
         for i in mine:
-            g = sheet.boxes[gpus[i]]
-            x = g.cx + 7 * scale
-            sheet.cable(gpus[i], p, (x, g.y if upper else g.bottom), (x, box.bottom if upper else box.y))
+            gpu = sheet.boxes[gpus[i]]
+            x = gpu.cx + 7 * scale
+            sheet.cable(gpus[i], p, (x, gpu.y if upper else gpu.bottom), (x, box.bottom if upper else box.y))
     _cube_sockets(sheet, node, at, scale)
 
 
@@ -706,7 +711,7 @@ def _small_cards(sheet: Sheet, node: Node, box: Box, y: float) -> None:
 def _small_cpus(sheet: Sheet, node: Node, homes: list[int], y: float, down: bool) -> None:
     """Sockets and memory: small boxes between the PCIe switches, or in the gap beside them."""
     cpus = node.of("cpu")
-    row = sorted((sheet.boxes[g].cx for g in node.of("gpu")))
+    row = sorted(sheet.boxes[g].cx for g in node.of("gpu"))
     for i, c in enumerate(cpus):
         below = [sheet.boxes[p].cx for p in homes if sheet.joined(p, c)]
         x = sum(below) / len(below) if below else row[0] + (i + 0.5) * (row[-1] - row[0]) / len(cpus)

@@ -15,7 +15,7 @@ from ..collective import collective
 from ..registry import algorithms
 from . import words
 from .moments import Moment, goal, moments
-from .places import endpoint_name, link_name, plural_ranks
+from .places import endpoint_name, helper_noun, link_name, plural_ranks
 
 if TYPE_CHECKING:
     from ..simulate import Trace
@@ -30,7 +30,12 @@ def narrate(trace: Trace) -> list[Pair]:
     known: dict[tuple[Any, ...], Pair] = {}
     for moment in moments(trace):
         first = _what(trace, moment)
-        times = (np.unique(moment.limit).tobytes(), tuple(np.round(moment.seconds[:64] * 1e9).tolist()), len(moment.step), moment.step.src.tobytes())
+        times = (
+            np.unique(moment.limit).tobytes(),
+            tuple(np.round(moment.seconds[:64] * 1e9).tolist()),
+            len(moment.step),
+            moment.step.src.tobytes(),
+        )
         if times not in known:
             known[times] = _how_long(trace, moment)
         second = known[times]
@@ -58,7 +63,10 @@ def _what(trace: Trace, moment: Moment) -> Pair:
     step = moment.step
     reduces, away = step.reduce, step.src != step.dst
     if not away.any():
-        return ("Every rank moves chunks inside its own memory; nothing crosses a link.", "每个 rank 只在自己的显存内移动 chunk，没有数据经过链路。")
+        return (
+            "Every rank moves chunks inside its own memory; nothing crosses a link.",
+            "每个 rank 只在自己的显存内移动 chunk，没有数据经过链路。",
+        )
     parts = []
     for mask, adds in ((reduces & away, True), (~reduces & away, False)):
         if mask.any():
@@ -97,13 +105,14 @@ def _clause(trace: Trace, moment: Moment, mask: Mask, adds: bool) -> Pair | None
     rings = _channel_rings(trace, src, dst, step.channel[mask])
     whom = _receivers(trace, src, dst, rings)
     if rings is not None and each.min() == each.max() == trace.schedule.channels:
-        chunks = _chunks(moment.nbytes[mask], each)
-        chunks = chunks[0].replace(" each", ", one per channel,"), chunks[1]
+        chunks = _chunks(moment.nbytes[mask], each, one_each=", one per channel,")
     if whom is None:
         return None
     one = _finished(chunks) if moment.held[mask].min() >= goal(trace.schedule) > 1 else chunks
     holds = _holds(moment.held[mask], goal(trace.schedule), 1 if chunks[0].startswith("one") else 2)
-    verb, verb_zh = ("each exchange" if who.many else "exchanges", "交换") if whom.exchange else ("each send" if who.many else "sends", "发送")
+    verb, verb_zh = (
+        ("each exchange" if who.many else "exchanges", "交换") if whom.exchange else ("each send" if who.many else "sends", "发送")
+    )
     after = _after_reduce(trace, moment, mask, whom) if adds else _after_copy(trace, moment, mask, whom)
     en = f"{who.en} {verb} {one[0]}{holds[0]} {whom.en}{after[0]}."
     zh = f"{words.spaced(who.zh)}{words.spaced(whom.zh)}{verb_zh}{one[1]}{holds[1]}{after[1]}。"
@@ -135,23 +144,28 @@ def _senders(trace: Trace, senders: npt.NDArray[Any], receivers: npt.NDArray[Any
     if len(senders) == n - 1 == len(ranks) and len(receivers) == 1 and receivers[0] < n:
         return Senders("Every other rank", "其余每个 rank", False)
     if len(ranks) == 0:
-        return Senders("Every server", "每个服务器", False) if len(senders) == trace.schedule.endpoints - n else None
+        en, zh = helper_noun(trace.schedule)
+        return Senders(f"Every {en}", f"每个{zh}", False) if len(senders) == trace.schedule.endpoints - n else None
     return Senders(*plural_ranks(senders.tolist(), n), True)
 
 
-def _chunks(nbytes: npt.NDArray[np.int64], each: npt.NDArray[Any]) -> Pair | None:
+def _chunks(nbytes: npt.NDArray[np.int64], each: npt.NDArray[Any], one_each: str = " each") -> Pair:
     """`one 16 MiB chunk`, `4 chunks of 2 MiB each`; sizes that differ are given as a range."""
     small, large = int(nbytes.min()), int(nbytes.max())
     few, many = int(each.min()), int(each.max())
     if large == 0:
         return ("an empty chunk", "一个空 chunk") if many == 1 else ("empty chunks", "空 chunk")
-    size = words.size(large) if large - small <= max(16, large * 0.005) else f"{words.size(small)} to {words.size(large)}"
+    size = words.size(large) if large - small <= large * 0.005 else words.between(words.size(small), words.size(large))
     size_zh = size.replace(" to ", " 至 ")
     if many == 1:
-        return (f"one {size} chunk", f"一个 {size_zh} 的 chunk") if " to " not in size else (f"one chunk of {size}", f"一个 {size_zh} 的 chunk")
+        return (
+            (f"one {size} chunk", f"一个 {size_zh} 的 chunk")
+            if " to " not in size
+            else (f"one chunk of {size}", f"一个 {size_zh} 的 chunk")
+        )
     if few == many:
-        return f"{many} chunks of {size} each", f" {many} 个 {size_zh} 的 chunk"
-    return f"{few} to {many} chunks of {size} each", f" {few} 至 {many} 个 {size_zh} 的 chunk"
+        return f"{many} chunks of {size}{one_each}", f" {many} 个 {size_zh} 的 chunk"
+    return f"{few} to {many} chunks of {size}{one_each}", f" {few} 至 {many} 个 {size_zh} 的 chunk"
 
 
 class Receivers(NamedTuple):
@@ -178,7 +192,12 @@ def _receivers(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], rings
     if len(np.unique(a)) == 1:
         everyone = len(targets) == n - (int(a[0]) < n)
         if everyone:
-            return Receivers("to every other rank" if a[0] < n else "to every rank", "向其余每个 rank " if a[0] < n else "向每个 rank ", ("each of them", "它们"), plural=True)
+            return Receivers(
+                "to every other rank" if a[0] < n else "to every rank",
+                "向其余每个 rank " if a[0] < n else "向每个 rank ",
+                ("each of them", "它们"),
+                plural=True,
+            )
         en, zh = plural_ranks(targets.tolist(), n)
         return Receivers(f"to {en[:1].lower() + en[1:]}", f"向 {zh} ", ("each of them", "它们"), plural=True)
     if b.max() < n and a.max() < n and len(a) == len(np.unique(a)) == len(targets):
@@ -194,12 +213,21 @@ def _receivers(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], rings
             return Receivers(en, zh, ("each", "双方各自"), True)
         if len(a) <= 3:
             shown = [f"{x} → {y}" for x, y in zip(a.tolist(), b.tolist(), strict=True)]
-            return Receivers(f"({words.listed(shown)})", f"（{words.listed(shown, True)}）", ("the receiver" if len(a) == 1 else "each receiver", "接收方"), which=False)
+            return Receivers(
+                f"({words.listed(shown)})",
+                f"（{words.listed(shown, True)}）",
+                ("the receiver" if len(a) == 1 else "each receiver", "接收方"),
+                which=False,
+            )
         if len(np.unique((b - a) % n)) == 1:
             far = (b[0] - a[0]) % n
             way, steps = ("back", n - far) if (b < a).all() or far > n - far else ("on", far)
             zh_way = "之后" if way == "on" else "之前"
-            return Receivers(f"to the rank {steps} {'after' if way == 'on' else 'before'} it", f"向{zh_way}第 {steps} 个 rank", ("the receiver", "接收方"))
+            return Receivers(
+                f"to the rank {steps} {'after' if way == 'on' else 'before'} it",
+                f"向{zh_way}第 {steps} 个 rank",
+                ("the receiver", "接收方"),
+            )
         if len(a) == n and _one_ring(a, b):
             return Receivers("to the next rank of its ring", "向环中的下一个 rank ", ("the next rank", "对方"))
         return Receivers("to its partner" if len(a) == n else "to one other rank each", "向各自的伙伴 ", ("the receiver", "接收方"))
@@ -213,7 +241,8 @@ def _to_many(trace: Trace, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Receiver
     if len(each) != 1:
         return None
     if b.min() >= n and each[0] == endpoints - n:
-        return Receivers("to every server", "向每个服务器", ("every server", "每个服务器"))
+        en, zh = helper_noun(trace.schedule)
+        return Receivers(f"to every {en}", f"向每个{zh}", (f"every {en}", f"每个{zh}"))
     if b.max() < n and each[0] == n - (a.max() < n):
         own = a.max() < n
         return Receivers("to every other rank" if own else "to every rank", "向其余每个 rank" if own else "向每个 rank", ("each", "对方"))
@@ -250,7 +279,10 @@ def _holds(held: npt.NDArray[np.int64], full: int, each: int) -> Pair:
         return "", ""
     low, high = int(held.min()), int(held.max())
     some = f"{low}" if low == high else f"{low} to {high}"
-    return f" that {'holds' if each == 1 else 'hold'} {some} of {full} contributions", f"，其中已累加 {full} 份贡献中的 {some.replace(' to ', ' 至 ')} 份"
+    return (
+        f" that {'holds' if each == 1 else 'hold'} {some} of {full} contributions",
+        f"，其中已累加 {full} 份贡献中的 {some.replace(' to ', ' 至 ')} 份",
+    )
 
 
 def _after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pair:
@@ -258,7 +290,9 @@ def _after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> 
     full = goal(trace.schedule)
     had, has = moment.had[mask], moment.has[mask]
     zh = f"；{whom.name[1]}"
-    start, adds, own, have = (f"; {whom.name[0]}", "adds", "its own", "has") if whom.exchange or not whom.which else (", which", "adds", "its own", "has")
+    start, adds, own, have = (
+        (f"; {whom.name[0]}", "adds", "its own", "has") if whom.exchange or not whom.which else (", which", "adds", "its own", "has")
+    )
     if whom.plural:
         start, adds, own, have = ", which", "add", "their own", "have"
     if has.min() != has.max():
@@ -296,7 +330,10 @@ def _after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pa
     if s.chunks == 1 or (len(done) > 1 and done[-1] == s.chunks):
         if whole == s.ranks:
             return f"; all {whole} ranks have {what} then", f"；此后全部 {whole} 个 rank 都有{what_zh}"
-        return f"; {whole} of {s.ranks} ranks {'has' if whole == 1 else 'have'} {what} then", f"；此后 {s.ranks} 个 rank 中有 {whole} 个拥有{what_zh}"
+        return (
+            f"; {whole} of {s.ranks} ranks {'has' if whole == 1 else 'have'} {what} then",
+            f"；此后 {s.ranks} 个 rank 中有 {whole} 个拥有{what_zh}",
+        )
     if len(done) > 1:
         return "", ""
     count = int(done[0])
@@ -304,7 +341,10 @@ def _after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pa
     holder_zh = "接收方" if len(receivers) < s.ranks else "每个 rank "
     if count == s.chunks:
         return f"; {holder} has all {count} {noun} then", f"；此后{holder_zh}有全部 {count} 个{noun_zh}"
-    return f"; {holder} has {count} of {s.chunks} {noun} then", f"；此后{holder_zh}有 {s.chunks} 个 chunk 中的 {count} 个{'已完成' if full > 1 else ''}"
+    return (
+        f"; {holder} has {count} of {s.chunks} {noun} then",
+        f"；此后{holder_zh}有 {s.chunks} 个 chunk 中的 {count} 个{'已完成' if full > 1 else ''}",
+    )
 
 
 # ---- how long it takes -----------------------------------------------------------------------------------------------------
@@ -320,7 +360,7 @@ def _how_long(trace: Trace, moment: Moment) -> Pair:
         return crowd
     links = trace.topology.links
     kinds = np.array([c.kind for c in links.cables], dtype=object)[links.cable[moment.limit[away]]]
-    parts = []
+    parts: list[Pair] = []
     for kind in sorted(set(kinds.tolist()), key=lambda k: float(moment.seconds[away][kinds == k].max())):
         mine = np.flatnonzero(away)[kinds == kind]
         parts.append(_delivery(trace, moment, kind, mine, alone=len(set(kinds.tolist())) == 1, first=not parts))
@@ -332,7 +372,7 @@ def _delivery(trace: Trace, moment: Moment, kind: str, rows: npt.NDArray[np.int6
     seconds = moment.seconds[rows]
     low, high = float(seconds.min()), float(seconds.max())
     even = high - low <= 0.02 * high
-    span = words.time(high) if even else f"{words.time(low)} to {words.time(high)}"
+    span = words.time(high) if even else words.between(words.time(low), words.time(high))
     span_zh = span.replace(" to ", " 至 ")
     step = moment.step
     pairs = sorted(set(zip(step.src[rows].tolist(), step.dst[rows].tolist(), strict=True)))
@@ -370,5 +410,3 @@ def _crowd(trace: Trace, moment: Moment) -> Pair | None:
         f"{count} chunks wait for one cable ({en}): {total} through it takes {words.time(float(moment.seconds.max()))}.",
         f"{count} 个 chunk 等同一条线缆（{zh}）：{total} 全部经过它，需要 {words.time(float(moment.seconds.max()))}。",
     )
-
-

@@ -39,9 +39,7 @@ def phases(schedule: Schedule) -> list[Phase]:
     splits = _split_style(schedule, bands) if kind.reduces and len(bands) > 1 else ("", "")
     plain = schedule.collective.split("+")[-1].replace("_", "-")
     for what, first, last in bands:
-        if len(bands) == 1:
-            name = plain
-        elif not kind.reduces:
+        if len(bands) == 1 or not kind.reduces:
             name = plain
         else:
             name = {ADDS: splits[0], COPIES: splits[1], BOTH: f"{splits[0]} + {splits[1]}"}[what]
@@ -67,7 +65,7 @@ def _split_style(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple
     """`reduce-scatter, allgather`, `reduce, broadcast` or `push, pull`: by where the sums are when they are finished."""
     kind = collective(schedule.collective)
     after = {"all": "allgather", "root": "gather", "own": "scatter"}.get(kind.after, "copy")
-    if "parameter_server" in schedule.name:
+    if "server" in schedule.name:
         return "push", "pull"
     if any(what == BOTH for what, _, _ in bands):
         return "reduce", "broadcast"
@@ -76,7 +74,7 @@ def _split_style(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple
         if number == end:
             finished = (count[:, : schedule.chunks] >= full).sum(axis=1)
             if finished.max() == schedule.chunks and schedule.ranks > 2:
-                return ("push", "pull") if _fan_in(schedule) else ("reduce", "broadcast")
+                return ("push", "pull") if _fan_in(schedule) and schedule.endpoints == schedule.ranks else ("reduce", "broadcast")
             break
     if "tree" in schedule.name:
         return "reduce", "broadcast"

@@ -91,7 +91,8 @@ def _worth_drawing(topology: Topology, used: npt.NDArray[np.bool_], nodes: int) 
     if nodes == 1 and not (touched & outside).any():
         idle |= outside
     idle[topology.endpoint_device] = False
-    return ~idle
+    keep: npt.NDArray[np.bool_] = ~idle
+    return keep
 
 
 def _by_node(topology: Topology, nodes: int) -> Picture:
@@ -124,7 +125,7 @@ def _merged(topology: Topology, device_of: Ints, shape: str) -> Picture:
     link_of = np.full(len(links), -1, np.int64)
     link_of[drawn] = order[inverse.ravel()]
     of = np.flatnonzero(drawn)[np.sort(lead)]
-    bandwidth = np.bincount(link_of[drawn], weights=links.bandwidth[drawn], minlength=len(of))
+    bandwidth = np.bincount(link_of[drawn], weights=links.bandwidth[drawn], minlength=len(of)).astype(np.float64)
     cables = [links.cables[c] for c in links.cable[of]]
     return Picture(
         shape=shape,

@@ -127,10 +127,10 @@ def _named(trace: Trace, group: Group, others: list[Group]) -> tuple[Pair, Pair]
         return (f"{short} node {a} → node {b}", f"{'IB' if short == 'IB' else name_zh} 节点 {a} → 节点 {b}"), (who if who else note)
     if count <= 2:
         label = link_name(trace, group.links[0])
-        ends = {frozenset((int(trace.topology.links.src[i]), int(trace.topology.links.dst[i]))) for i in group.links}
+        joins = {frozenset((int(trace.topology.links.src[i]), int(trace.topology.links.dst[i]))) for i in group.links}
         if count == 1:
             return label, (name if group.kind != "cable" else "", name_zh if group.kind != "cable" else "")
-        if len(ends) == 1:
+        if len(joins) == 1:
             return label, ("both directions", "双向")
         other = link_name(trace, group.links[1])
         return label, (f"and {other[0]}", f"和 {other[1]}")

@@ -25,6 +25,7 @@ from .layout import Layout, layout
 from .logical import logical
 from .narration import narrate
 from .phases import Phase, phases
+from .places import endpoint_name
 from .rows import key, rows
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def timeline(trace: Trace) -> dict[str, Any]:
         "meta": _meta(trace),
         "stage": _stage(made),
         "panels": _panels(made),
-        "devices": _devices(made),
+        "devices": _devices(trace, made),
         "links": _links(made, lines),
         "rows": lines,
         "key": key(trace),
@@ -110,7 +111,9 @@ def dumps(made: dict[str, Any]) -> str:
 
 def _too_many(trace: Trace) -> str:
     s = trace.schedule
-    extra = [f"{name}={value}" for name, value in s.options.items() if name in ("chunks", "channels") and isinstance(value, int) and value > 1]
+    extra = [
+        f"{name}={value}" for name, value in s.options.items() if name in ("chunks", "channels") and isinstance(value, int) and value > 1
+    ]
     fewer = f" or less than {' and '.join(extra)}" if extra else ""
     return (
         f"{s.label} has {len(s):,} transfers; the player shows at most {MOST_TRANSFERS:,}. Choose fewer than {s.ranks:,} ranks{fewer}, "
@@ -160,11 +163,11 @@ def _identity(trace: Trace) -> str:
     """A hash of what was run and what came out: equal runs have equal ids."""
     s, links = trace.schedule, trace.topology.links
     digest = hashlib.sha256(f"{s.label} {trace.topology.name} {trace.nbytes} {trace.dtype} {trace.engine} {trace.time!r}".encode())
-    for array in (links.src, links.dst, links.bandwidth, links.alpha, trace.link_bytes, trace.timing.step_end):
-        digest.update(np.ascontiguousarray(array).tobytes())
+    columns: list[Any] = [links.src, links.dst, links.bandwidth, links.alpha, trace.link_bytes, trace.timing.step_end]
     for p in s.patterns:
-        for array in (p.src, p.dst, p.chunk, p.into, p.reduce, np.array([p.times, p.shift, p.modulus])):
-            digest.update(np.ascontiguousarray(array).tobytes())
+        columns += [p.src, p.dst, p.chunk, p.into, p.reduce, np.array([p.times, p.shift, p.modulus])]
+    for array in columns:
+        digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]
 
 
@@ -179,15 +182,22 @@ def _panels(made: Layout) -> list[dict[str, Any]]:
     return [{"x": p.box.x, "y": p.box.y, "w": p.box.w, "h": p.box.h, "label": p.label, "note": p.note} for p in made.panels]
 
 
-def _devices(made: Layout) -> dict[str, Any]:
+def _devices(trace: Trace, made: Layout) -> dict[str, Any]:
     what = made.picture
+    labels = list(made.labels)
+    ours = {int(there): here for here, there in enumerate(trace.place)}  # the schedule may use only some of the topology's ranks
+    endpoints = [ours.get(e, -1) if e >= 0 else -1 for e in what.endpoint]
+    for d, endpoint in enumerate(endpoints):
+        if endpoint >= trace.schedule.ranks:
+            en, zh = endpoint_name(trace.schedule, endpoint)
+            labels[d] = {"en": en.removeprefix("the "), "zh": zh}
     columns = {k: [round(float(getattr(b, k)), 2) for b in made.boxes] for k in ("x", "y", "w", "h")}
     return {
         "name": what.name,
-        "label": made.labels,
+        "label": labels,
         "kind": what.kind,
         "panel": [made.panel_of(d) for d in range(len(what))],
-        "endpoint": what.endpoint,
+        "endpoint": endpoints,
         **columns,
     }
 
@@ -230,7 +240,9 @@ def _routes(trace: Trace, made: Layout) -> tuple[dict[str, Any], npt.NDArray[np.
 def _transfers(trace: Trace, route: npt.NDArray[np.int64]) -> dict[str, Any]:
     t = trace.schedule.transfers
     order = np.argsort(trace.start, kind="stable")
-    columns: dict[str, Any] = {name: t[name][order].astype(int).tolist() for name in ("step", "src", "dst", "chunk", "into", "reduce", "channel")}
+    columns: dict[str, Any] = {
+        name: t[name][order].astype(int).tolist() for name in ("step", "src", "dst", "chunk", "into", "reduce", "channel")
+    }
     columns["bytes"] = trace.slot_bytes[t["chunk"]][order].tolist()
     columns["t0"], columns["t1"] = _seconds(trace.start[order]), _seconds(trace.finish[order])
     columns["route"] = route[order].tolist()
@@ -279,5 +291,3 @@ def _text(trace: Trace) -> dict[str, Any] | None:
         return None
     names, cells = s.diagram_cells(_TEXT_RANKS, _TEXT_STEPS)
     return {"row": names, "cell": cells}
-
-

@@ -40,6 +40,12 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g}{NBSP}%"
 
 
+def between(low: str, high: str) -> str:
+    """`57 to 674 µs`: the unit once where it is the same."""
+    number, _, unit = low.partition(NBSP)
+    return f"{number if unit == high.partition(NBSP)[2] else low} to {high}"
+
+
 def listed(items: Sequence[str], zh: bool = False) -> str:
     """`1, 3 and 5`; `1、3 和 5`."""
     if len(items) < 2:

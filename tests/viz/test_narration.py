@@ -1,0 +1,140 @@
+"""Sentences say what happens, with numbers that follow from the schedule; in English and Chinese."""
+
+import re
+
+import pytest
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.topology import machine
+from collsim.viz.causes import bottleneck
+from collsim.viz.narration import narrate
+from collsim.viz.phases import phases
+
+_NB = "\N{NO-BREAK SPACE}"
+
+
+def told(name, topology, nbytes="64MiB", **options):
+    return narrate(cs.simulate(cs.schedule(name, topology=topology, **options), topology, nbytes))
+
+
+def test_ring_of_four_by_hand():
+    """64 MiB over 4 ranks: chunks of 16 MiB; 16 MiB ÷ 25 GB/s + 1 µs = 672 µs. Contributions grow 1, 2, 3; then finished chunks 2, 3, 4."""
+    english = [en for en, _ in told("allreduce_ring", cs.topology.ring(4, bandwidth="25GB/s", alpha="1us"))]
+    assert english == [
+        *(
+            f"Every rank sends one 16{_NB}MiB chunk that holds {k} of 4 contributions to the next rank, which adds its own and has {has}. "
+            f"Each arrives after 672{_NB}µs."
+            for k, has in ((1, "2"), (2, "3"), (3, "all 4"))
+        ),
+        *(
+            f"Every rank sends one finished 16{_NB}MiB chunk to the next rank; every rank has {have} finished chunks then. "
+            f"Each arrives after 672{_NB}µs."
+            for have in ("2 of 4", "3 of 4", "all 4")
+        ),
+    ]
+
+
+def test_ring_of_four_in_chinese():
+    chinese = [zh for _, zh in told("allreduce_ring", cs.topology.ring(4, bandwidth="25GB/s", alpha="1us"))]
+    assert chinese[0] == (
+        f"每个 rank 向下一个 rank 发送一个 16{_NB}MiB 的 chunk，其中已累加 4 份贡献中的 1 份；"
+        f"对方加上自己的一份，变成 2 份。各需 672{_NB}µs。"
+    )
+    assert (
+        chinese[-1]
+        == f"每个 rank 向下一个 rank 发送一个 16{_NB}MiB 的已完成 chunk；此后每个 rank 有全部 4 个已完成的 chunk。各需 672{_NB}µs。"
+    )
+
+
+def test_two_kinds_of_link_are_told_apart():
+    """The mock's step 9: NVLink 16 MiB ÷ 300 GB/s + 1.4 µs = 57.3 µs; InfiniBand 16 MiB ÷ 25 GB/s + 3.2 µs = 674 µs."""
+    en, zh = told("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB")[8]
+    assert en.endswith(f"NVLink delivers in 57.3{_NB}µs, InfiniBand (7 → 8 and 15 → 0) in 674{_NB}µs.")
+    assert "holds 9 of 16 contributions" in en
+    assert f"InfiniBand（7 → 8 和 15 → 0）需要 674{_NB}µs" in zh
+
+
+def test_incast_is_told():
+    """8 × 64 MiB through one cable of 25 GB/s: 512 MiB ÷ 25 GB/s = 21.5 ms."""
+    push, pull = told("allreduce_parameter_server", cs.topology.switch(8), server="helper")
+    assert push[0] == (
+        f"Every rank sends one 64{_NB}MiB chunk that holds 1 of 8 contributions to the server, which adds them up and has all 8. "
+        f"8 chunks wait for one cable (switch → server): 512{_NB}MiB through it takes 21.5{_NB}ms."
+    )
+    assert "8 个 chunk 等同一条线缆（交换机 → 服务器）" in push[1]
+    assert pull[0].startswith(f"The server sends one finished 64{_NB}MiB chunk to every rank; all 8 ranks have the sum then.")
+
+
+def test_exchange_of_halves():
+    first = told("allreduce_halving_doubling", cs.topology.switch(8))[1][0]
+    assert first.startswith(
+        f"Every rank exchanges 2 chunks of 8{_NB}MiB each that hold 2 of 8 contributions with the rank 2 away; "
+        "each adds its own 2 and has 4."
+    )
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5, 8])
+@pytest.mark.parametrize("name", list(cs.algorithms()))
+def test_every_step_of_every_algorithm_has_both_languages(name, ranks):
+    try:
+        sentences = told(name, cs.topology.switch(ranks))
+    except CollsimError as error:
+        pytest.skip(str(error))
+    for en, zh in sentences:
+        assert re.match(r"[A-Z0-9]", en), en
+        assert en.endswith("."), en
+        assert not re.search(r"\b(None|nan|inf)\b|  |\{|\.\.", en), en
+        assert zh.endswith("。"), zh
+        assert re.search(r"[一-鿿]", zh), zh
+        assert not re.search(r"[一-鿿][A-Za-z]|[A-Za-z][一-鿿]|。。", zh), zh
+        assert "!" not in en
+
+
+def test_sizes_that_differ_are_given_as_a_range():
+    en, _ = told("allreduce_ring", cs.topology.ring(3), nbytes=32)[0]
+    assert f"one chunk of 8 to 12{_NB}B" in en
+
+
+def test_nothing_to_do():
+    assert told("allreduce_ring", cs.topology.switch(1)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "names"),
+    [
+        ("allreduce_ring", {}, ["reduce-scatter", "allgather"]),
+        ("allreduce_halving_doubling", {}, ["reduce-scatter", "allgather"]),
+        ("allreduce_tree", {}, ["reduce", "broadcast"]),
+        ("allreduce_tree", {"chunks": 8}, ["reduce", "reduce + broadcast", "broadcast"]),
+        ("allreduce_parameter_server", {}, ["push", "pull"]),
+        ("allreduce_sharded_parameter_server", {}, ["push", "pull"]),
+        ("broadcast_binomial", {}, ["broadcast"]),
+        ("allgather_bruck", {}, ["allgather"]),
+        ("reduce_scatter_ring", {}, ["reduce-scatter"]),
+    ],
+)
+def test_phases(name, options, names):
+    found = phases(cs.schedule(name, ranks=8, **options))
+    assert [p.en for p in found] == names
+    assert found[0].first == 0
+
+
+def test_phases_of_a_composition():
+    both = cs.schedule("reduce_scatter_ring", ranks=4) + cs.schedule("allgather_ring", ranks=4)
+    assert [(p.en, p.first, p.last) for p in phases(both)] == [("reduce-scatter", 0, 2), ("allgather", 3, 5)]
+
+
+def test_bottleneck_is_latency_where_bytes_hardly_matter():
+    topology = cs.topology.switch(8)
+    found = bottleneck(cs.simulate(cs.schedule("allreduce_ring", topology=topology), topology, 8))
+    assert found["text"]["en"].startswith("Latency: ")
+    assert found["text"]["zh"].startswith("延迟：")
+    assert bottleneck(cs.simulate(cs.schedule("allreduce_ring", ranks=1), topology, 8)) is None
+
+
+def test_bottleneck_of_a_server_names_its_cable():
+    topology = cs.topology.switch(8)
+    found = bottleneck(cs.simulate(cs.schedule("allreduce_parameter_server", topology=topology, server="helper"), topology, "64MiB"))
+    assert found["short"] == {"en": "The cable server → switch, each way", "zh": "线缆 服务器 → 交换机（双向）"}
+    assert found["more"]["en"] == f"Doubling only it saves 50{_NB}%; doubling all others saves nothing."

@@ -1,0 +1,222 @@
+"""The timeline is what docs/timeline.md says, for every algorithm, and its bytes are the Trace's bytes."""
+
+import json
+
+import numpy as np
+import pytest
+
+import collsim as cs
+from collsim.errors import CollsimError, FormatError
+from collsim.topology import machine
+from collsim.viz.timeline import SCHEMA, decode, dumps, encode, timeline
+
+KINDS = {"gpu", "cpu", "memory", "pcie", "nvswitch", "nic", "switch", "host"}
+
+
+def run(name, topology, nbytes="1MiB", **options):
+    schedule = cs.schedule(name, topology=topology, **options)
+    return cs.simulate(schedule, topology, nbytes)
+
+
+def is_text(value):
+    return isinstance(value, dict) and set(value) == {"en", "zh"} and all(isinstance(v, str) for v in value.values())
+
+
+def columns(table, names):
+    lengths = {len(table[name]) for name in names}
+    assert len(lengths) == 1, {name: len(table[name]) for name in names}
+    return lengths.pop()
+
+
+def check(made, trace):
+    """Every rule of the contract that a machine can check."""
+    assert made["schema"] == SCHEMA
+    json.loads(dumps(made))
+    meta, s = made["meta"], trace.schedule
+    assert (meta["ranks"], meta["endpoints"], meta["slots"]) == (s.ranks, s.endpoints, s.slots)
+    assert is_text(meta["title"])
+    devices = columns(made["devices"], ("name", "label", "kind", "panel", "endpoint", "x", "y", "w", "h"))
+    assert set(made["devices"]["kind"]) <= KINDS
+    links = columns(made["links"], ("src", "dst", "kind", "label", "alpha", "bandwidth", "path", "row"))
+    ends = made["links"]["src"] + made["links"]["dst"]
+    assert all(0 <= d < devices for d in ends)
+    assert all(len(path) >= 4 and len(path) % 2 == 0 for path in made["links"]["path"])
+    check_rows(made, links)
+    check_moves(made, trace, links)
+    for phase in made["phases"]:
+        assert is_text(phase["label"])
+        assert 0 <= phase["first"] <= phase["last"] < s.steps
+    assert [p["first"] for p in made["phases"]] == [0, *(p["last"] + 1 for p in made["phases"][:-1])] if s.steps else not made["phases"]
+    assert len(made["logical"]["x"]) == len(made["logical"]["y"]) == s.endpoints
+    assert all(0 <= v <= 1 for v in made["logical"]["x"] + made["logical"]["y"])
+
+
+def check_rows(made, links):
+    seen = [link for row in made["rows"] for link in row["links"]]
+    assert len(seen) == len(set(seen))
+    for number, row in enumerate(made["rows"]):
+        assert is_text(row["label"])
+        assert is_text(row["note"])
+        assert row["links"]
+        assert all(made["links"]["row"][link] == number for link in row["links"])
+    used = {link for link, b in enumerate(made["figures"]["link_bytes"]) if b}
+    assert used <= set(seen)
+    assert len(made["figures"]["link_bytes"]) == links
+
+
+def check_moves(made, trace, links):
+    t, routes = made["transfers"], made["routes"]
+    count = columns(t, ("step", "src", "dst", "chunk", "into", "reduce", "channel", "bytes", "t0", "t1", "route"))
+    assert count == len(trace.schedule)
+    assert t["t0"] == sorted(t["t0"])
+    assert all(a <= b for a, b in zip(t["t0"], t["t1"], strict=True))
+    assert max(t["t1"], default=0) == pytest.approx(trace.time, rel=1e-6, abs=1e-11)
+    own = np.zeros(links)
+    for route, nbytes in zip(t["route"], t["bytes"], strict=True):
+        for link in routes["link"][routes["start"][route] : routes["start"][route + 1]]:
+            own[link] += nbytes
+    assert own.tolist() == made["figures"]["link_bytes"], "what transfers carry over their routes is what the links carried"
+    assert len(made["steps"]["text"]["en"]) == len(made["steps"]["text"]["zh"]) == trace.schedule.steps == len(made["steps"]["t0"])
+    assert all(made["steps"]["text"]["en"])
+    assert all(made["steps"]["text"]["zh"])
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("name", list(cs.algorithms()))
+def test_contract_holds_for_every_algorithm(name, ranks):
+    try:
+        trace = run(name, cs.topology.switch(ranks))
+    except CollsimError as error:
+        pytest.skip(str(error))
+    made = timeline(trace)
+    check(made, trace)
+    assert sum(made["figures"]["link_bytes"]) == trace.link_bytes.sum()
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [
+        cs.topology.ring(8),
+        cs.topology.line(5),
+        cs.topology.star(6),
+        cs.topology.fully_connected(6),
+        cs.topology.tree(7),
+        cs.topology.torus(2, 4),
+        cs.topology.mesh(3, 3),
+        cs.topology.hypercube(8),
+        cs.topology.fat_tree(4),
+        machine("dgx-a100", nodes=2),
+        machine("dgx-1v"),
+        machine("pcie-8gpu", p2p=False),
+        machine("dgx-h100", nodes=4, gdr=False),
+        machine("dgx-a100", nodes=12),
+    ],
+    ids=lambda t: t.name,
+)
+def test_contract_holds_on_every_kind_of_topology(topology):
+    trace = run("allreduce_ring", topology)
+    made = timeline(trace)
+    check(made, trace)
+    assert made["figures"]["bound"] == pytest.approx(trace.bound.time)
+
+
+def test_link_bytes_are_those_of_the_trace_link_by_link():
+    trace = run("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB")
+    made = timeline(trace)
+    names = made["devices"]["name"]
+    drawn = {
+        (names[a], names[b]): n for a, b, n in zip(made["links"]["src"], made["links"]["dst"], made["figures"]["link_bytes"], strict=True)
+    }
+    frame = trace.links
+    for src, dst, nbytes in zip(frame["src"], frame["dst"], frame["bytes"], strict=True):
+        assert drawn.get((src, dst), 0) == nbytes, (src, dst)
+
+
+def test_many_nodes_become_boxes_and_no_byte_between_them_is_lost():
+    trace = run("allreduce_ring", machine("dgx-a100", nodes=12))
+    made = timeline(trace)
+    assert made["devices"]["kind"].count("host") == 12
+    assert "gpu" not in made["devices"]["kind"]
+    between = np.isin([trace.topology.links.kind(i) for i in range(len(trace.topology.links))], ["infiniband"])
+    assert sum(made["figures"]["link_bytes"]) == trace.link_bytes[between].sum()
+
+
+def test_rows_of_the_first_picture():
+    """256 MiB ring over two DGX A100: two InfiniBand lines of 99.5 %, PCIe 79 %, NVLink 8.3 % (the arithmetic is in the mock's notes)."""
+    made = timeline(run("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB"))
+    told = [(row["label"]["en"], row["note"]["en"], row["hot"]) for row in made["rows"]]
+    assert told[0] == ("IB node 0 → node 1", "7 → 8", True)
+    assert told[1] == ("IB node 1 → node 0", "15 → 0", True)
+    assert told[2][0] == "PCIe to the NICs"
+    assert told[3][0] == "NVLink"
+    assert [e["label"] for e in made["key"]] == ["IB HDR", "PCIe 4.0 ×16", "NVLink 3 ×12"]
+    assert made["bottleneck"]["text"]["en"] == "InfiniBand between the nodes: busy 99.5\N{NO-BREAK SPACE}% of the run."
+    assert made["bottleneck"]["more"]["en"].startswith("Doubling it saves 21\N{NO-BREAK SPACE}% (then PCIe is the limit).")
+    assert "8 channels save 87" in made["bottleneck"]["more"]["en"]
+    assert made["rows"][0]["label"]["zh"] == "IB 节点 0 → 节点 1"
+
+
+def test_state_of_each_kind_of_collective():
+    sw = cs.topology.switch(4)
+    assert timeline(run("allreduce_ring", sw))["state"] == {"held": "all", "root": 0, "goal": 4, "wanted": "all"}
+    assert timeline(run("allgather_ring", sw))["state"] == {"held": "own", "root": 0, "goal": 1, "wanted": "all"}
+    assert timeline(run("reduce_scatter_ring", sw))["state"]["wanted"] == "own"
+    assert timeline(run("broadcast_binomial", sw, root=2))["state"]["root"] == 2
+    peer = timeline(run("alltoall_direct", sw))["state"]
+    assert isinstance(peer["wanted"], list)
+    assert all(len(cell) == 2 for cell in peer["wanted"])
+
+
+def test_small_timelines_go_as_they_are_and_large_ones_packed():
+    small = timeline(run("allreduce_ring", cs.topology.switch(4)))
+    assert encode(small) is small
+    large = timeline(run("allreduce_ring", cs.topology.switch(64)))
+    packed = encode(large)
+    assert set(packed) == {"schema", "z"}
+    assert len(packed["z"]) < 200_000
+    assert decode(packed) == json.loads(dumps(large))
+    assert encode(large) == packed, "the same bytes every time"
+
+
+@pytest.mark.parametrize("wrong", ["[1]", "{", '{"schema":"collsim.timeline/2"}', '{"schema":"collsim.timeline/1","z":"!!!"}', "{}"])
+def test_what_is_no_timeline_is_refused(wrong):
+    with pytest.raises(FormatError, match="timeline"):
+        decode(wrong)
+
+
+def test_too_many_transfers_say_what_to_choose_instead():
+    trace = run("allreduce_ring", cs.topology.ring(512), "1GiB")
+    with pytest.raises(CollsimError, match=r"523,264 transfers.*at most 200,000.*fewer than 512 ranks"):
+        timeline(trace)
+    assert trace._repr_html_() is None, "a notebook then shows the text"
+
+
+def test_equal_runs_have_equal_ids_and_others_do_not():
+    ids = [timeline(run("allreduce_ring", cs.topology.switch(4), n))["meta"]["id"] for n in ("1MiB", "1MiB", "2MiB")]
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_fewer_ranks_than_the_topology_has():
+    topology = machine("dgx-a100", nodes=2)
+    schedule = cs.schedule("allreduce_ring", ranks=4)
+    trace = cs.simulate(schedule, topology, "1MiB")
+    made = timeline(trace)
+    check(made, trace)
+    assert sorted(e for e in made["devices"]["endpoint"] if e >= 0) == [0, 1, 2, 3]
+
+
+def test_the_server_is_on_the_stage_with_its_number():
+    topology = machine("dgx-a100", nodes=2)
+    trace = cs.simulate(cs.schedule("allreduce_parameter_server", ranks=4, server="helper"), topology, "1MiB")
+    made = timeline(trace)
+    check(made, trace)
+    at = made["devices"]["endpoint"].index(4)
+    assert made["devices"]["label"][at] == {"en": "server", "zh": "服务器"}
+
+
+def test_one_rank_has_nothing_to_do_and_still_a_timeline():
+    made = timeline(run("allreduce_ring", cs.topology.switch(1)))
+    assert made["transfers"]["t0"] == []
+    assert made["bottleneck"] is None
+    assert made["rows"] == []
+    assert made["routes"] == {"start": [0], "link": []}
