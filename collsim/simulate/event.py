@@ -215,7 +215,8 @@ def _timing(run: _Run, number: int, how: str) -> Timing:
         return Timing(np.zeros(0), np.zeros(0), np.zeros(net.first_links), transfers, how)
     begin = np.minimum.reduceat(own["start"], job.step_rows)
     end = np.maximum.reduceat(own["finish"], job.step_rows)
-    loads = run.k.carried(run.rows, base.row, base.row + job.rows, net.routes, net.route_link, len(net.links))
+    loads = np.zeros(len(net.links))
+    run.k.carried(run.rows, base.row, base.row + job.rows, net.routes, net.route_link, loads)
     return Timing(begin, end, loads[: net.first_links], transfers, how, partial(_segments, run, number, how))
 
 
