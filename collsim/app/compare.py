@@ -17,7 +17,7 @@ from .choice import Choice
 from .controls import algorithm_label, complain, mistake, place_label
 from .look import SERIES, chart_look, color
 from .mistakes import told
-from .run import Crossing, compare, crossings
+from .run import PIPELINES, Crossing, compare, crossings
 from .state import is_dark, language, session, t
 
 DASHES = [[1, 0], [8, 4], [2, 3], [12, 2, 2, 2]]
@@ -56,9 +56,12 @@ def page() -> None:
 
 
 def _title(choice: Choice, table: pd.DataFrame) -> None:
+    """What is compared, and what was done to be fair to those that pipeline."""
     st.html(f'<h1 class="cs-title">{html.escape(t("compare.title"))}</h1>')
     place = place_label(choice.place) + (f" × {choice.nodes}" if choice.on_machine else "")
     words = t("compare.lead", collective=choice.collective, place=place, ranks=int(table["ranks"].iloc[0]), engine=choice.engine)
+    if (table["chunks"] > 1).any():
+        words += " " + t("compare.chunks", counts=", ".join(map(str, PIPELINES)))
     st.html(f'<div class="cs-note">{html.escape(words)}</div>')
 
 
@@ -98,7 +101,7 @@ def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
     dark = is_dark()
     names = list(dict.fromkeys(good["name"]))
     strokes = [_stroke(i, dark) for i in range(len(names))]
-    frame = good[["nbytes", "name", what]].assign(said=[_said(what, value) for value in good[what]])
+    frame = good[["nbytes", "name", "chunks", what]].assign(said=[_said(what, value) for value in good[what]])
     frame = frame.assign(size=[format_bytes(n) for n in frame["nbytes"]])
     frame = frame[frame[what] > 0]
     hue = alt.Scale(domain=names, range=[h for h, _ in strokes])
@@ -120,6 +123,7 @@ def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
             alt.Tooltip("name:N", title=t("algorithm")),
             alt.Tooltip("size:N", title=t("nbytes")),
             alt.Tooltip("said:N", title=t(f"compare.{what}.axis")),
+            alt.Tooltip("chunks:Q", title=t("option.chunks")),
         ]
     )
     picture = alt.layer(lines, near, *_marks(found, dark)).properties(
@@ -155,7 +159,11 @@ def _axis(values: pd.Series[Any], base: int) -> alt.Axis:
     for name, size in units[1:]:
         expression = f"datum.value >= {size * 0.9999} ? format(datum.value/{size}, '~r') + ' {name}' : {expression}"
     return alt.Axis(
-        labelExpr=expression, labelFlush=False, labelOverlap=True, values=[float(base) ** k for k in range(first, last + 1, apart)]
+        labelExpr=expression,
+        labelFlush=False,
+        labelOverlap=True,
+        labelSeparation=10,
+        values=[float(base) ** k for k in range(first, last + 1, apart)],
     )
 
 
@@ -169,7 +177,7 @@ def _said(what: str, value: float) -> str:
 def _table(good: pd.DataFrame, choice: Choice) -> None:
     head, button = st.columns([4, 1], vertical_alignment="bottom")
     head.markdown(f"**{t('compare.table')}**")
-    csv = good.drop(columns=["options", "error", "name"]).to_csv(index=False)
+    csv = good.drop(columns=["error", "name"]).to_csv(index=False)
     button.download_button(t("compare.csv"), csv, f"collsim-{choice.collective}.csv", "text/csv", on_click="ignore", width="stretch")
     wide = good.pivot_table(index="nbytes", columns="name", values="time", sort=False).sort_index()
     best = wide.idxmin(axis=1)

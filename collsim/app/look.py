@@ -69,9 +69,11 @@ STYLE = f"""<style>
 .cs-note{{font-size:15px;line-height:21px;color:var(--cs-ink2)}}
 .cs-title{{font-size:24px;line-height:32px;font-weight:700;color:var(--cs-ink);margin:0;padding:0}}
 @media(max-width:1400px){{
- [data-testid=stMainBlockContainer]{{padding:58px 16px 24px}}
- .cs-head{{gap:6px 28px}} .cs-fig b{{font-size:26px;line-height:31px}} .cs-fig b i{{font-size:16px}}
- .cs-why b{{font-size:17px;line-height:23px}} .cs-why span{{font-size:14px;line-height:19px}} .cs-why{{min-width:320px}}
+ [data-testid=stSidebar]:is([data-collapsed=false],[aria-expanded=true]){{width:240px!important;min-width:240px!important}}
+ [data-testid=stMainBlockContainer]{{padding:60px 14px 24px}}
+ .cs-head{{gap:6px 22px}} .cs-fig b{{font-size:26px;line-height:31px}} .cs-fig b i{{font-size:16px}}
+ .cs-fig span{{white-space:normal;max-width:116px;font-size:13px;line-height:16px}}
+ .cs-why{{min-width:320px;padding-left:12px}} .cs-why b{{font-size:17px;line-height:22px}} .cs-why span{{font-size:14px;line-height:18px}}
 }}
 @media(max-width:760px){{.st-key-switches{{right:52px;gap:6px}} .cs-why{{min-width:0;flex-basis:100%}} .cs-fig span{{white-space:normal}}}}
 @media print{{[data-testid=stSidebar],[data-testid=stHeader],.st-key-switches{{display:none}}}}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 
 import streamlit as st
 
+import collsim as cs
 from collsim.errors import CollsimError
 
 from . import compare, explore
@@ -24,8 +26,22 @@ def main(first: str = "explore") -> None:
     st.set_page_config(page_title="collsim", page_icon=mark(), layout="wide", initial_sidebar_state=272)
     st.html(STYLE)
     st.logo(logo(is_dark()), size="large")
+    warm_up()
     pages = [st.Page(_drawn(name), title=t(f"page.{name}"), url_path=name, default=name == first) for name in PAGES]
     st.navigation(pages, position="top").run()
+
+
+@st.cache_resource(show_spinner=False)
+def warm_up() -> threading.Thread:
+    """Let the event engine compile itself while the first page is read, once for the whole server."""
+
+    def run() -> None:
+        network = cs.topology.switch(2)
+        cs.simulate(cs.schedule("allreduce_ring", topology=network), network, "1KiB", engine="event")
+
+    thread = threading.Thread(target=run, daemon=True, name="warm-up")
+    thread.start()
+    return thread
 
 
 def _drawn(name: str) -> Callable[[], None]:

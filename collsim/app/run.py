@@ -22,6 +22,7 @@ from .choice import Choice, network_text, own_options, usual_algorithms
 #: Beyond these a page says no before it computes; the player stops earlier than the figures.
 MOST_TRANSFERS = 1_000_000
 MOST_PLAYED = 60_000
+MOST_COMPARED = 20_000_000
 MOST_RANKS_HERE = 256
 
 
@@ -160,16 +161,32 @@ def endpoints(trace: cs.Trace) -> pd.DataFrame:
     )
 
 
+#: Chunks that a comparison tries for an algorithm which pipelines: without them a tree would stand no chance.
+PIPELINES = (1, 4, 16, 64, 256)
+
+
 def compare(choice: Choice) -> pd.DataFrame:
-    """The algorithms of a choice over its sizes: the rows of `cs.sweep`. Raises Refused for too much work."""
+    """The algorithms of a choice over its sizes: the rows of `cs.sweep`, each with the number of chunks that was the fastest.
+
+    Raises Refused for too much work.
+    """
     topology = build_place(choice)
     names = choice.algorithms or usual_algorithms(choice.collective)
     sizes = cs.size_range(choice.sizes)
-    pairs = [(name, options_used(name, {}, topology, choice.on_machine)) for name in names]
+    pairs = [(name, options) for name in names for options in _variants(name, topology, choice.on_machine)]
     work = sum(_transfers(name, options, topology) for name, options in pairs) * len(sizes)
-    if work > 10 * MOST_TRANSFERS:
-        raise Refused("refused.work", transfers=f"{work:,}", limit=f"{10 * MOST_TRANSFERS:,}")
-    return cs.sweep(choice.collective, pairs, topology, sizes, choice.dtype, choice.engine)
+    if work > MOST_COMPARED:
+        raise Refused("refused.work", transfers=f"{work:,}", limit=f"{MOST_COMPARED:,}")
+    table = cs.sweep(choice.collective, pairs, topology, sizes, choice.dtype, choice.engine)
+    table["chunks"] = [options.get("chunks", 1) for options in table["options"]]
+    table["channels"] = [options.get("channels", 1) for options in table["options"]]
+    fastest = table.sort_values("time", kind="stable").drop_duplicates(["algorithm", "nbytes"]).index
+    return table.loc[sorted(fastest)].drop(columns=["options"]).reset_index(drop=True)
+
+
+def _variants(algorithm: str, topology: cs.Topology, on_machine: bool) -> list[dict[str, Any]]:
+    base = options_used(algorithm, {}, topology, on_machine)
+    return [{**base, "chunks": chunks} for chunks in PIPELINES] if "chunks" in own_options(algorithm) else [base]
 
 
 def _transfers(algorithm: str, options: dict[str, Any], topology: cs.Topology) -> int:

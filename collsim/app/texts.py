@@ -153,6 +153,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{collective} on {place}, {ranks} ranks, engine {engine}.",
         "{place} 上的 {collective}，{ranks} 个 rank，引擎 {engine}。",
     ),
+    "compare.chunks": (
+        "Those that pipeline have the best of {counts} chunks at every size.",
+        "可流水的算法在每个数据量上取 {counts} 个 chunk 中最快的一种。",
+    ),
     "compare.time": ("Time over size", "时间随数据量的变化"),
     "compare.busbw": ("busbw over size", "busbw 随数据量的变化"),
     "compare.time.axis": ("time", "时间"),
