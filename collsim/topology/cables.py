@@ -113,7 +113,7 @@ GRACE_LINK = replace(
     nominal=150e9,
     effective=None,
     alpha=0.2e-6,
-    source="order of magnitude: NVIDIA quotes C2C-class coherent links between Graces; not re-checked, to be calibrated",
+    source="bandwidth order of magnitude: below C2C, not re-checked, to be calibrated; alpha order of magnitude: as between other sockets",
 )
 
 

@@ -213,8 +213,9 @@ class ClusterRouter:
         legs = [self._leg(tuple(keys[:, i].tolist()), int(i)) for i in first]
         which = which.ravel()
         parts = [_local([leg.out for leg in legs], which, node * self._local_links)]
-        if away.any():
-            parts.append(self._through_fabric(legs, which, node, goal, away))
+        through = np.array([leg.card_out >= 0 for leg in legs], bool)[which] if len(legs) else away
+        if through.any():
+            parts.append(self._through_fabric(legs, which, node, goal, through))
             parts.append(_local([leg.into for leg in legs], which, goal * self._local_links))
         table = np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
         crossed = table >= 0
@@ -287,9 +288,13 @@ class ClusterRouter:
         memory = self._memory(state, b)
         there, back = (paths.best(a, memory), paths.best(memory, b)) if memory is not None else (None, None)
         if there is None or back is None:
-            return f"{_no_path(self.machine, a, b)}, and there is no host memory to stage through"
+            other = self._remote(state, a, state, b)
+            return other if isinstance(other, Leg) else f"P2P is not allowed, and no host memory or network card joins {self._ends(a, b)}"
         why = f"{self._word(path)}, where NCCL does not use P2P" if path else "no direct path"
         return Leg((*there.links, *back.links), -1, -1, (), f"{why}: staged through host memory (SHM)")
+
+    def _ends(self, a: int, b: int) -> str:
+        return f"{self.machine.devices[a]} and {self.machine.devices[b]}"
 
     def _p2p(self, path: Path) -> bool:
         return path.type <= self.policy.p2p and (path.type <= NVB or self.machine.p2p_over_pcie)

@@ -360,7 +360,9 @@ def _name(shape: str, arguments: tuple[int, ...], options: dict[str, Any], rate:
     """As it can be typed again; what is at its default is left out."""
     said = [str(a) for a in arguments] + [f"{k}={v}" for k, v in options.items()]
     if rate != parse_bandwidth(BANDWIDTH):
-        said.append(f"bandwidth={rate / 1e9:.12g}GB/s")
+        text = f"{rate / 1e9:.12g}GB/s"
+        said.append(f"bandwidth={text if parse_bandwidth(text) == rate else repr(rate)}")
     if delay != parse_time(ALPHA):
-        said.append(f"alpha={delay * 1e6:.12g}us")
+        texts = (f"{delay * per:.12g}{unit}" for unit, per in (("us", 1e6), ("ns", 1e9), ("ms", 1e3)))
+        said.append("alpha=" + next((text for text in texts if parse_time(text) == delay), repr(delay)))
     return f"{shape}({', '.join(said)})"

@@ -6,11 +6,12 @@ Routes on a graph cross the fewest links; among equals the lower next device. Th
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import CollsimError, TopologyError, unknown
 from ..units import format_bandwidth, parse_bandwidth, parse_time
@@ -97,19 +98,26 @@ def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:
     """
     nodes = list(graph.nodes)
     number = {node: i for i, node in enumerate(nodes)}
-    kinds = _kinds(graph, nodes)
-    place = _places(graph, nodes, kinds)
-    links = _links(graph, number)
-    next_hop = Shortest(len(nodes), links.src, links.dst)
+    return from_cables(name, {node: graph.nodes[node] for node in nodes}, _joined(graph, number))
+
+
+def from_cables(name: str, nodes: Mapping[Any, Mapping[str, Any]], joined: Mapping[tuple[int, int], Cable]) -> Topology:
+    """A topology from devices (name: kind, rank, node) and links, in this order; links are (device number, device number): cable."""
+    kinds = _kinds(nodes)
+    place = _places(nodes, kinds)
+    links = _links(joined)
+    numbers = [data.get("node", -1) for data in nodes.values()]
     topology = Topology(
         name=name,
         ranks=len(place),
-        devices=Devices([str(n) for n in nodes], kinds, _node_numbers(graph, nodes)),
+        devices=Devices(
+            [str(n) for n in nodes], kinds, np.array([n if isinstance(n, int | np.integer) else -1 for n in numbers], np.int32)
+        ),
         links=links,
         endpoint_device=place,
-        next_hop=next_hop,
+        next_hop=(ways := Shortest(len(nodes), links.src, links.dst)),
     )
-    require_connected(topology, next_hop)
+    require_connected(topology, ways)
     return topology
 
 
@@ -128,8 +136,8 @@ def listed(ranks: Iterable[int]) -> str:
     return f"rank{'s' if len(numbers) > 1 else ''} {shown}"
 
 
-def _kinds(graph: nx.Graph[Any], nodes: list[Hashable]) -> Any:
-    given = [graph.nodes[n].get("kind") for n in nodes]
+def _kinds(nodes: Mapping[Any, Mapping[str, Any]]) -> npt.NDArray[np.int8]:
+    given = [data.get("kind") for data in nodes.values()]
     if not any(given):
         given = ["gpu"] * len(nodes)
     for node, kind in zip(nodes, given, strict=True):
@@ -138,11 +146,12 @@ def _kinds(graph: nx.Graph[Any], nodes: list[Hashable]) -> Any:
     return np.array([DEVICE_KINDS.index(kind or "switch") for kind in given], np.int8)
 
 
-def _places(graph: nx.Graph[Any], nodes: list[Hashable], kinds: Any) -> Ints:
+def _places(nodes: Mapping[Any, Mapping[str, Any]], kinds: npt.NDArray[np.int8]) -> Ints:
     gpus = np.flatnonzero(kinds == DEVICE_KINDS.index("gpu")).astype(np.int32)
     if not len(gpus):
         raise TopologyError("the graph has no rank: give at least one node kind='gpu'")
-    ranks: list[Any] = [graph.nodes[nodes[g]].get("rank") for g in gpus]
+    attributes = list(nodes.values())
+    ranks: list[Any] = [attributes[g].get("rank") for g in gpus]
     if all(r is None for r in ranks):
         return gpus
     if any(isinstance(r, bool) or not isinstance(r, int | np.integer) for r in ranks) or sorted(ranks) != list(range(len(gpus))):
@@ -152,13 +161,8 @@ def _places(graph: nx.Graph[Any], nodes: list[Hashable], kinds: Any) -> Ints:
     return gpus[np.argsort(ranks)]
 
 
-def _node_numbers(graph: nx.Graph[Any], nodes: list[Hashable]) -> Ints:
-    numbers = [graph.nodes[n].get("node", -1) for n in nodes]
-    return np.array([n if isinstance(n, int | np.integer) else -1 for n in numbers], np.int32)
-
-
-def _links(graph: nx.Graph[Any], number: dict[Hashable, int]) -> Links:
-    """Both directions of undirected edges; parallel edges bonded; one Cable per distinct (kind, label, bandwidth, alpha, source)."""
+def _joined(graph: nx.Graph[Any], number: dict[Hashable, int]) -> dict[tuple[int, int], Cable]:
+    """Both directions of undirected edges; parallel edges bonded."""
     found: dict[tuple[int, int], Cable] = {}
     for a, b, data in graph.edges(data=True):
         if a == b:
@@ -167,16 +171,19 @@ def _links(graph: nx.Graph[Any], number: dict[Hashable, int]) -> Links:
         ways = [(number[a], number[b])] if graph.is_directed() else [(number[a], number[b]), (number[b], number[a])]
         for way in ways:
             found[way] = _bonded(found[way], cable, a, b) if way in found else cable
-    cables = tuple(dict.fromkeys(found.values()))
+    return found
+
+
+def _links(joined: Mapping[tuple[int, int], Cable]) -> Links:
+    cables = tuple(dict.fromkeys(joined.values()))
     index = {cable: i for i, cable in enumerate(cables)}
-    ends = np.array(list(found), np.int32).reshape(-1, 2)
-    column = [index[c] for c in found.values()]
+    ends = np.array(list(joined), np.int32).reshape(-1, 2)
     return Links(
         ends[:, 0].copy(),
         ends[:, 1].copy(),
-        np.array([c.alpha for c in found.values()], np.float64),
-        np.array([c.bandwidth for c in found.values()], np.float64),
-        np.array(column, np.int32),
+        np.array([c.alpha for c in joined.values()], np.float64),
+        np.array([c.bandwidth for c in joined.values()], np.float64),
+        np.array([index[c] for c in joined.values()], np.int32),
         cables,
     )
 

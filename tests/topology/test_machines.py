@@ -59,7 +59,14 @@ def test_effective_rates_are_never_above_nominal(name):
     assert (effective.links.bandwidth < nominal.links.bandwidth).any()
 
 
-@pytest.mark.parametrize("name", ALL)
+def test_trays_of_a_rack_have_no_memory_in_common_so_without_p2p_they_need_the_network():
+    with pytest.raises(cs.TopologyError, match="rank 3 cannot reach rank 4; P2P is not allowed"):
+        machine("gb200-nvl72", p2p=False).route(3, 4)
+    assert "fabric/switch0" in way(machine("gb200-nvl72", nodes=2, p2p=False), 3, 4)
+    assert "node0/memory0" in way(machine("gb200-nvl72", p2p=False), 0, 1)
+
+
+@pytest.mark.parametrize("name", [n for n in ALL if n != "gb200-nvl72"])
 def test_p2p_off_is_never_faster(name):
     on, off = machine(name), machine(name, p2p=False)
     schedule = cs.schedule("allreduce_ring", topology=on)

@@ -13,7 +13,7 @@ from ...errors import CollsimError, FormatError, TopologyError, unknown
 from ...units import parse_bandwidth, parse_time
 from ..cables import NICS, Nic
 from ..generic import NETWORKS
-from ..graph import from_networkx
+from ..graph import from_cables
 from ..machines import machine, machines
 from ..network import DEVICE_KINDS, Cable, Topology
 from ..plan import Machine, Plan
@@ -38,6 +38,7 @@ _MACHINE = {
     "bridge",
     "rings",
     "paths",
+    "words",
     "devices",
     "joints",
 }
@@ -195,27 +196,30 @@ def _machine(place: _Place) -> str | Machine:
 
 
 def _graph(top: dict[str, _Place], name: str) -> Topology:
-    import networkx as nx
-
     cables = top["cables"].fields() if "cables" in top else {}
-    graph: nx.DiGraph[Any] = nx.DiGraph()
+    devices: dict[str, dict[str, Any]] = {}
     for item in top["devices"].items() if "devices" in top else ():
         found = item.keys({"name", "kind", "node", "rank"}, ("name", "kind"))
         if found["kind"].value not in DEVICE_KINDS:
             raise found["kind"].wrong(unknown("kind", found["kind"].value, DEVICE_KINDS))
-        graph.add_node(str(found["name"].value), **{k: v.value for k, v in found.items() if k != "name"})
+        if str(found["name"].value) in devices:
+            raise found["name"].wrong(f"device {found['name'].value!r} is there twice")
+        devices[str(found["name"].value)] = {k: v.value for k, v in found.items() if k != "name"}
+    number = {device: i for i, device in enumerate(devices)}
+    joined: dict[tuple[int, int], Cable] = {}
     for item in top["links"].items():
         ends = item.items()
         if len(ends) != 3:
             raise item.wrong("a link is [device, device, cable], one direction")
-        a, b = (str(end.value) for end in ends[:2])
         for end in ends[:2]:
-            if str(end.value) not in graph:
-                raise end.wrong(unknown("device", end.value, graph.nodes))
-        cable = _cable(ends[2], cables)
-        graph.add_edge(a, b, bandwidth=cable.bandwidth, alpha=cable.alpha, kind=cable.kind, label=cable.label, source=cable.source)
+            if str(end.value) not in number:
+                raise end.wrong(unknown("device", end.value, number))
+        way = (number[str(ends[0].value)], number[str(ends[1].value)])
+        if way in joined or way[0] == way[1]:
+            raise item.wrong("a link joins two devices, and there is one from each to each")
+        joined[way] = _cable(ends[2], cables)
     try:
-        return from_networkx(graph, str(top["name"].value) if "name" in top else name)
+        return from_cables(str(top["name"].value) if "name" in top else name, devices, joined)
     except TopologyError as error:
         raise top["links"].wrong(str(error)) from None
 

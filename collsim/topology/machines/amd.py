@@ -1,0 +1,38 @@
+"""AMD Instinct machines."""
+
+from __future__ import annotations
+
+from ..cables import dram, pcie, socket_link, xgmi_gpu
+from ..plan import Machine, Plan, server
+
+
+def _mi300x() -> Plan:
+    plan = server(
+        sockets=2,
+        switches=4,
+        gpus=1,
+        nics=1,
+        slot=pcie(5),
+        memory=dram("DDR5", 4800, 12, "EPYC 9004"),
+        between=socket_link("xGMI-3", 32, 4, 16, "EPYC 9004"),
+    )
+    for b in range(8):
+        for a in range(b):
+            plan.join(f"gpu{a}", f"gpu{b}", xgmi_gpu())
+    return plan
+
+
+MACHINES = [
+    Machine.drawn(
+        _mi300x(),
+        name="mi300x-8gpu",
+        title="MI300X, 8 GPUs",
+        about="8 MI300X, a link of 64 GB/s between any two; a 400 Gbit/s card to each GPU. Paths by NCCL's rules.",
+        gpu="MI300X",
+        sm=94,
+        nic="ib-ndr",
+        amd_cpu=True,
+        source="AMD MI300X platform: fully connected by 7 Infinity Fabric links per GPU "
+        "(general knowledge; RCCL logs in ROCm/rccl issue 1210)",
+    )
+]

@@ -1,0 +1,36 @@
+"""Processors only, for MPI and Gloo: a rank in the memory of each socket."""
+
+from __future__ import annotations
+
+from ..cables import dram, pcie, socket_link
+from ..plan import Machine, Plan
+
+
+def _two_sockets(generation: int) -> Plan:
+    plan = Plan()
+    plan.add("memory0", "memory1", "cpu0", "cpu1")
+    for c in range(2):
+        plan.join(f"memory{c}", f"cpu{c}", dram("DDR4", 2933, 6, "Xeon Gold 6248"))
+    plan.join("cpu0", "cpu1", socket_link("UPI", 10.4, 3, 10, "Xeon Gold 6248"))
+    plan.join("nic0", "cpu0", pcie(generation))
+    return plan
+
+
+MACHINES = [
+    Machine.drawn(
+        _two_sockets(3),
+        name="cpu-2socket",
+        title="CPU node, 2 sockets",
+        about="Two Xeons, a rank to each, one 25 Gbit/s Ethernet card spoken to over TCP: Gloo's and MPI's usual home.",
+        nic="tcp-25",
+        source="a common layout: the card at the first socket (general knowledge)",
+    ),
+    Machine.drawn(
+        _two_sockets(3),
+        name="cpu-2socket-ib",
+        title="CPU node, 2 sockets, InfiniBand",
+        about="Two Xeons, a rank to each, one EDR InfiniBand card at the first socket.",
+        nic="ib-edr",
+        source="a common layout: the card at the first socket (general knowledge)",
+    ),
+]

@@ -1,0 +1,63 @@
+"""Blackwell: HGX B200, and the rack GB200 NVL72."""
+
+from __future__ import annotations
+
+from ..cables import C2C, GRACE_LINK, dram, nvlink, pcie, socket_link
+from ..plan import Machine, Plan, server
+
+_LPDDR = dram("LPDDR5X", 8533, 8, "Grace")
+
+
+def _b200() -> Plan:
+    return server(
+        sockets=2,
+        switches=4,
+        gpus=1,
+        nics=1,
+        slot=pcie(5),
+        memory=dram("DDR5", 5600, 8, "Xeon Platinum 8570"),
+        between=socket_link("UPI 2.0", 20, 4, 40, "Xeon Platinum 8570"),
+        nvlinks=nvlink(5, 18),
+    )
+
+
+def _nvl72() -> Plan:
+    """18 trays of two Graces with two GPUs each; every GPU has a link to each of 18 NVSwitches, and a card at its Grace."""
+    plan = Plan()
+    plan.add(*(f"gpu{g}" for g in range(72)), "nvswitch", *(f"cpu{c}" for c in range(36)), *(f"memory{c}" for c in range(36)))
+    for g in range(72):
+        plan.join(f"gpu{g}", "nvswitch", nvlink(5, 18))
+        plan.join(f"gpu{g}", f"cpu{g // 2}", C2C)
+    for c in range(36):
+        plan.join(f"cpu{c}", f"memory{c}", _LPDDR)
+    for c in range(0, 36, 2):
+        plan.join(f"cpu{c}", f"cpu{c + 1}", GRACE_LINK)
+    for g in range(72):
+        plan.join(f"nic{g}", f"cpu{g // 2}", pcie(5))
+    return plan
+
+
+MACHINES = [
+    Machine.drawn(
+        _b200(),
+        name="hgx-b200",
+        title="HGX B200",
+        about="8 B200 on NVSwitch, 18 NVLinks 5 each; a 400 Gbit/s card to each GPU.",
+        gpu="B200",
+        sm=100,
+        nic="ib-ndr",
+        source="NVIDIA HGX B200: 18 NVLink 5 per GPU over two NVSwitches (general knowledge, not re-checked); PCIe as DGX H100",
+    ),
+    Machine.drawn(
+        _nvl72(),
+        name="gb200-nvl72",
+        title="GB200 NVL72",
+        about="72 B200 of 18 trays in one NVLink domain, two to each Grace; a 400 Gbit/s card to each GPU.",
+        gpu="B200",
+        sm=100,
+        nic="ib-ndr",
+        source="NVIDIA GB200 NVL72: 18 trays of 2 Grace and 4 B200, 9 switch trays of 2 NVSwitches, "
+        "one link from each GPU to each of 18 switches; "
+        "each card at its Grace over PCIe 5.0 ×16 (general knowledge, not re-checked)",
+    ),
+]

@@ -1,0 +1,31 @@
+"""Four A100 with a mesh of NVLinks, one processor, Slingshot."""
+
+from __future__ import annotations
+
+from ..cables import dram, nvlink, pcie
+from ..plan import Machine, Plan
+
+_PLAN = Plan()
+_PLAN.add(*(f"gpu{g}" for g in range(4)), "cpu0")
+for _b in range(4):
+    for _a in range(_b):
+        _PLAN.join(f"gpu{_a}", f"gpu{_b}", nvlink(3, 4))
+for _g in range(4):
+    _PLAN.join(f"gpu{_g}", "cpu0", pcie(4))
+_PLAN.join("cpu0", "memory0", dram("DDR4", 3200, 8, "EPYC 7543P"))
+for _n in range(2):
+    _PLAN.join(f"nic{_n}", "cpu0", pcie(4))
+
+MACHINES = [
+    Machine.drawn(
+        _PLAN,
+        name="polaris",
+        title="Polaris node",
+        about="4 A100 with 4 NVLinks between any two, each on a root port of one EPYC; 2 Slingshot cards.",
+        gpu="A100",
+        sm=80,
+        nic="slingshot",
+        amd_cpu=True,
+        source="ALCF Polaris: one EPYC 7543P, 4 A100 with NVLink, 2 Slingshot 11; cards on root ports of their own (general knowledge)",
+    )
+]

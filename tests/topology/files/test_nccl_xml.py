@@ -1,0 +1,161 @@
+"""NCCL topology XML, read as NCCL reads it, and hostile XML refused."""
+
+import os
+import warnings
+from pathlib import Path
+
+import pytest
+
+import collsim as cs
+from collsim.topology import FormatWarning, load_topology, parse_topology_text
+
+DATA = Path(os.environ.get("COLLSIM_DATA", Path(__file__).parents[3].parent / "shared" / "data")) / "nccl-topo-xml"
+
+
+def pci(bus, inside="", kind="0x030200", speed="32.0 GT/s PCIe", chip=""):
+    return f'<pci busid="{bus}" class="{kind}" {chip} link_speed="{speed}" link_width="16">{inside}</pci>'
+
+
+def gpu(rank, inside="", sm=90):
+    return f'<gpu dev="{rank}" sm="{sm}" rank="{rank}" gdr="1">{inside}</gpu>'
+
+
+def cpu(numa, inside, vendor="AuthenticAMD", model="17"):
+    return f'<cpu numaid="{numa}" arch="x86_64" vendor="{vendor}" familyid="175" modelid="{model}">{inside}</cpu>'
+
+
+def system(*cpus):
+    return f'<?xml version="1.0"?>\n<system version="1">{"".join(cpus)}</system>'
+
+
+SWITCH = '<nvlink target="0000:a0:00.0" count="9" tclass="0x068000"/><nvlink target="0000:a1:00.0" count="9" tclass="0x068000"/>'
+CARD = '<nic><net name="mlx5_0" dev="0" speed="400000" port="1" guid="0xa1" maxconn="131072" gdr="1"/></nic>'
+TWO = system(
+    cpu(0, pci("0000:10:00.0", pci("0000:12:00.0", gpu(0, SWITCH)) + pci("0000:14:00.0", CARD, "0x020700"), "0x060400")),
+    cpu(1, pci("0000:90:00.0", gpu(1, SWITCH))),
+)
+
+
+def quiet(*args, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FormatWarning)
+        return parse_topology_text(*args, **options)
+
+
+def test_all_nvswitches_are_one_and_its_links_add_up():
+    hops = quiet(TWO).route(0, 1)
+    assert [(h.dst, h.bandwidth) for h in hops] == [("node0/nvswitch", 450e9), ("node0/gpu1", 450e9)]
+    assert quiet(TWO, rates="effective").route(0, 1)[0].bandwidth == pytest.approx(18 * 20.6e9)  # what NCCL plans with
+
+
+def test_the_card_has_the_rate_of_its_port():
+    hops = quiet(TWO, nodes=2).route(0, 2)
+    assert [h.dst for h in hops][:3] == ["node0/pcie0", "node0/nic0", "fabric/switch0"]
+    assert hops[2].bandwidth == 50e9
+
+
+def test_without_nvlink_the_other_socket_is_reached_through_host_memory():
+    text = system(cpu(0, pci("0:1", gpu(0))), cpu(1, pci("0:2", gpu(1)) + pci("0:3", gpu(2))))
+    hops = quiet(text).route(0, 1)
+    assert [h.dst for h in hops] == ["node0/cpu0", "node0/cpu1", "node0/memory1", "node0/cpu1", "node0/gpu1"]
+    assert hops[1].bandwidth == 16e9  # NCCL's figure for AMD
+
+
+def test_two_gpus_on_amd_processors_use_p2p_across_sockets_as_nccl_allows():
+    text = system(cpu(0, pci("0:1", gpu(0))), cpu(1, pci("0:2", gpu(1))))
+    assert [h.dst for h in quiet(text).route(0, 1)] == ["node0/cpu0", "node0/cpu1", "node0/gpu1"]
+    intel = text.replace("AuthenticAMD", "GenuineIntel")
+    assert "node0/memory1" in [h.dst for h in quiet(intel).route(0, 1)]
+
+
+@pytest.mark.parametrize(("model", "rate"), [("79", 6e9), ("85", 10e9), ("106", 10e9), ("143", 22e9), ("207", 40e9)])
+def test_the_link_between_intel_sockets_is_that_of_its_generation(model, rate):
+    text = system(*(cpu(n, pci(f"0:{n}", gpu(n)), "GenuineIntel", model) for n in range(2)))
+    assert quiet(text, p2p="sys").route(0, 1)[1].bandwidth == rate
+
+
+def test_ranks_follow_the_rank_attribute_not_the_order_of_the_file():
+    text = system(cpu(0, pci("0:1", gpu(1)) + pci("0:2", gpu(0), speed="8.0 GT/s PCIe")))
+    assert quiet(text).route(0, 1)[0].label == "PCIe 3.0 ×16"
+
+
+def test_a_gpu_without_a_rank_is_not_in_the_communicator_and_this_is_said():
+    text = system(cpu(0, pci("0:1", gpu(0)) + pci("0:2", '<gpu dev="1" sm="90"/>')))
+    topology = quiet(text)
+    assert topology.ranks == 1
+    assert "GPU 0:2 has no rank" in " ".join(topology.facts["notes"])
+
+
+def test_cascaded_broadcom_switches_are_one():
+    chip = 'vendor="0x1000" device="0xc030"'
+    inner = pci("0:3", pci("0:1", gpu(0)) + pci("0:2", gpu(1)), "0x060400", chip=chip)
+    one = quiet(system(cpu(0, pci("0:4", inner, "0x060400", chip=chip))))
+    assert "PIX" in one.explain(0, 1)
+    assert sum(name.startswith("node0/pcie") for name in one.devices.name) == 1
+
+
+def test_xgmi_joins_gpus_directly():
+    bus = ["0:1", "0:2"]
+    both = "".join(pci(bus[r], gpu(r, f'<xgmi target="{bus[1 - r]}" count="1" tclass="0x038000"/>'), "0x038000") for r in range(2))
+    topology = quiet(system(cpu(0, both)))
+    assert [(h.dst, h.kind) for h in topology.route(0, 1)] == [("node0/gpu1", "xgmi")]
+
+
+@pytest.mark.filterwarnings("ignore::collsim.topology.FormatWarning")
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        (lambda t: t.replace("<gpu dev", "<quantum/><gpu dev", 1), "<quantum> is not understood"),
+        (lambda t: t.replace('gdr="1"', 'gdr="1" flux="3"', 1), "attribute 'flux' of <gpu> is not understood"),
+        (lambda t: t.replace("32.0 GT/s PCIe", "warp 9"), "link_speed 'warp 9' is unknown, gen 3"),
+        (lambda t: t.replace('dev="0" speed', "speed", 1), "has no dev, so NCCL ignores it"),
+    ],
+)
+def test_what_is_not_understood_is_reported(change, note):
+    with pytest.warns(FormatWarning, match=note):
+        parse_topology_text(change(TWO))
+
+
+BOMB = (
+    '<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "aaaa">'
+    + "".join(f'<!ENTITY {x} "{"&" + y + ";" * 1}{("&" + y + ";") * 9}">' for x, y in zip("bcdefgh", "abcdefg", strict=True))
+    + "]><system>&h;</system>"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (BOMB, "refused, a topology file has no document type and no entities"),
+        ('<!DOCTYPE s SYSTEM "file:///etc/passwd"><system/>', "refused"),
+        ('<!DOCTYPE s [<!ENTITY x SYSTEM "file:///etc/passwd">]><system>&x;</system>', "refused"),
+        ("<system>" + "<pci>" * 500 + "</pci>" * 500 + "</system>", "nested deeper than 64"),
+        ("<system>" + "<cpu/>" * 30_000 + "</system>", "more than 20,000"),
+        ("<system><cpu></system>", "not well-formed"),
+        ("<graphs version='1'/>", "outermost element is <graphs>"),
+        ("<system version='1'/>", "no <cpu> in it"),
+        (system(cpu(0, "")), "no GPU in it"),
+    ],
+    ids=["billion laughs", "doctype", "entity", "deep", "many", "broken", "another file", "empty", "no gpu"],
+)
+def test_hostile_and_foreign_xml_is_refused(text, says):
+    with pytest.raises(cs.FormatError, match=says):
+        quiet(text)
+
+
+def test_a_huge_file_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "huge.xml"
+    with path.open("wb") as file:
+        file.truncate(11 * 2**20)
+    with pytest.raises(cs.FormatError, match="bytes; a topology file of more than"):
+        load_topology(path)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the published samples are not beside the repository")
+@pytest.mark.parametrize(("name", "ranks", "numa"), [("azure-ndv4-a100", 8, 4), ("rccl-3p-pcie", 3, 2), ("rccl-8p6l-xgmi", 8, 2)])
+def test_published_files_have_their_gpus_and_numa_nodes(name, ranks, numa):
+    with pytest.warns(FormatWarning) if name.startswith("azure") else warnings.catch_warnings():
+        topology = load_topology(DATA / f"{name}.xml")
+    assert topology.ranks == ranks
+    assert sum("memory" in device for device in topology.devices.name) == numa
+    cs.simulate(cs.schedule("allreduce_ring", topology=topology), topology, "1MiB")

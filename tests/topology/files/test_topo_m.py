@@ -1,0 +1,168 @@
+"""nvidia-smi topo -m: what is on the screen is what the topology says."""
+
+import os
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+import collsim as cs
+from collsim.topology import FormatWarning, load_topology, parse_topology_text
+
+DATA = Path(os.environ.get("COLLSIM_DATA", Path(__file__).parents[3].parent / "shared" / "data")) / "topo-m"
+
+# Two sockets, each with a PIX pair and a lone GPU on another bridge, and a card beside the first pair. Invented.
+TWO_SOCKETS = """
+$ nvidia-smi topo -m
+\x1b[4m        GPU0    GPU1    GPU2    GPU3    GPU4    GPU5    NIC0    CPU Affinity    NUMA Affinity\x1b[0m
+GPU0     X      PIX     NODE    SYS     SYS     SYS     PXB     0-15    0
+GPU1    PIX      X      NODE    SYS     SYS     SYS     PXB     0-15    0
+GPU2    NODE    NODE     X      SYS     SYS     SYS     NODE    0-15    0
+GPU3    SYS     SYS     SYS      X      PIX     NODE    SYS     16-31   1
+GPU4    SYS     SYS     SYS     PIX      X      NODE    SYS     16-31   1
+GPU5    SYS     SYS     SYS     NODE    NODE     X      SYS     16-31   1
+NIC0    PXB     PXB     NODE    SYS     SYS     SYS      X
+
+Legend:
+
+  X    = Self
+  PIX  = Connection traversing at most a single PCIe bridge
+
+NIC Legend:
+
+  NIC0: mlx5_0
+"""
+
+
+def quiet(read, *args, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FormatWarning)
+        return read(*args, **options)
+
+
+def words(topology):
+    """nvidia-smi's word of every pair of ranks, out of the explanation."""
+    found = {}
+    for a in range(topology.ranks):
+        for b in range(topology.ranks):
+            if a != b:
+                found[a, b] = re.search(r": (\S+) in nvidia-smi", topology.explain(a, b))[1]
+    return found
+
+
+def matrix(text):
+    rows = {}
+    for line in text.splitlines():
+        match = re.match(r"\s*GPU(\d+)\s+(.*)", line)
+        if match and " X " in f" {match[2]} ".replace("\t", " "):
+            cells = match[2].split()
+            rows.update({(int(match[1]), b): cell for b, cell in enumerate(cells) if re.fullmatch(r"NV\d+|PIX|PXB|PHB|NODE|SYS", cell)})
+    return rows
+
+
+def test_the_tree_is_put_together_from_the_words():
+    topology = quiet(parse_topology_text, TWO_SOCKETS)
+    assert [h.dst for h in topology.route(0, 1)] == ["node0/pcie1", "node0/gpu1"]
+    assert "node0/memory0" in [h.dst for h in topology.route(0, 2)]
+    assert "node0/memory1" in [h.dst for h in topology.route(0, 3)]
+    two = quiet(parse_topology_text, TWO_SOCKETS, nodes=2)
+    assert "node0/pcie0" in [h.dst for h in two.route(0, 6)]  # PXB: through the switch above both
+    assert "GPUDirect RDMA" in two.explain(0, 6)
+    assert "no GPUDirect RDMA" in two.explain(2, 6)
+
+
+def test_the_words_come_out_as_they_went_in():
+    found = words(quiet(parse_topology_text, TWO_SOCKETS))
+    assert found == {pair: word for pair, word in matrix(TWO_SOCKETS).items() if pair in found}
+
+
+@pytest.mark.filterwarnings("ignore::collsim.topology.FormatWarning")
+def test_what_is_not_understood_or_assumed_is_a_note_and_a_warning():
+    with pytest.warns(FormatWarning, match="line 2 was not understood: '\\$ nvidia-smi topo -m'"):
+        topology = parse_topology_text(TWO_SOCKETS)
+    notes = " ".join(topology.facts["notes"])
+    assert "PCIe is not in the text" in notes
+    assert "mlx5_0 is not in the text: taken for ib-hdr" in notes
+
+
+def test_the_gpu_and_pcie_can_be_said():
+    topology = quiet(parse_topology_text, TWO_SOCKETS, gpu="NVIDIA H100 80GB", pcie=5)
+    assert topology.route(0, 1)[0].label == "PCIe 5.0 ×16"
+    assert not any("PCIe is not in the text" in note for note in topology.facts["notes"])
+
+
+def table(cells):
+    n = len(cells)
+    head = "\t" + "\t".join(f"GPU{i}" for i in range(n)) + "\tCPU Affinity\tNUMA Affinity"
+    return "\n".join([head, *(f"GPU{i}\t" + "\t".join(row) + "\t0-7\t0" for i, row in enumerate(cells))])
+
+
+def uniform(n, word):
+    return table([[" X " if i == j else word for j in range(n)] for i in range(n)])
+
+
+def test_nv12_between_eight_gpus_is_an_nvswitch_of_300_GB_per_second():
+    topology = quiet(parse_topology_text, uniform(8, "NV12"))
+    assert [(h.dst, h.bandwidth) for h in topology.route(0, 7)] == [("node0/nvswitch", 300e9), ("node0/gpu7", 300e9)]
+
+
+def test_nv4_between_four_gpus_is_a_mesh_of_cables():
+    topology = quiet(parse_topology_text, uniform(4, "NV4"))
+    assert [(h.dst, h.bandwidth) for h in topology.route(0, 3)] == [("node0/gpu3", 100e9)]  # A100, 4 links of 25
+
+
+def test_nv4_in_pairs_is_the_bridge_of_graphics_cards():
+    rows = [["X", "NV4", "PHB", "PHB"], ["NV4", "X", "PHB", "PHB"], ["PHB", "PHB", "X", "NV4"], ["PHB", "PHB", "NV4", "X"]]
+    topology = quiet(parse_topology_text, table(rows))
+    assert topology.route(0, 1)[0].bandwidth == 56.25e9
+    assert "node0/memory0" in [h.dst for h in topology.route(1, 2)]
+
+
+def test_soc_is_the_old_word_for_sys():
+    rows = [["X", "SOC"], ["SOC", "X"]]
+    assert words(quiet(parse_topology_text, table(rows).replace("0-7\t0", ""))) == {(0, 1): "SYS", (1, 0): "SYS"}
+
+
+def test_one_gpu_is_a_machine_too():
+    assert quiet(parse_topology_text, uniform(1, "-")).ranks == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (uniform(4, "PIX").replace("GPU2\tPIX", "GPU2\tPIXX"), "line 4: GPU2 to GPU0 is 'PIXX'"),
+        ("\n".join(uniform(4, "PIX").splitlines()[:3]), "header has GPU2, but there is no row"),
+        ("\n".join(uniform(4, "PIX").splitlines()[1:]), "no header line"),
+        (uniform(4, "PIX").replace("\tPIX\t0-7", "", 1), "line 2: GPU0 to GPU3 is '0'"),
+        (uniform(2, "PIX") + "\nGPU0\t X \tPIX", "a second row for GPU0; the first is line 2"),
+        (uniform(2, "PIX").replace("GPU1\tPIX\t X ", "GPU1\t X \tPIX"), "X belongs on the diagonal"),
+        ("", "is empty"),
+        ("hello", "is not a topology"),
+    ],
+)
+def test_damaged_text_is_refused_with_its_line(text, says):
+    with pytest.raises(cs.FormatError, match=says):
+        quiet(parse_topology_text, text)
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path):
+    with pytest.raises(cs.FormatError, match=r"no\.txt cannot be read"):
+        load_topology(tmp_path / "no.txt")
+    (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\x00GPU0")
+    with pytest.raises(cs.FormatError, match="cannot be read"):
+        load_topology(tmp_path / "binary.txt")
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the published samples are not beside the repository")
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.txt")) if DATA.is_dir() else [], ids=lambda p: p.stem)
+def test_published_matrices_come_out_as_they_went_in(path):
+    topology = quiet(load_topology, path)
+    expected = matrix(path.read_text())
+    found = words(topology)
+    assert found == {pair: word for pair, word in expected.items() if pair in found}
+    for (a, b), word in found.items():
+        direct = topology.route(a, b)
+        assert any(h.dst.startswith("node0/memory") for h in direct) == (
+            word in ("PHB", "NODE", "SYS") and "NVB" not in topology.explain(a, b)
+        )
