@@ -21,6 +21,8 @@ from .schedule import Schedule, Step
 Array = npt.NDArray[Any]
 Combine = Callable[[Array, Array], Array]
 
+_MOST_SLOTS = 2**29  # 4 GiB of fingerprints
+
 #: Reduction operators of NCCL (nccl.h ncclRedOp_t). avg has steps of its own before and after.
 OPERATORS: dict[str, Combine] = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "avg": np.add}
 
@@ -109,6 +111,11 @@ def starting(schedule: Schedule) -> npt.NDArray[np.bool_]:
 
     At least as many slots as the condition speaks of, also where the schedule uses fewer.
     """
+    if schedule.endpoints * schedule.slots > _MOST_SLOTS:
+        raise CollsimError(
+            f"{schedule.label} has {schedule.endpoints * schedule.slots:,} slots in all, more than {_MOST_SLOTS:,} that fit in memory; "
+            "replay or verify it with fewer ranks"
+        )
     before = collective(schedule.collective).held(schedule.ranks, schedule.chunks, schedule.root)
     held = np.zeros((schedule.endpoints, max(schedule.slots, before.shape[1])), bool)
     held[: schedule.ranks, : before.shape[1]] = before

@@ -26,6 +26,7 @@ TRANSFER = np.dtype([("step", "i4"), ("src", "i4"), ("dst", "i4"), ("chunk", "i4
 _COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
 _MOST_TRANSFERS = 2_000_000_000  # expanded; a careless `while True: yield` stops at _MOST_ROWS long before
 _MOST_ROWS = 60_000_000
+_MOST_IN_TABLE = 200_000_000
 _MOST_STEPS = 100_000  # as yielded; repeat(...) is one
 
 
@@ -229,6 +230,10 @@ class Schedule:
     @cached_property
     def transfers(self) -> npt.NDArray[Any]:
         """Structured array (dtype TRANSFER), one row per transfer, ordered by step. Read-only; built when first asked for."""
+        if len(self) > _MOST_IN_TABLE:
+            raise ScheduleError(
+                f"{self.label} has {len(self):,} transfers, too many for one table; each_step() gives them a step at a time"
+            )
         table = np.empty(len(self), TRANSFER)
         row = 0
         for number, step in enumerate(self.each_step()):

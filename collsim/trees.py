@@ -114,6 +114,20 @@ def node_chains(n: int, nodes: int, pattern: str) -> tuple[Parents, Parents]:
     return trees[0], trees[1]
 
 
+def chain_orders(rings: npt.ArrayLike, nodes: int) -> npt.NDArray[np.int64]:
+    """(channels, ranks): the chain of node 0, then that of node 1 ..., each in the order in which a channel's ring crosses it.
+
+    So the head of a chain is the rank at which the ring enters the node: beside another NIC for every channel.
+    """
+    orders = []
+    for ring in np.asarray(rings, np.int64):
+        node = ring // (len(ring) // nodes)
+        entry = int(np.argmax(node != np.roll(node, 1)))
+        turned = np.roll(ring, -entry)
+        orders.append(turned[np.argsort(np.roll(node, -entry), kind="stable")])
+    return np.array(orders)
+
+
 def _roles(n: int) -> tuple[Parents, Parents]:
     own = np.arange(n, dtype=np.int64)
     return own, n - 1 - own if n % 2 == 0 else (own - 1) % n

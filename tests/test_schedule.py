@@ -114,6 +114,11 @@ def test_a_ring_of_a_million_ranks_is_a_handful_of_rows():
     s = cs.schedule("allreduce_ring", ranks=2**20)
     assert len(s.patterns) == 2
     assert len(s) == 2 * (2**20 - 1) * 2**20
+    with pytest.raises(cs.ScheduleError, match="too many for one table; each_step"):
+        s.transfers  # noqa: B018
+    for use in (cs.verify, lambda s: cs.replay(s, np.zeros((2**20, 1), np.int8))):
+        with pytest.raises(cs.CollsimError, match=r"slots in all, more than .* that fit in memory; replay or verify it with fewer ranks"):
+            use(s)
     assert str(s).endswith("(1048543 more endpoints and 2097118 more steps not shown)")
 
 

@@ -15,7 +15,7 @@ GOLDEN = Path(__file__).with_name("diagrams.txt")
 def diagrams():
     """Text of all diagrams, one algorithm after another."""
     parts = []
-    for name, entry in cs.algorithms().items():
+    for entry in cs.algorithms().values():
         parts += [str(entry(n)) for n in (4, 5) if entry.ranks is None or entry.ranks(n) is None]
     return "\n\n".join(parts) + "\n"
 
