@@ -21,6 +21,7 @@ from .geometry import Box, Point, both_ways, centred, straight
 from .picture import Picture, picture
 
 Text = dict[str, str]
+_SHORT = {"aggregation": "agg"}
 
 MARGIN = 16.0
 #: The stage that machines are laid out in (the mock's): the player's left column.
@@ -64,15 +65,15 @@ class Layout:
         return next((i for i, p in enumerate(self.panels) if p.node == node and node >= 0), -1)
 
 
-def layout(topology: Topology, used: npt.NDArray[np.bool_] | None = None) -> Layout:
+def layout(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Layout:
     """Place everything that is drawn of a topology.
 
     Args:
-        used: (links,) which links carry something: what is idle may be left out. None to draw everything.
+        carried: (links,) bytes on each link, or which links are used: what is idle may be left out. None to draw everything.
     """
     from .machines import arrange_nodes
 
-    what = picture(topology, used)
+    what = picture(topology, carried)
     if what.shape == "cluster":
         return _cluster(what, topology)
     if what.nodes > 0 and "gpu" in what.kind:
@@ -110,9 +111,9 @@ def label(what: Picture, device: int) -> Any:
         return {"en": f"server{number}", "zh": f"服务器{number}"}
     if kind == "switch":
         short = re.sub(r"^fabric/", "", name)
-        if what.kind.count("switch") == 1:
-            short = short.rstrip("0123456789")
-        return {"en": short, "zh": re.sub(r"^switch", "交换机 ", short).strip()}
+        word = short.rstrip("0123456789")
+        short = f"{_SHORT.get(word, word)} {short[len(word) :]}" if what.kind.count("switch") > 1 else word
+        return {"en": short, "zh": re.sub(r"^switch", "交换机", short)}
     return name
 
 
@@ -176,8 +177,8 @@ Placed = tuple[list[Point], dict[tuple[int, int], list[Point]]]
 def _ring(what: Picture, name: str = "") -> Placed:
     """A circle; with many ranks a stadium, which uses a wide screen better. Rank 0 at the top left, clockwise."""
     n = len(what)
-    if n <= 16:
-        radius = max(110.0, n * 84 / (2 * pi)) if n > 2 else 80.0
+    if n <= 8:
+        radius = max(110.0, n * 118 / (2 * pi)) if n > 2 else 80.0
         turn = 0.5 if n % 4 == 0 else 0.0  # a flat top where that is more legible
         angles = [2 * pi * (r + turn) / n - (pi / 2 if turn == 0 else pi / 2 + 2 * pi / n) for r in range(n)]
         return [(radius * cos(a), radius * sin(a)) for a in angles], {}
@@ -186,9 +187,9 @@ def _ring(what: Picture, name: str = "") -> Placed:
 
 def _stadium(n: int) -> list[Point]:
     """n points, equally far apart, on two half circles joined by straight lines, clockwise from the top left."""
-    pitch = max(16.0, min(84.0, 2700 / n))
+    pitch = max(16.0, min(140.0, 2500 / n))
     around = n * pitch
-    radius = min(around / (2 * pi), max(190.0, around / 14))
+    radius = min(around / (2 * pi), max(185.0, around / 14))
     side = (around - 2 * pi * radius) / 2
     points = []
     for r in range(n):
@@ -408,6 +409,29 @@ def _hypercube(what: Picture, name: str = "") -> Placed:
     return place, {}
 
 
+def _dragonfly(what: Picture, name: str = "") -> Placed:
+    """Groups round a circle: their switches side by side, the ranks of each switch outside it, global cables across."""
+    match = re.match(r"dragonfly\((\d+), (\d+), (\d+)", name)
+    hubs = [d for d in range(len(what)) if what.endpoint[d] < 0]
+    if match is None or not hubs:
+        return _graph(what)
+    per, group = int(match[1]), int(match[2])
+    groups = len(hubs) // group
+    inner = max(150.0, len(hubs) * 34 / (2 * pi))
+    outer = max(inner + 56, len(hubs) * per * 27 / (2 * pi))
+    place: list[Point] = [(0.0, 0.0)] * len(what)
+    near = what.neighbours()
+    for i, d in enumerate(hubs):
+        g, s = divmod(i, group)
+        angle = 2 * pi * (g + 0.08 + 0.84 * (s + 0.5) / group) / groups - pi / 2
+        place[d] = (inner * cos(angle), inner * sin(angle))
+        mine = [c for c in near[d] if what.endpoint[c] >= 0]
+        for q, c in enumerate(mine):
+            a = angle + 2 * pi * 0.84 / len(hubs) * ((q + 0.5) / len(mine) - 0.5)
+            place[c] = (outer * cos(a), outer * sin(a))
+    return place, {}
+
+
 def _graph(what: Picture, name: str = "") -> Placed:
     """Any network: by layers where ranks hang on switches, else by springs (networkx, from a circle, so always the same)."""
     leaves = [d for d in range(len(what)) if what.endpoint[d] >= 0]
@@ -440,7 +464,7 @@ SHAPES: dict[str, Callable[[Picture, str], Placed]] = {
     "mesh": _grid,
     "hypercube": _hypercube,
     "fat_tree": _layered,
-    "dragonfly": _graph,
+    "dragonfly": _dragonfly,
 }
 
 
@@ -448,25 +472,44 @@ SHAPES: dict[str, Callable[[Picture, str], Placed]] = {
 
 
 def _cluster(what: Picture, topology: Topology) -> Layout:
-    """A grid of nodes under the fabric's switches."""
-    nodes = [d for d in range(len(what)) if what.kind[d] == "host"]
-    others = [d for d in range(len(what)) if what.kind[d] != "host"]
-    per = topology.ranks / max(1, len(nodes))
+    """A grid of nodes under the fabric's switches; the cables of a column share a lane beside it."""
+    nodes = [d for d in range(len(what)) if what.kind[d] == "host" and what.endpoint[d] < 0]
+    others = [d for d in range(len(what)) if d not in set(nodes)]
     rows = max(1, round(sqrt(len(nodes) / 2.6)))
     across = ceil(len(nodes) / rows)
-    wide = max(14.0, min(96.0, 1100 / across - 10))
+    column = max(30.0, min(124.0, 1100 / across))
+    wide = column - 22
     tall = max(12.0, min(46.0, wide * 0.6))
-    boxes: list[Box] = [Box(0, 0, 1, 1)] * len(what)
-    labels: list[Any] = [label(what, d) for d in range(len(what))]
+    made = Layout(what, [Box(0, 0, 1, 1)] * len(what), [label(what, d) for d in range(len(what))])
     for i, d in enumerate(nodes):
-        row, column = divmod(i, across)
-        boxes[d] = Box(column * (wide + 10), 110 + row * (tall + 34), wide, tall)
-        first, last = round(i * per), round((i + 1) * per) - 1
-        labels[d] = {"en": f"{first}–{last}", "zh": f"{first}–{last}"} if last > first else str(first)
-    width = across * (wide + 10) - 10
-    slot = width / max(1, len(others))
+        row, at = divmod(i, across)
+        made.boxes[d] = Box(at * column, 120 + row * (tall + 16), wide, tall)
+        made.labels[d] = _ranks_of(topology, what.node[d])
+    slot = (across * column - 22) / max(1, len(others))
     for i, d in enumerate(others):
-        boxes[d] = Box(i * slot + min(6.0, slot * 0.1), 0, max(4.0, slot - min(12.0, slot * 0.2)), 40)
-    made = Layout(what, boxes, labels)
-    _wire(made)
+        made.boxes[d] = Box(i * slot + min(6.0, slot * 0.1), 0, max(4.0, slot - min(12.0, slot * 0.2)), 40)
+    _wire(made, _lanes(made, set(nodes)))
     return hugged(made)
+
+
+def _ranks_of(topology: Topology, node: int) -> Any:
+    """`8–15` for a node with these ranks, its number where they are not in a row."""
+    on = np.flatnonzero(topology.devices.node[topology.endpoint_device[: topology.ranks]] == node)
+    if len(on) and on[-1] - on[0] == len(on) - 1:
+        return f"{on[0]}–{on[-1]}" if len(on) > 1 else f"{on[0]}"
+    return {"en": f"node {node}", "zh": f"节点 {node}"}
+
+
+def _lanes(made: Layout, nodes: set[int]) -> dict[tuple[int, int], list[Point]]:
+    """From the side of a node up the lane beside its column, then to the switch."""
+    bends = {}
+    for a, b in zip(made.picture.src.tolist(), made.picture.dst.tolist(), strict=True):
+        low, high = min(a, b), max(a, b)
+        if (low in nodes) == (high in nodes):
+            continue
+        node, switch = (made.boxes[low], made.boxes[high]) if low in nodes else (made.boxes[high], made.boxes[low])
+        lane = node.right + 11
+        x = min(max(lane, switch.x + 6), switch.right - 6)
+        way = [(node.right, node.cy), (lane, node.cy), (lane, 100.0), (x, switch.bottom)]
+        bends[(low, high)] = way if low in nodes else way[::-1]
+    return bends

@@ -156,7 +156,10 @@ def _line(sheet: Sheet, a: int, b: int, nth: int) -> list[Point]:
 def _panel(node: Node, what: Picture, box: Box, title: str) -> Panel:
     ranks = [what.endpoint[g] for g in node.of("gpu") if what.endpoint[g] >= 0]
     en, zh = [title] if title else [], [title] if title else []
-    if ranks:
+    if ranks and ranks[-1] - ranks[0] != len(ranks) - 1:
+        en.append(f"{len(ranks)} ranks")
+        zh.append(f"{len(ranks)} 个 rank")
+    elif ranks:
         en.append(f"ranks {ranks[0]} to {ranks[-1]}" if len(ranks) > 1 else f"rank {ranks[0]}")
         zh.append(f"rank {ranks[0]}–{ranks[-1]}" if len(ranks) > 1 else f"rank {ranks[0]}")
     name = {"en": f"Node {node.number}", "zh": f"节点 {node.number}"}
@@ -257,7 +260,8 @@ def _tree_above(sheet: Sheet, node: Node, rows: tuple[float, float, float, float
         below = [middle[d] for d in node.near[c] if node.kind[d] in ("pcie", "gpu") and d in middle]
         x = (min(below) + max(below)) / 2 if below else (i + 0.5) * max(middle.values()) / len(cpus)
         middle[c] = x
-        sheet.boxes[c] = centred(x, rows[1] + 21, 130, 42)
+        direct = [middle[d] for d in node.near[c] if node.kind[d] == "gpu"]
+        sheet.boxes[c] = centred(x, rows[1] + 21, max(130.0, max(direct) - min(direct) + 62 if direct else 0.0), 42)
     for m in node.of("memory"):
         over = next((middle[c] for c in node.near[m] if c in middle and node.kind[c] == "cpu"), next(iter(middle.values())))
         sheet.boxes[m] = centred(over, rows[0] + 18, 160, 36)

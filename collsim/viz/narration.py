@@ -98,11 +98,11 @@ def _clause(trace: Trace, moment: Moment, mask: Mask, adds: bool) -> Pair | None
     src, dst = step.src[mask], step.dst[mask]
     senders, each = np.unique(src, return_counts=True)
     who = _senders(trace, senders, np.unique(dst))
-    fan = len(np.unique(dst)) if len(senders) == 1 else _fan_out(trace, src, dst)
+    rings = _channel_rings(trace, src, dst, step.channel[mask])
+    fan = 1 if rings else len(np.unique(dst)) if len(senders) == 1 else _fan_out(trace, src, dst)
     if who is None or (fan > 1 and (each % fan).any()):
         return None
     chunks = _chunks(moment.nbytes[mask], each // fan)
-    rings = _channel_rings(trace, src, dst, step.channel[mask])
     whom = _receivers(trace, src, dst, rings)
     if rings is not None and each.min() == each.max() == trace.schedule.channels:
         chunks = _chunks(moment.nbytes[mask], each, one_each=", one per channel,")

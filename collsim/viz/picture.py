@@ -8,10 +8,12 @@ bytes of links that were merged are added, and a link inside a merged box is par
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import CollsimError
 from ..topology import Topology
 from ..topology.network import DEVICE_KINDS
 
@@ -20,6 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 #: Beyond so many nodes, or ranks in machines, a node is one box.
 MOST_NODES, MOST_RANKS = 8, 128
+MOST_BOXES = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,20 +67,26 @@ class Picture:
         return [sorted(n) for n in near]
 
 
-def picture(topology: Topology, used: npt.NDArray[np.bool_] | None = None) -> Picture:
+def picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Picture:
     """The drawn part of a topology.
 
     Args:
-        used: (links,) which links carry something; None to draw everything.
+        carried: (links,) bytes on each link, or which links are used at all; None to draw everything.
+
+    Raises CollsimError where even a box per node is too much to draw.
     """
     nodes = 1 + int(topology.devices.node.max(initial=-1))
-    if nodes > MOST_NODES or (nodes and topology.ranks > MOST_RANKS):
-        return _by_node(topology, nodes)
+    folded = nodes > MOST_NODES or (nodes > 0 and topology.ranks > MOST_RANKS)
+    boxes = nodes + int((topology.devices.node < 0).sum()) if folded else len(topology.devices)
+    if boxes > MOST_BOXES:
+        raise CollsimError(f"{topology.name} has {boxes:,} boxes to draw, at most {MOST_BOXES:,} can be; its figures need no picture")
+    if folded:
+        return _by_node(topology, nodes, carried)
     keep = np.ones(len(topology.devices), bool)
-    if used is not None and nodes:
-        keep = _worth_drawing(topology, used, nodes)
+    if carried is not None and nodes:
+        keep = _worth_drawing(topology, carried > 0, nodes)
     device_of = np.where(keep, np.cumsum(keep) - 1, -1)
-    return _merged(topology, device_of.astype(np.int64), topology.shape)
+    return _merged(topology, device_of.astype(np.int64), topology.shape, carried)
 
 
 def _worth_drawing(topology: Topology, used: npt.NDArray[np.bool_], nodes: int) -> npt.NDArray[np.bool_]:
@@ -95,16 +104,16 @@ def _worth_drawing(topology: Topology, used: npt.NDArray[np.bool_], nodes: int) 
     return keep
 
 
-def _by_node(topology: Topology, nodes: int) -> Picture:
+def _by_node(topology: Topology, nodes: int, carried: npt.NDArray[Any] | None) -> Picture:
     """A box per node; helpers and the fabric's switches stay what they are."""
     node = topology.devices.node
     alone = np.flatnonzero(node < 0)
     device_of = np.where(node >= 0, node, 0).astype(np.int64)
     device_of[alone] = nodes + np.arange(len(alone))
-    return _merged(topology, device_of, "cluster")
+    return _merged(topology, device_of, "cluster", carried)
 
 
-def _merged(topology: Topology, device_of: Ints, shape: str) -> Picture:
+def _merged(topology: Topology, device_of: Ints, shape: str, carried: npt.NDArray[Any] | None) -> Picture:
     devices, links = topology.devices, topology.links
     count = 1 + int(device_of.max(initial=-1))
     first = np.full(count, -1)
@@ -125,7 +134,7 @@ def _merged(topology: Topology, device_of: Ints, shape: str) -> Picture:
     link_of = np.full(len(links), -1, np.int64)
     link_of[drawn] = order[inverse.ravel()]
     of = np.flatnonzero(drawn)[np.sort(lead)]
-    bandwidth = np.bincount(link_of[drawn], weights=links.bandwidth[drawn], minlength=len(of)).astype(np.float64)
+    bandwidth = _rates(links.bandwidth[drawn], link_of[drawn], len(of), None if carried is None else carried[drawn])
     cables = [links.cables[c] for c in links.cable[of]]
     return Picture(
         shape=shape,
@@ -143,3 +152,15 @@ def _merged(topology: Topology, device_of: Ints, shape: str) -> Picture:
         device_of=device_of,
         link_of=link_of,
     )
+
+
+def _rates(bandwidth: Floats, link: Ints, count: int, carried: npt.NDArray[Any] | None) -> Floats:
+    """Bandwidth of links that stand for several: their sum, or where they carry unequal bytes so much that the share in use is that
+    of the busiest of them: a folded thing shows its maximum, never its mean alone."""
+    total = np.bincount(link, weights=bandwidth, minlength=count).astype(np.float64)
+    if carried is None:
+        return total
+    busiest = np.zeros(count)
+    np.maximum.at(busiest, link, carried / bandwidth)
+    moved = np.bincount(link, weights=carried.astype(np.float64), minlength=count)
+    return np.where(busiest > 0, moved / np.where(busiest > 0, busiest, 1), total)

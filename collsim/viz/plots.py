@@ -70,7 +70,7 @@ def volume_over_time(trace: Trace, ax: Axes | None = None) -> Axes:
     """Bytes that have crossed each class of links so far (one link of it), against time."""
     ax = _axes(ax, 7.2, 4.2)
     unit, factor = _time_unit(trace.time)
-    for number, row in enumerate(rows(trace, layout(trace.topology))):
+    for number, row in enumerate(rows(trace, layout(trace.topology, trace.link_bytes))):
         label = f"{row['label']['en']} ({row['note']['en']})" if row["note"]["en"] else row["label"]["en"]
         at, carried = _carried(trace, row["links"])
         ax.plot(
@@ -162,7 +162,7 @@ def _time_unit(seconds: float) -> tuple[str, float]:
 
 def _carried(trace: Trace, picture_links: list[int]) -> tuple[Any, Any]:
     """(seconds, bytes so far) of the busiest link of a class; a transfer's bytes cross evenly while it lasts."""
-    drawn = layout(trace.topology).picture.link_of
+    drawn = layout(trace.topology, trace.link_bytes).picture.link_of
     members = np.flatnonzero(np.isin(drawn, picture_links))
     link = members[np.argmax(trace.link_bytes[members])]
     t = trace.schedule.transfers

@@ -59,7 +59,7 @@ def timeline(trace: Trace) -> dict[str, Any]:
         "devices": _devices(trace, made),
         "links": _links(made, lines),
         "rows": lines,
-        "key": key(trace),
+        "key": [entry for entry in key(trace) if entry["kind"] in set(made.picture.link_kind)],
         "routes": routes,
         "transfers": _transfers(trace, route),
         "steps": {
@@ -122,7 +122,7 @@ def _too_many(trace: Trace) -> str:
 
 
 def _layout(trace: Trace) -> Layout:
-    return layout(trace.topology, trace.link_bytes > 0)
+    return layout(trace.topology, trace.link_bytes)
 
 
 def _seconds(values: npt.NDArray[np.float64]) -> list[float]:
