@@ -1,0 +1,31 @@
+"""Teaching: exercises that check themselves, questions made from a run, worksheets, grading.
+
+>>> from collsim.quiz import exercise
+>>> exercise("send-one-chunk").hint(1)
+'A function of n yields steps; a step is made with copy or reduce.'
+"""
+
+from __future__ import annotations
+
+from ..errors import CollsimError, unknown
+from .exercise import Exercise, Result, Task, language
+from .progress import progress
+from .tasks import TASKS
+
+__all__ = ["Exercise", "Result", "Task", "exercise", "exercises", "progress"]
+
+
+def exercises(lang: str = "en") -> dict[str, Exercise]:
+    """All exercises by name, in the order in which they are met.
+
+    Args:
+        lang: `en` or `zh`.
+    """
+    return {name: Exercise(task, language(lang)) for name, task in TASKS.items()}
+
+
+def exercise(name: str, lang: str = "en") -> Exercise:
+    """One exercise by name. Raises CollsimError with the nearest names."""
+    if name not in TASKS:
+        raise CollsimError(unknown("exercise", name, TASKS))
+    return Exercise(TASKS[name], language(lang))
