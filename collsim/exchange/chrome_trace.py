@@ -35,9 +35,7 @@ def write_chrome_trace(trace: Trace, path: Any, *, counters: int = 32, flows: bo
         limit: most transfers that are written. Raises CollsimError beyond it.
     """
     if len(trace.schedule) > limit:
-        raise CollsimError(
-            f"{trace.schedule.label} has {len(trace.schedule):,} transfers; limit={limit:,}. Fewer ranks or chunks show the same"
-        )
+        raise CollsimError(f"{trace.schedule.label} has {len(trace.schedule):,} transfers; limit={limit:,}; fewer ranks show the same")
     with writing(path) as file:
         file.write(b'{"displayTimeUnit":"ns","otherData":')
         file.write(json.dumps({k: v for k, v in trace.row().items() if not isinstance(v, float) or np.isfinite(v)}, default=str).encode())
@@ -60,11 +58,10 @@ def _events(trace: Trace, counters: int, flows: bool) -> Iterator[dict[str, Any]
     for number, (side, rows) in enumerate((("src", away), ("dst", away), ("src", local))):
         lanes = _lanes(table[side][rows], table["channel"][rows], start[rows], finish[rows])
         word = ("send", "receive", "local")[number]
-        thread = table["channel"][rows].astype(np.int64) * 3000 + number * 1000 + np.minimum(lanes, 999)
+        thread = (table["channel"][rows].astype(np.int64) * 3 + number) * 1_000_000 + lanes + 1
         sides[word] = (rows, thread)
-        for pid, tid, channel, lane in {
-            *zip(*(a.tolist() for a in (table[side][rows], thread, table["channel"][rows], lanes)), strict=True)
-        }:
+        places = zip(*(a.tolist() for a in (table[side][rows], thread, table["channel"][rows], lanes)), strict=True)
+        for pid, tid, channel, lane in set(places):
             names[pid, tid] = f"channel {channel} {word}" + (f" ({lane + 1})" if lane else "")
     yield from _names(trace, names)
     yield from _slices(trace, sides, flows)

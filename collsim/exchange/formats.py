@@ -149,6 +149,9 @@ def _guess(path: Any) -> Format:
         others = [e for e in _FORMATS.values() if e.read is not None and e.looks is not Format.looks and e.looks(text)]
         if others:
             return others[0]
+    written = next((e.name for e in _by_suffix(path) if e.read is None), None)
+    if written and not sharing:
+        raise FormatError(f"{Path(name_of(path)).name}: {written} files can be written, but not be loaded")
     known = _listed(sharing or (e for e in _FORMATS.values() if e.read))
     raise FormatError(f"{Path(name_of(path)).name}: its beginning does not look like any of: {known}; say which with format=")
 

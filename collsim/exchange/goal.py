@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import CollsimError
@@ -93,16 +93,16 @@ def _lines(schedule: Schedule, sizes: list[int], reduce_rate: float | None) -> l
                 w.read[src, chunk].append(label)
         written: dict[tuple[int, int], list[str]] = defaultdict(list)
         for (src, dst, chunk, into, adds, _), (_, _, _, sources) in zip(rows, reads, strict=True):
-            label = _arrival(w, schedule, number, (src, dst, chunk, into, adds), sources, sizes, reduce_rate)
-            written[dst, into] += [label] + (w.wrote.get((dst, into), []) if adds else [])
+            label = _arrival(w, number, (src, dst, chunk, into, adds), sources, sizes, reduce_rate)
+            written[dst, into] += [label] if written[dst, into] or not adds else [*w.wrote.get((dst, into), []), label]
         for key, labels in written.items():
-            w.wrote[key], w.read[key] = labels[-8:] if len(labels) > 8 else labels, []
+            w.wrote[key] = [w.task(key[0], "calc 0", labels)] if len(labels) > 8 else labels
+            w.read[key] = []
     return w.lines
 
 
 def _arrival(
     w: _Writer,
-    schedule: Schedule,
     number: int,
     row: tuple[int, int, int, int, bool],
     sources: list[str],
@@ -193,8 +193,6 @@ def _match(path: Any, tasks: dict[tuple[int, str], Task]) -> None:
 
 
 def _with_needs(path: Any, tasks: dict[tuple[int, str], Task], needs: dict[tuple[int, str], list[str]]) -> list[Task]:
-    from dataclasses import replace
-
     for (rank, label), others in needs.items():
         lost = next((x for x in (label, *others) if (rank, x) not in tasks), None)
         if lost is not None:

@@ -18,6 +18,7 @@ _MOST_ROWS = 100_000
 _TIMES = ("time", "bound", "alpha", "start", "finish", "in_place_time")
 _RATES = ("algbw", "busbw", "bandwidth", "in_place_algbw", "in_place_busbw")
 _SIZES = ("nbytes", "bytes")
+_LEFT_OUT = ("scenario",)  # a fingerprint, for machines
 _TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "µ": r"\textmu{}", "\N{NO-BREAK SPACE}": "~"}
 _TEX |= {c: "\\" + c for c in "&%$#_{}"}
 
@@ -38,14 +39,19 @@ def shown(column: str, value: Any) -> str:
 
 
 def _cells(table: pd.DataFrame, columns: list[str] | None) -> tuple[list[str], list[list[str]]]:
-    """Header and rows; columns without a value are left out unless asked for."""
+    """Header and rows; columns that say nothing are left out unless asked for."""
     if len(table) > _MOST_ROWS:
         raise CollsimError(f"the table has {len(table):,} rows; a page takes {_MOST_ROWS:,}")
     missing = [c for c in columns or () if c not in table.columns]
     if missing:
         raise CollsimError(f"no column {', '.join(map(repr, missing))}; there are {', '.join(map(str, table.columns))}")
-    names = columns or [str(c) for c in table.columns if table[c].notna().any()]
+    names = columns or [str(c) for c in table.columns if c not in _LEFT_OUT and any(_says(value) for value in table[c])]
     return names, [[shown(n, row[n]) for n in names] for row in table.to_dict("records")]
+
+
+def _says(value: Any) -> bool:
+    """Is there anything to show?"""
+    return value is not None and value != {} and value == value
 
 
 def write_markdown(table: pd.DataFrame, path: Any, *, columns: list[str] | None = None) -> None:

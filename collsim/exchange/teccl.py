@@ -131,8 +131,10 @@ def _settled(flows: Iterable[Flow]) -> dict[tuple[int, int], set[int]]:
         into[f.source, f.chunk][f.b] += f.volume
         out[f.source, f.chunk][f.a] += f.volume
     wanted = {}
+    copied = any(
+        out[key][key[0]] > 1 or any(out[key][node] > came[node] for node in out[key] if node != key[0]) for key, came in into.items()
+    )
     for key, came in into.items():
-        copied = out[key][key[0]] > 1 or any(out[key][node] > came[node] for node in out[key] if node != key[0])
         wanted[key] = {node for node in came if copied or came[node] > out[key][node]}
     return wanted
 

@@ -1,0 +1,211 @@
+"""Chakra execution traces (.et): a schedule as ASTRA-sim's custom collective, out and back.
+
+Source: mlcommons/chakra schema/protobuf/et_def.proto (messages GlobalMetadata, Node, AttributeProto) and its framing: per rank a file
+`prefix.<rank>.et`, each message behind its length as a varint. A transfer is a COMM_SEND node at its sender and a COMM_RECV node at its
+receiver, an addition a COMP node; `data_deps` say what each waits for. Needs the package protobuf (`pip install collsim[exchange]`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..errors import CollsimError
+from ..schedule import Schedule
+from ..simulate.run import chunk_bytes
+from ..units import parse_bytes
+from .files import MOST_ELEMENTS, read_bytes, refuse, writing
+from .formats import Format, register
+
+COMP, SEND, RECV = 4, 5, 6
+_VERSION = "0.0.4"
+# message -> (field, number, type, repeated); types are those of google.protobuf.FieldDescriptorProto
+_UINT64, _INT64, _INT32, _BOOL, _STRING, _ENUM, _MESSAGE = 4, 3, 5, 8, 9, 14, 11
+_UINT32, _DOUBLE, _FLOAT = 13, 1, 2
+_SCHEMA = {
+    "AttributeProto": (
+        ("name", 1, _STRING, False),
+        ("double_val", 3, _DOUBLE, False),
+        ("float_val", 5, _FLOAT, False),
+        ("int32_val", 7, _INT32, False),
+        ("int64_val", 9, _INT64, False),
+        ("uint32_val", 11, _UINT32, False),
+        ("uint64_val", 13, _UINT64, False),
+        ("bool_val", 27, _BOOL, False),
+        ("string_val", 29, _STRING, False),
+    ),
+    "GlobalMetadata": (("version", 1, _STRING, False), ("attr", 2, _MESSAGE, True)),
+    "Node": (
+        ("id", 1, _UINT64, False),
+        ("name", 2, _STRING, False),
+        ("type", 3, _INT32, False),
+        ("ctrl_deps", 4, _UINT64, True),
+        ("data_deps", 5, _UINT64, True),
+        ("start_time_micros", 6, _UINT64, False),
+        ("duration_micros", 7, _UINT64, False),
+        ("attr", 10, _MESSAGE, True),
+    ),
+}
+
+
+@cache
+def _messages() -> dict[str, Any]:
+    """The message classes of the schema (the part that is used here), made by protobuf."""
+    try:
+        descriptor_pb2, descriptor_pool, message_factory = (
+            import_module(f"google.protobuf.{name}") for name in ("descriptor_pb2", "descriptor_pool", "message_factory")
+        )
+    except ImportError as error:
+        raise CollsimError("Chakra traces need the package protobuf: pip install 'collsim[exchange]'") from error
+    file = descriptor_pb2.FileDescriptorProto(name="collsim_et_def.proto", package="ChakraProtoMsg", syntax="proto3")
+    for message, fields in _SCHEMA.items():
+        made = file.message_type.add(name=message)
+        for name, number, kind, repeated in fields:
+            one = made.field.add(name=name, number=number, type=kind, label=3 if repeated else 1)
+            if kind == _MESSAGE:
+                one.type_name = ".ChakraProtoMsg.AttributeProto"
+            elif message == "AttributeProto" and name != "name":
+                one.oneof_index = 0
+        if message == "AttributeProto":
+            made.oneof_decl.add(name="value")
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return {name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"ChakraProtoMsg.{name}")) for name in _SCHEMA}
+
+
+# ---- out ---------------------------------------------------------------------------------------------------------------------------
+
+
+def write_chakra(schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize: int = 4) -> None:
+    """Write a schedule as Chakra traces `name.0.et`, `name.1.et` ... beside `path` (name.et), one per endpoint.
+
+    Args:
+        nbytes: nccl-tests' size.
+
+    Raises CollsimError without a size, without protobuf, or for more than two million transfers.
+    """
+    if nbytes is None:
+        raise CollsimError("a Chakra trace counts bytes: say how many, for example nbytes='64MiB'")
+    if len(schedule) > MOST_ELEMENTS:
+        raise CollsimError(f"{schedule.label} has {len(schedule):,} transfers; Chakra traces are written for at most {MOST_ELEMENTS:,}")
+    kinds = _messages()
+    nodes = _nodes(schedule, chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), kinds)
+    target = Path(path)
+    stem = target.name.removesuffix(".et")
+    for endpoint, own in enumerate(nodes):
+        with writing(target.with_name(f"{stem}.{endpoint}.et")) as file:
+            for message in (kinds["GlobalMetadata"](version=_VERSION), *own):
+                data = message.SerializeToString()
+                file.write(_varint(len(data)) + data)
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def _nodes(schedule: Schedule, sizes: list[int], kinds: dict[str, Any]) -> list[list[Any]]:
+    """The nodes of every endpoint; ids are per endpoint and rise, so that a dependency is always an earlier node."""
+    nodes: list[list[Any]] = [[] for _ in range(schedule.endpoints)]
+    wrote: dict[tuple[int, int], list[int]] = {}
+    read: dict[tuple[int, int], list[int]] = defaultdict(list)
+
+    def add(endpoint: int, kind: int, name: str, deps: list[int], **values: int) -> int:
+        number = len(nodes[endpoint])
+        node = kinds["Node"](id=number, name=name, type=kind, data_deps=sorted(set(deps)))
+        node.attr.add(name="is_cpu_op", bool_val=False)
+        for key, value in values.items():
+            one = node.attr.add(name=key)
+            setattr(one, "int64_val" if key == "comm_size" else "int32_val", value)
+        nodes[endpoint].append(node)
+        return number
+
+    for number, step in enumerate(schedule.each_step()):
+        columns = (step.src, step.dst, step.chunk, step.into, step.reduce)
+        rows = list(zip(*(c.tolist() for c in columns), strict=True))
+        sources = [list(wrote.get((src, chunk), [])) for src, _, chunk, _, _ in rows]
+        for (src, dst, chunk, _, _), before in zip(rows, sources, strict=True):
+            if src != dst:
+                ends = {"comm_src": src, "comm_dst": dst, "comm_tag": number}
+                sent = add(src, SEND, f"send {chunk} to {dst}", before, comm_size=sizes[chunk], **ends)
+                read[src, chunk].append(sent)
+        written: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for (src, dst, chunk, into, adds), before in zip(rows, sources, strict=True):
+            deps = read[dst, into] + (before if src == dst else [])
+            if src != dst:
+                ends = {"comm_src": src, "comm_dst": dst, "comm_tag": number}
+                done = add(dst, RECV, f"receive {into} from {src}", deps, comm_size=sizes[chunk], **ends)
+            if src == dst or adds:
+                held = [*wrote.get((dst, into), []), *written[dst, into]] if adds else []
+                done = add(dst, COMP, f"{'add' if adds else 'copy'} into {into}", [*deps, *held, *([done] if src != dst else [])])
+            written[dst, into] = [done]
+        for key, last in written.items():
+            wrote[key], read[key] = last, []
+    return nodes
+
+
+# ---- back --------------------------------------------------------------------------------------------------------------------------
+
+
+def read_chakra(path: Any) -> list[dict[str, Any]]:
+    """The nodes of one trace file (`name.<rank>.et`): id, name, type, data_deps, ctrl_deps and every attribute by its name.
+
+    Raises FormatError for a file that is cut or is no Chakra trace.
+    """
+    kinds = _messages()
+    data = read_bytes(path)
+    found = []
+    for number, part in enumerate(_messages_in(path, data)):
+        node = (kinds["Node"] if number else kinds["GlobalMetadata"])()
+        try:
+            node.ParseFromString(part)
+        except Exception as error:  # protobuf's DecodeError has several homes
+            refuse(path, f"message {number}", f"is no {'Node' if number else 'GlobalMetadata'} of Chakra ({error})"[:200])
+        if number:
+            values = {a.name: getattr(a, a.WhichOneof("value")) for a in node.attr if a.WhichOneof("value")}
+            plain = {"id": node.id, "name": node.name, "type": node.type}
+            found.append({**values, **plain, "data_deps": list(node.data_deps), "ctrl_deps": list(node.ctrl_deps)})
+    return found
+
+
+def _messages_in(path: Any, data: bytes) -> Iterator[bytes]:
+    at = count = 0
+    while at < len(data):
+        length = shift = 0
+        while True:
+            if at >= len(data) or shift > 28:
+                refuse(path, f"byte {at}", "the length of a message is cut or too large")
+            length |= (data[at] & 0x7F) << shift
+            shift += 7
+            at += 1
+            if not data[at - 1] & 0x80:
+                break
+        if at + length > len(data):
+            refuse(path, f"byte {at}", f"a message of {length} bytes, but only {len(data) - at} are left; is the file cut?")
+        count += 1
+        if count > MOST_ELEMENTS:
+            refuse(path, "", f"more than {MOST_ELEMENTS:,} messages")
+        yield data[at : at + length]
+        at += length
+    if not count:
+        refuse(path, "", "empty; expected GlobalMetadata and nodes")
+
+
+register(
+    Format(
+        "chakra",
+        (".et",),
+        "schedule",
+        "Chakra execution traces, ASTRA-sim's custom collective; a file per rank",
+        None,
+        write_chakra,
+        options=(("nbytes", "size of the operation, for example 64MiB"),),
+    )
+)

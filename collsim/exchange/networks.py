@@ -1,0 +1,159 @@
+"""Networks: what `load_topology` reads, our YAML out, ASTRA-sim's YAML out, SimGrid's platform XML out.
+
+Sources: astra-network-analytical (topology, npus_count, bandwidth in GB of 2^30 bytes, latency in ns per link, dimension 0 the fastest);
+simgrid.org/doc/latest/XML_reference.html (platform 4.1: hosts, links, routes).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from ..errors import CollsimError
+from ..topology import Topology
+from ..topology.files import load_topology
+from .files import write_text
+from .formats import Format, register
+
+_MOST_ROUTES = 250_000
+
+
+def read_topology(path: Any, **options: Any) -> Topology:
+    """A topology file of any kind that `load_topology` knows."""
+    return load_topology(path, **options)
+
+
+def write_yaml(topology: Topology, path: Any) -> None:
+    """Write a topology as our own YAML."""
+    write_text(path, topology.to_yaml())
+
+
+# ---- ASTRA-sim ----------------------------------------------------------------------------------------------------------------
+
+
+def write_astra(topology: Topology, path: Any) -> None:
+    """Write a ring, switch, fully connected network, torus or hypercube of equal cables as ASTRA-sim's network YAML.
+
+    Raises CollsimError for any other network: ASTRA-sim's analytical backend has no words for it.
+    """
+    dims = _dimensions(topology)
+    rate, delay = _uniform(topology)
+    columns: list[tuple[str, list[Any]]] = [
+        ("topology", [kind for kind, _ in dims]),
+        ("npus_count", [size for _, size in dims]),
+        ("bandwidth", [float(f"{rate / 2**30:.12g}")] * len(dims)),
+        ("latency", [float(f"{delay * 1e9:.12g}")] * len(dims)),
+    ]
+    notes = {"bandwidth": "  # GB/s of 2^30 bytes", "latency": "  # ns"}
+    text = "".join(f"{key}: [ {', '.join(map(str, values))} ]{notes.get(key, '')}\n" for key, values in columns)
+    write_text(path, f"# {topology.name.splitlines()[0]}, written by collsim\n{text}")
+
+
+def _dimensions(topology: Topology) -> list[tuple[str, int]]:
+    """(kind, size) of every dimension, the fastest first. A hypercube is rings of two, a torus rings with its last dimension first."""
+    n = topology.ranks
+    plain = {"ring": "Ring", "switch": "Switch", "fully_connected": "FullyConnected"}
+    links = {"ring": 2 * n if n > 2 else 2, "switch": 2 * n, "fully_connected": n * (n - 1)}
+    if topology.shape in plain:
+        dims = [(plain[topology.shape], n)]
+        expected = links[topology.shape]
+    elif topology.shape == "hypercube":
+        dims = [("Ring", 2)] * (n.bit_length() - 1)
+        expected = n * (n.bit_length() - 1)
+    elif topology.shape == "torus" and (sizes := _torus(topology)):
+        dims = [("Ring", size) for size in reversed(sizes) if size > 1]
+        expected = sum(2 * n if size > 2 else n for _, size in dims)
+    else:
+        raise CollsimError(f"ASTRA-sim has no words for {topology.name}; it has rings, switches, fully connected networks and tori of them")
+    if len(topology.links) != expected or topology.endpoints != n or any(size < 2 for _, size in dims) or not dims:
+        raise CollsimError(
+            f"{topology.name} has cables or endpoints more or fewer than a plain {topology.shape}; ASTRA-sim cannot say that"
+        )
+    return dims
+
+
+def _torus(topology: Topology) -> list[int]:
+    match = re.match(r"torus\(([\d, ]+)", str(topology.facts.get("asked", topology.name)))
+    sizes = [int(x) for x in match[1].split(",") if x.strip()] if match else []
+    return sizes if sizes and int(np.prod(sizes)) == topology.ranks else []
+
+
+def _uniform(topology: Topology) -> tuple[float, float]:
+    rates, delays = np.unique(topology.links.bandwidth), np.unique(topology.links.alpha)
+    if len(rates) != 1 or len(delays) != 1:
+        raise CollsimError(
+            f"{topology.name} has {len(rates)} bandwidths and {len(delays)} alphas; ASTRA-sim's networks have one per dimension"
+        )
+    return float(rates[0]), float(delays[0])
+
+
+# ---- SimGrid --------------------------------------------------------------------------------------------------------------------
+
+
+def write_simgrid(topology: Topology, path: Any, *, speed: str = "1Gf") -> None:
+    """Write a topology as a SimGrid platform: a host per endpoint, a link per direction of each cable, a route per pair of endpoints.
+
+    Args:
+        speed: of each host, for programs that compute.
+
+    Raises CollsimError beyond 250,000 routes (500 endpoints).
+    """
+    n = topology.endpoints
+    if n * (n - 1) > _MOST_ROUTES:
+        raise CollsimError(f"{topology.name} has {n} endpoints; SimGrid's full routing is written for at most {int(_MOST_ROUTES**0.5)}")
+    if not re.fullmatch(r"\d+(\.\d+)?[kMGTPE]?f", speed):
+        raise CollsimError(f"speed={speed!r} is not SimGrid's; write for example '1Gf'")
+    write_text(path, (f"{line}\n" for line in _simgrid(topology, speed)))
+
+
+def _simgrid(topology: Topology, speed: str) -> Iterator[str]:
+    yield "<?xml version='1.0'?>"
+    yield '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
+    yield '<platform version="4.1">'
+    yield f"  <!-- {topology.name.replace('--', '- -')} -->"
+    yield '  <zone id="collsim" routing="Full">'
+    for r in range(topology.endpoints):
+        yield f'    <host id="{_host(topology, r)}" speed="{speed}"/>'
+    links, names = topology.links, topology.devices.name
+    for k in range(len(links)):
+        name = quoteattr(f"{k}: {names[links.src[k]]} to {names[links.dst[k]]}")
+        rate, delay = f"{links.bandwidth[k]:.12g}Bps", f"{links.alpha[k]:.12g}s"
+        yield f'    <link id={name} bandwidth="{rate}" latency="{delay}" sharing_policy="SHARED"/>'
+    src, dst = np.divmod(np.arange(topology.endpoints**2), topology.endpoints)
+    src, dst = src[src != dst], dst[src != dst]
+    routes = topology.routes(src, dst)
+    for pair, (a, b) in enumerate(zip(src.tolist(), dst.tolist(), strict=True)):
+        hops = "".join(f"<link_ctn id={quoteattr(f'{k}: {names[links.src[k]]} to {names[links.dst[k]]}')}/>" for k in routes[pair].tolist())
+        yield f'    <route src="{_host(topology, a)}" dst="{_host(topology, b)}" symmetrical="NO">{hops}</route>'
+    yield "  </zone>"
+    yield "</platform>"
+
+
+def _host(topology: Topology, endpoint: int) -> str:
+    return f"rank{endpoint}" if endpoint < topology.ranks else f"helper{endpoint - topology.ranks}"
+
+
+# ---- the registry -----------------------------------------------------------------------------------------------------------------
+
+
+def _looks_astra(head: str) -> bool:
+    return re.search(r"^npus_count\s*:", head, re.MULTILINE) is not None
+
+
+def _looks_xml(head: str) -> bool:
+    return "<system" in head
+
+
+def _looks_topo_m(head: str) -> bool:
+    return re.search(r"^[\s\x1b\[\d;m]*GPU0\s", head, re.MULTILINE) is not None and re.search(r"\sX\s", head) is not None
+
+
+register(Format("topology-yaml", (".yaml", ".yml"), "topology", "our YAML", read_topology, write_yaml))
+register(Format("astra-sim", (".astra.yaml", ".astra.yml"), "topology", "ASTRA-sim network YAML", read_topology, write_astra, _looks_astra))
+register(Format("nccl-topology", (".xml",), "topology", "NCCL topology XML", read_topology, None, _looks_xml))
+register(Format("topo-m", (".txt",), "topology", "nvidia-smi topo -m", read_topology, None, _looks_topo_m))
+register(Format("simgrid", (".simgrid.xml", ".platform.xml"), "topology", "SimGrid platform", None, write_simgrid))
