@@ -2,6 +2,8 @@
 
 Buffer sizes and factors are those of nccl-tests (doc/PERFORMANCE.md and src/*.cu of nccl-tests 2.19.6): `nbytes` is the larger of
 one rank's send and receive buffer, so for allgather and reduce_scatter it is the TOTAL array of all n blocks.
+
+There is no barrier: NCCL has none, and a schedule promises data; PyTorch makes a barrier of an allreduce of one element.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ import re
 import numpy as np
 import pytest
 from by_hand import is_right, sizes
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import collsim as cs
 from collsim.schedule import TRANSFER, Step, freeze
@@ -167,6 +169,20 @@ def test_every_excuse_is_needed():
     for (name, break_), reason in HARMLESS.items():
         tables = [(s, table) for s in subjects(name) for table in break_(s.transfers)]
         assert any(still_right(s, table) for s, table in tables), (name, break_.__name__, reason)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_verify_and_the_independent_count_never_disagree(data):
+    """One field of one transfer changed at random; the verdict of both must be the same, whichever it is."""
+    name = data.draw(st.sampled_from(sorted(ALGORITHMS)))
+    s = data.draw(st.sampled_from(subjects(name)))
+    table = s.transfers.copy()
+    row = data.draw(st.integers(0, len(table) - 1))
+    field = data.draw(st.sampled_from(["step", "src", "dst", "chunk", "into", "reduce"]))
+    ends = {"step": s.steps, "src": s.endpoints, "dst": s.endpoints, "chunk": s.slots, "into": s.slots, "reduce": 2}
+    table[field][row] = data.draw(st.integers(0, ends[field] - 1))
+    assert (caught(s, table) is None) == still_right(s, table)
 
 
 def test_the_checker_of_the_tests_can_say_no():
