@@ -127,7 +127,7 @@ class _Run:
         nodes, seats = np.zeros((width, hops), k.NODE), np.zeros(width, k.SEAT)
         seats["place"] = -1
         queue, heap = np.zeros(width, k.QUEUE), np.zeros(len(links), k.HEAP)
-        work = np.zeros((8, max(width, 2 * len(links) + 2)), np.int32)
+        work = np.zeros((8, max(width, len(links), 2)), np.int32)
         work[k.FREE_SEATS, :width] = np.arange(width)[::-1]
         counters = np.zeros(6, np.int64)
         counters[k.SPARE] = width
@@ -135,7 +135,7 @@ class _Run:
         rules = self.sharing, self.gamma, self.given.overhead
         k.begin(rules[0], rules[2], self.rows, self.delay, net.routes, pending, seats, queue, work, counters)
         tables = self.rows, self.delay, net.routes, net.route_link, links, np.zeros(self.units, k.UNIT)
-        space = nodes, seats, queue, heap, work, counters, changes
+        space = nodes, seats, queue, heap, work, counters, np.full(1, np.inf), changes
         written = []
         more = True
         while more:

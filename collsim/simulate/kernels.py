@@ -45,9 +45,9 @@ def compiled(function: F) -> F:
     if not COMPILED:
         return function
     try:
-        made: Any = numba.njit(cache=True, nogil=True, _nrt=False)(function)
+        made: Any = numba.njit(cache=True, nogil=True, _nrt=False)(function)  # type: ignore[call-overload]
     except RuntimeError:  # no directory for the cache
-        made = numba.njit(nogil=True, _nrt=False)(function)
+        made = numba.njit(nogil=True, _nrt=False)(function)  # type: ignore[call-overload]
     return made  # type: ignore[no-any-return]
 
 
@@ -122,7 +122,7 @@ HEAP = np.dtype([("key", "f8"), ("link", "i8")])
 LOG = np.dtype([("time", "f8"), ("value", "f8"), ("row", "i8")])
 
 SIZE, DONE, SPARE, DIRTY, ROUND, LOGGED = 0, 1, 2, 3, 4, 5  # counters: queue, rows done, free seats, dirty links, visits, log
-FREE_SEATS, BATCH, ARRIVED, READY, COMPANY, CABLES, CUTS, SOILED = 0, 1, 2, 3, 4, 5, 6, 7  # rows of the work space
+FREE_SEATS, BATCH, ARRIVED, READY, COMPANY, CABLES, FOUND, SOILED = 0, 1, 2, 3, 4, 5, 6, 7  # rows of the work space
 LEAD, MATE, LEFT, BEHIND, READERS, FELLOW = 0, 1, 2, 3, 4, 5  # columns of a gate: see `build`
 
 
@@ -481,8 +481,9 @@ def note(log: Array, counters: Longs, row: int, t: float, value: float) -> None:
 
 
 @compiled
-def soil(links: Array, work: Ints, counters: Longs, link: int) -> None:
-    """The flows over this link need new rates."""
+def soil(links: Array, work: Ints, counters: Longs, floor: Floats, link: int, level: float) -> None:
+    """Flows over this link need new rates, as far as they are not below `level`."""
+    floor[0] = min(floor[0], level)
     if not links[link]["dirty"]:
         links[link]["dirty"] = 1
         work[SOILED, counters[DIRTY]] = link
@@ -490,7 +491,9 @@ def soil(links: Array, work: Ints, counters: Longs, link: int) -> None:
 
 
 @compiled
-def attach(seat: int, first: int, last: int, route_link: Ints, links: Array, nodes: Array, work: Ints, counters: Longs) -> bool:
+def attach(
+    seat: int, first: int, last: int, route_link: Ints, links: Array, nodes: Array, work: Ints, counters: Longs, floor: Floats
+) -> bool:
     """Put a flow on its links; is it alone on all of them? If not, its neighbours need new rates, and so does it."""
     hops = nodes.shape[1]
     alone = True
@@ -508,12 +511,15 @@ def attach(seat: int, first: int, last: int, route_link: Ints, links: Array, nod
         links[link]["count"] += 1
     if not alone:
         for hop in range(first, last):
-            soil(links, work, counters, route_link[hop])
+            link = route_link[hop]
+            soil(links, work, counters, floor, link, links[link]["bandwidth"] / links[link]["count"])
     return alone
 
 
 @compiled
-def detach(seat: int, first: int, last: int, route_link: Ints, links: Array, nodes: Array, work: Ints, counters: Longs) -> None:
+def detach(
+    seat: int, rate: float, first: int, last: int, route_link: Ints, links: Array, nodes: Array, work: Ints, counters: Longs, floor: Floats
+) -> None:
     """Take a flow off its links; those that shared one with it need new rates."""
     hops = nodes.shape[1]
     for hop in range(last - first):
@@ -527,55 +533,73 @@ def detach(seat: int, first: int, last: int, route_link: Ints, links: Array, nod
             nodes[after // hops, after % hops]["back"] = back
         links[link]["count"] -= 1
         if links[link]["count"]:
-            soil(links, work, counters, link)
+            soil(links, work, counters, floor, link, rate)
 
 
 # ---- max-min fairness --------------------------------------------------------------------------------------------------------
 
 
 @compiled
-def visit(rows: Array, routes: Array, route_link: Ints, links: Array, nodes: Array, seats: Array, work: Ints, counters: Longs) -> int:
-    """Find the flows and links that dirty links are joined to; the number of pieces that share nothing.
+def visit(
+    rows: Array,
+    routes: Array,
+    route_link: Ints,
+    links: Array,
+    nodes: Array,
+    seats: Array,
+    work: Ints,
+    counters: Longs,
+    level: float,
+    found: Ints,
+) -> None:
+    """Find the flows that dirty links are joined to, and their links: COMPANY, CABLES, and how many of each in `found`.
 
-    COMPANY and CABLES list flows and links; piece p begins at CUTS[2p + 1] of the first and CUTS[2p] of the second.
+    Rates below `level` stay: filling all links together, nothing that changed is full before. A flow that ended held its rate from its
+    fullest link, and a link that one more flow is on is not full before all its flows have bandwidth/count. So flows below are
+    not visited; what they take is taken from their links' room.
     """
     counters[ROUND] += 1
     now = counters[ROUND]
     hops = nodes.shape[1]
-    cables, company, cuts = work[CABLES], work[COMPANY], work[CUTS]
-    found = flows = pieces = 0
+    cables, company = work[CABLES], work[COMPANY]
+    many = flows = 0
     for d in range(counters[DIRTY]):
-        soiled = work[SOILED, d]
-        if links[soiled]["seen"] == now or links[soiled]["count"] == 0:
-            continue
-        cuts[2 * pieces] = found
-        cuts[2 * pieces + 1] = flows
-        pieces += 1
-        links[soiled]["seen"] = now
-        cables[found] = soiled
-        at = found
-        found += 1
-        while at < found:
-            node = links[cables[at]]["head"]
-            at += 1
-            while node >= 0:
-                seat = node // hops
-                node = nodes[seat, node % hops]["after"]
-                if seats[seat]["seen"] == now:
-                    continue
-                seats[seat]["seen"] = now
-                company[flows] = seat
-                flows += 1
-                route = rows[seats[seat]["row"]]["route"]
-                for hop in range(routes[route]["first"], routes[route]["last"]):
-                    link = route_link[hop]
-                    if links[link]["seen"] != now:
-                        links[link]["seen"] = now
-                        cables[found] = link
-                        found += 1
-    cuts[2 * pieces] = found
-    cuts[2 * pieces + 1] = flows
-    return pieces
+        link = work[SOILED, d]
+        links[link]["dirty"] = 0
+        if links[link]["count"]:
+            links[link]["seen"] = now
+            cables[many] = link
+            many += 1
+    at = 0
+    while at < many:
+        here = cables[at]
+        at += 1
+        room, open_ = links[here]["bandwidth"], 0
+        node = links[here]["head"]
+        while node >= 0:
+            seat = node // hops
+            node = nodes[seat, node % hops]["after"]
+            rate = seats[seat]["rate"]
+            if 0.0 < rate < level:
+                room -= rate
+                continue
+            open_ += 1
+            if seats[seat]["seen"] == now:
+                continue
+            seats[seat]["seen"] = now
+            company[flows] = seat
+            flows += 1
+            route = rows[seats[seat]["row"]]["route"]
+            for hop in range(routes[route]["first"], routes[route]["last"]):
+                link = route_link[hop]
+                if links[link]["seen"] != now:
+                    links[link]["seen"] = now
+                    cables[many] = link
+                    many += 1
+        links[here]["room"] = room
+        links[here]["open"] = open_
+    found[0] = many
+    found[1] = flows
 
 
 @compiled
@@ -598,21 +622,30 @@ def heap_sink(heap: Array, n: int, i: int, key: float, link: int) -> None:
 
 @compiled
 def share_out(
-    cables: Ints, now: int, rows: Array, routes: Array, route_link: Ints, links: Array, nodes: Array, seats: Array, heap: Array
+    cables: Ints,
+    now: int,
+    least: float,
+    rows: Array,
+    routes: Array,
+    route_link: Ints,
+    links: Array,
+    nodes: Array,
+    seats: Array,
+    heap: Array,
 ) -> None:
     """Max-min fair rates (Bertsekas & Gallager 1992, section 6.5.2): the link with the least for each of its flows sets their rate,
     then the next. What a link has for each only grows as others get their rates, so a heap with old keys is good enough."""
     hops = nodes.shape[1]
-    n = len(cables)
-    for i in range(n):
+    n = 0
+    for i in range(len(cables)):
         link = cables[i]
-        links[link]["room"] = links[link]["bandwidth"]
-        links[link]["open"] = links[link]["count"]
-        heap[i]["key"] = links[link]["bandwidth"] / links[link]["count"]
-        heap[i]["link"] = link
+        if links[link]["open"]:
+            heap[n]["key"] = links[link]["room"] / links[link]["open"]
+            heap[n]["link"] = link
+            n += 1
     for i in range(n // 2 - 1, -1, -1):
         heap_sink(heap, n, i, heap[i]["key"], heap[i]["link"])
-    level = 0.0
+    level = least
     while n > 0:
         link = heap[0]["link"]
         if links[link]["open"] > 0:
@@ -626,7 +659,7 @@ def share_out(
             while node >= 0:
                 seat = node // hops
                 node = nodes[seat, node % hops]["after"]
-                if seats[seat]["fixed"] == now:
+                if seats[seat]["fixed"] == now or seats[seat]["seen"] != now:
                     continue
                 seats[seat]["fixed"] = now
                 seats[seat]["wanted"] = share
@@ -641,23 +674,31 @@ def share_out(
 
 @compiled
 def set_rates(flows: Ints, t: float, queue: Array, seats: Array, counters: Longs, log: Array) -> None:
-    """Give the flows of one piece their new rates; only the first to end stands in the queue."""
-    soonest = flows[0]
+    """Give flows their new rates, and the queue their new ends: one by one, or where they are many all at once."""
+    many = 8 * len(flows) > counters[SIZE]
     for seat in flows:
         old, new = seats[seat]["rate"], seats[seat]["wanted"]
-        if abs(new - old) > 1e-13 * old:
-            left = max(0.0, seats[seat]["left"] - old * (t - seats[seat]["since"]))
-            seats[seat]["left"] = left
-            seats[seat]["since"] = t
-            seats[seat]["rate"] = new
-            seats[seat]["end"] = t + left / new
-            note(log, counters, seats[seat]["row"], t, new)
-        if seats[seat]["end"] < seats[soonest]["end"]:
-            soonest = seat
-    for seat in flows:
-        if seat != soonest and seats[seat]["place"] >= 0:
-            drop(queue, seats, counters, seat)
-    push(queue, seats, counters, seats[soonest]["end"], soonest)
+        if abs(new - old) <= 1e-13 * old:
+            continue
+        left = max(0.0, seats[seat]["left"] - old * (t - seats[seat]["since"]))
+        seats[seat]["left"] = left
+        seats[seat]["since"] = t
+        seats[seat]["rate"] = new
+        end = t + left / new
+        seats[seat]["end"] = end
+        note(log, counters, seats[seat]["row"], t, new)
+        if not many:
+            push(queue, seats, counters, end, seat)
+            continue
+        if seats[seat]["place"] < 0:
+            seats[seat]["place"] = counters[SIZE]
+            queue[counters[SIZE]]["seat"] = seat
+            counters[SIZE] += 1
+        queue[seats[seat]["place"]]["time"] = end
+    if many:
+        n = counters[SIZE]
+        for i in range(n // 2 - 1, -1, -1):
+            sink(queue, seats, n, i, queue[i]["time"], queue[i]["seat"])
 
 
 @compiled
@@ -674,33 +715,36 @@ def settle(
     heap: Array,
     work: Ints,
     counters: Longs,
+    floor: Floats,
     log: Array,
 ) -> int:
     """All events of this moment are over: end the flows that end with them (how many; put into ARRIVED after the first `done`), or
     else give new rates to all that are joined to a dirty link."""
-    pieces = visit(rows, routes, route_link, links, nodes, seats, work, counters)
-    cuts, company = work[CUTS], work[COMPANY]
+    level = floor[0] * (1 - 1e-9)
+    found = work[FOUND]
+    visit(rows, routes, route_link, links, nodes, seats, work, counters, level, found)
+    floor[0] = np.inf
+    counters[DIRTY] = 0
+    company = work[COMPANY]
     ended = 0
-    for i in range(cuts[2 * pieces + 1]):
+    for i in range(found[1]):
         if seats[company[i]]["end"] <= t * (1 + TOGETHER):
             work[ARRIVED, done + ended] = company[i]
             ended += 1
+    if ended == 0:
+        share_out(work[CABLES, : found[0]], counters[ROUND], level, rows, routes, route_link, links, nodes, seats, heap)
+        set_rates(company[: found[1]], t, queue, seats, counters, log)
+        return 0
+    for i in range(found[0]):  # they are still dirty
+        soil(links, work, counters, floor, work[CABLES, i], level)
     for i in range(done, done + ended):
         seat = work[ARRIVED, i]
         route = rows[seats[seat]["row"]]["route"]
         drop(queue, seats, counters, seat)
-        detach(seat, routes[route]["first"], routes[route]["last"], route_link, links, nodes, work, counters)
+        rate = seats[seat]["rate"]
+        detach(seat, rate, routes[route]["first"], routes[route]["last"], route_link, links, nodes, work, counters, floor)
         note(log, counters, seats[seat]["row"], t, 0.0)
-    if ended:
-        return ended
-    for d in range(counters[DIRTY]):
-        links[work[SOILED, d]]["dirty"] = 0
-    counters[DIRTY] = 0
-    for p in range(pieces):
-        cables = work[CABLES, cuts[2 * p] : cuts[2 * p + 2]]
-        share_out(cables, counters[ROUND], rows, routes, route_link, links, nodes, seats, heap)
-        set_rates(company[cuts[2 * p + 1] : cuts[2 * p + 3]], t, queue, seats, counters, log)
-    return 0
+    return ended
 
 
 # ---- a moment ----------------------------------------------------------------------------------------------------------------
@@ -722,6 +766,7 @@ def happen(
     queue: Array,
     work: Ints,
     counters: Longs,
+    floor: Floats,
     log: Array,
 ) -> int:
     """Handle the n seats of BATCH, whose moment it is; how many have arrived, or been reduced (they are in ARRIVED)."""
@@ -738,7 +783,7 @@ def happen(
             work[ARRIVED, arrived] = seat
             arrived += 1
         elif what == FLOWS:
-            detach(seat, first, last, route_link, links, nodes, work, counters)
+            detach(seat, seats[seat]["rate"], first, last, route_link, links, nodes, work, counters, floor)
             note(log, counters, row, t, 0.0)
             seats[seat]["next"] = ARRIVES
             work[ARRIVED, arrived] = seat
@@ -764,7 +809,7 @@ def happen(
             seats[seat]["since"] = t
             seats[seat]["rate"] = 0.0
             seats[seat]["end"] = np.inf
-            if attach(seat, first, last, route_link, links, nodes, work, counters):
+            if attach(seat, first, last, route_link, links, nodes, work, counters, floor):
                 seats[seat]["rate"] = routes[route]["narrow"]
                 seats[seat]["end"] = t + rows[row]["nbytes"] / routes[route]["narrow"]
                 push(queue, seats, counters, seats[seat]["end"], seat)
@@ -936,6 +981,7 @@ def advance(
     heap: Array,
     work: Ints,
     counters: Longs,
+    floor: Floats,
     log: Array,
 ) -> bool:
     """Run until `most` more transfers are done, nothing is left, or the log is full; True while there is more to do."""
@@ -952,17 +998,17 @@ def advance(
             n += 1
         if sharing == FIFO:
             by_row(batch, n, seats)
-        done = happen(n, t, sharing, overhead, rows, delay, routes, route_link, links, nodes, seats, queue, work, counters, log)
+        done = happen(n, t, sharing, overhead, rows, delay, routes, route_link, links, nodes, seats, queue, work, counters, floor, log)
         while True:
             if gamma > 0.0:  # first everything that ends in this moment, so that devices can take it in the order of rows
                 if counters[DIRTY] and (counters[SIZE] == 0 or queue[0]["time"] > t):
-                    done += settle(done, t, rows, routes, route_link, links, nodes, seats, queue, heap, work, counters, log)
+                    done += settle(done, t, rows, routes, route_link, links, nodes, seats, queue, heap, work, counters, floor, log)
                 done = reduce_first(done, t, gamma, rows, routes, units, seats, queue, work, counters)
             n = finish(done, t, rows, pending, sends, receives, writes, after_start, after, seats, work, counters)
             seat_ready(n, t, sharing, overhead, rows, delay, routes, seats, queue, work, counters)
             if counters[DIRTY] == 0 or (counters[SIZE] > 0 and queue[0]["time"] <= t):
                 break
-            done = settle(0, t, rows, routes, route_link, links, nodes, seats, queue, heap, work, counters, log)
+            done = settle(0, t, rows, routes, route_link, links, nodes, seats, queue, heap, work, counters, floor, log)
             if done == 0:
                 break
     return False
