@@ -133,6 +133,16 @@ def xgmi_gpu(links: int = 1) -> Cable:
     )
 
 
+#: A TPU v4's link to a neighbour.
+ICI = Cable(
+    kind="ici",
+    label="ICI",
+    bandwidth=50e9,
+    alpha=1e-6,
+    nominal=50e9,
+    source="bandwidth spec: 50 GB/s per link and direction of TPU v4 (Jouppi et al. 2023, ISCA); alpha order of magnitude",
+)
+
 _SOCKET_ALPHA = (
     0.2e-6,
     "alpha order of magnitude: above a remote memory access (0.1 µs), below the 0.58 µs that another NUMA node adds to a peer copy on EPYC "
@@ -263,6 +273,19 @@ NICS: dict[str, Nic] = {
                 f"order of magnitude: as EFA 100G",
                 nominal=25e9,
                 effective=24.2e9,
+            ),
+        ),
+        Nic(
+            "efa-400",
+            Cable(
+                "ethernet",
+                "4 × EFA 100G",
+                50e9,
+                7e-6,
+                "bandwidth spec: 32 × 100 Gbit/s of AWS p5, four to a GPU; effective: order of magnitude, the share of EFA 200G; "
+                "alpha order of magnitude: as EFA 100G",
+                nominal=50e9,
+                effective=48.4e9,
             ),
         ),
         Nic(

@@ -394,11 +394,13 @@ class ClusterRouter:
 
     def _word(self, path: Path) -> str:
         """`NV12 in nvidia-smi, NVL in NCCL`."""
+        if self.machine.joints[path.links[0] // 2][2].kind == "ici":
+            return "over the chips' own links"
         return f"{smi_word(self.machine, path)} in nvidia-smi, {LEVELS[path.type]} in NCCL"
 
 
 def smi_word(machine: Machine, path: Path) -> str:
-    """nvidia-smi topo -m's word for a path between two devices; NV# counts the links at the first device."""
+    """nvidia-smi topo -m's word for a path between two devices; NV# counts links at the first; NVB has its PCIe word."""
     said = machine.words.get((path.devices[0], path.devices[-1]))
     if said:
         return said
@@ -406,7 +408,9 @@ def smi_word(machine: Machine, path: Path) -> str:
         cable = machine.joints[path.links[0] // 2][2]
         return "XGMI" if cable.kind == "xgmi" else f"NV{cable.width}"
     if path.type == NVB:
-        return "no NV# (its PCIe word)"
+        plain = Paths(machine, frozenset(link for link in range(2 * len(machine.joints)) if machine.joints[link // 2][2].kind == "nvlink"))
+        around = plain.best(path.devices[0], path.devices[-1])
+        return smi_word(machine, around) if around else "no word"
     if LEVELS[path.type] in ("PHB", "P2C", "C2C"):
         return machine.bridge if path.type != SYS else "SYS"
     return LEVELS[path.type] if path.type != LOC else "X"

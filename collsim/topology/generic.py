@@ -3,7 +3,7 @@
 `bandwidth` and `alpha` are of each cable, one direction: B/s or text, s or text. Ranks are devices 0 to n-1; switches follow.
 Cable i is links 2i (from the end named first) and 2i+1 (back). Routes cross the fewest links; among equals the lower next
 device, in a ring (and in each ring of a torus) clockwise, r to r+1. In a fat tree the destination picks the way up, so that
-different destinations spread over the switches (D-mod-k; Zahavi 2010, "D-Mod-K routing").
+different destinations spread over the switches (D-mod-k routing, Zahavi et al. 2010).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from .network import DEVICE_KINDS, Cable
 #: NCCL's path types, best first; `LEVELS[t]` is the name of type t.
 LEVELS = ("LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS")
 LOC, NVL, NVB, C2C, PIX, PXB, P2C, PXN, PHB, SYS = range(10)
-_LINK_TYPE = {"nvlink": NVL, "xgmi": NVL, "c2c": C2C, "pcie": PIX, "upi": SYS, "memory": LOC, "cable": LOC}
+_LINK_TYPE = {"nvlink": NVL, "xgmi": NVL, "ici": NVL, "c2c": C2C, "pcie": PIX, "upi": SYS, "memory": LOC, "cable": LOC}
 
 
 @dataclass
@@ -173,7 +173,12 @@ class Paths:
 
 
 def _passes(kind: str, next_kind: str, cable: Cable, path: Path) -> bool:
-    """May data pass through a device of this kind? GPUs only as NVLink, NVLink, to a GPU, once; NICs and memories never."""
+    """May data pass through a device of this kind? GPUs only as NVLink, NVLink, to a GPU, once; NICs and memories never.
+
+    TPUs have routers of their own, so data pass any number of them.
+    """
+    if kind == "gpu" and cable.kind == "ici":
+        return True
     if kind == "gpu":
         return len(path.links) == 1 and path.type == NVL and _LINK_TYPE[cable.kind] == NVL and next_kind == "gpu"
     return kind not in ("nic", "memory", "host")
@@ -186,7 +191,7 @@ def _type_after(path: Path, kind: str, next_kind: str, cable: Cable) -> int:
         type_ = PXB
     if cable.kind == "pcie" and "cpu" in (kind, next_kind):
         type_ = P2C if path.type == C2C else PHB
-    if kind == "gpu" and path.links and path.type == NVL and type_ == NVL:
+    if kind == "gpu" and path.links and path.type == NVL and type_ == NVL and cable.kind != "ici":
         type_ = NVB
     return max(path.type, type_)
 

@@ -31,7 +31,7 @@ def _link_rings(plan: Machine) -> list[tuple[int, ...]]:
     rank = {plan.devices[device]: r for r, device in enumerate(plan.ranks)}
     free: dict[tuple[int, int], int] = {}
     for one, two, cable in plan.joints:
-        if cable.kind in ("nvlink", "xgmi") and one in rank and two in rank:
+        if cable.kind in ("nvlink", "xgmi", "ici") and one in rank and two in rank:
             free[rank[one], rank[two]] = free[rank[two], rank[one]] = cable.width
     rings: list[tuple[int, ...]] = []
     while len(rings) < 32 and (ring := _one_ring(len(rank), free)):

@@ -13,6 +13,8 @@ from collsim.topology import machine, machines
 from collsim.topology.plan import LEVELS, Paths
 
 ALL = sorted(machines())
+WITH_CARDS = [name for name in ALL if machines()[name].of_kind("nic")]
+WITH_MEMORY = [name for name in WITH_CARDS if name != "gb200-nvl72"]  # reached by all of the machine's GPUs
 
 
 def all_pairs(topology):
@@ -34,7 +36,7 @@ def test_every_link_has_a_source_that_says_what_kind_of_figure_it_is(name):
         assert "alpha" in cable.source
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", WITH_CARDS)
 @pytest.mark.parametrize("options", [{}, {"nodes": 2}, {"nodes": 3, "p2p": False, "gdr": False}, {"nodes": 2, "fabric": "rail"}], ids=str)
 def test_routes_join_their_ends_link_by_link(name, options):
     topology = machine(name, **options)
@@ -52,7 +54,7 @@ def test_routes_join_their_ends_link_by_link(name, options):
     assert (some == (src != dst)).all()
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", WITH_CARDS)
 def test_effective_rates_are_never_above_nominal(name):
     nominal, effective = machine(name, nodes=2), machine(name, nodes=2, rates="effective")
     assert (effective.links.bandwidth <= nominal.links.bandwidth).all()
@@ -66,7 +68,7 @@ def test_trays_of_a_rack_have_no_memory_in_common_so_without_p2p_they_need_the_n
     assert "node0/memory0" in way(machine("gb200-nvl72", p2p=False), 0, 1)
 
 
-@pytest.mark.parametrize("name", [n for n in ALL if n != "gb200-nvl72"])
+@pytest.mark.parametrize("name", WITH_MEMORY)
 def test_p2p_off_is_never_faster(name):
     on, off = machine(name), machine(name, p2p=False)
     schedule = cs.schedule("allreduce_ring", topology=on)
@@ -210,7 +212,7 @@ def test_dgx_1v_channels_between_nodes_use_four_cards_and_only_nvlinks_inside():
 def test_without_a_direct_nvlink_dgx_1v_passes_one_gpu_and_says_nvb():
     topology = machine("dgx-1v")
     assert way(topology, 0, 5) == ["node0/gpu0", "node0/gpu1", "node0/gpu5"]
-    assert "NVB" in topology.explain(0, 5)
+    assert "SYS in nvidia-smi, NVB in NCCL" in topology.explain(0, 5)
     assert "NV2 in nvidia-smi" in topology.explain(0, 3)
 
 
@@ -274,6 +276,13 @@ def test_words_are_those_of_nvidia_smi():
     assert "NV18 in nvidia-smi" in machine("dgx-h100").explain(0, 1)
 
 
+def test_tpu_chips_forward_as_in_the_torus_and_their_ring_goes_from_neighbour_to_neighbour():
+    topology, torus = machine("tpu-v4-64"), cs.topology.torus(4, 4, 4)
+    assert topology.routes(*all_pairs(topology)).hops.tolist() == torus.routes(*all_pairs(torus)).hops.tolist()
+    for order in topology.orders:
+        assert set(topology.routes(order, np.roll(order, -1)).hops.tolist()) == {1}
+
+
 def test_geforce_without_p2p_stages_whatever_the_level():
     assert "node0/memory0" in way(machine("rtx4090-8gpu", p2p="sys"), 0, 1)
     assert way(machine("rtx3090-4gpu"), 0, 1) == ["node0/gpu0", "node0/gpu1"]  # the bridge
@@ -331,6 +340,7 @@ def test_a_bad_rank_order_crosses_the_fabric_more_often():
         (lambda: machine("dgx-a100", rates="real"), "rates='real'"),
         (lambda: machine("dgx-a100").route(0, 8), "no place for endpoint 8: it has 8 ranks"),
         (lambda: machine("dgx-a100").device("node0/gpu8"), "did you mean 'node0/gpu"),
+        (lambda: machine("tpu-v4-64", nodes=2), "has no network card, so there can be no 2 nodes"),
         (lambda: machine("dgx-a100", nodes=10**8), "is the most"),
     ],
 )

@@ -39,7 +39,7 @@ MACHINES = [
         sm=80,
         nic="ib-hdr",
         amd_cpu=True,
-        source="NVIDIA DGX A100 system architecture white paper: 6 NVSwitches, a pair of GPUs shares a PCIe switch with 2 "
+        source="DGX A100 (general knowledge, not re-checked): 6 NVSwitches, a pair of GPUs shares a PCIe switch with 2 "
         "compute cards; sockets "
         "shown as one NUMA node each (NPS1; the machine is delivered with NPS4)",
     ),

@@ -10,16 +10,16 @@ _MEMORY = dram("DDR5", 4800, 8, "Xeon Platinum 8480C")
 _UPI = socket_link("UPI 2.0", 16, 4, 22, "Xeon Platinum 8480C")
 
 
-def _hopper(nvlinks: Cable, nics: int = 1) -> Plan:
+def _hopper(nvlinks: Cable) -> Plan:
     """Each GPU and its card behind a PCIe switch of their own; four of them at each socket."""
-    return server(sockets=2, switches=4, gpus=1, nics=nics, slot=pcie(5), memory=_MEMORY, between=_UPI, nvlinks=nvlinks)
+    return server(sockets=2, switches=4, gpus=1, nics=1, slot=pcie(5), memory=_MEMORY, between=_UPI, nvlinks=nvlinks)
 
 
 _WIRING = "NVIDIA DGX H100 user guide: 4 NVSwitches, 18 NVLinks per GPU, a ConnectX-7 and its GPU under one PCIe switch"
 
 
-def _machine(name: str, title: str, about: str, nvlinks: Cable, source: str, nic: str = "ib-ndr", nics: int = 1) -> Machine:
-    return Machine.drawn(_hopper(nvlinks, nics), name=name, title=title, about=about, gpu=title.split()[-1], sm=90, nic=nic, source=source)
+def _machine(name: str, title: str, about: str, nvlinks: Cable, source: str, nic: str = "ib-ndr") -> Machine:
+    return Machine.drawn(_hopper(nvlinks), name=name, title=title, about=about, gpu=title.split()[-1], sm=90, nic=nic, source=source)
 
 
 MACHINES = [
@@ -36,10 +36,9 @@ MACHINES = [
     _machine(
         "aws-p5",
         "AWS p5.48xlarge H100",
-        "8 H100 on NVSwitch; 32 EFA cards of 100 Gbit/s, four to each GPU, shown as two of 200.",
+        "8 H100 on NVSwitch; 32 EFA cards of 100 Gbit/s, four to each GPU, shown as one of 400.",
         nvlink(4, 18),
         "AWS p5: 3200 Gbit/s EFA, 8 H100; wiring as DGX H100 (general knowledge, not re-checked)",
-        nic="efa-200",
-        nics=2,
+        nic="efa-400",
     ),
 ]

@@ -64,7 +64,7 @@ MACHINES = [
         nic="ib-edr",
         rings=(DOUBLE_RING, _BACK, DOUBLE_RING, _BACK, SINGLE_RING, _backwards(SINGLE_RING)),
         paths=_PATHS,
-        source="NVLinks: nvidia-smi and topology XML of NVIDIA/nccl issue 671; PCIe: NVIDIA DGX-1 white paper, figure 4",
+        source="NVLinks: nvidia-smi and topology XML of NVIDIA/nccl issue 671; PCIe pairs and cards: general knowledge, not re-checked",
     ),
     Machine.drawn(
         _dgx1(1, doubles=False),
@@ -76,7 +76,7 @@ MACHINES = [
         nic="ib-edr",
         rings=(SINGLE_RING, _backwards(SINGLE_RING), DOUBLE_RING, _BACK),
         paths=_PATHS,
-        source="the pairs of DGX-1V with one link each (NVIDIA DGX-1 white paper: 4 links per P100); PCIe as DGX-1V",
+        source="the pairs of DGX-1V with one link each (general knowledge, not re-checked: 4 links per P100); PCIe as DGX-1V",
     ),
     Machine.drawn(
         _dgx2(),

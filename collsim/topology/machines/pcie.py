@@ -54,7 +54,7 @@ def _direct(gpus: int, sockets: int, memory: Cable, between: Cable, bridge: Cabl
     return plan
 
 
-_COMMON = "a common layout (Supermicro 4124 and 4029 class manuals; general knowledge, not re-checked)"
+_COMMON = "a common layout (general knowledge, not re-checked)"
 
 MACHINES = [
     Machine.drawn(
