@@ -149,9 +149,8 @@ def choose(collective: str, comm: Communicator, nbytes: int, algorithms: str = "
         return Choice("Ring", "Simple", 1, 96, 0.0)
     table = cost_table(collective, comm, algorithms, protocols)
     if not table:
-        raise CollsimError(
-            f"NCCL_ALGO={algorithms!r} and NCCL_PROTO={protocols!r} leave nothing for {collective} on {comm.ranks} ranks over {comm.nodes} nodes"
-        )
+        where = f"{collective} on {comm.ranks} ranks over {comm.nodes} nodes"
+        raise CollsimError(f"NCCL_ALGO={algorithms!r} and NCCL_PROTO={protocols!r} leave nothing for {where}")
     costs = {(e.algorithm, e.protocol): time_of(collective, e, comm, nbytes) for e in table}
     algorithm, protocol = min(costs, key=lambda key: costs[key])
     channels, threads = resources(algorithm, protocol, comm, nbytes)

@@ -1,0 +1,285 @@
+"""How wrong are we? Predict every row of a table of published runs from its machine's words, and say how far off that was.
+
+A run's machine is built from the columns that describe it (`gpu`, `ranks`, `nodes`, `intra_link`, `inter_link`, `gdr`, `algo`,
+`proto`, `collective`); `case_id`, `system` and `source` are never read by a prediction. Times are compared, not bandwidths.
+The report weighs by run: the median over a run's rows, then over runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import CollsimError, FormatError
+from . import mpi
+from .predict import Prediction, predict
+from .words import facts
+
+#: Size bands of the report, bytes: name, from, below.
+BANDS = (("16 MiB and more", 2**24, 2**62), ("64 KiB to 16 MiB", 2**16, 2**24), ("below 64 KiB", 0, 2**16))
+#: Columns that a prediction reads.
+_DESCRIBES = ("gpu", "ranks", "nodes", "collective", "intra_link", "inter_link", "gdr", "algo", "proto")
+_LIBRARY = {"nccl": "NCCL and RCCL", "mpi": "MPI (OSU)"}
+_EFFECTS = {
+    "P2P off": "intra_link",
+    "GPUDirect RDMA off": "gdr",
+    "another algorithm": "algo",
+    "more nodes": "nodes",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracy:
+    """What was predicted and how far off it was.
+
+    Attributes:
+        predictions: a row per measured row that could be predicted: case_id, size_bytes, time_us_pred, algorithm, protocol.
+        cases: a row per run and band: kind, library, median error (0.1 is 10 %), ratio predicted / measured, shares within 1.25x, 1.6x.
+        effects: pairs of runs that differ in one thing: measured and predicted ratio of times.
+        failed: case_id -> why it could not be predicted.
+    """
+
+    predictions: pd.DataFrame
+    cases: pd.DataFrame
+    effects: pd.DataFrame
+    failed: Mapping[str, str]
+
+    def bands(self, library: str = "nccl") -> pd.DataFrame:
+        """By size band: runs, median error, share of runs whose median ratio is within 1.25 and 1.6."""
+        chosen = self.cases[self.cases.library == library]
+        return _summary(chosen, "band").reindex([b for b, *_ in BANDS]).dropna(subset=["runs"])
+
+    def kinds(self, library: str = "nccl") -> pd.DataFrame:
+        """The same by kind of machine and band."""
+        return _summary(self.cases[self.cases.library == library], ["kind", "band"])
+
+    def __str__(self) -> str:
+        return report(self)
+
+
+def accuracy(cases: str | Path, measured: str | Path, out: str | Path | None = None) -> Accuracy:
+    """Predict every row of `measured` (CSV) from the machine words of `cases` (CSV), and write the predictions to `out` (CSV).
+
+    Raises FormatError for a file that is not there or lacks a column; a run that cannot be predicted is named in `failed`.
+    """
+    described = _table(cases, ("case_id", *_DESCRIBES))
+    rows = _table(measured, ("case_id", "size_bytes", "time_us"))
+    rows = rows.assign(size_bytes=_numbers(rows, "size_bytes", measured).astype(np.int64), time_us=_numbers(rows, "time_us", measured))
+    found, failed = [], {}
+    for _, case in described.iterrows():
+        of_case = rows[rows.case_id == case.case_id]
+        try:
+            found += _predicted(case, of_case)
+        except CollsimError as error:
+            failed[str(case.case_id)] = str(error)
+    predictions = pd.DataFrame(found, columns=["case_id", "size_bytes", "time_us_pred", "algorithm", "protocol", "time_us", "tuner_us"])
+    usable = _usable(predictions, rows)
+    result = Accuracy(predictions.drop(columns=["time_us", "tuner_us"]), _per_case(usable, described), _effects(usable, described), failed)
+    if out is not None:
+        result.predictions.to_csv(out, index=False)
+    return result
+
+
+def _table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise FormatError(f"{path}: cannot be read as a CSV table: {error}") from error
+    if missing := [c for c in columns if c not in table]:
+        raise FormatError(f"{path}: has no column {', '.join(map(repr, missing))}; it has {', '.join(map(str, table.columns))}")
+    return table
+
+
+def _numbers(table: pd.DataFrame, column: str, path: str | Path) -> pd.Series[float]:
+    numbers = pd.to_numeric(table[column], errors="coerce")
+    bad = numbers.isna() | ~np.isfinite(numbers) | (numbers <= 0)
+    if bad.any():
+        row = int(np.argmax(bad.to_numpy()))
+        raise FormatError(f"{path}: line {row + 2}: {column}={table[column].iloc[row]!r} is not a positive number")
+    return numbers.astype(float)
+
+
+def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """A tuple per row of one run. Raises CollsimError where the run's words are not understood."""
+    if library(case) == "mpi":
+        times = [mpi.time_of(case, int(size)) for size in rows.size_bytes]
+        sizes = zip(rows.size_bytes, rows.time_us, times, strict=True)
+        return [(case.case_id, s, t * 1e6, "MPI", "", m, np.nan) for s, m, t in sizes]
+    machine = facts(case.gpu, _whole(case, "ranks"), _whole(case, "nodes"), case.intra_link, case.inter_link, case.gdr)
+    table = []
+    for size, time in zip(rows.size_bytes, rows.time_us, strict=True):
+        p = _pinned(case, machine, int(size))
+        believed = np.nan if p.tuner_time is None else p.tuner_time * 1e6
+        table.append((case.case_id, size, p.time * 1e6, p.algorithm, p.protocol, time, believed))
+    return table
+
+
+def library(case: pd.Series[Any]) -> str:
+    """`mpi` for OSU collectives over MPI, else `nccl`."""
+    return "mpi" if str(case.algo).lower().startswith("mpi") or str(case.algo).lower() in ("", "n/a") else "nccl"
+
+
+def _whole(case: pd.Series[Any], column: str) -> int:
+    try:
+        return int(case[column])
+    except ValueError as error:
+        raise CollsimError(f"{column}={case[column]!r} is not a whole number") from error
+
+
+def _pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction:
+    """The prediction with the algorithm and protocol that the run pinned; where NCCL has it not here, what it would choose."""
+    algo = "" if case.algo.lower() == "auto" else case.algo
+    proto = "" if case.proto.lower() in ("auto", "", "n/a") else case.proto
+    wanted = [algo, "NVLSTree" if algo.lower() == "nvls" else algo, ""]
+    if case.collective in ("alltoall", "sendrecv"):
+        wanted, proto = [""], ""
+    for choice in wanted[:-1]:
+        try:
+            return predict(case.collective, machine, size, NCCL_ALGO=choice, NCCL_PROTO=proto)
+        except CollsimError:
+            continue
+    return predict(case.collective, machine, size, NCCL_PROTO=proto)
+
+
+def _usable(predictions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows to compare: out of place where the table says so, and without those flagged as outliers."""
+    if "flag" in rows:
+        bad = rows[rows.flag.str.contains("outlier")]
+        marked = set(zip(bad.case_id, bad.size_bytes, bad.time_us, strict=True))
+        keep = [key not in marked for key in zip(predictions.case_id, predictions.size_bytes, predictions.time_us, strict=True)]
+        predictions = predictions[keep]
+    return predictions.assign(ratio=predictions.time_us_pred / predictions.time_us, tuner=predictions.tuner_us / predictions.time_us)
+
+
+def _per_case(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
+    info = described.set_index("case_id")
+    found = []
+    for name, low, high in BANDS:
+        band = usable[(usable.size_bytes >= low) & (usable.size_bytes < high)]
+        for case_id, rows in band.groupby("case_id", sort=False):
+            case: Any = info.loc[case_id]
+            kind = case["kind"] if "kind" in info else case["intra_link"] + (f" / {case['inter_link']}" if case["nodes"] != "1" else "")
+            off, error = np.abs(np.log(rows.ratio)), np.abs(rows.ratio - 1)
+            found.append(
+                {
+                    "case_id": case_id,
+                    "library": library(case),
+                    "kind": kind,
+                    "band": name,
+                    "rows": len(rows),
+                    "error": float(error.median()),
+                    "ratio": float(np.exp(np.log(rows.ratio).median())),
+                    "within_1.25": float((off <= np.log(1.25)).mean()),
+                    "within_1.6": float((off <= np.log(1.6)).mean()),
+                    "tuner_error": float(np.abs(rows.tuner - 1).median()) if rows.tuner.notna().any() else np.nan,
+                    "algorithm": "/".join(sorted(set(rows.algorithm))),
+                }
+            )
+    columns = ["case_id", "library", "kind", "band", "rows", "error", "ratio", "within_1.25", "within_1.6", "tuner_error", "algorithm"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def _summary(cases: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
+    off = np.abs(np.log(cases.ratio.astype(float)))
+    marked = cases.assign(near=off <= np.log(1.25), far=off <= np.log(1.6))
+    return marked.groupby(by, sort=False).agg(
+        runs=("error", "size"),
+        error=("error", "median"),
+        within_125=("near", "mean"),
+        within_16=("far", "mean"),
+        rows_125=("within_1.25", "mean"),
+        rows_16=("within_1.6", "mean"),
+        tuner_error=("tuner_error", "median"),
+    )
+
+
+def _effects(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
+    """Pairs of runs on one system that differ in one thing; ratio of their times at the sizes they share."""
+    columns = ["effect", "first", "second", "measured", "predicted", "off", "sign"]
+    if "system" not in described:
+        return pd.DataFrame([], columns=columns)
+    found = []
+    nccl = described[[library(case) == "nccl" for _, case in described.iterrows()]]
+    for _, group in nccl.groupby(["system", "collective"]):
+        runs = [case for _, case in group.iterrows()]
+        for i, a in enumerate(runs):
+            for b in runs[i + 1 :]:
+                effect = _effect(a, b)
+                ratio = _ratio(usable, a.case_id, b.case_id) if effect else None
+                if effect and ratio:
+                    real, ours = ratio
+                    sign = abs(np.log(real)) < np.log(1.05) or (real > 1) == (ours > 1)
+                    found.append((effect, a.case_id, b.case_id, real, ours, abs(ours / real - 1), sign))
+    return pd.DataFrame(found, columns=columns)
+
+
+def _effect(a: pd.Series[Any], b: pd.Series[Any]) -> str:
+    """The one thing in which two runs differ, "" if none or more."""
+    differ = [k for k in ("gpu", "ranks", "nodes", "intra_link", "inter_link", "gdr", "algo", "proto") if a[k] != b[k]]
+    if differ == ["algo"] and {a.algo, b.algo} & {"auto"}:
+        return ""
+    if set(differ) == {"ranks", "nodes"} or (set(differ) == {"ranks", "nodes", "inter_link", "gdr"} and "1" in (a.nodes, b.nodes)):
+        per_node = {int(x.ranks) / int(x.nodes) for x in (a, b)}
+        return "more nodes" if len(per_node) == 1 else ""
+    if set(differ) == {"ranks", "nodes", "inter_link"} and "1" in (a.nodes, b.nodes):
+        return "more nodes" if int(a.ranks) / int(a.nodes) == int(b.ranks) / int(b.nodes) else ""
+    return next((name for name, column in _EFFECTS.items() if differ == [column]), "")
+
+
+def _ratio(usable: pd.DataFrame, first: str, second: str) -> tuple[float, float] | None:
+    """Median over common sizes of time(second) / time(first), measured and predicted; None where they share no range of sizes."""
+    a, b = (usable[usable.case_id == x].drop_duplicates("size_bytes").sort_values("size_bytes") for x in (first, second))
+    shared = a[(a.size_bytes >= b.size_bytes.min()) & (a.size_bytes <= b.size_bytes.max())] if len(a) and len(b) else a[:0]
+    if not len(shared):
+        return None
+    at, known = np.log(shared.size_bytes), np.log(b.size_bytes)
+    real = np.interp(at, known, np.log(b.time_us)) - np.log(shared.time_us)
+    ours = np.interp(at, known, np.log(b.time_us_pred)) - np.log(shared.time_us_pred)
+    return float(np.exp(np.median(real))), float(np.exp(np.median(ours)))
+
+
+def report(result: Accuracy) -> str:
+    """The report as text: bands, kinds of machine, effects, the worst runs, and those that could not be predicted."""
+    lines = []
+    for key, title in _LIBRARY.items():
+        runs = result.cases[result.cases.library == key]
+        if len(runs):
+            lines += [f"{title}: {runs.case_id.nunique()} runs", _bands_text(result.bands(key)), ""]
+    lines += ["By kind of machine (NCCL and RCCL):", _kinds_text(result.kinds()), ""]
+    if len(result.effects):
+        lines += ["Effects, pairs of runs that differ in one thing:", _effects_text(result.effects), ""]
+    worst = result.cases[result.cases.library == "nccl"].sort_values("error", ascending=False).head(15)
+    lines += ["Farthest off:"] + [f"  {r.case_id:42s} {r.band:18s} {r.ratio:5.2f} x measured ({r.algorithm})" for r in worst.itertuples()]
+    lines += ["", f"Not predicted: {len(result.failed)}"] + [f"  {case}: {why}" for case, why in result.failed.items()]
+    return "\n".join(lines)
+
+
+def _bands_text(bands: pd.DataFrame) -> str:
+    head = "  size               runs  median error  runs within 1.25x  1.6x   rows within 1.25x  1.6x   NCCL's tuner alone"
+    return "\n".join([head, *(_band_line(name, row) for name, row in bands.iterrows())])
+
+
+def _band_line(name: Hashable, row: pd.Series[Any]) -> str:
+    tuner = "" if np.isnan(row.tuner_error) else f"{row.tuner_error:17.0%}"
+    by_run = f"{row.error:12.1%} {row.within_125:17.0%} {row.within_16:6.0%}"
+    return f"  {name!s:18s} {row.runs:4.0f} {by_run} {row.rows_125:17.0%} {row.rows_16:7.0%}{tuner}"
+
+
+def _kinds_text(kinds: pd.DataFrame) -> str:
+    found = []
+    for key, row in kinds.iterrows():
+        kind, band = key if isinstance(key, tuple) else (key, "")
+        found.append(f"  {kind!s:52s} {band!s:18s} {row.runs:4.0f} runs {row.error:8.1%}")
+    return "\n".join(sorted(found))
+
+
+def _effects_text(effects: pd.DataFrame) -> str:
+    found = []
+    for name, pairs in [*effects.groupby("effect"), ("all", effects)]:
+        found.append(f"  {name!s:20s} {len(pairs):4d} pairs, right sign {pairs.sign.mean():5.0%}, ratio off by {pairs.off.median():6.1%}")
+    return "\n".join(found)

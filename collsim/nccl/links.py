@@ -1,0 +1,155 @@
+"""What links really carry, and what a step over them really costs: few factors, per kind of link and protocol.
+
+Two origins. `CARRIES` and its neighbours are large-transfer rates over nominal rates, each read off the published run named beside
+it (best case of that kind of link; NCCL on an undisturbed machine). Latency factors, launch floors and the pipeline constants were
+found together by robust least squares on the logarithm of measured over predicted time of some 170 published nccl-tests runs,
+weighed by run; `docs/accuracy.md` shows how they do on systems left out of that fit. Two significant digits are kept.
+No constant speaks of a system: only of what carries the data. Seconds, bytes, B/s; fractions of the nominal rate of one direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+#: Wirings inside a node on which GPUs write straight into one another's memory over their own links.
+FABRICS: Final = ("nvswitch", "mesh", "cube", "bridge", "xgmi")
+
+#: Fraction of the nominal rate that a ring of large transfers gets.
+CARRIES: Final[dict[str, float]] = {
+    "nvlink-70": 0.88,  # 8x V100, allreduce 134.7 of 150 GB/s: github.com/Panlichen/nccl-tests test_scripts/v100_8card_para
+    "nvlink-80": 0.785,  # 4x and 8x A100, 234.7 of 300: github.com/eugenesiow/LLM-Insights infrastructure/hardware
+    "nvlink-90": 0.815,  # 4 to 8 H200, 363 to 366 of 450: github.com/stas00/ml-engineering network
+    "nvlink-100": 0.76,  # 4 to 8 B200, 673 to 686 of 900: github.com/stas00/ml-engineering network
+    "bridge": 0.84,  # A40 pair, 47.5 of 56.25: github.com/eugenesiow/LLM-Insights infrastructure/hardware
+    "xgmi": 0.70,  # 8x MI300X, 312.9 of 448: github.com/stas00/ml-engineering network
+    "pcie3": 0.66,  # as PCIe 4; NCCL's own constant is 12 of 15.75 (src/graph/topo.h)
+    "pcie4": 0.63,  # A100-PCIE under one switch, 19.7 of 31.5: github.com/thomaslie210/NCCL_Test_Results
+    "pcie5": 0.73,  # 4 to 8 RTX PRO 6000, 45.6 and 46.4 of 63: github.com/voipmonitor/rtx6kpro optimization/nccl-tuning.md
+    "pcie6": 0.73,  # as PCIe 5
+    "ib": 0.96,  # B200 ring over 8 NDR, 388 of 400: github.com/togethercomputer/together-nccl-tests
+    "roce": 0.82,  # MI325X 350 of 400, H100 157 of 200 (github.com/hisohara/ai-scripts; NVIDIA/nccl issue 1411)
+    "efa": 0.87,  # p4d, 43.8 of 50: github.com/aws-samples/aws-efa-eks
+    "slingshot": 0.80,  # 36.1 of 50 (argonne-lcf/alcf-nccl-tests) and 92 of 100 (boeschf/nccl-benchmark-on-alps-2025)
+    "tcp": 0.93,  # 10 GbE, 1.17 of 1.25: github.com/dexhunter/allreduce-experiments
+    "tcpx": 0.50,  # A3 High, 50.2 of 100: github.com/dstackai/dstack
+    "tcpxo": 0.94,  # A3 Mega, 188.7 of 200: github.com/GoogleCloudPlatform/cluster-toolkit
+}
+
+#: NVLink SHARP: fraction of a GPU's links that S(1+1/n) bytes get, by compute capability: H200 with 6 and 7 GPUs 435.6 and 460.0,
+#: B200 with 7 and 8 GPUs 811 and 841 GB/s of busbw (github.com/stas00/ml-engineering network; together-nccl-tests).
+NVLS_CARRIES: Final[dict[int, float]] = {90: 0.69, 100: 0.60}
+
+#: Through pinned host memory, the two directions share one path. One way: 18.2 of 31.5 GB/s between 2 RTX 4090
+#: (github.com/Panlichen/nccl-tests test_scripts/4090_2card_para). Both at once, in each direction: 9.1 there, 4.0 of 15.75 between
+#: 2 RTX 2080 Ti (github.com/Anthony-Hoo/Anthony-Hoo.github.io), 5.2 between 4 A100 (github.com/eugenesiow/LLM-Insights). Across
+#: sockets: 1.35 against 3.6 GB/s on A40 (NVIDIA/nccl-tests issue 74).
+HOST_ONE_WAY, HOST_BOTH_WAYS, HOST_CROSSING = 0.58, 0.25, 0.375
+
+#: PCIe peer traffic over the inter-socket link: 14.4 to 15.8 of 19.7 GB/s (github.com/thomaslie210/NCCL_Test_Results).
+CROSSING = 0.80
+
+#: TCP moves what a CPU moves per NIC: 35 Gbit/s single stream on a 200G wire (measured with iperf3), NCCL 9.45
+#: GB/s over two 200G NICs (github.com/argonne-lcf/alcf-nccl-tests).
+TCP_PER_NIC = 4.4e9
+
+#: A NIC whose data are staged in host memory: 12.6 of 25 GB/s, GPUDirect RDMA off (github.com/thomaslie210/NCCL_Test_Results GDR_Off).
+WITHOUT_GDR = 0.52
+
+#: A PCIe card reaches its NIC through the host bridge, and send and receive meet there: 14.8 of 25 GB/s both ways, 24.1 one way
+#: (GDR_On there).
+HOST_BRIDGE = 0.62
+
+#: Point-to-point traffic over the network against a ring's: sendrecv 24.9 to 26.2, alltoall 44.7 to 49.5 per GPU with a 50 GB/s NIC
+#: (github.com/xxrjun/nccl-tests-cluster). NCCL gives one peer few channels.
+NET_P2P: Final[dict[str, float]] = {"sendrecv": 0.54, "alltoall": 0.85}
+
+#: Point-to-point inside a node: pieces up to this size stay on one channel, which moves this much per second: an A100 pair is flat at
+#: 12.5 GB/s up to 2 MiB (github.com/abhivijay96/nccl-tests exps/cw).
+P2P_SPLIT, CHANNEL_RATE = 2.0**21, 12.5e9
+
+#: What a tree gets of the rate that a ring gets: NCCL's own factor (tuning.cc), and 556 of 686 GB/s on B200 (together-nccl-tests).
+TREE = 0.92
+
+#: Seconds of launch: per call, per call of grouped sends and receives, and per GPU of a node (one host process often launches for all).
+LAUNCH, LAUNCH_P2P, LAUNCH_PER_GPU = 3.7e-6, 7.0e-6, 2.3e-6
+
+#: Seconds per peer of an alltoall.
+PEER = 2.6e-6
+
+#: Factor on NCCL's step latency (tuning.cc, hwLatencies) of LL and LL128.
+STEP: Final[dict[str, float]] = {
+    **dict.fromkeys(FABRICS, 0.33),
+    **dict.fromkeys(("pcie", "host"), 0.14),
+    **dict.fromkeys(("ib", "roce"), 1.2),
+    "slingshot": 1.2,
+    "efa": 13.0,
+    "tcp": 7.4,
+    **dict.fromkeys(("tcpx", "tcpxo"), 12.0),
+}
+
+#: The same for Simple; `nvls` for NVLS and the NVLS part of NVLSTree.
+STEP_BULK: Final[dict[str, float]] = {
+    **dict.fromkeys(FABRICS, 0.69),
+    "nvls": 0.56,
+    **dict.fromkeys(("pcie", "host"), 0.32),
+    **dict.fromkeys(("ib", "roce"), 1.3),
+    "slingshot": 1.9,
+    "efa": 22.0,
+    "tcp": 3.5,
+    **dict.fromkeys(("tcpx", "tcpxo"), 8.7),
+}
+
+#: Factor on a network step that is staged through host memory.
+STEP_WITHOUT_GDR = 1.4
+
+#: Slingshot's provider sends up to about this many bytes at once and negotiates beyond (libfabric 2.4 changes: rendezvous eager size 2K;
+#: buffers of LL are twice the data); a step then takes this much longer.
+EAGER: Final[dict[str, int]] = {"slingshot": 4096}
+RENDEZVOUS = 17e-6
+
+#: Pipeline: share of sqrt(waiting x bytes) that cannot be hidden, and the ratio bytes/waiting at which it fades (many chunks in flight).
+FILL: Final[dict[str, tuple[float, float]]] = {"LL": (1.8, 8.8), "LL128": (2.6, 41.0), "Simple": (1.7, 19.0)}
+
+#: Waiting that even a ring of two has: filling and draining the buffers of a channel.
+WAIT: Final[dict[str, float]] = {"LL": 5.1e-6, "LL128": 5.1e-6, "Simple": 6.9e-6}
+
+#: Share of a chain's steps that a broadcast or reduce waits for: calls follow one another, and the root does not wait for the last rank.
+CHAIN = 0.49
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The constants above as one value, so that a calibration can replace some of them. Fields are described where they are set."""
+
+    carries: Mapping[str, float] = field(default_factory=lambda: dict(CARRIES))
+    nvls_carries: Mapping[int, float] = field(default_factory=lambda: dict(NVLS_CARRIES))
+    host_one_way: float = HOST_ONE_WAY
+    host_both_ways: float = HOST_BOTH_WAYS
+    host_crossing: float = HOST_CROSSING
+    crossing: float = CROSSING
+    tcp_per_nic: float = TCP_PER_NIC
+    without_gdr: float = WITHOUT_GDR
+    host_bridge: float = HOST_BRIDGE
+    net_p2p: Mapping[str, float] = field(default_factory=lambda: dict(NET_P2P))
+    p2p_split: float = P2P_SPLIT
+    channel_rate: float = CHANNEL_RATE
+    tree: float = TREE
+    launch: float = LAUNCH
+    launch_p2p: float = LAUNCH_P2P
+    launch_per_gpu: float = LAUNCH_PER_GPU
+    peer: float = PEER
+    step: Mapping[str, float] = field(default_factory=lambda: dict(STEP))
+    step_bulk: Mapping[str, float] = field(default_factory=lambda: dict(STEP_BULK))
+    step_without_gdr: float = STEP_WITHOUT_GDR
+    eager: Mapping[str, int] = field(default_factory=lambda: dict(EAGER))
+    rendezvous: float = RENDEZVOUS
+    fill: Mapping[str, float] = field(default_factory=lambda: {p: share for p, (share, _) in FILL.items()})
+    fade: Mapping[str, float] = field(default_factory=lambda: {p: fade for p, (_, fade) in FILL.items()})
+    wait: Mapping[str, float] = field(default_factory=lambda: dict(WAIT))
+    chain: float = CHAIN
+
+
+#: What collsim predicts with unless a calibration says otherwise.
+MEASURED: Final = Parameters()

@@ -1,0 +1,177 @@
+"""What nccl-tests would print for a collective on a machine: the model's time, and beside it what NCCL's tuner believes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..errors import CollsimError, unknown
+from ..topology import Topology
+from ..units import format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
+from . import constants as c
+from .facts import Facts
+from .graphs import communicator
+from .links import MEASURED, Parameters
+from .machines import facts_of
+from .timing import Call, Time, launch_time, time_of
+from .tuner import Choice, choose
+
+#: Collectives of nccl-tests, with the factor from algbw to busbw (nccl-tests doc/PERFORMANCE.md; sendrecv 1).
+BUSBW: dict[str, Callable[[int], float]] = {
+    "allreduce": lambda n: 2 * (n - 1) / n,
+    "allgather": lambda n: (n - 1) / n,
+    "reduce_scatter": lambda n: (n - 1) / n,
+    "alltoall": lambda n: (n - 1) / n,
+    "broadcast": lambda n: 1.0,
+    "reduce": lambda n: 1.0,
+    "sendrecv": lambda n: 1.0,
+}
+_POINT_TO_POINT = ("alltoall", "sendrecv")
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One call, as nccl-tests would print it, and why.
+
+    Attributes:
+        time: seconds. algbw, busbw: B/s, as nccl-tests counts.
+        algorithm, protocol, channels, threads: what NCCL chooses (`P2P` for collectives made of sends and receives).
+        parts: the time taken apart: launch, steps, bytes, fill; and the tightest link.
+        tuner: what NCCL's own tuner believed when it chose; None for sends and receives, which it does not tune.
+        facts: the machine as the model sees it.
+        notes: what was assumed or left out.
+    """
+
+    collective: str
+    nbytes: int
+    time: float
+    algbw: float
+    busbw: float
+    algorithm: str
+    protocol: str
+    channels: int
+    threads: int
+    parts: Time
+    tuner: Choice | None
+    facts: Facts
+    notes: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def tuner_time(self) -> float | None:
+        """Seconds that NCCL's tuner believes, which knows no contention; None where it has no opinion."""
+        return None if self.tuner is None else self.tuner.time_us * 1e-6
+
+    def __str__(self) -> str:
+        believed = "" if self.tuner_time is None else f"; NCCL's tuner believes {format_time(self.tuner_time)}"
+        return (
+            f"{self.collective} of {format_bytes(self.nbytes)} on {self.facts.ranks} {self.facts.gpu}: {format_time(self.time)}, busbw "
+            f"{format_bandwidth(self.busbw)}, {self.algorithm} {self.protocol}, {self.channels} channels{believed}"
+        )
+
+
+def predict(
+    collective: str,
+    machine: Facts | Topology,
+    nbytes: Any,
+    ranks: int | None = None,
+    *,
+    NCCL_ALGO: str = "",
+    NCCL_PROTO: str = "",
+    NCCL_P2P_DISABLE: bool | int | str = 0,
+    NCCL_P2P_LEVEL: str = "",
+    NCCL_NET_GDR_LEVEL: str = "",
+    NCCL_MAX_NCHANNELS: int | None = None,
+    NCCL_CROSS_NIC: int | str = 2,
+    NCCL_NVLS_ENABLE: bool | int | str = 1,
+    NCCL_PAT_ENABLE: bool | int | str | None = None,
+    links: Parameters = MEASURED,
+) -> Prediction:
+    """Predict what nccl-tests prints (out of place, float, sum).
+
+    Args:
+        collective: allreduce, allgather, reduce_scatter, broadcast, reduce, alltoall or sendrecv.
+        machine: `machine("dgx-h100", nodes=2)`, or Facts.
+        nbytes: nccl-tests' size: for allgather and reduce_scatter the whole array.
+        ranks: fewer ranks than GPUs.
+        NCCL_ALGO ... NCCL_PAT_ENABLE: NCCL's environment variables, with their values as NCCL takes them.
+        links: what links carry; `calibrate` returns better ones for a cluster of your own.
+
+    Raises CollsimError for unknown names and values, and where NCCL_ALGO and NCCL_PROTO leave nothing.
+    """
+    name = _name(collective)
+    size = parse_bytes(nbytes)
+    facts = facts_of(machine, ranks)
+    facts, notes = _environment(facts, _flag(NCCL_P2P_DISABLE), NCCL_P2P_LEVEL, NCCL_NET_GDR_LEVEL, NCCL_CROSS_NIC)
+    most = None if NCCL_MAX_NCHANNELS is None else parse_count(NCCL_MAX_NCHANNELS, "NCCL_MAX_NCHANNELS")
+    pat = None if NCCL_PAT_ENABLE is None else _flag(NCCL_PAT_ENABLE)
+    comm = communicator(facts, most, pat)
+    if not _flag(NCCL_NVLS_ENABLE):
+        comm = replace(comm, nvls=None)
+    if facts.ranks == 1:
+        return _alone(name, size, facts)
+    if name in _POINT_TO_POINT:
+        parts = time_of(Call(name, "Ring", "Simple", size, facts, comm, links))
+        return _prediction(name, size, facts, parts, None, ("P2P", "Simple", comm.running_channels, 512), notes)
+    choice = choose(name, comm, size, NCCL_ALGO, NCCL_PROTO)
+    parts = time_of(Call(name, choice.algorithm, choice.protocol, size, facts, comm, links))
+    run = (choice.algorithm, choice.protocol, choice.channels, choice.threads)
+    return _prediction(name, size, facts, parts, choice, run, notes)
+
+
+def _prediction(
+    name: str, size: int, facts: Facts, parts: Time, choice: Choice | None, run: tuple[str, str, int, int], notes: tuple[str, ...]
+) -> Prediction:
+    rate = size / parts.total
+    return Prediction(name, size, parts.total, rate, rate * BUSBW[name](facts.ranks), *run, parts, choice, facts, notes)
+
+
+def _alone(name: str, size: int, facts: Facts) -> Prediction:
+    parts = Time(launch_time(Call(name, "Ring", "LL", size, facts, communicator(facts))), 0.0, 0.0, 0.0, "nothing to send")
+    return Prediction(name, size, parts.total, size / parts.total, 0.0, "Ring", "Simple", 1, 96, parts, None, facts, ("one rank copies",))
+
+
+def _name(collective: str) -> str:
+    plain = {k.replace("_", ""): k for k in BUSBW}
+    key = str(collective).lower().replace("_", "").replace("-", "").removesuffix("perf")
+    if key not in plain:
+        raise CollsimError(unknown("collective of nccl-tests", collective, BUSBW))
+    return plain[key]
+
+
+def _flag(value: bool | int | str) -> bool:
+    if str(value).strip().lower() in ("0", "false", ""):
+        return False
+    if str(value).strip().lower() in ("1", "true"):
+        return True
+    raise CollsimError(f"{value!r} is neither 0 nor 1")
+
+
+def _environment(facts: Facts, no_p2p: bool, p2p_level: str, gdr_level: str, cross_nic: int | str) -> tuple[Facts, tuple[str, ...]]:
+    """The machine that is left after NCCL_P2P_*, NCCL_NET_GDR_LEVEL and NCCL_CROSS_NIC."""
+    notes: list[str] = []
+    if str(cross_nic) not in ("0", "1", "2"):
+        raise CollsimError(f"NCCL_CROSS_NIC={cross_nic!r} must be 0, 1 or 2")
+    if facts.nodes > 1 and str(cross_nic) != "2":
+        notes.append("NCCL_CROSS_NIC decides between rails; on the fabrics modelled here both cost the same")
+    needed = "NVL" if facts.inside in ("nvswitch", "mesh", "bridge", "cube", "xgmi") else "SYS" if facts.crossing else "PHB"
+    level = "LOC" if no_p2p else _level("NCCL_P2P_LEVEL", p2p_level, needed)
+    if facts.inside not in ("none", "host") and not c.type_at_most(needed, level):
+        slot = {3: 15.75, 4: 31.5, 5: 63.0, 6: 121.0}[facts.pcie] * 1e9
+        facts = replace(facts, inside="host", link_rate=slot)
+        notes.append("peers are reached through host memory")
+    if gdr_level and facts.nodes > 1:
+        reach = "PHB" if facts.card else "PIX"
+        facts = replace(facts, gdr=c.type_at_most(reach, _level("NCCL_NET_GDR_LEVEL", gdr_level, reach)) and facts.gdr is not False)
+    return facts, tuple(notes)
+
+
+def _level(variable: str, value: str, usual: str) -> str:
+    """A path type from NCCL's words or its old numbers 0 to 5 (src/graph/paths.cc, ncclGetLevel)."""
+    if value == "":
+        return usual
+    numbers = {"0": "LOC", "1": "PIX", "2": "PXB", "3": "PHB", "4": "SYS", "5": "SYS"}
+    name = numbers.get(str(value), str(value).upper())
+    if name not in c.PATH_TYPES:
+        raise CollsimError(unknown(f"value of {variable}", value, ("LOC", "NVL", "PIX", "PXB", "PHB", "SYS")))
+    return name

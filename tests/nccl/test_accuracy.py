@@ -1,0 +1,83 @@
+"""The report on published runs. The tables themselves are not part of the project."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from collsim.errors import FormatError
+from collsim.nccl import accuracy
+
+TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))
+CASE = "case_id,gpu,ranks,nodes,collective,intra_link,inter_link,gdr,algo,proto\n"
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Three runs: one that is understood, one that is not, one over MPI."""
+    (tmp_path / "cases.csv").write_text(
+        CASE
+        + "good,A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto\n"
+        + "odd,Banana,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto\n"
+        + "osu,none (CPU buffers),16,2,allreduce,shm,4xHDR200 IB,,mpi-auto,\n"
+    )
+    (tmp_path / "measured.csv").write_text(
+        "case_id,size_bytes,time_us\n" + "good,8,18\ngood,1048576,38\ngood,1073741824,8200\nodd,8,18\nosu,1024,6.3\n"
+    )
+    return tmp_path
+
+
+def test_every_row_that_can_be_is_predicted_and_the_others_are_named(tables):
+    result = accuracy(tables / "cases.csv", tables / "measured.csv", tables / "out.csv")
+    header, *rows = (tables / "out.csv").read_text().splitlines()
+    assert header == "case_id,size_bytes,time_us_pred,algorithm,protocol"
+    assert [row.split(",")[0] for row in rows] == ["good", "good", "good", "osu"]
+    assert list(result.failed) == ["odd"]
+    assert "Banana" in result.failed["odd"]
+    assert "Banana" in str(result)
+
+
+def test_names_and_places_of_runs_do_not_change_a_prediction(tables):
+    first = accuracy(tables / "cases.csv", tables / "measured.csv").predictions
+    for name in ("cases.csv", "measured.csv"):
+        (tables / name).write_text((tables / name).read_text().replace("good", "p5-ar-1node"))
+    second = accuracy(tables / "cases.csv", tables / "measured.csv").predictions
+    assert (first.time_us_pred.to_numpy() == second.time_us_pred.to_numpy()).all()
+
+
+def test_errors_weigh_by_run(tables):
+    """A second run with many rows weighs no more than one with a single row: the median of two medians is their mean."""
+    with (tables / "cases.csv").open("a") as file:
+        file.write("long,A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto\n")
+    with (tables / "measured.csv").open("a") as file:
+        file.write("".join(f"long,{2**30 + k},{16400}\n" for k in range(9)))
+    result = accuracy(tables / "cases.csv", tables / "measured.csv")
+    large = result.cases[result.cases.band == "16 MiB and more"].set_index("case_id").error
+    assert large["long"] > large["good"] + 0.4  # predicted is near 8.2 ms
+    assert result.bands().loc["16 MiB and more"].error == pytest.approx(large.mean())
+
+
+def test_damaged_tables_are_named(tables):
+    (tables / "measured.csv").write_text("case_id,size_bytes,time_us\ngood,8,fast\n")
+    with pytest.raises(FormatError, match="line 2: time_us='fast'"):
+        accuracy(tables / "cases.csv", tables / "measured.csv")
+    with pytest.raises(FormatError, match="cannot be read"):
+        accuracy(tables / "none.csv", tables / "measured.csv")
+    (tables / "cases.csv").write_text("case_id,gpu\n")
+    with pytest.raises(FormatError, match="no column 'ranks'"):
+        accuracy(tables / "cases.csv", tables / "measured.csv")
+
+
+@pytest.mark.skipif(not TABLES.exists(), reason=f"the published runs are not here ({TABLES}); set COLLSIM_MEASURED")
+def test_published_runs_are_predicted_as_well_as_we_claim():
+    result = accuracy(TABLES / "cases.csv", TABLES / "measured.csv")
+    assert len(result.failed) <= 0.05 * result.cases.case_id.nunique()
+    bands = result.bands()
+    claimed = {"16 MiB and more": (0.10, 0.75, 0.88), "64 KiB to 16 MiB": (0.30, 0.42, 0.75), "below 64 KiB": (0.25, 0.50, 0.80)}
+    for band, (error, near, far) in claimed.items():
+        row = bands.loc[band]
+        assert row.error <= error, band
+        assert row.within_125 >= near, band
+        assert row.within_16 >= far, band
+    assert result.effects.sign.mean() >= 0.83
+    assert result.effects.off.median() <= 0.12

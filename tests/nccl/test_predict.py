@@ -1,0 +1,117 @@
+"""Predictions: known answers by hand, what must always hold, and what NCCL's environment variables do."""
+
+import itertools
+
+import pytest
+
+from collsim.errors import CollsimError
+from collsim.nccl import Facts, communicator, facts, predict
+from collsim.nccl.links import MEASURED
+from collsim.nccl.predict import BUSBW
+from collsim.nccl.timing import loads
+
+GIB, MIB, KIB = 2**30, 2**20, 2**10
+A100 = facts("A100-SXM4-80GB", 8, 1, "nvlink3-nvswitch", "none")
+H100 = facts("H100-SXM5", 8, 1, "nvlink4-nvswitch", "none")
+TWO_H100 = facts("H100-SXM5", 16, 2, "nvlink4-nvswitch", "8xNDR400 IB")
+V100 = facts("V100-SXM2-32GB", 8, 1, "nvlink2-hybridcubemesh", "none")
+CARDS = facts("RTX 4090", 2, 1, "pcie4-x16-nop2p", "none")
+ETHERNET = facts("RTX 2080 Ti", 16, 16, "none", "1x10GbE (TCP sockets)")
+MACHINES = [A100, H100, TWO_H100, V100, CARDS, ETHERNET]
+
+
+def test_large_allreduce_runs_at_what_the_links_carry():
+    # ring on NVSwitch: 2 x 7/8 buffers over 300 GB/s x 0.785, whatever the latency of 8 GiB
+    run = predict("allreduce", A100, "8GiB")
+    assert run.parts.bytes == pytest.approx(2 * 7 / 8 * 8 * GIB / (300e9 * MEASURED.carries["nvlink-80"]))
+    assert run.busbw == pytest.approx(300e9 * 0.785, rel=0.01)
+
+
+def test_nvls_moves_s_plus_s_over_n_and_beats_the_ring():
+    nvls = predict("allreduce", H100, "8GiB")
+    ring = predict("allreduce", H100, "8GiB", NCCL_NVLS_ENABLE=0)
+    assert (nvls.algorithm, ring.algorithm) == ("NVLS", "Ring")
+    assert loads("allreduce", "NVLS", H100)[0] == 1 + 1 / 8
+    assert nvls.busbw / ring.busbw == pytest.approx(1.3, rel=0.02)  # measured 479 and 368 GB/s
+
+
+def test_trees_over_two_nodes_send_the_buffer_once():
+    assert loads("allreduce", "Tree", TWO_H100)[1] == 1.0
+    assert loads("allreduce", "Ring", TWO_H100)[1] == 2 * 15 / 16
+
+
+@pytest.mark.parametrize(("machine", "collective"), list(itertools.product(MACHINES, BUSBW)))
+def test_more_bytes_never_take_much_less_time(machine, collective):
+    """Only where NCCL changes algorithm or protocol may a larger call be faster, as in reality."""
+    runs = [predict(collective, machine, 2**k) for k in range(3, 34)]
+    for small, large in itertools.pairwise(runs):
+        same = (small.algorithm, small.protocol) == (large.algorithm, large.protocol)
+        assert large.time >= small.time * (1.0 if same else 0.5)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_the_parts_add_up_and_busbw_is_nccl_tests(machine):
+    run = predict("allgather", machine, "64MiB")
+    assert run.time == pytest.approx(run.parts.launch + run.parts.steps + run.parts.bytes + run.parts.fill)
+    assert run.algbw == pytest.approx(64 * MIB / run.time)
+    assert run.busbw == pytest.approx(run.algbw * (machine.ranks - 1) / machine.ranks)
+
+
+def test_without_p2p_the_data_go_through_host_memory():
+    staged = predict("allreduce", A100, "1GiB", NCCL_P2P_DISABLE=1)
+    assert staged.facts.inside == "host"
+    assert staged.parts.bytes == pytest.approx(2 * 7 / 8 * GIB / (31.5e9 * MEASURED.host_both_ways))
+    assert staged.time > 10 * predict("allreduce", A100, "1GiB").time
+    assert predict("allreduce", A100, "1GiB", NCCL_P2P_LEVEL="NVL").facts.inside == "nvswitch"
+    assert predict("allreduce", facts("A100-PCIE-40GB", 2, 1, "pcie4-x16-p2p", "none"), MIB, NCCL_P2P_LEVEL="NVL").facts.inside == "host"
+
+
+def test_one_way_through_host_memory_is_faster_than_both():
+    assert predict("broadcast", CARDS, "1GiB").algbw > 1.8 * predict("allreduce", CARDS, "1GiB").algbw
+
+
+def test_gpudirect_off_is_slower_over_one_nic():
+    pair = facts("A100-PCIE-40GB", 2, 2, "none", "1xHDR200 IB", "yes")
+    assert predict("allreduce", pair, "256MiB", NCCL_NET_GDR_LEVEL="LOC").time > 1.1 * predict("allreduce", pair, "256MiB").time
+
+
+def test_tcp_is_held_back_by_the_cpu_on_a_fast_wire_and_by_the_wire_on_a_slow_one():
+    fast = facts("A100-SXM4", 8, 2, "nvlink3-mesh4", "2xSlingshot (TCP sockets)")
+    assert predict("allgather", fast, "4GiB").busbw < 2 * 4.4e9
+    assert predict("allreduce", ETHERNET, "1GiB").busbw == pytest.approx(1.25e9 * 0.93, rel=0.1)
+
+
+def test_fewer_channels_are_counted():
+    assert predict("allreduce", A100, "1GiB").channels == 24
+    assert predict("allreduce", A100, "1GiB", NCCL_MAX_NCHANNELS=8).channels == 8
+
+
+def test_the_tuner_stands_beside_the_model():
+    run = predict("allreduce", A100, "1GiB")
+    assert run.tuner is not None
+    assert run.tuner_time == pytest.approx(56e-6 + GIB / 137.142857e9, rel=1e-3)
+    assert predict("alltoall", A100, "1GiB").tuner_time is None
+    assert "tuner believes" in str(run)
+
+
+def test_mistakes_get_a_sentence():
+    with pytest.raises(CollsimError, match="did you mean 'allreduce'"):
+        predict("allreduc", A100, 8)
+    with pytest.raises(CollsimError, match="NCCL_CROSS_NIC"):
+        predict("allreduce", TWO_H100, 8, NCCL_CROSS_NIC=3)
+    with pytest.raises(CollsimError, match="NCCL_P2P_LEVEL"):
+        predict("allreduce", A100, 8, NCCL_P2P_LEVEL="near")
+    with pytest.raises(CollsimError, match="each node needs"):
+        Facts("A100", 80, ranks=1, nodes=2)
+
+
+def test_graphs_that_nccl_is_known_to_find():
+    """DGX-1V 6 x 20 and 12 channels, DGX A100 12 x 20 and 24, H100 12 x 30 and 24, two nodes of H100 8 x 45 and 16, B200 16 x 45."""
+    known = {V100: (6, 20.0, 12), A100: (12, 20.0, 24), H100: (12, 30.0, 24), TWO_H100: (8, 45.0, 16)}
+    for machine, (channels, speed, running) in known.items():
+        comm = communicator(machine)
+        assert (comm.ring.channels, comm.ring.bw_intra, comm.running_channels) == (channels, speed, running), machine.gpu
+    b200 = communicator(facts("B200", 8, 1, "nvlink5-nvswitch", "none"))
+    assert (b200.ring.channels, b200.ring.bw_intra) == (16, 45.0)
+    nvls = [g for g in (communicator(H100).nvls, b200.nvls) if g]
+    assert [(g.channels, g.bw_intra) for g in nvls] == [(8, 40.0), (8, 80.0)]

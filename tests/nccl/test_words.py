@@ -1,0 +1,65 @@
+"""The words of tables of measurements."""
+
+import pytest
+
+from collsim.errors import CollsimError
+from collsim.nccl import facts
+
+
+@pytest.mark.parametrize(
+    ("intra", "inside", "rate"),
+    [
+        ("nvlink3-nvswitch", "nvswitch", 300e9),  # 12 links x 25 GB/s
+        ("nvlink3-mesh4", "mesh", 300e9),
+        ("nvlink4-nvswitch-h800", "nvswitch", 200e9),  # 8 links x 25
+        ("pcie4-x16-p2p", "pcie", 31.5e9),
+        ("pcie4-x8-p2p", "pcie", 15.75e9),
+        ("pcie5-x16-2switch-1root", "pcie", 63e9),
+        ("pcie3-x16-nop2p", "host", 15.75e9),
+        ("shm", "host", 31.5e9),
+    ],
+)
+def test_links_inside_a_node(intra, inside, rate):
+    machine = facts("A100-SXM4", 4, 1, intra, "none")
+    assert (machine.inside, machine.link_rate) == (inside, pytest.approx(rate))
+
+
+@pytest.mark.parametrize(
+    ("inter", "nics", "gigabits", "net"),
+    [
+        ("8xNDR400 IB", 8, 400, "ib"),
+        ("1x10GbE (TCP sockets)", 1, 10, "tcp"),
+        ("16x200G EFA", 16, 200, "efa"),
+        ("8x200GbE TCPXO", 8, 200, "tcpxo"),
+        ("2xSlingshot (libfabric cxi)", 2, 200, "slingshot"),
+        ("1 NIC 400G per GPU (rate inferred)", 8, 400, "ib"),
+        ("200G RoCE (2x100G functions)", 1, 200, "roce"),
+        ("NIC rate not stated", 8, 400, "ib"),
+        ("HDR200 IPoIB (TCP sockets)", 1, 200, "tcp"),
+        ("3x800G RoCE", 3, 800, "roce"),
+    ],
+)
+def test_networks(inter, nics, gigabits, net):
+    machine = facts("H100-SXM5", 16, 2, "nvlink4-nvswitch", inter)
+    assert (machine.nics, machine.nic_rate, machine.net) == (nics, gigabits * 1e9 / 8, net)
+
+
+def test_an_nvlink_domain_over_several_trays_is_one_node():
+    rack = facts("GB200", 72, 18, "nvlink5-nvl72", "nvl72 (MNNVL)")
+    assert (rack.nodes, rack.local, rack.per_host) == (1, 72, 4)
+    racks = facts("GB200", 144, 36, "nvlink5-nvl72", "400G IB per GPU between racks")
+    assert (racks.nodes, racks.nics) == (2, 72)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "intra", "inter", "word"),
+    [
+        ("H900", "nvlink4-nvswitch", "8xNDR400 IB", "H900"),
+        ("H100", "carrier-pigeon", "8xNDR400 IB", "carrier-pigeon"),
+        ("H100", "nvlink9-nvswitch", "8xNDR400 IB", "9"),
+        ("H100", "nvlink4-nvswitch", "none", "none"),
+    ],
+)
+def test_a_word_that_is_not_understood_is_named(gpu, intra, inter, word):
+    with pytest.raises(CollsimError, match=word):
+        facts(gpu, 16, 2, intra, inter)
