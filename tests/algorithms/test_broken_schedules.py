@@ -97,6 +97,7 @@ HARMLESS = {
     ("allreduce_nvls", send_early): SWITCH_KEEPS_IT,
     ("allreduce_nvls_tree", drop): "the head has the sum already when its switch multicasts it",
     ("allreduce_nvls_tree", copy_for_reduce): FIRST_AT_A_HELPER,
+    ("allgather_nvls", reduce_for_copy): FIRST_AT_A_HELPER,
     ("broadcast_multicast", reduce_for_copy): FIRST_AT_A_HELPER,
     ("broadcast_scatter_allgather_ring", drop): ALREADY_THERE,
     ("broadcast_scatter_allgather_ring", send_early): ALREADY_THERE,

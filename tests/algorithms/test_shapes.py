@@ -167,3 +167,27 @@ def test_nvls_and_sharp_load_a_ranks_link_as_their_papers_say():
         t = s.transfers
         for column in ("src", "dst"):
             assert np.bincount(t[column], minlength=9)[:8] / s.chunks == pytest.approx(np.full(8, load)), name
+
+
+def test_bine_broadcast_is_the_papers_for_eight_ranks():
+    """De Sensi et al. 2025: 0→3; 0→7, 3→4; 0→1, 3→2, 4→5, 7→6."""
+    steps = [set(zip(s.src.tolist(), s.dst.tolist(), strict=True)) for s in cs.schedule("broadcast_bine", ranks=8).each_step()]
+    assert steps == [{(0, 3)}, {(0, 7), (3, 4)}, {(0, 1), (3, 2), (4, 5), (7, 6)}]
+
+
+def test_bine_partners_are_nearer_than_binomial_ones():
+    """n = 64, longest way around the ring in each step: 21, 11, 5, 3, 1, 1 against 32, 16, 8, 4, 2, 1."""
+
+    def longest(name):
+        ways = [(s.dst - s.src) % 64 for s in cs.schedule(name, ranks=64).each_step()]
+        return sorted((int(np.minimum(w, 64 - w).max()) for w in ways), reverse=True)
+
+    assert longest("broadcast_bine") == [21, 11, 5, 3, 1, 1]
+    assert longest("broadcast_binomial") == [32, 16, 8, 4, 2, 1]
+
+
+def test_sparbit_is_pat_the_other_way_round():
+    for n in (5, 8, 13):
+        pat, sparbit = (cs.schedule(f"allgather_{a}", ranks=n).transfers for a in ("pat", "sparbit"))
+        mirrored = {(t["step"], -t["src"] % n, -t["dst"] % n, -t["chunk"] % n) for t in pat}
+        assert mirrored == {(t["step"], t["src"], t["dst"], t["chunk"]) for t in sparbit}

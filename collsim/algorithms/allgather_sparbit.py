@@ -1,0 +1,29 @@
+"""Sparbit: doubling for any number of ranks with the far exchanges first and small, and no rotation at the end."""
+
+import numpy as np
+
+from collsim.registry import algorithm
+from collsim.schedule import copy
+
+
+@algorithm(
+    "allgather",
+    steps=lambda n: (n - 1).bit_length(),
+    sent=lambda n: (n - 1) / n,
+    cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + (n - 1) / n * S * beta,
+    formula="⌈lg n⌉α + (n−1)/n·Sβ",
+    source="Loch & Koslovski 2021 (Sparbit); Open MPI coll_base_allgather.c sparbit",
+    says=(
+        "Every rank sends on every second block it has, over half the distance of the step before.",
+        "每个 rank 转发已有块中的每隔一个，距离是上一步的一半。",
+    ),
+    when=(
+        "Small and medium messages on ranks laid out in order, any number: most bytes go to near ranks.",
+        "rank 按顺序放置、任意个数、中小消息时：大部分字节只发给近处的 rank。",
+    ),
+    chunks=lambda n: n,
+)
+def allgather_sparbit(n):
+    r = np.arange(n)[:, None]
+    for d in (2**k for k in reversed(range((n - 1).bit_length()))):
+        yield copy(r, (r + d) % n, chunk=(r - np.arange(0, n - d, 2 * d)) % n)

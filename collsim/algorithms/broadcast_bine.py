@@ -1,0 +1,39 @@
+"""Bine tree: a binomial tree over negabinary numbers, whose partners on both sides are nearer than those of broadcast_binomial."""
+
+import numpy as np
+
+from collsim.registry import algorithm, power_of_two
+from collsim.schedule import copy
+
+_MASK = 0xAAAAAAAA
+
+
+def negabinary(r):
+    """The digits of r to the base -2, as a binary number."""
+    return (_MASK + r) ^ _MASK
+
+
+@algorithm(
+    "broadcast",
+    steps=lambda n: n.bit_length() - 1,
+    sent=lambda n: n.bit_length() - 1,
+    cost=lambda n, S, alpha, beta: (n.bit_length() - 1) * (alpha + S * beta),
+    formula="lg n(α + Sβ)",
+    source="De Sensi et al. 2025 (Bine trees, SC), arXiv 2508.17311",
+    says=(
+        "Every rank that has the data sends them to one that has not, to the left and right in turn and ever nearer.",
+        "每个已有数据的 rank 把数据发给一个还没有的 rank，左右交替、距离逐步缩短。",
+    ),
+    when=(
+        "Small messages on an oversubscribed network with ranks in order: a third fewer bytes over the long links.",
+        "rank 按顺序放置在有收敛比的网络上、消息小时：长链路上的字节减少约三分之一。",
+    ),
+    chunks=lambda n: 1,
+    ranks=power_of_two,
+)
+def broadcast_bine(n, root=0):
+    have = np.zeros(1, int)  # counted from the root
+    for k in range(n.bit_length() - 1, 0, -1):
+        partner = ((_MASK ^ (negabinary(have) % n ^ (2**k - 1))) - _MASK) % n
+        yield copy((have + root) % n, (partner + root) % n, chunk=0)
+        have = np.concatenate([have, partner])

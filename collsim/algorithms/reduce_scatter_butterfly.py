@@ -1,0 +1,38 @@
+"""Butterfly: partners at distance 1, 2, 4, ... halve the range they work on; at last blocks go to their owners in one exchange."""
+
+import numpy as np
+
+from collsim.registry import algorithm, power_of_two
+from collsim.schedule import copy, reduce
+
+from .allreduce_halving_doubling import bit_reversed
+
+
+@algorithm(
+    "reduce_scatter",
+    steps=lambda n: n.bit_length() - 1 + (n > 2),
+    sent=lambda n: (n - 1) / n + (n > 2) / n,
+    cost=lambda n, S, alpha, beta, gamma: (
+        (n.bit_length() - 1 + (n > 2)) * alpha + (n - 1) / n * S * (beta + gamma) + (n > 2) * S / n * beta
+    ),
+    formula="(lg n + 1)α + Sβ + (n−1)/n·Sγ (n > 2)",
+    source="Träff 2005 (butterfly reduce-scatter); Open MPI coll_base_reduce_scatter.c butterfly",
+    says=(
+        "Partners swap halves of their range and add, neighbours first; at last finished blocks go to the ranks that own them.",
+        "伙伴交换各自范围的一半并相加，从邻居开始；最后把求好的块送到其所有者。",
+    ),
+    when=(
+        "Operators for which the order of the ranks must be kept; powers of two.",
+        "2 的幂个 rank，且归约运算必须保持 rank 顺序时。",
+    ),
+    chunks=lambda n: n,
+    ranks=power_of_two,
+)
+def reduce_scatter_butterfly(n):
+    home = bit_reversed(n)  # the rank that ends with each block
+    differ = np.arange(n)[:, None] ^ home
+    for d in (2**k for k in range(n.bit_length() - 1)):
+        rank, block = np.nonzero(differ % (2 * d) == d)
+        yield reduce(rank, rank ^ d, chunk=block)
+    away = np.flatnonzero(home != np.arange(n))
+    yield copy(home[away], away, chunk=away)
