@@ -13,11 +13,12 @@ import streamlit as st
 from collsim.errors import CollsimError
 from collsim.units import format_bandwidth, format_bytes, format_time
 
+from . import elsewhere
 from .choice import Choice
 from .controls import algorithm_label, complain, mistake, place_label
 from .look import SERIES, chart_look, color
 from .mistakes import told
-from .run import PIPELINES, Crossing, compare, crossings
+from .run import PIPELINES, Crossing, build_place, compare, compared, crossings
 from .state import is_dark, language, session, t
 
 DASHES = [[1, 0], [8, 4], [2, 3], [12, 2, 2, 2]]
@@ -53,6 +54,8 @@ def page() -> None:
         with column, st.container(border=True, key=f"card_{what}"):
             _chart(good, what, marked)
     _table(good, choice)
+    with st.expander(t("compare.elsewhere")):
+        st.code(elsewhere.python_sweep(choice, compared(choice, build_place(choice))), language="python")
 
 
 def _title(choice: Choice, table: pd.DataFrame) -> None:

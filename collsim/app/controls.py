@@ -229,9 +229,12 @@ def mistake(sentence: str) -> None:
 
 def complain(complaints: list[Complaint]) -> None:
     """Say what an address asked for in vain."""
+    lines = []
     for c in complaints:
         why = t("url.unknown") if c.why == "unknown" else told(c.why, language())
-        mistake(t("url.bad", name=c.name, value=c.value, why=why, used=c.used))
+        lines.append(html.escape(t("url.bad", name=c.name, value=c.value, why=why, used=c.used)))
+    if lines:
+        st.html(f'<div class="cs-mistake" role="alert">{"<br>".join(lines)}</div>')
 
 
 def _start(name: str, value: Any, fits: Callable[[Any], bool]) -> str:

@@ -63,13 +63,28 @@ def _settings(choice: Choice) -> list[tuple[str, str, str]]:
     return [("dtype", choice.dtype, "float32"), ("engine", choice.engine, "lockstep")]
 
 
-def command(choice: Choice, options: dict[str, Any]) -> str:
-    """The line for a shell that does the same."""
+def python_sweep(choice: Choice, pairs: list[tuple[str, dict[str, Any]]]) -> str:
+    """A script that prints the times of a comparison, a column for each algorithm."""
+    ways = "".join(f"    ({name!r}, {options!r}),\n" for name, options in pairs)
+    more = "".join(f", {name}={given!r}" for name, given, usual in _settings(choice) if given != usual)
+    return (
+        "import collsim as cs\n\n"
+        f"m = {_place(choice)}\n"
+        f"ways = [\n{ways}]\n"
+        f"table = cs.sweep({choice.collective!r}, ways, m, cs.size_range({choice.sizes!r}){more})\n"
+        "times = table.pivot_table(index='nbytes', columns='algorithm', values='time', aggfunc='min')\n"
+        "print(times)\n"
+    ).replace("'", '"')
+
+
+def command(choice: Choice, options: dict[str, Any]) -> str | None:
+    """The line for a shell that does the same; None where the command line has no word for it."""
+    if choice.on_machine and choice.fabric != "switch":
+        return None
     words = ["collsim", "run", choice.algorithm]
     if choice.on_machine:
         words += ["--machine", choice.place, "--nodes", str(choice.nodes)]
         words += [f"--no-{name}" for name in ("p2p", "gdr") if not getattr(choice, name)]
-        words += ["--fabric", choice.fabric] if choice.fabric != "switch" else []
     else:
         words += ["--topology", network_text(choice)]
     words += ["--nbytes", choice.nbytes.replace(" ", "")]

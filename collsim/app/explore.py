@@ -10,13 +10,14 @@ import streamlit as st
 
 from collsim.errors import CollsimError
 from collsim.units import format_bandwidth, format_bytes, format_time
+from collsim.viz.timeline import MOST_TRANSFERS
 
 from . import elsewhere
 from .choice import Choice, to_query
 from .controls import algorithm_label, complain, mistake
 from .mistakes import told
 from .player import player
-from .run import MOST_PLAYED, Figures, Outcome, build_place, options_used, outcome
+from .run import Figures, Outcome, build_place, options_used, outcome
 from .state import language, session, t
 
 MICRO = 1e6
@@ -41,7 +42,7 @@ def page() -> None:
         shown = kept_outcome(now.good)
     _headline(shown)
     if shown.timeline is None:
-        st.html(f'<div class="cs-note">{t("player.large", transfers=f"{shown.figures.transfers:,}", limit=f"{MOST_PLAYED:,}")}</div>')
+        st.html(f'<div class="cs-note">{t("player.large", transfers=f"{shown.figures.transfers:,}", limit=f"{MOST_TRANSFERS:,}")}</div>')
     else:
         player(shown.timeline, _ident(now.good))
     _tables(shown, now.good)
@@ -178,7 +179,11 @@ def _elsewhere(shown: Outcome, choice: Choice) -> None:
         st.code(elsewhere.python(choice, used), language="python")
     with right:
         st.markdown(f"**{t('cli')}**")
-        st.code(elsewhere.command(choice, used), language="bash", wrap_lines=True)
+        shell = elsewhere.command(choice, used)
+        if shell is None:
+            _note(t("cli.none"))
+        else:
+            st.code(shell, language="bash", wrap_lines=True)
         st.markdown(f"**{t('nccl')}**")
         line = elsewhere.nccl_tests(choice, used, shown.figures.ranks, choice.nodes)
         if line is None:

@@ -52,6 +52,7 @@ STYLE = f"""<style>
 [data-testid=stCheckbox][data-selected] label>div:first-of-type>div{{background:var(--cs-card)!important}}
 [data-testid=stButtonGroup] button[data-selected]{{background:var(--cs-ink)!important;color:var(--cs-card)!important}}
 [data-testid=stButtonGroup] button[data-selected] p{{font-weight:700}}
+[data-testid=stSidebar] [data-testid=stButtonGroup] button{{padding-left:6px;padding-right:6px;min-width:0}}
 [data-testid=stTopNavLink] span{{font-size:15px}}
 .st-key-switches{{position:fixed;top:9px;right:64px;z-index:999991;width:auto!important;flex-direction:row;gap:12px}}
 .cs-head{{display:flex;flex-wrap:wrap;gap:8px 40px;align-items:flex-start;color:var(--cs-ink);padding:2px 4px 4px}}
@@ -75,7 +76,7 @@ STYLE = f"""<style>
  .cs-fig span{{white-space:normal;max-width:116px;font-size:13px;line-height:16px}}
  .cs-why{{min-width:320px;padding-left:12px}} .cs-why b{{font-size:17px;line-height:22px}} .cs-why span{{font-size:14px;line-height:18px}}
 }}
-@media(max-width:760px){{.st-key-switches{{right:52px;gap:6px}} .cs-why{{min-width:0;flex-basis:100%}} .cs-fig span{{white-space:normal}}}}
+@media(max-width:760px){{.st-key-switches{{position:static}} .cs-why{{min-width:0;flex-basis:100%}} .cs-fig span{{white-space:normal}}}}
 @media print{{[data-testid=stSidebar],[data-testid=stHeader],.st-key-switches{{display:none}}}}
 </style>"""
 

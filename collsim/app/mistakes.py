@@ -57,6 +57,6 @@ def told(error: CollsimError | str, language: Language) -> str:
     if language == "zh":
         for pattern, chinese in _CHINESE:
             if (match := re.fullmatch(pattern, text, re.DOTALL)) is not None:
-                return match.expand(chinese)
+                return match.expand(chinese).replace("' or '", "'、'")
     text = text[:1].upper() + text[1:] if text[:1].islower() and not set("=(") & set(text.split(" ")[0]) else text
     return text if text.endswith((".", "?", "。", "？")) else text + "."

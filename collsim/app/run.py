@@ -15,13 +15,13 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.topology.spec import parse_topology
 from collsim.viz.causes import bottleneck
+from collsim.viz.timeline import MOST_TRANSFERS as MOST_PLAYED
 from collsim.viz.timeline import encode, timeline
 
 from .choice import Choice, network_text, own_options, usual_algorithms
 
-#: Beyond these a page says no before it computes; the player stops earlier than the figures.
+#: Beyond these a page says no before it computes; the player stops earlier than the figures do.
 MOST_TRANSFERS = 1_000_000
-MOST_PLAYED = 60_000
 MOST_COMPARED = 20_000_000
 MOST_RANKS_HERE = 256
 
@@ -171,9 +171,8 @@ def compare(choice: Choice) -> pd.DataFrame:
     Raises Refused for too much work.
     """
     topology = build_place(choice)
-    names = choice.algorithms or usual_algorithms(choice.collective)
     sizes = cs.size_range(choice.sizes)
-    pairs = [(name, options) for name in names for options in _variants(name, topology, choice.on_machine)]
+    pairs = compared(choice, topology)
     work = sum(_transfers(name, options, topology) for name, options in pairs) * len(sizes)
     if work > MOST_COMPARED:
         raise Refused("refused.work", transfers=f"{work:,}", limit=f"{MOST_COMPARED:,}")
@@ -182,6 +181,12 @@ def compare(choice: Choice) -> pd.DataFrame:
     table["channels"] = [options.get("channels", 1) for options in table["options"]]
     fastest = table.sort_values("time", kind="stable").drop_duplicates(["algorithm", "nbytes"]).index
     return table.loc[sorted(fastest)].drop(columns=["options"]).reset_index(drop=True)
+
+
+def compared(choice: Choice, topology: cs.Topology) -> list[tuple[str, dict[str, Any]]]:
+    """The algorithms of a comparison with their options, one pair for each number of chunks that is tried."""
+    names = choice.algorithms or usual_algorithms(choice.collective)
+    return [(name, options) for name in names for options in _variants(name, topology, choice.on_machine)]
 
 
 def _variants(algorithm: str, topology: cs.Topology, on_machine: bool) -> list[dict[str, Any]]:

@@ -99,6 +99,7 @@ def leave(before: Choice) -> None:
     if language() != "en" or "lang" in st.query_params:
         query["lang"] = language()
     if now.choice != before:
+        now.complaints = []
         now.start = {key: value for key, value in now.start.items() if key == "view"}
     elif "t" in now.start and "t" in st.query_params:
         query |= {key: st.query_params[key] for key in ("t", "view") if key in st.query_params}

@@ -92,7 +92,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "algbw.note": ("{nbytes} ÷ time", "{nbytes} ÷ 时间"),
     "busbw.note": ("algbw × {factor}", "algbw × {factor}"),
     "bound": ("Lower bound", "下界"),
-    "bound.note": ("this run takes {gap} × that", "本次运行是它的 {gap} 倍"),
+    "bound.note": ("this run takes {gap}\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}that", "本次运行是它的 {gap}\N{NO-BREAK SPACE}倍"),
     "bound.none": ("nothing has to move", "无须移动数据"),
     "bottleneck": ("Bottleneck", "瓶颈"),
     "bottleneck.none": ("Nothing moves, so no link is in the way.", "没有数据移动，因此没有瓶颈。"),
@@ -133,6 +133,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "endpoint.helper": ("helper {index}", "辅助端点 {index}"),
     "python": ("Python", "Python"),
     "cli": ("Command line", "命令行"),
+    "cli.none": (
+        "The command line knows one switch as the fabric; for others use Python.",
+        "命令行只支持单交换机；其他网络结构请用 Python。",
+    ),
     "nccl": ("nccl-tests", "nccl-tests"),
     "nccl.none": (
         "NCCL has no {name} of its own, so there is no command that runs it on real hardware.",
@@ -166,6 +170,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "compare.nocross": ("{first} is the fastest at every size.", "在所有数据量下 {first} 都最快。"),
     "compare.table": ("Table", "表格"),
     "compare.csv": ("Download CSV", "下载 CSV"),
+    "compare.elsewhere": ("The same comparison in Python", "用 Python 做同样的对比"),
     "compare.failed": ("{name} cannot run here: {why}", "{name} 无法在此运行：{why}"),
     "compare.none": ("Choose at least one algorithm.", "请至少选择一种算法。"),
     "compare.fastest": ("fastest", "最快"),

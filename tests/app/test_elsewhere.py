@@ -12,7 +12,7 @@ import collsim as cs
 from collsim.__main__ import app
 from collsim.app import elsewhere
 from collsim.app.choice import Choice, own_options
-from collsim.app.run import build_place, options_used, simulate
+from collsim.app.run import build_place, compare, compared, options_used, simulate
 
 CHOICES = [
     Choice(),
@@ -44,6 +44,19 @@ def test_the_command_line_gives_the_same_time(choice):
     done = CliRunner().invoke(app, [*words[1:], "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["time"] == pytest.approx(simulate(choice).time, rel=1e-12)
+
+
+@pytest.mark.parametrize("choice", [Choice(sizes="1KiB:64MiB:64"), Choice(place="switch", ranks=6, sizes="1KiB:1MiB:32", engine="event")])
+def test_the_script_of_a_comparison_gives_the_same_times(choice):
+    names = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(elsewhere.python_sweep(choice, compared(choice, build_place(choice))), names)
+    shown = compare(choice).pivot_table(index="nbytes", columns="algorithm", values="time")
+    assert (names["times"] == shown).all(axis=None)
+
+
+def test_no_command_line_is_shown_that_would_not_do_the_same():
+    assert elsewhere.command(Choice(fabric="rail"), {}) is None
 
 
 def test_nccl_tests_only_where_nccl_has_the_algorithm():

@@ -47,9 +47,9 @@ def test_too_much_is_refused_before_it_is_computed():
 
 
 def test_many_transfers_have_figures_but_no_player():
-    shown = outcome(Choice(place="switch", ranks=256, nbytes="1GiB"))
+    shown = outcome(Choice(place="switch", ranks=256, nbytes="1GiB", options=(("channels", 2),)))
     assert shown.timeline is None
-    assert shown.figures.transfers == 2 * 255 * 256
+    assert shown.figures.transfers == 2 * 255 * 256 * 2
     assert shown.bottleneck["text"]["en"]
 
 
