@@ -13,7 +13,7 @@ Sizes are bytes, times seconds, rates bytes per second, each one direction of a 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import algorithms as _algorithms  # imports every algorithm, so that each registers itself
 from . import topology
@@ -22,17 +22,31 @@ from .bounds import Bound, lower_bound
 from .collective import Collective, collective, collectives
 from .dtypes import dtypes
 from .errors import CollsimError, FormatError, ScheduleError, TopologyError
-from .registry import Algorithm, algorithm, algorithms, load, schedule
+from .registry import Algorithm, algorithm, algorithms, schedule
 from .replay import replay
 from .schedule import Schedule, Step, copy, reduce, repeat
 from .simulate import Flows, Trace, simulate, simulate_flows
 from .simulate.trace import views as _views
 from .sweep import sweep
-from .topology import Topology, machine, machines
+from .topology import Topology, load_topology, machine, machines
 from .units import format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time, size_range
 from .verify import verify
 
+if TYPE_CHECKING:
+    from . import nccl
+    from .exchange import convert, formats, load, read_msccl, save, write_msccl
+
 __version__ = "0.1.0"
+
+#: Rooms that bring heavy libraries (tables, file formats) are loaded when one of their names is first asked for.
+_LATE = {
+    "convert": "exchange",
+    "formats": "exchange",
+    "load": "exchange",
+    "read_msccl": "exchange",
+    "save": "exchange",
+    "write_msccl": "exchange",
+}
 
 __all__ = [
     "Algorithm",
@@ -54,6 +68,7 @@ __all__ = [
     "collective",
     "collectives",
     "compare",
+    "convert",
     "copy",
     "critical_path",
     "crossover",
@@ -61,16 +76,21 @@ __all__ = [
     "format_bandwidth",
     "format_bytes",
     "format_time",
+    "formats",
     "load",
+    "load_topology",
     "lower_bound",
     "machine",
     "machines",
+    "nccl",
     "parse_bandwidth",
     "parse_bytes",
     "parse_time",
+    "read_msccl",
     "reduce",
     "repeat",
     "replay",
+    "save",
     "schedule",
     "sensitivity",
     "simulate",
@@ -79,6 +99,7 @@ __all__ = [
     "sweep",
     "topology",
     "verify",
+    "write_msccl",
 ]
 
 del _algorithms
@@ -96,3 +117,15 @@ def _late(module: str, name: str) -> Any:
 
 
 _views.update(animate=_late("viz", "animate"), save=_late("viz", "save"), html=_late("viz", "html"))
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name == "nccl":
+        return import_module("collsim.nccl")
+    if name in _LATE:
+        found = getattr(import_module(f"collsim.{_LATE[name]}"), name)
+        globals()[name] = found
+        return found
+    raise AttributeError(f"module 'collsim' has no attribute {name!r}")

@@ -21,6 +21,7 @@ from rich.table import Table
 import collsim as cs
 from collsim.errors import CollsimError, unknown
 from collsim.registry import find
+from collsim.registry import load as load_algorithm
 from collsim.sweep.plan import read_plan
 from collsim.topology.spec import parse_topology
 
@@ -68,15 +69,16 @@ Load = Annotated[Path | None, typer.Option(help="A Python file that registers al
 @app.command("list")
 @says_mistakes
 def list_(
-    what: Annotated[str, typer.Argument(help="algorithms, machines, topologies or collectives")] = "algorithms",
+    what: Annotated[str, typer.Argument(help="algorithms, machines, topologies, collectives or formats")] = "algorithms",
     as_json: Json = False,
 ) -> None:
-    """What there is: algorithms, machines, topologies, collectives."""
+    """What there is: algorithms, machines, topologies, collectives, file formats."""
     tables: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "algorithms": _algorithm_rows,
         "machines": lambda: [{"name": name, "what": str(about)} for name, about in cs.machines().items()],
         "topologies": lambda: [{"name": name, "what": (f.__doc__ or "").split("\n")[0]} for name, f in cs.topology.NETWORKS.items()],
         "collectives": _collective_rows,
+        "formats": _format_rows,
     }
     if what not in tables:
         raise CollsimError(unknown("list", what, tables))
@@ -94,6 +96,20 @@ def _collective_rows() -> list[dict[str, Any]]:
     return [
         {"name": c.name, "before": c.before, "after": c.after, "reduces": c.reduces, "busbw / algbw at n=8": round(c.busbw(8), 4)}
         for c in cs.collectives().values()
+    ]
+
+
+def _format_rows() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": f.name,
+            "suffixes": " ".join(f.suffixes),
+            "holds": f.holds,
+            "read": "yes" if f.read else "",
+            "write": "yes" if f.write else "",
+            "what": f.about,
+        }
+        for f in cs.formats().values()
     ]
 
 
@@ -229,7 +245,7 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Check that an algorithm does what its collective promises, for many numbers of ranks. Exit code 1 if it does not."""
-    entry = cs.load(algorithm) if ".py" in algorithm else find(algorithm)
+    entry = _algorithm(algorithm, None)
     own = _own_options(context)
     failed: dict[int, str] = {}
     checked = _rank_range(ranks)
@@ -269,6 +285,32 @@ def sweep(
     print(f"{len(frame)} scenarios, {failed} could not run" + (f"; written to {out}" if out else ""), file=sys.stderr)
 
 
+@app.command()
+@says_mistakes
+def convert(
+    source: Annotated[str, typer.Argument(help="a schedule, topology, log or table; `collsim list formats`")],
+    target: Annotated[str, typer.Argument(help="the format follows from the suffix")],
+    read_as: Annotated[str | None, typer.Option("--from", help="Format of the source, where its suffix does not say.")] = None,
+    write_as: Annotated[str | None, typer.Option("--to", help="Format of the target, where its suffix does not say.")] = None,
+    nbytes: Annotated[str | None, typer.Option(help="Size, for formats with bytes in them.")] = None,
+) -> None:
+    """Read one file and write it as another: `collsim convert a.xml b.json`."""
+    options = {} if nbytes is None else {"nbytes": nbytes}
+    thing = cs.convert(source, target, read_as=read_as, write_as=write_as, **options)
+    print(f"{source} holds {thing!r}; written to {target}" if not hasattr(thing, "iloc") else f"{len(thing)} rows written to {target}")
+
+
+@app.command()
+@says_mistakes
+def accuracy(
+    cases: Annotated[Path, typer.Argument(help="CSV that describes the machines.")],
+    measured: Annotated[Path, typer.Argument(help="CSV with the measured rows.")],
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="CSV of predictions.")] = None,
+) -> None:
+    """Hold the NCCL model against a table of measurements; says where it is wrong, the misses first."""
+    print(cs.nccl.accuracy(cases, measured, out))
+
+
 @app.command("app")
 @says_mistakes
 def app_(port: Annotated[int, typer.Option(help="Port on this computer.")] = 8501) -> None:
@@ -286,8 +328,8 @@ def app_(port: Annotated[int, typer.Option(help="Port on this computer.")] = 850
 
 def _algorithm(name: str, load: Path | None) -> cs.Algorithm:
     if load is not None:
-        return cs.load(f"{load}:{name}")
-    return cs.load(name) if ".py" in name else find(name)
+        return load_algorithm(f"{load}:{name}")
+    return load_algorithm(name) if ".py" in name else find(name)
 
 
 def _network(machine: str | None, topology: str | None, nodes: int, p2p: bool, gdr: bool, ranks: int | None) -> cs.Topology:

@@ -34,7 +34,7 @@ def collsim(*words: str):
     return CliRunner().invoke(app, list(words))
 
 
-@pytest.mark.parametrize("what", ["algorithms", "machines", "topologies", "collectives"])
+@pytest.mark.parametrize("what", ["algorithms", "machines", "topologies", "collectives", "formats"])
 def test_list_names_what_there_is(what):
     done = collsim("list", what, "--json")
     assert done.exit_code == 0
@@ -44,6 +44,7 @@ def test_list_names_what_there_is(what):
         "machines": set(cs.machines()),
         "topologies": {"ring", "switch", "torus"},
         "collectives": set(cs.collectives()),
+        "formats": {"msccl", "json", "csv"},
     }
     assert there[what] <= names
 
@@ -119,6 +120,24 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(words, sentence):
     assert done.exit_code == 2, done.output
     assert sentence in done.stderr
     assert "Traceback" not in done.output
+
+
+def test_convert_goes_by_suffix(tmp_path):
+    cs.save(cs.schedule("allreduce_ring", ranks=4), tmp_path / "ring.xml")
+    done = collsim("convert", str(tmp_path / "ring.xml"), str(tmp_path / "ring.json"))
+    assert done.exit_code == 0, done.output
+    back = cs.load(tmp_path / "ring.json")
+    cs.verify(back)
+    assert back.collective == "allreduce"
+
+
+def test_accuracy_reports_on_any_table(tmp_path):
+    pytest.importorskip("pandas")
+    for name in ("cases.csv", "measured.csv"):
+        (tmp_path / name).write_text("case_id\n")
+    done = collsim("accuracy", str(tmp_path / "cases.csv"), str(tmp_path / "measured.csv"))
+    assert done.exit_code == 2
+    assert "has no column" in done.stderr
 
 
 def test_python_dash_m_is_the_same_command():
