@@ -83,14 +83,14 @@ def picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Pict
     if folded:
         return _by_node(topology, nodes, carried)
     keep = np.ones(len(topology.devices), bool)
-    if carried is not None and nodes:
+    if carried is not None and nodes > 0:
         keep = _worth_drawing(topology, carried > 0, nodes)
     device_of = np.where(keep, np.cumsum(keep) - 1, -1)
     return _merged(topology, device_of.astype(np.int64), topology.shape, carried)
 
 
 def _worth_drawing(topology: Topology, used: npt.NDArray[np.bool_], nodes: int) -> npt.NDArray[np.bool_]:
-    """Host memory that nothing touches is left out; so are the NICs and the fabric of a single node that stays inside."""
+    """What nothing touches is left out: host memory, switches beside those in use, and all NICs of a single node that stays inside."""
     devices, links = topology.devices, topology.links
     touched = np.zeros(len(devices), bool)
     touched[links.src[used]] = touched[links.dst[used]] = True
@@ -99,9 +99,22 @@ def _worth_drawing(topology: Topology, used: npt.NDArray[np.bool_], nodes: int) 
     idle = (kind == "memory") & ~touched
     if nodes == 1 and not (touched & outside).any():
         idle |= outside
+    idle |= _idle_switches(topology, touched)
     idle[topology.endpoint_device] = False
     keep: npt.NDArray[np.bool_] = ~idle
     return keep
+
+
+def _idle_switches(topology: Topology, touched: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Switches of the fabric that carry nothing while others do, if no NIC hangs on them (spines)."""
+    switch = topology.devices.kind == DEVICE_KINDS.index("switch")
+    if not (touched & switch).any():
+        return np.zeros(len(switch), bool)
+    links = topology.links
+    holds = np.zeros(len(switch), bool)
+    holds[links.dst[~switch[links.src]]] = True
+    idle: npt.NDArray[np.bool_] = switch & ~touched & ~holds
+    return idle
 
 
 def _by_node(topology: Topology, nodes: int, carried: npt.NDArray[Any] | None) -> Picture:
@@ -109,6 +122,12 @@ def _by_node(topology: Topology, nodes: int, carried: npt.NDArray[Any] | None) -
     node = topology.devices.node
     alone = np.flatnonzero(node < 0)
     device_of = np.where(node >= 0, node, 0).astype(np.int64)
+    if carried is not None:
+        touched = np.zeros(len(node), bool)
+        touched[topology.links.src[carried > 0]] = touched[topology.links.dst[carried > 0]] = True
+        idle = _idle_switches(topology, touched)
+        device_of[idle] = -1
+        alone = alone[~idle[alone]]
     device_of[alone] = nodes + np.arange(len(alone))
     return _merged(topology, device_of, "cluster", carried)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Pair = tuple[str, str]
 _NOUNS = {
     "nic": ("NIC", "网卡"),
-    "pcie": ("PCIe switch", "PCIe 交换机"),
+    "pcie": ("PCIe", "PCIe"),
     "cpu": ("CPU", "CPU"),
     "memory": ("host memory", "主机内存"),
     "nvswitch": ("NVSwitch", "NVSwitch"),
@@ -55,26 +55,29 @@ def plural_ranks(endpoints: list[int], ranks: int) -> Pair:
 
 
 def device_name(trace: Trace, device: int) -> Pair:
-    """`rank 3` for a device with a rank on it, `server` for a helper's, else its own short name."""
+    """`rank 3` for a device with a rank on it, `server` for a helper's, else its own short name: `PCIe 2`, `NIC 7`, `switch`."""
     topology = trace.topology
     on = np.flatnonzero(topology.endpoint_device[trace.place] == device)
     if len(on):
         en, zh = endpoint_name(trace.schedule, int(on[0]))
         return en.removeprefix("the "), zh
     name = str(topology.devices.name[device])
-    match = re.fullmatch(r"(?:node(\d+)/)?(?:fabric/)?([a-z_]+?)(\d*)", name)
+    match = re.fullmatch(r"(?:node\d+/|fabric/)?([a-z_]+?)(\d*)", name)
     if match is None:
         return name, name
-    node, kind, number = match.groups()
+    kind, number = match.groups()
     en, zh = _NOUNS.get(kind, (kind, kind))
     only = kind == "switch" and int((topology.devices.kind == topology.devices.kind[device]).sum()) == 1
     number = f" {number}" if number and not only else ""
-    several = node is not None and int(topology.devices.node.max()) > 0
-    return f"{en}{number}{f' of node {node}' if several else ''}", f"{f'节点 {node} 的 ' if several else ''}{zh}{number}"
+    return f"{en}{number}", f"{zh}{number}"
 
 
 def link_name(trace: Trace, link: int) -> Pair:
-    """`switch → server`."""
-    links = trace.topology.links
-    a, b = device_name(trace, int(links.src[link])), device_name(trace, int(links.dst[link]))
-    return f"{a[0]} → {b[0]}", f"{a[1]} → {b[1]}"
+    """`switch → server`; `CPU 1 → PCIe 2, node 0` where there are several nodes."""
+    links, node = trace.topology.links, trace.topology.devices.node
+    src, dst = int(links.src[link]), int(links.dst[link])
+    a, b = device_name(trace, src), device_name(trace, dst)
+    where = max(int(node[src]), int(node[dst]))
+    if where < 0 or int(node.max()) == 0:
+        return f"{a[0]} → {b[0]}", f"{a[1]} → {b[1]}"
+    return f"{a[0]} → {b[0]}, node {where}", f"{a[1]} → {b[1]}，节点 {where}"
