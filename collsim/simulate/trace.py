@@ -284,6 +284,21 @@ class Trace:
 
         return simulate(self.schedule, topology, 0 if no_bytes else self.nbytes, self.dtype, self.engine)
 
+    def explain(self) -> str:
+        """Three sentences: the bottleneck, what would change it (found by running again), and the gap to the lower bound."""
+        neck = self.bottleneck
+        if neck is None:
+            return "Nothing had to move."
+        alike = f", and {len(neck.links) - 1} links like it" if len(neck.links) > 1 else ""
+        if neck.latency > 0.5:
+            first = f"Latency makes up {_percent(neck.latency)} of the time; the busiest link, {neck.name}, is used {_percent(neck.share)} of it."
+        else:
+            first = f"{neck.name} ({neck.label}{alike}) is busy {_percent(neck.share)} of the run."
+        saves = sorted(neck.saves.items(), key=lambda item: -item[1])
+        second = "Doubling " + ", ".join(f"{kind} saves {_percent(saved)}" for kind, saved in saves) + "."
+        third = f"No schedule on this topology can be faster than {format_time(self.bound.time)} ({self.bound.limit}); this one takes {self.gap:.3g} × that."
+        return f"{first} {second} {third}"
+
     # ---- showing -----------------------------------------------------------------------------------------------------------
 
     def animate(self, **options: Any) -> Any:
