@@ -1,8 +1,9 @@
 """Our own CSV: a row per transfer, for people who make schedules in a spreadsheet or a script of their own.
 
 Grammar: the first line may be `# {json}` with the facts of the schedule (collective, ranks, chunks, root ...); then the header
-`step,src,dst,chunk,into,op` and optionally `channel`; `into` may be left empty (the same slot), `op` is `copy` or `reduce`. Steps
-rise from 0 without gaps. Without the first line, `collective=` must be given and the rest is what the rows use.
+`step,src,dst,chunk,into,op` and optionally `channel` and `after`. `into` may be left empty (the same slot), `op` is `copy` or `reduce`,
+`after` names the transfers (by number, from 0, with `;` between) that this one waits for. Steps rise from 0 without gaps.
+Without the first line, `collective=` must be given and the rest is what the rows use.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -22,7 +24,7 @@ from ..schedule import Schedule, Step, freeze
 from .files import MOST_ELEMENTS, read_text, refuse, whole, write_text
 from .formats import Format, register
 
-COLUMNS = ("step", "src", "dst", "chunk", "into", "op", "channel")
+COLUMNS = ("step", "src", "dst", "chunk", "into", "op", "channel", "after")
 FACTS = ("name", "collective", "ranks", "endpoints", "chunks", "slots", "root", "helpers_on", "options")
 _MOST_ROWS = 5 * MOST_ELEMENTS
 
@@ -69,6 +71,25 @@ def frozen(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
     return made
 
 
+def waits_of(schedule: Schedule) -> list[list[int]]:
+    """For every transfer the transfers that it waits for, by number."""
+    assert schedule.depends is not None
+    start, row = (a.tolist() for a in schedule.depends)
+    return [row[a:b] for a, b in pairwise(start)]
+
+
+def with_waits(path: Any, schedule: Schedule, waits: Any) -> Schedule:
+    """The schedule with explicit dependencies. Raises FormatError unless there is a list of earlier transfers for each transfer."""
+    if not isinstance(waits, list) or len(waits) != len(schedule) or not all(isinstance(w, list) for w in waits):
+        refuse(path, "depends", f"expected a list of transfers for each of the {len(schedule)} transfers")
+    rows = [whole(path, f"transfer {k}", "depends", other, 0, k - 1) for k, listed in enumerate(waits) for other in listed]
+    start = np.concatenate([[0], np.cumsum([len(w) for w in waits], dtype=np.int64)]).astype(np.int64)
+    depends = start, np.array(rows, np.int64)
+    for array in depends:
+        array.setflags(write=False)
+    return replace(schedule, depends=depends)
+
+
 def read_csv(path: Any, *, collective: str | None = None, ranks: int | None = None, root: int | None = None) -> Schedule:
     """The schedule of a CSV file. Raises FormatError with the line and what was expected there."""
     text = read_text(path)
@@ -78,11 +99,12 @@ def read_csv(path: Any, *, collective: str | None = None, ranks: int | None = No
     if first.startswith("#"):
         facts, text, offset = _facts(path, first), rest, 1
     facts.update({k: v for k, v in (("collective", collective), ("ranks", ranks), ("root", root)) if v is not None})
-    table, lines = _table(path, text, offset)
+    table, lines, waits = _table(path, text, offset)
     if "collective" not in facts:
         refuse(path, "", "no line of facts, so say what it is for: collective='allreduce'")
     facts.setdefault("ranks", int(max(table[:, 1:3].max(initial=0) + 1, 1)))
-    return frozen(path, facts, _steps(path, table, lines))
+    made = frozen(path, facts, _steps(path, table, lines))
+    return made if waits is None else with_waits(path, made, waits)
 
 
 def _facts(path: Any, line: str) -> dict[str, Any]:
@@ -97,10 +119,11 @@ def _facts(path: Any, line: str) -> dict[str, Any]:
     return facts
 
 
-def _table(path: Any, text: str, offset: int) -> tuple[np.ndarray[Any, np.dtype[np.int64]], list[int]]:
-    """(rows, 7): step, src, dst, chunk, into, reduce, channel; and the line of each row."""
+def _table(path: Any, text: str, offset: int) -> tuple[np.ndarray[Any, np.dtype[np.int64]], list[int], list[list[str]] | None]:
+    """(rows, 7): step, src, dst, chunk, into, reduce, channel; the line of each row; and its `after`, where there is such a column."""
     rows: list[int] = []
     lines: list[int] = []
+    waits: list[list[str]] = []
     reader = csv.reader(io.StringIO(text))
     try:
         header = [c.strip().lower() for c in next(reader, [])]
@@ -113,9 +136,11 @@ def _table(path: Any, text: str, offset: int) -> tuple[np.ndarray[Any, np.dtype[
                 refuse(path, f"line {reader.line_num + offset}", f"more than {_MOST_ROWS:,} transfers")
             rows.extend(_row(path, cells, place, reader.line_num + offset))
             lines.append(reader.line_num + offset)
+            if "after" in place:
+                waits.append([x for x in cells[place["after"]].split(";") if x.strip()])
     except csv.Error as error:
         refuse(path, f"line {reader.line_num + offset}", f"not CSV: {error}")
-    return np.array(rows, np.int64).reshape(-1, 7), lines
+    return np.array(rows, np.int64).reshape(-1, 7), lines, waits if "after" in place else None
 
 
 def _check_header(path: Any, header: list[str], line: int) -> None:
@@ -162,11 +187,14 @@ def write_csv(schedule: Schedule, path: Any) -> None:
 
 
 def _lines(schedule: Schedule) -> Iterator[str]:
-    yield f"# {json.dumps({'collsim': 1, **facts_of(schedule)})}\n{','.join(COLUMNS)}\n"
+    waits = None if schedule.depends is None else iter(waits_of(schedule))
+    columns = COLUMNS if waits is not None else COLUMNS[:-1]
+    yield f"# {json.dumps({'collsim': 1, **facts_of(schedule)})}\n{','.join(columns)}\n"
     for number, step in enumerate(schedule.each_step()):
-        columns = [getattr(step, name).tolist() for name in ("src", "dst", "chunk", "into", "reduce", "channel")]
-        for s, d, c, i, adds, ch in zip(*columns, strict=True):
-            yield f"{number},{s},{d},{c},{i},{'reduce' if adds else 'copy'},{ch}\n"
+        table = [getattr(step, name).tolist() for name in ("src", "dst", "chunk", "into", "reduce", "channel")]
+        for s, d, c, i, adds, ch in zip(*table, strict=True):
+            after = "" if waits is None else "," + ";".join(map(str, next(waits)))
+            yield f"{number},{s},{d},{c},{i},{'reduce' if adds else 'copy'},{ch}{after}\n"
 
 
 def _looks(head: str) -> bool:

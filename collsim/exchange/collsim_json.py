@@ -1,8 +1,9 @@
 """Our own JSON: the whole Schedule, repeated steps kept short. What `load` of what `save` wrote is the same schedule.
 
 Grammar: `{"format": "collsim-schedule", "version": 1, "name", "collective", "ranks", "endpoints", "chunks", "slots", "root",
-"helpers_on", "options": {}, "columns": ["src", "dst", "chunk", "into", "op", "channel"], "steps": [...]}`; a step is a list of rows in
-the order of the columns, or `{"times", "shift", "modulus", "transfers": [rows]}` for a pattern that repeats (see `collsim.repeat`).
+"helpers_on", "options": {}, "columns": ["src", "dst", "chunk", "into", "op", "channel"], "steps": [...], "depends": [...]}`. A step is
+a list of rows in the order of the columns, or `{"times", "shift", "modulus", "transfers": [rows]}` for a pattern that repeats (see
+`collsim.repeat`). `depends` lists for every transfer the transfers (by number, from 0) that it waits for, where the schedule says so.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from ..errors import FormatError
 from ..schedule import Schedule, Step
-from .collsim_csv import facts_of, frozen
+from .collsim_csv import facts_of, frozen, waits_of, with_waits
 from .files import MOST_ELEMENTS, read_json, refuse, whole, write_text
 from .formats import Format, register
 
@@ -33,7 +34,8 @@ def read_collsim_json(path: Any) -> Schedule:
     columns, steps = data.get("columns", _COLUMNS), data.get("steps")
     if columns != _COLUMNS or not isinstance(steps, list):
         refuse(path, "", f"expected columns {_COLUMNS} and a list of steps")
-    return frozen(path, data, (_step(path, number, step) for number, step in enumerate(steps)))
+    made = frozen(path, data, (_step(path, number, step) for number, step in enumerate(steps)))
+    return with_waits(path, made, data["depends"]) if data.get("depends") is not None else made
 
 
 def _step(path: Any, number: int, given: Any) -> Step:
@@ -55,7 +57,7 @@ def _step(path: Any, number: int, given: Any) -> Step:
 
 def write_collsim_json(schedule: Schedule, path: Any) -> None:
     """Write a schedule as JSON. Raises FormatError beyond two million rows (repeated steps count once)."""
-    rows = sum(len(p) for p in schedule.patterns)
+    rows = sum(len(p) for p in schedule.patterns) + (len(schedule) if schedule.depends is not None else 0)
     if rows > MOST_ELEMENTS - 10:
         raise FormatError(f"{schedule.label} has {rows:,} rows; JSON takes {MOST_ELEMENTS - 10:,}")
     write_text(path, _parts(schedule))
@@ -69,7 +71,10 @@ def _parts(schedule: Schedule) -> Iterator[str]:
         rows = list(zip(*(a.tolist() for a in (p.src, p.dst, p.chunk, p.into, op, p.channel)), strict=True))
         repeated = {"times": p.times, "shift": p.shift, "modulus": p.modulus, "transfers": rows}
         yield f"{',' if number else ''}\n  {json.dumps(rows if p.times == 1 else repeated)}"
-    yield "\n ]\n}\n"
+    yield "\n ]"
+    if schedule.depends is not None:
+        yield f',\n "depends": {json.dumps(waits_of(schedule))}'
+    yield "\n}\n"
 
 
 register(

@@ -24,6 +24,9 @@ def same(a, b):
     for name in ("name", "collective", "ranks", "endpoints", "chunks", "slots", "root", "helpers_on"):
         assert getattr(a, name) == getattr(b, name), name
     assert dict(a.options) == dict(b.options)
+    assert (a.depends is None) == (b.depends is None)
+    for x, y in zip(a.depends or (), b.depends or (), strict=True):
+        assert (x == y).all()
 
 
 @pytest.mark.parametrize("suffix", BACK)
@@ -37,6 +40,22 @@ def test_every_algorithm_comes_back_as_it_was(name, suffix, tmp_path):
         path = tmp_path / f"a{suffix}"
         save(schedule, path)
         same(load(path), schedule)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv"])
+def test_explicit_dependencies_come_back(suffix, tmp_path):
+    save(cs.schedule("allreduce_tree", ranks=8), tmp_path / "a.xml")
+    schedule = load(tmp_path / "a.xml")
+    assert len(schedule.depends[1]) > 0
+    save(schedule, tmp_path / f"b{suffix}")
+    same(load(tmp_path / f"b{suffix}"), schedule)
+
+
+def test_a_transfer_waits_only_for_earlier_ones(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("step,src,dst,chunk,into,op,after\n0,0,1,0,,reduce,1\n1,1,0,0,0,copy,\n")
+    with pytest.raises(cs.FormatError, match="transfer 0: depends=1 is out of range"):
+        load(path, collective="allreduce")
 
 
 def test_json_keeps_a_repeated_pattern_short(tmp_path):

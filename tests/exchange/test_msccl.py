@@ -1,5 +1,6 @@
 """MSCCL XML: what is read does what the file does; what is written does what the schedule does; what is wrong is named."""
 
+import itertools
 import warnings
 from pathlib import Path
 
@@ -79,8 +80,9 @@ def test_published_files_verify_simulate_and_agree_with_a_second_interpreter(pat
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         schedule = agrees(path)
-    trace = cs.simulate(schedule, cs.topology.switch(schedule.ranks), "1MiB")
-    assert trace.time >= trace.bound.time > 0
+    steps = cs.simulate(schedule, cs.topology.switch(schedule.ranks), "1MiB")
+    events = cs.simulate(schedule, cs.topology.switch(schedule.ranks), "1MiB", engine="event")
+    assert steps.time * (1 + 1e-9) >= events.time >= events.bound.time > 0
     write_msccl(schedule, tmp_path / "again.xml")
     again = agrees(tmp_path / "again.xml", schedule)
     assert len(again) == len(schedule)
@@ -180,6 +182,17 @@ def test_a_wait_for_a_step_that_does_not_signal_is_a_warning(tmp_path):
     a = [tb(0, 1, -1, step(0, "s", signals=0)), tb(1, -1, 1, step(0, "r", waits=(0, 0)))]
     with pytest.warns(UserWarning, match="gpu 0, thread block 1, step 0 waits for step 0 of thread block 0, which never signals"):
         read_msccl(algo(tmp_path, a, [tb(0, 0, 0, step(0, "rrcs"))]))
+
+
+def test_thread_blocks_of_one_channel_do_not_wait_for_each_other(tmp_path):
+    """Gpu 0 sends from two thread blocks; the second has received before, and waits for that alone."""
+    a = [tb(0, 1, -1, step(0, "s")), tb(1, 2, 1, step(0, "r"), step(1, "s"))]
+    b = [tb(0, 0, 0, step(0, "rcs"))]
+    c = [tb(0, -1, 0, step(0, "r"))]
+    read = read_msccl(algo(tmp_path, a, b, c, coll="broadcast", sizes="1 1 1"), root=0)
+    assert read.steps == 3
+    start, row = read.depends
+    assert [row[x:y].tolist() for x, y in itertools.pairwise(start)] == [[], [0], [1]]
 
 
 # ---- what is wrong is named -----------------------------------------------------------------------------------------------------

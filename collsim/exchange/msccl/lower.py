@@ -25,7 +25,9 @@ from .interpret import Meaning, Run, Spot
 from .program import Instruction, Program
 
 Slot = tuple[int, int]  # gpu, slot number
+Depends = tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]
 _MOST_SLOTS = 32_000_000
+_MOST_WAITS = 10_000_000
 
 
 def lower(program: Program, run: Run) -> Schedule:
@@ -137,6 +139,7 @@ class _Graph:
         self.nodes: list[Node] = []
         self.clock = 0
         self.edges: dict[tuple[int, int], int] = {}
+        self.told: dict[int, list[int]] = {}  # node -> nodes that the program makes it wait for
         self.access: dict[Slot, _Access] = {}
 
     def add(self, node: Node) -> int:
@@ -152,6 +155,12 @@ class _Graph:
     def edge(self, a: int, b: int, weight: int) -> None:
         if a != b and self.edges.get((a, b), -1) < weight:
             self.edges[a, b] = weight
+
+    def waits(self, a: int, b: int, weight: int) -> None:
+        """The program has b wait for a: until a has arrived (1), or until it has left (0)."""
+        self.edge(a, b, weight)
+        if weight and a != b:
+            self.told.setdefault(b, []).append(a)
 
     def adds_alike(self, a: int, b: int) -> bool:
         """Two messages added into the same slots: who waits does so for the addition alone, both may arrive in one step."""
@@ -278,11 +287,11 @@ class _Lowering:
     def follow(self, node: int, past: _Past, what: str) -> None:
         """The order of a thread block and what it waits for."""
         for other, weight in past.pending:
-            self.graph.edge(other, node, 0 if self.graph.adds_alike(other, node) else weight)
+            self.graph.waits(other, node, 0 if self.graph.adds_alike(other, node) else weight)
         past.pending = []
         for kind, other in past.latest.items():
             later = kind == "receives" and what != "receives"
-            self.graph.edge(other, node, int(later))
+            self.graph.waits(other, node, int(later))
         past.latest[what] = node
 
     def send(self, spot: Spot, slots: list[Slot], peer: int, channel: int) -> int:
@@ -357,16 +366,20 @@ def _schedule(program: Program, run: Run, layout: Layout) -> Schedule:
     else:
         raise CollsimError(f"{program.name}: no order of its messages was found; this is a mistake in collsim, please report the file")
     meaning = run.meaning
-    return freeze(
+    rows, depends = _rows(lowering.graph, steps)
+    made = freeze(
         _identifier(program.name),
         meaning.kind.name,
         meaning.ranks,
-        _rows(lowering.graph, steps),
+        rows,
         chunks=meaning.chunks,
         slots=max(lowering.end, meaning.kind.slots(meaning.chunks)),
         root=meaning.root,
         options={"protocol": program.protocol},
     )
+    for array in depends or ():
+        array.setflags(write=False)
+    return replace(made, depends=depends)
 
 
 def _identifier(name: str) -> str:
@@ -396,12 +409,28 @@ def _levels(graph: _Graph) -> tuple[list[int], set[int]]:
     return [level[group[node]] for node in range(len(graph.nodes))], set()
 
 
-def _rows(graph: _Graph, steps: list[int]) -> list[Step]:
-    """The transfers of every step, those of one step in the order in which the program did them."""
+def _rows(graph: _Graph, steps: list[int]) -> tuple[list[Step], Depends | None]:
+    """The transfers of every step, those of one step in the order in which the program did them; and what each waits for.
+
+    What follows from the data is not among the dependencies, the engines know that. None where they are more than ten million.
+    """
     table: list[list[tuple[int, int, int, int, bool, int]]] = [[] for _ in range(max(steps, default=-1) + 1)]
-    for node, step in sorted(zip(graph.nodes, steps, strict=True), key=lambda pair: pair[0].arrival):
-        table[step] += [(src[0], dst[0], src[1], dst[1], node.reduce, node.channel) for src, dst in zip(node.src, node.dst, strict=True)]
-    return [_step(rows) for rows in table if rows]
+    order = sorted(range(len(steps)), key=lambda k: (steps[k], graph.nodes[k].arrival))
+    size = np.array([len(node.src) for node in graph.nodes], np.int64)
+    first = np.zeros(len(steps), np.int64)
+    first[order] = np.cumsum(size[order]) - size[order]
+    counts: list[int] = []
+    parts: list[np.ndarray[Any, np.dtype[np.int64]]] = []
+    for k in order:
+        node = graph.nodes[k]
+        table[steps[k]] += [(a[0], b[0], a[1], b[1], node.reduce, node.channel) for a, b in zip(node.src, node.dst, strict=True)]
+        waits = [np.arange(first[a], first[a] + size[a]) for a in dict.fromkeys(graph.told.get(k, ()))]
+        counts += [sum(map(len, waits))] * len(node.src)
+        parts += waits * len(node.src)
+    start = np.concatenate([[0], np.cumsum(np.array(counts, np.int64))]).astype(np.int64)
+    if start[-1] > _MOST_WAITS:
+        return [_step(rows) for rows in table], None
+    return [_step(rows) for rows in table], (start, np.concatenate(parts) if parts else np.zeros(0, np.int64))
 
 
 def _step(rows: list[tuple[int, int, int, int, bool, int]]) -> Step:
