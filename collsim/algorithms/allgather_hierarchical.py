@@ -11,20 +11,25 @@ Choice = Literal["ring", "bruck", "direct", "pat"]
 
 
 def parts(collective, n, inner, outer, per_node, topology):
-    """(algorithm, ranks, share of the buffer it works on): across nodes, and inside a node."""
+    """(algorithm, ranks, part of the buffer it works on): across nodes, and inside a node."""
     nodes = nodes_of(n, per_node, topology)
     return [(find(f"{collective}_{outer}"), nodes, nodes / n), (find(f"{collective}_{inner}"), n // nodes, 1)]
 
 
+def _steps(n, inner, outer, per_node, topology):
+    return sum(phase.claim("steps", size) for phase, size, _ in parts("allgather", n, inner, outer, per_node, topology))
+
+
+def _cost(n, S, alpha, beta, inner, outer, per_node, topology):
+    phases = parts("allgather", n, inner, outer, per_node, topology)
+    return sum(phase.price(size, part * S, alpha, beta) for phase, size, part in phases)
+
+
 @algorithm(
     "allgather",
-    steps=lambda n, inner, outer, per_node, topology: sum(
-        part.claim("steps", size) for part, size, _ in parts("allgather", n, inner, outer, per_node, topology)
-    ),
+    steps=_steps,
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta, inner, outer, per_node, topology: sum(
-        part.price(size, S * share, alpha, beta) for part, size, share in parts("allgather", n, inner, outer, per_node, topology)
-    ),
+    cost=_cost,
     formula="T_ag(N, S/g) + T_ag(g, S), N nodes of g ranks; all rings: (N+g−2)α + (n−1)/n·Sβ",
     source="Open MPI coll_han_allgather.c; Träff 2006 (SMP-aware allgather)",
     says=(
@@ -38,7 +43,7 @@ def parts(collective, n, inner, outer, per_node, topology):
     chunks=lambda n: n,
 )
 def allgather_hierarchical(n, inner: Choice = "ring", outer: Choice = "ring", per_node=8, topology=None):
-    across, inside = (part(size) for part, size, _ in parts("allgather", n, inner, outer, per_node, topology))
+    across, inside = (phase(size) for phase, size, _ in parts("allgather", n, inner, outer, per_node, topology))
     rank = np.arange(n).reshape(across.ranks, inside.ranks)
     yield from (step.placed(rank.T, rank.T[:, :, None]) for step in across.each_step())
     yield from (step.placed(rank, rank.T) for step in inside.each_step())

@@ -14,23 +14,30 @@ Outer = Literal[
 
 
 def _parts(n, inner, outer, per_node, topology):
+    """(algorithm, ranks, part of the buffer it works on) of the three phases."""
     nodes = nodes_of(n, per_node, topology)
     g = n // nodes
-    inside, across = (find(f"{name}_{inner}") for name in ("reduce_scatter", "allgather")), find(f"allreduce_{outer}")
-    return [(next(inside), g, 1), (across, nodes, g), (next(inside), g, 1)]  # algorithm, ranks, one part in so many of the buffer
+    return [(find(f"reduce_scatter_{inner}"), g, 1), (find(f"allreduce_{outer}"), nodes, 1 / g), (find(f"allgather_{inner}"), g, 1)]
 
 
-def _sum(what, n, **options):
-    return sum(part.claim(what, size) / (share if what == "sent" else 1) for part, size, share in _parts(n, **options))
+def _steps(n, inner, outer, per_node, topology):
+    return sum(phase.claim("steps", size) for phase, size, _ in _parts(n, inner, outer, per_node, topology))
+
+
+def _sent(n, inner, outer, per_node, topology):
+    return sum(part * phase.claim("sent", size) for phase, size, part in _parts(n, inner, outer, per_node, topology))
+
+
+def _cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
+    phases = _parts(n, inner, outer, per_node, topology)
+    return sum(phase.price(size, part * S, alpha, beta, gamma) for phase, size, part in phases)
 
 
 @algorithm(
     "allreduce",
-    steps=lambda n, inner, outer, per_node, topology: _sum("steps", n, inner=inner, outer=outer, per_node=per_node, topology=topology),
-    sent=lambda n, inner, outer, per_node, topology: _sum("sent", n, inner=inner, outer=outer, per_node=per_node, topology=topology),
-    cost=lambda n, S, alpha, beta, gamma, inner, outer, per_node, topology: sum(
-        part.price(size, S / share, alpha, beta, gamma) for part, size, share in _parts(n, inner, outer, per_node, topology)
-    ),
+    steps=_steps,
+    sent=_sent,
+    cost=_cost,
     formula="T_rs(g, S) + T_allreduce(n/g, S/g) + T_ag(g, S), g ranks per node; all rings: 2(g+n/g−2)α + 2(n−1)/n·Sβ + (n−1)/n·Sγ",
     source="Open MPI coll_han; Jiang et al. 2020 (OSDI; BytePS); Cho et al. 2019 (BlueConnect)",
     says=(
@@ -47,7 +54,7 @@ def allreduce_hierarchical(n, inner: Inner = "ring", outer: Outer = "ring", per_
 
     inner, outer: the algorithms inside and across nodes. per_node: ranks of a node, from the topology where that is a machine.
     """
-    scatter, across, gather = (part(size) for part, size, _ in _parts(n, inner, outer, per_node, topology))
+    scatter, across, gather = (phase(size) for phase, size, _ in _parts(n, inner, outer, per_node, topology))
     rank = np.arange(n).reshape(across.ranks, scatter.ranks)
     piece = np.arange(scatter.chunks * across.chunks).reshape(scatter.chunks, across.chunks)  # of inner chunk i, outer chunk j
     own = piece.reshape(scatter.ranks, -1, across.chunks).transpose(0, 2, 1)

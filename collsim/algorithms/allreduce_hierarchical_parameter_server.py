@@ -7,26 +7,32 @@ from collsim.schedule import copy, reduce
 from collsim.trees import nodes_of
 
 
-def _shape(n, per_node, topology):
+def _steps(n, per_node, topology):
+    return 4 if nodes_of(n, per_node, topology) < n else 2  # nothing to do inside nodes of one rank
+
+
+def _volumes(n, servers, per_node, topology):
+    """Buffers through a rank's port inside its node, from it to the servers, and through a server's port: each one way."""
     nodes = nodes_of(n, per_node, topology)
-    return nodes, n // nodes
+    g = n // nodes
+    return (g - 1) / g, 1 / g, nodes / servers
 
 
-def _buffers(n, servers, per_node, topology):
-    """Buffers through the busiest port: (inside a node, one way), (to or from the servers, one way)."""
-    nodes, g = _shape(n, per_node, topology)
-    return (g - 1) / g, max(1 / g, nodes / servers)
+def _sent(n, servers, per_node, topology):
+    inside, away, server = _volumes(n, servers, per_node, topology)
+    return max(2 * inside + away, server)
+
+
+def _cost(n, S, alpha, beta, servers, per_node, topology):
+    inside, away, server = _volumes(n, servers, per_node, topology)
+    return _steps(n, per_node, topology) * alpha + 2 * (inside + max(away, server)) * S * beta
 
 
 @algorithm(
     "allreduce",
-    steps=lambda n, per_node, topology: 4 if _shape(n, per_node, topology)[1] > 1 else 2,
-    sent=lambda n, servers, per_node, topology: max(
-        2 * _buffers(n, servers, per_node, topology)[0] + 1 / _shape(n, per_node, topology)[1], _shape(n, per_node, topology)[0] / servers
-    ),
-    cost=lambda n, S, alpha, beta, servers, per_node, topology: (
-        (4 if _shape(n, per_node, topology)[1] > 1 else 2) * alpha + 2 * sum(_buffers(n, servers, per_node, topology)) * S * beta
-    ),
+    steps=_steps,
+    sent=_sent,
+    cost=_cost,
     formula="4α + 2(g−1)/g·Sβ + 2·max(1/g, N/k)Sβ, N nodes of g ranks, k servers",
     source="Jiang et al. 2020 (OSDI; BytePS)",
     says=(
@@ -40,12 +46,14 @@ def _buffers(n, servers, per_node, topology):
     helpers=lambda n, servers: servers,
 )
 def allreduce_hierarchical_parameter_server(n, servers=1, per_node=8, topology=None):
-    nodes, g = _shape(n, per_node, topology)
+    nodes = nodes_of(n, per_node, topology)
+    g = n // nodes
     node, me, peer, server = (a.ravel() for a in np.indices((nodes, g, g, servers)))
-    away = me != peer
-    there, here, block = node[away] * g + peer[away], node[away] * g + me[away], servers * np.array([me[away], peer[away]]) + server[away]
-    yield reduce(here, there, chunk=block[1])
-    rank, server = (a.ravel() for a in np.indices((n, servers)))
-    yield reduce(rank, n + server, chunk=rank % g * servers + server)
-    yield copy(n + server, rank, chunk=rank % g * servers + server)
-    yield copy(here, there, chunk=block[0])
+    here, there = node * g + me, node * g + peer
+    away = here != there
+    rank, to = (a.ravel() for a in np.indices((n, servers)))
+    mine = rank % g * servers + to  # block of a rank, one chunk of it for each server
+    yield reduce(here[away], there[away], chunk=(peer * servers + server)[away])
+    yield reduce(rank, n + to, chunk=mine)
+    yield copy(n + to, rank, chunk=mine)
+    yield copy(here[away], there[away], chunk=(me * servers + server)[away])

@@ -11,16 +11,20 @@ from .allgather_hierarchical import parts
 Choice = Literal["ring", "pairwise", "direct", "pat"]
 
 
+def _steps(n, inner, outer, per_node, topology):
+    return sum(phase.claim("steps", size) for phase, size, _ in parts("reduce_scatter", n, inner, outer, per_node, topology))
+
+
+def _cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
+    phases = parts("reduce_scatter", n, inner, outer, per_node, topology)
+    return sum(phase.price(size, part * S, alpha, beta, gamma) for phase, size, part in phases)
+
+
 @algorithm(
     "reduce_scatter",
-    steps=lambda n, inner, outer, per_node, topology: sum(
-        part.claim("steps", size) for part, size, _ in parts("reduce_scatter", n, inner, outer, per_node, topology)
-    ),
+    steps=_steps,
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta, gamma, inner, outer, per_node, topology: sum(
-        part.price(size, S * share, alpha, beta, gamma)
-        for part, size, share in parts("reduce_scatter", n, inner, outer, per_node, topology)
-    ),
+    cost=_cost,
     formula="T_rs(g, S) + T_rs(N, S/g), N nodes of g ranks; all rings: (N+g−2)α + (n−1)/n·S(β + γ)",
     source="Open MPI coll_han; Cho et al. 2019 (BlueConnect)",
     says=(
@@ -34,7 +38,7 @@ Choice = Literal["ring", "pairwise", "direct", "pat"]
     chunks=lambda n: n,
 )
 def reduce_scatter_hierarchical(n, inner: Choice = "ring", outer: Choice = "ring", per_node=8, topology=None):
-    across, inside = (part(size) for part, size, _ in parts("reduce_scatter", n, inner, outer, per_node, topology))
+    across, inside = (phase(size) for phase, size, _ in parts("reduce_scatter", n, inner, outer, per_node, topology))
     rank = np.arange(n).reshape(across.ranks, inside.ranks)
     yield from (step.placed(rank, rank.T) for step in inside.each_step())
     yield from (step.placed(rank.T, rank.T[:, :, None]) for step in across.each_step())
