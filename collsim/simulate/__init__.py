@@ -1,9 +1,23 @@
 """Simulate moves time: when does each transfer of a schedule start and arrive, and how busy is every link?"""
 
 from .conditions import SHARING, Flows
-from .run import ENGINES, simulate, simulate_flows
+from .run import ENGINES, Cost, expected_cost, simulate, simulate_flows, simulate_many
 from .together import FlowTrace, Together
 from .trace import Bottleneck, Trace
 from .usage import Usage
 
-__all__ = ["ENGINES", "SHARING", "Bottleneck", "FlowTrace", "Flows", "Together", "Trace", "Usage", "simulate", "simulate_flows"]
+__all__ = [
+    "ENGINES",
+    "SHARING",
+    "Bottleneck",
+    "Cost",
+    "FlowTrace",
+    "Flows",
+    "Together",
+    "Trace",
+    "Usage",
+    "expected_cost",
+    "simulate",
+    "simulate_flows",
+    "simulate_many",
+]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, overload
+from importlib.util import find_spec
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,15 +16,17 @@ from ..dtypes import itemsize
 from ..errors import CollsimError, TopologyError, unknown
 from ..schedule import Schedule
 from ..topology import Topology
-from ..units import parse_bytes, parse_time
+from ..units import parse_bytes, parse_count, parse_time
 from .conditions import Conditions, Flows, Progress, conditions, flows
 from .event import event
 from .lockstep import Timing, lockstep
 from .plan import flow_job, schedule_job
+from .symmetry import in_step
 from .together import FlowTrace, Together
 from .trace import Trace
 
 ENGINES = ("lockstep", "event")
+_SECONDS_COMPILED, _SECONDS_PLAIN, _BYTES = 5e-7, 2e-4, 130.0  # per transfer, event engine
 Longs = npt.NDArray[np.int64]
 
 
@@ -204,7 +207,8 @@ def _event(work: _Work, dtype: Any, given: Conditions, progress: Progress | None
     for i, schedule in enumerate(work.schedules):
         view, place = _seen_from(work.topology, schedule, work.ranks[i], work.place[i])
         again = partial(_trace_again, rerun, work.topology, i)
-        traces.append(Trace(schedule, view, work.nbytes[i], str(dtype), "event", work.slot_bytes[i], place, timings[i], again))
+        trace = Trace(schedule, view, work.nbytes[i], str(dtype), "event", work.slot_bytes[i], place, timings[i], again, given)
+        traces.append(trace)
     background = None if other is None else _flow_trace(other, work.topology, given.sharing, timings[-1])
     return traces, background
 
@@ -270,3 +274,53 @@ def simulate_flows(
 def _flow_trace(given: Flows, topology: Topology, sharing: str, timing: Timing) -> FlowTrace:
     begin, finish = timing.transfers()
     return FlowTrace(topology, given.src, given.dst, given.nbytes, sharing, begin, finish, timing)
+
+
+def simulate_many(
+    schedule: Schedule,
+    topology: Topology,
+    nbytes: Any,
+    dtype: Any = "float32",
+    *,
+    runs: int = 100,
+    jitter: Any,
+    seed: int = 0,
+    **options: Any,
+) -> npt.NDArray[np.float64]:
+    """The times in s of many runs of the event engine that differ only in their jitter: run i has the seed `seed + i`.
+
+    Args:
+        jitter: mean in s of each transfer's extra delay; the other options are those of `simulate`.
+    """
+    seeds = range(parse_count(seed, "seed", least=0), parse_count(seed, "seed", least=0) + parse_count(runs, "runs"))
+    return np.array([simulate(schedule, topology, nbytes, dtype, "event", jitter=jitter, seed=s, **options).time for s in seeds])
+
+
+class Cost(NamedTuple):
+    """What a run is expected to take: transfers, s and bytes of memory, and how it would be computed."""
+
+    transfers: int
+    seconds: float
+    memory: float
+    how: str
+
+
+def expected_cost(
+    schedule: Schedule, topology: Topology, nbytes: Any, dtype: Any = "float32", engine: str = "lockstep", **options: Any
+) -> Cost:
+    """What `simulate` with these arguments would cost, before it is run: an upper estimate unless many flows share links unevenly.
+
+    Figures per transfer are those of docs/performance.md. Where the event engine can use symmetry it is found out here. The first run in
+    a process also loads the compiler (about 1 s; 10 s when its cache is empty).
+    """
+    n = len(schedule)
+    work = _work([schedule], topology, nbytes, dtype, [None], [0.0])
+    rows = sum(len(p) for p in schedule.patterns)
+    if engine == "lockstep":
+        return Cost(n, 1e-4 * schedule.steps if n == rows else 1e-7 * rows + 1e-8 * schedule.steps, 16.0 * n, "lockstep")
+    given = conditions(topology, options)
+    job = schedule_job(schedule, work.slot_bytes[0], work.place[0])
+    if given.shortcuts and given.steady and in_step(job, work.topology, given) is not None:
+        return Cost(n, 1e-7 * rows + 1e-8 * schedule.steps, 16.0 * n, "symmetry")
+    compiled = find_spec("numba") is not None
+    return Cost(n, n * (_SECONDS_COMPILED if compiled else _SECONDS_PLAIN), n * _BYTES, "program order or events")

@@ -22,6 +22,7 @@ from .usage import Usage, steady_segments, usage_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .conditions import Conditions
     from .together import FlowTrace
 
 Floats = npt.NDArray[np.float64]
@@ -68,6 +69,7 @@ class Trace:
         place: the topology's endpoint of each endpoint of the schedule.
         timing: seconds per step and per transfer, bytes per link, and how they were computed.
         rerun: runs the same again with the links of another topology, or without bytes; None for a plain lockstep run.
+        conditions: how links were shared and what was wrong with the machine; None for a lockstep run.
         background: what other traffic took, where there was some.
     """
 
@@ -80,6 +82,7 @@ class Trace:
     place: npt.NDArray[np.int64]
     timing: Timing
     rerun: Callable[[Topology, bool], Trace] | None = None
+    conditions: Conditions | None = None
     background: FlowTrace | None = None
 
     # ---- the figures -------------------------------------------------------------------------------------------------------
@@ -164,6 +167,10 @@ class Trace:
         """How the times were computed: `lockstep`; for the event engine `symmetry`, `program order` or `events`."""
         return self.timing.how
 
+    @property
+    def _engine_said(self) -> str:
+        return self.engine if self.conditions is None else f"{self.engine} (sharing {self.conditions.sharing}; computed by {self.how})"
+
     @cached_property
     def segments(self) -> Segments:
         """The times in which the bytes of each transfer move, and their rates."""
@@ -239,6 +246,7 @@ class Trace:
             "nbytes": self.nbytes,
             "dtype": self.dtype,
             "engine": self.engine,
+            "how": self.how,
             "steps": s.steps,
             "transfers": len(s),
             "time": self.time,
@@ -291,12 +299,14 @@ class Trace:
             return "Nothing had to move."
         alike = f", and {len(neck.links) - 1} links like it" if len(neck.links) > 1 else ""
         if neck.latency > 0.5:
-            first = f"Latency makes up {_percent(neck.latency)} of the time; the busiest link, {neck.name}, is used {_percent(neck.share)} of it."
+            busiest = f"the busiest link, {neck.name}, is used {_percent(neck.share)} of it"
+            first = f"Latency makes up {_percent(neck.latency)} of the time; {busiest}."
         else:
             first = f"{neck.name} ({neck.label}{alike}) is busy {_percent(neck.share)} of the run."
         saves = sorted(neck.saves.items(), key=lambda item: -item[1])
         second = "Doubling " + ", ".join(f"{kind} saves {_percent(saved)}" for kind, saved in saves) + "."
-        third = f"No schedule on this topology can be faster than {format_time(self.bound.time)} ({self.bound.limit}); this one takes {self.gap:.3g} × that."
+        least = f"{format_time(self.bound.time)} ({self.bound.limit})"
+        third = f"No schedule on this topology can be faster than {least}; this one takes {self.gap:.3g} × that."
         return f"{first} {second} {third}"
 
     # ---- showing -----------------------------------------------------------------------------------------------------------
@@ -317,7 +327,7 @@ class Trace:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.schedule.label} on {self.topology.name}, {format_bytes(self.nbytes)}, {self.dtype}, engine {self.engine}",
+            f"{self.schedule.label} on {self.topology.name}, {format_bytes(self.nbytes)}, {self.dtype}, engine {self._engine_said}",
             f"time   {format_time(self.time)}",
             f"algbw  {format_bandwidth(self.algbw)}",
             f"busbw  {format_bandwidth(self.busbw)}",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import collsim as cs
 from collsim.registry import algorithms
 from collsim.schedule import copy, freeze, reduce
-from collsim.simulate import simulate_flows
+from collsim.simulate import expected_cost, simulate_flows, simulate_many
 
 ALPHA, RATE = 1e-6, 25e9
 GIB = 2**30
@@ -191,6 +191,29 @@ def test_background_traffic_slows_what_it_shares_a_cable_with():
     busy = run(s, topo, 4_000_000, background=[(2, 1, "1GB")])
     assert busy.time > 1.3 * plain.time
     assert busy.background.finish[0] == close((1e9 + busy.link_bytes[topo.routes([0], [1])[0][1]]) / RATE, rel=1e-9)
+
+
+def test_a_faster_cable_can_make_a_run_slower():
+    """As Braess's road: rank 0's cable doubled lets 1 to 3 begin while the critical 2 to 3 still runs, and takes half of its cable.
+
+    One unit of time per MB on most cables, four on rank 4's. Before: 2 to 3 ends at 1, 3 to 4 at 5. After: 0 to 1 ends at 0.5, 2 to 3 has
+    half its bytes left and half the rate, ends at 1.5, and 3 to 4 at 5.5.
+    """
+    s = freeze("braess", "broadcast", 5, [copy([0, 2], [1, 3], [0, 1], channel=[1, 0]), copy([1, 3], [3, 4], [0, 1], channel=[1, 0])])
+    before = cs.topology.switch(5, bandwidth=1e9, alpha=0)
+    before = before.with_link("gpu1", "switch0", bandwidth=2e9).with_link("gpu4", "switch0", bandwidth=1e9 / 4)
+    after = before.with_link("gpu0", "switch0", bandwidth=2e9)
+    assert run(s, before, 2_000_000, dtype="int8").time == close(5e-3, rel=1e-9)
+    assert run(s, after, 2_000_000, dtype="int8").time == close(5.5e-3, rel=1e-9)
+
+
+def test_many_runs_show_how_jitter_spreads():
+    s, topo = cs.schedule("allreduce_ring", 4), network("ring", 4)
+    times = simulate_many(s, topo, "1MiB", runs=50, jitter="1us", seed=7)
+    assert len(times) == 50
+    assert times[3] == run(s, topo, "1MiB", jitter="1us", seed=10).time
+    assert times.std() > 0
+    assert times.min() > run(s, topo, "1MiB").time
 
 
 # ---- several at once ---------------------------------------------------------------------------------------------------------
@@ -431,6 +454,40 @@ def test_progress_is_told_and_can_stop_a_run():
 
     with pytest.raises(KeyboardInterrupt):
         run(s, topo, 1_000_003, shortcuts=False, progress=stop)
+
+
+def test_the_cost_of_a_run_is_known_before_it_starts():
+    s, topo = cs.schedule("allreduce_ring", 64), network("switch", 64)
+    assert expected_cost(s, topo, "1MiB", engine="event").how == "symmetry"
+    assert expected_cost(s, topo, "1MiB", engine="event").transfers == len(s) == 2 * 63 * 64
+    uneven = expected_cost(s, topo, 1_000_003, engine="event")
+    assert uneven.how != "symmetry"
+    assert uneven.seconds > 100 * expected_cost(s, topo, "1MiB").seconds / s.steps
+    assert uneven.memory >= 100 * len(s)
+
+
+def test_a_run_says_how_it_was_computed():
+    s, topo = cs.schedule("allreduce_ring", 8), network("switch", 8)
+    assert cs.simulate(s, topo, "1MiB").how == "lockstep"
+    assert run(s, topo, "1MiB").how == "symmetry"
+    assert run(s, topo, 1_000_003).how == "program order"
+    assert run(s, topo, 1_000_003, shortcuts=False).how == "events"
+    assert "sharing fair; computed by symmetry" in str(run(s, topo, "1MiB"))
+
+
+def test_an_idle_collective_beside_a_busy_one():
+    both = cs.simulate(
+        [cs.schedule("allreduce_ring", 1), cs.schedule("allreduce_ring", 4)], network("switch", 5), "1MB", ranks=[[4], [0, 1, 2, 3]]
+    )
+    assert both[0].time == 0
+    assert both.slowdown == close([1, 1])
+
+
+def test_a_pipelined_tree_beats_the_ring_where_steps_cost_more_than_bytes():
+    """256 ranks, 1 MiB: the ring pays 510 alphas, two trees in 8 chunks each a tenth of that."""
+    topo = network("switch", 256)
+    ring = run(cs.schedule("allreduce_ring", 256), topo, "1MiB").time
+    assert min(run(cs.schedule("allreduce_double_binary_tree", 256, chunks=c), topo, "1MiB").time for c in (1, 4, 8)) < ring / 2
 
 
 def test_one_rank_or_no_flows_need_no_time():
