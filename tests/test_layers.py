@@ -16,6 +16,7 @@ LAYERS = [
     {"nccl", "training", "exchange"},
     {"analysis"},
     {"viz", "sweep", "quiz"},
+    {"site"},
     {"app"},
     {"__init__", "__main__"},
 ]

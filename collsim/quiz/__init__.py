@@ -10,9 +10,12 @@ from __future__ import annotations
 from ..errors import CollsimError, unknown
 from .exercise import Exercise, Result, Task, language
 from .progress import progress
+from .question import Question, Reply
+from .questions import questions
 from .tasks import TASKS
+from .worksheet import worksheet
 
-__all__ = ["Exercise", "Result", "Task", "exercise", "exercises", "progress"]
+__all__ = ["Exercise", "Question", "Reply", "Result", "Task", "exercise", "exercises", "progress", "questions", "worksheet"]
 
 
 def exercises(lang: str = "en") -> dict[str, Exercise]:
