@@ -110,8 +110,7 @@ def _hot_links_alone(trace: Trace, found: Bottleneck) -> Pair | None:
 def _faster(trace: Trace, which: npt.NDArray[np.bool_]) -> Trace:
     """The same run with some links twice as fast."""
     links = trace.topology.links
-    topology = replace(trace.topology, links=replace(links, bandwidth=np.where(which, 2, 1) * links.bandwidth))
-    return simulate(trace.schedule, topology, trace.nbytes, trace.dtype, trace.engine)
+    return trace.again(replace(trace.topology, links=replace(links, bandwidth=np.where(which, 2, 1) * links.bandwidth)))
 
 
 def _saved(share: float) -> str:
@@ -126,7 +125,7 @@ def _then(trace: Trace, found: Bottleneck) -> Pair:
     """The next limit once the bottleneck is twice as fast."""
     if len(found.saves) < 2 or found.saves[found.kind] < _NOTHING or len(trace.schedule) > _MOST_AGAIN:
         return "", ""
-    faster = simulate(trace.schedule, trace.topology.scaled(kind=found.kind, by=2), trace.nbytes, trace.dtype, trace.engine)
+    faster = trace.again(trace.topology.scaled(kind=found.kind, by=2))
     link = int(np.argmax(faster.link_busy))
     kind = faster.topology.links.kind(link)
     if kind == found.kind:
@@ -142,8 +141,8 @@ def _with_channels(trace: Trace) -> Pair | None:
     offered = 0 if topology.orders is None else len(topology.orders)
     if entry is None or "channels" not in entry.options or offered <= schedule.channels or topology.ranks != schedule.ranks:
         return None
-    if len(schedule) * offered > _MOST_AGAIN:
-        return None
+    if len(schedule) * offered > _MOST_AGAIN or trace.rerun is not None:
+        return None  # a run with conditions of its own cannot be repeated with another schedule
     options = {**schedule.options, "channels": offered}
     if "topology" in entry.options:
         options["topology"] = topology

@@ -37,7 +37,7 @@ def facing(sheet: Sheet, nodes: list[Node], title: str) -> Box | None:
     left, right = 8 + panel, width - 8 - panel if len(nodes) == 2 else width - 16
     between(sheet, nodes, left, right)
     below = max((sheet.boxes[d].bottom for d in sheet.boxes if sheet.what.kind[d] == "switch"), default=0.0)
-    if len(nodes) == 2 and not is_cube and deep and below < 236:
+    if len(nodes) == 2 and not is_cube and deep and below < 236 and right - left > 190:
         return Box(left + 19, 240, right - left - 44, 216)
     return None
 

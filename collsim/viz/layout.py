@@ -489,7 +489,7 @@ def _cluster(what: Picture, topology: Topology) -> Layout:
     leaves = [d for d in others if any(n in set(nodes) for n in near[d])]
     leaves.sort(key=lambda d: (float(np.mean([made.boxes[n].cx for n in near[d] if n in set(nodes)])), d))
     for layer, y in ((leaves, 0.0), ([d for d in others if d not in leaves], -74.0)):
-        slot = (across * column - 22) / max(1, len(layer))
+        slot = (across * column - 2) / max(1, len(layer))
         for i, d in enumerate(layer):
             made.boxes[d] = Box(i * slot + min(6.0, slot * 0.1), y, max(4.0, slot - min(12.0, slot * 0.2)), 40)
     _wire(made, _lanes(made, set(nodes)))

@@ -31,10 +31,11 @@ def narrate(trace: Trace) -> list[Pair]:
     for moment in moments(trace):
         first = _what(trace, moment)
         times = (
-            np.unique(moment.limit).tobytes(),
-            tuple(np.round(moment.seconds[:64] * 1e9).tolist()),
-            len(moment.step),
             moment.step.src.tobytes(),
+            moment.step.dst.tobytes(),
+            moment.limit.tobytes(),
+            int(moment.nbytes.sum()),
+            *(round(float(v) * 1e10) for v in (moment.seconds.min(), moment.seconds.max(), moment.load.max())),
         )
         if times not in known:
             known[times] = _how_long(trace, moment)

@@ -35,6 +35,7 @@ SCHEMA = "collsim.timeline/1"
 MOST_TRANSFERS = 200_000
 _LARGE = 200_000  # bytes of JSON beyond which it is packed
 _TEXT_RANKS, _TEXT_STEPS = 33, 64
+_MOST_HOPPING = 50_000
 
 
 def timeline(trace: Trace) -> dict[str, Any]:
@@ -47,11 +48,12 @@ def timeline(trace: Trace) -> dict[str, Any]:
         raise CollsimError(_too_many(trace))
     made = _layout(trace)
     routes, route = _routes(trace, made)
+    order = np.argsort(trace.start, kind="stable")
     steps = narrate(trace)
     found = bottleneck(trace)
     bands = phases(s)
     lines = rows(trace, made)
-    return {
+    whole: dict[str, Any] = {
         "schema": SCHEMA,
         "meta": _meta(trace),
         "stage": _stage(made),
@@ -61,7 +63,7 @@ def timeline(trace: Trace) -> dict[str, Any]:
         "rows": lines,
         "key": [entry for entry in key(trace) if entry["kind"] in set(made.picture.link_kind)],
         "routes": routes,
-        "transfers": _transfers(trace, route),
+        "transfers": _transfers(trace, route, order),
         "steps": {
             "t0": _seconds(trace.timing.step_start),
             "t1": _seconds(trace.timing.step_end),
@@ -75,6 +77,8 @@ def timeline(trace: Trace) -> dict[str, Any]:
         "bottleneck": None if found is None else {**found, "links": _drawn(made, trace.bottleneck.links if trace.bottleneck else ())},
         "text": _text(trace),
     }
+    hops = _hops(trace, made, order)
+    return whole if hops is None else {**whole, "hops": hops}
 
 
 def encode(made: dict[str, Any]) -> dict[str, Any]:
@@ -237,9 +241,8 @@ def _routes(trace: Trace, made: Layout) -> tuple[dict[str, Any], npt.NDArray[np.
     return {"start": start.tolist(), "link": links[links >= 0].tolist()}, route.ravel().astype(np.int64)
 
 
-def _transfers(trace: Trace, route: npt.NDArray[np.int64]) -> dict[str, Any]:
+def _transfers(trace: Trace, route: npt.NDArray[np.int64], order: npt.NDArray[np.int64]) -> dict[str, Any]:
     t = trace.schedule.transfers
-    order = np.argsort(trace.start, kind="stable")
     columns: dict[str, Any] = {
         name: t[name][order].astype(int).tolist() for name in ("step", "src", "dst", "chunk", "into", "reduce", "channel")
     }
@@ -247,6 +250,35 @@ def _transfers(trace: Trace, route: npt.NDArray[np.int64]) -> dict[str, Any]:
     columns["t0"], columns["t1"] = _seconds(trace.start[order]), _seconds(trace.finish[order])
     columns["route"] = route[order].tolist()
     return columns
+
+
+def _hops(trace: Trace, made: Layout, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
+    """When each hop of each transfer begins and ends, where the engine has times of its own for them (store and forward)."""
+    t = trace.schedule.transfers
+    if trace.engine != "event" or not 0 < len(t) <= _MOST_HOPPING:
+        return None
+    flows = trace.segments
+    if not (flows.link >= 0).any():
+        return None
+    routes = trace.topology.routes(trace.place[t["src"]], trace.place[t["dst"]])
+    owner = np.repeat(np.arange(len(t)), routes.hops)
+    share = (np.arange(len(owner)) - routes.start[owner]) / routes.hops[owner]
+    lasts = (trace.finish - trace.start)[owner]
+    t0 = trace.start[owner] + share * lasts  # a transfer without bytes has no times of its own
+    t1 = t0 + lasts / routes.hops[owner]
+    width = len(trace.topology.links)
+    hop, flow = owner * width + routes.link, flows.row * width + flows.link
+    by_hop = np.argsort(hop, kind="stable")
+    known = (flows.link >= 0) & (flows.link < width) & np.isin(flow, hop)
+    at = by_hop[np.searchsorted(hop[by_hop], flow[known])]
+    t0[at], t1[at] = np.inf, -np.inf
+    np.minimum.at(t0, at, flows.begin[known])
+    np.maximum.at(t1, at, flows.end[known])
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    sequence = np.argsort(place[owner], kind="stable")
+    sequence = sequence[made.picture.link_of[routes.link[sequence]] >= 0]
+    return {"t0": _seconds(t0[sequence]), "t1": _seconds(t1[sequence])}
 
 
 def _phase_of_steps(bands: list[Phase]) -> list[int]:

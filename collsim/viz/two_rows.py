@@ -15,7 +15,7 @@ def in_two_rows(sheet: Sheet, nodes: list[Node], title: str) -> None:
     most = max(len(n.of("gpu")) for n in nodes)
     wide = max((1134.0 - 8 - across * 8) / across, 22.0 + most * 31)
     tall = 190.0
-    fabric = Box(8, 8 + tall + 22, across * (wide + 8) - 8, 52)
+    fabric = Box(8, 8 + tall + 22, across * (wide + 8) - 8, 52 if sheet.what.kind.count("switch") == 1 else 92)
     for n in nodes:
         row, column = divmod(n.number, across)
         box = Box(8 + column * (wide + 8), 8 if row == 0 else fabric.bottom + 22, wide, tall)

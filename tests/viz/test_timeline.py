@@ -1,5 +1,6 @@
 """The timeline is what docs/timeline.md says, for every algorithm, and its bytes are the Trace's bytes."""
 
+import itertools
 import json
 
 import numpy as np
@@ -220,3 +221,26 @@ def test_one_rank_has_nothing_to_do_and_still_a_timeline():
     assert made["bottleneck"] is None
     assert made["rows"] == []
     assert made["routes"] == {"start": [0], "link": []}
+
+
+@pytest.mark.parametrize("options", [{}, {"sharing": "fifo"}, {"sharing": "none"}])
+@pytest.mark.parametrize("name", ["allreduce_ring", "allreduce_parameter_server", "allreduce_tree"])
+def test_runs_without_a_barrier(name, options):
+    topology = cs.topology.switch(6)
+    trace = cs.simulate(cs.schedule(name, topology=topology), topology, "1MiB", engine="event", **options)
+    made = timeline(trace)
+    check(made, trace)
+    assert made["meta"]["engine"] == "event"
+
+
+def test_store_and_forward_gives_every_hop_its_own_time():
+    """Six ranks push 1 MiB each to one: on the last cable they go one after another, each 1 MiB ÷ 25 GB/s = 41.9 µs."""
+    topology = cs.topology.switch(6)
+    trace = cs.simulate(cs.schedule("allreduce_parameter_server", topology=topology), topology, "1MiB", engine="event", sharing="fifo")
+    made = timeline(trace)
+    t, hops = made["transfers"], made["hops"]
+    assert len(hops["t0"]) == len(hops["t1"]) == 2 * len(t["t0"])
+    pushes = [i for i, adds in enumerate(t["reduce"]) if adds]
+    last = sorted((hops["t0"][2 * i + 1], hops["t1"][2 * i + 1]) for i in pushes)
+    assert all(end - begin == pytest.approx(2**20 / 25e9, rel=1e-6) for begin, end in last)
+    assert all(b[0] >= a[1] - 1e-11 for a, b in itertools.pairwise(last)), "one at a time"
