@@ -124,9 +124,12 @@ def _options(choice: Choice) -> tuple[tuple[str, Any], ...]:
     for name, o in own_options(choice.algorithm).items():
         if name == "channels":
             value = _channels(given.get(name), offered if choice.on_machine else 1)
+        elif name == "per_node" and choice.on_machine:
+            value = None  # the machine says it
         else:
-            value = _option(choice.algorithm, o, given.get(name, o.default), ranks)
-            value = None if value == o.default else value
+            usual = ranks if o.default is None else o.default
+            value = _option(choice.algorithm, o, given.get(name, usual), ranks)
+            value = None if value == usual else value
         if value is not None:
             found[name] = value
     return tuple(found.items())
@@ -157,7 +160,7 @@ def _option(algorithm: str, o: Option, value: Any, ranks: int) -> Any:
     if o.kind == "choice":
         return segment(key, list(o.choices), value, str, **text)
     least, most = (0, max(0, ranks - 1)) if o.kind == "root" else (1, MOST_OF_OPTION)
-    return number(key, 1 if value is None else value, least, most, **text)
+    return number(key, value, least, most, **text)
 
 
 def _option_text(name: str) -> str:

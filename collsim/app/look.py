@@ -48,10 +48,10 @@ STYLE = f"""<style>
 .cs-legend span{{display:inline-flex;align-items:center;gap:8px;white-space:nowrap}}
 [class*=st-key-card_]{{background:var(--cs-card);border-color:var(--cs-line)!important;border-radius:10px}}
 .cs-legend i{{display:inline-block;width:34px;height:0}}
-[data-tag]{{background:var(--cs-ink)!important}} [data-tag] *{{color:var(--cs-card)!important}}
-[data-testid=stCheckbox][data-selected] label>div:first-of-type>div{{background:var(--cs-card)!important}}
-[data-testid=stButtonGroup] button[data-selected]{{background:var(--cs-ink)!important;color:var(--cs-card)!important}}
-[data-testid=stButtonGroup] button[data-selected] p{{font-weight:700}}
+[data-tag],[data-baseweb=tag]{{background:var(--cs-ink)!important}} :is([data-tag],[data-baseweb=tag]) *{{color:var(--cs-card)!important}}
+[data-testid=stCheckbox] label:has(input:checked)>div:first-of-type>div{{background:var(--cs-card)!important}}
+[data-testid=stButtonGroup] button:is([data-selected],[data-testid$=Active]){{background:var(--cs-ink)!important}}
+[data-testid=stButtonGroup] button:is([data-selected],[data-testid$=Active]) *{{color:var(--cs-card)!important;font-weight:700}}
 [data-testid=stSidebar] [data-testid=stButtonGroup] button{{padding-left:6px;padding-right:6px;min-width:0}}
 [data-testid=stTopNavLink] span{{font-size:15px}}
 .st-key-switches{{position:fixed;top:9px;right:64px;z-index:999991;width:auto!important;flex-direction:row;gap:12px}}

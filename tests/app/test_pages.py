@@ -116,6 +116,13 @@ def test_all_channels_are_the_default_on_a_machine_and_one_can_be_chosen():
     assert "channels" not in at.query_params
 
 
+def test_an_option_at_its_default_is_not_part_of_the_run():
+    for name in cs.algorithms():
+        at = fine(opened(algorithm=name, **NETWORK))
+        extra = set(address(at)) - {"collective", "algorithm", "network", "ranks", "bandwidth", "alpha", "nbytes"}
+        assert not extra, (name, extra)
+
+
 HOSTILE = [
     {"nbytes": "64M"},
     {"nodes": "0"},
