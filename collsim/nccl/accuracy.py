@@ -7,7 +7,7 @@ The report weighs by run: the median over a run's rows, then over runs.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ BANDS = (("16 MiB and more", 2**24, 2**62), ("64 KiB to 16 MiB", 2**16, 2**24), 
 _DESCRIBES = ("gpu", "ranks", "nodes", "collective", "intra_link", "inter_link", "gdr", "algo", "proto")
 _LIBRARY = {"nccl": "NCCL and RCCL", "mpi": "MPI (OSU)"}
 _EFFECTS = {
-    "P2P off": "intra_link",
+    "P2P off, other wiring": "intra_link",
     "GPUDirect RDMA off": "gdr",
     "another algorithm": "algo",
     "more nodes": "nodes",
@@ -67,22 +67,60 @@ def accuracy(cases: str | Path, measured: str | Path, out: str | Path | None = N
 
     Raises FormatError for a file that is not there or lacks a column; a run that cannot be predicted is named in `failed`.
     """
-    described = _table(cases, ("case_id", *_DESCRIBES))
-    rows = _table(measured, ("case_id", "size_bytes", "time_us"))
-    rows = rows.assign(size_bytes=_numbers(rows, "size_bytes", measured).astype(np.int64), time_us=_numbers(rows, "time_us", measured))
-    found, failed = [], {}
-    for _, case in described.iterrows():
-        of_case = rows[rows.case_id == case.case_id]
-        try:
-            found += _predicted(case, of_case)
-        except CollsimError as error:
-            failed[str(case.case_id)] = str(error)
-    predictions = pd.DataFrame(found, columns=["case_id", "size_bytes", "time_us_pred", "algorithm", "protocol", "time_us", "tuner_us"])
-    usable = _usable(predictions, rows)
-    result = Accuracy(predictions.drop(columns=["time_us", "tuner_us"]), _per_case(usable, described), _effects(usable, described), failed)
+    described, rows = read_tables(cases, measured)
+    found, failed = accuracy_of(described, rows)
+    result = bands_of(found, described, rows, failed)
     if out is not None:
         result.predictions.to_csv(out, index=False)
     return result
+
+
+#: A measured row: its run, what we predict (seconds alone for MPI), and the seconds it took.
+Row = tuple[str, "Prediction | MpiTime", float]
+
+
+@dataclass(frozen=True)
+class MpiTime:
+    """Seconds that a collective over MPI takes for so many bytes."""
+
+    nbytes: int
+    time: float
+    algorithm: str = "MPI"
+    protocol: str = ""
+    tuner_time: float | None = None
+
+
+def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The two tables, checked. Raises FormatError."""
+    described = _table(cases, ("case_id", *_DESCRIBES))
+    rows = _table(measured, ("case_id", "size_bytes", "time_us"))
+    sizes = _numbers(rows, "size_bytes", measured).astype(np.int64)
+    return described, rows.assign(size_bytes=sizes, time_us=_numbers(rows, "time_us", measured))
+
+
+def accuracy_of(described: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Row], dict[str, str]]:
+    """A prediction per measured row, and the runs that could not be predicted with why."""
+    found: list[Row] = []
+    failed = {}
+    for _, case in described.iterrows():
+        try:
+            found += _predicted(case, rows[rows.case_id == case.case_id])
+        except CollsimError as error:
+            failed[str(case.case_id)] = str(error)
+    return found, failed
+
+
+def bands_of(found: Sequence[Row], described: pd.DataFrame, rows: pd.DataFrame, failed: Mapping[str, str]) -> Accuracy:
+    """The report on predicted rows."""
+    table = [
+        (run, p.nbytes, p.time * 1e6, p.algorithm, p.protocol, s * 1e6, np.nan if p.tuner_time is None else p.tuner_time * 1e6)
+        for run, p, s in found
+    ]
+    columns = ["case_id", "size_bytes", "time_us_pred", "algorithm", "protocol", "time_us", "tuner_us"]
+    predictions = pd.DataFrame(table, columns=columns)
+    usable = _usable(predictions, rows)
+    shown = predictions.drop(columns=["time_us", "tuner_us"])
+    return Accuracy(shown, _per_case(usable, described), _effects(usable, described), failed)
 
 
 def _table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
@@ -104,19 +142,14 @@ def _numbers(table: pd.DataFrame, column: str, path: str | Path) -> pd.Series[fl
     return numbers.astype(float)
 
 
-def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[tuple[Any, ...]]:
-    """A tuple per row of one run. Raises CollsimError where the run's words are not understood."""
+def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[Row]:
+    """The rows of one run. Raises CollsimError where the run's words are not understood."""
+    run, sizes = str(case.case_id), [int(size) for size in rows.size_bytes]
+    seconds = [float(t) * 1e-6 for t in rows.time_us]
     if library(case) == "mpi":
-        times = [mpi.time_of(case, int(size)) for size in rows.size_bytes]
-        sizes = zip(rows.size_bytes, rows.time_us, times, strict=True)
-        return [(case.case_id, s, t * 1e6, "MPI", "", m, np.nan) for s, m, t in sizes]
+        return [(run, MpiTime(size, mpi.time_of(case, size)), s) for size, s in zip(sizes, seconds, strict=True)]
     machine = facts(case.gpu, _whole(case, "ranks"), _whole(case, "nodes"), case.intra_link, case.inter_link, case.gdr)
-    table = []
-    for size, time in zip(rows.size_bytes, rows.time_us, strict=True):
-        p = _pinned(case, machine, int(size))
-        believed = np.nan if p.tuner_time is None else p.tuner_time * 1e6
-        table.append((case.case_id, size, p.time * 1e6, p.algorithm, p.protocol, time, believed))
-    return table
+    return [(run, _pinned(case, machine, size), s) for size, s in zip(sizes, seconds, strict=True)]
 
 
 def library(case: pd.Series[Any]) -> str:
@@ -150,8 +183,9 @@ def _usable(predictions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Rows to compare: out of place where the table says so, and without those flagged as outliers."""
     if "flag" in rows:
         bad = rows[rows.flag.str.contains("outlier")]
-        marked = set(zip(bad.case_id, bad.size_bytes, bad.time_us, strict=True))
-        keep = [key not in marked for key in zip(predictions.case_id, predictions.size_bytes, predictions.time_us, strict=True)]
+        marked = set(zip(bad.case_id, bad.size_bytes, bad.time_us.round(6), strict=True))
+        rounded = (round(t, 6) for t in predictions.time_us)
+        keep = [key not in marked for key in zip(predictions.case_id, predictions.size_bytes, rounded, strict=True)]
         predictions = predictions[keep]
     return predictions.assign(ratio=predictions.time_us_pred / predictions.time_us, tuner=predictions.tuner_us / predictions.time_us)
 
@@ -281,5 +315,5 @@ def _kinds_text(kinds: pd.DataFrame) -> str:
 def _effects_text(effects: pd.DataFrame) -> str:
     found = []
     for name, pairs in [*effects.groupby("effect"), ("all", effects)]:
-        found.append(f"  {name!s:20s} {len(pairs):4d} pairs, right sign {pairs.sign.mean():5.0%}, ratio off by {pairs.off.median():6.1%}")
+        found.append(f"  {name!s:22s} {len(pairs):4d} pairs, right sign {pairs.sign.mean():5.0%}, ratio off by {pairs.off.median():6.1%}")
     return "\n".join(found)

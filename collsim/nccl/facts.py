@@ -89,6 +89,7 @@ class Facts:
         pcie: PCIe generation of the GPU's slot.
         crossing: the GPUs used sit on more than one socket. switches: PCIe switches that join them; 0 is direct attach.
         roots: root ports that these switches hang on, where there are some.
+        partly: only GPUs of different switches are staged through host memory, the others write to one another.
         nics: NICs per node that these ranks can use; nic_rate: B/s of one; net: what they speak.
         card: a PCIe card, whose NIC sits elsewhere in the PCIe tree (not a module with a NIC on its own switch).
         gdr: NIC and GPU exchange data directly (None: nobody says).
@@ -106,6 +107,7 @@ class Facts:
     crossing: bool = False
     switches: int = 0
     roots: int = 1
+    partly: bool = False
     nics: float = 0
     nic_rate: float = 0.0
     net: Net = "none"

@@ -44,8 +44,8 @@ NVLS_CARRIES: Final[dict[int, float]] = {90: 0.69, 100: 0.60}
 #: Through pinned host memory, the two directions share one path. One way: 18.2 of 31.5 GB/s between 2 RTX 4090
 #: (github.com/Panlichen/nccl-tests test_scripts/4090_2card_para). Both at once, in each direction: 9.1 there, 4.0 of 15.75 between
 #: 2 RTX 2080 Ti (github.com/Anthony-Hoo/Anthony-Hoo.github.io), 5.2 between 4 A100 (github.com/eugenesiow/LLM-Insights). Across
-#: sockets: 1.35 against 3.6 GB/s on A40 (NVIDIA/nccl-tests issue 74).
-HOST_ONE_WAY, HOST_BOTH_WAYS, HOST_CROSSING = 0.58, 0.25, 0.375
+#: sockets: 1.35 against 3.6 GB/s between 2 A40 (NVIDIA/nccl-tests issue 74), yet 16 GB/s around 8 RTX 4090 on two: halfway.
+HOST_ONE_WAY, HOST_BOTH_WAYS, HOST_CROSSING = 0.58, 0.25, 0.6
 
 #: PCIe peer traffic over the inter-socket link: 14.4 to 15.8 of 19.7 GB/s (github.com/thomaslie210/NCCL_Test_Results).
 CROSSING = 0.80
@@ -73,16 +73,16 @@ P2P_SPLIT, CHANNEL_RATE = 2.0**21, 12.5e9
 TREE = 0.92
 
 #: Seconds of launch: per call, per call of grouped sends and receives, and per GPU of a node (one host process often launches for all).
-LAUNCH, LAUNCH_P2P, LAUNCH_PER_GPU = 3.7e-6, 7.0e-6, 2.3e-6
+LAUNCH, LAUNCH_P2P, LAUNCH_PER_GPU = 3.6e-6, 6.4e-6, 2.4e-6
 
 #: Seconds per peer of an alltoall.
-PEER = 2.6e-6
+PEER = 2.7e-6
 
 #: Factor on NCCL's step latency (tuning.cc, hwLatencies) of LL and LL128.
 STEP: Final[dict[str, float]] = {
-    **dict.fromkeys(FABRICS, 0.33),
-    **dict.fromkeys(("pcie", "host"), 0.14),
-    **dict.fromkeys(("ib", "roce"), 1.2),
+    **dict.fromkeys(FABRICS, 0.26),
+    **dict.fromkeys(("pcie", "host"), 0.085),
+    **dict.fromkeys(("ib", "roce"), 1.1),
     "slingshot": 1.2,
     "efa": 13.0,
     "tcp": 7.4,
@@ -91,14 +91,14 @@ STEP: Final[dict[str, float]] = {
 
 #: The same for Simple; `nvls` for NVLS and the NVLS part of NVLSTree.
 STEP_BULK: Final[dict[str, float]] = {
-    **dict.fromkeys(FABRICS, 0.69),
-    "nvls": 0.56,
-    **dict.fromkeys(("pcie", "host"), 0.32),
-    **dict.fromkeys(("ib", "roce"), 1.3),
+    **dict.fromkeys(FABRICS, 0.67),
+    "nvls": 0.52,
+    **dict.fromkeys(("pcie", "host"), 0.28),
+    **dict.fromkeys(("ib", "roce"), 1.4),
     "slingshot": 1.9,
-    "efa": 22.0,
+    "efa": 23.0,
     "tcp": 3.5,
-    **dict.fromkeys(("tcpx", "tcpxo"), 8.7),
+    **dict.fromkeys(("tcpx", "tcpxo"), 9.3),
 }
 
 #: Factor on a network step that is staged through host memory.
@@ -110,13 +110,13 @@ EAGER: Final[dict[str, int]] = {"slingshot": 4096}
 RENDEZVOUS = 17e-6
 
 #: Pipeline: share of sqrt(waiting x bytes) that cannot be hidden, and the ratio bytes/waiting at which it fades (many chunks in flight).
-FILL: Final[dict[str, tuple[float, float]]] = {"LL": (1.8, 8.8), "LL128": (2.6, 41.0), "Simple": (1.7, 19.0)}
+FILL: Final[dict[str, tuple[float, float]]] = {"LL": (1.9, 7.9), "LL128": (2.8, 50.0), "Simple": (1.7, 13.0)}
 
 #: Waiting that even a ring of two has: filling and draining the buffers of a channel.
-WAIT: Final[dict[str, float]] = {"LL": 5.1e-6, "LL128": 5.1e-6, "Simple": 6.9e-6}
+WAIT: Final[dict[str, float]] = {"LL": 5.9e-6, "LL128": 5.9e-6, "Simple": 6.9e-6}
 
 #: Share of a chain's steps that a broadcast or reduce waits for: calls follow one another, and the root does not wait for the last rank.
-CHAIN = 0.49
+CHAIN = 0.55
 
 
 @dataclass(frozen=True)

@@ -40,11 +40,12 @@ def _read(topology: Topology) -> Facts:
     if not gpus or (not plan.sm and "MI" not in plan.gpu):
         raise CollsimError(f"{topology.name} has no GPU that NCCL or RCCL runs on")
     nodes, card = int(said["nodes"]), gpu_facts(plan.gpu)
+    amd = plan.gpu.startswith("MI")
     inside, rate, crossing = _inside(plan, said["p2p"], len(gpus))
     nics, nic_rate, net = _nics(plan, said["nic"]) if nodes > 1 else (0.0, 0.0, "none")
     return Facts(
         gpu=plan.gpu,
-        cc=plan.sm,
+        cc=0 if amd else plan.sm,
         ranks=topology.ranks,
         nodes=nodes,
         inside=inside if len(gpus) > 1 else "none",
@@ -57,16 +58,16 @@ def _read(topology: Topology) -> Facts:
         net=net,  # type: ignore[arg-type]
         card=inside in ("pcie", "host", "bridge"),
         gdr=None if net == "none" else said["gdr"] != "LOC",
-        cpu="amd" if plan.amd_cpu else "arm" if plan.gpu.startswith(("GH", "GB")) else "intel",
+        cpu="arm" if any(cable.kind == "c2c" for *_, cable in plan.joints) else "amd" if plan.amd_cpu else "intel",
     )
 
 
 def _inside(plan: Any, level: str, count: int) -> tuple[Inside, float, bool]:
     """(wiring, B/s of one GPU towards its peers, do they sit on several sockets)."""
     own = [(a, b, cable) for a, b, cable in plan.joints if "gpu0" in (a, b)]
-    crossing = _socket(plan, "gpu0") != _socket(plan, plan.of_kind("gpu")[-1])
+    crossing = _socket(plan, "gpu0") != _socket(plan, plan.devices[plan.of_kind("gpu")[-1]])
     fast = [(b if a == "gpu0" else a, cable) for a, b, cable in own if cable.kind in ("nvlink", "xgmi")]
-    slot = max((cable.nominal or cable.bandwidth for _, _, cable in own if cable.kind == "pcie"), default=0.0)
+    slot = max((cable.nominal or cable.bandwidth for _, _, cable in own if cable.kind in ("pcie", "c2c")), default=0.0)
     peers = {name for name, _ in fast}
     rate = sum(cable.nominal or cable.bandwidth for _, cable in fast)
     if fast and level != "LOC":

@@ -99,7 +99,7 @@ def predict(
 
     Raises CollsimError for unknown names and values, and where NCCL_ALGO and NCCL_PROTO leave nothing.
     """
-    name = _name(collective)
+    name = collective_name(collective)
     size = parse_bytes(nbytes)
     facts = facts_of(machine, ranks)
     facts, notes = _environment(facts, _flag(NCCL_P2P_DISABLE), NCCL_P2P_LEVEL, NCCL_NET_GDR_LEVEL, NCCL_CROSS_NIC)
@@ -131,7 +131,8 @@ def _alone(name: str, size: int, facts: Facts) -> Prediction:
     return Prediction(name, size, parts.total, size / parts.total, 0.0, "Ring", "Simple", 1, 96, parts, None, facts, ("one rank copies",))
 
 
-def _name(collective: str) -> str:
+def collective_name(collective: str) -> str:
+    """Our name of a collective of nccl-tests: `all_reduce_perf`, `AllReduce` and `reducescatter` are understood."""
     plain = {k.replace("_", ""): k for k in BUSBW}
     key = str(collective).lower().replace("_", "").replace("-", "").removesuffix("perf")
     if key not in plain:

@@ -155,7 +155,7 @@ def inside_rate(call: Call) -> float:
     """B/s that a GPU really moves to its peers in one direction."""
     k, facts = call.links, call.facts
     if facts.inside == "host":
-        one_way = call.collective in _ROOTED or facts.switches > 1
+        one_way = call.collective in _ROOTED or facts.partly
         rate = facts.link_rate * (k.host_one_way if one_way else k.host_both_ways)
         return rate * k.host_crossing if facts.crossing else rate
     if call.algorithm in ("NVLS", "NVLSTree"):

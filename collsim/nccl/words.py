@@ -30,6 +30,7 @@ class _Wires:
     crossing: bool = False
     switches: int = 0
     roots: int = 1
+    partly: bool = False
 
 
 def facts(gpu_name: str, ranks: int, nodes: int, intra_link: str, inter_link: str, gdr: str = "") -> Facts:
@@ -52,6 +53,7 @@ def facts(gpu_name: str, ranks: int, nodes: int, intra_link: str, inter_link: st
         crossing=wires.crossing,
         switches=wires.switches,
         roots=wires.roots,
+        partly=wires.partly,
         nics=nics,
         nic_rate=rate,
         net=net,  # type: ignore[arg-type]
@@ -125,7 +127,9 @@ def _pcie(generation: int, wiring: str) -> _Wires:
     sockets = int(m[1]) if (m := re.search(r"(\d+)socket", wiring)) else 2 if "crosssocket" in wiring else 1
     staged = "nop2p" in wiring or "shm" in wiring
     rate = PCIE_GBPS[generation] * 1e9 * width / 16
-    return _Wires("host" if staged else "pcie", rate, generation, sockets > 1, switches, 1 if "tree" in wiring else roots)
+    return _Wires(
+        "host" if staged else "pcie", rate, generation, sockets > 1, switches, 1 if "tree" in wiring else roots, "between" in wiring
+    )
 
 
 def _nics(word: str, card: Gpu, local: int) -> tuple[float, float, Net]:

@@ -1,0 +1,231 @@
+"""Find what links carry from measured times: few named factors, by robust least squares on log(predicted / measured).
+
+`calibrate` does it for one cluster; `refit` and `left_out` did and check it for the constants in `links`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import yaml
+
+from ..errors import CollsimError, FormatError, unknown
+from ..topology import Topology
+from ..units import format_bytes, parse_bytes
+from .facts import Facts
+from .graphs import communicator
+from .links import FABRICS, MEASURED, Parameters
+from .machines import facts_of
+from .predict import Prediction, collective_name, predict
+from .timing import Call, time_of
+from .tuner import choose
+
+Floats = npt.NDArray[np.float64]
+
+#: A knob scales the entries named (all entries of a field where none is): name -> ((field, entries), ...).
+Knobs = Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]
+
+#: What `calibrate` turns: few, so that a single sweep can determine them.
+CLUSTER: Knobs = {
+    "launch": (("launch", ()), ("launch_p2p", ()), ("launch_per_gpu", ()), ("peer", ())),
+    "latency per step, LL and LL128": (("step", ()), ("rendezvous", ())),
+    "latency per step, Simple": (("step_bulk", ()),),
+    "bandwidth": (
+        ("carries", ()),
+        ("nvls_carries", ()),
+        ("host_one_way", ()),
+        ("host_both_ways", ()),
+        ("tcp_per_nic", ()),
+        ("channel_rate", ()),
+    ),
+    "pipeline of LL": (("fill", ("LL",)),),
+    "pipeline of LL128": (("fill", ("LL128",)),),
+    "pipeline of Simple": (("fill", ("Simple",)),),
+}
+
+_KINDS = (FABRICS, ("pcie", "host"), ("ib", "roce"), ("slingshot",), ("efa",), ("tcp",), ("tcpx", "tcpxo"))
+#: What was turned to find the latency constants in `links` from published runs.
+PUBLISHED: Knobs = {
+    **{name: ((name, ()),) for name in ("launch", "launch_p2p", "launch_per_gpu", "peer", "step_without_gdr", "rendezvous", "chain")},
+    **{f"step {kinds[0]}": (("step", kinds),) for kinds in _KINDS},
+    **{f"step_bulk {kinds[0]}": (("step_bulk", kinds),) for kinds in (*_KINDS, ("nvls",))},
+    **{f"{name} {p}": ((name, (p,)),) for name in ("fill", "fade") for p in ("LL", "LL128", "Simple")},
+    "wait LL": (("wait", ("LL", "LL128")),),
+    "wait Simple": (("wait", ("Simple",)),),
+}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A measured call and its weight; `seconds` is what it took."""
+
+    call: Call
+    seconds: float
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What a cluster's own measurements say about its links.
+
+    Attributes:
+        links: give it to `predict(..., links=...)`.
+        factors: knob -> factor on collsim's own constants.
+        residuals: a row per measurement: nbytes, measured and predicted seconds, ratio.
+        smallest, largest: the sizes it was fitted on, bytes.
+        error: median relative error of the fit.
+    """
+
+    links: Parameters
+    factors: Mapping[str, float]
+    residuals: pd.DataFrame
+    facts: Facts
+    smallest: int
+    largest: int
+
+    @property
+    def error(self) -> float:
+        return float((self.residuals.ratio - 1).abs().median())
+
+    def predict(self, collective: str, nbytes: Any, *, extrapolate: bool = False, **environment: Any) -> Prediction:
+        """As `predict`, with these links. Raises CollsimError beyond the sizes measured, unless `extrapolate` is said."""
+        size = parse_bytes(nbytes)
+        if not extrapolate and not self.smallest <= size <= self.largest:
+            seen = f"{format_bytes(self.smallest)} to {format_bytes(self.largest)}"
+            raise CollsimError(
+                f"{format_bytes(size)} is outside the sizes measured ({seen}); say extrapolate=True to go there all the same"
+            )
+        return predict(collective, self.facts, size, links=self.links, **environment)
+
+    def save(self, path: str | Path) -> None:
+        """Write the factors as YAML; `load_links` reads them."""
+        content = {
+            "nccl_links": {k: float(v) for k, v in self.factors.items()},
+            "fitted_on": {"sizes": [self.smallest, self.largest], "gpu": self.facts.gpu, "ranks": self.facts.ranks},
+            "median_error": round(self.error, 4),
+        }
+        Path(path).write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+
+    def __str__(self) -> str:
+        turned = "\n".join(f"  {name:32s} x {factor:.2f}" for name, factor in self.factors.items())
+        return f"{len(self.residuals)} measurements, median error {self.error:.1%} after fitting\n{turned}"
+
+
+def load_links(path: str | Path) -> Parameters:
+    """Links from a file that `Calibration.save` wrote. Raises FormatError for one that it did not."""
+    try:
+        content = yaml.safe_load(Path(path).read_text())
+        factors = {str(k): float(v) for k, v in content["nccl_links"].items()}
+        return turned(MEASURED, CLUSTER, factors)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, KeyError, ValueError) as error:
+        raise FormatError(f"{path}: not a calibration that collsim wrote: {error}") from error
+
+
+def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: str) -> Calibration:
+    """Fit the links of one cluster to its own nccl-tests log.
+
+    Args:
+        measured: columns `collective, nbytes, time` (seconds) and perhaps `ranks`, as `exchange` reads nccl-tests' output.
+        machine: where it ran.
+        environment: NCCL_ALGO, NCCL_PROTO as they were set.
+
+    Raises CollsimError for a table with fewer than 4 usable rows or without those columns.
+    """
+    if missing := [name for name in ("collective", "nbytes", "time") if name not in measured]:
+        raise CollsimError(f"calibrate wants columns collective, nbytes and time; {', '.join(missing)} is missing")
+    if strange := set(environment) - {"NCCL_ALGO", "NCCL_PROTO"}:
+        raise CollsimError(unknown("variable of calibrate", sorted(strange)[0], ("NCCL_ALGO", "NCCL_PROTO")))
+    usable = measured[(measured.time > 0) & (measured.nbytes > 0)]
+    if len(usable) < 4:
+        raise CollsimError(
+            f"{len(usable)} usable rows are too few to calibrate with; run nccl-tests over a range of sizes (-b 8 -e 1G -f 2)"
+        )
+    facts = facts_of(machine)
+    samples = [sample(row, facts, environment) for row in usable.itertuples()]
+    factors = solve(samples, MEASURED, CLUSTER, pull=0.05, scale=0.1)
+    links = turned(MEASURED, CLUSTER, factors)
+    predicted = np.array([time_of(replace(s.call, links=links)).total for s in samples])
+    residuals = pd.DataFrame({"nbytes": usable.nbytes.to_numpy(), "measured": usable.time.to_numpy(), "predicted": predicted})
+    residuals["ratio"] = residuals.predicted / residuals.measured
+    return Calibration(links, factors, residuals, facts, int(usable.nbytes.min()), int(usable.nbytes.max()))
+
+
+def sample(row: Any, facts: Facts, environment: Mapping[str, str]) -> Sample:
+    """A measured row as a call with the algorithm and protocol that NCCL would choose."""
+    ranks = getattr(row, "ranks", None)
+    here = facts_of(facts, int(ranks)) if ranks is not None and ranks == ranks and int(ranks) > 0 else facts
+    comm, size = communicator(here), int(row.nbytes)
+    name = collective_name(row.collective)
+    if name in ("alltoall", "sendrecv"):
+        return Sample(Call(name, "Ring", "Simple", size, here, comm), float(row.time))
+    choice = choose(name, comm, size, environment.get("NCCL_ALGO", ""), environment.get("NCCL_PROTO", ""))
+    return Sample(Call(name, choice.algorithm, choice.protocol, size, here, comm), float(row.time))
+
+
+def turned(links: Parameters, knobs: Knobs, factors: Mapping[str, float]) -> Parameters:
+    """Links with knobs turned by these factors. Raises CollsimError for an unknown knob."""
+    values: dict[str, Any] = {f.name: getattr(links, f.name) for f in fields(links)}
+    for knob, factor in factors.items():
+        if knob not in knobs:
+            raise CollsimError(unknown("knob", knob, knobs))
+        for name, entries in knobs[knob]:
+            value = values[name]
+            if isinstance(value, Mapping):
+                values[name] = {k: v * factor if not entries or k in entries else v for k, v in value.items()}
+            else:
+                values[name] = value * factor
+    return Parameters(**values)
+
+
+def solve(samples: Sequence[Sample], start: Parameters, knobs: Knobs, pull: float = 0.4, scale: float = 0.25) -> dict[str, float]:
+    """Factors that bring predictions closest to what was measured.
+
+    Levenberg-Marquardt on log ratios with a soft L1 loss of width `scale`; `pull` keeps factors near 1 where data say nothing.
+    """
+    names = list(knobs)
+    want = np.log([s.seconds for s in samples])
+    weight = np.array([s.weight for s in samples])
+
+    def residuals(x: Floats) -> Floats:
+        links = turned(start, knobs, dict(zip(names, np.exp(x), strict=True)))
+        ratio = np.log([time_of(replace(s.call, links=links)).total for s in samples]) - want
+        soft = np.sign(ratio) * np.sqrt(2 * (np.sqrt(1 + (ratio / scale) ** 2) - 1))
+        return np.concatenate([weight * soft, pull * x])
+
+    found = _levenberg_marquardt(residuals, np.zeros(len(names)))
+    return dict(zip(names, np.exp(found).tolist(), strict=True))
+
+
+def _levenberg_marquardt(residuals: Callable[[Floats], Floats], x: Floats, rounds: int = 25) -> Floats:
+    """Smallest sum of squares near x; stops when a round gains less than 1 in 10,000."""
+    damping, at = 1e-2, residuals(x)
+    for _ in range(rounds):
+        slope = np.stack([(residuals(x + 1e-4 * e) - at) / 1e-4 for e in np.eye(len(x))], axis=1)
+        before = float(at @ at)
+        for _ in range(8):
+            square = slope.T @ slope
+            step = np.linalg.solve(square + damping * np.diag(np.diag(square) + 1e-9), -slope.T @ at)
+            trial = residuals(x + np.clip(step, -1, 1))
+            if trial @ trial < before:
+                x, at, damping = x + np.clip(step, -1, 1), trial, damping / 5
+                break
+            damping *= 5
+        if before - float(at @ at) < 1e-4 * before:
+            break
+    return x
+
+
+def left_out(
+    samples: Sequence[Sample], groups: Sequence[str], start: Parameters, knobs: Knobs = PUBLISHED
+) -> Iterable[tuple[str, Parameters]]:
+    """For each group: the links found from all other groups. Predicting a group with its links is a fair test of the constants."""
+    names = np.asarray(groups)
+    for group in sorted(set(groups)):
+        others = [s for s, name in zip(samples, names, strict=True) if name != group]
+        yield group, turned(start, knobs, solve(others, start, knobs))
