@@ -80,6 +80,7 @@ class Film:
     t1: Any
     step: Any
     font: str | None
+    first: Any  # where the hops of each transfer begin in `hops`, if the timeline has them
     still: dict[int, Image] = field(default_factory=dict)  # what does not move, of the step drawn last
 
     @classmethod
@@ -100,6 +101,7 @@ class Film:
             np.array(t["t1"]),
             np.array(t["step"], int),
             font,
+            _first_hops(made),
         )
 
     def frame(self, t: float) -> Image:
@@ -149,11 +151,23 @@ class Film:
         if not hops:
             return None
         nbytes = made["transfers"]["bytes"][i]
+        if self.first is not None:
+            return self._waiting(hops, int(self.first[i]), t)
         need = np.array([links["alpha"][h] + nbytes / links["bandwidth"][h] for h in hops])
         done = (t - self.t0[i]) / (self.t1[i] - self.t0[i]) * need.sum()
         hop = min(int(np.searchsorted(np.cumsum(need), done)), len(hops) - 1)
         part = (done - need[:hop].sum()) / need[hop] if need[hop] else 1.0
-        path = np.array(links["path"][hops[hop]]).reshape(-1, 2)
+        return self._along(hops[hop], float(part))
+
+    def _waiting(self, hops: list[int], first: int, t: float) -> tuple[float, float]:
+        """The same where each hop has times of its own: between two hops a chunk waits at the end of the one it has crossed."""
+        begin, end = (self.made["hops"][k][first : first + len(hops)] for k in ("t0", "t1"))
+        hop = max(0, int(np.searchsorted(begin, t, side="right")) - 1)
+        return self._along(hops[hop], (t - begin[hop]) / (end[hop] - begin[hop]) if end[hop] > begin[hop] else 1.0)
+
+    def _along(self, link: int, part: float) -> tuple[float, float]:
+        """The point after this part of a link's polyline."""
+        path = np.array(self.made["links"]["path"][link]).reshape(-1, 2)
         along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(path, axis=0).T))])
         at = min(1.0, max(0.0, part)) * along[-1]
         return float(np.interp(at, along, path[:, 0])), float(np.interp(at, along, path[:, 1]))
@@ -261,6 +275,13 @@ class Film:
         pen.line((12 * _FINE, y, wide - 12 * _FINE, y), fill=palette.GRID, width=4 * _FINE)
         if self.time:
             pen.line((12 * _FINE, y, 12 * _FINE + (wide - 24 * _FINE) * t / self.time, y), fill=palette.INK, width=4 * _FINE)
+
+
+def _first_hops(made: dict[str, Any]) -> Any:
+    if "hops" not in made:
+        return None
+    counts = np.diff(made["routes"]["start"])[made["transfers"]["route"]]
+    return np.concatenate([[0], np.cumsum(counts)])
 
 
 def _loads(name: str) -> bool:

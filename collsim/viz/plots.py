@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import CollsimError
 from ..units import format_bytes
@@ -70,9 +71,10 @@ def volume_over_time(trace: Trace, ax: Axes | None = None) -> Axes:
     """Bytes that have crossed each class of links so far (one link of it), against time."""
     ax = _axes(ax, 7.2, 4.2)
     unit, factor = _time_unit(trace.time)
-    for number, row in enumerate(rows(trace, layout(trace.topology, trace.link_bytes))):
+    made = layout(trace.topology, trace.link_bytes)
+    for number, row in enumerate(rows(trace, made)):
         label = f"{row['label']['en']} ({row['note']['en']})" if row["note"]["en"] else row["label"]["en"]
-        at, carried = _carried(trace, row["links"])
+        at, carried = _carried(trace, np.flatnonzero(np.isin(made.picture.link_of, row["links"])))
         ax.plot(
             at * factor,
             carried / 2**20,
@@ -160,25 +162,12 @@ def _time_unit(seconds: float) -> tuple[str, float]:
     return next(((unit, factor) for unit, factor, least in (("s", 1.0, 1.0), ("ms", 1e3, 1e-3)) if seconds >= least), ("µs", 1e6))
 
 
-def _carried(trace: Trace, picture_links: list[int]) -> tuple[Any, Any]:
-    """(seconds, bytes so far) of the busiest link of a class; a transfer's bytes cross evenly while it lasts."""
-    drawn = layout(trace.topology, trace.link_bytes).picture.link_of
-    members = np.flatnonzero(np.isin(drawn, picture_links))
-    link = members[np.argmax(trace.link_bytes[members])]
-    t = trace.schedule.transfers
-    n = trace.schedule.endpoints
-    pairs, which = np.unique(t["src"].astype(np.int64) * n + t["dst"], return_inverse=True)
-    src, dst = np.divmod(pairs, n)
-    routes = trace.topology.routes(trace.place[src], trace.place[dst])
-    owner = np.repeat(np.arange(len(pairs)), routes.hops)
-    over = np.isin(which.ravel(), owner[routes.link == link])
-    start, end = trace.start[over], np.maximum(trace.finish[over], trace.start[over] + 1e-15)
-    nbytes = trace.slot_bytes[t["chunk"][over]]
-    at = np.unique(np.concatenate([[0.0], start, end, [trace.time]]))
-    slope = np.zeros(len(at))
-    np.add.at(slope, np.searchsorted(at, start), nbytes / (end - start))
-    np.add.at(slope, np.searchsorted(at, end), -nbytes / (end - start))
-    return at, np.concatenate([[0.0], np.cumsum(np.cumsum(slope)[:-1] * np.diff(at))])
+def _carried(trace: Trace, links: npt.NDArray[np.int64]) -> tuple[Any, Any]:
+    """(seconds, bytes so far) of the busiest of some links: the integral of its rate."""
+    link = int(links[np.argmax(trace.link_bytes[links])])
+    usage = trace.usage(link)
+    so_far = np.concatenate([[0.0], np.cumsum(np.diff(usage.time) * usage.rate[:-1])])
+    return np.concatenate([[0.0], usage.time, [trace.time]]), np.concatenate([[0.0], so_far, so_far[-1:]])
 
 
 def _over_size(frame: pd.DataFrame, column: str, label: str, ax: Axes | None, *, logarithmic: bool) -> Axes:

@@ -146,7 +146,7 @@ def name_insides(sheet: Sheet, node: Node, small: bool = False) -> None:
     for i, d in enumerate(node.of("nic")):
         number = node.number * cards + i
         legible = not small and sheet.boxes[d].h > 10
-        sheet.names[d] = {"en": f"NIC {number}", "zh": f"网卡 {number}"} if legible else ""
+        sheet.names[d] = f"NIC {number}" if legible else ""
     wide = all(sheet.boxes[d].w > 100 for d in node.of("pcie"))
     for d in node.of("pcie"):
         place = number_of(sheet.what, d)

@@ -68,7 +68,7 @@ def save(trace: Trace, path: Any, **options: Any) -> Path:
     """Write a run to a file; what is written follows from the suffix.
 
     `.html`: the player in one offline file (`lang`, `theme`, `view`, `t`). `.json`: the timeline. `.gif`, `.mp4`: a film (`lang`,
-    `frames`). `.png`, `.svg`: the machine with the bytes on every link (`lang`).
+    `frames`). `.png`, `.svg`: the machine with the bytes on every link (`lang`, `dpi`).
 
     Raises:
         CollsimError for another suffix, an unknown option, a folder that does not exist, or `.mp4` where ffmpeg is missing.
@@ -76,19 +76,22 @@ def save(trace: Trace, path: Any, **options: Any) -> Path:
     target = Path(path)
     writer = WRITERS.get(target.suffix.lower())
     if writer is None:
-        known = ", ".join(WRITERS)
-        raise CollsimError(f"cannot save to {str(target)!r}: the suffix {target.suffix!r} is none of {known}")
+        raise CollsimError(f"cannot save to {str(target)!r}: the suffix {target.suffix!r} is none of {', '.join(WRITERS)}")
     if not target.parent.is_dir():
         raise CollsimError(f"cannot save to {str(target)!r}: there is no folder {str(target.parent)!r}")
+    known = OPTIONS[target.suffix.lower()]
+    for name in options:
+        if name not in known:
+            raise CollsimError(f"{target.suffix} has no option {name!r}; it has {', '.join(known)}")
     require_language(options.get("lang", "en"))
-    handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
     os.close(handle)
     try:
-        _written(writer, trace, Path(name), options)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target)
+        _written(writer, trace, Path(temporary), options)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
     finally:
-        Path(name).unlink(missing_ok=True)
+        Path(temporary).unlink(missing_ok=True)
     return target
 
 
@@ -97,7 +100,7 @@ def _written(writer: Callable[..., None], trace: Trace, path: Path, options: dic
         writer(trace, path, **options)
     except CollsimError:
         raise
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise CollsimError(f"cannot save {path.suffix}: {error}") from error
 
 
@@ -134,4 +137,13 @@ WRITERS: dict[str, Callable[..., None]] = {
     ".mp4": _film,
     ".png": _still,
     ".svg": _still,
+}
+
+OPTIONS: dict[str, tuple[str, ...]] = {
+    ".html": ("lang", "theme", "view", "t"),
+    ".json": ("lang",),
+    ".gif": ("lang", "frames"),
+    ".mp4": ("lang", "frames"),
+    ".png": ("lang", "dpi"),
+    ".svg": ("lang", "dpi"),
 }

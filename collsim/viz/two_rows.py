@@ -72,7 +72,7 @@ def _small_cards(sheet: Sheet, node: Node, box: Box, y: float) -> None:
     """NICs in a row, right of the panel's label."""
     nics = node.of("nic")
     nics.sort(key=lambda d: (sheet.boxes[h].cx if (h := node.home(d)) is not None and h in sheet.boxes else 0.0, d))
-    start = box.x + (205 if box.w > 420 else 84)
+    start = box.x + (238 if box.w > 420 else 84)
     room = (box.right - 10 - start) / max(1, len(nics))
     for i, d in enumerate(nics):
         wide = min(34.0, room - 4)

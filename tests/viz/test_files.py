@@ -56,7 +56,7 @@ def test_pictures_in_chinese(trace, tmp_path):
         ("nowhere/run.html", {}, "no folder"),
         ("run.html", {"lang": "fr"}, "unknown language 'fr'"),
         ("run.html", {"theme": "pink"}, "theme"),
-        ("run.png", {"size": 3}, "size"),
+        ("run.png", {"size": 3}, "has no option 'size'; it has lang, dpi"),
         ("run.gif", {"frames": 1}, "frames=1"),
     ],
 )
