@@ -94,8 +94,9 @@ PART = np.dtype(
     ]
 )
 
-#: A transfer under way: bytes left, B/s, since when, planned end, rate to come; rounds of visits; row, what comes next, hop (fifo),
-#: place in the queue (-1: none).
+#: A transfer under way: bytes left, B/s, since when, planned end, rate to come; twice the round of its last visit, and one more when it
+#: has its rate; row; what comes next; place in the queue (-1: none); its links are `route_link[first:last]` (fifo: those still to
+#: cross). 64 bytes, and no need to look up its route: the max-min solution does little else than read seats.
 SEAT = np.dtype(
     [
         ("left", "f8"),
@@ -103,12 +104,12 @@ SEAT = np.dtype(
         ("since", "f8"),
         ("end", "f8"),
         ("wanted", "f8"),
-        ("seen", "i8"),
-        ("fixed", "i8"),
+        ("seen", "i4"),
         ("row", "i4"),
         ("next", "i4"),
-        ("hop", "i4"),
         ("place", "i4"),
+        ("first", "i4"),
+        ("last", "i4"),
     ]
 )
 WAITS, BEGINS, FLOWS, ARRIVES, REDUCES = 1, 2, 3, 4, 5  # what the next event of a seat is
@@ -491,11 +492,10 @@ def soil(links: Array, work: Ints, counters: Longs, floor: Floats, link: int, le
 
 
 @compiled
-def attach(
-    seat: int, first: int, last: int, route_link: Ints, links: Array, nodes: Array, work: Ints, counters: Longs, floor: Floats
-) -> bool:
+def attach(seat: int, seats: Array, route_link: Ints, links: Array, nodes: Array, work: Ints, counters: Longs, floor: Floats) -> bool:
     """Put a flow on its links; is it alone on all of them? If not, its neighbours need new rates, and so does it."""
     hops = nodes.shape[1]
+    first, last = seats[seat]["first"], seats[seat]["last"]
     alone = True
     for hop in range(last - first):
         link = route_link[first + hop]
@@ -517,11 +517,10 @@ def attach(
 
 
 @compiled
-def detach(
-    seat: int, rate: float, first: int, last: int, route_link: Ints, links: Array, nodes: Array, work: Ints, counters: Longs, floor: Floats
-) -> None:
+def detach(seat: int, seats: Array, route_link: Ints, links: Array, nodes: Array, work: Ints, counters: Longs, floor: Floats) -> None:
     """Take a flow off its links; those that shared one with it need new rates."""
     hops = nodes.shape[1]
+    first, last = seats[seat]["first"], seats[seat]["last"]
     for hop in range(last - first):
         link = route_link[first + hop]
         after, back = nodes[seat, hop]["after"], nodes[seat, hop]["back"]
@@ -533,7 +532,7 @@ def detach(
             nodes[after // hops, after % hops]["back"] = back
         links[link]["count"] -= 1
         if links[link]["count"]:
-            soil(links, work, counters, floor, link, rate)
+            soil(links, work, counters, floor, link, seats[seat]["rate"])
 
 
 # ---- max-min fairness --------------------------------------------------------------------------------------------------------
@@ -541,8 +540,6 @@ def detach(
 
 @compiled
 def visit(
-    rows: Array,
-    routes: Array,
     route_link: Ints,
     links: Array,
     nodes: Array,
@@ -584,13 +581,12 @@ def visit(
                 room -= rate
                 continue
             open_ += 1
-            if seats[seat]["seen"] == now:
+            if seats[seat]["seen"] == 2 * now:
                 continue
-            seats[seat]["seen"] = now
+            seats[seat]["seen"] = 2 * now
             company[flows] = seat
             flows += 1
-            route = rows[seats[seat]["row"]]["route"]
-            for hop in range(routes[route]["first"], routes[route]["last"]):
+            for hop in range(seats[seat]["first"], seats[seat]["last"]):
                 link = route_link[hop]
                 if links[link]["seen"] != now:
                     links[link]["seen"] = now
@@ -625,8 +621,6 @@ def share_out(
     cables: Ints,
     now: int,
     least: float,
-    rows: Array,
-    routes: Array,
     route_link: Ints,
     links: Array,
     nodes: Array,
@@ -659,12 +653,11 @@ def share_out(
             while node >= 0:
                 seat = node // hops
                 node = nodes[seat, node % hops]["after"]
-                if seats[seat]["fixed"] == now or seats[seat]["seen"] != now:
+                if seats[seat]["seen"] != 2 * now:
                     continue
-                seats[seat]["fixed"] = now
+                seats[seat]["seen"] = 2 * now + 1
                 seats[seat]["wanted"] = share
-                route = rows[seats[seat]["row"]]["route"]
-                for hop in range(routes[route]["first"], routes[route]["last"]):
+                for hop in range(seats[seat]["first"], seats[seat]["last"]):
                     links[route_link[hop]]["room"] -= share
                     links[route_link[hop]]["open"] -= 1
         n -= 1
@@ -705,8 +698,6 @@ def set_rates(flows: Ints, t: float, queue: Array, seats: Array, counters: Longs
 def settle(
     done: int,
     t: float,
-    rows: Array,
-    routes: Array,
     route_link: Ints,
     links: Array,
     nodes: Array,
@@ -722,7 +713,7 @@ def settle(
     else give new rates to all that are joined to a dirty link."""
     level = floor[0] * (1 - 1e-9)
     found = work[FOUND]
-    visit(rows, routes, route_link, links, nodes, seats, work, counters, level, found)
+    visit(route_link, links, nodes, seats, work, counters, level, found)
     floor[0] = np.inf
     counters[DIRTY] = 0
     company = work[COMPANY]
@@ -732,17 +723,15 @@ def settle(
             work[ARRIVED, done + ended] = company[i]
             ended += 1
     if ended == 0:
-        share_out(work[CABLES, : found[0]], counters[ROUND], level, rows, routes, route_link, links, nodes, seats, heap)
+        share_out(work[CABLES, : found[0]], counters[ROUND], level, route_link, links, nodes, seats, heap)
         set_rates(company[: found[1]], t, queue, seats, counters, log)
         return 0
     for i in range(found[0]):  # they are still dirty
         soil(links, work, counters, floor, work[CABLES, i], level)
     for i in range(done, done + ended):
         seat = work[ARRIVED, i]
-        route = rows[seats[seat]["row"]]["route"]
         drop(queue, seats, counters, seat)
-        rate = seats[seat]["rate"]
-        detach(seat, rate, routes[route]["first"], routes[route]["last"], route_link, links, nodes, work, counters, floor)
+        detach(seat, seats, route_link, links, nodes, work, counters, floor)
         note(log, counters, seats[seat]["row"], t, 0.0)
     return ended
 
@@ -775,45 +764,43 @@ def happen(
         seat = work[BATCH, b]
         what = seats[seat]["next"]
         row = seats[seat]["row"]
-        route = rows[row]["route"]
-        first, last = routes[route]["first"], routes[route]["last"]
         if what == WAITS:
             set_off(seat, t, sharing, overhead, rows, delay, routes, seats, queue, counters)
         elif what >= ARRIVES:
             work[ARRIVED, arrived] = seat
             arrived += 1
         elif what == FLOWS:
-            detach(seat, seats[seat]["rate"], first, last, route_link, links, nodes, work, counters, floor)
+            detach(seat, seats, route_link, links, nodes, work, counters, floor)
             note(log, counters, row, t, 0.0)
             seats[seat]["next"] = ARRIVES
             work[ARRIVED, arrived] = seat
             arrived += 1
         elif sharing == FIFO:
-            hop = first + seats[seat]["hop"]
-            link = route_link[hop]
+            link = route_link[seats[seat]["first"]]
             begin = max(t, links[link]["free"])
             end = begin + rows[row]["nbytes"] / links[link]["bandwidth"]
             links[link]["free"] = end
             if rows[row]["nbytes"] > 0.0:
                 note(log, counters, row, begin, link)
-            seats[seat]["hop"] += 1
-            if hop + 1 == last:
+            seats[seat]["first"] += 1
+            if seats[seat]["first"] == seats[seat]["last"]:
                 seats[seat]["next"] = ARRIVES
             push(queue, seats, counters, end + links[link]["alpha"], seat)
         elif sharing == NONE:
             seats[seat]["next"] = ARRIVES
-            push(queue, seats, counters, t + rows[row]["nbytes"] / routes[route]["narrow"], seat)
+            push(queue, seats, counters, t + rows[row]["nbytes"] / routes[rows[row]["route"]]["narrow"], seat)
         else:
             seats[seat]["next"] = FLOWS
             seats[seat]["left"] = rows[row]["nbytes"]
             seats[seat]["since"] = t
             seats[seat]["rate"] = 0.0
             seats[seat]["end"] = np.inf
-            if attach(seat, first, last, route_link, links, nodes, work, counters, floor):
-                seats[seat]["rate"] = routes[route]["narrow"]
-                seats[seat]["end"] = t + rows[row]["nbytes"] / routes[route]["narrow"]
+            if attach(seat, seats, route_link, links, nodes, work, counters, floor):
+                rate = routes[rows[row]["route"]]["narrow"]
+                seats[seat]["rate"] = rate
+                seats[seat]["end"] = t + rows[row]["nbytes"] / rate
                 push(queue, seats, counters, seats[seat]["end"], seat)
-                note(log, counters, row, t, routes[route]["narrow"])
+                note(log, counters, row, t, rate)
     return arrived
 
 
@@ -834,7 +821,7 @@ def set_off(
     row = seats[seat]["row"]
     route = rows[row]["route"]
     rows[row]["start"] = t
-    seats[seat]["hop"] = 0
+    seats[seat]["first"], seats[seat]["last"] = routes[route]["first"], routes[route]["last"]
     seats[seat]["next"] = BEGINS
     extra = delay[row] if len(delay) else 0.0
     at = t
@@ -1002,13 +989,13 @@ def advance(
         while True:
             if gamma > 0.0:  # first everything that ends in this moment, so that devices can take it in the order of rows
                 if counters[DIRTY] and (counters[SIZE] == 0 or queue[0]["time"] > t):
-                    done += settle(done, t, rows, routes, route_link, links, nodes, seats, queue, heap, work, counters, floor, log)
+                    done += settle(done, t, route_link, links, nodes, seats, queue, heap, work, counters, floor, log)
                 done = reduce_first(done, t, gamma, rows, routes, units, seats, queue, work, counters)
             n = finish(done, t, rows, pending, sends, receives, writes, after_start, after, seats, work, counters)
             seat_ready(n, t, sharing, overhead, rows, delay, routes, seats, queue, work, counters)
             if counters[DIRTY] == 0 or (counters[SIZE] > 0 and queue[0]["time"] <= t):
                 break
-            done = settle(0, t, rows, routes, route_link, links, nodes, seats, queue, heap, work, counters, floor, log)
+            done = settle(0, t, route_link, links, nodes, seats, queue, heap, work, counters, floor, log)
             if done == 0:
                 break
     return False
