@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from ..errors import CollsimError, unknown
 from .exercise import Exercise, Result, Task, language
+from .grading import grade, summary
 from .progress import progress
 from .question import Question, Reply
 from .questions import questions
 from .tasks import TASKS
 from .worksheet import worksheet
 
-__all__ = ["Exercise", "Question", "Reply", "Result", "Task", "exercise", "exercises", "progress", "questions", "worksheet"]
+__all__ = ["Exercise", "Question", "Reply", "Result", "Task", "exercise", "exercises", "progress", "questions", "summary", "worksheet"]
 
 
 def exercises(lang: str = "en") -> dict[str, Exercise]:
