@@ -16,7 +16,20 @@ from .questions import questions
 from .tasks import TASKS
 from .worksheet import worksheet
 
-__all__ = ["Exercise", "Question", "Reply", "Result", "Task", "exercise", "exercises", "progress", "questions", "summary", "worksheet"]
+__all__ = [
+    "Exercise",
+    "Question",
+    "Reply",
+    "Result",
+    "Task",
+    "exercise",
+    "exercises",
+    "grade",
+    "progress",
+    "questions",
+    "summary",
+    "worksheet",
+]
 
 
 def exercises(lang: str = "en") -> dict[str, Exercise]:
