@@ -27,12 +27,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import TopologyError
+from .cables import nic
 from .fabrics import Fabric
 from .graph import Shortest
 from .network import Ints, Longs, NoWay, Routes
 from .plan import LEVELS, LOC, NVB, NVL, P2C, PXB, SYS, Machine, Path, Paths
 
 Local = tuple[int, ...]
+
+#: NVLink SHARP came with Hopper's NVSwitch (NCCL src/graph/tuning.cc: nvlsEfficiency is 0 below compute capability 9.0).
+_NVLS_SM = 90
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,26 @@ class ClusterRouter:
         device = node * len(self.machine.devices) + np.array(local, np.int64)[which % len(local)]
         return np.asarray(device, np.int32)
 
+    def reducing_switches(self, count: int) -> Ints:
+        """Devices for `count` helpers that are switches which reduce: the NVSwitches of the nodes (NVLS), one each, or for a single
+        helper of several nodes the one switch between them (SHARP). Raises TopologyError where there is no such switch.
+        """
+        size = len(self.machine.devices)
+        local = self.machine.of_kind("nvswitch")
+        if count == self.nodes:
+            if not local or self.machine.sm < _NVLS_SM:
+                raise TopologyError(
+                    f"{self.machine.name} has no switch that reduces: NVLink SHARP needs NVSwitch of the third generation (dgx-h100 and later)"
+                )
+            return (np.arange(count) * size + local[0]).astype(np.int32)
+        alone = self.fabric is not None and self.fabric.switches == ((1, "switch"),) and not len(self.fabric.a)
+        if count != 1 or not alone or not self.machine.nic or nic(self.machine.nic).cable.kind != "infiniband":
+            raise TopologyError(
+                f"{count} switches that reduce have no place on {self.nodes} × {self.machine.name}: it takes one NVSwitch per node (NVLS) "
+                "or one InfiniBand switch that joins all nodes (SHARP, fabric='switch')"
+            )
+        return np.array([self.nodes * size], np.int32)
+
     # ---- what is broken ------------------------------------------------------------------------------------------------------
 
     def without(self, lost: npt.NDArray[np.bool_]) -> ClusterRouter:
@@ -204,6 +228,9 @@ class ClusterRouter:
     def routes(self, src: Longs, dst: Longs) -> Routes:
         """Routes between devices in nodes, for arrays of equal length. Raises NoWay."""
         size = len(self.machine.devices)
+        ends, starts = dst >= self.nodes * size, src >= self.nodes * size  # at the fabric's one switch
+        if ends.any() or starts.any():
+            src, dst = self._stand_ins(src, dst, starts, ends)
         (node, a), (goal, b) = np.divmod(src, size), np.divmod(dst, size)
         states, state = self._hurt
         away = node != goal
@@ -217,6 +244,7 @@ class ClusterRouter:
         if through.any():
             parts.append(self._through_fabric(legs, which, node, goal, through))
             parts.append(_local([leg.into for leg in legs], which, goal * self._local_links))
+            parts[0][starts], parts[1][starts, 0], parts[1][ends, -1], parts[2][ends] = -1, -1, -1, -1
         table = np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
         crossed = table >= 0
         link = table[crossed]
@@ -224,6 +252,14 @@ class ClusterRouter:
             link = self._kept[link]
         start = np.concatenate([[0], np.cumsum(crossed.sum(axis=1))])
         return Routes(start.astype(np.int64), link.astype(np.int32))
+
+    def _stand_ins(self, src: Longs, dst: Longs, starts: npt.NDArray[np.bool_], ends: npt.NDArray[np.bool_]) -> tuple[Longs, Longs]:
+        """For the switch between the nodes, the same device of the next node: the way to that passes through it."""
+        inside = self.nodes * len(self.machine.devices)
+        there, here = (dst + len(self.machine.devices)) % inside, (src + len(self.machine.devices)) % inside
+        src, dst = np.where(starts, there, src), np.where(ends, here, dst)
+        both = starts & ends
+        return np.where(both, 0, src), np.where(both, 0, dst)
 
     def _through_fabric(self, legs: list[Leg], which: Longs, node: Longs, goal: Longs, away: npt.NDArray[np.bool_]) -> Longs:
         assert self.fabric is not None

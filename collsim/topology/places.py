@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from ..errors import TopologyError
+from ..errors import TopologyError, unknown
 from ..units import parse_count
 from .graph import Shortest
 from .network import DEVICE_KINDS, Devices, Ints, Links, Topology
@@ -20,6 +20,10 @@ class HasMemory(Protocol):
 
     def memories(self, count: int) -> Ints:
         """Devices for `count` helpers: the memories of node 0, 1, ..., then the second ones."""
+        ...
+
+    def reducing_switches(self, count: int) -> Ints:
+        """Devices for `count` helpers that are switches which reduce."""
         ...
 
 
@@ -39,14 +43,19 @@ class _Joined(Sequence[str]):
         return self.first[at] if at < len(self.first) else self.second[at - len(self.first)]
 
 
-def with_helpers(topology: Topology, count: int) -> Topology:
+def with_helpers(topology: Topology, count: int, on: str = "host") -> Topology:
     """The topology with at least `count` helper endpoints. Raises TopologyError where they have no natural place."""
     more = parse_count(count, "helpers", least=0) - (topology.endpoints - topology.ranks)
+    if on not in ("host", "switch"):
+        raise TopologyError(unknown("place for a helper", on, ("host", "switch")))
     if more <= 0:
         return topology
     if isinstance(topology.router, HasMemory):
-        place = topology.router.memories(count)
+        place = topology.router.reducing_switches(count) if on == "switch" else topology.router.memories(count)
         return replace(topology, endpoint_device=np.concatenate([topology.endpoint_device[: topology.ranks], place]).astype(np.int32))
+    if on == "switch" and topology.shape == "switch":
+        middle = np.full(more, topology.ranks, np.int32)
+        return replace(topology, endpoint_device=np.concatenate([topology.endpoint_device, middle]))
     for _ in range(more):
         topology = _with_host(topology)
     return topology

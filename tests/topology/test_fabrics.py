@@ -127,6 +127,7 @@ def test_pxn_moves_data_over_nvlink_to_the_gpu_whose_card_is_on_the_rail():
     ]  # fmt: skip
     assert "fabric/spine0" in [h.dst for h in off.route(3, 8)]
     assert "PXN through gpu0" in on.explain(3, 8)
+    assert "PXN" not in machine("dgx-h100", nodes=2, fabric="rail", gdr=False).explain(3, 8)  # the other GPU's card must be in reach
 
 
 @pytest.mark.parametrize("name", ["dgx-a100", "dgx-h100"])

@@ -10,7 +10,8 @@ import pytest
 
 import collsim as cs
 from collsim.topology import machine, machines
-from collsim.topology.plan import LEVELS, Paths
+from collsim.topology.cables import nvlink, pcie
+from collsim.topology.plan import LEVELS, Machine, Paths, Plan
 
 ALL = sorted(machines())
 WITH_CARDS = [name for name in ALL if machines()[name].of_kind("nic")]
@@ -214,6 +215,18 @@ def test_without_a_direct_nvlink_dgx_1v_passes_one_gpu_and_says_nvb():
     assert way(topology, 0, 5) == ["node0/gpu0", "node0/gpu1", "node0/gpu5"]
     assert "SYS in nvidia-smi, NVB in NCCL" in topology.explain(0, 5)
     assert "NV2 in nvidia-smi" in topology.explain(0, 3)
+
+
+def test_only_one_gpu_is_ever_passed():
+    chain = Plan()
+    chain.add("gpu0", "gpu1", "gpu2", "gpu3")
+    for a in range(3):
+        chain.join(f"gpu{a}", f"gpu{a + 1}", nvlink(3, 4))
+    for g in range(4):
+        chain.join(f"gpu{g}", "pcie0", pcie(4))
+    topology = machine(Machine.drawn(chain, name="chain", title="", about="", source="a test"))
+    assert way(topology, 0, 2) == ["node0/gpu0", "node0/gpu1", "node0/gpu2"]
+    assert way(topology, 0, 3) == ["node0/gpu0", "node0/pcie0", "node0/gpu3"]
 
 
 def test_level_nvlink_refuses_nvb_and_stages():

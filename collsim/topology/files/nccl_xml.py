@@ -66,6 +66,7 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     order = _gpu_order(root, found.any_gpu)
     found.plan.add(*(f"gpu{i}" for i in range(len(order))))
     cpus = [child for child in root if child.tag == "cpu"]
+    found.notes += [f"<{child.tag}> outside of a <cpu> is left out" for child in root if child.tag in _KNOWN and child.tag != "cpu"]
     if not cpus or not order:
         raise FormatError(f"{name}: no {'<cpu>' if not cpus else 'GPU'} in it, so there is nothing to simulate")
     for i, cpu in enumerate(cpus):
@@ -152,8 +153,7 @@ def _walk(element: Element, above: str, parent: Element | None, order: list[str]
         _add_card(element, above, slot, found)
         return
     if not len(element):
-        if not element.get("class", "").startswith(("0x0604", "0x0680")):
-            found.notes.append(f"PCI device {bus} of class {element.get('class')} is left out: neither GPU, card nor switch")
+        found.notes.append(f"PCI device {bus} of class {element.get('class')} is left out: neither GPU nor card, and nothing below it")
         return
     chip = (element.get("vendor", ""), element.get("device", ""))
     if parent is not None and chip in _BROADCOM and chip == (parent.get("vendor", ""), parent.get("device", "")):

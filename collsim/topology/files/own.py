@@ -107,7 +107,7 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
             raise FormatError(f"{name}: refused, a topology file has no aliases (*name)")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
-        raise FormatError(f"{name} is not YAML, nor nvidia-smi topo -m, nor XML: {error}") from None
+        raise FormatError(f"{name} is not YAML, nor nvidia-smi topo -m, nor XML: {str(error).splitlines()[0]}") from None
     if getattr(node, "id", "") != "mapping":
         raise FormatError(
             f"{name} is not a topology: expected nvidia-smi topo -m text, NCCL XML, ASTRA-sim YAML, or YAML that begins 'collsim: 1'"

@@ -23,6 +23,8 @@ _CELL = re.compile(r"X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|N/A|-")
 _TAIL = re.compile(r"\b(CPU\s+Affinity|NUMA\s+Affinity|GPU\s+NUMA\s+ID)\b")
 _GPU = re.compile(r"GPU\d+")
 _OLD = {"SOC": "SYS"}
+_COLUMN = re.compile(r"[A-Za-z][\w.:-]*\d[\w.:-]*")  # GPU0, NIC3, mlx5_0, mlx5_bond_0, ibp26s0 ...
+_MOST_LINKS = 18  # NVLinks of one GPU, any generation
 
 
 @dataclass
@@ -50,7 +52,7 @@ class _Matrix:
 
 def looks_like_it(text: str) -> bool:
     """Does the text have a row of a GPU with an X in it?"""
-    return any(re.match(r"\s*GPU\d+\s.*\bX\b", _ANSI.sub("", line)) for line in text.splitlines())
+    return any(re.match(r"(> )?\s*GPU\d+\s.*\bX\b", _ANSI.sub("", line)) for line in text.splitlines())
 
 
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:
@@ -65,7 +67,7 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
 
 
 def _matrix(text: str, name: str) -> _Matrix:
-    lines = [_ANSI.sub("", line).rstrip() for line in text.splitlines()]
+    lines = [_ANSI.sub("", line).rstrip().removeprefix("> ") for line in text.splitlines()]
     head = next((i for i, line in enumerate(lines) if _is_header(line)), None)
     if head is None:
         raise FormatError(f"{name}: no header line with GPU0, GPU1 ...; paste all of what nvidia-smi topo -m prints")
@@ -88,8 +90,9 @@ def _matrix(text: str, name: str) -> _Matrix:
 
 
 def _is_header(line: str) -> bool:
-    words = line.split()
-    return any(_GPU.fullmatch(w) for w in words[:3]) and "X" not in words and not any(_CELL.fullmatch(w) for w in words)
+    tail = _TAIL.search(line)
+    words = line[: tail.start() if tail else None].split()
+    return any(_GPU.fullmatch(w) for w in words) and all(_COLUMN.fullmatch(w) and not _CELL.fullmatch(w) for w in words)
 
 
 def _read_line(matrix: _Matrix, line: str, number: int, name: str, block: str) -> str:
@@ -97,7 +100,7 @@ def _read_line(matrix: _Matrix, line: str, number: int, name: str, block: str) -
     first, *cells = line.split()
     if line.rstrip(":") in ("Legend", "NIC Legend"):
         return line.rstrip(":")
-    if block in ("rows", "before") and first in matrix.names:
+    if block == "rows" and first in matrix.names:
         _read_row(matrix, first, cells, number, name)
         return "rows"
     if block == "NIC Legend" and re.fullmatch(r"(\S+):\s*(\S+)", line):
@@ -197,9 +200,11 @@ def _links_of(matrix: _Matrix, gpu: str) -> int:
 
 
 def _switched(matrix: _Matrix) -> bool:
-    """All pairs NV# with one number, more than four GPUs: NVSwitch; a mesh of five would need cables to all."""
+    """NVSwitch: all pairs NV# with one number, and more than four GPUs or more links than a GPU has for a mesh of them."""
     words = {matrix.between(a, b) for a in matrix.gpus for b in matrix.gpus if a != b}
-    return len(matrix.gpus) > 4 and len(words) == 1 and next(iter(words)).startswith("NV")
+    if len(words) != 1 or not (word := next(iter(words))).startswith("NV"):
+        return False
+    return len(matrix.gpus) > 4 or int(word[2:]) * (len(matrix.gpus) - 1) > _MOST_LINKS
 
 
 def _join_nvlinks(plan: Plan, matrix: _Matrix, local: dict[str, str], kind: str, notes: list[str]) -> None:

@@ -107,6 +107,16 @@ def test_nv12_between_eight_gpus_is_an_nvswitch_of_300_GB_per_second():
     assert [(h.dst, h.bandwidth) for h in topology.route(0, 7)] == [("node0/nvswitch", 300e9), ("node0/gpu7", 300e9)]
 
 
+def test_nv12_between_four_gpus_is_a_switch_because_no_gpu_has_36_links():
+    assert quiet(parse_topology_text, uniform(4, "NV12")).route(0, 3)[0].dst == "node0/nvswitch"
+
+
+def test_prose_before_the_matrix_is_noted_and_quoted_lines_are_read():
+    topology = quiet(parse_topology_text, "GPU0 is slow, see:\n" + "\n".join("> " + line for line in uniform(2, "PIX").splitlines()))
+    assert topology.ranks == 2
+    assert "line 1 was not understood: 'GPU0 is slow, see:'" in topology.facts["notes"]
+
+
 def test_nv4_between_four_gpus_is_a_mesh_of_cables():
     topology = quiet(parse_topology_text, uniform(4, "NV4"))
     assert [(h.dst, h.bandwidth) for h in topology.route(0, 3)] == [("node0/gpu3", 100e9)]  # A100, 4 links of 25
