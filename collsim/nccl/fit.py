@@ -123,7 +123,7 @@ def load_links(path: str | Path) -> Parameters:
         content = yaml.safe_load(Path(path).read_text())
         factors = {str(k): float(v) for k, v in content["nccl_links"].items()}
         return turned(MEASURED, CLUSTER, factors)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, KeyError, ValueError) as error:
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, TypeError, KeyError, ValueError) as error:
         raise FormatError(f"{path}: not a calibration that collsim wrote: {error}") from error
 
 

@@ -32,7 +32,7 @@ def facts_of(machine: Facts | Topology, ranks: int | None = None) -> Facts:
 
 def _read(topology: Topology) -> Facts:
     asked = topology.facts.get("asked") if isinstance(topology, Topology) else None
-    if not asked:
+    if not asked or not hasattr(asked[0], "of_kind"):
         name = getattr(topology, "name", topology)
         raise CollsimError(f"{name!r} is not a machine; NCCL runs on GPUs: give machine('dgx-a100', nodes=2) or nccl.Facts")
     plan, said = asked[0], topology.facts
@@ -41,6 +41,7 @@ def _read(topology: Topology) -> Facts:
         raise CollsimError(f"{topology.name} has no GPU that NCCL or RCCL runs on")
     nodes, card = int(said["nodes"]), gpu_facts(plan.gpu)
     amd = plan.gpu.startswith("MI")
+    own = [cable.label.lower() for a, b, cable in plan.joints if "gpu0" in (a, b) and cable.kind in ("nvlink", "xgmi")]
     inside, rate, crossing = _inside(plan, said["p2p"], len(gpus))
     nics, nic_rate, net = _nics(plan, said["nic"]) if nodes > 1 else (0.0, 0.0, "none")
     return Facts(
@@ -56,7 +57,7 @@ def _read(topology: Topology) -> Facts:
         nics=nics,
         nic_rate=nic_rate,
         net=net,  # type: ignore[arg-type]
-        card=inside in ("pcie", "host", "bridge"),
+        card=all("bridge" in label for label in own),
         gdr=None if net == "none" else said["gdr"] != "LOC",
         cpu="arm" if any(cable.kind == "c2c" for *_, cable in plan.joints) else "amd" if plan.amd_cpu else "intel",
     )
@@ -72,12 +73,12 @@ def _inside(plan: Any, level: str, count: int) -> tuple[Inside, float, bool]:
     rate = sum(cable.nominal or cable.bandwidth for _, cable in fast)
     if fast and level != "LOC":
         if any(name.startswith("nvswitch") for name in peers):
-            return "nvswitch", rate, False
+            return "nvswitch", rate, crossing
         if len(peers) == count - 1:
             kind: Inside = "xgmi" if fast[0][1].kind == "xgmi" else "bridge" if count == 2 else "mesh"
-            return kind, rate, False
+            return kind, rate, crossing
         if len(peers) > 1:
-            return "cube", rate, False
+            return "cube", rate, crossing
     switched = not crossing and len(plan.of_kind("pcie")) > 0
     needed = "SYS" if crossing else "PXB" if switched else "PHB"
     allowed = plan.p2p_over_pcie and _TYPES.index(level) >= _TYPES.index(needed)
