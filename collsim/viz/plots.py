@@ -5,6 +5,7 @@ matplotlib's object-oriented interface only: no global state, safe in a server's
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from .rows import rows
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from ..simulate import Trace
 
@@ -139,7 +141,19 @@ def _axes(ax: Axes | None, wide: float, tall: float) -> Axes:
     figure = Figure(figsize=(wide, tall), layout="constrained", facecolor=palette.CARD)
     FigureCanvasAgg(figure)
     made: Axes = figure.add_subplot()
+    shown: Any
+    for shown in (figure, made):  # without pyplot a notebook does not know how to show them
+        shown._repr_png_ = partial(_png, figure)
     return made
+
+
+def _png(figure: Figure) -> bytes:
+    """The figure as a notebook shows it."""
+    from io import BytesIO
+
+    out = BytesIO()
+    figure.savefig(out, format="png", dpi=110)
+    return out.getvalue()
 
 
 def _clean(ax: Axes, grid: Literal["both", "x", "y"]) -> Axes:

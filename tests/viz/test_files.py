@@ -116,6 +116,7 @@ def test_plots_of_a_run(trace, draw):
     assert isinstance(ax.figure, Figure)
     assert ax.get_xlabel()
     assert ax.get_title(loc="left")
+    assert ax._repr_png_().startswith(b"\x89PNG"), "a notebook shows it"
     own = Figure().add_subplot()
     assert draw(trace, ax=own) is own
 
