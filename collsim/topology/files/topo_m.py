@@ -77,11 +77,13 @@ def _matrix(text: str, name: str) -> _Matrix:
     if double:
         raise FormatError(f"{name}, line {head + 1}: column {double[0]} is there twice")
     matrix = _Matrix(names)
-    block = "rows"
+    block = "before"
     for i, line in enumerate(lines):
+        if i == head:
+            block = "rows"
         if i == head or not line.strip() or line.strip().startswith("```"):
             continue
-        block = _read_line(matrix, line.strip(), i + 1, name, block if i > head else "before")
+        block = _read_line(matrix, line.strip(), i + 1, name, block)
     missing = [n for n in matrix.gpus if n not in matrix.line]
     if missing:
         raise FormatError(f"{name}: the header has {missing[0]}, but there is no row for it")
