@@ -144,7 +144,9 @@ def _work(schedules: list[Schedule], topology: Topology, nbytes: Any, dtype: Any
     begins = [parse_time(b, "begin") for b in _each("begin", begin, n)]
     groups = [_group(s, topology, r) for s, r in zip(schedules, _each("ranks", ranks, n), strict=True)]
     helpers = [s.endpoints - s.ranks for s in schedules]
-    wide = topology.with_helpers(sum(helpers))
+    wide = topology
+    for i, one in enumerate(schedules):
+        wide = wide.with_helpers(sum(helpers[: i + 1]), on=one.helpers_on)
     first = wide.ranks + np.concatenate([[0], np.cumsum(helpers)])
     place = [np.concatenate([g, first[i] + np.arange(h)]) for i, (g, h) in enumerate(zip(groups, helpers, strict=True))]
     slots = [chunk_bytes(s, size, itemsize(dtype)) for s, size in zip(schedules, sizes, strict=True)]

@@ -154,7 +154,8 @@ class ClusterRouter:
         if count == self.nodes:
             if not local or self.machine.sm < _NVLS_SM:
                 raise TopologyError(
-                    f"{self.machine.name} has no switch that reduces or multicasts: NVLink SHARP needs NVSwitch of the third generation (dgx-h100 and later)"
+                    f"{self.machine.name} has no switch that reduces or multicasts: "
+                    "NVLink SHARP needs NVSwitch of the third generation (dgx-h100 and later)"
                 )
             return (np.arange(count) * size + local[0]).astype(np.int32)
         alone = self.fabric is not None and self.fabric.switches == ((1, "switch"),) and not len(self.fabric.a)
