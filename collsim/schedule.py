@@ -27,7 +27,7 @@ _COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
 _MOST_TRANSFERS = 2_000_000_000  # expanded; a careless `while True: yield` stops at _MOST_ROWS long before
 _MOST_ROWS = 60_000_000
 _MOST_IN_TABLE = 200_000_000
-_MOST_STEPS = 100_000  # as yielded; repeat(...) is one
+_MOST_STEPS = 50_000  # as yielded; repeat(...) is one
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,10 +340,11 @@ class Schedule:
             if number >= most_steps:
                 break
             received: dict[int, list[tuple[str, int, str]]] = {}
-            for s, d, c, i, r in zip(step.src, step.dst, step.chunk, step.into, step.reduce, strict=True):
-                if d < rows:
-                    slot = f"{c}" if c == i else f"{c}→{i}"
-                    received.setdefault(int(d), []).append(("+" if r else "=", int(s), slot))
+            seen = step.dst < rows
+            columns = (column[seen].tolist() for column in (step.src, step.dst, step.chunk, step.into, step.reduce))
+            for s, d, c, i, r in zip(*columns, strict=True):
+                slot = f"{c}" if c == i else f"{c}→{i}"
+                received.setdefault(d, []).append(("+" if r else "=", s, slot))
             for row in range(rows):
                 cells[row].append(_cell(received.get(row, [])))
         return names, cells
@@ -436,13 +437,16 @@ def _joined(label: str, parts: Any) -> Step:
     if wrong:
         raise ScheduleError(f"{label} yields {wrong[0]!r}; a step is made with copy(...) or reduce(...), or a list of them")
     if not listed:
-        return copy([], [], [])
+        return _EMPTY
     if len(listed) == 1:
         only: Step = listed[0]
         return only
     if any(p.times != 1 for p in listed):
         raise ScheduleError(f"{label}: a repeated step cannot be joined with another; join first, then repeat")
     return _concatenated(listed)
+
+
+_EMPTY = copy([], [], [])
 
 
 def _concatenated(steps: list[Step]) -> Step:

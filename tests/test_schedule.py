@@ -225,7 +225,7 @@ def test_an_endless_loop_is_stopped_and_said():
         while True:
             yield cs.reduce(0, 1, 0)
 
-    with pytest.raises(cs.ScheduleError, match=r"more than 100,000 steps and has not ended; does a loop never stop\?"):
+    with pytest.raises(cs.ScheduleError, match=r"more than 50,000 steps and has not ended; does a loop never stop\?"):
         made(endless())
 
 
