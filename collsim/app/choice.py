@@ -196,7 +196,10 @@ def usual_algorithm(collective: str) -> str:
 
 
 #: Ways that a course compares, by what follows the collective in their names; a collective without them shows its first few.
-_USUAL = ("ring", "tree", "double_binary_tree", "halving_doubling", "parameter_server", "binomial", "chain", "flat", "bruck", "pairwise")
+_USUAL = (
+    *("ring", "tree", "double_binary_tree", "halving_doubling", "recursive_doubling", "recursive_halving", "parameter_server"),
+    *("binomial", "chain", "flat", "bruck", "pairwise", "direct"),
+)
 
 
 def usual_algorithms(collective: str) -> tuple[str, ...]:

@@ -33,13 +33,14 @@ def main(first: str = "explore") -> None:
 
 @st.cache_resource(show_spinner=False)
 def warm_up() -> threading.Thread:
-    """Let the event engine compile itself while the first page is read, once for the whole server."""
+    """Let the event engine compile itself while the first page is being read, once for the whole server."""
 
     def run() -> None:
         network = cs.topology.switch(2)
         cs.simulate(cs.schedule("allreduce_ring", topology=network), network, "1KiB", engine="event")
 
-    thread = threading.Thread(target=run, daemon=True, name="warm-up")
+    thread = threading.Timer(4.0, run)
+    thread.daemon = True
     thread.start()
     return thread
 

@@ -156,8 +156,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # player
     "player.large": (
-        "{transfers} transfers are too many to animate; up to {limit} are. The figures and tables are complete.",
-        "共 {transfers} 次传输，多到无法播放（上限 {limit}）。数值和表格仍是完整的。",
+        "{transfers} transfers are too many to animate (up to {limit} are). The figures and tables are complete; "
+        "with fewer channels, chunks or ranks you see it move.",
+        "共 {transfers} 次传输，多到无法播放（上限 {limit}）。数值和表格仍是完整的；减少 channel、chunk 或 rank 即可看到动画。",
     ),
     # compare
     "compare.title": ("Which algorithm wins, and from which size on?", "哪种算法更快，从多大的数据量开始？"),
