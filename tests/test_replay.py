@@ -87,11 +87,12 @@ def test_avg_scales_floats_first_and_divides_integers_last(name):
     entry = ALGORITHMS[name]
     n = 4  # 1/4 is exact
     s = entry(n)
-    whole = np.random.default_rng(1).integers(-9, 9, (n, 20)).astype(np.int32)
-    mean = whole.sum(axis=0) / n
+    whole = np.zeros((n, 20), np.int32)
+    whole[1:, :5] = [[9, -9, 6, -6, 1], [-4, 4, 0, 0, 1], [2, -2, -1, 1, 1]]
+    mean = np.array([1.75, -1.75, 1.25, -1.25, 0.75])
     first = slice(0, 5)  # rank 0 has the result of these for every collective that reduces; the root is rank 0
-    assert np.array_equal(cs.replay(s, whole.astype(np.float32), op="avg")[0, first], mean[first])
-    assert np.array_equal(cs.replay(s, whole, op="avg")[0, first], np.trunc(mean)[first])  # towards zero, as C divides
+    assert np.array_equal(cs.replay(s, whole.astype(np.float32), op="avg")[0, first], mean)
+    assert np.array_equal(cs.replay(s, whole, op="avg")[0, first], [1, -1, 1, -1, 0])  # towards zero, as C divides
 
 
 def test_avg_of_floats_rounds_as_scaling_before_the_sum_does():
