@@ -142,7 +142,7 @@ def _name(ax: Axes, d: dict[str, Any], i: int, label: str, on: bool, family: lis
     w, h, rank = d["w"][i], d["h"][i], d["endpoint"][i] >= 0
     upright = h > 1.7 * w
     room, deep = (h, w) if upright else (w, h)
-    size = min(13 if rank else 9, 1.25 * room / max(1, len(label)), deep * 0.5)
+    size = min(13 if rank else 9, 1.12 * room / max(1, len(label)), deep * 0.5)
     if size < 4.5 or not label:
         return
     color = palette.INK if on or rank else palette.INK3
