@@ -181,6 +181,7 @@ class Receivers(NamedTuple):
 
 
 def _receivers(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], rings: Receivers | None = None) -> Receivers | None:
+    """Whom some transfers go to, in words; None where they follow no pattern. `rings` is the answer where channels have rings of their own."""
     n, schedule = trace.schedule.ranks, trace.schedule
     targets = np.unique(dst)
     if rings is not None:
@@ -202,37 +203,42 @@ def _receivers(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], rings
         en, zh = plural_ranks(targets.tolist(), n)
         return Receivers(f"to {en[:1].lower() + en[1:]}", f"向 {zh} ", ("each of them", "它们"), plural=True)
     if b.max() < n and a.max() < n and len(a) == len(np.unique(a)) == len(targets):
-        if ((b - a) % n == 1).all():
-            return Receivers("to the next rank", "向下一个 rank ", ("the next rank", "对方"))
-        if ((a - b) % n == 1).all():
-            return Receivers("to the rank before it", "向前一个 rank ", ("the rank before", "对方"))
-        if set(zip(a.tolist(), b.tolist(), strict=True)) == set(zip(b.tolist(), a.tolist(), strict=True)):
-            far = np.unique(np.abs(a - b))
-            near = len(far) == 1 and far[0] == 1
-            en = "with a neighbour" if near else f"with the rank {far[0]} away" if len(far) == 1 else "with its partner"
-            zh = "与邻居" if near else f"与相距 {far[0]} 的 rank " if len(far) == 1 else "与伙伴"
-            return Receivers(en, zh, ("each", "双方各自"), True)
-        if len(a) <= 3:
-            shown = [f"{x} → {y}" for x, y in zip(a.tolist(), b.tolist(), strict=True)]
-            return Receivers(
-                f"({words.listed(shown)})",
-                f"（{words.listed(shown, True)}）",
-                ("the receiver" if len(a) == 1 else "each receiver", "接收方"),
-                which=False,
-            )
-        if len(np.unique((b - a) % n)) == 1:
-            far = (b[0] - a[0]) % n
-            way, steps = ("back", n - far) if (b < a).all() or far > n - far else ("on", far)
-            zh_way = "之后" if way == "on" else "之前"
-            return Receivers(
-                f"to the rank {steps} {'after' if way == 'on' else 'before'} it",
-                f"向{zh_way}第 {steps} 个 rank",
-                ("the receiver", "接收方"),
-            )
-        if len(a) == n and _one_ring(a, b):
-            return Receivers("to the next rank of its ring", "向环中的下一个 rank ", ("the next rank", "对方"))
-        return Receivers("to its partner" if len(a) == n else "to one other rank each", "向各自的伙伴 ", ("the receiver", "接收方"))
+        return _one_each(a, b, n)
     return _to_many(trace, a, b)
+
+
+def _one_each(a: npt.NDArray[Any], b: npt.NDArray[Any], n: int) -> Receivers:
+    """Each sender has one receiver of its own: the next rank, a partner at some distance, the next one of a ring."""
+    if ((b - a) % n == 1).all():
+        return Receivers("to the next rank", "向下一个 rank ", ("the next rank", "对方"))
+    if ((a - b) % n == 1).all():
+        return Receivers("to the rank before it", "向前一个 rank ", ("the rank before", "对方"))
+    if set(zip(a.tolist(), b.tolist(), strict=True)) == set(zip(b.tolist(), a.tolist(), strict=True)):
+        far = np.unique(np.abs(a - b))
+        near = len(far) == 1 and far[0] == 1
+        en = "with a neighbour" if near else f"with the rank {far[0]} away" if len(far) == 1 else "with its partner"
+        zh = "与邻居" if near else f"与相距 {far[0]} 的 rank " if len(far) == 1 else "与伙伴"
+        return Receivers(en, zh, ("each", "双方各自"), True)
+    if len(a) <= 3:
+        shown = [f"{x} → {y}" for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+        return Receivers(
+            f"({words.listed(shown)})",
+            f"（{words.listed(shown, True)}）",
+            ("the receiver" if len(a) == 1 else "each receiver", "接收方"),
+            which=False,
+        )
+    if len(np.unique((b - a) % n)) == 1:
+        far = (b[0] - a[0]) % n
+        way, steps = ("back", n - far) if (b < a).all() or far > n - far else ("on", far)
+        zh_way = "之后" if way == "on" else "之前"
+        return Receivers(
+            f"to the rank {steps} {'after' if way == 'on' else 'before'} it",
+            f"向{zh_way}第 {steps} 个 rank",
+            ("the receiver", "接收方"),
+        )
+    if len(a) == n and _one_ring(a, b):
+        return Receivers("to the next rank of its ring", "向环中的下一个 rank ", ("the next rank", "对方"))
+    return Receivers("to its partner" if len(a) == n else "to one other rank each", "向各自的伙伴 ", ("the receiver", "接收方"))
 
 
 def _to_many(trace: Trace, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Receivers | None:

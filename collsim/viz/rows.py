@@ -159,8 +159,7 @@ def _who(trace: Trace, group: Group) -> Pair | None:
     owner = np.repeat(np.arange(len(src)), routes.hops)[np.isin(routes.link, group.links)]
     pairs = np.unique(owner)
     if not 1 <= len(pairs) <= 2:
-        ways = len(np.unique(trace.topology.links.src[list(group.links)])) // 2
-        return (f"{ways} cables", f"{ways} 条线缆") if ways > 1 else None
+        return None
     shown = [f"{src[p]} → {dst[p]}" for p in pairs]
     return words.listed(shown), words.listed(shown, True)
 
