@@ -181,7 +181,7 @@ class Receivers(NamedTuple):
 
 
 def _receivers(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], rings: Receivers | None = None) -> Receivers | None:
-    """Whom some transfers go to, in words; None where they follow no pattern. `rings` is the answer where channels have rings of their own."""
+    """Whom some transfers go to, in words; None without a pattern. `rings`: the answer where channels are rings of their own."""
     n, schedule = trace.schedule.ranks, trace.schedule
     targets = np.unique(dst)
     if rings is not None:
