@@ -140,3 +140,18 @@ def test_two_level_allreduce_by_reduce_and_broadcast_would_use_one_nic():
     t = s.transfers
     across = t[t["src"] // 8 != t["dst"] // 8]
     assert set(across["src"].tolist()) == set(range(16))
+
+
+def test_busbw_is_no_link_rate_where_the_switch_reduces():
+    """A GPU of a DGX H100 has 450 GB/s each way; the ring stays below, NVLS goes above: S(1 + 1/n) per link, not 2S(n-1)/n."""
+    node = cs.machine("dgx-h100")
+    ring = cs.simulate(cs.schedule("allreduce_ring", topology=node), node, nbytes="1GiB")
+    nvls = cs.simulate(cs.schedule("allreduce_nvls", topology=node, chunks=16), node, nbytes="1GiB")
+    assert ring.busbw < 450e9 < nvls.busbw < 450e9 * 14 / 9
+
+
+def test_a_parameter_server_on_a_host_pays_for_incast_and_a_switch_that_reduces_does_not():
+    """The same two steps of the same schedule; what differs is the device the helper sits on."""
+    network = cs.topology.switch(8, bandwidth=1e10, alpha=0)
+    assert time("allreduce_parameter_server", network, server="helper") == pytest.approx(2 * 8 * NBYTES / 1e10)
+    assert time("allreduce_sharp", network) == pytest.approx(2 * NBYTES / 1e10)
