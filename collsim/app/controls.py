@@ -153,7 +153,7 @@ def _channels(given: int | None, offered: int) -> int | None:
 
 
 def _option(algorithm: str, o: Option, value: Any, ranks: int) -> Any:
-    key = f"{algorithm}_{o.name}"
+    key = f"{algorithm}_{o.name}" + (f"_{ranks}" if o.default is None else "")  # one that follows the ranks starts anew with them
     text = {"label": _option_text(o.name), "help": t(f"option.{o.name}.help") if f"option.{o.name}.help" in TEXTS else None}
     if o.kind == "flag":
         return switch(key, bool(value), **text)

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+import collsim as cs
 from collsim.errors import CollsimError
 from collsim.units import format_bandwidth, format_bytes, format_time
 from collsim.viz.timeline import MOST_TRANSFERS
@@ -91,8 +92,8 @@ def _why(shown: Outcome) -> str:
 
 
 def _tables(shown: Outcome, choice: Choice) -> None:
-    names = ("tab.links", "tab.ranks", "tab.steps", "tab.elsewhere")
-    for tab, draw in zip(st.tabs([t(n) for n in names]), (_links, _endpoints, _steps, _elsewhere), strict=True):
+    names = ("tab.links", "tab.ranks", "tab.steps", "tab.about", "tab.elsewhere")
+    for tab, draw in zip(st.tabs([t(n) for n in names]), (_links, _endpoints, _steps, _about, _elsewhere), strict=True):
         with tab:
             draw(shown, choice)
 
@@ -161,6 +162,27 @@ def _steps(shown: Outcome, _choice: Choice) -> None:
             "mib": st.column_config.NumberColumn("MiB", format="%.4g"),
         },
     )
+
+
+def _about(shown: Outcome, choice: Choice) -> None:
+    """What the algorithm does, what it claims to cost and who says so, beside what this run did."""
+    entry = cs.algorithms()[choice.algorithm]
+    chinese = language() == "zh"
+    _note(entry.says[chinese])
+    steps, sent = shown.claimed
+    counts = [
+        (t("about.steps"), "" if steps is None else f"{steps:g}", f"{shown.figures.steps}"),
+        (t("about.sent"), "" if sent is None else format_bytes(sent), format_bytes(int(shown.endpoints["sent"].max()))),
+    ]
+    st.dataframe(
+        pd.DataFrame(counts, columns=["what", "claimed", "here"]),
+        column_config={"what": "", "claimed": t("about.claimed"), "here": t("about.here")},
+        hide_index=True,
+        width="content",
+    )
+    for key, words in (("about.formula", entry.formula), ("about.source", entry.source)):
+        if words:
+            _note(f"{t(key)}{t('colon')}{words}")
 
 
 def _table(frame: pd.DataFrame, columns: dict[str, Any]) -> None:

@@ -38,6 +38,10 @@ _CHINESE: list[tuple[str, str]] = [
     (r"it is an algorithm for (\w+), not for (\w+)", r"它是 \1 的算法，不是 \2 的。"),
     (r"(\d+) characters are too many\.", r"\1 个字符太长。"),
     (r"hypercube\((\d+)\): .*", r"hypercube 的 rank 数必须是 2 的幂；\1 不是。"),
+    (
+        r"([\w-]+) has no switch that reduces or multicasts.*",
+        r"\1 没有能做归约或多播的交换机：NVLink SHARP 需要第三代 NVSwitch（dgx-h100 及以后）。",
+    ),
     (r"sizes '(.*?)' must be .*", r"数据量范围 “\1” 应写成 '首个:最后一个:倍数'，例如 '1KiB:1GiB:4'。"),
     (r"sizes '(.*?)' need 0 < first <= last and a finite factor above 1", r"数据量范围 “\1” 要求 0 < 首个 ≤ 最后一个，且倍数大于 1。"),
     (r"sizes '(.*?)' are more than 200; use a larger factor", r"数据量范围 “\1” 多于 200 个；请用更大的倍数。"),
@@ -58,5 +62,5 @@ def told(error: CollsimError | str, language: Language) -> str:
         for pattern, chinese in _CHINESE:
             if (match := re.fullmatch(pattern, text, re.DOTALL)) is not None:
                 return match.expand(chinese).replace("' or '", "'、'")
-    text = text[:1].upper() + text[1:] if text[:1].islower() and not set("=(") & set(text.split(" ")[0]) else text
+    text = text[:1].upper() + text[1:] if text.split(" ")[0].isalpha() else text
     return text if text.endswith((".", "?", "。", "？")) else text + "."

@@ -58,6 +58,7 @@ class Outcome:
         bottleneck: `{"text": {"en", "zh"}, "more": {...}}`, or None where nothing moves.
         channels: how many were used; `alone` are the figures of a single channel where that is another run.
         links, steps, endpoints: the tables, in SI units.
+        claimed: what the algorithm claims: steps, and bytes that the busiest endpoint sends; None where it claims nothing.
         timeline: what the player gets, or None where there are too many transfers to animate.
     """
 
@@ -69,6 +70,7 @@ class Outcome:
     links: pd.DataFrame
     steps: pd.DataFrame
     endpoints: pd.DataFrame
+    claimed: tuple[float | None, float | None]
     timeline: dict[str, Any] | None
 
 
@@ -127,6 +129,7 @@ def outcome(choice: Choice) -> Outcome:
         links=trace.links,
         steps=trace.steps,
         endpoints=endpoints(trace),
+        claimed=claimed(trace, choice.algorithm, used),
         timeline=encode(played) if played else None,
     )
 
@@ -146,6 +149,14 @@ def figures(trace: cs.Trace) -> Figures:
         len(s),
         trace.nbytes,
     )
+
+
+def claimed(trace: cs.Trace, algorithm: str, options: dict[str, Any]) -> tuple[float | None, float | None]:
+    """Steps and bytes sent by the busiest endpoint, as the algorithm claims them for this run."""
+    entry = cs.algorithms()[algorithm]
+    given = {**options, "topology": trace.topology} if "topology" in entry.options else options
+    sent = entry.claim("sent", trace.schedule.ranks, **given)
+    return entry.claim("steps", trace.schedule.ranks, **given), None if sent is None else sent * trace.nbytes
 
 
 def endpoints(trace: cs.Trace) -> pd.DataFrame:

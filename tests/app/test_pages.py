@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 import collsim as cs
 from collsim.app.texts import LANGUAGES, say
 
-MACHINE, NETWORK = {"machine": "dgx-a100", "nodes": "1"}, {"network": "switch", "ranks": "4"}
+MACHINE, NETWORK = {"machine": "dgx-h100", "nodes": "2", "nbytes": "1MiB"}, {"network": "switch", "ranks": "4"}
 
 
 def explore() -> None:
