@@ -54,7 +54,8 @@ CROSSING = 0.80
 #: GB/s over two 200G NICs (github.com/argonne-lcf/alcf-nccl-tests).
 TCP_PER_NIC = 4.4e9
 
-#: A NIC whose data are staged in host memory: 12.6 of 25 GB/s, GPUDirect RDMA off (github.com/thomaslie210/NCCL_Test_Results GDR_Off).
+#: A NIC whose data are staged in host memory, GPUDirect RDMA off: 12.6 of 25 GB/s both ways at once, 22.7 one way
+#: (github.com/thomaslie210/NCCL_Test_Results GDR_Off).
 WITHOUT_GDR = 0.52
 
 #: A PCIe card reaches its NIC through the host bridge, and send and receive meet there: 14.8 of 25 GB/s both ways, 24.1 one way

@@ -178,10 +178,9 @@ def net_rate(call: Call) -> float:
     rate = facts.nic_rate * k.carries[facts.net]
     if facts.net == "tcp":
         rate = min(rate, k.tcp_per_nic)
-    elif facts.gdr is False and facts.net in ("ib", "roce"):
-        rate *= k.without_gdr
-    elif facts.card and call.collective not in _ROOTED:
-        rate *= k.host_bridge
+    elif call.collective not in _ROOTED:  # where send and receive meet on the way to the NIC, one way alone is not held back
+        staged = facts.gdr is False and facts.net in ("ib", "roce")
+        rate *= k.without_gdr if staged else k.host_bridge if facts.card else 1.0
     rate *= k.net_p2p.get(call.collective, 1.0)
     return min(nics * rate, c.PCIE_X16[facts.pcie] * 1e9 * facts.local)
 
