@@ -934,7 +934,7 @@ function fitFont(g, str, size, width, bold, least = 8) {
 }
 
 function drawDevices(g, V) {
-  const { m, C, facts } = V, D = m.tl.devices, names = [];
+  const { m, C, facts } = V, D = m.tl.devices, names = [], upright = [];
   for (let d = 0; d < D.x.length; d++) {
     const x = D.x[d], y = D.y[d], w = D.w[d], h = D.h[d], kind = D.kind[d], on = facts.live.has(d), label = textAt(D.label, d, V.lang);
     const rank = D.endpoint[d] >= 0, big = kind === "switch" || kind === "nvswitch", host = kind === "cpu" || kind === "memory";
@@ -946,9 +946,7 @@ function drawDevices(g, V) {
     if (h > 1.7 * w) {
       const size = fitFont(g, label, 14, h - 12, bold);
       if (!size) continue;
-      g.save(); g.translate(x + w / 2 + size * 0.35, y + h / 2); g.rotate(-Math.PI / 2);
-      put(g, label, 0, 0, size, color, { bold, align: "center" });
-      g.restore();
+      upright.push([x + w / 2 + size * 0.35, y + h / 2, label, size, color, { bold, align: "center", halo: facts.turns.has(d) ? fill : null }]);
       continue;
     }
     const size = fitFont(g, label, rank ? Math.min(19, h * 0.55) : big ? 13.5 : 12, w - 5, bold);
@@ -968,7 +966,12 @@ function drawDevices(g, V) {
       if (line.len > 22) arrow(g, p.x, p.y, p.dx, p.dy, 8, C[cls]);
     }
   }
-  for (const name of names) put(g, ...name);
+  for (const name of names) put(g, ...name);   // above the ways through the box
+  for (const [x, y, label, size, color, o] of upright) {
+    g.save(); g.translate(x, y); g.rotate(-Math.PI / 2);
+    put(g, label, 0, 0, size, color, o);
+    g.restore();
+  }
 }
 
 // Above 32 ranks a rank is a small square: it fills from below with its finished chunks instead of showing tokens.
