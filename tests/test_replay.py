@@ -136,6 +136,14 @@ def test_ring_and_tree_round_differently_in_every_small_float():
         assert not np.array_equal(ring, tree)
 
 
+def test_one_shot_ranks_may_disagree_in_the_last_bit():
+    """Every rank adds its own data first; the ring adds each chunk once and copies it."""
+    data = np.random.default_rng(3).random((8, 64)).astype(np.float16)
+    out = cs.replay(cs.schedule("allreduce_direct_one_shot", ranks=8), data)
+    assert not (out == out[0]).all()
+    assert np.allclose(out, out[0], rtol=2**-9)
+
+
 SHAPES = {  # collective: (elements given, elements returned) per block of 3, out of place, with n ranks
     "allreduce": lambda n: (3 * n, 3 * n),
     "reduce": lambda n: (3 * n, 3 * n),
