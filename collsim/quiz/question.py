@@ -80,6 +80,10 @@ class Question:
         """The right answer as people write it."""
         return shown(self.answer, self.unit) if self.kind == "number" else self.options[int(self.answer)]
 
+    def __str__(self) -> str:
+        """The question as a person reads it, with lettered choices."""
+        return "\n".join([self.text, *(f"  {chr(65 + k)}. {text}" for k, text in enumerate(self.options))])
+
     def check(self, given: Any) -> Reply:
         """Is it right? A number may carry its unit ("8 MiB", "4.7ms"); a choice is its place from 0, its letter or its text.
 

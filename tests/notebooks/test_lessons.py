@@ -1,0 +1,128 @@
+"""The lessons: both languages in step, no outputs stored, and every number in the prose comes from the run beside it.
+
+A number in the prose is followed by the expression that makes it, in a comment that no reader sees:
+`4.73 ms<!--= cs.format_time(t.time) -->`.
+"""
+
+import contextlib
+import io
+import json
+import re
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+matplotlib.use("agg")
+ROOT = Path(__file__).parents[2] / "notebooks"
+NAMES = sorted(p.name for p in ROOT.glob("*.ipynb"))
+MARK = re.compile(r"<!--= (.*?) -->", re.DOTALL)
+#: A quantity as prose has it: a number and a unit.
+QUANTITY = re.compile(r"(?<![\w.-])(\d[\d,]*(?:\.\d+)?)[  ]?(ns|µs|us|ms|[KMG]iB|[kMG]?B|[kMG]B/s|%|times|倍)(?![\w/])")
+
+
+def cells(name, lang="en"):
+    path = ROOT / name if lang == "en" else ROOT / lang / name
+    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+
+
+def text(cell):
+    return "".join(cell["source"])
+
+
+@pytest.fixture(autouse=True)
+def progress_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLLSIM_PROGRESS", str(tmp_path / "progress.json"))
+
+
+def test_there_are_ten_lessons_in_order_and_each_has_a_twin():
+    assert [name[:2] for name in NAMES] == [f"{k:02}" for k in range(1, 11)]
+    assert sorted(p.name for p in (ROOT / "zh").glob("*.ipynb")) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_two_languages_are_in_step(name):
+    one, other = cells(name), cells(name, "zh")
+    assert [c["cell_type"] for c in one] == [c["cell_type"] for c in other]
+    for a, b in zip(one, other, strict=True):
+        if a["cell_type"] == "code":
+            assert text(a).replace('lang = "en"', 'lang = "zh"') == text(b)
+            continue
+        assert sorted(MARK.findall(text(a))) == sorted(MARK.findall(text(b))), "the same numbers in both languages"
+        levels = [re.findall(r"^#+", t, re.MULTILINE) for t in (text(a), text(b))]
+        assert levels[0] == levels[1]
+        assert not re.search(r"[\u4e00-\u9fff]", text(a)), "English only"
+        assert re.search(r"[\u4e00-\u9fff]", text(b)), f"not translated: {text(b)[:60]}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_cells_are_short_prose_comes_first_and_nothing_is_stored(name, lang):
+    all_cells = cells(name, lang)
+    assert all_cells[0]["cell_type"] == "markdown"
+    assert text(all_cells[0]).startswith(f"# {name[:2]} ")
+    for cell in all_cells:
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == []
+            assert cell["execution_count"] is None
+            assert len(text(cell).splitlines()) <= 18
+        else:
+            assert len(MARK.sub("", text(cell))) < 1500
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_lesson_ends_in_exercises_that_check_themselves(name):
+    all_cells = [text(c) for c in cells(name)]
+    begins = next(k for k, t in enumerate(all_cells) if t.startswith("## Exercises"))
+    after = "\n".join(all_cells[begins:])
+    assert ".check(" in after or 'exercise("' in after
+    assert "questions(" in after or ".check(" in after
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_number_in_the_prose_is_what_the_run_beside_it_says(name):
+    names: dict = {}
+    told = {lang: cells(name, lang) for lang in ("en", "zh")}
+    checked = 0
+    for k, cell in enumerate(told["en"]):
+        if cell["cell_type"] == "code":
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(text(cell), f"{name}[{k}]", "exec"), names)
+            continue
+        for lang, twin in told.items():
+            prose = text(twin[k])
+            for mark in MARK.finditer(prose):
+                value = str(eval(mark.group(1), names))
+                before = prose[: mark.start()]
+                assert before.endswith(value), f"{lang} cell {k}: the prose says {before[-12:]!r}, the run says {value!r} ({mark.group(1)})"
+                checked += 1
+    assert checked >= 4, "a lesson without a number from its runs"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_no_quantity_is_typed_that_is_not_an_input_of_the_code(name, lang):
+    code = "".join(text(c) for c in cells(name, lang) if c["cell_type"] == "code").replace(" ", "")
+    for cell in cells(name, lang):
+        if cell["cell_type"] == "markdown":
+            bare = re.sub(r"\S*[ \N{NO-BREAK SPACE}]?\S*" + MARK.pattern, " ", text(cell))
+            for number, unit in QUANTITY.findall(bare):
+                assert f"{number}{unit}" in code or (unit in ("times", "倍") and number in code), (
+                    f"{number} {unit} comes from nowhere: {bare[:80]!r}"
+                )
+
+
+def test_the_number_test_can_fail():
+    prose = "It takes 4.73 ms<!--= 'x' -->."
+    mark = MARK.search(prose)
+    assert not prose[: mark.start()].endswith(str(eval(mark.group(1))))
+    assert QUANTITY.findall("about 12.5 GB/s and 3 %") == [("12.5", "GB/s"), ("3", "%")]
+
+
+def test_the_sketch_in_lesson_three_is_the_starter_of_its_exercise():
+    from collsim.quiz import exercise
+
+    starter = [line.split("#")[0].strip() for line in exercise("mend-the-sketch").starter.splitlines()]
+    lesson = next(text(c) for c in cells("03-ring-step-by-step.ipynb") if "def mend_the_sketch" in text(c))
+    body = [line.strip() for line in lesson.split("\n\n")[0].splitlines()]
+    assert [line for line in starter if line and '"""' not in line] == body
