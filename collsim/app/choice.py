@@ -78,7 +78,7 @@ def one_of(what: str, known: Callable[[], Any]) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in known():
-            raise CollsimError(unknown(what, text, known()))
+            raise CollsimError(unknown(what, _shortened(text), known()))
         return text
 
     return read
@@ -238,7 +238,7 @@ def _fallback(base: Choice, name: str) -> Any:
 
 def _read(name: str, text: str, read: Callable[[str], Any], fallback: Any, found: dict[str, Any], complaints: list[Complaint]) -> None:
     try:
-        if len(text) > _LONGEST and name != "algorithms":
+        if len(text) > (_LONGEST if name != "algorithms" else 40 * _LONGEST):
             raise CollsimError(f"{len(text)} characters are too many.")
         found[name] = read(text)
     except CollsimError as error:

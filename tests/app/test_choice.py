@@ -55,7 +55,7 @@ BAD = {
     "dtype": ["float12", "object"],
     "engine": ["warp", "LOCKSTEP"],
     "shape": ["axb", "0x4", "4x", "x"],
-    "algorithms": ["allreduce_ring,foo", ",,foo"],
+    "algorithms": ["allreduce_ring,foo", ",,foo", "x" * 1000, "x" * 100_000],
     "sizes": ["1:2:0", "64M:1G", "1KiB:1GiB:1.0000001", "::::"],
 }
 
