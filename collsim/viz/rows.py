@@ -123,8 +123,8 @@ def _named(trace: Trace, group: Group, others: list[Group]) -> tuple[Pair, Pair]
     if group.nodes is not None:
         short = "IB" if group.kind == "infiniband" else name
         a, b = group.nodes
-        who = _who(trace, group)
-        return (f"{short} node {a} → node {b}", f"{'IB' if short == 'IB' else name_zh} 节点 {a} → 节点 {b}"), (who if who else note)
+        who = _who(trace, group) or (f"{count} link{'s' * (count > 1)}", f"{count} 条")
+        return (f"{short} node {a} → node {b}", f"{'IB' if short == 'IB' else name_zh} 节点 {a} → 节点 {b}"), who
     if count <= 2:
         label = link_name(trace, group.links[0])
         joins = {frozenset((int(trace.topology.links.src[i]), int(trace.topology.links.dst[i]))) for i in group.links}
