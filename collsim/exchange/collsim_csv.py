@@ -26,6 +26,9 @@ from .formats import Format, register
 
 COLUMNS = ("step", "src", "dst", "chunk", "into", "op", "channel", "after")
 FACTS = ("name", "collective", "ranks", "endpoints", "chunks", "slots", "root", "helpers_on", "options")
+_OPS = {"copy": 0, "reduce": 1}
+_NUMBERS = ("step", "src", "dst", "chunk", "into", "channel")
+_MOST_CHANNELS = 2**15
 _MOST_ROWS = 5 * MOST_ELEMENTS
 
 
@@ -149,8 +152,20 @@ def _check_header(path: Any, header: list[str], line: int) -> None:
         refuse(path, f"line {line}", f"the header is {','.join(header)[:80]!r}; expected {','.join(COLUMNS)}")
 
 
-def _row(path: Any, cells: list[str], place: dict[str, int], line: int) -> Iterator[int]:
+def _row(path: Any, cells: list[str], place: dict[str, int], line: int) -> list[int]:
+    """The numbers of a row in the order of the table."""
     where = f"line {line}"
+    if len(cells) == len(place) >= 6 and cells[place["op"]] in _OPS:
+        numbers = [cells[place[name]] if name in place else "0" for name in _NUMBERS]
+        if all(x.isdigit() and x.isascii() and len(x) < 10 for x in numbers):
+            step, src, dst, chunk, into, channel = map(int, numbers)
+            if channel <= _MOST_CHANNELS:
+                return [step, src, dst, chunk, into, _OPS[cells[place["op"]]], channel]
+    return list(_careful_row(path, cells, place, where))
+
+
+def _careful_row(path: Any, cells: list[str], place: dict[str, int], where: str) -> Iterator[int]:
+    """The same for a row with blanks, empty cells, capital letters or mistakes."""
     if len(cells) != len(place):
         refuse(path, where, f"{len(cells)} values; the header has {len(place)}")
     cell = {name: cells[at].strip() for name, at in place.items()}
@@ -161,7 +176,7 @@ def _row(path: Any, cells: list[str], place: dict[str, int], line: int) -> Itera
     if op not in ("copy", "reduce"):
         refuse(path, where, f"op={op[:20]!r}; expected copy or reduce")
     yield op == "reduce"
-    yield whole(path, where, "channel", cell["channel"], 0, 2**15) if cell.get("channel") else 0
+    yield whole(path, where, "channel", cell["channel"], 0, _MOST_CHANNELS) if cell.get("channel") else 0
 
 
 def _steps(path: Any, table: np.ndarray[Any, np.dtype[np.int64]], lines: list[int]) -> Iterator[Step]:

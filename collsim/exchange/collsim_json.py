@@ -47,8 +47,13 @@ def _step(path: Any, number: int, given: Any) -> Step:
     wrong = next((r[4] for r in rows if r[4] not in ("copy", "reduce")), None)
     if wrong is not None:
         refuse(path, where, f"op={str(wrong)[:20]!r}; expected copy or reduce")
-    table = [[whole(path, f"{where}, row {k}", n, v) for n, v in zip(_COLUMNS, r, strict=True) if n != "op"] for k, r in enumerate(rows)]
-    src, dst, chunk, into, channel = np.array(table, np.int64).reshape(-1, 5).T.astype(np.int32)
+    columns = [[r[k] for r in rows] for k in (0, 1, 2, 3, 5)]
+    if not all(type(v) is int and 0 <= v < 2**31 for column in columns for v in column):
+        for k, r in enumerate(rows):
+            for name, value in zip(_COLUMNS, r, strict=True):
+                if name != "op":
+                    whole(path, f"{where}, row {k}", name, value)
+    src, dst, chunk, into, channel = np.array(columns, np.int64).reshape(5, -1).astype(np.int32)
     adds = np.array([r[4] == "reduce" for r in rows], bool)
     times = whole(path, where, "times", pattern.get("times", 1))
     shift = whole(path, where, "shift", pattern.get("shift", 0), -(2**31) + 1)

@@ -22,7 +22,7 @@ from ..collective import collective as find_collective
 from ..collective import collectives
 from ..dtypes import itemsize
 from ..errors import CollsimError, FormatError
-from .files import MOST_ELEMENTS, read_json, read_text, real, refuse, whole, write_text
+from .files import read_json, read_text, real, refuse, whole, write_text
 from .formats import Format, register
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ _TAG = re.compile(r"^(?:\[\d+,\d+\]<std(?:out|err)>:|\d+: )\s*", re.ASCII)
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d(?:\.\d+)?|\[?\d{4}-\d\d-\d\dT[\d:.]+\]?", re.ASCII)
 _RANK = re.compile(r"#\s+Rank\s+(\d{1,7})\s", re.ASCII)
 _TEST = re.compile(r"\b((?:all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|gather|scatter|sendrecv)_perf)\b")
+_MOST_ROWS = 200_000
 _GB = 1e9
 _US = 1e-6
 _HALF = ("time", "algbw", "busbw", "wrong")
@@ -88,8 +89,8 @@ def read_nccl_tests(path: Any, *, collective: str | None = None, ranks: int | No
                 seen.note(line)
         else:
             seen.note(line)
-        if len(rows) > MOST_ELEMENTS:
-            refuse(path, f"line {number}", f"more than {MOST_ELEMENTS:,} rows")
+        if len(rows) > _MOST_ROWS:
+            refuse(path, f"line {number}", f"more than {_MOST_ROWS:,} rows")
     if not rows:
         refuse(path, "", "no row of an nccl-tests table; expected lines of size, count, type, redop, root, time, algbw, busbw, #wrong ...")
     return _frame(rows)
@@ -164,7 +165,7 @@ def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
 def read_nccl_tests_json(path: Any) -> pd.DataFrame:
     """The results of `-J file`, in SI units. Raises FormatError naming the result and key that is not as expected."""
     data = read_json(path)
-    if not isinstance(data, dict) or not isinstance(data.get("results"), list):
+    if not isinstance(data, dict) or not isinstance(data.get("results"), list) or len(data["results"]) > _MOST_ROWS:
         refuse(path, "", "expected an object with a list of results, as nccl-tests -J writes")
     if whole(path, "", "version", data.get("version", 3), 1, 2**31) > 3:
         refuse(path, "", f"version {data['version']}; this collsim reads versions up to 3")

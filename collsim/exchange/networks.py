@@ -16,14 +16,26 @@ import numpy as np
 from ..errors import CollsimError
 from ..topology import Topology
 from ..topology.files import load_topology
-from .files import write_text
+from .files import read_text, refuse, write_text
 from .formats import Format, register
 
 _MOST_ROUTES = 250_000
+_DEEPEST = 64
 
 
 def read_topology(path: Any, **options: Any) -> Topology:
     """A topology file of any kind that `load_topology` knows."""
+    return load_topology(path, **options)
+
+
+def read_yaml(path: Any, **options: Any) -> Topology:
+    """The same for YAML. Raises FormatError beyond 10 MiB or 64 levels of brackets, before the text is parsed."""
+    depth = 0
+    for number, line in enumerate(read_text(path, most=10 * 2**20).splitlines(), 1):
+        for sign in re.findall(r"[\[{\]}]", line):
+            depth += 1 if sign in "[{" else -1
+            if depth > _DEEPEST:
+                refuse(path, f"line {number}", f"brackets nested more than {_DEEPEST} deep")
     return load_topology(path, **options)
 
 
@@ -152,8 +164,8 @@ def _looks_topo_m(head: str) -> bool:
     return re.search(r"^[\s\x1b\[\d;m]*GPU0\s", head, re.MULTILINE) is not None and re.search(r"\sX\s", head) is not None
 
 
-register(Format("topology-yaml", (".yaml", ".yml"), "topology", "our YAML", read_topology, write_yaml))
-register(Format("astra-sim", (".astra.yaml", ".astra.yml"), "topology", "ASTRA-sim network YAML", read_topology, write_astra, _looks_astra))
+register(Format("topology-yaml", (".yaml", ".yml"), "topology", "our YAML", read_yaml, write_yaml))
+register(Format("astra-sim", (".astra.yaml", ".astra.yml"), "topology", "ASTRA-sim network YAML", read_yaml, write_astra, _looks_astra))
 register(Format("nccl-topology", (".xml",), "topology", "NCCL topology XML", read_topology, None, _looks_xml))
 register(Format("topo-m", (".txt",), "topology", "nvidia-smi topo -m", read_topology, None, _looks_topo_m))
 register(Format("simgrid", (".simgrid.xml", ".platform.xml"), "topology", "SimGrid platform", None, write_simgrid))

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...errors import CollsimError, FormatError, ScheduleError
 from ...schedule import Schedule
+from ..files import refuse
 from ..formats import Format, register
 from .compile import compile_schedule
 from .interpret import Meaning, Run, interpret, meaning_of
@@ -18,6 +19,8 @@ from .lower import lower
 from .program import Program, at, over_limits, parse, write
 
 __all__ = ["read_msccl", "write_msccl"]
+
+_MOST_WORK = 10_000_000  # instructions run to find a root
 
 
 def read_msccl(path: Any, *, collective: str | None = None, root: int | None = None, strict: bool = False) -> Schedule:
@@ -42,13 +45,21 @@ def read_msccl(path: Any, *, collective: str | None = None, root: int | None = N
     runs = []
     for inplace in program.layouts:
         roots: list[int | None] = [root if root is not None else program.root] if kind.rooted else [0]
-        runs.append(_run(program, path, [Meaning(kind, program.ranks, program.chunks, r, inplace) for r in _roots(program, roots)]))
-    return lower(program, runs[0])
+        runs.append(_run(program, path, [Meaning(kind, program.ranks, program.chunks, r, inplace) for r in _roots(program, path, roots)]))
+    try:
+        return lower(program, runs[0])
+    except FormatError as error:
+        refuse(path, "", str(error))
 
 
-def _roots(program: Program, known: list[int | None]) -> list[int]:
+def _roots(program: Program, path: Any, known: list[int | None]) -> list[int]:
     """The root if it is known, else every rank: MSCCL files do not say."""
-    return list(range(program.ranks)) if known == [None] else [r for r in known if r is not None]
+    if known != [None]:
+        return [r for r in known if r is not None]
+    work = program.ranks * sum(len(block.steps) for gpu in program.gpus for block in gpu.blocks)
+    if work > _MOST_WORK:
+        refuse(path, "", f"too large to find its root by trying all {program.ranks} ranks; give root=")
+    return list(range(program.ranks))
 
 
 def _run(program: Program, path: Any, meanings: list[Meaning]) -> Run:
@@ -67,12 +78,13 @@ def _run(program: Program, path: Any, meanings: list[Meaning]) -> Run:
 
 def _warn_of_silence(program: Program, path: Any) -> None:
     for g, gpu in enumerate(program.gpus):
+        last = [max((s for s, step in enumerate(block.steps) if step.signals), default=-1) for block in gpu.blocks]
         for b, block in enumerate(gpu.blocks):
             for s, step in enumerate(block.steps):
                 if step.waits is None:
                     continue
                 other, number = step.waits
-                if not any(later.signals for later in gpu.blocks[other].steps[number:]):
+                if last[other] < number:
                     why = f"waits for step {number} of thread block {other}, which never signals (hasdep=0): the runtime would hang"
                     warnings.warn(f"{Path(path).name}, {at(g, b, s)} {why}", stacklevel=3)
                     return

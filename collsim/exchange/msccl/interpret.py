@@ -26,6 +26,7 @@ _WORDS = {"reducescatter": "reduce_scatter", "all_reduce": "allreduce", "all_gat
 #: Collectives that MSCCL's `coll` knows.
 COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "alltoall")
 _MASK = 2**64 - 1
+_MANY = 10**9
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,7 @@ class _Machine:
         self.waiting: dict[Any, list[tuple[int, int]]] = {}
         self.order: list[tuple[Spot, Spot | None]] = []
         self.writer: dict[Cell, Spot] = {}
+        self.owners: dict[tuple[str, int, int, int], tuple[int, int]] = {}
         draw = random.Random(program.chunks)
         self.weight = {(r, s): draw.getrandbits(64) for r in range(meaning.ranks) for s in range(meaning.chunks)}
         self.value: dict[Cell, int] = {cell: self.weight[r, s] for cell, r, s in meaning.start()}
@@ -216,11 +218,11 @@ class _Machine:
 
     def explain(self, stuck: tuple[int, int]) -> None:
         """Follow who waits for whom until somebody waits for nothing, or for one who was there before."""
-        chain: list[tuple[int, int]] = []
+        chain: dict[tuple[int, int], int] = {}
         says: list[str] = []
         key: tuple[int, int] | None = stuck
         while key is not None and key not in chain:
-            chain.append(key)
+            chain[key] = len(chain)
             spot = (*key, self.now[key])
             step = self.blocks[key].steps[spot[2]]
             what, a, b, c = self.blocked(spot)
@@ -240,17 +242,18 @@ class _Machine:
                 refuse(self.path, at(*spot), f"unmatched send: gpu {b} never receives this message on channel {c}")
             says.append(f"{at(*spot)} ({step.type}) waits for room on channel {c} to gpu {b}, which holds {self.depth} messages")
         assert key is not None
-        circle = says[chain.index(key) :]
+        circle = says[chain[key] :]
         shown = circle if len(circle) <= 6 else [*circle[:5], f"... {len(circle) - 5} more"]
         raise FormatError(f"{_file(self.path)}: deadlock: {'; '.join(shown)}; and so round in a circle")
 
     def owner(self, gpu: int, peer: int, channel: int, side: str) -> tuple[int, int] | None:
         """The thread block of `gpu` that has this connection."""
-        uses = "sends" if side == "send" else "receives"
-        for b, tb in enumerate(self.program.gpus[gpu].blocks):
-            if getattr(tb, side) == peer and tb.channel == channel and any(getattr(s, uses) for s in tb.steps):
-                return gpu, b
-        return None
+        if not self.owners:
+            for (g, b), tb in self.blocks.items():
+                for end, other, uses in (("send", tb.send, "sends"), ("recv", tb.recv, "receives")):
+                    if other >= 0 and any(getattr(s, uses) for s in tb.steps):
+                        self.owners[end, g, other, tb.channel] = (g, b)
+        return self.owners.get((side, gpu, peer, channel))
 
     def require_result(self) -> None:
         total = [sum(self.weight[r, s] for r in range(self.meaning.ranks)) & _MASK for s in range(self.meaning.chunks)]
@@ -294,7 +297,7 @@ def _contributions(program: Program, meaning: Meaning, order: list[tuple[Spot, S
         if step.sends:
             sent[spot] = moving
     terms = sorted(value[asked].items())
-    shown = [f"{f'{n}·' if n != 1 else ''}r{r}[chunk {c}]" for (r, c), n in terms]
+    shown = [f"{'' if n == 1 else 'many·' if n == _MANY else f'{n}·'}r{r}[chunk {c}]" for (r, c), n in terms]
     return " + ".join(shown if len(shown) <= 8 else [*shown[:7], "..."]) or "nothing"
 
 
@@ -302,7 +305,7 @@ def _merged(parts: tuple[dict[tuple[int, int], int], ...]) -> dict[tuple[int, in
     total: dict[tuple[int, int], int] = {}
     for part in parts:
         for key, count in part.items():
-            total[key] = total.get(key, 0) + count
+            total[key] = min(_MANY, total.get(key, 0) + count)
     return total
 
 

@@ -28,6 +28,7 @@ Slot = tuple[int, int]  # gpu, slot number
 Depends = tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]
 _MOST_SLOTS = 32_000_000
 _MOST_WAITS = 10_000_000
+_MOST_EDGES = 4_000_000
 
 
 def lower(program: Program, run: Run) -> Schedule:
@@ -155,6 +156,8 @@ class _Graph:
     def edge(self, a: int, b: int, weight: int) -> None:
         if a != b and self.edges.get((a, b), -1) < weight:
             self.edges[a, b] = weight
+            if len(self.edges) > _MOST_EDGES:
+                raise FormatError(f"more than {_MOST_EDGES:,} pairs of messages depend on each other")
 
     def waits(self, a: int, b: int, weight: int) -> None:
         """The program has b wait for a: until a has arrived (1), or until it has left (0)."""
@@ -200,6 +203,7 @@ class _Lowering:
         self.graph = _Graph()
         self.sent: dict[Spot, int] = {}  # sender's instruction -> node of its message
         self.message: dict[int, Spot] = {}
+        self.waits = 0
         self.finish: dict[Spot, list[tuple[int, int]]] = {}
         self.blocks: dict[tuple[int, int], _Past] = {}
         self.end = layout.end
@@ -265,6 +269,9 @@ class _Lowering:
         past = self.blocks.setdefault(spot[:2], _Past())
         if step.waits is not None:
             past.pending += self.finish[spot[0], *step.waits]
+            self.waits += len(past.pending)
+            if self.waits > _MOST_WAITS:
+                raise FormatError(f"more than {_MOST_WAITS:,} dependencies, nops counted with all that they wait for")
         done: list[tuple[int, int]] = []
         outgoing = self.slots(spot, step.src, step.count) if step.type == "s" else []
         if step.receives:
