@@ -319,7 +319,10 @@ class ClusterRouter:
         paths, kinds = self._paths[state], self.machine.kinds
         path = paths.best(a, b)
         if kinds[a] != "gpu" or kinds[b] != "gpu":
-            return _no_path(self.machine, a, b) if path is None else Leg(path.links, -1, -1, (), f"{LEVELS[path.type]} to host memory")
+            if path is not None:
+                return Leg(path.links, -1, -1, (), f"{LEVELS[path.type]} path between {self._ends(a, b)}")
+            other = self._remote(state, a, state, b)
+            return other if isinstance(other, Leg) else f"no links join {self._ends(a, b)}; let a rank serve (server='rank')"
         if path is not None and self._p2p(path):
             return Leg(path.links, -1, -1, (), f"{self._word(path)}, GPUDirect P2P")
         memory = self._memory(state, b)
@@ -451,10 +454,6 @@ def smi_word(machine: Machine, path: Path) -> str:
     if LEVELS[path.type] in ("PHB", "P2C", "C2C"):
         return machine.bridge if path.type != SYS else "SYS"
     return LEVELS[path.type] if path.type != LOC else "X"
-
-
-def _no_path(machine: Machine, a: int, b: int) -> str:
-    return f"no links join {machine.devices[a]} and {machine.devices[b]}"
 
 
 def _local(ways: list[Local], which: Longs, offset: Longs) -> Longs:

@@ -314,6 +314,7 @@ FABRICS: dict[str, str] = {
 
 def fabric(name: str, nodes: int, cards: int, cable: Cable, **options: Any) -> Fabric:
     """A fabric for nodes * cards ports. Raises TopologyError for an unknown name or option, or sizes that do not fit."""
+    name = str(name).lower().replace("_", "-")
     if name not in _BUILDERS:
         raise TopologyError(unknown("fabric", name, _BUILDERS))
     asked = _Asked(name, nodes, cards, cable, dict(options))

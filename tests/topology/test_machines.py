@@ -30,6 +30,21 @@ def way(topology, a, b):
 # ---- the catalogue ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", WITH_CARDS)
+@pytest.mark.parametrize("direct", [True, False])
+def test_what_enters_a_device_that_is_no_endpoint_leaves_it(name, direct):
+    topology = machine(name, nodes=2, p2p=direct, gdr=direct)
+    src, dst = all_pairs(topology)
+    nbytes = np.random.default_rng(0).integers(1, 100, len(src))
+    routes = topology.routes(src, dst)
+    load = np.bincount(routes.link, weights=np.repeat(nbytes, routes.hops), minlength=len(topology.links))
+    count, place = len(topology.devices), topology.endpoint_device
+    into, out = (np.bincount(side, weights=load, minlength=count) for side in (topology.links.dst, topology.links.src))
+    away = src != dst
+    ends, starts = (np.bincount(place[side[away]], weights=nbytes[away], minlength=count) for side in (dst, src))
+    assert (into - ends == out - starts).all()
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_every_link_has_a_source_that_says_what_kind_of_figure_it_is(name):
     for *_, cable in machines()[name].joints:
@@ -67,6 +82,8 @@ def test_trays_of_a_rack_have_no_memory_in_common_so_without_p2p_they_need_the_n
         machine("gb200-nvl72", p2p=False).route(3, 4)
     assert "fabric/switch0" in way(machine("gb200-nvl72", nodes=2, p2p=False), 3, 4)
     assert "node0/memory0" in way(machine("gb200-nvl72", p2p=False), 0, 1)
+    with pytest.raises(cs.TopologyError, match=r"rank 4 cannot reach helper 0.*server='rank'"):
+        machine("gb200-nvl72").with_helpers(1).route(4, 72)
 
 
 @pytest.mark.parametrize("name", WITH_MEMORY)
@@ -85,6 +102,10 @@ def test_gdr_off_is_never_faster_and_more_bandwidth_never_slower(name):
     assert cs.simulate(schedule, off, "64MiB").time >= time
     for kind in {c.kind for c in on.links.cables}:
         assert cs.simulate(schedule, on.scaled(kind=kind, by=2), "64MiB").time <= time
+
+
+def test_names_may_be_written_with_capitals_and_underscores():
+    assert machine("DGX_A100", nodes=2, fabric="leaf_spine").name == "dgx-a100(nodes=2, fabric=leaf_spine)"
 
 
 def test_a_machine_travels_to_another_process():

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
@@ -227,8 +227,7 @@ def _join_links(found: _Found, name: str) -> None:
         for link in gpu if gpu is not None else ():
             count, target = _whole(link.get("count"), 1), link.get("target", "")
             if link.tag == "c2c":
-                found.notes.append(f"{me}: C2C is given the 450 GB/s of Grace Hopper, not bw={link.get('bw')!r}")
-                found.plan.join(me, "cpu0" if len(found.gpus) == 1 else _socket_of(me, found), C2C)
+                found.plan.join(me, _socket_of(me, found), _c2c(_whole(link.get("bw"), 0) * count / 1000))
             elif link.tag in ("nvlink", "xgmi"):
                 if link.get("tclass", "").startswith("0x0680") and link.tag == "nvlink":
                     switched[me] += count
@@ -241,6 +240,14 @@ def _join_links(found: _Found, name: str) -> None:
         if switched[me]:
             sm = _whole(gpu.get("sm") if gpu is not None else None, 80)
             found.plan.join(me, "nvswitch", _gpu_link("nvlink", sm, switched[me]))
+
+
+def _c2c(gigabytes: float) -> Cable:
+    """Grace to its GPU, with NCCL's rate: bw * count / 1000 GB/s (topo.cc, ncclTopoAddC2c)."""
+    if not gigabytes:
+        return C2C
+    source = f"bandwidth: bw and count of the file; {C2C.source}"
+    return replace(C2C, bandwidth=gigabytes * 1e9, nominal=gigabytes * 1e9, effective=None, source=source)
 
 
 def _socket_of(device: str, found: _Found) -> str:

@@ -102,9 +102,10 @@ def machine(
 
 def _find(name: object) -> Machine:
     known = machines()
-    if name not in known:
-        raise TopologyError(unknown("machine", name, known))
-    return known[str(name)]
+    asked = str(name).lower().replace("_", "-")
+    if asked not in known:
+        raise TopologyError(unknown("machine", asked if isinstance(name, str) else name, known))
+    return known[asked]
 
 
 def _count(nodes: object) -> int:

@@ -94,6 +94,12 @@ def test_cascaded_broadcom_switches_are_one():
     assert sum(name.startswith("node0/pcie") for name in one.devices.name) == 1
 
 
+def test_grace_and_its_gpu_have_the_rate_of_the_file():
+    topology = quiet(system(cpu(0, pci("0:1", gpu(0, '<c2c bw="44712" count="10"/>')))))
+    rates = {c.kind: c.bandwidth for c in topology.links.cables}
+    assert rates["c2c"] == pytest.approx(447.12e9)  # bw * count / 1000 GB/s
+
+
 def test_xgmi_joins_gpus_directly():
     bus = ["0:1", "0:2"]
     both = "".join(pci(bus[r], gpu(r, f'<xgmi target="{bus[1 - r]}" count="1" tclass="0x038000"/>'), "0x038000") for r in range(2))
