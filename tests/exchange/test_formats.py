@@ -390,3 +390,12 @@ def test_a_schedule_with_helpers_keeps_what_they_are(tmp_path):
     assert schedule.endpoints == 5
     save(schedule, tmp_path / "a.json")
     assert load(tmp_path / "a.json").helpers_on == schedule.helpers_on == "switch"
+
+
+def test_the_documentation_names_every_format():
+    from pathlib import Path
+
+    text = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
+    for name, entry in formats().items():
+        assert f"`{name}`" in text, name
+        assert all(f"`{s}`" in text for s in entry.suffixes[:1]), entry.suffixes

@@ -405,3 +405,18 @@ def test_any_schedule_comes_back_the_same(tmp_path_factory, schedule, inplace, s
     cs.verify(schedule)
     write_msccl(schedule, path, inplace=inplace)
     agrees(path, schedule, seed)
+
+
+def test_an_in_place_alltoall_ends_where_it_began(tmp_path):
+    """Two gpus swap one block each: the same buffer before and after, which a schedule shows in slots of their own."""
+    blocks = [[tb(0, 1 - g, 1 - g, step(0, "cpy", f"i{1 - g}", "s0"), step(1, "s", "s0"), step(2, "r", dst=f"o{1 - g}"))] for g in range(2)]
+    read = agrees(algo(tmp_path, *blocks, coll="alltoall", chunks=2))
+    assert (read.collective, read.chunks) == ("alltoall", 2)
+
+
+def test_both_placements_of_a_file_are_checked(tmp_path):
+    """inplace and outofplace: right where input and output are one buffer, but out of place nobody copies gpu 0's own sum there."""
+    a = tb(0, 1, 1, step(0, "rrc", "i0", "i0"), step(1, "s"))
+    b = tb(0, 0, 0, step(0, "s"), step(1, "r", dst="o0"))
+    assert len(read_msccl(exchange(tmp_path, a=a, b=b))) == 2
+    refused(exchange(tmp_path, a=a, b=b, more='outofplace="1"'), "wrong result", "gpu 0", "nothing writes chunk 0 of the output buffer")
