@@ -61,6 +61,7 @@ def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: 
     if not (given.shortcuts and run.in_order()):
         how = "events"
         run.events()
+    run.progress = None
     return [_timing(run, number, how) for number in range(len(jobs))]
 
 
@@ -68,9 +69,6 @@ class _Run:
     """The arrays of one run, and the two ways through them."""
 
     def __init__(self, plan: Plan, topology: Topology, given: Conditions, progress: Progress | None):
-        from . import kernels
-
-        self.k: Any = kernels
         self.plan, self.given, self.progress = plan, given, progress
         self.net = network(plan, topology, given)
         self.edges = edges(plan)
@@ -78,15 +76,22 @@ class _Run:
         self.delay = np.random.default_rng(given.seed).exponential(given.jitter, plan.rows) if given.jitter else np.zeros(0)
         self.sharing, self.gamma = SHARING.index(given.sharing), given.gamma or 0.0
         self.units = int(self.net.routes["unit"].max(initial=-1)) + 1
-        self.rows = np.empty(plan.rows, kernels.ROW)
+        self.rows = np.empty(plan.rows, self.k.ROW)
         for job, base, listed in zip(plan.jobs, plan.bases, self.parts, strict=True):
             row = base.row
             sizes = job.slot_bytes.astype(np.float64) if job.schedule is not None else np.zeros(1)
             for p, part in zip(job.patterns, listed, strict=True):
-                kernels.lay_out(part, *_turn(p), p.times, row, sizes, self.rows)
+                self.k.lay_out(part, *_turn(p), p.times, row, sizes, self.rows)
                 row += p.times * len(p)
             if job.schedule is None:
                 self.rows["nbytes"][base.row : row] = job.slot_bytes
+
+    @property
+    def k(self) -> Any:
+        """The kernels, which bring the compiler."""
+        from . import kernels
+
+        return kernels
 
     def tell(self, done: int) -> None:
         if self.progress is not None:

@@ -167,7 +167,7 @@ def network(plan: Plan, topology: Topology, given: Conditions) -> Network:
     joined = ready(plan, given)
     routes = np.zeros(len(hops), ROUTE)
     routes["first"], routes["last"] = start[:-1], start[1:]
-    routes["narrow"], routes["unit"] = np.inf, at[plan.dst]
+    routes["narrow"], routes["unit"] = np.inf, topology.endpoint_device[at[plan.dst]]
     routes["ready"] = np.maximum(joined[plan.src], joined[plan.dst])
     if len(link):
         routes["latency"][used] = np.add.reduceat(alpha[link], start[:-1][used]) + given.overhead

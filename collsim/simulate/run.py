@@ -121,7 +121,7 @@ def simulate(
     rerun = partial(_rerun, work, dtype, options)
     traces, background = _event(work, dtype, given, progress, rerun)
     if many:
-        return Together(traces, work.topology, background, lambda: [rerun(work.topology, only=i)[0] for i in range(len(traces))])
+        return Together(traces, work.topology, background, partial(_by_themselves, work, dtype, options))
     return replace(traces[0], background=background)
 
 
@@ -228,6 +228,11 @@ def _rerun(
     again = _work(chosen(work.schedules), topology, chosen(sizes), dtype, chosen(work.ranks), chosen(work.begin))
     given = options if only is None and not no_bytes else {**options, "background": None}
     return _event(again, dtype, conditions(topology, given), None, partial(_rerun, again, dtype, given))[0]
+
+
+def _by_themselves(work: _Work, dtype: Any, options: Mapping[str, Any]) -> list[Trace]:
+    """Each schedule with nothing beside it."""
+    return [_rerun(work, dtype, options, work.topology, only=i)[0] for i in range(len(work.schedules))]
 
 
 def _trace_again(rerun: Any, whole: Topology, number: int, topology: Topology, no_bytes: bool = False) -> Trace:

@@ -1,5 +1,6 @@
 """The event engine against known answers, an independent SimPy model, and laws that any network obeys."""
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -488,6 +489,23 @@ def test_a_pipelined_tree_beats_the_ring_where_steps_cost_more_than_bytes():
     topo = network("switch", 256)
     ring = run(cs.schedule("allreduce_ring", 256), topo, "1MiB").time
     assert min(run(cs.schedule("allreduce_double_binary_tree", 256, chunks=c), topo, "1MiB").time for c in (1, 4, 8)) < ring / 2
+
+
+@pytest.mark.parametrize("options", [{}, {"shortcuts": False}, {"jitter": "1us"}])
+def test_a_trace_can_be_sent_to_another_process(options):
+    t = run(cs.schedule("allreduce_ring", 4), network("switch", 4), 1_000_003, **options)
+    copied = pickle.loads(pickle.dumps(t))
+    assert np.array_equal(copied.finish, t.finish)
+    assert copied.usage(0).nbytes == close(t.link_bytes[0])
+    both = cs.simulate([cs.schedule("allreduce_ring", 4)] * 2, network("switch", 4), "1MB", **options)
+    assert pickle.loads(pickle.dumps(both)).slowdown == close(both.slowdown)
+
+
+def test_a_ring_of_a_million_ranks_is_two_rows_of_work():
+    n = 2**20
+    t = run(cs.schedule("allreduce_ring", n), network("switch", n), 4 * n)
+    assert t.how == "symmetry"
+    assert t.time == close(2 * (n - 1) * (2 * ALPHA + 4 / RATE), rel=1e-9)
 
 
 def test_one_rank_or_no_flows_need_no_time():
