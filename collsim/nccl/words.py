@@ -17,6 +17,9 @@ _GA102_LINK, _BRIDGE_LINKS = 14.0625, 12
 #: GPUs of one NVLink 5 domain in a GB200 rack, and what HPE sells as one Slingshot port, Gbit/s.
 _RACK, _SLINGSHOT = 72, 200.0
 
+#: NVLink generation of the GPUs that are sold on NVSwitch boards, by compute capability.
+_NVLINK_OF = {70: 2, 80: 3, 90: 4, 100: 5, 103: 5}
+
 _NOT_STATED = re.compile(r"not stated|^nic rate", re.I)
 _RATE = re.compile(r"(?:EDR|HDR|NDR|XDR|FDR|Slingshot|)\s*(\d+)\s*(?:G|GbE|Gb|)\b", re.I)
 _COUNT = re.compile(r"^(\d+)\s*(?:x|NICs?\b)\s*", re.I)
@@ -86,6 +89,8 @@ def _inside(word: str, card: Gpu, local: int) -> _Wires:
     text = word.strip().lower()
     if local == 1:
         return _Wires("none", 0.0, card.pcie)
+    if text in ("", "none", "n/a", "unknown"):  # nobody says: what a box of this GPU is usually sold with
+        text = f"nvlink{_NVLINK_OF[card.cc]}-nvswitch" if card.cc in _NVLINK_OF else "shm"
     if match := re.match(r"nvlink(\d)-(\w+)", text):
         return _nvlink(int(match[1]), match[2], text, card, local)
     if text.startswith("xgmi"):
@@ -101,6 +106,8 @@ def _nvlink(generation: int, wiring: str, text: str, card: Gpu, local: int) -> _
     if generation not in NVLINK_GBPS:
         raise CollsimError(f"NVLink generation {generation} is not known; known: {', '.join(map(str, NVLINK_GBPS))}")
     links = 8 if "h800" in text or "a800" in text else card.links
+    if not links or not card.cc:
+        raise CollsimError(f"intra_link={text!r}: this GPU has no NVLink; write for example pcie5-x16-p2p, pcie5-x16-nop2p or xgmi-mi300x")
     per_link = (_GA102_LINK if card.cc in (86, 89) else NVLINK_GBPS[generation]) * 1e9
     if wiring == "hybridcubemesh":
         return _Wires("cube", links * per_link, card.pcie)

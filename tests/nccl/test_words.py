@@ -58,8 +58,15 @@ def test_an_nvlink_domain_over_several_trays_is_one_node():
         ("H100", "carrier-pigeon", "8xNDR400 IB", "carrier-pigeon"),
         ("H100", "nvlink9-nvswitch", "8xNDR400 IB", "9"),
         ("H100", "nvlink4-nvswitch", "none", "none"),
+        ("RTX 4090", "nvlink4-nvswitch", "8xNDR400 IB", "no NVLink"),
+        ("MI300X", "nvlink4-nvswitch", "8xNDR400 IB", "no NVLink"),
     ],
 )
 def test_a_word_that_is_not_understood_is_named(gpu, intra, inter, word):
     with pytest.raises(CollsimError, match=word):
         facts(gpu, 16, 2, intra, inter)
+
+
+def test_wiring_that_nobody_states_is_the_usual_one():
+    assert facts("A100-SXM4", 8, 1, "", "none").inside == "nvswitch"
+    assert facts("RTX 4090", 8, 1, "none", "none").inside == "host"
