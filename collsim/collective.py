@@ -156,9 +156,9 @@ def collectives() -> dict[str, Collective]:
 
 def collective(name: str) -> Collective:
     """One collective by name. `a+b` is a followed by b: what holds before a and after b. Raises CollsimError if unknown."""
-    if name in _COLLECTIVES:
+    if isinstance(name, str) and name in _COLLECTIVES:
         return _COLLECTIVES[name]
-    if "+" in name:
+    if isinstance(name, str) and "+" in name:
         parts = [collective(p) for p in name.split("+")]
         return _composed(parts)
     raise CollsimError(unknown("collective", name, _COLLECTIVES))

@@ -19,6 +19,8 @@ from .errors import CollsimError, ScheduleError, unknown
 from .schedule import Schedule, Step, freeze
 from .units import parse_count
 
+_MOST_COUNT = 2**15  # of chunks, channels, servers
+_MOST_WORK = 2**26  # the same times ranks
 Claim = Callable[..., float | None]
 
 
@@ -47,6 +49,7 @@ class Algorithm:
         source: paper and section, or repository and file.
         doc: first line of its docstring.
         says: one line each in English and Chinese on what one step does; the app narrates with it.
+        most_ranks: more are refused before memory runs out.
         options: its keywords.
     """
 
@@ -66,13 +69,14 @@ class Algorithm:
     formula: str = ""
     network: str = "switch"
     when: tuple[str, str] = ("", "")
+    most_ranks: int = 4096
     options: MappingProxyType[str, Option] = field(default_factory=lambda: MappingProxyType({}))
 
     def __call__(self, n: Any, **options: Any) -> Schedule:
         """The schedule for n ranks. Raises CollsimError for a bad n or option, ScheduleError for steps that cannot be."""
         n = parse_count(n, "ranks")
-        if n > 2**24:
-            raise CollsimError(f"ranks={n} is more than {2**24:,}")
+        if n > self.most_ranks:
+            raise CollsimError(f"{self.name}: ranks={n} is more than {self.most_ranks:,}, beyond which it needs too much memory")
         given = self._checked(n, options)
         if self.ranks is not None and (why := self.ranks(n)) is not None:
             raise CollsimError(f"{self.name}: ranks={n}: {why}")
@@ -156,7 +160,12 @@ def _checked_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any
     if value is None and option.default is None:
         return None
     if option.kind == "count":
-        return parse_count(value, option.name)
+        count = parse_count(value, option.name)
+        if count > _MOST_COUNT or count * n > _MOST_WORK:
+            raise CollsimError(f"{option.name}={value} for {n} ranks is too many; use at most {min(_MOST_COUNT, _MOST_WORK // n):,}")
+        return count
+    if option.kind == "topology" and not hasattr(value, "orders"):
+        raise CollsimError(f"topology={value!r} is not a topology; make one with topology.switch(8) or machine('dgx-a100')")
     if option.kind == "root":
         root = parse_count(value, option.name, least=0)
         if root >= n:
@@ -207,6 +216,7 @@ def algorithm(
     formula: str = "",
     network: str = "switch",
     when: tuple[str, str] = ("", ""),
+    most_ranks: int = 4096,
     name: str | None = None,
 ) -> Callable[[Callable[..., Iterable[Any]]], Algorithm]:
     """Register a function of n (and keywords) that yields steps; the result is an `Algorithm`, callable with n.
@@ -217,6 +227,8 @@ def algorithm(
         helpers, helpers_on: number of endpoints beyond the ranks, and what they are: a `host`, or a `switch` that reduces.
         ranks: returns why a number of ranks is not possible, or None.
         cost, formula, network, when: its price and when to use it; see `Algorithm`.
+        most_ranks: refuse more, before memory runs out: most algorithms move n chunks at each of n ranks. With `repeat`, or a few
+            chunks only, it may be much more.
     """
     find_collective(collective)
 
@@ -241,6 +253,7 @@ def algorithm(
             formula,
             network,
             when,
+            most_ranks,
             MappingProxyType(_options(function)),
         )
         _REGISTRY[label] = entry
@@ -298,7 +311,7 @@ def algorithms(collective: str | None = None) -> dict[str, Algorithm]:
 
 def find(name: str) -> Algorithm:
     """One algorithm by name. Raises CollsimError with the nearest names."""
-    if name not in _REGISTRY:
+    if not isinstance(name, str) or name not in _REGISTRY:
         raise CollsimError(unknown("algorithm", name, _REGISTRY))
     return _REGISTRY[name]
 
@@ -317,8 +330,10 @@ def schedule(name: str | Algorithm, ranks: Any = None, *, topology: Any = None, 
     if ranks is None:
         if topology is None:
             raise CollsimError(f"{entry.name}: say how many ranks (ranks=8), or give a topology that does")
+        _checked_option(entry, Option("topology", None, "topology"), 1, topology)
         ranks = topology.ranks
     if topology is not None:
+        _checked_option(entry, Option("topology", None, "topology"), 1, topology)
         if topology.ranks < parse_count(ranks, "ranks"):
             raise CollsimError(f"{entry.name}: {ranks} ranks do not fit on {topology.name}, which has {topology.ranks}")
         if "topology" in entry.options:

@@ -48,8 +48,11 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
     """
     if op not in OPERATORS:
         raise CollsimError(unknown("reduction op", op, OPERATORS))
-    kind = collective(schedule.collective)
-    given = np.asarray(buffers)
+    kind = collective(require_schedule(schedule).collective)
+    try:
+        given = np.asarray(buffers)
+    except ValueError:
+        raise CollsimError("buffers have rows of different lengths; every rank passes as many elements") from None
     if given.ndim != 2 or given.shape[0] != schedule.ranks:
         raise CollsimError(f"buffers have shape {given.shape}; {schedule.label} wants (ranks, elements) = ({schedule.ranks}, any number)")
     if given.dtype.kind not in "iufV" or given.dtype.names:  # V: the small floats of ml_dtypes
@@ -65,6 +68,13 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
     if apart and kind.after == "own":
         return np.take_along_axis(out.reshape(schedule.ranks, schedule.ranks, -1), np.arange(schedule.ranks)[:, None, None], 1)[:, 0]
     return out
+
+
+def require_schedule(value: object) -> Schedule:
+    """The schedule that was asked for, or an error that says how to make one."""
+    if not isinstance(value, Schedule):
+        raise CollsimError(f"{value!r} is not a schedule; make one with schedule('allreduce_ring', ranks=8)")
+    return value
 
 
 def _laid_out(schedule: Schedule, kind: Collective, given: Array, layout: str | None) -> tuple[Array, bool]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, zip_longest
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any
 
@@ -104,9 +105,13 @@ def reduce(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0) -
 
 def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
     """`times` steps of one pattern; in each, every chunk moves by `shift` inside its group of `modulus` chunks."""
+    if not isinstance(step, Step):
+        raise ScheduleError(f"repeat wants a step made with copy(...) or reduce(...), got {step!r}")
+    if not all(isinstance(value, Integral) for value in (times, shift, modulus)):
+        raise ScheduleError(f"repeat(times={times!r}, shift={shift!r}, modulus={modulus!r}): all three are whole numbers; use // to divide")
     if times < 0 or modulus < 1:
         raise ScheduleError(f"repeat(times={times}, modulus={modulus}): times is 0 or more and modulus 1 or more")
-    return replace(step, times=times, shift=shift, modulus=modulus)
+    return replace(step, times=int(times), shift=int(shift), modulus=int(modulus))
 
 
 def pipeline(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride: int = 1) -> Iterator[Step]:
@@ -265,8 +270,8 @@ class Schedule:
         return rows
 
     def _within(self, what: str, value: int, end: int) -> int:
-        if not 0 <= value < end:
-            raise ScheduleError(f"{self.label}: there is no {what} {value}; {what}s are 0 to {end - 1}")
+        if not isinstance(value, Integral) or not 0 <= value < end:
+            raise ScheduleError(f"{self.label}: there is no {what} {value!r}; {what}s are 0 to {end - 1}")
         return int(value)
 
     @property

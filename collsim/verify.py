@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .collective import EVERY, NOTHING, collective
 from .errors import ScheduleError
-from .replay import run, starting
+from .replay import require_schedule, run, starting
 from .schedule import Schedule, Step
 
 Counts = npt.NDArray[np.int64]
@@ -25,7 +25,7 @@ def verify(schedule: Schedule) -> None:
     The error's `rank`, `chunk` and `step` say where: the step is the first in which that slot went wrong, or for something that
     never arrives the last that wrote the slot.
     """
-    kind = collective(schedule.collective)
+    kind = collective(require_schedule(schedule).collective)
     held = starting(schedule)
     slots = held.shape[1]
     weight = np.random.default_rng(schedule.ranks).integers(0, 2**64, (schedule.ranks, slots), dtype=np.uint64, endpoint=False)

@@ -49,7 +49,7 @@ def test_a_function_in_a_cell_is_an_algorithm_like_any_other():
         (float("nan"), "ranks=nan"),
         (float("inf"), "ranks=inf"),
         ([4], "ranks"),
-        (2**25, "ranks=33554432 is more than"),
+        (2**25, "ranks=33554432 is more than "),
     ],
 )
 @pytest.mark.parametrize("name", cs.algorithms())
@@ -259,3 +259,27 @@ def test_a_price_names_what_it_needs():
     assert ring.price(4, 1e6, 1e-6, 1e-10) == pytest.approx(156e-6)
     assert ring.price(4, 1e6, 1e-6, 1e-10, gamma=1e-10) == pytest.approx(231e-6)
     assert cs.algorithm("reduce")(lambda n: cs.reduce(0, 1, 0)).price(4, 1, 1, 1) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: cs.schedule("allreduce_ring", 4, topology=5), "topology=5 is not a topology"),
+        (lambda: cs.schedule("allreduce_ring", topology="ring"), "topology='ring' is not a topology"),
+        (lambda: cs.algorithms()["allreduce_ring"](4, topology=5), "topology=5 is not a topology"),
+        (lambda: cs.schedule(["allreduce_ring"], 4), "unknown algorithm"),
+        (lambda: cs.algorithms(5), "unknown collective 5"),
+        (lambda: cs.verify("allreduce_ring"), "'allreduce_ring' is not a schedule; make one with"),
+        (lambda: cs.replay(None, [[1]]), "None is not a schedule"),
+        (lambda: cs.replay(cs.schedule("allreduce_ring", 2), [[1, 2], [3]]), "rows of different lengths"),
+        (lambda: cs.schedule("allreduce_ring", 2).by_rank("x"), "there is no rank 'x'; ranks are 0 to 1"),
+        (lambda: cs.schedule("allreduce_tree", 2, chunks=10**9), "chunks=1000000000 for 2 ranks is too many; use at most 32,768"),
+        (lambda: cs.schedule("allreduce_ring", 2**20, channels=100), "channels=100 for 1048576 ranks is too many; use at most 64"),
+        (lambda: cs.schedule("alltoall_direct", 5000), "ranks=5000 is more than 4,096"),
+        (lambda: cs.repeat(5, 2, 1, 2), "repeat wants a step"),
+        (lambda: cs.repeat(cs.copy(0, 1, 0), 2.5, 1, 2), r"times=2\.5.*all three are whole numbers"),
+    ],
+)
+def test_what_nobody_should_write_is_a_sentence_too(call, says):
+    with pytest.raises(cs.CollsimError, match=says):
+        call()

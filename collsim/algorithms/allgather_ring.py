@@ -20,6 +20,7 @@ from collsim.topology.network import ring_orders
     ),
     when=("Large messages: all links carry the least possible, neighbours only.", "消息大时：每条链路的流量最小，且只与邻居通信。"),
     chunks=lambda n, channels: n * channels,
+    most_ranks=2**24,
 )
 def allgather_ring(n, channels=1, topology=None):
     order = ring_orders(topology, n, channels)

@@ -48,6 +48,7 @@ def _busiest(n, per_node, topology, pattern, channels):
         "节点多、中大消息并分成许多 chunk 时：流量与 ring 相当（2S），步数只随 lg n 增长。",
     ),
     chunks=lambda n, chunks, channels: 2 * chunks * channels,
+    most_ranks=2**20,
 )
 def allreduce_double_binary_tree(n, chunks=1, channels=1, per_node=1, pattern: Pattern = "balanced", topology=None):
     """NCCL's tree: two binary trees over the nodes, each with half of the buffer, and a chain inside each node.

@@ -39,6 +39,7 @@ def _cost(n, S, alpha, beta, arity, chunks):
         "rank 多、消息中等时：步数少，分块后各层同时工作；内部结点的端口要承担 k+1 份缓冲区。",
     ),
     chunks=lambda n, chunks: chunks,
+    most_ranks=2**20,
 )
 def allreduce_kary_tree(n, arity=2, chunks=1):
     parent = kary_tree(n, arity)

@@ -24,6 +24,7 @@ from collsim.schedule import copy, reduce
         "消息小时：在每个端口一次只服务一个伙伴的前提下，步数最少。",
     ),
     chunks=lambda n: 1,
+    most_ranks=2**20,
 )
 def allreduce_recursive_doubling(n):
     p = 1 << n.bit_length() - 1

@@ -23,6 +23,7 @@ from collsim.topology.network import ring_orders
         "消息大、rank 不太多时：每条链路的流量最小，且只与邻居通信。",
     ),
     chunks=lambda n, channels: n * channels,
+    most_ranks=2**24,
 )
 def allreduce_ring(n, channels=1, topology=None):
     order = ring_orders(topology, n, channels)

@@ -24,6 +24,7 @@ from collsim.schedule import copy, reduce, repeat
         "真正的全双工环形连线、消息大时：速度是单向 ring 的两倍；若经交换机则没有好处。",
     ),
     chunks=lambda n: 2 * n,
+    most_ranks=2**24,
 )
 def allreduce_ring_bidirectional(n):
     right, left = np.arange(n), (-np.arange(n)) % n

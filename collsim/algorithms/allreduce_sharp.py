@@ -24,6 +24,7 @@ from collsim.schedule import copy, pipeline, reduce
     chunks=lambda n, chunks: chunks,
     helpers=lambda n: 1,
     helpers_on="switch",
+    most_ranks=2**20,
 )
 def allreduce_sharp(n, chunks=1):
     r = np.arange(n)

@@ -30,6 +30,7 @@ def _busy(lg, chunks):  # chunk sends of the root, the busiest port, summed over
         "消息小、rank 少时适用：此时步数最重要，根的链路带宽不是瓶颈。",
     ),
     chunks=lambda n, chunks: chunks,
+    most_ranks=2**20,
 )
 def allreduce_tree(n, root=0, chunks=1):
     yield from pipeline([*halving(n, root), *doubling(n, root)], chunks)

@@ -30,6 +30,7 @@ def negabinary(r):
     ),
     chunks=lambda n: 1,
     ranks=power_of_two,
+    most_ranks=2**20,
 )
 def broadcast_bine(n, root=0):
     have = np.zeros(1, int)  # counted from the root

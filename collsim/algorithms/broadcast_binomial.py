@@ -29,6 +29,7 @@ def doubling(n, root):
         "消息小时：在每个端口一次只发一条消息的前提下，步数最少。",
     ),
     chunks=lambda n, chunks: chunks,
+    most_ranks=2**20,
 )
 def broadcast_binomial(n, root=0, chunks=1):
     yield from pipeline(doubling(n, root), chunks)

@@ -23,6 +23,7 @@ from collsim.trees import double_binary_tree, down
         "rank 多、中大消息时：带宽与 chain 相同，但只需 lg n 步而不是 n 步即可流满。",
     ),
     chunks=lambda n, chunks: 2 * chunks,
+    most_ranks=2**20,
 )
 def broadcast_double_binary_tree(n, root=0, chunks=1):
     if n > 1:

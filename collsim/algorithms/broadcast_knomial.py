@@ -33,6 +33,7 @@ def sends(n, radix):
         "消息小且发送方可以重叠多次发送时；若每个 rank 只有一个端口，二项树不会更差。",
     ),
     chunks=lambda n: 1,
+    most_ranks=2**20,
 )
 def broadcast_knomial(n, root=0, radix=4):
     if radix < 2:

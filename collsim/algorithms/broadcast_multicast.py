@@ -21,6 +21,7 @@ from collsim.schedule import copy, pipeline
     chunks=lambda n, chunks: chunks,
     helpers=lambda n: 1,
     helpers_on="switch",
+    most_ranks=2**20,
 )
 def broadcast_multicast(n, root=0, chunks=1):
     others = (root + np.arange(1, n)) % n

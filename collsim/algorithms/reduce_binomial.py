@@ -31,6 +31,7 @@ def halving(n, root):
         "消息小时：在每个端口一次只收一条消息的前提下，步数最少。",
     ),
     chunks=lambda n, chunks: chunks,
+    most_ranks=2**20,
 )
 def reduce_binomial(n, root=0, chunks=1):
     yield from pipeline(halving(n, root), chunks)

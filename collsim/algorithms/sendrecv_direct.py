@@ -19,6 +19,7 @@ from collsim.schedule import copy
         "用来测量链路本身的 α 和 β；流水线并行发送的就是它。",
     ),
     chunks=lambda n: 1,
+    most_ranks=2**20,
 )
 def sendrecv_direct(n):
     r = np.arange(n)
