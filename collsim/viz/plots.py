@@ -1,5 +1,6 @@
 """Plots that are good without touching anything. Each draws into `ax` or a figure of its own, and returns the Axes.
 
+`lang` is `en` or `zh`. Lines differ in marker and dash, bars in length and print, cells in number: all read the same in grey.
 matplotlib's object-oriented interface only: no global state, safe in a server's threads.
 """
 
@@ -16,12 +17,15 @@ from ..units import format_bytes
 from . import palette, words
 from .layout import layout
 from .rows import rows
+from .still import fonts, language
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
 
+    from ..analysis import Comparison
     from ..simulate import Trace
 
 _MOST_BARS = 24
@@ -29,17 +33,17 @@ _MOST_LANES = 64
 _MOST_MARKS = 20_000
 
 
-def time_over_size(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def time_over_size(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Time against message size, a line per algorithm and topology, both axes logarithmic. `frame` is what `sweep` returns."""
-    return _over_size(frame, "time", "time", ax, logarithmic=True)
+    return _over_size(frame, "time", _in(lang, "time", "时间"), ax, lang, logarithmic=True)
 
 
-def busbw_over_size(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def busbw_over_size(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Bus bandwidth (nccl-tests) against message size, a line per algorithm and topology."""
-    return _over_size(frame, "busbw", "busbw, GB/s", ax, logarithmic=False)
+    return _over_size(frame, "busbw", "busbw, GB/s", ax, lang, logarithmic=False)
 
 
-def link_utilisation(trace: Trace, ax: Axes | None = None) -> Axes:
+def link_utilisation(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
     """A bar per link in use, the busiest on top: the part of the run in which it could not have carried more, and its bytes."""
     ax = _axes(ax, 7.2, 4.2)
     used = np.flatnonzero(trace.link_bytes > 0)
@@ -54,28 +58,24 @@ def link_utilisation(trace: Trace, ax: Axes | None = None) -> Axes:
     ax.invert_yaxis()
     ax.set_xlim(0, 116)
     ax.set_xticks(range(0, 101, 20))
-    ax.set_xlabel("busy, % of the run (bytes ÷ bandwidth ÷ time, one direction)")
-    left_out = len(used) - len(order)
-    ax.set_title(
-        _title(trace)
-        + (
-            f"\n{left_out} more links, none above {words.percent(float(share[used].min()) if not len(order) else float(share[order[-1]]))}"
-            if left_out > 0
-            else ""
-        ),
-        fontsize=10,
-        loc="left",
+    ax.set_xlabel(
+        _in(lang, "busy, % of the run (bytes ÷ bandwidth ÷ time, one direction)", "忙碌时间占全程的百分比（字节 ÷ 带宽 ÷ 时间，单向）")
     )
-    return _clean(ax, "x")
+    more = ""
+    if left_out := len(used) - len(order):
+        top = words.percent(float(share[order[-1]]))
+        more = "\n" + _in(lang, f"{left_out} more links, none above {top}", f"另外 {left_out} 条链路，都不超过 {top}")
+    ax.set_title(_title(trace, lang) + more, fontsize=10, loc="left")
+    return _clean(ax, "x", lang)
 
 
-def volume_over_time(trace: Trace, ax: Axes | None = None) -> Axes:
+def volume_over_time(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Bytes that have crossed each class of links so far (one link of it), against time."""
     ax = _axes(ax, 7.2, 4.2)
     unit, factor = _time_unit(trace.time)
     made = layout(trace.topology, trace.link_bytes)
     for number, row in enumerate(rows(trace, made)):
-        label = f"{row['label']['en']} ({row['note']['en']})" if row["note"]["en"] else row["label"]["en"]
+        label = f"{row['label'][lang]} ({row['note'][lang]})" if row["note"][lang] else row["label"][lang]
         at, carried = _carried(trace, np.flatnonzero(np.isin(made.picture.link_of, row["links"])))
         ax.plot(
             at * factor,
@@ -84,17 +84,17 @@ def volume_over_time(trace: Trace, ax: Axes | None = None) -> Axes:
             color=palette.SERIES[number % len(palette.SERIES)],
             linewidth=2.4 if row["hot"] else 1.6,
         )
-    ax.set_xlabel(f"time, {unit}")
-    ax.set_ylabel("bytes so far, busiest link of a class, MiB")
+    ax.set_xlabel(_in(lang, f"time, {unit}", f"时间，{unit}"))
+    ax.set_ylabel(_in(lang, "bytes so far, busiest link of a class, MiB", "已传字节（每类中最忙的链路），MiB"))
     ax.set_ylim(bottom=0)
     ax.set_xlim(0, max(trace.time * factor, 1e-12))
-    ax.set_title(_title(trace), fontsize=10, loc="left")
+    ax.set_title(_title(trace, lang), fontsize=10, loc="left")
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, fontsize=8)
-    return _clean(ax, "y")
+    return _clean(ax, "y", lang)
 
 
-def gantt(trace: Trace, ax: Axes | None = None) -> Axes:
+def gantt(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
     """When each rank sends: a lane per endpoint; reduces in blue, copies in green."""
     ax = _axes(ax, 8.0, 4.2)
     s, t = trace.schedule, trace.schedule.transfers
@@ -121,14 +121,116 @@ def gantt(trace: Trace, ax: Axes | None = None) -> Axes:
     every = max(1, lanes // 24)
     ax.set_yticks(range(0, lanes, every), names[::every], fontsize=8)
     ax.set_ylim(lanes - 0.4, -0.6)
-    ax.set_xlabel(f"time, {unit}" + (f"; {s.endpoints - lanes} more endpoints not shown" if s.endpoints > lanes else ""))
-    ax.set_title(_title(trace) + ": who sends when", fontsize=10, loc="left")
+    hidden = s.endpoints - lanes
+    more = _in(lang, f"; {hidden} more endpoints not shown", f"；另有 {hidden} 个 endpoint 未显示") if hidden else ""
+    ax.set_xlabel(_in(lang, f"time, {unit}", f"时间，{unit}") + more)
+    ax.set_title(_title(trace, lang) + _in(lang, ": who sends when", "：谁在何时发送"), fontsize=10, loc="left")
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, fontsize=8, ncols=2, loc="upper right", bbox_to_anchor=(1, 1.12))
-    return _clean(ax, "x")
+    return _clean(ax, "x", lang)
+
+
+def winner_map(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
+    """The fastest algorithm over size and number of ranks: a cell each, coloured and numbered. `frame` is what `sweep` returns."""
+    _require(frame, {"nbytes", "ranks", "algorithm", "time"}, "sweep")
+    ax = _axes(ax, 7.6, 3.8)
+    best = frame[frame["time"].notna()].sort_values("time", kind="stable").groupby(["ranks", "nbytes"], as_index=False).first()
+    sizes, ranks, names = (sorted(best[c].unique()) for c in ("nbytes", "ranks", "algorithm"))
+    for row in best.to_dict("records"):
+        x, y, number = sizes.index(row["nbytes"]), ranks.index(row["ranks"]), names.index(row["algorithm"])
+        ax.add_patch(_cell(x, y, palette.SERIES[number % len(palette.SERIES)]))
+        ax.text(x, y, str(number + 1), ha="center", va="center", color=palette.CARD, fontsize=9, fontweight="bold")
+    for number, name in enumerate(names):
+        ax.plot([], [], "s", color=palette.SERIES[number % len(palette.SERIES)], label=f"{number + 1} {name}")
+    ax.set_xlim(-0.5, len(sizes) - 0.5)
+    ax.set_ylim(-0.5, len(ranks) - 0.5)
+    every = max(1, len(sizes) // 8)
+    ax.set_xticks(range(0, len(sizes), every), [format_bytes(s) for s in sizes[::every]])
+    ax.set_yticks(range(len(ranks)), [str(r) for r in ranks])
+    ax.set_xlabel(_in(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
+    ax.set_ylabel(_in(lang, "ranks", "rank 数"))
+    ax.set_title(_in(lang, "The fastest algorithm", "最快的算法"), fontsize=10, loc="left")
+    if names:
+        ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+    _clean(ax, "both", lang)
+    ax.grid(visible=False)
+    return ax
+
+
+def tornado(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
+    """What doubling each link would save, the largest on top. `frame` is what `sensitivity` returns."""
+    _require(frame, {"what", "name", "doubled"}, "sensitivity")
+    ax = _axes(ax, 7.2, 0.9 + 0.34 * min(len(frame), _MOST_BARS))
+    top = frame.sort_values("doubled", ascending=False, kind="stable").head(_MOST_BARS)
+    y = np.arange(len(top))
+    colors = [palette.USE["full"] if what == "kind" else palette.USE["room"] for what in top["what"]]
+    ax.barh(y, 100 * top["doubled"], color=colors, height=0.66, hatch=["" if what == "kind" else "//" for what in top["what"]],
+            edgecolor=palette.CARD)  # fmt: skip
+    all_of = _in(lang, "all {}", "全部 {}")
+    ax.set_yticks(y, [all_of.format(n) if w == "kind" else n for w, n in zip(top["what"], top["name"], strict=True)], fontsize=8)
+    for row, saved in enumerate(top["doubled"]):
+        ax.text(max(100 * saved, 0) + 1, row, words.percent(float(saved)), va="center", fontsize=8, color=palette.INK2)
+    ax.invert_yaxis()
+    ax.set_xlim(0, max(10.0, 115 * float(top["doubled"].max()) if len(top) else 10.0))
+    ax.set_xlabel(_in(lang, "time saved by twice the bandwidth, %", "带宽加倍可节省的时间，%"))
+    return _clean(ax, "x", lang)
+
+
+def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
+    """Time against the number of chunks, a line per algorithm, the best marked: too few do not overlap, too many pay alpha. `frame` is
+    `best(...).tried`, or a sweep over `chunks`."""
+    _require(frame, {"algorithm", "options", "time"}, "best")
+    ax = _axes(ax, 7.2, 4.2)
+    chunked = frame[frame["options"].map(lambda o: "chunks" in o) & frame["time"].notna()]
+    chunked = chunked.assign(chunks=chunked["options"].map(lambda o: o["chunks"])).sort_values("chunks")
+    for number, (name, part) in enumerate(chunked.groupby("algorithm", sort=False)):
+        color = palette.SERIES[number % len(palette.SERIES)]
+        ax.plot(part["chunks"], part["time"], label=name, color=color, marker="osD^v"[number % 5], markersize=4, linewidth=1.8)
+        low = min(part.to_dict("records"), key=lambda row: row["time"])
+        ax.annotate(f"{low['chunks']}: {words.time(float(low['time']))}", (low["chunks"], low["time"]), textcoords="offset points",
+                    xytext=(0, 8), ha="center", fontsize=8, color=color)  # fmt: skip
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.yaxis.set_major_formatter(lambda value, _: words.time(value))
+    ax.set_xlabel(_in(lang, "chunks", "chunk 数"))
+    ax.set_ylabel(_in(lang, "time", "时间"))
+    if len(chunked):
+        ax.legend(frameon=False, fontsize=8)
+    return _clean(ax, "both", lang)
+
+
+def differences(comparison: Comparison, ax: Axes | None = None, lang: str = "en") -> Axes:
+    """Bytes over every kind of link in two runs, and the times. `comparison` is what `compare` returns."""
+    ax = _axes(ax, 7.2, 3.6)
+    kinds = comparison.kinds
+    y = np.arange(len(kinds))
+    for shift, column, color, hatch, trace in (
+        (-0.19, "bytes_a", palette.EDGE, "", comparison.a),
+        (0.19, "bytes_b", palette.USE["room"], "//", comparison.b),
+    ):
+        label = f"{trace.schedule.label}, {trace.topology.name}: {words.time(trace.time)}"
+        ax.barh(y + shift, kinds[column] / 2**20, height=0.36, color=color, hatch=hatch, edgecolor=palette.CARD, label=label)
+    ax.set_yticks(y, list(kinds.index))
+    ax.invert_yaxis()
+    ax.set_xlabel(_in(lang, "bytes over all links of a kind, MiB", "每类链路的总字节，MiB"))
+    ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1))
+    return _clean(ax, "x", lang)
 
 
 # ---- parts -----------------------------------------------------------------------------------------------------------------
+
+
+def _require(frame: pd.DataFrame, columns: set[str], maker: str) -> None:
+    missing = columns - set(frame.columns)
+    if missing:
+        raise CollsimError(f"the table has no column {', '.join(sorted(missing))}; give what collsim.{maker}(...) returns")
+
+
+def _cell(x: int, y: int, color: str) -> Rectangle:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=color, edgecolor=palette.CARD, linewidth=1.5)
 
 
 def _axes(ax: Axes | None, wide: float, tall: float) -> Axes:
@@ -156,7 +258,17 @@ def _png(figure: Figure) -> bytes:
     return out.getvalue()
 
 
-def _clean(ax: Axes, grid: Literal["both", "x", "y"]) -> Axes:
+def _in(lang: str, en: str, zh: str) -> str:
+    """The text in the language that was asked for (in English where no font has the characters)."""
+    return zh if lang == "zh" and language(lang) == "zh" else en
+
+
+def _clean(ax: Axes, grid: Literal["both", "x", "y"], lang: str) -> Axes:
+    if lang == "zh":
+        from matplotlib.text import Text
+
+        for text in ax.findobj(Text):
+            text.set_fontfamily(fonts(lang))  # type: ignore[attr-defined]
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -167,8 +279,9 @@ def _clean(ax: Axes, grid: Literal["both", "x", "y"]) -> Axes:
     return ax
 
 
-def _title(trace: Trace) -> str:
-    return f"{trace.schedule.label} on {trace.topology.name}, {format_bytes(trace.nbytes)}: {words.time(trace.time)}"
+def _title(trace: Trace, lang: str) -> str:
+    what, where, size, took = trace.schedule.label, trace.topology.name, format_bytes(trace.nbytes), words.time(trace.time)
+    return _in(lang, f"{what} on {where}, {size}: {took}", f"{what}，{where}，{size}：{took}")
 
 
 def _time_unit(seconds: float) -> tuple[str, float]:
@@ -184,10 +297,8 @@ def _carried(trace: Trace, links: npt.NDArray[np.int64]) -> tuple[Any, Any]:
     return np.concatenate([[0.0], usage.time, [trace.time]]), np.concatenate([[0.0], so_far, so_far[-1:]])
 
 
-def _over_size(frame: pd.DataFrame, column: str, label: str, ax: Axes | None, *, logarithmic: bool) -> Axes:
-    missing = {"nbytes", "algorithm", column} - set(frame.columns)
-    if missing:
-        raise CollsimError(f"the table has no column {', '.join(sorted(missing))}; give what collsim.sweep(...) returns")
+def _over_size(frame: pd.DataFrame, column: str, label: str, ax: Axes | None, lang: str, *, logarithmic: bool) -> Axes:
+    _require(frame, {"nbytes", "algorithm", column}, "sweep")
     ax = _axes(ax, 7.2, 4.4)
     good = frame[frame[column].notna() & (frame["nbytes"] > 0)]
     by = ["algorithm"] + (["topology"] if "topology" in good.columns and good["topology"].nunique() > 1 else [])
@@ -206,8 +317,8 @@ def _over_size(frame: pd.DataFrame, column: str, label: str, ax: Axes | None, *,
     else:
         ax.set_ylim(bottom=0)
     ax.xaxis.set_major_formatter(lambda value, _: format_bytes(round(value)) if value >= 1 else "")
-    ax.set_xlabel("size (nccl-tests)")
+    ax.set_xlabel(_in(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
     ax.set_ylabel(label)
     if len(good):
         ax.legend(frameon=False, fontsize=8)
-    return _clean(ax, "both")
+    return _clean(ax, "both", lang)
