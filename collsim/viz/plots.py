@@ -177,22 +177,22 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Ax
 
 
 def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
-    """Time against the number of chunks, a line per algorithm, the best marked: too few do not overlap, too many pay alpha. `frame` is
+    """Time against the number of chunks, a line per algorithm, the best ringed and named: too few do not overlap, too many pay alpha. `frame` is
     `best(...).tried`, or a sweep over `chunks`."""
     _require(frame, {"algorithm", "options", "time"}, "best")
     ax = _axes(ax, 7.2, 4.2)
     chunked = frame[frame["options"].map(lambda o: "chunks" in o) & frame["time"].notna()]
     chunked = chunked.assign(chunks=chunked["options"].map(lambda o: o["chunks"])).sort_values("chunks")
     for number, (name, part) in enumerate(chunked.groupby("algorithm", sort=False)):
-        color = palette.SERIES[number % len(palette.SERIES)]
-        ax.plot(part["chunks"], part["time"], label=name, color=color, marker="osD^v"[number % 5], markersize=4, linewidth=1.8)
         low = min(part.to_dict("records"), key=lambda row: row["time"])
-        ax.annotate(f"{low['chunks']}: {words.time(float(low['time']))}", (low["chunks"], low["time"]), textcoords="offset points",
-                    xytext=(0, 8), ha="center", fontsize=8, color=color)  # fmt: skip
+        color, label = palette.SERIES[number % len(palette.SERIES)], f"{name}, {low['chunks']}: {words.time(low['time'])}"
+        ax.plot(part["chunks"], part["time"], label=label, color=color, marker="osD^v"[number % 5], markersize=4, linewidth=1.8)
+        ax.plot(low["chunks"], low["time"], "o", markersize=11, fillstyle="none", color=color)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     ax.yaxis.set_major_formatter(lambda value, _: words.time(value))
+    ax.yaxis.set_minor_formatter(lambda value, _: words.time(value))
     ax.set_xlabel(_in(lang, "chunks", "chunk 数"))
     ax.set_ylabel(_in(lang, "time", "时间"))
     if len(chunked):

@@ -47,7 +47,7 @@ def test_the_tornado_has_the_largest_saving_on_top(trace):
 def test_the_best_number_of_chunks_is_marked():
     found = best("broadcast", NETWORK, "64MiB", algorithm=["broadcast_chain"])
     ax = plots.time_over_chunks(found.tried)
-    assert any(t.get_text().startswith(f"{found.options['chunks']}: ") for t in ax.texts)
+    assert f"broadcast_chain, {found.options['chunks']}: " in words_of(ax)
 
 
 def test_a_comparison_draws_both_runs(trace):
