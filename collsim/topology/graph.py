@@ -106,13 +106,11 @@ def from_cables(name: str, nodes: Mapping[Any, Mapping[str, Any]], joined: Mappi
     kinds = _kinds(nodes)
     place = _places(nodes, kinds)
     links = _links(joined)
-    numbers = [data.get("node", -1) for data in nodes.values()]
+    numbers = [n if isinstance(n, int | np.integer) and -1 <= n < 2**31 else -1 for n in (data.get("node", -1) for data in nodes.values())]
     topology = Topology(
         name=name,
         ranks=len(place),
-        devices=Devices(
-            [str(n) for n in nodes], kinds, np.array([n if isinstance(n, int | np.integer) else -1 for n in numbers], np.int32)
-        ),
+        devices=Devices([str(n) for n in nodes], kinds, np.array(numbers, np.int32)),
         links=links,
         endpoint_device=place,
         next_hop=(ways := Shortest(len(nodes), links.src, links.dst)),

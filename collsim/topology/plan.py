@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..errors import TopologyError
+from ..errors import TopologyError, unknown
 from .network import DEVICE_KINDS, Cable
 
 #: NCCL's path types, best first; `LEVELS[t]` is the name of type t.
@@ -80,6 +80,9 @@ class Machine:
     def __post_init__(self) -> None:
         if not self.source:
             raise TopologyError(f"machine {self.name!r} has no source for its wiring; say where it comes from")
+        for a, b, cable in self.joints:
+            if cable.kind not in _LINK_TYPE:
+                raise TopologyError(f"{a} to {b}: {unknown('kind of cable inside a machine', cable.kind, _LINK_TYPE)}")
 
     def __str__(self) -> str:
         return self.title

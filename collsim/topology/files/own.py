@@ -148,6 +148,8 @@ def _cable(place: _Place, cables: dict[str, _Place]) -> Cable:
         place = cables[place.value]
     found = place.keys(_CABLE, ("kind", "bandwidth", "source"))
     value = {key: item.value for key, item in found.items()}
+    if value["bandwidth"] is None:
+        raise found["bandwidth"].wrong("a cable needs a rate, for example 25GB/s")
     try:
         rates = {k: parse_bandwidth(value[k], k) for k in ("bandwidth", "nominal", "effective") if value.get(k) is not None}
         rates.setdefault("nominal", rates["bandwidth"])
