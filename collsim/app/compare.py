@@ -107,6 +107,7 @@ def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
     frame = good[["nbytes", "name", "chunks", what]].assign(said=[_said(what, value) for value in good[what]])
     frame = frame.assign(size=[format_bytes(n) for n in frame["nbytes"]])
     frame = frame[frame[what] > 0]
+    near_axis = float(frame["nbytes"].min()) * (frame["nbytes"].max() / frame["nbytes"].min()) ** 0.2
     hue = alt.Scale(domain=names, range=[h for h, _ in strokes])
     dash = alt.Scale(domain=names, range=[d for _, d in strokes])
     lines = (
@@ -129,14 +130,14 @@ def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
             alt.Tooltip("chunks:Q", title=t("option.chunks")),
         ]
     )
-    picture = alt.layer(lines, near, *_marks(found, dark)).properties(
+    picture = alt.layer(lines, near, *_marks(found, near_axis, dark)).properties(
         height=440, description=t(f"compare.{what}"), padding={"left": 4, "right": 24, "top": 8, "bottom": 4}
     )
     st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key=f"chart_{what}")
 
 
-def _marks(found: list[Crossing], dark: bool) -> list[Any]:
-    """A rule, a ring and a label where the lead changes."""
+def _marks(found: list[Crossing], near: float, dark: bool) -> list[Any]:
+    """A rule, a ring and a label where the lead changes; `near` are the bytes below which a label has no room to its left."""
     if not found:
         return []
     frame = pd.DataFrame([{"nbytes": c.nbytes, "time": c.time, "label": format_bytes(c.nbytes)} for c in found])
@@ -144,8 +145,14 @@ def _marks(found: list[Crossing], dark: bool) -> list[Any]:
     base = alt.Chart(frame).encode(x="nbytes:Q")
     rule = base.mark_rule(color=ink, strokeDash=[4, 4], strokeWidth=1.2)
     dot = base.mark_point(color=ink, filled=False, size=150, strokeWidth=2, opacity=1).encode(y="time:Q")
-    label = base.mark_text(color=ink, fontSize=14, fontWeight="bold", align="right", dx=-6, baseline="top")
-    return [rule, dot, label.encode(y=alt.value(4), text="label:N")]
+    return [rule, dot, *(_mark_label(frame.iloc[[i]], i % 5, near, ink) for i in range(len(frame)))]
+
+
+def _mark_label(frame: pd.DataFrame, line: int, near: float, ink: str) -> Any:
+    """A label, each on a line of its own: to the right of a mark near the axis, to the left of any other."""
+    side: Any = {"align": "left", "dx": 6} if frame["nbytes"].iloc[0] < near else {"align": "right", "dx": -6}
+    label = alt.Chart(frame).mark_text(color=ink, fontSize=14, fontWeight="bold", baseline="top", **side)
+    return label.encode(x="nbytes:Q", y=alt.value(4 + 19 * line), text="label:N")
 
 
 SIZES: list[list[Any]] = [["B", 1], ["KiB", 2**10], ["MiB", 2**20], ["GiB", 2**30], ["TiB", 2**40]]
