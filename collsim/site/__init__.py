@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .build import Site, build
 from .sheets import write_worksheet
 
-__all__ = ["write_worksheet"]
+__all__ = ["Site", "build", "write_worksheet"]

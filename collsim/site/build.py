@@ -1,0 +1,179 @@
+"""Build the site: pages in two languages, the player, and a file per run, all relative, so that a USB stick will do.
+
+A browser loads no data files over file://, so every run is a script that hands its packed text to the page.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ..errors import CollsimError
+from ..quiz.questions import questions
+from ..simulate import Trace
+from ..viz.page import player_source
+from ..viz.timeline import dumps, timeline
+from . import pages
+from .gallery import PLACES, Place, shown
+from .lessons import LESSONS, Lesson
+
+_ASKED = 5
+_RACERS = ("allreduce_ring", "allreduce_double_binary_tree", "allreduce_parameter_server")
+_MARK = "collsim-site.txt"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run of the gallery as a page lists it."""
+
+    key: str
+    algorithm: str
+    place: str
+    ranks: int
+    time: float
+
+
+@dataclass(frozen=True)
+class Site:
+    """What was built: where, how many runs and files, how many bytes."""
+
+    path: Path
+    runs: int
+    files: int
+    nbytes: int
+
+
+def build(
+    out: Path | str,
+    lang: Sequence[str] = pages.LANGUAGES,
+    *,
+    places: Sequence[Place] = PLACES,
+    only: Sequence[str] | None = None,
+    progress: Callable[[int, str], None] | None = None,
+) -> Site:
+    """Write the site into a folder, new or made by an earlier build; all of it or nothing.
+
+    Args:
+        lang: languages of the pages, `en` and `zh`.
+        places, only: a part of the gallery; names of algorithms.
+        progress: called with (runs done, name of the run).
+
+    Raises CollsimError for a folder that holds something else.
+    """
+    target = Path(out)
+    if target.exists() and (not target.is_dir() or (any(target.iterdir()) and not (target / _MARK).is_file())):
+        raise CollsimError(f"{str(target)!r} holds something that is not a site of collsim; give a new folder")
+    wrong = [one for one in lang if one not in pages.LANGUAGES]
+    if wrong or not lang:
+        raise CollsimError(f"unknown language {wrong[0] if wrong else ''!r}; use en and zh")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".site-", dir=target.parent) as made:
+        work = Path(made) / "site"
+        runs = _write(work, lang, places, only, progress)
+        if target.exists():
+            shutil.rmtree(target)
+        shutil.move(work, target)
+    target.chmod(0o755)
+    files = [p for p in target.rglob("*") if p.is_file()]
+    return Site(target, runs, len(files), sum(p.stat().st_size for p in files))
+
+
+def _write(
+    work: Path, lang: Sequence[str], places: Sequence[Place], only: Sequence[str] | None, progress: Callable[[int, str], None] | None
+) -> int:
+    for folder in ("assets", "runs", *lang):
+        (work / folder).mkdir(parents=True, exist_ok=True)
+    here = Path(__file__).parent
+    (work / "assets" / "player.js").write_text(classic(player_source()), encoding="utf-8")
+    for name in ("site.js", "site.css"):
+        shutil.copyfile(here / name, work / "assets" / name)
+    (work / "index.html").write_text(pages.entrance(), encoding="utf-8")
+    (work / _MARK).write_text("Built by `collsim site`; building again replaces this folder.\n", encoding="utf-8")
+    entries = []
+    for number, run in enumerate(shown(places, only), 1):
+        _write_run(work, run.key, run.trace, 1)
+        entries.append(Entry(run.key, run.trace.schedule.name, run.place.key, run.trace.schedule.ranks, run.trace.time))
+        if progress is not None:
+            progress(number, run.key)
+    if not entries:
+        raise CollsimError("no run fits these places and algorithms, so there is nothing to build")
+    lessons = [make() for make in LESSONS]
+    for lesson in lessons:
+        _write_run(work, f"lesson--{lesson.key}", lesson.trace, lesson.seed)
+    for one in lang:
+        _write_pages(work / one, one, entries, lessons, places)
+    return len(entries) + len(lessons)
+
+
+def classic(module: str) -> str:
+    """The player as a script without modules, which browsers refuse to load from file://."""
+    plain = re.sub(r"^export default function", "function", module, flags=re.MULTILINE)
+    plain = re.sub(r"^export (async function|function|const|let|class)", r"\1", plain, flags=re.MULTILINE)
+    plain = re.sub(r"^export \{[^}]*\};?$", "", plain, flags=re.MULTILINE)
+    if re.search(r"^(export|import)\b", plain, flags=re.MULTILINE):
+        raise CollsimError("player.js has an import or an export that cannot be made a plain script")
+    return f'(function () {{\n"use strict";\n{plain}\nglobalThis.collsimPlayer = {{ createPlayer, createClock }};\n}})();\n'
+
+
+def _write_run(work: Path, key: str, trace: Trace, seed: int) -> None:
+    """A run and its questions, packed, as a script."""
+    record = {"timeline": timeline(trace), "questions": [q.record() for q in questions(trace, seed, _ASKED)]}
+    packed = base64.b64encode(gzip.compress(dumps(record).encode(), 9, mtime=0)).decode("ascii")
+    (work / "runs" / f"{key}.js").write_text(f'collsimRun("{key}","{packed}");\n', encoding="ascii")
+
+
+def _write_pages(folder: Path, lang: str, entries: Sequence[Entry], lessons: Sequence[Lesson], places: Sequence[Place]) -> None:
+    version = _version()
+    k = pages.LANGUAGES.index(lang)
+
+    def write(name: str, title: str, body: str, data: dict[str, Any]) -> None:
+        (folder / name).write_text(pages.page(name, lang, title, body, data, version), encoding="utf-8")
+
+    files = [f"lesson-{number}.html" for number in range(1, len(lessons) + 1)]
+    for number, (file, lesson) in enumerate(zip(files, lessons, strict=True)):
+        before = files[number - 1] if number else None
+        after = files[number + 1] if number + 1 < len(files) else None
+        data = {"kind": "lesson", "run": f"lesson--{lesson.key}", "view": lesson.view}
+        write(file, lesson.title[k], pages.lesson_body(lesson, lang, before, after), data)
+    counts = {"runs": len(entries), "algorithms": len({e.algorithm for e in entries}), "places": len({e.place for e in entries})}
+    contents = pages.contents_body(list(zip(files, lessons, strict=True)), lang, counts)
+    write("index.html", pages.say("lessons", lang), contents, {"kind": "contents"})
+    names = {place.key: place.name[k] for place in places}
+    listed = [{"key": e.key, "algorithm": e.algorithm, "place": e.place, "ranks": e.ranks} for e in entries]
+    first = next((e.key for e in entries if e.algorithm == "allreduce_ring" and e.ranks == 8), entries[0].key)
+    write(
+        "gallery.html",
+        pages.say("gallery", lang),
+        pages.gallery_body(lang),
+        {"kind": "gallery", "runs": listed, "places": names, "first": first},
+    )
+    races = races_of(entries)
+    race_names = {key: f"{names[key.rpartition('/')[0]]}, {key.rpartition('/')[2]} rank{'s' if lang == 'en' else ''}" for key in races}
+    write("race.html", pages.say("race", lang), pages.race_body(lang, race_names), {"kind": "race", "races": races})
+    keys = [f"lesson--{lesson.key}" for lesson in lessons]
+    write("questions.html", pages.say("questions", lang), pages.questions_body(lang), {"kind": "questions", "keys": keys})
+
+
+def races_of(entries: Sequence[Entry]) -> dict[str, list[str]]:
+    """For every place and number of ranks the runs that race there: at least two of the racers."""
+    races: dict[str, list[str]] = {}
+    for name in _RACERS:
+        for e in entries:
+            if e.algorithm == name:
+                races.setdefault(f"{e.place}/{e.ranks}", []).append(e.key)
+    return {key: keys for key, keys in races.items() if len(keys) > 1}
+
+
+def _version() -> str:
+    try:
+        return metadata.version("collsim")
+    except metadata.PackageNotFoundError:
+        return "from a checkout"

@@ -1,0 +1,101 @@
+"""The runs of the gallery: every algorithm on networks and machines where a class would look at it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..errors import CollsimError
+from ..registry import algorithms, schedule
+from ..simulate import Trace, simulate
+from ..topology import Topology, fully_connected, machine, ring, switch, torus
+
+_MOST_TRANSFERS = 6_000
+_RATE, _LATENCY = "25GB/s", "1us"
+_PICTURED = ("allreduce", "allgather", "reduce_scatter", "broadcast", "alltoall")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where runs happen: its name in English and Chinese, the numbers of ranks to show, and which collectives."""
+
+    key: str
+    name: tuple[str, str]
+    ranks: tuple[int, ...]
+    collectives: tuple[str, ...] = ()
+
+    def topology(self, n: int) -> Topology:
+        return _topology(self.key, n)
+
+
+@lru_cache(maxsize=64)
+def _topology(key: str, n: int) -> Topology:
+    match key:
+        case "switch":
+            return switch(n, bandwidth=_RATE, alpha=_LATENCY)
+        case "ring":
+            return ring(n, bandwidth=_RATE, alpha=_LATENCY)
+        case "full":
+            return fully_connected(n, bandwidth=_RATE, alpha=_LATENCY)
+        case "torus":
+            return torus(n // 4, 4, bandwidth=_RATE, alpha=_LATENCY)
+    name, _, how = key.partition("~")
+    nodes, p2p, gdr = (2 if "2x" in how else 1), "no-p2p" not in how, "no-gdr" not in how
+    return machine(name, nodes=nodes, p2p=p2p, gdr=gdr)
+
+
+PLACES: tuple[Place, ...] = (
+    Place("switch", ("one switch", "一台交换机"), (4, 8, 16)),
+    Place("ring", ("ring of cables", "环形网络"), (8,), _PICTURED[:4]),
+    Place("full", ("every pair joined", "两两直连"), (8,), _PICTURED),
+    Place("torus", ("torus 4 x 4", "4 x 4 环面"), (16,), _PICTURED[:3]),
+    Place("pcie-8gpu", ("PCIe server, P2P on", "PCIe 服务器，启用 P2P"), (8,), _PICTURED),
+    Place("pcie-8gpu~no-p2p", ("PCIe server, P2P off", "PCIe 服务器，关闭 P2P"), (8,), _PICTURED),
+    Place("dgx-1v", ("DGX-1 V100", "DGX-1 V100"), (8,), _PICTURED),
+    Place("dgx-a100", ("DGX A100", "DGX A100"), (8,), _PICTURED),
+    Place("dgx-h100", ("DGX H100", "DGX H100"), (8,), _PICTURED),
+    Place("dgx-a100~2x", ("two DGX A100", "两台 DGX A100"), (16,), _PICTURED),
+    Place("dgx-a100~2x no-gdr", ("two DGX A100, GPUDirect RDMA off", "两台 DGX A100，关闭 GPUDirect RDMA"), (16,), _PICTURED),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """One run of the gallery."""
+
+    key: str
+    place: Place
+    trace: Trace
+
+
+def shown(places: Sequence[Place] = PLACES, only: Sequence[str] | None = None, nbytes: str = "64MiB") -> Iterator[Shown]:
+    """All runs that a page can show: algorithm by algorithm on every place; those that do not fit there are left out.
+
+    Args:
+        only: names of algorithms; all unless given.
+    """
+    for place in places:
+        for n in place.ranks:
+            for name, entry in algorithms().items():
+                if (only is None or name in only) and (not place.collectives or entry.collective in place.collectives):
+                    trace = _run(name, place, n, nbytes)
+                    if trace is not None:
+                        yield Shown(slug(f"{name}--{place.key}--{n}"), place, trace)
+
+
+def _run(name: str, place: Place, n: int, nbytes: str) -> Trace | None:
+    try:
+        network = place.topology(n)
+        plan = schedule(name, ranks=n, topology=network)
+        if len(plan) > _MOST_TRANSFERS or not len(plan):
+            return None
+        return simulate(plan, network, nbytes)
+    except CollsimError:  # a power of two is asked for, or helpers that have no place there
+        return None
+
+
+def slug(text: str) -> str:
+    """A name that is safe in a file system and in an address."""
+    return "--".join(re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-") for part in text.split("--"))

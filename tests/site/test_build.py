@@ -1,0 +1,98 @@
+"""Building the site: complete, small, the same every time, and never over somebody's files."""
+
+import re
+
+import pytest
+
+import collsim as cs
+from collsim.site import build, gallery, lessons
+from collsim.site.build import classic
+from collsim.site.pages import inline
+from collsim.viz.page import player_source
+
+
+def test_a_site_has_pages_in_both_languages_and_every_link_leads_somewhere(site):
+    for lang in ("en", "zh"):
+        for page in (site.path / lang).glob("*.html"):
+            text = page.read_text(encoding="utf-8")
+            for target in re.findall(r'(?:href|src)="([^"#]+)', text):
+                assert (page.parent / target).resolve().is_file(), f"{page.name} leads to {target}"
+            assert not re.search(r"""(?:src|href)=["'](?:https?:)?//""", text), "an address outside"
+
+
+def test_nothing_in_the_site_names_another_host(site):
+    for path in site.path.rglob("*"):
+        if path.is_file() and path.parent.name != "runs":
+            found = set(re.findall(r"https?://[\w./-]+", path.read_text(encoding="utf-8"))) - {"http://www.w3.org/2000/svg"}
+            assert not found, f"{path.name}: {found}"
+
+
+def test_the_whole_gallery_is_a_few_hundred_runs_of_every_place():
+    # not built here (that takes a while): its places and algorithms are counted
+    keys = [f"{name}--{place.key}--{n}" for place in gallery.PLACES for n in place.ranks for name in cs.algorithms()]
+    assert len(set(map(gallery.slug, keys))) == len(keys), "two runs would share a file"
+    assert len(keys) > 300
+
+
+def test_a_run_weighs_little_enough_for_thirty_megabytes(site):
+    sizes = [p.stat().st_size for p in (site.path / "runs").glob("*.js")]
+    assert sum(sizes) / len(sizes) * 1000 < 28_000_000
+    assert site.nbytes < 30_000_000
+
+
+def test_building_twice_gives_the_same_bytes(tmp_path):
+    some = {"places": [gallery.PLACES[1]], "only": ["allreduce_ring"]}
+    one, two = build(tmp_path / "a", **some), build(tmp_path / "b", **some)
+    files = [sorted((p.relative_to(s.path), p.read_bytes()) for p in s.path.rglob("*") if p.is_file()) for s in (one, two)]
+    assert files[0] == files[1]
+
+
+def test_a_folder_with_other_files_is_left_alone(tmp_path):
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(cs.CollsimError, match="holds something"):
+        build(tmp_path, only=["allreduce_ring"])
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_an_earlier_site_is_replaced_and_one_that_fails_changes_nothing(tmp_path):
+    some = {"places": [gallery.PLACES[1]], "only": ["allreduce_ring"]}
+    made = build(tmp_path / "site", **some)
+    before = sorted(p.name for p in made.path.rglob("*"))
+    with pytest.raises(cs.CollsimError, match="nothing to build"):
+        build(tmp_path / "site", places=some["places"], only=["no_such_thing"])
+    assert sorted(p.name for p in made.path.rglob("*")) == before
+    assert build(tmp_path / "site", **some).files == made.files
+    assert [p.name for p in tmp_path.iterdir()] == ["site"], "no scraps are left"
+
+
+def test_one_language_is_enough_and_an_unknown_one_is_refused(tmp_path):
+    made = build(tmp_path / "site", ["zh"], places=[gallery.PLACES[1]], only=["allreduce_ring"])
+    assert not (made.path / "en").exists()
+    with pytest.raises(cs.CollsimError, match="unknown language"):
+        build(tmp_path / "other", ["fr"])
+
+
+def test_the_player_becomes_a_plain_script_that_still_has_all_of_it():
+    text = classic(player_source())
+    assert not re.search(r"^(export|import)\b", text, re.MULTILINE)
+    assert len(text) > 0.99 * len(player_source())
+    with pytest.raises(cs.CollsimError, match="plain script"):
+        classic("import x from './y.js'\n")
+
+
+def test_text_cannot_leave_its_script_element():
+    assert "</script" not in inline({"name": "</script><script>alert(1)</script>"})
+
+
+@pytest.mark.parametrize("make", lessons.LESSONS)
+def test_every_number_of_a_lesson_changes_with_its_run(make, monkeypatch):
+    """With cables of half the bandwidth the times in the text change: they were computed, not typed."""
+    before = make()
+    monkeypatch.setattr(lessons, "simulate", lambda s, topology, nbytes: cs.simulate(s, topology.scaled(by=0.5), nbytes))
+    after = make()
+    assert [k for k, (a, b) in enumerate(zip(before.paragraphs, after.paragraphs, strict=True)) if a != b] or make is lessons.collective
+    for paragraphs in (before.paragraphs, after.paragraphs):
+        for en, zh in paragraphs:
+            assert sorted(re.findall(r"\d+(?:\.\d+)?", en)) == sorted(re.findall(r"\d+(?:\.\d+)?", zh)), (
+                "the same numbers in both languages"
+            )

@@ -1,0 +1,140 @@
+"""The site in a browser, from file://: it plays, asks, reveals, in both languages, and asks nobody else for anything."""
+
+import re
+from urllib.parse import urlparse
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+class Visit:
+    """A page with all that it asked for, and all that went wrong."""
+
+    def __init__(self, page):
+        self.page, self.asked, self.wrong = page, [], []
+        page.on("request", lambda r: self.asked.append(r.url))
+        page.on("pageerror", lambda e: self.wrong.append(str(e)))
+        page.on("console", lambda m: self.wrong.append(m.text) if m.type == "error" else None)
+
+
+@pytest.fixture
+def visit(chromium, site):
+    context = chromium.new_context(viewport={"width": 1500, "height": 1000})
+    page = context.new_page()
+    seen = Visit(page)
+
+    def go(name):
+        page.goto((site.path / name).as_uri())
+        return seen
+
+    yield go
+    context.close()
+    assert seen.wrong == []
+    outside = [url for url in seen.asked if urlparse(url).scheme not in ("file", "blob", "data") or not _inside(url, site.path)]
+    assert outside == [], "requests that leave the folder"
+
+
+def _inside(url, folder):
+    return urlparse(url).scheme in ("blob", "data") or urlparse(url).path.startswith(str(folder))
+
+
+def player(page, box="#player"):
+    page.wait_for_selector(f"{box} [role=group][data-transfers]:not([data-transfers='0'])")
+    return page.locator(f"{box} [role=group][data-t]").first
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_lesson_plays_from_a_file(visit, lang):
+    page = visit(f"{lang}/lesson-3.html").page
+    shown = player(page)
+    assert shown.get_attribute("data-lang") == lang
+    before = float(shown.get_attribute("data-t"))
+    shown.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(400)
+    page.keyboard.press("Space")
+    page.wait_for_timeout(900)
+    assert float(shown.get_attribute("data-t")) > before
+    assert (page.locator("p.lead").count()) == 2
+
+
+def test_the_gallery_changes_runs_and_keeps_them_in_its_address(visit):
+    page = visit("en/gallery.html").page
+    player(page)
+    assert page.evaluate("document.body.dataset.run") == "allreduce-ring--switch--8"
+    page.select_option("#algorithm", "broadcast_chain")
+    page.wait_for_function("document.body.dataset.run.startsWith('broadcast-chain')")
+    page.select_option("#place", "dgx-a100~2x")
+    page.wait_for_function("document.body.dataset.run === 'broadcast-chain--dgx-a100-2x--16'")
+    assert page.url.endswith("#run=broadcast-chain--dgx-a100-2x--16")
+    page.reload()
+    page.wait_for_function("document.body.dataset.run === 'broadcast-chain--dgx-a100-2x--16'")
+    assert page.locator("#player [role=group][data-t]").count() == 1
+
+
+def test_every_run_of_the_gallery_can_be_drawn(visit):
+    page = visit("en/gallery.html").page
+    player(page)
+    for key in page.evaluate("JSON.parse(document.getElementById('page').textContent).runs.map(r => r.key)"):
+        page.evaluate("key => { location.hash = '#run=' + key }", key)
+        page.wait_for_function("key => document.body.dataset.run === key", arg=key)
+        assert player(page).get_attribute("data-error") is None
+
+
+def test_questions_are_answered_and_counted(visit):
+    page = visit("en/questions.html").page
+    page.wait_for_selector(".question")
+    cards = page.locator(".question")
+    assert cards.count() >= 20
+    choice = page.locator(".question:has(.choices)").first
+    choice.locator(".choices button").first.click()
+    assert re.match(r"(Right|No)\.", choice.locator(".reply").inner_text())
+    assert "of 1 right" in page.locator(".tally").inner_text()
+    number = page.locator(".question:has(input)").first
+    number.locator("input").fill("not a number")
+    number.locator("button").first.click()
+    assert "Write a number" in number.locator(".reply").inner_text()
+    number.locator("button.reveal").click()
+    told = number.locator("input").input_value()
+    assert told
+    number.locator("button").first.click()
+    assert number.locator(".reply").inner_text().startswith("Right."), f"the printed answer {told!r} is not accepted"
+
+
+def test_every_printed_answer_is_accepted_by_its_own_question(visit):
+    page = visit("zh/questions.html").page
+    page.wait_for_selector(".question")
+    for k in range(page.locator(".question:has(input)").count()):
+        card = page.locator(".question:has(input)").nth(k)
+        card.locator("button.reveal").click()
+        card.locator("button").first.click()
+        assert card.locator(".reply").inner_text().startswith("正确"), card.inner_text()
+
+
+def test_racers_share_one_clock_and_the_slowest_is_last(visit):
+    page = visit("en/race.html").page
+    page.wait_for_function("globalThis.raceClock !== undefined")
+    assert page.locator("#racers [role=group][data-t]").count() == 3
+    page.evaluate("raceClock.seek(raceClock.total * 0.5)")
+    page.wait_for_timeout(500)
+    shown = [float(t) for t in page.locator("#racers [role=group][data-t]").evaluate_all("all => all.map(p => p.dataset.t)")]
+    assert max(shown) > min(shown), "at half of the slowest run's time the others have ended"
+
+
+def test_the_two_languages_lead_to_each_other(visit):
+    page = visit("en/race.html").page
+    page.wait_for_function("globalThis.raceClock !== undefined")
+    page.click("a.other")
+    page.wait_for_url("**/zh/race.html")
+    page.wait_for_function("globalThis.raceClock !== undefined")
+    assert "竞速" in page.title()
+
+
+def test_the_first_page_goes_on_in_the_readers_language(visit):
+    page = visit("index.html").page
+    page.wait_for_url("**/en/index.html")
+    assert page.locator("ol.lessons a").count() == 7
+    page.locator("ol.lessons a").first.click()
+    player(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
