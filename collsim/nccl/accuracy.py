@@ -107,6 +107,8 @@ def accuracy_of(described: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Row],
             found += _predicted(case, rows[rows.case_id == case.case_id])
         except CollsimError as error:
             failed[str(case.case_id)] = str(error)
+    for case_id in sorted(set(rows.case_id) - set(described.case_id)):
+        failed[str(case_id)] = "has measured rows, but no line in the table of cases"
     return found, failed
 
 

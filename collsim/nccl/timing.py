@@ -146,7 +146,7 @@ def loads(collective: str, algorithm: str, facts: Facts) -> tuple[float, float]:
     if algorithm == "Tree":
         return (1.0 if n == 2 else 2.0), (1.0 if nodes == 2 else 2.0)
     if algorithm in ("NVLS", "NVLSTree"):
-        return (1 + 1 / local if collective == "allreduce" else 1.0), (1.0 if nodes == 2 else 2.0)
+        return (1 + 1 / local if collective == "allreduce" else (n - 1) / n), (1.0 if nodes == 2 else 2.0)
     rounds = 2 if collective == "allreduce" else 1
     return rounds * (n - 1) / n, rounds * (n - 1) / n
 
@@ -158,7 +158,7 @@ def inside_rate(call: Call) -> float:
         one_way = call.collective in _ROOTED or facts.partly
         rate = facts.link_rate * (k.host_one_way if one_way else k.host_both_ways)
         return rate * k.host_crossing if facts.crossing else rate
-    if call.algorithm in ("NVLS", "NVLSTree"):
+    if call.algorithm in ("NVLS", "NVLSTree") and call.collective == "allreduce":  # others only multicast, as fast as a ring
         return facts.link_rate * k.nvls_carries[90 if facts.cc < 100 else 100]
     rate = facts.link_rate * k.carries[inside_kind(facts)]
     return rate * k.crossing if facts.inside == "pcie" and facts.crossing else rate

@@ -37,6 +37,12 @@ def test_every_row_that_can_be_is_predicted_and_the_others_are_named(tables):
     assert "Banana" in str(result)
 
 
+def test_rows_without_a_described_run_are_named(tables):
+    with (tables / "measured.csv").open("a") as file:
+        file.write("stray,8,18\n")
+    assert "no line" in accuracy(tables / "cases.csv", tables / "measured.csv").failed["stray"]
+
+
 def test_names_and_places_of_runs_do_not_change_a_prediction(tables):
     first = accuracy(tables / "cases.csv", tables / "measured.csv").predictions
     for name in ("cases.csv", "measured.csv"):
