@@ -195,6 +195,18 @@ def test_thread_blocks_of_one_channel_do_not_wait_for_each_other(tmp_path):
     assert [row[x:y].tolist() for x, y in itertools.pairwise(start)] == [[], [0], [1]]
 
 
+def test_a_result_that_depends_on_which_thread_block_is_faster_is_a_warning(tmp_path):
+    """Gpu 1 sends its chunk from one thread block and overwrites it from another, which does not wait for that."""
+    a = [tb(0, 1, 1, step(0, "s"), step(1, "rrc"))]
+    b = [tb(0, 0, -1, step(0, "s")), tb(1, -1, 0, step(0, "rrc"))]
+    with pytest.warns(UserWarning, match="a race: .* in another order, a.xml, gpu 0, thread block 0, step 1: wrong result"):
+        cs.verify(read_msccl(algo(tmp_path, a, b)))
+    b[1] = tb(1, -1, 0, step(0, "rrc", waits=(0, 0)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_msccl(algo(tmp_path, a, b))
+
+
 # ---- what is wrong is named -----------------------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import random
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,13 @@ from ...schedule import Schedule
 from ..files import refuse
 from ..formats import Format, register
 from .compile import compile_schedule
-from .interpret import Meaning, Run, interpret, meaning_of
+from .interpret import Meaning, Order, Run, interpret, meaning_of
 from .lower import lower
 from .program import Program, at, over_limits, parse, write
 
 __all__ = ["read_msccl", "write_msccl"]
 
+_MOST_RACED = 100_000  # instructions of a program that is searched for races
 _MOST_WORK = 10_000_000  # instructions run to find a root
 
 
@@ -32,7 +34,8 @@ def read_msccl(path: Any, *, collective: str | None = None, root: int | None = N
         strict: refuse programs beyond the runtime's limits (256 steps per thread block, 216 thread blocks per gpu ...) as well.
 
     Raises FormatError naming gpu, thread block and step for a malformed file, a deadlock, a send or receive without its partner, a read
-    of what was never written and a wrong result. Warns where a step waits for one that does not signal (hasdep=0).
+    of what was never written and a wrong result. Warns where a step waits for one that does not signal (hasdep=0), and of a
+    race: a result that is right in one order of the thread blocks but not in another.
     """
     program = parse(path)
     too_much = over_limits(program) if strict else None
@@ -46,6 +49,7 @@ def read_msccl(path: Any, *, collective: str | None = None, root: int | None = N
     for inplace in program.layouts:
         roots: list[int | None] = [root if root is not None else program.root] if kind.rooted else [0]
         runs.append(_run(program, path, [Meaning(kind, program.ranks, program.chunks, r, inplace) for r in _roots(program, path, roots)]))
+    _warn_of_races(program, path, runs[0].meaning)
     try:
         return lower(program, runs[0])
     except FormatError as error:
@@ -88,6 +92,25 @@ def _warn_of_silence(program: Program, path: Any) -> None:
                     why = f"waits for step {number} of thread block {other}, which never signals (hasdep=0): the runtime would hang"
                     warnings.warn(f"{Path(path).name}, {at(g, b, s)} {why}", stacklevel=3)
                     return
+
+
+def _warn_of_races(program: Program, path: Any, meaning: Meaning) -> None:
+    """Run it again in other orders: a program whose result depends on which thread block is faster lacks a dependency."""
+    size = sum(len(block.steps) for gpu in program.gpus for block in gpu.blocks)
+    many = 1 + max((len(gpu.blocks) for gpu in program.gpus), default=0)
+    luck = random.Random(0)
+    orders: tuple[Order, ...] = (
+        lambda key: key[0] * many - key[1],
+        lambda key: luck.random(),
+        lambda key: key[1] - key[0] * many,
+        lambda key: key[0] * many + key[1],
+    )
+    for first in orders[: 4 if size < 5_000 else 2 if size < _MOST_RACED else 0]:
+        try:
+            interpret(program, path, meaning, first=first)
+        except FormatError as error:
+            warnings.warn(f"a race: the result depends on which thread block is faster; in another order, {error}", stacklevel=3)
+            return
 
 
 def write_msccl(

@@ -7,9 +7,11 @@ random 64-bit number and sums are modulo 2^64, as in `verify`, so a contribution
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import random
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +25,8 @@ Cell = tuple[int, str, int]
 #: An instruction: (gpu, thread block, step).
 Spot = tuple[int, int, int]
 _WORDS = {"reducescatter": "reduce_scatter", "all_reduce": "allreduce", "all_gather": "allgather", "all_to_all": "alltoall"}
+#: Who goes first: a number for each (gpu, thread block).
+Order = Callable[[tuple[int, int]], float]
 #: Collectives that MSCCL's `coll` knows.
 COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "alltoall")
 _MASK = 2**64 - 1
@@ -97,14 +101,18 @@ def meaning_of(program: Program, path: Any, name: str | None = None) -> Collecti
     return kind
 
 
-def interpret(program: Program, path: Any, meaning: Meaning, depth: int | None = None) -> Run:
-    """Run a program once; `depth` is the number of messages that a connection holds before a sender waits (None: any number).
+def interpret(program: Program, path: Any, meaning: Meaning, depth: int | None = None, first: Order | None = None) -> Run:
+    """Run a program once.
+
+    Args:
+        depth: number of messages that a connection holds before a sender waits (None: any number).
+        first: of the thread blocks that can run, the one for which this is smallest goes on; without it, in turns.
 
     Raises FormatError naming gpu, thread block and step for a deadlock, a message nobody receives, a read of what was never written, and a
     wrong result.
     """
     machine = _Machine(program, path, meaning, depth)
-    machine.run()
+    machine.run(first)
     machine.require_finished()
     machine.require_result()
     return Run(meaning, machine.order)
@@ -124,10 +132,13 @@ class _Machine:
         self.weight = {(r, s): draw.getrandbits(64) for r in range(meaning.ranks) for s in range(meaning.chunks)}
         self.value: dict[Cell, int] = {cell: self.weight[r, s] for cell, r, s in meaning.start()}
 
-    def run(self) -> None:
-        ready = deque(self.blocks)
+    def run(self, first: Order | None) -> None:
+        """Let every thread block go on until it is blocked, or (with an order) let the first one make a step at a time."""
+        turn = itertools.count()
+        ready = [(first(key) if first else next(turn), key) for key in self.blocks]
+        heapq.heapify(ready)
         while ready:
-            key = ready.popleft()
+            _, key = heapq.heappop(ready)
             tb = self.blocks[key]
             while self.now[key] < len(tb.steps):
                 spot = (*key, self.now[key])
@@ -138,7 +149,11 @@ class _Machine:
                 self.execute(spot)
                 self.now[key] += 1
                 for event in self.events(spot):
-                    ready.extend(self.waiting.pop(event, ()))
+                    for other in self.waiting.pop(event, ()):
+                        heapq.heappush(ready, (first(other) if first else next(turn), other))
+                if first:
+                    heapq.heappush(ready, (first(key), key))
+                    break
 
     def blocked(self, spot: Spot) -> Any:
         """What an instruction waits for: a step, a message, room in a connection; None if it can run."""
