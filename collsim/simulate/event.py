@@ -14,7 +14,8 @@ Semantics
 - `sharing="fifo"`: store and forward. Each link serves one transfer at a time, in the order of arrival (at the same moment in the
   order of the schedule's rows); it takes bytes/bandwidth, and alpha later the transfer is at the next link (ASTRA-sim's
   congestion-aware backend, extern/network_backend/analytical/congestion_aware/network/Link.cpp).
-- `sharing="none"`: cut-through without contention: latency, then bytes over the slowest link of the route.
+- `sharing="none"`: cut-through without contention: latency, then bytes over the slowest link of the route. Links then carry more than
+  they can, so such a run may stay below the lower bound of a real network.
 - Reducing takes bytes/gamma on the receiving device, after arrival, one transfer after another; nothing where gamma is not given.
 - An injection limit is one more link at the start of every route, shared by all that its endpoint sends.
 - Links are full duplex; devices forward at line rate; there are no packets, no protocol and no loss.
@@ -28,6 +29,7 @@ How a run is computed (`Timing.how`); each gives the same times, the cheaper is 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -35,7 +37,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ScheduleError
+from ..errors import CollsimError, ScheduleError
 from ..schedule import Step
 from ..topology import Topology
 from .conditions import SHARING, Conditions, Progress
@@ -46,23 +48,44 @@ from .symmetry import in_step
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 _SLICE = 200_000  # transfers between two calls of progress
+_ROW_BYTES, _GATE_BYTES = 32, 92  # per transfer: kernels.ROW; the tables of `kernels.build` and what they need
 
 
 def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: Progress | None = None) -> list[Timing]:
     """Run jobs side by side; the timing of each.
 
-    Raises TopologyError where endpoints cannot reach each other, ScheduleError where explicit dependencies form a circle.
+    Raises TopologyError where endpoints cannot reach each other, ScheduleError where explicit dependencies form a circle, CollsimError
+    where there are more transfers than memory holds.
     """
     if given.shortcuts and len(jobs) == 1 and given.steady and (timing := in_step(jobs[0], topology, given)) is not None:
         return [timing]
     plan = lay(jobs)
+    _require_room(plan, _ROW_BYTES)
     run = _Run(plan, topology, given, progress)
     how = "program order"
     if not (given.shortcuts and run.in_order()):
         how = "events"
+        _require_room(plan, _ROW_BYTES + _GATE_BYTES)
         run.events()
     run.progress = None
     return [_timing(run, number, how) for number in range(len(jobs))]
+
+
+def _require_room(plan: Plan, row_bytes: int) -> None:
+    """Refuse what this machine cannot hold, with a sentence, before it is killed for trying."""
+    need = plan.rows * row_bytes + plan.slots * 8
+    if plan.rows >= 2**31 or need > (have := _memory()):
+        wanted = f"{plan.rows:,} transfers would take {need / 2**30:.3g} GiB"
+        limit = "more than 2,147,483,647 do not fit its tables" if plan.rows >= 2**31 else f"this machine has {have / 2**30:.3g} GiB"
+        raise CollsimError(f"engine 'event': {wanted}, and {limit}; use fewer ranks or chunks, or engine='lockstep'")
+
+
+def _memory() -> float:
+    """Bytes of memory of this machine; endless where it does not say."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):  # not on every system
+        return float("inf")
 
 
 class _Run:

@@ -508,6 +508,13 @@ def test_a_ring_of_a_million_ranks_is_two_rows_of_work():
     assert t.time == close(2 * (n - 1) * (2 * ALPHA + 4 / RATE), rel=1e-9)
 
 
+def test_what_no_machine_can_hold_is_refused_with_a_sentence():
+    """2^17 ranks with chunks of two sizes: no symmetry, 34 thousand million transfers."""
+    s = cs.schedule("allreduce_ring", 2**17)
+    with pytest.raises(cs.CollsimError, match=r"34,359,476,224 transfers would take .* GiB"):
+        run(s, network("switch", 2**17), 2**20 + 4)
+
+
 def test_one_rank_or_no_flows_need_no_time():
     assert run(cs.schedule("allreduce_ring", 1), network("switch", 2), "1MiB").time == 0
     assert simulate_flows(network("switch", 2), [], [], []).time == 0
