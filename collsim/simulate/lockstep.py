@@ -104,25 +104,26 @@ def lockstep(schedule: Schedule, topology: Topology, slot_bytes: npt.NDArray[np.
     sizes = slot_bytes.astype(np.float64)
     link_bytes = np.zeros(len(topology.links))
     lengths: list[Floats] = []
-    durations: list[list[Floats]] = []
+    turned: list[Paths | Floats] = []
     known: OrderedDict[bytes, Paths] = OrderedDict()
     for pattern in schedule.patterns:
         paths = paths_of(topology, place[pattern.src], place[pattern.dst], known)
         turns = 1 if pattern.times == 1 or alike(pattern, sizes) else pattern.times
-        durations.append([])
         for k in range(turns):
             load, seconds = paths.load(sizes[pattern.at(k).chunk])
             link_bytes[paths.here] += load * (pattern.times // turns)
             lengths.append(np.full(pattern.times // turns, seconds.max()))
-            durations[-1].append(seconds)
+        turned.append(seconds if turns == 1 else paths)
     length = np.concatenate(lengths) if lengths else np.zeros(0)
     end = np.cumsum(length)
     start = np.concatenate([[0.0], end[:-1]]) if len(end) else end
-    return Timing(start, end, link_bytes, partial(_transfer_times, schedule, start, durations))
+    return Timing(start, end, link_bytes, partial(_transfer_times, schedule, sizes, start, turned))
 
 
 def alike(pattern: Step, sizes: Floats) -> bool:
     """Do all repetitions of a pattern carry the same bytes? They do where all slots that they can reach are of one size."""
+    if pattern.shift == 0:
+        return True
     groups = np.unique(pattern.chunk // pattern.modulus)
     slots = sizes.reshape(-1, pattern.modulus)[groups] if len(sizes) % pattern.modulus == 0 else sizes
     return bool((slots == slots.flat[0]).all())
@@ -148,11 +149,18 @@ def paths_of(topology: Topology, src: npt.NDArray[np.int64], dst: npt.NDArray[np
     return paths
 
 
-def _transfer_times(schedule: Schedule, step_start: Floats, durations: list[list[Floats]]) -> tuple[Floats, Floats]:
-    """(start, finish) of every transfer, in the order of `schedule.transfers`; `durations` holds one array per pattern and turn."""
-    if not durations:
-        return np.zeros(0), np.zeros(0)
-    sizes = np.concatenate([np.full(p.times, len(p)) for p in schedule.patterns])
-    start: Floats = np.repeat(step_start, sizes)
-    spent = [np.tile(one, p.times // len(turns)) for p, turns in zip(schedule.patterns, durations, strict=True) for one in turns]
-    return start, start + np.concatenate(spent)
+def _transfer_times(schedule: Schedule, sizes: Floats, step_start: Floats, turned: list[Paths | Floats]) -> tuple[Floats, Floats]:
+    """(start, finish) of every transfer, in the order of `schedule.transfers`. `turned`: for each pattern the durations, or where its
+    repetitions differ the paths, to work them out again: all of them could fill the memory of a run that nobody asks for them."""
+    start = np.empty(len(schedule))
+    finish = np.empty(len(schedule))
+    row = step = 0
+    for pattern, known in zip(schedule.patterns, turned, strict=True):
+        m = len(pattern)
+        every, turns = (1, pattern.times) if isinstance(known, Paths) else (pattern.times, 1)
+        for k in range(turns):
+            seconds = known.load(sizes[pattern.at(k).chunk])[1] if isinstance(known, Paths) else known
+            start[row : row + every * m] = np.repeat(step_start[step : step + every], m)
+            finish[row : row + every * m] = start[row : row + every * m] + np.tile(seconds, every)
+            row, step = row + every * m, step + every
+    return start, finish
