@@ -70,6 +70,8 @@ Ratio of predicted to measured time, median over the run's rows in the band.
 _BLIND = """Left out: the same model when the runs of a tenth of the systems are left out, **all** constants (rates and latencies) are found
 again from the others, starting from NCCL's own latencies and 80 % of every nominal rate, and the systems left out are predicted
 (ten times, so that each is left out once). Kinds of link that occur on one or two systems only are then predicted without any data.
+Not left out is the shape of the model: which terms it has, and a few rates that two runs decide (tree, sendrecv and alltoall over the
+network, sockets), were settled with all runs in view. Truly unseen runs may be worse than this table in that respect.
 
 {bands}
 
