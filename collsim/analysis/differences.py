@@ -85,7 +85,13 @@ class Comparison:
             first = f"{names}: {times:.3g} times {word} ({format_time(self.a.time)} becomes {format_time(self.b.time)})."
         moved = self.kinds[self.kinds.bytes.abs() > 0]
         changes = [f"{kind} carries {format_bytes(abs(b))} {'more' if b > 0 else 'less'}" for kind, b in moved.bytes.items()]
-        return f"{first} {'; '.join(changes) if changes else 'No link carries more or less'}."
+        return f"{first} {'; '.join(changes or self._moved()) or 'No link carries more or less'}."
+
+    def _moved(self, most: int = 2) -> list[str]:
+        """Where the same bytes took another way: the links that lost and gained the most."""
+        by_loss = self.links.sort_values("bytes", kind="stable")
+        ends = [*by_loss[by_loss.bytes < 0].head(most).to_dict("records"), *by_loss[by_loss.bytes > 0].tail(most)[::-1].to_dict("records")]
+        return [f"{row['link']} carries {format_bytes(row['bytes_b'])} instead of {format_bytes(row['bytes_a'])}" for row in ends]
 
     def __repr__(self) -> str:
         return f"<Comparison {self}>"

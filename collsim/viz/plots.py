@@ -177,8 +177,10 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Ax
 
 
 def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
-    """Time against the number of chunks, a line per algorithm, the best ringed and named: too few do not overlap, too many pay alpha. `frame` is
-    `best(...).tried`, or a sweep over `chunks`."""
+    """Time against the number of chunks, a line per algorithm, the best ringed and named: too few do not overlap, too many pay alpha.
+
+    `frame` is `best(...).tried`, or a sweep over `chunks`.
+    """
     _require(frame, {"algorithm", "options", "time"}, "best")
     ax = _axes(ax, 7.2, 4.2)
     chunked = frame[frame["options"].map(lambda o: "chunks" in o) & frame["time"].notna()]

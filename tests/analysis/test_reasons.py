@@ -138,3 +138,13 @@ def test_explain_says_bottleneck_counterfactual_and_gap():
 def test_explain_knows_when_latency_is_all():
     text = ring_run(nbytes=8).explain()
     assert text.startswith("Latency makes up 100")
+
+
+def test_a_comparison_says_where_the_bytes_went_when_no_kind_carries_more():
+    whole = cs.machine("dgx-a100", nodes=2)
+    broken = whole.without_link("node0/nic3", "fabric/switch0")
+    plan = cs.schedule("allreduce_ring", topology=whole, channels=8)
+    difference = compare(*(cs.simulate(plan, place, "64MiB") for place in (whole, broken)))
+    assert difference.kinds.bytes["infiniband"] == 0
+    assert "instead of" in str(difference)
+    assert "nic3" in str(difference)

@@ -1,0 +1,22 @@
+"""The studies in the docs are short, run, and print what the page says."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+@pytest.mark.parametrize("script", sorted((DOCS / "studies").glob("*.py")), ids=lambda p: p.stem)
+def test_a_study_is_at_most_15_lines(script):
+    code = script.read_text(encoding="utf-8").split('"""', 2)[2]
+    lines = [line for line in code.splitlines() if line.strip() and not line.startswith(("import ", "from "))]
+    assert len(lines) <= 15
+
+
+def test_the_page_of_studies_is_current(tmp_path):
+    spec = importlib.util.spec_from_file_location("make_studies", DOCS / "make_studies.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (DOCS / "studies.md").read_text(encoding="utf-8") == module.page(tmp_path), "run python docs/make_studies.py"
