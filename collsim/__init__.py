@@ -24,7 +24,7 @@ from .dtypes import dtypes
 from .errors import CollsimError, FormatError, ScheduleError, TopologyError
 from .registry import Algorithm, algorithm, algorithms, schedule
 from .replay import replay
-from .schedule import Schedule, Step, copy, reduce, repeat
+from .schedule import Schedule, Step, copy, pipeline, reduce, repeat, reverse, together
 from .simulate import Flows, Trace, simulate, simulate_flows
 from .simulate.trace import views as _views
 from .sweep import sweep
@@ -86,10 +86,12 @@ __all__ = [
     "parse_bandwidth",
     "parse_bytes",
     "parse_time",
+    "pipeline",
     "read_msccl",
     "reduce",
     "repeat",
     "replay",
+    "reverse",
     "save",
     "schedule",
     "sensitivity",
@@ -97,6 +99,7 @@ __all__ = [
     "simulate_flows",
     "size_range",
     "sweep",
+    "together",
     "topology",
     "verify",
     "write_msccl",
