@@ -233,6 +233,7 @@ HEAD = '{"format": "collsim-schedule", "version": 1, "name": "a", "collective": 
         ("a.xml", '<algo ngpus="1" nchunksperloop="1" coll="allreduce">' + "<algo>" * 5000, "expected <gpu> here"),
         ("a.xml", "<algo>" * 5000, "no attribute 'ngpus'"),
         ("a.xml", '<algo ngpus="2" nchunksperloop="1" coll="allreduce"><gpu id="0"/>', "line 1: not well-formed"),
+        ("a.yaml", "[" * 200_000, "line 1: brackets nested more than 64 deep"),
         ("a.log", "host:1:1 [0] NCCL INFO Channel 00/01 :    0   1   3\n", "ring of channel 0: visits 3 of 4 ranks"),
         ("a.txt", "# nThread 1\n 1024 256 float sum -1 12.3 0.08\n", "line 2: 7 values; expected size, count"),
     ],

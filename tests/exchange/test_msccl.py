@@ -295,6 +295,19 @@ def test_a_connection_has_one_thread_block(tmp_path):
     refused(exchange(tmp_path, a=a), "gpu 0, thread block 1", "send=1 on channel 0 is already that of thread block 0")
 
 
+def test_a_sum_that_doubles_without_end_is_named_in_bounded_time(tmp_path):
+    """15,000 doublings: an exact count would have 4,516 digits."""
+    a = tb(0, -1, -1, *(step(s, "re") for s in range(15_000)))
+    refused(algo(tmp_path, [a]), "wrong result", "many·r0[chunk 0]", "step 14999")
+
+
+def test_waits_that_multiply_are_refused(tmp_path):
+    """Every nop stands for all that the nops before it wait for: 6,000 of them are 18 million waits."""
+    a = tb(0, -1, -1, *(step(s, "cpy", "i0", "s0") for s in range(6_000)))
+    b = tb(1, -1, -1, *(step(s, "nop", cnt=0, waits=(0, s)) for s in range(6_000)))
+    refused(algo(tmp_path, [a, b]), "more than 10,000,000 dependencies")
+
+
 def test_the_runtimes_limits_are_kept_on_request(tmp_path):
     a = tb(0, 1, 1, step(0, "s"), *(step(s, "nop", cnt=0) for s in range(1, 300)), step(300, "r"))
     path = exchange(tmp_path, a=a)

@@ -105,7 +105,9 @@ def _warn_of_races(program: Program, path: Any, meaning: Meaning) -> None:
         lambda key: key[1] - key[0] * many,
         lambda key: key[0] * many + key[1],
     )
-    for first in orders[: 4 if size < 5_000 else 2 if size < _MOST_RACED else 0]:
+    if size < 1_000:
+        orders += orders[1:2] * 8
+    for first in orders[: len(orders) if size < 5_000 else 2 if size < _MOST_RACED else 0]:
         try:
             interpret(program, path, meaning, first=first)
         except FormatError as error:
