@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import algorithms as _algorithms  # imports every algorithm, so that each registers itself
 from . import topology
-from .analysis import best, cheapest, compare, critical_path, crossover, sensitivity
+from .analysis import best, calibrate, cheapest, compare, critical_path, crossover, sensitivity
 from .bounds import Bound, lower_bound
 from .collective import Collective, collective, collectives
 from .dtypes import dtypes
@@ -64,6 +64,7 @@ __all__ = [
     "algorithm",
     "algorithms",
     "best",
+    "calibrate",
     "cheapest",
     "collective",
     "collectives",

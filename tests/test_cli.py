@@ -140,6 +140,34 @@ def test_accuracy_reports_on_any_table(tmp_path):
     assert "has no column" in done.stderr
 
 
+def test_predict_says_what_nccl_would_choose():
+    """8 x H100: NVLS at 1 GiB, busbw 475 to 480 GB/s measured (nccl-tests issue 153); LL for a KiB."""
+    done = collsim("predict", "allreduce", "--machine", "dgx-h100", "--nbytes", "1KiB:1GiB:1048576", "--json")
+    small, large = json.loads(done.stdout)
+    assert small["protocol"] == "LL"
+    assert large["algorithm"] == "NVLS"
+    assert large["busbw"] == pytest.approx(477e9, rel=0.05)
+
+
+LOG = """
+# nThread 1 nGpus 8 minBytes 1048576 maxBytes 1073741824 step: 4(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0
+# Collective test starting: all_reduce_perf
+     1048576        262144     float     sum      -1     45.3   23.15   40.51      0     45.1   23.25   40.69      0
+     4194304       1048576     float     sum      -1     80.3   52.23   91.41      0     80.1   52.36   91.63      0
+    67108864      16777216     float     sum      -1    400.5  167.56  293.23      0    400.1  167.73  293.53      0
+   268435456      67108864     float     sum      -1   1300.5  206.41  361.22      0   1300.1  206.47  361.33      0
+  1073741824     268435456     float     sum      -1   4800.5  223.67  391.43      0   4800.1  223.69  391.46      0
+"""
+
+
+def test_calibrate_fits_a_log_and_writes_it_down(tmp_path):
+    (tmp_path / "run.txt").write_text(LOG)
+    done = collsim("calibrate", str(tmp_path / "run.txt"), "--machine", "dgx-h100", "-o", str(tmp_path / "links.yaml"))
+    assert done.exit_code == 0, done.output
+    assert "5 measurements" in done.stdout
+    assert "bandwidth" in (tmp_path / "links.yaml").read_text()
+
+
 def test_python_dash_m_is_the_same_command():
     done = subprocess.run([sys.executable, "-m", "collsim", "show", "allreduce_ring"], capture_output=True, text=True, check=False)
     assert done.returncode == 0

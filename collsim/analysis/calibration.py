@@ -1,0 +1,34 @@
+"""From a cluster's own nccl-tests log to a model of that cluster: reading lives in `exchange`, fitting in `nccl`; this joins them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from ..errors import CollsimError
+from ..topology import Topology
+
+if TYPE_CHECKING:
+    from ..nccl import Calibration
+
+
+def calibrate(log: Any, topology: Topology, **environment: str) -> Calibration:
+    """Fit a few named parameters of the links to measured times, by robust least squares.
+
+    Args:
+        log: path of nccl-tests output (text, or `-J` JSON), or a table with columns collective, nbytes, time (s).
+        topology: the machine it ran on.
+        environment: NCCL_ALGO and NCCL_PROTO, where they were set.
+
+    Returns:
+        A Calibration: its links, residuals, `predict` (which refuses to extrapolate) and `save`.
+
+    Raises FormatError for a log that is none, CollsimError for too few rows.
+    """
+    from ..exchange import load
+    from ..nccl import calibrate as fit
+
+    table = load(log) if isinstance(log, (str, os.PathLike)) else log
+    if not hasattr(table, "columns"):
+        raise CollsimError(f"{log!s} holds {table!r}; calibrate wants nccl-tests output")
+    return fit(table, topology, **environment)
