@@ -36,7 +36,7 @@ STYLE = f"""<style>
 .stApp{{{_VARIABLES};font-variant-numeric:tabular-nums}}
 [data-testid=stHeader]{{background:var(--cs-card);border-bottom:1px solid var(--cs-line);height:52px;min-height:52px}}
 [data-testid=stAppDeployButton]{{display:none}}
-[data-testid=stMainBlockContainer]{{padding:64px 24px 32px;max-width:1720px}}
+[data-testid=stMainBlockContainer]{{padding:48px 24px 32px;max-width:1720px}}
 [data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]{{gap:12px}}
 [data-testid=stSidebarHeader]{{height:52px;padding-top:0;padding-bottom:0;margin-bottom:0;align-items:center}}
 [data-testid=stSidebarUserContent]{{padding:4px 0 24px}}
@@ -71,7 +71,7 @@ STYLE = f"""<style>
 .cs-title{{font-size:24px;line-height:32px;font-weight:700;color:var(--cs-ink);margin:0;padding:0}}
 @media(max-width:1400px){{
  [data-testid=stSidebar]:is([data-collapsed=false],[aria-expanded=true]){{width:240px!important;min-width:240px!important}}
- [data-testid=stMainBlockContainer]{{padding:60px 14px 24px}}
+ [data-testid=stMainBlockContainer]{{padding:46px 14px 24px}}
  .cs-head{{gap:6px 22px}} .cs-fig b{{font-size:26px;line-height:31px}} .cs-fig b i{{font-size:16px}}
  .cs-fig span{{white-space:normal;max-width:116px;font-size:13px;line-height:16px}}
  .cs-why{{min-width:320px;padding-left:12px}} .cs-why b{{font-size:17px;line-height:22px}} .cs-why span{{font-size:14px;line-height:18px}}
