@@ -334,9 +334,8 @@ def doubling(run: Run, random: Random) -> Question | None:
         return None
     kind = str(random.choice(sorted(neck.saves)))
     saved = neck.saves[kind]
-    ask = _pair(
-        f"Every {kind} link gets twice the bandwidth. How much shorter is the run?", f"所有 {kind} 链路的带宽加倍。运行时间缩短多少？"
-    )
+    links = ("cable", "线缆") if kind == "cable" else (f"{kind} link", f" {kind} 链路")
+    ask = _pair(f"Every {links[0]} gets twice the bandwidth. How much shorter is the run?", f"所有{links[1]}的带宽加倍。运行时间缩短多少？")
     before, after = format_time(run.trace.time), format_time(run.trace.time * (1 - saved))
     changes = saved >= 0.0005
     why = (

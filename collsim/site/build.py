@@ -158,7 +158,7 @@ def _write_pages(folder: Path, lang: str, entries: Sequence[Entry], lessons: Seq
     races = races_of(entries)
     race_names = {key: f"{names[key.rpartition('/')[0]]}, {key.rpartition('/')[2]} rank{'s' if lang == 'en' else ''}" for key in races}
     write("race.html", pages.say("race", lang), pages.race_body(lang, race_names), {"kind": "race", "races": races})
-    keys = [f"lesson--{lesson.key}" for lesson in lessons]
+    keys = [{"key": f"lesson--{lesson.key}", "href": file} for file, lesson in zip(files, lessons, strict=True)]
     write("questions.html", pages.say("questions", lang), pages.questions_body(lang), {"kind": "questions", "keys": keys})
 
 
@@ -169,7 +169,8 @@ def races_of(entries: Sequence[Entry]) -> dict[str, list[str]]:
         for e in entries:
             if e.algorithm == name:
                 races.setdefault(f"{e.place}/{e.ranks}", []).append(e.key)
-    return {key: keys for key, keys in races.items() if len(keys) > 1}
+    full = {key: keys for key, keys in races.items() if len(keys) > 1}
+    return dict(sorted(full.items(), key=lambda race: race[0] != "switch/8"))  # the others stay in the order of the places
 
 
 def _version() -> str:

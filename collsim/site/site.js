@@ -87,7 +87,7 @@
   }
 
   function number(q, k) {
-    const { box, reply } = card(q, k), row = element("p"), input = element("input", null, { type: "text", size: 14, placeholder: page.words.answer });
+    const { box, reply } = card(q, k), row = element("p"), input = element("input", null, { type: "text", size: 24, placeholder: page.words.answer });
     input.setAttribute("aria-label", page.words.answer);
     const button = element("button", page.words.check);
     let open = true;
@@ -168,8 +168,8 @@
       box.replaceChildren(...hosts);
       players = runs.map((run, k) => createPlayer(hosts[k], { timeline: run.timeline, lang, header: true, view: "logical", clock }));
       await Promise.all(players.map(p => p.ready));
-      document.body.dataset.run = keys.join(" ");
       globalThis.raceClock = clock;
+      document.body.dataset.run = keys.join(" ");
     }
     places.onchange = start;
     await start();
@@ -177,15 +177,15 @@
 
   async function questions() {
     const box = document.getElementById("questions"), all = [];
-    for (const key of page.keys) {
+    for (const { key, href } of page.keys) {
       const run = await load(key), part = element("section"), inner = element("div");
-      const head = element("h2", run.timeline.meta.title[lang]), link = element("a", page.words.show, { href: `gallery.html#run=${key}` });
+      const head = element("h2", run.timeline.meta.title[lang]), link = element("a", page.words.show, { href });
       part.append(head, link, inner);
       ask(inner, run.questions);
       all.push(part);
     }
     box.replaceChildren(...all);
-    document.body.dataset.run = page.keys.join(" ");
+    document.body.dataset.run = page.keys.map(k => k.key).join(" ");
   }
 
   if (page.kind === "gallery") gallery();

@@ -2,18 +2,15 @@
 
 import json
 import os
-import sys
 import time
 
 import numpy as np
 import pytest
+from solutions import ring_allreduce, solution
 
 import collsim as cs
 from collsim.quiz import exercise, exercises, guard, progress
 from collsim.quiz.guard import Limits
-
-sys.path.insert(0, os.path.dirname(__file__))
-from solutions import ring_allreduce, solution
 
 QUICK = Limits(seconds=2.0, memory=256 << 20)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from solutions import solution
 
 import collsim as cs
 from collsim.quiz import exercise, grade, summary
@@ -166,8 +167,6 @@ def test_mistakes_of_the_teacher_are_one_sentence(tmp_path):
 
 
 def test_a_progress_file_that_was_written_can_be_handed_in(tmp_path, progress_file):
-    from solutions import solution
-
     exercise("ring-allgather").check(solution("ring-allgather"))
     hand_in(tmp_path, fritz__json=progress_file.read_text())
     progress_file.unlink()

@@ -64,12 +64,12 @@ def test_the_gallery_changes_runs_and_keeps_them_in_its_address(visit):
     player(page)
     assert page.evaluate("document.body.dataset.run") == "allreduce-ring--switch--8"
     page.select_option("#algorithm", "broadcast_chain")
-    page.wait_for_function("document.body.dataset.run.startsWith('broadcast-chain')")
+    page.wait_for_selector("body[data-run^='broadcast-chain']")
     page.select_option("#place", "dgx-a100~2x")
-    page.wait_for_function("document.body.dataset.run === 'broadcast-chain--dgx-a100-2x--16'")
+    page.wait_for_selector("body[data-run='broadcast-chain--dgx-a100-2x--16']")
     assert page.url.endswith("#run=broadcast-chain--dgx-a100-2x--16")
     page.reload()
-    page.wait_for_function("document.body.dataset.run === 'broadcast-chain--dgx-a100-2x--16'")
+    page.wait_for_selector("body[data-run='broadcast-chain--dgx-a100-2x--16']")
     assert page.locator("#player [role=group][data-t]").count() == 1
 
 
@@ -78,7 +78,7 @@ def test_every_run_of_the_gallery_can_be_drawn(visit):
     player(page)
     for key in page.evaluate("JSON.parse(document.getElementById('page').textContent).runs.map(r => r.key)"):
         page.evaluate("key => { location.hash = '#run=' + key }", key)
-        page.wait_for_function("key => document.body.dataset.run === key", arg=key)
+        page.wait_for_selector(f"body[data-run='{key}']")
         assert player(page).get_attribute("data-error") is None
 
 
@@ -114,7 +114,7 @@ def test_every_printed_answer_is_accepted_by_its_own_question(visit):
 
 def test_racers_share_one_clock_and_the_slowest_is_last(visit):
     page = visit("en/race.html").page
-    page.wait_for_function("globalThis.raceClock !== undefined")
+    page.wait_for_selector("body[data-run]")
     assert page.locator("#racers [role=group][data-t]").count() == 3
     page.evaluate("raceClock.seek(raceClock.total * 0.5)")
     page.wait_for_timeout(500)
@@ -124,10 +124,10 @@ def test_racers_share_one_clock_and_the_slowest_is_last(visit):
 
 def test_the_two_languages_lead_to_each_other(visit):
     page = visit("en/race.html").page
-    page.wait_for_function("globalThis.raceClock !== undefined")
+    page.wait_for_selector("body[data-run]")
     page.click("a.other")
     page.wait_for_url("**/zh/race.html")
-    page.wait_for_function("globalThis.raceClock !== undefined")
+    page.wait_for_selector("body[data-run]")
     assert "竞速" in page.title()
 
 

@@ -1,0 +1,55 @@
+"""The teacher's guide: its links open what they say, its numbers are those of the runs behind them, in both languages."""
+
+import re
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from links import trace_of
+
+import collsim as cs
+from collsim.quiz import exercises
+
+DOCS = Path(__file__).parents[2] / "docs"
+GUIDES = {"en": DOCS / "teaching.md", "zh": DOCS / "zh" / "teaching.md"}
+LINK = re.compile(r"\]\((http[^)]*)\)")
+MARK = re.compile(r"<!--= (.*?) -->")
+
+
+def links(lang):
+    return list(dict.fromkeys(LINK.findall(GUIDES[lang].read_text(encoding="utf-8"))))
+
+
+@pytest.mark.parametrize("lang", GUIDES)
+def test_every_link_opens_a_run_in_its_language_without_a_complaint(lang):
+    assert len(links(lang)) >= 10
+    for url in links(lang):
+        assert trace_of(url).time > 0
+        assert (parse_qs(urlsplit(url).query).get("lang") == ["zh"]) == (lang == "zh")
+
+
+@pytest.mark.parametrize("lang", GUIDES)
+def test_every_number_is_what_the_linked_run_says(lang):
+    text = GUIDES[lang].read_text(encoding="utf-8")
+    names = {"cs": cs, "run": [trace_of(url) for url in links(lang)]}
+    marks = list(MARK.finditer(text))
+    assert len(marks) > 15
+    for mark in marks:
+        value = str(eval(mark.group(1), names))
+        assert text[: mark.start()].endswith(value), f"the guide says {text[mark.start() - 12 : mark.start()]!r}, the run {value!r}"
+
+
+def test_the_two_guides_are_in_step():
+    one, other = (path.read_text(encoding="utf-8") for path in GUIDES.values())
+    assert re.findall(r"^#+", one, re.MULTILINE) == re.findall(r"^#+", other, re.MULTILINE)
+    assert sorted(MARK.findall(one)) == sorted(MARK.findall(other))
+    assert [url.replace("&lang=zh", "") for url in links("zh")] == links("en")
+    tables = [[line.count("|") for line in text.splitlines() if line.startswith("|")] for text in (one, other)]
+    assert tables[0] == tables[1]
+
+
+@pytest.mark.parametrize("lang", GUIDES)
+def test_exercises_that_the_guide_names_exist(lang):
+    named = set(re.findall(r"`(ring-[a-z-]+)`", GUIDES[lang].read_text(encoding="utf-8")))
+    assert named
+    assert named <= set(exercises())
