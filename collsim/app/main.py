@@ -11,14 +11,16 @@ import streamlit as st
 import collsim as cs
 from collsim.errors import CollsimError
 
-from . import compare, explore
+from . import compare, explore, race
 from .controls import mistake, sidebar
 from .look import STYLE, logo, mark
 from .mistakes import told
 from .state import enter, is_dark, language, leave, session, t
 from .switches import switches
 
-PAGES: dict[str, Callable[[], None]] = {"explore": explore.page, "compare": compare.page}
+PAGES: dict[str, Callable[[], None]] = {"explore": explore.page, "race": race.page, "compare": compare.page}
+#: Pages that draw their own controls and write their own address, with what each does on arrival.
+OWN: dict[str, Callable[[], None]] = {"race": race.arrive}
 
 
 def main(first: str = "explore") -> None:
@@ -49,12 +51,13 @@ def _drawn(name: str) -> Callable[[], None]:
     """A page with everything round it, as Streamlit's menu wants it: a function without arguments and with a name of its own."""
 
     def page() -> None:
-        enter(name)
+        OWN.get(name, lambda: enter(name))()
         switches(list(PAGES))
         try:
-            before = session().choice
-            sidebar(name)
-            leave(before)
+            if name not in OWN:
+                before = session().choice
+                sidebar(name)
+                leave(before)
             PAGES[name]()
         except CollsimError as error:
             mistake(told(error, language()))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from .race_texts import RACE
+
 Language = Literal["en", "zh"]
 LANGUAGES: dict[Language, str] = {"en": "EN", "zh": "中文"}
 
@@ -221,6 +223,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "collsim 自身出错：{why}。本页地址包含全部状态，请将其报告给我们。",
     ),
 }
+
+TEXTS |= RACE
 
 _BRACES = re.compile(r"\{(\w+)\}")
 

@@ -657,6 +657,8 @@ const CSS = `
 .cs.present .nar{height:124px;font-size:32px;line-height:40px}.cs.present .nar.long{font-size:26px;line-height:33px}.cs.present .stepno{font-size:40px;line-height:48px}.cs.present .clock{font-size:24px}
 .cs.present .seg button{font-size:20px;padding:8px 16px}.cs.present .btn{width:52px;height:52px}.cs.present .btn.play{width:72px}.cs.present .btn svg{width:26px;height:26px}
 .cs.present .dim{font-size:18px}.cs.present .legend{font-size:18px;line-height:26px}.cs.present .kinds{font-size:18px;line-height:30px}
+.cs.compact .card{border:0;padding:0;background:none}.cs.compact .mid{grid-template-columns:minmax(0,1fr)}
+.cs.compact :is(.nar,.head,.tr,.right,.panel,.tabs,.foot,.words,.kinds,.legend){display:none!important}
 @media (prefers-reduced-motion:reduce){.cs .toast{transition:none}}
 @media print{.cs .tr,.cs .tabs,.cs .foot,.cs .nar .seg{display:none}}
 `;
@@ -1628,6 +1630,7 @@ function buildCard(host) {
  *   timeline  object, JSON text or {schema, z}; may come later through setTimeline
  *   lang "en" | "zh", theme "light" | "dark" | null (the system's), view "physical" | "logical", t seconds, header true
  *   clock     a clock from createClock() shared with other players (a race)
+ *   compact   height in pixels of a stage that stands alone, without narration, controls and linked views (a race, a machine)
  *   onState(state, why)  after pause, seek, end, view: {t, step, playing, view, speed, done}; never per frame
  *   onShare(state)       instead of copying a link; may return the text to copy
  */
@@ -1774,16 +1777,17 @@ export function createPlayer(host, opts = {}) {
 
   function layout() {
     if (!m || !d.root.clientWidth) return;
-    const outer = d.root.clientWidth, pad = S.present ? 72 : outer < 1340 ? 32 : 40, inner = outer - pad - 2;
+    const compact = opts.compact > 0 && !S.present, outer = d.root.clientWidth, pad = compact ? -2 : S.present ? 72 : outer < 1340 ? 32 : 40, inner = outer - pad - 2;
+    d.root.classList.toggle("compact", compact);
     S.narrow = outer < 1340 || S.present;
     d.root.classList.toggle("narrow", S.narrow && !S.present); d.root.classList.toggle("slim", outer < 820 && !S.present); d.root.classList.toggle("tight", outer < 1120 && !S.present);
     const leftW = S.narrow ? inner : inner - 424, st = m.tl.stage;
-    const roomH = S.present ? Math.max(260, globalThis.innerHeight - 124 - 100 - 76 - 110) : Math.min(900, Math.max(470, globalThis.innerHeight - (S.narrow ? 330 : 610)));
+    const roomH = compact ? opts.compact : S.present ? Math.max(260, globalThis.innerHeight - 124 - 100 - 76 - 110) : Math.min(900, Math.max(470, globalThis.innerHeight - (S.narrow ? 330 : 610)));
     let k = Math.min(leftW / st.w, roomH / st.h, S.present ? 4 : 1.3);
-    k = Math.max(k, Math.min(0.75, roomH / st.h));            // too small to read: the stage scrolls sideways instead
+    if (!compact) k = Math.max(k, Math.min(0.75, roomH / st.h));   // too small to read: the stage scrolls sideways instead
     k = Math.min(k, 8000 / st.w);                             // browsers refuse very wide canvases
-    S.k = k; S.stageW = Math.max(leftW, st.w * k); S.stageH = Math.max(260, Math.round(st.h * k));
-    if (S.view === "logical") { S.stageW = leftW; S.stageH = Math.max(S.stageH, leftW < 700 ? 380 : 420); }
+    S.k = k; S.stageW = Math.max(leftW, st.w * k); S.stageH = compact ? opts.compact : Math.max(260, Math.round(st.h * k));
+    if (S.view === "logical") { S.stageW = leftW; if (!compact) S.stageH = Math.max(S.stageH, leftW < 700 ? 380 : 420); }
     S.ox = Math.max(0, (S.stageW - st.w * k) / 2); S.oy = Math.max(0, (S.stageH - st.h * k) / 2);
     d.stage.style.height = `${S.stageH + (S.stageW > leftW ? 12 : 0)}px`;
     S.zoom = S.present ? 1.5 : 1;
@@ -1898,6 +1902,7 @@ export function createPlayer(host, opts = {}) {
     if (!m || dead || !S.geo) return;
     V = scene();
     drawStage();
+    if (opts.compact > 0 && !S.present) { mirror(); return; }
     if (!S.present && (!S.narrow || S.tab === 1)) drawMatrixView();
     drawTime();
     mirror();
@@ -2283,7 +2288,7 @@ export function createPlayer(host, opts = {}) {
     set(o) {
       let changed = false;
       for (const k of ["lang", "theme", "view"]) if (k in o && o[k] !== undefined && !(k === "view" && o[k] == null) && o[k] !== S[k]) { S[k] = k === "lang" ? (o[k] === "zh" ? "zh" : "en") : o[k]; changed = true; }
-      if ("header" in o && o.header !== opts.header) { opts.header = o.header; changed = true; }
+      for (const k of ["header", "compact"]) if (k in o && o[k] !== opts[k]) { opts[k] = o[k]; changed = true; }
       if (changed) { narrated = ""; rebuild(); }
     },
     destroy() {
@@ -2297,6 +2302,9 @@ export function createPlayer(host, opts = {}) {
   player.ready = opts.timeline !== undefined ? setTimeline(opts.timeline) : Promise.resolve();
   return player;
 }
+
+/** For modules that mount several stages, so that they look and speak alike. */
+export { FONT, NB, SPEEDS, TOKENS, el, icon, niceStep, phaseOf, svg };
 
 // ---------------------------------------------------------------- 7 hosts
 

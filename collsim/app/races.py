@@ -1,0 +1,156 @@
+"""A race as asked for: two to four choices, the races that come ready, and their address. Nothing here knows Streamlit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.viz.race import Runner, runner
+
+from .choice import Choice, Complaint, from_query, own_options, to_query, usual_algorithms, written
+from .run import Refused, build_place, options_used
+
+LEAST, MOST = 2, 4
+MOST_RACED = 60_000
+_LONGEST = 400
+
+#: What all runners share: a race compares ways, not sizes.
+SHARED = ("collective", "nbytes", "dtype", "engine")
+
+_EIGHT = Choice(place="switch", nbytes="64MiB", nodes=1)
+_BOX = Choice(place="pcie-8gpu", nbytes="64MiB", nodes=1)
+_TWO = Choice(place="dgx-a100", nbytes="64MiB", nodes=2)
+
+READY: dict[str, tuple[Choice, ...]] = {
+    "ways": (
+        _EIGHT,
+        replace(_EIGHT, algorithm="allreduce_double_binary_tree", options=(("chunks", 64),)),
+        replace(_EIGHT, algorithm="allreduce_parameter_server", options=(("server", "helper"),)),
+    ),
+    "p2p": (_BOX, replace(_BOX, p2p=False)),
+    "gdr": (_TWO, replace(_TWO, gdr=False)),
+    "links": (replace(_BOX, place="dgx-a100", options=(("channels", 1),)), _BOX),
+}
+
+
+def ready_name(runners: tuple[Choice, ...]) -> str:
+    """The ready race that these runners are, whatever the size, type and engine; `own` for any other."""
+    first = runners[0]
+    for name, known in READY.items():
+        if runners == tuple(replace(c, nbytes=first.nbytes, dtype=first.dtype, engine=first.engine) for c in known):
+            return name
+    return "own"
+
+
+def read(query: dict[str, str]) -> tuple[tuple[Choice, ...], list[Complaint]]:
+    """The runners that an address asks for, with complaints; nothing is raised."""
+    complaints: list[Complaint] = []
+    ready = query.get("race", "own" if "runner1" in query else "ways")
+    if ready not in READY and ready != "own":
+        complaints.append(Complaint("race", ready[:60], "unknown", "ways"))
+        ready = "ways"
+    texts = [query[f"runner{n}"] for n in range(1, MOST + 1) if f"runner{n}" in query] if ready == "own" else []
+    known = READY["ways" if ready == "own" else ready]
+    common, found = from_query({name: query[name] for name in SHARED if name in query}, known[0])
+    complaints += found
+    runners = [_runner(text, number, common, complaints) for number, text in enumerate(texts, 1)]
+    if len(runners) < LEAST:
+        runners = [replace(c, nbytes=common.nbytes, dtype=common.dtype, engine=common.engine) for c in known]
+        if common.collective != "allreduce":
+            runners = list(shared(tuple(runners), collective=common.collective))
+    return tuple(runners), complaints
+
+
+def _runner(text: str, number: int, common: Choice, complaints: list[Complaint]) -> Choice:
+    """`algorithm:allreduce_tree;machine:dgx-a100;nodes:1` on top of what all share."""
+    if len(text) > _LONGEST:
+        complaints.append(Complaint(f"runner{number}", text[:60] + "…", f"{len(text)} characters are too many.", common.algorithm))
+        return common
+    pairs = dict(part.split(":", 1) for part in text.split(";") if ":" in part)
+    asked = {**{name: written(getattr(common, name)) for name in SHARED}, **{k: v for k, v in pairs.items() if k not in SHARED[1:]}}
+    start = Choice(nodes=1)
+    made, found = from_query(asked, start)
+    complaints += [replace(c, name=f"runner{number}.{c.name}") for c in found]
+    return made
+
+
+def write(runners: tuple[Choice, ...]) -> dict[str, str]:
+    """The address of a race; the first one's is bare."""
+    first, ready = runners[0], ready_name(runners)
+    query = {} if ready in ("own", "ways") else {"race": ready}
+    usual = READY[ready][0] if ready in READY else Choice()
+    query |= {name: written(getattr(first, name)) for name in SHARED if getattr(first, name) != getattr(usual, name) or ready == "own"}
+    if ready == "own":
+        for number, one in enumerate(runners, 1):
+            query[f"runner{number}"] = ";".join(f"{k}:{v}" for k, v in {**to_query(one), **_nodes(one)}.items() if k not in SHARED)
+    return query
+
+
+def _nodes(one: Choice) -> dict[str, str]:
+    return {"nodes": written(one.nodes)} if one.on_machine else {}
+
+
+def shared(runners: tuple[Choice, ...], **values: Any) -> tuple[Choice, ...]:
+    """All runners with another size, type or engine, or on another collective: then each takes one of its usual ways in turn."""
+    collective = values.get("collective", runners[0].collective)
+    if collective == runners[0].collective:
+        return tuple(replace(one, **values) for one in runners)
+    ways = usual_algorithms(collective)
+    several = len({one.algorithm for one in runners}) > 1
+    return tuple(replace(one, **values, algorithm=ways[n % len(ways) if several else 0], options=()) for n, one in enumerate(runners))
+
+
+def resized(runners: tuple[Choice, ...], count: int) -> tuple[Choice, ...]:
+    """Fewer runners, or more: each new one takes a way that nobody has yet, where there is one."""
+    made = list(runners[:count])
+    while len(made) < count:
+        left = [a for a in usual_algorithms(made[0].collective) if a not in {one.algorithm for one in made}]
+        made.append(replace(made[-1], algorithm=left[0], options=()) if left else made[-1])
+    return tuple(made)
+
+
+def run(choice: Choice) -> Runner:
+    """One runner. Raises CollsimError for what cannot be, Refused for what is too much to be raced."""
+    topology = build_place(choice)
+    options = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    plan = cs.schedule(choice.algorithm, topology=topology, **options)
+    if len(plan) > MOST_RACED:
+        raise Refused("race.large", name=choice.algorithm, transfers=f"{len(plan):,}", limit=f"{MOST_RACED:,}")
+    return runner(cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine))
+
+
+def overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[int, int, int] | None:
+    """(first, other, bytes): up to that size the other, which comes second here, would be first. None where it never would.
+
+    Only on one generic network, where it takes a moment.
+    """
+    first, other = sorted(range(len(runners)), key=lambda n: times[n])[:2]
+    a, b = runners[first], runners[other]
+    alike = replace(a, algorithm=b.algorithm, options=b.options) == b
+    if a.on_machine or not alike or a.ranks > 64:
+        return None
+    network = build_place(a)
+    try:
+        ways = (b.algorithm, dict(b.options)), (a.algorithm, dict(a.options))
+        size = cs.crossover(*ways, network, first="64B", last=a.nbytes, engine=a.engine)
+    except CollsimError:
+        return None
+    return None if size is None else (first, other, size)
+
+
+def differing(runners: tuple[Choice, ...]) -> str:
+    """By what the runners are best told apart: `algorithm`, `place`, `p2p`, `gdr`, `nodes`, or `number`."""
+    for name in ("algorithm", "place", "p2p", "gdr", "nodes"):
+        if len({getattr(one, name) for one in runners}) == len(runners):
+            return name
+    return "number"
+
+
+def set_options(choice: Choice, **values: Any) -> Choice:
+    """A choice with some of its algorithm's own options set, or left to themselves (None)."""
+    known = own_options(choice.algorithm)
+    kept: Mapping[str, Any] = {**dict(choice.options), **values}
+    return replace(choice, options=tuple((k, v) for k, v in kept.items() if v is not None and k in known))

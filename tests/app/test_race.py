@@ -1,0 +1,123 @@
+"""The Race page: two to four runs, their address, and a sentence for every one that cannot start."""
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_pages import address, fine, messages
+
+from collsim.app import races
+from collsim.app.choice import Choice
+from collsim.app.race_texts import RACE
+from collsim.app.texts import LANGUAGES
+
+
+def race() -> None:
+    from collsim.app.main import main
+
+    main(first="race")
+
+
+def opened(**query):
+    at = AppTest.from_function(race, default_timeout=60)
+    for name, text in query.items():
+        at.query_params[name] = text
+    return at.run()
+
+
+def sent(at):
+    (one,) = [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_race")]
+    return json.loads(one.proto.json)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", races.READY)
+def test_every_ready_race_starts_in_both_languages(name, language):
+    at = fine(opened(race=name, lang=language, nbytes="1MiB"))
+    runners = sent(at)["runners"]
+    assert len(runners) == len(races.READY[name])
+    assert len({r["name"] for r in runners}) == len(runners)
+    assert min(r["place"] for r in runners) == 1
+
+
+def test_the_first_race_is_ring_tree_and_server_and_has_a_bare_address():
+    at = fine(opened())
+    assert [(r["name"], r["place"]) for r in sent(at)["runners"]] == [("Ring", 1), ("Double binary tree", 2), ("Parameter server", 3)]
+    assert at.query_params == {}
+
+
+def test_picking_a_race_changes_runners_and_address_and_the_address_opens_it_again():
+    at = fine(opened())
+    fine(at.selectbox(key="w_race").set_value("p2p").run())
+    assert address(at) == {"race": "p2p"}
+    assert [r["name"] for r in sent(at)["runners"]] == ["GPUDirect P2P on", "GPUDirect P2P off"]
+    assert sent(fine(opened(**address(at))))["id"] == sent(at)["id"]
+
+
+def test_a_race_of_ones_own_is_in_the_address():
+    at = fine(opened())
+    fine(at.selectbox(key="w_r_algorithm2").set_value("allreduce_halving_doubling").run())
+    fine(at.number_input(key="w_r_ranks1").set_value(4).run())
+    fine(at.segmented_control(key="w_r_count").set_value(4).run())
+    assert at.selectbox(key="w_race").value == "own"
+    assert "algorithm:allreduce_halving_doubling" in address(at)["runner2"]
+    again = fine(opened(**address(at)))
+    assert sent(again)["id"] == sent(at)["id"]
+    assert len(sent(again)["runners"]) == 4
+
+
+def test_another_collective_gives_each_runner_a_way_of_its_own():
+    at = fine(opened())
+    fine(at.selectbox(key="w_r_collective").set_value("broadcast").run())
+    assert len({r["name"] for r in sent(at)["runners"]}) == 3
+    assert address(at)["collective"] == "broadcast"
+
+
+MIXED = (Choice(nodes=1), Choice(nodes=1, place="torus", shape="2x2", options=(("channels", 2),)))
+
+
+@pytest.mark.parametrize("runners", [*races.READY.values(), MIXED], ids=str)
+def test_what_is_written_is_read_back(runners):
+    assert races.read(races.write(runners)) == (runners, [])
+
+
+HOSTILE = [
+    {"race": "<script>alert(1)</script>"},
+    {"nbytes": "64M"},
+    {"race": "p2p", "engine": "magic"},
+    {"runner1": "algorithm:allreduce_rin", "runner2": "network:switch"},
+    {"runner1": "ranks:-3;network:switch", "runner2": "network:switch;ranks:4"},
+    {"runner1": "x" * 9000, "runner2": "network:switch"},
+    {"lang": "tlh"},
+]
+
+
+@pytest.mark.parametrize("query", HOSTILE, ids=lambda q: str(q)[:60])
+def test_a_hostile_address_gets_one_sentence_and_a_race(query):
+    at = opened(**query)
+    assert not at.exception
+    assert len(messages(at)) == 1
+    assert not any("<script>" in e.proto.body for e in at.get("html"))
+    assert len(sent(at)["runners"]) >= 2
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_who_cannot_start_is_named_and_the_others_race(language):
+    at = opened(runner1="network:hypercube;ranks:6", runner2="network:switch;ranks:4", lang=language)
+    assert not at.exception
+    assert len(messages(at)) == 1
+    assert len(sent(at)["runners"]) == 1
+
+
+def test_who_has_too_many_transfers_is_named():
+    at = opened(runner1="network:switch;ranks:256;channels:8", runner2="network:switch;ranks:4")
+    assert not at.exception
+    assert "too many to race" in messages(at)[0]
+
+
+def test_every_word_of_the_page_is_used():
+    from pathlib import Path
+
+    source = "".join((Path(races.__file__).parent / name).read_text() for name in ("race.py", "races.py"))
+    families = ("page.", "race.server.", *(f"race.{name}" for name in (*races.READY, "own")))
+    assert not [key for key in RACE if f'"{key}"' not in source and not key.startswith(families)]
