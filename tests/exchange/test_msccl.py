@@ -1,6 +1,7 @@
 """MSCCL XML: what is read does what the file does; what is written does what the schedule does; what is wrong is named."""
 
 import itertools
+import os
 import warnings
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from collsim.exchange.msccl.interpret import COLLECTIVES
 from collsim.exchange.msccl.program import parse
 from collsim.schedule import Step, copy, freeze, reduce
 
-PUBLISHED = sorted(Path("/work/shared/data/msccl-xml").glob("*.xml"))
+DATA = Path(os.environ.get("COLLSIM_DATA", Path(__file__).parents[3] / "shared" / "data"))
+PUBLISHED = sorted((DATA / "msccl-xml").glob("*.xml"))
 
 
 def step(s, kind, src="i0", dst="i0", cnt=1, waits=(-1, -1), signals=1):
@@ -74,7 +76,7 @@ def agrees(path, schedule=None, seed=0):
 # ---- reading ------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not PUBLISHED, reason="no published MSCCL files on this machine")
+@pytest.mark.skipif(not PUBLISHED, reason=f"no published MSCCL files in {DATA}; set COLLSIM_DATA")
 @pytest.mark.parametrize("path", PUBLISHED, ids=lambda p: p.stem)
 def test_published_files_verify_simulate_and_agree_with_a_second_interpreter(path, tmp_path):
     with warnings.catch_warnings():
