@@ -182,7 +182,7 @@ def read_nccl_tests_json(path: Any) -> pd.DataFrame:
 
 
 def _result(path: Any, where: str, result: Any) -> dict[str, Any]:
-    if not isinstance(result, dict) or result.get("type") not in TYPES:
+    if not isinstance(result, dict) or not isinstance(result.get("type"), str) or result["type"] not in TYPES:
         refuse(path, where, f"expected an object with size, count, type (one of {', '.join(TYPES)}) and out_of_place")
     row = {
         "nbytes": whole(path, where, "size", result.get("size"), 0, 2**60),
