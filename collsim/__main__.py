@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -62,6 +63,11 @@ Dtype = Annotated[str, typer.Option(help="Element type, as NCCL names them.")]
 Engine = Annotated[str, typer.Option(help="lockstep: a barrier after each step.")]
 P2P = Annotated[bool, typer.Option("--p2p/--no-p2p", help="GPUDirect P2P between the GPUs of a node.")]
 GDR = Annotated[bool, typer.Option("--gdr/--no-gdr", help="GPUDirect RDMA between GPU and NIC.")]
+Fabric = Annotated[
+    str, typer.Option(help="What joins the nodes: switch, leaf-spine, fat-tree, rail, rail-only, planes, torus, mesh, dragonfly.")
+]
+Oversubscription = Annotated[float, typer.Option(help="Ports down / capacity up of a leaf switch.")]
+File = Annotated[Path | None, typer.Option("--topology-file", help="nvidia-smi topo -m, NCCL topology XML, or our YAML.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Load = Annotated[Path | None, typer.Option(help="A Python file that registers algorithms of your own; it is run.")]
 
@@ -150,12 +156,16 @@ def run(
     engine: Engine = "lockstep",
     p2p: P2P = True,
     gdr: GDR = True,
+    fabric: Fabric = "switch",
+    oversubscription: Oversubscription = 1,
+    topology_file: File = None,
     load: Load = None,
     out: Annotated[Path | None, typer.Option(help="Also write x.html, x.gif, x.png or x.json.")] = None,
     as_json: Json = False,
 ) -> None:
     """Time one algorithm on one machine or network. Options of the algorithm itself: --channels 8, --root 2 ..."""
-    network = _network(machine, topology, nodes, p2p, gdr, ranks)
+    joined = {"nodes": nodes, "p2p": p2p, "gdr": gdr, "fabric": fabric, "oversubscription": oversubscription}
+    network = _network(machine, topology, topology_file, joined, ranks)
     plan = cs.schedule(_algorithm(algorithm, load), ranks=ranks, topology=network, **_own_options(context))
     cs.verify(plan)
     trace = cs.simulate(plan, network, nbytes, dtype, engine)
@@ -211,10 +221,14 @@ def compare(
     engine: Engine = "lockstep",
     p2p: P2P = True,
     gdr: GDR = True,
+    fabric: Fabric = "switch",
+    oversubscription: Oversubscription = 1,
+    topology_file: File = None,
     as_json: Json = False,
 ) -> None:
     """Time the algorithms of a collective over sizes: a row each, the fastest of a size marked with *, the best at the largest first."""
-    network = _network(machine, topology, nodes, p2p, gdr, None)
+    joined = {"nodes": nodes, "p2p": p2p, "gdr": gdr, "fabric": fabric, "oversubscription": oversubscription}
+    network = _network(machine, topology, topology_file, joined, None)
     sizes = cs.size_range(nbytes)
     frame = cs.sweep(collective, algorithm or None, network, sizes, dtype, engine)
     found = _records(frame)
@@ -387,13 +401,22 @@ def _algorithm(name: str, load: Path | None) -> cs.Algorithm:
     return load_algorithm(name) if ".py" in name else find(name)
 
 
-def _network(machine: str | None, topology: str | None, nodes: int, p2p: bool, gdr: bool, ranks: int | None) -> cs.Topology:
-    if machine and topology:
-        raise CollsimError("give --machine or --topology, not both")
+def _network(machine: str | None, topology: str | None, file: Path | None, joined: dict[str, Any], ranks: int | None) -> cs.Topology:
+    """The one place that was named; `joined` are the keywords of a machine."""
+    if sum(given is not None for given in (machine, topology, file)) > 1:
+        raise CollsimError("give one of --machine, --topology and --topology-file")
     if machine:
-        return cs.machine(machine, nodes=nodes, p2p=p2p, gdr=gdr)
+        ratio = joined["oversubscription"]
+        return cs.machine(machine, **{**joined, "oversubscription": int(ratio) if ratio == int(ratio) else ratio})
     if topology:
         return parse_topology(topology, cs.topology.NETWORKS)
+    if file:
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always")
+            network = cs.load_topology(file)
+        for note in notes:  # what the file does not say and was assumed
+            print(f"collsim: {note.message}", file=sys.stderr)
+        return network
     if ranks is None:
         raise CollsimError("say where to run: --machine dgx-a100 --nodes 2, or --topology 'switch(8)', or at least --ranks 8")
     return cs.topology.switch(ranks)

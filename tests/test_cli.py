@@ -122,6 +122,40 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(words, sentence):
     assert "Traceback" not in done.output
 
 
+TOPO_M = """\
+        GPU0    GPU1    CPU Affinity
+GPU0     X      NV4     0-15
+GPU1    NV4      X      0-15
+"""
+
+
+def test_run_on_the_machine_in_a_file(tmp_path):
+    """What nvidia-smi topo -m printed, pasted into a file; what it does not say is said on stderr, not in the result."""
+    (tmp_path / "mine.txt").write_text(TOPO_M)
+    done = collsim("run", "allreduce_ring", "--topology-file", str(tmp_path / "mine.txt"), "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["ranks"] == 2
+    assert "collsim: mine.txt" in done.stderr
+
+
+def test_fabric_and_oversubscription_are_those_of_the_api():
+    words = [
+        "run",
+        "allreduce_ring",
+        "--machine",
+        "dgx-h100",
+        "--nodes",
+        "4",
+        "--fabric",
+        "leaf-spine",
+        "--oversubscription",
+        "2",
+        "--json",
+    ]
+    there = cs.machine("dgx-h100", nodes=4, fabric="leaf-spine", oversubscription=2)
+    assert json.loads(collsim(*words).stdout)["topology"] == there.name
+
+
 def test_convert_goes_by_suffix(tmp_path):
     cs.save(cs.schedule("allreduce_ring", ranks=4), tmp_path / "ring.xml")
     done = collsim("convert", str(tmp_path / "ring.xml"), str(tmp_path / "ring.json"))

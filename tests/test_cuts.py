@@ -58,6 +58,9 @@ def test_broadcast_is_bounded_by_the_smallest_flow_from_the_root():
 def test_a_trace_is_never_below_its_cut_bound():
     network = cs.topology.ring(8)
     for name in cs.algorithms("allgather"):
-        trace = cs.simulate(cs.schedule(name, ranks=8), network, "8MiB")
+        try:
+            trace = cs.simulate(cs.schedule(name, ranks=8), network, "8MiB")
+        except cs.TopologyError:
+            continue  # a ring has no place for a switch that multicasts
         assert trace.time >= trace.bound.time
         assert trace.bound.bandwidth >= 2**20 * allgather_ratio(network)

@@ -77,13 +77,12 @@ def python_sweep(choice: Choice, pairs: list[tuple[str, dict[str, Any]]]) -> str
     ).replace("'", '"')
 
 
-def command(choice: Choice, options: dict[str, Any]) -> str | None:
-    """The line for a shell that does the same; None where the command line has no word for it."""
-    if choice.on_machine and choice.fabric != "switch":
-        return None
+def command(choice: Choice, options: dict[str, Any]) -> str:
+    """The line for a shell that does the same."""
     words = ["collsim", "run", choice.algorithm]
     if choice.on_machine:
         words += ["--machine", choice.place, "--nodes", str(choice.nodes)]
+        words += ["--fabric", choice.fabric] if choice.fabric != "switch" else []
         words += [f"--no-{name}" for name in ("p2p", "gdr") if not getattr(choice, name)]
     else:
         words += ["--topology", network_text(choice)]
