@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from ..errors import CollsimError, unknown
+from .breaking import Broken, break_it
 from .exercise import Exercise, Result, Task, language
 from .grading import grade, summary
 from .progress import progress
@@ -17,11 +18,13 @@ from .tasks import TASKS
 from .worksheet import worksheet
 
 __all__ = [
+    "Broken",
     "Exercise",
     "Question",
     "Reply",
     "Result",
     "Task",
+    "break_it",
     "exercise",
     "exercises",
     "grade",

@@ -6,6 +6,10 @@ import re
 
 _PATTERNS: list[tuple[str, str]] = [
     (
+        r"(\S+), step (\d+): (.+?) sends chunk (\d+) to (.+?), but holds nothing in it yet",
+        r"\1，第 \2 步：\3 要把 chunk \4 发给 \5，但它那里还没有数据",
+    ),
+    (
         r"(\S+): after the last step (.+?) has chunk (\d+) = (.+), but (\S+) wants (.+?)\. First wrong in step (\d+)\.",
         r"\1：最后一步之后，\2 的 chunk \3 = \4，而 \5 要求 \6。第 \7 步首次出错。",
     ),

@@ -232,11 +232,10 @@ class Result:
 
         text = f"<pre>{html.escape(str(self))}</pre>"
         try:
-            trace = self._shown
-            picture = None if trace is None else trace._repr_html_()
-        except CollsimError:
-            picture = None
-        return text + (picture or "")
+            picture = self.animate()._repr_html_()
+        except CollsimError:  # no steps at all, or too many for a picture
+            picture = ""
+        return text + str(picture)
 
 
 # ---- judging ---------------------------------------------------------------------------------------------------------------

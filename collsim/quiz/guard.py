@@ -31,6 +31,7 @@ COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
 _HEAD = 8  # bytes of a frame's length
 _MOST_BYTES = 400_000_000  # of all tables of one attempt
 _MOST_PRINTED = 2_000
+_MOST_SLOTS = 1_000_000  # of all ranks together
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,7 @@ def attempt_frames(
     job: Callable[[Callable[[bytes], None]], None], collective: str, ranks: Sequence[int], limits: Limits, helpers: int = 0
 ) -> Attempt:
     """The same for a job that sends its frames itself."""
-    if not hasattr(os, "fork"):
-        return read_frames(_inside(job, limits), collective, ranks, helpers)
-    frames, ending = forked(job, limits)
+    frames, ending = apart(job, limits)
     return read_frames(frames, collective, ranks, helpers, ending)
 
 
@@ -190,6 +189,11 @@ def _whole(value: Any) -> int | None:
 
 
 # ---- the processes -----------------------------------------------------------------------------------------------------------
+
+
+def apart(job: Callable[[Callable[[bytes], None]], None], limits: Limits) -> tuple[list[bytes], str]:
+    """Run a job in a child process where there are such, else here; its frames, and how it ended where it did not end well."""
+    return forked(job, limits) if hasattr(os, "fork") else (_inside(job, limits), "")
 
 
 def forked(job: Callable[[Callable[[bytes], None]], None], limits: Limits) -> tuple[list[bytes], str]:
@@ -373,8 +377,22 @@ def _unpacked(head: dict[str, Any], body: bytes, collective: str, helpers: int) 
         at += int(size)
     n, kind = int(head["n"]), find_collective(collective)
     chunks = int(head["chunks"])
-    if chunks < 1 or chunks > 1_000_000 or (kind.blocks and chunks % n) or int(head["slots"]) > 4_000_000:
+    _refuse_too_much(head, n + helpers)
+    if chunks < 1 or (kind.blocks and chunks % n):
         raise ScheduleError(f"{chunks} chunks do not fit {collective} with {n} ranks")
     slots = max(int(head["slots"]), kind.slots(chunks))
     name = str(head["name"])[:60]
     return freeze(name, collective, n, steps, chunks=chunks, slots=slots, block=n if kind.blocks else 1, helpers=helpers)
+
+
+def _refuse_too_much(head: dict[str, Any], endpoints: int) -> None:
+    """What the caller's process would have to hold or walk through stays within bounds, whoever made the table."""
+    limits = Limits()
+    patterns = [(int(size), int(times), int(modulus)) for size, times, _, modulus in head["patterns"]]
+    if any(size < 0 or times < 1 or modulus < 1 for size, times, modulus in patterns):
+        raise ScheduleError("a pattern is repeated less than once")
+    slots = max(int(head["slots"]), int(head["chunks"]))
+    if slots * endpoints > _MOST_SLOTS:
+        raise ScheduleError(f"chunk {slots - 1:,} is used; with {endpoints} ranks at most {_MOST_SLOTS // endpoints:,} chunks are checked")
+    if sum(size * times for size, times, _ in patterns) > limits.transfers or sum(times for _, times, _ in patterns) > limits.steps:
+        raise ScheduleError(f"more than {limits.transfers:,} transfers or {limits.steps:,} steps")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..registry import Algorithm
-from .guard import Limits, forked, produce
+from .guard import Limits, apart, produce
 
 
 def main() -> None:
@@ -22,7 +22,7 @@ def main() -> None:
     limits = Limits(**job["limits"])
     answers_to = os.dup(1)
     for task in job["tasks"]:
-        frames, ending = forked(lambda send, task=task: _run(task, limits, answers_to, send), limits)  # type: ignore[misc]
+        frames, ending = apart(lambda send, task=task: _run(task, limits, answers_to, send), limits)  # type: ignore[misc]
         line = json.dumps({"exercise": task["exercise"], "ending": ending, "frames": [base64.b64encode(f).decode() for f in frames]})
         data = line.encode() + b"\n"
         while data:
@@ -30,7 +30,8 @@ def main() -> None:
 
 
 def _run(task: dict[str, Any], limits: Limits, answers_to: int, send: Callable[[bytes], None]) -> None:
-    os.close(answers_to)
+    if hasattr(os, "fork"):  # in a child: what it writes must not look like an answer
+        os.close(answers_to)
     produce(lambda: _function(task), task["collective"], task["ranks"], limits, task["helpers"], send)
 
 

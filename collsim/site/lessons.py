@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..quiz.breaking import break_it
 from ..registry import schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology, machine, ring, switch
@@ -216,4 +217,28 @@ def two_trees() -> Lesson:
     )
 
 
-LESSONS: tuple[Callable[[], Lesson], ...] = (collective, server, the_ring, latency, two_trees, staging, between)
+def broken() -> Lesson:
+    good = _on("allreduce_ring", ring(4, bandwidth="25GB/s", alpha="1us"))
+    lost, twice = ([break_it(good, how, seed=3, lang=lang) for lang in ("en", "zh")] for how in ("lose", "repeat"))
+    assert lost[0].trace is not None  # a schedule without one of its sends is still a schedule
+    return Lesson(
+        "broken",
+        ("Break it", "弄坏它"),
+        (
+            (
+                f"{lost[0].what} The checker counts every contribution: {lost[0].says}",
+                f"{lost[1].what}检查器会清点每一份贡献：{lost[1].says}",
+            ),
+            (f"{twice[0].what} Then: {twice[0].says}", f"{twice[1].what}结果：{twice[1].says}"),
+            (
+                "Below plays the ring with the lost send. Find the rank that goes without, and follow what it spoils.",
+                "下面播放的是丢了一次发送的 ring。找出缺了数据的 rank，看看它接着破坏了什么。",
+            ),
+        ),
+        lost[0].trace,
+        "logical",
+        8,
+    )
+
+
+LESSONS: tuple[Callable[[], Lesson], ...] = (collective, server, the_ring, latency, two_trees, staging, between, broken)

@@ -228,6 +228,16 @@ def test_a_child_that_sends_rubbish_is_not_believed():
     assert guard.read_frames([negative], "broadcast", [2]).error is not None
 
 
+def test_a_table_that_would_fill_the_callers_memory_or_time_is_refused():
+    far = exercise("broadcast-to-all").check(lambda n: [cs.copy(0, 1, chunk=10**8)])
+    assert "chunk 100,000,000 is used" in far.reason
+    row = np.array([0, 1, 0, 0, 0, 0], np.int32).tobytes()
+    for times, says in ((10**12, "more than"), (-5, "less than once")):
+        head = {"n": 2, "name": "x", "chunks": 1, "slots": 1, "patterns": [[1, times, 0, 1]]}
+        made = guard.read_frames([json.dumps(head).encode() + b"\n" + row], "broadcast", [2])
+        assert says in str(made.error)
+
+
 def test_without_fork_the_clock_is_watched_line_by_line(monkeypatch):
     monkeypatch.delattr(os, "fork")
     result = exercise("broadcast-to-all").check(forever, limits=Limits(seconds=0.5))

@@ -134,7 +134,7 @@ def test_the_two_languages_lead_to_each_other(visit):
 def test_the_first_page_goes_on_in_the_readers_language(visit):
     page = visit("index.html").page
     page.wait_for_url("**/en/index.html")
-    assert page.locator("ol.lessons a").count() == 7
+    assert page.locator("ol.lessons a").count() == 8
     page.locator("ol.lessons a").first.click()
     player(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
