@@ -201,11 +201,7 @@ def _elsewhere(shown: Outcome, choice: Choice) -> None:
         st.code(elsewhere.python(choice, used), language="python")
     with right:
         st.markdown(f"**{t('cli')}**")
-        shell = elsewhere.command(choice, used)
-        if shell is None:
-            _note(t("cli.none"))
-        else:
-            st.code(shell, language="bash", wrap_lines=True)
+        st.code(elsewhere.command(choice, used), language="bash", wrap_lines=True)
         st.markdown(f"**{t('nccl')}**")
         line = elsewhere.nccl_tests(choice, used, shown.figures.ranks, choice.nodes)
         if line is None:

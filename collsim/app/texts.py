@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from .machines_texts import MACHINES
 from .race_texts import RACE
 
 Language = Literal["en", "zh"]
@@ -151,10 +152,6 @@ TEXTS: dict[str, tuple[str, str]] = {
     "endpoint.helper": ("helper {index}", "辅助端点 {index}"),
     "python": ("Python", "Python"),
     "cli": ("Command line", "命令行"),
-    "cli.none": (
-        "The command line knows one switch as the fabric; for others use Python.",
-        "命令行只支持单交换机；其他网络结构请用 Python。",
-    ),
     "nccl": ("nccl-tests", "nccl-tests"),
     "nccl.none": (
         "NCCL has no {name} of its own, so there is no command that runs it on real hardware.",
@@ -224,7 +221,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
 }
 
-TEXTS |= RACE
+TEXTS |= RACE | MACHINES
 
 _BRACES = re.compile(r"\{(\w+)\}")
 
