@@ -25,7 +25,7 @@ from .errors import CollsimError, FormatError, ScheduleError, TopologyError
 from .registry import Algorithm, algorithm, algorithms, schedule
 from .replay import replay
 from .schedule import Schedule, Step, copy, pipeline, reduce, repeat, reverse, together
-from .simulate import Flows, Trace, simulate, simulate_flows
+from .simulate import Flows, Together, Trace, expected_cost, simulate, simulate_flows, simulate_many
 from .simulate.trace import views as _views
 from .sweep import sweep
 from .topology import Topology, load_topology, machine, machines
@@ -58,6 +58,7 @@ __all__ = [
     "Schedule",
     "ScheduleError",
     "Step",
+    "Together",
     "Topology",
     "TopologyError",
     "Trace",
@@ -74,6 +75,7 @@ __all__ = [
     "critical_path",
     "crossover",
     "dtypes",
+    "expected_cost",
     "format_bandwidth",
     "format_bytes",
     "format_time",
@@ -98,6 +100,7 @@ __all__ = [
     "sensitivity",
     "simulate",
     "simulate_flows",
+    "simulate_many",
     "size_range",
     "sweep",
     "together",
