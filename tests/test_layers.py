@@ -13,7 +13,7 @@ LAYERS = [
     {"registry", "trees"},
     {"algorithms"},
     {"simulate", "replay", "verify", "bounds", "cuts"},
-    {"nccl", "training", "exchange"},
+    {"nccl", "exchange"},
     {"analysis"},
     {"viz", "sweep", "quiz"},
     {"site"},
