@@ -69,7 +69,11 @@ def grade(
         before = [row for row in known if row["student"] == one.student and row["digest"] == one.digest]
         if not before:
             _keep(target, [*rows, _row(one, "", False, _DID_NOT_RETURN, None)])
-            before = _graded(one, only, lang, limits or guard.Limits())
+            try:
+                before = _graded(one, only, lang, limits or guard.Limits())
+            except BaseException:  # Ctrl-C: this student is not done, and not to blame
+                _keep(target, rows)
+                raise
         rows += before
         _keep(target, rows)
     return _frame(rows)

@@ -82,7 +82,9 @@ def _answers(path: Path) -> dict[str, Answer]:
         }
     text = path.read_text(encoding="utf-8")
     code = _notebook(text) if path.suffix == ".ipynb" else text
-    defined = {node.name for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef)}
+    body = ast.parse(code).body
+    defined = {node.name for node in body if isinstance(node, ast.FunctionDef)}
+    defined |= {name.id for node in body if isinstance(node, ast.Assign) for name in node.targets if isinstance(name, ast.Name)}
     return {name: Answer(code, name.replace("-", "_")) for name in TASKS if name.replace("-", "_") in defined}
 
 

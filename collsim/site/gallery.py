@@ -50,7 +50,7 @@ PLACES: tuple[Place, ...] = (
     Place("switch", ("one switch", "一台交换机"), (4, 8, 16)),
     Place("ring", ("ring of cables", "环形网络"), (8,), _PICTURED[:4]),
     Place("full", ("every pair joined", "两两直连"), (8,), _PICTURED),
-    Place("torus", ("torus 4 x 4", "4 x 4 环面"), (16,), _PICTURED[:3]),
+    Place("torus", ("torus 4 x 4", "4 x 4 torus"), (16,), _PICTURED[:3]),
     Place("pcie-8gpu", ("PCIe server, P2P on", "PCIe 服务器，启用 P2P"), (8,), _PICTURED),
     Place("pcie-8gpu~no-p2p", ("PCIe server, P2P off", "PCIe 服务器，关闭 P2P"), (8,), _PICTURED),
     Place("dgx-1v", ("DGX-1 V100", "DGX-1 V100"), (8,), _PICTURED),
