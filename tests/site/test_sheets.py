@@ -6,14 +6,31 @@ import pytest
 
 import collsim as cs
 from collsim.site import write_worksheet
+from collsim.viz import worksheet
 from collsim.viz.worksheet import Item, pdf, wrapped
 
 TRACE = cs.simulate(cs.schedule("allreduce_ring", ranks=8), cs.topology.switch(8), "64MiB")
 
 
+def has_chinese():
+    from matplotlib import font_manager
+
+    return bool({f.name for f in font_manager.fontManager.ttflist} & set(worksheet._CHINESE))
+
+
+def test_without_a_chinese_font_the_way_out_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(worksheet, "_CHINESE", ("No Such Font",))
+    with pytest.raises(cs.CollsimError, match="Markdown"):
+        write_worksheet(TRACE, tmp_path / "x.pdf", lang="zh")
+
+
 @pytest.mark.parametrize("suffix", [".md", ".pdf"])
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_a_sheet_and_its_key_are_written(tmp_path, suffix, lang):
+    if (suffix, lang) == (".pdf", "zh") and not has_chinese():
+        with pytest.raises(cs.CollsimError, match="no font on this machine has Chinese"):
+            write_worksheet(TRACE, tmp_path / "monday.pdf", seed=3, lang="zh")
+        return
     sheet, key = write_worksheet(TRACE, tmp_path / f"monday{suffix}", seed=3, lang=lang)
     assert key.name == f"monday-key{suffix}"
     assert sheet.stat().st_size > 500
