@@ -1,17 +1,21 @@
 """What NCCL would do and how long it would take: its own tuner beside a model of the algorithm over the machine's links.
 
 `predict` answers with both, `trace` simulates the algorithm it chose, `accuracy` holds the model against tables of published runs,
-`calibrate` fits it to a cluster of one's own, `backend` says what to give to torch.distributed.
+`calibrate` fits it to a cluster of one's own, `backend` says what to give to torch.distributed. `published` are measured runs, `explain`
+names the hypothesis that fits a gap best, `choices` and `ring_and_tree` say what NCCL would do over sizes and nodes.
 """
 
 from .accuracy import Accuracy, accuracy
 from .backends import Advice, backend, gloo_time
+from .choices import Crossover, choices, ring_and_tree
 from .facts import Facts
 from .fit import Calibration, calibrate, load_links
+from .gaps import Gap, explain
 from .graphs import communicator
 from .links import Parameters
 from .machines import facts_of
 from .predict import Prediction, predict
+from .published import Run, against, own_run, published, published_run, together
 from .simulated import trace
 from .tuner import Choice, Communicator, Cost, Graph, choose, cost_table
 from .words import facts
@@ -23,20 +27,31 @@ __all__ = [
     "Choice",
     "Communicator",
     "Cost",
+    "Crossover",
     "Facts",
+    "Gap",
     "Graph",
     "Parameters",
     "Prediction",
+    "Run",
     "accuracy",
+    "against",
     "backend",
     "calibrate",
+    "choices",
     "choose",
     "communicator",
     "cost_table",
+    "explain",
     "facts",
     "facts_of",
     "gloo_time",
     "load_links",
+    "own_run",
     "predict",
+    "published",
+    "published_run",
+    "ring_and_tree",
+    "together",
     "trace",
 ]

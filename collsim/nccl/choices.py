@@ -1,0 +1,101 @@
+"""What NCCL chooses over sizes and numbers of nodes, and where ring and tree cross: the data of two pictures.
+
+Two opinions everywhere: what NCCL's tuner believes (it is what NCCL acts on) and what the model of the links gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import CollsimError
+from ..topology import Topology
+from ..units import parse_bytes, parse_count
+from .facts import Facts
+from .links import MEASURED, Parameters
+from .machines import facts_of
+from .predict import predict
+
+#: 1 KiB to 1 GiB, a factor of four between them.
+SIZES = tuple(2**k for k in range(10, 31, 2))
+
+
+def grown(machine: Facts | Topology, nodes: int) -> Facts:
+    """The facts of so many of a machine's nodes. Raises CollsimError where nothing says what joins them."""
+    one = facts_of(machine)
+    if nodes == one.nodes:
+        return one
+    if one.net == "none" and nodes > 1:
+        raise CollsimError("this machine has one node and says nothing of a network; give it with two nodes, such as machine(..., nodes=2)")
+    return replace(one, ranks=nodes * one.local, nodes=nodes, hosts=0)
+
+
+def choices(
+    collective: str,
+    machine: Facts | Topology,
+    nbytes: Sequence[Any] = SIZES,
+    nodes: Sequence[int] = (1, 2, 4, 8, 16, 32),
+    links: Parameters = MEASURED,
+    **settings: Any,
+) -> pd.DataFrame:
+    """What NCCL runs for every size and number of nodes: a row each.
+
+    Columns: nodes, ranks, nbytes, algorithm, protocol, channels, time and tuner (seconds).
+
+    Args:
+        machine: a machine of at least two nodes (what joins them must be known), or one node with `nodes=[1]`.
+        settings: NCCL_ALGO ... as for `predict`.
+    """
+    rows = []
+    for count in nodes:
+        facts = grown(machine, parse_count(count, "nodes"))
+        for size in nbytes:
+            p = predict(collective, facts, size, links=links, **settings)
+            believed = np.nan if p.tuner_time is None else p.tuner_time
+            names = {"algorithm": p.algorithm, "protocol": p.protocol, "channels": p.channels}
+            rows.append({"nodes": facts.nodes, "ranks": facts.ranks, "nbytes": p.nbytes, **names, "time": p.time, "tuner": believed})
+    if not rows:
+        raise CollsimError("give at least one size and one number of nodes")
+    return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """Ring and tree over sizes: seconds of each by the model and by NCCL's tuner; where they cross, in bytes (None: nowhere).
+
+    `table` has the columns nbytes, ring, tree, ring_tuner, tree_tuner.
+    """
+
+    table: pd.DataFrame
+    crossing: float | None
+    tuner_crossing: float | None
+
+
+def ring_and_tree(
+    machine: Facts | Topology, nbytes: Sequence[Any] = SIZES, nodes: int | None = None, links: Parameters = MEASURED
+) -> Crossover:
+    """Allreduce with NCCL_ALGO=Ring and =Tree: from which size on the ring is faster, by the model and by NCCL's own formulas."""
+    facts = facts_of(machine) if nodes is None else grown(machine, parse_count(nodes, "nodes"))
+    rows = []
+    for size in sorted({parse_bytes(n) for n in nbytes}):
+        row: dict[str, float] = {"nbytes": size}
+        for name in ("Ring", "Tree"):
+            p = predict("allreduce", facts, size, NCCL_ALGO=name, links=links)
+            row |= {name.lower(): p.time, f"{name.lower()}_tuner": np.nan if p.tuner_time is None else p.tuner_time}
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    return Crossover(table, _crossing(table, "ring", "tree"), _crossing(table, "ring_tuner", "tree_tuner"))
+
+
+def _crossing(table: pd.DataFrame, ring: str, tree: str) -> float | None:
+    """The last size from which on the ring is ahead, found between two sizes on logarithmic axes; None where one is ahead everywhere."""
+    x, ahead = np.log(table["nbytes"].to_numpy(float)), np.log(table[tree].to_numpy() / table[ring].to_numpy())
+    turns = np.flatnonzero((ahead[:-1] < 0) & (ahead[1:] >= 0))
+    if not len(turns):
+        return None
+    k = int(turns[-1])
+    return float(np.exp(x[k] - ahead[k] * (x[k + 1] - x[k]) / (ahead[k + 1] - ahead[k])))
