@@ -11,16 +11,21 @@ import streamlit as st
 import collsim as cs
 from collsim.errors import CollsimError
 
-from . import compare, explore, race
+from . import compare, explore, machines, race
 from .controls import mistake, sidebar
 from .look import STYLE, logo, mark
 from .mistakes import told
 from .state import enter, is_dark, language, leave, session, t
 from .switches import switches
 
-PAGES: dict[str, Callable[[], None]] = {"explore": explore.page, "race": race.page, "compare": compare.page}
+PAGES: dict[str, Callable[[], None]] = {
+    "explore": explore.page,
+    "race": race.page,
+    "compare": compare.page,
+    "machines": machines.page,
+}
 #: Pages that draw their own controls and write their own address, with what each does on arrival.
-OWN: dict[str, Callable[[], None]] = {"race": race.arrive}
+OWN: dict[str, Callable[[], None]] = {"race": race.arrive, "machines": machines.arrive}
 
 
 def main(first: str = "explore") -> None:

@@ -1014,6 +1014,16 @@ function drawKey(g, V) {
   put(g, W.nominal, K.x, K.y + 28 + n * rh + 18, 12, C.ink3);
 }
 
+/** Numbers beside the middle of cables, on the side on which they leave: a way hop by hop. */
+function drawMarks(g, V, marks) {
+  const { m, C } = V;
+  for (const { link, text, hot } of marks) {
+    const line = measure(m.tl.links.path[link]), p = pointAt(line, line.len / 2, {}), off = Math.min(34, casing(m, link) / 2 + 14), x = p.x + p.dy * off, y = p.y - p.dx * off;
+    box(g, x - 11, y - 11, 22, 22, 11, C.card, hot ? C.full : C.ink, 1.6);
+    put(g, text, x, y + 4.8, 13.5, hot ? C.fulltext : C.ink, { bold: true, align: "center" });
+  }
+}
+
 function drawPhysical(g, V) {
   drawPanels(g, V);
   drawLinks(g, V);
@@ -1631,6 +1641,7 @@ function buildCard(host) {
  *   lang "en" | "zh", theme "light" | "dark" | null (the system's), view "physical" | "logical", t seconds, header true
  *   clock     a clock from createClock() shared with other players (a race)
  *   compact   height in pixels of a stage that stands alone, without narration, controls and linked views (a race, a machine)
+ *   marks     [{link, text}]: numbers beside cables, a way hop by hop;  onPick(endpoint) when a rank's box is clicked
  *   onState(state, why)  after pause, seek, end, view: {t, step, playing, view, speed, done}; never per frame
  *   onShare(state)       instead of copying a link; may return the text to copy
  */
@@ -1917,7 +1928,7 @@ export function createPlayer(host, opts = {}) {
       const g = sizeCanvas(d.base, S.stageW, S.stageH);
       g.clearRect(0, 0, S.stageW, S.stageH);
       if (logical) drawLogical(g, V, S.stageW, S.stageH);
-      else { g.translate(S.ox, S.oy); g.scale(S.k, S.k); drawPhysical(g, V); }
+      else { g.translate(S.ox, S.oy); g.scale(S.k, S.k); drawPhysical(g, V); drawMarks(g, V, opts.marks ?? []); }
       keys.base = key; baseAt = now;
     }
     const g = sizeCanvas(d.live, S.stageW, S.stageH);
@@ -2272,6 +2283,11 @@ export function createPlayer(host, opts = {}) {
   d.channel.onchange = () => { S.channel = Number(d.channel.value); forget(); invalidate(); };
   d.textlink.onclick = () => { S.words = !S.words; rebuild(); };
   d.root.addEventListener("keydown", onKey);
+  d.live.addEventListener("click", ev => {
+    if (!opts.onPick || !V || S.view === "logical") return;
+    const r = d.live.getBoundingClientRect(), hit = hitStage((ev.clientX - r.left - S.ox) / S.k, (ev.clientY - r.top - S.oy) / S.k), e = hit?.device != null ? m.tl.devices.endpoint[hit.device] : -1;
+    if (e >= 0) opts.onPick(e);
+  });
   d.live.addEventListener("pointermove", onStageMove); d.live.addEventListener("pointerdown", onStageMove); d.live.addEventListener("pointerleave", hide);
   d.matrix.addEventListener("pointermove", onMatrixMove); d.matrix.addEventListener("pointerdown", onMatrixMove); d.matrix.addEventListener("pointerleave", hide);
   dragTime(d.scrub); dragTime(d.rows);
@@ -2288,7 +2304,7 @@ export function createPlayer(host, opts = {}) {
     set(o) {
       let changed = false;
       for (const k of ["lang", "theme", "view"]) if (k in o && o[k] !== undefined && !(k === "view" && o[k] == null) && o[k] !== S[k]) { S[k] = k === "lang" ? (o[k] === "zh" ? "zh" : "en") : o[k]; changed = true; }
-      for (const k of ["header", "compact"]) if (k in o && o[k] !== opts[k]) { opts[k] = o[k]; changed = true; }
+      for (const k of ["header", "compact", "marks"]) if (k in o && o[k] !== opts[k]) { opts[k] = o[k]; changed = true; }
       if (changed) { narrated = ""; rebuild(); }
     },
     destroy() {

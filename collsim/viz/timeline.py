@@ -38,15 +38,18 @@ _TEXT_RANKS, _TEXT_STEPS = 33, 64
 _MOST_HOPPING = 50_000
 
 
-def timeline(trace: Trace) -> dict[str, Any]:
+def timeline(trace: Trace, also: npt.NDArray[np.bool_] | None = None) -> dict[str, Any]:
     """Everything that a player shows of a run.
+
+    Args:
+        also: (links,) links to draw even where nothing crosses them, so that two runs on one machine get the same picture.
 
     Raises CollsimError for a run of more than 200,000 transfers, and says what to look at instead.
     """
     s = trace.schedule
     if len(s) > MOST_TRANSFERS:
         raise CollsimError(_too_many(trace))
-    made = _layout(trace)
+    made = _layout(trace, also)
     routes, route = _routes(trace, made)
     order = np.argsort(trace.start, kind="stable")
     steps = narrate(trace)
@@ -125,8 +128,8 @@ def _too_many(trace: Trace) -> str:
     )
 
 
-def _layout(trace: Trace) -> Layout:
-    return layout(trace.topology, trace.link_bytes)
+def _layout(trace: Trace, also: npt.NDArray[np.bool_] | None) -> Layout:
+    return layout(trace.topology, trace.link_bytes if also is None else np.where(also, np.maximum(trace.link_bytes, 1), trace.link_bytes))
 
 
 def _seconds(values: npt.NDArray[np.float64]) -> list[float]:

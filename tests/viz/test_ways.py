@@ -1,0 +1,56 @@
+"""The way between two ranks, hop by hop, alone and in a ring."""
+
+import pytest
+
+import collsim as cs
+from collsim.errors import TopologyError
+from collsim.viz.timeline import decode
+from collsim.viz.ways import ways, ways_source
+
+
+@pytest.fixture(scope="module")
+def pair():
+    return ways([cs.machine("pcie-8gpu", p2p=on) for on in (True, False)], 0, 1, "64MiB")
+
+
+def test_with_p2p_the_data_turn_round_in_the_switch_and_without_they_cross_host_memory(pair):
+    on, off = pair
+    assert [hop["kind"] for hop in on.hops] == ["pcie", "pcie"]
+    assert [hop["kind"] for hop in off.hops] == ["pcie", "pcie", "memory", "memory", "pcie", "pcie"]
+    assert on.said[0] == "PIX in nvidia-smi, PIX in NCCL, GPUDirect P2P"
+    assert "经主机内存中转（SHM）" in off.said[1]
+
+
+def test_alone_staging_costs_latency_only_and_in_the_ring_it_costs_double(pair):
+    on, off = pair
+    assert on.alone == pytest.approx(64 * 2**20 / 31.5e9 + 2 * 0.5e-6)
+    assert off.alone == pytest.approx(64 * 2**20 / 31.5e9 + 4 * 0.5e-6 + 2 * 0.1e-6)
+    assert on.ring == pytest.approx(14 * (8 * 2**20 / 31.5e9 + 2.4e-6))  # between two switches it is staged anyway
+    assert off.ring == pytest.approx(14 * (16 * 2**20 / 31.5e9 + 2.4e-6))
+
+
+def test_the_links_that_two_ranks_share_are_the_hot_ones(pair):
+    assert [hop["hot"] for hop in pair[1].hops] == [False, True, False, False, True, False]
+
+
+def test_both_pictures_show_the_same_devices_and_number_every_hop(pair):
+    first, second = (decode(way.timeline) for way in pair)
+    assert first["devices"]["name"] == second["devices"]["name"]
+    assert [mark["text"] for mark in pair[1].marks] == ["1", "2", "3", "4", "5", "6"]
+
+
+def test_a_generic_network_has_a_way_without_words():
+    (way,) = ways([cs.topology.ring(4)], 0, 2, "1MiB")
+    assert way.said == ("", "")
+    assert len(way.hops) == 2
+
+
+def test_where_there_is_no_way_the_error_says_so():
+    with pytest.raises(TopologyError, match="cannot reach"):
+        ways([cs.machine("tpu-v4-64", p2p=False)], 0, 9, "1MiB")
+
+
+def test_the_module_has_one_default_export_and_imports_nothing():
+    source = ways_source()
+    assert source.count("export default ") == 1
+    assert "\nimport " not in source
