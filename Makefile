@@ -2,7 +2,7 @@
 PYTHON ?= .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help install app check lint types test bench docs clean
+.PHONY: help install app check lint types test bench docs site clean
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -35,7 +35,12 @@ bench: install   ## speed figures (printed, and counts asserted)
 	$(PYTHON) -m pytest benchmarks --benchmark-only
 
 docs: install    ## regenerate the generated pages
-	$(PYTHON) -m collsim.docs
+	$(PYTHON) docs/make_algorithms.py
+	$(PYTHON) docs/make_studies.py
+
+site: install    ## the static site, in build/site
+	mkdir -p build
+	$(PYTHON) -m collsim site build/site
 
 clean:           ## remove what was built
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache build dist

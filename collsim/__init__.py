@@ -35,14 +35,21 @@ from .verify import verify
 if TYPE_CHECKING:
     from . import nccl
     from .exchange import convert, formats, load, read_msccl, save, write_msccl
+    from .quiz import break_it, exercise, exercises, grade, progress, questions
 
 __version__ = "0.1.0"
 
 #: Rooms that bring heavy libraries (tables, file formats) are loaded when one of their names is first asked for.
 _LATE = {
+    "break_it": "quiz",
     "convert": "exchange",
+    "exercise": "quiz",
+    "exercises": "quiz",
     "formats": "exchange",
+    "grade": "quiz",
     "load": "exchange",
+    "progress": "quiz",
+    "questions": "quiz",
     "read_msccl": "exchange",
     "save": "exchange",
     "write_msccl": "exchange",
@@ -65,6 +72,7 @@ __all__ = [
     "algorithm",
     "algorithms",
     "best",
+    "break_it",
     "calibrate",
     "cheapest",
     "collective",
@@ -75,11 +83,14 @@ __all__ = [
     "critical_path",
     "crossover",
     "dtypes",
+    "exercise",
+    "exercises",
     "expected_cost",
     "format_bandwidth",
     "format_bytes",
     "format_time",
     "formats",
+    "grade",
     "load",
     "load_topology",
     "lower_bound",
@@ -90,6 +101,8 @@ __all__ = [
     "parse_bytes",
     "parse_time",
     "pipeline",
+    "progress",
+    "questions",
     "read_msccl",
     "reduce",
     "repeat",
@@ -123,7 +136,7 @@ def _late(module: str, name: str) -> Any:
     return call
 
 
-_views.update(animate=_late("viz", "animate"), save=_late("viz", "save"), html=_late("viz", "html"))
+_views.update(questions=_late("quiz", "questions"), animate=_late("viz", "animate"), save=_late("viz", "save"), html=_late("viz", "html"))
 
 
 def __getattr__(name: str) -> Any:

@@ -68,6 +68,7 @@ Fabric = Annotated[
 ]
 Oversubscription = Annotated[float, typer.Option(help="Ports down / capacity up of a leaf switch.")]
 File = Annotated[Path | None, typer.Option("--topology-file", help="nvidia-smi topo -m, NCCL topology XML, or our YAML.")]
+Language = Annotated[str, typer.Option(help="en or zh.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Load = Annotated[Path | None, typer.Option(help="A Python file that registers algorithms of your own; it is run.")]
 
@@ -378,6 +379,71 @@ def calibrate(
     print(fitted)
     if out is not None:
         fitted.save(out)
+
+
+@app.command(context_settings=EXTRA)
+@says_mistakes
+def worksheet(
+    context: typer.Context,
+    out: Annotated[Path, typer.Argument(help="sheet.md or sheet.pdf; the key goes to sheet-key beside it.")],
+    algorithm: Annotated[str, typer.Option(help="for example allreduce_ring")] = "allreduce_ring",
+    machine: Machine = None,
+    topology: Network = None,
+    nodes: Nodes = 1,
+    ranks: Ranks = None,
+    nbytes: Size = "64MiB",
+    seed: Annotated[int, typer.Option(help="Another seed, other questions.")] = 0,
+    count: Annotated[int, typer.Option(help="How many questions.")] = 8,
+    lang: Language = "en",
+) -> None:
+    """Questions made from a run, and their answer key, in Markdown or PDF."""
+    from collsim.site import write_worksheet
+
+    network = _network(machine, topology, None, {"nodes": nodes, "oversubscription": 1}, ranks)
+    plan = cs.schedule(_algorithm(algorithm, None), ranks=ranks, topology=network, **_own_options(context))
+    sheet, key = write_worksheet(cs.simulate(plan, network, nbytes), out, seed=seed, count=count, lang=lang)
+    print(f"worksheet {sheet}, key {key}")
+
+
+@app.command()
+@says_mistakes
+def grade(
+    folder: Annotated[Path, typer.Argument(help="What the students handed in: name.py, name.ipynb, or a folder name/.")],
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="CSV, on disk after each student.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Only these exercises.")] = None,
+    lang: Language = "en",
+    as_json: Json = False,
+) -> None:
+    """Check every student's exercises, each in a process of its own with limits; a table for the teacher."""
+    from collsim.quiz import summary
+
+    bar = Progress(TextColumn("{task.completed} of {task.total} {task.description}"), BarColumn(), console=Console(stderr=True))
+    with bar:
+        task = bar.add_task("", total=None)
+        frame = cs.grade(
+            folder, only=only, out=out, lang=lang,
+            progress=lambda done, total, student: bar.update(task, completed=done, total=total, description=student),
+        )  # fmt: skip
+    if as_json:
+        _print_json(_records(frame))
+    else:
+        print(summary(frame).to_string())
+
+
+@app.command()
+@says_mistakes
+def site(
+    out: Annotated[Path, typer.Argument(help="A folder, new or made by an earlier build.")],
+    lang: Annotated[list[str] | None, typer.Option(help="en, zh; both unless given.")] = None,
+) -> None:
+    """Build the static site: lessons, gallery, races and questions for any web server or a USB stick; plays from file:// too."""
+    from collsim.site import build
+
+    bar = Progress(TextColumn("{task.completed} runs {task.description}"), console=Console(stderr=True))
+    with bar:
+        task = bar.add_task("", total=None)
+        made = build(out, lang or ("en", "zh"), progress=lambda done, name: bar.update(task, completed=done, description=name))
+    print(f"{made.path}: {made.runs} runs, {made.files} files, {cs.format_bytes(made.nbytes)}; open index.html")
 
 
 @app.command("app")

@@ -202,6 +202,20 @@ def test_calibrate_fits_a_log_and_writes_it_down(tmp_path):
     assert "bandwidth" in (tmp_path / "links.yaml").read_text()
 
 
+def test_worksheet_writes_sheet_and_key(tmp_path):
+    done = collsim("worksheet", str(tmp_path / "sheet.md"), "--topology", "ring(4)", "--seed", "3", "--count", "4")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "sheet.md").read_text() != (tmp_path / "sheet-key.md").read_text()
+    assert collsim("worksheet", str(tmp_path / "sheet.doc"), "--ranks", "4").exit_code == 2
+
+
+def test_grade_makes_a_table(tmp_path):
+    (tmp_path / "ada.py").write_text("import collsim as cs\n\ndef send_one_chunk(n):\n    yield cs.copy(0, 1, chunk=0)\n", encoding="utf-8")
+    done = collsim("grade", str(tmp_path), "--only", "send-one-chunk", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)[0]["student"] == "ada"
+
+
 def test_python_dash_m_is_the_same_command():
     done = subprocess.run([sys.executable, "-m", "collsim", "show", "allreduce_ring"], capture_output=True, text=True, check=False)
     assert done.returncode == 0

@@ -311,6 +311,10 @@ class Trace:
 
     # ---- showing -----------------------------------------------------------------------------------------------------------
 
+    def questions(self, seed: int = 0, **options: Any) -> Any:
+        """Questions about this very run, with worked answers (`count`, `lang`)."""
+        return views["questions"](self, seed, **options)
+
     def animate(self, **options: Any) -> Any:
         """The player, for a notebook cell."""
         return views["animate"](self, **options)
