@@ -1,0 +1,161 @@
+"""OSU micro-benchmarks (OMB): the tables that osu_allreduce and its siblings print, in.
+
+Source: mvapich.cse.ohio-state.edu/benchmarks, OMB 3 to 7, util/osu_util_mpi.c (`print_header`, `print_stats`). A table begins with its
+title (`# OSU MPI Allreduce Latency Test v7.0`, with `-CUDA` or `-ROCM` where buffers sit on GPUs; the `#` is sometimes lost) and a line
+of columns (`# Size  Avg Latency(us)  Min Latency(us)  Max Latency(us)  Iterations`); a row is a size and the columns, in microseconds
+or MB/s of 10^6. Other lines between them (mpirun's, UCX's) are normal, as are several tables in one log.
+
+OSU's size is what one rank gives: for allgather, alltoall, reduce-scatter, gather and scatter nccl-tests' size is the whole array, `n`
+times that. `nbytes` here is nccl-tests'; it needs `ranks`, which OSU does not print. `block` is OSU's.
+
+A table is a pandas DataFrame in SI units: a row per size with `table, test, collective, ranks, nbytes, block, time, min_time, max_time,
+algbw, busbw, iterations`. Bandwidth tests (osu_bw, osu_bibw) have algbw and no time, latency tests of pairs are sendrecv.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..collective import collective as find_collective
+from ..units import parse_count
+from .files import read_text, real, refuse, whole
+from .formats import Format, register
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Titles as OMB writes them, without spaces and hyphens, and our collectives.
+TESTS = {
+    "allreduce": "allreduce",
+    "allgather": "allgather",
+    "allgatherv": "allgather",
+    "alltoallpersonalizedexchange": "alltoall",
+    "alltoall": "alltoall",
+    "alltoallv": "alltoall",
+    "broadcast": "broadcast",
+    "bcast": "broadcast",
+    "reduce": "reduce",
+    "reducescatter": "reduce_scatter",
+    "gather": "gather",
+    "gatherv": "gather",
+    "scatter": "scatter",
+    "scatterv": "scatter",
+    "": "sendrecv",
+    "multi": "sendrecv",
+    "multiple": "sendrecv",
+    "bidirectional": "sendrecv",
+}
+#: Collectives whose size OSU counts per pair of ranks or per rank, nccl-tests in all. Reduce-scatter's is the whole array in both.
+_PER_RANK = ("allgather", "alltoall", "gather", "scatter")
+
+_TITLE = re.compile(
+    r"^#?\s*OSU (?:MPI|NCCL|UPC|OpenSHMEM)?(?:-(?:CUDA|ROCM|OPENACC|SYCL|NEURON))?\s*"
+    r"(.{0,60}?)\s*(Latency|Bandwidth(?: / Message Rate)?) Test",
+    re.I | re.ASCII,
+)
+_COLUMNS = re.compile(r"^#?\s*Size\s", re.I | re.ASCII)
+_ROW = re.compile(r"^\d{1,19}\s+[-\d.]", re.ASCII)
+_MOST_ROWS, _LONGEST = 200_000, 300
+_US, _MB = 1e-6, 1e6
+#: What a column's heading begins with, and what it is.
+_KINDS = (("avg", "time"), ("min", "min_time"), ("max", "max_time"), ("latency", "time"), ("bandwidth", "algbw"), ("iter", "iterations"))
+
+
+@dataclass
+class _Table:
+    """What the lines before a row say about it."""
+
+    number: int = -1
+    test: str = ""
+    collective: str | None = None
+    columns: tuple[str, ...] = ()
+
+
+def read_osu(path: Any, *, collective: str | None = None, ranks: int | None = None) -> pd.DataFrame:
+    """The rows of all tables of a log, in SI units. Raises FormatError naming the line of a damaged row, or if there is no table.
+
+    Args:
+        collective: what was run, where the title is missing.
+        ranks: how many ranks ran; OSU does not print it. Without it sizes are OSU's own and there is no busbw.
+    """
+    given = find_collective(collective).name if collective is not None else None
+    count = None if ranks is None else parse_count(ranks, "ranks")
+    rows: list[dict[str, Any]] = []
+    seen = _Table(collective=given)
+    for number, raw in enumerate(read_text(path).splitlines(), 1):
+        line = raw.strip()
+        if seen.columns and _ROW.match(line):
+            rows.append(_row(path, number, line, seen, count))
+            if len(rows) > _MOST_ROWS:
+                refuse(path, f"line {number}", f"more than {_MOST_ROWS:,} rows")
+        else:
+            _note(path, number, line[:_LONGEST], seen, given)
+    if not rows:
+        refuse(path, "", "no row of an OSU table; expected a title (# OSU MPI Allreduce Latency Test) and lines of size and latency")
+    return _frame(rows)
+
+
+def _note(path: Any, number: int, line: str, seen: _Table, given: str | None) -> None:
+    """Take over a title or a line of columns; any other line says nothing."""
+    if (title := _TITLE.match(line)) is not None:
+        name = re.sub(r"[\s_-]|non.?blocking|persistent", "", title[1].lower())
+        seen.number, seen.test, seen.columns = seen.number + 1, " ".join(f"{title[1]} {title[2]}".split()), ()
+        seen.collective = given or TESTS.get(name)
+    elif _COLUMNS.match(line):
+        seen.number = max(seen.number, 0)
+        seen.columns = _columns(path, number, line)
+
+
+def _columns(path: Any, number: int, line: str) -> tuple[str, ...]:
+    """What the columns after the size hold; a column of no use to us is ''."""
+    heads = re.split(r"\s{2,}|(?<=\))\s+|\t", re.sub(r"^#?\s*Size\s", "", line, flags=re.I).strip())
+    found = []
+    for head in heads[:32]:
+        kind = next((kind for word, kind in _KINDS if head.lower().startswith(word)), "")
+        found.append("algbw" if head.upper().startswith("MB/S") else kind)
+    if "time" not in found and "algbw" not in found:
+        refuse(path, f"line {number}", "a line of columns without a latency or a bandwidth; expected for example '# Size  Avg Latency(us)'")
+    return tuple(found)
+
+
+def _row(path: Any, number: int, line: str, seen: _Table, ranks: int | None) -> dict[str, Any]:
+    where, tokens = f"line {number}", line.split()[:64]
+    if len(tokens) <= len(seen.columns):
+        refuse(path, where, f"{len(tokens)} values, but the table has {len(seen.columns) + 1} columns; is the file truncated?")
+    values = dict.fromkeys(("time", "min_time", "max_time", "algbw", "iterations"), math.nan)
+    for kind, text in zip(seen.columns, tokens[1:], strict=False):
+        if kind:
+            scale = _MB if kind == "algbw" else 1.0 if kind == "iterations" else _US
+            values[kind] = real(path, where, kind, text) * scale
+    block = whole(path, where, "size", tokens[0], 0, 2**60)
+    nbytes = block * ranks if ranks is not None and seen.collective in _PER_RANK else block
+    timed = values["time"] > 0
+    algbw = nbytes / values["time"] if timed else values["algbw"]
+    factor = find_collective(seen.collective).busbw(ranks) if seen.collective and ranks and timed else math.nan
+    facts = {
+        "table": max(seen.number, 0),
+        "test": seen.test,
+        "collective": seen.collective,
+        "ranks": ranks,
+        "nbytes": nbytes,
+        "block": block,
+    }
+    return {**facts, **values, "algbw": algbw, "busbw": algbw * factor}
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = ["table", "test", "collective", "ranks", "nbytes", "block", "time", "min_time", "max_time", "algbw", "busbw", "iterations"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _looks(head: str) -> bool:
+    return any(_TITLE.match(line.strip()[:_LONGEST]) for line in head.splitlines()[:2000])
+
+
+_OPTIONS = (("collective", "what was run, where the title is missing"), ("ranks", "how many ranks ran; OSU does not print it"))
+register(Format("osu", (".txt", ".log", ".out"), "table", "OSU micro-benchmarks", read_osu, None, _looks, _OPTIONS))
