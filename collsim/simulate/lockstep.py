@@ -26,7 +26,8 @@ from ..schedule import Schedule, Step
 from ..topology import Topology
 
 Floats = npt.NDArray[np.float64]
-_KEPT_ROUTES = 64
+_KEPT_ROUTES, _KEPT_BYTES = 64, 128 * 2**20
+_LARGE = _KEPT_BYTES // _KEPT_ROUTES
 
 
 class Timing(NamedTuple):
@@ -72,26 +73,49 @@ def _later(transfers: Callable[[], tuple[Floats, Floats]], seconds: float) -> tu
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Routes of one set of pairs, prepared for summing: `here` numbers the links in use, `place` maps each hop to them."""
+    """Routes of one set of pairs, prepared for summing.
+
+    Attributes:
+        alpha: s, of each pair's whole route.
+        here: the links in use, or all.
+        place: for each hop its link, as a position in `here`: first hops of all pairs, then second ones ...
+        hops: the pairs that make each hop (None: all).
+        bandwidth: B/s, of the links `here`.
+    """
 
     alpha: Floats
-    hops: npt.NDArray[np.int64]
-    here: npt.NDArray[np.int32]
-    place: npt.NDArray[np.int64]
+    here: npt.NDArray[np.int64] | slice
+    place: npt.NDArray[np.int32]
+    hops: list[npt.NDArray[np.int64] | None]
     bandwidth: Floats
-    first: npt.NDArray[np.int64]
-    routed: npt.NDArray[np.bool_]
+
+    @property
+    def memory(self) -> int:
+        """Bytes that they take, and the pairs by which they are found again."""
+        own = 2 * self.alpha.nbytes + self.alpha.nbytes + self.place.nbytes + sum(pair.nbytes for pair in self.hops if pair is not None)
+        return own if isinstance(self.here, slice) else own + self.here.nbytes + self.bandwidth.nbytes
 
     def load(self, nbytes: Floats) -> tuple[Floats, Floats]:
         """Bytes on each link in use, and the seconds that each transfer takes."""
-        load: Floats = np.bincount(self.place, weights=np.repeat(nbytes, self.hops), minlength=len(self.here)).astype(
-            np.float64, copy=False
-        )
+        load = self._carried(nbytes)
         seconds = self.alpha.copy()
         if len(self.place):
-            flow = (load / self.bandwidth)[self.place]
-            seconds[self.routed] += np.maximum.reduceat(flow, self.first)
+            flow, longest, end = load / self.bandwidth, np.zeros(len(seconds)), 0
+            for pair in self.hops:
+                end += len(seconds) if pair is None else len(pair)
+                if pair is None:
+                    np.maximum(longest, flow[self.place[end - len(seconds) : end]], out=longest)
+                else:
+                    longest[pair] = np.maximum(longest[pair], flow[self.place[end - len(pair) : end]])
+            seconds += longest
         return load, seconds
+
+    def _carried(self, nbytes: Floats) -> Floats:
+        if len(nbytes) and (nbytes == nbytes[0]).all():
+            return np.bincount(self.place, minlength=len(self.bandwidth)).astype(np.float64) * float(nbytes[0])
+        weights = [nbytes if pair is None else nbytes[pair] for pair in self.hops]
+        load = np.bincount(self.place, weights=np.concatenate(weights) if weights else None, minlength=len(self.bandwidth))
+        return load.astype(np.float64, copy=False)
 
 
 def lockstep(schedule: Schedule, topology: Topology, slot_bytes: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> Timing:
@@ -135,18 +159,35 @@ def paths_of(topology: Topology, src: npt.NDArray[np.int64], dst: npt.NDArray[np
     if key in known:
         known.move_to_end(key)
         return known[key]
-    routes = topology.routes(src, dst)
-    here, at = np.unique(routes.link, return_inverse=True)
-    hops = routes.hops
-    routed = hops > 0
+    columns = topology.columns(src, dst)
     alpha = np.zeros(len(src))
-    if len(routes.link):
-        alpha[routed] = np.add.reduceat(topology.links.alpha[routes.link], routes.start[:-1][routed])
-    paths = Paths(alpha, hops, here, at.ravel(), topology.links.bandwidth[here], routes.start[:-1][routed], routed)
+    for pair, link in columns:
+        alpha[slice(None) if pair is None else pair] += topology.links.alpha[link]
+    here, place = _used([link for _, link in columns], len(topology.links))
+    paths = Paths(alpha, here, place, [pair for pair, _ in columns], topology.links.bandwidth[here])
     known[key] = paths
     if len(known) > _KEPT_ROUTES:
         known.popitem(last=False)
+    if paths.memory > _LARGE:
+        while sum(p.memory for p in known.values()) > _KEPT_BYTES:
+            known.popitem(last=False)
     return paths
+
+
+def _used(links: list[npt.NDArray[np.int32]], count: int) -> tuple[npt.NDArray[np.int64] | slice, npt.NDArray[np.int32]]:
+    """Which of `count` links are used, in their order, and each hop's position among them."""
+    link = np.concatenate(links) if links else np.zeros(0, np.int32)
+    if 4 * len(link) >= count:
+        return slice(0, count), link
+    if 64 * len(link) < count:
+        few, place = np.unique(link, return_inverse=True)
+        return few.astype(np.int64), place.ravel().astype(np.int32)
+    used = np.zeros(count, bool)
+    used[link] = True
+    here = np.flatnonzero(used).astype(np.int64, copy=False)
+    number = np.empty(count, np.int32)
+    number[here] = np.arange(len(here))
+    return here, number[link]
 
 
 def _transfer_times(schedule: Schedule, sizes: Floats, step_start: Floats, turned: list[Paths | Floats]) -> tuple[Floats, Floats]:

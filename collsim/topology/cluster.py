@@ -21,7 +21,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, overload
+from math import prod
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,7 @@ from ..errors import TopologyError
 from .cables import nic
 from .fabrics import Fabric
 from .graph import Shortest
-from .network import Ints, Longs, NoWay, Routes
+from .network import Column, Ints, Longs, NoWay
 from .plan import LEVELS, LOC, NVB, NVL, P2C, PXB, SYS, Machine, Path, Paths
 
 Local = tuple[int, ...]
@@ -226,33 +227,39 @@ class ClusterRouter:
 
     # ---- routes --------------------------------------------------------------------------------------------------------------
 
-    def routes(self, src: Longs, dst: Longs) -> Routes:
-        """Routes between devices in nodes, for arrays of equal length. Raises NoWay."""
+    def columns(self, src: Longs, dst: Longs) -> list[Column]:
+        """Routes between devices in nodes, hop by hop, for arrays of equal length. Raises NoWay."""
         size = len(self.machine.devices)
         ends, starts = dst >= self.nodes * size, src >= self.nodes * size  # at the fabric's one switch
-        if ends.any() or starts.any():
+        stands = bool(ends.any() or starts.any())
+        if stands:
             src, dst = self._stand_ins(src, dst, starts, ends)
-        (node, a), (goal, b) = np.divmod(src, size), np.divmod(dst, size)
-        states, state = self._hurt
-        away = node != goal
-        keys = np.stack([away, state[node], a, state[goal], b])
-        code = np.ravel_multi_index(tuple(keys), (2, len(states), size, len(states), size))
-        _, first, which = np.unique(code, return_index=True, return_inverse=True)
-        legs = [self._leg(tuple(keys[:, i].tolist()), int(i)) for i in first]
-        which = which.ravel()
-        parts = [_local([leg.out for leg in legs], which, node * self._local_links)]
-        through = np.array([leg.card_out >= 0 for leg in legs], bool)[which] if len(legs) else away
+        (node, a), (goal, b) = _split(src, size), _split(dst, size)
+        legs, which = self._legs(node, a, goal, b)
+        hops = _local([leg.out for leg in legs], which, node * self._local_links)
+        through = np.array([leg.card_out >= 0 for leg in legs], bool)
         if through.any():
-            parts.append(self._through_fabric(legs, which, node, goal, through))
-            parts.append(_local([leg.into for leg in legs], which, goal * self._local_links))
-            parts[0][starts], parts[1][starts, 0], parts[1][ends, -1], parts[2][ends] = -1, -1, -1, -1
-        table = np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
-        crossed = table >= 0
-        link = table[crossed]
-        if self._kept is not None:
-            link = self._kept[link]
-        start = np.concatenate([[0], np.cumsum(crossed.sum(axis=1))])
-        return Routes(start.astype(np.int64), link.astype(np.int32))
+            away = slice(None) if through.all() else np.flatnonzero(through[which])
+            fabric = self._through_fabric(legs, which, node, goal, away)
+            into = _local([leg.into for leg in legs], which, goal * self._local_links)
+            for hop in [*hops, fabric[0]] if stands else []:
+                hop[starts] = -1
+            for hop in [fabric[-1], *into] if stands else []:
+                hop[ends] = -1
+            hops += [*fabric, *into]
+        return [column for hop in hops if len((column := _squeezed(hop, self._kept)).link)]
+
+    def _legs(self, node: Ints, a: Ints, goal: Ints, b: Ints) -> tuple[list[Leg], Longs]:
+        """The different ways between local devices that these pairs need, and which of them each pair takes. Raises NoWay."""
+        size, (states, state) = len(self.machine.devices), self._hurt
+        shape = (2, len(states), size, len(states), size)
+        if len(states) == 1:
+            code = (np.where(node != goal, np.int32(size), np.int32(0)) + a) * size + b
+        else:
+            code = np.ravel_multi_index((node != goal, state[node], a, state[goal], b), shape)
+        first, which = _distinct(code, prod(shape))
+        keys = np.stack(np.unravel_index(code[first], shape), axis=1).tolist()
+        return [self._leg(tuple(key), int(i)) for key, i in zip(keys, first, strict=True)], which
 
     def _stand_ins(self, src: Longs, dst: Longs, starts: npt.NDArray[np.bool_], ends: npt.NDArray[np.bool_]) -> tuple[Longs, Longs]:
         """For the switch between the nodes, the same device of the next node: the way to that passes through it."""
@@ -262,17 +269,21 @@ class ClusterRouter:
         both = starts & ends
         return np.where(both, 0, src), np.where(both, 0, dst)
 
-    def _through_fabric(self, legs: list[Leg], which: Longs, node: Longs, goal: Longs, away: npt.NDArray[np.bool_]) -> Longs:
+    def _through_fabric(self, legs: list[Leg], which: Longs, node: Ints, goal: Ints, away: Longs | slice) -> list[Ints]:
+        """Links in the fabric, hop by hop, of the pairs `away`; -1 for the others and where a route is shorter."""
         assert self.fabric is not None
         cards = len(self.cards)
-        out, into = (np.array([leg[i] for leg in legs])[which[away]] for i in (1, 2))
+        out, into = (np.array([leg[i] for leg in legs], np.int32)[which[away]] for i in (1, 2))
         src, dst = node[away] * cards + out, goal[away] * cards + into
         ways = self.fabric.ways(src, dst)
         if self._fabric_repair is not None:
-            ways = self._repaired(ways, src, dst, np.flatnonzero(away))
-        table = np.full((len(which), ways.shape[1]), -1, np.int64)
-        table[away] = np.where(ways >= 0, ways + self.nodes * self._local_links, -1)
-        return table
+            ways = self._repaired(ways, src, dst, np.arange(len(which))[away])
+        hops = []
+        for way in ways.T:
+            hop = np.full(len(which), -1, np.int32)
+            hop[away] = np.where(way >= 0, way + self.nodes * self._local_links, -1)
+            hops.append(hop)
+        return hops
 
     def _repaired(self, ways: Longs, src: Longs, dst: Longs, pair: Longs) -> Longs:
         """The same ways, but shortest ones over what is left for those that would cross a lost link."""
@@ -456,9 +467,41 @@ def smi_word(machine: Machine, path: Path) -> str:
     return LEVELS[path.type] if path.type != LOC else "X"
 
 
-def _local(ways: list[Local], which: Longs, offset: Longs) -> Longs:
-    """(pairs, links) local ways looked up per pair and moved to their node; -1 where shorter."""
-    width = max((len(way) for way in ways), default=0)
-    table = np.array([[*way, *[-1] * (width - len(way))] for way in ways], np.int64).reshape(len(ways), width)
-    found = table[which]
-    return np.where(found >= 0, found + offset[:, None], -1)
+def _split(device: Longs, size: int) -> tuple[Ints, Ints]:
+    """Node and local device: divmod, which numpy does many times slower."""
+    at = device.astype(np.int32)
+    node = at // size
+    return node, at - node * size
+
+
+def _distinct(code: npt.NDArray[Any], most: int) -> tuple[Longs, Longs]:
+    """Where each different code below `most` is first, in the order of the codes, and for all which of them they are."""
+    if most > 1000 + 4 * len(code):
+        _, first, which = np.unique(code, return_index=True, return_inverse=True)
+        return first, which.ravel()
+    place = np.full(most, -1, np.int64)
+    place[code[::-1]] = np.arange(len(code))[::-1]
+    used = np.flatnonzero(place >= 0)
+    first = place[used]
+    place[used] = np.arange(len(used))
+    return first, place[code]
+
+
+def _local(ways: list[Local], which: Longs, offset: Ints) -> list[Ints]:
+    """Local ways looked up per pair and moved to their node, hop by hop; -1 where shorter."""
+    hops = []
+    for i in range(max((len(way) for way in ways), default=0)):
+        link = np.array([way[i] if i < len(way) else -1 for way in ways], np.int32)
+        found = link[which]
+        found += offset if link.min() >= 0 else np.where(found >= 0, offset, 0)
+        hops.append(found)
+    return hops
+
+
+def _squeezed(link: Ints, number: Longs | None) -> Column:
+    """One hop without the pairs that do not make it, links numbered as now."""
+    pair = None
+    if len(link) and link.min() < 0:
+        pair = np.flatnonzero(link >= 0)
+        link = link[pair]
+    return Column(pair, link if number is None else number[link].astype(np.int32))

@@ -54,11 +54,15 @@ class Fabric:
         return len(self.home)
 
     def ways(self, src: Longs, dst: Longs) -> Longs:
-        """(pairs, hops) fabric links from port src to port dst in order; -1 where a route is shorter."""
-        one, two = self.home[src], self.home[dst]
-        inner = self.between(one, two, dst)
-        inner = np.where((one == two)[:, None] | (inner < 0), -1, inner + 2 * self.ports)
-        return np.concatenate([2 * src[:, None], inner, 2 * dst[:, None] + 1], axis=1)
+        """(pairs, hops) fabric links from port src to port dst in order; -1 where a route is shorter. Hops lie together in memory."""
+        one, two = self.home[src].astype(src.dtype), self.home[dst].astype(src.dtype)
+        inner = self.between(one, two, dst).T
+        table = np.empty((len(inner) + 2, len(src)), src.dtype)
+        table[0], table[-1] = 2 * src, 2 * dst + 1
+        for hop, there in zip(table[1:-1], inner, strict=True):
+            np.add(there, 2 * self.ports, out=hop)
+            hop[(there < 0) | (one == two)] = -1
+        return table.T
 
     def ends(self) -> tuple[Longs, Longs]:
         """(cables,) both ends of every cable; ports are 0 to ports-1, switch s is ports+s."""
@@ -79,7 +83,7 @@ class UpDown:
 
     def __call__(self, one: Longs, two: Longs, port: Longs) -> Longs:
         spine = port % self.spines
-        return np.stack([2 * (one * self.spines + spine), 2 * (two * self.spines + spine) + 1], axis=1)
+        return np.stack([2 * (one * self.spines + spine), 2 * (two * self.spines + spine) + 1]).T
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class ThreeLayers:
         over = 2 * (first + (pod * self.ups + up) * self.tops + top)
         down = 2 * (first + (goal * self.ups + up) * self.tops + top) + 1
         far = pod != goal
-        return np.stack([climb, np.where(far, over, -1), np.where(far, down, -1), fall], axis=1)
+        return np.stack([climb, np.where(far, over, -1), np.where(far, down, -1), fall]).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,14 +116,14 @@ class Walk:
     switches: int
 
     def __call__(self, one: Longs, two: Longs, port: Longs) -> Longs:
-        at = one.copy()
+        at, two = one.astype(np.int64), two.astype(np.int64)
         hops = []
         while (moving := at != two).any():
             then = np.where(moving, self.next_hop(at, two), at)
             found = np.searchsorted(self.keys, at * self.switches + then)
             hops.append(np.where(moving, self.link[np.minimum(found, len(self.keys) - 1)], -1))
             at = then
-        return np.stack(hops, axis=1) if hops else nothing(one, two, port)
+        return np.stack(hops).T if hops else nothing(one, two, port)
 
 
 def _walk(a: Longs, b: Longs, switches: int, next_hop: NextHop) -> Walk:

@@ -141,6 +141,28 @@ class Routes:
         return np.diff(self.start)
 
 
+class Column(NamedTuple):
+    """One hop of many routes: pair `pair[i]` crosses `link[i]`, each pair once; `pair` is None where all of them make this hop."""
+
+    pair: Longs | None
+    link: Ints
+
+
+def in_rows(columns: Sequence[Column], pairs: int) -> Routes:
+    """The same routes, those of a pair together."""
+    hops = np.zeros(pairs, np.int64)
+    for pair, _ in columns:
+        hops[slice(None) if pair is None else pair] += 1
+    start = np.concatenate([[0], np.cumsum(hops)]).astype(np.int64)
+    link = np.empty(start[-1], np.int32)
+    at = start[:-1].copy()
+    for pair, crossed in columns:
+        here = slice(None) if pair is None else pair
+        link[at[here]] = crossed
+        at[here] += 1
+    return Routes(start, link)
+
+
 #: (device now, device to reach) -> (next device); arrays in, arrays out; -1 where there is no way.
 NextHop = Callable[[Longs, Longs], Longs]
 
@@ -148,8 +170,8 @@ NextHop = Callable[[Longs, Longs], Longs]
 class Router(Protocol):
     """Finds whole routes where the next hop does not follow from place and goal alone (staging passes a switch twice)."""
 
-    def routes(self, src: Longs, dst: Longs) -> Routes:
-        """Routes between devices. Raises NoWay for the first pair that has none."""
+    def columns(self, src: Longs, dst: Longs) -> list[Column]:
+        """Routes between devices, hop by hop. Raises NoWay for the first pair that has none."""
         ...
 
     def words(self, src: int, dst: int) -> str:
@@ -214,6 +236,10 @@ class Topology:
 
         Raises TopologyError naming the first pair that cannot reach each other, or an endpoint that does not exist.
         """
+        return in_rows(self.columns(src, dst), np.size(src))
+
+    def columns(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> list[Column]:
+        """The same routes hop by hop, which is how they are found: for many pairs faster to sum over. Raises as `routes` does."""
         s, d = np.atleast_1d(np.asarray(src, np.int64)), np.atleast_1d(np.asarray(dst, np.int64))
         self._require_endpoints(s, d)
         return self._find_routes(s, d)
@@ -227,36 +253,29 @@ class Topology:
                     + (f" and {self.endpoints - self.ranks} helpers" if self.endpoints > self.ranks else " and no helper endpoint")
                 )
 
-    def _find_routes(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> Routes:
+    def _find_routes(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> list[Column]:
         """Ask the router, or walk all pairs at once, one link a turn."""
         goal = self.endpoint_device[dst].astype(np.int64)
         at = self.endpoint_device[src].astype(np.int64)
         if self.router is not None:
             try:
-                return self.router.routes(at, goal)
+                return self.router.columns(at, goal)
             except NoWay as lost:
                 raise TopologyError(f"{self.name}: {self._pair(src[lost.pair], dst[lost.pair])}; {lost.reason}") from None
         assert self.next_hop is not None
-        hops: list[npt.NDArray[np.int32]] = []
-        pairs: list[npt.NDArray[np.int64]] = []
+        found: list[Column] = []
         moving = np.flatnonzero(at != goal)
         while len(moving):
-            if len(hops) > len(self.devices):
+            if len(found) > len(self.devices):
                 raise TopologyError(f"{self.name}: the route from rank {src[moving[0]]} to rank {dst[moving[0]]} never arrives")
             nxt = self.next_hop(at[moving], goal[moving])
             if (nxt < 0).any():
                 lost_pair = moving[np.argmax(nxt < 0)]
                 raise TopologyError(f"{self.name}: {self._pair(src[lost_pair], dst[lost_pair])}; no links join them")
-            hops.append(self.link_between(at[moving], nxt))
-            pairs.append(moving)
+            found.append(Column(moving if len(moving) < len(at) else None, self.link_between(at[moving], nxt)))
             at[moving] = nxt
             moving = moving[nxt != goal[moving]]
-        if not hops:
-            return Routes(np.zeros(len(src) + 1, np.int64), np.zeros(0, np.int32))
-        pair = np.concatenate(pairs)
-        order = np.argsort(pair, kind="stable")
-        start = np.concatenate([[0], np.cumsum(np.bincount(pair, minlength=len(src)))])
-        return Routes(start.astype(np.int64), np.concatenate(hops)[order])
+        return found
 
     @cached_property
     def _link_keys(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
