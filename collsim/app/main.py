@@ -11,7 +11,7 @@ import streamlit as st
 import collsim as cs
 from collsim.errors import CollsimError
 
-from . import compare, explore, machines, race
+from . import compare, explore, machines, race, write
 from .controls import mistake, sidebar
 from .look import STYLE, logo, mark
 from .mistakes import told
@@ -23,9 +23,10 @@ PAGES: dict[str, Callable[[], None]] = {
     "race": race.page,
     "compare": compare.page,
     "machines": machines.page,
+    "write": write.page,
 }
 #: Pages that draw their own controls and write their own address, with what each does on arrival.
-OWN: dict[str, Callable[[], None]] = {"race": race.arrive, "machines": machines.arrive}
+OWN: dict[str, Callable[[], None]] = {"race": race.arrive, "machines": machines.arrive, "write": write.arrive}
 
 
 def main(first: str = "explore") -> None:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from .machines_texts import MACHINES
 from .race_texts import RACE
+from .write_texts import WRITE
 
 Language = Literal["en", "zh"]
 LANGUAGES: dict[Language, str] = {"en": "EN", "zh": "中文"}
@@ -221,7 +222,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
 }
 
-TEXTS |= RACE | MACHINES
+TEXTS |= RACE | MACHINES | WRITE
 
 _BRACES = re.compile(r"\{(\w+)\}")
 

@@ -1,0 +1,166 @@
+"""Which Python a page runs for a stranger: the part in which steps are written, and nothing that reaches out of it.
+
+The code is read as a tree before any of it runs. Everything in it must be on the lists below: no import but numpy and collsim's own
+step functions, no name or attribute that begins with an underscore, no attribute but those of arrays, lists, sets and dicts.
+What passes can count, loop and yield; it has no way to a file, a process or a network. How long and how much is the process's matter.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+LONGEST = 12_000  # characters
+
+
+def _listed(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+STEPS = frozenset({"copy", "reduce", "repeat", "pipeline", "reverse", "together"})
+_COLLSIM = STEPS | {"algorithm"}
+_ARRAYS = _listed(
+    "abs add all any append arange argmax argmin argsort array asarray atleast_1d bincount bitwise_and bitwise_or bitwise_xor bool_ "
+    "broadcast_arrays broadcast_to ceil clip column_stack concatenate cumsum delete diff divmod divide equal empty empty_like expand_dims "
+    "flatnonzero flip floor floor_divide full full_like gcd greater hstack indices int32 int64 isin lcm left_shift less linspace log2 "
+    "logical_and logical_not logical_or max maximum mean median meshgrid min minimum mod multiply ndarray newaxis nonzero ones ones_like "
+    "outer power prod ravel remainder repeat reshape right_shift roll rot90 round searchsorted setdiff1d shape size sort split sqrt square "
+    "squeeze stack subtract sum swapaxes take tile transpose tril triu union1d unique vstack where zeros zeros_like"
+)
+_METHODS = _listed(
+    "T add all any append astype argmax argmin argsort at bit_length clear clip copy count cumsum discard extend flatten get index "
+    "insert items keys max mean min nonzero placed pop ravel remove repeat reshape reverse setdefault shape size sort squeeze sum "
+    "swapaxes take tolist transpose union update values src dst chunk into channel times"
+)
+_BUILTINS = _listed(
+    "abs all any bin bool dict divmod enumerate filter float frozenset int iter len list map max min next pow print range reversed round "
+    "set slice sorted str sum tuple zip True False None ValueError IndexError AssertionError"
+)
+_MODULES = {"numpy": _ARRAYS, "collsim": _COLLSIM}
+_NODES = (
+    *(ast.Module, ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Yield, ast.YieldFrom, ast.Expr, ast.Pass, ast.Break),
+    *(ast.Continue, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.IfExp, ast.Assert, ast.Raise, ast.Delete),
+    *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Call, ast.keyword, ast.Constant, ast.Name, ast.Attribute, ast.Subscript),
+    *(ast.Slice, ast.Starred, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+    *(ast.comprehension, ast.Lambda, ast.JoinedStr, ast.FormattedValue, ast.NamedExpr, ast.Nonlocal, ast.Import, ast.ImportFrom),
+    *(ast.alias, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context),
+)
+
+
+class Forbidden(Exception):
+    """Something that is not run here. `key` and `values` are the text that says so; `line` counts from 1."""
+
+    def __init__(self, key: str, line: int | None = None, **values: object):
+        super().__init__(f"{key}: {values}")
+        self.key, self.line, self.values = key, line, values
+
+
+@dataclass(frozen=True)
+class Code:
+    """Code that may run: its text, and the name of the function that yields the steps."""
+
+    text: str
+    function: str
+
+
+def allowed(text: str) -> Code:
+    """The code, if all of it is on the lists. Raises Forbidden, with the line and a sentence, where it is not."""
+    if len(text) > LONGEST:
+        raise Forbidden("write.long", characters=f"{len(text):,}", limit=f"{LONGEST:,}")
+    tree = _tree(text)
+    modules = _imported(tree)
+    _names(tree, modules)
+    for node in ast.walk(tree):
+        _one(node, modules)
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    if not functions:
+        raise Forbidden("write.nofunction")
+    last = functions[-1]
+    if not (last.args.args or last.args.posonlyargs or last.args.vararg):
+        raise Forbidden("write.noargument", last.lineno, name=last.name[:40])
+    return Code(text, last.name)
+
+
+def _tree(text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except SyntaxError as error:
+        raise Forbidden("write.syntax", error.lineno, why=str(error.msg)) from None
+    except ValueError:  # a null byte
+        raise Forbidden("write.syntax", None, why="a character that Python cannot read") from None
+    except (RecursionError, MemoryError):
+        raise Forbidden("write.deep") from None
+
+
+def _imported(tree: ast.Module) -> dict[str, frozenset[str]]:
+    """Modules by the names under which the code knows them."""
+    found: dict[str, frozenset[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name not in _MODULES:
+                    raise Forbidden("write.import", node.lineno, name=alias.name[:40])
+                found[alias.asname or alias.name] = _MODULES[alias.name]
+        elif isinstance(node, ast.ImportFrom):
+            known = _MODULES.get(node.module or "", frozenset()) if not node.level else frozenset()
+            for alias in node.names:
+                if alias.name not in known:
+                    raise Forbidden("write.import", node.lineno, name=f"{node.module or '.'}.{alias.name}"[:60])
+    return found
+
+
+def _names(tree: ast.Module, modules: dict[str, frozenset[str]]) -> None:
+    """A module is only ever seen left of a dot, and its name is never given to something else."""
+    dotted = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in modules and id(node) not in dotted:
+            raise Forbidden("write.name", node.lineno, name=node.id)
+        bound = node.arg if isinstance(node, ast.arg) else node.name if isinstance(node, ast.FunctionDef) else ""
+        if bound in modules:
+            raise Forbidden("write.name", getattr(node, "lineno", None), name=bound)
+
+
+def _one(node: ast.AST, modules: dict[str, frozenset[str]]) -> None:
+    line = getattr(node, "lineno", None)
+    if not isinstance(node, _NODES):
+        raise Forbidden("write.statement", line, name=_word(node))
+    for name in _words(node):
+        if name.startswith("_") and name != "_":
+            raise Forbidden("write.underscore", line, name=name[:40])
+    if isinstance(node, ast.Attribute):
+        module = modules.get(node.value.id) if isinstance(node.value, ast.Name) else None
+        if node.attr not in (_METHODS if module is None else module):
+            raise Forbidden("write.attribute", line, name=ast.unparse(node)[:60])
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in _REACHING:
+        raise Forbidden("write.name", line, name=node.id)
+
+
+def _words(node: ast.AST) -> list[str]:
+    """Names that a node speaks of."""
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Attribute):
+        return [node.attr]
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    if isinstance(node, ast.arg):
+        return [node.arg]
+    if isinstance(node, ast.keyword):
+        return [node.arg or ""]
+    if isinstance(node, ast.alias):
+        return [node.name, node.asname or ""]
+    return list(node.names) if isinstance(node, ast.Nonlocal) else []
+
+
+def _word(node: ast.AST) -> str:
+    """`class`, `try`, `with`: a statement as people write it."""
+    return type(node).__name__.removesuffix("Def").removeprefix("Async").lower()[:20]
+
+
+def _builtin_names() -> frozenset[str]:
+    import builtins
+
+    return frozenset(dir(builtins)) - _BUILTINS
+
+
+_REACHING = _builtin_names()

@@ -1,0 +1,266 @@
+"""Write your own: an editor, what is wrong with the code in it, and the run."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import re
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.quiz.picture import history
+from collsim.schedule import Schedule
+from collsim.units import format_bytes, format_time
+from collsim.viz.page import player_source
+from collsim.viz.timeline import encode, timeline
+
+from . import drafts
+from .address import enter, leave, remembered
+from .allowed import STEPS
+from .choice import played_collectives
+from .controls import SIZES, complain, mistake, number, pick, place_label, quantity
+from .drafts import Draft
+from .editor import editor
+from .mistakes import told
+from .state import is_dark, language, session, t
+from .trial import LIMITS, Trial, trial
+
+PAGE = "write"
+_COLUMNS = 12
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def kept_trial(code: str, collective: str, ranks: int) -> Trial:
+    """A trial, run once for all sessions."""
+    return trial(code, collective, ranks)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def kept_run(draft: Draft, _tried: Trial, lang: str) -> tuple[dict[str, float], dict[str, Any]]:
+    """The figures of a run, and what the player gets. The draft decides what was tried."""
+    schedule = _tried.schedule
+    assert schedule is not None
+    trace = cs.simulate(schedule, drafts.topology(draft), draft.nbytes)
+    made = timeline(trace)
+    if not _tried.passed and _tried.step is not None and _tried.step < len(made["steps"]["t0"]):
+        for texts in made["steps"]["text"].values():
+            texts[_tried.step] = _pointed(_tried)
+    busiest = int(trace.sent_bytes.max(initial=0))
+    figures = {"time": trace.time, "bound": trace.bound.time, "gap": trace.gap, "sent": busiest, "share": busiest / max(1, trace.nbytes)}
+    return figures, encode(made)
+
+
+def arrive() -> None:
+    """Take the address over before anything is drawn."""
+    enter(PAGE, drafts.read)
+
+
+def page() -> None:
+    """Draw the page: controls at the side; editor and verdict; the run."""
+    draft: Draft = remembered()[PAGE]
+    complaints = list(session().complaints)
+    draft = _controls(draft)
+    st.html(f'<style>{_STYLE}</style><h1 class="cs-title">{html.escape(t("write.title"))}</h1>')
+    complain(complaints)
+    left, right = st.columns([10, 11], gap="medium")
+    with left:
+        waiting = st.container()
+        st.html(f'<div class="cs-note" style="font-size:14px;line-height:20px">{_code_words(t("write.how"))}</div>')
+    tried = kept_trial(draft.code, draft.collective, draft.ranks)
+    with waiting:
+        code = editor(draft.code, draft.turn, t("write.editor"), tried.line)
+    if code != draft.code:
+        draft = replace(draft, code=code)
+        tried = kept_trial(draft.code, draft.collective, draft.ranks)
+    leave(PAGE, draft, drafts.write(draft))
+    shown = _run(draft, tried)
+    with right:
+        _verdict(draft, tried, shown[0] if shown else None)
+    _player(draft, tried, shown[1] if shown else None)
+    _below(draft)
+
+
+# ---- controls --------------------------------------------------------------------------------------------------------------------
+
+
+def _controls(draft: Draft) -> Draft:
+    with st.sidebar:
+        st.html(f'<h2 class="cs-part">{html.escape(t("what"))}</h2>')
+        st.session_state["w_start"] = draft.starter or "own"
+        names = [*drafts.STARTERS, *([] if draft.starter else ["own"])]
+        labels = {name: t(f"write.start.{name}") for name in names}
+        st.selectbox(t("write.start"), names, format_func=labels.__getitem__, key="w_start", on_change=_picked)
+        draft = replace(draft, collective=pick("collective", played_collectives(), draft.collective))
+        draft = replace(draft, ranks=number("ranks", draft.ranks, 2, drafts.MOST_RANKS))
+        st.html(f'<h2 class="cs-part next">{html.escape(t("where"))}</h2>')
+        place = _place(draft.place)
+        if place not in drafts.MACHINES:
+            st.html(f'<div class="cs-note" style="font-size:14px;line-height:19px;margin-top:-4px">{html.escape(t("write.cables"))}</div>')
+        return replace(draft, place=place, nbytes=quantity("nbytes", SIZES, draft.nbytes))
+
+
+def _picked() -> None:
+    """A starting point was picked: its code, and the collective it is for."""
+    name = st.session_state["w_start"]
+    if name in drafts.STARTERS:
+        remembered()[PAGE] = drafts.started(remembered()[PAGE], name)
+        st.session_state.pop("w_collective", None)
+
+
+def _place(current: str) -> str:
+    known = drafts.places()
+    if st.session_state.get("w_where") not in known:
+        st.session_state["w_where"] = current
+    labels = {name: place_label(name) for name in known}
+    return str(st.selectbox(t("write.place"), known, format_func=labels.__getitem__, key="w_where"))
+
+
+# ---- verdict ---------------------------------------------------------------------------------------------------------------------
+
+
+def _verdict(draft: Draft, tried: Trial, figures: dict[str, float] | None) -> None:
+    """Right or not, where it goes wrong, the figures, and the steps as text."""
+    head, lines = _sentences(draft, tried)
+    body = "".join(f"<span>{html.escape(line)}</span>" for line in lines)
+    token = "done" if tried.passed else "full"
+    st.html(f'<div class="cs-why" style="border-color:var(--cs-{token})" role="status"><b>{html.escape(head)}</b>{body}</div>')
+    if tried.passed and figures and tried.schedule is not None:
+        st.html(f'<div class="cs-head">{_boxes(tried.schedule, figures, draft)}</div>')
+    if tried.schedule is not None and tried.schedule.steps:
+        st.html(_diagram(tried.schedule, None if tried.passed else tried.step, None if tried.passed else tried.rank))
+        if not tried.passed and tried.rank is not None and tried.chunk is not None:
+            over = _one_more(history(tried.schedule, tried.rank, tried.chunk, language()))
+            st.html(f'<pre class="cs-steps">{html.escape(over)}</pre>' if over else "<span></span>")
+    if tried.printed.strip():
+        st.html(
+            f'<div class="cs-note">{html.escape(t("write.printed"))}</div><pre class="cs-steps">{html.escape(tried.printed[:600])}</pre>'
+        )
+
+
+def _sentences(draft: Draft, tried: Trial) -> tuple[str, list[str]]:
+    if tried.refused is not None:
+        line = t("write.line", line=tried.line) if tried.line else ""
+        return t("write.notrun"), [line + t(tried.refused.key, **tried.refused.values)]
+    if tried.passed:
+        head = t("write.right", ranks=tried.ranks, collective=draft.collective)
+        others = [n for n in tried.right_for if n != tried.ranks]
+        lines = [t("write.others", others=", ".join(map(str, others)))] if others and tried.failed is None else []
+        return head, [*lines, *([t("write.otherwrong", failed=tried.failed), tried.told(language())] if tried.failed else [])]
+    if tried.schedule is not None and None not in (tried.rank, tried.chunk, tried.step):
+        head = t("write.wrong", who=tried.schedule.who(tried.rank or 0), chunk=tried.chunk, step=(tried.step or 0) + 1)
+    else:
+        head = t("write.noplace")
+    return head, [tried.told(language())]
+
+
+def _boxes(schedule: Schedule, figures: dict[str, float], draft: Draft) -> str:
+    gap = t("bound.note", gap=f"{figures['gap']:.3g}") if figures["bound"] else t("bound.none")
+    boxes = [
+        (t("time"), format_time(figures["time"]), place_label(draft.place)),
+        (t("bound"), format_time(figures["bound"]), gap),
+        (t("write.steps"), f"{schedule.steps:,}", t("write.steps.note", transfers=f"{len(schedule):,}")),
+        (t("write.sent"), format_bytes(figures["sent"]), t("write.sent.note", share=f"{figures['share']:.4g}")),
+    ]
+    cells = []
+    for name, value, note in boxes:
+        amount, _, unit = value.partition("\N{NO-BREAK SPACE}")
+        words = f"<small>{html.escape(name)}</small><b>{amount} <i>{unit}</i></b><span>{html.escape(note)}</span>"
+        cells.append(f'<div class="cs-fig">{words}</div>')
+    return "".join(cells)
+
+
+def _diagram(schedule: Schedule, step: int | None, rank: int | None) -> str:
+    """A row per rank, a column per step; the place of the mistake has a frame."""
+    names, cells = schedule.diagram_cells(17, schedule.steps)
+    first = 0 if step is None else max(0, min(step - _COLUMNS // 2, schedule.steps - _COLUMNS))
+    last = min(schedule.steps, first + _COLUMNS)
+    rows = ["<tr><th></th>" + "".join(f"<th>{k + 1}</th>" for k in range(first, last)) + "</tr>"]
+    for index, name in enumerate(names):
+        marks = [' class="bad"' if (index, k) == (rank, step) else "" for k in range(first, last)]
+        row = "".join(f"<td{mark}>{html.escape(cells[index][k])}</td>" for mark, k in zip(marks, range(first, last), strict=True))
+        rows.append(f"<tr><th>{html.escape(name)}</th>{row}</tr>")
+    more = t("write.more", steps=schedule.steps, first=first + 1, last=last) if last - first < schedule.steps else ""
+    title, legend = html.escape(t("write.diagram")), html.escape(f"{t('write.legend')} {more}".strip())
+    return f'<div class="cs-steps"><table aria-label="{title}">{"".join(rows)}</table></div><div class="cs-note small">{legend}</div>'
+
+
+def _one_more(text: str) -> str:
+    """Steps counted from 1."""
+    text = re.sub(r"(after step )(\d+)", lambda m: m[1] + str(int(m[2]) + 1), text)
+    return re.sub(r"第 (\d+) 步", lambda m: f"第 {int(m[1]) + 1} 步", text)
+
+
+# ---- the run ---------------------------------------------------------------------------------------------------------------------
+
+
+def _run(draft: Draft, tried: Trial) -> tuple[dict[str, float], dict[str, Any]] | None:
+    if tried.schedule is None or not len(tried.schedule):
+        return None
+    try:
+        return kept_run(draft, tried, language())
+    except CollsimError as error:
+        mistake(t("write.cannot", why=told(error, language())))
+        return None
+
+
+def _pointed(tried: Trial) -> str:
+    """What the player says at the step where it goes wrong."""
+    assert tried.schedule is not None
+    who = tried.schedule.who(tried.rank or 0)
+    found = re.search(r" = (.+?), but \S+ wants (.+?)\. ", tried.error)
+    if found is None:
+        return t("write.look.step", who=who, chunk=tried.chunk)
+    return t("write.look", who=who, chunk=tried.chunk, has=found[1], wants=found[2])
+
+
+@st.fragment
+def _player(draft: Draft, tried: Trial, sent: dict[str, Any] | None) -> None:
+    """The run; one that goes wrong is opened at the step where it does."""
+    if sent is None:
+        st.html(f'<div class="cs-note" style="padding:24px 4px">{html.escape(t("write.nosteps"))}</div>')
+        return
+    name = hashlib.sha256(f"{draft.code}{draft.collective}{draft.ranks}{draft.place}{draft.nbytes}".encode()).hexdigest()[:12]
+    data: dict[str, Any] = {"id": name, "timeline": sent, "lang": language(), "theme": "dark" if is_dark() else "light"}
+    data["view"] = "physical" if draft.place in drafts.MACHINES else "logical"
+    key = "player_write"
+    if not tried.passed and tried.step is not None and tried.schedule is not None:
+        trace = cs.simulate(tried.schedule, drafts.topology(draft), draft.nbytes)
+        step = min(tried.step, tried.schedule.steps - 1)
+        data["t"] = float(trace.timing.step_start[step] + 0.6 * (trace.timing.step_end[step] - trace.timing.step_start[step]))
+        key, data["id"] = f"player_write_{name}{language()}", f"{name}{language()}"
+    mount = st.components.v2.component("collsim_player", js=player_source())
+    mount(key=key, data=data, on_state_change=lambda: None)
+
+
+def _below(draft: Draft) -> None:
+    """Why it is safe, and how to take the code along."""
+    with st.expander(t("write.safe")):
+        memory = format_bytes(LIMITS.memory)
+        counts = {"stepcount": f"{LIMITS.steps:,}", "transfers": f"{LIMITS.transfers:,}"}
+        st.markdown(t("write.safe.text", steps=", ".join(sorted(STEPS)), seconds=f"{LIMITS.seconds:g}", memory=memory, **counts))
+    with st.expander(t("write.elsewhere")):
+        names = re.findall(r"^def (\w+)\(", draft.code, re.MULTILINE)
+        name = names[-1] if names else "my_algorithm"
+        body = draft.code.replace(f"def {name}(", f'@cs.algorithm("{draft.collective}")\ndef {name}(')
+        st.download_button(t("write.keep"), body, "my_algorithm.py", "text/x-python", on_click="ignore")
+        st.html(f'<div class="cs-note">{html.escape(t("write.keep.note"))}</div>')
+        st.code(f"collsim verify my_algorithm.py:{name} --ranks 2:33", language="bash")
+
+
+def _code_words(text: str) -> str:
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", html.escape(text))
+
+
+_STYLE = """
+.cs-steps{overflow:auto;background:var(--cs-card);border:1px solid var(--cs-line);border-radius:8px;padding:8px 12px;margin:0;
+ font:14px/22px ui-monospace,'Cascadia Code',Menlo,'Liberation Mono',monospace;color:var(--cs-ink);max-height:330px;white-space:pre}
+.cs-steps table{border-collapse:collapse}.cs-steps th{font-weight:400;color:var(--cs-ink2);text-align:left;padding:1px 12px 1px 0}
+.cs-steps td{padding:1px 8px}.cs-steps tr:first-child th{text-align:center;padding:1px 8px}
+.cs-steps td.bad{outline:2px solid var(--cs-full);outline-offset:-1px;border-radius:4px;font-weight:700}
+.cs-note.small{font-size:14px;line-height:19px;margin-top:4px}
+.cs-note code{font:13px ui-monospace,Menlo,monospace;background:var(--cs-card);padding:1px 4px;border-radius:4px}
+"""

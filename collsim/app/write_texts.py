@@ -1,0 +1,96 @@
+"""Words of the Write page, in English and Chinese."""
+
+WRITE: dict[str, tuple[str, str]] = {
+    "page.write": ("Write your own", "自己编写"),
+    "write.title": ("Write a collective, and see whether it is one", "自己写一个集合通信，看它对不对"),
+    "write.how": (
+        "A function of n that yields steps. `cs.copy(src, dst, chunk)` replaces, `cs.reduce(src, dst, chunk)` adds; all transfers of one "
+        "yield run at the same moment. It is checked as you type (at once with Ctrl+Enter).",
+        "写一个关于 n 的函数，逐步 yield。`cs.copy(src, dst, chunk)` 覆盖，"
+        "`cs.reduce(src, dst, chunk)` 相加；同一个 yield 中的传输同时进行。"
+        "边写边检查（Ctrl+Enter 立即检查）。",
+    ),
+    "write.start": ("Start from", "从这里开始"),
+    "write.start.ring": ("Ring", "环（ring）"),
+    "write.start.short": ("Ring, one step too few", "环，少了一步"),
+    "write.start.double": ("Ring that adds twice", "环，重复相加"),
+    "write.start.naive": ("One after another", "逐个收发"),
+    "write.start.server": ("Parameter server", "参数服务器"),
+    "write.start.broadcast": ("Broadcast, doubling", "广播，逐次翻倍"),
+    "write.start.own": ("Your own", "自己的代码"),
+    "write.place": ("Run it on", "运行在"),
+    "write.editor": ("Code of the algorithm; Escape, then Tab leaves the editor", "算法的代码；先按 Esc 再按 Tab 可离开编辑器"),
+    "write.cables": ("Cables of 25 GB/s and 1 µs, nominal, per direction.", "每条线缆 25 GB/s、1 µs（标称值，单向）。"),
+    # verdict
+    "write.right": ("Right: {ranks} ranks hold what {collective} asks for.", "正确：{ranks} 个 rank 都得到了 {collective} 要求的结果。"),
+    "write.others": ("It is also right for {others} ranks.", "对 {others} 个 rank 也正确。"),
+    "write.otherwrong": ("With {failed} ranks it is not right:", "但 {failed} 个 rank 时不正确："),
+    "write.wrong": ("Not right yet: look at {who}, chunk {chunk}, step {step}.", "还不对：请看 {who} 的 chunk {chunk}，第 {step} 步。"),
+    "write.noplace": ("Not right yet.", "还不对。"),
+    "write.line": ("Line {line}: ", "第 {line} 行："),
+    "write.notrun": ("This code is not run.", "这段代码没有运行。"),
+    "write.diagram": ("The steps, as text", "各步的文字图"),
+    "write.legend": (
+        "+2←3 adds what comes in chunk 2 from rank 3, =2←3 replaces; steps count from 1, as in the player.",
+        "+2←3：加上来自 rank 3 的 chunk 2；=2←3：用它覆盖。步从 1 数起，与播放器一致。",
+    ),
+    "write.more": ("{steps} steps in all; steps {first} to {last} are shown.", "共 {steps} 步；这里显示第 {first} 到 {last} 步。"),
+    "write.printed": ("Your code printed", "代码的输出"),
+    "write.sent": ("The busiest sends", "最忙的 rank 发送"),
+    "write.sent.note": ("{share} of its buffer", "缓冲区的 {share} 倍"),
+    "write.steps": ("Steps", "步数"),
+    "write.steps.note": ("{transfers} transfers", "共 {transfers} 次传输"),
+    "write.cannot": ("These steps cannot be played: {why}", "这些步骤无法播放：{why}"),
+    "write.nosteps": ("As soon as the code yields steps, they play here.", "代码一旦产生步骤，就会在这里播放。"),
+    "write.look": (
+        "Here it goes wrong: {who} ends with chunk {chunk} = {has}; it should be {wants}.",
+        "这里出错：{who} 的 chunk {chunk} 最终为 {has}；应为 {wants}。",
+    ),
+    "write.look.step": ("Here it goes wrong: look at {who}, chunk {chunk}.", "这里出错：请看 {who} 的 chunk {chunk}。"),
+    # safety
+    "write.safe": ("What runs here, what may not, and why that is safe", "这里能运行什么、不能运行什么、为什么安全"),
+    "write.safe.text": (
+        "**Read before it runs.** The code is restricted Python: loops, arithmetic, functions, lists, numpy's array functions and "
+        "collsim's {steps}. Any other import, any name with a leading underscore and any attribute that is not on a list is refused, with "
+        "its line, before anything runs. So the code has no way to a file, a program, the network or this server's memory.\n\n"
+        "**A process of its own.** What passes runs in a fresh Python process with an empty environment, for at most {seconds} seconds, "
+        "with {memory} of memory, {stepcount} steps and {transfers} transfers for one number of ranks. Then it is ended.\n\n"
+        "**Only a table comes back.** The process sends transfers, never a verdict and never an object. They are checked here, so code "
+        "cannot claim to be right.",
+        "**先读，后运行。**代码是受限的 Python：循环、算术、函数、列表、numpy 的数组函数，以及 collsim 的 {steps}。"
+        "其他 import、以下划线开头的名字、不在清单上的属性，都会在运行之前被拒绝，并指出所在的行。"
+        "因此代码接触不到文件、程序、网络，也接触不到本服务器的内存。\n\n"
+        "**独立的进程。**通过检查的代码在一个全新的 Python 进程中运行，环境变量为空，最多 {seconds} 秒、{memory} 内存；每个 rank 数最多 "
+        "{stepcount} 步、{transfers} 次传输。之后进程即被结束。\n\n"
+        "**只有一张表传回来。**进程传回的是传输表，不是结论，也不是对象。检查在这里进行，所以代码无法谎称自己正确。",
+    ),
+    "write.keep": ("Download my_algorithm.py", "下载 my_algorithm.py"),
+    "write.keep.note": ("On your own machine, for 2 to 32 ranks:", "在自己的机器上，检查 2 到 32 个 rank："),
+    "write.elsewhere": ("Take it with you", "带走这段代码"),
+    # refusals of allowed.py
+    "write.long": (
+        "The code has {characters} characters; at most {limit} are run here.",
+        "代码有 {characters} 个字符；这里最多运行 {limit} 个。",
+    ),
+    "write.syntax": ("Python cannot read this: {why}.", "Python 读不懂这里：{why}。"),
+    "write.deep": ("The code is nested too deeply.", "代码嵌套过深。"),
+    "write.nofunction": (
+        "There is no function yet; begin with def my_allreduce(n): and yield steps in it.",
+        "还没有函数；请以 def my_allreduce(n): 开头，并在其中 yield 各步。",
+    ),
+    "write.noargument": (
+        "{name}() must take the number of ranks: def {name}(n).",
+        "{name}() 必须接收 rank 数：def {name}(n)。",
+    ),
+    "write.import": (
+        "{name} cannot be imported here; there are numpy and collsim's step functions.",
+        "这里不能 import {name}；可用的有 numpy 和 collsim 的步骤函数。",
+    ),
+    "write.name": ("{name} cannot be used here.", "这里不能使用 {name}。"),
+    "write.statement": ("a {name} statement cannot be used here.", "这里不能使用 {name} 语句。"),
+    "write.underscore": (
+        "{name} begins with an underscore; such names cannot be used here.",
+        "{name} 以下划线开头；这里不能使用这样的名字。",
+    ),
+    "write.attribute": ("{name} is not on the list of what can be used here.", "{name} 不在可用清单上。"),
+}

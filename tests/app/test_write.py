@@ -1,0 +1,207 @@
+"""Write your own: right code is told so, wrong code is pointed at, hostile code does no harm; never a traceback."""
+
+import json
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_pages import address, messages
+
+from collsim.app import drafts
+from collsim.app.allowed import LONGEST, Forbidden, allowed
+from collsim.app.trial import trial
+from collsim.app.write_texts import WRITE
+
+HEAD = "import numpy as np\nimport collsim as cs\n"
+
+
+def write() -> None:
+    """The app on this page; code put into the session is as if it had been typed."""
+    from dataclasses import replace
+
+    import streamlit as st
+
+    from collsim.app.address import remembered
+    from collsim.app.main import main
+
+    if (typed := st.session_state.pop("typed", None)) is not None:
+        remembered()["write"] = replace(remembered()["write"], code=typed)
+    main(first="write")
+
+
+def opened(**query):
+    at = AppTest.from_function(write, default_timeout=60)
+    for name, text in query.items():
+        at.query_params[name] = text
+    return at.run()
+
+
+def typed(at, code):
+    at.session_state["typed"] = code
+    at.run()
+    assert not at.exception
+    return words(at)
+
+
+def words(at):
+    return re.sub("<.*?>", " ", " ".join(e.proto.body for e in at.get("html") if "<style>" not in e.proto.body))
+
+
+def sent(at, name):
+    found = [json.loads(e.proto.json) for e in at.get("bidi_component") if e.proto.component_name.endswith(name)]
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("name", drafts.STARTERS)
+def test_every_starting_point_opens_and_is_judged(name, lang):
+    at = opened(start=name, lang=lang)
+    assert not at.exception
+    assert messages(at) == []
+    wrong = name in ("short", "double")
+    head = WRITE["write.wrong" if wrong else "write.right"][lang == "zh"].split("{")[0]
+    assert head in words(at)
+    assert sent(at, "collsim_player")["timeline"]["schema"] == "collsim.timeline/1"
+    assert ("t" in sent(at, "collsim_player")) == wrong
+
+
+def test_a_mistake_is_told_with_rank_chunk_and_step_and_the_player_stands_there():
+    at = opened(start="double")
+    assert "look at rank 0, chunk 0, step 4" in words(at)  # three steps add; the fourth adds again
+    assert "2·r0 + r1 + r2 + r3" in words(at)
+    data = sent(at, "collsim_player")
+    steps = data["timeline"]["steps"]
+    assert steps["t0"][3] < data["t"] < steps["t1"][3]
+    assert steps["text"]["en"][3].startswith("Here it goes wrong: rank 0")
+    assert sum('class="bad"' in e.proto.body for e in at.get("html")) == 1
+
+
+def test_right_code_shows_its_time_beside_the_bound():
+    at = opened(place="switch", ranks="4", nbytes="64MiB")
+    # 6 steps of 16 MiB over 25 GB/s and two cables of 1 us: 6 * (671.09 + 2) us
+    assert "4.04\N{NO-BREAK SPACE}ms" in words(at).replace("4.04  ms", "4.04\N{NO-BREAK SPACE}ms")
+    assert "1.5 of its buffer" in words(at)
+    assert "2, 3, 5, 6, 7, 8" in words(at)
+
+
+def test_code_that_is_right_for_some_ranks_only_says_for_which_it_is_not():
+    code = HEAD + "def mine(n):\n    yield cs.reduce(np.array([1, 2, 3]), 0, chunk=0)\n    yield cs.copy(0, np.array([1, 2, 3]), chunk=0)\n"
+    made = trial(code, "allreduce", 4)
+    assert made.passed
+    assert made.failed == 2
+    assert "dst" in made.error or "src" in made.error
+
+
+HOSTILE = {
+    "empty": "",
+    "syntax": "def f(n:\n",
+    "tabs": "def f(n):\n\tyield 1\n        yield 2\n",
+    "null": "x = '\0'",
+    "no function": "x = 1",
+    "no argument": "def f():\n    yield 1",
+    "os": "import os\ndef f(n):\n    os.system('echo hello')",
+    "from os": "from os import system\ndef f(n):\n    system('ls')",
+    "dunder import": "def f(n):\n    __import__('os').system('ls')",
+    "open": "def f(n):\n    open('/etc/passwd').read()",
+    "eval": "def f(n):\n    eval('1')",
+    "class walk": "def f(n):\n    yield ().__class__.__base__.__subclasses__()",
+    "numpy file": "import numpy as np\ndef f(n):\n    np.save('x', np.arange(3))",
+    "numpy inside": "import numpy as np\ndef f(n):\n    np.lib.npyio.os.system('ls')",
+    "numpy renamed": "import numpy as np\nx = np\ndef f(n):\n    x.save('a', 1)",
+    "numpy looped": "import numpy as np\ndef f(n):\n    for m in [np]:\n        m.save('a', 1)",
+    "numpy shadowed": "import numpy as np\nimport collsim as np\ndef f(n):\n    np.save('a', 1)",
+    "collsim inside": "import collsim as cs\ndef f(n):\n    cs.load_topology('/etc/passwd')",
+    "format": "def f(n):\n    yield '{0.__class__}'.format(n)",
+    "frame": "def f(n):\n    g = (x for x in [1])\n    yield g.gi_frame",
+    "globals": "def f(n):\n    yield globals()",
+    "global": "def f(n):\n    global x\n    x = 1\n    yield x",
+    "try": "def f(n):\n    try:\n        yield 1\n    except:\n        pass",
+    "deep": "x = " + "-" * 9000 + "1",
+    "deeper": "x = 1" + ".a" * 5000,
+    "long": "#" * (LONGEST + 1),
+    "html": "def f(n):\n    raise ValueError('<script>alert(1)</script>')\n    yield 1",
+    "markdown": "def f(n):\n    return '**bold** {why} $x$'",
+    "number": "def f(n):\n    return 7",
+    "itself": HEAD + "def f(n):\n    return f(n)",
+    "division": "def f(n):\n    yield n // 0",
+    "rank out of range": HEAD + "def f(n):\n    yield cs.copy(0, n, chunk=0)",
+    "to itself": HEAD + "def f(n):\n    yield cs.copy(0, 0, chunk=0)",
+    "chunk far away": HEAD + "def f(n):\n    yield cs.copy(0, 1, chunk=2000000000)",
+    "two copies": HEAD + "def f(n):\n    yield cs.copy(np.array([0, 1]), 2, chunk=0)",
+    "no steps": "def f(n):\n    return\n    yield",
+    "memory": "def f(n):\n    yield [0] * 10 ** 11",
+    "steps": HEAD + "def f(n):\n    while True:\n        yield cs.copy(0, 1, chunk=0)",
+    "transfers": HEAD + "def f(n):\n    yield cs.copy(np.zeros(10 ** 6, int), 1, chunk=np.arange(10 ** 6))",
+    "repeat": HEAD + "def f(n):\n    yield cs.repeat(cs.copy(0, 1, chunk=0), 10 ** 12, 1, 1)",
+    "prints": HEAD + "def f(n):\n    for k in range(10 ** 4):\n        print('<b>x</b>' * 100)\n    yield cs.copy(0, 1, chunk=0)",
+}
+
+
+@pytest.fixture(scope="module", params=["en", "zh"])
+def app(request):
+    return opened(lang=request.param)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_code_gets_a_sentence_and_never_a_traceback(app, name):
+    said = typed(app, HOSTILE[name])
+    assert "Traceback" not in said
+    assert WRITE["write.right"][0].split("{")[0] not in said
+    assert not any("<script>" in e.proto.body or "<b>x" in e.proto.body for e in app.get("html"))
+    assert messages(app) == []
+
+
+@pytest.mark.parametrize("code", ["def f(n):\n    while True:\n        pass", "def f(n):\n    x = 10 ** 10 ** 10\n    yield x"])
+def test_code_that_never_ends_is_ended(code):
+    made = trial(code, "allreduce", 4)
+    assert not made.passed
+    assert "did not end within" in made.error
+    assert "没有结束" in made.told("zh")
+
+
+def test_what_is_refused_names_its_line():
+    with pytest.raises(Forbidden) as refused:
+        allowed("import numpy as np\n\ndef f(n):\n    yield np.fromfile('x')\n")
+    assert refused.value.line == 4
+    assert refused.value.key == "write.attribute"
+
+
+@pytest.mark.parametrize("name", drafts.STARTERS)
+def test_ordinary_code_is_allowed_and_fits_in_an_address(name):
+    code = drafts.STARTERS[name][1] + "\n# 注释\nhelp_me = [k for k in range(3) if k % 2]\n"
+    assert allowed(code).function.startswith("my_")
+    draft, complaints = drafts.read({"code": drafts.packed(code)})
+    assert complaints == []
+    assert draft.code == code
+
+
+def test_the_address_holds_the_state_and_bombs_do_not_go_off():
+    at = opened(ranks="5", place="dgx-a100", start="naive")
+    assert {"ranks": "5", "place": "dgx-a100", "start": "naive"}.items() <= address(at).items()
+    typed(at, drafts.STARTERS["naive"][1].replace("one after", "one  after"))
+    assert address(at)["code"]
+    assert drafts.read(address(at))[0].code.count("one  after") == 1
+    assert drafts.read({"code": drafts.packed("#" * 10**7)})[1]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"code": "!!!"}, {"code": "AAAA"}, {"start": "<script>"}, {"ranks": "1"}, {"ranks": "99999"}, {"place": "torus"}, {"nbytes": "64M"}],
+)
+def test_a_hostile_address_gets_one_sentence_and_a_page(query):
+    at = opened(**query)
+    assert not at.exception
+    assert len(messages(at)) == 1
+    assert not any("<script>" in e.proto.body for e in at.get("html"))
+    assert sent(at, "collsim_player")
+
+
+def test_a_starting_point_brings_its_collective_and_the_page_other_places():
+    at = opened()
+    at.sidebar.selectbox(key="w_start").set_value("broadcast").run()
+    assert not at.exception
+    assert at.sidebar.selectbox(key="w_collective").value == "broadcast"
+    assert WRITE["write.right"][0].split("{")[0] in words(at)
+    for place in ("hypercube", "pcie-8gpu", "line"):
+        at.sidebar.selectbox(key="w_where").set_value(place).run()
+        assert not at.exception
