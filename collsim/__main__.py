@@ -60,7 +60,8 @@ Ranks = Annotated[int | None, typer.Option(help="Ranks; all of the machine or ne
 Size = Annotated[str, typer.Option(help="nccl-tests' size: '256MiB', '1GB', or bytes.")]
 Sizes = Annotated[str, typer.Option(help="Sizes first:last:factor, as '1KiB:1GiB:4'.")]
 Dtype = Annotated[str, typer.Option(help="Element type, as NCCL names them.")]
-Engine = Annotated[str, typer.Option(help="lockstep: a barrier after each step.")]
+Engine = Annotated[str, typer.Option(help="lockstep: a barrier after each step; event: none.")]
+Sharing = Annotated[str | None, typer.Option(help="Of the event engine: fair, fifo (store and forward) or none.")]
 P2P = Annotated[bool, typer.Option("--p2p/--no-p2p", help="GPUDirect P2P between the GPUs of a node.")]
 GDR = Annotated[bool, typer.Option("--gdr/--no-gdr", help="GPUDirect RDMA between GPU and NIC.")]
 Fabric = Annotated[
@@ -155,6 +156,7 @@ def run(
     nbytes: Size = "64MiB",
     dtype: Dtype = "float32",
     engine: Engine = "lockstep",
+    sharing: Sharing = None,
     p2p: P2P = True,
     gdr: GDR = True,
     fabric: Fabric = "switch",
@@ -169,7 +171,8 @@ def run(
     network = _network(machine, topology, topology_file, joined, ranks)
     plan = cs.schedule(_algorithm(algorithm, load), ranks=ranks, topology=network, **_own_options(context))
     cs.verify(plan)
-    trace = cs.simulate(plan, network, nbytes, dtype, engine)
+    more: dict[str, Any] = {} if sharing is None else {"sharing": sharing}
+    trace = cs.simulate(plan, network, nbytes, dtype, engine, **more)
     if out is not None:
         trace.save(out)
     if as_json:

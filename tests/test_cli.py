@@ -72,6 +72,16 @@ def test_run_hands_options_to_the_algorithm():
     assert eight["time"] < plain["time"] / 4
 
 
+def test_run_takes_the_event_engine_and_its_sharing():
+    words = ["run", "broadcast_flat", "--topology", "line(3, bandwidth=25GB/s, alpha=0)", "--nbytes", "25MB", "--engine", "event", "--json"]
+    fair, fifo = (json.loads(collsim(*words, "--sharing", s).stdout)["time"] for s in ("fair", "fifo"))
+    # two copies leave rank 0 over one cable, the second for rank 2: shared 2 ms; one after the other, stored at rank 1, no less
+    assert fair == pytest.approx(2e-3, rel=1e-6)
+    assert fifo >= fair * (1 - 1e-9)
+    wrong = collsim("run", "allreduce_ring", "--ranks", "4", "--sharing", "fair")
+    assert wrong.exit_code == 2
+
+
 def test_compare_has_a_row_per_algorithm_and_marks_the_fastest_of_each_size():
     done = collsim("compare", "--collective", "broadcast", "--topology", "switch(8)", "--nbytes", "1KiB:1MiB:32")
     assert done.exit_code == 0
