@@ -43,6 +43,10 @@ MACHINES: dict[str, tuple[str, str]] = {
         "Alone, off takes {alone}\N{NO-BREAK SPACE}× the time; in a ring over all ranks {ring}\N{NO-BREAK SPACE}×.",
         "单独传输时，关闭后用时是 {alone}\N{NO-BREAK SPACE}倍；所有 rank 跑环时是 {ring}\N{NO-BREAK SPACE}倍。",
     ),
+    "machines.cost.same": (
+        "Alone, off costs next to nothing; in a ring over all ranks {ring}\N{NO-BREAK SPACE}× the time.",
+        "单独传输时，关闭后几乎没有代价；所有 rank 跑环时用时是 {ring}\N{NO-BREAK SPACE}倍。",
+    ),
     "machines.play": ("Play", "播放"),
     "machines.pause": ("Pause", "暂停"),
     "machines.paste": ("Your own machine", "您自己的机器"),

@@ -11,7 +11,7 @@ import streamlit as st
 import collsim as cs
 from collsim.errors import CollsimError
 
-from . import compare, explore, machines, race, write
+from . import compare, explore, machines, race, whatif, write
 from .controls import mistake, sidebar
 from .look import STYLE, logo, mark
 from .mistakes import told
@@ -22,11 +22,12 @@ PAGES: dict[str, Callable[[], None]] = {
     "explore": explore.page,
     "race": race.page,
     "compare": compare.page,
+    "whatif": whatif.page,
     "machines": machines.page,
     "write": write.page,
 }
 #: Pages that draw their own controls and write their own address, with what each does on arrival.
-OWN: dict[str, Callable[[], None]] = {"race": race.arrive, "machines": machines.arrive, "write": write.arrive}
+OWN: dict[str, Callable[[], None]] = {"race": race.arrive, "whatif": whatif.arrive, "machines": machines.arrive, "write": write.arrive}
 
 
 def main(first: str = "explore") -> None:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from .machines_texts import MACHINES
 from .race_texts import RACE
+from .whatif_texts import WHATIF
 from .write_texts import WRITE
 
 Language = Literal["en", "zh"]
@@ -222,7 +223,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
 }
 
-TEXTS |= RACE | MACHINES | WRITE
+TEXTS |= RACE | MACHINES | WHATIF | WRITE
 
 _BRACES = re.compile(r"\{(\w+)\}")
 

@@ -1018,7 +1018,7 @@ function drawKey(g, V) {
 function drawMarks(g, V, marks) {
   const { m, C } = V;
   for (const { link, text, hot } of marks) {
-    const line = measure(m.tl.links.path[link]), p = pointAt(line, line.len / 2, {}), off = Math.min(34, casing(m, link) / 2 + 14), x = p.x + p.dy * off, y = p.y - p.dx * off;
+    const line = measure(m.tl.links.path[link]), p = pointAt(line, line.len / 2, {}), off = Math.min(34, casing(m, link) / 2 + 14), x = Math.max(12, p.x + p.dy * off), y = Math.min(m.tl.stage.h - 12, Math.max(12, p.y - p.dx * off));
     box(g, x - 11, y - 11, 22, 22, 11, C.card, hot ? C.full : C.ink, 1.6);
     put(g, text, x, y + 4.8, 13.5, hot ? C.fulltext : C.ink, { bold: true, align: "center" });
   }

@@ -1,0 +1,205 @@
+"""What is changed in a run, and the two runs before and after. Nothing here knows Streamlit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.viz.places import device_name, link_name
+from collsim.viz.race import Runner, runner
+from collsim.viz.words import kind_name
+
+from .choice import Choice, Complaint
+from .run import Refused, build_place, options_used
+
+MOST_CHANGED = 60_000
+MOST_CABLES = 12
+FACTORS = {"half": 0.5, "double": 2.0, "four": 4.0}
+CABLE = {"half": "half", "tenth": "x0.1", "double": "double", "cut": ""}
+SWITCHED = ("same", "on", "off")
+PLACEMENTS = ("same", "round-robin")
+OVERSUBSCRIPTIONS = (1, 2, 4, 8)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What is changed. `kind` and `cable` are empty for none; a cable is `a~b`, two names of devices."""
+
+    gdr: str = "off"
+    p2p: str = "same"
+    kind: str = ""
+    factor: str = "double"
+    cable: str = ""
+    do: str = "half"
+    placement: str = "same"
+    oversubscription: int = 1
+
+
+#: No edit at all. The page opens with `Edit()`, which has something to show.
+PLAIN = Edit(gdr="same")
+
+#: Words of an edit in the address, with what each may be; free text where None.
+WORDS: dict[str, tuple[str, ...] | None] = {
+    "then_gdr": SWITCHED,
+    "then_p2p": SWITCHED,
+    "scale": None,
+    "factor": tuple(FACTORS),
+    "cable": None,
+    "do": tuple(CABLE),
+    "placement": PLACEMENTS,
+    "oversubscription": tuple(map(str, OVERSUBSCRIPTIONS)),
+}
+_FIELDS = {"then_gdr": "gdr", "then_p2p": "p2p", "scale": "kind"}
+
+
+def read(query: dict[str, str]) -> tuple[Edit, list[Complaint]]:
+    """The edit that an address asks for, with complaints; nothing is raised."""
+    found: dict[str, Any] = {}
+    complaints: list[Complaint] = []
+    for word, known in WORDS.items():
+        text = query.get(word)
+        if text is None:
+            continue
+        if len(text) > 80 or (known is not None and text not in known):
+            complaints.append(Complaint(word, text[:60], "unknown", str(getattr(PLAIN, _FIELDS.get(word, word))) or "-"))
+            continue
+        found[_FIELDS.get(word, word)] = int(text) if word == "oversubscription" else text
+    return replace(PLAIN if found else Edit(), **found), complaints
+
+
+def write(edit: Edit) -> dict[str, str]:
+    """The address of an edit; that of the first page is bare, and in any other what is as it was is left out."""
+    if edit == Edit():
+        return {}
+    pairs = {word: _FIELDS.get(word, word) for word in WORDS}
+    said = {word: str(getattr(edit, name)) for word, name in pairs.items() if getattr(edit, name) != getattr(PLAIN, name)}
+    return said or {"then_gdr": "same"}
+
+
+def changed(choice: Choice, edit: Edit) -> cs.Topology:
+    """The place after the edit. Raises CollsimError for what cannot be: a cable that is not there, ranks that are cut off."""
+    place = build_place(_switched(choice, edit))
+    if choice.on_machine and (edit.placement != "same" or edit.oversubscription > 1):
+        on = _switched(choice, edit)
+        given: dict[str, Any] = {"placement": edit.placement} if edit.placement != "same" else {}
+        if choice.nodes > 1 and edit.oversubscription > 1:
+            given["oversubscription"] = edit.oversubscription
+        place = cs.machine(on.place, nodes=on.nodes, p2p=on.p2p, gdr=on.gdr, fabric=on.fabric, **given)
+    if edit.kind:
+        place = place.scaled(edit.kind, FACTORS[edit.factor])
+    if edit.cable:
+        a, _, b = edit.cable.partition("~")
+        place = place.without_link(a, b) if edit.do == "cut" else place.with_link(a, b, bandwidth=CABLE[edit.do])
+    return place
+
+
+def _switched(choice: Choice, edit: Edit) -> Choice:
+    """The choice with P2P and GDR as the edit wants them."""
+    if not choice.on_machine:
+        return choice
+    wanted = {name: getattr(edit, name) == "on" for name in ("p2p", "gdr") if getattr(edit, name) != "same"}
+    return replace(choice, **wanted)
+
+
+@dataclass(frozen=True)
+class Change:
+    """Before and after, as plain data.
+
+    Attributes:
+        nothing: the edit changes nothing.
+        before, after: as a race shows them. `speedup`: time before over time after.
+        links: a row per link with a name, kind, bytes and share before and after; the largest changes first.
+        tornado: what, name (English and Chinese), and the share of the time saved by doubling, after the change.
+        crossings: neighbours in a ring that sit in different nodes: before, after, of how many.
+    """
+
+    nothing: bool
+    before: Runner
+    after: Runner
+    speedup: float
+    links: pd.DataFrame
+    tornado: pd.DataFrame
+    crossings: tuple[int, int, int]
+
+
+def change(choice: Choice, edit: Edit) -> Change:
+    """Run the choice before and after. Raises CollsimError for what cannot be, Refused for what is too much."""
+    place, other = build_place(choice), changed(choice, edit)
+    options = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
+    first, second = _run(choice, place, options), _run(choice, other, options)
+    ring = np.arange(place.ranks)
+    return Change(
+        nothing=place.name == other.name,
+        before=runner(first),
+        after=runner(second),
+        speedup=first.time / second.time if second.time else 1.0,
+        links=_links(cs.compare(first, second).links, first, second),
+        tornado=_tornado(second),
+        crossings=(place.crossings(ring, (ring + 1) % len(ring)), other.crossings(ring, (ring + 1) % len(ring)), len(ring)),
+    )
+
+
+def _run(choice: Choice, place: cs.Topology, options: dict[str, Any]) -> cs.Trace:
+    plan = cs.schedule(choice.algorithm, topology=place, **options)
+    if len(plan) > MOST_CHANGED:
+        raise Refused("whatif.large", transfers=f"{len(plan):,}", limit=f"{MOST_CHANGED:,}")
+    return cs.simulate(plan, place, choice.nbytes, choice.dtype, choice.engine)
+
+
+def _links(table: pd.DataFrame, *traces: cs.Trace) -> pd.DataFrame:
+    """Only what changed: more or fewer bytes, or busy for another share of the run."""
+    moved = (table["bytes"].abs() > 0) | (table["share"].abs() > 5e-4)
+    names: dict[str, tuple[str, str]] = {}
+    for trace in traces:
+        used = np.flatnonzero(trace.link_bytes)
+        names |= {trace.topology.link_name(int(i)): link_name(trace, int(i)) for i in used}
+    shown = table[moved].assign(size=table["bytes"].abs(), turn=table["share"].abs())
+    shown = shown.sort_values(["size", "turn"], ascending=False, kind="stable").drop(columns=["size", "turn"])
+    return shown.assign(en=[names.get(n, (n, n))[0] for n in shown["link"]], zh=[names.get(n, (n, n))[1] for n in shown["link"]])
+
+
+def _tornado(trace: cs.Trace) -> pd.DataFrame:
+    """Doubling saves: kinds of link and the busiest single cables, by running again."""
+    if not trace.time or not trace.link_bytes.any():
+        return pd.DataFrame(columns=["what", "en", "zh", "doubled"])
+    table = cs.sensitivity(trace, most_links=5)
+    by_name = {trace.topology.link_name(int(i)): link_name(trace, int(i)) for i in np.flatnonzero(trace.link_bytes)}
+    said = [kind_name(n) if what == "kind" else by_name.get(n, (n, n)) for what, n in zip(table["what"], table["name"], strict=True)]
+    return table.assign(en=[en for en, _ in said], zh=[zh for _, zh in said], doubled=table["doubled"].clip(lower=0))
+
+
+def kinds(choice: Choice) -> list[str]:
+    """Kinds of link that the place has; none where it cannot be built."""
+    try:
+        return sorted({cable.kind for cable in build_place(choice).links.cables})
+    except CollsimError:
+        return []
+
+
+def cables(choice: Choice) -> dict[str, tuple[str, str]]:
+    """The busiest cables of the run, as `a~b`, with their names in English and Chinese; none where it cannot run."""
+    try:
+        place = build_place(choice)
+        trace = _run(choice, place, options_used(choice.algorithm, dict(choice.options), place, choice.on_machine))
+    except CollsimError:
+        return {}
+    links, names = place.links, place.devices.name
+    found: dict[str, tuple[str, str]] = {}
+    seen: set[frozenset[int]] = set()
+    for i in np.argsort(-trace.link_busy, kind="stable"):
+        ends = frozenset((int(links.src[i]), int(links.dst[i])))
+        if len(found) == MOST_CABLES or not trace.link_bytes[i]:
+            break
+        if ends not in seen:
+            seen.add(ends)
+            a, b = sorted(ends)
+            one, two = device_name(trace, a), device_name(trace, b)
+            node = max(int(place.devices.node[a]), int(place.devices.node[b]))
+            where = (f", node {node}", f"，节点 {node}") if int(place.devices.node.max(initial=0)) > 0 and node >= 0 else ("", "")
+            found[f"{names[a]}~{names[b]}"] = (f"{one[0]} – {two[0]}{where[0]}", f"{one[1]} – {two[1]}{where[1]}")
+    return found
