@@ -29,7 +29,7 @@ types: install   ## static types
 test: install    ## all tests: Python, JavaScript, browser, notebooks
 	node --test tests/js
 	$(PYTHON) -m pytest -n 2 --dist worksteal
-	$(PYTHON) -m pytest --nbmake --nbmake-timeout=300 notebooks
+	$(PYTHON) -m pytest -n 2 --nbmake --nbmake-timeout=300 notebooks
 
 bench: install   ## speed figures (printed, and counts asserted)
 	$(PYTHON) -m pytest benchmarks --benchmark-only
