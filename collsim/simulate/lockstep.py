@@ -85,7 +85,7 @@ class Paths:
 
     alpha: Floats
     here: npt.NDArray[np.int64] | slice
-    place: npt.NDArray[np.int32]
+    place: npt.NDArray[np.intp]
     hops: list[npt.NDArray[np.int64] | None]
     bandwidth: Floats
 
@@ -112,7 +112,8 @@ class Paths:
 
     def _carried(self, nbytes: Floats) -> Floats:
         if len(nbytes) and (nbytes == nbytes[0]).all():
-            return np.bincount(self.place, minlength=len(self.bandwidth)).astype(np.float64) * float(nbytes[0])
+            even: Floats = np.multiply(np.bincount(self.place, minlength=len(self.bandwidth)), nbytes[0])
+            return even
         weights = [nbytes if pair is None else nbytes[pair] for pair in self.hops]
         load = np.bincount(self.place, weights=np.concatenate(weights) if weights else None, minlength=len(self.bandwidth))
         return load.astype(np.float64, copy=False)
@@ -135,7 +136,7 @@ def lockstep(schedule: Schedule, topology: Topology, slot_bytes: npt.NDArray[np.
         turns = 1 if pattern.times == 1 or alike(pattern, sizes) else pattern.times
         for k in range(turns):
             load, seconds = paths.load(sizes[pattern.at(k).chunk])
-            link_bytes[paths.here] += load * (pattern.times // turns)
+            link_bytes[paths.here] += load if turns == pattern.times else load * pattern.times
             lengths.append(np.full(pattern.times // turns, seconds.max()))
         turned.append(seconds if turns == 1 else paths)
     length = np.concatenate(lengths) if lengths else np.zeros(0)
@@ -174,18 +175,18 @@ def paths_of(topology: Topology, src: npt.NDArray[np.int64], dst: npt.NDArray[np
     return paths
 
 
-def _used(links: list[npt.NDArray[np.int32]], count: int) -> tuple[npt.NDArray[np.int64] | slice, npt.NDArray[np.int32]]:
+def _used(links: list[npt.NDArray[np.int32]], count: int) -> tuple[npt.NDArray[np.int64] | slice, npt.NDArray[np.intp]]:
     """Which of `count` links are used, in their order, and each hop's position among them."""
-    link = np.concatenate(links) if links else np.zeros(0, np.int32)
+    link = np.concatenate(links, dtype=np.intp) if links else np.zeros(0, np.intp)
     if 4 * len(link) >= count:
         return slice(0, count), link
     if 64 * len(link) < count:
         few, place = np.unique(link, return_inverse=True)
-        return few.astype(np.int64), place.ravel().astype(np.int32)
+        return few.astype(np.int64), place.ravel()
     used = np.zeros(count, bool)
     used[link] = True
     here = np.flatnonzero(used).astype(np.int64, copy=False)
-    number = np.empty(count, np.int32)
+    number = np.empty(count, np.intp)
     number[here] = np.arange(len(here))
     return here, number[link]
 
