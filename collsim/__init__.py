@@ -29,6 +29,7 @@ from .simulate import Flows, Together, Trace, expected_cost, simulate, simulate_
 from .simulate.trace import views as _views
 from .sweep import sweep
 from .topology import Topology, load_topology, machine, machines
+from .topology.network import views as _topology_views
 from .units import format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time, size_range
 from .verify import verify
 
@@ -137,6 +138,7 @@ def _late(module: str, name: str) -> Any:
 
 
 _views.update(questions=_late("quiz", "questions"), animate=_late("viz", "animate"), save=_late("viz", "save"), html=_late("viz", "html"))
+_topology_views.update(draw=_late("viz.draw", "draw"))
 
 
 def __getattr__(name: str) -> Any:

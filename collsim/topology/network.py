@@ -26,6 +26,9 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+#: Filled by the layer above (viz): how a Topology shows itself, so that this layer need not know drawing.
+views: dict[str, Callable[..., Any]] = {}
+
 #: Kinds of device, in the order of their codes.
 DEVICE_KINDS = ("gpu", "cpu", "memory", "pcie", "nvswitch", "nic", "switch", "host")
 
@@ -431,6 +434,19 @@ class Topology:
         from .files.own import to_yaml
 
         return to_yaml(self)
+
+    # ---- showing -----------------------------------------------------------------------------------------------------------
+
+    def draw(self, ax: Any = None, lang: str = "en") -> Any:
+        """Draw the network: kinds of link by colour, bandwidth by width; beyond a few nodes a box stands for each. Returns the Axes.
+
+        Args:
+            ax: matplotlib's Axes to draw in; None makes a figure that fits.
+            lang: `en` or `zh`.
+
+        Raises CollsimError for another language, and where even a box per node is too much to draw.
+        """
+        return views["draw"](self, ax, lang)
 
     def __repr__(self) -> str:
         return f"<Topology {self.name}: {self.ranks} ranks, {len(self.devices)} devices, {len(self.links)} links>"

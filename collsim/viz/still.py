@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import palette, words
+from .geometry import Box
 from .timeline import timeline
 
 if TYPE_CHECKING:
@@ -138,17 +139,21 @@ def _stage(ax: Axes, made: dict[str, Any], lang: str, family: list[str], dx: flo
 
 
 def _name(ax: Axes, d: dict[str, Any], i: int, label: str, on: bool, family: list[str], dx: float, dy: float) -> None:
-    """The label inside its box, upright in tall ones, left out where it would not be legible."""
-    w, h, rank = d["w"][i], d["h"][i], d["endpoint"][i] >= 0
-    upright = h > 1.7 * w
-    room, deep = (h, w) if upright else (w, h)
-    size = min(13 if rank else 9, 1.12 * room / max(1, len(label)), deep * 0.5)
+    rank = d["endpoint"][i] >= 0
+    name_box(ax, Box(d["x"][i] + dx, d["y"][i] + dy, d["w"][i], d["h"][i]), label, family, rank=rank, strong=rank or on)
+
+
+def name_box(ax: Axes, box: Box, label: str, family: list[str], *, rank: bool, strong: bool, scale: float = 1.0) -> None:
+    """The label inside its box, upright in tall ones, left out where it would not be legible. `scale`: of the text, in narrow Axes."""
+    letters = max(1, len(label))
+    upright = box.h > 1.7 * box.w or (box.h > box.w and box.w < 6 * letters)
+    room, deep = (box.h, box.w) if upright else (box.w, box.h)
+    size = scale * min(13 if rank else 9, 1.05 * room / letters, deep * 0.5)
     if size < 4.5 or not label:
         return
-    color = palette.INK if on or rank else palette.INK3
     ax.text(
-        d["x"][i] + w / 2 + dx, d["y"][i] + h / 2 + dy, label, ha="center", va="center", rotation=90 if upright else 0,
-        fontsize=size, fontweight="bold" if rank or on else "normal", family=family, color=color, zorder=5,
+        box.cx, box.cy, label, ha="center", va="center", rotation=90 if upright else 0,
+        fontsize=size, fontweight="bold" if strong else "normal", family=family, color=palette.INK if strong else palette.INK3, zorder=5,
     )  # fmt: skip
 
 
