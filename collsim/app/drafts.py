@@ -65,8 +65,8 @@ _BODIES: dict[str, tuple[str, str]] = {
         "allreduce",
         """def my_allreduce(n):
     workers = np.arange(1, n)
-    yield cs.reduce(workers, 0, chunk=0)  # all at once to rank 0
-    yield cs.copy(0, workers, chunk=0)    # and back to all at once
+    yield cs.reduce(workers, 0, chunk=0)  # all to rank 0
+    yield cs.copy(0, workers, chunk=0)    # and back
 """,
     ),
     "broadcast": (

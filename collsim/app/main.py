@@ -11,7 +11,7 @@ import streamlit as st
 import collsim as cs
 from collsim.errors import CollsimError
 
-from . import compare, explore, machines, race, whatif, write
+from . import compare, explore, lessons, machines, race, whatif, write
 from .controls import mistake, sidebar
 from .look import STYLE, logo, mark
 from .mistakes import told
@@ -25,9 +25,16 @@ PAGES: dict[str, Callable[[], None]] = {
     "whatif": whatif.page,
     "machines": machines.page,
     "write": write.page,
+    "lessons": lessons.page,
 }
 #: Pages that draw their own controls and write their own address, with what each does on arrival.
-OWN: dict[str, Callable[[], None]] = {"race": race.arrive, "whatif": whatif.arrive, "machines": machines.arrive, "write": write.arrive}
+OWN: dict[str, Callable[[], None]] = {
+    "race": race.arrive,
+    "whatif": whatif.arrive,
+    "machines": machines.arrive,
+    "write": write.arrive,
+    "lessons": lessons.arrive,
+}
 
 
 def main(first: str = "explore") -> None:

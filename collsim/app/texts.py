@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from .lessons_texts import LESSONS
 from .machines_texts import MACHINES
 from .race_texts import RACE
 from .whatif_texts import WHATIF
@@ -223,7 +224,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
 }
 
-TEXTS |= RACE | MACHINES | WHATIF | WRITE
+TEXTS |= RACE | MACHINES | WHATIF | WRITE | LESSONS
 
 _BRACES = re.compile(r"\{(\w+)\}")
 

@@ -1,0 +1,138 @@
+"""Lessons: every one opens in both languages, hides its answer until it is asked for, and has an address."""
+
+import json
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_pages import address, messages
+
+import collsim as cs
+from collsim.app.chapters import CHAPTERS
+from collsim.app.lessons import kept_lesson
+from collsim.app.lessons_texts import LESSONS
+from collsim.app.texts import LANGUAGES
+
+NAMES = list(CHAPTERS)
+MADE = {name: make() for name, make in CHAPTERS.items()}
+
+
+def lessons() -> None:
+    from collsim.app.main import main
+
+    main(first="lessons")
+
+
+def opened(**query):
+    at = AppTest.from_function(lessons, default_timeout=60)
+    for name, text in query.items():
+        at.query_params[name] = text
+    return at.run()
+
+
+def words(at):
+    return re.sub("<.*?>", " ", " ".join(e.proto.body for e in at.get("html") if "<style>" not in e.proto.body))
+
+
+def played(at):
+    return next(json.loads(e.proto.json) for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_player"))
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_lesson_opens_asks_and_answers(name, lang):
+    at = opened(lesson=name, lang=lang)
+    assert not at.exception
+    assert messages(at) == []
+    told = MADE[name]
+    zh = lang == "zh"
+    assert played(at)["timeline"]["schema"] == "collsim.timeline/1"
+    import html
+
+    escaped = words(at)
+    assert html.escape(told.question.ask[zh]) in escaped
+    hidden = [html.escape(text[zh]) for text in (told.question.explanation, *told.after, *(c.why for c in told.question.choices))]
+    assert not [text for text in hidden if text in escaped]
+    at.button(key=f"answer_{name}_0").click().run()
+    assert not at.exception
+    assert not [text for text in hidden if text not in words(at)]
+    assert address(at)["answer"] == "1"
+    at.button(key=f"again_{name}").click().run()
+    assert not [text for text in hidden if text in words(at)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_question_has_one_right_answer_and_a_reason_for_each(name):
+    for lang in (0, 1):
+        question = MADE[name].question
+        texts = [c.text[lang] for c in question.choices]
+        assert len(set(texts)) == len(texts) >= 3
+        assert 0 <= question.answer < len(texts)
+        assert all(c.why[lang].strip() for c in question.choices)
+        assert all(p[lang].strip() for p in (*MADE[name].before, *MADE[name].after))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_english_holds_no_chinese_and_chinese_is_not_english(name):
+    one = MADE[name]
+    pairs = [one.title, *one.before, *one.after, one.question.ask, one.question.explanation]
+    assert not [en for en, _ in pairs if re.search("[\u4e00-\u9fff]", en)]
+    assert not [zh for en, zh in pairs if " " in en and not re.search("[\u4e00-\u9fff]", zh)]
+
+
+def test_the_numbers_are_those_of_the_runs():
+    # a parameter server: n-1 buffers into one cable and n-1 out of it
+    assert "448\N{NO-BREAK SPACE}MiB" in MADE["server"].before[0][0]
+    assert MADE["server"].question.explanation[0].startswith("7 workers send through one cable, then 15: 2.14")
+    # 2(N-1)/N for 2, 4, 8, 16 and 64 ranks
+    assert [row[3][0] for row in MADE["volume"].table[1:]] == [f"{2 * (n - 1) / n:.4g}" for n in (2, 4, 8, 16, 64)]
+    assert MADE["ring"].question.choices[int(MADE["ring"].question.answer)].text[0] == "step 7"
+    for one in MADE.values():
+        cs.verify(one.trace.schedule)
+
+
+def test_the_story_is_read_in_order_and_answers_are_remembered():
+    at = opened()
+    assert not at.exception
+    seen = []
+    for name in NAMES[1:]:
+        at.button(key="lesson_next").click().run()
+        assert not at.exception
+        seen.append(address(at)["lesson"])
+        assert seen[-1] == name
+    assert "lesson_next" not in [b.key for b in at.button]
+    at.button(key=f"answer_{NAMES[-1]}_2").click().run()
+    at.button(key="lesson_back").click().run()
+    assert "answer" not in address(at)
+    at.button(key=f"lesson_{NAMES[-1]}").click().run()
+    assert address(at) == {"lesson": NAMES[-1], "answer": "3"}
+
+
+@pytest.mark.parametrize(
+    "query", [{"lesson": "<script>"}, {"lesson": "rings"}, {"lesson": "ring", "answer": "0"}, {"answer": "99"}, {"answer": "x"}]
+)
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_hostile_address_gets_one_sentence_and_a_lesson(query, lang):
+    at = opened(lang=lang, **query)
+    assert not at.exception
+    assert len(messages(at)) == 1
+    assert not any("<script>" in e.proto.body for e in at.get("html"))
+    assert played(at)
+
+
+def test_a_moment_of_the_player_is_in_the_address():
+    at = opened(lesson="ring", t="0.001", view="physical")
+    assert played(at)["t"] == 0.001
+    assert played(at)["view"] == "physical"
+    at.button(key="lesson_next").click().run()
+    assert "t" not in played(at)
+    assert "t" not in address(at)
+    assert played(opened(lesson="ring", t="nan", view="sideways"))["view"] == "logical"
+
+
+def test_a_lesson_is_kept_small():
+    assert all(len(json.dumps(kept_lesson(name).timeline)) < 300_000 for name in NAMES)
+
+
+def test_words_of_the_page_stand_in_both_languages():
+    assert not [key for key, pair in LESSONS.items() if len(pair) != 2 or not all(text.strip() for text in pair)]
