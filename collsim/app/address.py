@@ -33,7 +33,10 @@ def enter(page: str, read: Reader) -> Any:
     if page in kept and (query == now.written or (turned and bare)):
         return kept[page]
     lang = query.pop("lang", None)
+    choice = now.choice
     kept[page], now.complaints = read(query)
+    if turned and bare and now.written is not None:
+        now.choice = choice  # a page that shares the run of Explore takes it along
     if lang is not None and lang not in LANGUAGES:
         now.complaints.append(Complaint("lang", shortened(lang), "unknown", language()))
     elif lang is not None:

@@ -1,0 +1,104 @@
+"""Race, What-if and Machines as a class sees them: one clock for all runners, and ranks that can be clicked."""
+
+import re
+
+import pytest
+
+import collsim as cs
+from collsim.viz.timeline import decode
+from collsim.viz.ways import ways
+
+pytestmark = pytest.mark.browser
+
+SLOW = 40_000
+
+
+def raced(page, runners):
+    box = page.locator(f'.rc[data-runners="{runners}"]')
+    box.wait_for(timeout=SLOW)
+    page.locator(f".rc:has(.lane:nth-child({runners}) .cs[data-t])").wait_for(timeout=SLOW)
+    return box
+
+
+def seconds(box):
+    return float(box.get_attribute("data-t"))
+
+
+def test_one_clock_moves_all_runners_and_they_finish_in_order(page, app_url):
+    page.goto(app_url + "/race")
+    box = raced(page, 3)
+    stages = box.locator(".cs")
+    box.get_by_role("button", name=re.compile("^Play")).click()
+    page.wait_for_timeout(900)
+    box.get_by_role("button", name=re.compile("^Pause")).click()
+    page.wait_for_timeout(200)
+    assert seconds(box) > 0
+    assert {float(stages.nth(n).get_attribute("data-t")) for n in range(3)} == {seconds(box)}
+    assert box.get_attribute("data-order") == "0,1,2"
+    assert box.get_attribute("data-finished") == "0"
+    page.get_by_role("button", name="16", exact=True).click()
+    box.get_by_role("button", name=re.compile("^Play")).click()
+    page.locator('.rc[data-finished="3"]').wait_for(timeout=SLOW)
+    ends = [float(stages.nth(n).get_attribute("data-t")) for n in range(3)]
+    assert ends == sorted(ends)
+    assert ends[0] == pytest.approx(14 * (8 * 2**20 / 25e9 + 2e-6))
+    assert ends[2] == pytest.approx(2 * (8 * 64 * 2**20 / 25e9 + 2e-6))
+    assert page.off_site == []
+    assert page.errors == []
+
+
+def test_a_race_opens_at_the_moment_in_the_address_and_follows_keys_and_language(page, app_url):
+    page.goto(app_url + "/race?race=p2p&t=0.002")
+    box = raced(page, 2)
+    page.wait_for_timeout(400)
+    assert seconds(box) == pytest.approx(0.002)
+    box.focus()
+    page.keyboard.press("End")
+    page.wait_for_timeout(300)
+    assert box.get_attribute("data-finished") == "2"
+    page.keyboard.press("Home")
+    page.wait_for_timeout(300)
+    assert seconds(box) == 0
+    page.get_by_text("中文", exact=True).click()
+    page.get_by_text("GPUDirect P2P 开", exact=True).first.wait_for(timeout=SLOW)
+    assert box.get_attribute("aria-label") == "collsim 竞速"
+    assert page.errors == []
+
+
+def test_the_run_of_explore_is_the_run_of_what_if_and_comes_back(page, app_url):
+    page.goto(app_url + "/?network=switch&ranks=4&nbytes=1MiB")
+    page.locator('.cs[data-transfers="24"]').wait_for(timeout=SLOW)
+    page.get_by_role("link", name="What-if").click()
+    raced(page, 2)
+    assert page.locator('.rc .cs[data-transfers="24"]').count() == 2
+    assert "ranks=4" in page.url
+    page.get_by_role("link", name="Race").click()
+    raced(page, 3)
+    page.get_by_role("link", name="Explore").click()
+    page.locator('.cs[data-transfers="24"]').wait_for(timeout=SLOW)
+    assert page.errors == []
+
+
+def test_a_click_on_two_ranks_chooses_where_the_way_begins_and_ends(page, app_url):
+    page.goto(app_url + "/machines")
+    page.locator('.wy[data-cards="2"] .cs[data-t]').first.wait_for(timeout=SLOW)
+    page.wait_for_timeout(500)
+    drawn = decode(ways([cs.machine("pcie-8gpu", p2p=on) for on in (True, False)], 0, 1, "64MiB")[0].timeline)
+    for rank, title in ((2, "How rank 2 reaches rank 1"), (7, "How rank 2 reaches rank 7")):
+        canvas = page.locator(".wy .cs canvas").nth(1)
+        _click(canvas, drawn, rank)
+        page.get_by_text(title).wait_for(timeout=SLOW)
+        page.wait_for_timeout(600)
+    assert "a=2" in page.url
+    assert "b=7" in page.url
+    assert page.errors == []
+
+
+def _click(canvas, drawn, rank):
+    """The middle of a rank's box: the stage is scaled to fit its canvas and stands in the middle of it."""
+    size, stage, devices = canvas.bounding_box(), drawn["stage"], drawn["devices"]
+    scale = min(size["width"] / stage["w"], size["height"] / stage["h"], 1.3)
+    at = devices["endpoint"].index(rank)
+    x = (size["width"] - stage["w"] * scale) / 2 + (devices["x"][at] + devices["w"][at] / 2) * scale
+    y = (size["height"] - stage["h"] * scale) / 2 + (devices["y"][at] + devices["h"][at] / 2) * scale
+    canvas.click(position={"x": x, "y": y})
