@@ -15,6 +15,7 @@ from collsim.quiz.question import Choice, Question
 from collsim.site import lessons as site
 from collsim.units import format_bandwidth, format_bytes, format_time
 from collsim.verify import contributions
+from collsim.viz.causes import bottleneck
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,7 +380,8 @@ def inside() -> Chapter:
 def between() -> Chapter:
     told = site.between()
     on, off = (_on("allreduce_ring", cs.machine("dgx-a100", nodes=2, gdr=gdr), "256MiB", channels=8) for gdr in (True, False))
-    name = off.bottleneck.name if off.bottleneck else ""
+    neck = bottleneck(off)
+    assert neck is not None
     return Chapter(
         ("Between boxes: InfiniBand, GPUDirect", "机箱之间：InfiniBand 与 GPUDirect"),
         told.trace,
@@ -390,8 +392,8 @@ def between() -> Chapter:
                 f"这 8 个 channel 在启用 GPUDirect RDMA 时需 {format_time(on.time)}。不启用、经主机内存中转需要多久？",
             ),
             (
-                f"{format_time(off.time)}, {_times(off, on)} times as long. The bottleneck is then {name}.",
-                f"{format_time(off.time)}，是原来的 {_times(off, on)} 倍。此时的瓶颈是 {name}。",
+                f"{format_time(off.time)}, {_times(off, on)} times as long. {neck['text']['en']}",
+                f"{format_time(off.time)}，是原来的 {_times(off, on)} 倍。{neck['text']['zh']}",
             ),
             (
                 _same(format_time(on.time)),
@@ -416,7 +418,7 @@ def between() -> Chapter:
 def backends() -> Chapter:
     fast = _on("allreduce_ring", cs.machine("dgx-a100"), "64MiB")
     staged = _on("allreduce_ring", cs.machine("dgx-a100", p2p=False), "64MiB")
-    yes, no, built = _same("✓"), _same("–"), ("if CUDA-aware", "需 CUDA-aware 编译")
+    yes, no, built = _same("✓"), _same("–"), _same("?")
     cpu, gpu = ("CPU tensors", "CPU 张量"), ("GPU tensors", "GPU 张量")
     return Chapter(
         ("Which backend when: NCCL, Gloo, MPI", "何时用哪个后端：NCCL、Gloo、MPI"),
@@ -457,6 +459,12 @@ def backends() -> Chapter:
             ),
             (_same("MPI"), ("MPI has to be asked for, and built in.", "MPI 需要编译时启用，并显式指定。")),
             right=0,
+        ),
+        after=(
+            (
+                "In the table ✓ is there and – is not; ? only where MPI was built to take GPU memory.",
+                "表中 ✓ 表示支持，– 表示不支持；? 表示仅当 MPI 编译时支持 GPU 显存才可用。",
+            ),
         ),
         table=(
             (_same(""), *(_named(name, what) for name, what in (("NCCL", gpu), ("Gloo", cpu), ("Gloo", gpu), ("MPI", cpu), ("MPI", gpu)))),

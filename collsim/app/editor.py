@@ -54,16 +54,23 @@ def _source() -> str:
     return (Path(__file__).parent / "editor.js").read_text(encoding="utf-8")
 
 
-def editor(code: str, turn: int, label: str, line: int | None) -> str:
-    """The code as it was last typed.
+def typed(code: str, turn: int) -> str:
+    """The code as it was last typed, or `code` where nothing was typed since the editor showed it."""
+    try:
+        said = st.session_state["editor"]["code"]
+    except (KeyError, TypeError):
+        return code
+    if isinstance(said, dict) and said.get("turn") == turn and isinstance(said.get("text"), str):
+        return str(said["text"])[: LONGEST + 1]
+    return code
+
+
+def editor(code: str, turn: int, label: str, line: int | None) -> None:
+    """Draw the editor.
 
     Args:
         turn: names where the code comes from; when it changes, the editor shows `code` and forgets what was typed.
         line: is marked as wrong.
     """
     mount = st.components.v2.component("collsim_editor", html=_HTML, css=_css(), js=_source())
-    data = {"code": code, "turn": turn, "label": label, "line": line}
-    typed = mount(key="editor", data=data, on_code_change=lambda: None).get("code")
-    if isinstance(typed, dict) and typed.get("turn") == turn and isinstance(typed.get("text"), str):
-        return str(typed["text"])[: LONGEST + 1]
-    return code
+    mount(key="editor", data={"code": code, "turn": turn, "label": label, "line": line}, on_code_change=lambda: None)

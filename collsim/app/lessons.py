@@ -117,26 +117,29 @@ def page() -> None:
     leave(PAGE, reading, write(reading))
     told = kept_lesson(reading.lesson)
     _list(reading)
-    st.html(f"<style>{_STYLE}{_marks(reading)}</style>{_head(reading, told)}")
+    st.html(f"<style>{_STYLE}{_marks(reading)}</style>")
+    with st.container(key="lessonhead"):
+        title, back, onward = st.columns([10, 1.2, 3.6], vertical_alignment="bottom", gap="small")
+    title.html(_title(reading, told))
+    _onward(reading, back, onward)
+    lines = "".join(f"<p>{html.escape(_say(p))}</p>" for p in told.before)
+    st.html(f'<div class="cs-lesson">{lines}</div>')
     complain(complaints)
     with st.container(key="lessonstage"):
         left, right = st.columns([2.2, 1], gap="medium")
     with left:
         _player(reading, told)
-    with right:
-        with st.container(border=True, key="card_question"):
-            _question(reading, told)
-        _onward(reading)
+    with right, st.container(border=True, key="card_question"):
+        _question(reading, told)
 
 
 def _say(text: Text) -> str:
     return text[0 if language() == "en" else 1]
 
 
-def _head(reading: Reading, told: Told) -> str:
+def _title(reading: Reading, told: Told) -> str:
     where = t("lessons.count", number=NAMES.index(reading.lesson) + 1, all=len(NAMES))
-    lines = "".join(f"<p>{html.escape(_say(p))}</p>" for p in told.before)
-    return f'<div class="cs-lesson"><small>{where}</small><h1 class="cs-title">{html.escape(_say(told.title))}</h1>{lines}</div>'
+    return f'<div class="cs-lesson"><small>{where}</small><h1 class="cs-title">{html.escape(_say(told.title))}</h1></div>'
 
 
 def _list(reading: Reading) -> None:
@@ -200,16 +203,14 @@ def _table(told: Told) -> str:
     return f'<div class="cs-table"><table aria-label="{html.escape(t("lessons.table"))}"><tr>{head}</tr>{rows}</table></div>'
 
 
-def _onward(reading: Reading) -> None:
+def _onward(reading: Reading, back: Any, onward: Any) -> None:
     """Back and next, always in the same place."""
     at = NAMES.index(reading.lesson)
-    back, onward = st.columns([1, 2.6])
-    with back:
-        st.button(t("lessons.back"), key="lesson_back", disabled=at == 0, on_click=_open, args=(NAMES[max(0, at - 1)],), width="stretch")
-    with onward:
-        if at + 1 < len(NAMES):
-            label = t("lessons.next", title=_say(kept_titles()[NAMES[at + 1]]))
-            st.button(label, key="lesson_next", type="primary", on_click=_open, args=(NAMES[at + 1],), width="stretch")
+    before = NAMES[max(0, at - 1)]
+    back.button(t("lessons.back"), key="lesson_back", disabled=at == 0, on_click=_open, args=(before,), width="stretch")
+    if at + 1 < len(NAMES):
+        label = t("lessons.next", title=_say(kept_titles()[NAMES[at + 1]]))
+        onward.button(label, key="lesson_next", type="primary", on_click=_open, args=(NAMES[at + 1],), width="stretch")
 
 
 @st.fragment
@@ -242,6 +243,7 @@ _STYLE = """
 .st-key-choices{gap:10px!important}
 :is(.st-key-choices,.st-key-lessonlist) button>div{width:100%}
 :is(.st-key-choices,.st-key-lessonlist) button>div>span{display:flex;width:100%;justify-content:space-between;text-align:left}
+:is(.st-key-lesson_next,.st-key-lesson_back) button{min-height:40px}
 .st-key-lesson_next button p{color:var(--cs-card);font-weight:700}
 .st-key-card_question [data-testid=stBaseButton-tertiary]{min-height:34px;text-decoration:underline}
 .st-key-card_question button p{font-size:17px;text-align:left}

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from .allowed import Code, Forbidden, allowed
 
 #: What one trial may use. `transfers` is for one number of ranks.
 LIMITS = Limits(seconds=4.0, memory=512 * 2**20, steps=2_000, transfers=50_000)
+#: So many trials at once; others of a large class wait their turn.
+_ROOM = threading.BoundedSemaphore(4)
 _START_SECONDS = 20.0  # for Python itself to start on a busy server
 OTHERS = (2, 3, 4, 5, 6, 7, 8)
 _FILE = "editor"
@@ -119,7 +122,7 @@ def _attempt(code: Code, collective: str, ranks: tuple[int, ...]) -> Attempt:
         return attempt_frames(lambda send: produce(lambda: _function(code), collective, ranks, LIMITS, 0, send), collective, ranks, LIMITS)
     task = {"exercise": "write", "collective": collective, "ranks": ranks, "helpers": 0}
     task |= {"student": _FILE, "code": code.text, "function": code.function}
-    with tempfile.TemporaryDirectory(prefix="collsim-write-") as home:
+    with _ROOM, tempfile.TemporaryDirectory(prefix="collsim-write-") as home:
         told = _process(json.dumps({"tasks": [task], "limits": asdict(LIMITS)}).encode(), home)
     try:
         held = json.loads(told.splitlines()[0])

@@ -24,7 +24,7 @@ from .allowed import STEPS
 from .choice import played_collectives
 from .controls import SIZES, complain, mistake, number, pick, place_label, quantity
 from .drafts import Draft
-from .editor import editor
+from .editor import editor, typed
 from .mistakes import told
 from .state import is_dark, language, session, t
 from .trial import LIMITS, Trial, trial
@@ -62,20 +62,16 @@ def arrive() -> None:
 def page() -> None:
     """Draw the page: controls at the side; editor and verdict; the run."""
     draft: Draft = remembered()[PAGE]
+    draft = replace(draft, code=typed(draft.code, draft.turn))
     complaints = list(session().complaints)
     draft = _controls(draft)
     st.html(f'<style>{_STYLE}</style><h1 class="cs-title">{html.escape(t("write.title"))}</h1>')
     complain(complaints)
     left, right = st.columns([10, 11], gap="medium")
-    with left:
-        waiting = st.container()
-        st.html(f'<div class="cs-note" style="font-size:14px;line-height:20px">{_code_words(t("write.how"))}</div>')
     tried = kept_trial(draft.code, draft.collective, draft.ranks)
-    with waiting:
-        code = editor(draft.code, draft.turn, t("write.editor"), tried.line)
-    if code != draft.code:
-        draft = replace(draft, code=code)
-        tried = kept_trial(draft.code, draft.collective, draft.ranks)
+    with left:
+        editor(draft.code, draft.turn, t("write.editor"), tried.line)
+        st.html(f'<div class="cs-note" style="font-size:14px;line-height:20px">{_code_words(t("write.how"))}</div>')
     leave(PAGE, draft, drafts.write(draft))
     shown = _run(draft, tried)
     with right:

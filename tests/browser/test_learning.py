@@ -1,0 +1,73 @@
+"""Write your own and Lessons in a real browser: what is typed is checked, and the picture keeps playing while a class answers."""
+
+import re
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+SLOW = 40_000
+
+
+def player(page, transfers):
+    box = page.get_by_role("group", name="collsim player")
+    box.wait_for(timeout=SLOW)
+    page.locator(f'[data-transfers="{transfers}"]').first.wait_for(timeout=SLOW)
+    return box
+
+
+def test_what_is_typed_is_checked_and_the_player_goes_to_the_mistake(page, app_url):
+    page.goto(app_url + "/write")
+    player(page, 24)
+    page.get_by_text("Right: 4 ranks").wait_for(timeout=SLOW)
+    area = page.locator("textarea[aria-label^='Code']")
+    code = area.input_value()
+    area.fill(code.replace("cs.copy", "cs.reduce"))
+    page.get_by_text("look at rank 0, chunk 0, step 4").wait_for(timeout=SLOW)
+    page.locator('[data-step="4"]').first.wait_for(timeout=SLOW)
+    page.get_by_text("Here it goes wrong").first.wait_for(timeout=SLOW)
+    area.fill("import os\n" + code)
+    page.get_by_text("os cannot be imported here").wait_for(timeout=SLOW)
+    page.locator('.editor[data-line="1"]').wait_for(timeout=SLOW)
+    area.fill(code + "    # the end")
+    page.get_by_text("Right: 4 ranks").wait_for(timeout=SLOW)
+    page.wait_for_url(re.compile("code="), timeout=SLOW)
+    page.reload()
+    page.get_by_text("Right: 4 ranks").wait_for(timeout=SLOW)
+    assert page.locator("textarea[aria-label^='Code']").input_value() == code + "    # the end"
+    assert page.errors == []
+    assert page.off_site == []
+
+
+def test_tab_indents_and_enter_keeps_the_indentation(page, app_url):
+    page.goto(app_url + "/write?start=naive")
+    area = page.locator("textarea[aria-label^='Code']")
+    area.wait_for(timeout=SLOW)
+    area.fill("")
+    area.press_sequentially("def f(n):\nyield 1")
+    assert area.input_value() == "def f(n):\n    yield 1"
+    area.press("Tab")
+    assert area.input_value().endswith("1    ")
+    area.press("Escape")
+    area.press("Tab")
+    assert page.evaluate("document.activeElement.tagName") != "TEXTAREA"
+
+
+def test_answering_does_not_stop_the_player(page, app_url):
+    page.goto(app_url + "/lessons?lesson=ring")
+    box = player(page, 112)
+    box.get_by_role("button", name=re.compile("^Play")).click()
+    page.wait_for_timeout(400)
+    before = float(box.get_attribute("data-t"))
+    page.get_by_role("button", name="step 7").click()
+    page.get_by_text("reduce-scatter ends and allgather begins").wait_for(timeout=SLOW)
+    page.wait_for_timeout(300)
+    assert box.get_attribute("data-playing") == "true"
+    assert float(box.get_attribute("data-t")) > before
+    assert "answer=2" in page.url
+    page.get_by_role("button", name=re.compile("^Next")).click()
+    page.locator('[data-transfers="112"]').first.wait_for(timeout=SLOW)
+    page.get_by_role("heading", name="2K(N−1)/N").wait_for(timeout=SLOW)
+    page.go_back()
+    page.get_by_text("reduce-scatter ends and allgather begins").wait_for(timeout=SLOW)
+    assert page.errors == []
