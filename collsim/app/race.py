@@ -84,9 +84,12 @@ def _top(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
         chosen: Any = st.segmented_control(
             t("engine"), list(ENGINES), key=_start("engine", first.engine), required=True, width="stretch", help=t("engine.help")
         )
-    if collective != first.collective:
+    made = races.shared(runners, collective=collective, nbytes=nbytes, engine=chosen or first.engine)
+    if collective != first.collective:  # the runners' controls, drawn already, must start again
+        remembered()[PAGE] = made
         _forget()
-    return races.shared(runners, collective=collective, nbytes=nbytes, engine=chosen or first.engine)
+        st.rerun()
+    return made
 
 
 def _race_label(name: str) -> str:

@@ -55,7 +55,10 @@ def arrive() -> None:
 def page() -> None:
     """Draw the page: the run in the sidebar, the changes in a row, then before and after."""
     now = session()
+    before = now.choice
     sidebar(PAGE)
+    if (before.place, before.nodes, before.fabric) != (now.choice.place, now.choice.nodes, now.choice.fabric):
+        _elsewhere()
     st.html(f'<h1 class="cs-title">{html.escape(t("whatif.title"))}</h1>')
     edit = _changes(now.choice, remembered()[PAGE])
     leave(PAGE, edit, ({} if now.choice == Choice() else to_query(now.choice)) | edits.write(edit))
@@ -74,6 +77,12 @@ def page() -> None:
         _links(shown)
     with right, st.container(border=True, key="card_tornado"):
         _tornado(shown)
+
+
+def _elsewhere() -> None:
+    """Another place was chosen: a cable of the one before is not in it."""
+    remembered()[PAGE] = replace(remembered()[PAGE], cable="")
+    st.session_state.pop("w_x_cable", None)
 
 
 # ---- the changes -----------------------------------------------------------------------------------------------------------------
@@ -117,16 +126,12 @@ def _machine_changes(edit: Edit, choice: Choice) -> Edit:
         values["oversubscription"] = st.selectbox(
             t("whatif.oversubscription"),
             list(edits.OVERSUBSCRIPTIONS),
-            format_func=_times,
+            format_func={n: f"{n} : 1" for n in edits.OVERSUBSCRIPTIONS}.__getitem__,
             key=key,
             disabled=flat,
             help=t("whatif.oversubscription.help"),
         )
     return replace(edit, **values)
-
-
-def _times(times: int) -> str:
-    return f"{times} : 1"
 
 
 def _placement(name: str) -> str:
