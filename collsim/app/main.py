@@ -11,7 +11,7 @@ import streamlit as st
 import collsim as cs
 from collsim.errors import CollsimError
 
-from . import compare, explore, lessons, machines, race, whatif, write
+from . import compare, explore, lessons, machines, measured, race, whatif, write
 from .controls import mistake, sidebar
 from .look import STYLE, logo, mark
 from .mistakes import told
@@ -25,6 +25,7 @@ PAGES: dict[str, Callable[[], None]] = {
     "whatif": whatif.page,
     "machines": machines.page,
     "write": write.page,
+    "measured": measured.page,
     "lessons": lessons.page,
 }
 #: Pages that draw their own controls and write their own address, with what each does on arrival.
@@ -33,6 +34,7 @@ OWN: dict[str, Callable[[], None]] = {
     "whatif": whatif.arrive,
     "machines": machines.arrive,
     "write": write.arrive,
+    "measured": measured.arrive,
     "lessons": lessons.arrive,
 }
 

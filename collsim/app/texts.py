@@ -7,6 +7,7 @@ from typing import Literal
 
 from .lessons_texts import LESSONS
 from .machines_texts import MACHINES
+from .measured_texts import MEASURED
 from .race_texts import RACE
 from .whatif_texts import WHATIF
 from .write_texts import WRITE
@@ -224,7 +225,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
 }
 
-TEXTS |= RACE | MACHINES | WHATIF | WRITE | LESSONS
+TEXTS |= RACE | MACHINES | WHATIF | WRITE | LESSONS | MEASURED
 
 _BRACES = re.compile(r"\{(\w+)\}")
 

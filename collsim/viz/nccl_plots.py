@@ -201,7 +201,8 @@ def _size_axis(ax: Axes, lang: str) -> None:
 def _rounded(nbytes: float) -> int:
     """Two significant digits in binary units: a crossing is no more exact than that."""
     unit = 1024 ** max(0, int(np.log2(max(nbytes, 1)) // 10))
-    return int(round(float(f"{nbytes / unit:.2g}") * unit))
+    whole: int = round(float(f"{nbytes / unit:.2g}") * unit)
+    return whole
 
 
 def _bands() -> tuple[tuple[int, int, str, str], ...]:

@@ -1,0 +1,209 @@
+"""What the Measured page shows, as a value: which run, what the model is told of it, and its address; a log of one's own as a run."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.exchange import load, save
+from collsim.nccl import Run, facts_of, own_run, published, published_run
+from collsim.units import parse_count
+
+from .address import shortened
+from .choice import MOST_NODES, Complaint, flag
+from .run import Refused
+
+OWN = "own"
+#: Rows of a log that are looked at; more would be no sweep of sizes.
+MOST_ROWS = 2_000
+#: The run that the sample log is made of, and where it ran.
+SAMPLE, SAMPLE_MACHINE = "a100-2x4-tcp", "polaris"
+
+_HOST = re.compile(r"#\s+Rank\s+\d{1,7}\s.{0,80}?\bon\s+(\S{1,80})\s+device\s+\d+\s+\[[^\]]{0,40}\]\s*(.{0,80})", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is on the page.
+
+    Attributes:
+        run: name of a published run, or `own`. plain: the model is told the machine only, not its settings.
+        text: a log of one's own (not part of the address). table: which of its tables. collective: what it ran, where it does not say.
+        machine, nodes, p2p, gdr: where it ran, as the reader says.
+    """
+
+    run: str = "a100-2x8-ib"
+    plain: bool = False
+    text: str = ""
+    table: int = 0
+    collective: str = ""
+    machine: str = "dgx-a100"
+    nodes: int = 1
+    p2p: bool = True
+    gdr: bool = True
+
+    @property
+    def own(self) -> bool:
+        return self.run == OWN
+
+
+@cache
+def machines() -> tuple[str, ...]:
+    """Machines on which NCCL or RCCL runs."""
+    return tuple(name for name in cs.topology.machines() if _runs(name))
+
+
+def _runs(name: str) -> bool:
+    try:
+        facts_of(cs.machine(name))
+    except CollsimError:
+        return False
+    return True
+
+
+# ---- address ---------------------------------------------------------------------------------------------------------------------
+
+
+def read(query: Mapping[str, str]) -> tuple[Shown, list[Complaint]]:
+    """What an address says, and what in it cannot be used."""
+    shown, complaints = Shown(), []
+    readers: dict[str, Callable[[str], Any]] = {"run": _run, "told": _told, "machine": _machine, "nodes": _nodes, "p2p": flag, "gdr": flag}
+    for name, text in query.items():
+        field = "plain" if name == "told" else name
+        try:
+            if name not in readers:
+                complaints.append(Complaint(shortened(name), shortened(text), "unknown", "-"))
+                continue
+            value: Any = {field: readers[name](text)}
+            shown = replace(shown, **value)
+        except CollsimError as error:
+            why = str(error) if len(text) <= 60 else f"{len(text)} characters are too many."
+            complaints.append(Complaint(name, shortened(text), why, str(getattr(shown, field))))
+    return shown, complaints
+
+
+def _run(text: str) -> str:
+    return text if text == OWN else published_run(text).name
+
+
+def _told(text: str) -> bool:
+    if text not in ("all", "plain"):
+        raise CollsimError(f"unknown way to tell the model {text!r}; known: all, plain")
+    return text == "plain"
+
+
+def _machine(text: str) -> str:
+    if text not in machines():
+        cs.machine(text)  # says which there are
+        raise CollsimError(f"{text} has no GPU that NCCL or RCCL runs on")
+    return text
+
+
+def _nodes(text: str) -> int:
+    count = parse_count(text, "nodes")
+    if count > MOST_NODES:
+        raise CollsimError(f"nodes={count} is too large; nodes is at most {MOST_NODES} here")
+    return count
+
+
+def write(shown: Shown) -> dict[str, str]:
+    """The address of what is shown: only what is not as usual."""
+    usual = Shown()
+    said = {"run": shown.run} if shown.run != usual.run else {}
+    if shown.plain and not shown.own and published_run(shown.run).plain is not None:
+        said["told"] = "plain"
+    if shown.own:
+        said |= {"machine": shown.machine, "nodes": str(shown.nodes)}
+        said |= {name: "off" for name in ("p2p", "gdr") if not getattr(shown, name)}
+    return said
+
+
+# ---- runs ------------------------------------------------------------------------------------------------------------------------
+
+
+def run_of(shown: Shown) -> Run:
+    """The run to predict. Raises CollsimError for a log that cannot be read or does not fit the machine."""
+    if not shown.own:
+        run = published_run(shown.run)
+        return run.plain if shown.plain and run.plain is not None else run
+    log = read_log(shown.text)
+    rows = log[log["table"] == sorted(log["table"].unique())[min(shown.table, log["table"].nunique() - 1)]].head(MOST_ROWS)
+    collective = rows["collective"].iloc[0] or shown.collective
+    if not collective:
+        raise Refused("measured.nocollective")
+    place = cs.machine(shown.machine, nodes=shown.nodes, p2p=shown.p2p, gdr=shown.gdr or shown.nodes == 1)
+    said = rows["ranks"].iloc[0]
+    ranks = None if said is None or np.isnan(float(said)) else int(said)
+    if ranks is not None and ranks > place.ranks:
+        raise Refused("measured.manyranks", ranks=ranks, gpus=place.ranks)
+    if not ((rows["nbytes"] > 0) & (rows["time"] > 0)).any():
+        raise Refused("measured.notimes")
+    return own_run(collective, place, rows["nbytes"].tolist(), rows["time"].tolist(), ranks)
+
+
+def read_log(text: str) -> pd.DataFrame:
+    """The rows of an nccl-tests log, text or JSON."""
+    with tempfile.TemporaryDirectory() as folder:
+        kind = "nccl-tests-json" if text.lstrip().startswith("{") else "nccl-tests"
+        path = Path(folder) / ("nccl-tests.json" if kind.endswith("json") else "nccl-tests.txt")
+        path.write_text(text, encoding="utf-8")
+        table: pd.DataFrame = load(path, format=kind)
+    return table
+
+
+def sample() -> str:
+    """A log as nccl-tests would have printed it for one of the published runs."""
+    run = published()[SAMPLE]
+    table = pd.DataFrame({"collective": run.collective, "ranks": run.facts.ranks, "nbytes": run.nbytes, "time": run.times})
+    table["count"] = table["nbytes"] // 4
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "sample.txt"
+        save(table.assign(topology="NVIDIA A100-SXM4-40GB"), path, format="nccl-tests")
+        return path.read_text(encoding="utf-8")
+
+
+def guessed(text: str, shown: Shown) -> Shown:
+    """Machine and number of nodes as far as the log's lines of devices tell; the reader may know better."""
+    found = [m for line in text.splitlines()[:4000] if (m := _HOST.match(line.strip()[:400])) is not None]
+    if not found:
+        return shown
+    hosts, gpu = {m[1] for m in found}, found[0][2].upper()
+    local, card = -(-len(found) // len(hosts)), "PCI" in gpu or "RTX" in gpu
+    for name in machines():
+        facts = facts_of(cs.machine(name))
+        if facts.gpu.upper().removesuffix(" PCIE") in gpu and facts.card == card and facts.ranks >= local:
+            return replace(shown, machine=name, nodes=min(len(hosts), MOST_NODES))
+    return replace(shown, nodes=min(len(hosts), MOST_NODES))
+
+
+def python_of(shown: Shown) -> str:
+    """The same study as a script."""
+    if shown.own:
+        switches = "" if shown.p2p else ", p2p=False"
+        switches += "" if shown.gdr or shown.nodes == 1 else ", gdr=False"
+        made = (
+            f'table = cs.load("all_reduce.log")  # nccl-tests\nmachine = cs.machine("{shown.machine}", nodes={shown.nodes}{switches})\n'
+            'run = nccl.own_run("allreduce", machine, table["nbytes"], table["time"])'
+        )
+    else:
+        made = f'run = nccl.published_run("{shown.run}")' + (".plain" if shown.plain and published()[shown.run].plain else "")
+    return (
+        "import collsim as cs\nfrom collsim import nccl\nfrom collsim.viz import nccl_plots\n\n"
+        f"{made}\nprint(nccl.explain(run))\nnccl_plots.curve(nccl.against(run))\n"
+        "nccl_plots.residuals(nccl.together())  # all published runs\n"
+    )
+
+
+def asked_of(value: Any) -> str:
+    """Text of an uploaded file; bytes that are no text are left for the reader to name."""
+    return bytes(value).decode("utf-8-sig", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")

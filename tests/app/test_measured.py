@@ -1,0 +1,173 @@
+"""The Measured page: every published run in both languages, a log of one's own, and a sentence for everything that is wrong."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_pages import address, fine, messages
+
+from collsim.app import evidence
+from collsim.app.evidence import Shown
+from collsim.app.measured_texts import MEASURED
+from collsim.app.texts import LANGUAGES, placeholders
+from collsim.nccl import published, published_run
+from collsim.nccl.gaps import HYPOTHESES
+
+
+def measured() -> None:
+    from collsim.app.main import main
+
+    main(first="measured")
+
+
+def opened(**query):
+    at = AppTest.from_function(measured, default_timeout=60)
+    for name, text in query.items():
+        at.query_params[name] = text
+    return at.run()
+
+
+def text_of(at):
+    return " ".join(e.proto.body for e in at.get("html"))
+
+
+def charts(at):
+    return len(at.get("arrow_vega_lite_chart")) + len(at.get("vega_lite_chart"))
+
+
+def dropped(text, name="a.txt", **query):
+    at = opened(run="own", machine="polaris", nodes="2", **query)
+    at.file_uploader[0].upload(name, text if isinstance(text, bytes) else text.encode(), "text/plain")
+    return at.run()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_published_run_opens_in_both_languages(language):
+    at = fine(opened(lang=language))
+    for name in published():
+        fine(at.selectbox(key="w_e_run").set_value(name).run())
+        assert charts(at) == 4
+        assert published_run(name).source in text_of(at).replace("&amp;", "&")
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "GPUDirect P2P was off"), ("zh", "GPUDirect P2P 被关闭")])
+def test_the_machine_alone_leaves_a_gap_and_the_switch_is_named_as_a_hypothesis(language, said):
+    at = fine(opened(run="a100-4-nop2p", told="plain", lang=language))
+    assert said in text_of(at)
+    assert ("not a finding" if language == "en" else "不是结论") in text_of(at)
+    fine(at.segmented_control(key="w_e_told").set_value("all").run())
+    assert said not in text_of(at)
+    assert "told" not in address(at)
+
+
+def test_a_run_without_switches_cannot_be_told_less():
+    at = fine(opened(run="a100-8", told="plain"))
+    assert at.segmented_control(key="w_e_told").disabled
+    assert "Nothing to explain" in text_of(at)
+
+
+def test_the_address_says_what_is_shown_and_opens_it_again():
+    at = fine(opened())
+    assert address(at) == {}
+    fine(at.selectbox(key="w_e_run").set_value("v100-8").run())
+    fine(at.segmented_control(key="w_e_told").set_value("plain").run())
+    assert address(at) == {"run": "v100-8", "told": "plain"}
+    assert text_of(fine(opened(**address(at)))) == text_of(at)
+
+
+@pytest.mark.parametrize("shown", [Shown(), Shown("v100-8", plain=True), Shown("own", machine="polaris", nodes=4, p2p=False, gdr=False)])
+def test_what_is_written_is_read_back(shown):
+    assert evidence.read(evidence.write(shown)) == (shown, [])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_sample_log_is_one_click_away_and_its_machine_is_known(language):
+    at = fine(opened(run="own", lang=language))
+    assert charts(at) == 0
+    fine(at.button(key="w_e_sample").click().run())
+    assert charts(at) == 4
+    assert at.selectbox(key="w_e_machine").value == "polaris"
+    fine(at.toggle(key="w_e_p2p").set_value(False).run())
+    assert address(at)["p2p"] == "off"
+
+
+def test_a_log_of_ones_own_is_predicted_and_its_machine_guessed():
+    at = fine(dropped(evidence.sample()))
+    assert charts(at) == 4
+    lines = "".join(f"#  Rank {r:2d} Group  0 Pid 1 on host{r // 8} device {r % 8} [0000:00:00] NVIDIA H100 80GB HBM3\n" for r in range(16))
+    guess = evidence.guessed(lines, Shown("own"))
+    assert (guess.nodes, "H100" in evidence.facts_of(evidence.cs.machine(guess.machine)).gpu) == (2, True)
+    card = evidence.guessed("# Rank 0 Pid 1 on a device 0 [0x01] NVIDIA GeForce RTX 4090\n", Shown("own"))
+    assert card.machine == "rtx4090-8gpu"
+
+
+def test_a_log_that_does_not_say_what_ran_is_asked_about():
+    row = "     1048576        262144     float     sum      -1    40.1   26.1   26.1       0    40.0   26.2   26.2       0\n"
+    at = dropped(row)
+    assert "choose the collective" in messages(at)[0]
+    fine(at.selectbox(key="w_e_collective").set_value("allreduce").run())
+    assert charts(at) == 4
+
+
+HOSTILE_LOGS = {
+    "empty": "",
+    "no table": "<script>alert(1)</script>\n" * 50,
+    "no text": bytes(range(256)) * 40,
+    "damaged row": evidence.sample().replace("float", "float 7 7", 1),
+    "not JSON": '{"results": [',
+    "other JSON": '{"results": 5}',
+    "too many ranks": "# Rank 900 Pid 1 on a device 0 [0x01] X\n# all_reduce_perf\n 8 2 float sum -1 1.0 1 1 0 1.0 1 1 0\n",
+    "only zeros": "# all_reduce_perf\n 0 0 float sum -1 0.0 0 0 0 0.0 0 0 0\n",
+    "a huge size": "# all_reduce_perf\n 9999999999999999999 2 float sum -1 1.0 1 1 0 1.0 1 1 0\n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_LOGS)
+def test_a_hostile_log_gets_one_sentence(name):
+    at = dropped(HOSTILE_LOGS[name])
+    assert not at.exception
+    assert "<script>" not in text_of(at)
+    assert name == "empty" or len(messages(at)) == 1
+    assert "collsim itself" not in text_of(at)
+
+
+HOSTILE = [
+    {"run": "<script>alert(1)</script>"},
+    {"run": "x" * 9000},
+    {"told": "maybe"},
+    {"run": "own", "machine": "dgx-h10"},
+    {"run": "own", "machine": "cpu-2socket"},
+    {"run": "own", "nodes": "-3"},
+    {"run": "own", "nodes": "1e9"},
+    {"run": "own", "p2p": "perhaps"},
+    {"what": "ever"},
+    {"lang": "tlh"},
+]
+
+
+@pytest.mark.parametrize("query", HOSTILE, ids=lambda q: str(q)[:60])
+def test_a_hostile_address_gets_one_sentence_and_a_page(query):
+    at = opened(**query)
+    assert not at.exception
+    assert len(messages(at)) == 1
+    assert "<script>" not in text_of(at)
+    assert charts(at) == (0 if query.get("run") == "own" else 4)
+
+
+def test_both_languages_have_every_word_and_every_hypothesis():
+    assert not [key for key, pair in MEASURED.items() if len(pair) != 2 or not all(pair) or placeholders(pair[0]) != placeholders(pair[1])]
+    assert {f"gap.{h.key}" for h in HYPOTHESES} == {key for key in MEASURED if key.startswith("gap.")}
+
+
+def test_every_word_of_the_page_is_used():
+    from pathlib import Path
+
+    source = "".join((Path(evidence.__file__).parent / name).read_text() for name in ("measured.py", "evidence.py"))
+    families = ("page.", "gap.", "measured.told.", "measured.off.", "measured.guess.", "measured.none.")
+    bands = {f"measured.{name}" for name in ("large", "middle", "small", "dots", "line", "tuner", "under")}
+    assert not [key for key in MEASURED if f'"{key}"' not in source and not key.startswith(families) and key not in bands]
+
+
+@pytest.mark.parametrize("shown", [Shown(), Shown("v100-8", plain=True), Shown("own", machine="polaris", nodes=2, p2p=False)])
+def test_the_python_that_is_shown_runs(shown, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "all_reduce.log").write_text(evidence.sample())
+    exec(evidence.python_of(shown), {})
