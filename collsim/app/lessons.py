@@ -119,7 +119,7 @@ def page() -> None:
     _list(reading)
     st.html(f"<style>{_STYLE}{_marks(reading)}</style>")
     with st.container(key="lessonhead"):
-        title, back, onward = st.columns([10, 1.2, 3.6], vertical_alignment="bottom", gap="small")
+        title, back, onward = st.columns([10, 2, 2], vertical_alignment="bottom", gap="small")
     title.html(_title(reading, told))
     _onward(reading, back, onward)
     lines = "".join(f"<p>{html.escape(_say(p))}</p>" for p in told.before)
@@ -209,8 +209,7 @@ def _onward(reading: Reading, back: Any, onward: Any) -> None:
     before = NAMES[max(0, at - 1)]
     back.button(t("lessons.back"), key="lesson_back", disabled=at == 0, on_click=_open, args=(before,), width="stretch")
     if at + 1 < len(NAMES):
-        label = t("lessons.next", title=_say(kept_titles()[NAMES[at + 1]]))
-        onward.button(label, key="lesson_next", type="primary", on_click=_open, args=(NAMES[at + 1],), width="stretch")
+        onward.button(t("lessons.next"), key="lesson_next", type="primary", on_click=_open, args=(NAMES[at + 1],), width="stretch")
 
 
 @st.fragment

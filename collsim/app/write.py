@@ -76,7 +76,13 @@ def page() -> None:
     shown = _run(draft, tried)
     with right:
         _verdict(draft, tried, shown[0] if shown else None)
-    _player(draft, tried, shown[1] if shown else None)
+    if shown is None and (kept := st.session_state.get("write_kept")) is not None:
+        st.html(f'<div class="cs-note">{html.escape(t("write.kept"))}</div>')
+        draft_shown, tried, sent = kept
+        _player(draft_shown, tried, sent)
+    else:
+        st.session_state["write_kept"] = (draft, tried, shown[1]) if shown else None
+        _player(draft, tried, shown[1] if shown else None)
     _below(draft)
 
 

@@ -41,6 +41,7 @@ WRITE: dict[str, tuple[str, str]] = {
     "write.steps": ("Steps", "步数"),
     "write.steps.note": ("{transfers} transfers", "共 {transfers} 次传输"),
     "write.cannot": ("These steps cannot be played: {why}", "这些步骤无法播放：{why}"),
+    "write.kept": ("The picture below still shows the last code that ran.", "下面仍是上一次能运行的代码。"),
     "write.nosteps": ("As soon as the code yields steps, they play here.", "代码一旦产生步骤，就会在这里播放。"),
     "write.look": (
         "Here it goes wrong: {who} ends with chunk {chunk} = {has}; it should be {wants}.",

@@ -205,3 +205,21 @@ def test_a_starting_point_brings_its_collective_and_the_page_other_places():
     for place in ("hypercube", "pcie-8gpu", "line"):
         at.sidebar.selectbox(key="w_where").set_value(place).run()
         assert not at.exception
+
+
+@pytest.mark.parametrize(
+    "ending", ["cs.reduce(r, r, chunk=0)", "cs.reduce(r, r + 1, chunk=0)", "cs.copy(r, 0 * r, chunk=0)", "cs.copy(r, r, chunk=r / 2)"]
+)
+def test_common_mistakes_are_told_in_both_languages(ending):
+    made = trial(HEAD + f"def f(n):\n    r = np.arange(n)\n    yield {ending}\n", "allreduce", 4)
+    assert not made.passed
+    assert made.told("en").isascii()
+    assert re.search("[\u4e00-\u9fff]", made.told("zh"))
+    assert not re.search(r"\b(does not exist|itself|must be|same slot)\b", made.told("zh"))
+
+
+def test_while_code_is_broken_the_last_picture_stays():
+    at = opened(start="naive")
+    before = sent(at, "collsim_player")["id"]
+    assert WRITE["write.kept"][0] in typed(at, "def f(n:")
+    assert sent(at, "collsim_player")["id"] == before
