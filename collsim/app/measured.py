@@ -107,10 +107,10 @@ def _title(name: str) -> str:
 
 def _own(shown: Shown) -> Shown:
     """A log of one's own, and where it ran."""
-    drop, where, nodes, p2p, gdr = st.columns([3.2, 2.4, 1, 1.2, 1.3], vertical_alignment="bottom", gap="small")
+    drop, where, nodes, p2p, gdr = st.columns([2.9, 2, 1.05, 1.75, 1.9], vertical_alignment="bottom", gap="small")
     with drop:
         given = st.file_uploader(t("measured.file"), type=["txt", "log", "out", "json"], key="w_e_file")
-        pressed = given is None and st.button(t("measured.sample"), key="w_e_sample")
+        pressed = given is None and not shown.text and st.button(t("measured.sample"), key="w_e_sample")
     text = evidence.sample() if pressed else evidence.asked_of(given.getvalue()) if given is not None else shown.text
     if text != shown.text:
         shown = evidence.guessed(text, replace(shown, text=text, table=0, collective=""))
@@ -270,9 +270,9 @@ def _tried(gap: Gap) -> None:
     rows = [(t("measured.asis"), gap.distance, "edge")]
     rows += [(_cause(c.key), c.distance, "full" if c.key in best else "room") for c in gap.tried[:_MOST_TRIED]]
     frame = pd.DataFrame(rows, columns=["cause", "left", "hue"])
-    frame["said"], dark, tokens = frame["left"].map(_apart), is_dark(), ["edge", "full", "room"]
+    frame["said"], dark, tokens = ["".join(_parts(left)) for left in frame["left"]], is_dark(), ["edge", "full", "room"]
     y = alt.Y("cause:N", sort=None, title=None, axis=alt.Axis(labelLimit=420, ticks=False, domain=False, labelPadding=8))
-    x = alt.X("left:Q", title=None, axis=None, scale=alt.Scale(domain=[0, 1.4 * max(float(frame["left"].max()), 0.01)], nice=False))
+    x = alt.X("left:Q", title=None, axis=None, scale=alt.Scale(domain=[0, 1.5 * max(float(frame["left"].max()), 0.01)], nice=False))
     hues = alt.Color("hue:N", legend=None, scale=alt.Scale(domain=tokens, range=[color(token, dark) for token in tokens]))
     base = alt.Chart(frame).encode(x=x, y=y)
     words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text="said:N")
