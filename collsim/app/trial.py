@@ -71,7 +71,7 @@ class Trial:
 
 
 _AT = r"(?P<name>\S+\(\d+\))(?: at line (?P<line>\d+) of editor\.py)?(?:: \S+)?"
-_MOVE = r", step (?P<step>\d+): (?P<what>copy|reduce) of chunk (?P<chunk>\d+) from (?P<a>\w+ \d+) to (?P<b>\w+ \d+)(?: into slot \d+)?: "
+_MOVE = r", step (?P<step>\d+): (?P<what>copy|reduce) of chunk (?P<chunk>-?\d+) from (?P<a>\w+ \d+) to (?P<b>\w+ \d+)(?: into slot \d+)?: "
 _SAID = r"，第 \g<step> 步，从 \g<a> 到 \g<b> 的 \g<what>（chunk \g<chunk>）："
 #: What a schedule that cannot be says, in Chinese; what `quiz.chinese` knows is not repeated.
 _CHINESE = [
@@ -131,6 +131,8 @@ def trial(text: str, collective: str, ranks: int) -> Trial:
 def _wrong(ranks: int, n: int, error: CollsimError, schedule: Schedule | None, right: tuple[int, ...], printed: str) -> Trial:
     place = {key: getattr(error, key, None) for key in ("step", "rank", "chunk")}
     text = str(error)
+    if text.endswith(("No step writes it.", "It was never replaced.")):
+        place["step"] = None
     line = re.search(rf" at line (\d+) of {_FILE}\.py", text)
     return Trial(
         ranks,

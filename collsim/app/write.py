@@ -152,8 +152,9 @@ def _sentences(draft: Draft, tried: Trial) -> tuple[str, list[str]]:
         others = [n for n in tried.right_for if n != tried.ranks]
         lines = [t("write.others", others=", ".join(map(str, others)))] if others and tried.failed is None else []
         return head, [*lines, *([t("write.otherwrong", failed=tried.failed), tried.told(language())] if tried.failed else [])]
-    if tried.schedule is not None and None not in (tried.rank, tried.chunk, tried.step):
-        head = t("write.wrong", who=tried.schedule.who(tried.rank or 0), chunk=tried.chunk, step=(tried.step or 0) + 1)
+    if tried.schedule is not None and tried.rank is not None and tried.chunk is not None:
+        place: dict[str, object] = {"who": tried.schedule.who(tried.rank), "chunk": tried.chunk}
+        head = t("write.where", **place) if tried.step is None else t("write.wrong", **place, step=tried.step + 1)
     else:
         head = t("write.noplace")
     return head, [tried.told(language())]

@@ -26,6 +26,7 @@ WRITE: dict[str, tuple[str, str]] = {
     "write.others": ("It is also right for {others} ranks.", "对 {others} 个 rank 也正确。"),
     "write.otherwrong": ("With {failed} ranks it is not right:", "但 {failed} 个 rank 时不正确："),
     "write.wrong": ("Not right yet: look at {who}, chunk {chunk}, step {step}.", "还不对：请看 {who} 的 chunk {chunk}，第 {step} 步。"),
+    "write.where": ("Not right yet: look at {who}, chunk {chunk}.", "还不对：请看 {who} 的 chunk {chunk}。"),
     "write.noplace": ("Not right yet.", "还不对。"),
     "write.line": ("Line {line}: ", "第 {line} 行："),
     "write.notrun": ("This code is not run.", "这段代码没有运行。"),

@@ -223,3 +223,9 @@ def test_while_code_is_broken_the_last_picture_stays():
     before = sent(at, "collsim_player")["id"]
     assert WRITE["write.kept"][0] in typed(at, "def f(n:")
     assert sent(at, "collsim_player")["id"] == before
+
+
+def test_a_chunk_that_nothing_writes_is_named_without_a_step():
+    made = trial(HEAD + "def f(n):\n    yield cs.copy(0, 1, chunk=1)\n", "allreduce", 4)
+    assert (made.rank, made.chunk, made.step) == (0, 0, None)
+    assert "look at rank 0, chunk 0." in typed(opened(), HEAD + "def f(n):\n    yield cs.copy(0, 1, chunk=1)\n")
