@@ -627,6 +627,7 @@ const CSS = `
 .cs .mode{position:absolute;left:0;top:3px}
 .cs .tabs{display:none;gap:4px;height:42px;align-items:flex-end;border-bottom:1px solid var(--line);margin-bottom:8px}
 .cs.narrow .tabs{display:flex}
+.cs .tablist{display:flex;gap:4px;align-items:flex-end}
 .cs .tabs button{border:0;background:none;padding:6px 14px;font-size:14px;min-height:38px;color:var(--ink2);border-bottom:3px solid transparent;white-space:nowrap}
 .cs .tabs button[aria-selected=true]{color:var(--ink);font-weight:700;border-bottom-color:var(--ink)}
 .cs .panel{position:relative}
@@ -1620,7 +1621,7 @@ function buildCard(host) {
   d.scrubCanvas = el("canvas"); d.mode = el("span", { className: "seg small mode", role: "group" });
   d.scrub = el("div", { className: "scrub", role: "slider", tabIndex: 0 }, d.scrubCanvas);
   d.scrubBox = el("div", { className: "panel keep" }, d.scrub, d.mode);
-  d.tabs = el("div", { className: "tabs", role: "tablist" });
+  d.tabList = el("div", { className: "tablist", role: "tablist" }); d.tabs = el("div", { className: "tabs" }, d.tabList);
   d.rowsCanvas = el("canvas", { role: "img" }); d.rows = el("div", { className: "rows" }, d.rowsCanvas);
   d.words = el("div", { className: "words", tabIndex: 0 }); d.textlink = el("button", { type: "button", className: "textlink" });
   d.panel = el("div", { className: "panel" }, d.rows);
@@ -1750,7 +1751,7 @@ export function createPlayer(host, opts = {}) {
   }
 
   function buildTabs() {
-    d.tabs.replaceChildren(...W().tabs.map((t, q) => el("button", {
+    d.tabList.replaceChildren(...W().tabs.map((t, q) => el("button", {
       type: "button", role: "tab", textContent: t, "aria-selected": String(q === S.tab), onclick: () => { S.tab = q; rebuild(); },
     })));
   }
