@@ -53,6 +53,19 @@ def says_mistakes(command: Callable[P, None]) -> Callable[P, None]:
     return guarded
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"collsim {cs.__version__}")
+        raise typer.Exit(0)
+
+
+@app.callback()
+def main_options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")] = False,
+) -> None:
+    """See collective communication move, check it, and trust the numbers."""
+
+
 Machine = Annotated[str | None, typer.Option(help="A machine by name, see `collsim list machines`.")]
 Network = Annotated[str | None, typer.Option(help="A generic network: 'ring(8, bandwidth=25GB/s, alpha=1us)'.")]
 Nodes = Annotated[int, typer.Option(help="How many of the machine, joined by its network.")]

@@ -230,3 +230,9 @@ def test_python_dash_m_is_the_same_command():
     done = subprocess.run([sys.executable, "-m", "collsim", "show", "allreduce_ring"], capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert "+3←3" in done.stdout
+
+
+def test_the_version_is_said():
+    done = collsim("--version")
+    assert done.exit_code == 0
+    assert done.stdout.split() == ["collsim", cs.__version__]
