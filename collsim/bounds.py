@@ -14,13 +14,16 @@ only the bound of each rank counts.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .collective import Collective
+from .collective import Collective, collective
 from .cuts import allgather_ratio, flow_ratio
+from .errors import CollsimError, TopologyError
 from .topology import Topology
+from .units import parse_bytes, parse_count
 
 _MOST_LINKS = 200_000  # beyond it the farthest rank is not searched for; a smaller latency bound is still a bound
 
@@ -34,22 +37,37 @@ class Bound:
 
     @property
     def time(self) -> float:
+        """Seconds below which no run can be."""
         return max(self.latency, self.bandwidth)
 
     @property
     def limit(self) -> str:
+        """`latency` or `bandwidth`: which of the two it is."""
         return "latency" if self.latency > self.bandwidth else "bandwidth"
 
 
 def lower_bound(
-    kind: Collective, topology: Topology, nbytes: int, *, ranks: int | None = None, root: int = 0, helpers: bool = False
+    kind: Collective | str, topology: Topology, nbytes: Any, *, ranks: int | None = None, root: int = 0, helpers: bool = False
 ) -> Bound:
     """The bound for a collective of `nbytes` on the first `ranks` ranks of a topology.
 
     Args:
+        kind: a collective or its name.
+        nbytes: nccl-tests' size in bytes, or a text such as `"64MiB"`.
+        root: the root rank, where the collective has one.
         helpers: the schedule has endpoints beyond the ranks, which may reduce or multicast on the way.
     """
-    n = topology.ranks if ranks is None else ranks
+    if not isinstance(kind, Collective):
+        kind = collective(kind)
+    if not isinstance(topology, Topology):
+        raise CollsimError(f"lower_bound wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')")
+    nbytes = parse_bytes(nbytes)
+    n = topology.ranks if ranks is None else parse_count(ranks, "ranks")
+    if n > topology.ranks:
+        raise TopologyError(f"{n} ranks do not fit on {topology.name}, which has {topology.ranks}")
+    root = parse_count(root, "root", least=0)
+    if root >= n:
+        raise CollsimError(f"root={root} is not a rank; with {n} ranks it is 0 to {n - 1}")
     if n < 2:
         return Bound(0.0, 0.0)
     bandwidth = max(_own_links(kind, topology, nbytes, n, root, helpers), _worst_cut(kind, topology, nbytes, n, root))

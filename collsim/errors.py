@@ -6,7 +6,9 @@ Every mistake a user can make ends in a `CollsimError`; doors (CLI, app) show it
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import os
+from collections.abc import Collection, Iterable
+from pathlib import Path
 
 
 class CollsimError(ValueError):
@@ -44,3 +46,19 @@ def unknown(what: str, name: object, known: Iterable[str]) -> str:
     if close:
         return f"unknown {what} {name!r}; did you mean {' or '.join(map(repr, close))}?"
     return f"unknown {what} {name!r}; known: {', '.join(names)}"
+
+
+def require_word(what: str, value: object, known: Collection[str]) -> str:
+    """The value, if it is one of the known words. Raises CollsimError with the nearest ones for anything else, of whatever type."""
+    if not isinstance(value, str) or value not in known:
+        raise CollsimError(unknown(what, value, known))
+    return value
+
+
+def require_path(value: object, what: str = "path") -> Path:
+    """A path from a text or a Path. Raises CollsimError for anything else (a number would be taken for an open file)."""
+    if not isinstance(value, (str, os.PathLike)) or isinstance(place := os.fspath(value), bytes):
+        raise CollsimError(f"{what}={value!r} is not a path; give a text or a Path, for example 'ring.html'")
+    if "\0" in place:
+        raise CollsimError(f"{what}={value!r} is not a path; it has a zero byte in it")
+    return Path(place)

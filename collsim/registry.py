@@ -8,14 +8,15 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from .collective import collective as find_collective
-from .errors import CollsimError, ScheduleError, unknown
+from .errors import CollsimError, ScheduleError, require_word, unknown
 from .schedule import Schedule, Step, freeze
 from .units import parse_count
 
@@ -34,7 +35,7 @@ class Option:
     choices: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Algorithm:
     """A named function that yields steps, with what it claims to cost and who says so. Call it with n to get a Schedule.
 
@@ -78,11 +79,11 @@ class Algorithm:
         if n > self.most_ranks:
             raise CollsimError(f"{self.name}: ranks={n} is more than {self.most_ranks:,}, beyond which it needs too much memory")
         given = self._checked(n, options)
-        if self.ranks is not None and (why := self.ranks(n)) is not None:
+        if (why := self._asked("ranks", n, {})) is not None:
             raise CollsimError(f"{self.name}: ranks={n}: {why}")
         kind = find_collective(self.collective)
-        chunks, helpers = self._asked("chunks", n, given), self._asked("helpers", n, given)
-        shown = {k: v for k, v in options.items() if self.options[k].kind != "topology"}
+        chunks, helpers = self._counted("chunks", n, given, 1), self._counted("helpers", n, given, 0)
+        shown = {k: given[k] for k in options if self.options[k].kind != "topology"}
         if chunks is None and kind.apart:
             chunks = n if kind.blocks else 1  # slots beyond are for the result, so they say nothing about chunks
         try:
@@ -92,9 +93,9 @@ class Algorithm:
                 self.collective,
                 n,
                 self._steps(n, steps),
-                chunks=None if chunks is None else int(chunks),
+                chunks=chunks,
                 block=n if kind.blocks else 1,
-                helpers=int(helpers or 0),
+                helpers=helpers or 0,
                 root=given.get("root", 0),
                 options=shown,
                 helpers_on=self.helpers_on,
@@ -122,6 +123,26 @@ class Algorithm:
         except Exception as error:
             raise CollsimError(f"{self.name}: its {what}= fails for n = {n}: {type(error).__name__}: {error}") from error
 
+    def _counted(self, what: str, n: int, options: dict[str, Any], least: int) -> int | None:
+        """The same where it must be a whole number."""
+        value = self._asked(what, n, options)
+        return None if value is None else parse_count(value, f"{self.name}: {what}", least)
+
+    def _priced(self, what: str, n: Any, options: dict[str, Any]) -> float | None:
+        """The same where it must be a number."""
+        value = self._asked(what, n, options)
+        if value is not None and not isinstance(value, Real):
+            raise CollsimError(f"{self.name}: its {what}= gives {value!r} for n = {n}; it must be a number or None")
+        return None if value is None else float(value)
+
+    def __repr__(self) -> str:
+        options = "".join(f", {o.name}={o.default!r}" for o in self.options.values())
+        return f"<Algorithm {self.name}(n{options}) for {self.collective}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process goes the name; the algorithm must be registered there as well."""
+        return find, (self.name,)
+
     def _steps(self, n: int, steps: Any) -> Any:
         if isinstance(steps, Step):
             return [steps]
@@ -137,14 +158,14 @@ class Algorithm:
             alpha: seconds per message; on a network with a switch that is twice the alpha of a cable.
             beta, gamma: seconds per byte through one port in one direction; seconds per byte reduced.
         """
+        n = parse_count(n, "ranks")
         given = self._checked(n, options)
-        seconds = self._asked("cost", n, {**given, "S": nbytes, "alpha": alpha, "beta": beta, "gamma": gamma})
-        return None if seconds is None else float(seconds)
+        return self._priced("cost", n, {**given, "S": nbytes, "alpha": alpha, "beta": beta, "gamma": gamma})
 
     def claim(self, what: Literal["steps", "sent"], n: int, **options: Any) -> float | None:
         """The claimed number of steps, or buffers sent by the busiest endpoint, for n ranks and these options."""
-        value = self._asked(what, n, self._checked(n, options))
-        return None if value is None else float(value)
+        n = parse_count(n, "ranks")
+        return self._priced(require_word("claim", what, ("steps", "sent")), n, self._checked(n, options))
 
     def _checked(self, n: int, options: dict[str, Any]) -> dict[str, Any]:
         full = {name: option.default for name, option in self.options.items()}
@@ -171,7 +192,7 @@ def _checked_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any
         if root >= n:
             raise CollsimError(f"root={root} is not a rank; with {n} ranks it is 0 to {n - 1}")
         return root
-    if option.kind == "choice" and value not in option.choices:
+    if option.kind == "choice" and (not isinstance(value, Hashable) or value not in option.choices):
         raise CollsimError(unknown(f"{option.name} of {owner.name}", value, map(str, option.choices)))
     if option.kind == "flag" and not isinstance(value, bool):
         raise CollsimError(f"{option.name}={value!r} must be True or False")
@@ -231,8 +252,17 @@ def algorithm(
             chunks only, it may be much more.
     """
     find_collective(collective)
+    require_word("helpers_on", helpers_on, ("host", "switch"))
+    most_ranks = parse_count(most_ranks, "most_ranks")
+    for what, given in {"steps": steps, "sent": sent, "chunks": chunks, "helpers": helpers, "ranks": ranks, "cost": cost}.items():
+        if given is not None and not callable(given):
+            raise CollsimError(f"algorithm({what}={given!r}): {what} is a function of n, for example {what}=lambda n: ...")
+    if name is not None and not isinstance(name, str):
+        raise CollsimError(f"algorithm(name={name!r}): a name is a text")
 
     def register(function: Callable[..., Iterable[Any]]) -> Algorithm:
+        if not inspect.isfunction(function):
+            raise CollsimError(f"@algorithm goes above a function, def my_algorithm(n): ...; got {function!r}")
         label = name or function.__name__
         module = sys.modules.get(function.__module__)
         doc = inspect.getdoc(function) or (module.__doc__ if module and function.__module__.startswith("collsim.algorithms") else "") or ""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .collective import NOTHING, Collective, collective
-from .errors import CollsimError, ScheduleError, unknown
+from .errors import CollsimError, ScheduleError, require_word
 from .schedule import Schedule, Step
 
 Array = npt.NDArray[Any]
@@ -46,8 +46,7 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
     Raises:
         CollsimError for a wrong shape, layout or operator; ScheduleError for a schedule that sends what it does not hold.
     """
-    if op not in OPERATORS:
-        raise CollsimError(unknown("reduction op", op, OPERATORS))
+    combine = OPERATORS[require_word("reduction op", op, OPERATORS)]
     kind = collective(require_schedule(schedule).collective)
     try:
         given = np.asarray(buffers)
@@ -62,7 +61,8 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
     integers = given.dtype.kind in "iu"
     work = (whole * given.dtype.type(1 / schedule.ranks)).astype(given.dtype) if average and not integers else whole
     out = np.zeros_like(whole) if apart else whole.copy()
-    combine = OPERATORS[op] if kind.reduces else np.add
+    if not kind.reduces:
+        combine = np.add
     for elements, (ranks, values) in _results(schedule, kind, work, combine):
         out[ranks, elements] = _divided(values, schedule.ranks) if average and integers else values
     if apart and kind.after == "own":
@@ -80,8 +80,8 @@ def require_schedule(value: object) -> Schedule:
 def _laid_out(schedule: Schedule, kind: Collective, given: Array, layout: str | None) -> tuple[Array, bool]:
     """The whole array of every rank, and whether the result goes to a buffer of its own."""
     n = schedule.ranks
-    if layout not in (None, "inplace", "out-of-place"):
-        raise CollsimError(unknown("layout", layout, ("inplace", "out-of-place")))
+    if layout is not None:
+        require_word("layout", layout, ("inplace", "out-of-place"))
     if layout == "inplace" and kind.apart:
         raise CollsimError(f"{kind.name} has no in-place form (nor has NCCL); use layout='out-of-place'")
     apart = layout == "out-of-place" or kind.apart

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import ScheduleError
+from .units import parse_count
 
 Ints = npt.NDArray[np.int32]
 
@@ -119,6 +120,9 @@ def pipeline(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride: int =
 
     The rounds are written for the first chunk (or the first `stride` chunks); copy c of them works on chunks `c * stride` further on.
     """
+    for what, value, least in (("chunks", chunks, 1), ("stride", stride, 0)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value < 2**31:
+            raise ScheduleError(f"pipeline({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide")
     listed = list(each_single(rounds))
     for now in range(len(listed) + chunks - 1 if listed else 0):
         late = range(max(0, now - len(listed) + 1), min(chunks, now + 1))
@@ -134,7 +138,7 @@ def reverse(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
     It makes a reduce of a broadcast, a reduce_scatter of an allgather, a gather of a scatter, at the same cost
     (Chan et al. 2007, section 3: the dual of a collective). A repeated pattern stays repeated.
     """
-    for item in reversed(list(steps)):
+    for item in reversed(list(_several("reverse", steps))):
         step = item if isinstance(item, Step) else _joined("reverse", item)
         chunk, into = step._shifted(step.chunk, step.times - 1), step._shifted(step.into, step.times - 1)
         yield replace(step, src=step.dst, dst=step.src, chunk=into, into=chunk, reduce=~step.reduce, shift=-step.shift)
@@ -148,10 +152,21 @@ def together(*parts: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
 
 def each_single(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
     """The steps one at a time: lists joined, repetitions written out."""
-    for item in steps:
-        step = item if isinstance(item, Step) else _joined("each_single", item)
+    for item in _several("a sequence of steps", steps):
+        step = item if isinstance(item, Step) else _joined("a sequence of steps", item)
         for k in range(step.times):
             yield step.at(k)
+
+
+def _several(who: str, steps: Any) -> Iterable[Any]:
+    """Steps to iterate over; one alone is a sequence of one."""
+    if isinstance(steps, Step):
+        return [steps]
+    if isinstance(steps, Schedule):
+        return steps.each_step()
+    if isinstance(steps, Iterable) and not isinstance(steps, str | bytes):
+        return steps
+    raise ScheduleError(f"{who}: {steps!r} is not a list of steps; a step is made with copy(...) or reduce(...)")
 
 
 def _step(src: Any, dst: Any, chunk: Any, into: Any, channel: Any, is_reduce: bool) -> Step:
@@ -166,7 +181,10 @@ def _step(src: Any, dst: Any, chunk: Any, into: Any, channel: Any, is_reduce: bo
 
 
 def _whole(name: str, value: Any) -> npt.NDArray[Any]:
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ScheduleError(f"{name} has rows of different lengths: {value!r}; it is one whole number per transfer") from None
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
@@ -216,6 +234,7 @@ class Schedule:
 
     @cached_property
     def steps(self) -> int:
+        """Number of steps, repetitions counted."""
         return sum(p.times for p in self.patterns)
 
     def __len__(self) -> int:
@@ -224,6 +243,7 @@ class Schedule:
 
     @cached_property
     def channels(self) -> int:
+        """Number of channels in use."""
         return 1 + max((int(p.channel.max()) for p in self.patterns), default=0)
 
     def each_step(self) -> Iterator[Step]:
@@ -270,7 +290,7 @@ class Schedule:
         return rows
 
     def _within(self, what: str, value: int, end: int) -> int:
-        if not isinstance(value, Integral) or not 0 <= value < end:
+        if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= value < end:
             raise ScheduleError(f"{self.label}: there is no {what} {value!r}; {what}s are 0 to {end - 1}")
         return int(value)
 
@@ -320,6 +340,7 @@ class Schedule:
 
         Rows and columns beyond the limits are left out and counted in the last line.
         """
+        most_ranks, most_steps = parse_count(most_ranks, "most_ranks", least=0), parse_count(most_steps, "most_steps", least=0)
         names, cells = self.diagram_cells(most_ranks, most_steps)
         shown = min(self.steps, most_steps)
         header = ["", *(f"step {k}" for k in range(shown))]

@@ -87,6 +87,7 @@ def parse_count(value: object, what: str, least: int = 1) -> int:
 
 def format_bytes(nbytes: float) -> str:
     """Binary multiples with three significant digits: `16 MiB`, `1.5 KiB`, `8 B`."""
+    nbytes = _number(nbytes, "nbytes")
     for unit, factor in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if abs(nbytes) >= factor:
             return f"{_three(nbytes / factor)}\N{NO-BREAK SPACE}{unit}"
@@ -95,6 +96,7 @@ def format_bytes(nbytes: float) -> str:
 
 def format_time(seconds: float) -> str:
     """Three significant digits in s, ms, µs or ns."""
+    seconds = _number(seconds, "seconds")
     for unit, factor in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if abs(seconds) >= factor * 0.9995:
             return f"{_three(seconds / factor)}\N{NO-BREAK SPACE}{unit}"
@@ -103,6 +105,7 @@ def format_time(seconds: float) -> str:
 
 def format_bandwidth(rate: float) -> str:
     """Three significant digits in decimal GB/s (MB/s and kB/s when small), as nccl-tests counts."""
+    rate = _number(rate, "rate")
     for unit, factor in (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)):
         if abs(rate) >= factor * 0.9995:
             return f"{_three(rate / factor)}\N{NO-BREAK SPACE}{unit}"
@@ -172,9 +175,21 @@ def _plain(value: object, what: str) -> float:
     return number
 
 
+def _number(value: object, what: str) -> float:
+    """What is to be shown: any one number, infinity and NaN too."""
+    if isinstance(value, (str, bool)) or not hasattr(value, "__float__"):
+        raise CollsimError(f"{what}={value!r} is a {type(value).__name__}; give a number")
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise CollsimError(f"{what}={value!r} is not one number") from error
+
+
 def _three(number: float) -> str:
     if number == 0:
         return "0"
+    if not math.isfinite(number):
+        return {"inf": "∞", "-inf": "-∞"}.get(f"{number}", "NaN")
     digits = max(0, 2 - math.floor(math.log10(abs(number)) + 1e-12))
     text = f"{number:.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -29,6 +29,8 @@ def calibrate(log: Any, topology: Topology, **environment: str) -> Calibration:
     from ..nccl import calibrate as fit
 
     table = load(log) if isinstance(log, (str, os.PathLike)) else log
-    if not hasattr(table, "columns"):
+    if not isinstance(topology, Topology):
+        raise CollsimError(f"calibrate wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')")
+    if not hasattr(table, "columns") or not hasattr(table, "iloc"):
         raise CollsimError(f"{log!s} holds {table!r}; calibrate wants nccl-tests output")
     return fit(table, topology, **environment)

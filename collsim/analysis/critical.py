@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import CollsimError
 from ..simulate import Trace
 from ..units import format_time
 
@@ -68,6 +69,8 @@ class CriticalPath:
 
 def critical_path(trace: Trace) -> CriticalPath:
     """The chain of transfers that makes a run as long as it is. Empty where nothing moved."""
+    if not isinstance(trace, Trace):
+        raise CollsimError(f"critical_path wants a Trace, got {trace!r}; simulate(...) makes one")
     table = trace.schedule.transfers
     start, finish = trace.start, trace.finish
     chain: list[int] = []

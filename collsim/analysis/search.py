@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError
-from ..registry import algorithms, find
+from ..registry import Algorithm, algorithms, find
 from ..registry import schedule as make_schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
@@ -46,7 +47,10 @@ def best(
     """
     import pandas as pd
 
-    names = list(algorithms(collective)) if algorithm is None else list(algorithm)
+    _require_topology("best", topology)
+    if algorithm is not None and (isinstance(algorithm, str) or not isinstance(algorithm, Sequence)):
+        raise CollsimError(f"algorithm={algorithm!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']")
+    names = list(algorithms(collective)) if algorithm is None else [find(name).name for name in algorithm]
     rows: list[dict[str, Any]] = []
     fastest: Trace | None = None
     why = ""
@@ -62,6 +66,11 @@ def best(
         raise CollsimError(f"no algorithm for {collective} runs on {topology.name}; the last one said: {why}")
     table = pd.DataFrame(rows).sort_values("time", kind="stable").reset_index(drop=True)
     return Best(fastest, table)
+
+
+def _require_topology(who: str, value: object) -> None:
+    if not isinstance(value, Topology):
+        raise CollsimError(f"{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')")
 
 
 def _tried(name: str, topology: Topology, nbytes: Any, engine: str, simulation: Mapping[str, Any]) -> list[Trace]:
@@ -86,8 +95,8 @@ def _channel_counts(topology: Topology) -> list[int]:
 
 
 def crossover(
-    a: str | tuple[str, dict[str, Any]],
-    b: str | tuple[str, dict[str, Any]],
+    a: str | Algorithm | tuple[str | Algorithm, dict[str, Any]],
+    b: str | Algorithm | tuple[str | Algorithm, dict[str, Any]],
     topology: Topology,
     *,
     first: Any = "1KiB",
@@ -98,7 +107,8 @@ def crossover(
 
     By bisection between `first` and `last`: each time is a growing function of the size, and one crossing is assumed.
     """
-    low, high = parse_bytes(first), parse_bytes(last)
+    _require_topology("crossover", topology)
+    low, high = parse_bytes(first, "first"), parse_bytes(last, "last")
     plans = [make_schedule(name, topology=topology, **options) for name, options in map(_named, (a, b))]
 
     def a_wins(size: int) -> bool:
@@ -117,8 +127,12 @@ def crossover(
     return high
 
 
-def _named(choice: str | tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    return (choice, {}) if isinstance(choice, str) else (choice[0], dict(choice[1]))
+def _named(choice: str | Algorithm | tuple[str | Algorithm, dict[str, Any]]) -> tuple[str | Algorithm, dict[str, Any]]:
+    if isinstance(choice, (str, Algorithm)):
+        return choice, {}
+    if isinstance(choice, (tuple, list)) and len(choice) == 2 and isinstance(choice[1], Mapping):
+        return choice[0], dict(choice[1])
+    raise CollsimError(f"algorithm {choice!r} is neither a name nor a (name, {{option: value}}) pair")
 
 
 def cheapest(
@@ -134,9 +148,15 @@ def cheapest(
     import pandas as pd
 
     target = parse_time(within, "within")
+    for what, given in {"prices": prices, "machines": machines}.items():
+        if not isinstance(given, Mapping) or not given:
+            raise CollsimError(f"{what}={given!r} must map names, for example {{'a': ...}}")
     missing = set(machines) - set(prices)
     if missing:
-        raise CollsimError(f"no price for {', '.join(sorted(missing))}")
+        raise CollsimError(f"no price for {', '.join(sorted(map(str, missing)))}")
+    for name, price in prices.items():
+        if isinstance(price, bool) or not isinstance(price, Real):
+            raise CollsimError(f"the price of {name} is {price!r}; give a number")
     rows = []
     for name, topology in machines.items():
         found = best(collective, topology, nbytes, engine=engine).trace

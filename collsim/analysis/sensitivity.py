@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import CollsimError
 from ..simulate import Trace
 from ..topology import Topology
+from ..units import parse_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +32,9 @@ def sensitivity(trace: Trace, most_links: int = 8) -> pd.DataFrame:
     """
     import pandas as pd
 
+    if not isinstance(trace, Trace):
+        raise CollsimError(f"sensitivity wants a Trace, got {trace!r}; simulate(...) makes one")
+    most_links = parse_count(most_links, "most_links", least=0)
     links, names = trace.topology.links, trace.topology.devices.name
     used = np.flatnonzero(trace.link_bytes)
     rows = []
@@ -51,5 +56,7 @@ def sensitivity(trace: Trace, most_links: int = 8) -> pd.DataFrame:
 
 
 def _row(trace: Trace, what: str, name: str, more: Topology, twice: Topology) -> tuple[str, str, float, float]:
+    if not trace.time:
+        return what, name, 0.0, 0.0
     slope = (trace.again(more).time / trace.time - 1) / _STEP
     return what, name, slope, 1 - trace.again(twice).time / trace.time

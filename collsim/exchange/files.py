@@ -24,7 +24,7 @@ from xml.etree.ElementTree import Element, ParseError
 import defusedxml.ElementTree as Safe
 from defusedxml.common import DefusedXmlException
 
-from ..errors import FormatError
+from ..errors import FormatError, require_path
 
 MOST_BYTES = 64 * 2**20
 MOST_ELEMENTS = 2_000_000
@@ -39,8 +39,9 @@ def refuse(path: Any, where: str, why: str) -> NoReturn:
 
 def read_bytes(path: Any, most: int = MOST_BYTES) -> bytes:
     """The bytes of a file, unzipped if it is gzip. Raises FormatError if there is no such file or it is larger than `most`."""
+    place = require_path(path)
     try:
-        with open(path, "rb") as file:
+        with open(place, "rb") as file:
             head = file.peek(2)[:2] if isinstance(file, io.BufferedReader) else b""
             source: Any = gzip.GzipFile(fileobj=file) if head == b"\x1f\x8b" else file
             data: bytes = source.read(most + 1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import CollsimError, FormatError, unknown
+from ..errors import CollsimError, FormatError, require_path, require_word
 from ..registry import load as load_algorithm
 from ..schedule import Schedule
 from ..simulate import Trace
@@ -63,7 +63,7 @@ def load(path: Any, format: str | None = None, **options: Any) -> Any:
     The suffix says which format it is; where several share one, the beginning of the file does.
     Raises FormatError for a file that is none of them or is damaged, CollsimError for an unknown `format`.
     """
-    name = str(path)
+    name = str(require_path(path))
     if format is None and (name.endswith(".py") or ".py:" in name):
         return load_algorithm(name)
     entry = _named(format) if format is not None else _guess(path)
@@ -78,6 +78,7 @@ def save(thing: Any, path: Any, format: str | None = None, **options: Any) -> No
     Raises CollsimError for a thing or suffix that no format takes.
     """
     holds = _kind(thing)
+    require_path(path)
     if format is not None:
         entry = _named(format)
         if entry.write is None or entry.holds != holds:
@@ -124,9 +125,7 @@ def _kind(thing: Any) -> str:
 
 
 def _named(name: str) -> Format:
-    if name not in _FORMATS:
-        raise CollsimError(unknown("format", name, _FORMATS))
-    return _FORMATS[name]
+    return _FORMATS[require_word("format", name, _FORMATS)]
 
 
 def _by_suffix(path: Any) -> list[Format]:

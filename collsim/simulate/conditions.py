@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError, unknown
+from ..errors import CollsimError, require_word, unknown
 from ..topology import Topology
 from ..units import parse_bandwidth, parse_bytes, parse_count, parse_time
 
@@ -96,8 +96,9 @@ def conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
         if name not in known:
             raise CollsimError(unknown("option of engine 'event'", name, known))
     given = {name: value for name, value in options.items() if value is not None}
-    if (sharing := given.get("sharing", "fair")) not in SHARING:
-        raise CollsimError(unknown("sharing", sharing, SHARING))
+    require_word("sharing", given.get("sharing", "fair"), SHARING)
+    if not isinstance(given.get("shortcuts", True), (bool, np.bool_)):
+        raise CollsimError(f"shortcuts={given['shortcuts']!r} must be True or False")
     for name in ("gamma", "injection"):
         if name in given:
             given[name] = parse_bandwidth(given[name], name)
@@ -133,8 +134,11 @@ def _factor(rank: int, value: Any) -> float:
 
 def _background(topology: Topology, value: Any) -> Flows:
     """From rows `(src, dst, nbytes)` or `(src, dst, nbytes, start)`."""
-    rows = [tuple(row) for row in value]
+    try:
+        rows = [tuple(row) for row in value]
+    except TypeError:
+        rows = []
     if not rows or any(len(row) not in (3, 4) for row in rows):
-        raise CollsimError("background is a list of (src, dst, nbytes) or (src, dst, nbytes, start), at least one")
+        raise CollsimError(f"background={value!r} must be a list of (src, dst, nbytes) or (src, dst, nbytes, start), at least one")
     src, dst, nbytes, start = zip(*(row if len(row) == 4 else (*row, 0.0) for row in rows), strict=True)
     return flows(topology, list(src), list(dst), list(nbytes), list(start))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ..collective import collective
 from ..dtypes import itemsize
-from ..errors import CollsimError, TopologyError, unknown
+from ..errors import CollsimError, TopologyError, require_word
 from ..schedule import Schedule
 from ..topology import Topology
 from ..units import parse_bytes, parse_count, parse_time
@@ -100,20 +100,18 @@ def simulate(
         CollsimError for a bad size, dtype, engine or option; TopologyError where the ranks do not fit or cannot reach each other;
         ScheduleError for explicit dependencies that form a circle.
     """
-    if not isinstance(topology, Topology):
-        raise CollsimError(f"simulate wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')")
+    _require_topology("simulate", topology)
     many = isinstance(schedule, (list, tuple))
     schedules: list[Any] = list(schedule) if many else [schedule]  # type: ignore[arg-type]
     for one in schedules:
-        if not isinstance(one, Schedule):
-            raise CollsimError(f"simulate wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)")
-    engine = engine or ("event" if many else "lockstep")
-    if engine not in ENGINES:
-        raise CollsimError(unknown("engine", engine, ENGINES))
+        _require_schedule("simulate", one)
+    engine = ("event" if many else "lockstep") if engine is None else require_word("engine", engine, ENGINES)
     if not schedules:
         raise CollsimError("simulate got an empty list; give at least one schedule")
     if many and engine == "lockstep":
         raise CollsimError("several schedules at once need engine='event': a barrier after each step would tie them together")
+    if progress is not None and not callable(progress):
+        raise CollsimError(f"progress={progress!r} must be a function of (transfers done, in all)")
     work = _work(schedules, topology, nbytes, dtype, ranks if many else [ranks], begin if many else [begin])
     if engine == "lockstep":
         return _lockstep(work, dtype, options, begin)
@@ -123,6 +121,16 @@ def simulate(
     if many:
         return Together(traces, work.topology, background, partial(_by_themselves, work, dtype, options))
     return replace(traces[0], background=background)
+
+
+def _require_topology(who: str, value: object) -> None:
+    if not isinstance(value, Topology):
+        raise CollsimError(f"{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')")
+
+
+def _require_schedule(who: str, value: object) -> None:
+    if not isinstance(value, Schedule):
+        raise CollsimError(f"{who} wants a schedule, got {value!r}; make one with schedule('allreduce_ring', ranks=8)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,8 +279,7 @@ def simulate_flows(
     Raises:
         CollsimError for bad ranks, sizes or times; TopologyError where two ranks cannot reach each other.
     """
-    if not isinstance(topology, Topology):
-        raise CollsimError(f"simulate_flows wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')")
+    _require_topology("simulate_flows", topology)
     given = conditions(topology, {**options, "sharing": sharing})
     all_flows = flows(topology, src, dst, nbytes, start)
     return _flow_trace(all_flows, topology, sharing, event([flow_job(all_flows)], topology, given)[0])
@@ -320,6 +327,9 @@ def expected_cost(
     Figures per transfer are those of docs/performance.md. Where the event engine can use symmetry it is found out here. The first run in
     a process also loads the compiler (about 1 s; 10 s when its cache is empty).
     """
+    _require_topology("expected_cost", topology)
+    _require_schedule("expected_cost", schedule)
+    require_word("engine", engine, ENGINES)
     n = len(schedule)
     work = _work([schedule], topology, nbytes, dtype, [None], [0.0])
     rows = sum(len(p) for p in schedule.patterns)

@@ -22,7 +22,8 @@ def networks(given: Any) -> list[Topology]:
     A mapping has `machine` (or `network`) and the keywords of its builder, each one value or a list of them, and the edits
     `scaled: {infiniband: 2}`, `with_link: [[a, b, {bandwidth: half}]]`, `without_link: [[a, b]]`, `without_device: [a]`.
     """
-    entries = [given] if isinstance(given, (Topology, str, Mapping)) else list(given)
+    several = isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping))
+    entries = list(given) if several else [given]
     found = [network for entry in entries for network in _one(entry)]
     if not found:
         raise CollsimError("a sweep needs at least one topology, for example topology=[cs.machine('dgx-a100')]")
@@ -57,7 +58,12 @@ def _from_mapping(entry: dict[str, Any]) -> Iterable[Topology]:
             network = build(name, **dict(zip(keys, values, strict=True)))
         except TypeError as error:
             raise TopologyError(f"machine {name!r}: {error}") from error
-        found.append(_edited(network, edits))
+        try:
+            found.append(_edited(network, edits))
+        except CollsimError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise TopologyError(f"edits {edits!r} of {network.name}: {error}") from error
     return found
 
 

@@ -70,6 +70,10 @@ def sweep(
     """
     import pandas as pd
 
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise CollsimError(f"executor={executor!r} has no submit; give an executor of concurrent.futures, or None")
+    if progress is not None and not callable(progress):
+        raise CollsimError(f"progress={progress!r} must be a function of (scenarios done, all, seconds)")
     work = scenarios(collective, algorithm, topology, order, nbytes, dtype, engine, where)
     keys = [key for one in work for key in one.keys]
     store = Store(out)

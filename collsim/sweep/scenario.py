@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from ..collective import collective as find_collective
 from ..dtypes import itemsize
-from ..errors import CollsimError, unknown
+from ..errors import CollsimError, require_word
 from ..registry import Algorithm, algorithms, find
 from ..schedule import Schedule
 from ..simulate import ENGINES
@@ -75,10 +76,14 @@ def scenarios(
     types = [str(t) for t in _listed(dtype)]
     for name in types:
         itemsize(name)
-    engines = [(e, {}) if isinstance(e, str) else (e[0], dict(e[1])) for e in _pairs(engine)]
+    engines = [_pair("engine", e, str) for e in _pairs(engine)]
     for name, _ in engines:
-        if name not in ENGINES:
-            raise CollsimError(unknown("engine", name, ENGINES))
+        require_word("engine", name, ENGINES)
+    for what, chosen_ones in {"algorithm": chosen, "nbytes": sizes, "dtype": types, "engine": engines}.items():
+        if not chosen_ones:
+            raise CollsimError(f"a sweep needs at least one {what}; the list given is empty")
+    if where is not None and not callable(where):
+        raise CollsimError(f"where={where!r} must be a function of a scenario's inputs, for example lambda row: row['ranks'] > 8")
     version = model_version()
     work = []
     for network in networks(topology):
@@ -150,7 +155,7 @@ def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm, dict[s
         return [(entry, {}) for kind in kinds for entry in algorithms(kind).values()]
     chosen = []
     for item in _pairs(algorithm):
-        named, options = (item, {}) if isinstance(item, (str, Algorithm)) else (item[0], dict(item[1]))
+        named, options = _pair("algorithm", item, (str, Algorithm))
         entry = named if isinstance(named, Algorithm) else find(named)
         if entry.collective not in kinds:
             raise CollsimError(f"{entry.name} is an algorithm for {entry.collective}, not for {' or '.join(kinds)}")
@@ -165,23 +170,28 @@ def _each_option(options: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _orders(order: Any, ranks: int) -> list[tuple[str, tuple[int, ...] | None]]:
     """Rank orders by name: `"given"`, `"reversed"`, `"random:SEED"`, or a permutation of the ranks."""
-    entries = (
-        [order] if order is None or isinstance(order, str) or (order and np.isscalar(order[0]) and not isinstance(order[0], str)) else order
-    )
+    entries = _listed(order)
+    if entries and all(isinstance(entry, Integral) for entry in entries):
+        entries = [entries]  # one permutation
     found: list[tuple[str, tuple[int, ...] | None]] = []
     for entry in entries:
-        if entry is None or entry == "given":
+        if entry is None or (isinstance(entry, str) and entry == "given"):
             found.append(("given", None))
-        elif entry == "reversed":
+        elif isinstance(entry, str) and entry == "reversed":
             found.append(("reversed", tuple(range(ranks))[::-1]))
         elif isinstance(entry, str) and entry.startswith("random:") and entry[7:].isdigit():
             shuffled = np.random.default_rng(int(entry[7:])).permutation(ranks)
             found.append((entry, tuple(int(r) for r in shuffled)))
-        elif not isinstance(entry, str) and sorted(entry) == list(range(ranks)):
+        elif _is_permutation(entry, ranks):
             found.append((",".join(map(str, entry)), tuple(int(r) for r in entry)))
         else:
             raise CollsimError(f"order {entry!r} is not 'given', 'reversed', 'random:7' or a permutation of 0 to {ranks - 1}")
     return found
+
+
+def _is_permutation(entry: Any, ranks: int) -> bool:
+    whole = isinstance(entry, (list, tuple, np.ndarray)) and all(isinstance(r, Integral) for r in entry)
+    return whole and sorted(entry) == list(range(ranks))
 
 
 def _pairs(value: Any) -> list[Any]:
@@ -191,5 +201,17 @@ def _pairs(value: Any) -> list[Any]:
     return _listed(value)
 
 
+def _pair(what: str, item: Any, kind: Any) -> tuple[Any, dict[str, Any]]:
+    """A name with its options; one alone has none."""
+    if isinstance(item, kind):
+        return item, {}
+    if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], kind) and isinstance(item[1], Mapping):
+        return item[0], dict(item[1])
+    raise CollsimError(f"{what} {item!r} is neither a name nor a (name, {{option: value}}) pair")
+
+
 def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple, set, range)) or hasattr(value, "tolist") else [value]
+    """One value, or several: a list, a tuple, an array, a column of a table."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return list(value) if isinstance(value, (list, tuple, set, range)) else [value]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CollsimError, FormatError
+from ..errors import CollsimError, FormatError, require_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ class Store:
         self.table: Path | None = None
         where = ":memory:"
         if path is not None:
-            target = Path(path)
+            target = require_path(path, "out")
             if target.suffix not in _TABLES + _STORES:
                 raise CollsimError(f"results go to a file ending in {', '.join(_TABLES + _STORES)}, not {target.name!r}")
             if not target.parent.is_dir():
@@ -54,7 +54,7 @@ class Store:
     def add(self, rows: Iterable[tuple[str, Row]]) -> None:
         """Append rows; one that is there already is replaced."""
         with self._db:
-            self._db.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", [(key, json.dumps(row)) for key, row in rows])
+            self._db.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", [(key, json.dumps(row, default=str)) for key, row in rows])
 
     def known(self) -> set[str]:
         """Ids of scenarios that are done."""

@@ -96,6 +96,10 @@ def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:
 
     Raises TopologyError: which edge lacks what; which ranks are not connected; no rank at all.
     """
+    import networkx as nx
+
+    if not isinstance(graph, nx.Graph):
+        raise TopologyError(f"from_networkx wants a networkx graph, got {graph!r}; make one with networkx.Graph()")
     nodes = list(graph.nodes)
     number = {node: i for i, node in enumerate(nodes)}
     return from_cables(name, {node: graph.nodes[node] for node in nodes}, _joined(graph, number))
@@ -136,10 +140,10 @@ def listed(ranks: Iterable[int]) -> str:
 
 def _kinds(nodes: Mapping[Any, Mapping[str, Any]]) -> npt.NDArray[np.int8]:
     given = [data.get("kind") for data in nodes.values()]
-    if not any(given):
+    if all(kind is None for kind in given):
         given = ["gpu"] * len(nodes)
     for node, kind in zip(nodes, given, strict=True):
-        if kind is not None and kind not in DEVICE_KINDS:
+        if kind is not None and (not isinstance(kind, str) or kind not in DEVICE_KINDS):
             raise TopologyError(f"node {node!r}: {unknown('kind', kind, DEVICE_KINDS)}")
     return np.array([DEVICE_KINDS.index(kind or "switch") for kind in given], np.int8)
 
@@ -195,9 +199,15 @@ def _cable(a: Hashable, b: Hashable, data: dict[str, Any]) -> Cable:
         rate, delay = parse_bandwidth(data["bandwidth"]), parse_time(data.get("alpha", 0.0))
     except CollsimError as error:
         raise TopologyError(f"edge {a!r} to {b!r}: {error}") from None
-    label = str(data.get("label") or format_bandwidth(rate).replace("\N{NO-BREAK SPACE}", " "))
-    source = str(data.get("source") or "edge attributes of the graph it was built from")
-    return Cable(str(data.get("kind") or "cable"), label, rate, delay, source, nominal=rate)
+    words = {
+        "kind": "cable",
+        "label": format_bandwidth(rate).replace("\N{NO-BREAK SPACE}", " "),
+        "source": "edge attributes of the graph it was built from",
+    }
+    for name, default in words.items():
+        given = data.get(name)
+        words[name] = str(default if given is None else given) or default
+    return Cable(words["kind"], words["label"], rate, delay, words["source"], nominal=rate)
 
 
 def _bonded(one: Cable, other: Cable, a: Hashable, b: Hashable) -> Cable:

@@ -13,6 +13,8 @@ from ..units import parse_count
 from .graph import Shortest
 from .network import DEVICE_KINDS, Devices, Ints, Links, Topology
 
+_MOST_HELPERS = 2**15
+
 
 @runtime_checkable
 class HasMemory(Protocol):
@@ -45,8 +47,11 @@ class _Joined(Sequence[str]):
 
 def with_helpers(topology: Topology, count: int, on: str = "host") -> Topology:
     """The topology with at least `count` helper endpoints. Raises TopologyError where they have no natural place."""
-    more = parse_count(count, "helpers", least=0) - (topology.endpoints - topology.ranks)
-    if on not in ("host", "switch"):
+    count = parse_count(count, "helpers", least=0)
+    more = count - (topology.endpoints - topology.ranks)
+    if count > _MOST_HELPERS:
+        raise TopologyError(f"{count:,} helpers are more than {_MOST_HELPERS:,}, the most that a topology may have")
+    if not isinstance(on, str) or on not in ("host", "switch"):
         raise TopologyError(unknown("place for a helper", on, ("host", "switch")))
     if more <= 0:
         return topology

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CollsimError
+from ..errors import CollsimError, require_path
 from .page import notebook_frame, standalone_page
 from .timeline import dumps, encode, timeline
 
@@ -47,7 +47,7 @@ class Animation:
 
 
 def require_language(lang: str) -> None:
-    if lang not in LANGUAGES:
+    if not isinstance(lang, str) or lang not in LANGUAGES:
         raise CollsimError(f"unknown language {lang!r}; use 'en' or 'zh'")
 
 
@@ -73,7 +73,7 @@ def save(trace: Trace, path: Any, **options: Any) -> Path:
     Raises:
         CollsimError for another suffix, an unknown option, a folder that does not exist, or `.mp4` where ffmpeg is missing.
     """
-    target = Path(path)
+    target = require_path(path)
     writer = WRITERS.get(target.suffix.lower())
     if writer is None:
         raise CollsimError(f"cannot save to {str(target)!r}: the suffix {target.suffix!r} is none of {', '.join(WRITERS)}")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ...errors import FormatError
+from ...errors import FormatError, require_path
 from ..network import Topology
 
 _LARGEST = 10 * 2**20
@@ -33,7 +33,7 @@ def load_topology(path: str | Path, **options: Any) -> Topology:
 
     Raises FormatError with file, line and what was expected. Warns (FormatWarning) of what was not understood or assumed.
     """
-    place = Path(path)
+    place = require_path(path)
     try:
         size = place.stat().st_size
         if size > _LARGEST:
