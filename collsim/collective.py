@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,10 @@ class Collective:
     reduces: bool
     busbw: Callable[[int], float]
     rooted: bool = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process goes the name."""
+        return collective, (self.name,)
 
     @property
     def blocks(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +58,13 @@ class Bottleneck:
         tail = f"; {', '.join(others)}" if others else ""
         busy = f"{self.name} ({self.label}) is busy {_percent(self.share)} of the run"
         return f"{busy}; doubling {self.kind} saves {_percent(self.saves[self.kind])}{tail}"
+
+
+def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same array for reading only."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,12 +127,12 @@ class Trace:
     @cached_property
     def link_bytes(self) -> npt.NDArray[np.int64]:
         """(links,) bytes that crossed each directed link."""
-        return np.rint(self.timing.link_bytes).astype(np.int64)
+        return _fixed(np.rint(self.timing.link_bytes).astype(np.int64))
 
     @cached_property
     def link_busy(self) -> Floats:
         """(links,) seconds each link needs for its bytes at full rate."""
-        return self.link_bytes / self.topology.links.bandwidth
+        return _fixed(self.link_bytes / self.topology.links.bandwidth)
 
     @cached_property
     def sent_bytes(self) -> npt.NDArray[np.int64]:
@@ -146,7 +154,7 @@ class Trace:
                 away = step.src != step.dst
                 weights = self.slot_bytes[step.chunk[away]] * (pattern.times // turns)
                 total += np.bincount(getattr(step, side)[away], weights=weights, minlength=len(total))
-        return np.rint(total).astype(np.int64)
+        return _fixed(np.rint(total).astype(np.int64))
 
     @cached_property
     def start(self) -> Floats:
@@ -160,7 +168,8 @@ class Trace:
 
     @cached_property
     def _transfer_times(self) -> tuple[Floats, Floats]:
-        return self.timing.transfers()
+        start, finish = self.timing.transfers()
+        return _fixed(start), _fixed(finish)
 
     @property
     def how(self) -> str:
@@ -185,15 +194,19 @@ class Trace:
 
     def usage(self, link: int) -> Usage:
         """What one link carries over time: an exact step function in B/s, and the transfers that make it up."""
-        if not 0 <= link < len(self.topology.links):
-            raise CollsimError(f"there is no link {link}; {self.topology.name} has links 0 to {len(self.topology.links) - 1}")
-        return usage_of(self.segments, link, self._routes)
+        if isinstance(link, bool) or not isinstance(link, Integral) or not 0 <= link < len(self.topology.links):
+            raise CollsimError(f"there is no link {link!r}; {self.topology.name} has links 0 to {len(self.topology.links) - 1}")
+        return usage_of(self.segments, int(link), self._routes)
 
     # ---- tables ------------------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def links(self) -> pd.DataFrame:
         """A row per directed link: link, src, dst, kind, label, bandwidth (B/s), bytes, busy (s), share (of the run)."""
+        return self._links.copy()
+
+    @cached_property
+    def _links(self) -> pd.DataFrame:
         import pandas as pd
 
         links, names = self.topology.links, self.topology.devices.name

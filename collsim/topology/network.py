@@ -230,8 +230,12 @@ class Topology:
     orders: Ints | None = None
     facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
+    def __post_init__(self) -> None:
+        _freeze(self.endpoint_device)
+
     @property
     def endpoints(self) -> int:
+        """Ranks and helpers."""
         return len(self.endpoint_device)
 
     def routes(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> Routes:
