@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import collsim as cs
+from collsim import registry
 
 RING = cs.topology.ring(4, bandwidth="25GB/s", alpha="1us")
 PLAN = cs.schedule("allreduce_ring", ranks=4)
@@ -153,6 +154,14 @@ DOORS = {
     **{f.__name__: f for f in (cs.parse_bytes, cs.parse_bandwidth, cs.parse_time, cs.size_range)},
     **{f.__name__: f for f in (cs.format_bytes, cs.format_bandwidth, cs.format_time)},
 }
+
+
+@pytest.fixture(autouse=True)
+def own_algorithms_are_forgotten():
+    before = dict(registry._REGISTRY)
+    yield
+    registry._REGISTRY.clear()
+    registry._REGISTRY.update(before)
 
 
 @pytest.mark.parametrize("door", DOORS)
