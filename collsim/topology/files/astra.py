@@ -18,10 +18,12 @@ from ...errors import FormatError
 from ..generic import both_ways
 from ..graph import Shortest, require_connected
 from ..network import DEVICE_KINDS, Cable, Devices, Links, Longs, Names, Topology
+from .document import compose
 
 _KINDS = ("Ring", "FullyConnected", "Switch")
 _KEYS = ("topology", "npus_count", "bandwidth", "latency")
 _MOST = 4_000_000
+_FASTEST, _SLOWEST = 1e9, 1e12  # GB/s, ns: beyond any cable
 
 
 def looks_like_it(text: str) -> bool:
@@ -35,14 +37,18 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
 
     if options:
         raise FormatError(f"{name}: an ASTRA-sim network has no option {', '.join(options)}")
+    node = compose(text, name, "YAML")
     try:
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise FormatError(f"{name} is not YAML: {error}") from None
+        data = yaml.constructor.SafeConstructor().construct_document(node) if node is not None else None  # type: ignore[no-untyped-call]
+    except (yaml.YAMLError, ValueError, TypeError) as error:
+        raise FormatError(f"{name} is not YAML: {str(error).splitlines()[0]}") from None
     if not isinstance(data, dict):
         raise FormatError(f"{name}: expected the keys {', '.join(_KEYS)}")
+    keys = [str(key.value) for key, _ in node.value]  # type: ignore[union-attr]
+    if twice := [key for key in dict.fromkeys(keys) if keys.count(key) > 1]:
+        raise FormatError(f"{name}: key {twice[0][:40]!r} is there twice")
     dims = _dimensions(data, name)
-    notes = [f"key {key!r} is not understood" for key in data if key not in _KEYS]
+    notes = [f"key {_short(key)} is not understood" for key in data if key not in _KEYS]
     return _build(dims, name, notes)
 
 
@@ -52,7 +58,7 @@ def _dimensions(data: dict[str, Any], name: str) -> list[tuple[str, int, float, 
     for key in _KEYS:
         value = data.get(key)
         if not isinstance(value, list) or not value:
-            raise FormatError(f"{name}: {key} must be a list with an entry per dimension, for example [ 8 ]; it is {value!r}")
+            raise FormatError(f"{name}: {key} must be a list with an entry per dimension, for example [ 8 ]; it is {_short(value)}")
         columns.append(value)
     if len({len(c) for c in columns}) > 1:
         raise FormatError(
@@ -61,17 +67,26 @@ def _dimensions(data: dict[str, Any], name: str) -> list[tuple[str, int, float, 
     dims = []
     for i, (kind, size, rate, delay) in enumerate(zip(*columns, strict=True)):
         if kind not in _KINDS:
-            raise FormatError(f"{name}: topology of dimension {i} is {kind!r}; known: {', '.join(_KINDS)}")
+            raise FormatError(f"{name}: topology of dimension {i} is {_short(kind)}; known: {', '.join(_KINDS)}")
         if not isinstance(size, int) or isinstance(size, bool) or size < 2:
-            raise FormatError(f"{name}: npus_count of dimension {i} is {size!r}; a dimension has at least 2")
+            raise FormatError(f"{name}: npus_count of dimension {i} is {_short(size)}; a dimension has at least 2")
         if (
-            not all(isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x) for x in (rate, delay))
-            or rate <= 0
-            or delay < 0
+            not all(isinstance(x, int | float) and not isinstance(x, bool) for x in (rate, delay))
+            or not 0 < rate <= _FASTEST
+            or not 0 <= delay <= _SLOWEST
         ):
-            raise FormatError(f"{name}: dimension {i} has bandwidth {rate!r} GB/s and latency {delay!r} ns; they must be numbers above 0")
+            raise FormatError(
+                f"{name}: dimension {i} has bandwidth {_short(rate)} GB/s and latency {_short(delay)} ns; they must be numbers above 0"
+            )
         dims.append((kind, size, rate * 2**30, delay * 1e-9))
     return dims
+
+
+def _short(value: Any) -> str:
+    """The value in a message, however long it is."""
+    import reprlib
+
+    return reprlib.repr(value)
 
 
 def _build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str]) -> Topology:

@@ -18,6 +18,7 @@ from ..machines import machine, machines
 from ..network import DEVICE_KINDS, Cable, Topology
 from ..plan import Machine, Plan
 from ..spec import parse_topology
+from .document import compose
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
@@ -100,14 +101,7 @@ class _Place:
 
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     """The topology of the file; `options` replace those that the file gives."""
-    import yaml
-
-    try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
-            raise FormatError(f"{name}: refused, a topology file has no aliases (*name)")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
-        raise FormatError(f"{name} is not YAML, nor nvidia-smi topo -m, nor XML: {str(error).splitlines()[0]}") from None
+    node = compose(text, name, "YAML, nor nvidia-smi topo -m, nor XML")
     if getattr(node, "id", "") != "mapping":
         raise FormatError(
             f"{name} is not a topology: expected nvidia-smi topo -m text, NCCL XML, ASTRA-sim YAML, or YAML that begins 'collsim: 1'"

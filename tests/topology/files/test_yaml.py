@@ -186,3 +186,36 @@ def test_astra_sim_mistakes(change, says):
 def test_astra_sim_keys_that_are_not_understood_are_reported():
     with pytest.warns(FormatWarning, match="key 'wires' is not understood"):
         parse_topology_text(ASTRA + "wires: 3\n")
+
+
+@pytest.mark.parametrize("head", ["", "npus_count: "], ids=["ours", "astra-sim"])
+@pytest.mark.parametrize("level", ["[", "- ", "{a: "], ids=["brackets", "dashes", "braces"])
+def test_a_hundred_thousand_levels_are_refused_at_the_first_too_many(head, level):
+    """PyYAML alone needs minutes for this: its time grows with the square of the depth."""
+    with pytest.raises(cs.FormatError, match="line 2: refused, nested more than 32 deep"):
+        parse_topology_text((head or "collsim: ") + "\n  " + level * 100_000)
+
+
+def test_a_million_values_are_refused():
+    with pytest.raises(cs.FormatError, match="more than 500,000 values"):
+        parse_topology_text("collsim: [" + "1," * 1_000_000 + "1]")
+
+
+EIGHT = "topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50 ]\nlatency: [ 500 ]\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("[ Ring ]\n", "&a [ Ring ]\nmore: *a\n"), "line 2: refused, a topology file has no aliases"),
+        (("[ 8 ]", "[ 8 ]\nnpus_count: [ 4 ]"), "key 'npus_count' is there twice"),
+        (("[ 50 ]", "[ 0x" + "f" * 2000 + " ]"), "they must be numbers above 0"),
+        (("[ 50 ]", "[ .nan ]"), "they must be numbers above 0"),
+        (("[ 8 ]", "[ 2001-99-99 ]"), "is not YAML: month"),
+    ],
+)
+def test_bad_networks_of_astra_sim_are_refused_in_a_short_sentence(change, says):
+    assert parse_topology_text(EIGHT).ranks == 8
+    with pytest.raises(cs.FormatError, match=says) as caught:
+        parse_topology_text(EIGHT.replace(*change))
+    assert len(str(caught.value)) < 200
