@@ -273,10 +273,11 @@ def verify(
     context: typer.Context,
     algorithm: Annotated[str, typer.Argument(help="a name, or my.py:my_algorithm (the file is run)")],
     ranks: Annotated[str, typer.Option(help="One number, or first:last.")] = "1:33",
+    load: Load = None,
     as_json: Json = False,
 ) -> None:
     """Check that an algorithm does what its collective promises, for many numbers of ranks. Exit code 1 if it does not."""
-    entry = _algorithm(algorithm, None)
+    entry = _algorithm(algorithm, load)
     own = _own_options(context)
     failed: dict[int, str] = {}
     checked = _rank_range(ranks)

@@ -101,6 +101,13 @@ def test_verify_takes_a_file_of_the_users(tmp_path):
     assert "chunk" in wrong.stdout
 
 
+def test_show_run_and_verify_take_load_alike(tmp_path):
+    mine = tmp_path / "my.py"
+    mine.write_text(MY_RING)
+    for words in (("show", "--ranks", "4"), ("run", "--ranks", "4"), ("verify", "--ranks", "2:9")):
+        assert (done := collsim(words[0], "my_ring", "--load", str(mine), *words[1:])).exit_code == 0, done.output
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
