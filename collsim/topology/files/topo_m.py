@@ -87,6 +87,7 @@ def _matrix(text: str, name: str) -> _Matrix:
     missing = [n for n in matrix.gpus if n not in matrix.line]
     if missing:
         raise FormatError(f"{name}: the header has {missing[0]}, but there is no row for it")
+    matrix.notes += [f"the header has {n}, but there is no row for it; was the text cut?" for n in names if n not in matrix.line]
     _complain_of_asymmetry(matrix)
     return matrix
 

@@ -86,6 +86,14 @@ def test_what_is_not_understood_or_assumed_is_a_note_and_a_warning():
     assert "mlx5_0 is not in the text: taken for ib-hdr" in notes
 
 
+def test_a_paste_cut_before_the_rows_of_the_cards_is_a_note():
+    text = "\tGPU0\tGPU1\tmlx5_0\nGPU0\t X \tPIX\tPXB\nGPU1\tPIX\t X \tPXB\n"
+    cut, full = (quiet(parse_topology_text, t) for t in (text, text + "mlx5_0\tPXB\tPXB\t X \n"))
+    note = "the header has mlx5_0, but there is no row for it; was the text cut?"
+    assert note in cut.facts["notes"]
+    assert note not in full.facts["notes"]
+
+
 def test_the_gpu_and_pcie_can_be_said():
     topology = quiet(parse_topology_text, TWO_SOCKETS, gpu="NVIDIA H100 80GB", pcie=5)
     assert topology.route(0, 1)[0].label == "PCIe 5.0 ×16"
