@@ -489,8 +489,7 @@ def _network(machine: str | None, topology: str | None, file: Path | None, joine
     if sum(given is not None for given in (machine, topology, file)) > 1:
         raise CollsimError("give one of --machine, --topology and --topology-file")
     if machine:
-        ratio = joined["oversubscription"]
-        return cs.machine(machine, **{**joined, "oversubscription": int(ratio) if ratio == int(ratio) else ratio})
+        return cs.machine(machine, **joined)
     if topology:
         return parse_topology(topology, cs.topology.NETWORKS)
     if file:

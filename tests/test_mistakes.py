@@ -233,3 +233,20 @@ def test_one_step_or_a_schedule_is_a_sequence_of_steps():
 def test_the_path_may_be_a_text_or_a_path(tmp_path):
     assert RUN.save(str(tmp_path / "a.json")).exists()
     assert RUN.save(Path(tmp_path) / "b.json").exists()
+
+
+@pytest.mark.parametrize("ratio", [None, True, "2", 0, -1, float("nan"), [1, 2]])
+def test_oversubscription_is_one_number(ratio):
+    with pytest.raises(cs.TopologyError, match="oversubscription"):
+        cs.machine("dgx-h100", nodes=4, fabric="leaf-spine", oversubscription=ratio)
+
+
+def test_whole_numbers_in_a_name_look_whole():
+    assert cs.machine("dgx-h100", nodes=4.0, fabric="leaf-spine", oversubscription=2.0).name == (
+        "dgx-h100(nodes=4, fabric=leaf-spine, oversubscription=2)"
+    )
+
+
+def test_a_distribution_has_an_end():
+    with pytest.raises(cs.CollsimError, match="runs"):
+        cs.simulate_many(cs.schedule("allreduce_ring", ranks=2), cs.topology.ring(2), "1KiB", jitter="1us", runs=10**9)

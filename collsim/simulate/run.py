@@ -26,6 +26,7 @@ from .together import FlowTrace, Together
 from .trace import Trace
 
 ENGINES = ("lockstep", "event")
+_MOST_RUNS = 1_000_000
 _SECONDS_COMPILED, _SECONDS_PLAIN, _BYTES = 5e-7, 2e-4, 130.0  # per transfer, event engine
 Longs = npt.NDArray[np.int64]
 
@@ -306,7 +307,10 @@ def simulate_many(
     Args:
         jitter: mean in s of each transfer's extra delay; the other options are those of `simulate`.
     """
-    seeds = range(parse_count(seed, "seed", least=0), parse_count(seed, "seed", least=0) + parse_count(runs, "runs"))
+    first, many = parse_count(seed, "seed", least=0), parse_count(runs, "runs")
+    if many > _MOST_RUNS:
+        raise CollsimError(f"runs={runs!r} is more than {_MOST_RUNS:,}; a distribution shows long before that")
+    seeds = range(first, first + many)
     return np.array([simulate(schedule, topology, nbytes, dtype, "event", jitter=jitter, seed=s, **options).time for s in seeds])
 
 

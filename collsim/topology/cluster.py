@@ -340,7 +340,11 @@ class ClusterRouter:
         there, back = (paths.best(a, memory), paths.best(memory, b)) if memory is not None else (None, None)
         if there is None or back is None:
             other = self._remote(state, a, state, b)
-            return other if isinstance(other, Leg) else f"P2P is not allowed, and no host memory or network card joins {self._ends(a, b)}"
+            return (
+                other
+                if isinstance(other, Leg)
+                else (f"P2P is not allowed, and no host memory or network card joins {self._ends(a, b)}; allow it with p2p=True")
+            )
         why = f"{self._word(path)}, where NCCL does not use P2P" if path else "no direct path"
         return Leg((*there.links, *back.links), -1, -1, (), f"{why}: staged through host memory (SHM)")
 

@@ -70,6 +70,7 @@ def machine(
     """
     plan = name if isinstance(name, Machine) else _find(name)
     count = _count(nodes)
+    oversubscription = _ratio(oversubscription)
     if rates not in ("nominal", "effective"):
         raise TopologyError(f"rates={rates!r} must be 'nominal' or 'effective'")
     card = _card(plan, nic)
@@ -78,7 +79,7 @@ def machine(
     router = ClusterRouter(plan, count, net, policy)
     place, order = _placement(plan, count, placement)
     asked: dict[str, tuple[Any, Any]] = {
-        "nodes": (nodes, 1),
+        "nodes": (count, 1),
         "p2p": (p2p, True),
         "gdr": (gdr, True),
         "pxn": (pxn, None),
@@ -113,6 +114,16 @@ def _count(nodes: object) -> int:
         return parse_count(nodes, "nodes")
     except CollsimError as error:
         raise TopologyError(str(error)) from None
+
+
+def _ratio(oversubscription: object) -> float:
+    """A plain number of at least a little above 0; 2.0 is shown as 2."""
+    if isinstance(oversubscription, bool) or not isinstance(oversubscription, int | float | np.integer | np.floating):
+        raise TopologyError(f"oversubscription={oversubscription!r} must be a number; 2 means that leaves have half the capacity upwards")
+    ratio = float(oversubscription)
+    if not 0 < ratio < 1e6:
+        raise TopologyError(f"oversubscription={oversubscription!r} must be above 0; 1 is a fabric without a bottleneck")
+    return int(ratio) if ratio == int(ratio) else ratio
 
 
 def _card(plan: Machine, name: str | None) -> Nic | None:
