@@ -36,13 +36,14 @@ class FormatError(CollsimError):
 
 
 def unknown(what: str, name: object, known: Iterable[str]) -> str:
-    """The sentence for an unknown name, with the nearest known ones.
+    """The sentence for an unknown name, with the nearest known ones (or those that contain it: `"ring"` for `"allreduce_ring"`).
 
     >>> unknown("machine", "dgx-h10", ["dgx-h100", "dgx-1v"])
     "unknown machine 'dgx-h10'; did you mean 'dgx-h100'?"
     """
     names = sorted(known)
-    close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.6)
+    word = str(name).lower()
+    close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.6) or [n for n in names if len(word) > 2 and word in n.lower()][:5]
     if close:
         return f"unknown {what} {name!r}; did you mean {' or '.join(map(repr, close))}?"
     return f"unknown {what} {name!r}; known: {', '.join(names)}"

@@ -250,3 +250,8 @@ def test_whole_numbers_in_a_name_look_whole():
 def test_a_distribution_has_an_end():
     with pytest.raises(cs.CollsimError, match="runs"):
         cs.simulate_many(cs.schedule("allreduce_ring", ranks=2), cs.topology.ring(2), "1KiB", jitter="1us", runs=10**9)
+
+
+def test_a_part_of_a_name_finds_the_names_that_contain_it():
+    with pytest.raises(cs.CollsimError, match=r"did you mean .*'allreduce_ring'"):
+        cs.schedule("ring", ranks=4)
