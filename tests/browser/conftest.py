@@ -1,7 +1,5 @@
-"""A running app and a headless Chromium. Without Chromium these tests skip on a desk and fail in CI."""
+"""A running app, and tabs that look at it."""
 
-import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -12,36 +10,6 @@ from urllib.request import urlopen
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-ARGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """One browser for all tests."""
-    missing = None
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        missing = "playwright is not installed"
-    if CHROMIUM is None:
-        missing = "no Chromium on the path; set CHROMIUM=/path/to/it"
-    if missing:
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
-    with sync_playwright() as tools:
-        browser = tools.chromium.launch(executable_path=CHROMIUM, args=ARGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

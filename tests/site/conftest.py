@@ -1,23 +1,10 @@
-"""A headless Chromium, and a small site built once. Without Chromium these tests skip on a desk and fail in CI."""
-
-import os
-import shutil
+"""A small site, built once."""
 
 import pytest
 
 from collsim.site import build
 from collsim.site.gallery import PLACES
 
-CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-ARGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 SOME = ("allreduce_ring", "allreduce_double_binary_tree", "allreduce_parameter_server", "broadcast_chain")
 
 
@@ -25,23 +12,3 @@ SOME = ("allreduce_ring", "allreduce_double_binary_tree", "allreduce_parameter_s
 def site(tmp_path_factory):
     """A site with four algorithms on three places."""
     return build(tmp_path_factory.mktemp("stick") / "site", places=[PLACES[0], PLACES[5], PLACES[9]], only=SOME)
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """One browser for all tests."""
-    missing = None
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        missing = "playwright is not installed"
-    if CHROMIUM is None:
-        missing = "no Chromium on the path; set CHROMIUM=/path/to/it"
-    if missing:
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
-    with sync_playwright() as tools:
-        browser = tools.chromium.launch(executable_path=CHROMIUM, args=ARGS)
-        yield browser
-        browser.close()
