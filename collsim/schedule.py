@@ -26,7 +26,7 @@ Ints = npt.NDArray[np.int32]
 #: One row per transfer: chunk is the slot read at src, into the slot written at dst.
 TRANSFER = np.dtype([("step", "i4"), ("src", "i4"), ("dst", "i4"), ("chunk", "i4"), ("into", "i4"), ("reduce", "?"), ("channel", "i4")])
 _COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
-_MOST_TRANSFERS = 2_000_000_000  # expanded; a careless `while True: yield` stops at _MOST_ROWS long before
+_MOST_TRANSFERS = 4_000_000_000_000  # expanded; a careless `while True: yield` stops at _MOST_ROWS long before
 _MOST_ROWS = 60_000_000
 _MOST_IN_TABLE = 200_000_000
 _MOST_STEPS = 50_000  # as yielded; repeat(...) is one
@@ -448,7 +448,7 @@ def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Ste
             continue
         rows += len(step)
         transfers += len(step) * step.times
-        if rows > _MOST_ROWS or transfers > _MOST_TRANSFERS * 2000:
+        if rows > _MOST_ROWS or transfers > _MOST_TRANSFERS:
             raise ScheduleError(f"{label} yields more than {_MOST_ROWS:,} transfers and has not ended; does a loop never stop?")
         yield step
 

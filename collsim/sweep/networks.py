@@ -43,7 +43,7 @@ def _one(entry: Any) -> Iterable[Topology]:
 def _from_mapping(entry: dict[str, Any]) -> Iterable[Topology]:
     edits = {name: entry.pop(name) for name in _EDITS if name in entry}
     if "machine" in entry:
-        names, build = _listed(entry.pop("machine")), machine
+        names = _listed(entry.pop("machine"))
     elif "network" in entry:
         texts = _listed(entry.pop("network"))
         if entry:
@@ -55,7 +55,7 @@ def _from_mapping(entry: dict[str, Any]) -> Iterable[Topology]:
     found = []
     for name, *values in product(names, *(_listed(entry[key]) for key in keys)):
         try:
-            network = build(name, **dict(zip(keys, values, strict=True)))
+            network = machine(name, **dict(zip(keys, values, strict=True)))
         except TypeError as error:
             raise TopologyError(f"machine {name!r}: {error}") from error
         try:

@@ -54,7 +54,6 @@ class Work:
     options: dict[str, Any]
     topology: Topology
     order: tuple[int, ...] | None
-    label: dict[str, Any]
     cases: tuple[tuple[int, str, str, dict[str, Any]], ...]
     keys: tuple[str, ...]
     inputs: tuple[dict[str, Any], ...] = field(repr=False, default=())
@@ -107,7 +106,7 @@ def scenarios(
                 inputs.append(row)
             if cases:
                 known = entry.name if _ours(entry) else entry
-                work.append(Work(known, options, network, ranks_order[1], label, tuple(cases), tuple(keys), tuple(inputs)))
+                work.append(Work(known, options, network, ranks_order[1], tuple(cases), tuple(keys), tuple(inputs)))
     return work
 
 
