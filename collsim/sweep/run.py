@@ -20,6 +20,7 @@ from ..registry import schedule as make_schedule
 from ..schedule import Schedule
 from ..simulate import simulate
 from ..topology import Topology
+from .library import NCCL, predicted
 from .scenario import Work, scenarios
 from .store import Row, Store
 
@@ -50,7 +51,9 @@ def sweep(
 
     Args:
         collective: names of collectives.
-        algorithm: names, Algorithms, or `(name, {option: value or list})` pairs; all of the collectives when None.
+        algorithm: names, Algorithms, or `(name, {option: value or list})` pairs; all of the collectives when None. `"nccl"` is what NCCL
+            itself would choose and take (`nccl.predict`), and its options are NCCL's settings:
+            `("nccl", {"NCCL_PROTO": ["LL", "Simple"], "NCCL_P2P_DISABLE": [0, 1]})`; such rows have the engine `nccl`.
         topology: Topologies, or words for them: `"switch(64)"`, `"dgx-a100"`,
             `{"machine": "dgx-a100", "nodes": [1, 2, 4], "p2p": [True, False], "scaled": {"infiniband": 2}}`.
         nbytes, dtype: sizes (bytes or texts) and element types.
@@ -194,20 +197,28 @@ def _failed(work: Work, why: str) -> list[tuple[str, Row]]:
 def results(work: Work) -> list[tuple[str, Row]]:
     """(scenario id, row) of each scenario of a piece of work; runs in a worker."""
     try:
-        plan = _plan(work)
-        place = _ordered(work.topology, work.order)
+        figures_of = _figures(work)
     except CollsimError as error:
         return _failed(work, str(error))
     rows = []
-    for key, (nbytes, dtype, engine, options), inputs in zip(work.keys, work.cases, work.inputs, strict=True):
+    for key, case, inputs in zip(work.keys, work.cases, work.inputs, strict=True):
         try:
-            figures = simulate(plan, place, nbytes, dtype, engine, **options).row()
+            figures = figures_of(*case)
             rows.append((key, {**inputs, **{k: v for k, v in figures.items() if k not in inputs}, "error": None}))
         except CollsimError as error:
             rows.append((key, {**inputs, "error": str(error)}))
         except Exception as error:  # a failing scenario is a row, not the end
             rows.append((key, {**inputs, "error": f"{type(error).__name__}: {error}"}))
     return rows
+
+
+def _figures(work: Work) -> Callable[[int, str, str, dict[str, Any]], Row]:
+    """What gives the figures of each (nbytes, dtype, engine, engine options) of a piece of work."""
+    if work.algorithm == NCCL:
+        return lambda nbytes, *_: predicted(work.collective, work.topology, nbytes, work.options)
+    plan = _plan(work)
+    place = _ordered(work.topology, work.order)
+    return lambda nbytes, dtype, engine, options: simulate(plan, place, nbytes, dtype, engine, **options).row()
 
 
 def _plan(work: Work) -> Schedule:

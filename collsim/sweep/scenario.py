@@ -23,6 +23,7 @@ from ..schedule import Schedule
 from ..simulate import ENGINES
 from ..topology import Topology
 from ..units import parse_bytes
+from .library import NCCL, check_settings
 from .networks import fingerprint, networks
 
 #: Rooms whose source decides what a simulation gives.
@@ -34,6 +35,7 @@ _MODEL = (
     "collective.py",
     "cuts.py",
     "dtypes.py",
+    "nccl",
     "registry.py",
     "schedule.py",
     "trees.py",
@@ -45,12 +47,15 @@ class Work:
     """Scenarios that share a schedule and a topology, which are built once for all of them.
 
     Attributes:
-        algorithm: its name; an Algorithm that is not part of the package; or what became of one on its way to another process.
+        algorithm: its name; an Algorithm that is not part of the package; or what became of one on its way to another process; `"nccl"` for
+            what NCCL itself would do, and then `options` are its settings.
+        collective: its name.
         order: rank r sits where rank order[r] of the topology would; None as it is.
         cases: (nbytes, dtype, engine, engine options) of each scenario, and `keys` their ids.
     """
 
     algorithm: str | Algorithm | Schedule | CollsimError
+    collective: str
     options: dict[str, Any]
     topology: Topology
     order: tuple[int, ...] | None
@@ -87,17 +92,20 @@ def scenarios(
     work = []
     for network in networks(topology):
         print_ = fingerprint(network)
-        for ranks_order, (entry, options) in product(_orders(order, network.ranks), chosen):
+        for ranks_order, (entry, kind, options) in product(_orders(order, network.ranks), chosen):
+            if entry == NCCL and ranks_order[0] != "given":
+                continue  # NCCL orders the ranks itself
+            name = entry if isinstance(entry, str) else entry.name
             label = {
-                "collective": entry.collective,
-                "algorithm": entry.name,
+                "collective": kind,
+                "algorithm": name,
                 "options": options,
                 "topology": network.name,
                 "ranks": network.ranks,
                 "order": ranks_order[0],
             }
             cases, keys, inputs = [], [], []
-            for size, type_, (engine_name, engine_options) in product(sizes, types, engines):
+            for size, type_, (engine_name, engine_options) in product(sizes, types, [(NCCL, {})] if entry == NCCL else engines):
                 row = {**label, "nbytes": size, "dtype": type_, "engine": engine_name, "engine_options": engine_options}
                 if where is not None and not where(dict(row)):
                     continue
@@ -105,19 +113,19 @@ def scenarios(
                 keys.append(_key(row, version, print_, ranks_order[1], entry))
                 inputs.append(row)
             if cases:
-                known = entry.name if _ours(entry) else entry
-                work.append(Work(known, options, network, ranks_order[1], tuple(cases), tuple(keys), tuple(inputs)))
+                known = name if _ours(entry) else entry
+                work.append(Work(known, kind, options, network, ranks_order[1], tuple(cases), tuple(keys), tuple(inputs)))
     return work
 
 
-def _key(row: dict[str, Any], version: str, network: str, order: tuple[int, ...] | None, entry: Algorithm) -> str:
-    source = "" if _ours(entry) else _source(entry)
+def _key(row: dict[str, Any], version: str, network: str, order: tuple[int, ...] | None, entry: Algorithm | str) -> str:
+    source = _source(entry) if isinstance(entry, Algorithm) and not _ours(entry) else ""
     text = json.dumps([row, version, network, order, source], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _ours(entry: Algorithm) -> bool:
-    return entry.function.__module__.startswith("collsim.")
+def _ours(entry: Algorithm | str) -> bool:
+    return isinstance(entry, str) or entry.function.__module__.startswith("collsim.")
 
 
 def _source(entry: Algorithm) -> str:
@@ -146,19 +154,24 @@ def model_version() -> str:
     return f"{number}+{digest.hexdigest()[:12]}"
 
 
-def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm, dict[str, Any]]]:
+def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | str, str, dict[str, Any]]]:
+    """(algorithm, collective, options) of each choice; the algorithm is `"nccl"` where NCCL chooses, once for each collective."""
     kinds = [str(c) for c in _listed(collective)]
     for kind in kinds:
         find_collective(kind)
     if algorithm is None:
-        return [(entry, {}) for kind in kinds for entry in algorithms(kind).values()]
-    chosen = []
+        return [(entry, kind, {}) for kind in kinds for entry in algorithms(kind).values()]
+    chosen: list[tuple[Algorithm | str, str, dict[str, Any]]] = []
     for item in _pairs(algorithm):
         named, options = _pair("algorithm", item, (str, Algorithm))
+        if named == NCCL:
+            check_settings(kinds, options)
+            chosen += [(NCCL, kind, one) for kind in kinds for one in _each_option(options)]
+            continue
         entry = named if isinstance(named, Algorithm) else find(named)
         if entry.collective not in kinds:
             raise CollsimError(f"{entry.name} is an algorithm for {entry.collective}, not for {' or '.join(kinds)}")
-        chosen += [(entry, one) for one in _each_option(options)]
+        chosen += [(entry, entry.collective, one) for one in _each_option(options)]
     return chosen
 
 

@@ -48,8 +48,44 @@ def test_any_executor_gives_the_same_table():
         ({"algorithm": ["broadcast_flat"]}, "not for allreduce"),
         ({"nbytes": ["64M"]}, "64MB"),
         ({"topology": []}, "at least one topology"),
+        ({"algorithm": [("nccl", {"NCCL_PROTOCOL": "LL"})]}, "NCCL_PROTO"),
+        ({"collective": "gather", "algorithm": ["nccl"]}, "collective of nccl-tests"),
     ],
 )
 def test_mistakes_are_told_before_anything_runs(given, sentence):
     with pytest.raises(cs.CollsimError, match=sentence):
         cs.sweep(**{"topology": cs.topology.switch(4), **given})
+
+
+def test_nccl_is_an_algorithm_with_its_settings_as_options():
+    two = cs.machine("dgx-a100", nodes=2)
+    settings = {"NCCL_PROTO": ["LL", "Simple"], "NCCL_P2P_DISABLE": [0, 1]}
+    frame = cs.sweep("allreduce", ["allreduce_ring", ("nccl", settings)], [two, cs.topology.switch(8)], ["1MiB", "64MiB"])
+    asked = frame[(frame.algorithm == "nccl") & (frame.topology == two.name)]
+    assert len(asked) == 2 * 2 * 2
+    assert set(asked.engine) == {"nccl"}
+    for _, row in asked.iterrows():
+        found = cs.nccl.predict("allreduce", two, row["nbytes"], **row.options)
+        assert (row.time, row.busbw, row.nccl_protocol) == (found.time, found.busbw, row.options["NCCL_PROTO"])
+    no_gpus = frame[(frame.algorithm == "nccl") & (frame.topology != two.name)]
+    assert no_gpus.error.str.contains("is not a machine").all()
+    assert frame[frame.algorithm == "allreduce_ring"].error.isna().all()
+
+
+def test_nccl_is_asked_once_whatever_the_engines_and_rank_orders():
+    frame = cs.sweep(
+        "allreduce",
+        ["nccl"],
+        cs.machine("dgx-a100"),
+        "1MiB",
+        engine=["lockstep", "event"],
+        order=["given", "reversed"],
+        where=lambda row: True,
+    )
+    assert list(zip(frame.engine, frame.order, strict=True)) == [("nccl", "given")]
+
+
+def test_a_setting_of_nccl_with_a_bad_value_is_a_row_with_its_reason():
+    frame = cs.sweep("allreduce", [("nccl", {"NCCL_PROTO": ["Simpel", "Simple"]})], cs.machine("dgx-a100"), "1MiB")
+    assert "Simpel" in frame.error[0]
+    assert frame.error.isna()[1]
