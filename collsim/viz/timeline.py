@@ -2,6 +2,12 @@
 
 Times are seconds, sizes bytes, rates bytes per second; coordinates CSS pixels. Columns, not rows; every number is a plain Python
 number, so that `json.dumps(allow_nan=False)` never stumbles.
+
+A schedule that does not do what its collective promises is played like any other, and its first wrong cell goes along as
+`mistake = {"kind", "rank", "chunk", "step", "transfer", "text": {"en", "zh"}}` (null where the schedule is right; see `mistake.Mistake`):
+`rank` and `chunk` are the endpoint and slot of the cell, `step` counts from 0, `transfer` is the id in `transfers` of the one that does
+it; both are null where no step writes the cell. The player opens at that moment, outlines the cell in every view and says `text`. Hosts
+pass nothing for it: `timeline(trace)` runs `verify` on the schedule itself.
 """
 
 from __future__ import annotations
@@ -23,6 +29,7 @@ from . import words
 from .causes import bottleneck
 from .layout import Layout, layout
 from .logical import logical
+from .mistake import mistake
 from .narration import narrate
 from .phases import Phase, phases
 from .places import endpoint_name
@@ -78,6 +85,7 @@ def timeline(trace: Trace, also: npt.NDArray[np.bool_] | None = None) -> dict[st
         "state": _state(trace),
         "figures": _figures(trace, made),
         "bottleneck": None if found is None else {**found, "links": _drawn(made, trace.bottleneck.links if trace.bottleneck else ())},
+        "mistake": _mistake(trace, order),
         "text": _text(trace),
     }
     hops = _hops(trace, made, order)
@@ -312,6 +320,22 @@ def _figures(trace: Trace, made: Layout) -> dict[str, Any]:
         "busbw": float(trace.busbw),
         "bound": float(trace.bound.time),
         "link_bytes": [int(b) for b in link_bytes],
+    }
+
+
+def _mistake(trace: Trace, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
+    """The first wrong cell of the schedule, its transfer as an id of the timeline."""
+    found = mistake(trace.schedule)
+    if found is None:
+        return None
+    transfer = None if found.row is None else int(np.flatnonzero(order == found.row)[0])
+    return {
+        "kind": found.kind,
+        "rank": found.rank,
+        "chunk": found.chunk,
+        "step": found.step,
+        "transfer": transfer,
+        "text": {"en": found.text[0], "zh": found.text[1]},
     }
 
 

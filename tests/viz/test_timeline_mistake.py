@@ -1,0 +1,85 @@
+"""A schedule that is wrong is played, and its first wrong cell is named: where, since when, by which transfer, in two languages."""
+
+import pytest
+
+import collsim as cs
+from collsim.errors import ScheduleError
+from collsim.schedule import freeze
+from collsim.viz.mistake import mistake
+from collsim.viz.timeline import dumps, timeline
+
+REDUCE = [cs.reduce(1, 0, 0), cs.reduce(2, 0, 0)]
+
+CASES = {
+    "twice": (
+        "reduce",
+        [*REDUCE, cs.reduce(1, 0, 0)],
+        (0, 0),
+        2,
+        "rank 0 holds r1 twice in chunk 0; reduce wants each rank once",
+        "r1 加了两次",
+    ),
+    "missing": ("reduce", REDUCE[:1], (0, 0), 0, "rank 0 lacks r2 in chunk 0", "缺少 r2"),
+    "nothing": (
+        "broadcast",
+        [cs.copy(0, 1, 0)],
+        (2, 0),
+        None,
+        "rank 2 holds nothing in chunk 0; broadcast wants r0. No step",
+        "chunk 0 是空的",
+    ),
+    "empty": ("broadcast", [cs.copy(1, 2, 0)], (1, 0), 0, "In step 1 rank 1 sends chunk 0 to rank 2, but holds nothing", "第 1 步"),
+}
+
+
+def made(collective, steps, ranks=3, **more):
+    return freeze("mine", collective, ranks, steps, **more)
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_the_wrong_cell_is_named(case):
+    collective, steps, cell, step, en, zh = CASES[case]
+    found = mistake(made(collective, steps))
+    assert (found.kind, (found.rank, found.chunk), found.step) == (case, cell, step)
+    assert en in found.text[0]
+    assert zh in found.text[1]
+
+
+def test_a_contribution_that_does_not_belong_is_told_from_one_too_many():
+    steps = [cs.copy([0, 0], [1, 2], 0), cs.copy([1, 1], [0, 2], 1), cs.copy([2, 2], [0, 1], 2), cs.copy(2, 1, 2, into=0)]
+    found = mistake(made("allgather", steps))
+    assert (found.kind, found.rank, found.chunk, found.step) == ("foreign", 1, 0, 3)
+    assert "rank 1 holds r2 of chunk 2 in chunk 0; allgather wants r0. First wrong in step 4." in found.text[0]
+
+
+def test_adding_to_a_cell_that_holds_nothing_asks_for_a_copy():
+    found = mistake(made("broadcast", [cs.reduce(0, 1, 0)], ranks=2))
+    assert (found.kind, found.rank, found.step) == ("empty", 1, 0)
+    assert "must be a copy" in found.text[0]
+
+
+def test_many_ranks_are_shortened():
+    assert "r1, r2, r3, r4, r5 and 34 more" in mistake(made("reduce", [], ranks=40, chunks=1)).text[0]
+
+
+@pytest.mark.parametrize("how", ["lose", "swap", "oversize", "repeat"])
+def test_every_broken_run_is_played_with_its_mistake_and_the_transfer_that_does_it(how):
+    from collsim.quiz.breaking import break_it
+
+    for seed in range(4):
+        broken = break_it(cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), "1MiB"), how, seed)
+        at = timeline(broken.trace)["mistake"]
+        if not isinstance(broken.error, ScheduleError):
+            assert at is None
+            continue
+        assert (at["rank"], at["chunk"]) == (broken.error.rank, broken.error.chunk)
+        shown = timeline(broken.trace)
+        dumps(shown)
+        if at["transfer"] is not None:
+            x, i = shown["transfers"], at["transfer"]
+            assert x["step"][i] == at["step"]
+            assert (at["rank"], at["chunk"]) in {(x["dst"][i], x["into"][i]), (x["src"][i], x["chunk"][i])}
+
+
+def test_a_right_schedule_has_no_mistake():
+    assert timeline(cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), "1MiB"))["mistake"] is None
