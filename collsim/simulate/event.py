@@ -157,7 +157,7 @@ class _Run:
         queue, heap = np.zeros(width, k.QUEUE), np.zeros(len(links), k.HEAP)
         work = np.zeros((8, max(width, len(links), 2)), np.int32)
         work[k.FREE_SEATS, :width] = np.arange(width)[::-1]
-        counters = np.zeros(6, np.int64)
+        counters = np.zeros(7, np.int64)
         counters[k.SPARE] = width
         changes = np.zeros(max(_SLICE, 6 * width) if log else 0, k.LOG)
         rules = self.sharing, self.gamma, self.given.overhead

@@ -122,7 +122,9 @@ HEAP = np.dtype([("key", "f8"), ("link", "i8")])
 #: Changes of rate: s, B/s (fifo: the link), row.
 LOG = np.dtype([("time", "f8"), ("value", "f8"), ("row", "i8")])
 
-SIZE, DONE, SPARE, DIRTY, ROUND, LOGGED = 0, 1, 2, 3, 4, 5  # counters: queue, rows done, free seats, dirty links, visits, log
+#: Counters: length of the queue, rows done, free seats, dirty links, visits, length of the log, flows and links visited in this slice.
+SIZE, DONE, SPARE, DIRTY, ROUND, LOGGED, VISITED = 0, 1, 2, 3, 4, 5, 6
+_VISITS = 5  # so many a transfer, and a slice is over: where thousands of flows share, a transfer changes the rates of all
 FREE_SEATS, BATCH, ARRIVED, READY, COMPANY, CABLES, FOUND, SOILED = 0, 1, 2, 3, 4, 5, 6, 7  # rows of the work space
 LEAD, MATE, LEFT, BEHIND, READERS, FELLOW = 0, 1, 2, 3, 4, 5  # columns of a gate: see `build`
 
@@ -716,6 +718,7 @@ def settle(
     visit(route_link, links, nodes, seats, work, counters, level, found)
     floor[0] = np.inf
     counters[DIRTY] = 0
+    counters[VISITED] += found[0] + found[1]
     company = work[COMPANY]
     ended = 0
     for i in range(found[1]):
@@ -971,11 +974,13 @@ def advance(
     floor: Floats,
     log: Array,
 ) -> bool:
-    """Run until `most` more transfers are done, nothing is left, or the log is full; True while there is more to do."""
+    """Run until `most` more transfers are done, rates were as much work, nothing is left, or the log is full; True while there is more
+    to do."""
     goal = counters[DONE] + most
+    counters[VISITED] = 0
     batch = work[BATCH]
     while counters[SIZE] > 0:
-        if counters[DONE] >= goal or (len(log) and len(log) - counters[LOGGED] < 3 * len(seats)):
+        if counters[DONE] >= goal or counters[VISITED] >= _VISITS * most or (len(log) and len(log) - counters[LOGGED] < 3 * len(seats)):
             return True
         t = queue[0]["time"]
         n = 0
