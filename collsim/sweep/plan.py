@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollsimError, FormatError, unknown
+from ..exchange.files import read_text
+from ..topology.files.document import compose
 from ..units import size_range
 
 _KEYS = ("collective", "algorithm", "topology", "nbytes", "dtype", "engine", "order")
@@ -32,35 +34,30 @@ def read_plan(path: str | Path) -> dict[str, Any]:
     import yaml
 
     place = Path(path)
+    node = compose(read_text(place, _LARGEST), place.name, "YAML")
+    if not isinstance(node, yaml.MappingNode):
+        raise FormatError(f"{place.name}, line 1: a plan is a mapping with the keys {', '.join(_KEYS)}")
+    lines: dict[str, int] = {}
+    for key, _ in node.value:
+        line = key.start_mark.line + 1
+        if lines.setdefault(str(key.value), line) != line:
+            raise FormatError(f"{place.name}, line {line}: key {key.value!r} is there twice, first in line {lines[str(key.value)]}")
     try:
-        if place.stat().st_size > _LARGEST:
-            raise FormatError(f"{place}: a plan of more than {_LARGEST:,} bytes; is it the right file?")
-        text = place.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"{place} cannot be read: {error}") from error
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        plan = yaml.safe_load(text)
+        plan = yaml.constructor.SafeConstructor().construct_document(node)  # type: ignore[no-untyped-call]
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        raise FormatError(f"{place}{line}: not YAML: {getattr(error, 'problem', error)}") from error
-    except RecursionError as error:
-        raise FormatError(f"{place}: nested too deep") from error
-    if not isinstance(plan, dict):
-        raise FormatError(f"{place}, line 1: a plan is a mapping with the keys {', '.join(_KEYS)}")
-    lines = {key.value: key.start_mark.line + 1 for key, _ in getattr(node, "value", [])}
+        raise FormatError(f"{place.name}, line {mark.line + 1 if mark else 1}: {getattr(error, 'problem', error)}") from None
     for key in plan:
         if key not in _KEYS:
-            raise FormatError(f"{place}, line {lines.get(str(key), 1)}: {unknown('key', key, _KEYS)}")
+            raise FormatError(f"{place.name}, line {lines.get(str(key), 1)}: {unknown('key', key, _KEYS)}")
     if "topology" not in plan:
-        raise FormatError(f"{place}: a plan needs a topology, for example 'topology: [switch(64)]'")
+        raise FormatError(f"{place.name}: a plan needs a topology, for example 'topology: [switch(64)]'")
     arguments = {}
     for key, value in plan.items():
         try:
             arguments[key] = _argument(key, value)
         except CollsimError as error:
-            raise FormatError(f"{place}, line {lines[key]}: {error}") from error
+            raise FormatError(f"{place.name}, line {lines[key]}: {error}") from error
     return arguments
 
 

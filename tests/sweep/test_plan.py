@@ -35,11 +35,13 @@ def test_a_plan_is_the_call_written_down(tmp_path):
         ("collective: allreduce\ntopolgy: switch(8)\n", "line 2: unknown key 'topolgy'; did you mean 'topology'"),
         ("topology: switch(8)\n\nnbytes: 64M\n", "line 3: .*ambiguous"),
         ("topology: switch(8)\nalgorithm:\n  - {chunks: 2}\n", "line 2: .*has no name"),
-        ("topology: [switch(8)\n", "line 2: not YAML"),
+        ("topology: [switch(8)\n", "line 2 is not YAML"),
         ("- a\n- b\n", "line 1: a plan is a mapping"),
         ("", "line 1: a plan is a mapping"),
         ("collective: allreduce\n", "needs a topology"),
         ("topology:\n", "line 1: topology is empty"),
+        ("topology: ring(4)\nnbytes: 1KiB\ntopology: ring(8)\n", "line 3: key 'topology' is there twice, first in line 1"),
+        ("a: &x [1, 2]\ntopology: [*x, *x]\n", "line 2: refused, aliases"),
     ],
 )
 def test_mistakes_name_the_line(tmp_path, text, sentence):

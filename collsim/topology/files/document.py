@@ -28,7 +28,7 @@ def compose(text: str, name: str, expected: str) -> Node | None:
         for event in yaml.parse(text, Loader=loader):
             where = f"{name}, line {event.start_mark.line + 1}" if event.start_mark else name
             if isinstance(event, yaml.AliasEvent):
-                raise FormatError(f"{where}: refused, a topology file has no aliases (*name)")
+                raise FormatError(f"{where}: refused, aliases (*name) are not taken here; write the value out")
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             values += not isinstance(event, yaml.CollectionEndEvent)
             if values > _MOST_VALUES:

@@ -114,7 +114,7 @@ def test_a_machine_can_be_written_by_hand():
         (("collsim: 1", "collsim: 2"), "line 1: collsim: version 2 is unknown"),
         (("source: spec", "source: spec, kind: x"), "line 6: slot: key 'kind' is there twice"),
         (("options:\n", "options: &a\n"), None),
-        (("name: mine", "name: *a"), "has no aliases"),
+        (("name: mine", "name: *a"), "aliases .* are not taken"),
         (("name: mine", "name: [mine"), "is not YAML"),
         (("machine:", "network: ring(4)\nmachine:"), "give one of machine, network and links"),
     ],
@@ -207,7 +207,7 @@ EIGHT = "topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50 ]\nlatency: [ 50
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (("[ Ring ]\n", "&a [ Ring ]\nmore: *a\n"), "line 2: refused, a topology file has no aliases"),
+        (("[ Ring ]\n", "&a [ Ring ]\nmore: *a\n"), "line 2: refused, aliases .* are not taken"),
         (("[ 8 ]", "[ 8 ]\nnpus_count: [ 4 ]"), "key 'npus_count' is there twice"),
         (("[ 50 ]", "[ 0x" + "f" * 2000 + " ]"), "they must be numbers above 0"),
         (("[ 50 ]", "[ .nan ]"), "they must be numbers above 0"),
