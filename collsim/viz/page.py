@@ -1,19 +1,19 @@
 """One timeline as one offline HTML file, and as a frame for a notebook.
 
-Both put the text of ``player.js`` and the timeline into a single page that loads nothing: no server, no network, no
+Both put the text of the player and the timeline into a single page that loads nothing: no server, no network, no
 other file. The page forbids everything but itself by a content security policy that names the hash of its own script.
 """
 
 from __future__ import annotations
 
 import base64
-import functools
 import hashlib
 import html
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
+
+from .javascript import joined
 
 __all__ = ["notebook_frame", "player_source", "standalone_page"]
 
@@ -54,10 +54,9 @@ PAGE = """<!doctype html>
 LIGHT, DARK = "#F4F6F5", "#0E1316"
 
 
-@functools.cache
 def player_source() -> str:
-    """Return the text of ``player.js``, the module that every host loads."""
-    return Path(__file__).with_name("player.js").read_text(encoding="utf-8")
+    """Return the player as one ES module, the text that every host loads."""
+    return joined("player/host.js")
 
 
 def _inline_json(value: Any) -> str:
@@ -105,7 +104,7 @@ def standalone_page(
     data: Mapping[str, Any] = json.loads(timeline) if isinstance(timeline, str) else timeline
     script = player_source() + START
     if "</script" in script:
-        raise ValueError("player.js must not contain '</script'")
+        raise ValueError("the player must not contain '</script'")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; "

@@ -1,19 +1,16 @@
-"""A race: several runs on one clock. What the module ``race.js`` needs of each, and that module behind ``player.js`` in one text."""
+"""A race: several runs on one clock. What the module ``race.js`` needs of each, and that module with the player in one text."""
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import words
 from .causes import bottleneck
-from .page import player_source
+from .javascript import joined
 from .places import endpoint_name
 from .timeline import encode, timeline
 
@@ -87,12 +84,6 @@ def course(runners: Sequence[Runner]) -> list[dict[str, Any]]:
     ]
 
 
-@functools.cache
 def race_source() -> str:
-    """One ES module: the player without its own default export, then the race without its import."""
-    race = Path(__file__).with_name("race.js").read_text(encoding="utf-8")
-    race, imports = re.subn(r"^import \{[^}]*\} from \"\./player\.js\";$", "", race, flags=re.MULTILINE)
-    player, exports = re.subn(r"^export default function mount\(", "function mountPlayer(", player_source(), flags=re.MULTILINE)
-    assert imports == 1, imports
-    assert exports == 1, exports
-    return player + race
+    """One ES module: the race and the player that it mounts."""
+    return joined("race.js")

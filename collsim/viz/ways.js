@@ -1,10 +1,14 @@
 // collsim ways: one or two machines side by side, each with one way through it, hop by hop, on one clock.
 //
-// Each machine is a player (player.js) without controls; this file adds the card round it: heading, sentence, table of hops.
+// Each machine is a player (player/player.js) without controls; this file adds the card round it: heading, sentence, table of hops.
 // data = {id, cards: [{title, word, says, foot, rows: [[number, hop, cable, rate, latency, ring, hot, host]], timeline, marks}], head: [...],
 // play, pause, lang, theme}; a click on a rank's box sends the trigger `pick` with its number.
 
-import { FONT, TOKENS, createClock, createPlayer, el, icon, unpack } from "./player.js";
+import { createClock } from "./player/clock.js";
+import { el, icon } from "./player/elements.js";
+import { FONT, TOKENS } from "./player/look.js";
+import { createPlayer } from "./player/player.js";
+import { unpack } from "./player/read.js";
 
 const WAY_SECONDS = 5;
 
@@ -27,24 +31,36 @@ const WAY_CSS = `
 
 /** Mount the cards into `host`; `onPick(endpoint)` when a rank is clicked. */
 export function createWays(host, { onPick } = {}) {
-  const root = el("div", { className: "wy", role: "group" }), pair = el("div", { className: "pair" });
+  const root = el("div", { className: "wy", role: "group" }),
+    pair = el("div", { className: "pair" });
   root.append(el("style", { textContent: WAY_CSS }), pair);
   host.append(root);
-  let data = null, cards = [], clock = createClock(), ticket = 0, dead = false, off = () => {}, button = null;
+  let data = null,
+    cards = [],
+    clock = createClock(),
+    ticket = 0,
+    dead = false,
+    off = () => {},
+    button = null;
 
   async function setData(next) {
     const mine = ++ticket;
-    if (data && next.id === data.id) { data = next; dress(); return; }
-    const found = await Promise.all(next.cards.map(c => unpack(c.timeline)));
+    if (data && next.id === data.id) {
+      data = next;
+      dress();
+      return;
+    }
+    const found = await Promise.all(next.cards.map((c) => unpack(c.timeline)));
     if (mine !== ticket || dead) return;
     const playing = clock.playing;
-    clock.pause(); off();
+    clock.pause();
+    off();
     for (const c of cards) c.player.destroy();
     data = next;
     pair.replaceChildren();
     clock = createClock();
     cards = data.cards.map((_, q) => card(found[q], q));
-    await Promise.all(cards.map(c => c.player.ready));
+    await Promise.all(cards.map((c) => c.player.ready));
     if (mine !== ticket || dead) return;
     off = clock.on(onClock);
     clock.base = clock.total / WAY_SECONDS;
@@ -55,42 +71,78 @@ export function createWays(host, { onPick } = {}) {
   }
 
   function card(timeline, q) {
-    const d = { box: el("section", { className: "card0" }), title: el("span"), word: el("div", { className: "word" }), says: el("p", { className: "says" }), stage: el("div", { className: "stage0" }), table: el("table"), foot: el("p", { className: "foot" }), head: el("h3") };
+    const d = {
+      box: el("section", { className: "card0" }),
+      title: el("span"),
+      word: el("div", { className: "word" }),
+      says: el("p", { className: "says" }),
+      stage: el("div", { className: "stage0" }),
+      table: el("table"),
+      foot: el("p", { className: "foot" }),
+      head: el("h3"),
+    };
     d.head.append(d.title);
     d.box.append(d.head, d.word, d.says, d.stage, d.table, d.foot);
     pair.append(d.box);
-    const player = createPlayer(d.stage, { timeline, clock, lang: data.lang, theme: data.theme, view: "physical", compact: 300, marks: data.cards[q].marks, onPick: e => onPick?.(e) });
+    const player = createPlayer(d.stage, {
+      timeline,
+      clock,
+      lang: data.lang,
+      theme: data.theme,
+      view: "physical",
+      compact: 300,
+      marks: data.cards[q].marks,
+      onPick: (e) => onPick?.(e),
+    });
     return { d, q, timeline, player };
   }
 
   function dress() {
     const C = TOKENS[data.theme === "dark" ? "dark" : "light"];
     for (const k in C) root.style.setProperty(`--${k}`, C[k]);
-    root.lang = data.lang === "zh" ? "zh-CN" : "en"; root.setAttribute("aria-label", data.label);
+    root.lang = data.lang === "zh" ? "zh-CN" : "en";
+    root.setAttribute("aria-label", data.label);
     for (const { d, q, player } of cards) {
       const c = data.cards[q];
       player.set({ lang: data.lang, theme: data.theme, marks: c.marks });
-      d.title.textContent = c.title; d.word.textContent = c.word; d.says.textContent = c.says; d.foot.textContent = c.foot;
-      const cell = (text, k, tag = "td") => el(tag, { className: k > 2 ? "r" : "" }, k === 0 && tag === "td" ? el("i", { textContent: text }) : text);
-      d.table.replaceChildren(el("tr", {}, ...data.head.map((h, k) => cell(h, k, "th"))), ...c.rows.map(r => el("tr", { className: `${r.at(-2) ? "hot" : ""} ${r.at(-1) ? "host" : ""}` }, ...r.slice(0, -2).map((text, k) => cell(text, k)))));
+      d.title.textContent = c.title;
+      d.word.textContent = c.word;
+      d.says.textContent = c.says;
+      d.foot.textContent = c.foot;
+      const cell = (text, k, tag = "td") =>
+        el(tag, { className: k > 2 ? "r" : "" }, k === 0 && tag === "td" ? el("i", { textContent: text }) : text);
+      d.table.replaceChildren(
+        el("tr", {}, ...data.head.map((h, k) => cell(h, k, "th"))),
+        ...c.rows.map((r) =>
+          el("tr", { className: `${r.at(-2) ? "hot" : ""} ${r.at(-1) ? "host" : ""}` }, ...r.slice(0, -2).map((text, k) => cell(text, k))),
+        ),
+      );
     }
     button ??= el("button", { type: "button", onclick: () => (clock.playing ? clock.pause() : play()) });
     cards[0]?.d.head.append(button);
     root.dataset.cards = String(cards.length);
-    layout(); onClock();
+    layout();
+    onClock();
   }
-  const play = () => { clock.loop = [0, clock.total]; clock.play(); };
+  const play = () => {
+    clock.loop = [0, clock.total];
+    clock.play();
+  };
 
   function onClock() {
     const on = String(clock.playing);
-    if (button && button.dataset.on !== on + data.lang) { button.dataset.on = on + data.lang; button.replaceChildren(icon(clock.playing ? "pause" : "play"), clock.playing ? data.pause : data.play); }
+    if (button && button.dataset.on !== on + data.lang) {
+      button.dataset.on = on + data.lang;
+      button.replaceChildren(icon(clock.playing ? "pause" : "play"), clock.playing ? data.pause : data.play);
+    }
     Object.assign(root.dataset, { playing: on, t: String(Number(clock.t.toPrecision(9))) });
   }
 
   function layout() {
     const wide = root.clientWidth;
     if (!wide || !cards.length) return;
-    const across = wide < 820 ? 1 : cards.length, room = (wide - 16 * (across - 1)) / across - (wide < 1340 ? 30 : 42);
+    const across = wide < 820 ? 1 : cards.length,
+      room = (wide - 16 * (across - 1)) / across - (wide < 1340 ? 30 : 42);
     root.classList.toggle("small", wide < 1340);
     pair.style.gridTemplateColumns = `repeat(${across},minmax(0,1fr))`;
     pair.classList.toggle("two", across > 1);
@@ -100,7 +152,22 @@ export function createWays(host, { onPick } = {}) {
 
   const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => layout()) : null;
   seen?.observe(root);
-  return { root, get clock() { return clock; }, setData, destroy() { dead = true; ticket++; clock.pause(); off(); seen?.disconnect(); for (const c of cards) c.player.destroy(); root.remove(); } };
+  return {
+    root,
+    get clock() {
+      return clock;
+    },
+    setData,
+    destroy() {
+      dead = true;
+      ticket++;
+      clock.pause();
+      off();
+      seen?.disconnect();
+      for (const c of cards) c.player.destroy();
+      root.remove();
+    },
+  };
 }
 
 const WAYS = new WeakMap();
@@ -108,9 +175,18 @@ const WAYS = new WeakMap();
 /** Streamlit components v2; synchronous, with a generation number, as the player's own host. */
 export default function mountWays({ data, parentElement, setTriggerValue }) {
   let s = WAYS.get(parentElement);
-  if (!s) { s = { gen: 0 }; s.ways = createWays(parentElement, { onPick: e => s.send?.("pick", e) }); WAYS.set(parentElement, s); }
+  if (!s) {
+    s = { gen: 0 };
+    s.ways = createWays(parentElement, { onPick: (e) => s.send?.("pick", e) });
+    WAYS.set(parentElement, s);
+  }
   s.send = setTriggerValue;
   s.ways.setData(data);
   const gen = ++s.gen;
-  return () => { if (s.gen === gen) { s.ways.destroy(); WAYS.delete(parentElement); } };
+  return () => {
+    if (s.gen === gen) {
+      s.ways.destroy();
+      WAYS.delete(parentElement);
+    }
+  };
 }

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +12,7 @@ from ..registry import schedule
 from ..schedule import copy, freeze
 from ..simulate import simulate
 from . import words
-from .page import player_source
+from .javascript import joined
 from .places import device_name
 from .timeline import encode, timeline
 
@@ -145,12 +142,6 @@ def _said(place: Topology, src: int, dst: int) -> Pair:
     return words.capital(said), chinese.replace(", ", "，")
 
 
-@functools.cache
 def ways_source() -> str:
-    """One ES module: the player without its own default export, then the ways without their import."""
-    own = Path(__file__).with_name("ways.js").read_text(encoding="utf-8")
-    own, imports = re.subn(r"^import \{[^}]*\} from \"\./player\.js\";$", "", own, flags=re.MULTILINE)
-    player, exports = re.subn(r"^export default function mount\(", "function mountPlayer(", player_source(), flags=re.MULTILINE)
-    assert imports == 1, imports
-    assert exports == 1, exports
-    return player + own
+    """One ES module: the ways and the player that they mount."""
+    return joined("ways.js")

@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import test from "node:test";
-import {
-  SCHEMA, activeAt, bucketIndex, busiest, cellAt, cellsOf, doneAt, fmtBytes, fmtRate, fmtShare, groups, hopAt, hopSpan, idleShare, index, journey,
-  landedBy, linkBytes, logicalLayout, measure, pointAt, problem, rowSlices, shape, stepAt, stepShare, textAt, timeUnit, through, unpack, useClass, waitingAt,
-} from "../../collsim/viz/player.js";
+import { cellAt, cellsOf, doneAt, landedBy, waitingAt } from "../../collsim/viz/player/cells.js";
+import { measure, pointAt, shape, through } from "../../collsim/viz/player/geometry.js";
+import { logicalLayout } from "../../collsim/viz/player/logical.js";
+import { activeAt, bucketIndex, busiest, groups, hopAt, hopSpan, idleShare, index, journey, linkBytes, rowSlices, stepAt, stepShare, useClass } from "../../collsim/viz/player/model.js";
+import { SCHEMA, problem, textAt, unpack } from "../../collsim/viz/player/read.js";
+import { fmtBytes, fmtRate, fmtShare, timeUnit } from "../../collsim/viz/player/units.js";
 
 const text = s => ({ en: s, zh: s });
 

@@ -3,7 +3,7 @@
 import pytest
 
 import collsim as cs
-from collsim.viz.race import course, race_source, runner
+from collsim.viz.race import course, runner
 from collsim.viz.timeline import decode
 
 
@@ -41,10 +41,3 @@ def test_a_single_rank_has_nothing_to_race_for():
     alone = runner(cs.simulate(cs.schedule("allreduce_ring", topology=network), network, "1MiB"))
     assert alone.why == ("Nothing has to move.", "没有数据需要移动。")
     assert course([alone])[0]["load"] == 0
-
-
-def test_the_module_has_one_default_export_and_imports_nothing():
-    source = race_source()
-    assert source.count("export default ") == 1
-    assert "\nimport " not in source
-    assert "http://" not in source.replace("http://www.w3.org/2000/svg", "")

@@ -5,7 +5,7 @@ import pytest
 import collsim as cs
 from collsim.errors import TopologyError
 from collsim.viz.timeline import decode
-from collsim.viz.ways import ways, ways_source
+from collsim.viz.ways import ways
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +48,3 @@ def test_a_generic_network_has_a_way_without_words():
 def test_where_there_is_no_way_the_error_says_so():
     with pytest.raises(TopologyError, match="cannot reach"):
         ways([cs.machine("tpu-v4-64", p2p=False)], 0, 9, "1MiB")
-
-
-def test_the_module_has_one_default_export_and_imports_nothing():
-    source = ways_source()
-    assert source.count("export default ") == 1
-    assert "\nimport " not in source

@@ -1,0 +1,121 @@
+// What every rank holds: contributions of each chunk over time. Pure functions of (model, time).
+
+import { groups } from "./model.js";
+
+/** The cells [endpoint, slot] that a `held` or `wanted` entry of the state names. */
+export function cellsOf(what, state, meta) {
+  const out = [],
+    slots = meta.slots ?? meta.chunks,
+    k = Math.max(1, Math.round(meta.chunks / meta.ranks));
+  const per = slots === meta.chunks * meta.channels ? meta.channels : 1; // each channel may have its own copy of the chunks
+  if (Array.isArray(what)) return what;
+  for (let r = 0; r < meta.ranks; r++) {
+    if (what === "all" || (what === "root" && r === (state.root ?? 0))) for (let c = 0; c < slots; c++) out.push([r, c]);
+    if (what === "own") for (let p = 0; p < per; p++) for (let c = 0; c < k; c++) out.push([r, p * meta.chunks + r * k + c]);
+  }
+  return out;
+}
+
+// Numbers for the logical picture: the digits of pi without zeros, so that every rank starts with its own small values.
+const PI = "31415926535897932384626433832795288419716939937515820974944592378164628628998628348253421176798214865";
+
+/**
+ * What every transfer carries (k contributions, which ranks, which value) and what every cell holds after each arrival.
+ * Transfers of a step read the cells as they were when the step began; arrivals take effect at their own t1.
+ */
+export function contributions(m) {
+  const E = m.endpoints,
+    S = m.slots,
+    n = m.n;
+  const count = new Int32Array(E * S),
+    value = new Float64Array(E * S),
+    mask = new Uint32Array(E * S);
+  for (const [e, c] of cellsOf(m.tl.state.held ?? "all", m.tl.state, m.tl.meta)) {
+    const cell = e * S + c;
+    count[cell] = 1;
+    value[cell] = +PI[cell % PI.length];
+    mask[cell] = (1 << (e % 32)) >>> 0;
+  }
+  const first = { count: count.slice(), value: value.slice(), mask: mask.slice() };
+  const k = new Int32Array(n),
+    val = new Float64Array(n),
+    who = new Uint32Array(n);
+  const { start, id } = groups(m.step, m.nsteps, n);
+  for (let s = 0; s < m.nsteps; s++) {
+    for (let q = start[s]; q < start[s + 1]; q++) {
+      const i = id[q],
+        from = m.src[i] * S + m.chunk[i];
+      k[i] = count[from];
+      val[i] = value[from];
+      who[i] = mask[from];
+    }
+    for (let q = start[s]; q < start[s + 1]; q++) arrive(count, value, mask, m.dst[id[q]] * S + m.into[id[q]], id[q]);
+  }
+  function arrive(c, v, w, cell, i) {
+    if (m.reduce[i]) {
+      c[cell] += k[i];
+      v[cell] += val[i];
+      w[cell] |= who[i];
+    } else {
+      c[cell] = k[i];
+      v[cell] = val[i];
+      w[cell] = who[i];
+    }
+  }
+  const byEnd = Int32Array.from({ length: n }, (_, i) => i).sort((a, b) => m.t1[a] - m.t1[b] || m.step[a] - m.step[b] || a - b);
+  const cellOf = byEnd.map((i) => m.dst[i] * S + m.into[i]),
+    events = groups(cellOf, E * S, n);
+  const after = { count: new Int32Array(n), value: new Float64Array(n), mask: new Uint32Array(n) };
+  const now = { count: first.count.slice(), value: first.value.slice(), mask: first.mask.slice() };
+  for (let cell = 0; cell < E * S; cell++) {
+    for (let q = events.start[cell]; q < events.start[cell + 1]; q++) {
+      arrive(now.count, now.value, now.mask, cell, byEnd[events.id[q]]);
+      for (const f of ["count", "value", "mask"]) after[f][q] = now[f][cell];
+    }
+  }
+  const eventTime = Float64Array.from(events.id, (q) => m.t1[byEnd[q]]);
+  return { k, val, who, byEnd, first, after, eventStart: events.start, eventTime };
+}
+
+/** What a cell holds at t: "count" (contributions), "value" or "mask" (bits of the ranks that are in it). */
+export function cellAt(m, cell, t, field = "count") {
+  let lo = m.eventStart[cell],
+    hi = m.eventStart[cell + 1];
+  const begin = lo;
+  while (lo < hi) {
+    const mid = (lo + hi) >> 1;
+    if (m.eventTime[mid] <= t) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo === begin ? m.first[field][cell] : m.after[field][lo - 1];
+}
+
+/** How many transfers have landed by t. */
+export function landedBy(m, t) {
+  let lo = 0,
+    hi = m.n;
+  while (lo < hi) {
+    const mid = (lo + hi) >> 1;
+    if (m.t1[m.byEnd[mid]] <= t) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo;
+}
+
+/** Transfers of the current step that have landed while others of it are still under way (lockstep only: nobody waits without a barrier). */
+export function waitingAt(m, t, s, out = []) {
+  out.length = 0;
+  if (!m.lockstep || s < 0 || t >= m.step1[s]) return out;
+  const slack = 0.005 * (m.step1[s] - m.step0[s]);
+  for (let q = m.byStep.start[s]; q < m.byStep.start[s + 1]; q++) {
+    const i = m.byStep.id[q];
+    if (m.t1[i] <= t && m.t1[i] < m.step1[s] - slack) out.push(i);
+  }
+  return out;
+}
+
+/** True when every cell that must be finished at the end is finished at t. */
+export function doneAt(m, t) {
+  m.wanted ??= cellsOf(m.tl.state.wanted ?? "all", m.tl.state, m.tl.meta);
+  return m.wanted.every(([e, c]) => cellAt(m, e * m.slots + c, t) >= m.goal);
+}

@@ -1,0 +1,158 @@
+// Pointing at things: what is under the pointer, and what is said about it.
+
+import { cellAt } from "./cells.js";
+import { invalidate, wordsOf } from "./context.js";
+import { el } from "./elements.js";
+import { distanceTo } from "./geometry.js";
+import { hopAt, journey, linkBytes, routeLinks, slotText } from "./model.js";
+import { textAt } from "./read.js";
+import { casing, nameOf } from "./stage.js";
+import { deviceName, linkName } from "./text.js";
+import { fmtBytes, fmtRate, fmtShare } from "./units.js";
+
+export function hitStage(ui, x, y) {
+  const { S, m, V } = ui;
+  for (let q = V.drawn.length - 1; q >= 0; q--) {
+    const k = V.drawn[q],
+      r = k.size / 2 + 4;
+    if (Math.abs(k.x - x) <= r && Math.abs(k.y - y) <= r) return { transfer: k.i, slot: m.chunk[k.i], waits: k.waits, queued: k.queued };
+  }
+  if (S.view === "logical") return null;
+  const D = m.tl.devices;
+  for (let q = D.x.length - 1; q >= 0; q--)
+    if (x >= D.x[q] && x <= D.x[q] + D.w[q] && y >= D.y[q] && y <= D.y[q] + D.h[q]) return { device: q };
+  let best = null,
+    near = 1e9;
+  for (let l = 0; l < m.nlinks; l++) {
+    const dist = distanceTo(m.tl.links.path[l], x, y) - casing(m, l) / 2;
+    if (dist < 4 && dist < near) {
+      near = dist;
+      best = { link: l };
+    }
+  }
+  return best;
+}
+
+function tipLines(ui, hit) {
+  const { S, m, V } = ui;
+  const w = wordsOf(ui),
+    L = m.tl.links;
+  if (hit.transfer != null) {
+    const i = hit.transfer,
+      share = hopAt(m, i, V.t, {}).share,
+      way = journey(m, m.chunk[i]),
+      gone = way.ids.filter((q) => m.t1[q] <= V.t).length;
+    const lines = [
+      w.moveTip(slotText(V, m.chunk[i]), nameOf(m, m.src[i]), nameOf(m, m.dst[i]), w.op[m.reduce[i]]),
+      m.k[i] >= m.goal ? w.whole : w.contains(m.k[i], m.goal),
+    ];
+    lines.push(hit.waits ? w.waitsTip : hit.queued ? w.queued : w.doneTip(fmtShare(share), fmtBytes(m.bytes[i])));
+    lines.push(
+      way.path && way.path.length <= 40
+        ? w.journey(way.path.map((r, q) => (q === gone ? `[${r}]` : r)).join(" → "))
+        : w.moves(gone, way.ids.length),
+    );
+    return lines;
+  }
+  if (hit.link != null) {
+    const l = hit.link,
+      b = linkBytes(m, l, V.t),
+      share = V.facts.share[l],
+      cap = L.bandwidth[l] * V.t;
+    const now = V.act.filter((i) => routeLinks(m, m.route[i]).includes(l)),
+      lines = [
+        linkName(ui, l),
+        `${textAt(L.label, l, S.lang)}, ${fmtRate(L.bandwidth[l])} ${w.perDir}`,
+        w.sofarTip(fmtBytes(b), fmtShare(cap > 0 ? b / cap : 0)),
+        share > 1e-9 ? w.usedTip(fmtShare(share)) : w.idleTip,
+      ];
+    if (now.length)
+      lines.push(
+        w.nowTip(
+          now
+            .slice(0, 6)
+            .map((i) => `${w.chunk} ${slotText(V, m.chunk[i])} (${nameOf(m, m.src[i])} → ${nameOf(m, m.dst[i])})`)
+            .join(", ") + (now.length > 6 ? ` … ${now.length}` : ""),
+        ),
+      );
+    return lines;
+  }
+  if (hit.device != null) {
+    const e = m.tl.devices.endpoint[hit.device],
+      lines = [deviceName(ui, hit.device)];
+    if (e >= 0) lines.push(w.completeTip(V.finished[e], m.slots));
+    return lines;
+  }
+  const k = cellAt(m, hit.cell, V.t);
+  return [
+    `${w.rank} ${nameOf(m, hit.endpoint)}, ${w.chunk} ${slotText(V, hit.slot)}`,
+    k >= m.goal ? w.whole : k ? w.contains(k, m.goal) : w.emptyCell,
+  ];
+}
+
+function showTip(ui, hit, ev) {
+  const { d, V } = ui;
+  if (!V) return;
+  const same =
+    V.hover &&
+    hit &&
+    V.hover.transfer === hit.transfer &&
+    V.hover.link === hit.link &&
+    V.hover.device === hit.device &&
+    V.hover.cell === hit.cell;
+  V.hover = hit;
+  if (!hit) {
+    hideTip(ui);
+    return;
+  }
+  const lines = tipLines(ui, hit),
+    r = d.card.getBoundingClientRect();
+  d.tip.replaceChildren(...lines.map((t, q) => el(q ? "span" : "b", { textContent: t, style: q ? "display:block" : "" })));
+  d.tip.style.display = "block";
+  const x = ev.clientX - r.left + 14,
+    y = ev.clientY - r.top + 14,
+    tw = d.tip.offsetWidth,
+    th = d.tip.offsetHeight;
+  d.tip.style.left = `${Math.max(4, x + tw > r.width - 8 ? x - tw - 28 : x)}px`;
+  d.tip.style.top = `${y + th > r.height - 4 ? Math.max(4, y - th - 28) : y}px`;
+  if (!same) invalidate(ui);
+}
+
+export function hideTip(ui) {
+  const { d } = ui;
+  d.tip.style.display = "none";
+  if (ui.V?.hover) {
+    ui.V.hover = null;
+    invalidate(ui);
+  }
+}
+
+export function onStageMove(ui, ev) {
+  const { d, S, V } = ui;
+  if (!V) return;
+  const r = d.live.getBoundingClientRect(),
+    x = ev.clientX - r.left,
+    y = ev.clientY - r.top;
+  showTip(ui, S.view === "logical" ? hitStage(ui, x, y) : hitStage(ui, (x - S.ox) / S.k, (y - S.oy) / S.k), ev);
+}
+
+export function onMatrixMove(ui, ev) {
+  const { d, m, V } = ui;
+  if (!V?.grid) return;
+  const r = d.matrix.getBoundingClientRect(),
+    x = ev.clientX - r.left,
+    y = ev.clientY - r.top,
+    G = V.grid,
+    q = Math.floor((x - G.x0) / G.cs);
+  if (q < 0 || q >= V.slots.length) {
+    showTip(ui, null);
+    return;
+  }
+  for (let e = 0; e < m.endpoints; e++) {
+    if (y >= G.y(e) && y < G.y(e) + G.cs) {
+      showTip(ui, { slot: V.slots[q], endpoint: e, cell: e * m.slots + V.slots[q] }, ev);
+      return;
+    }
+  }
+  showTip(ui, null);
+}

@@ -1,0 +1,59 @@
+// Reading a timeline (docs/timeline.md): unpacking, what is wrong with it, texts in two languages.
+
+export const SCHEMA = "collsim.timeline/1";
+
+const sameMajor = (s) => typeof s === "string" && (s === SCHEMA || s.startsWith(SCHEMA + "."));
+
+/** A timeline object from an object, a JSON string or a gzip+base64 envelope {schema, z}. */
+export async function unpack(tl) {
+  if (typeof tl === "string") tl = JSON.parse(tl);
+  if (!tl || typeof tl.z !== "string" || !sameMajor(tl.schema)) return tl;
+  const raw = Uint8Array.from(atob(tl.z), (c) => c.charCodeAt(0));
+  const stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+/** What is wrong with a timeline, as {en, zh}, or null. Checked before anything is drawn: never a blank box. */
+export function problem(tl) {
+  const say = (en, zh) => ({ en, zh });
+  if (!tl || typeof tl !== "object") return say("The player was given no timeline.", "播放器没有收到 timeline 数据。");
+  if (!sameMajor(tl.schema)) {
+    return say(
+      `This player reads ${SCHEMA}; the data says ${JSON.stringify(tl.schema ?? null)}.`,
+      `本播放器读取 ${SCHEMA}，数据却是 ${JSON.stringify(tl.schema ?? null)}。`,
+    );
+  }
+  for (const key of ["meta", "stage", "devices", "links", "routes", "transfers", "steps", "state"]) {
+    if (!tl[key] || typeof tl[key] !== "object") return say(`The timeline has no "${key}".`, `timeline 缺少 “${key}”。`);
+  }
+  const X = tl.transfers,
+    n = X.t0?.length ?? -1;
+  for (const key of ["step", "src", "dst", "chunk", "into", "reduce", "bytes", "t0", "t1", "route"]) {
+    if (!Array.isArray(X[key]) || X[key].length !== n) {
+      return say(`transfers.${key} must be a list as long as transfers.t0.`, `transfers.${key} 的长度必须与 transfers.t0 相同。`);
+    }
+  }
+  const routes = tl.routes.start.length - 1,
+    links = tl.links.src.length;
+  if (X.route.some((r) => !(r >= 0 && r < routes)))
+    return say("A transfer names a route that does not exist.", "有 transfer 引用了不存在的 route。");
+  if (tl.routes.link.some((l) => !(l >= 0 && l < links)))
+    return say("A route names a link that does not exist.", "有 route 引用了不存在的 link。");
+  return null;
+}
+
+/** A text of a column of texts, written as [{en, zh}, ...] or as {en: [...], zh: [...]}. */
+export function textAt(column, i, lang) {
+  if (column == null) return "";
+  if (typeof column === "string") return column;
+  const one = Array.isArray(column) ? column[i] : (column[lang] ?? column.en);
+  if (one == null) return "";
+  if (Array.isArray(one)) return String(one[i] ?? "");
+  return typeof one === "object" ? String(one[lang] ?? one.en ?? "") : String(one);
+}
+
+// Tables may come as columns or as a list of rows; inside they are columns.
+export function columns(table, names) {
+  if (!Array.isArray(table)) return { ...Object.fromEntries(names.map((k) => [k, []])), ...(table ?? {}) };
+  return Object.fromEntries(names.map((k) => [k, table.map((row) => row[k])]));
+}

@@ -1,0 +1,318 @@
+// The machine: panels, cables, devices. Drawing functions take (canvas context, scene) and change nothing but the canvas.
+
+import { arrow, box, fitFont, put, stroke, widthOf } from "./canvas.js";
+import { measure, pointAt, through } from "./geometry.js";
+import { linkBytes, routeLinks, stepShare, useClass } from "./model.js";
+import { textAt } from "./read.js";
+import { fmtRate, fmtShare } from "./units.js";
+
+/** Pixels of casing per square root of GB/s: one ruler for all cables, narrowed until the two directions of a cable fit side by side. */
+export function pipeRuler(m) {
+  if (m.pipe) return m.pipe;
+  const { src, dst, bandwidth, path } = m.tl.links,
+    line = path.map(measure);
+  const root = (l) => Math.sqrt(bandwidth[l] / 1e9),
+    seen = new Map();
+  const used = m.tl.routes.link.length ? [...new Set(m.tl.routes.link)] : [...src.keys()];
+  const widest = Math.max(1e-9, ...used.map(root));
+  let k = m.tl.stage.pipe ?? Math.max(9 / widest, Math.min(1.1, 19 / widest));
+  for (let l = 0; l < src.length; l++) seen.set(src[l] * 1e6 + dst[l], l);
+  for (let l = 0; l < src.length && !m.tl.stage.pipe; l++) {
+    const back = seen.get(dst[l] * 1e6 + src[l]);
+    if (back == null) continue;
+    const a = pointAt(line[l], line[l].len / 2),
+      b = pointAt(line[back], line[back].len / 2, {});
+    const gap = Math.hypot(a.x - b.x, a.y - b.y);
+    if (gap >= 3 && gap < 40) k = Math.min(k, gap / Math.max(root(l), root(back)));
+  }
+  return (m.pipe = k);
+}
+
+export const casing = (m, l) => Math.max(2, pipeRuler(m) * Math.sqrt(m.tl.links.bandwidth[l] / 1e9));
+
+function core(V, l) {
+  const cap = V.m.tl.links.bandwidth[l] * V.m.total,
+    b = linkBytes(V.m, l, V.t);
+  return cap > 0 && b > 0 ? casing(V.m, l) * Math.sqrt(Math.min(1, b / cap)) : 0;
+}
+
+/** Which links and devices take part in step s; per step, because colours are per step. */
+export function stepFacts(m, s) {
+  if (m.facts?.s === s) return m.facts;
+  const share = new Float64Array(m.nlinks),
+    live = new Set(),
+    turns = new Map();
+  const D = m.tl.devices;
+  if (s >= 0) {
+    for (let l = 0; l < m.nlinks; l++) share[l] = m.tl.routes.link.length ? stepShare(m, l, s) : 0;
+    for (let l = 0; l < m.nlinks; l++)
+      if (share[l] > 1e-9) {
+        live.add(m.tl.links.src[l]);
+        live.add(m.tl.links.dst[l]);
+      }
+    const seen = new Set();
+    for (let q = m.byStep.start[s]; q < m.byStep.start[s + 1]; q++) {
+      const r = m.route[m.byStep.id[q]];
+      if (seen.has(r)) continue;
+      seen.add(r);
+      const ls = routeLinks(m, r);
+      for (let h = 1; h < ls.length; h++) {
+        const d = m.tl.links.src[ls[h]];
+        if (D.kind[d] !== "nvswitch" && (D.kind[d] !== "switch" || Math.max(D.w[d], 2 * D.h[d]) < 140)) continue; // no room for lines in a small box
+        const a = m.tl.links.path[ls[h - 1]].slice(-2),
+          b = m.tl.links.path[ls[h]].slice(0, 2),
+          way = through(D, d, a[0], a[1], b[0], b[1]);
+        if (!turns.has(d)) turns.set(d, []);
+        turns.get(d).push({ pts: [...way, b[0], b[1]], link: ls[h], bends: way.length > 2 });
+      }
+    }
+  }
+  return (m.facts = { s, share, live, turns });
+}
+
+export const panelOf = (m, e) => {
+  const d = deviceOf(m, e);
+  return d == null ? -1 : m.tl.devices.panel[d];
+};
+
+function deviceOf(m, e) {
+  if (!m.deviceOf) {
+    m.deviceOf = new Map();
+    m.tl.devices.endpoint.forEach((x, d) => {
+      if (x >= 0 && !m.deviceOf.has(x)) m.deviceOf.set(x, d);
+    });
+  }
+  return m.deviceOf.get(e);
+}
+
+export const nameOf = (m, e) => {
+  const d = deviceOf(m, e);
+  return e < m.ranks || d == null ? String(e) : textAt(m.tl.devices.label, d, "en") || String(e);
+};
+
+function drawPanels(g, V) {
+  const { m, C } = V,
+    P = m.panels;
+  for (let p = 0; p < P.x.length; p++) box(g, P.x[p], P.y[p], P.w[p], P.h[p], 10, C.sunk, C.line);
+}
+
+function drawPanelNames(g, V) {
+  const { m, C } = V,
+    P = m.panels,
+    mid = m.tl.stage.w / 2,
+    halo = C.sunk;
+  for (let p = 0; p < P.x.length; p++) {
+    const label = textAt(P.label, p, V.lang),
+      note = textAt(P.note, p, V.lang),
+      size = P.w[p] < 320 ? 14 : 16;
+    const wl = widthOf(g, label, size, true),
+      wn = note ? widthOf(g, note, 13, false) + 10 : 0;
+    const fits = wl + wn < P.w[p] - 32,
+      right = P.x.length === 2 && P.x[p] > mid;
+    let x = right ? P.x[p] + P.w[p] - 16 - wl - (fits ? wn : 0) : P.x[p] + 16;
+    put(g, label, x, P.y[p] + 21, size, C.ink, { bold: true, halo });
+    if (fits && note) put(g, note, x + wl + 10, P.y[p] + 21, 13, C.ink2, { halo });
+  }
+}
+
+function drawLinks(g, V) {
+  const { m, C, facts } = V,
+    { path } = m.tl.links,
+    share = facts.share;
+  const active = [],
+    few = m.hot.size <= 8;
+  g.lineCap = "butt";
+  g.lineJoin = "round";
+  for (let l = 0; l < m.nlinks; l++) {
+    if (share[l] > 1e-9) {
+      active.push(l);
+      continue;
+    }
+    const d = casing(m, l),
+      c = core(V, l);
+    stroke(g, path[l], d > 8 ? d : Math.max(2, d - 1.8), C.idle);
+    if (d > 8) stroke(g, path[l], d - 2, C.sunk);
+    if (c > 0) stroke(g, path[l], Math.max(1, c), C.edge);
+  }
+  g.lineCap = "round";
+  m.usedLinks ??= new Set(m.tl.routes.link).size;
+  // A halo points at something: where most cables are equally full there is nothing to point at.
+  if (m.hot.size <= 0.6 * m.usedLinks || m.hot.size <= 2)
+    for (const l of m.hot) if (path[l]) stroke(g, path[l], few ? Math.min(22, casing(m, l) + 16) : casing(m, l) + 6, C.fulltint);
+  g.lineCap = "butt";
+  active.sort((a, b) => share[a] - share[b]);
+  for (const l of active) {
+    const d = casing(m, l),
+      cls = useClass(share[l]);
+    stroke(g, path[l], d + 1.6, C.edge);
+    stroke(g, path[l], d, C[cls + "tint"]);
+    stroke(g, path[l], Math.max(1.3, core(V, l)), C[cls]);
+  }
+  V.arrows = active;
+}
+
+function drawArrows(g, V) {
+  const { m, C, facts } = V;
+  for (const l of V.arrows) {
+    const line = measure(m.tl.links.path[l]),
+      n = line.len > 220 ? 2 : line.len >= 44 ? 1 : 0;
+    const into = m.tl.devices.kind[m.tl.links.dst[l]],
+      from = m.tl.devices.kind[m.tl.links.src[l]];
+    if (into === "nvswitch" || from === "nvswitch") continue; // the arrow sits on the bend inside the switch
+    for (let q = 1; q <= n; q++) {
+      const p = pointAt(line, (line.len * q) / (n + 1));
+      const c = core(V, l);
+      if (c > 4.5)
+        arrow(g, p.x, p.y, p.dx, p.dy, Math.min(8, c * 1.1), C.card); // inside a thick core
+      else arrow(g, p.x, p.y, p.dx, p.dy, Math.max(c + 5, Math.min(10, 6 + 0.25 * casing(m, l))), C[useClass(facts.share[l])]);
+    }
+  }
+}
+
+function drawDevices(g, V) {
+  const { m, C, facts } = V,
+    D = m.tl.devices,
+    names = [],
+    upright = [];
+  for (let d = 0; d < D.x.length; d++) {
+    const x = D.x[d],
+      y = D.y[d],
+      w = D.w[d],
+      h = D.h[d],
+      kind = D.kind[d],
+      on = facts.live.has(d),
+      label = textAt(D.label, d, V.lang);
+    const rank = D.endpoint[d] >= 0,
+      big = kind === "switch" || kind === "nvswitch",
+      host = kind === "cpu" || kind === "memory";
+    const helper = rank && D.endpoint[d] >= m.ranks && kind !== "switch" && kind !== "nvswitch";
+    const fill = helper ? C.ink : host ? (on ? C.host : C.sunk) : C.card;
+    box(g, x, y, w, h, big ? 6 : rank ? 5 : 4, fill, on ? (host ? C.hostink : C.ink) : C.edge, on ? (rank || big ? 1.8 : 1.6) : 1);
+    if (rank && m.ranks > 32 && V.fill) fillSquare(g, V, D.endpoint[d], x, y, w, h);
+    const color = helper ? C.card : host && on ? C.hostink : rank || (on && !host) ? C.ink : C.ink3,
+      bold = on || rank;
+    if (h > 1.7 * w) {
+      const size = fitFont(g, label, 14, h - 12, bold);
+      if (!size) continue;
+      upright.push([
+        x + w / 2 + size * 0.35,
+        y + h / 2,
+        label,
+        size,
+        color,
+        { bold, align: "center", halo: facts.turns.has(d) ? fill : null },
+      ]);
+      continue;
+    }
+    const size = fitFont(g, label, rank ? Math.min(19, h * 0.55) : big ? 13.5 : 12, w - 5, bold);
+    if (!size) continue;
+    const turns = facts.turns.get(d)?.some((q) => q.bends),
+      deep = turns && big && h >= 24;
+    const top = deep && facts.turns.get(d).every((q) => !q.bends || q.pts[3] < q.pts[1]); // all cables come in from below
+    const at =
+      deep && h > 50 ? [x + 14, top ? y + 20 : y + h - 9] : [x + w / 2, deep ? (top ? y + size : y + h - 5) : y + h / 2 + size * 0.36];
+    names.push([label, ...at, size, color, { bold, align: deep && h > 50 ? "left" : "center", halo: turns ? fill : null }]);
+  }
+  for (const [, list] of facts.turns) {
+    if (list.length > 40) continue;
+    for (const q of list) {
+      if (!q.bends) continue;
+      const cls = useClass(facts.share[q.link]),
+        line = measure(q.pts);
+      stroke(g, q.pts, Math.max(1.3, Math.min(4, core(V, q.link))), C[cls]);
+      const p = pointAt(line, line.len / 2);
+      if (line.len > 22) arrow(g, p.x, p.y, p.dx, p.dy, 8, C[cls]);
+    }
+  }
+  for (const name of names) put(g, ...name); // above the ways through the box
+  for (const [x, y, label, size, color, o] of upright) {
+    g.save();
+    g.translate(x, y);
+    g.rotate(-Math.PI / 2);
+    put(g, label, 0, 0, size, color, o);
+    g.restore();
+  }
+}
+
+// Above 32 ranks a rank is a small square: it fills from below with its finished chunks instead of showing tokens.
+function fillSquare(g, V, e, x, y, w, h) {
+  const f = V.m.slots ? V.finished[e] / V.m.slots : 0;
+  if (f > 0) {
+    g.fillStyle = V.C.sumfill;
+    g.fillRect(x + 1, y + h - 1 - (h - 2) * f, w - 2, (h - 2) * f);
+  }
+}
+
+/** Largest share of this step over the cables of one kind, for the key. */
+export function keyShare(m, share, entry) {
+  const { kind, label } = m.tl.links,
+    alone = m.key.filter((k) => k.kind === entry.kind).length < 2;
+  let best = 0;
+  for (let l = 0; l < m.nlinks; l++)
+    if (kind[l] === entry.kind && share[l] > best && (alone || textAt(label, l, "en") === textAt(entry.label, 0, "en"))) best = share[l];
+  return best;
+}
+
+export const sameWords = (a, b) => a.replace(/\s/g, "") === b.replace(/\s/g, "");
+
+function drawKey(g, V) {
+  const { m, C, W } = V,
+    K = m.tl.stage.key;
+  if (!K || !m.key.length) return;
+  const right = K.x + K.w,
+    n = Math.min(m.key.length, Math.floor((K.h - 48) / 44)),
+    rh = Math.min(52, (K.h - 48) / Math.max(1, n));
+  put(g, W.keyCable, K.x, K.y + 18, 13, C.ink3);
+  put(g, W.keyUsed, right, K.y + 18, 13, C.ink3, { align: "right" });
+  for (let q = 0; q <= n; q++) {
+    g.fillStyle = C.line;
+    g.fillRect(K.x, K.y + 28 + q * rh, K.w, 1);
+  }
+  for (let q = 0; q < n; q++) {
+    const e = m.key[q],
+      y = K.y + 28 + (q + 0.5) * rh,
+      share = keyShare(m, V.facts.share, e),
+      cls = useClass(share),
+      hot = share > 0.95;
+    const d = Math.min(22, Math.max(2, pipeRuler(m) * Math.sqrt(e.bandwidth / 1e9)));
+    const bar = [K.x, y, K.x + 30, y];
+    stroke(g, bar, d + 1.6, share > 1e-9 ? C.edge : C.idle);
+    stroke(g, bar, d, share > 1e-9 ? C[cls + "tint"] : C.sunk);
+    if (share > 1e-9) stroke(g, bar, Math.max(2, d * Math.sqrt(Math.min(1, share)) * 0.5), C[cls]);
+    const label = textAt(e.label, 0, V.lang),
+      used = widthOf(g, fmtShare(share), hot ? 19 : 15, true),
+      size = fitFont(g, label, 14, K.w - 45 - used, true) || 10;
+    put(g, label, K.x + 39, y - 3, size, hot ? C.fulltext : C.ink, { bold: true });
+    if (!sameWords(label, fmtRate(e.bandwidth))) put(g, fmtRate(e.bandwidth), K.x + 39, y + 14, 13, C.ink2);
+    put(g, share > 1e-9 ? fmtShare(share) : "–", right, y + 5, hot ? 19 : 15, hot ? C.fulltext : C.ink, { bold: true, align: "right" });
+  }
+  put(g, W.nominal, K.x, K.y + 28 + n * rh + 18, 12, C.ink3);
+}
+
+/** Numbers beside the middle of cables, on the side on which they leave: a way hop by hop. */
+export function drawMarks(g, V, marks) {
+  const { m, C } = V;
+  for (const { link, text, hot } of marks) {
+    const line = measure(m.tl.links.path[link]),
+      p = pointAt(line, line.len / 2, {}),
+      off = Math.min(34, casing(m, link) / 2 + 14),
+      x = Math.max(12, p.x + p.dy * off),
+      y = Math.min(m.tl.stage.h - 12, Math.max(12, p.y - p.dx * off));
+    box(g, x - 11, y - 11, 22, 22, 11, C.card, hot ? C.full : C.ink, 1.6);
+    put(g, text, x, y + 4.8, 13.5, hot ? C.fulltext : C.ink, { bold: true, align: "center" });
+  }
+}
+
+export function drawPhysical(g, V) {
+  drawPanels(g, V);
+  drawLinks(g, V);
+  drawPanelNames(g, V);
+  drawDevices(g, V);
+  drawArrows(g, V);
+  drawKey(g, V);
+}
+
+export function routeHot(m, r) {
+  m.routeHot ??= [];
+  return (m.routeHot[r] ??= m.hot.size > 0 && routeLinks(m, r).some((l) => m.hot.has(l)));
+}

@@ -1,0 +1,246 @@
+// Chunks on their way through the machine: tokens, trains, queues, trails.
+
+import { arrow, box, put } from "./canvas.js";
+import { measure, pointAt, shape } from "./geometry.js";
+import { hopAt, routeLinks, slotText } from "./model.js";
+import { panelOf, routeHot } from "./stage.js";
+import { NB } from "./units.js";
+
+/** A chunk: square = reduce with the glass filled to k of n, circle = copy. */
+export function token(g, C, x, y, size, o) {
+  const h = size / 2,
+    lw = size > 18 ? 2 : 1.5,
+    f = o.f ?? 0;
+  if (o.round) {
+    g.beginPath();
+    g.arc(x, y, h + 1, 0, 7);
+    g.fillStyle = C.card;
+    g.fill();
+    g.beginPath();
+    g.arc(x, y, h - 0.5, 0, 7);
+    g.fillStyle = f >= 1 ? C.done : C.sumfill;
+    g.fill();
+    if (f < 1) {
+      g.strokeStyle = C.ink;
+      g.lineWidth = lw;
+      g.stroke();
+    }
+  } else {
+    box(g, x - h - 1.5, y - h - 1.5, size + 3, size + 3, 5, C.card);
+    const inner = size - 2 * lw;
+    if (f > 0) {
+      g.fillStyle = f >= 1 ? C.done : C.sumfill;
+      g.fillRect(x - inner / 2, y + inner / 2 - inner * Math.min(1, f), inner, inner * Math.min(1, f));
+    }
+    box(g, x - h + lw / 2, y - h + lw / 2, size - lw, size - lw, Math.min(3.5, size / 6), null, C.ink, lw);
+  }
+  if (o.text) {
+    const fs = o.text.length > 3 ? size * 0.38 : o.text.length > 2 ? size * 0.46 : size * 0.54;
+    put(g, o.text, x, y + fs * 0.36, fs, f >= 1 ? C.ontext : C.ink, { bold: true, align: "center" });
+  }
+  if (o.ring) box(g, x - h - 3, y - h - 3, size + 6, size + 6, o.round ? h + 3 : 5, null, C.wait, 1.6, [2.5, 2.5]);
+  if (o.lit) box(g, x - h - 4, y - h - 4, size + 8, size + 8, o.round ? h + 4 : 6, null, C.ink, 2);
+}
+
+/** 26 px where ranks are drawn full size, less where the layout has made them small. */
+function tokenSize(m) {
+  if (m.tokenSize) return m.tokenSize;
+  const D = m.tl.devices,
+    box = Math.min(42, ...D.endpoint.map((e, d) => (e >= 0 && e < m.ranks ? Math.min(D.w[d], D.h[d] * 1.05) : 42)));
+  return (m.tokenSize = Math.max(12, Math.min(26, Math.round(box * 0.62))));
+}
+
+export const hopOut = {},
+  pt = {},
+  pt2 = {};
+
+/**
+ * The tokens of one cable: up to 4 as they are, more as small ones without numbers, nose to tail where they are in one
+ * place; more than 12, or several in one place that find no room, as one token with their number.
+ */
+export function train(list, out) {
+  const n = list.length;
+  list.sort((a, b) => b.d - a.d || a.i - b.i);
+  const spread = list[0].d - list[n - 1].d,
+    small = n > 4 ? 12 : list[0].size,
+    fits = list[0].d >= (n - 1) * (small + 2);
+  if (n > 12 || (n > 1 && (list[0].waits || !fits) && spread < n * small * 0.6)) {
+    out.push(Object.assign(list[0], { count: n, d: list.reduce((a, q) => a + q.d, 0) / n }));
+    return;
+  }
+  let limit = Infinity;
+  for (const q of list) {
+    if (n > 4) {
+      q.size = Math.min(12, q.size);
+      q.plain = true;
+    }
+    q.d = Math.max(0, Math.min(q.d, limit));
+    limit = q.d - q.size - 2;
+    out.push(q);
+  }
+}
+
+/** Where to draw the tokens: grouped by cable, so that many on one cable become a train or one token with a count. */
+function placeTokens(V) {
+  const { m } = V,
+    per = new Map(),
+    size = tokenSize(m);
+  const add = (i, waits) => {
+    if (m.ranks > 32 && panelOf(m, m.src[i]) >= 0 && panelOf(m, m.src[i]) === panelOf(m, m.dst[i])) return;
+    const hops = shape(m, m.route[i]);
+    if (!hops.length) return;
+    let h = hops.length - 1,
+      f = 1,
+      queued = false,
+      share = 1;
+    if (!waits) {
+      hopAt(m, i, V.t, hopOut);
+      h = hopOut.hop;
+      f = hopOut.f;
+      queued = hopOut.waits;
+      share = hopOut.share;
+    }
+    const line = hops[h],
+      s = waits ? Math.min(22, size) : size,
+      pad = Math.min(s / 2 + 2, line.len / 3);
+    const lo = h === 0 ? pad : 0,
+      hi = h === hops.length - 1 ? pad : 0;
+    const link = m.tl.routes.link[m.tl.routes.start[m.route[i]] + h],
+      key = `${waits ? "w" : queued ? "q" : "m"}${link}`;
+    if (!per.has(key)) per.set(key, []);
+    per.get(key).push({ i, link, line, d: lo + f * (line.len - lo - hi), size: s, waits, queued, share });
+  };
+  for (const i of V.act) add(i, false);
+  for (const i of V.wait) add(i, true);
+  const out = [];
+  for (const list of per.values()) {
+    if (list[0].queued) queue(V, list[0].link, list, out);
+    else train(list, out);
+  }
+  for (const q of out) {
+    if (q.x == null) {
+      pointAt(q.line, q.d, pt);
+      q.x = pt.x;
+      q.y = pt.y;
+      q.dx = pt.dx;
+      q.dy = pt.dy;
+    }
+  }
+  return out;
+}
+
+/** Chunks that wait for a busy port stand before it in rows of four, in the order in which they are served; the label counts them. */
+function queue(V, link, list, out) {
+  const { m } = V,
+    s = list.length > 1 ? 15 : list[0].size,
+    gap = s + 3;
+  pointAt(measure(m.tl.links.path[link]), 0, pt);
+  const { x, y, dx, dy } = pt,
+    wide = (Math.min(4, list.length) - 1) / 2;
+  list
+    .sort((a, b) => m.t1[a.i] - m.t1[b.i])
+    .slice(0, 16)
+    .forEach((q, k) => {
+      const back = s / 2 + 6 + Math.floor(k / 4) * gap,
+        side = ((k % 4) - wide) * gap;
+      Object.assign(q, { size: s, plain: s < 18, x: x - dx * back - dy * side, y: y - dy * back + dx * side, dx, dy });
+      if (k === 0 && list.length > 1)
+        q.queue = {
+          n: list.length,
+          x: x - dx * 10 - Math.abs(dy) * (wide * gap + s),
+          y: y - dy * (s + 4) - Math.abs(dx) * (wide * gap + s),
+        };
+      out.push(q);
+    });
+}
+
+export function drawTrail(g, V, q) {
+  const len = Math.min(46, q.d),
+    steps = 7,
+    width = Math.min(15, q.size * 0.6);
+  if (len < 6) return;
+  g.strokeStyle = V.m.reduce[q.i] ? V.C.sum2 : V.C.done;
+  for (let k = 0; k < steps; k++) {
+    pointAt(q.line, q.d - len * (1 - k / steps), pt);
+    pointAt(q.line, q.d - len * (1 - (k + 1) / steps), pt2);
+    g.globalAlpha = V.dim(q.i) * (0.12 + 0.09 * k);
+    g.lineWidth = 3 + ((width - 3) * k) / steps;
+    g.beginPath();
+    g.moveTo(pt.x, pt.y);
+    g.lineTo(pt2.x, pt2.y);
+    g.stroke();
+  }
+  g.globalAlpha = 1;
+}
+
+export function drawTokens(g, V) {
+  const { m, C } = V;
+  if (V.act.length > 2000) return drawChevrons(g, V);
+  const list = placeTokens(V),
+    labelled = list.filter((q) => !q.waits && !q.queued && !q.count && routeHot(m, m.route[q.i])),
+    spots = labelled.map((q) => labelSpot(V, q));
+  const clash = spots.some(
+    (a, k) =>
+      list.some((q) => q !== labelled[k] && Math.abs(q.x - a.mx) < 18 + q.size / 2 && Math.abs(q.y - a.my) < 10 + q.size / 2) ||
+      spots.some((b, n) => n < k && Math.abs(a.mx - b.mx) < 40 && Math.abs(a.my - b.my) < 18),
+  );
+  const labels = labelled.length <= 4 && !clash;
+  if (!V.reduced && list.length <= 240) for (const q of list) if (!q.waits && !q.queued) drawTrail(g, V, q);
+  for (const q of list) {
+    const i = q.i;
+    g.globalAlpha = V.dim(i);
+    token(g, C, q.x, q.y, q.size, {
+      round: !m.reduce[i],
+      f: m.goal ? m.k[i] / m.goal : 0,
+      ring: q.waits,
+      lit: V.hover?.transfer === i,
+      text: q.count ? `×${q.count}` : q.plain || q.size < 16 ? "" : slotText(V, m.chunk[i]),
+    });
+    if (q.queue) put(g, V.W.queue(q.queue.n), q.queue.x, q.queue.y + 5, 14, C.fulltext, { bold: true, align: "right", halo: C.card });
+    g.globalAlpha = 1;
+  }
+  if (labels)
+    labelled.forEach((q, k) =>
+      put(g, `${Math.round(100 * q.share)}${NB}%`, spots[k].x, spots[k].y, 14, C.fulltext, {
+        bold: true,
+        align: spots[k].align,
+        halo: m.panels.x.length ? C.sunk : C.card,
+      }),
+    );
+  V.drawn = list;
+}
+
+/** Where the share delivered is written beside a token: towards the middle of the stage, or above and below a level cable. */
+function labelSpot(V, q) {
+  const r = q.size / 2 + 7,
+    { w, h } = V.m.tl.stage,
+    left = q.x < w / 2;
+  if (Math.abs(q.dy) > Math.abs(q.dx))
+    return { x: q.x + (left ? r : -r), y: q.y + 5, mx: q.x + (left ? r + 16 : -r - 16), my: q.y, align: left ? "left" : "right" };
+  const y = q.y < h * 0.3 && q.y > 30 ? q.y - r - 1 : q.y + r + 11;
+  return { x: q.x, y, mx: q.x, my: y - 5, align: "center" };
+}
+
+// More than 2,000 in flight: no tokens, arrows on the cables that carry something now.
+function drawChevrons(g, V) {
+  const { m, C } = V,
+    busy = new Set();
+  for (const i of V.act) {
+    if (!m.hopOf) {
+      for (const l of routeLinks(m, m.route[i])) busy.add(l);
+      continue;
+    } // cut-through: all links of the route at once
+    hopAt(m, i, V.t, hopOut);
+    if (hopOut.link >= 0 && !hopOut.waits) busy.add(hopOut.link);
+  }
+  for (const l of busy) {
+    const line = measure(m.tl.links.path[l]),
+      gap = 18,
+      phase = V.reduced ? 9 : ((V.t / (m.total || 1)) * 900) % gap;
+    for (let d = phase; d < line.len; d += gap) {
+      pointAt(line, d, pt);
+      arrow(g, pt.x, pt.y, pt.dx, pt.dy, 8, C.ink);
+    }
+  }
+  V.drawn = [];
+}

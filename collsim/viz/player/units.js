@@ -1,0 +1,51 @@
+// Bytes, rates, shares and times as they are read.
+
+export const NB = "\u00a0"; // no-break space between a number and its unit
+
+export const three = (x) => (Math.abs(x) >= 1000 ? String(Math.round(x)) : String(Number(x.toPrecision(3))));
+
+/** 134217728 -> "128 MiB". */
+export function fmtBytes(b) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let u = 0;
+  while (u < 4 && Math.abs(b) >= 1023.5) {
+    b /= 1024;
+    u++;
+  }
+  return three(b) + NB + units[u];
+}
+
+/** A share as "8.3 %", "79 %", "99.5 %". */
+export function fmtShare(x) {
+  const p = 100 * x;
+  return (p > 0 && p < 10) || (p > 95 && p < 99.95) ? `${Number(p.toFixed(1))}${NB}%` : `${Math.round(p)}${NB}%`;
+}
+
+export const fmtRate = (b) =>
+  b >= 1e9 ? `${three(b / 1e9)}${NB}GB/s` : b >= 1e6 ? `${three(b / 1e6)}${NB}MB/s` : `${three(b / 1e3)}${NB}kB/s`;
+
+/** One unit and one number of decimals for all times of a run of `total` seconds. */
+export function timeUnit(total) {
+  const [f, unit] = total >= 1 ? [1, "s"] : total >= 1e-3 ? [1e3, "ms"] : total >= 1e-6 ? [1e6, "µs"] : [1e9, "ns"];
+  const digits = total > 0 ? Math.max(0, 4 - Math.floor(Math.log10(total * f))) : 0;
+  return {
+    f,
+    unit,
+    digits: Math.min(3, digits),
+    num: (t) => (t * f).toFixed(Math.min(3, digits)),
+    fmt: (t) => (t * f).toFixed(Math.min(3, digits)) + NB + unit,
+  };
+}
+
+export function fmtSpan(t) {
+  const u = timeUnit(t);
+  return three(t * u.f) + NB + u.unit;
+}
+
+export function niceStep(range, count) {
+  const raw = range / Math.max(1, count),
+    p = 10 ** Math.floor(Math.log10(raw || 1));
+  return p * [1, 2, 5, 10].find((k) => k * p >= raw * 0.999);
+}
+
+export const niceInt = (x) => [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000].find((k) => k >= x) ?? Math.ceil(x);

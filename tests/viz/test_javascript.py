@@ -1,0 +1,58 @@
+"""What hosts load is one module; its source are several that import one another, and every file of them is in it."""
+
+import re
+
+import pytest
+
+from collsim.viz import javascript
+from collsim.viz.javascript import HERE, joined
+from collsim.viz.page import player_source
+from collsim.viz.race import race_source
+from collsim.viz.ways import ways_source
+
+
+@pytest.mark.parametrize("source", [player_source, race_source, ways_source])
+def test_a_host_gets_one_module_that_imports_nothing(source):
+    text = source()
+    assert not re.search(r"^import\b", text, re.MULTILINE)
+    assert len(re.findall(r"^export default ", text, re.MULTILINE)) == 1
+    assert len(re.findall(r"^export function createPlayer\(", text, re.MULTILINE)) == 1
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", ""), "nothing is loaded from elsewhere"
+
+
+def test_every_file_of_the_player_is_in_the_module_after_what_it_needs():
+    text = player_source()
+    heads = [path.read_text(encoding="utf-8").splitlines()[0] for path in sorted((HERE / "player").glob("*.js"))]
+    assert len(heads) > 20
+    assert all(text.count(head) == 1 for head in heads), [head for head in heads if text.count(head) != 1]
+    assert text.index("const NB =") < text.index("const WORDS ="), "a constant that another reads while loading comes first"
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({"a.js": 'import * as b from "./b.js";\n', "b.js": ""}, "cannot be joined"),
+        ({"a.js": 'import { b } from "./b.js";\n', "b.js": "export { b } from './c.js';\n"}, "cannot be joined"),
+        (
+            {"a.js": 'import { b } from "./b.js";\nconst x = 1;\n', "b.js": "export const b = 1;\nconst x = 2;\n"},
+            "x is declared in b.js and in a.js",
+        ),
+    ],
+)
+def test_what_cannot_be_joined_is_refused(tmp_path, monkeypatch, files, why):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(javascript, "HERE", tmp_path)
+    joined.cache_clear()
+    with pytest.raises(ValueError, match=re.escape(why)):
+        joined("a.js")
+    joined.cache_clear()
+
+
+def test_modules_may_import_each_other_in_a_circle(tmp_path, monkeypatch):
+    (tmp_path / "a.js").write_text('import { b } from "./b.js";\n\nexport const a = () => b;\n')
+    (tmp_path / "b.js").write_text('import {\n  a,\n} from "./a.js";\n\nexport const b = () => a;\n')
+    monkeypatch.setattr(javascript, "HERE", tmp_path)
+    joined.cache_clear()
+    assert joined("a.js") == "export const b = () => a;\n\nexport const a = () => b;\n"
+    joined.cache_clear()
