@@ -313,8 +313,10 @@ def test_a_long_message_is_short(tmp_path):
 
 def samples():
     """A small good file of every format that is read, as (format, suffix, bytes, options)."""
+    from test_msccl_tools import CASES
     from test_nccl_log import LOG
     from test_nccl_tests import JSON, TEXT
+    from test_osu import FULL
     from test_teccl import ALLGATHER, ALLTOALL
 
     ring = HEAD.replace('"chunks": 1', '"chunks": 1, "slots": 2')
@@ -332,7 +334,11 @@ def samples():
         "json": (ring + '[[[0,1,0,0,"reduce",0]],{"times":2,"shift":0,"modulus":1,"transfers":[[1,0,0,0,"copy",0]]}]}', {}),
         "csv": ("step,src,dst,chunk,into,op,channel\n0,0,1,0,,reduce,0\n1,1,0,0,0,copy,1\n", {"collective": "allreduce"}),
         "msccl": (algo, {}),
-        "teccl": (json.dumps(ALLGATHER) if len(json.dumps(ALLTOALL)) % 2 else json.dumps(ALLTOALL), {}),
+        "teccl": (json.dumps(ALLGATHER), {}),
+        "teccl (alltoall)": (json.dumps(ALLTOALL), {}),
+        "msccl-tools": (json.dumps(CASES["allreduce"][0]), {}),
+        "msccl-tools (alltoall)": (json.dumps(CASES["alltoall"][0]), {}),
+        "osu": (FULL, {}),
         "nccl-tests": (TEXT, {}),
         "nccl-tests-json": (json.dumps(JSON), {}),
         "nccl-log": (LOG, {}),
@@ -365,9 +371,14 @@ def damaged(draw, data):
     return bytes(data)
 
 
-@pytest.mark.parametrize("kind", ["json", "csv", "msccl", "teccl", "nccl-tests", "nccl-tests-json", "nccl-log"])
-def test_a_damaged_file_is_read_or_refused_but_never_a_crash(kind, tmp_path_factory):
-    text, options = samples()[kind]
+def test_there_is_a_sample_of_every_format_that_is_read():
+    read = {name for name, entry in formats().items() if entry.read and entry.holds != "topology"}
+    assert {kind.split()[0] for kind in samples()} == read, "topologies are fuzzed beside their readers"
+
+
+@pytest.mark.parametrize("sample", samples())
+def test_a_damaged_file_is_read_or_refused_but_never_a_crash(sample, tmp_path_factory):
+    (text, options), kind = samples()[sample], sample.split()[0]
     path = tmp_path_factory.mktemp("bad") / "file"
     path.write_text(text)
     load(path, format=kind, **options)

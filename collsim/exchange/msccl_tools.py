@@ -1,0 +1,267 @@
+"""The synthesized algorithms of SCCL, msccl-tools and TACCL (`*.msccl.json`, `*.sccl.json`): what `msccl solve` writes.
+
+Grammar (microsoft/msccl-tools, msccl/serialization.py, algorithm.py, collectives.py; older files and TACCL's say `sccl_type` for
+`msccl_type`): an object of type `algorithm` with `collective` {`nodes`, `chunks`: [{`pre`: ranks, `post`: ranks, `addr`}]}, `instance`
+{`chunks`: pieces that every chunk is cut into} and `steps`: [{`rounds`, `sends`: [[address, src, dst, ...]]}]. Chunks with one address are
+contributions to one sum. A send adds what the source has at an address, as it was when the step began, to what the target has there.
+
+Which collective it is follows from who has what before and after, not from the name. A send is a copy where the target's
+contributions are among those that come, a reduction where they have none in common; anything between would count some twice, and is
+refused. `rounds` and `topology` say how many sends a link of the synthesizer's machine takes at a time; the simulation has its own machine.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..schedule import Schedule
+from ..steps import Step, copy, reduce
+from .collsim_csv import frozen
+from .files import read_json, refuse, whole
+from .formats import Format, register
+
+_MAKERS: dict[str, Callable[..., Step]] = {"copy": copy, "reduce": reduce}
+_MOST_RANKS, _MOST_PIECES, _MOST_CELLS, _MOST_SENDS = 4096, 1024, 16_000_000, 5_000_000
+
+
+@dataclass(frozen=True)
+class Address:
+    """One address of the collective: which ranks contribute to it, and which want the whole of it."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    sums: bool
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The collective that the addresses make up, and the slot that each address reads and writes.
+
+    `chunks` per buffer. For alltoall, `place[address]` is the slot at the source, at the target, and on the way; else the same three times.
+    """
+
+    collective: str
+    root: int
+    chunks: int
+    place: list[tuple[int, int, int]]
+
+
+def read_msccl_tools(path: Any) -> Schedule:
+    """The schedule of a synthesized algorithm. Raises FormatError with the step and the send that cannot be."""
+    data = read_json(path)
+    if not isinstance(data, dict) or _type(data) != "algorithm":
+        refuse(path, "", f"expected an object of msccl_type 'algorithm', found {_type(data)!r}")
+    ranks, addresses = _addresses(path, data)
+    layout = _layout(path, addresses, ranks)
+    steps = _Sends(path, addresses, layout, ranks).steps(data)
+    facts = {
+        "name": str(data.get("name", "msccl_tools")),
+        "collective": layout.collective,
+        "ranks": ranks,
+        "chunks": layout.chunks,
+        "root": layout.root,
+    }
+    return frozen(path, facts, steps)
+
+
+def _type(data: Any) -> Any:
+    return (data.get("msccl_type") or data.get("sccl_type")) if isinstance(data, dict) else type(data).__name__
+
+
+def _object(path: Any, data: dict[str, Any], key: str) -> dict[str, Any]:
+    value = data.get(key)
+    if not isinstance(value, dict):
+        refuse(path, key, "expected an object")
+    return value
+
+
+def _list(path: Any, where: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        refuse(path, where, "expected a list")
+    return value
+
+
+# ---- the collective --------------------------------------------------------------------------------------------------------------
+
+
+def _addresses(path: Any, data: dict[str, Any]) -> tuple[int, list[Address]]:
+    """(ranks, addresses in order), every address cut into the instance's pieces."""
+    given = _object(path, data, "collective")
+    ranks = whole(path, "collective", "nodes", given.get("nodes"), 2, _MOST_RANKS)
+    pieces = whole(path, "instance", "chunks", _object(path, data, "instance").get("chunks", 1), 1, _MOST_PIECES)
+    found: dict[int, list[tuple[tuple[int, ...], tuple[int, ...]]]] = defaultdict(list)
+    for i, chunk in enumerate(_list(path, "collective, chunks", given.get("chunks"))):
+        where = f"collective, chunk {i}"
+        if not isinstance(chunk, dict):
+            refuse(path, where, "expected an object with pre, post and addr")
+        before, after = (_ranks(path, where, key, chunk.get(key), ranks) for key in ("pre", "post"))
+        found[whole(path, where, "addr", chunk.get("addr"), 0, 2**31)].append((before, after))
+    if sorted(found) != list(range(len(found))) or not found:
+        refuse(path, "collective", f"addresses {sorted(found)[:8]}; expected 0, 1, 2 ... without gaps")
+    if len(found) * pieces * ranks > _MOST_CELLS:
+        refuse(path, "", f"{len(found) * pieces:,} addresses on {ranks} ranks; at most {_MOST_CELLS:,} cells are followed")
+    return ranks, [_address(path, a, found[a]) for a in range(len(found)) for _ in range(pieces)]
+
+
+def _ranks(path: Any, where: str, key: str, value: Any, ranks: int) -> tuple[int, ...]:
+    listed = _list(path, f"{where}, {key}", value)
+    return tuple(sorted({whole(path, where, key, r, 0, ranks - 1) for r in listed}))
+
+
+def _address(path: Any, number: int, chunks: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> Address:
+    """Chunks of one address are contributions to a sum: one from each of several ranks, all wanted by the same ranks."""
+    where, after = f"address {number}", chunks[0][1]
+    if any(len(before) != 1 for before, _ in chunks) or any(wanted != after for _, wanted in chunks):
+        refuse(path, where, "each chunk must start on one rank, and those of one address go to the same ranks")
+    before = tuple(sorted(b[0] for b, _ in chunks))
+    if len(set(before)) != len(before):
+        refuse(path, where, "one rank contributes twice")
+    return Address(before, after, len(chunks) > 1)
+
+
+def _layout(path: Any, addresses: list[Address], ranks: int) -> Layout:
+    """Which collective has these conditions, and where its addresses lie in our buffers."""
+    everyone = tuple(range(ranks))
+    sums = any(a.sums for a in addresses)
+    to_all = all(a.after == everyone for a in addresses)
+    if not (to_all or all(len(a.after) == 1 for a in addresses)) or sums != all(a.sums for a in addresses):
+        return _unknown(path)
+    if sums and any(a.before != everyone for a in addresses):
+        return _unknown(path)
+    sources = [a.before[0] for a in addresses]
+    targets = [a.after[0] for a in addresses]
+    if sums:
+        if to_all:
+            return _in_order("allreduce", 0, len(addresses))
+        return (
+            _in_order("reduce", targets[0], len(addresses))
+            if len(set(targets)) == 1
+            else _blocks(path, "reduce_scatter", 0, targets, ranks)
+        )
+    if to_all:
+        return (
+            _in_order("broadcast", sources[0], len(addresses)) if len(set(sources)) == 1 else _blocks(path, "allgather", 0, sources, ranks)
+        )
+    if len(set(sources)) == 1:
+        return _blocks(path, "scatter", sources[0], targets, ranks)
+    if len(set(targets)) == 1:
+        return _blocks(path, "gather", targets[0], sources, ranks)
+    return _pairs(path, sources, targets, ranks)
+
+
+def _unknown(path: Any) -> Layout:
+    refuse(path, "collective", "its conditions are those of no collective that is known here (a scan, or one made by hand)")
+
+
+def _in_order(name: str, root: int, count: int) -> Layout:
+    return Layout(name, root, count, [(a, a, a) for a in range(count)])
+
+
+def _blocks(path: Any, name: str, root: int, owner: list[int], ranks: int) -> Layout:
+    """Each rank owns as many addresses as any other; its block holds them in their order."""
+    per, rest = divmod(len(owner), ranks)
+    seen = [0] * ranks
+    place = []
+    for rank in owner:
+        place.append((rank * per + seen[rank],) * 3)
+        seen[rank] += 1
+    if rest or set(seen) != {per}:
+        refuse(path, "collective", f"{name} with {min(seen)} to {max(seen)} addresses per rank; expected as many on each")
+    return Layout(name, root, len(owner), place)
+
+
+def _pairs(path: Any, sources: list[int], targets: list[int], ranks: int) -> Layout:
+    """alltoall: read in the target's block at the source, written into the source's block after all that is sent, relayed after both."""
+    per, rest = divmod(len(sources), ranks * ranks)
+    seen = [[0] * ranks for _ in range(ranks)]
+    chunks, place = ranks * per, []
+    for address, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        k = seen[source][target]
+        seen[source][target] += 1
+        place.append((target * per + k, chunks + source * per + k, 2 * chunks + address))
+    if rest or {count for row in seen for count in row} != {per}:
+        refuse(path, "collective", "alltoall with more addresses between some ranks than between others")
+    return Layout("alltoall", 0, chunks, place)
+
+
+# ---- the sends -------------------------------------------------------------------------------------------------------------------
+
+
+class _Sends:
+    """The steps, followed with what every rank holds at every address: a set of contributing ranks, as bits."""
+
+    def __init__(self, path: Any, addresses: list[Address], layout: Layout, ranks: int) -> None:
+        self.path, self.addresses, self.layout, self.ranks = path, addresses, layout, ranks
+        self.held = {(rank, a): 1 << rank for a, address in enumerate(addresses) for rank in address.before}
+
+    def steps(self, data: dict[str, Any]) -> list[list[Step]]:
+        found: list[list[Step]] = []
+        total = 0
+        for number, step in enumerate(_list(self.path, "steps", data.get("steps"))):
+            sends = _list(self.path, f"step {number}, sends", step.get("sends") if isinstance(step, dict) else None)
+            total += len(sends)
+            if total > _MOST_SENDS:
+                refuse(self.path, f"step {number}", f"more than {_MOST_SENDS:,} sends")
+            rows = self._step(number, sends)
+            if number == 0 and self.layout.collective == "alltoall":
+                own = [(a.before[0], place) for a, place in zip(self.addresses, self.layout.place, strict=True) if a.before == a.after]
+                rows["copy"] += [(rank, rank, place[0], place[1]) for rank, place in own]
+            made = [make(*map(list, zip(*rows[name], strict=True))) for name, make in _MAKERS.items() if rows[name]]
+            if made:
+                found.append(made)
+        return found
+
+    def _step(self, number: int, sends: list[Any]) -> dict[str, list[tuple[int, int, int, int]]]:
+        """(src, dst, slot read, slot written) of each transfer, by what it does."""
+        before, copied = dict(self.held), set[tuple[int, int]]()
+        rows: dict[str, list[tuple[int, int, int, int]]] = {"copy": [], "reduce": []}
+        for send in sends:
+            address, src, dst = self._send(number, send)
+            where = f"step {number}, send of address {address} from {src} to {dst}"
+            coming, there = before.get((src, address), 0), self.held.get((dst, address), 0)
+            if not coming:
+                refuse(self.path, where, f"rank {src} holds nothing at this address yet")
+            if coming | there == there:
+                continue  # nothing new comes
+            adds = there and not there & coming
+            written = there != before.get((dst, address), 0)
+            if (dst, address) in copied or (not adds and (written or there & coming != there)):
+                both = [r for r in range(self.ranks) if (there & coming) >> r & 1]
+                counted = f"ranks {both[:8]} would count twice" if both else "two sends of this step write the same place"
+                refuse(self.path, where, counted)
+            if not adds:
+                copied.add((dst, address))
+            self.held[dst, address] = there | coming
+            rows["reduce" if adds else "copy"].append((src, dst, self._slot(src, address), self._slot(dst, address)))
+        return rows
+
+    def _send(self, number: int, send: Any) -> tuple[int, int, int]:
+        if not isinstance(send, list) or len(send) < 3:
+            refuse(self.path, f"step {number}", f"send {str(send)[:60]}; expected [address, src, dst]")
+        where = f"step {number}, send {str(send)[:60]}"
+        address = whole(self.path, where, "address", send[0], 0, len(self.addresses) - 1)
+        src, dst = (whole(self.path, where, name, value, 0, self.ranks - 1) for name, value in (("src", send[1]), ("dst", send[2])))
+        return address, src, dst
+
+    def _slot(self, rank: int, address: int) -> int:
+        at_source, at_target, on_the_way = self.layout.place[address]
+        wanted = self.addresses[address]
+        if self.layout.collective != "alltoall" or rank == wanted.before[0]:
+            return at_source
+        return at_target if rank == wanted.after[0] else on_the_way
+
+
+register(
+    Format(
+        "msccl-tools",
+        (".json",),
+        "schedule",
+        "algorithms synthesized by SCCL, msccl-tools and TACCL",
+        read_msccl_tools,
+        None,
+        lambda head: '"msccl_type"' in head or '"sccl_type"' in head,
+    )
+)
