@@ -42,7 +42,8 @@ def attempt(kind, path):
             else:
                 _play(load(path, format=kind, **({"collective": "allreduce"} if kind == "csv" else {})))
         except cs.CollsimError as error:
-            assert len(str(error)) <= LONGEST_MESSAGE, f"a message of {len(str(error))} characters: {str(error)[:100]}"
+            if len(str(error)) > LONGEST_MESSAGE:
+                raise RuntimeError(f"a message of {len(str(error))} characters: {str(error)[:100]}") from error
 
 
 def _play(found):
@@ -58,10 +59,11 @@ def seeds(kind):
     """Small good files of our own to begin with."""
     sys.path[:0] = [str(HERE.parent / "exchange"), str(HERE.parent / "topology" / "files"), str(HERE.parent / "sweep")]
     if kind == "topology":
-        import collsim as cs
         from test_nccl_xml import TWO
         from test_topo_m import TWO_SOCKETS
         from test_yaml import ASTRA, MINE
+
+        import collsim as cs
 
         return [TWO, TWO_SOCKETS, MINE, ASTRA, cs.topology.ring(4).to_yaml(), cs.machine("dgx-a100", nodes=2).to_yaml()]
     if kind == "plan":
