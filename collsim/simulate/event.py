@@ -44,6 +44,7 @@ from .conditions import SHARING, Conditions, Progress
 from .lockstep import Segments, Timing
 from .plan import Edges, Job, Plan, edges, lay, network, parts
 from .symmetry import in_step
+from .waiting import in_one_piece
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -61,6 +62,10 @@ def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: 
         return [timing]
     plan = lay(jobs)
     _require_room(plan, _ROW_BYTES)
+    if progress is not None:
+        progress(0, plan.rows)
+    with in_one_piece():
+        from . import kernels  # noqa: F401  (brings the compiler)
     run = _Run(plan, topology, given, progress)
     how = "program order"
     if not (given.shortcuts and run.in_order()):

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from ..schedule import Schedule, Step
 from ..topology import Topology
+from .conditions import Progress
 
 Floats = npt.NDArray[np.float64]
 _KEPT_ROUTES, _KEPT_BYTES = 64, 128 * 2**20
@@ -119,13 +120,21 @@ class Paths:
         return load.astype(np.float64, copy=False)
 
 
-def lockstep(schedule: Schedule, topology: Topology, slot_bytes: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> Timing:
+def lockstep(
+    schedule: Schedule,
+    topology: Topology,
+    slot_bytes: npt.NDArray[np.int64],
+    place: npt.NDArray[np.int64],
+    progress: Progress | None = None,
+) -> Timing:
     """Run a schedule step by step.
 
     Args:
         slot_bytes: bytes of each slot.
         place: the topology's endpoint for each endpoint of the schedule.
+        progress: called with (transfers done, in all) after each step that is worked out.
     """
+    done, total = 0, len(schedule)
     sizes = slot_bytes.astype(np.float64)
     link_bytes = np.zeros(len(topology.links))
     lengths: list[Floats] = []
@@ -138,6 +147,9 @@ def lockstep(schedule: Schedule, topology: Topology, slot_bytes: npt.NDArray[np.
             load, seconds = paths.load(sizes[pattern.at(k).chunk])
             link_bytes[paths.here] += load if turns == pattern.times else load * pattern.times
             lengths.append(np.full(pattern.times // turns, seconds.max()))
+            if progress is not None:
+                done += len(pattern) * (pattern.times // turns)
+                progress(done, total)
         turned.append(seconds if turns == 1 else paths)
     length = np.concatenate(lengths) if lengths else np.zeros(0)
     end = np.cumsum(length)

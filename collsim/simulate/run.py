@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
+from ..bar import require_progress, told
 from ..collective import collective
 from ..dtypes import itemsize
 from ..errors import CollsimError, TopologyError, require_word
@@ -24,6 +25,7 @@ from .plan import flow_job, schedule_job
 from .symmetry import in_step
 from .together import FlowTrace, Together
 from .trace import Trace
+from .waiting import COUNTED, waiting
 
 ENGINES = ("lockstep", "event")
 _MOST_RUNS = 1_000_000
@@ -41,7 +43,7 @@ def simulate(
     *,
     ranks: Any = None,
     begin: Any = 0.0,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> Trace: ...
 
@@ -56,7 +58,7 @@ def simulate(
     *,
     ranks: Any = None,
     begin: Any = 0.0,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> Together: ...
 
@@ -70,7 +72,7 @@ def simulate(
     *,
     ranks: Any = None,
     begin: Any = 0.0,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> Trace | Together:
     """Time a schedule on a topology; or several at once, side by side.
@@ -85,8 +87,9 @@ def simulate(
         engine: `lockstep` (a barrier after each step; the default) or `event` (none; the default for several schedules).
         ranks: ranks of the topology on which the schedule's ranks sit, where they are not the first; for several schedules a list of
             such lists, one each.
-        begin: s, when it is launched; for several schedules one time or a list. Engine `event` only, as all that follow.
-        progress: called with (transfers done, in all) now and then; whatever it raises ends the run.
+        begin: s, when it is launched; for several schedules one time or a list. Engine `event` only, as the options that follow.
+        progress: True for a bar in a notebook or terminal (also where `bottleneck` runs it again), or a function that is called with
+            (transfers done, in all) now and then; whatever it raises ends the run. Either way Ctrl-C ends it.
 
     Options of the event engine (its semantics are in `collsim.simulate.event`):
         sharing: `"fair"` (max-min fair rates; the default), `"fifo"` (store and forward) or `"none"` (no contention).
@@ -111,16 +114,15 @@ def simulate(
         raise CollsimError("simulate got an empty list; give at least one schedule")
     if many and engine == "lockstep":
         raise CollsimError("several schedules at once need engine='event': a barrier after each step would tie them together")
-    if progress is not None and not callable(progress):
-        raise CollsimError(f"progress={progress!r} must be a function of (transfers done, in all)")
+    require_progress(progress, *COUNTED)
     work = _work(schedules, topology, nbytes, dtype, ranks if many else [ranks], begin if many else [begin])
     if engine == "lockstep":
-        return _lockstep(work, dtype, options, begin)
+        return _lockstep(work, dtype, options, begin, progress)
     given = conditions(topology, options)
-    rerun = partial(_rerun, work, dtype, options)
+    rerun = partial(_rerun, work, dtype, options, progress is True)
     traces, background = _event(work, dtype, given, progress, rerun)
     if many:
-        return Together(traces, work.topology, background, partial(_by_themselves, work, dtype, options))
+        return Together(traces, work.topology, background, partial(_by_themselves, work, dtype, options, progress is True))
     return replace(traces[0], background=background)
 
 
@@ -198,22 +200,26 @@ def _seen_from(topology: Topology, schedule: Schedule, ranks: Longs, place: Long
     return view, np.arange(len(place))
 
 
-def _lockstep(work: _Work, dtype: Any, options: Mapping[str, Any], begin: Any) -> Trace:
+def _lockstep(work: _Work, dtype: Any, options: Mapping[str, Any], begin: Any, progress: Progress | bool | None) -> Trace:
     if options or work.begin[0]:
         name = next(iter(options), "begin")
         raise CollsimError(f"engine 'lockstep' has no option {name!r}; it is one of engine='event'")
     topology, place = _seen_from(work.topology, work.schedules[0], work.ranks[0], work.place[0])
-    timing = lockstep(work.schedules[0], topology, work.slot_bytes[0], place)
+    with waiting(progress) as tell:
+        timing = lockstep(work.schedules[0], topology, work.slot_bytes[0], place, tell)
     return Trace(work.schedules[0], topology, work.nbytes[0], str(dtype), "lockstep", work.slot_bytes[0], place, timing)
 
 
-def _event(work: _Work, dtype: Any, given: Conditions, progress: Progress | None, rerun: Any) -> tuple[list[Trace], FlowTrace | None]:
+def _event(
+    work: _Work, dtype: Any, given: Conditions, progress: Progress | bool | None, rerun: Any
+) -> tuple[list[Trace], FlowTrace | None]:
     jobs = [
         schedule_job(s, sizes, place, begin)
         for s, sizes, place, begin in zip(work.schedules, work.slot_bytes, work.place, work.begin, strict=True)
     ]
     other = given.background
-    timings = event([*jobs, flow_job(other)] if other is not None else jobs, work.topology, given, progress)
+    with waiting(progress) as tell:
+        timings = event([*jobs, flow_job(other)] if other is not None else jobs, work.topology, given, tell)
     traces = []
     for i, schedule in enumerate(work.schedules):
         view, place = _seen_from(work.topology, schedule, work.ranks[i], work.place[i])
@@ -225,7 +231,7 @@ def _event(work: _Work, dtype: Any, given: Conditions, progress: Progress | None
 
 
 def _rerun(
-    work: _Work, dtype: Any, options: Mapping[str, Any], topology: Topology, no_bytes: bool = False, only: int | None = None
+    work: _Work, dtype: Any, options: Mapping[str, Any], bar: bool, topology: Topology, no_bytes: bool = False, only: int | None = None
 ) -> list[Trace]:
     """The same run on another topology, without bytes, or with one of its schedules alone."""
     keep = range(len(work.schedules)) if only is None else [only]
@@ -236,12 +242,12 @@ def _rerun(
     sizes = [0] * len(work.nbytes) if no_bytes else work.nbytes
     again = _work(chosen(work.schedules), topology, chosen(sizes), dtype, chosen(work.ranks), chosen(work.begin))
     given = options if only is None and not no_bytes else {**options, "background": None}
-    return _event(again, dtype, conditions(topology, given), None, partial(_rerun, again, dtype, given))[0]
+    return _event(again, dtype, conditions(topology, given), bar, partial(_rerun, again, dtype, given, bar))[0]
 
 
-def _by_themselves(work: _Work, dtype: Any, options: Mapping[str, Any]) -> list[Trace]:
+def _by_themselves(work: _Work, dtype: Any, options: Mapping[str, Any], bar: bool) -> list[Trace]:
     """Each schedule with nothing beside it."""
-    return [_rerun(work, dtype, options, work.topology, only=i)[0] for i in range(len(work.schedules))]
+    return [_rerun(work, dtype, options, bar, work.topology, only=i)[0] for i in range(len(work.schedules))]
 
 
 def _trace_again(rerun: Any, whole: Topology, number: int, topology: Topology, no_bytes: bool = False) -> Trace:
@@ -264,7 +270,15 @@ def chunk_bytes(schedule: Schedule, nbytes: int, item: int) -> Longs:
 
 
 def simulate_flows(
-    topology: Topology, src: Any, dst: Any, nbytes: Any, start: Any = 0.0, sharing: str = "fair", **options: Any
+    topology: Topology,
+    src: Any,
+    dst: Any,
+    nbytes: Any,
+    start: Any = 0.0,
+    sharing: str = "fair",
+    *,
+    progress: Progress | bool | None = None,
+    **options: Any,
 ) -> FlowTrace:
     """Plain flows between ranks: incast, random traffic, other simulators' cases.
 
@@ -272,6 +286,7 @@ def simulate_flows(
         src, dst: ranks, one entry a flow (a single number stands for all flows).
         nbytes, start: bytes and seconds of each flow, or one for all; texts with units are read.
         sharing: `"fair"`, `"fifo"` or `"none"`, as in `simulate`.
+        progress: as in `simulate`; flows are counted.
         options: the other conditions of `simulate` (overhead, injection, jitter, slow ...).
 
     Returns:
@@ -283,7 +298,9 @@ def simulate_flows(
     _require_topology("simulate_flows", topology)
     given = conditions(topology, {**options, "sharing": sharing})
     all_flows = flows(topology, src, dst, nbytes, start)
-    return _flow_trace(all_flows, topology, sharing, event([flow_job(all_flows)], topology, given)[0])
+    with waiting(progress) as tell:
+        timings = event([flow_job(all_flows)], topology, given, tell)
+    return _flow_trace(all_flows, topology, sharing, timings[0])
 
 
 def _flow_trace(given: Flows, topology: Topology, sharing: str, timing: Timing) -> FlowTrace:
@@ -300,18 +317,25 @@ def simulate_many(
     runs: int = 100,
     jitter: Any,
     seed: int = 0,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> npt.NDArray[np.float64]:
     """The times in s of many runs of the event engine that differ only in their jitter: run i has the seed `seed + i`.
 
     Args:
         jitter: mean in s of each transfer's extra delay; the other options are those of `simulate`.
+        progress: True for a bar, or a function of (runs done, in all).
     """
     first, many = parse_count(seed, "seed", least=0), parse_count(runs, "runs")
     if many > _MOST_RUNS:
         raise CollsimError(f"runs={runs!r} is more than {_MOST_RUNS:,}; a distribution shows long before that")
-    seeds = range(first, first + many)
-    return np.array([simulate(schedule, topology, nbytes, dtype, "event", jitter=jitter, seed=s, **options).time for s in seeds])
+    times = np.empty(many)
+    with told(progress, "runs", "runs done", "in all") as tell:
+        for i in range(many):
+            times[i] = simulate(schedule, topology, nbytes, dtype, "event", jitter=jitter, seed=first + i, **options).time
+            if tell is not None:
+                tell(i + 1, many)
+    return times
 
 
 class Cost(NamedTuple):

@@ -1,0 +1,66 @@
+"""What somebody who waits for a run is told: how far it is, and that the engine is being compiled."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+from ..bar import Bar, told
+from .conditions import Progress
+
+COUNTED = "transfers done", "in all"
+_COMPILING = "compiling the event engine (once on this computer, about 10 s)"
+
+
+@contextmanager
+def waiting(progress: Progress | bool | None) -> Iterator[Progress | None]:
+    """The function that a run calls with (transfers done, in all), from `progress` of `simulate`."""
+    with told(progress, "transfers", *COUNTED) as tell, ExitStack() as listening:
+        if not isinstance(tell, Bar):
+            yield tell
+            return
+        bar = tell
+
+        def count(done: int, total: int) -> None:
+            if not done:  # numba is loaded only by runs that need it, and those begin by saying 0
+                _listen(bar, listening)
+            bar(done, total)
+
+        yield count
+
+
+def _listen(bar: Bar, until: ExitStack) -> None:
+    """Say so on the bar when numba compiles, rather than loads what an earlier process has compiled."""
+    if find_spec("numba") is None:
+        return
+    with in_one_piece():
+        from numba.core import event
+
+    class Compilation(event.Listener):
+        def on_start(self, event: Any) -> None:
+            bar.note(_COMPILING)
+
+        def on_end(self, event: Any) -> None:
+            """The words stay until the next transfers are done: many functions are compiled one after another."""
+
+    until.enter_context(event.install_listener("numba:compile", Compilation()))
+
+
+@contextmanager
+def in_one_piece() -> Iterator[None]:
+    """Ctrl-C waits until the end: numba torn in two while it is imported fails in every later run of the process."""
+    if threading.current_thread() is not threading.main_thread() or (usual := signal.getsignal(signal.SIGINT)) is None:
+        yield
+        return
+    pressed = []
+    signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if pressed:
+        signal.raise_signal(signal.SIGINT)
