@@ -161,6 +161,7 @@ def _meta(trace: Trace) -> dict[str, Any]:
         "nbytes": int(trace.nbytes),
         "dtype": trace.dtype,
         "engine": trace.engine,
+        "sharing": "fair" if trace.conditions is None else trace.conditions.sharing,
         "time": round(trace.time, 12),
         "version": _version(),
     }
@@ -180,7 +181,7 @@ def _identity(trace: Trace) -> str:
     digest = hashlib.sha256(f"{s.label} {trace.topology.name} {trace.nbytes} {trace.dtype} {trace.engine} {trace.time!r}".encode())
     columns: list[Any] = [links.src, links.dst, links.bandwidth, links.alpha, trace.link_bytes, trace.timing.step_end]
     for p in s.patterns:
-        columns += [p.src, p.dst, p.chunk, p.into, p.reduce, np.array([p.times, p.shift, p.modulus])]
+        columns += [p.src, p.dst, p.chunk, p.into, p.reduce, np.array([p.times, p.shift, p.modulus, p.width])]
     for array in columns:
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]
@@ -194,7 +195,9 @@ def _stage(made: Layout) -> dict[str, Any]:
 
 
 def _panels(made: Layout) -> list[dict[str, Any]]:
-    return [{"x": p.box.x, "y": p.box.y, "w": p.box.w, "h": p.box.h, "label": p.label, "note": p.note} for p in made.panels]
+    return [
+        {"x": p.box.x, "y": p.box.y, "w": p.box.w, "h": p.box.h, "label": p.label, "note": p.note, "foot": p.foot} for p in made.panels
+    ]
 
 
 def _devices(trace: Trace, made: Layout) -> dict[str, Any]:

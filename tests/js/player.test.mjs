@@ -5,7 +5,7 @@ import test from "node:test";
 import { cellAt, cellsOf, doneAt, landedBy, waitingAt } from "../../collsim/viz/player/cells.js";
 import { measure, pointAt, shape, through } from "../../collsim/viz/player/geometry.js";
 import { logicalLayout } from "../../collsim/viz/player/logical.js";
-import { activeAt, bucketIndex, busiest, groups, hopAt, hopSpan, idleShare, index, journey, linkBytes, rowSlices, stepAt, stepShare, useClass } from "../../collsim/viz/player/model.js";
+import { activeAt, bucketIndex, busiest, groups, hopAt, hopSpan, idleShare, index, journey, linkBytes, mistakeFrom, mistakeTime, rowSlices, spanAt, stepAt, stepShare, useClass } from "../../collsim/viz/player/model.js";
 import { SCHEMA, problem, textAt, unpack } from "../../collsim/viz/player/read.js";
 import { fmtBytes, fmtRate, fmtShare, timeUnit } from "../../collsim/viz/player/units.js";
 
@@ -299,4 +299,28 @@ test("a packed timeline is unpacked", async () => {
   const tl = ring4(), z = gzipSync(Buffer.from(JSON.stringify(tl))).toString("base64");
   assert.deepEqual(await unpack({ schema: SCHEMA, z }), tl);
   assert.deepEqual(await unpack(JSON.stringify(tl)), tl);
+});
+
+test("a wrong schedule is pointed at from the step that makes it wrong, and is never done", () => {
+  const tl = ring4();
+  tl.mistake = { kind: "twice", rank: 0, chunk: 1, step: 3, transfer: 15, text: text("r1 twice") };
+  const m = index(tl);
+  assert.equal(mistakeFrom(m), 3);
+  assert.ok(Math.abs(mistakeTime(m) - 3.85) < 1e-9);
+  assert.equal(doneAt(m, 6), false);
+  const never = index({ ...ring4(), mistake: { kind: "nothing", rank: 0, chunk: 1, step: null, transfer: null, text: text("") } });
+  assert.equal(mistakeTime(never), 6);
+  assert.equal(mistakeTime(index(ring4())), null);
+});
+
+test("use is shown for the step where there are barriers, and for a moment where there are none", () => {
+  const lock = spanAt(index(ring4()), 2.5, 2), free = spanAt(index(ring4({ engine: "event" })), 2.5, 2);
+  assert.deepEqual([lock.key, lock.a, lock.b], [2, 2, 3]);
+  assert.ok(free.a <= 2.5 && 2.5 < free.b && free.b - free.a < 0.02);
+});
+
+test("the way through a device is told from the cable behind it", () => {
+  const hops = shape(index(ring4()), 0);
+  assert.equal(hops[0].lead, 0);
+  assert.ok(Math.abs(hops[1].len - hops[1].lead - 140) < 1e-9); // the cable itself is 140 px long
 });

@@ -76,3 +76,14 @@ export function fitFont(g, str, size, width, bold, least = 8) {
   while (size > least && widthOf(g, str, size, bold) > width) size -= 0.5;
   return widthOf(g, str, size, bold) <= width + 2 ? size : 0;
 }
+
+export function cross(g, x, y, r, color) {
+  g.beginPath();
+  g.moveTo(x - r, y - r);
+  g.lineTo(x + r, y + r);
+  g.moveTo(x + r, y - r);
+  g.lineTo(x - r, y + r);
+  g.strokeStyle = color;
+  g.lineWidth = 2;
+  g.stroke();
+}

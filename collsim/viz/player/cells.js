@@ -116,6 +116,7 @@ export function waitingAt(m, t, s, out = []) {
 
 /** True when every cell that must be finished at the end is finished at t. */
 export function doneAt(m, t) {
+  if (m.mistake) return false; // a count alone cannot tell: a rank that is added twice hides one that is missing
   m.wanted ??= cellsOf(m.tl.state.wanted ?? "all", m.tl.state, m.tl.meta);
   return m.wanted.every(([e, c]) => cellAt(m, e * m.slots + c, t) >= m.goal);
 }

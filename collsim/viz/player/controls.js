@@ -5,7 +5,7 @@ import { invalidate, report, stateOf, toast, wordsOf } from "./context.js";
 import { arrange, dress } from "./dress.js";
 import { el } from "./elements.js";
 import { stepSpan } from "./frame.js";
-import { busiest, stepAt } from "./model.js";
+import { busiest, mistakeTime, stepAt } from "./model.js";
 import { hideTip } from "./pointer.js";
 
 export function setView(ui, v) {
@@ -62,6 +62,14 @@ export function seekBusiest(ui) {
     clock.loop = null;
     clock.seek(busiest(m));
   }
+}
+
+/** To the moment at which a wrong schedule goes wrong. */
+export function seekMistake(ui) {
+  const { m, clock } = ui;
+  if (!m?.mistake) return;
+  clock.loop = null;
+  clock.seek(mistakeTime(m));
 }
 
 export function present(ui, on = !ui.S.present) {
@@ -166,6 +174,7 @@ export function onKey(ui, ev) {
     "[": () => changeSpeed(ui, -1),
     "]": () => changeSpeed(ui, 1),
     b: () => seekBusiest(ui),
+    m: () => seekMistake(ui),
     l: () => toggleLoop(ui),
     f: () => present(ui),
     v: () => setView(ui, S.view === "logical" ? "physical" : "logical"),

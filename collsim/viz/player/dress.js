@@ -47,6 +47,9 @@ export function dress(ui) {
     d[name].title = w[name];
     d[name].setAttribute("aria-label", w[name]);
   }
+  d.wrong.title = w.toMistake;
+  d.wrong.setAttribute("aria-label", w.toMistake);
+  d.wrong.style.display = m.mistake ? "" : "none";
   d.speedWord.textContent = w.speed;
   d.live.setAttribute("aria-label", w.stageLabel);
   d.scrub.setAttribute("aria-label", w.time);

@@ -7,10 +7,10 @@ import { colorsOf, report, themeOf, wordsOf } from "./context.js";
 import { el, segment, sizeCanvas, svg, symbol } from "./elements.js";
 import { drawLogical, drawLogicalTokens, logicalLayout } from "./logical.js";
 import { drawMatrix } from "./matrix.js";
-import { activeAt, stepAt, useClass } from "./model.js";
+import { activeAt, mistakeFrom, stepAt, useClass } from "./model.js";
 import { textAt } from "./read.js";
 import { drawBars, drawRows, drawScrub } from "./rows.js";
-import { drawMarks, drawPhysical, keyShare, pipeRuler, routeHot, sameWords, stepFacts } from "./stage.js";
+import { drawMarks, drawPhysical, keyShare, pipeRuler, routeHot, sameWords, stageFacts } from "./stage.js";
 import { mirror } from "./text.js";
 import { drawTokens } from "./tokens.js";
 import { fmtRate, fmtShare } from "./units.js";
@@ -61,13 +61,14 @@ function sceneAt(ui) {
     C: colorsOf(ui),
     W: wordsOf(ui),
     lang: S.lang,
+    k: S.k,
     t,
     s,
     act,
     wait,
     hover,
     reduced: still.matches,
-    facts: stepFacts(m, s),
+    facts: stageFacts(m, t, s, act),
     fill: true,
     grid: before?.grid,
     drawn: before?.drawn ?? [],
@@ -82,6 +83,7 @@ function sceneAt(ui) {
   v.now = m.lockstep && s >= 0 ? (t >= m.total ? [] : Array.from(m.byStep.id.subarray(m.byStep.start[s], m.byStep.start[s + 1]))) : act;
   v.finished = before && before.m === m && before.landed === v.landed ? before.finished : finishedCells(ui, t);
   markCells(ui, v);
+  v.wrong = m.mistake && t >= mistakeFrom(m) ? m.mistake.rank * m.slots + m.mistake.chunk : null;
   return v;
 }
 
@@ -131,7 +133,7 @@ function drawStage(ui) {
   const now = performance.now(),
     logical = S.view === "logical";
   const key = [
-    V.s,
+    V.facts.key,
     S.view,
     S.stageW,
     S.stageH,
@@ -174,7 +176,7 @@ function drawStage(ui) {
 function drawKinds(ui) {
   const { d, S, m, V, keys } = ui;
   if (m.tl.stage.key || S.view === "logical" || !m.key.length) return;
-  const key = `${V.s},${S.lang},${themeOf(ui)}`;
+  const key = `${V.facts.key},${S.lang},${themeOf(ui)}`;
   if (key === keys.kinds) return;
   keys.kinds = key;
   const C = colorsOf(ui);
@@ -207,6 +209,7 @@ function drawKinds(ui) {
 function drawMatrixView(ui) {
   const { d, S, m, V, keys } = ui;
   const key = [
+    V.wrong,
     V.landed,
     V.s,
     S.channel,

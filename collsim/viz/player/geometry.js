@@ -2,7 +2,7 @@
 
 import { clean, routeLinks } from "./model.js";
 
-/** The polyline of a route, one piece per hop; each piece begins with the way through the device before it. */
+/** The polyline of a route, one piece per hop; each piece begins with the way through the device before it, `lead` px long. */
 export function shape(m, r) {
   m.shapes ??= [];
   if (m.shapes[r]) return m.shapes[r];
@@ -11,9 +11,12 @@ export function shape(m, r) {
   let prev = null;
   for (const l of routeLinks(m, r)) {
     const pts = Array.from(path[l]);
-    if (prev) pts.unshift(...through(m.tl.devices, src[l], prev[0], prev[1], pts[0], pts[1]));
+    const way = prev ? through(m.tl.devices, src[l], prev[0], prev[1], pts[0], pts[1]) : [];
+    pts.unshift(...way);
     prev = pts.slice(-2);
-    hops.push(measure(pts));
+    const line = measure(pts);
+    line.lead = line.at[way.length / 2];
+    hops.push(line);
   }
   return (m.shapes[r] = hops);
 }

@@ -145,6 +145,7 @@ function drawCell(g, V, x, y, c, o) {
   }
   const dash = o.arriving ? [5, 4] : null;
   box(g, x, y, c, c, 4, null, o.sending || o.arriving ? C.ink : C.edge, o.sending ? 2.6 : o.arriving ? 2 : 1.2, dash);
+  if (o.wrong) box(g, x - 3, y - 3, c + 6, c + 6, 6, null, C.full, 3);
   if (!o.count) return;
   const text = m.goal > 1 && m.ranks <= 32 ? String(o.value) : done ? "✓" : String(o.count),
     size = Math.min(c * 0.44, 31, c / Math.max(1.6, text.length * 0.72));
@@ -171,6 +172,7 @@ function drawCard(g, V, e) {
       mask: cellAt(m, cell, V.t, "mask"),
       sending: V.sends.has(cell),
       arriving: V.lands.has(cell),
+      wrong: V.wrong === cell,
     });
   });
 }
@@ -192,6 +194,13 @@ function drawRankCircle(g, V, e) {
     g.arc(x, y, r - 3, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * f);
     g.strokeStyle = C.done;
     g.lineWidth = 4;
+    g.stroke();
+  }
+  if (V.wrong != null && m.mistake.rank === e) {
+    g.beginPath();
+    g.arc(x, y, r + 4, 0, 7);
+    g.strokeStyle = C.full;
+    g.lineWidth = 3;
     g.stroke();
   }
   const name = nameOf(m, e),

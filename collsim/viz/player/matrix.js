@@ -1,6 +1,6 @@
 // The rank x chunk matrix: who has contributed to what.
 
-import { box, fitFont, put } from "./canvas.js";
+import { box, cross, fitFont, put } from "./canvas.js";
 import { cellAt } from "./cells.js";
 import { el } from "./elements.js";
 import { hex, ramp } from "./look.js";
@@ -57,7 +57,14 @@ export function drawMatrix(g, V, w, h) {
     const q = V.slots.indexOf(V.hover.slot);
     if (q >= 0) box(g, L.x0 + q * cs - 1, L.y0 + 4, cs + 2, L.height - L.y0 - 2, 3, null, C.ink, 1.5);
   }
+  if (V.wrong != null) markWrong(g, V, L);
   drawMatrixKey(g, V, L.height + 10, w);
+}
+
+/** The cell of a schedule that does not verify. */
+function markWrong(g, V, L) {
+  const q = V.slots.indexOf(V.m.mistake.chunk);
+  if (q >= 0) box(g, L.x0 + q * L.cs - 1.5, L.y(V.m.mistake.rank) - 1.5, L.cs + 3, L.cs + 3, 4, null, V.C.full, 3);
 }
 
 /** Thousands of cells as one small image, a pixel each, scaled up. */
@@ -90,7 +97,7 @@ function drawMatrixCell(g, V, x, y, cs, inset, cell, nums) {
     done = k >= m.goal && k > 0,
     w = cs - 2 * inset;
   const dock = V.docks?.get(cell),
-    shade = (n) => (n >= m.goal ? C.done : n ? ramp(C, n, m.goal) : C.grid);
+    shade = (n) => (n > m.goal ? C.fulltint : n === m.goal ? C.done : n ? ramp(C, n, m.goal) : C.grid);
   g.fillStyle = shade(dock ? dock.was : k);
   if (cs < 8) {
     g.fillRect(x + inset, y + inset, w, w);
@@ -117,7 +124,8 @@ function drawMatrixCell(g, V, x, y, cs, inset, cell, nums) {
     fs = Math.min(15, Math.max(12, cs * 0.44));
   if (out) box(g, x + 1.5, y + 1.5, cs - 3, cs - 3, 2.5, null, V.hotCells.has(cell) ? C.full : C.ink, cs >= 16 ? 2 : 1.4);
   else if (into) box(g, x + 1.5, y + 1.5, cs - 3, cs - 3, 2.5, null, C.ink, 1.3, [3, 2.4]);
-  if (done && cs >= 10) {
+  if (V.wrong === cell && cs >= 10) cross(g, cx, y + cs / 2, cs * 0.2, done ? C.ontext : C.fulltext);
+  else if (done && k === m.goal && cs >= 10) {
     g.beginPath();
     g.moveTo(cx - cs * 0.2, y + cs * 0.52);
     g.lineTo(cx - cs * 0.05, y + cs * 0.67);

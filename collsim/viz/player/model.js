@@ -32,7 +32,9 @@ export function index(tl) {
     goal: tl.state.goal ?? 1,
     nlinks: tl.links.src.length,
     lockstep: tl.meta.engine !== "event",
-    panels: columns(tl.panels, ["x", "y", "w", "h", "label", "note"]),
+    sharing: tl.meta.sharing ?? "fair",
+    mistake: tl.mistake ?? null,
+    panels: columns(tl.panels, ["x", "y", "w", "h", "label", "note", "foot"]),
     rows: columns(tl.rows, ["label", "note", "links", "hot"]),
     phases: tl.phases ?? [],
     key: tl.key ?? [],
@@ -231,10 +233,36 @@ export function linkBytes(m, l, t) {
 }
 
 /** Share of its capacity that link l uses in step s. */
-export function stepShare(m, l, s) {
-  const d = m.step1[s] - m.step0[s];
-  return d > 0 ? (linkBytes(m, l, m.step1[s]) - linkBytes(m, l, m.step0[s])) / (d * m.tl.links.bandwidth[l]) : 0;
+export const stepShare = (m, l, s) => shareBetween(m, l, m.step0[s], m.step1[s]);
+
+/** Share of its capacity that link l uses from a to b. */
+export function shareBetween(m, l, a, b) {
+  const most = (b - a) * m.tl.links.bandwidth[l];
+  return most > 0 ? (linkBytes(m, l, b) - linkBytes(m, l, a)) / most : 0;
 }
+
+const WINDOWS = 400;
+
+/**
+ * The span whose use of capacity is shown at t: the step where there are barriers; without them steps overlap, and it is the
+ * 400th part of the run round t. `key` changes when the span does.
+ */
+export function spanAt(m, t, s) {
+  if (m.lockstep || !(m.total > 0)) return s < 0 ? { key: -1, a: 0, b: 0 } : { key: s, a: m.step0[s], b: m.step1[s] };
+  const key = Math.min(WINDOWS - 1, Math.floor((t / m.total) * WINDOWS));
+  return { key, a: (key / WINDOWS) * m.total, b: ((key + 1) / WINDOWS) * m.total };
+}
+
+/** When a wrong schedule goes wrong: while its transfer is arriving, or at the end where a cell is never written. */
+export function mistakeTime(m) {
+  const at = m.mistake;
+  if (!at) return null;
+  if (at.transfer == null) return at.step == null ? m.total : (m.step0[at.step] + m.step1[at.step]) / 2;
+  return m.t0[at.transfer] + 0.85 * (m.t1[at.transfer] - m.t0[at.transfer]);
+}
+
+/** Since when the wrong cell is pointed at: the step that makes it wrong, or from the start. */
+export const mistakeFrom = (m) => (m.mistake?.step == null ? 0 : m.step0[m.mistake.step]);
 
 /** room, near or full: the three classes of use. */
 export const useClass = (share) => (share > 0.95 ? "full" : share >= 0.75 ? "near" : "room");

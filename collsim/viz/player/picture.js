@@ -43,7 +43,7 @@ export function pictureOf(ui) {
       drawLogicalTokens(g, P);
       return;
     }
-    const k = Math.min(left / m.tl.stage.w, stH / m.tl.stage.h);
+    const k = (P.k = Math.min(left / m.tl.stage.w, stH / m.tl.stage.h));
     g.translate((left - m.tl.stage.w * k) / 2, 0);
     g.scale(k, k);
     drawPhysical(g, P);

@@ -2,10 +2,21 @@
 
 import { buildCard } from "./card.js";
 import { createContext, forgetDrawn, invalidate, stateOf, wordsOf } from "./context.js";
-import { dragTime, onKey, present, seekBusiest, shareLink, stepBack, stepForward, toggleLoop, togglePlay } from "./controls.js";
+import {
+  dragTime,
+  onKey,
+  present,
+  seekBusiest,
+  seekMistake,
+  shareLink,
+  stepBack,
+  stepForward,
+  toggleLoop,
+  togglePlay,
+} from "./controls.js";
 import { applyTheme, arrange, dress } from "./dress.js";
 import { onClock } from "./frame.js";
-import { clean, index, slotChannels } from "./model.js";
+import { clean, index, mistakeTime, slotChannels } from "./model.js";
 import { pictureOf, savePng } from "./picture.js";
 import { hideTip, hitStage, onMatrixMove, onStageMove } from "./pointer.js";
 import { problem, unpack } from "./read.js";
@@ -95,6 +106,7 @@ function wire(ui) {
   d.next.onclick = () => stepForward(ui);
   d.loop.onclick = () => toggleLoop(ui);
   d.busy.onclick = () => seekBusiest(ui);
+  d.wrong.onclick = () => seekMistake(ui);
   d.link.onclick = () => shareLink(ui);
   d.png.onclick = () => savePng(ui);
   d.full.onclick = () => present(ui);
@@ -158,7 +170,7 @@ function accept(ui, m, f) {
   ui.off();
   ui.off = clock.on((_, why) => onClock(ui, why), m.total, m.total / Math.max(1, Math.min(30, m.nsteps)));
   clock.loop = null;
-  if (!opts.clock) clock.t = f * m.total;
+  if (!opts.clock) clock.t = m.mistake && !clock.playing ? mistakeTime(m) : f * m.total;
   if (opts.t != null) {
     clock.t = Math.min(m.total, Math.max(0, clean(opts.t)));
     opts.t = null;

@@ -1,7 +1,7 @@
 // Scrubber and rows: one x axis, one cursor.
 
-import { box, fitFont, put, widthOf } from "./canvas.js";
-import { idleShare, linkBytes, rowSlices, stepAt, stepShare, useClass } from "./model.js";
+import { box, cross, fitFont, put, widthOf } from "./canvas.js";
+import { idleShare, linkBytes, mistakeTime, rowSlices, stepAt, stepShare, useClass } from "./model.js";
 import { textAt } from "./read.js";
 import { token } from "./tokens.js";
 import { NB, fmtBytes, fmtShare, niceInt, niceStep, timeUnit } from "./units.js";
@@ -48,6 +48,7 @@ export function drawScrub(g, V, geo) {
     box(g, x, cy, w, chh, 3, C.ink);
     put(g, String(here + 1), x + w / 2, cy + 15.5 * z, 13.5 * z, C.card, { bold: true, align: "center" });
   }
+  if (m.mistake) markTime(g, C, X(mistakeTime(m)), 4 + bh / 2, 5 * z);
   const x = X(V.t);
   g.fillStyle = C.ink;
   g.fillRect(x - 1, 0, 2, cy);
@@ -63,6 +64,18 @@ export function drawScrub(g, V, geo) {
     put(g, W.sofar, geo.fig, cy + 15.5, 13, C.ink2);
     put(g, W.capacity, geo.fig + 194, cy + 15.5, 13, C.ink2);
   }
+}
+
+/** A cross where a wrong schedule goes wrong. */
+function markTime(g, C, x, y, r) {
+  g.beginPath();
+  g.arc(x, y, r * 1.9, 0, 7);
+  g.fillStyle = C.card;
+  g.fill();
+  g.strokeStyle = C.full;
+  g.lineWidth = 2;
+  g.stroke();
+  cross(g, x, y, r * 0.8, C.full);
 }
 
 /** What the rows need that does not change with time: slices per pixel, class per step. */

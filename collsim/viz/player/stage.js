@@ -2,7 +2,7 @@
 
 import { arrow, box, fitFont, put, stroke, widthOf } from "./canvas.js";
 import { measure, pointAt, through } from "./geometry.js";
-import { linkBytes, routeLinks, stepShare, useClass } from "./model.js";
+import { linkBytes, routeLinks, shareBetween, slotText, spanAt, useClass } from "./model.js";
 import { textAt } from "./read.js";
 import { fmtRate, fmtShare } from "./units.js";
 
@@ -36,38 +36,39 @@ function core(V, l) {
   return cap > 0 && b > 0 ? casing(V.m, l) * Math.sqrt(Math.min(1, b / cap)) : 0;
 }
 
-/** Which links and devices take part in step s; per step, because colours are per step. */
-export function stepFacts(m, s) {
-  if (m.facts?.s === s) return m.facts;
+/** Which links and devices take part in the step; without barriers, at this moment. */
+export function stageFacts(m, t, s, act) {
+  const { key, a, b } = spanAt(m, t, s);
+  if (m.facts?.key === key) return m.facts;
   const share = new Float64Array(m.nlinks),
     live = new Set(),
     turns = new Map();
-  const D = m.tl.devices;
-  if (s >= 0) {
-    for (let l = 0; l < m.nlinks; l++) share[l] = m.tl.routes.link.length ? stepShare(m, l, s) : 0;
+  if (key >= 0) {
+    for (let l = 0; l < m.nlinks; l++) share[l] = shareBetween(m, l, a, b);
     for (let l = 0; l < m.nlinks; l++)
       if (share[l] > 1e-9) {
         live.add(m.tl.links.src[l]);
         live.add(m.tl.links.dst[l]);
       }
-    const seen = new Set();
-    for (let q = m.byStep.start[s]; q < m.byStep.start[s + 1]; q++) {
-      const r = m.route[m.byStep.id[q]];
-      if (seen.has(r)) continue;
-      seen.add(r);
-      const ls = routeLinks(m, r);
-      for (let h = 1; h < ls.length; h++) {
-        const d = m.tl.links.src[ls[h]];
-        if (D.kind[d] !== "nvswitch" && (D.kind[d] !== "switch" || Math.max(D.w[d], 2 * D.h[d]) < 140)) continue; // no room for lines in a small box
-        const a = m.tl.links.path[ls[h - 1]].slice(-2),
-          b = m.tl.links.path[ls[h]].slice(0, 2),
-          way = through(D, d, a[0], a[1], b[0], b[1]);
-        if (!turns.has(d)) turns.set(d, []);
-        turns.get(d).push({ pts: [...way, b[0], b[1]], link: ls[h], bends: way.length > 2 });
-      }
-    }
+    const moving = m.lockstep ? m.byStep.id.subarray(m.byStep.start[s], m.byStep.start[s + 1]) : act;
+    for (const r of new Set(Array.from(moving, (i) => m.route[i]))) addTurns(m, r, turns);
   }
-  return (m.facts = { s, share, live, turns });
+  return (m.facts = { key, share, live, turns });
+}
+
+/** The ways of a route through the switches on it that are large enough to draw lines in. */
+function addTurns(m, r, turns) {
+  const D = m.tl.devices,
+    ls = routeLinks(m, r);
+  for (let h = 1; h < ls.length; h++) {
+    const d = m.tl.links.src[ls[h]];
+    if (D.kind[d] !== "nvswitch" && (D.kind[d] !== "switch" || Math.max(D.w[d], 2 * D.h[d]) < 140)) continue;
+    const a = m.tl.links.path[ls[h - 1]].slice(-2),
+      b = m.tl.links.path[ls[h]].slice(0, 2),
+      way = through(D, d, a[0], a[1], b[0], b[1]);
+    if (!turns.has(d)) turns.set(d, []);
+    turns.get(d).push({ pts: [...way, b[0], b[1]], link: ls[h], bends: way.length > 2 });
+  }
 }
 
 export const panelOf = (m, e) => {
@@ -110,8 +111,9 @@ function drawPanelNames(g, V) {
     const fits = wl + wn < P.w[p] - 32,
       right = P.x.length === 2 && P.x[p] > mid;
     let x = right ? P.x[p] + P.w[p] - 16 - wl - (fits ? wn : 0) : P.x[p] + 16;
-    put(g, label, x, P.y[p] + 21, size, C.ink, { bold: true, halo });
-    if (fits && note) put(g, note, x + wl + 10, P.y[p] + 21, 13, C.ink2, { halo });
+    const y = P.foot[p] ? P.y[p] + P.h[p] - 10 : P.y[p] + 21;
+    put(g, label, x, y, size, C.ink, { bold: true, halo });
+    if (fits && note) put(g, note, x + wl + 10, y, 13, C.ink2, { halo });
   }
 }
 
@@ -192,7 +194,7 @@ function drawDevices(g, V) {
     const color = helper ? C.card : host && on ? C.hostink : rank || (on && !host) ? C.ink : C.ink3,
       bold = on || rank;
     if (h > 1.7 * w) {
-      const size = fitFont(g, label, 14, h - 12, bold);
+      const size = fitFont(g, label, Math.min(14, w * 0.8), h - 8, bold);
       if (!size) continue;
       upright.push([
         x + w / 2 + size * 0.35,
@@ -204,7 +206,8 @@ function drawDevices(g, V) {
       ]);
       continue;
     }
-    const size = fitFont(g, label, rank ? Math.min(19, h * 0.55) : big ? 13.5 : 12, w - 5, bold);
+    const least = Math.min(h * 0.75, 12.5 / Math.min(1, V.k)); // what is 12.5 px on the screen, where the box has room
+    const size = fitFont(g, label, rank ? Math.max(least, Math.min(19, h * 0.55)) : Math.max(least, big ? 13.5 : 12), w - 5, bold);
     if (!size) continue;
     const turns = facts.turns.get(d)?.some((q) => q.bends),
       deep = turns && big && h >= 24;
@@ -303,6 +306,26 @@ export function drawMarks(g, V, marks) {
   }
 }
 
+/** The rank whose cell is wrong: an outline, and which chunk it is. */
+function drawMistake(g, V) {
+  const { m, C } = V,
+    d = V.wrong == null ? null : deviceOf(m, m.mistake.rank);
+  if (d == null) return;
+  const D = m.tl.devices,
+    x = D.x[d],
+    y = D.y[d],
+    w = D.w[d],
+    h = D.h[d];
+  box(g, x - 3, y - 3, w + 6, h + 6, 7, null, C.full, 3);
+  const text = `${V.W.chunk} ${slotText(V, m.mistake.chunk)}`,
+    tw = widthOf(g, text, 13, true) + 14,
+    below = y + h + 26 < m.tl.stage.h;
+  const tx = Math.min(m.tl.stage.w - tw - 2, Math.max(2, x + w / 2 - tw / 2)),
+    ty = below ? y + h + 5 : y - 25;
+  box(g, tx, ty, tw, 20, 4, C.fulltint, C.full, 1.4);
+  put(g, text, tx + tw / 2, ty + 14.5, 13, C.fulltext, { bold: true, align: "center" });
+}
+
 export function drawPhysical(g, V) {
   drawPanels(g, V);
   drawLinks(g, V);
@@ -310,6 +333,7 @@ export function drawPhysical(g, V) {
   drawDevices(g, V);
   drawArrows(g, V);
   drawKey(g, V);
+  drawMistake(g, V);
 }
 
 export function routeHot(m, r) {

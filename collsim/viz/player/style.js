@@ -13,6 +13,7 @@ export const CSS = `
 .cs .error{display:none;padding:20px 0;font-size:17px;line-height:25px}.cs.bad .error{display:block}.cs.bad .body{display:none}
 .cs .nar{display:flex;align-items:center;gap:20px;height:72px;font-size:19.5px;line-height:27px}
 .cs .nar.long{font-size:16.5px;line-height:22px}
+.cs .nar.wrong .say{border-left:4px solid var(--full);padding-left:14px}.cs .nar.wrong .say b{color:var(--fulltext)}
 .cs .say{flex:1;margin:0;text-wrap:pretty;max-height:100%;overflow:hidden}.cs .say b{font-weight:700}
 .cs .seg{display:inline-flex;flex:none;border:1px solid var(--edge);border-radius:6px;overflow:hidden;background:var(--card)}
 .cs button,.cs select{font:inherit;color:var(--ink);cursor:pointer;margin:0}

@@ -107,6 +107,7 @@ export function mirror(ui) {
     waiting: String(V.wait.length),
     view: S.view,
     done: String(done),
+    mistake: m.mistake ? `${m.mistake.rank},${m.mistake.chunk},${m.mistake.step == null ? "" : m.mistake.step + 1}` : "",
     transfers: String(m.n),
   };
   for (const k in a) if (d.root.dataset[k] !== a[k]) d.root.dataset[k] = a[k];
@@ -149,7 +150,13 @@ function narrate(ui, key, ended, phase) {
   let head = "",
     text = "";
   if (!m.n) text = m.ranks === 1 ? w.none : w.idleRun;
-  else if (ended) {
+  else if (ended && m.mistake) {
+    head = w.overWrong;
+    text = textAt(m.mistake.text, 0, S.lang);
+  } else if (m.mistake && m.mistake.step === V.s) {
+    head = w.wrongHere(V.s + 1, m.nsteps);
+    text = textAt(m.mistake.text, 0, S.lang);
+  } else if (ended) {
     head = doneNow(ui) ? w.finished(m.ranks, m.goal > 1) : w.over;
     text = m.tl.bottleneck ? `${textAt(m.tl.bottleneck.text, 0, S.lang)} ${textAt(m.tl.bottleneck.more, 0, S.lang)}` : "";
   } else {
@@ -157,6 +164,7 @@ function narrate(ui, key, ended, phase) {
     text = textAt(m.tl.steps.text, V.s, S.lang);
   }
   d.say.replaceChildren(el("b", { textContent: head }), head && S.lang === "en" ? " " : "", text);
+  d.nar.classList.toggle("wrong", !!m.mistake && (ended || m.mistake.step === V.s));
   d.nar.classList.remove("long");
   d.nar.classList.toggle("long", d.say.scrollHeight > d.nar.clientHeight + 2);
 }

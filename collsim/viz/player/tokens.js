@@ -3,7 +3,7 @@
 import { arrow, box, put } from "./canvas.js";
 import { measure, pointAt, shape } from "./geometry.js";
 import { hopAt, routeLinks, slotText } from "./model.js";
-import { panelOf, routeHot } from "./stage.js";
+import { casing, panelOf, routeHot } from "./stage.js";
 import { NB } from "./units.js";
 
 /** A chunk: square = reduce with the glass filled to k of n, circle = copy. */
@@ -55,17 +55,17 @@ export const hopOut = {},
   pt2 = {};
 
 /**
- * The tokens of one cable: up to 4 as they are, more as small ones without numbers, nose to tail where they are in one
- * place; more than 12, or several in one place that find no room, as one token with their number.
+ * The tokens of one cable, nose to tail: up to 4 as they are, more as small ones without numbers; more than 12, or several in
+ * one place that find no room, as one token with their number.
  */
 export function train(list, out) {
   const n = list.length;
-  list.sort((a, b) => b.d - a.d || a.i - b.i);
-  const spread = list[0].d - list[n - 1].d,
+  list.sort((a, b) => along(b) - along(a) || a.i - b.i);
+  const spread = along(list[0]) - along(list[n - 1]),
     small = n > 4 ? 12 : list[0].size,
-    fits = list[0].d >= (n - 1) * (small + 2);
+    fits = along(list[0]) >= (n - 1) * (small + 2);
   if (n > 12 || (n > 1 && (list[0].waits || !fits) && spread < n * small * 0.6)) {
-    out.push(Object.assign(list[0], { count: n, d: list.reduce((a, q) => a + q.d, 0) / n }));
+    bundle(list, out);
     return;
   }
   let limit = Infinity;
@@ -74,59 +74,90 @@ export function train(list, out) {
       q.size = Math.min(12, q.size);
       q.plain = true;
     }
-    q.d = Math.max(0, Math.min(q.d, limit));
-    limit = q.d - q.size - 2;
+    const d = Math.max(0, Math.min(along(q), limit));
+    q.d = d + (q.lead ?? 0);
+    limit = d - q.size - 2;
     out.push(q);
   }
 }
 
-/** Where to draw the tokens: grouped by cable, so that many on one cable become a train or one token with a count. */
+const along = (q) => q.d - (q.lead ?? 0);
+
+function bundle(list, out) {
+  const n = list.length;
+  out.push(Object.assign(list[0], { count: n, d: (list[0].lead ?? 0) + list.reduce((a, q) => a + along(q), 0) / n }));
+}
+
+/** Transfers that share a cable at one time move side by side, as many in a row as its width has room for; the label counts them. */
+function abreast(V, link, list, out) {
+  const n = list.length,
+    s = 12,
+    rows = Math.max(1, Math.min(4, Math.floor((casing(V.m, link) * 1.8) / (s + 2))));
+  list.sort((a, b) => a.i - b.i);
+  list.forEach((q, k) => {
+    const across = Math.min(rows, n - Math.floor(k / rows) * rows),
+      at = along(list[0]) - Math.floor(k / rows) * (s + 2);
+    Object.assign(q, { size: s, plain: true, d: q.lead + Math.max(0, at), side: ((k % rows) - (across - 1) / 2) * (s + 2) });
+    out.push(q);
+  });
+  list[0].shared = { n, wide: (rows * (s + 2)) / 2 + 6 };
+}
+
+/** Several on one cable at one place and time: they share it, where sharing is how the run was computed. */
+function together(m, list) {
+  if (m.hopOf || list[0].waits || list.length < 2 || list.length > 12) return false;
+  const d = list.map(along);
+  return Math.max(...d) - Math.min(...d) < list.length * 7;
+}
+
+/** Where to draw the tokens: grouped by cable, so that many on one cable become a train, a queue or one token with a count. */
 function placeTokens(V) {
   const { m } = V,
     per = new Map(),
     size = tokenSize(m);
-  const add = (i, waits) => {
-    if (m.ranks > 32 && panelOf(m, m.src[i]) >= 0 && panelOf(m, m.src[i]) === panelOf(m, m.dst[i])) return;
-    const hops = shape(m, m.route[i]);
-    if (!hops.length) return;
-    let h = hops.length - 1,
-      f = 1,
-      queued = false,
-      share = 1;
-    if (!waits) {
-      hopAt(m, i, V.t, hopOut);
-      h = hopOut.hop;
-      f = hopOut.f;
-      queued = hopOut.waits;
-      share = hopOut.share;
-    }
-    const line = hops[h],
-      s = waits ? Math.min(22, size) : size,
-      pad = Math.min(s / 2 + 2, line.len / 3);
-    const lo = h === 0 ? pad : 0,
-      hi = h === hops.length - 1 ? pad : 0;
-    const link = m.tl.routes.link[m.tl.routes.start[m.route[i]] + h],
-      key = `${waits ? "w" : queued ? "q" : "m"}${link}`;
-    if (!per.has(key)) per.set(key, []);
-    per.get(key).push({ i, link, line, d: lo + f * (line.len - lo - hi), size: s, waits, queued, share });
-  };
-  for (const i of V.act) add(i, false);
-  for (const i of V.wait) add(i, true);
+  for (const i of V.act) addToken(V, per, i, size, false);
+  for (const i of V.wait) addToken(V, per, i, size, true);
   const out = [];
   for (const list of per.values()) {
     if (list[0].queued) queue(V, list[0].link, list, out);
+    else if (together(m, list)) abreast(V, list[0].link, list, out);
     else train(list, out);
   }
   for (const q of out) {
-    if (q.x == null) {
-      pointAt(q.line, q.d, pt);
-      q.x = pt.x;
-      q.y = pt.y;
-      q.dx = pt.dx;
-      q.dy = pt.dy;
-    }
+    if (q.x != null) continue;
+    pointAt(q.line, q.d, pt);
+    Object.assign(q, { x: pt.x - pt.dy * (q.side ?? 0), y: pt.y + pt.dx * (q.side ?? 0), dx: pt.dx, dy: pt.dy });
   }
   return out;
+}
+
+function addToken(V, per, i, size, waits) {
+  const { m } = V;
+  if (m.ranks > 32 && panelOf(m, m.src[i]) >= 0 && panelOf(m, m.src[i]) === panelOf(m, m.dst[i])) return;
+  const hops = shape(m, m.route[i]);
+  if (!hops.length) return;
+  let h = hops.length - 1,
+    f = 1,
+    queued = false,
+    share = 1;
+  if (!waits) {
+    hopAt(m, i, V.t, hopOut);
+    h = hopOut.hop;
+    f = hopOut.f;
+    queued = hopOut.waits;
+    share = hopOut.share;
+  }
+  const line = hops[h],
+    s = waits ? Math.min(22, size) : size,
+    pad = Math.min(s / 2 + 2, line.len / 3);
+  const lo = h === 0 ? pad : 0,
+    hi = h === hops.length - 1 ? pad : 0,
+    d = lo + f * (line.len - lo - hi);
+  const link = m.tl.routes.link[m.tl.routes.start[m.route[i]] + h],
+    inside = !queued && d < line.lead; // still in the device before the cable
+  const key = `${waits ? "w" : queued ? "q" : "m"}${link}${inside ? `,${m.route[i]}` : ""}`;
+  if (!per.has(key)) per.set(key, []);
+  per.get(key).push({ i, link, line, lead: inside ? 0 : line.lead, d, size: s, waits, queued, share });
 }
 
 /** Chunks that wait for a busy port stand before it in rows of four, in the order in which they are served; the label counts them. */
@@ -177,7 +208,7 @@ export function drawTokens(g, V) {
   const { m, C } = V;
   if (V.act.length > 2000) return drawChevrons(g, V);
   const list = placeTokens(V),
-    labelled = list.filter((q) => !q.waits && !q.queued && !q.count && routeHot(m, m.route[q.i])),
+    labelled = list.filter((q) => !q.waits && !q.queued && !q.count && !q.plain && routeHot(m, m.route[q.i])),
     spots = labelled.map((q) => labelSpot(V, q));
   const clash = spots.some(
     (a, k) =>
@@ -199,6 +230,7 @@ export function drawTokens(g, V) {
     if (q.queue) put(g, V.W.queue(q.queue.n), q.queue.x, q.queue.y + 5, 14, C.fulltext, { bold: true, align: "right", halo: C.card });
     g.globalAlpha = 1;
   }
+  drawShared(g, V, list);
   if (labels)
     labelled.forEach((q, k) =>
       put(g, `${Math.round(100 * q.share)}${NB}%`, spots[k].x, spots[k].y, 14, C.fulltext, {
@@ -208,6 +240,22 @@ export function drawTokens(g, V) {
       }),
     );
   V.drawn = list;
+}
+
+const MOST_SHARED = 6; // more counts than this hide what they count
+
+function drawShared(g, V, list) {
+  const groups = list.filter((q) => q.shared),
+    word = V.m.sharing === "none" ? V.W.atOnce : V.W.share;
+  if (groups.length > MOST_SHARED) return;
+  for (const q of groups) {
+    const level = Math.abs(q.dx) > Math.abs(q.dy);
+    put(g, word(q.shared.n), level ? q.x : q.x - (q.side ?? 0) + q.shared.wide, level ? q.y - q.shared.wide : q.y + 5, 14, V.C.ink, {
+      bold: true,
+      align: level ? "center" : "left",
+      halo: V.C.card,
+    });
+  }
 }
 
 /** Where the share delivered is written beside a token: towards the middle of the stage, or above and below a level cable. */
