@@ -1,0 +1,268 @@
+"""Work that takes longer than a glance: done in a process of its own, which is killed when nobody waits for it any more.
+
+A process and not a thread, because a process can be stopped wherever it is, leaves no memory behind, and lets a class of thirty go on
+clicking while it computes. Nothing here knows Streamlit.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Hashable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cachetools import LRUCache
+
+from .worker import prepare
+
+#: Results of all sessions together, in bytes as pickled; the least recently used goes first.
+MOST_KEPT = 96 * 2**20
+#: So many computations at a time; the others wait in a row.
+WORKERS = min(2, os.cpu_count() or 1)
+#: Seconds after which somebody who has not asked again is taken to have gone: a closed tab.
+PATIENCE = 15.0
+
+Key = tuple[str, tuple[Hashable, ...]]
+
+_ROOT = str(Path(__file__).resolve().parents[2])
+_START = f"import sys; sys.path.insert(0, {_ROOT!r}); from collsim.app.worker import main; main()"
+
+
+def key_of(function: Callable[..., Any], arguments: tuple[Hashable, ...]) -> Key:
+    """What names a computation: the function, and what it is given."""
+    return f"{function.__module__}.{function.__qualname__}", arguments
+
+
+class Kept:
+    """Results as pickles, for all sessions, never more than so many bytes of them."""
+
+    def __init__(self, most: int = MOST_KEPT):
+        self._lock = threading.Lock()
+        self._found: LRUCache[Key, bytes] = LRUCache(most, getsizeof=len)
+
+    def get(self, key: Key) -> bytes | None:
+        with self._lock:
+            return self._found.get(key)
+
+    def put(self, key: Key, result: bytes) -> None:
+        """Keep a result; one that is larger than all the room there is stays with whoever asked for it."""
+        with self._lock:
+            if len(result) <= self._found.maxsize:
+                self._found[key] = result
+
+    @property
+    def nbytes(self) -> int:
+        with self._lock:
+            return int(self._found.currsize)
+
+
+class Job:
+    """One computation under way.
+
+    Attributes:
+        expected: seconds that it should take. began: when a worker took it up (`time.monotonic`), or None while it waits in the row.
+        stage: `queue`, `start`, `compile` or `run`; share: how much of it is done, 0 to 1.
+        over: set at the end; then `result` is its pickle, or `error` says why there is none; neither, where it was stopped.
+    """
+
+    def __init__(self, key: Key, function: Callable[..., Any], expected: float):
+        self.key, self.function, self.expected = key, function, expected
+        self.began: float | None = None
+        self.stage, self.share = "queue", 0.0
+        self.over = threading.Event()
+        self.result: bytes | None = None
+        self.error: Exception | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+        self.waiting: dict[str, float] = {}
+
+    @property
+    def stopped(self) -> bool:
+        return self.over.is_set() and self.result is None and self.error is None
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since a worker took it up."""
+        return 0.0 if self.began is None else time.monotonic() - self.began
+
+
+class Died(Exception):
+    """The process of a computation ended before the computation did: most likely out of memory."""
+
+
+class Workers:
+    """A few processes, and the row of computations that wait for one."""
+
+    def __init__(self, count: int = WORKERS, patience: float = PATIENCE, keep: Kept | None = None):
+        self.patience, self.kept = patience, keep or Kept()
+        self.pace = 1.0  # what computations took here over what was expected, lately
+        self._lock = threading.Lock()
+        self._jobs: dict[Key, Job] = {}
+        self._row: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        for _ in range(count):
+            threading.Thread(target=self._serve, daemon=True, name="collsim-worker").start()
+        threading.Thread(target=self._watch, daemon=True, name="collsim-watch").start()
+        atexit.register(self.close)
+
+    def ask(self, who: str, function: Callable[..., Any], arguments: tuple[Hashable, ...], expected: float) -> Job:
+        """Start a computation, or join the one that somebody else waits for already. `who` must call `seen` now and then."""
+        key = key_of(function, arguments)
+        with self._lock:
+            job = self._jobs.get(key)
+            if job is None:
+                job = self._jobs[key] = Job(key, function, expected * self.pace)
+                self._row.put(job)
+            job.waiting[who] = time.monotonic()
+        return job
+
+    def seen(self, who: str, job: Job) -> None:
+        """`who` still waits."""
+        with self._lock:
+            if who in job.waiting:
+                job.waiting[who] = time.monotonic()
+
+    def leave(self, who: str, job: Job) -> None:
+        """`who` waits no more; when nobody does, the computation is stopped, wherever it is."""
+        with self._lock:
+            job.waiting.pop(who, None)
+            if not job.waiting:
+                self._stop(job)
+
+    def before(self, job: Job) -> int:
+        """How many computations are under way or stand before this one in the row."""
+        with self._lock:
+            jobs = list(self._jobs.values())
+        return jobs.index(job) if job in jobs else 0
+
+    def close(self) -> None:
+        """Stop all that is under way."""
+        with self._lock:
+            for job in list(self._jobs.values()):
+                self._stop(job)
+            for process in list(self._processes):
+                _kill(process)
+
+    def _stop(self, job: Job) -> None:
+        """With the lock held."""
+        if not job.over.is_set():
+            job.over.set()
+            self._jobs.pop(job.key, None)
+            if job.process is not None:
+                _kill(job.process)
+
+    def _watch(self) -> None:
+        """Forget those who have not been seen for long."""
+        while True:
+            time.sleep(min(1.0, self.patience / 4))
+            with self._lock:
+                now = time.monotonic()
+                for job in list(self._jobs.values()):
+                    job.waiting = {who: at for who, at in job.waiting.items() if now - at <= self.patience}
+                    if not job.waiting:
+                        self._stop(job)
+
+    def _serve(self) -> None:
+        """One worker's life: take the next computation, see it through; a process that was killed is replaced at once."""
+        process: subprocess.Popen[bytes] | None = None
+        while True:
+            job = self._row.get()
+            if process is None or process.poll() is not None:
+                process = self._started(process)
+            with self._lock:
+                if job.over.is_set():
+                    continue
+                job.process, job.began, job.stage = process, time.monotonic(), "start"
+            self._see_through(job, process)
+            if process.poll() is not None or job.stopped:
+                process = self._started(process)
+
+    def _started(self, old: subprocess.Popen[bytes] | None) -> subprocess.Popen[bytes]:
+        if old is not None:
+            _kill(old)
+            self._processes.discard(old)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        process = subprocess.Popen([sys.executable, "-c", _START], start_new_session=True, **pipes)  # type: ignore[call-overload]
+        self._processes.add(process)
+        return process  # type: ignore[no-any-return]
+
+    def _see_through(self, job: Job, process: subprocess.Popen[bytes]) -> None:
+        """Hand the job over, and follow it to its end."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            pickle.dump((job.function, job.key[1]), process.stdin)
+            process.stdin.flush()
+            while True:
+                what, *said = pickle.load(process.stdout)
+                if what != "at":
+                    break
+                job.stage, job.share = said
+        except (EOFError, OSError, pickle.UnpicklingError):
+            what, said = "died", [None]
+        with self._lock:
+            if job.over.is_set():
+                return
+            if what == "done":
+                job.result = said[0]
+                self.kept.put(job.key, said[0])
+                self.pace = min(10.0, max(0.2, self.pace * (0.7 + 0.3 * job.seconds / max(job.expected, 0.1))))
+            else:
+                job.error = said[0] if what == "refused" else Died() if what == "died" else RuntimeError(said[0])
+            job.process = None
+            self._jobs.pop(job.key, None)
+            job.over.set()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """At once, with the processes that it may have started."""
+    try:
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+@cache
+def workers() -> Workers:
+    """The workers of this server."""
+    return Workers()
+
+
+class Engine:
+    """Is the event engine compiled, so that a run takes what it takes? At the start a worker sees to it, while the first page is read."""
+
+    SECONDS = 10.0  # to compile it (docs/performance.md); to load what was compiled, 0.6
+
+    def __init__(self) -> None:
+        self._asked = threading.Lock()
+        self.ready = threading.Event()
+
+    def prepare(self) -> None:
+        """Compile it in a worker, so that this process only has to load it; then load it. Returns when it is ready."""
+        with self._asked:
+            if self.ready.is_set():
+                return
+            job = workers().ask("the server", prepare, (), self.SECONDS)
+            while not job.over.wait(1.0):
+                workers().seen("the server", job)
+            self.load()
+
+    def load(self) -> None:
+        """Load it here, or compile it where that was not done before."""
+        prepare()
+        self.ready.set()
+
+
+ENGINE = Engine()

@@ -1,0 +1,75 @@
+"""A worker: a process that computes for the app, one thing after another, and says how far it is.
+
+It reads pickles `(function, arguments)` from its standard input, calls `function(*arguments, tell=...)`, and writes pickles to its standard
+output: `("at", stage, share)` as it goes, then `("done", pickled result)`, `("refused", CollsimError)` or `("failed", sentence)`.
+Both ends are ours, so pickle is safe here. Whoever wants it to stop kills it; when its input ends, it goes by itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from collsim.errors import CollsimError
+
+#: Told (stage, share of the work that is done).
+Tell = Callable[[str, float], None]
+
+
+def prepare(tell: Tell = lambda stage, share: None) -> None:
+    """Compile the event engine, or load what an earlier process compiled, by running both of its ways once."""
+    import collsim as cs
+
+    tell("compile", 0.0)
+    network = cs.topology.switch(3)
+    plan = cs.schedule("allreduce_ring", topology=network)
+    for shortcuts in (True, False):  # 1,000 bytes do not divide by three, so symmetry cannot answer
+        cs.simulate(plan, network, 1_000, engine="event", shortcuts=shortcuts)
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints belongs in the log, not between the pickles
+    sys.stdin = open(os.devnull)  # noqa: SIM115  # processes that this one forks close it, and must not close the real one
+    if hasattr(os, "nice"):
+        os.nice(5)  # a class that clicks about goes first
+    waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(requests, waiting), daemon=True).start()
+    while True:
+        function, arguments = waiting.get()
+        pickle.dump(answer(function, arguments, lambda *at: _say(answers, ("at", *at))), answers)
+        answers.flush()
+
+
+def _read(requests: BinaryIO, waiting: queue.SimpleQueue[Any]) -> None:
+    try:
+        while True:
+            waiting.put(pickle.load(requests))
+    except EOFError:
+        if hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
+            os.killpg(0, signal.SIGKILL)  # with the processes of a sweep
+        os._exit(0)
+
+
+def _say(answers: BinaryIO, message: tuple[Any, ...]) -> None:
+    pickle.dump(message, answers)
+    answers.flush()
+
+
+def answer(function: Callable[..., Any], arguments: tuple[Any, ...], tell: Tell) -> tuple[str, Any]:
+    """What became of one request."""
+    try:
+        return "done", pickle.dumps(function(*arguments, tell=tell), pickle.HIGHEST_PROTOCOL)
+    except CollsimError as error:
+        return "refused", error
+    except Exception as error:  # the page tells it, the log has the whole of it
+        logging.getLogger(__name__).exception("%s failed", getattr(function, "__qualname__", function))
+        return "failed", f"{type(error).__name__}: {error}"

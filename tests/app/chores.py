@@ -1,0 +1,39 @@
+"""Things for a worker to do in the tests: it imports them by this name."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from collsim.app.run import Refused
+
+
+def count(to, seconds, tell):
+    for k in range(to):
+        tell("run", (k + 1) / to)
+        time.sleep(seconds)
+    return list(range(to))
+
+
+def one_long_operation(tell):
+    tell("run", 0.5)
+    return sum(range(10**12))
+
+
+def with_a_child(path, tell):
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    Path(path).write_text(str(child.pid))
+    child.wait()
+
+
+def refuse(tell):
+    raise Refused("refused.ranks", ranks=7, limit=5)
+
+
+def break_down(tell):
+    raise ZeroDivisionError("of ours")
+
+
+def die(tell):
+    os._exit(9)

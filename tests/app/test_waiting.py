@@ -1,0 +1,79 @@
+"""A page while work is under way: a bar with an estimate, a button that stops it, and the last result below."""
+
+import pytest
+from test_pages import explore, messages, opened, players
+
+from collsim.app import waiting, work
+
+BUSY = {"network": "switch", "ranks": "4"}
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Everything goes to a worker, and none ever takes it up."""
+    monkeypatch.setattr(waiting, "ON_THE_SPOT", -1.0)
+    monkeypatch.setattr(waiting, "GLANCE", 0.0)
+    idle = work.Workers(0)
+    monkeypatch.setattr(waiting, "workers", lambda: idle)
+    yield idle
+    idle.close()
+
+
+def under_way(workers):
+    return list(workers._jobs.values())
+
+
+def stop(at):
+    return next(b for b in at.button if b.key.startswith("stop_"))
+
+
+@pytest.mark.parametrize(("language", "label"), [("en", "Cancel"), ("zh", "取消")])
+def test_long_work_has_a_bar_and_a_button_and_stopping_it_leaves_a_sentence_and_a_picture(slow, language, label):
+    at = opened(explore, lang=language, **BUSY)
+    assert not at.exception
+    assert stop(at).label == label
+    assert len(under_way(slow)) == 1
+    stop(at).click()
+    at.run()
+    assert under_way(slow) == []
+    assert len(messages(at)) == 1
+    assert players(at)
+    next(b for b in at.button if b.key.startswith("again_")).click()
+    at.run()
+    assert len(under_way(slow)) == 1
+
+
+def test_another_choice_stops_the_work_for_the_one_before(slow):
+    at = opened(explore, **BUSY)
+    (first,) = under_way(slow)
+    at.number_input(key="w_ranks").set_value(5)
+    at.run()
+    (second,) = under_way(slow)
+    assert first.stopped
+    assert second.key != first.key
+    assert not at.exception
+
+
+def test_the_last_result_stays_below_the_bar(slow, monkeypatch):
+    monkeypatch.setattr(waiting, "ON_THE_SPOT", 10.0)
+    at = opened(explore, **BUSY)
+    assert players(at)
+    before = players(at)[0].proto.json
+    monkeypatch.setattr(waiting, "ON_THE_SPOT", -1.0)
+    at.number_input(key="w_ranks").set_value(6)
+    at.run()
+    assert stop(at)
+    assert players(at)[0].proto.json == before
+
+
+def test_a_run_that_needs_the_engine_waits_until_it_is_compiled(slow, monkeypatch):
+    monkeypatch.setattr(waiting, "ON_THE_SPOT", 10.0)
+    monkeypatch.setattr(waiting, "ENGINE", work.Engine())
+    at = opened(explore, engine="event", **BUSY)
+    (job,) = under_way(slow)
+    assert job.function.__name__ == "prepare"
+    assert stop(at)
+    waiting.ENGINE.ready.set()
+    at.run()
+    assert players(at)
+    assert messages(at) == []

@@ -1,0 +1,165 @@
+"""Long work: it says how far it is, stops at once wherever it is, and nothing of it is left when nobody waits."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import chores
+import pytest
+
+from collsim.app.choice import Choice
+from collsim.app.run import Refused, outcome
+from collsim.app.work import Died, Kept, Workers, key_of
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def staff(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(Path(__file__).parent), str(ROOT))))
+    made = []
+
+    def start(**given):
+        made.append(Workers(**{"count": 1} | given))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.close()
+
+
+def eventually(true, seconds=40.0):
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return True
+
+
+def alive(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def test_a_result_comes_back_with_shares_on_the_way_and_is_kept(staff):
+    workers = staff()
+    job = workers.ask("a", chores.count, (4, 0.2), 1.0)
+    assert eventually(lambda: 0 < job.share < 1)
+    assert job.over.wait(40)
+    assert pickle.loads(job.result) == [0, 1, 2, 3]
+    assert workers.kept.get(key_of(chores.count, (4, 0.2))) == job.result
+
+
+def test_a_run_in_a_worker_is_the_run_on_the_spot(staff):
+    choice = Choice(engine="event", nbytes="1MiB")
+    job = staff().ask("a", outcome, (choice,), 1.0)
+    assert job.over.wait(60)
+    assert pickle.loads(job.result).figures == outcome(choice).figures
+
+
+def test_what_is_stopped_stops_within_a_second_even_inside_one_long_operation(staff):
+    workers = staff()
+    job = workers.ask("a", chores.one_long_operation, (), 1.0)
+    eventually(lambda: job.share == 0.5)
+    process, began = job.process, time.monotonic()
+    workers.leave("a", job)
+    assert time.monotonic() - began < 1
+    assert job.stopped
+    assert not alive(process.pid)
+    assert workers.ask("a", chores.count, (1, 0), 1.0).over.wait(40)
+
+
+def test_the_processes_of_stopped_work_go_with_it(staff, tmp_path):
+    workers, note = staff(), tmp_path / "pid"
+    job = workers.ask("a", chores.with_a_child, (str(note),), 1.0)
+    eventually(lambda: note.exists() and note.read_text())
+    workers.leave("a", job)
+    eventually(lambda: not alive(int(note.read_text())), 2.0)
+
+
+def test_two_who_want_the_same_share_it_and_only_the_last_one_stops_it(staff):
+    workers = staff()
+    job = workers.ask("a", chores.count, (100, 0.1), 1.0)
+    assert workers.ask("b", chores.count, (100, 0.1), 1.0) is job
+    workers.leave("a", job)
+    assert not job.over.is_set()
+    workers.leave("b", job)
+    assert job.stopped
+
+
+def test_who_is_not_seen_any_more_has_gone(staff):
+    workers = staff(patience=0.6)
+    job, other = workers.ask("a", chores.count, (1000, 0.1), 1.0), workers.ask("b", chores.count, (1001, 0.1), 1.0)
+    for _ in range(10):
+        workers.seen("b", other)
+        time.sleep(0.1)
+    assert job.stopped
+    assert not other.over.is_set()
+
+
+def test_what_stands_in_the_row_says_how_many_are_before_it_and_can_be_left(staff):
+    workers = staff()
+    first, second = workers.ask("a", chores.count, (100, 0.1), 1.0), workers.ask("b", chores.count, (2, 0), 1.0)
+    assert (workers.before(first), workers.before(second)) == (0, 1)
+    assert second.stage == "queue"
+    workers.leave("b", second)
+    workers.leave("a", first)
+    third = workers.ask("c", chores.count, (3, 0), 1.0)
+    assert third.over.wait(40)
+    assert second.result is None
+
+
+def test_a_refusal_arrives_as_it_was_raised_a_bug_as_a_sentence_and_a_death_as_one(staff):
+    workers = staff()
+    refused = workers.ask("a", chores.refuse, (), 1.0)
+    assert refused.over.wait(40)
+    assert isinstance(refused.error, Refused)
+    assert (refused.error.key, refused.error.values) == ("refused.ranks", {"ranks": 7, "limit": 5})
+    broken = workers.ask("a", chores.break_down, (), 1.0)
+    assert broken.over.wait(40)
+    assert "ZeroDivisionError: of ours" in str(broken.error)
+    dead = workers.ask("a", chores.die, (), 1.0)
+    assert dead.over.wait(40)
+    assert isinstance(dead.error, Died)
+    assert workers.ask("a", chores.count, (1, 0), 1.0).over.wait(40)
+
+
+def test_the_estimate_learns_from_what_it_took(staff):
+    workers = staff()
+    assert workers.ask("a", chores.count, (1, 1.0), 0.2).over.wait(40)
+    assert workers.pace > 1
+    assert workers.ask("a", chores.count, (2, 0.0), 1.0).expected > 1
+
+
+def test_results_are_never_more_bytes_than_there_is_room():
+    kept = Kept(1000)
+    for number in range(50):
+        kept.put(("f", (number,)), bytes(90))
+        assert kept.nbytes <= 1000
+    assert kept.get(("f", (49,))) is not None
+    assert kept.get(("f", (0,))) is None
+    kept.put(("f", ("large",)), bytes(2000))
+    assert kept.get(("f", ("large",))) is None
+
+
+def test_a_worker_goes_when_its_server_is_killed(staff):
+    code = (
+        f"import sys, time; sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(ROOT)!r}]\n"
+        "import chores; from collsim.app.work import Workers\n"
+        "job = Workers(1).ask('a', chores.count, (10**6, 0.01), 1.0)\n"
+        "while not job.share: time.sleep(0.05)\n"
+        "print(job.process.pid, flush=True); time.sleep(600)"
+    )
+    server = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    pid = int(server.stdout.readline())
+    assert alive(pid)
+    server.send_signal(signal.SIGKILL)
+    server.wait()
+    eventually(lambda: not alive(pid), 5.0)
