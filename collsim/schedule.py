@@ -1,6 +1,6 @@
 """A schedule is data: a read-only table of transfers, with no clock and no bytes in it.
 
-An algorithm yields steps, made with `copy`, `reduce` and `repeat`; `freeze` checks them and makes a `Schedule`.
+An algorithm yields steps, made with `copy`, `reduce` and `repeat` (see `steps`); `freeze` checks them and makes a `Schedule`.
 All transfers of a step read the buffers as they were when the step began. Buffers are `(endpoints, slots)`: slots
 `0..chunks-1` are the chunks of the collective's buffer, slots beyond are scratch.
 """
@@ -8,9 +8,9 @@ All transfers of a step read the buffers as they were when the step began. Buffe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from numbers import Integral
 from types import MappingProxyType
 from typing import Any
@@ -19,180 +19,16 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import ScheduleError
+from .steps import COLUMNS, MOST_ROWS, Step, copy, each_single, joined, pipeline, reduce, repeat, reverse, together
 from .units import parse_count
 
-Ints = npt.NDArray[np.int32]
+__all__ = ["TRANSFER", "Schedule", "Step", "copy", "each_single", "freeze", "pipeline", "reduce", "repeat", "reverse", "together"]
 
 #: One row per transfer: chunk is the slot read at src, into the slot written at dst.
 TRANSFER = np.dtype([("step", "i4"), ("src", "i4"), ("dst", "i4"), ("chunk", "i4"), ("into", "i4"), ("reduce", "?"), ("channel", "i4")])
-_COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
-_MOST_TRANSFERS = 4_000_000_000_000  # expanded; a careless `while True: yield` stops at _MOST_ROWS long before
-_MOST_ROWS = 60_000_000
+_MOST_TRANSFERS = 4_000_000_000_000  # written out; a careless `while True: yield` stops at MOST_ROWS long before
 _MOST_IN_TABLE = 200_000_000
 _MOST_STEPS = 50_000  # as yielded; repeat(...) is one
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """Transfers that run together, as equal-length arrays; `times` > 1 means the pattern repeats with chunks shifted.
-
-    In repetition k a chunk c becomes `c - c % modulus + (c % modulus + k * shift) % modulus`: it moves by `shift` inside its own
-    group of `modulus` chunks.
-    """
-
-    src: Ints
-    dst: Ints
-    chunk: Ints
-    into: Ints
-    reduce: npt.NDArray[np.bool_]
-    channel: Ints
-    times: int = 1
-    shift: int = 0
-    modulus: int = 1
-
-    def __len__(self) -> int:
-        return len(self.src)
-
-    def __add__(self, other: Step) -> Step:
-        """Both at the same moment: one step with the transfers of both."""
-        if not isinstance(other, Step):
-            return NotImplemented
-        if self.times != 1 or other.times != 1:
-            raise ScheduleError("a repeated step cannot be joined with another; join first, then repeat")
-        return _concatenated([self, other])
-
-    def at(self, k: int) -> Step:
-        """Repetition k of the pattern, as a single step."""
-        if self.times == 1:
-            return self
-        return replace(self, chunk=self._shifted(self.chunk, k), into=self._shifted(self.into, k), times=1)
-
-    def placed(self, ranks: npt.ArrayLike, chunks: npt.ArrayLike, channel: npt.ArrayLike = 0) -> Step:
-        """The same transfers somewhere else: rank r stands for `ranks[r]` and chunk c for all of `chunks[c]`.
-
-        Args:
-            ranks: shape `(ranks,)`, or `(copies, ranks)` to have the pattern run in several places at once.
-            chunks: shape `(chunks,)`, `(chunks, pieces)` or `(copies, chunks, pieces)`.
-            channel: of each copy.
-        """
-        if self.times != 1:
-            raise ScheduleError("a repeated step cannot be placed; write its repetitions out first, with at(k)")
-        rank, slot = np.atleast_2d(np.asarray(ranks)), np.asarray(chunks)
-        slot = slot[:, None] if slot.ndim == 1 else slot
-        slot = np.broadcast_to(slot, (len(rank), *slot.shape[-2:]))
-        src, dst, reduces = rank[:, self.src, None], rank[:, self.dst, None], self.reduce[None, :, None]
-        lane = np.broadcast_to(channel, len(rank))[:, None, None]
-        columns = np.broadcast_arrays(src, dst, slot[:, self.chunk], slot[:, self.into], reduces, lane)
-        s, d, c, i, r, ch = (np.ascontiguousarray(a).ravel() for a in columns)
-        return Step(s.astype(np.int32), d.astype(np.int32), c.astype(np.int32), i.astype(np.int32), r, ch.astype(np.int32))
-
-    def _shifted(self, slot: Ints, k: int) -> Ints:
-        offset = slot % self.modulus
-        return (slot - offset + (offset + np.int64(k) * self.shift) % self.modulus).astype(np.int32)
-
-
-def copy(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0) -> Step:
-    """Transfers that replace: slot `into` (the same as `chunk` unless given) of `dst` becomes slot `chunk` of `src`.
-
-    Every argument is a whole number or an array of them; they are broadcast together, one transfer per element.
-    """
-    return _step(src, dst, chunk, into, channel, False)
-
-
-def reduce(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0) -> Step:
-    """Transfers that add: slot `into` of `dst` becomes itself combined with slot `chunk` of `src`. Arguments as in `copy`."""
-    return _step(src, dst, chunk, into, channel, True)
-
-
-def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
-    """`times` steps of one pattern; in each, every chunk moves by `shift` inside its group of `modulus` chunks."""
-    if not isinstance(step, Step):
-        raise ScheduleError(f"repeat wants a step made with copy(...) or reduce(...), got {step!r}")
-    if not all(isinstance(value, Integral) for value in (times, shift, modulus)):
-        raise ScheduleError(f"repeat(times={times!r}, shift={shift!r}, modulus={modulus!r}): all three are whole numbers; use // to divide")
-    if times < 0 or modulus < 1:
-        raise ScheduleError(f"repeat(times={times}, modulus={modulus}): times is 0 or more and modulus 1 or more")
-    return replace(step, times=int(times), shift=int(shift), modulus=int(modulus))
-
-
-def pipeline(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride: int = 1) -> Iterator[Step]:
-    """Every chunk goes through the same rounds, one step behind the chunk before it: `len(rounds) + chunks - 1` steps.
-
-    The rounds are written for the first chunk (or the first `stride` chunks); copy c of them works on chunks `c * stride` further on.
-    """
-    for what, value, least in (("chunks", chunks, 1), ("stride", stride, 0)):
-        if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value < 2**31:
-            raise ScheduleError(f"pipeline({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide")
-    listed = list(each_single(rounds))
-    for now in range(len(listed) + chunks - 1 if listed else 0):
-        late = range(max(0, now - len(listed) + 1), min(chunks, now + 1))
-        parts = [listed[now - c] for c in late]
-        shift = np.repeat(np.array(late) * stride, [len(p) for p in parts])
-        step = _concatenated(parts)
-        yield replace(step, chunk=(step.chunk + shift).astype(np.int32), into=(step.into + shift).astype(np.int32))
-
-
-def reverse(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
-    """The same steps backwards in time: receivers send to senders, what was copied is reduced and what was reduced is copied.
-
-    It makes a reduce of a broadcast, a reduce_scatter of an allgather, a gather of a scatter, at the same cost
-    (Chan et al. 2007, section 3: the dual of a collective). A repeated pattern stays repeated.
-    """
-    for item in reversed(list(_several("reverse", steps))):
-        step = item if isinstance(item, Step) else _joined("reverse", item)
-        chunk, into = step._shifted(step.chunk, step.times - 1), step._shifted(step.into, step.times - 1)
-        yield replace(step, src=step.dst, dst=step.src, chunk=into, into=chunk, reduce=~step.reduce, shift=-step.shift)
-
-
-def together(*parts: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
-    """Several sequences of steps side by side: the first steps of all of them at the same moment, then the second steps ..."""
-    for steps in zip_longest(*(each_single(part) for part in parts)):
-        yield _joined("together", [s for s in steps if s is not None])
-
-
-def each_single(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
-    """The steps one at a time: lists joined, repetitions written out."""
-    for item in _several("a sequence of steps", steps):
-        step = item if isinstance(item, Step) else _joined("a sequence of steps", item)
-        for k in range(step.times):
-            yield step.at(k)
-
-
-def _several(who: str, steps: Any) -> Iterable[Any]:
-    """Steps to iterate over; one alone is a sequence of one."""
-    if isinstance(steps, Step):
-        return [steps]
-    if isinstance(steps, Schedule):
-        return steps.each_step()
-    if isinstance(steps, Iterable) and not isinstance(steps, str | bytes):
-        return steps
-    raise ScheduleError(f"{who}: {steps!r} is not a list of steps; a step is made with copy(...) or reduce(...)")
-
-
-def _step(src: Any, dst: Any, chunk: Any, into: Any, channel: Any, is_reduce: bool) -> Step:
-    given = {"src": src, "dst": dst, "chunk": chunk, "into": chunk if into is None else into, "channel": channel}
-    arrays = [_whole(name, value) for name, value in given.items()]
-    try:
-        s, d, c, i, ch = (np.array(a, dtype=np.int32).ravel() for a in np.broadcast_arrays(*arrays))
-    except ValueError as error:
-        shapes = ", ".join(f"{name} {np.shape(value)}" for name, value in given.items())
-        raise ScheduleError(f"the arrays of one step differ in length: {shapes}") from error
-    return Step(s, d, c, i, np.full(len(s), is_reduce), ch)
-
-
-def _whole(name: str, value: Any) -> npt.NDArray[Any]:
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise ScheduleError(f"{name} has rows of different lengths: {value!r}; it is one whole number per transfer") from None
-    if array.size == 0:
-        return array.astype(np.int64)
-    if array.dtype.kind not in "iu":
-        shown = array.ravel()[0] if array.size else value
-        raise ScheduleError(f"{name} must be whole numbers, got {shown!r} ({array.dtype}); for division use // instead of /")
-    if array.max() > 2**31 - 1 or array.min() < -(2**31):
-        raise ScheduleError(f"{name} holds {array.max()}, which is beyond any rank or chunk")
-    return array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -205,7 +41,7 @@ class Schedule:
         ranks, endpoints: participants, and participants plus helpers (a parameter server, a switch that reduces).
         chunks, slots: pieces of the collective's buffer, and slots per endpoint (scratch included).
         steps: number of steps.
-        patterns: the steps as given; one with `times` > 1 stands for many.
+        patterns: the steps as given; one with `times` > 1 stands for many, one with `width` > 1 for ranges of chunks.
         root: the root rank, where the collective has one.
         options: what the algorithm was called with.
         depends: explicit dependencies, `(start, row)`: transfer i starts after transfers `row[start[i]:start[i+1]]` (rows of
@@ -239,7 +75,7 @@ class Schedule:
 
     def __len__(self) -> int:
         """Number of transfers."""
-        return sum(p.times * len(p) for p in self.patterns)
+        return sum(p.transfers for p in self.patterns)
 
     @cached_property
     def channels(self) -> int:
@@ -247,7 +83,7 @@ class Schedule:
         return 1 + max((int(p.channel.max()) for p in self.patterns), default=0)
 
     def each_step(self) -> Iterator[Step]:
-        """The steps in order, repetitions written out one at a time."""
+        """The steps in order, repetitions written out one at a time, a row for every transfer."""
         for pattern in self.patterns:
             for k in range(pattern.times):
                 yield pattern.at(k)
@@ -264,7 +100,7 @@ class Schedule:
         for number, step in enumerate(self.each_step()):
             part = table[row : row + len(step)]
             part["step"] = number
-            for name in _COLUMNS:
+            for name in COLUMNS:
                 part[name] = getattr(step, name)
             row += len(step)
         table.setflags(write=False)
@@ -422,9 +258,7 @@ def freeze(
     label = f"{name}({ranks})"
     endpoints = ranks + helpers
     patterns = tuple(_collect(label, steps))
-    used = 1 + max((max(int(p.chunk.max()), int(p.into.max())) for p in patterns), default=-1)
-    reach = 1 + max((_group_end(p) for p in patterns if p.times > 1), default=-1)
-    used = max(used, reach)
+    used = 1 + max((_last_slot(p) for p in patterns), default=-1)
     if chunks is None:
         chunks = max(1, -(-used // block)) * block
     if slots is None:
@@ -432,7 +266,7 @@ def freeze(
     number = 0
     for pattern in patterns:
         _check(label, number, pattern, ranks, endpoints, slots)
-        for name_ in _COLUMNS:
+        for name_ in COLUMNS:
             getattr(pattern, name_).setflags(write=False)
         number += pattern.times
     return Schedule(name, collective, ranks, endpoints, chunks, slots, patterns, root, MappingProxyType(dict(options or {})), helpers_on)
@@ -443,77 +277,58 @@ def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Ste
     for number, item in enumerate(steps):
         if number >= _MOST_STEPS:
             raise ScheduleError(f"{label} yields more than {_MOST_STEPS:,} steps and has not ended; does a loop never stop?")
-        step = item if isinstance(item, Step) else _joined(label, item)
+        step = item if isinstance(item, Step) else joined(label, item)
         if len(step) == 0 or step.times == 0:
             continue
+        if step.width > 1 and step.times > 1:
+            raise ScheduleError(f"{label}, step {number}: ranges of chunks (width={step.width}) do not repeat (times={step.times})")
         rows += len(step)
-        transfers += len(step) * step.times
-        if rows > _MOST_ROWS or transfers > _MOST_TRANSFERS:
-            raise ScheduleError(f"{label} yields more than {_MOST_ROWS:,} transfers and has not ended; does a loop never stop?")
+        transfers += step.transfers
+        if rows > MOST_ROWS or transfers > _MOST_TRANSFERS:
+            raise ScheduleError(f"{label} yields more than {MOST_ROWS:,} transfers and has not ended; does a loop never stop?")
         yield step
 
 
-def _joined(label: str, parts: Any) -> Step:
-    listed: list[Any]
-    try:
-        listed = [parts] if isinstance(parts, str | bytes) else list(parts)
-    except TypeError:
-        listed = [parts]
-    wrong = [p for p in listed if not isinstance(p, Step)]
-    if wrong:
-        raise ScheduleError(f"{label} yields {wrong[0]!r}; a step is made with copy(...) or reduce(...), or a list of them")
-    if not listed:
-        return _EMPTY
-    if len(listed) == 1:
-        only: Step = listed[0]
-        return only
-    if any(p.times != 1 for p in listed):
-        raise ScheduleError(f"{label}: a repeated step cannot be joined with another; join first, then repeat")
-    return _concatenated(listed)
-
-
-_EMPTY = copy([], [], [])
-
-
-def _concatenated(steps: list[Step]) -> Step:
-    src, dst, chunk, into, is_reduce, channel = (np.concatenate([getattr(s, name) for s in steps]) for name in _COLUMNS)
-    return Step(src, dst, chunk, into, is_reduce, channel)
-
-
-def _group_end(p: Step) -> int:
-    """Largest slot that any repetition can reach."""
-    top = max(int(p.chunk.max()), int(p.into.max()))
-    return top // p.modulus * p.modulus + p.modulus - 1 if p.shift else top
+def _last_slot(p: Step) -> int:
+    """Largest slot that any row reaches in any repetition."""
+    top = max(int(p.chunk.max()), int(p.into.max())) + p.width - 1
+    return top // p.modulus * p.modulus + p.modulus - 1 if p.times > 1 and p.shift else top
 
 
 def _check(label: str, number: int, step: Step, ranks: int, endpoints: int, slots: int) -> None:
     who = f"ranks are 0 to {ranks - 1}" + (f", helpers up to {endpoints - 1}" if endpoints > ranks else "")
-    for name, end, what in (("src", endpoints, who), ("dst", endpoints, who), ("chunk", slots, ""), ("into", slots, "")):
+    first = slots - step.width + 1
+    for name, end, what in (("src", endpoints, who), ("dst", endpoints, who), ("chunk", first, ""), ("into", first, "")):
         array = getattr(step, name)
-        bad = np.flatnonzero((array < 0) | (array >= end))
-        if len(bad):
-            row = bad[0]
-            rule = what or f"slots are 0 to {end - 1}"
-            _refuse(label, number, step, row, f"{name}={array[row]} does not exist; {rule}", ranks)
-    own = np.flatnonzero((step.src == step.dst) & (step.chunk == step.into))
-    if len(own):
-        _refuse(label, number, step, own[0], "an endpoint sends a chunk to itself", ranks)
-    if (step.channel < 0).any():
+        if array.min() < 0 or array.max() >= end:
+            row = int(np.argmax((array < 0) | (array >= end)))
+            rule = what or f"slots are 0 to {slots - 1}"
+            wide = f" and the {step.width - 1} after it" if step.width > 1 and not what else ""
+            _refuse(label, number, step, row, f"{name}={array[row]}{wide} does not exist; {rule}", ranks)
+    own = (step.src == step.dst) & (step.chunk == step.into)
+    if own.any():
+        _refuse(label, number, step, int(np.argmax(own)), "an endpoint sends a chunk to itself", ranks)
+    if step.channel.min() < 0:
         _refuse(label, number, step, int(np.argmin(step.channel)), "a channel is 0 or more", ranks)
+    if not step.reduce.all() and np.bincount(step.dst).max() > 1:
+        _check_written_once(label, number, step, ranks, slots)
+
+
+def _check_written_once(label: str, number: int, step: Step, ranks: int, slots: int) -> None:
+    """No slot is written twice, of which once by a copy. Of rows that meet in a slot, some are neighbours in the order of slots."""
     target = step.dst.astype(np.int64) * slots + step.into
-    if not step.reduce.all():
-        order = np.argsort(target, kind="stable")
-        twice = np.flatnonzero(target[order][1:] == target[order][:-1])
-        for at in twice:
-            first, second = order[at], order[at + 1]
-            if not (step.reduce[first] and step.reduce[second]):
-                why = f"{_who(ranks, int(step.src[first]))} writes the same slot in this step; which of them lasts is undefined"
-                _refuse(label, number, step, second, why, ranks)
+    order = np.argsort(target, kind="stable")
+    for at in np.flatnonzero(np.diff(target[order]) < step.width):
+        first, second = order[at], order[at + 1]
+        if not (step.reduce[first] and step.reduce[second]):
+            why = f"{_who(ranks, int(step.src[first]))} writes the same slot in this step; which of them lasts is undefined"
+            _refuse(label, number, step, second, why, ranks)
 
 
 def _refuse(label: str, number: int, step: Step, row: int, why: str, ranks: int) -> None:
     s, d, c, i = (int(getattr(step, name)[row]) for name in ("src", "dst", "chunk", "into"))
-    what = f"{'reduce' if step.reduce[row] else 'copy'} of chunk {c} from {_who(ranks, s)} to {_who(ranks, d)}"
+    chunk = f"chunk {c}" if step.width == 1 else f"chunks {c} to {c + step.width - 1}"
+    what = f"{'reduce' if step.reduce[row] else 'copy'} of {chunk} from {_who(ranks, s)} to {_who(ranks, d)}"
     where = "" if c == i else f" into slot {i}"
     raise ScheduleError(f"{label}, step {number}: {what}{where}: {why}", step=number, rank=d, chunk=i)
 

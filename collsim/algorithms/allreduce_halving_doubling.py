@@ -44,22 +44,20 @@ def _cost(n, S, alpha, beta):
         "rank 数为 2 的幂、中大消息时：流量与 ring 相同，只需 2·lg n 步。",
     ),
     chunks=_power,
+    most_ranks=2**20,
 )
 def allreduce_halving_doubling(n):
     p = _power(n)
-    piece = np.arange(p)
-    even = np.arange(0, 2 * (n - p), 2)[:, None]  # stays, for itself and for the odd rank after it
+    even = np.arange(0, 2 * (n - p), 2)  # stays, for itself and for the odd rank after it
     if n > p:
-        yield [reduce(even, even + 1, chunk=piece[p // 2 :]), reduce(even + 1, even, chunk=piece[: p // 2])]
-        yield copy(even + 1, even, chunk=piece[p // 2 :])
-    rank = np.concatenate([even[:, 0], np.arange(2 * (n - p), n)])
-    differ = np.arange(p)[:, None] ^ bit_reversed(p)  # (virtual rank, piece): the halvings in which they part
+        yield [reduce(even, even + 1, chunk=p // 2, width=p // 2), reduce(even + 1, even, chunk=0, width=p // 2)]
+        yield copy(even + 1, even, chunk=p // 2, width=p // 2)
+    rank = np.concatenate([even, np.arange(2 * (n - p), n)])
+    v, first = np.arange(p), bit_reversed(p)
     distances = [2**k for k in range(p.bit_length() - 1)]
-    for d in distances:
-        v, c = np.nonzero(differ % (2 * d) == d)
-        yield reduce(rank[v], rank[v ^ d], chunk=c)
+    for d in distances:  # partners at distance d share a range of p/d pieces, and each goes on with the half that its bit d says
+        yield reduce(rank, rank[v ^ d], chunk=first[(v ^ d) % (2 * d)], width=p // (2 * d))
     for d in reversed(distances):
-        v, c = np.nonzero(differ % (2 * d) == 0)
-        yield copy(rank[v], rank[v ^ d], chunk=c)
+        yield copy(rank, rank[v ^ d], chunk=first[v % (2 * d)], width=p // (2 * d))
     if n > p:
-        yield copy(even, even + 1, chunk=piece)
+        yield copy(even, even + 1, chunk=0, width=p)

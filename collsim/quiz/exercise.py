@@ -308,7 +308,7 @@ def _most_sent(schedule: Schedule) -> tuple[float, int]:
     total = np.zeros(schedule.endpoints)
     for pattern in schedule.patterns:
         away = pattern.src != pattern.dst
-        total += np.bincount(pattern.src[away], minlength=schedule.endpoints) * pattern.times
+        total += np.bincount(pattern.src[away], minlength=schedule.endpoints) * pattern.times * pattern.width
     return float(total.max() / schedule.chunks), int(total.argmax())
 
 

@@ -148,7 +148,7 @@ def _counted(steps: Any, label: str, limits: Limits) -> Iterator[Any]:
     moved = 0
     for number, item in enumerate(steps):
         parts = item if isinstance(item, (list, tuple)) else [item]
-        moved += sum(len(p) * p.times for p in parts if isinstance(p, Step))
+        moved += sum(p.transfers for p in parts if isinstance(p, Step))
         if number >= limits.steps or moved > limits.transfers:
             what = f"{limits.steps:,} steps" if number >= limits.steps else f"{limits.transfers:,} transfers"
             raise ScheduleError(f"{label} yields more than {what} and has not ended; does a loop never stop?")
@@ -166,8 +166,9 @@ def _short(value: Any) -> str:
 def _packed(n: int, s: Schedule) -> bytes:
     """A schedule as one frame: a JSON head, and the columns of its patterns one after another."""
     head: dict[str, Any] = {"n": n, "name": s.name, "chunks": s.chunks, "slots": s.slots}
-    head["patterns"] = [(len(p), p.times, p.shift, p.modulus) for p in s.patterns]
-    body = b"".join(np.concatenate([getattr(p, c) for p in s.patterns]).astype(np.int32).tobytes() for c in COLUMNS) if s.patterns else b""
+    patterns = [p if p.times > 1 else p.at(0) for p in s.patterns]
+    head["patterns"] = [(len(p), p.times, p.shift, p.modulus) for p in patterns]
+    body = b"".join(np.concatenate([getattr(p, c) for p in patterns]).astype(np.int32).tobytes() for c in COLUMNS) if patterns else b""
     return json.dumps(head).encode() + b"\n" + body
 
 

@@ -60,8 +60,8 @@ def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: 
     """
     if given.shortcuts and len(jobs) == 1 and given.steady and (timing := in_step(jobs[0], topology, given)) is not None:
         return [timing]
+    _require_room(jobs, _ROW_BYTES)
     plan = lay(jobs)
-    _require_room(plan, _ROW_BYTES)
     if progress is not None:
         progress(0, plan.rows)
     with in_one_piece():
@@ -70,18 +70,19 @@ def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: 
     how = "program order"
     if not (given.shortcuts and run.in_order()):
         how = "events"
-        _require_room(plan, _ROW_BYTES + _GATE_BYTES)
+        _require_room(jobs, _ROW_BYTES + _GATE_BYTES)
         run.events()
     run.progress = None
     return [_timing(run, number, how) for number in range(len(jobs))]
 
 
-def _require_room(plan: Plan, row_bytes: int) -> None:
+def _require_room(jobs: Sequence[Job], row_bytes: int) -> None:
     """Refuse what this machine cannot hold, with a sentence, before it is killed for trying."""
-    need = plan.rows * row_bytes + plan.slots * 8
-    if plan.rows >= 2**31 or need > (have := _memory()):
-        wanted = f"{plan.rows:,} transfers would take {need / 2**30:.3g} GiB"
-        limit = "more than 2,147,483,647 do not fit its tables" if plan.rows >= 2**31 else f"this machine has {have / 2**30:.3g} GiB"
+    rows, slots = sum(job.rows for job in jobs), sum(job.endpoints * job.slots for job in jobs)
+    need = rows * row_bytes + slots * 8
+    if rows >= 2**31 or need > (have := _memory()):
+        wanted = f"{rows:,} transfers would take {need / 2**30:.3g} GiB"
+        limit = "more than 2,147,483,647 do not fit its tables" if rows >= 2**31 else f"this machine has {have / 2**30:.3g} GiB"
         raise CollsimError(f"engine 'event': {wanted}, and {limit}; use fewer ranks or chunks, or engine='lockstep'")
 
 
@@ -108,7 +109,7 @@ class _Run:
         for job, base, listed in zip(plan.jobs, plan.bases, self.parts, strict=True):
             row = base.row
             sizes = job.slot_bytes.astype(np.float64) if job.schedule is not None else np.zeros(1)
-            for p, part in zip(job.patterns, listed, strict=True):
+            for p, part in zip(job.singles, listed, strict=True):
                 self.k.lay_out(part, *_turn(p), p.times, row, sizes, self.rows)
                 row += p.times * len(p)
             if job.schedule is None:
@@ -144,7 +145,7 @@ class _Run:
         """(part, (shift, modulus), first repetition, last, row) in bites between which progress is told."""
         for job, base, listed in zip(self.plan.jobs, self.plan.bases, self.parts, strict=True):
             row = base.row
-            for p, part in zip(job.patterns, listed, strict=True):
+            for p, part in zip(job.singles, listed, strict=True):
                 bite = max(1, _SLICE // len(p))
                 for first in range(0, p.times, bite):
                     last = min(p.times, first + bite)

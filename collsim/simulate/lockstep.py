@@ -13,9 +13,7 @@ Exact against the closed forms of Thakur, Rabenseifner & Gropp 2005 and Chan et 
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -25,10 +23,9 @@ import numpy.typing as npt
 from ..schedule import Schedule, Step
 from ..topology import Topology
 from .conditions import Progress
+from .paths import Paths, Slots, Space, by_pairs, paths_of
 
 Floats = npt.NDArray[np.float64]
-_KEPT_ROUTES, _KEPT_BYTES = 64, 128 * 2**20
-_LARGE = _KEPT_BYTES // _KEPT_ROUTES
 
 
 class Timing(NamedTuple):
@@ -72,54 +69,6 @@ def _later(transfers: Callable[[], tuple[Floats, Floats]], seconds: float) -> tu
     return start + seconds, finish + seconds
 
 
-@dataclass(frozen=True, eq=False)
-class Paths:
-    """Routes of one set of pairs, prepared for summing.
-
-    Attributes:
-        alpha: s, of each pair's whole route.
-        here: the links in use, or all.
-        place: for each hop its link, as a position in `here`: first hops of all pairs, then second ones ...
-        hops: the pairs that make each hop (None: all).
-        bandwidth: B/s, of the links `here`.
-    """
-
-    alpha: Floats
-    here: npt.NDArray[np.int64] | slice
-    place: npt.NDArray[np.intp]
-    hops: list[npt.NDArray[np.int64] | None]
-    bandwidth: Floats
-
-    @property
-    def memory(self) -> int:
-        """Bytes that they take, and the pairs by which they are found again."""
-        own = 2 * self.alpha.nbytes + self.alpha.nbytes + self.place.nbytes + sum(pair.nbytes for pair in self.hops if pair is not None)
-        return own if isinstance(self.here, slice) else own + self.here.nbytes + self.bandwidth.nbytes
-
-    def load(self, nbytes: Floats) -> tuple[Floats, Floats]:
-        """Bytes on each link in use, and the seconds that each transfer takes."""
-        load = self._carried(nbytes)
-        seconds = self.alpha.copy()
-        if len(self.place):
-            flow, longest, end = load / self.bandwidth, np.zeros(len(seconds)), 0
-            for pair in self.hops:
-                end += len(seconds) if pair is None else len(pair)
-                if pair is None:
-                    np.maximum(longest, flow[self.place[end - len(seconds) : end]], out=longest)
-                else:
-                    longest[pair] = np.maximum(longest[pair], flow[self.place[end - len(pair) : end]])
-            seconds += longest
-        return load, seconds
-
-    def _carried(self, nbytes: Floats) -> Floats:
-        if len(nbytes) and (nbytes == nbytes[0]).all():
-            even: Floats = np.multiply(np.bincount(self.place, minlength=len(self.bandwidth)), nbytes[0])
-            return even
-        weights = [nbytes if pair is None else nbytes[pair] for pair in self.hops]
-        load = np.bincount(self.place, weights=np.concatenate(weights) if weights else None, minlength=len(self.bandwidth))
-        return load.astype(np.float64, copy=False)
-
-
 def lockstep(
     schedule: Schedule,
     topology: Topology,
@@ -127,94 +76,67 @@ def lockstep(
     place: npt.NDArray[np.int64],
     progress: Progress | None = None,
 ) -> Timing:
-    """Run a schedule step by step.
+    """Run a schedule step by step. Steps with the same pairs are worked out together, whatever is between them.
 
     Args:
         slot_bytes: bytes of each slot.
         place: the topology's endpoint for each endpoint of the schedule.
         progress: called with (transfers done, in all) after each step that is worked out.
     """
-    done, total = 0, len(schedule)
-    sizes = slot_bytes.astype(np.float64)
-    link_bytes = np.zeros(len(topology.links))
-    lengths: list[Floats] = []
-    turned: list[Paths | Floats] = []
-    known: OrderedDict[bytes, Paths] = OrderedDict()
-    for pattern in schedule.patterns:
-        paths = paths_of(topology, place[pattern.src], place[pattern.dst], known)
-        turns = 1 if pattern.times == 1 or alike(pattern, sizes) else pattern.times
-        for k in range(turns):
-            load, seconds = paths.load(sizes[pattern.at(k).chunk])
-            link_bytes[paths.here] += load if turns == pattern.times else load * pattern.times
-            lengths.append(np.full(pattern.times // turns, seconds.max()))
+    patterns, slots, space = schedule.patterns, Slots(slot_bytes), Space()
+    link_bytes, done = np.zeros(len(topology.links)), 0
+    lengths: list[Floats] = [np.zeros(0)] * len(patterns)
+    seconds: list[Floats | Paths] = [np.zeros(0)] * len(patterns)
+    for group in by_pairs(patterns):
+        first = patterns[group[0]]
+        paths = paths_of(topology, place[first.src], place[first.dst])
+        for number, lasts, known in _worked_out(group, patterns, paths, slots, space, link_bytes):
+            lengths[number] = np.append(lengths[number], lasts)
+            seconds[number] = known
             if progress is not None:
-                done += len(pattern) * (pattern.times // turns)
-                progress(done, total)
-        turned.append(seconds if turns == 1 else paths)
-    length = np.concatenate(lengths) if lengths else np.zeros(0)
-    end = np.cumsum(length)
+                done += patterns[number].transfers // patterns[number].times * len(lasts)
+                progress(done, len(schedule))
+    end = np.cumsum(np.concatenate(lengths)) if lengths else np.zeros(0)
     start = np.concatenate([[0.0], end[:-1]]) if len(end) else end
-    return Timing(start, end, link_bytes, partial(_transfer_times, schedule, sizes, start, turned))
+    return Timing(start, end, link_bytes, partial(_transfer_times, schedule, slots, start, seconds))
 
 
-def alike(pattern: Step, sizes: Floats) -> bool:
-    """Do all repetitions of a pattern carry the same bytes? They do where all slots that they can reach are of one size."""
-    if pattern.shift == 0:
-        return True
-    groups = np.unique(pattern.chunk // pattern.modulus)
-    slots = sizes.reshape(-1, pattern.modulus)[groups] if len(sizes) % pattern.modulus == 0 else sizes
-    return bool((slots == slots.flat[0]).all())
+def _worked_out(
+    group: Iterable[int], patterns: tuple[Step, ...], paths: Paths, slots: Slots, space: Space, link_bytes: Floats
+) -> Iterator[tuple[int, Floats, Floats | Paths]]:
+    """For steps with the same pairs, or for each repetition that differs: its number, how long it (or each alike) lasts in s, and the
+    seconds of each row; the paths where those differ between repetitions, because all of them could fill the memory."""
+    each, even = None, 0.0
+    for number in group:
+        step = patterns[number]
+        if not slots.same_in_every_turn(step):
+            for k in range(step.times):
+                load, seconds = paths.load(slots.moved(step.at(k)))
+                link_bytes[paths.here] += load
+                yield number, seconds.max(keepdims=True), paths
+            continue
+        nbytes = slots.moved(step)
+        if isinstance(nbytes, float):
+            each = paths.each(space) if each is None else each
+            even += nbytes * step.times
+            seconds = paths.alpha + each[1] * nbytes
+        else:
+            load, seconds = paths.load(nbytes)
+            link_bytes[paths.here] += load * step.times
+        yield number, np.full(step.times, seconds.max()), seconds[:1].copy() if (seconds == seconds[0]).all() else seconds
+    if each is not None:
+        paths.add(link_bytes, each[0], even)
 
 
-def paths_of(topology: Topology, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64], known: OrderedDict[bytes, Paths]) -> Paths:
-    """Routes of a step's pairs; steps mostly use the pairs of a step before."""
-    key = src.tobytes() + dst.tobytes()
-    if key in known:
-        known.move_to_end(key)
-        return known[key]
-    columns = topology.columns(src, dst)
-    alpha = np.zeros(len(src))
-    for pair, link in columns:
-        alpha[slice(None) if pair is None else pair] += topology.links.alpha[link]
-    here, place = _used([link for _, link in columns], len(topology.links))
-    paths = Paths(alpha, here, place, [pair for pair, _ in columns], topology.links.bandwidth[here])
-    known[key] = paths
-    if len(known) > _KEPT_ROUTES:
-        known.popitem(last=False)
-    if paths.memory > _LARGE:
-        while sum(p.memory for p in known.values()) > _KEPT_BYTES:
-            known.popitem(last=False)
-    return paths
-
-
-def _used(links: list[npt.NDArray[np.int32]], count: int) -> tuple[npt.NDArray[np.int64] | slice, npt.NDArray[np.intp]]:
-    """Which of `count` links are used, in their order, and each hop's position among them."""
-    link = np.concatenate(links, dtype=np.intp) if links else np.zeros(0, np.intp)
-    if 4 * len(link) >= count:
-        return slice(0, count), link
-    if 64 * len(link) < count:
-        few, place = np.unique(link, return_inverse=True)
-        return few.astype(np.int64), place.ravel()
-    used = np.zeros(count, bool)
-    used[link] = True
-    here = np.flatnonzero(used).astype(np.int64, copy=False)
-    number = np.empty(count, np.intp)
-    number[here] = np.arange(len(here))
-    return here, number[link]
-
-
-def _transfer_times(schedule: Schedule, sizes: Floats, step_start: Floats, turned: list[Paths | Floats]) -> tuple[Floats, Floats]:
-    """(start, finish) of every transfer, in the order of `schedule.transfers`. `turned`: for each pattern the durations, or where its
-    repetitions differ the paths, to work them out again: all of them could fill the memory of a run that nobody asks for them."""
-    start = np.empty(len(schedule))
-    finish = np.empty(len(schedule))
-    row = step = 0
-    for pattern, known in zip(schedule.patterns, turned, strict=True):
-        m = len(pattern)
-        every, turns = (1, pattern.times) if isinstance(known, Paths) else (pattern.times, 1)
-        for k in range(turns):
-            seconds = known.load(sizes[pattern.at(k).chunk])[1] if isinstance(known, Paths) else known
-            start[row : row + every * m] = np.repeat(step_start[step : step + every], m)
-            finish[row : row + every * m] = start[row : row + every * m] + np.tile(seconds, every)
-            row, step = row + every * m, step + every
+def _transfer_times(schedule: Schedule, slots: Slots, step_start: Floats, known: list[Floats | Paths]) -> tuple[Floats, Floats]:
+    """(start, finish) of every transfer, in the order of `schedule.transfers`."""
+    start, finish = np.empty(len(schedule)), np.empty(len(schedule))
+    row = number = 0
+    for pattern, seconds in zip(schedule.patterns, known, strict=True):
+        m = len(pattern) * pattern.width
+        for k in range(pattern.times):
+            lasts = seconds.load(slots.moved(pattern.at(k)))[1] if isinstance(seconds, Paths) else seconds
+            start[row : row + m] = step_start[number]
+            finish[row : row + m] = step_start[number] + (lasts if len(lasts) == 1 else np.repeat(lasts, pattern.width))
+            row, number = row + m, number + 1
     return start, finish

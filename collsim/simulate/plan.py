@@ -42,14 +42,19 @@ class Job:
 
     @cached_property
     def rows(self) -> int:
-        return sum(p.times * len(p) for p in self.patterns)
+        return sum(p.transfers for p in self.patterns)
+
+    @cached_property
+    def singles(self) -> tuple[Step, ...]:
+        """The patterns with a row for every transfer; those that repeat still do."""
+        return tuple(p if p.times > 1 else p.at(0) for p in self.patterns)
 
     @cached_property
     def step_rows(self) -> Longs:
         """First row of each step."""
         if not self.patterns:
             return np.zeros(0, np.int64)
-        sizes = np.concatenate([np.full(p.times, len(p)) for p in self.patterns])
+        sizes = np.concatenate([np.full(p.times, len(p) * p.width) for p in self.patterns])
         return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
 
@@ -122,7 +127,7 @@ def _distinct(job: Job) -> tuple[list[Ints], Longs, Longs]:
     seen: dict[bytes, int] = {}
     keys: list[Longs] = []
     which = []
-    for p in job.patterns:
+    for p in job.singles:
         name = p.src.tobytes() + p.dst.tobytes()
         if name not in seen:
             seen[name] = len(keys)
@@ -214,7 +219,7 @@ def parts(plan: Plan, number: int) -> list[npt.NDArray[Any]]:
 
     job, base = plan.jobs[number], plan.bases[number]
     out = []
-    for p, route in zip(job.patterns, plan.route_of[number], strict=True):
+    for p, route in zip(job.singles, plan.route_of[number], strict=True):
         part = np.empty(len(p), PART)
         part["route"] = route
         part["send"] = base.queue + p.src * job.channels + p.channel

@@ -9,15 +9,15 @@ thus max-min fair.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from ..schedule import Step
 from ..topology import Topology
 from .conditions import Conditions
-from .lockstep import Paths, Timing, alike, lockstep, paths_of
+from .lockstep import Timing, lockstep
+from .paths import Paths, Slots, by_pairs, paths_of
 from .plan import Job
 
 _EQUAL = 1e-12
@@ -28,18 +28,15 @@ def in_step(job: Job, topology: Topology, given: Conditions) -> Timing | None:
     schedule = job.schedule
     if schedule is None or schedule.depends is not None or given.sharing == "fifo" or given.overhead or given.injection:
         return None
-    sizes = job.slot_bytes.astype(np.float64)
-    known: OrderedDict[bytes, Paths] = OrderedDict()
-    before: Step | None = None
-    for pattern in schedule.patterns:
-        if before is not None and not _follows(before, pattern, job.channels):
+    slots, patterns = Slots(job.slot_bytes), schedule.patterns
+    for before, pattern in pairwise(patterns):
+        if not _follows(before, pattern, job.channels):
             return None
-        if pattern.times > 1 and not alike(pattern, sizes):
-            return None
-        paths = paths_of(topology, job.place[pattern.src], job.place[pattern.dst], known)
-        if not _together(paths, sizes[pattern.chunk], given.sharing):
-            return None
-        before = pattern
+    for group in by_pairs(patterns):
+        paths = paths_of(topology, job.place[patterns[group[0]].src], job.place[patterns[group[0]].dst])
+        for number in group:
+            if not (slots.same_in_every_turn(patterns[number]) and _together(paths, patterns[number], slots, given.sharing)):
+                return None
     return lockstep(schedule, topology, job.slot_bytes, job.place).later(given.launch + float(np.max(job.begin)))._replace(how="symmetry")
 
 
@@ -52,11 +49,14 @@ def _follows(before: Step, step: Step, channels: int) -> bool:
     return bool((sent | received).all())
 
 
-def _together(paths: Paths, nbytes: npt.NDArray[np.float64], sharing: str) -> bool:
+def _together(paths: Paths, step: Step, slots: Slots, sharing: str) -> bool:
     """Do all transfers of a step that start together end together, when links are shared as they are?"""
+    nbytes = slots.moved(step)
     _, seconds = paths.load(nbytes)
     if np.ptp(seconds) > _EQUAL * seconds.max():
         return False
-    if not len(paths.place) or np.bincount(paths.place).max() == 1:
+    if step.width == 1 and not paths.shared:
         return True
-    return bool(sharing == "fair" and np.ptp(nbytes) == 0 and np.ptp(paths.alpha) <= _EQUAL * paths.alpha.max())
+    if step.width > 1 and not slots.alike:
+        return False
+    return bool(sharing == "fair" and isinstance(nbytes, float) and np.ptp(paths.alpha) <= _EQUAL * paths.alpha.max())

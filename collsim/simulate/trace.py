@@ -18,6 +18,7 @@ from ..schedule import Schedule
 from ..topology import Routes, Topology
 from ..units import format_bandwidth, format_bytes, format_time
 from .lockstep import Segments, Timing
+from .paths import Slots
 from .usage import Usage, steady_segments, usage_of
 
 if TYPE_CHECKING:
@@ -146,14 +147,14 @@ class Trace:
 
     def _endpoint_bytes(self, side: str) -> npt.NDArray[np.int64]:
         total = np.zeros(self.schedule.endpoints)
-        uniform = bool((self.slot_bytes == self.slot_bytes[0]).all())
+        slots = Slots(self.slot_bytes)
         for pattern in self.schedule.patterns:
-            turns = 1 if uniform else pattern.times
+            turns = 1 if slots.same_in_every_turn(pattern) else pattern.times
             for k in range(turns):
-                step = pattern.at(k)
+                step = pattern if turns == 1 else pattern.at(k)
                 away = step.src != step.dst
-                weights = self.slot_bytes[step.chunk[away]] * (pattern.times // turns)
-                total += np.bincount(getattr(step, side)[away], weights=weights, minlength=len(total))
+                moved = np.broadcast_to(slots.moved(step), len(step))[away]
+                total += np.bincount(getattr(step, side)[away], weights=moved, minlength=len(total)) * (pattern.times // turns)
         return _fixed(np.rint(total).astype(np.int64))
 
     @cached_property
@@ -333,7 +334,7 @@ class Trace:
         return views["animate"](self, **options)
 
     def save(self, path: Any, **options: Any) -> Any:
-        """Write `x.html` (offline player), `.gif`, `.png`, `.json` (timeline) ... by suffix. Raises CollsimError for others."""
+        """Write `x.html` (offline player), `.gif`, `.png`, `.trace.json` (Perfetto) ... by suffix. Raises CollsimError for others."""
         return views["save"](self, path, **options)
 
     def _repr_html_(self) -> str | None:

@@ -1,0 +1,243 @@
+"""Steps: transfers that read the same moment's buffers, and how sequences of them are put together.
+
+A step is made with `copy` and `reduce`. Two notations stand for more than they show, and everything downstream gives the same answer
+either way: `width=` makes a row stand for a range of chunks, `repeat` makes a step stand for many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import ScheduleError
+
+Ints = npt.NDArray[np.int32]
+COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
+MOST_ROWS = 60_000_000  # of a schedule as yielded, and of one step written out
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Transfers that run together, as equal-length arrays, a row each; two notations let a row stand for more of them.
+
+    `width` > 1: row i stands for transfers of chunks `chunk[i]`, `chunk[i] + 1` ... `chunk[i] + width - 1`, into slots `into[i]` and on.
+    `times` > 1: the step stands for so many, one after another. In repetition k a chunk c becomes
+    `c - c % modulus + (c % modulus + k * shift) % modulus`: it moves by `shift` inside its own group of `modulus` chunks.
+    At most one of the two is more than 1.
+    """
+
+    src: Ints
+    dst: Ints
+    chunk: Ints
+    into: Ints
+    reduce: npt.NDArray[np.bool_]
+    channel: Ints
+    times: int = 1
+    shift: int = 0
+    modulus: int = 1
+    width: int = 1
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.src)
+
+    @property
+    def transfers(self) -> int:
+        """Number of transfers that all of them stand for."""
+        return len(self) * self.width * self.times
+
+    def __add__(self, other: Step) -> Step:
+        """Both at the same moment: one step with the transfers of both."""
+        if not isinstance(other, Step):
+            return NotImplemented
+        if self.times != 1 or other.times != 1:
+            raise ScheduleError("a repeated step cannot be joined with another; join first, then repeat")
+        return merge(self, other)
+
+    def at(self, k: int) -> Step:
+        """Repetition k of the pattern, as a single step with a row for every transfer."""
+        if self.times == 1:
+            return self if self.width == 1 else self._written_out()
+        return replace(self, chunk=self._shifted(self.chunk, k), into=self._shifted(self.into, k), times=1)
+
+    def _written_out(self) -> Step:
+        """The same with a row for every chunk of a range."""
+        if self.transfers > MOST_ROWS:
+            raise ScheduleError(
+                f"a step of {self.transfers:,} transfers, in ranges of {self.width:,} chunks, is too long to be written out"
+            )
+        further = np.arange(self.width, dtype=np.int32)
+        chunk, into = ((first[:, None] + further).ravel() for first in (self.chunk, self.into))
+        columns: list[Any] = [np.repeat(a, self.width) for a in (self.src, self.dst, self.reduce, self.channel)]
+        src, dst, reduces, channel = columns
+        return Step(src, dst, chunk, into, reduces, channel)
+
+    def placed(self, ranks: npt.ArrayLike, chunks: npt.ArrayLike, channel: npt.ArrayLike = 0) -> Step:
+        """The same transfers somewhere else: rank r stands for `ranks[r]` and chunk c for all of `chunks[c]`.
+
+        Args:
+            ranks: shape `(ranks,)`, or `(copies, ranks)` to have the pattern run in several places at once.
+            chunks: shape `(chunks,)`, `(chunks, pieces)` or `(copies, chunks, pieces)`.
+            channel: of each copy.
+        """
+        if self.times != 1:
+            raise ScheduleError("a repeated step cannot be placed; write its repetitions out first, with at(k)")
+        if self.width != 1:
+            return self.at(0).placed(ranks, chunks, channel)
+        rank, slot = np.atleast_2d(np.asarray(ranks)), np.asarray(chunks)
+        slot = slot[:, None] if slot.ndim == 1 else slot
+        slot = np.broadcast_to(slot, (len(rank), *slot.shape[-2:]))
+        src, dst, reduces = rank[:, self.src, None], rank[:, self.dst, None], self.reduce[None, :, None]
+        lane = np.broadcast_to(channel, len(rank))[:, None, None]
+        columns = np.broadcast_arrays(src, dst, slot[:, self.chunk], slot[:, self.into], reduces, lane)
+        s, d, c, i, r, ch = (np.ascontiguousarray(a).ravel() for a in columns)
+        return Step(s.astype(np.int32), d.astype(np.int32), c.astype(np.int32), i.astype(np.int32), r, ch.astype(np.int32))
+
+    def _shifted(self, slot: Ints, k: int) -> Ints:
+        offset = slot % self.modulus
+        return (slot - offset + (offset + np.int64(k) * self.shift) % self.modulus).astype(np.int32)
+
+
+def copy(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0, width: int = 1) -> Step:
+    """Transfers that replace: slot `into` (the same as `chunk` unless given) of `dst` becomes slot `chunk` of `src`.
+
+    Every argument is a whole number or an array of them; they are broadcast together, one transfer per element. With `width` (one
+    number for all) each element stands for that many transfers, of `chunk` and the chunks that follow it.
+    """
+    return _step(src, dst, chunk, into, channel, width, False)
+
+
+def reduce(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0, width: int = 1) -> Step:
+    """Transfers that add: slot `into` of `dst` becomes itself combined with slot `chunk` of `src`. Arguments as in `copy`."""
+    return _step(src, dst, chunk, into, channel, width, True)
+
+
+def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
+    """`times` steps of one pattern; in each, every chunk moves by `shift` inside its group of `modulus` chunks."""
+    if not isinstance(step, Step):
+        raise ScheduleError(f"repeat wants a step made with copy(...) or reduce(...), got {step!r}")
+    if not all(isinstance(value, Integral) for value in (times, shift, modulus)):
+        raise ScheduleError(f"repeat(times={times!r}, shift={shift!r}, modulus={modulus!r}): all three are whole numbers; use // to divide")
+    if times < 0 or modulus < 1:
+        raise ScheduleError(f"repeat(times={times}, modulus={modulus}): times is 0 or more and modulus 1 or more")
+    single = step.at(0) if step.times == 1 else step
+    return replace(single, times=int(times), shift=int(shift), modulus=int(modulus))
+
+
+def pipeline(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride: int = 1) -> Iterator[Step]:
+    """Every chunk goes through the same rounds, one step behind the chunk before it: `len(rounds) + chunks - 1` steps.
+
+    The rounds are written for the first chunk (or the first `stride` chunks); copy c of them works on chunks `c * stride` further on.
+    """
+    for what, value, least in (("chunks", chunks, 1), ("stride", stride, 0)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value < 2**31:
+            raise ScheduleError(f"pipeline({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide")
+    listed = list(each_single(rounds))
+    for now in range(len(listed) + chunks - 1 if listed else 0):
+        late = range(max(0, now - len(listed) + 1), min(chunks, now + 1))
+        parts = [listed[now - c] for c in late]
+        shift = np.repeat(np.array(late) * stride, [len(p) for p in parts])
+        step = merge(*parts)
+        yield replace(step, chunk=(step.chunk + shift).astype(np.int32), into=(step.into + shift).astype(np.int32))
+
+
+def reverse(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
+    """The same steps backwards in time: receivers send to senders, what was copied is reduced and what was reduced is copied.
+
+    It makes a reduce of a broadcast, a reduce_scatter of an allgather, a gather of a scatter, at the same cost
+    (Chan et al. 2007, section 3: the dual of a collective). A repeated pattern stays repeated.
+    """
+    for item in reversed(list(_several("reverse", steps))):
+        step = item if isinstance(item, Step) else joined("reverse", item)
+        chunk, into = step._shifted(step.chunk, step.times - 1), step._shifted(step.into, step.times - 1)
+        yield replace(step, src=step.dst, dst=step.src, chunk=into, into=chunk, reduce=~step.reduce, shift=-step.shift)
+
+
+def together(*parts: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
+    """Several sequences of steps side by side: the first steps of all of them at the same moment, then the second steps ..."""
+    for steps in zip_longest(*(each_single(part) for part in parts)):
+        yield joined("together", [s for s in steps if s is not None])
+
+
+def each_single(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
+    """The steps one at a time, a row for every transfer: lists joined, repetitions and ranges written out."""
+    for item in _several("a sequence of steps", steps):
+        step = item if isinstance(item, Step) else joined("a sequence of steps", item)
+        for k in range(step.times):
+            yield step.at(k)
+
+
+def _several(who: str, steps: Any) -> Iterable[Any]:
+    """Steps to iterate over; one alone is a sequence of one."""
+    if isinstance(steps, Step):
+        return [steps]
+    if hasattr(steps, "each_step"):  # a Schedule
+        return steps.each_step()  # type: ignore[no-any-return]
+    if isinstance(steps, Iterable) and not isinstance(steps, str | bytes):
+        return steps
+    raise ScheduleError(f"{who}: {steps!r} is not a list of steps; a step is made with copy(...) or reduce(...)")
+
+
+def _step(src: Any, dst: Any, chunk: Any, into: Any, channel: Any, width: Any, is_reduce: bool) -> Step:
+    if isinstance(width, bool) or not isinstance(width, int | np.integer) or not 1 <= width < 2**31:
+        raise ScheduleError(f"width={width!r}: one whole number for the whole step, 1 or more; use // to divide")
+    given = {"src": src, "dst": dst, "chunk": chunk, "into": chunk if into is None else into, "channel": channel}
+    arrays = [_whole(name, value) for name, value in given.items()]
+    try:
+        s, d, c, i, ch = (np.array(a, dtype=np.int32).ravel() for a in np.broadcast_arrays(*arrays))
+    except ValueError as error:
+        shapes = ", ".join(f"{name} {np.shape(value)}" for name, value in given.items())
+        raise ScheduleError(f"the arrays of one step differ in length: {shapes}") from error
+    if len(c) and max(c.max(), i.max()) > 2**31 - width:
+        raise ScheduleError(f"width={width} from chunk {max(c.max(), i.max())} goes beyond any chunk")
+    return Step(s, d, c, c if into is None else i, np.full(len(s), is_reduce), ch, width=int(width))
+
+
+def _whole(name: str, value: Any) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ScheduleError(f"{name} has rows of different lengths: {value!r}; it is one whole number per transfer") from None
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        shown = array.ravel()[0] if array.size else value
+        raise ScheduleError(f"{name} must be whole numbers, got {shown!r} ({array.dtype}); for division use // instead of /")
+    if array.max() > 2**31 - 1 or array.min() < -(2**31):
+        raise ScheduleError(f"{name} holds {array.max()}, which is beyond any rank or chunk")
+    return array
+
+
+def joined(label: str, parts: Any) -> Step:
+    """A list of steps that happen at the same moment, as one. Raises ScheduleError for what is no step."""
+    listed: list[Any]
+    try:
+        listed = [parts] if isinstance(parts, str | bytes) else list(parts)
+    except TypeError:
+        listed = [parts]
+    wrong = [p for p in listed if not isinstance(p, Step)]
+    if wrong:
+        raise ScheduleError(f"{label} yields {wrong[0]!r}; a step is made with copy(...) or reduce(...), or a list of them")
+    if not listed:
+        return copy([], [], [])
+    if len(listed) == 1:
+        only: Step = listed[0]
+        return only
+    if any(p.times != 1 for p in listed):
+        raise ScheduleError(f"{label}: a repeated step cannot be joined with another; join first, then repeat")
+    return merge(*listed)
+
+
+def merge(*steps: Step) -> Step:
+    """Several steps, none of them repeated, as one: their transfers happen at the same moment. Ranges of one width stay ranges."""
+    width = steps[0].width
+    if any(s.width != width for s in steps):
+        steps, width = tuple(s.at(0) for s in steps), 1
+    src, dst, chunk, into, is_reduce, channel = (np.concatenate([getattr(s, name) for s in steps]) for name in COLUMNS)
+    return Step(src, dst, chunk, into, is_reduce, channel, width=width)
