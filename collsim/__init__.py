@@ -137,7 +137,13 @@ def _late(module: str, name: str) -> Any:
     return call
 
 
-_views.update(questions=_late("quiz", "questions"), animate=_late("viz", "animate"), save=_late("viz", "save"), html=_late("viz", "html"))
+_views.update(
+    questions=_late("quiz", "questions"),
+    animate=_late("viz", "animate"),
+    html=_late("viz", "html"),
+    picture=_late("viz", "save"),
+    save=_late("exchange", "save"),
+)
 _topology_views.update(draw=_late("viz.draw", "draw"))
 
 

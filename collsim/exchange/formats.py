@@ -72,25 +72,26 @@ def load(path: Any, format: str | None = None, **options: Any) -> Any:
     return entry.read(path, **options)
 
 
-def save(thing: Any, path: Any, format: str | None = None, **options: Any) -> None:
+def save(thing: Any, path: Any, format: str | None = None, **options: Any) -> Path:
     """Write a Schedule, a Topology, a Trace or a table to a file, in the format of its suffix (or `format=`); whole or not at all.
 
-    Raises CollsimError for a thing or suffix that no format takes.
+    Returns where it is. Raises CollsimError for a thing or suffix that no format takes.
     """
-    holds = _kind(thing)
-    require_path(path)
+    place = require_path(path)
+    _writer(_kind(thing), path, format)(thing, path, **options)
+    return place
+
+
+def _writer(holds: str, path: Any, format: str | None) -> Callable[..., None]:
     if format is not None:
         entry = _named(format)
         if entry.write is None or entry.holds != holds:
             able = _listed(e for e in _FORMATS.values() if e.write and e.holds == holds)
             raise CollsimError(f"{entry.name} cannot be written from a {holds}; what can: {able}")
-        return entry.write(thing, path, **options)
+        return entry.write
     writer = next((e.write for e in _by_suffix(path) if e.write is not None and e.holds == holds), None)
     if writer is not None:
-        return writer(thing, path, **options)
-    if isinstance(thing, Trace):
-        thing.save(path, **options)
-        return None
+        return writer
     known = sorted({s for e in _FORMATS.values() if e.write and e.holds == holds for s in e.suffixes})
     raise CollsimError(f"no format writes a {holds} to {Path(name_of(path)).name!r}; its suffixes: {', '.join(known) or 'none'}")
 

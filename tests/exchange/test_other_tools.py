@@ -327,10 +327,19 @@ def test_a_latex_table_has_units_and_escapes(tmp_path):
         save(table(), tmp_path / "a.tex", columns=["tiem"])
 
 
-def test_a_trace_with_another_suffix_goes_to_its_own_save(tmp_path, monkeypatch):
-    from collsim.simulate.trace import views
+@pytest.mark.parametrize("name", ["a.html", "a.json", "a.png", "a.trace.json", "a.trace.json.gz"])
+def test_one_door_for_every_file_of_a_trace(tmp_path, name):
+    mine, other = tmp_path / name, tmp_path / f"b{name[1:]}"
+    assert trace().save(mine) == mine
+    save(trace(), other)
+    written = [gzip.decompress(path.read_bytes()) if name.endswith(".gz") else path.read_bytes() for path in (mine, other)]
+    assert written[0] == written[1]
+    assert (b"traceEvents" in written[0]) == (".trace.json" in name)
 
-    seen = []
-    monkeypatch.setitem(views, "save", lambda t, path, **options: seen.append((path, options)))
-    save(trace(), tmp_path / "a.html", title="x")
-    assert seen == [(tmp_path / "a.html", {"title": "x"})]
+
+def test_a_picture_takes_the_name_of_its_format_and_its_options(tmp_path):
+    save(trace(), tmp_path / "a.svg", format="svg", lang="zh")
+    assert (tmp_path / "a.svg").read_text().count("<svg") == 1
+    with pytest.raises(cs.CollsimError, match="has no option 'title'"):
+        save(trace(), tmp_path / "b.html", title="x")
+    assert not (tmp_path / "b.html").exists()

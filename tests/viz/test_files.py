@@ -51,8 +51,8 @@ def test_pictures_in_chinese(trace, tmp_path):
 @pytest.mark.parametrize(
     ("path", "options", "sentence"),
     [
-        ("run.bmp", {}, r"suffix '.bmp' is none of .html, .json"),
-        ("run", {}, "suffix '' is none of"),
+        ("run.bmp", {}, "no format writes a trace to 'run.bmp'; its suffixes: .gif, .html, .json"),
+        ("run", {}, "no format writes a trace to 'run'"),
         ("nowhere/run.html", {}, "no folder"),
         ("run.html", {"lang": "fr"}, "unknown language 'fr'"),
         ("run.html", {"theme": "pink"}, "theme"),
