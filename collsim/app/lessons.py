@@ -15,6 +15,7 @@ from collsim.quiz.question import Question
 from collsim.viz.page import player_source
 from collsim.viz.timeline import encode, timeline
 
+from . import question_card as card
 from .address import enter, leave, remembered, shortened
 from .chapters import CHAPTERS
 from .choice import Complaint, count, one_of
@@ -117,7 +118,7 @@ def page() -> None:
     leave(PAGE, reading, write(reading))
     told = kept_lesson(reading.lesson)
     _list(reading)
-    st.html(f"<style>{_STYLE}{_marks(reading)}</style>")
+    st.html(f"<style>{card.STYLE}{_STYLE}{_marks(reading)}</style>")
     with st.container(key="lessonhead"):
         title, back, onward = st.columns([10, 2, 2], vertical_alignment="bottom", gap="small")
     title.html(_title(reading, told))
@@ -166,8 +167,8 @@ def _answer(lesson: str, choice: int | None) -> None:
 
 def _question(reading: Reading, told: Told) -> None:
     """The question and its choices; once answered, every choice with its reason, and what follows."""
-    question = told.question
-    st.html(f'<div class="cs-ask"><small>{html.escape(t("lessons.predict"))}</small><b>{html.escape(_say(question.ask))}</b></div>')
+    question = replace(told.question, lang=language())
+    st.html(card.ask(t("lessons.predict"), question))
     given = reading.answers.get(reading.lesson)
     if given is None:
         with st.container(key="choices"):
@@ -176,22 +177,12 @@ def _question(reading: Reading, told: Told) -> None:
                 st.button(_say(choice.text), key=name, on_click=_answer, args=(reading.lesson, k), width="stretch", shortcut=str(k + 1))
         st.html(f'<div class="cs-note small">{html.escape(t("lessons.waits"))}</div>')
         return
-    st.html(f'<div class="cs-choices">{"".join(_choice(question, k, given) for k in range(len(question.choices)))}</div>')
+    st.html(card.choices(question, given))
     verdict = t("lessons.right" if given == question.answer else "lessons.wrong")
-    body = f"<p><b>{html.escape(verdict)}</b> {html.escape(_say(question.explanation))}</p>"
+    body = f"<p><b>{html.escape(verdict)}</b> {html.escape(question.why)}</p>"
     body += "".join(f"<p>{html.escape(_say(p))}</p>" for p in told.after)
     st.html(f'<div class="cs-after" role="status">{body}</div>{_table(told)}')
     st.button(t("lessons.again"), key=f"again_{reading.lesson}", type="tertiary", on_click=_answer, args=(reading.lesson, None))
-
-
-def _choice(question: Question, k: int, given: int) -> str:
-    one, right = question.choices[k], k == question.answer
-    mark = "✓" if right else "✗" if k == given else str(k + 1)
-    kind = "right" if right else "given" if k == given else ""
-    return (
-        f'<div class="cs-choice {kind}"><i>{mark}</i><div><b>{html.escape(_say(one.text))}</b>'
-        f"<span>{html.escape(_say(one.why))}</span></div></div>"
-    )
 
 
 def _table(told: Told) -> str:
@@ -233,26 +224,13 @@ def _marks(reading: Reading) -> str:
 
 
 _STYLE = """
-.cs-lesson small,.cs-ask small{display:block;font-size:14px;line-height:20px;font-weight:700;color:var(--cs-ink2)}
+.cs-lesson small{display:block;font-size:14px;line-height:20px;font-weight:700;color:var(--cs-ink2)}
 .cs-lesson p{font-size:18px;line-height:27px;max-width:1120px;margin:6px 0 0;color:var(--cs-ink)}
 .cs-lesson .cs-title{font-size:26px;line-height:34px}
-.cs-ask b{display:block;font-size:20px;line-height:27px;margin-top:4px;color:var(--cs-ink)}
-.st-key-card_question{border:2px solid var(--cs-ink)!important;padding:18px!important}
-.st-key-card_question button{min-height:46px;text-align:left}
-.st-key-choices{gap:10px!important}
-:is(.st-key-choices,.st-key-lessonlist) button>div{width:100%}
-:is(.st-key-choices,.st-key-lessonlist) button>div>span{display:flex;width:100%;justify-content:space-between;text-align:left}
+.st-key-lessonlist button>div{width:100%}
+.st-key-lessonlist button>div>span{display:flex;width:100%;justify-content:space-between;text-align:left}
 :is(.st-key-lesson_next,.st-key-lesson_back) button{min-height:40px}
 .st-key-lesson_next button p{color:var(--cs-card);font-weight:700}
-.st-key-card_question [data-testid=stBaseButton-tertiary]{min-height:34px;text-decoration:underline}
-.st-key-card_question button p{font-size:17px;text-align:left}
-.cs-note.small{font-size:14px;line-height:19px}
-.cs-choice{display:flex;gap:12px;border:1px solid var(--cs-line);border-radius:8px;padding:9px 12px;margin-bottom:8px;color:var(--cs-ink2)}
-.cs-choice i{font-style:normal;font-weight:700;width:18px;flex:none;font-size:16px;line-height:22px}
-.cs-choice b{display:block;font-size:16px;line-height:22px}.cs-choice span{display:block;font-size:15px;line-height:20px}
-.cs-choice.right{border:2px solid var(--cs-done)}.cs-choice.right :is(i,b){color:var(--cs-done)}
-.cs-choice.given{border:2px solid var(--cs-full)}.cs-choice.given :is(i,b){color:var(--cs-fulltext)}
-.cs-after p{font-size:16px;line-height:23px;margin:6px 0;color:var(--cs-ink)}
 .cs-table{overflow-x:auto}.cs-table table{border-collapse:collapse;width:100%;font-size:14px;line-height:19px;color:var(--cs-ink)}
 .cs-table :is(th,td){text-align:right;padding:4px 5px;border-bottom:1px solid var(--cs-grid);font-weight:400;vertical-align:bottom}
 .cs-table th{font-weight:700;color:var(--cs-ink2);font-size:13px}.cs-table :is(th,td):first-child{text-align:left}
@@ -263,11 +241,7 @@ _STYLE = """
 .st-key-lessonlist button::before{counter-increment:lesson;content:counter(lesson);flex:none;width:24px;height:24px;border-radius:50%;
  border:1px solid var(--cs-edge);font-size:13px;line-height:23px;text-align:center;margin-right:10px;color:var(--cs-ink2);font-weight:700}
 @media(max-width:1400px){
- .st-key-choices{flex-direction:row!important;flex-wrap:wrap} .st-key-choices>div{flex:1 1 200px!important;width:auto!important}
- .st-key-choices button{min-height:40px} .st-key-card_question button p{font-size:16px}
- .cs-choices{display:grid;grid-template-columns:repeat(auto-fit,minmax(210px,1fr));gap:8px} .cs-choice{margin:0}
- .st-key-card_question .cs-note.small{display:none} .st-key-card_question{padding:12px 14px!important}
- .cs-lesson p{font-size:17px;line-height:24px} .cs-ask b{font-size:18px;line-height:24px}
+ .cs-lesson p{font-size:17px;line-height:24px}
  .st-key-lessonstage [data-testid=stHorizontalBlock]:not(.st-key-lessonstage [data-testid=stColumn] *){flex-wrap:wrap}
  .st-key-lessonstage [data-testid=stColumn]:not(.st-key-lessonstage [data-testid=stColumn] *){min-width:100%!important}
  .st-key-lessonstage [data-testid=stColumn]:last-child:not(.st-key-lessonstage [data-testid=stColumn] *){order:-1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -89,17 +90,21 @@ class Question:
 
         Raises CollsimError for an answer that is not one.
         """
+        value = self.value(given)
+        right = self.right(value)
         if self.kind == "number":
-            return self._number(given)
-        place = self._place(given)
-        right = place == int(self.answer)
-        why = self.say(self.choices[place].why)
+            return Reply(right, f"{self._verdict(right)} {self.why}")
+        why = self.say(self.choices[int(value)].why)
         return Reply(right, f"{self._verdict(right)} {why}" + (f" {self.why}" if right else ""))
 
-    def _number(self, given: Any) -> Reply:
-        value = _parsed(given, self.unit)
-        right = value == self.answer if self.unit == "count" else abs(value - self.answer) <= self.tolerance * abs(self.answer)
-        return Reply(right, f"{self._verdict(right)} {self.why}")
+    def value(self, given: Any) -> float:
+        """An answer as a number: in SI units, or the place of a choice. Raises CollsimError for one that is not an answer."""
+        return _parsed(given, self.unit) if self.kind == "number" else float(self._place(given))
+
+    def right(self, value: float) -> bool:
+        """Is this value the answer, within its tolerance?"""
+        exact = self.kind != "number" or self.unit == "count"
+        return value == self.answer if exact else abs(value - self.answer) <= self.tolerance * abs(self.answer)
 
     def _verdict(self, right: bool) -> str:
         return self.say(("Right.", "正确。")) if right else self.say(("No.", "不对。"))
@@ -159,6 +164,9 @@ def _parsed(given: Any, unit: Unit) -> float:
     if unit == "rate":
         return parse_bandwidth(given, "answer")
     try:
-        return float(str(given).rstrip("x× "))
+        value = float(str(given).rstrip("x× "))
     except ValueError:
         raise CollsimError(f"answer {given!r} is not a number") from None
+    if not math.isfinite(value):
+        raise CollsimError(f"answer {given!r} is not a finite number")
+    return value

@@ -1,0 +1,272 @@
+"""Questions about the run on Explore, a class that answers them, and a run that is broken on purpose."""
+
+import html
+import json
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_pages import address, explore, messages, opened, players
+
+import collsim as cs
+from collsim.app.asking import rooms
+from collsim.app.choice import Choice, from_query
+from collsim.app.drill import asked_about, broken, counted_from_one
+from collsim.app.panels import MOST_QUESTIONS, Panels, read, write
+from collsim.app.texts import LANGUAGES, say
+from collsim.quiz.breaking import WAYS
+
+RUN = {"collective": "allreduce", "algorithm": "allreduce_ring", "network": "switch", "ranks": "4", "bandwidth": "25GB/s", "alpha": "1us"}
+RUN |= {"nbytes": "64MiB"}
+CHOICE = from_query(RUN)[0]
+QUESTIONS = asked_about(CHOICE, 1)
+
+
+def student() -> None:
+    from collsim.app.main import main
+
+    main(first="class")
+
+
+def words(at):
+    return html.unescape(re.sub("<.*?>", " ", " ".join(e.proto.body for e in at.get("html") if "<style>" not in e.proto.body)))
+
+
+def figures(at):
+    return any('class="cs-head"' in e.proto.body for e in at.get("html"))
+
+
+def joined(code, **query):
+    at = AppTest.from_function(student, default_timeout=60)
+    at.query_params["class"] = code
+    for name, text in query.items():
+        at.query_params[name] = text
+    return at.run()
+
+
+# ---- alone -----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("number", range(MOST_QUESTIONS))
+def test_every_question_hides_its_answer_and_the_run_until_it_is_revealed(number, lang):
+    at = opened(**RUN, ask="1", question=str(number + 1), lang=lang)
+    assert not at.exception
+    assert messages(at) == []
+    question, zh = QUESTIONS[number], lang == "zh"
+    hidden = [question.explanation[zh], *(c.why[zh] for c in question.choices)]
+    assert question.ask[zh] in words(at)
+    assert not [text for text in hidden if text in words(at)]
+    assert not figures(at)
+    assert not players(at)
+    at.toggle(key="ask_peek").set_value(True).run()
+    assert players(at)
+    at.button(key="ask_reveal").click().run()
+    assert not at.exception
+    assert not [text for text in hidden if text not in words(at)]
+    assert figures(at)
+    assert players(at)
+    assert address(at)["answer"] == "shown"
+    at.button(key="ask_again").click().run()
+    assert not [text for text in hidden if text in words(at)]
+
+
+def test_an_answer_is_judged_and_stands_in_the_address():
+    place = next(k for k, q in enumerate(QUESTIONS) if q.kind == "choice")
+    right = chr(65 + int(QUESTIONS[place].answer))
+    at = opened(**RUN, ask="1", question=str(place + 1))
+    at.button(key=f"ask_1_{place}_{right}").click().run()
+    assert "Right." in words(at)
+    assert address(at)["answer"] == right.lower()
+    again = opened(**address(at))
+    assert "Right." in words(again)
+    wrong = "A" if right != "A" else "B"
+    assert "No." in words(opened(**{**address(at), "answer": wrong.lower()}))
+
+
+def test_a_number_is_typed_and_one_without_sense_gets_a_sentence():
+    place = next(k for k, q in enumerate(QUESTIONS) if q.topic == "time")
+    at = opened(**RUN, ask="1", question=str(place + 1))
+    at.text_input(key="ask_number").set_value("fast")
+    at.button(key="ask_check").click().run()
+    assert len(messages(at)) == 1
+    assert not figures(at)
+    at.text_input(key="ask_number").set_value(QUESTIONS[place].answer_text)
+    at.button(key="ask_check").click().run()
+    assert messages(at) == []
+    assert "Right." in words(at)
+
+
+def test_another_seed_asks_otherwise_and_another_run_asks_about_itself():
+    at = opened(**RUN, ask="1", question="2", answer="shown")
+    at.button(key="ask_new").click().run()
+    assert address(at)["ask"] == "2"
+    assert "question" not in address(at)
+    assert asked_about(CHOICE, 2)[0].ask[0] in words(at)
+    at.number_input(key="w_ranks").set_value(6).run()
+    other = from_query({**RUN, "ranks": "6"})[0]
+    assert asked_about(other, 2)[0].ask[0] in words(at)
+    assert "answer" not in address(at)
+    at.button(key="ask_close").click().run()
+    assert "ask" not in address(at)
+    assert figures(at)
+
+
+@pytest.mark.parametrize("query", [
+    {"ask": "x"}, {"ask": "-1"}, {"ask": "1", "question": "99"}, {"ask": "1", "answer": "z" * 50}, {"class": "<b>"}, {"break": "bend"},
+    {"break": "lose-x"}, {"ask": "1" * 60},
+])  # fmt: skip
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_hostile_address_gets_one_sentence(query, lang):
+    at = opened(**RUN, **query, lang=lang)
+    assert not at.exception
+    assert len(messages(at)) == 1
+    assert not any("<b>" in e.proto.body for e in at.get("html") if 'role="alert"' in e.proto.body)
+
+
+def test_an_address_says_the_panels_and_is_read_back():
+    for panels in (Panels(), Panels(3, 2, "8 MiB", "bcdf-abcdefgh"), Panels(way="cut", place=4), Panels(0, room="bcdf")):
+        assert read(write(panels)) == (panels, [])
+
+
+# ---- with a class ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_student_votes_once_sees_nothing_of_the_others_and_learns_the_answer_at_the_reveal():
+    teacher = opened(**RUN, ask="1")
+    teacher.button(key="ask_class").click().run()
+    room = address(teacher)["class"]
+    code = room[:4]
+    assert code in words(teacher)
+    assert not players(teacher)
+    one, other = joined(code), joined(code, lang="zh")
+    question = QUESTIONS[0]
+    assert question.ask[0] in words(one)
+    assert question.ask[1] in words(other)
+    right = int(question.answer)
+    turn = rooms().look(room).asked.turn
+    one.button(key=f"vote_{turn}_{right}").click().run()
+    one.button(key=f"vote_{turn}_{right}").click().run()
+    other.button(key=f"vote_{turn}_{(right + 1) % 4}").click().run()
+    board = rooms().look(room)
+    assert (board.votes, board.here) == (2, 2)
+    assert question.explanation[0] not in words(one)
+    assert not players(one)
+    teacher.run()
+    assert question.explanation[0] not in words(teacher)
+    teacher.button(key="class_reveal").click().run()
+    assert question.explanation[0] in words(teacher)
+    assert words(teacher).count("1 · 50 %") == 2
+    for at, verdict in ((one.run(), "Right."), (other.run(), "不对。")):
+        assert not at.exception
+        assert verdict in words(at)
+        assert words(at).count("1 · 50 %") == 2
+        assert players(at)
+    teacher.button(key="ask_next").click().run()
+    assert QUESTIONS[1].ask[0] in words(one.run())
+    teacher.button(key="ask_end").click().run()
+    assert "class" not in address(teacher)
+    assert messages(one.run()) == [say("en", "class.none", code=code)]
+    assert one.text_input(key="class_code")
+
+
+def test_a_number_that_is_none_is_told_and_not_counted():
+    teacher = opened(**RUN, ask="1", question=str(next(k for k, q in enumerate(QUESTIONS) if q.topic == "time") + 1))
+    teacher.button(key="ask_class").click().run()
+    room = address(teacher)["class"]
+    at = joined(room[:4])
+    field = f"vote_number_{rooms().look(room).asked.turn}"
+    check = next(b for b in at.button if b.label == say("en", "ask.check"))
+    at.text_input(key=field).set_value("nan")
+    check.click().run()
+    assert len(messages(at)) == 1
+    assert rooms().look(room).votes == 0
+    at.text_input(key=field).set_value("4 ms")
+    next(b for b in at.button if b.label == say("en", "ask.check")).click().run()
+    assert messages(at) == []
+    assert rooms().look(room).votes == 1
+    assert "4\N{NO-BREAK SPACE}ms" in words(at)
+    rooms().close(room)
+
+
+def test_a_teachers_key_is_of_no_use_on_the_students_page_and_a_lost_class_is_told_of():
+    teacher = opened(**RUN, ask="1")
+    teacher.button(key="ask_class").click().run()
+    room = address(teacher)["class"]
+    at = joined(room)
+    assert address(at)["class"] == room[:4]
+    assert not any(b.key == "class_reveal" for b in at.button)
+    rooms().close(room)
+    assert say("en", "class.over") in messages(teacher.run())
+    assert messages(joined("bcdf")) == [say("en", "class.none", code="bcdf")]
+
+
+def test_an_invitation_opens_the_students_page():
+    room = rooms().open()
+    at = AppTest.from_function(explore, default_timeout=60)
+    at.query_params["class"] = room[:4]
+    at.run()
+    assert not at.exception
+    assert say("en", "class.wait") in words(at)
+    rooms().close(room)
+
+
+# ---- break it --------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_to_break_a_run_says_what_is_wrong_and_plays_it(way, lang):
+    at = opened(**RUN, **{"break": f"{way}-1"}, lang=lang)
+    assert not at.exception
+    assert messages(at) == []
+    shown = broken(CHOICE, way, 1, lang)
+    assert shown.what in words(at)
+    assert shown.says in words(at)
+    assert not figures(at)
+    sent = json.loads(players(at)[0].proto.json)["timeline"]
+    if shown.timeline is not None:
+        assert sent == json.loads(json.dumps(shown.timeline))
+        assert (sent["mistake"] is None) == shown.right
+    if sent.get("mistake"):
+        assert sent["mistake"]["text"][lang] in words(at)
+    at.button(key="break_mend").click().run()
+    assert "break" not in address(at)
+    assert figures(at)
+
+
+def test_another_way_and_another_place_are_in_the_address():
+    at = opened(**RUN)
+    at.button(key="break_start").click().run()
+    assert address(at)["break"] == "lose-0"
+    first = words(at)
+    at.button(key="break_elsewhere").click().run()
+    assert address(at)["break"] == "lose-1"
+    assert words(at) != first
+    at.segmented_control(key="break_way").set_value("cut").run()
+    assert address(at)["break"] == "cut-0"
+    at.button(key="ask_start").click().run()
+    assert address(at)["ask"] == "0"
+    assert "break" not in address(at)
+
+
+def test_steps_are_counted_from_one_in_both_languages():
+    assert counted_from_one("In step 0 the send is lost.") == "In step 1 the send is lost."
+    assert counted_from_one("First wrong in step 12.") == "First wrong in step 13."
+    assert counted_from_one("ring(4), step 3: rank 1") == "ring(4), step 4: rank 1"
+    assert counted_from_one("第 0 步，丢失了。第 9 步首次出错。") == "第 1 步，丢失了。第 10 步首次出错。"
+
+
+def test_what_a_broken_run_says_first_is_where_the_checker_first_finds_it():
+    found = broken(CHOICE, "lose", 3, "en")
+    at = found.timeline["mistake"]
+    trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4, bandwidth="25GB/s", alpha="1us"), "64MiB")
+    error = cs.break_it(trace, "lose", seed=3).error
+    assert (at["rank"], at["chunk"]) == (error.rank, error.chunk)
+
+
+def test_the_first_page_has_both_buttons_in_sight_and_nothing_is_asked():
+    at = opened()
+    assert {"ask_start", "break_start"} <= {b.key for b in at.button}
+    assert Choice() == from_query(address(at))[0]
+    assert players(at)
