@@ -24,7 +24,7 @@ def told(progress: Any, unit: str, *arguments: str) -> Iterator[Callable[..., No
 
     Args:
         unit: what is counted, for the bar.
-        arguments: names of what a function is called with, the first two being the numbers done and in all.
+        arguments: names of what a function is called with, the number done first.
 
     Raises CollsimError for what is neither True, False, None nor a function of these arguments.
     """
@@ -64,9 +64,10 @@ class Bar:
         self.unit = unit
         self.bar: Any = None
 
-    def __call__(self, done: int, total: int, what: object = "") -> None:
-        bar = self._shown(total)
-        bar.set_description_str(what if isinstance(what, str) else "", refresh=False)
+    def __call__(self, done: int, *more: object) -> None:
+        """More is what a function would be told: a whole number is how many there are in all, a text what is done now."""
+        bar = self._shown(next((m for m in more if isinstance(m, int)), None))
+        bar.set_description_str(next((m for m in more if isinstance(m, str)), ""), refresh=False)
         bar.update(done - bar.n)
 
     def note(self, text: str) -> None:
@@ -80,7 +81,7 @@ class Bar:
             with warnings.catch_warnings():  # a notebook without ipywidgets has a bar of letters, which is fine
                 warnings.simplefilter("ignore")
                 from tqdm.auto import tqdm
-            about = {"unit": f" {self.unit}", "unit_scale": True, "leave": False, "dynamic_ncols": True}
+            about: dict[str, Any] = {"unit": f" {self.unit}", "unit_scale": True, "leave": False, "dynamic_ncols": True}
             self.bar = tqdm(total=total, delay=_DELAY, file=sys.stderr, **about)
         if total is not None and self.bar.total != total:
             self.bar.reset(total)

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import collsim as cs
-from collsim.__main__ import app
+from collsim.cli import app
 
 MY_RING = """
 import numpy as np

@@ -17,7 +17,7 @@ LAYERS = [
     {"analysis"},
     {"viz", "sweep", "quiz"},
     {"site"},
-    {"app"},
+    {"app", "cli"},
     {"__init__", "__main__"},
 ]
 BESIDE = {("verify", "replay"), ("simulate", "bounds"), ("bounds", "cuts")}

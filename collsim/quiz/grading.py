@@ -17,6 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..bar import told
 from ..errors import CollsimError, unknown
 from . import guard
 from .exercise import Exercise, judged, language
@@ -39,7 +40,7 @@ def grade(
     out: Path | str | None = None,
     lang: str = "en",
     limits: guard.Limits | None = None,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Callable[[int, int, str], None] | bool | None = None,
 ) -> pd.DataFrame:
     """Check every student's functions; a row per student and exercise handed in.
 
@@ -50,7 +51,7 @@ def grade(
         only: names of exercises; all unless given.
         out: a CSV file that is complete after every student; students whose code has not changed since are not run again.
         limits: seconds and bytes for each function.
-        progress: called with (students done, students in all, student).
+        progress: True for a bar, or a function of (students done, in all, student).
 
     Returns:
         Columns student, exercise, passed, reason, gap (time over bound), digest (of the code). `summary` makes the table for a wall.
@@ -63,19 +64,20 @@ def grade(
     target = None if out is None else Path(out)
     known = _known(target)
     rows: list[dict[str, Any]] = []
-    for done, one in enumerate(handed):
-        if progress is not None:
-            progress(done, len(handed), one.student)
-        before = [row for row in known if row["student"] == one.student and row["digest"] == one.digest]
-        if not before:
-            _keep(target, [*rows, _row(one, "", False, _DID_NOT_RETURN, None)])
-            try:
-                before = _graded(one, only, lang, limits or guard.Limits())
-            except BaseException:  # Ctrl-C: this student is not done, and not to blame
-                _keep(target, rows)
-                raise
-        rows += before
-        _keep(target, rows)
+    with told(progress, "students", "students done", "in all", "student") as tell:
+        for done, one in enumerate(handed):
+            if tell is not None:
+                tell(done, len(handed), one.student)
+            before = [row for row in known if row["student"] == one.student and row["digest"] == one.digest]
+            if not before:
+                _keep(target, [*rows, _row(one, "", False, _DID_NOT_RETURN, None)])
+                try:
+                    before = _graded(one, only, lang, limits or guard.Limits())
+                except BaseException:  # Ctrl-C: this student is not done, and not to blame
+                    _keep(target, rows)
+                    raise
+            rows += before
+            _keep(target, rows)
     return _frame(rows)
 
 

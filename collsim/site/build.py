@@ -16,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ..bar import told
 from ..errors import CollsimError
 from ..quiz.questions import questions
 from ..simulate import Trace
@@ -57,14 +58,14 @@ def build(
     *,
     places: Sequence[Place] = PLACES,
     only: Sequence[str] | None = None,
-    progress: Callable[[int, str], None] | None = None,
+    progress: Callable[[int, str], None] | bool | None = None,
 ) -> Site:
     """Write the site into a folder, new or made by an earlier build; all of it or nothing.
 
     Args:
         lang: languages of the pages, `en` and `zh`.
         places, only: a part of the gallery; names of algorithms.
-        progress: called with (runs done, name of the run).
+        progress: True for a bar, or a function of (runs done, name of the run).
 
     Raises CollsimError for a folder that holds something else.
     """
@@ -77,7 +78,8 @@ def build(
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".site-", dir=target.parent) as made:
         work = Path(made) / "site"
-        runs = _write(work, lang, places, only, progress)
+        with told(progress, "runs", "runs done", "name of the run") as tell:
+            runs = _write(work, lang, places, only, tell)
         if target.exists():
             shutil.rmtree(target)
         shutil.move(work, target)
@@ -86,9 +88,7 @@ def build(
     return Site(target, runs, len(files), sum(p.stat().st_size for p in files))
 
 
-def _write(
-    work: Path, lang: Sequence[str], places: Sequence[Place], only: Sequence[str] | None, progress: Callable[[int, str], None] | None
-) -> int:
+def _write(work: Path, lang: Sequence[str], places: Sequence[Place], only: Sequence[str] | None, tell: Callable[..., None] | None) -> int:
     for folder in ("assets", "runs", *lang):
         (work / folder).mkdir(parents=True, exist_ok=True)
     here = Path(__file__).parent
@@ -101,8 +101,8 @@ def _write(
     for number, run in enumerate(shown(places, only), 1):
         _write_run(work, run.key, run.trace, 1)
         entries.append(Entry(run.key, run.trace.schedule.name, run.place.key, run.trace.schedule.ranks, run.trace.time))
-        if progress is not None:
-            progress(number, run.key)
+        if tell is not None:
+            tell(number, run.key)
     if not entries:
         raise CollsimError("no run fits these places and algorithms, so there is nothing to build")
     lessons = [make() for make in LESSONS]

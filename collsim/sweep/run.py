@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..bar import require_progress, told
 from ..errors import CollsimError
 from ..registry import Algorithm, find
 from ..registry import schedule as make_schedule
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Progress = Callable[[int, int, float], None]
+_COUNTED = "scenarios done", "in all", "seconds"
 
 #: Seconds of work in this process before others are started: a small sweep is done sooner than they are.
 _ALONE = 1.0
@@ -45,7 +48,7 @@ def sweep(
     where: Callable[[dict[str, Any]], bool] | None = None,
     executor: Executor | None = None,
     out: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> pd.DataFrame:
     """Simulate every combination; a row each, in SI units. Every argument is one value or a list of them.
 
@@ -63,7 +66,7 @@ def sweep(
         executor: any PEP 3148 executor (processes of this computer when None); it gets one piece of work per schedule and topology.
         out: `x.sqlite`, `x.parquet`, `x.csv` or `x.json`: results are on disk as they come, and a sweep that was killed goes on
             where it was when it is called again.
-        progress: called with (scenarios done, all, seconds).
+        progress: True for a bar in a notebook or terminal, or a function of (scenarios done, in all, seconds).
 
     Returns:
         Columns: scenario (hash of its inputs and of the model's version), the inputs, the figures (`Trace.row`), and `error`: what cannot
@@ -75,15 +78,15 @@ def sweep(
 
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise CollsimError(f"executor={executor!r} has no submit; give an executor of concurrent.futures, or None")
-    if progress is not None and not callable(progress):
-        raise CollsimError(f"progress={progress!r} must be a function of (scenarios done, all, seconds)")
+    require_progress(progress, *_COUNTED)
     work = scenarios(collective, algorithm, topology, order, nbytes, dtype, engine, where)
     keys = [key for one in work for key in one.keys]
     store = Store(out)
     try:
         known = store.known()
         todo = [rest for one in work if (rest := _without(one, known)) is not None]
-        _run(todo, store, executor, _counter(progress, len(keys) - sum(len(w.keys) for w in todo), len(keys)))
+        with told(progress, "scenarios", *_COUNTED) as tell:
+            _run(todo, store, executor, _counter(tell, len(keys) - sum(len(w.keys) for w in todo), len(keys)))
         frame = pd.DataFrame(store.rows(keys))
         store.finish(frame)
     finally:
@@ -104,7 +107,7 @@ def _without(work: Work, known: set[str]) -> Work | None:
     )
 
 
-def _counter(progress: Progress | None, done: int, total: int) -> Callable[[int], None]:
+def _counter(progress: Callable[..., None] | None, done: int, total: int) -> Callable[[int], None]:
     began = time.monotonic()
 
     def count(more: int) -> None:
@@ -133,11 +136,21 @@ def _run(work: list[Work], store: Store, executor: Executor | None, count: Calla
 
 @contextmanager
 def _processes() -> Iterator[tuple[Executor, int]]:
-    """Worker processes, forked where the system can: they need not import the caller's script again."""
+    """Worker processes, forked where the system can: they need not import the caller's script again.
+
+    They do not hear Ctrl-C, which a terminal sends to all; it ends them in the middle of their work from here.
+    """
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
     width = os.cpu_count() or 1
-    with ProcessPoolExecutor(width, mp_context=multiprocessing.get_context(method)) as pool:
-        yield pool, 2 * width
+    others = multiprocessing.active_children()
+    with ProcessPoolExecutor(width, multiprocessing.get_context(method), signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+        try:
+            yield pool, 2 * width
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(multiprocessing.active_children()) - set(others):
+                worker.terminate()
+            raise
 
 
 def _spread(work: list[Work], store: Store, executor: Executor, count: Callable[[int], None], width: int) -> list[Work]:

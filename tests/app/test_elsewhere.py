@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 import collsim as cs
-from collsim.__main__ import app
 from collsim.app import elsewhere
 from collsim.app.choice import Choice, own_options
 from collsim.app.run import build_place, compare, compared, options_used, simulate
+from collsim.cli import app
 
 CHOICES = [
     Choice(),

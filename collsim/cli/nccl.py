@@ -1,0 +1,78 @@
+"""`predict`, `accuracy` and `calibrate`: what NCCL would do, and what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import collsim as cs
+
+from .options import Json, Nodes, Sizes
+from .shell import command
+from .tables import print_json, show
+
+
+@command()
+def accuracy(
+    cases: Annotated[Path, typer.Argument(help="CSV that describes the machines.")],
+    measured: Annotated[Path, typer.Argument(help="CSV with the measured rows.")],
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="CSV of predictions.")] = None,
+) -> None:
+    """Hold the NCCL model against a table of measurements; says where it is wrong, the misses first."""
+    print(cs.nccl.accuracy(cases, measured, out))
+
+
+@command()
+def predict(
+    collective: Annotated[str, typer.Argument(help="allreduce, allgather, ...")],
+    machine: Annotated[str, typer.Option(help="A machine by name.")],
+    nodes: Nodes = 1,
+    nbytes: Sizes = "1KiB:1GiB:4",
+    as_json: Json = False,
+) -> None:
+    """What nccl-tests would print on a machine: NCCL's choice, the time, and what NCCL's own tuner believes."""
+    network = cs.machine(machine, nodes=nodes)
+    rows: list[dict[str, Any]] = []
+    for size in cs.size_range(nbytes):
+        p = cs.nccl.predict(collective, network, size)
+        rows.append(
+            {
+                "nbytes": size,
+                "time": p.time,
+                "algbw": p.algbw,
+                "busbw": p.busbw,
+                "algorithm": p.algorithm,
+                "protocol": p.protocol,
+                "channels": p.channels,
+                "tuner_time": p.tuner_time,
+            }
+        )
+    if as_json:
+        print_json(rows)
+        return
+    as_text: dict[str, Callable[[float], str]] = {
+        "nbytes": cs.format_bytes,
+        "time": cs.format_time,
+        "algbw": cs.format_bandwidth,
+        "busbw": cs.format_bandwidth,
+        "tuner_time": cs.format_time,
+    }
+    table = [{k: as_text[k](v) if k in as_text and v is not None else v for k, v in row.items()} for row in rows]
+    show(table, f"{collective} on {network.name}, as nccl-tests would print it")
+
+
+@command()
+def calibrate(
+    log: Annotated[Path, typer.Argument(help="nccl-tests output, text or JSON.")],
+    machine: Annotated[str, typer.Option(help="The machine it ran on.")],
+    nodes: Nodes = 1,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="YAML of the fitted links.")] = None,
+) -> None:
+    """Fit the links of your cluster to its own log; prints the residuals."""
+    fitted = cs.calibrate(log, cs.machine(machine, nodes=nodes))
+    print(fitted)
+    if out is not None:
+        fitted.save(out)

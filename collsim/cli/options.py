@@ -1,0 +1,141 @@
+"""Options that several commands take, and what they stand for: where a run takes place, how it is timed, which algorithm."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.registry import find
+from collsim.registry import load as load_algorithm
+from collsim.topology.spec import parse_topology
+
+Nodes = Annotated[int, typer.Option(help="How many of the machine, joined by its network.")]
+Ranks = Annotated[int | None, typer.Option(help="Ranks; all of the machine or network unless given.")]
+Size = Annotated[str, typer.Option(help="nccl-tests' size: '256MiB', '1GB', or bytes.")]
+Sizes = Annotated[str, typer.Option(help="Sizes first:last:factor, as '1KiB:1GiB:4'.")]
+Language = Annotated[str, typer.Option(help="en or zh.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Load = Annotated[Path | None, typer.Option(help="A Python file that registers algorithms of your own; it is run.")]
+Progress = Annotated[bool | None, typer.Option("--progress/--no-progress", help="A bar on stderr; where that is a terminal unless given.")]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run takes place: a machine, a generic network, or what a file describes."""
+
+    machine: Annotated[str | None, typer.Option(help="A machine by name, see `collsim list machines`.")] = None
+    topology: Annotated[str | None, typer.Option(help="A generic network: 'ring(8, bandwidth=25GB/s, alpha=1us)'.")] = None
+    topology_file: Annotated[Path | None, typer.Option("--topology-file", help="nvidia-smi topo -m, NCCL topology XML, or our YAML.")] = (
+        None
+    )
+    nodes: Nodes = 1
+    p2p: Annotated[bool, typer.Option("--p2p/--no-p2p", help="GPUDirect P2P between the GPUs of a node.")] = True
+    gdr: Annotated[bool, typer.Option("--gdr/--no-gdr", help="GPUDirect RDMA between GPU and NIC.")] = True
+    fabric: Annotated[
+        str, typer.Option(help="What joins the nodes: switch, leaf-spine, fat-tree, rail, rail-only, planes, torus, mesh, dragonfly.")
+    ] = "switch"
+    oversubscription: Annotated[float, typer.Option(help="Ports down / capacity up of a leaf switch.")] = 1
+
+    def network(self, ranks: int | None = None) -> cs.Topology:
+        """The one place that was named, or one switch for so many ranks."""
+        if sum(given is not None for given in (self.machine, self.topology, self.topology_file)) > 1:
+            raise CollsimError("give one of --machine, --topology and --topology-file")
+        joined = {name: getattr(self, name) for name in ("nodes", "p2p", "gdr", "fabric", "oversubscription")}
+        if self.machine is not None:
+            return cs.machine(self.machine, **joined)
+        if self.topology is not None:
+            return parse_topology(self.topology, cs.topology.NETWORKS)
+        if self.topology_file is not None:
+            return _read(self.topology_file, {k: v for k, v in joined.items() if v != getattr(Place, k)})  # the rest as the file has it
+        if ranks is None:
+            raise CollsimError("say where to run: --machine dgx-a100 --nodes 2, or --topology 'switch(8)', or at least --ranks 8")
+        return cs.topology.switch(ranks)
+
+
+def _read(file: Path, options: dict[str, Any]) -> cs.Topology:
+    """The topology in a file; what the file does not say and was assumed goes to stderr."""
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        network = cs.load_topology(file, **options)
+    for note in notes:
+        print(f"collsim: {note.message}", file=sys.stderr)
+    return network
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How a run is timed: the type of its elements, the engine, and what the event engine is told about the machine's state."""
+
+    dtype: Annotated[str, typer.Option(help="Element type, as NCCL names them.")] = "float32"
+    engine: Annotated[str, typer.Option(help="lockstep: a barrier after each step; event: none.")] = "lockstep"
+    sharing: Annotated[str | None, typer.Option(help="Of the event engine: fair, fifo (store and forward) or none.")] = None
+    jitter: Annotated[str | None, typer.Option(help="Of the event engine: mean extra delay of every transfer, as '1us'.")] = None
+    seed: Annotated[int | None, typer.Option(help="Of the event engine: where the random numbers of --jitter begin.")] = None
+    slow: Annotated[list[str] | None, typer.Option(help="Of the event engine: rank=factor by which its cables are slower.")] = None
+    late: Annotated[list[str] | None, typer.Option(help="Of the event engine: rank=time after which it joins, as '3=1ms'.")] = None
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """The keywords of `simulate` beyond dtype and engine."""
+        given = {"sharing": self.sharing, "jitter": self.jitter, "seed": self.seed}
+        by_rank = {"slow": _by_rank("slow", self.slow, float), "late": _by_rank("late", self.late, cs.parse_time)}
+        return {name: value for name, value in {**given, **by_rank}.items() if value is not None}
+
+
+def _by_rank(name: str, words: list[str] | None, read: Any) -> dict[int, float] | None:
+    """`3=2` as {3: 2.0}."""
+    found = {}
+    for word in words or ():
+        rank, _, value = word.partition("=")
+        try:
+            found[int(rank)] = float(read(value))
+        except ValueError as error:
+            why = f": {error}" if isinstance(error, CollsimError) else ""
+            example = {"slow": "3=2", "late": "3=1ms"}[name]
+            raise CollsimError(f"--{name} {word!r} is not rank=value, for example --{name} {example}{why}") from None
+    return found or None
+
+
+def algorithm_of(name: str, load: Path | None) -> cs.Algorithm:
+    """An algorithm by name, from a file (`my.py:name`), or by name after running a file."""
+    if load is not None:
+        return load_algorithm(f"{load}:{name}")
+    return load_algorithm(name) if ".py" in name else find(name)
+
+
+def own_options(context: typer.Context) -> dict[str, Any]:
+    """`--chunks 4 --server=helper` as keywords of the algorithm, which checks their names and values itself."""
+    options: dict[str, Any] = {}
+    words = list(context.args)
+    while words:
+        word = words.pop(0)
+        if not word.startswith("--"):
+            raise CollsimError(f"unexpected {word!r}; options of the algorithm are written --name value")
+        name, equals, value = word[2:].partition("=")
+        if not equals:
+            if not words:
+                raise CollsimError(f"option --{name} needs a value")
+            value = words.pop(0)
+        options[name.replace("-", "_")] = _option_value(value)
+    return options
+
+
+def _option_value(text: str) -> Any:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def wanted(progress: bool | None) -> bool:
+    """Is a bar wanted? As asked, or where somebody sees it."""
+    return sys.stderr.isatty() if progress is None else progress

@@ -1,0 +1,130 @@
+"""`run`, `compare` and `sweep`: how long it takes."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import collsim as cs
+
+from .options import Json, Load, Place, Progress, Ranks, Size, Sizes, Timing, algorithm_of, own_options, wanted
+from .shell import EXTRA, command
+from .tables import print_json, records, show
+
+_LONG = 2.0  # s: of what is expected to take longer it is said beforehand
+
+
+@command(context_settings=EXTRA)
+def run(
+    context: typer.Context,
+    algorithm: Annotated[str, typer.Argument(help="for example allreduce_ring")],
+    place: Place,
+    timing: Timing,
+    ranks: Ranks = None,
+    nbytes: Size = "64MiB",
+    load: Load = None,
+    out: Annotated[Path | None, typer.Option(help="Also write x.html, x.gif, x.png or x.json.")] = None,
+    progress: Progress = None,
+    as_json: Json = False,
+) -> None:
+    """Time one algorithm on one machine or network. Options of the algorithm itself: --channels 8, --root 2 ..."""
+    network = place.network(ranks)
+    plan = cs.schedule(algorithm_of(algorithm, load), ranks=ranks, topology=network, **own_options(context))
+    _say_cost(cs.expected_cost(plan, network, nbytes, timing.dtype, timing.engine, **timing.conditions))
+    cs.verify(plan)
+    trace = cs.simulate(plan, network, nbytes, timing.dtype, timing.engine, progress=wanted(progress), **timing.conditions)
+    if out is not None:
+        trace.save(out)
+    if as_json:
+        print_json(_trace_record(trace))
+        return
+    print(trace)
+    show(_busiest(trace), "busiest links, one direction each")
+
+
+def _say_cost(cost: Any) -> None:
+    """What a long run will take, before it starts."""
+    if cost.seconds > _LONG:
+        expected = f"up to about {cost.seconds:,.0f} s and {cs.format_bytes(cost.memory)} of memory"
+        print(f"collsim: {cost.transfers:,} transfers; {expected} ({cost.how}); Ctrl-C stops it", file=sys.stderr)
+
+
+def _trace_record(trace: cs.Trace) -> dict[str, Any]:
+    neck = trace.bottleneck
+    return {
+        **trace.row(),
+        "bottleneck": None if neck is None else {"link": neck.name, "kind": neck.kind, "share": neck.share, "saves": neck.saves},
+        "sent_bytes": trace.sent_bytes.tolist(),
+        "links": records(trace.links[trace.links.bytes > 0]),
+    }
+
+
+def _busiest(trace: cs.Trace) -> list[dict[str, Any]]:
+    top = trace.links[trace.links.bytes > 0].sort_values("busy", ascending=False, kind="stable").head(8)
+    return [
+        {
+            "link": row["link"],
+            "what": row["label"],
+            "bandwidth": cs.format_bandwidth(row["bandwidth"]),
+            "bytes": cs.format_bytes(row["bytes"]),
+            "busy": f"{100 * row['share']:.3g} %",
+        }
+        for row in records(top)
+    ]
+
+
+@command()
+def compare(
+    place: Place,
+    timing: Timing,
+    collective: Annotated[str, typer.Option(help="allreduce, broadcast, ...")] = "allreduce",
+    algorithm: Annotated[list[str] | None, typer.Option(help="Only these; all of the collective unless given.")] = None,
+    nbytes: Sizes = "1KiB:1GiB:4",
+    progress: Progress = None,
+    as_json: Json = False,
+) -> None:
+    """Time the algorithms of a collective over sizes: a row each, the fastest of a size marked with *, the best at the largest first."""
+    network = place.network()
+    sizes = cs.size_range(nbytes)
+    engine = (timing.engine, timing.conditions)
+    frame = cs.sweep(collective, algorithm or None, network, sizes, timing.dtype, [engine], progress=wanted(progress))
+    found = records(frame)
+    if as_json:
+        print_json(found)
+        return
+    fastest = {size: min((r["time"] for r in found if r["nbytes"] == size and r["error"] is None), default=math.nan) for size in sizes}
+    ran = [row for row in found if row["error"] is None]
+    by_choice: dict[str, dict[int, str]] = {}
+    for row in sorted(ran, key=lambda row: (-row["nbytes"], row["time"])):
+        by_choice.setdefault(row["algorithm"], {})[row["nbytes"]] = _cell(row, fastest[row["nbytes"]])
+    table = [{"algorithm": name, **{cs.format_bytes(size): cells[size] for size in sizes}} for name, cells in by_choice.items()]
+    show(table, f"{collective} on {network.name}")
+    for name, why in {row["algorithm"]: row["error"] for row in found if row["error"] is not None}.items():
+        print(f"{name}: {why}")
+
+
+def _cell(row: dict[str, Any], best: float) -> str:
+    return cs.format_time(row["time"]) + ("*" if math.isclose(row["time"], best, rel_tol=1e-12) else "")
+
+
+@command()
+def sweep(
+    plan: Annotated[Path, typer.Argument(help="A YAML file; docs/sweeps.md describes it.")],
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="x.parquet, x.csv, x.json or x.sqlite; a killed sweep goes on.")] = None,
+    progress: Progress = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate every combination of a plan; results are on disk as they come."""
+    from collsim.sweep.plan import read_plan
+
+    frame = cs.sweep(**read_plan(plan), out=out, progress=wanted(progress))
+    if as_json:
+        print_json(records(frame))
+    elif out is None:
+        print(frame.to_string(max_rows=40))
+    failed = int(frame["error"].notna().sum()) if "error" in frame else 0
+    print(f"{len(frame)} scenarios, {failed} could not run" + (f"; written to {out}" if out else ""), file=sys.stderr)

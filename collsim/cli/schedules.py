@@ -1,0 +1,137 @@
+"""`list`, `show` and `verify`: what there is, and what it does, without a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+import collsim as cs
+from collsim.bar import told
+from collsim.errors import CollsimError, unknown
+from collsim.registry import find
+
+from .options import Json, Load, Progress, algorithm_of, own_options, wanted
+from .shell import EXTRA, command
+from .tables import print_json, show
+
+
+@command("list")
+def list_(
+    what: Annotated[str, typer.Argument(help="algorithms, machines, topologies, collectives or formats")] = "algorithms",
+    as_json: Json = False,
+) -> None:
+    """What there is: algorithms, machines, topologies, collectives, file formats."""
+    tables: dict[str, Callable[[], list[dict[str, Any]]]] = {
+        "algorithms": _algorithm_rows,
+        "machines": lambda: [{"name": name, "what": str(about)} for name, about in cs.machines().items()],
+        "topologies": lambda: [{"name": name, "what": (f.__doc__ or "").split("\n")[0]} for name, f in cs.topology.NETWORKS.items()],
+        "collectives": _collective_rows,
+        "formats": _format_rows,
+    }
+    if what not in tables:
+        raise CollsimError(unknown("list", what, tables))
+    if as_json:
+        print_json(tables[what]())
+    else:
+        show(tables[what](), what)
+
+
+def _algorithm_rows() -> list[dict[str, Any]]:
+    return [
+        {"name": a.name, "collective": a.collective, "options": ", ".join(o for o in a.options if o != "topology"), "what": a.doc}
+        for a in cs.algorithms().values()
+    ]
+
+
+def _collective_rows() -> list[dict[str, Any]]:
+    return [
+        {"name": c.name, "before": c.before, "after": c.after, "reduces": c.reduces, "busbw / algbw at n=8": round(c.busbw(8), 4)}
+        for c in cs.collectives().values()
+    ]
+
+
+def _format_rows() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": f.name,
+            "suffixes": " ".join(f.suffixes),
+            "holds": f.holds,
+            "read": "yes" if f.read else "",
+            "write": "yes" if f.write else "",
+            "what": f.about,
+        }
+        for f in cs.formats().values()
+    ]
+
+
+@command("show", context_settings=EXTRA)
+def show_(
+    context: typer.Context,
+    algorithm: Annotated[str, typer.Argument(help="for example allreduce_ring")],
+    ranks: Annotated[int, typer.Option(help="Number of ranks.")] = 4,
+    load: Load = None,
+    as_json: Json = False,
+) -> None:
+    """The schedule as text: a row per rank, a column per step (`+2←3` adds chunk 2 from rank 3, `=2←3` copies it).
+
+    Options of the algorithm itself go after its name, as --chunks 4 or --root 2.
+    """
+    plan = algorithm_of(algorithm, load)(ranks, **own_options(context))
+    if as_json:
+        names = plan.transfers.dtype.names or ()
+        print_json({"name": plan.name, "ranks": plan.ranks, "chunks": plan.chunks, **{k: plan.transfers[k].tolist() for k in names}})
+        return
+    entry = find(plan.name)
+    print(plan)
+    print(f"\n{entry.doc}\n{entry.says[0]}\nSource: {entry.source}" if entry.source else f"\n{entry.doc}")
+
+
+@command(context_settings=EXTRA)
+def verify(
+    context: typer.Context,
+    algorithm: Annotated[str, typer.Argument(help="a name, or my.py:my_algorithm (the file is run)")],
+    ranks: Annotated[str, typer.Option(help="One number, or first:last.")] = "1:33",
+    load: Load = None,
+    progress: Progress = None,
+    as_json: Json = False,
+) -> None:
+    """Check that an algorithm does what its collective promises, for many numbers of ranks. Exit code 1 if it does not."""
+    entry = algorithm_of(algorithm, load)
+    own = own_options(context)
+    checked = _rank_range(ranks)
+    failed = _failures(entry, own, checked, wanted(progress))
+    if as_json:
+        print_json({"algorithm": entry.name, "checked": checked, "failed": failed})
+    elif failed:
+        print(f"{entry.name}: {len(failed)} of {len(checked)} numbers of ranks fail; the first, n={min(failed)}:\n{failed[min(failed)]}")
+    else:
+        print(f"{entry.name}: correct for n = {ranks.replace(':', ' to ')}")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _failures(entry: cs.Algorithm, own: dict[str, Any], checked: list[int], bar: bool) -> dict[int, str]:
+    """Numbers of ranks for which an algorithm is wrong, and why."""
+    failed: dict[int, str] = {}
+    with told(bar, "numbers of ranks") as tell:
+        for done, n in enumerate(checked, 1):
+            try:
+                cs.verify(entry(n, **own))
+            except CollsimError as error:
+                failed[n] = str(error)
+            if tell is not None:
+                tell(done, len(checked))
+    return failed
+
+
+def _rank_range(text: str) -> list[int]:
+    first, _, last = text.partition(":")
+    try:
+        low, high = int(first), int(last or first)
+    except ValueError:
+        raise CollsimError(f"ranks {text!r} must be a number or first:last, for example 2:33") from None
+    if not 1 <= low <= high <= 4096:
+        raise CollsimError(f"ranks {text!r}: 1 <= first <= last <= 4096")
+    return list(range(low, high + 1))

@@ -1,0 +1,109 @@
+"""The program around the commands: its name and version, options that commands share, and how a command ends."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+import collsim as cs
+from collsim.errors import CollsimError
+
+#: Exit codes beside 0 and 1: the user's mistake; Ctrl-C (128 + SIGINT, as shells count).
+MISTAKE, STOPPED = 2, 130
+
+#: A command that hands words it does not know to the algorithm.
+EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+app = typer.Typer(
+    help="See collective communication move, check it, and trust the numbers.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A command of `collsim`. A parameter that is a dataclass stands for an option for each of its fields.
+
+    What goes wrong is said in one sentence on stderr, without a traceback.
+    """
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(function, include_extras=True)
+        groups = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+        options: dict[str, inspect.Parameter] = {}
+        for parameter in inspect.signature(function).parameters.values():
+            for one in _fields(groups[parameter.name]) if parameter.name in groups else [parameter]:
+                kind = hints.get(one.name, one.annotation) if one is parameter else one.annotation
+                options[one.name] = one.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)
+
+        def run(**given: Any) -> None:
+            for group, kind in groups.items():
+                given[group] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})  # type: ignore[arg-type, operator]
+            _ended(function, given)
+
+        run.__signature__ = inspect.Signature(list(options.values()))  # type: ignore[attr-defined]
+        run.__annotations__ = {option.name: option.annotation for option in options.values()}
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        app.command(name, **settings)(run)
+        return run
+
+    return register
+
+
+def _fields(kind: Any) -> list[inspect.Parameter]:
+    """The fields of a dataclass as parameters."""
+    hints = get_type_hints(kind, include_extras=True)
+    return [inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name]) for f in fields(kind)]
+
+
+def _ended(function: Callable[..., None], given: dict[str, Any]) -> None:
+    """Run a command; a mistake of the user's, of the file system or of nobody is a sentence and an exit code."""
+    try:
+        function(**given)
+        sys.stdout.flush()
+    except CollsimError as error:
+        print(f"collsim: {error}", file=sys.stderr)
+        raise typer.Exit(MISTAKE) from None
+    except BrokenPipeError:  # `| head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+    except OSError as error:
+        print(f"collsim: {_said(error)}", file=sys.stderr)
+        raise typer.Exit(MISTAKE) from None
+    except KeyboardInterrupt:
+        print("collsim: stopped", file=sys.stderr)
+        raise typer.Exit(STOPPED) from None
+    except MemoryError:
+        print("collsim: this machine has not enough memory for that; use fewer ranks, chunks or sizes", file=sys.stderr)
+        raise typer.Exit(MISTAKE) from None
+
+
+def _said(error: OSError) -> str:
+    """`cannot open '/x': Permission denied`."""
+    reason = error.strerror or str(error)
+    return reason if error.filename is None else f"{str(error.filename)!r}: {reason}"
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"collsim {cs.__version__}")
+        raise typer.Exit(0)
+
+
+@app.callback()
+def main_options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")] = False,
+) -> None:
+    """See collective communication move, check it, and trust the numbers."""
+
+
+def main() -> None:
+    """Entry point of the `collsim` command."""
+    app(prog_name="collsim")

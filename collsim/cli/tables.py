@@ -1,0 +1,37 @@
+"""What commands print: tables for people, one JSON document for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+
+def show(rows: list[dict[str, Any]], title: str) -> None:
+    """A table with a column for each key of the first row."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for name in rows[0] if rows else []:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(str(value) for value in row.values()))
+    Console(width=None if sys.stdout.isatty() else 160, markup=False).print(table)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout."""
+    print(json.dumps(value, allow_nan=False, default=_plain, ensure_ascii=False))
+
+
+def records(frame: Any) -> list[dict[str, Any]]:
+    """A frame as plain dicts, with None where there is no value."""
+    rows: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return rows
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"not JSON: {value!r}")
