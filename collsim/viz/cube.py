@@ -47,18 +47,18 @@ def _cube_sockets(sheet: Sheet, node: Node, at: Any, scale: float) -> None:
     for c in cpus:
         near = [sheet.boxes[p].cx for p in node.near[c] if p in sheet.boxes and node.kind[p] == "pcie"]
         is_left = not near or sum(near) / len(near) < 232 * scale
-        box = centred((36 if is_left else 428) * scale, 312 * scale, 42 * min(1.3, scale), 26 * min(1.3, scale))
+        box = centred((40 if is_left else 424) * scale, 312 * scale, 42 * min(1.3, scale), 26 * min(1.3, scale))
         sheet.boxes[c] = box
         for p in node.near[c]:
             if p not in sheet.boxes or node.kind[p] != "pcie":
                 continue
             switch = sheet.boxes[p]
-            x = box.cx + (10 if is_left else -10) * scale
+            x = box.cx + (18 if is_left else -18) * scale
             edge = switch.x if is_left else switch.right
             sheet.cable(p, c, (edge, switch.cy), (x, switch.cy), (x, box.y if switch.cy < box.cy else box.bottom))
         for m in node.near[c]:
             if node.kind[m] == "memory":
-                sheet.boxes[m] = centred(box.cx - (7 if is_left else -7) * scale, box.bottom + 32 * scale, 30 * scale, 20 * scale)
+                sheet.boxes[m] = centred(box.cx - (8 if is_left else -8) * scale, box.bottom + 32 * scale, 44 * scale, 20 * scale)
     if len(cpus) == 2 and sheet.joined(cpus[0], cpus[1]):
         a, b = sorted(cpus, key=lambda c: sheet.boxes[c].cx)
         x0, x1, y = sheet.boxes[a].cx - 10 * scale, sheet.boxes[b].cx + 10 * scale, at(0, 146)[1]
@@ -73,9 +73,9 @@ def cube_nics(sheet: Sheet, node: Node, panel: float) -> None:
     lower = sorted((d for d in nics if homes[d].cy >= 300), key=lambda d: -homes[d].cx)
     for row, d in enumerate(upper):
         y = 62.0 + 42 * row
-        sheet.boxes[d] = centred(8 + panel, y, 48, 19)
+        sheet.boxes[d] = centred(8 + panel, y, 56, 19)
         sheet.cable(node.home(d) or 0, d, (homes[d].cx, homes[d].y), (homes[d].cx, y), (sheet.boxes[d].x, y))
     for row, d in enumerate(lower):
         y = 470.0 + 19 * row
-        sheet.boxes[d] = centred(8 + panel, y, 48, 16)
+        sheet.boxes[d] = centred(8 + panel, y, 56, 16)
         sheet.cable(node.home(d) or 0, d, (homes[d].cx, homes[d].bottom), (homes[d].cx, y), (sheet.boxes[d].x, y))

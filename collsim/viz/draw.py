@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError, unknown
+from ..errors import CollsimError, TopologyError, unknown
 from ..topology import Topology
 from ..units import format_bandwidth
 from . import palette, words
 from .geometry import Box
 from .layout import Layout, layout
+from .picture import MOST_RANKS, MOST_RANKS_IN_ROW
 from .still import fonts, language, name_box, text_of
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def draw(topology: Topology, ax: Axes | None = None, lang: str = "en") -> Axes:
     if lang not in ("en", "zh"):
         raise CollsimError(unknown("language", lang, ("en", "zh")))
     lang = language(lang)
-    made = layout(topology, _shown(topology))
+    made = layout(topology, shown_links(topology))
     family = fonts(lang)
     entries = _kinds(topology, made, lang)
     wide, tall = max(made.w, 420.0), _HEAD + made.h + 10 + _KEY * len(entries)
@@ -64,13 +65,18 @@ def draw(topology: Topology, ax: Axes | None = None, lang: str = "en") -> Axes:
     return ax
 
 
-def _shown(topology: Topology) -> npt.NDArray[np.bool_] | None:
-    """Which links are drawn: of more than two machines host memory is left out, for want of room; None for all."""
-    if int(topology.devices.node.max(initial=-1)) < 2:
+def shown_links(topology: Topology) -> npt.NDArray[np.bool_] | None:
+    """Which links are drawn: of three nodes and more, and of a rack, only those that data between ranks cross, for want of room; None
+    for all."""
+    nodes = 1 + int(topology.devices.node.max(initial=-1))
+    rack = nodes == 1 and 16 < topology.ranks <= MOST_RANKS
+    if not rack and (nodes < 3 or topology.ranks > MOST_RANKS_IN_ROW):
         return None
-    memory = np.array([cable.kind == "memory" for cable in topology.links.cables], bool)
-    shown: npt.NDArray[np.bool_] = ~memory[topology.links.cable]
-    return shown
+    try:
+        crossed = topology.routes(*np.divmod(np.arange(topology.ranks**2), topology.ranks)).link
+    except TopologyError:  # ranks that cannot reach each other: everything may matter
+        return None
+    return np.bincount(crossed, minlength=len(topology.links)) > 0
 
 
 def _figure(wide: float, tall: float) -> Axes:
@@ -137,8 +143,8 @@ def _panels(ax: Axes, made: Layout, lang: str, family: list[str], scale: float, 
     for panel in made.panels:
         _box(ax, panel.box.moved(dx, _HEAD), palette.SUNK, palette.LINE, 10, 0.7 * scale, 1)
         note = text_of(panel.note, lang)
-        text = text_of(panel.label, lang) + (f" · {note}" if note else "")
-        x, y = panel.box.x + 14 + dx, panel.box.y + 19 + _HEAD
+        text = text_of(panel.label, lang) + (f" {note}" if note.startswith("×") else f" · {note}" if note else "")
+        x, y = panel.box.x + 14 + dx, (panel.box.bottom - 11 if panel.foot else panel.box.y + 19) + _HEAD
         ax.text(x, y, text, fontsize=8.5 * scale, fontweight="bold", family=family, color=palette.INK2, zorder=5, clip_on=True)
 
 

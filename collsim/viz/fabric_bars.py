@@ -1,12 +1,13 @@
-"""The switches of a fabric: a tall bar or a stack between two nodes, a flat bar between two rows of nodes."""
+"""The switches of a fabric between two nodes: a tall bar, or a stack."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import pairwise
 
 from .geometry import Box, centred
-from .sheet import Node, Sheet
+from .sheet import Node, Sheet, fabric_names
+
+_LEAST = 150.0
 
 
 def between(sheet: Sheet, nodes: list[Node], left: float, right: float) -> None:
@@ -25,6 +26,8 @@ def between(sheet: Sheet, nodes: list[Node], left: float, right: float) -> None:
         column.setdefault(x, []).append(d)
     rows = [sheet.boxes[n].cy for d in switches for n in cards[d]] or [44.0, 201.5]
     low, high = min(rows) - 16, max(rows) + 20
+    if high - low < _LEAST:  # room for its name
+        low, high = max(12.0, (low + high - _LEAST) / 2), max(12.0, (low + high - _LEAST) / 2) + _LEAST
     for x, stack in column.items():
         stack.sort(key=lambda d: (sum(sheet.boxes[n].cy for n in cards[d]) / len(cards[d]) if cards[d] else 1e6, d))
         leaves = [d for d in stack if cards[d]]
@@ -52,44 +55,3 @@ def _stack(sheet: Sheet, devices: list[int], x: float, low: float, high: float, 
     part = (high - low) / max(1, len(devices))
     for i, d in enumerate(devices):
         sheet.boxes[d] = Box(x - wide / 2, low + i * part, wide, part - (5 if i < len(devices) - 1 else 0))
-
-
-def fabric_names(sheet: Sheet, switches: Iterable[int]) -> None:
-    """`InfiniBand switch` for a single one; `leaf 3`, `spine 0` where there are several."""
-    what, switches = sheet.what, list(switches)
-    kinds = {k for s, d, k in zip(what.src.tolist(), what.dst.tolist(), what.link_kind, strict=True) if s in switches or d in switches}
-    en, zh = ("Ethernet", "以太网") if kinds == {"ethernet"} else ("InfiniBand", "InfiniBand ")
-    for d in switches:
-        if len(switches) == 1:
-            sheet.names[d] = {"en": f"{en} switch", "zh": f"{zh}交换机"}
-        else:
-            short = what.name[d].removeprefix("fabric/")
-            word = short.rstrip("0123456789")
-            sheet.names[d] = f"{word} {short[len(word) :]}".strip()
-
-
-def fabric_bar(sheet: Sheet, bar: Box) -> None:
-    """Switches in the bar: those of one row of nodes on its side, the others in the middle; NICs go straight up or down."""
-    what = sheet.what
-    switches = [d for d in range(len(what)) if what.kind[d] == "switch" and d not in sheet.boxes]
-    near = what.neighbours()
-    cards = {d: [n for n in near[d] if what.kind[n] == "nic"] for d in switches}
-    layers: dict[str, list[int]] = {}
-    for d in switches:
-        sides = {sheet.boxes[n].y > bar.y for n in cards[d]}
-        layers.setdefault({frozenset({False}): "above", frozenset({True}): "below"}.get(frozenset(sides), "middle"), []).append(d)
-    shown = [name for name in ("above", "middle", "below") if name in layers]
-    tall = bar.h / max(1, len(shown))
-    for k, name in enumerate(shown):
-        part = bar.w / len(layers[name])
-        for i, d in enumerate(layers[name]):
-            last_row, last = k == len(shown) - 1, i == len(layers[name]) - 1
-            sheet.boxes[d] = Box(bar.x + i * part, bar.y + k * tall, part - (0 if last else 6), tall - (0 if last_row else 7))
-    fabric_names(sheet, switches)
-    for d in switches:
-        box = sheet.boxes[d]
-        for n in cards[d]:
-            card = sheet.boxes[n]
-            x = min(max(card.cx, box.x + 4), box.right - 4)
-            ends = ((card.cx, card.y), (x, box.bottom)) if card.y > box.y else ((card.cx, card.bottom), (x, box.y))
-            sheet.cable(n, d, *ends)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .cube import cube, cube_nics
 from .fabric_bars import between
 from .geometry import Box, centred
+from .picture import Picture
 from .sheet import Node, Sheet, arches, down_to_bars, name_insides, panel_of
 
 
@@ -15,9 +16,9 @@ def facing(sheet: Sheet, nodes: list[Node], title: str) -> Box | None:
     pitch = max(34.0, min(106.0, 424.0 / most))
     panel = 454.0 if most <= 8 else 30 + most * pitch
     gap = 210.0 if most <= 12 else 170.0
-    rails = len(nodes) == 2 and _on_rails(sheet, nodes)
+    rails = len(nodes) == 2 and on_rails(nodes, sheet.what)
     width = 16 + panel * len(nodes) + gap if len(nodes) == 2 else 8 + panel + 150
-    deep = False
+    deep = 0.0
     for n in nodes:
         mirror = width if n.number == 1 else None
         own = Sheet(sheet.what, sheet.pipe)
@@ -27,10 +28,10 @@ def facing(sheet: Sheet, nodes: list[Node], title: str) -> Box | None:
             cube_nics(own, n, panel)
         else:
             _inside(own, n, pitch, panel, reverse)
-        deep |= bool(n.of("nvswitch") or n.pairs)
+        deep = max(deep, _deep(n))
         _take(sheet, own, mirror)
         name_insides(sheet, n)
-    height = 492.0 if is_cube else 456.0 if deep else 340.0
+    height = 492.0 if is_cube else deep or 340.0
     for n in nodes:
         x = 8.0 if n.number == 0 else width - 8 - panel
         sheet.panels.append(panel_of(n, sheet.what, Box(x, 8, panel, height), title))
@@ -42,10 +43,15 @@ def facing(sheet: Sheet, nodes: list[Node], title: str) -> Box | None:
     return None
 
 
-def _on_rails(sheet: Sheet, nodes: list[Node]) -> bool:
+def on_rails(nodes: list[Node], what: Picture) -> bool:
     """Does card i of both nodes hang on the same switch, for every i, and not all on one?"""
-    homes = [[next((s for s in n.near[d] if sheet.what.kind[s] == "switch"), -1) for d in n.of("nic")] for n in nodes]
-    return homes[0] == homes[1] and len(set(homes[0])) > 1
+    homes = [[next((s for s in n.near[d] if what.kind[s] == "switch"), -1) for d in n.of("nic")] for n in nodes]
+    return homes[0] == homes[1] and len(set(homes[0])) == len(homes[0]) > 1
+
+
+def _deep(node: Node) -> float:
+    """Height of a panel with NVLinks below its GPUs; many that join GPUs directly need more of it. 0 where there are none."""
+    return 540.0 if len(node.pairs) > 16 else 456.0 if node.of("nvswitch") or node.pairs else 0.0
 
 
 def _take(sheet: Sheet, own: Sheet, mirror: float | None) -> None:
@@ -55,6 +61,7 @@ def _take(sheet: Sheet, own: Sheet, mirror: float | None) -> None:
     for pair, corners in own.bends.items():
         sheet.bends[pair] = corners if mirror is None else [(mirror - x, y) for x, y in corners]
     sheet.left_hand |= own.left_hand
+    sheet.pipe = min(sheet.pipe, own.pipe)
 
 
 def _inside(sheet: Sheet, node: Node, pitch: float, panel: float, reverse: bool) -> None:
@@ -74,7 +81,7 @@ def _inside(sheet: Sheet, node: Node, pitch: float, panel: float, reverse: bool)
         part = wide_bar / len(bars)
         sheet.boxes[bar] = Box(left + i * part, 421, part - (8 if i < len(bars) - 1 else 0), 31)
     down_to_bars(sheet, node)
-    arches(sheet, node, 118.0)
+    arches(sheet, node, _deep(node) - 338.0)
 
 
 def _place_pcie(sheet: Sheet, node: Node, gpus: list[int], pitch: float) -> list[int]:
@@ -111,14 +118,13 @@ def _place_cpus(sheet: Sheet, node: Node, homes: list[int], reverse: bool) -> bo
         x = sum(below) / len(below) if below else min(row) + (i + 0.5) * (max(row) - min(row)) / len(cpus)
         places[c] = centred(x, 233.5, 42, 25)
     above = any(places[c].overlaps(b) for c in cpus for b in [*taken, *(places[o] for o in cpus if o != c)])
+    aside = 8 if above and all(len(node.hanging(p, "nic")) == 1 for p in homes) else 0  # between two cables to cards
     for c in cpus:
-        sheet.boxes[c] = centred(places[c].cx, 158 if above and upper else 193, 36, 22) if above else places[c]
-        for m in node.near[c]:
-            if node.kind[m] == "memory" and m in node.members:
-                y = 124 if above and upper else 159 if above else 179
-                sheet.boxes[m] = centred(places[c].cx, y, 44, 18 if above else 20)
-                top = sheet.boxes[c].y
-                sheet.cable(c, m, (places[c].cx - 8, top), (places[c].cx - 8, sheet.boxes[m].bottom))
+        if above:
+            sheet.boxes[c] = centred(places[c].cx - aside, 158 if upper else 193, 38, 22)
+        else:
+            sheet.boxes[c] = places[c]
+        _place_memory(sheet, node, c, (116 if upper else 171) if above else 179, 18 if above else 20)
     if above:
         for p in homes:
             sheet.boxes[p] = sheet.boxes[p].moved(0, 6)
@@ -128,11 +134,33 @@ def _place_cpus(sheet: Sheet, node: Node, homes: list[int], reverse: bool) -> bo
     for a in cpus:
         for b in cpus:
             if a < b and sheet.joined(a, b):
-                y = 212 if not above else 174
-                first, last = sorted((a, b), key=lambda d: sheet.boxes[d].cx)
-                x0, x1 = sheet.boxes[first].cx + 9, sheet.boxes[last].cx + (-19 if above else -9) + (8 if above else 0)
-                sheet.cable(first, last, (x0, sheet.boxes[first].y), (x0, y), (x1, y), (x1, sheet.boxes[last].y))
+                _between_sockets(sheet, *sorted((a, b), key=lambda d: sheet.boxes[d].cx), above=above, upper=bool(upper))
     return above
+
+
+def _between_sockets(sheet: Sheet, first: int, last: int, *, above: bool, upper: bool) -> None:
+    """Over the sockets where they stand between PCIe switches or over a tree of them, else under them, where no memory is."""
+    one, two = sheet.boxes[first], sheet.boxes[last]
+    if above and not upper:
+        sheet.cable(first, last, (one.cx, one.bottom), (one.cx, 213), (two.cx, 213), (two.cx, two.bottom))
+        return
+    y = 174 if above else 212
+    x0, x1 = one.cx + 9, two.cx - (11 if above else 9)
+    sheet.cable(first, last, (x0, one.y), (x0, y), (x1, y), (x1, two.y))
+
+
+def _place_memory(sheet: Sheet, node: Node, cpu: int, y: float, tall: float) -> None:
+    """Host memory over its socket, beside it where the socket has cards above it."""
+    box = sheet.boxes[cpu]
+    for m in node.near[cpu]:
+        if node.kind[m] != "memory" or m not in node.members:
+            continue
+        if node.hanging(cpu, "nic"):
+            sheet.boxes[m] = centred(box.x - 42, y, 56, tall)
+            sheet.cable(cpu, m, (box.x, box.cy), (box.x - 42, box.cy), (box.x - 42, y + tall / 2))
+        else:
+            sheet.boxes[m] = centred(box.cx, y, min(52.0, box.w + 6), tall)
+            sheet.cable(cpu, m, (box.cx, box.y), (box.cx, y + tall / 2))
 
 
 def _climb(sheet: Sheet, node: Node, homes: list[int]) -> None:
@@ -164,12 +192,16 @@ def _place_nics(sheet: Sheet, node: Node, homes: list[int], panel: float, revers
     tall = min(19.0, step - 3)
     for row, d in enumerate(nics):
         y = 44 + row * step if len(nics) > 1 else 110.0
-        sheet.boxes[d] = centred(8 + panel, y, 48, tall)
+        sheet.boxes[d] = centred(8 + panel, y, 56, tall)
         home = node.home(d)
         if home is None:
             continue
         box = sheet.boxes[home]
         mine = [m for m in nics if node.home(m) == home]
         q, k = mine.index(d), len(mine)
+        if node.kind[home] == "pcie" and not node.hanging(home, "gpu"):  # a switch of switches: round the sockets above it
+            x = panel - 56.0
+            sheet.cable(home, d, (box.right, box.cy), (x, box.cy), (x, y), (sheet.boxes[d].x, y))
+            continue
         x = box.cx + (q - (k - 1) / 2) * (26 if k == 2 else min(16, box.w / (k + 1))) - (8 if k == 1 else 0)
         sheet.cable(home, d, (x, box.y), (x, y), (sheet.boxes[d].x, y))

@@ -187,7 +187,12 @@ class Film:
         for p in self.made["panels"]:
             (x, y), (right, bottom) = self._at(p["x"], p["y"]), self._at(p["x"] + p["w"], p["y"] + p["h"])
             pen.rounded_rectangle((x, y, right, bottom), 8 * _FINE, fill=palette.SUNK, outline=palette.LINE, width=_FINE)
-            pen.text((x + 10 * _FINE, y + 4 * _FINE), text_of(p["label"], self.lang), fill=palette.INK2, font=self._letters(10))
+            pen.text(
+                (x + 10 * _FINE, bottom - 15 * _FINE if p["foot"] else y + 4 * _FINE),
+                text_of(p["label"], self.lang),
+                fill=palette.INK2,
+                font=self._letters(10),
+            )
 
     def _links(self, pen: ImageDraw, use: dict[int, float]) -> None:
         links = self.made["links"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, cos, hypot, pi, sin, sqrt
 from typing import Any
 
@@ -21,7 +21,7 @@ from .geometry import Box, Point, both_ways, centred, straight
 from .picture import Picture, picture
 
 Text = dict[str, str]
-_SHORT = {"aggregation": "agg"}
+SHORT = {"aggregation": "agg"}
 
 MARGIN = 16.0
 #: The stage that machines are laid out in (the mock's): the player's left column.
@@ -30,12 +30,13 @@ STAGE = (1134.0, 470.0)
 
 @dataclass(frozen=True)
 class Panel:
-    """The box of one node."""
+    """The box of one node, or a band behind one level of switches (`node` -1). `foot`: its name stands at its bottom, not at its top."""
 
     box: Box
     label: Text
     note: Text
     node: int
+    foot: bool = False
 
 
 @dataclass(eq=False)
@@ -71,12 +72,15 @@ def layout(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Layou
     Args:
         carried: (links,) bytes on each link, or which links are used: what is idle may be left out. None to draw everything.
     """
+    from .clusters import arrange_cluster
     from .machines import arrange_nodes
 
     what = picture(topology, carried)
     if what.shape == "cluster":
-        return _cluster(what, topology)
-    if what.nodes > 0 and "gpu" in what.kind:
+        return arrange_cluster(what, topology)
+    if "dims" in topology.facts:
+        return arrange(replace(what, shape="torus"), f"torus({', '.join(map(str, topology.facts['dims']))})")
+    if what.nodes > 0:
         made = arrange_nodes(what, topology)
         if made is not None:
             return made
@@ -112,7 +116,7 @@ def label(what: Picture, device: int) -> Any:
     if kind == "switch":
         short = re.sub(r"^fabric/", "", name)
         word = short.rstrip("0123456789")
-        short = f"{_SHORT.get(word, word)} {short[len(word) :]}" if what.kind.count("switch") > 1 else word
+        short = f"{SHORT.get(word, word)} {short[len(word) :]}" if what.kind.count("switch") > 1 else word
         return {"en": short, "zh": re.sub(r"^switch", "交换机", short)}
     return name
 
@@ -126,7 +130,7 @@ def _box(what: Picture, device: int, size: float) -> tuple[float, float]:
 
 
 def _box_size(what: Picture, place: list[Point]) -> float:
-    """As large as the closest two devices allow, at most 44 px."""
+    """As large as the closest two devices allow, at most 44 px; small squares stand closer together."""
     points = np.array(place, float)
     if len(points) < 2:
         return 44.0
@@ -136,7 +140,7 @@ def _box_size(what: Picture, place: list[Point]) -> float:
         apart = np.maximum(np.abs(part[..., 0]), np.abs(part[..., 1]))
         apart[np.arange(len(part)), first + np.arange(len(part))] = np.inf
         closest = min(closest, float(apart.min()))
-    return float(min(44.0, closest * 0.6))
+    return float(min(44.0, closest * (0.6 if closest > 14 else 0.8)))
 
 
 def _wire(made: Layout, bends: dict[tuple[int, int], list[Point]] | None = None) -> None:
@@ -161,11 +165,13 @@ def _wire(made: Layout, bends: dict[tuple[int, int], list[Point]] | None = None)
 def hugged(made: Layout) -> Layout:
     """Move everything so that the stage is as small as it can be, with a margin."""
     points = np.array([p for line in made.lines for p in line] or [(0.0, 0.0)])
-    left = min(float(points[:, 0].min()), *(b.x for b in made.boxes)) - MARGIN
-    top = min(float(points[:, 1].min()), *(b.y for b in made.boxes)) - MARGIN
-    right = max(float(points[:, 0].max()), *(b.right for b in made.boxes)) + MARGIN
-    bottom = max(float(points[:, 1].max()), *(b.bottom for b in made.boxes)) + MARGIN
+    boxes = [*made.boxes, *(p.box for p in made.panels)]
+    left = min(float(points[:, 0].min()), *(b.x for b in boxes)) - MARGIN
+    top = min(float(points[:, 1].min()), *(b.y for b in boxes)) - MARGIN
+    right = max(float(points[:, 0].max()), *(b.right for b in boxes)) + MARGIN
+    bottom = max(float(points[:, 1].max()), *(b.bottom for b in boxes)) + MARGIN
     made.boxes = [b.moved(-left, -top) for b in made.boxes]
+    made.panels = [replace(p, box=p.box.moved(-left, -top)) for p in made.panels]
     made.lines = [[(x - left, y - top) for x, y in line] for line in made.lines]
     made.w, made.h = right - left, bottom - top
     return made
@@ -241,7 +247,7 @@ def _switch(what: Picture, name: str = "") -> Placed:
     helpers = [d for d in range(len(what)) if d != hub and d not in set(ranks)]
     rows = [ranks] if len(ranks) + len(helpers) <= 17 else [ranks[: ceil(len(ranks) / 2)], ranks[ceil(len(ranks) / 2) :]]
     rows[0] = rows[0][: len(rows[0]) // 2] + helpers + rows[0][len(rows[0]) // 2 :]
-    pitch = 69.0 if len(rows[0]) <= 17 else max(14.0, 1110 / len(rows[0]))
+    pitch = 69.0 if len(rows[0]) <= 17 else max(7.0, 1110 / len(rows[0]))
     place: list[Point] = [(0.0, 0.0)] * len(what)
     for row, y in zip(rows, (0.0, -430.0), strict=False):
         for i, d in enumerate(row):
@@ -466,54 +472,3 @@ SHAPES: dict[str, Callable[[Picture, str], Placed]] = {
     "fat_tree": _layered,
     "dragonfly": _dragonfly,
 }
-
-
-# ---- many nodes ------------------------------------------------------------------------------------------------------------
-
-
-def _cluster(what: Picture, topology: Topology) -> Layout:
-    """A grid of nodes under the fabric's switches; the cables of a column share a lane beside it."""
-    nodes = [d for d in range(len(what)) if what.kind[d] == "host" and what.endpoint[d] < 0]
-    others = [d for d in range(len(what)) if d not in set(nodes)]
-    rows = max(1, round(sqrt(len(nodes) / 2.6)))
-    across = ceil(len(nodes) / rows)
-    column = max(30.0, min(124.0, 1100 / across))
-    wide = column - 22
-    tall = max(12.0, min(46.0, wide * 0.6))
-    made = Layout(what, [Box(0, 0, 1, 1)] * len(what), [label(what, d) for d in range(len(what))])
-    for i, d in enumerate(nodes):
-        row, at = divmod(i, across)
-        made.boxes[d] = Box(at * column, 120 + row * (tall + 16), wide, tall)
-        made.labels[d] = _ranks_of(topology, what.node[d])
-    near = what.neighbours()
-    leaves = [d for d in others if any(n in set(nodes) for n in near[d])]
-    leaves.sort(key=lambda d: (float(np.mean([made.boxes[n].cx for n in near[d] if n in set(nodes)])), d))
-    for layer, y in ((leaves, 0.0), ([d for d in others if d not in leaves], -74.0)):
-        slot = (across * column - 2) / max(1, len(layer))
-        for i, d in enumerate(layer):
-            made.boxes[d] = Box(i * slot + min(6.0, slot * 0.1), y, max(4.0, slot - min(12.0, slot * 0.2)), 40)
-    _wire(made, _lanes(made, set(nodes)))
-    return hugged(made)
-
-
-def _ranks_of(topology: Topology, node: int) -> Any:
-    """`8–15` for a node with these ranks, its number where they are not in a row."""
-    on = np.flatnonzero(topology.devices.node[topology.endpoint_device[: topology.ranks]] == node)
-    if len(on) and on[-1] - on[0] == len(on) - 1:
-        return f"{on[0]}–{on[-1]}" if len(on) > 1 else f"{on[0]}"
-    return {"en": f"node {node}", "zh": f"节点 {node}"}
-
-
-def _lanes(made: Layout, nodes: set[int]) -> dict[tuple[int, int], list[Point]]:
-    """From the side of a node up the lane beside its column, then to the switch."""
-    bends = {}
-    for a, b in zip(made.picture.src.tolist(), made.picture.dst.tolist(), strict=True):
-        low, high = min(a, b), max(a, b)
-        if (low in nodes) == (high in nodes):
-            continue
-        node, switch = (made.boxes[low], made.boxes[high]) if low in nodes else (made.boxes[high], made.boxes[low])
-        lane = node.right + 11
-        x = min(max(lane, switch.x + 6), switch.right - 6)
-        way = [(node.right, node.cy), (lane, node.cy), (lane, 100.0), (x, switch.bottom)]
-        bends[(low, high)] = way if low in nodes else way[::-1]
-    return bends

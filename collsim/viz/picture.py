@@ -20,8 +20,8 @@ from ..topology.network import DEVICE_KINDS
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-#: Beyond so many nodes, or ranks in machines, a node is one box.
-MOST_NODES, MOST_RANKS = 8, 128
+#: Beyond so many nodes, ranks, or ranks of more than two nodes, a node is one box.
+MOST_NODES, MOST_RANKS, MOST_RANKS_IN_ROW = 4, 128, 32
 MOST_BOXES = 4096
 
 
@@ -76,7 +76,7 @@ def picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Pict
     Raises CollsimError where even a box per node is too much to draw.
     """
     nodes = 1 + int(topology.devices.node.max(initial=-1))
-    folded = nodes > MOST_NODES or (nodes > 0 and topology.ranks > MOST_RANKS)
+    folded = nodes > MOST_NODES or (nodes > 0 and topology.ranks > (MOST_RANKS if nodes < 3 else MOST_RANKS_IN_ROW))
     boxes = nodes + int((topology.devices.node < 0).sum()) if folded else len(topology.devices)
     if boxes > MOST_BOXES:
         raise CollsimError(f"{topology.name} has {boxes:,} boxes to draw, at most {MOST_BOXES:,} can be; its figures need no picture")
@@ -90,13 +90,17 @@ def picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Pict
 
 
 def _worth_drawing(topology: Topology, used: npt.NDArray[np.bool_], nodes: int) -> npt.NDArray[np.bool_]:
-    """What nothing touches is left out: host memory, switches beside those in use, and all NICs of a single node that stays inside."""
+    """What nothing touches is left out: host memory, switches beside those in use, all NICs of a single node that stays inside, and,
+    where nodes are many and narrow, sockets on which only switches hang."""
     devices, links = topology.devices, topology.links
     touched = np.zeros(len(devices), bool)
     touched[links.src[used]] = touched[links.dst[used]] = True
     kind = np.array(DEVICE_KINDS)[devices.kind]
     outside = (kind == "nic") | (kind == "switch")
-    idle = (kind == "memory") & ~touched
+    bare = (kind == "cpu") & (nodes > 2)
+    held = np.isin(kind[links.src], ("gpu", "nic"))
+    bare[links.dst[held]] = False
+    idle = ((kind == "memory") | bare) & ~touched
     if nodes == 1 and not (touched & outside).any():
         idle |= outside
     idle |= _idle_switches(topology, touched)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
 
 from .geometry import Box, Point, both_ways, straight
-from .layout import Layout, Panel, hugged, label
+from .layout import SHORT, Layout, Panel, hugged, label
 from .picture import Picture
 
 #: Hybrid cube mesh of the DGX-1: two squares with their diagonals, joined corner to corner (GPU numbers of one machine).
@@ -58,6 +59,7 @@ class Sheet:
 
     what: Picture
     pipe: float
+    chips: int = 0  # NVSwitches of a node, drawn as one bar
     boxes: dict[int, Box] = field(default_factory=dict)
     bends: dict[tuple[int, int], list[Point]] = field(default_factory=dict)
     left_hand: set[tuple[int, int]] = field(default_factory=set)
@@ -79,9 +81,15 @@ class Sheet:
             pair = (min(a, b), max(a, b))
             self._rate[pair] = max(rate, self._rate.get(pair, 0.0))
 
+    def narrow(self, pairs: Iterable[tuple[int, int]], room: float) -> None:
+        """Make all cables narrower, by one ruler, until one direction of each of these takes no more than `room` pixels."""
+        widest = max((self._rate.get((min(pair), max(pair)), 0.0) for pair in pairs), default=0.0)
+        if widest:
+            self.pipe = min(self.pipe, max(room, 1.5) / sqrt(widest / 1e9))
+
     def width(self, a: int, b: int) -> float:
         """Pixels of one direction of a cable."""
-        return max(2.0, self.pipe * sqrt(self._rate.get((min(a, b), max(a, b)), 0.0) / 1e9))
+        return max(1.2, self.pipe * sqrt(self._rate.get((min(a, b), max(a, b)), 0.0) / 1e9))
 
 
 def finished(sheet: Sheet, key: Box | None) -> Layout:
@@ -100,7 +108,7 @@ def finished(sheet: Sheet, key: Box | None) -> Layout:
         nth = crowd[(a, b)]
         crowd[(a, b)] += 1
         made.lines.append(_line(sheet, a, b, nth))
-    if not made.panels:
+    if not made.panels or min(b.y for b in [*boxes, *(p.box for p in made.panels)]) < 0:
         return hugged(made)
     made.w = max(p.box.right for p in made.panels) + 8
     made.w = max(made.w, max(b.right for b in boxes) + 8)
@@ -157,8 +165,21 @@ def name_insides(sheet: Sheet, node: Node, small: bool = False) -> None:
         if sheet.what.endpoint[d] < 0:
             sheet.names[d] = {"en": "memory", "zh": "内存"}
     for d in node.of("nvswitch"):
-        count = next((w for w in (sheet.what.name[d].partition("x")[2],) if w.isdigit()), "")
-        sheet.names[d] = f"NVSwitch{f' × {count}' if count else ''}"
+        sheet.names[d] = f"NVSwitch × {sheet.chips}" if sheet.chips > 1 else "NVSwitch"
+
+
+def fabric_names(sheet: Sheet, switches: Iterable[int]) -> None:
+    """`InfiniBand switch` for a single one; `leaf 3`, `spine 0` where there are several."""
+    what, switches = sheet.what, list(switches)
+    kinds = {k for s, d, k in zip(what.src.tolist(), what.dst.tolist(), what.link_kind, strict=True) if s in switches or d in switches}
+    en, zh = ("Ethernet", "以太网") if kinds == {"ethernet"} else ("InfiniBand", "InfiniBand ")
+    for d in switches:
+        if len(switches) == 1:
+            sheet.names[d] = {"en": f"{en} switch", "zh": f"{zh}交换机"}
+        else:
+            short = what.name[d].removeprefix("fabric/")
+            word = short.rstrip("0123456789")
+            sheet.names[d] = f"{SHORT.get(word, word)} {short[len(word) :]}".strip()
 
 
 def down_to_bars(sheet: Sheet, node: Node) -> None:
@@ -200,6 +221,8 @@ def arches(sheet: Sheet, node: Node, depth: float, up: bool = False) -> None:
         if lane_of[pair] == len(lanes):
             lanes.append([])
         lanes[lane_of[pair]].append((low, high))
+    if lanes:
+        sheet.narrow(pairs, ((depth - 12) / len(lanes) - 2) / 2)
     for pair in pairs:
         a, b = pair
         deep = 12 + (depth - 12) * (lane_of[pair] + 0.5) / max(1, len(lanes))

@@ -118,7 +118,7 @@ def _stage(ax: Axes, made: dict[str, Any], lang: str, family: list[str], dx: flo
         box(p["x"], p["y"], p["w"], p["h"], palette.SUNK, palette.LINE, 10, 0.7)
         ax.text(
             p["x"] + 14 + dx,
-            p["y"] + 19 + dy,
+            (p["y"] + p["h"] - 11 if p["foot"] else p["y"] + 19) + dy,
             text_of(p["label"], lang),
             fontsize=9,
             fontweight="bold",

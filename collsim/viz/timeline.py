@@ -195,9 +195,7 @@ def _stage(made: Layout) -> dict[str, Any]:
 
 
 def _panels(made: Layout) -> list[dict[str, Any]]:
-    return [
-        {"x": p.box.x, "y": p.box.y, "w": p.box.w, "h": p.box.h, "label": p.label, "note": p.note, "foot": p.foot} for p in made.panels
-    ]
+    return [{"x": p.box.x, "y": p.box.y, "w": p.box.w, "h": p.box.h, "label": p.label, "note": p.note, "foot": p.foot} for p in made.panels]
 
 
 def _devices(trace: Trace, made: Layout) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 """Boxes do not overlap and lie in the stage, cables end at their devices, and the machine is recognisable."""
 
+import itertools
+from collections import Counter
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -7,6 +10,8 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.topology import machine, machines
+from collsim.topology.fabrics import FABRICS
+from collsim.viz.draw import shown_links
 from collsim.viz.geometry import Box, beside, both_ways
 from collsim.viz.layout import layout
 
@@ -37,6 +42,11 @@ def idle(topology):
     return layout(topology, np.zeros(len(topology.links), bool))
 
 
+def drawn(topology):
+    """Everything; what `topology.draw()` shows; what the player shows of a run that uses nothing."""
+    return [layout(topology), layout(topology, shown_links(topology)), idle(topology)]
+
+
 def check(made):
     for i, box in enumerate(made.boxes):
         name = made.picture.name[i]
@@ -46,10 +56,49 @@ def check(made):
         assert box.bottom <= made.h + 0.1, name
         for j in range(i):
             assert not box.overlaps(made.boxes[j]), (name, made.picture.name[j])
+    for panel in made.panels:
+        assert panel.box.x >= -0.1
+        assert panel.box.y >= -0.1
+        assert panel.box.right <= made.w + 0.1
+        assert panel.box.bottom <= made.h + 0.1
     assert len(made.lines) == len(made.picture.src)
     for a, b, line in zip(made.picture.src, made.picture.dst, made.lines, strict=True):
         assert near(made.boxes[a], line[0]), (made.picture.name[a], line[0], made.boxes[a])
         assert near(made.boxes[b], line[-1]), (made.picture.name[b], line[-1], made.boxes[b])
+        assert all(-0.1 <= x <= made.w + 0.1 and -0.1 <= y <= made.h + 0.1 for x, y in line), (made.picture.name[a], made.picture.name[b])
+
+
+def check_legible(made):
+    """No cable passes behind a box, and every name has room for letters of 11 px."""
+    names = made.picture.name
+    for a, b, line in zip(made.picture.src.tolist(), made.picture.dst.tolist(), made.lines, strict=True):
+        for d in behind(line, made.boxes) - {a, b}:
+            raise AssertionError(f"the cable {names[a]} to {names[b]} passes behind {names[d]}")
+    for name, label, box in zip(names, made.labels, made.boxes, strict=True):
+        assert letters(label, box) >= 11, (name, label, letters(label, box))
+
+
+def behind(line, boxes):
+    """Boxes that a polyline enters by more than a pixel (Liang-Barsky, all boxes at once)."""
+    edges = np.array([(b.x + 1, b.right - 1, b.y + 1, b.bottom - 1) for b in boxes])
+    found = set()
+    for (x0, y0), (x1, y1) in itertools.pairwise(line):
+        enter, leave = np.zeros(len(edges)), np.ones(len(edges))
+        for start, step, low, high in ((x0, x1 - x0, edges[:, 0], edges[:, 1]), (y0, y1 - y0, edges[:, 2], edges[:, 3])):
+            if abs(step) < 1e-9:
+                leave = np.where((start < low) | (start > high), -1.0, leave)
+                continue
+            first, last = np.sort([(low - start) / step, (high - start) / step], axis=0)
+            enter, leave = np.maximum(enter, first), np.minimum(leave, last)
+        found |= set(np.flatnonzero(enter < leave).tolist())
+    return found
+
+
+def letters(label, box):
+    """Height of the letters that fit in a box, upright in a tall one as the player writes them; a letter is 0.56 of that wide."""
+    count = max(len(text) for text in (label.values() if isinstance(label, dict) else [label]))
+    room, deep = (box.h - 8, box.w * 0.8) if box.h > 1.7 * box.w else (box.w - 5, box.h * 0.75)
+    return min(room / (count * 0.56), deep) if count else 99
 
 
 def near(box, point, slack=14):
@@ -63,18 +112,85 @@ def test_generic_networks(topology):
     check(layout(topology))
 
 
-@pytest.mark.parametrize("nodes", [1, 2, 3, 4, 8, 9, 32])
+@pytest.mark.parametrize("nodes", [1, 2, 3, 4, 5, 16, 33])
 @pytest.mark.parametrize("name", list(machines()))
 def test_every_machine_with_everything_drawn_and_with_what_is_idle_left_out(name, nodes):
-    topology = machine_of(name, nodes)
-    check(layout(topology))
-    check(idle(topology))
+    for made in drawn(machine_of(name, nodes)):
+        check(made)
+        if "dims" not in machine_of(name, 1).facts and nodes < 33:
+            check_legible(made)
 
 
-@pytest.mark.parametrize("fabric", ["switch", "leaf-spine", "rail", "rail-only"])
-@pytest.mark.parametrize("nodes", [2, 4])
-def test_every_fabric(fabric, nodes):
-    check(layout(machine("dgx-a100", nodes=nodes, fabric=fabric)))
+@pytest.mark.parametrize("name", ["dgx-h100", "dgx-a100", "pcie-8gpu", "aws-p4d", "cpu-2socket"])
+@pytest.mark.parametrize("fabric", list(FABRICS))
+@pytest.mark.parametrize("nodes", [2, 4, 16])
+def test_every_fabric(name, fabric, nodes):
+    try:
+        topology = machine(name, nodes=nodes, fabric=fabric)
+    except CollsimError as error:
+        pytest.skip(str(error))
+    for made in drawn(topology):
+        check(made)
+        check_legible(made)
+
+
+def test_without_gpudirect_host_memory_is_in_the_picture_and_nothing_is_hidden():
+    for name in ("dgx-h100", "pcie-8gpu", "polaris", "rtx4090-8gpu", "mi300x-8gpu"):
+        for nodes in (1, 2, 4):
+            topology = machine(name, nodes=nodes, p2p=False, gdr=False)
+            made = layout(topology, shown_links(topology))
+            check(made)
+            check_legible(made)
+            assert made.picture.kind.count("memory") == nodes * machines()[name].kinds.count("memory")
+
+
+def tops(made, word):
+    """The y of all switches of a level."""
+    return {round(b.y) for b, name in zip(made.boxes, made.picture.name, strict=True) if name.startswith(f"fabric/{word}")}
+
+
+@pytest.mark.parametrize("nodes", [4, 16])
+@pytest.mark.parametrize(
+    ("fabric", "levels"), [("leaf-spine", ["leaf", "spine"]), ("rail", ["leaf", "spine"]), ("fat-tree", ["edge", "aggregation", "core"])]
+)
+def test_a_fabric_stands_on_top_level_by_level_and_its_bands_say_what_they_are(fabric, levels, nodes):
+    made = layout(machine("dgx-h100", nodes=nodes, fabric=fabric))
+    rows = [tops(made, word) for word in levels]
+    assert all(len(row) == 1 for row in rows)
+    heights = [row.pop() for row in rows]
+    assert heights == sorted(heights, reverse=True)
+    assert all(heights[0] < b.y for b, kind in zip(made.boxes, made.picture.kind, strict=True) if kind != "switch")
+    bands = {p.label["en"]: p.note["en"] for p in made.panels if p.node < 0}
+    count = Counter(name.removeprefix("fabric/").rstrip("0123456789") for name in made.picture.name if name.startswith("fabric/"))
+    assert bands == {word.capitalize(): f"× {count[word]}" for word in levels}
+
+
+def test_cards_of_four_nodes_are_named_and_counted_through():
+    made = layout(machine("dgx-h100", nodes=4))
+    cards = [label for label, kind in zip(made.labels, made.picture.kind, strict=True) if kind == "nic"]
+    assert cards == [f"NIC {i}" for i in range(32)]
+
+
+def test_the_bar_of_nvswitches_says_how_many_they_are():
+    bars = {"dgx-2": 12, "dgx-a100": 6, "dgx-h100": 4, "hgx-b200": 2, "gb200-nvl72": 18}
+    for name, chips in bars.items():
+        made = layout(machine(name))
+        assert f"NVSwitch × {chips}" in made.labels
+
+
+def test_a_tpu_cube_is_drawn_as_its_torus_and_a_rack_as_its_trays():
+    cube = layout(machine("tpu-v4-64"))
+    assert len({b.y for b in cube.boxes}) == 4
+    assert len({b.x for b in cube.boxes}) == 16
+    rack = layout(machine("gb200-nvl72"))
+    rows = {b.y for b, kind in zip(rack.boxes, rack.picture.kind, strict=True) if kind == "gpu"}
+    assert len(rows) == 2
+    bar = rack.boxes[rack.picture.kind.index("nvswitch")]
+    assert min(rows) < bar.y < max(rows)
+
+
+def test_256_ranks_under_a_switch_are_as_wide_as_a_stage():
+    assert layout(cs.topology.switch(256)).w <= 1180
 
 
 def test_any_graph_is_drawn_and_always_the_same():
@@ -93,7 +209,7 @@ def test_two_dgx_a100_stand_as_in_the_mock():
     assert made.w == 1134
     assert at["node0/gpu0"] == Box(19, 293, 42, 40)
     assert at["node1/gpu0"] == Box(702, 293, 42, 40)
-    assert at["node0/nic7"] == Box(438, 192, 48, 19)
+    assert at["node0/nic7"] == Box(434, 192, 56, 19)
     assert at["node1/nic0"].y == at["node0/nic7"].y, "7 → 8 is one level line at the bottom"
     assert at["node1/nic7"].y == at["node0/nic0"].y, "15 → 0 is one level line at the top"
     assert at["fabric/switch0"].cx == 567

@@ -37,6 +37,8 @@ _MACHINE = {
     "gdr",
     "amd_cpu",
     "bridge",
+    "nvswitches",
+    "dims",
     "rings",
     "paths",
     "words",
@@ -180,6 +182,7 @@ def _machine(place: _Place) -> str | Machine:
             plan.join(str(ends[0].value), str(ends[1].value), _cable(ends[2], cables))
         plain = {k: item.value for k, item in found.items() if k not in ("devices", "joints", "cables")}
         plain |= {k: tuple(map(tuple, plain[k])) for k in ("rings", "paths") if k in plain}
+        plain |= {"dims": tuple(plain["dims"])} if "dims" in plain else {}
         if "words" in plain:
             plain["words"] = {(plan.devices.index(a), plan.devices.index(b)): word for a, b, word in plain["words"]}
         made = Machine.drawn(plan, **{"title": plain["name"], "about": "", **plain})
@@ -279,7 +282,9 @@ def _cable_written(cable: Cable) -> dict[str, Any]:
 
 def _machine_written(plan: Machine) -> dict[str, Any]:
     names = _named([cable for *_, cable in plan.joints])
-    written = {key: getattr(plan, key) for key in sorted(_MACHINE - {"devices", "joints", "rings", "paths", "words"})}
+    written = {key: getattr(plan, key) for key in sorted(_MACHINE - {"devices", "joints", "rings", "paths", "words", "dims"})}
+    if plan.dims:
+        written["dims"] = list(plan.dims)
     written |= {key: [list(order) for order in getattr(plan, key)] for key in ("rings", "paths") if getattr(plan, key)}
     if plan.words:
         written["words"] = [[plan.devices[a], plan.devices[b], word] for (a, b), word in plan.words.items()]

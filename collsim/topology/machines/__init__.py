@@ -261,6 +261,8 @@ def _facts(
             "gpus": len(plan.of_kind("gpu")),
             "ranks_per_node": len(plan.ranks),
             "devices_per_node": len(plan.devices),
+            "nvswitches": plan.nvswitches,
+            **({"dims": plan.dims} if plan.dims else {}),
             "nic": card.name if card else "",
             "fabric": net.name if net else "",
             "p2p": LEVELS[policy.p2p],

@@ -45,6 +45,7 @@ MACHINES = [
         about="8 B200 on NVSwitch, 18 NVLinks 5 each; a 400 Gbit/s card to each GPU.",
         gpu="B200",
         sm=100,
+        nvswitches=2,
         nic="ib-ndr",
         source="NVIDIA HGX B200: 18 NVLink 5 per GPU over two NVSwitches (general knowledge, not re-checked); PCIe as DGX H100",
     ),
@@ -55,6 +56,7 @@ MACHINES = [
         about="72 B200 of 18 trays in one NVLink domain, two to each Grace; a 400 Gbit/s card to each GPU.",
         gpu="B200",
         sm=100,
+        nvswitches=18,
         nic="ib-ndr",
         source="NVIDIA GB200 NVL72: 18 trays of 2 Grace and 4 B200, 9 switch trays of 2 NVSwitches, "
         "one link from each GPU to each of 18 switches; "

@@ -19,7 +19,8 @@ _WIRING = "NVIDIA DGX H100 user guide: 4 NVSwitches, 18 NVLinks per GPU, a Conne
 
 
 def _machine(name: str, title: str, about: str, nvlinks: Cable, source: str, nic: str = "ib-ndr") -> Machine:
-    return Machine.drawn(_hopper(nvlinks), name=name, title=title, about=about, gpu=title.split()[-1], sm=90, nic=nic, source=source)
+    gpu = title.split()[-1]
+    return Machine.drawn(_hopper(nvlinks), name=name, title=title, about=about, gpu=gpu, sm=90, nic=nic, nvswitches=4, source=source)
 
 
 MACHINES = [

@@ -85,6 +85,7 @@ MACHINES = [
         about="16 V100 on two NVSwitch boards: any pair 6 NVLinks.",
         gpu="V100",
         sm=70,
+        nvswitches=12,
         nic="ib-edr",
         source="NVIDIA DGX-2 and Hot Chips 2018: 12 NVSwitches, 6 links per GPU, two boards with full bisection, so one "
         "logical switch as in NCCL",

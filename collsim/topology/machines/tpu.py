@@ -33,6 +33,7 @@ MACHINES = [
         title="TPU v4, a cube of 64",
         about="64 chips in a 4 × 4 × 4 torus, 6 links of 50 GB/s each.",
         gpu="TPU v4",
+        dims=(_SIDE, _SIDE, _SIDE),
         rings=(_snake(), (_snake()[0], *_snake()[:0:-1])),
         source="Jouppi et al. 2023, ISCA: cubes of 4 × 4 × 4, closed to a torus by optical switches",
     )
