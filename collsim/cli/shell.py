@@ -106,4 +106,10 @@ def main_options(
 
 def main() -> None:
     """Entry point of the `collsim` command."""
-    app(prog_name="collsim")
+    try:
+        app(prog_name="collsim")
+    except SystemExit as end:
+        if end.code == STOPPED:  # at once: taking down the interpreter may last as long as what was waited for
+            sys.stdout.flush()
+            os._exit(STOPPED)
+        raise
