@@ -36,32 +36,25 @@ export function buildCard(host) {
     el("span", { className: "g" }, button("wrong"), button("loop"), button("busy"), button("link"), button("png"), button("full")),
   );
   d.scrubCanvas = el("canvas");
-  d.mode = el("span", { className: "seg small mode", role: "group" });
+  d.chart = el("span", { className: "seg small", role: "group" });
+  d.mode = el("span", { className: "seg small", role: "group" });
+  d.modes = el("div", { className: "modes" }, d.chart, d.mode);
   d.scrub = el("div", { className: "scrub", role: "slider", tabIndex: 0 }, d.scrubCanvas);
-  d.scrubBox = el("div", { className: "panel keep" }, d.scrub, d.mode);
+  d.scrubBox = el("div", { className: "panel keep" }, d.scrub, d.modes);
   d.tabList = el("div", { className: "tablist", role: "tablist" });
   d.tabs = el("div", { className: "tabs" }, d.tabList);
   d.rowsCanvas = el("canvas", { role: "img" });
   d.rows = el("div", { className: "rows" }, d.rowsCanvas);
   d.words = el("div", { className: "words", tabIndex: 0 });
   d.textlink = el("button", { type: "button", className: "textlink" });
+  d.patterns = el("button", { type: "button", className: "textlink" });
+  d.foot = el("div", { className: "foot" }, d.textlink);
   d.panel = el("div", { className: "panel" }, d.rows);
   d.tip = el("div", { className: "tip", role: "tooltip" });
   d.toast = el("div", { className: "toast", role: "status" });
   d.nar = el("div", { className: "nar" }, d.say, d.views);
   d.mid = el("div", { className: "mid" }, d.left, d.right);
-  d.body = el(
-    "div",
-    { className: "body" },
-    d.nar,
-    d.mid,
-    d.tr,
-    d.scrubBox,
-    d.tabs,
-    d.panel,
-    el("div", { className: "foot" }, d.textlink),
-    d.words,
-  );
+  d.body = el("div", { className: "body" }, d.nar, d.mid, d.tr, d.scrubBox, d.tabs, d.panel, d.foot, d.words);
   d.error = el("div", { className: "error", role: "alert" });
   d.head = el("div", { className: "head" });
   d.card = el("section", { className: "card" }, el("div", { className: "load" }), d.error, d.body, d.toast, d.tip);

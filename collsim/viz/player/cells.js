@@ -120,3 +120,36 @@ export function doneAt(m, t) {
   m.wanted ??= cellsOf(m.tl.state.wanted ?? "all", m.tl.state, m.tl.meta);
   return m.wanted.every(([e, c]) => cellAt(m, e * m.slots + c, t) >= m.goal);
 }
+
+/** How many finished cells each endpoint has at t. */
+export function finishedAt(m, t) {
+  m.finishing ??= Array.from({ length: m.endpoints }, (_, e) => finishing(m, e));
+  return Float64Array.from(m.finishing, ({ at, first, gain }) => {
+    let lo = 0,
+      hi = at.length;
+    while (lo < hi) {
+      const mid = (lo + hi) >> 1;
+      if (at[mid] <= t) lo = mid + 1;
+      else hi = mid;
+    }
+    return lo ? gain[lo - 1] : first;
+  });
+}
+
+// When the number of finished cells of an endpoint changes, and what it is from then on.
+function finishing(m, e) {
+  const events = [];
+  let first = 0;
+  for (let cell = e * m.slots; cell < (e + 1) * m.slots; cell++) {
+    let was = m.first.count[cell] >= m.goal;
+    first += was;
+    for (let q = m.eventStart[cell]; q < m.eventStart[cell + 1]; q++) {
+      const is = m.after.count[q] >= m.goal;
+      if (is !== was) events.push([m.eventTime[q], is ? 1 : -1]);
+      was = is;
+    }
+  }
+  events.sort((a, b) => a[0] - b[0]);
+  let now = first;
+  return { first, at: events.map(([t]) => t), gain: events.map(([, change]) => (now += change)) };
+}

@@ -7,6 +7,7 @@ import { el } from "./elements.js";
 import { stepSpan } from "./frame.js";
 import { busiest, mistakeTime, stepAt } from "./model.js";
 import { hideTip } from "./pointer.js";
+import { CHARTS } from "./rows.js";
 
 export function setView(ui, v) {
   const { S } = ui;
@@ -16,6 +17,24 @@ export function setView(ui, v) {
     dress(ui);
     report(ui, "view", 0);
   }
+}
+
+/** What the rows show; the moment stays. */
+export function setChart(ui, chart) {
+  ui.S.chart = chart;
+  hideTip(ui);
+  dress(ui);
+}
+
+/** Patterns beside or instead of colours: for grey print, and for eyes that tell colours apart badly. */
+export function setPatterns(ui, on) {
+  ui.S.patterns = on;
+  if (ui.m) dress(ui);
+}
+
+function nextChart(ui) {
+  const names = Object.keys(CHARTS);
+  setChart(ui, names[(names.indexOf(ui.S.chart) + 1) % names.length]);
 }
 
 export const togglePlay = (ui) => (ui.clock.playing ? ui.clock.pause() : ui.clock.play());
@@ -175,6 +194,8 @@ export function onKey(ui, ev) {
     "]": () => changeSpeed(ui, 1),
     b: () => seekBusiest(ui),
     m: () => seekMistake(ui),
+    g: () => nextChart(ui),
+    p: () => setPatterns(ui, !ui.S.patterns),
     l: () => toggleLoop(ui),
     f: () => present(ui),
     v: () => setView(ui, S.view === "logical" ? "physical" : "logical"),

@@ -1,10 +1,12 @@
 // What changes with the run, the language, the theme or the size, but not with time: words, legend, layout.
 
+import { useFill } from "./cable.js";
 import { SPEEDS } from "./clock.js";
 import { colorsOf, forgetDrawn, invalidate, themeOf, wordsOf } from "./context.js";
-import { setView } from "./controls.js";
-import { el, segment, svg, symbol } from "./elements.js";
+import { setChart, setView } from "./controls.js";
+import { el, segment, sizeCanvas, svg, symbol } from "./elements.js";
 import { textAt } from "./read.js";
+import { linesOf, rowSize } from "./rows.js";
 import { buildWords } from "./text.js";
 import { fmtBytes, fmtRate, fmtSpan, three, timeUnit } from "./units.js";
 
@@ -30,6 +32,7 @@ export function dress(ui) {
     w.view,
   );
   segment(d.speeds, SPEEDS, clock.speed, clock.setSpeed, w.speed);
+  segment(d.chart, Object.entries(w.charts), S.chart, (v) => setChart(ui, v), w.chartsLabel);
   segment(
     d.mode,
     [
@@ -47,6 +50,8 @@ export function dress(ui) {
     d[name].title = w[name];
     d[name].setAttribute("aria-label", w[name]);
   }
+  d.patterns.textContent = S.patterns ? w.noPatterns : w.patterns;
+  d.patterns.setAttribute("aria-pressed", String(S.patterns));
   d.wrong.title = w.toMistake;
   d.wrong.setAttribute("aria-label", w.toMistake);
   d.wrong.style.display = m.mistake ? "" : "none";
@@ -56,7 +61,7 @@ export function dress(ui) {
   d.textlink.textContent = S.words ? w.hideText : w.asText;
   d.matrixTitle.textContent = m.goal > 1 ? w.contributions(m.goal) : w.holds;
   d.matrix.setAttribute("aria-label", d.matrixTitle.textContent);
-  d.rowsCanvas.setAttribute("aria-label", w.tabs[0]);
+  d.rowsCanvas.setAttribute("aria-label", `${w.tabs[0]}: ${w.charts[S.chart]}`);
   buildChannels(ui);
   buildTabs(ui);
   buildLegend(ui);
@@ -163,12 +168,17 @@ function buildLegend(ui) {
       ),
     );
   }
-  const classes = ["room", "near", "full"].flatMap((c, q) => [
-    symbol(12, 12, svg("rect", { width: 12, height: 12, rx: 2, fill: C[c] })),
-    el("span", { textContent: w.range[q] }),
-  ]);
+  const classes = ["room", "near", "full"].flatMap((c, q) => [sampleOf(C, c, S.patterns), el("span", { textContent: w.range[q] })]);
   if (S.view === "physical") items.push(el("span", {}, w.used, ...classes));
   d.legend.replaceChildren(...items);
+}
+
+function sampleOf(C, cls, patterns) {
+  const canvas = el("canvas"),
+    g = sizeCanvas(canvas, 14, 12);
+  g.fillStyle = useFill(g, C, cls, patterns);
+  g.fillRect(0, 0, 14, 12);
+  return canvas;
 }
 
 function buildHead(ui) {
@@ -239,16 +249,13 @@ export function arrange(ui) {
   S.matW = S.narrow ? Math.min(inner, 640) : 400;
   S.matH = S.narrow ? 480 : Math.max(300, S.stageH + (m.tl.stage.key ? 4 : 28));
   const x0 = S.narrow ? 8 : 216,
-    n = m.rows.links.length;
-  const rh = S.narrow ? 40 : n > 7 ? 25 : 31,
-    bh = S.narrow ? 17 : rh - 9;
+    n = linesOf(m, S.chart, wordsOf(ui), S.lang).length;
   S.geo = {
     x0,
     tw: Math.max(50, leftW - x0 - (S.narrow ? 8 : 0)),
     W: inner,
-    rh,
-    bh,
-    off: S.narrow ? 20 : 4,
+    ...rowSize(n, S.narrow, S.chart),
+    chart: S.chart,
     top: S.narrow ? 0 : 6,
     narrow: S.narrow,
     fig: S.narrow ? 0 : leftW + 24,
@@ -256,7 +263,7 @@ export function arrange(ui) {
     zoom: S.zoom,
   };
   S.scrubH = (30 + 24) * S.zoom + 2;
-  S.rowsH = S.geo.top + (n + 1) * rh + 28;
+  S.rowsH = S.geo.top + n * S.geo.rh + 28;
   forgetDrawn(ui);
   invalidate(ui);
 }
@@ -278,15 +285,10 @@ function arrangePanels(ui) {
   show(d.right, !S.present && (!narrow || S.tab === 1));
   show(d.words, S.present ? false : narrow ? S.tab === 2 : S.words);
   show(d.legend, !narrow || S.tab === 3);
-  show(d.mode, !S.present && (!narrow || S.tab === 0));
+  show(d.modes, !S.present && (!narrow || S.tab === 0));
+  show(d.mode, S.chart === "links" || S.chart === "each");
   show(d.kinds, !m.tl.stage.key && m.key.length > 0 && S.view === "physical");
-  if (narrow) {
-    d.tabs.append(d.mode);
-    d.mode.style.cssText += ";position:static;margin-left:auto;margin-bottom:7px";
-  } else {
-    d.scrubBox.append(d.mode);
-    d.mode.style.position = "";
-    d.mode.style.margin = "";
-  }
+  (narrow ? d.tabs : d.scrubBox).append(d.modes);
+  (narrow ? d.legend : d.foot).prepend(d.patterns);
   if (d.words.style.display !== "none") buildWords(ui);
 }

@@ -1,18 +1,20 @@
 // One frame: the scene at a moment, drawn where it changed.
 
+import { drawCable } from "./cable.js";
 import { stroke } from "./canvas.js";
-import { cellAt, landedBy, waitingAt } from "./cells.js";
+import { cellAt, finishedAt, landedBy, waitingAt } from "./cells.js";
 import { SPEEDS } from "./clock.js";
 import { colorsOf, report, themeOf, wordsOf } from "./context.js";
-import { el, segment, sizeCanvas, svg, symbol } from "./elements.js";
-import { drawLogical, drawLogicalTokens, logicalLayout } from "./logical.js";
+import { el, segment, sizeCanvas } from "./elements.js";
+import { drawLogical, drawLogicalJourney, drawLogicalTokens, logicalLayout } from "./logical.js";
 import { drawMatrix } from "./matrix.js";
 import { activeAt, mistakeFrom, stepAt, useClass } from "./model.js";
 import { textAt } from "./read.js";
-import { drawBars, drawRows, drawScrub } from "./rows.js";
+import { drawBars, drawRows } from "./rows.js";
+import { drawScrub } from "./scrub.js";
 import { drawMarks, drawPhysical, keyShare, pipeRuler, routeHot, sameWords, stageFacts } from "./stage.js";
 import { mirror } from "./text.js";
-import { drawTokens } from "./tokens.js";
+import { drawJourney, drawTokens } from "./tokens.js";
 import { fmtRate, fmtShare } from "./units.js";
 
 export function onClock(ui, why) {
@@ -61,6 +63,7 @@ function sceneAt(ui) {
     C: colorsOf(ui),
     W: wordsOf(ui),
     lang: S.lang,
+    patterns: S.patterns,
     k: S.k,
     t,
     s,
@@ -81,17 +84,10 @@ function sceneAt(ui) {
       : Array.from({ length: m.slots }, (_, c) => c).filter((c) => S.channel < 0 || S.slotChannel[c] === S.channel);
   v.channel = S.channel;
   v.now = m.lockstep && s >= 0 ? (t >= m.total ? [] : Array.from(m.byStep.id.subarray(m.byStep.start[s], m.byStep.start[s + 1]))) : act;
-  v.finished = before && before.m === m && before.landed === v.landed ? before.finished : finishedCells(ui, t);
+  v.finished = before && before.m === m && before.landed === v.landed ? before.finished : finishedAt(m, t);
   markCells(ui, v);
   v.wrong = m.mistake && t >= mistakeFrom(m) ? m.mistake.rank * m.slots + m.mistake.chunk : null;
   return v;
-}
-
-function finishedCells(ui, t) {
-  const { m } = ui;
-  const out = new Float64Array(m.endpoints);
-  for (let e = 0; e < m.endpoints; e++) for (let c = 0; c < m.slots; c++) if (cellAt(m, e * m.slots + c, t) >= m.goal) out[e]++;
-  return out;
 }
 
 function markCells(ui, v) {
@@ -160,11 +156,15 @@ function drawStage(ui) {
   }
   const g = sizeCanvas(d.live, S.stageW, S.stageH);
   g.clearRect(0, 0, S.stageW, S.stageH);
-  if (logical) drawLogicalTokens(g, V);
-  else {
+  const way = V.hover?.slot != null && !clock.playing;
+  if (logical) {
+    if (way) drawLogicalJourney(g, V);
+    drawLogicalTokens(g, V);
+  } else {
     g.translate(S.ox, S.oy);
     g.scale(S.k, S.k);
     if (V.hover?.link != null) stroke(g, m.tl.links.path[V.hover.link], 2, V.C.ink);
+    if (way) drawJourney(g, V);
     drawTokens(g, V);
   }
   const many = V.act.length > 2000;
@@ -176,23 +176,17 @@ function drawStage(ui) {
 function drawKinds(ui) {
   const { d, S, m, V, keys } = ui;
   if (m.tl.stage.key || S.view === "logical" || !m.key.length) return;
-  const key = `${V.facts.key},${S.lang},${themeOf(ui)}`;
+  const key = [V.facts.key, S.lang, themeOf(ui), S.patterns].join();
   if (key === keys.kinds) return;
   keys.kinds = key;
   const C = colorsOf(ui);
   d.kinds.replaceChildren(
-    el("span", { textContent: wordsOf(ui).keyUsed }),
+    el("span", { textContent: m.lockstep ? wordsOf(ui).keyUsed : wordsOf(ui).keyNow }),
     ...m.key.map((e) => {
       const share = keyShare(m, V.facts.share, e),
         cls = useClass(share),
         h = Math.min(18, Math.max(3, pipeRuler(m) * Math.sqrt(e.bandwidth / 1e9)));
-      const bar = symbol(
-        30,
-        20,
-        svg("rect", { x: 0, y: 10 - h / 2 - 0.8, width: 30, height: h + 1.6, fill: C.edge }),
-        svg("rect", { x: 0, y: 10 - h / 2, width: 30, height: h, fill: C[`${cls}tint`] }),
-        svg("rect", { x: 0, y: 8.5, width: 30, height: 3, fill: C[cls] }),
-      );
+      const bar = sizedBar(C, h, cls, e.kind, S.patterns);
       return el(
         "span",
         { className: cls },
@@ -204,6 +198,13 @@ function drawKinds(ui) {
     }),
     el("span", { textContent: wordsOf(ui).nominal }),
   );
+}
+
+/** A piece of cable for the line of kinds, drawn as on the stage. */
+function sizedBar(C, h, cls, kind, patterns) {
+  const canvas = el("canvas");
+  drawCable(sizeCanvas(canvas, 30, 22), C, [0, 11, 30, 11], Math.min(h, 14), 3, cls, kind, patterns);
+  return canvas;
 }
 
 function drawMatrixView(ui) {
@@ -258,7 +259,7 @@ function dockings(ui) {
 
 function barsCanvas(ui) {
   const { S, V, keys } = ui;
-  const key = [S.geo.tw, S.rowsH, S.mode, themeOf(ui)].join();
+  const key = [S.geo.tw, S.rowsH, S.chart, S.mode, S.lang, S.patterns, themeOf(ui)].join();
   if (key !== keys.bars) {
     ui.bars ??= el("canvas");
     const g = sizeCanvas(ui.bars, S.geo.tw, S.rowsH);

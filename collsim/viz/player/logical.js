@@ -3,8 +3,8 @@
 import { arrow, box, fitFont, put, stroke } from "./canvas.js";
 import { cellAt } from "./cells.js";
 import { measure, pointAt } from "./geometry.js";
-import { hopAt, slotText } from "./model.js";
-import { nameOf } from "./stage.js";
+import { hopAt, journey, slotText } from "./model.js";
+import { nameOf } from "./names.js";
 import { drawTrail, hopOut, pt, token, train } from "./tokens.js";
 
 /** Cards with the cells of each rank where they fit, else circles; the largest size that does not overlap. */
@@ -160,7 +160,7 @@ function drawCard(g, V, e) {
     y = P[e][1] - ch / 2,
     big = c >= 44;
   box(g, x, y, cw, ch, 10, C.card, C.ink, 2.2);
-  put(g, e < m.ranks ? `${V.W.rank} ${e}` : nameOf(m, e), x + 16, y + (big ? 27 : 19), big ? 19 : 14, C.ink, { bold: true });
+  put(g, e < m.ranks ? `${V.W.rank} ${e}` : nameOf(m, e, V.lang), x + 16, y + (big ? 27 : 19), big ? 19 : 14, C.ink, { bold: true });
   V.slots.forEach((slot, q) => {
     const cx = x + cw / 2 + (q - V.slots.length / 2) * (c + 6) + 3,
       cy = y + ch - c - 12,
@@ -203,7 +203,7 @@ function drawRankCircle(g, V, e) {
     g.lineWidth = 3;
     g.stroke();
   }
-  const name = nameOf(m, e),
+  const name = nameOf(m, e, V.lang),
     size = fitFont(g, name, Math.min(19, r * 0.85), 2 * r - 6, true, 7);
   if (size) put(g, name, x, y + size * 0.36, size, f >= 1 ? C.ontext : C.ink, { bold: true, align: "center" });
 }
@@ -265,4 +265,15 @@ export function drawLogicalTokens(g, V) {
     g.globalAlpha = 1;
   }
   V.drawn = list;
+}
+
+/** The whole way of one chunk between ranks: moves that are done solid, those to come dashed. */
+export function drawLogicalJourney(g, V) {
+  const { m, C } = V;
+  for (const i of journey(m, V.hover.slot).ids) {
+    const done = m.t1[i] <= V.t;
+    g.setLineDash(done ? [] : [3, 4]);
+    stroke(g, edgeEnds(V, m.src[i], m.dst[i]).slice(0, 4), done ? 3 : 1.8, done ? C.done : C.ink);
+  }
+  g.setLineDash([]);
 }

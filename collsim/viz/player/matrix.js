@@ -3,9 +3,10 @@
 import { box, cross, fitFont, put } from "./canvas.js";
 import { cellAt } from "./cells.js";
 import { el } from "./elements.js";
+import { MOST_CELL_RANKS, drawHeat } from "./heat.js";
 import { hex, ramp } from "./look.js";
 import { slotText } from "./model.js";
-import { nameOf, panelOf } from "./stage.js";
+import { nameOf, panelOf } from "./names.js";
 
 /** Geometry of the matrix: square cells, a gap where a node ends. */
 function matrixLayout(m, slots, w, h) {
@@ -34,6 +35,10 @@ function matrixLayout(m, slots, w, h) {
 }
 
 export function drawMatrix(g, V, w, h) {
+  if (V.m.ranks > MOST_CELL_RANKS) {
+    drawHeat(g, V, w, h);
+    return;
+  }
   const { m, C, W } = V,
     L = (V.grid = matrixLayout(m, V.slots, w, h)),
     { cs } = L,
@@ -46,7 +51,7 @@ export function drawMatrix(g, V, w, h) {
   for (let e = 0; e < m.endpoints; e++) {
     const y = L.y(e);
     if (e % every === 0) {
-      const name = nameOf(m, e),
+      const name = nameOf(m, e, V.lang),
         size = fitFont(g, name, 12.5, L.x0 - 8, false, 8) || 8;
       put(g, name, L.x0 - 7, y + cs / 2 + 4.5, size, C.ink2, { align: "right", bold: V.hotRanks.has(e) });
     }

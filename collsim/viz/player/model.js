@@ -172,7 +172,7 @@ export function hopAt(m, i, t, out = {}) {
  * time, bytes so far and bytes per second from there on. A transfer loads all links of its route evenly from t0 to t1
  * (cut-through, as the engines count); with given `hops` each link only during its own hop.
  */
-export function linkSeries(m) {
+function linkSeries(m) {
   const { start: rs, link: rl } = m.tl.routes,
     L = m.nlinks,
     s = [0, 0];
@@ -234,6 +234,15 @@ export function linkBytes(m, l, t) {
 
 /** Share of its capacity that link l uses in step s. */
 export const stepShare = (m, l, s) => shareBetween(m, l, m.step0[s], m.step1[s]);
+
+/** Seconds that link l needs for all its bytes at full rate. */
+export const busySeconds = (m, l) => linkBytes(m, l, m.total) / m.tl.links.bandwidth[l];
+
+/** The links of all routes, the busiest first. */
+export function usedLinks(m) {
+  m.usedLinks ??= [...new Set(m.tl.routes.link)].sort((a, b) => busySeconds(m, b) - busySeconds(m, a) || a - b);
+  return m.usedLinks;
+}
 
 /** Share of its capacity that link l uses from a to b. */
 export function shareBetween(m, l, a, b) {

@@ -7,7 +7,8 @@ import { drawLogical, drawLogicalTokens, logicalLayout } from "./logical.js";
 import { TOKENS } from "./look.js";
 import { drawMatrix } from "./matrix.js";
 import { textAt } from "./read.js";
-import { drawBars, drawRows, drawScrub } from "./rows.js";
+import { drawBars, drawRows, linesOf, rowSize } from "./rows.js";
+import { drawScrub } from "./scrub.js";
 import { drawPhysical } from "./stage.js";
 import { drawTokens } from "./tokens.js";
 
@@ -17,15 +18,16 @@ export function pictureOf(ui) {
   const w = 1598,
     left = 1134,
     stH = S.view === "logical" ? Math.max(470, S.stageH) : Math.round(m.tl.stage.h * Math.min(left / m.tl.stage.w, 1.3)),
-    n = m.rows.links.length;
+    lines = linesOf(m, S.chart, V.W, S.lang),
+    size = rowSize(lines.length, false, S.chart);
   const top = 92,
     timeY = top + Math.max(stH, 470) + 16,
     rowsY = timeY + 56,
-    h = rowsY + (n + 1) * 31 + 78,
+    h = rowsY + lines.length * size.rh + 78,
     canvas = el("canvas", { width: w * 2, height: h * 2 }),
     g = canvas.getContext("2d");
   const P = { ...V, C: TOKENS.light, hover: null, dim: () => 1 },
-    geo = { x0: 216, tw: left - 216, W: w - 40, rh: 31, bh: 22, off: 4, top: 6, narrow: false, fig: left + 24, mode: S.mode, zoom: 1 };
+    geo = { x0: 216, tw: left - 216, W: w - 40, ...size, chart: S.chart, top: 6, narrow: false, fig: left + 24, mode: S.mode, zoom: 1 };
   g.scale(2, 2);
   g.fillStyle = P.C.card;
   g.fillRect(0, 0, w, h);
@@ -55,7 +57,7 @@ export function pictureOf(ui) {
     drawMatrix(g, P, 400, Math.max(stH, 470) - 24);
   });
   const b = el("canvas");
-  drawBars(sizeCanvas(b, geo.tw, (n + 1) * 31 + 40), P, geo);
+  drawBars(sizeCanvas(b, geo.tw, lines.length * size.rh + 40), P, geo);
   at(20, timeY, () => drawScrub(g, P, geo));
   at(20, rowsY, () => drawRows(g, P, geo, b));
   put(

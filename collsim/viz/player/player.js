@@ -8,6 +8,7 @@ import {
   present,
   seekBusiest,
   seekMistake,
+  setPatterns,
   shareLink,
   stepBack,
   stepForward,
@@ -15,10 +16,10 @@ import {
   togglePlay,
 } from "./controls.js";
 import { applyTheme, arrange, dress } from "./dress.js";
-import { onClock } from "./frame.js";
+import { onClock, render } from "./frame.js";
 import { clean, index, mistakeTime, slotChannels } from "./model.js";
 import { pictureOf, savePng } from "./picture.js";
-import { hideTip, hitStage, onMatrixMove, onStageMove } from "./pointer.js";
+import { hideTip, hitStage, onMatrixMove, onRowsMove, onStageMove } from "./pointer.js";
 import { problem, unpack } from "./read.js";
 
 /**
@@ -39,9 +40,18 @@ export function createPlayer(host, opts = {}) {
     if (!document.fullscreenElement && S.present && S.wasFull) present(ui, false);
     S.wasFull = !!document.fullscreenElement;
   };
+  // Paper shows the light theme and patterns; drawn at once, since nothing is awaited before printing.
+  const onPrint = (ev) => {
+    const before = ev.type === "beforeprint";
+    if (before) ui.screen = { theme: S.theme, patterns: S.patterns };
+    Object.assign(S, before ? { theme: "light", patterns: true } : ui.screen);
+    dress(ui);
+    render(ui);
+  };
   wire(ui);
   ui.dark.addEventListener?.("change", onScheme);
   document.addEventListener("fullscreenchange", onFull);
+  for (const kind of ["beforeprint", "afterprint"]) globalThis.addEventListener?.(kind, onPrint);
   const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrange(ui)) : null;
   seen?.observe(d.root);
   applyTheme(ui);
@@ -91,6 +101,7 @@ export function createPlayer(host, opts = {}) {
       clearTimeout(S.toastTimer);
       ui.dark.removeEventListener?.("change", onScheme);
       document.removeEventListener("fullscreenchange", onFull);
+      for (const kind of ["beforeprint", "afterprint"]) globalThis.removeEventListener?.(kind, onPrint);
       d.root.remove();
     },
   };
@@ -115,6 +126,7 @@ function wire(ui) {
     forgetDrawn(ui);
     invalidate(ui);
   };
+  d.patterns.onclick = () => setPatterns(ui, !S.patterns);
   d.textlink.onclick = () => {
     S.words = !S.words;
     dress(ui);
@@ -130,6 +142,7 @@ function wire(ui) {
   for (const [canvas, move] of [
     [d.live, onStageMove],
     [d.matrix, onMatrixMove],
+    [d.rows, onRowsMove],
   ]) {
     for (const kind of ["pointermove", "pointerdown"]) canvas.addEventListener(kind, (ev) => move(ui, ev));
     canvas.addEventListener("pointerleave", () => hideTip(ui));

@@ -3,12 +3,15 @@
 import { cellAt } from "./cells.js";
 import { invalidate, wordsOf } from "./context.js";
 import { el } from "./elements.js";
+import { activity } from "./endpoints.js";
 import { distanceTo } from "./geometry.js";
-import { hopAt, journey, linkBytes, routeLinks, slotText } from "./model.js";
+import { meanShare } from "./heat.js";
+import { hopAt, journey, linkBytes, routeLinks, shareBetween, slotText, spanAt, stepAt } from "./model.js";
+import { deviceName, linkName, nameOf } from "./names.js";
 import { textAt } from "./read.js";
-import { casing, nameOf } from "./stage.js";
-import { deviceName, linkName } from "./text.js";
-import { fmtBytes, fmtRate, fmtShare } from "./units.js";
+import { linesOf } from "./rows.js";
+import { casing } from "./stage.js";
+import { fmtBytes, fmtRate, fmtShare, timeUnit } from "./units.js";
 
 export function hitStage(ui, x, y) {
   const { S, m, V } = ui;
@@ -43,7 +46,7 @@ function tipLines(ui, hit) {
       way = journey(m, m.chunk[i]),
       gone = way.ids.filter((q) => m.t1[q] <= V.t).length;
     const lines = [
-      w.moveTip(slotText(V, m.chunk[i]), nameOf(m, m.src[i]), nameOf(m, m.dst[i]), w.op[m.reduce[i]]),
+      w.moveTip(slotText(V, m.chunk[i]), nameOf(m, m.src[i], S.lang), nameOf(m, m.dst[i], S.lang), w.op[m.reduce[i]]),
       m.k[i] >= m.goal ? w.whole : w.contains(m.k[i], m.goal),
     ];
     lines.push(hit.waits ? w.waitsTip : hit.queued ? w.queued : w.doneTip(fmtShare(share), fmtBytes(m.bytes[i])));
@@ -61,31 +64,36 @@ function tipLines(ui, hit) {
       cap = L.bandwidth[l] * V.t;
     const now = V.act.filter((i) => routeLinks(m, m.route[i]).includes(l)),
       lines = [
-        linkName(ui, l),
+        linkName(m, l, w, S.lang),
         `${textAt(L.label, l, S.lang)}, ${fmtRate(L.bandwidth[l])} ${w.perDir}`,
         w.sofarTip(fmtBytes(b), fmtShare(cap > 0 ? b / cap : 0)),
-        share > 1e-9 ? w.usedTip(fmtShare(share)) : w.idleTip,
+        share > 1e-9 ? w.usedTip(fmtShare(share), m.lockstep) : w.idleTip(m.lockstep),
       ];
     if (now.length)
       lines.push(
         w.nowTip(
           now
             .slice(0, 6)
-            .map((i) => `${w.chunk} ${slotText(V, m.chunk[i])} (${nameOf(m, m.src[i])} → ${nameOf(m, m.dst[i])})`)
+            .map((i) => `${w.chunk} ${slotText(V, m.chunk[i])} (${nameOf(m, m.src[i], S.lang)} → ${nameOf(m, m.dst[i], S.lang)})`)
             .join(", ") + (now.length > 6 ? ` … ${now.length}` : ""),
         ),
       );
     return lines;
   }
+  if (hit.row != null) return rowLines(ui, hit);
+  if (hit.heat) {
+    const { heat, slots } = hit;
+    return [w.ranksTo(heat[0], heat.at(-1)), `${w.chunk} ${slots[0]}–${slots.at(-1)}`, w.meanTip(fmtShare(meanShare(m, heat, slots, V.t)))];
+  }
   if (hit.device != null) {
     const e = m.tl.devices.endpoint[hit.device],
-      lines = [deviceName(ui, hit.device)];
+      lines = [deviceName(m, hit.device, w, S.lang)];
     if (e >= 0) lines.push(w.completeTip(V.finished[e], m.slots));
     return lines;
   }
   const k = cellAt(m, hit.cell, V.t);
   return [
-    `${w.rank} ${nameOf(m, hit.endpoint)}, ${w.chunk} ${slotText(V, hit.slot)}`,
+    `${w.rank} ${nameOf(m, hit.endpoint, S.lang)}, ${w.chunk} ${slotText(V, hit.slot)}`,
     k >= m.goal ? w.whole : k ? w.contains(k, m.goal) : w.emptyCell,
   ];
 }
@@ -99,7 +107,8 @@ function showTip(ui, hit, ev) {
     V.hover.transfer === hit.transfer &&
     V.hover.link === hit.link &&
     V.hover.device === hit.device &&
-    V.hover.cell === hit.cell;
+    V.hover.cell === hit.cell &&
+    V.hover.slot === hit.slot;
   V.hover = hit;
   if (!hit) {
     hideTip(ui);
@@ -142,17 +151,67 @@ export function onMatrixMove(ui, ev) {
   const r = d.matrix.getBoundingClientRect(),
     x = ev.clientX - r.left,
     y = ev.clientY - r.top,
-    G = V.grid,
-    q = Math.floor((x - G.x0) / G.cs);
-  if (q < 0 || q >= V.slots.length) {
+    G = V.grid;
+  if (G.heat) {
+    onHeatMove(ui, G, Math.floor((x - G.x0) / G.cw), Math.floor((y - G.y0) / G.ch), ev);
+    return;
+  }
+  const q = Math.floor((x - G.x0) / G.cs),
+    e = Array.from({ length: m.endpoints }, (_, k) => k).find((k) => y >= G.y(k) && y < G.y(k) + G.cs);
+  if (q < 0 || q >= V.slots.length || e == null) {
     showTip(ui, null);
     return;
   }
-  for (let e = 0; e < m.endpoints; e++) {
-    if (y >= G.y(e) && y < G.y(e) + G.cs) {
-      showTip(ui, { slot: V.slots[q], endpoint: e, cell: e * m.slots + V.slots[q] }, ev);
-      return;
-    }
+  showTip(ui, { slot: V.slots[q], endpoint: e, cell: e * m.slots + V.slots[q] }, ev);
+}
+
+function onHeatMove(ui, G, column, row, ev) {
+  const { V } = ui;
+  if (column < 0 || column >= G.columns || !G.rows[row]) {
+    showTip(ui, null);
+    return;
   }
-  showTip(ui, null);
+  const slots = V.slots.slice(column * G.per, (column + 1) * G.per);
+  showTip(ui, { heat: G.rows[row].members, slots, slot: slots[0], cell: `${row},${column}` }, ev);
+}
+
+/** On the rows: what the row does at the moment under the pointer; a stretch of one transfer lights its chunk. */
+export function onRowsMove(ui, ev) {
+  const { d, S, m, V } = ui,
+    { geo } = S;
+  if (!V || !m.total) return;
+  const r = d.rowsCanvas.getBoundingClientRect(),
+    q = Math.floor((ev.clientY - r.top - geo.top) / geo.rh),
+    t = ((ev.clientX - r.left - geo.x0) / geo.tw) * m.total;
+  const line = linesOf(m, S.chart, V.W, S.lang)[q];
+  if (!line || line.idle || t < 0 || t > m.total) {
+    showTip(ui, null);
+    return;
+  }
+  const low = (ev.clientY - r.top - geo.top - q * geo.rh - geo.off) / geo.bh > 0.28;
+  const at = line.endpoint == null ? null : activity(m, line.endpoint, low ? "dst" : "src").find(({ a, b }) => a <= t && t < b);
+  const one = at?.n === 1 ? { slot: m.chunk[at.i] } : {};
+  showTip(ui, { row: q, line, at, when: t, low, ...one }, ev);
+}
+
+/** What a row says about the moment under the pointer. */
+function rowLines(ui, { line, at, when, low }) {
+  const { S, m, V } = ui,
+    w = V.W,
+    u = timeUnit(m.total);
+  if (line.links) {
+    const { a, b } = spanAt(m, when, stepAt(m, when)),
+      share = Math.max(0, ...line.links.map((l) => shareBetween(m, l, a, b))),
+      bytes = Math.max(0, ...line.links.map((l) => linkBytes(m, l, when)));
+    return [line.label, u.fmt(when), w.sofarRow(fmtBytes(bytes)), w.usedRow(fmtShare(share))];
+  }
+  if (line.members.length > 1) return [line.label, u.fmt(when)];
+  if (!at) return [line.label, u.fmt(when), w.nothing[low ? 1 : 0]];
+  if (at.n > 1) return [line.label, `${u.fmt(at.a)} – ${u.fmt(at.b)}`, w.several[low ? 1 : 0](at.n)];
+  const i = at.i;
+  return [
+    line.label,
+    w.moveTip(slotText(V, m.chunk[i]), nameOf(m, m.src[i], S.lang), nameOf(m, m.dst[i], S.lang), w.op[m.reduce[i]]),
+    `${u.fmt(m.t0[i])} – ${u.fmt(m.t1[i])}, ${fmtBytes(m.bytes[i])}`,
+  ];
 }

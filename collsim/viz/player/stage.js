@@ -1,8 +1,10 @@
 // The machine: panels, cables, devices. Drawing functions take (canvas context, scene) and change nothing but the canvas.
 
+import { drawCable } from "./cable.js";
 import { arrow, box, fitFont, put, stroke, widthOf } from "./canvas.js";
 import { measure, pointAt, through } from "./geometry.js";
-import { linkBytes, routeLinks, shareBetween, slotText, spanAt, useClass } from "./model.js";
+import { linkBytes, routeLinks, shareBetween, slotText, spanAt, useClass, usedLinks } from "./model.js";
+import { deviceOf } from "./names.js";
 import { textAt } from "./read.js";
 import { fmtRate, fmtShare } from "./units.js";
 
@@ -71,26 +73,6 @@ function addTurns(m, r, turns) {
   }
 }
 
-export const panelOf = (m, e) => {
-  const d = deviceOf(m, e);
-  return d == null ? -1 : m.tl.devices.panel[d];
-};
-
-function deviceOf(m, e) {
-  if (!m.deviceOf) {
-    m.deviceOf = new Map();
-    m.tl.devices.endpoint.forEach((x, d) => {
-      if (x >= 0 && !m.deviceOf.has(x)) m.deviceOf.set(x, d);
-    });
-  }
-  return m.deviceOf.get(e);
-}
-
-export const nameOf = (m, e) => {
-  const d = deviceOf(m, e);
-  return e < m.ranks || d == null ? String(e) : textAt(m.tl.devices.label, d, "en") || String(e);
-};
-
 function drawPanels(g, V) {
   const { m, C } = V,
     P = m.panels;
@@ -137,18 +119,15 @@ function drawLinks(g, V) {
     if (c > 0) stroke(g, path[l], Math.max(1, c), C.edge);
   }
   g.lineCap = "round";
-  m.usedLinks ??= new Set(m.tl.routes.link).size;
   // A halo points at something: where most cables are equally full there is nothing to point at.
-  if (m.hot.size <= 0.6 * m.usedLinks || m.hot.size <= 2)
+  if (!V.patterns && (m.hot.size <= 0.6 * usedLinks(m).length || m.hot.size <= 2))
     for (const l of m.hot) if (path[l]) stroke(g, path[l], few ? Math.min(22, casing(m, l) + 16) : casing(m, l) + 6, C.fulltint);
   g.lineCap = "butt";
   active.sort((a, b) => share[a] - share[b]);
   for (const l of active) {
     const d = casing(m, l),
       cls = useClass(share[l]);
-    stroke(g, path[l], d + 1.6, C.edge);
-    stroke(g, path[l], d, C[cls + "tint"]);
-    stroke(g, path[l], Math.max(1.3, core(V, l)), C[cls]);
+    drawCable(g, C, path[l], d, Math.max(1.3, core(V, l)), cls, m.tl.links.kind[l], V.patterns);
   }
   V.arrows = active;
 }
@@ -166,7 +145,16 @@ function drawArrows(g, V) {
       const c = core(V, l);
       if (c > 4.5)
         arrow(g, p.x, p.y, p.dx, p.dy, Math.min(8, c * 1.1), C.card); // inside a thick core
-      else arrow(g, p.x, p.y, p.dx, p.dy, Math.max(c + 5, Math.min(10, 6 + 0.25 * casing(m, l))), C[useClass(facts.share[l])]);
+      else
+        arrow(
+          g,
+          p.x,
+          p.y,
+          p.dx,
+          p.dy,
+          Math.max(c + 5, Math.min(10, 6 + 0.25 * casing(m, l))),
+          V.patterns ? C.ink : C[useClass(facts.share[l])],
+        );
     }
   }
 }
@@ -222,9 +210,9 @@ function drawDevices(g, V) {
       if (!q.bends) continue;
       const cls = useClass(facts.share[q.link]),
         line = measure(q.pts);
-      stroke(g, q.pts, Math.max(1.3, Math.min(4, core(V, q.link))), C[cls]);
+      stroke(g, q.pts, Math.max(1.3, Math.min(4, core(V, q.link))), V.patterns ? C.ink : C[cls]);
       const p = pointAt(line, line.len / 2);
-      if (line.len > 22) arrow(g, p.x, p.y, p.dx, p.dy, 8, C[cls]);
+      if (line.len > 22) arrow(g, p.x, p.y, p.dx, p.dy, 8, V.patterns ? C.ink : C[cls]);
     }
   }
   for (const name of names) put(g, ...name); // above the ways through the box
@@ -266,7 +254,7 @@ function drawKey(g, V) {
     n = Math.min(m.key.length, Math.floor((K.h - 48) / 44)),
     rh = Math.min(52, (K.h - 48) / Math.max(1, n));
   put(g, W.keyCable, K.x, K.y + 18, 13, C.ink3);
-  put(g, W.keyUsed, right, K.y + 18, 13, C.ink3, { align: "right" });
+  put(g, m.lockstep ? W.keyUsed : W.keyNow, right, K.y + 18, 13, C.ink3, { align: "right" });
   for (let q = 0; q <= n; q++) {
     g.fillStyle = C.line;
     g.fillRect(K.x, K.y + 28 + q * rh, K.w, 1);
@@ -279,9 +267,11 @@ function drawKey(g, V) {
       hot = share > 0.95;
     const d = Math.min(22, Math.max(2, pipeRuler(m) * Math.sqrt(e.bandwidth / 1e9)));
     const bar = [K.x, y, K.x + 30, y];
-    stroke(g, bar, d + 1.6, share > 1e-9 ? C.edge : C.idle);
-    stroke(g, bar, d, share > 1e-9 ? C[cls + "tint"] : C.sunk);
-    if (share > 1e-9) stroke(g, bar, Math.max(2, d * Math.sqrt(Math.min(1, share)) * 0.5), C[cls]);
+    if (share > 1e-9) drawCable(g, C, bar, d, Math.max(2, d * Math.sqrt(Math.min(1, share)) * 0.5), cls, e.kind, V.patterns);
+    else {
+      stroke(g, bar, d + 1.6, C.idle);
+      stroke(g, bar, d, C.sunk);
+    }
     const label = textAt(e.label, 0, V.lang),
       used = widthOf(g, fmtShare(share), hot ? 19 : 15, true),
       size = fitFont(g, label, 14, K.w - 45 - used, true) || 10;

@@ -22,7 +22,7 @@ export const CSS = `
 .cs .seg button[aria-pressed=true]:focus-visible{outline-color:var(--card)}
 .cs .seg button+button{border-left:1px solid var(--line)}
 .cs .seg button[aria-pressed=true]{background:var(--ink);color:var(--card);font-weight:700}
-.cs .seg.small button{font-size:13px;padding:1px 8px;min-height:24px;line-height:18px}
+.cs .seg.small button{font-size:13px;padding:1px 7px;min-height:24px;line-height:18px}
 .cs .mid{display:grid;grid-template-columns:minmax(0,1fr) 400px;gap:0 24px}
 .cs.narrow .mid{grid-template-columns:minmax(0,1fr)}
 .cs .stage{position:relative;overflow-x:auto;overflow-y:hidden}.cs .stage canvas{position:absolute;left:0;top:0;display:block}
@@ -44,7 +44,7 @@ export const CSS = `
 .cs .dim{font-size:13px;color:var(--ink2);white-space:nowrap}
 .cs .scrub,.cs .rows{touch-action:none;cursor:pointer;position:relative}
 .cs .scrub:focus-visible{outline-offset:0}
-.cs .mode{position:absolute;left:0;top:3px}
+.cs .modes{position:absolute;left:0;top:2px;display:flex;flex-direction:column;gap:3px;align-items:flex-start}.cs.narrow .modes{position:static;flex-direction:row;margin:0 0 7px auto;gap:8px}
 .cs .tabs{display:none;gap:4px;height:42px;align-items:flex-end;border-bottom:1px solid var(--line);margin-bottom:8px}
 .cs.narrow .tabs{display:flex}
 .cs .tablist{display:flex;gap:4px;align-items:flex-end}

@@ -4,8 +4,8 @@ import { cellAt, doneAt } from "./cells.js";
 import { wordsOf } from "./context.js";
 import { el, icon, setText } from "./elements.js";
 import { linkBytes, phaseOf } from "./model.js";
+import { linkName, nameOf } from "./names.js";
 import { textAt } from "./read.js";
-import { nameOf } from "./stage.js";
 import { NB, fmtBytes, fmtRate, fmtShare, fmtSpan, timeUnit } from "./units.js";
 
 export function buildWords(ui) {
@@ -40,7 +40,7 @@ export function buildWords(ui) {
       used.slice(0, 200).map((l) => {
         const b = linkBytes(m, l, m.total);
         return [
-          linkName(ui, l),
+          linkName(m, l, w, S.lang),
           fmtShare(m.total > 0 ? b / (L.bandwidth[l] * m.total) : 0),
           fmtBytes(b),
           `${textAt(L.label, l, S.lang)} ${fmtRate(L.bandwidth[l])}`,
@@ -55,7 +55,7 @@ export function buildWords(ui) {
     S.cellTable = table(
       d.matrixTitle.textContent,
       [w.rank, ...Array.from({ length: m.slots }, (_, c) => String(c))],
-      Array.from({ length: m.endpoints }, (_, e) => [nameOf(m, e), ...new Array(m.slots).fill("")]),
+      Array.from({ length: m.endpoints }, (_, e) => [nameOf(m, e, S.lang), ...new Array(m.slots).fill("")]),
     );
     kids.push(S.cellTable);
   }
@@ -63,17 +63,6 @@ export function buildWords(ui) {
   d.words.setAttribute("aria-label", w.asText);
   d.words.setAttribute("role", "region");
   S.wordsStep = -1;
-}
-
-export const linkName = (ui, l) => [ui.m.tl.links.src[l], ui.m.tl.links.dst[l]].map((q) => deviceName(ui, q)).join(" → ");
-
-export function deviceName(ui, q) {
-  const { S, m } = ui;
-  const D = m.tl.devices,
-    label = textAt(D.label, q, S.lang),
-    e = D.endpoint[q];
-  const own = e >= 0 && e < m.ranks ? `${wordsOf(ui).rank} ${e}` : label;
-  return D.panel[q] >= 0 && m.panels.x.length > 1 && !(e >= 0) ? `${own} (${textAt(m.panels.label, D.panel[q], S.lang)})` : own;
 }
 
 /** What is on the canvas, in words and data attributes: for screen readers and tests. */
@@ -106,6 +95,8 @@ export function mirror(ui) {
     active: String(V.act.length),
     waiting: String(V.wait.length),
     view: S.view,
+    chart: S.chart,
+    patterns: String(S.patterns),
     done: String(done),
     mistake: m.mistake ? `${m.mistake.rank},${m.mistake.chunk},${m.mistake.step == null ? "" : m.mistake.step + 1}` : "",
     transfers: String(m.n),
@@ -120,6 +111,7 @@ export function mirror(ui) {
   for (const k in slider) if (d.scrub.getAttribute(k) !== slider[k]) d.scrub.setAttribute(k, slider[k]);
   if (S.wordsStep !== s && d.words.style.display !== "none") {
     S.wordsStep = s;
+    if (S.textTable) keepInSight(d.words, S.textTable.rows[0]?.cells[s + 1]);
     if (S.textTable)
       for (const row of S.textTable.rows)
         for (let q = 1; q < row.cells.length; q++) row.cells[q].className = q === s + 1 && row.rowIndex > 0 ? "now" : "";
@@ -127,6 +119,15 @@ export function mirror(ui) {
       for (let e = 0; e < m.endpoints; e++)
         for (let c = 0; c < m.slots; c++) setText(S.cellTable.rows[e + 1].cells[c + 1], String(cellAt(m, e * m.slots + c, V.t)));
   }
+}
+
+/** Scroll sideways until the column of the step that runs now is in sight; nothing outside the box moves. */
+function keepInSight(box, cell) {
+  if (!cell) return;
+  const left = cell.offsetLeft - 110,
+    right = cell.offsetLeft + cell.offsetWidth + 30;
+  if (left < box.scrollLeft) box.scrollLeft = left;
+  else if (right > box.scrollLeft + box.clientWidth) box.scrollLeft = right - box.clientWidth;
 }
 
 function doneNow(ui) {

@@ -1,9 +1,10 @@
 // Chunks on their way through the machine: tokens, trains, queues, trails.
 
-import { arrow, box, put } from "./canvas.js";
+import { arrow, box, put, stroke } from "./canvas.js";
 import { measure, pointAt, shape } from "./geometry.js";
-import { hopAt, routeLinks, slotText } from "./model.js";
-import { casing, panelOf, routeHot } from "./stage.js";
+import { hopAt, journey, routeLinks, slotText } from "./model.js";
+import { panelOf } from "./names.js";
+import { casing, routeHot } from "./stage.js";
 import { NB } from "./units.js";
 
 /** A chunk: square = reduce with the glass filled to k of n, circle = copy. */
@@ -291,4 +292,21 @@ function drawChevrons(g, V) {
     }
   }
   V.drawn = [];
+}
+
+const MOST_MOVES = 400;
+
+/** The whole way of one chunk: moves that are done solid, those to come dashed. */
+export function drawJourney(g, V) {
+  const { m, C } = V,
+    moves = journey(m, V.hover.slot).ids;
+  if (moves.length > MOST_MOVES) return;
+  for (const done of [false, true]) {
+    g.setLineDash(done ? [] : [3, 4]);
+    for (const i of moves) {
+      if (m.t1[i] <= V.t !== done) continue;
+      for (const { pts } of shape(m, m.route[i])) stroke(g, pts, done ? 3 : 1.8, done ? C.done : C.ink);
+    }
+  }
+  g.setLineDash([]);
 }
