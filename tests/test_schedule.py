@@ -1,5 +1,7 @@
 """A schedule is data: what goes in comes out, what cannot be is refused with a sentence."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -251,3 +253,81 @@ def test_a_schedule_says_what_its_helpers_are():
     both = cs.schedule("reduce_scatter_nvls", ranks=4) + cs.schedule("allgather_ring", ranks=4)
     assert (both.helpers_on, both.endpoints) == ("switch", 5)
     cs.verify(both)
+
+
+# ---- ranges of chunks --------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_with_a_width_stands_for_a_range_of_chunks():
+    wide = made([cs.copy([0, 1], [2, 3], chunk=[0, 3], width=3)])
+    assert len(wide.patterns[0]) == 2
+    assert len(wide) == wide.patterns[0].transfers == 6
+    assert wide.chunks == wide.slots == 6
+    assert wide.transfers["src"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert wide.transfers["chunk"].tolist() == wide.transfers["into"].tolist() == [0, 1, 2, 3, 4, 5]
+    elsewhere = made([cs.reduce(0, 1, chunk=1, into=4, channel=2, width=2)])
+    assert elsewhere.transfers.tolist() == [(0, 0, 1, 1, 4, True, 2), (0, 0, 1, 2, 5, True, 2)]
+
+
+def written_out(step):
+    return cs.copy(np.repeat(step.src, step.width), np.repeat(step.dst, step.width), (step.chunk[:, None] + np.arange(step.width)).ravel())
+
+
+def test_everything_that_takes_steps_takes_ranges():
+    wide = cs.copy([0, 1], [2, 3], chunk=[0, 2], width=2)
+    plain = written_out(wide)
+    for way in (
+        lambda step: [step, step + cs.copy(2, 0, chunk=0)],
+        lambda step: [[step, cs.reduce(3, 1, chunk=[5, 6])]],
+        lambda step: [cs.repeat(step, times=3, shift=1, modulus=4)],
+        lambda step: list(reverse([step])),
+        lambda step: list(together([step], [cs.copy(3, 0, chunk=3)])),
+        lambda step: list(pipeline([step], chunks=3, stride=4)),
+        lambda step: list(each_single([step])),
+        lambda step: [step.placed([3, 2, 1, 0], [4, 5, 6, 7])],
+    ):
+        assert (made(way(wide)).transfers == made(way(plain)).transfers).all()
+        assert len(made(way(wide))) == len(made(way(plain)))
+    assert (wide + wide).width == 2
+    assert (wide + cs.copy(2, 0, chunk=0)).width == 1
+
+
+@pytest.mark.parametrize(
+    ("steps", "says"),
+    [
+        (lambda: [cs.copy(0, 1, chunk=0, width=2.5)], r"width=2\.5: one whole number"),
+        (lambda: [cs.copy(0, 1, chunk=0, width=0)], "1 or more"),
+        (lambda: [cs.copy(0, 1, chunk=0, width=True)], "one whole number"),
+        (lambda: [cs.copy(0, 1, chunk=[2**31 - 2], width=3)], "beyond any chunk"),
+        (lambda: [cs.copy(0, 1, chunk=6, width=3)], r"chunk=6 and the 2 after it does not exist; slots are 0 to 7"),
+        (lambda: [cs.copy([0, 2], 1, chunk=[0, 1], width=2)], r"step 0: copy of chunks 1 to 2 from rank 2 .* rank 0 writes the same slot"),
+        (lambda: [[cs.reduce(0, 1, chunk=0, width=4), cs.copy(2, 1, chunk=3)]], "writes the same slot"),
+        (lambda: [cs.copy(1, 1, chunk=0, width=4)], "sends a chunk to itself"),
+        (lambda: [replace(cs.copy(0, 1, chunk=0, width=2), times=2)], "do not repeat"),
+    ],
+)
+def test_a_range_that_cannot_be_is_refused(steps, says):
+    with pytest.raises(cs.ScheduleError, match=says):
+        made(steps(), chunks=8, slots=8)
+
+
+def test_ranges_side_by_side_do_not_meet():
+    """Slots 0-1 and 2-3 of rank 1, and 0-3 of another rank: no slot twice."""
+    assert len(made([cs.copy([0, 2, 0], [1, 1, 3], chunk=[0, 2, 0], width=2)])) == 6
+    assert len(made([cs.reduce([0, 2], 1, chunk=[0, 1], width=2)])) == 4  # adding may meet
+
+
+def test_a_step_too_long_to_write_out_says_so():
+    """2^20 ranks in ranges of 2^19 chunks: 5 × 10^11 transfers in the first step. It can be timed, but not printed."""
+    s = cs.schedule("allreduce_halving_doubling", ranks=2**20)
+    assert (len(s), s.steps) == (2 * 2**20 * (2**20 - 1), 40)
+    with pytest.raises(cs.ScheduleError, match="549,755,813,888 transfers, in ranges of 524,288 chunks, is too long to be written out"):
+        next(s.each_step())
+
+
+def test_ranges_survive_json(tmp_path):
+    s = cs.schedule("allreduce_halving_doubling", ranks=6)
+    cs.save(s, tmp_path / "ranges.json")
+    again = cs.load(tmp_path / "ranges.json")
+    assert [p.width for p in again.patterns] == [p.width for p in s.patterns] == [2, 2, 2, 1, 1, 2, 4]
+    assert (again.transfers == s.transfers).all()

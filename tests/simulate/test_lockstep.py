@@ -123,6 +123,34 @@ def test_repeated_patterns_give_the_times_of_steps_written_out(n, nbytes, channe
     assert np.array_equal(a.link_bytes, b.link_bytes)
 
 
+def all_written_out(s):
+    steps = [p.at(k) for p in s.patterns for k in range(p.times)]
+    return freeze(s.name, s.collective, s.ranks, steps, chunks=s.chunks, slots=s.slots)
+
+
+@settings(max_examples=40, deadline=None)
+@given(n=st.integers(2, 40), nbytes=st.integers(0, 100_000), shape=st.sampled_from(["ring", "switch"]))
+def test_ranges_of_chunks_give_the_times_of_rows_written_out(n, nbytes, shape):
+    """On a ring of cables many transfers meet; 3 n + 1 bytes and the like make the chunks of a range differ in size."""
+    s, topo = cs.schedule("allreduce_halving_doubling", n), network(shape, n)
+    assert max(p.width for p in s.patterns) > 1 or n < 4
+    a, b = cs.simulate(s, topo, nbytes), cs.simulate(all_written_out(s), topo, nbytes)
+    assert np.allclose(a.start, b.start, rtol=1e-12, atol=0)
+    assert np.allclose(a.finish, b.finish, rtol=1e-12, atol=0)
+    assert np.array_equal(a.link_bytes, b.link_bytes)
+    assert np.array_equal(a.sent_bytes, b.sent_bytes)
+    assert np.array_equal(a.received_bytes, b.received_bytes)
+    assert a.steps.equals(b.steps)
+
+
+def test_halving_and_doubling_of_many_ranks_is_its_closed_form():
+    """2 lg n steps of two alphas and halves of halves: 2 (n-1)/n S in all, here of 2^16 ranks, 8.6 thousand million transfers."""
+    n = 2**16
+    t = cs.simulate(cs.schedule("allreduce_halving_doubling", n), network("switch", n), 4 * n)
+    assert len(t.schedule) == 2 * n * (n - 1)
+    assert t.time == close(2 * 16 * 2 * ALPHA + 2 * (n - 1) * 4 / RATE, rel=1e-9)
+
+
 def test_a_pattern_that_repeats_without_a_shift_moves_its_own_chunks():
     """Chunk 1 of 10 bytes in 3 parts (4, 3, 3) goes out four times; chunk 0 never does."""
     s = freeze("again", "allreduce", 2, [repeat(copy(0, 1, 1), times=4, shift=0, modulus=3)], chunks=3)
