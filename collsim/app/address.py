@@ -7,7 +7,7 @@ such a page reads and writes its own words of the address. What cannot be used b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import streamlit as st
 
@@ -63,6 +63,16 @@ def remembered() -> dict[str, Any]:
     """What the pages of this tab remember, by page."""
     kept: dict[str, Any] = st.session_state.setdefault("remembered", {})
     return kept
+
+
+def put_menu(pages: dict[str, st.Page]) -> None:
+    """Let every page find the others."""
+    st.session_state["menu"] = pages
+
+
+def menu() -> dict[str, st.Page]:
+    """All pages by name, for a button that leads to one of them."""
+    return cast(dict[str, st.Page], st.session_state["menu"])
 
 
 def shortened(text: str) -> str:

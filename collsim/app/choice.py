@@ -10,9 +10,12 @@ from typing import Any
 import collsim as cs
 from collsim.errors import CollsimError, unknown
 from collsim.registry import Option
-from collsim.simulate import ENGINES
+from collsim.simulate import ENGINES, SHARING
 from collsim.topology.fabrics import FABRICS
 from collsim.units import parse_count
+
+from . import own
+from .own import OWN
 
 MOST_RANKS = 256
 MOST_NODES = 32
@@ -20,13 +23,18 @@ MOST_OF_OPTION = 1024
 _LONGEST = 60
 
 
+#: What can be set of a machine.
+MACHINE_WORDS = ("nodes", "fabric", "p2p", "gdr")
+
+
 @dataclass(frozen=True)
 class Choice:
     """One run, as asked for: names, numbers and quantities as a person wrote them.
 
     Attributes:
-        place: name of a machine (it has `nodes`, `fabric`, `p2p`, `gdr`) or of a generic network (it has `bandwidth`, `alpha`, and `ranks`
-            or `shape`).
+        place: name of a machine (it has `nodes`, `fabric`, `p2p`, `gdr`), of a generic network (it has `bandwidth`, `alpha`, and `ranks`
+            or `shape`), or `own`: what the text `own` describes.
+        sharing: how transfers share a link; engine `event` only.
         shape: size of a network that is not told by its number of ranks: `4x4` for a torus, `4` for a fat tree.
         options: the algorithm's own, only those that are set; `channels` left out means all that the machine offers.
         algorithms, sizes: what the second page compares; no algorithm means the usual ones.
@@ -38,6 +46,7 @@ class Choice:
     nbytes: str = "256MiB"
     dtype: str = "float32"
     engine: str = "lockstep"
+    sharing: str = "fair"
     place: str = "dgx-a100"
     nodes: int = 2
     fabric: str = "switch"
@@ -49,10 +58,27 @@ class Choice:
     alpha: str = "1us"
     algorithms: tuple[str, ...] = ()
     sizes: str = "1KiB:1GiB:2"
+    own: str = ""
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """Which of `nodes`, `fabric`, `p2p`, `gdr` the place has."""
+        if self.place != OWN:
+            return MACHINE_WORDS if self.place in cs.topology.machines() else ()
+        try:
+            return own.facts(self.own).takes
+        except CollsimError:
+            return ()
 
     @property
     def on_machine(self) -> bool:
-        return self.place in cs.topology.machines()
+        """Is the place a machine, with ways inside it, and not a generic network?"""
+        return bool(self.takes)
+
+    @property
+    def copies(self) -> int:
+        """How many nodes there are; one where the place has no such thing."""
+        return self.nodes if "nodes" in self.takes else 1
 
 
 @dataclass(frozen=True)
@@ -110,6 +136,8 @@ def option(of: Option) -> Callable[[str], Any]:
     """A reader for an algorithm's own option."""
     if of.kind == "flag":
         return flag
+    if of.kind == "other":
+        return _shape
     if of.kind == "choice":
         by_text = {str(c): c for c in of.choices}
         return lambda text: by_text[one_of(of.name, lambda: by_text)(text)]
@@ -129,6 +157,12 @@ def _shape(text: str) -> str:
     return text
 
 
+def _own(letters: str) -> str:
+    text = own.unpacked(letters)
+    own.facts(text)
+    return text
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one_of("algorithm", cs.algorithms)(name) for name in text.split(",") if name))
 
@@ -136,11 +170,13 @@ def _names(text: str) -> tuple[str, ...]:
 READERS: dict[str, Callable[[str], Any]] = {
     "collective": one_of("collective", lambda: played_collectives()),
     "algorithm": one_of("algorithm", cs.algorithms),
-    "machine": one_of("machine", lambda: cs.topology.machines()),
+    "own": lambda text: _own(text),
+    "machine": one_of("machine", lambda: [*cs.topology.machines(), OWN]),
     "network": one_of("network", lambda: networks()),
     "nbytes": quantity(cs.parse_bytes),
     "dtype": one_of("dtype", cs.dtypes),
     "engine": one_of("engine", lambda: ENGINES),
+    "sharing": one_of("sharing", lambda: SHARING),
     "nodes": count("nodes", MOST_NODES),
     "fabric": one_of("fabric", lambda: FABRICS),
     "p2p": flag,
@@ -211,7 +247,7 @@ def usual_algorithms(collective: str) -> tuple[str, ...]:
 
 def own_options(algorithm: str) -> dict[str, Option]:
     """The options of an algorithm that a person can set."""
-    return {name: o for name, o in cs.algorithms()[algorithm].options.items() if o.kind not in ("topology", "other")}
+    return {name: o for name, o in cs.algorithms()[algorithm].options.items() if o.kind != "topology"}
 
 
 def from_query(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:
@@ -225,6 +261,12 @@ def from_query(query: Mapping[str, str], start: Choice | None = None) -> tuple[C
     for name in ("machine", "network"):
         if name in found:
             found["place"] = found.pop(name)
+    if found.get("place") == OWN and not (found.get("own") or base.own):
+        del found["place"]
+        if "own" not in query:
+            complaints.append(Complaint("machine", OWN, "the address does not hold the machine", base.place))
+    if found.get("place") == OWN and base.place != OWN:
+        found = filed(found.get("own") or base.own) | found
     found.update(_agreed(found, query, base, complaints))
     found["options"] = _options(found["algorithm"], query, complaints)
     if "algorithms" in found:
@@ -232,13 +274,27 @@ def from_query(query: Mapping[str, str], start: Choice | None = None) -> tuple[C
     return replace(base, **found), complaints
 
 
+def filed(text: str) -> dict[str, Any]:
+    """Fields of a choice that is on a machine of one's own, as its file has it."""
+    facts = own.facts(text)
+    said = {"nodes": 1, "fabric": "switch", "p2p": True, "gdr": True} | dict(facts.asked)
+    return {"place": OWN, "own": text, **{name: type(getattr(Choice, name))(said[name]) for name in facts.takes}}
+
+
+def dropped(choice: Choice) -> Choice:
+    """The choice without a machine of one's own; a run on it goes to the first page's machine, one node of it."""
+    plain = Choice(nodes=1)
+    here = {name: getattr(plain, name) for name in ("place", *MACHINE_WORDS)} if choice.place == OWN else {}
+    return replace(choice, own="", **here)
+
+
 def _fallback(base: Choice, name: str) -> Any:
-    return base.place if name in ("machine", "network") else getattr(base, name)
+    return base.place if name in ("machine", "network", "own") else getattr(base, name)
 
 
 def _read(name: str, text: str, read: Callable[[str], Any], fallback: Any, found: dict[str, Any], complaints: list[Complaint]) -> None:
     try:
-        if len(text) > (_LONGEST if name != "algorithms" else 40 * _LONGEST):
+        if len(text) > {"algorithms": 40 * _LONGEST, "own": own.LONGEST_IN_ADDRESS}.get(name, _LONGEST):
             raise CollsimError(f"{len(text)} characters are too many.")
         found[name] = read(text)
     except CollsimError as error:
@@ -278,17 +334,32 @@ def option_key(name: str) -> str:
 
 def to_query(choice: Choice) -> dict[str, str]:
     """The address of a choice: what it takes to ask for it again, and nothing that does not matter for it."""
-    here = {"machine": choice.place} if choice.on_machine else {"network": choice.place}
+    generic = choice.place in networks()
+    here = {"network" if generic else "machine": choice.place}
+    here |= {"own": own.packed(choice.own)} if choice.place == OWN else {}
     size = "shape" if has_shape(choice.place) else "ranks"
-    names = ("nodes", "fabric", "p2p", "gdr") if choice.on_machine else (size, "bandwidth", "alpha")
+    names = (size, "bandwidth", "alpha") if generic else choice.takes
     query = {"collective": choice.collective, "algorithm": choice.algorithm, **here}
-    query |= {name: written(getattr(choice, name)) for name in (*names, "nbytes", "dtype", "engine")}
+    names = (*names, "nbytes", "dtype", "engine", *(("sharing",) if choice.engine == "event" else ()))
+    query |= {name: written(getattr(choice, name)) for name in names}
     query |= {option_key(name): written(value) for name, value in choice.options}
     query |= {"algorithms": ",".join(choice.algorithms)} if choice.algorithms else {}
     query |= {"sizes": choice.sizes} if choice.sizes != Choice.sizes else {}
     query = {name: text for name, text in query.items() if text}
-    plain = {f.name: written(f.default) for f in fields(Choice) if f.name in ("dtype", "engine", "fabric", "p2p", "gdr")}
-    return {name: text for name, text in query.items() if plain.get(name) != text}
+    plain = {f.name: written(f.default) for f in fields(Choice) if f.name in ("dtype", "engine", "sharing", "fabric", "p2p", "gdr")}
+    kept = choice.takes if choice.place == OWN else ()  # what is left out there is as the file has it
+    return {name: text for name, text in query.items() if name in kept or plain.get(name) != text}
+
+
+def engine_settings(choice: Choice) -> dict[str, Any]:
+    """Keywords of `simulate` that belong to the engine."""
+    return {"sharing": choice.sharing} if choice.engine == "event" and choice.sharing != "fair" else {}
+
+
+def engine_pair(choice: Choice) -> Any:
+    """The engine as `sweep` takes it: its name, or `(name, {keyword: value})`."""
+    settings = engine_settings(choice)
+    return (choice.engine, settings) if settings else choice.engine
 
 
 def written(value: Any) -> str:

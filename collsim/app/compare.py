@@ -10,36 +10,30 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from collsim.errors import CollsimError
 from collsim.units import format_bandwidth, format_bytes, format_time
 
-from . import elsewhere
+from . import codebox
 from .choice import Choice
 from .controls import algorithm_label, complain, mistake, place_label
 from .look import SERIES, chart_look, color
 from .mistakes import told
-from .run import PIPELINES, Crossing, build_place, compare, compared, crossings
+from .run import PIPELINES, Crossing, build_place, compare, compared, crossings, expected_compare
 from .state import is_dark, language, session, t
+from .waiting import latest
 
+_FEW_SIZES = "1KiB:1GiB:1024"  # of the comparison that stands in where the first one asked for cannot be made
 DASHES = [[1, 0], [8, 4], [2, 3], [12, 2, 2, 2]]
-
-
-@st.cache_data(max_entries=24, show_spinner=False)
-def kept_table(choice: Choice) -> pd.DataFrame:
-    """A comparison, computed once for all sessions; only so many are kept."""
-    return compare(choice)
 
 
 def page() -> None:
     """Draw the page. A choice that cannot run leaves a sentence and the last comparison that worked."""
     now = session()
     complain(now.complaints)
-    try:
-        table, choice = kept_table(now.choice), now.choice
-        now.good = now.choice
-    except CollsimError as error:
-        mistake(f"{told(error, language())} {t('mistake.kept')}")
-        table, choice = kept_table(now.good), now.good
+    event = now.choice.engine == "event"
+    made = latest(compare, now.choice, expected=expected_compare, compiled=event, otherwise=(Choice(sizes=_FEW_SIZES),))
+    if made is None:
+        return
+    table, (choice,) = made
     _title(choice, table)
     good = table[table["error"].isna()].copy()
     for name, why in table[table["error"].notna()].groupby("algorithm")["error"].first().items():
@@ -55,13 +49,13 @@ def page() -> None:
             _chart(good, what, marked)
     _table(good, choice)
     with st.expander(t("compare.elsewhere")):
-        st.code(elsewhere.python_sweep(choice, compared(choice, build_place(choice))), language="python")
+        codebox.of_comparison(choice, compared(choice, build_place(choice)), int(table["ranks"].iloc[0]))
 
 
 def _title(choice: Choice, table: pd.DataFrame) -> None:
     """What is compared, and what was done to be fair to those that pipeline."""
     st.html(f'<h1 class="cs-title">{html.escape(t("compare.title"))}</h1>')
-    place = place_label(choice.place) + (f" × {choice.nodes}" if choice.on_machine else "")
+    place = place_label(choice.place) + (f" × {choice.copies}" if choice.copies > 1 else "")
     words = t("compare.lead", collective=choice.collective, place=place, ranks=int(table["ranks"].iloc[0]), engine=choice.engine)
     if (table["chunks"] > 1).any():
         words += " " + t("compare.chunks", counts=", ".join(map(str, PIPELINES)))

@@ -14,8 +14,10 @@ from collsim.viz.places import device_name, link_name
 from collsim.viz.race import Runner, runner
 from collsim.viz.words import kind_name
 
-from .choice import Choice, Complaint
-from .run import Refused, build_place, options_used
+from . import elsewhere
+from .choice import Choice, Complaint, engine_settings
+from .run import SECONDS_TO_DRAW, Refused, build_place, options_used, place_of, quietly, seconds
+from .worker import Tell
 
 MOST_CHANGED = 60_000
 MOST_CABLES = 12
@@ -84,18 +86,32 @@ def write(edit: Edit) -> dict[str, str]:
 def changed(choice: Choice, edit: Edit) -> cs.Topology:
     """The place after the edit. Raises CollsimError for what cannot be: a cable that is not there, ranks that are cut off."""
     place = build_place(_switched(choice, edit))
-    if choice.on_machine and (edit.placement != "same" or edit.oversubscription > 1):
-        on = _switched(choice, edit)
-        given: dict[str, Any] = {"placement": edit.placement} if edit.placement != "same" else {}
-        if choice.nodes > 1 and edit.oversubscription > 1:
-            given["oversubscription"] = edit.oversubscription
-        place = cs.machine(on.place, nodes=on.nodes, p2p=on.p2p, gdr=on.gdr, fabric=on.fabric, **given)
+    if given := _joined(choice, edit):
+        place = place_of(_switched(choice, edit), **given)
     if edit.kind:
         place = place.scaled(edit.kind, FACTORS[edit.factor])
     if edit.cable:
         a, _, b = edit.cable.partition("~")
         place = place.without_link(a, b) if edit.do == "cut" else place.with_link(a, b, bandwidth=CABLE[edit.do])
     return place
+
+
+def code(choice: Choice, edit: Edit) -> tuple[Choice, str]:
+    """The choice after the edit as far as a choice can say it, and the code that builds the place after it."""
+    after = _switched(choice, edit)
+    text = elsewhere.place(after, **_joined(choice, edit))
+    if edit.kind:
+        text += f".scaled({edit.kind!r}, {FACTORS[edit.factor]:g})"
+    if edit.cable:
+        a, _, b = edit.cable.partition("~")
+        text += f".without_link({a!r}, {b!r})" if edit.do == "cut" else f".with_link({a!r}, {b!r}, bandwidth={CABLE[edit.do]!r})"
+    return after, text
+
+
+def _joined(choice: Choice, edit: Edit) -> dict[str, Any]:
+    """Keywords of `machine` that an edit sets, where there are several nodes to order and to join."""
+    given: dict[str, Any] = {"placement": edit.placement} if edit.placement != "same" and choice.copies > 1 else {}
+    return given | ({"oversubscription": edit.oversubscription} if edit.oversubscription > 1 and choice.copies > 1 else {})
 
 
 def _switched(choice: Choice, edit: Edit) -> Choice:
@@ -127,16 +143,30 @@ class Change:
     crossings: tuple[int, int, int]
 
 
-def change(choice: Choice, edit: Edit) -> Change:
+#: Runs of a schedule in a change: before, after, and with each kind of link and the busiest cables doubled.
+_RUNS_OF_CHANGE = 14
+
+
+def expected_change(choice: Choice, edit: Edit) -> float:
+    """Seconds that `change` should take. Raises what it would raise before it runs anything."""
+    place = build_place(choice)
+    plan = _plan(choice, place, options_used(choice.algorithm, dict(choice.options), place, choice.on_machine))
+    return _RUNS_OF_CHANGE * seconds(choice, plan, place, choice.nbytes) + 2 * SECONDS_TO_DRAW * len(plan)
+
+
+def change(choice: Choice, edit: Edit, tell: Tell = quietly) -> Change:
     """Run the choice before and after. Raises CollsimError for what cannot be, Refused for what is too much."""
     place, other = build_place(choice), changed(choice, edit)
     options = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
     first, second = _run(choice, place, options), _run(choice, other, options)
+    tell("run", 0.2)
     ring = np.arange(place.ranks)
+    before, after = runner(first), runner(second)
+    tell("run", 0.5)
     return Change(
         nothing=place.name == other.name,
-        before=runner(first),
-        after=runner(second),
+        before=before,
+        after=after,
         speedup=first.time / second.time if second.time else 1.0,
         links=_links(cs.compare(first, second).links, first, second),
         tornado=_tornado(second),
@@ -144,11 +174,15 @@ def change(choice: Choice, edit: Edit) -> Change:
     )
 
 
-def _run(choice: Choice, place: cs.Topology, options: dict[str, Any]) -> cs.Trace:
-    plan = cs.schedule(choice.algorithm, topology=place, **options)
+def _plan(choice: Choice, place: cs.Topology, options: dict[str, Any]) -> cs.Schedule:
+    plan: cs.Schedule = cs.schedule(choice.algorithm, topology=place, **options)
     if len(plan) > MOST_CHANGED:
         raise Refused("whatif.large", transfers=f"{len(plan):,}", limit=f"{MOST_CHANGED:,}")
-    return cs.simulate(plan, place, choice.nbytes, choice.dtype, choice.engine)
+    return plan
+
+
+def _run(choice: Choice, place: cs.Topology, options: dict[str, Any]) -> cs.Trace:
+    return cs.simulate(_plan(choice, place, options), place, choice.nbytes, choice.dtype, choice.engine, **engine_settings(choice))
 
 
 def _links(table: pd.DataFrame, *traces: cs.Trace) -> pd.DataFrame:
@@ -185,7 +219,8 @@ def cables(choice: Choice) -> dict[str, tuple[str, str]]:
     """The busiest cables of the run, as `a~b`, with their names in English and Chinese; none where it cannot run."""
     try:
         place = build_place(choice)
-        trace = _run(choice, place, options_used(choice.algorithm, dict(choice.options), place, choice.on_machine))
+        options = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
+        trace = _run(replace(choice, engine="lockstep"), place, options)  # a cable carries the same bytes in both engines
     except CollsimError:
         return {}
     links, names = place.links, place.devices.name

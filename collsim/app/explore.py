@@ -9,44 +9,45 @@ import pandas as pd
 import streamlit as st
 
 import collsim as cs
-from collsim.errors import CollsimError
 from collsim.units import format_bandwidth, format_bytes, format_time
 from collsim.viz.timeline import MOST_TRANSFERS
 
-from . import elsewhere
+from . import asking, breaking, codebox, elsewhere
 from .choice import Choice, to_query
-from .controls import algorithm_label, complain, mistake
-from .mistakes import told
+from .controls import complain
 from .player import player
-from .run import Figures, Outcome, build_place, options_used, outcome
+from .run import Figures, Outcome, build_place, expected_outcome, options_used, outcome
 from .state import language, session, t
+from .waiting import latest
 
 MICRO = 1e6
 MEBI = 2**20
-
-
-@st.cache_data(max_entries=48, show_spinner=False)
-def kept_outcome(choice: Choice) -> Outcome:
-    """A run, computed once for all sessions; only so many are kept."""
-    return outcome(choice)
 
 
 def page() -> None:
     """Draw the page. A choice that cannot run leaves a sentence and the last run that worked."""
     now = session()
     complain(now.complaints)
-    try:
-        shown = kept_outcome(now.choice)
-        now.good = now.choice
-    except CollsimError as error:
-        mistake(f"{told(error, language())} {t('mistake.kept')}")
-        shown = kept_outcome(now.good)
-    _headline(shown)
-    if shown.timeline is None:
+    event = now.choice.engine == "event"
+    found = latest(outcome, now.choice, expected=expected_outcome, compiled=event, otherwise=(Choice(),))
+    if found is None:
+        return
+    shown, (now.good,) = found
+    asking.buttons()
+    broken = breaking.panel(now.good)
+    asks = broken is None and asking.panel(now.good)
+    if broken is None and not asks:
+        _headline(shown)
+    if asks and not asking.peeks():
+        return  # the run would answer the question
+    if broken is not None and broken.timeline is not None:
+        player(broken.timeline, f"{_ident(now.good)}&{now.panels}")
+    elif shown.timeline is None:
         st.html(f'<div class="cs-note">{t("player.large", transfers=f"{shown.figures.transfers:,}", limit=f"{MOST_TRANSFERS:,}")}</div>')
     else:
         player(shown.timeline, _ident(now.good))
-    _tables(shown, now.good)
+    if broken is None and not asks:  # the tables are those of the whole run
+        _tables(shown, now.good)
 
 
 def _ident(choice: Choice) -> str:
@@ -195,17 +196,4 @@ def _note(text: str) -> None:
 
 def _elsewhere(shown: Outcome, choice: Choice) -> None:
     used = options_used(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        st.markdown(f"**{t('python')}**")
-        st.code(elsewhere.python(choice, used), language="python")
-    with right:
-        st.markdown(f"**{t('cli')}**")
-        st.code(elsewhere.command(choice, used), language="bash", wrap_lines=True)
-        st.markdown(f"**{t('nccl')}**")
-        line = elsewhere.nccl_tests(choice, used, shown.figures.ranks, choice.nodes)
-        if line is None:
-            _note(t("nccl.none", name=f"{choice.collective} {algorithm_label(choice.algorithm, choice.collective)}"))
-        else:
-            st.code(line, language="bash", wrap_lines=True)
-            _note(t("nccl.note"))
+    codebox.of_run(choice, used, shown.figures.ranks)

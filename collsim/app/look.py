@@ -53,6 +53,7 @@ STYLE = f"""<style>
 [data-testid=stButtonGroup] button:is([data-selected],[data-testid$=Active]){{background:var(--cs-ink)!important}}
 [data-testid=stButtonGroup] button:is([data-selected],[data-testid$=Active]) *{{color:var(--cs-card)!important;font-weight:700}}
 [data-testid=stSidebar] [data-testid=stButtonGroup] button{{padding-left:6px;padding-right:6px;min-width:0}}
+[data-testid=stElementContainer]:has(:disabled) [data-testid=stWidgetLabel] p{{color:var(--cs-ink2)!important}}
 [data-testid=stTopNavLink] span{{font-size:15px}}
 .st-key-switches{{position:fixed;top:9px;right:64px;z-index:999991;width:auto!important;flex-direction:row;gap:12px}}
 .cs-head{{display:flex;flex-wrap:wrap;gap:8px 40px;align-items:flex-start;color:var(--cs-ink);padding:2px 4px 4px}}

@@ -14,11 +14,13 @@ from collsim.topology.fabrics import FABRICS
 from collsim.units import format_bandwidth, format_time
 from collsim.viz.ways import Way, ways_source
 
-from . import yards
-from .address import enter, leave, remembered
-from .choice import MOST_NODES
+from . import codebox, race, races, whatif, yards
+from .address import enter, leave, menu, remembered
+from .choice import MOST_NODES, Choice
 from .controls import complain, fabric_label, mistake, spaced
 from .mistakes import told
+from .own import OWN
+from .ownbox import ownbox
 from .state import is_dark, language, session, t
 from .yards import Look, Yard
 
@@ -57,9 +59,12 @@ def page() -> None:
         shown = kept_look(yard)
     _cards(shown, yard)
     _costs(shown, yard)
+    _onward(yard)
+    with st.expander(t("code.title")):
+        _code(yard, shown)
     left, right = st.columns(2, gap="small")
     with left, st.expander(t("machines.paste"), expanded=bool(yard.text)):
-        _paste(yard, shown)
+        _paste(yard)
     with right, st.expander(t("machines.about")):
         _about(yard, shown)
 
@@ -71,16 +76,16 @@ def _controls(yard: Yard) -> Yard:
     """One row: which machine, how many, from where to where, what is compared."""
     place, nodes, fabric, a, b, by = st.columns([3, 1.1, 1.6, 1.3, 1.3, 2.2], vertical_alignment="bottom", gap="small")
     with place:
-        names = list(cs.topology.machines())
-        offered = ["", *names] if yard.text else names
-        chosen = _select("place", t("machines.place"), offered, "" if yard.text else yard.machine, _place_label)
-        yard = replace(yard, machine=chosen, text="") if chosen else yard
+        text = yard.text or session().choice.own
+        offered = [*([OWN] if text else []), *cs.topology.machines()]
+        chosen = _select("place", t("machines.place"), offered, OWN if yard.text else yard.machine, _place_label)
+        yard = replace(yard, text=text) if chosen == OWN else replace(yard, machine=chosen, text="")
+    several = "nodes" in yards.takes(yard)
     with nodes:
-        yard = replace(yard, nodes=_select("nodes", t("nodes"), sorted({*NODES, min(yard.nodes, MOST_NODES)}), yard.nodes))
+        counts = sorted({*NODES, min(yard.nodes, MOST_NODES)}) if several else [1]
+        yard = replace(yard, nodes=_select("nodes", t("nodes"), counts, yard.nodes, disabled=not several))
     with fabric:
-        yard = replace(
-            yard, fabric=_select("fabric", t("fabric"), list(FABRICS), yard.fabric, fabric_label, yard.nodes < 2 or bool(yard.text))
-        )
+        yard = replace(yard, fabric=_select("fabric", t("fabric"), list(FABRICS), yard.fabric, fabric_label, yard.nodes < 2))
     ranks = _ranks(yard)
     yard = replace(yard, a=min(yard.a, ranks - 1), b=min(yard.b, ranks - 1))
     with a:
@@ -104,7 +109,7 @@ def _ranks(yard: Yard) -> int:
 
 
 def _place_label(name: str) -> str:
-    return str(cs.topology.machines()[name].title) if name else t("machines.paste")
+    return str(cs.topology.machines()[name].title) if name != OWN else t("machines.paste")
 
 
 def _rank_label(rank: int) -> str:
@@ -245,48 +250,48 @@ def _bars(title: str, rows: list[tuple[str, float]]) -> str:
     return f'<div><div class="cs-note">{html.escape(title)}</div><div style="{grid}">{lines}</div></div>'
 
 
-# ---- one's own, and about --------------------------------------------------------------------------------------------------------
+# ---- on other pages, one's own, and about ----------------------------------------------------------------------------------------
 
 
-def _paste(yard: Yard, shown: Look) -> None:
+def _code(yard: Yard, shown: Look) -> None:
+    """The way as a question to collsim, and a send from every rank to the next on real hardware."""
+    choice = replace(yards.chosen(Choice(nbytes=yard.nbytes), yard), collective="sendrecv", algorithm="sendrecv_direct")
+    codebox.of_way(choice, yard.a, yard.b, shown.ranks)
+
+
+def _onward(yard: Yard) -> None:
+    """This machine on the pages that run collectives."""
+    with st.container(key="onward", horizontal=True, vertical_alignment="center"):
+        st.html(f'<div class="cs-note">{html.escape(t("machines.onward"))}</div>', width="content")
+        for page in ("explore", "race", "compare", "whatif"):
+            if st.button(t(f"page.{page}"), key=f"onward_{page}"):
+                _take_to(page, yard)
+
+
+def _take_to(page: str, yard: Yard) -> None:
+    session().choice = yards.chosen(session().choice, yard)
+    kept = remembered()
+    kept.pop(whatif.PAGE, None)  # a cable of another machine is not in this one
+    if page == race.PAGE:
+        kept[page] = races.on(session().choice)
+    st.switch_page(menu()[page])
+
+
+def _paste(yard: Yard) -> None:
     """A text or a file of one's own; what it does not say is listed."""
-    st.html(f'<div class="cs-note">{html.escape(t("machines.paste.note"))}</div>')
-    typed = st.text_area(t("machines.paste.label"), key=_start_text(yard), height=180)
-    given = st.file_uploader(t("machines.paste.file"), type=["txt", "xml", "yaml", "yml"], key="w_m_file")
-    use, drop = st.columns(2)
-    if use.button(t("machines.paste.use"), type="primary", width="stretch"):
-        _use(yard, given.getvalue().decode("utf-8", "replace") if given is not None else str(typed))
-    if yard.text and drop.button(t("machines.paste.drop"), width="stretch"):
-        _keep(replace(Yard(), nbytes=yard.nbytes))
-    if yard.text and not yards.packed_text(yard.text):
-        mistake(t("machines.paste.long", count=f"{len(yard.text):,}"))
-    if yard.text and shown.notes:
-        st.markdown(f"**{t('machines.notes')}**")
-        st.html("".join(f'<div class="cs-note">{html.escape(note)}</div>' for note in shown.notes))
+    ownbox(yard.text, PAGE, lambda text: _keep(replace(Yard(text=text), nbytes=yard.nbytes, by=yard.by)), _drop)
 
 
-def _start_text(yard: Yard) -> str:
-    if "w_m_text" not in st.session_state:
-        st.session_state["w_m_text"] = yard.text
-    return "w_m_text"
-
-
-def _use(yard: Yard, text: str) -> None:
-    """Try the text; a mistake in it is told, and the picture stays."""
-    made = Yard(text=text, nbytes=yard.nbytes, by=yard.by)
-    try:
-        yards.build(made)
-    except CollsimError as error:
-        mistake(told(error, language()))
-        return
-    _keep(made)
+def _drop() -> None:
+    _keep(replace(Yard(), nbytes=remembered()[PAGE].nbytes))
 
 
 def _keep(yard: Yard) -> None:
+    """Show this machine now, and offer it on the pages that share the run of Explore."""
     remembered()[PAGE] = yard
+    session().choice = replace(session().choice, own=yard.text or session().choice.own)
     for key in [str(k) for k in st.session_state if str(k).startswith("w_m_")]:
         del st.session_state[key]
-    st.rerun()
 
 
 def _about(yard: Yard, shown: Look) -> None:

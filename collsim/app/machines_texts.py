@@ -50,24 +50,10 @@ MACHINES: dict[str, tuple[str, str]] = {
     "machines.play": ("Play", "播放"),
     "machines.pause": ("Pause", "暂停"),
     "machines.paste": ("Your own machine", "您自己的机器"),
-    "machines.paste.note": (
-        "Paste what nvidia-smi topo -m prints, an NCCL topology XML or collsim's YAML, or give the file. It stays in the address of this "
-        "page, goes nowhere else, and is drawn here; the other pages know the machines of the catalogue.",
-        "粘贴 nvidia-smi topo -m 的输出、NCCL 拓扑 XML 或 collsim 的 YAML，也可以上传文件。内容只保存在本页链接中，不会发往别处，"
-        "并在此画出；其他页面只使用目录中的机器。",
-    ),
-    "machines.paste.label": ("Topology text", "拓扑文本"),
-    "machines.paste.file": ("Or a file", "或上传文件"),
-    "machines.paste.use": ("Draw it", "画出来"),
-    "machines.paste.drop": ("Back to the catalogue", "回到机器目录"),
-    "machines.paste.long": (
-        "{count} characters are too many for an address; this machine is drawn, but a link to it cannot be shared.",
-        "{count} 个字符太长，无法放进链接；机器已画出，但无法用链接分享。",
-    ),
     "machines.large": (
         "{ranks} ranks are more than this page draws ({limit}); use fewer nodes.",
         "{ranks} 个 rank 超出本页的上限（{limit}）；请减少节点。",
     ),
-    "machines.notes": ("What the text does not say, and what was assumed", "文本没有说明、因而作出假设的内容"),
+    "machines.onward": ("Use this machine in", "用这台机器："),
     "machines.about": ("About this machine", "关于这台机器"),
 }

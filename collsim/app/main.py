@@ -5,18 +5,22 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from typing import Literal
 
 import streamlit as st
 
-import collsim as cs
 from collsim.errors import CollsimError
 
-from . import compare, explore, lessons, machines, measured, race, whatif, write
-from .controls import mistake, sidebar
+from . import classroom, compare, explore, lessons, machines, measured, race, whatif, write
+from .address import put_menu
+from .controls import mistake
 from .look import STYLE, logo, mark
 from .mistakes import told
+from .sidebar import sidebar
 from .state import enter, is_dark, language, leave, session, t
 from .switches import switches
+from .waiting import turn
+from .work import ENGINE
 
 PAGES: dict[str, Callable[[], None]] = {
     "explore": explore.page,
@@ -27,6 +31,7 @@ PAGES: dict[str, Callable[[], None]] = {
     "write": write.page,
     "measured": measured.page,
     "lessons": lessons.page,
+    "class": classroom.page,
 }
 #: Pages that draw their own controls and write their own address, with what each does on arrival.
 OWN: dict[str, Callable[[], None]] = {
@@ -36,6 +41,7 @@ OWN: dict[str, Callable[[], None]] = {
     "write": write.arrive,
     "measured": measured.arrive,
     "lessons": lessons.arrive,
+    "class": classroom.arrive,
 }
 
 
@@ -45,19 +51,24 @@ def main(first: str = "explore") -> None:
     st.html(STYLE)
     st.logo(logo(is_dark()), size="large")
     warm_up()
-    pages = [st.Page(_drawn(name), title=t(f"page.{name}"), url_path=name, default=name == first) for name in PAGES]
-    st.navigation(pages, position="top").run()
+    pages = {name: _page(name, first) for name in PAGES}
+    put_menu(pages)
+    shown = st.navigation(list(pages.values()), position="top")
+    if shown is not pages["class"] and (code := classroom.invited()):
+        st.switch_page(pages["class"], query_params={"class": code})
+    shown.run()
+
+
+def _page(name: str, first: str) -> st.Page:
+    """One entry of the menu; a class is reached by its address only."""
+    seen: Literal["hidden", "visible"] = "hidden" if name == "class" else "visible"
+    return st.Page(_drawn(name), title=t(f"page.{name}"), url_path=name, default=name == first, visibility=seen)
 
 
 @st.cache_resource(show_spinner=False)
 def warm_up() -> threading.Thread:
-    """Let the event engine compile itself while the first page is being read, once for the whole server."""
-
-    def run() -> None:
-        network = cs.topology.switch(2)
-        cs.simulate(cs.schedule("allreduce_ring", topology=network), network, "1KiB", engine="event")
-
-    thread = threading.Timer(4.0, run)
+    """Have the event engine compiled while the first page is being read, once for the whole server."""
+    thread = threading.Timer(4.0, ENGINE.prepare)
     thread.daemon = True
     thread.start()
     return thread
@@ -74,6 +85,7 @@ def _drawn(name: str) -> Callable[[], None]:
                 before = session().choice
                 sidebar(name)
                 leave(before)
+            turn(name)
             PAGES[name]()
         except CollsimError as error:
             mistake(told(error, language()))

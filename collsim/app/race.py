@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -14,12 +15,16 @@ from collsim.simulate import ENGINES
 from collsim.units import format_bytes
 from collsim.viz.race import Runner, course, race_source
 
-from . import races
+from . import codebox, own, races
 from .address import enter, leave, remembered
-from .choice import MOST_NODES, MOST_RANKS, READERS, SHAPES, Choice, has_shape, networks, own_options, played_collectives
+from .choice import MOST_NODES, MOST_RANKS, READERS, SHAPES, Choice, dropped, filed, has_shape, networks, own_options, played_collectives
 from .controls import NODES, SIZES, algorithm_label, complain, mistake, place_label, spaced
 from .mistakes import told
+from .own import OWN
+from .ownbox import ownbox
+from .run import build_place, options_used
 from .state import is_dark, language, session, t
+from .waiting import engine_ready
 
 PAGE = "race"
 
@@ -46,14 +51,35 @@ def page() -> None:
     seconds = _moment()
     runners: tuple[Choice, ...] = remembered()[PAGE]
     top, said = st.container(), st.container()
+    _offer(runners)
     with st.expander(t("race.runners")):
         runners = _choose(runners)
+        with st.popover(t("own.change", file=own.facts(text).file) if (text := session().choice.own) else t("own.give")):
+            ownbox(text, PAGE, _take, _drop)
     with top:
         runners = _top(runners)
     leave(PAGE, runners, races.write(runners) | ({"t": f"{seconds:g}"} if seconds is not None and "t" in st.query_params else {}))
     with said:
         complain(session().complaints)
     _race(runners, seconds)
+
+
+def _offer(runners: tuple[Choice, ...]) -> None:
+    """A machine of one's own that an address brought can be chosen by every runner."""
+    brought = next((one.own for one in runners if one.own), "")
+    if brought and brought != session().choice.own:
+        session().choice = replace(session().choice, own=brought)
+
+
+def _take(text: str) -> None:
+    """All runners on a machine of one's own."""
+    session().choice = replace(session().choice, own=text)
+    remembered()[PAGE] = tuple(replace(one, **filed(text)) for one in remembered()[PAGE])
+
+
+def _drop() -> None:
+    session().choice = dropped(session().choice)
+    remembered()[PAGE] = tuple(map(dropped, remembered()[PAGE]))
 
 
 def _moment() -> float | None:
@@ -123,23 +149,27 @@ def _one(one: Choice, number: int) -> Choice:
     known = list(cs.algorithms(one.collective))
     algorithm = _select(f"algorithm{number}", t("algorithm"), known, one.algorithm, lambda name: algorithm_label(name, one.collective))
     values: dict[str, Any] = {"algorithm": algorithm, "options": one.options if algorithm == one.algorithm else ()}
-    machines = list(cs.topology.machines())
-    place = values["place"] = _select(f"place{number}", t("place"), machines + networks(), one.place, place_label)
-    if place in machines:
+    places = [*([OWN] if session().choice.own else []), *cs.topology.machines(), *networks()]
+    place = values["place"] = _select(f"place{number}", t("place"), places, one.place, place_label)
+    values["own"] = session().choice.own if place == OWN else ""
+    takes = replace(one, place=place, own=values["own"]).takes
+    if "nodes" in takes:
         values["nodes"] = _number(f"nodes{number}", t("nodes"), one.nodes, 1, min(MOST_NODES, max(NODES)))
+    if "p2p" in takes:
         left, right = st.columns(2)
         for box, name in ((left, "p2p"), (right, "gdr")):
             values[name] = bool(box.toggle(t(name), key=_start(f"{name}{number}", getattr(one, name)), help=t(f"{name}.help")))
+    elif place == OWN:
+        pass  # a network from a file is as the file has it
     elif has_shape(place):
         shapes = list(dict.fromkeys([*([one.shape] if one.shape else []), *SHAPES[place]]))
         values["shape"] = _select(f"shape{number}", t("shape"), shapes, one.shape or shapes[0])
     else:
         values["ranks"] = _number(f"ranks{number}", t("ranks"), one.ranks, 1, MOST_RANKS)
-    made = Choice(**{**one.__dict__, **values})
-    return _own(made, number)
+    return _set(replace(one, **values), number)
 
 
-def _own(one: Choice, number: int) -> Choice:
+def _set(one: Choice, number: int) -> Choice:
     """Chunks, channels and where a server sits: what changes a race most."""
     known, given = own_options(one.algorithm), dict(one.options)
     for name, choices in (("chunks", [1, 4, 16, 64, 256]), ("channels", [None, 1, 2, 4, 8]), ("server", ["rank", "helper"])):
@@ -200,6 +230,8 @@ def _quantity(name: str, options: list[str], current: str) -> str:
 
 def _race(runners: tuple[Choice, ...], seconds: float | None) -> None:
     """Those that can start, and a sentence for each that cannot."""
+    if runners[0].engine == "event" and not engine_ready():
+        return
     names = [_name(runners, n) for n in range(len(runners))]
     started: list[tuple[int, Runner]] = []
     for n, one in enumerate(runners):
@@ -216,6 +248,14 @@ def _race(runners: tuple[Choice, ...], seconds: float | None) -> None:
     data = {"id": json.dumps(races.write(runners)), "runners": entries, "lang": language(), "theme": "dark" if is_dark() else "light"}
     mount = st.components.v2.component("collsim_race", js=race_source())
     mount(key="race", data=data | ({} if seconds is None else {"t": seconds}), on_state_change=lambda: None)
+    with st.expander(t("code.title")):
+        codebox.of_race([_facts(runners[n]) for n, _ in started])
+
+
+def _facts(one: Choice) -> tuple[Choice, dict[str, Any], int]:
+    """A runner with its options and its number of ranks, for code."""
+    place = build_place(one)
+    return one, options_used(one.algorithm, dict(one.options), place, one.on_machine), place.ranks
 
 
 def _sentence(runners: tuple[Choice, ...], names: list[str], started: list[tuple[int, Runner]]) -> None:
@@ -239,14 +279,14 @@ def _name(runners: tuple[Choice, ...], n: int) -> str:
         return place_label(one.place)
     if by in ("p2p", "gdr"):
         return t("race.on" if getattr(one, by) else "race.off", what=t(by))
-    return t("race.nodes", place=place_label(one.place), count=one.nodes) if by == "nodes" else t("race.runner", number=n + 1)
+    return t("race.nodes", place=place_label(one.place), count=one.nodes) if by == "copies" else t("race.runner", number=n + 1)
 
 
 def _note(runners: tuple[Choice, ...], n: int) -> str:
     """What else a runner is: its algorithm, its place, its own options."""
     one, by = runners[n], races.differing(runners)
     parts = [] if by == "algorithm" else [algorithm_label(one.algorithm, one.collective)]
-    if by not in ("place", "nodes"):
+    if by not in ("place", "copies"):
         parts.append(_place(one))
     options = dict(one.options)
     if options.get("chunks", 1) != 1:
@@ -255,7 +295,7 @@ def _note(runners: tuple[Choice, ...], n: int) -> str:
 
 
 def _place(one: Choice) -> str:
-    if not one.on_machine:
+    if one.place in networks():
         words = {"ranks": one.ranks, "bandwidth": spaced(one.bandwidth), "alpha": spaced(one.alpha).replace("us", "µs")}
         return t("race.network", place=one.place.replace("_", " "), **words)
-    return place_label(one.place) if one.nodes == 1 else t("race.nodes", place=place_label(one.place), count=one.nodes)
+    return place_label(one.place) if one.copies == 1 else t("race.nodes", place=place_label(one.place), count=one.nodes)

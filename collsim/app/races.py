@@ -10,15 +10,18 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.viz.race import Runner, runner
 
-from .choice import Choice, Complaint, from_query, own_options, to_query, usual_algorithms, written
-from .run import Refused, build_place, options_used
+from . import own
+from .choice import Choice, Complaint, engine_settings, from_query, networks, own_options, to_query, usual_algorithms, written
+from .own import OWN
+from .run import Refused, asked, build_place, options_used
 
 LEAST, MOST = 2, 4
 MOST_RACED = 60_000
 _LONGEST = 400
+_CHUNKS = 64
 
 #: What all runners share: a race compares ways, not sizes.
-SHARED = ("collective", "nbytes", "dtype", "engine")
+SHARED = ("collective", "nbytes", "dtype", "engine", "sharing")
 
 _EIGHT = Choice(place="switch", nbytes="64MiB", nodes=1)
 _BOX = Choice(place="pcie-8gpu", nbytes="64MiB", nodes=1)
@@ -40,9 +43,14 @@ def ready_name(runners: tuple[Choice, ...]) -> str:
     """The ready race that these runners are, whatever the size, type and engine; `own` for any other."""
     first = runners[0]
     for name, known in READY.items():
-        if runners == tuple(replace(c, nbytes=first.nbytes, dtype=first.dtype, engine=first.engine) for c in known):
+        if runners == tuple(_with(c, first) for c in known):
             return name
     return "own"
+
+
+def _with(one: Choice, first: Choice) -> Choice:
+    """A runner of a ready race with the size, type and engine of another."""
+    return replace(one, **{name: getattr(first, name) for name in SHARED[1:]})
 
 
 def read(query: dict[str, str]) -> tuple[tuple[Choice, ...], list[Complaint]]:
@@ -54,11 +62,11 @@ def read(query: dict[str, str]) -> tuple[tuple[Choice, ...], list[Complaint]]:
         ready = "ways"
     texts = [query[f"runner{n}"] for n in range(1, MOST + 1) if f"runner{n}" in query] if ready == "own" else []
     known = READY["ways" if ready == "own" else ready]
-    common, found = from_query({name: query[name] for name in SHARED if name in query}, known[0])
+    common, found = from_query({name: query[name] for name in (*SHARED, "own") if name in query}, known[0])
     complaints += found
     runners = [_runner(text, number, common, complaints) for number, text in enumerate(texts, 1)]
     if len(runners) < LEAST:
-        runners = [replace(c, nbytes=common.nbytes, dtype=common.dtype, engine=common.engine) for c in known]
+        runners = [_with(c, common) for c in known]
         if common.collective != "allreduce":
             runners = list(shared(tuple(runners), collective=common.collective))
     return tuple(runners), complaints
@@ -70,9 +78,9 @@ def _runner(text: str, number: int, common: Choice, complaints: list[Complaint])
         complaints.append(Complaint(f"runner{number}", text[:60] + "…", f"{len(text)} characters are too many.", common.algorithm))
         return common
     pairs = dict(part.split(":", 1) for part in text.split(";") if ":" in part)
-    asked = {**{name: written(getattr(common, name)) for name in SHARED}, **{k: v for k, v in pairs.items() if k not in SHARED[1:]}}
-    start = Choice(nodes=1)
-    made, found = from_query(asked, start)
+    words = {**{name: written(getattr(common, name)) for name in SHARED}, **{k: v for k, v in pairs.items() if k not in SHARED[1:]}}
+    made, found = asked(words, Choice(nodes=1, own=common.own))
+    made = made if made.place == OWN else replace(made, own="")
     complaints += [replace(c, name=f"runner{number}.{c.name}") for c in found]
     return made
 
@@ -84,13 +92,15 @@ def write(runners: tuple[Choice, ...]) -> dict[str, str]:
     usual = READY[ready][0] if ready in READY else Choice()
     query |= {name: written(getattr(first, name)) for name in SHARED if getattr(first, name) != getattr(usual, name) or ready == "own"}
     if ready == "own":
+        query["own"] = next((own.packed(one.own) for one in runners if one.place == OWN), "")
         for number, one in enumerate(runners, 1):
-            query[f"runner{number}"] = ";".join(f"{k}:{v}" for k, v in {**to_query(one), **_nodes(one)}.items() if k not in SHARED)
+            words = {k: v for k, v in {**to_query(one), **_nodes(one)}.items() if k not in (*SHARED, "own")}
+            query[f"runner{number}"] = ";".join(f"{k}:{v}" for k, v in words.items())
     return query
 
 
 def _nodes(one: Choice) -> dict[str, str]:
-    return {"nodes": written(one.nodes)} if one.on_machine else {}
+    return {"nodes": written(one.nodes)} if "nodes" in one.takes else {}
 
 
 def shared(runners: tuple[Choice, ...], **values: Any) -> tuple[Choice, ...]:
@@ -101,6 +111,13 @@ def shared(runners: tuple[Choice, ...], **values: Any) -> tuple[Choice, ...]:
     ways = usual_algorithms(collective)
     several = len({one.algorithm for one in runners}) > 1
     return tuple(replace(one, **values, algorithm=ways[n % len(ways) if several else 0], options=()) for n, one in enumerate(runners))
+
+
+def on(choice: Choice) -> tuple[Choice, ...]:
+    """A race on one place: the first usual ways of the collective, those that pipeline with chunks enough to do so."""
+    ways = usual_algorithms(choice.collective)[:LEAST]
+    chosen = [set_options(replace(choice, algorithm=name, options=()), chunks=_CHUNKS) for name in ways]
+    return tuple(replace(one, algorithms=(), sizes=Choice.sizes, own=one.own if one.place == OWN else "") for one in chosen)
 
 
 def resized(runners: tuple[Choice, ...], count: int) -> tuple[Choice, ...]:
@@ -119,7 +136,7 @@ def run(choice: Choice) -> Runner:
     plan = cs.schedule(choice.algorithm, topology=topology, **options)
     if len(plan) > MOST_RACED:
         raise Refused("race.large", name=choice.algorithm, transfers=f"{len(plan):,}", limit=f"{MOST_RACED:,}")
-    return runner(cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine))
+    return runner(cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **engine_settings(choice)))
 
 
 def overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[int, int, int] | None:
@@ -130,7 +147,7 @@ def overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[int, in
     first, other = sorted(range(len(runners)), key=lambda n: times[n])[:2]
     a, b = runners[first], runners[other]
     alike = replace(a, algorithm=b.algorithm, options=b.options) == b
-    if a.on_machine or not alike or a.ranks > 64:
+    if a.place not in networks() or engine_settings(a) or not alike or a.ranks > 64:
         return None
     network = build_place(a)
     try:
@@ -143,7 +160,7 @@ def overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[int, in
 
 def differing(runners: tuple[Choice, ...]) -> str:
     """By what the runners are best told apart: `algorithm`, `place`, `p2p`, `gdr`, `nodes`, or `number`."""
-    for name in ("algorithm", "place", "p2p", "gdr", "nodes"):
+    for name in ("algorithm", "place", "p2p", "gdr", "copies"):
         if len({getattr(one, name) for one in runners}) == len(runners):
             return name
     return "number"

@@ -6,6 +6,7 @@ Nothing here knows Streamlit, so all of it can be cached, tested and read withou
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,12 +14,16 @@ import pandas as pd
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.simulate.conditions import Progress
 from collsim.topology.spec import parse_topology
 from collsim.viz.causes import bottleneck
 from collsim.viz.timeline import MOST_TRANSFERS as MOST_PLAYED
 from collsim.viz.timeline import encode, timeline
 
-from .choice import Choice, network_text, own_options, usual_algorithms
+from . import own
+from .choice import Choice, Complaint, engine_pair, engine_settings, from_query, network_text, networks, own_options, usual_algorithms
+from .own import OWN
+from .worker import Tell
 
 #: Beyond these a page says no before it computes; the player stops earlier than the figures do.
 MOST_TRANSFERS = 1_000_000
@@ -76,13 +81,35 @@ class Outcome:
 
 def build_place(choice: Choice) -> cs.Topology:
     """The machine or network. Raises CollsimError, Refused where it is too large for a page."""
-    if choice.on_machine:
-        topology: cs.Topology = cs.topology.machine(choice.place, nodes=choice.nodes, p2p=choice.p2p, gdr=choice.gdr, fabric=choice.fabric)
-    else:
-        topology = parse_topology(network_text(choice), cs.topology.NETWORKS)
+    topology = place_of(choice)
     if topology.ranks > MOST_RANKS_HERE:
         raise Refused("refused.ranks", ranks=topology.ranks, limit=MOST_RANKS_HERE)
     return topology
+
+
+def place_of(choice: Choice, **more: Any) -> cs.Topology:
+    """The machine or network, however large; `more` goes to `machine`: placement, oversubscription."""
+    if choice.place in networks():
+        made: cs.Topology = parse_topology(network_text(choice), cs.topology.NETWORKS)
+        return made
+    words: dict[str, Any] = {"nodes": choice.nodes, "fabric": choice.fabric, "p2p": choice.p2p, "gdr": choice.gdr, **more}
+    return own.build(choice.own, **words) if choice.place == OWN else cs.topology.machine(choice.place, **words)
+
+
+def asked(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:
+    """The choice that an address asks for, as `from_query`; a root that is no rank of the place is told of too."""
+    choice, complaints = from_query(query, start)
+    roots = {name: value for name, value in choice.options if own_options(choice.algorithm)[name].kind == "root"}
+    try:
+        ranks = build_place(choice).ranks if roots else 0
+    except CollsimError:
+        return choice, complaints  # the page says what is wrong with the place
+    for name, value in roots.items():
+        if value >= ranks:
+            why = f"{name}={value} is not a rank; with {ranks} ranks it is 0 to {ranks - 1}"
+            complaints.append(Complaint(name, str(value), why, "0"))
+            choice = replace(choice, options=tuple(pair for pair in choice.options if pair[0] != name))
+    return choice, complaints
 
 
 def channels_offered(topology: cs.Topology) -> int:
@@ -105,25 +132,57 @@ def simulate(choice: Choice) -> cs.Trace:
     return _trace(choice, topology, options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine))
 
 
-def _trace(choice: Choice, topology: cs.Topology, options: dict[str, Any]) -> cs.Trace:
-    plan = cs.schedule(choice.algorithm, topology=topology, **options)
+def _plan(choice: Choice, topology: cs.Topology, options: dict[str, Any]) -> cs.Schedule:
+    plan: cs.Schedule = cs.schedule(choice.algorithm, topology=topology, **options)
     if len(plan) > MOST_TRANSFERS:
         raise Refused("refused.transfers", transfers=f"{len(plan):,}", limit=f"{MOST_TRANSFERS:,}")
-    return cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine)
+    return plan
 
 
-def outcome(choice: Choice) -> Outcome:
+def _trace(choice: Choice, topology: cs.Topology, options: dict[str, Any], progress: Progress | None = None) -> cs.Trace:
+    plan = _plan(choice, topology, options)
+    return cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, progress=progress, **engine_settings(choice))
+
+
+def quietly(stage: str, share: float) -> None:
+    """Nobody wants to know how far it is."""
+
+
+#: An outcome runs its schedule again: for the bottleneck with each of a few kinds of link doubled, and with a single channel.
+_RUNS_OF_OUTCOME = 8
+SECONDS_TO_DRAW = 6e-6  # per transfer of a timeline, measured
+_SECONDS_OF_SCENARIO = 0.02  # of a comparison, beside its transfers
+
+
+def expected_outcome(choice: Choice) -> float:
+    """Seconds that `outcome` should take. Raises what it would raise."""
+    topology = build_place(choice)
+    plan = _plan(choice, topology, options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine))
+    drawn = len(plan) if len(plan) <= MOST_PLAYED else 0
+    return _RUNS_OF_OUTCOME * seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * drawn
+
+
+def seconds(choice: Choice, plan: cs.Schedule, topology: cs.Topology, nbytes: Any) -> float:
+    """Seconds that one simulation should take."""
+    return float(cs.expected_cost(plan, topology, nbytes, choice.dtype, choice.engine, **engine_settings(choice)).seconds)
+
+
+def outcome(choice: Choice, tell: Tell = quietly) -> Outcome:
     """Run a choice and keep what is shown of it."""
     topology = build_place(choice)
     used = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-    trace = _trace(choice, topology, used)
+    trace = _trace(choice, topology, used, lambda done, all_: tell("run", 0.2 * done / all_))
     channels = int(used.get("channels", 1))
+    tell("run", 0.2)
     alone = figures(_trace(choice, topology, {**used, "channels": 1})) if channels > 1 else None
+    tell("run", 0.3)
+    neck = bottleneck(trace)
+    tell("run", 0.8)
     played = timeline(trace) if len(trace.schedule) <= MOST_PLAYED else None
     return Outcome(
         place=topology.name,
         figures=figures(trace),
-        bottleneck=bottleneck(trace),
+        bottleneck=neck,
         channels=channels,
         alone=alone,
         links=trace.links,
@@ -176,18 +235,35 @@ def endpoints(trace: cs.Trace) -> pd.DataFrame:
 PIPELINES = (1, 4, 16, 64, 256)
 
 
-def compare(choice: Choice) -> pd.DataFrame:
+def expected_compare(choice: Choice) -> float:
+    """Seconds that `compare` should take. Raises Refused for too much work."""
+    topology = build_place(choice)
+    sizes = cs.size_range(choice.sizes)
+    plans = [_planned(name, options, topology) for name, options in compared(choice, topology)]
+    work = sum(len(plan) for plan in plans if plan is not None) * len(sizes)
+    if work > MOST_COMPARED:
+        raise Refused("refused.work", transfers=f"{work:,}", limit=f"{MOST_COMPARED:,}")
+    runs = sum(seconds(choice, plan, topology, sizes[-1]) for plan in plans if plan is not None)
+    return len(sizes) * (len(plans) * _SECONDS_OF_SCENARIO + runs)
+
+
+def compare(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
     """The algorithms of a choice over its sizes: the rows of `cs.sweep`, each with the number of chunks that was the fastest.
 
     Raises Refused for too much work.
     """
+    expected_compare(choice)
     topology = build_place(choice)
-    sizes = cs.size_range(choice.sizes)
-    pairs = compared(choice, topology)
-    work = sum(_transfers(name, options, topology) for name, options in pairs) * len(sizes)
-    if work > MOST_COMPARED:
-        raise Refused("refused.work", transfers=f"{work:,}", limit=f"{MOST_COMPARED:,}")
-    table = cs.sweep(choice.collective, pairs, topology, sizes, choice.dtype, choice.engine)
+    pairs, sizes = compared(choice, topology), cs.size_range(choice.sizes)
+    table = cs.sweep(
+        choice.collective,
+        pairs,
+        topology,
+        sizes,
+        choice.dtype,
+        engine_pair(choice),
+        progress=lambda done, all_, _: tell("run", done / all_),
+    )
     table["chunks"] = [options.get("chunks", 1) for options in table["options"]]
     table["channels"] = [options.get("channels", 1) for options in table["options"]]
     fastest = table.sort_values("time", kind="stable").drop_duplicates(["algorithm", "nbytes"]).index
@@ -205,11 +281,12 @@ def _variants(algorithm: str, topology: cs.Topology, on_machine: bool) -> list[d
     return [{**base, "chunks": chunks} for chunks in PIPELINES] if "chunks" in own_options(algorithm) else [base]
 
 
-def _transfers(algorithm: str, options: dict[str, Any], topology: cs.Topology) -> int:
+def _planned(algorithm: str, options: dict[str, Any], topology: cs.Topology) -> cs.Schedule | None:
     try:
-        return len(cs.schedule(algorithm, topology=topology, **options))
+        plan: cs.Schedule = cs.schedule(algorithm, topology=topology, **options)
     except CollsimError:
-        return 0  # it becomes a row with its reason
+        return None  # it becomes a row with its reason
+    return plan
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import streamlit as st
 
-from .choice import Choice, Complaint, from_query, to_query
+from . import panels
+from .choice import Choice, Complaint, to_query
+from .panels import Panels
+from .run import asked
 from .texts import LANGUAGES, Language, say
 
 _WIDGETS = "w_"
@@ -21,6 +24,7 @@ class Session:
         choice: what the controls say, as far as it could be read; `good`: the last one that ran.
         complaints: what was wrong with the address that was opened.
         start: moment and view at which the player begins (from the address, or from before a page was left); `now`: as last reported.
+        panels: the question that is open on Explore, and how its run is broken.
         written: the address as this session wrote it; another one means that a person changed it.
     """
 
@@ -29,6 +33,7 @@ class Session:
     complaints: list[Complaint] = field(default_factory=list)
     start: dict[str, Any] = field(default_factory=dict)
     now: dict[str, Any] = field(default_factory=dict)
+    panels: Panels = field(default_factory=Panels)
     written: dict[str, str] | None = None
     page: str = ""
 
@@ -71,7 +76,9 @@ def enter(page: str) -> None:
         return
     lang = query.pop("lang", None)
     now.start = now.now = _moment(query)
-    now.choice, now.complaints = from_query(query)
+    now.choice, now.complaints = asked(query)
+    now.panels, more = panels.read(query)
+    now.complaints += more
     if lang is not None and lang not in LANGUAGES:
         now.complaints.append(Complaint("lang", lang[:60], "unknown", language()))
     elif lang is not None:
@@ -96,6 +103,9 @@ def leave(before: Choice) -> None:
     """At the end of the controls: write the address of what was chosen. The plain first page keeps its bare address."""
     now = session()
     query = {} if now.choice == Choice() else to_query(now.choice)
+    if now.choice != before:
+        now.panels = replace(now.panels, number=0, answer="")
+    query |= panels.write(now.panels) if now.page == "explore" else {}
     if language() != "en" or "lang" in st.query_params:
         query["lang"] = language()
     if now.choice != before:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from .classroom_texts import CLASSROOM
 from .lessons_texts import LESSONS
 from .machines_texts import MACHINES
 from .measured_texts import MEASURED
+from .own_texts import OWN_TEXTS
 from .race_texts import RACE
 from .whatif_texts import WHATIF
+from .work_texts import WORK
 from .write_texts import WRITE
 
 Language = Literal["en", "zh"]
@@ -74,6 +77,16 @@ TEXTS: dict[str, tuple[str, str]] = {
         "lockstep: every step waits for its slowest transfer. event: a transfer starts as soon as its data are there.",
         "lockstep：每一步都等最慢的传输完成。event：数据一到，传输就开始。",
     ),
+    "sharing": ("Links shared", "链路共享"),
+    "sharing.help": (
+        "fair: transfers on a link share it equally (max-min). fifo: a link serves one transfer at a time, store and forward. "
+        "none: no contention at all.",
+        "fair：同一链路上的传输公平分享带宽（max-min）。fifo：链路一次只服务一个传输，存储转发。none：完全没有争用。",
+    ),
+    "sharing.none": (
+        "Without contention a run may take less time than the lower bound, which counts what every link can carry.",
+        "没有争用时，用时可能低于下界，因为下界计入了每条链路的承载能力。",
+    ),
     "sizes": ("Sizes", "数据量范围"),
     "sizes.help": ("First, last and factor, as 1KiB:1GiB:4.", "首个、最后一个和倍数，例如 1KiB:1GiB:4。"),
     # options of algorithms that have a name of their own on screen
@@ -92,6 +105,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     "option.inner": ("Inside a node", "节点内"),
     "option.outer": ("Between the nodes", "节点间"),
     "option.pattern": ("Tree pattern", "树的形态"),
+    "option.dims": ("Sides of the grid", "网格各边"),
+    "option.dims.help": (
+        "Ranks along each dimension, for example 2x8; their product is the number of ranks. auto: as the network or the ranks say.",
+        "各维的 rank 数，例如 2x8；乘积等于 rank 总数。auto：由网络或 rank 数决定。",
+    ),
     "option.arity": ("Children of a rank", "每个 rank 的子结点数"),
     "option.radix": ("Radix", "基数（radix）"),
     "option.base": ("Base", "进制"),
@@ -165,6 +183,21 @@ TEXTS: dict[str, tuple[str, str]] = {
         "On real hardware, with nccl-tests built with MPI. NCCL chooses its protocol and chunk sizes itself; compare the busbw column.",
         "用于真实硬件，需要带 MPI 编译的 nccl-tests。协议和 chunk 大小由 NCCL 自行选择；请比较 busbw 一栏。",
     ),
+    "nccl.nogpu": ("There are no GPUs for NCCL here.", "这里没有 NCCL 可用的 GPU。"),
+    "code.title": ("The same elsewhere: Python, command line, PyTorch, NCCL", "在别处重现：Python、命令行、PyTorch、NCCL"),
+    "code.torch": ("PyTorch, run.py", "PyTorch，run.py"),
+    "code.torch.note": (
+        "NCCL where there are GPUs, else Gloo; the backend chooses its own algorithm, NCCL the one of NCCL_ALGO.",
+        "有 GPU 时用 NCCL，否则用 Gloo；算法由后端自行选择，NCCL 则按 NCCL_ALGO。",
+    ),
+    "code.torch.none": ("The collectives of PyTorch do not take {dtype}.", "PyTorch 的集合通信不支持 {dtype}。"),
+    "code.environment": ("NCCL environment", "NCCL 环境变量"),
+    "code.hardware": ("On the real machine", "在真实机器上"),
+    "code.edits": (
+        "The other changes have no option on the command line: write the changed machine with cs.save(m, \"changed.yaml\") and give it "
+        "as --topology-file changed.yaml.",
+        "其余改动没有命令行选项：用 cs.save(m, \"changed.yaml\") 保存改动后的机器，再以 --topology-file changed.yaml 使用。",
+    ),
     # player
     "player.large": (
         "{transfers} transfers are too many to animate (up to {limit} are). The figures and tables are complete; "
@@ -190,7 +223,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "compare.nocross": ("{first} is the fastest at every size.", "在所有数据量下 {first} 都最快。"),
     "compare.table": ("Table", "表格"),
     "compare.csv": ("Download CSV", "下载 CSV"),
-    "compare.elsewhere": ("The same comparison in Python", "用 Python 做同样的对比"),
+    "compare.elsewhere": ("The same comparison elsewhere", "在别处重现这次对比"),
     "compare.failed": ("{name} cannot run here: {why}", "{name} 无法在此运行：{why}"),
     "compare.none": ("Choose at least one algorithm.", "请至少选择一种算法。"),
     "compare.fastest": ("fastest", "最快"),
@@ -225,7 +258,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
 }
 
-TEXTS |= RACE | MACHINES | WHATIF | WRITE | LESSONS | MEASURED
+TEXTS |= OWN_TEXTS | RACE | MACHINES | WHATIF | WRITE | LESSONS | MEASURED | CLASSROOM | WORK
 
 _BRACES = re.compile(r"\{(\w+)\}")
 

@@ -106,6 +106,11 @@ def latest(
     return function(*otherwise), otherwise
 
 
+def engine_ready() -> bool:
+    """The event engine is compiled; until then there is a bar."""
+    return ENGINE.ready.is_set() or latest(prepare, expected=lambda: 0.0, compiled=True) is not None
+
+
 def leave(name: str) -> None:
     """Stop waiting for a function, and forget how it ended."""
     asked = desk().asked.pop(name, None)

@@ -10,28 +10,23 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from collsim.errors import CollsimError
 from collsim.units import format_bandwidth, format_time
 from collsim.viz.race import course, race_source
 from collsim.viz.words import kind_name
 
-from . import edits
+from . import codebox, edits
 from .address import enter, leave, remembered
-from .choice import Choice, Complaint, from_query, to_query
-from .controls import algorithm_label, complain, mistake, place_label, sidebar
+from .choice import Choice, Complaint, to_query
+from .controls import algorithm_label, complain, place_label
 from .edits import Change, Edit
 from .look import chart_look, color
-from .mistakes import told
+from .run import asked, build_place, options_used
+from .sidebar import sidebar
 from .state import is_dark, language, session, t
+from .waiting import latest
 
 PAGE = "whatif"
 MEBI = 2**20
-
-
-@st.cache_data(max_entries=48, show_spinner=False)
-def kept_change(choice: Choice, edit: Edit) -> Change:
-    """Before and after, computed once for all sessions; only so many are kept."""
-    return edits.change(choice, edit)
 
 
 @st.cache_data(max_entries=48, show_spinner=False)
@@ -42,7 +37,7 @@ def kept_cables(choice: Choice) -> dict[str, tuple[str, str]]:
 
 def _read(query: dict[str, str]) -> tuple[Edit, list[Complaint]]:
     """The run and its edit; the run is that of Explore."""
-    session().choice, complaints = from_query(query)
+    session().choice, complaints = asked(query)
     edit, more = edits.read(query)
     return edit, complaints + more
 
@@ -63,13 +58,11 @@ def page() -> None:
     edit = _changes(now.choice, remembered()[PAGE])
     leave(PAGE, edit, ({} if now.choice == Choice() else to_query(now.choice)) | edits.write(edit))
     complain(now.complaints)
-    try:
-        shown = kept_change(now.choice, edit)
-        st.session_state["good_change"] = (now.choice, edit)
-    except CollsimError as error:
-        mistake(f"{told(error, language())} {t('mistake.kept')}")
-        now_good = st.session_state.get("good_change", (Choice(), Edit()))
-        shown = kept_change(*now_good)
+    event = now.choice.engine == "event"
+    found = latest(edits.change, now.choice, edit, expected=edits.expected_change, compiled=event, otherwise=(Choice(), Edit()))
+    if found is None:
+        return
+    shown: Change = found[0]
     _headline(shown)
     _pictures(shown, now.choice, edit)
     left, right = st.columns(2, gap="small")
@@ -77,6 +70,15 @@ def page() -> None:
         _links(shown)
     with right, st.container(border=True, key="card_tornado"):
         _tornado(shown)
+    with st.expander(t("code.title")):
+        _code(now.choice, edit)
+
+
+def _code(choice: Choice, edit: Edit) -> None:
+    place = build_place(choice)
+    used = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
+    after, changed = edits.code(choice, edit)
+    codebox.of_change(choice, after, changed, used, place.ranks)
 
 
 def _elsewhere() -> None:
@@ -118,7 +120,7 @@ def _machine_changes(edit: Edit, choice: Choice) -> Edit:
             values[name] = _select(name, t(name), list(edits.SWITCHED), getattr(edit, name), _said)
     with columns[2]:
         label = t("whatif.placement")
-        alone = choice.nodes < 2
+        alone = choice.copies < 2
         values["placement"] = _select("placement", label, list(edits.PLACEMENTS), edit.placement, _placement, alone)
     with columns[3]:
         flat = alone or choice.fabric not in ("leaf-spine", "fat-tree", "rail")

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import warnings
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,12 +11,12 @@ from collsim.errors import CollsimError
 from collsim.topology.fabrics import FABRICS
 from collsim.viz.ways import Way, ways
 
-from .choice import MOST_NODES, Complaint, count, one_of, quantity
+from . import own
+from .choice import MACHINE_WORDS, MOST_NODES, Choice, Complaint, count, filed, one_of, quantity
+from .own import OWN
 from .run import Refused
 
 MOST_RANKS = 256
-_LONGEST_TEXT = 200_000
-LONGEST_IN_ADDRESS = 4_000
 
 
 @dataclass(frozen=True)
@@ -38,14 +34,14 @@ class Yard:
 
 
 READERS: dict[str, Callable[[str], Any]] = {
-    "machine": one_of("machine", lambda: cs.topology.machines()),
+    "machine": one_of("machine", lambda: [*cs.topology.machines(), OWN]),
     "nodes": count("nodes", MOST_NODES),
     "fabric": one_of("fabric", lambda: FABRICS),
     "a": count("a", MOST_RANKS - 1, 0),
     "b": count("b", MOST_RANKS - 1, 0),
     "by": one_of("comparison", lambda: ("p2p", "gdr")),
     "nbytes": quantity(cs.parse_bytes),
-    "topo": lambda text: unpacked(text),
+    "own": own.unpacked,
 }
 
 
@@ -56,62 +52,44 @@ def read(query: dict[str, str]) -> tuple[Yard, list[Complaint]]:
         if name not in query:
             continue
         try:
-            if len(query[name]) > (LONGEST_IN_ADDRESS if name == "topo" else 60):
+            if len(query[name]) > (own.LONGEST_IN_ADDRESS if name == "own" else 60):
                 raise CollsimError(f"{len(query[name])} characters are too many.")
-            found["text" if name == "topo" else name] = reader(query[name])
+            found["text" if name == "own" else name] = reader(query[name])
         except CollsimError as error:
-            used = "" if name == "topo" else str(getattr(plain, name))
-            complaints.append(Complaint(name, query[name][:60], str(error), used or plain.machine))
+            used = plain.machine if name == "own" else str(getattr(plain, name))
+            complaints.append(Complaint(name, query[name][:60], str(error), used))
+    if found.get("machine") == OWN:
+        del found["machine"]
+        if "own" not in query:
+            complaints.append(Complaint("machine", OWN, "the address does not hold the machine", plain.machine))
     return replace(plain, **found), complaints
 
 
 def write(yard: Yard) -> dict[str, str]:
     """The address of a yard; what stands at its default is left out."""
     plain = Yard()
-    query = {name: str(getattr(yard, name)) for name in READERS if name != "topo" and getattr(yard, name) != getattr(plain, name)}
-    if yard.text:
-        packed = packed_text(yard.text)
-        query = {k: v for k, v in query.items() if k not in ("machine", "fabric")} | ({"topo": packed} if packed else {})
-    return query
-
-
-def packed_text(text: str) -> str:
-    """A text as it stands in an address; empty where it is too long for one."""
-    packed = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
-    return packed if len(packed) <= LONGEST_IN_ADDRESS else ""
-
-
-def unpacked(packed: str) -> str:
-    """The text again. Raises CollsimError for anything that `packed_text` did not write."""
-    try:
-        opened = zlib.decompressobj()
-        raw = opened.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)), _LONGEST_TEXT)
-        if opened.unconsumed_tail or not opened.eof:
-            raise CollsimError("the topology in the address is cut short or too long")
-        return raw.decode()
-    except (binascii.Error, ValueError, zlib.error) as error:
-        if isinstance(error, CollsimError):
-            raise
-        raise CollsimError("the topology in the address cannot be read") from None
+    query = {name: str(getattr(yard, name)) for name in READERS if name != "own" and getattr(yard, name) != getattr(plain, name)}
+    return query | ({"machine": OWN, "own": own.packed(yard.text)} if yard.text else {})
 
 
 def build(yard: Yard, **switched: Any) -> cs.Topology:
     """The machine, with P2P or GDR as asked. Raises CollsimError for what cannot be, Refused for what is too large to draw."""
-    place: cs.Topology = _own(yard, switched) if yard.text else cs.machine(yard.machine, nodes=yard.nodes, fabric=yard.fabric, **switched)
+    words: dict[str, Any] = {"nodes": yard.nodes, "fabric": yard.fabric, **switched}
+    place: cs.Topology = own.build(yard.text, **words) if yard.text else cs.machine(yard.machine, **words)
     if place.ranks > MOST_RANKS:
         raise Refused("machines.large", ranks=place.ranks, limit=MOST_RANKS)
     return place
 
 
-def _own(yard: Yard, switched: dict[str, bool]) -> cs.Topology:
-    """From the text; a format that describes a whole network and no machine takes neither switches nor nodes."""
-    given: dict[str, Any] = {**switched, **({"nodes": yard.nodes} if yard.nodes > 1 else {})}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return cs.topology.parse_topology_text(yard.text, "your text", **given)
-        except CollsimError:
-            return cs.topology.parse_topology_text(yard.text, "your text")
+def takes(yard: Yard) -> tuple[str, ...]:
+    """Which of `nodes`, `fabric`, `p2p`, `gdr` the machine has."""
+    return own.facts(yard.text).takes if yard.text else MACHINE_WORDS
+
+
+def chosen(choice: Choice, yard: Yard) -> Choice:
+    """A choice of Explore on the machine of a yard."""
+    place = filed(yard.text) if yard.text else {"place": yard.machine}
+    return replace(choice, **{**place, "nodes": yard.nodes, "fabric": yard.fabric})
 
 
 @dataclass(frozen=True)

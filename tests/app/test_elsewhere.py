@@ -60,14 +60,14 @@ def test_the_command_line_names_the_fabric():
 
 
 def test_nccl_tests_only_where_nccl_has_the_algorithm():
-    line = elsewhere.nccl_tests(Choice(gdr=False, dtype="float16"), {"channels": 8}, 16, 2)
+    line = elsewhere.nccl_tests(Choice(gdr=False, dtype="float16"), {"channels": 8}, 16)
     assert "-np 16 --map-by ppr:8:node" in line
     assert "all_reduce_perf -b 268435456 -e 268435456 -d half -g 1" in line
     assert "NCCL_ALGO=Ring" in line
     assert "NCCL_NET_GDR_LEVEL=LOC" in line
     assert "NCCL_P2P_DISABLE" not in line
-    assert elsewhere.nccl_tests(Choice(algorithm="allreduce_parameter_server"), {}, 16, 2) is None
-    assert elsewhere.nccl_tests(Choice(place="ring"), {}, 8, 1) is None
+    assert elsewhere.nccl_tests(Choice(algorithm="allreduce_parameter_server"), {}, 16) is None
+    assert elsewhere.nccl_tests(Choice(place="ring"), {}, 8) is None
 
 
 def test_algorithms_and_programs_that_are_named_exist():

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages
 
 import collsim as cs
-from collsim.app import yards
+from collsim.app import own, yards
 from collsim.app.machines_texts import MACHINES
 from collsim.app.texts import LANGUAGES
 from collsim.app.yards import Yard
@@ -81,22 +81,22 @@ def test_a_rank_and_itself_need_no_link():
 
 def test_a_text_of_ones_own_is_drawn_stays_in_the_address_and_is_dropped_again():
     at = fine(opened())
-    at.text_area(key="w_m_text").set_value(SMI)
-    next(b for b in at.button if b.label == "Draw it").click()
+    at.text_area(key="w_own_text_machines").set_value(SMI)
+    next(b for b in at.button if b.label == "Use it").click()
     fine(at.run())
     assert len(sent(at)["cards"]) == 2
-    assert yards.unpacked(address(at)["topo"]) == SMI
+    assert own.unpacked(address(at)["own"]) == SMI
     again = fine(opened(**address(at)))
     assert sent(again)["id"] == sent(at)["id"]
     next(b for b in again.button if b.label == "Back to the catalogue").click()
     fine(again.run())
-    assert "topo" not in address(again)
+    assert "own" not in address(again)
 
 
 def test_a_text_that_is_no_topology_gets_a_sentence_and_the_picture_stays():
     at = fine(opened())
-    at.text_area(key="w_m_text").set_value("hello")
-    next(b for b in at.button if b.label == "Draw it").click()
+    at.text_area(key="w_own_text_machines").set_value("hello")
+    next(b for b in at.button if b.label == "Use it").click()
     at.run()
     assert not at.exception
     assert len(messages(at)) == 1
@@ -112,13 +112,13 @@ def test_a_text_too_long_for_an_address_is_left_out_of_it():
     import random
 
     noise = "".join(random.Random(1).choices("abcdefghij0123456789", k=20_000))
-    assert yards.packed_text(noise) == ""
+    assert own.packed(noise) == ""
 
 
 def test_an_address_cannot_unpack_to_more_than_a_topology():
-    bomb = yards.packed_text("a" * 900_000)
-    assert 0 < len(bomb) < yards.LONGEST_IN_ADDRESS
-    _, complaints = yards.read({"topo": bomb})
+    bomb = own.packed("a" * 900_000)
+    assert 0 < len(bomb) < own.LONGEST_IN_ADDRESS
+    _, complaints = yards.read({"own": bomb})
     assert "too long" in complaints[0].why
 
 
@@ -128,8 +128,8 @@ HOSTILE = [
     {"a": "-1"},
     {"b": "1e9"},
     {"by": "magic"},
-    {"topo": "%%%"},
-    {"topo": "x" * 9000},
+    {"own": "%%%"},
+    {"own": "x" * 9000},
     {"nbytes": "64M"},
     {"lang": "tlh"},
     {"machine": "gb200-nvl72", "nodes": "32"},

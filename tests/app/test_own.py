@@ -1,0 +1,182 @@
+"""A machine of one's own is used on every page, lives in the address, and cannot harm the server."""
+
+import base64
+import contextlib
+import io
+import json
+import shlex
+import time
+import zlib
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_pages import address, compare, explore, fine, messages, opened, players
+from typer.testing import CliRunner
+
+import collsim as cs
+from collsim.app import elsewhere, own, races, yards
+from collsim.app.choice import Choice, filed, from_query, to_query
+from collsim.app.run import build_place, options_used, simulate
+from collsim.app.yards import Yard
+from collsim.cli import app
+
+SMI = """\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tCPU Affinity
+GPU0\t X \tNV2\tSYS\tSYS\tPIX\t0-13
+GPU1\tNV2\t X \tSYS\tSYS\tPIX\t0-13
+GPU2\tSYS\tSYS\t X \tNV2\tSYS\t14-27
+GPU3\tSYS\tSYS\tNV2\t X \tSYS\t14-27
+NIC0\tPIX\tPIX\tSYS\tSYS\t X
+"""
+TEXTS = {
+    "topo -m": SMI,
+    "our YAML": "collsim: 1\nmachine: dgx-a100\noptions: {nodes: 2, p2p: false}\n",
+    "network": "collsim: 1\nnetwork: ring(6, bandwidth=25GB/s, alpha=1us)\n",
+    "ASTRA-sim": "topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n",
+}
+
+
+def whatif() -> None:
+    from collsim.app.main import main
+
+    main(first="whatif")
+
+
+def race() -> None:
+    from collsim.app.main import main
+
+    main(first="race")
+
+
+def on(text, **values):
+    return Choice(**{"nbytes": "1MiB", **filed(text), **values})
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_what_the_file_says_is_what_is_run(text, tmp_path):
+    path = tmp_path / own.file_name(text)
+    path.write_text(text)
+    with pytest.warns() if own.facts(text).notes else contextlib.nullcontext():
+        plain = cs.load_topology(path)
+    assert build_place(on(text)).name == plain.name
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("values", [{}, {"p2p": True, "gdr": False, "nodes": 2, "fabric": "rail"}])
+def test_a_machine_of_ones_own_survives_its_address(text, values):
+    choice = on(text, **{name: value for name, value in values.items() if name in own.facts(text).takes})
+    assert from_query(to_query(choice)) == (choice, [])
+
+
+def test_two_nodes_without_p2p_are_slower_than_one_with_it():
+    assert build_place(on(SMI, nodes=2)).ranks == 8
+    assert simulate(on(SMI, p2p=False)).time > simulate(on(SMI)).time
+
+
+@pytest.mark.parametrize("page", [explore, compare, whatif])
+def test_pages_with_a_sidebar_run_on_it(page):
+    at = fine(opened(page, **to_query(on(SMI, sizes="1KiB:1MiB:32"))))
+    assert at.selectbox(key="w_place").value == "own"
+    assert address(at)["own"] == own.packed(SMI)
+
+
+def test_a_text_pasted_on_explore_is_run_and_stays_through_the_language_and_is_dropped():
+    at = fine(opened(nbytes="1MiB"))
+    at.text_area(key="w_own_text_side").set_value(SMI)
+    fine(at.button(key="own_use_side").click().run())
+    assert address(at)["machine"] == "own"
+    assert address(at)["nodes"] == "1"
+    fine(at.segmented_control(key="w_nodes").set_value(2).run())
+    fine(at.segmented_control(key="w_lang").set_value("zh").run())
+    assert players(at)
+    again = fine(opened(**address(at)))
+    assert json.loads(players(again)[0].proto.json)["id"] == json.loads(players(at)[0].proto.json)["id"]
+    fine(at.button(key="own_drop_side").click().run())
+    assert "own" not in at.query_params
+
+
+def test_a_text_that_is_no_topology_gets_one_sentence_and_the_run_stays():
+    at = fine(opened(nbytes="1MiB"))
+    at.text_area(key="w_own_text_side").set_value("hello")
+    at.button(key="own_use_side").click().run()
+    assert not at.exception
+    assert len(messages(at)) == 1
+    assert "machine" not in at.query_params or address(at)["machine"] != "own"
+    assert players(at)
+
+
+def test_a_race_on_it_has_the_text_once_in_its_address():
+    runners = races.on(on(SMI))
+    query = races.write(runners)
+    assert sum("own" in name for name in query) == 1
+    assert races.read(query) == (runners, [])
+    at = fine(AppTest.from_function(race, default_timeout=60).run())
+    at.text_area(key="w_own_text_race").set_value(SMI)
+    fine(at.button(key="own_use_race").click().run())
+    assert all("machine:own" in address(at)[f"runner{n}"] for n in (1, 2, 3))
+
+
+def test_the_machine_that_is_looked_at_is_the_machine_that_is_run():
+    yard = Yard(text=SMI, nodes=2, fabric="rail")
+    assert build_place(yards.chosen(Choice(), yard)).name == yards.build(yard).name
+    assert build_place(yards.chosen(on(SMI), Yard("dgx-h100", 2))).name == yards.build(Yard("dgx-h100", 2)).name
+
+
+@pytest.mark.parametrize("choice", [on(SMI, nodes=2, p2p=False), on(TEXTS["our YAML"], p2p=True), on(TEXTS["network"])])
+def test_code_to_copy_reads_the_file_and_gives_the_same_time(choice, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path(own.file_name(choice.own)).write_text(choice.own)
+    used = options_used(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
+    names = {}
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(UserWarning):
+        exec(elsewhere.python(choice, used), names)
+    assert names["t"].time == simulate(choice).time
+    done = CliRunner().invoke(app, [*shlex.split(elsewhere.command(choice, used))[1:], "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["time"] == pytest.approx(simulate(choice).time, rel=1e-12)
+
+
+# ---- hostile ---------------------------------------------------------------------------------------------------------------------
+
+
+def packed(text):
+    return base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
+
+
+NETWORKS = ["ring(100000000)", "ring(ranks=1e7)", "ring('99999999')", "torus(4096, 4096)", "fat_tree(k=400)", "dragonfly(99, 99, 99)"]
+NETWORKS += ["ring(1_000_000_000)", "switch(8, helpers=30000)", "ring(" + "9" * 400 + ")"]
+HOSTILE = {
+    **{text[:24]: f"collsim: 1\nnetwork: {text}\n" for text in NETWORKS},
+    "flow style": "{collsim: 1, network: ring(99999999)}",
+    "quoted key": '"collsim": 1\n"network": ring(99999999)\n',
+    "ASTRA-sim": "topology: [ Ring ]\nnpus_count: [ 4000000 ]\nbandwidth: [ 50 ]\nlatency: [ 1 ]\n",
+    "nodes": "collsim: 1\nmachine: dgx-a100\noptions: {nodes: 1.0e+8}\n",
+    "hexadecimal": "collsim: 1\nmachine: dgx-a100\noptions: {nodes: 0xfffffff}\n",
+    "entities": "<!DOCTYPE a [<!ENTITY b 'x'>]><system>&b;</system>",
+    "depth": "a: " + "[" * 100_000,
+    "many GPUs": "<system version='1'>" + "<gpu dev='1'/>" * 1200 + "</system>",
+    "long": "# " + "x" * 300_000,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_topology_in_an_address_is_refused_at_once(text):
+    started = time.process_time()
+    choice, complaints = from_query({"machine": "own", "own": packed(text)})
+    assert time.process_time() - started < 2
+    assert [c.name for c in complaints] == ["own"]
+    assert choice.place == Choice().place
+    assert len(complaints[0].why) < 300
+
+
+@pytest.mark.parametrize("letters", ["", "%%%", "x" * 9000, "=" * 50, packed("a" * 900_000), packed(SMI)[:-9]])
+def test_letters_that_hold_no_topology_get_one_sentence(letters):
+    choice, complaints = from_query({"machine": "own", "own": letters})
+    assert choice.place == Choice().place
+    assert len(complaints) == 1
+
+
+def test_a_link_without_its_machine_says_so():
+    at = opened(machine="own", nbytes="1MiB")
+    assert len(messages(at)) == 1
+    assert players(at)
