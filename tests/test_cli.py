@@ -243,3 +243,13 @@ def test_the_version_is_said():
     done = collsim("--version")
     assert done.exit_code == 0
     assert done.stdout.split() == ["collsim", cs.__version__]
+
+
+def test_a_machine_from_a_file_takes_the_options_of_a_machine(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("collsim: 1\nmachine: dgx-a100\noptions: {p2p: false}\n")
+    names = {}
+    for words in ((), ("--p2p",), ("--nodes", "2")):
+        done = collsim("run", "allreduce_ring", "--topology-file", str(path), "--json", *words)
+        names[words] = json.loads(done.stdout)["topology"]
+    assert list(names.values()) == ["dgx-a100(p2p=False)", "dgx-a100", "dgx-a100(nodes=2, p2p=False)"]

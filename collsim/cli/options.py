@@ -35,25 +35,29 @@ class Place:
     topology_file: Annotated[Path | None, typer.Option("--topology-file", help="nvidia-smi topo -m, NCCL topology XML, or our YAML.")] = (
         None
     )
-    nodes: Nodes = 1
-    p2p: Annotated[bool, typer.Option("--p2p/--no-p2p", help="GPUDirect P2P between the GPUs of a node.")] = True
-    gdr: Annotated[bool, typer.Option("--gdr/--no-gdr", help="GPUDirect RDMA between GPU and NIC.")] = True
+    nodes: Annotated[int | None, typer.Option(help="How many of the machine, joined by its network; 1 unless given.")] = None
+    p2p: Annotated[bool | None, typer.Option("--p2p/--no-p2p", help="GPUDirect P2P between the GPUs of a node; on unless given.")] = None
+    gdr: Annotated[bool | None, typer.Option("--gdr/--no-gdr", help="GPUDirect RDMA between GPU and NIC; on unless given.")] = None
     fabric: Annotated[
-        str, typer.Option(help="What joins the nodes: switch, leaf-spine, fat-tree, rail, rail-only, planes, torus, mesh, dragonfly.")
-    ] = "switch"
-    oversubscription: Annotated[float, typer.Option(help="Ports down / capacity up of a leaf switch.")] = 1
+        str | None,
+        typer.Option(
+            help="What joins the nodes: switch (unless given), leaf-spine, fat-tree, rail, rail-only, planes, torus, mesh, dragonfly."
+        ),
+    ] = None
+    oversubscription: Annotated[float | None, typer.Option(help="Ports down / capacity up of a leaf switch; 1 unless given.")] = None
 
     def network(self, ranks: int | None = None) -> cs.Topology:
         """The one place that was named, or one switch for so many ranks."""
         if sum(given is not None for given in (self.machine, self.topology, self.topology_file)) > 1:
             raise CollsimError("give one of --machine, --topology and --topology-file")
-        joined = {name: getattr(self, name) for name in ("nodes", "p2p", "gdr", "fabric", "oversubscription")}
+        asked = {name: getattr(self, name) for name in ("nodes", "p2p", "gdr", "fabric", "oversubscription")}
+        joined = {name: value for name, value in asked.items() if value is not None}  # the rest as the machine or its file has it
         if self.machine is not None:
             return cs.machine(self.machine, **joined)
         if self.topology is not None:
             return parse_topology(self.topology, cs.topology.NETWORKS)
         if self.topology_file is not None:
-            return _read(self.topology_file, {k: v for k, v in joined.items() if v != getattr(Place, k)})  # the rest as the file has it
+            return _read(self.topology_file, joined)
         if ranks is None:
             raise CollsimError("say where to run: --machine dgx-a100 --nodes 2, or --topology 'switch(8)', or at least --ranks 8")
         return cs.topology.switch(ranks)
