@@ -2,7 +2,7 @@
 PYTHON ?= .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help install app check lint types test bench docs site clean
+.PHONY: help install app check lint types test bench students pictures docs site clean
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -33,6 +33,12 @@ test: install    ## all tests: Python, JavaScript, browser, notebooks
 
 bench: install   ## speed figures (printed, and counts asserted)
 	$(PYTHON) -m pytest benchmarks --benchmark-only
+
+students: install  ## thirty students on one server for a quarter of an hour: memory over time
+	$(PYTHON) benchmarks/thirty_students.py
+
+pictures: install  ## accept what the app's pages look like now (screenshots in build/screenshots)
+	ACCEPT_PICTURES=1 $(PYTHON) -m pytest tests/browser/test_every_page.py -k changed
 
 docs: install    ## regenerate the generated pages
 	$(PYTHON) docs/make_algorithms.py

@@ -1,0 +1,296 @@
+"""Thirty students on one server: open real sessions, walk over pages and controls at random, and watch the server's memory.
+
+    python benchmarks/thirty_students.py --minutes 15 --students 30 --csv build/students.csv
+
+Each student is a websocket that speaks Streamlit's own messages, so the server does all that it does for a browser: it runs the script,
+sends every element, keeps the session. Nothing is cached on the student's side, which is the server's worst case; drawing, a browser's
+work, is left out. What is printed: resident memory of the server and of its workers by minute, and how long reruns took. It ends with
+an error where memory still grows at the end, or where a page showed an exception.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+
+ROOT = Path(__file__).parents[1]
+#: Addresses at which students begin, from small to as large as a page allows.
+DOORS = (
+    "",
+    "network=switch&ranks=8&nbytes=1MiB",
+    "network=ring&ranks=64&nbytes=64MiB",
+    "machine=dgx-a100&nodes=8",
+    "machine=dgx-h100&nodes=2&engine=event",
+    "network=switch&ranks=256&nbytes=1GiB",
+    "machine=dgx-a100&nodes=8&algorithm=allreduce_tree&chunks=64&engine=event",
+)
+OURS = re.compile("collsim itself|自身出错")
+
+
+@dataclass
+class Notes:
+    """What all students saw together: seconds of each rerun, and what should not have been there."""
+
+    reruns: list[float] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+
+class Student:
+    """One tab: its session, the controls that it sees, and what it does next."""
+
+    def __init__(self, number: int, port: int, notes: Notes, think: float):
+        self.rng, self.port, self.notes, self.think = random.Random(number), port, notes, think
+        self.pages: list[str] = []
+        self.page = ""
+        self.query = ""
+        self.controls: dict[str, Any] = {}
+        self.set: dict[str, WidgetState] = {}
+        self.beats: dict[str, float] = {}
+
+    async def study(self, until: float) -> None:
+        """Come in the first seconds, look about, now and then close the tab and open another."""
+        await asyncio.sleep(self.rng.uniform(0, 5 * self.think))
+        while time.monotonic() < until:
+            self.query, self.page, self.set, self.controls = self.rng.choice(DOORS), "", {}, {}
+            head = {"Origin": f"http://127.0.0.1:{self.port}"}
+            address = f"ws://127.0.0.1:{self.port}/_stcore/stream"
+            async with websockets.connect(
+                address, additional_headers=head, subprotocols=[websockets.Subprotocol("streamlit")], max_size=None, open_timeout=120
+            ) as tab:
+                await self._rerun(tab)
+                while time.monotonic() < until and self.rng.random() > 0.02:
+                    await self._idle(tab, self.rng.uniform(0.3, 1.7) * self.think)
+                    self._act()
+                    await self._rerun(tab)
+
+    def _act(self) -> None:
+        """Another page, or another value of a control."""
+        if self.pages and self.rng.random() < 0.12:
+            self.page, self.query, self.set, self.controls = self.rng.choice(self.pages), "", {}, {}
+            return
+        if self.controls:
+            element = self.rng.choice(list(self.controls.values()))
+            state = _turned(element, self.rng)
+            if state is not None:
+                self.set[state.id] = state
+
+    async def _rerun(self, tab: Any, fragment: str = "") -> None:
+        """Ask for a rerun and take in all that comes, to its end."""
+        message = BackMsg()
+        asked = message.rerun_script
+        asked.query_string, asked.page_script_hash, asked.fragment_id = self.query, self.page, fragment
+        asked.is_auto_rerun = bool(fragment)
+        asked.widget_states.widgets.extend(self.set.values())
+        began = time.monotonic()
+        await tab.send(message.SerializeToString())
+        if not fragment:
+            self.beats = {}
+        try:
+            while not self._heard(await asyncio.wait_for(tab.recv(), 20 if fragment else 300)):
+                pass
+        except TimeoutError:
+            if not fragment:
+                raise
+            self.beats = {}  # a fragment that is not on the page any more gets no answer
+        if not fragment:
+            self.notes.reruns.append(time.monotonic() - began)
+        self.set = {key: state for key, state in self.set.items() if not state.trigger_value}
+
+    async def _idle(self, tab: Any, seconds: float) -> None:
+        """Look at the page; fragments that ask to be run again and again are."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            await asyncio.sleep(min(left, *self.beats.values()) if self.beats else left)
+            for fragment in list(self.beats)[:1]:
+                await self._rerun(tab, fragment)
+
+    def _heard(self, raw: bytes) -> bool:
+        """Take one message in; True where it ends a rerun for good."""
+        message = ForwardMsg.FromString(raw)
+        what = message.WhichOneof("type")
+        if what == "navigation":
+            self.pages = [page.page_script_hash for page in message.navigation.app_pages]
+            self.page = message.navigation.page_script_hash
+        elif what == "page_info_changed":
+            self.query = message.page_info_changed.query_string
+        elif what == "stop_auto_rerun":
+            self.beats = {}
+        elif what == "auto_rerun":
+            self.beats[message.auto_rerun.fragment_id] = message.auto_rerun.interval
+        elif what == "delta" and message.delta.WhichOneof("type") == "new_element":
+            self._saw(message.delta.new_element)
+        early = what == "script_finished" and message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+        return what in ("script_finished", "stop_auto_rerun") and not early
+
+    def _saw(self, element: Any) -> None:
+        kind = element.WhichOneof("type")
+        if kind == "exception":
+            self.notes.wrong.append(element.exception.message)
+        elif kind == "html" and OURS.search(element.html.body):
+            self.notes.wrong.append(element.html.body)
+        elif kind in _TURNS and not getattr(getattr(element, kind), "disabled", False):
+            body = getattr(element, kind)
+            self.controls[body.id] = (kind, body)
+
+
+def _option(body: Any, rng: random.Random, state: WidgetState) -> None:
+    if body.options:
+        state.string_value = rng.choice(body.options)
+
+
+def _buttons(body: Any, rng: random.Random, state: WidgetState) -> None:
+    if body.options:
+        state.string_array_value.data.append(rng.choice(body.options).content)
+
+
+def _number(body: Any, rng: random.Random, state: WidgetState) -> None:
+    least = body.min if body.has_min else 1
+    most = body.max if body.has_max else least + 10
+    state.double_value = float(rng.choice([least, min(most, least + 3), min(most, 8), min(most, 64), most]))
+
+
+def _checkbox(body: Any, rng: random.Random, state: WidgetState) -> None:
+    state.bool_value = rng.random() < 0.5
+
+
+def _button(body: Any, rng: random.Random, state: WidgetState) -> None:
+    state.trigger_value = True
+
+
+_TURNS = {"selectbox": _option, "button_group": _buttons, "number_input": _number, "checkbox": _checkbox, "button": _button}
+
+
+def _turned(control: tuple[str, Any], rng: random.Random) -> WidgetState | None:
+    """A control set to something, as the browser would say it."""
+    kind, body = control
+    state = WidgetState(id=body.id)
+    _TURNS[kind](body, rng, state)
+    return state if state.WhichOneof("value") else None
+
+
+# ---- the server ------------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def server(log: Path) -> Iterator[tuple[int, int]]:
+    """A server of our own: its port and its process."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = int(s.getsockname()[1])
+    flags = ["--server.headless=true", "--server.fileWatcherType=none", "--server.address=127.0.0.1", f"--server.port={port}"]
+    with log.open("w") as out:
+        process = subprocess.Popen([sys.executable, "-m", "streamlit", "run", "app.py", *flags], stdout=out, stderr=out, cwd=ROOT)
+        try:
+            end = time.monotonic() + 90
+            while not _answers(port):
+                if process.poll() is not None or time.monotonic() > end:
+                    raise SystemExit(log.read_text())
+                time.sleep(0.2)
+            yield port, process.pid
+        finally:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _answers(port: int) -> bool:
+    try:
+        return bool(urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1).status == 200)
+    except OSError:
+        return False
+
+
+def resident(pid: int) -> tuple[float, float]:
+    """MiB of memory that a process holds, and all processes under it (Linux)."""
+    parents = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(entry.parent.name)] = int(entry.read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue
+    below, found = [pid], []
+    while below:
+        found += (below := [child for child, parent in parents.items() if parent in below])
+    return _megabytes(pid), sum(map(_megabytes, found))
+
+
+def _megabytes(pid: int) -> float:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+    except OSError:
+        return 0.0
+
+
+async def walk(students: int, seconds: float, think: float, port: int, pid: int, every: float) -> tuple[Notes, list[tuple[float, ...]]]:
+    """All students at once; what they saw, and (seconds, MiB of the server, MiB of its workers, reruns so far) now and then."""
+    notes, began = Notes(), time.monotonic()
+    curve: list[tuple[float, ...]] = []
+
+    async def watch() -> None:
+        while True:
+            curve.append((time.monotonic() - began, *resident(pid), len(notes.reruns)))
+            await asyncio.sleep(every)
+
+    watching = asyncio.create_task(watch())
+    await asyncio.gather(*(Student(n, port, notes, think).study(began + seconds) for n in range(students)))
+    watching.cancel()
+    curve.append((time.monotonic() - began, *resident(pid), len(notes.reruns)))
+    return notes, curve
+
+
+def growth(curve: list[tuple[float, ...]]) -> float:
+    """MiB that the server gained from the third quarter of the time to the last one (means)."""
+    end = curve[-1][0]
+    third = [row[1] for row in curve if 0.5 * end <= row[0] < 0.75 * end]
+    last = [row[1] for row in curve if row[0] >= 0.75 * end]
+    return statistics.mean(last) - statistics.mean(third)
+
+
+def main() -> None:
+    """Run it and say what was seen."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--students", type=int, default=30)
+    parser.add_argument("--minutes", type=float, default=15.0)
+    parser.add_argument("--think", type=float, default=6.0, help="mean seconds between two things that a student does")
+    parser.add_argument("--csv", type=Path, default=ROOT / "build" / "students.csv")
+    given = parser.parse_args()
+    given.csv.parent.mkdir(parents=True, exist_ok=True)
+    with server(given.csv.with_suffix(".log")) as (port, pid):
+        notes, curve = asyncio.run(walk(given.students, 60 * given.minutes, given.think, port, pid, every=2.0))
+    given.csv.write_text("seconds,server_mib,workers_mib,reruns\n" + "".join(f"{s:.0f},{a:.0f},{b:.0f},{n}\n" for s, a, b, n in curve))
+    for minute in range(int(given.minutes) + 1):
+        rows = [row for row in curve if minute <= row[0] / 60 < minute + 1]
+        if rows:
+            print(f"minute {minute:3d}: server {max(r[1] for r in rows):6.0f} MiB, workers {max(r[2] for r in rows):6.0f} MiB")
+    times = sorted(notes.reruns)
+    print(f"{len(times)} reruns, median {statistics.median(times):.2f} s, 95 % within {times[int(0.95 * len(times))]:.2f} s")
+    print(f"growth from the third quarter to the last: {growth(curve):.0f} MiB")
+    if notes.wrong:
+        raise SystemExit("\n".join(sorted(set(notes.wrong))[:20]))
+    if growth(curve) > 60:
+        raise SystemExit("memory still grows")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""Every page once in each language and theme: what axe-core finds on it, and pictures at two widths."""
+
+from dataclasses import dataclass
+from itertools import product
+
+from axe_playwright_python.sync_playwright import Axe
+
+#: What stands on a page when it is drawn.
+PAGES = {
+    "explore": ".cs[data-transfers]:not([data-transfers='0'])",
+    "race": ".rc .cs[data-t]",
+    "compare": "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg",
+    "whatif": ".rc .cs[data-t]",
+    "machines": ".wy .cs[data-t]",
+    "write": ".cs[data-transfers]",
+    "measured": "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg",
+    "lessons": ".cs[data-transfers]",
+}
+LANGUAGES, THEMES, WIDTHS = ("en", "zh"), ("light", "dark"), (1280, 1920)
+ALL = list(product(PAGES, LANGUAGES, THEMES))
+SLOW = 90_000
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What was found: axe-core's violations, and a PNG by width."""
+
+    violations: list
+    pictures: dict
+
+
+def visited(chromium, url, page, language, theme):
+    """Open a page, wait until it stands still, look at it."""
+    context = chromium.new_context(
+        viewport={"width": WIDTHS[0], "height": 900}, color_scheme=theme, locale="en-US", reduced_motion="reduce", device_scale_factor=1
+    )
+    try:
+        tab = context.new_page()
+        tab.goto(f"{url}/{page}?lang={language}")
+        tab.locator(PAGES[page]).first.wait_for(timeout=SLOW)
+        settled(tab)
+        found = Axe().run(tab, options={"resultTypes": ["violations"]})
+        pictures = {}
+        for width in WIDTHS:
+            tab.set_viewport_size({"width": width, "height": 900})
+            settled(tab)
+            pictures[width] = tab.screenshot()
+        return Visit(found.response["violations"], pictures)
+    finally:
+        context.close()
+
+
+def settled(tab):
+    """The script is done, fonts are there, and two pictures in a row are the same."""
+    tab.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=SLOW)
+    tab.evaluate("document.fonts.ready")
+    before = b""
+    for _ in range(20):
+        tab.wait_for_timeout(300)
+        now = tab.screenshot()
+        if now == before:
+            return
+        before = now
