@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple, overload
@@ -92,7 +92,8 @@ def simulate(
             (transfers done, in all) now and then; whatever it raises ends the run. Either way Ctrl-C ends it.
 
     Options of the event engine (its semantics are in `collsim.simulate.event`):
-        sharing: `"fair"` (max-min fair rates; the default), `"fifo"` (store and forward) or `"none"` (no contention).
+        sharing: `"fair"` (max-min fair rates; the default), `"fifo"` (store and forward) or `"none"` (no contention: links carry more than
+            they can, so the time may be below the bound of the network, and the gap below 1).
         gamma: B/s at which a device reduces what has arrived. launch: s before a collective's first transfer.
         overhead: s per transfer. injection: B/s that one endpoint can send in all.
         jitter, seed: mean in s of an exponentially distributed extra delay of every transfer, and where its random numbers begin.
@@ -155,13 +156,23 @@ def _work(schedules: list[Schedule], topology: Topology, nbytes: Any, dtype: Any
     begins = [parse_time(b, "begin") for b in _each("begin", begin, n)]
     groups = [_group(s, topology, r) for s, r in zip(schedules, _each("ranks", ranks, n), strict=True)]
     helpers = [s.endpoints - s.ranks for s in schedules]
-    wide = topology
-    for i, one in enumerate(schedules):
-        wide = wide.with_helpers(sum(helpers[: i + 1]), on=one.helpers_on)
+    wide = _with_helpers(topology, schedules, helpers)
     first = wide.ranks + np.concatenate([[0], np.cumsum(helpers)])
     place = [np.concatenate([g, first[i] + np.arange(h)]) for i, (g, h) in enumerate(zip(groups, helpers, strict=True))]
     slots = [chunk_bytes(s, size, itemsize(dtype)) for s, size in zip(schedules, sizes, strict=True)]
     return _Work(schedules, wide, sizes, slots, groups, place, begins)
+
+
+def _with_helpers(topology: Topology, schedules: list[Schedule], helpers: list[int]) -> Topology:
+    """The topology with places for the helpers of all schedules, in their order: hosts of their own, but a switch may reduce for many."""
+    if len(schedules) == 1:
+        return topology.with_helpers(helpers[0], on=schedules[0].helpers_on)
+    switches = {i: topology.with_helpers(helpers[i], on="switch") for i, s in enumerate(schedules) if s.helpers_on == "switch"}
+    switches = {i: wide for i, wide in switches.items() if len(wide.devices) == len(topology.devices)}  # else there is none: hosts
+    wide = topology.with_helpers(sum(h for i, h in enumerate(helpers) if i not in switches))
+    n, hosts = topology.ranks, iter(wide.endpoint_device[topology.ranks :])
+    devices = [switches[i].endpoint_device[n : n + h] if i in switches else [next(hosts) for _ in range(h)] for i, h in enumerate(helpers)]
+    return replace(wide, endpoint_device=np.concatenate([wide.endpoint_device[:n], *devices]).astype(np.int32))
 
 
 def _each(name: str, value: Any, n: int) -> list[Any]:
@@ -233,14 +244,17 @@ def _event(
 def _rerun(
     work: _Work, dtype: Any, options: Mapping[str, Any], bar: bool, topology: Topology, no_bytes: bool = False, only: int | None = None
 ) -> list[Trace]:
-    """The same run on another topology, without bytes, or with one of its schedules alone."""
+    """The same run with other links (of a topology with all helpers in their places), without bytes, or with one of its schedules alone."""
     keep = range(len(work.schedules)) if only is None else [only]
 
     def chosen(values: list[Any]) -> list[Any]:
         return [values[i] for i in keep]
 
-    sizes = [0] * len(work.nbytes) if no_bytes else work.nbytes
-    again = _work(chosen(work.schedules), topology, chosen(sizes), dtype, chosen(work.ranks), chosen(work.begin))
+    if no_bytes:
+        nothing = [chunk_bytes(s, 0, itemsize(dtype)) for s in work.schedules]
+        work = replace(work, nbytes=[0] * len(work.nbytes), slot_bytes=nothing)
+    per_schedule = {f.name: chosen(getattr(work, f.name)) for f in fields(work) if f.name != "topology"}
+    again = replace(work, topology=topology, **per_schedule)
     given = options if only is None and not no_bytes else {**options, "background": None}
     return _event(again, dtype, conditions(topology, given), bar, partial(_rerun, again, dtype, given, bar))[0]
 

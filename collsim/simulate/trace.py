@@ -120,7 +120,7 @@ class Trace:
 
     @property
     def gap(self) -> float:
-        """time / bound: 1.0 is optimal."""
+        """time / bound: 1.0 is optimal. Below 1 only with sharing `"none"`, where links carry more than they can."""
         return self.time / self.bound.time if self.bound.time else 1.0
 
     # ---- traffic -----------------------------------------------------------------------------------------------------------
@@ -230,10 +230,13 @@ class Trace:
         """A row per step: step, start, end, time (s), transfers, bytes."""
         import pandas as pd
 
-        sizes, moved = [], []
-        for step in self.schedule.each_step():
-            sizes.append(len(step))
-            moved.append(int(self.slot_bytes[step.chunk].sum()))
+        sizes, moved, slots = [], [], Slots(self.slot_bytes)
+        for pattern in self.schedule.patterns:
+            turns = 1 if slots.same_in_every_turn(pattern) else pattern.times
+            sizes += [len(pattern) * pattern.width] * pattern.times
+            for k in range(turns):
+                step = pattern if turns == 1 else pattern.at(k)
+                moved += [int(np.broadcast_to(slots.moved(step), len(step)).sum())] * (pattern.times // turns)
         begin, end = self.timing.step_start, self.timing.step_end
         return pd.DataFrame(
             {"step": np.arange(len(sizes)), "start": begin, "end": end, "time": end - begin, "transfers": sizes, "bytes": moved}
