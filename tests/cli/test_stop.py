@@ -1,0 +1,62 @@
+"""Ctrl-C ends a command with one sentence and exit code 130, and leaves no half of a file and no process behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+LONG = ["run", "allreduce_ring", "--topology", "switch(2048)", "--engine", "event", "--nbytes", "1000003"]  # 8,384,512 transfers
+PLAN = "collective: allreduce\ntopology: ['switch(256)', 'ring(256)']\nnbytes: [1000003, 1000007, 1000033, 1000037]\nengine: [event]\n"
+
+
+def started(*words, cwd):
+    return subprocess.Popen(
+        [sys.executable, "-m", "collsim", *map(str, words)],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+
+
+def test_a_run_is_stopped_and_writes_nothing(tmp_path):
+    run = started(*LONG, "--out", tmp_path / "ring.json", cwd=tmp_path)
+    said = run.stderr.readline()
+    assert "8,384,512 transfers" in said, said
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert err == "collsim: stopped\n"
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sweep_is_stopped_with_its_workers_and_goes_on_later(tmp_path):
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    sweep = started("sweep", "plan.yaml", "-o", "out.csv", "--progress", cwd=tmp_path)
+    seen = ""
+    while "%" not in seen:  # the bar has appeared: something is done
+        seen += sweep.stderr.read(1) or pytest.fail(seen)
+    os.killpg(sweep.pid, signal.SIGINT)  # as a terminal does: to the command and to its workers
+    _, err = sweep.communicate(timeout=60)
+    assert sweep.returncode == 130, err
+    assert err.endswith("collsim: stopped\n")
+    assert "Traceback" not in seen + err
+    assert not (tmp_path / "out.csv").exists()
+    assert (tmp_path / "out.csv.part").exists()
+    _await_the_end_of(sweep.pid)
+
+
+def _await_the_end_of(group):
+    for _ in range(300):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail("a worker of the sweep is still there")
