@@ -117,19 +117,32 @@ GRACE_LINK = replace(
 )
 
 
-def xgmi_gpu(links: int = 1) -> Cable:
-    """AMD Infinity Fabric between two MI300X."""
+#: AMD's GPU architecture (as it begins) -> (nominal, RCCL's GB/s of one link, what it is).
+_XGMI = (
+    ("94", 64e9, 48e9, "MI300"),
+    ("95", 76.8e9, 48e9, "MI350"),
+    ("910", 50e9, 36e9, "MI200"),
+    ("", 46e9, 24e9, "MI50 to MI100"),
+)
+
+
+def xgmi_gpu(links: int = 1, gcn: str = "942") -> Cable:
+    """AMD Infinity Fabric between two GPUs: `gcn` is their architecture, `"942"` (or `"gfx942"`) for MI300X."""
+    short = gcn.lower().removeprefix("gfx")
+    short = "910" if short.startswith(("90a", "910")) else "" if short.startswith("90") else short
+    _, nominal, rccl, what = next(row for row in _XGMI if short.startswith(row[0]))
+    spec = f"64 GB/s per peer link ({_ML})" if what == "MI300" else f"order of magnitude, {nominal / 1e9:g} GB/s per link of {what}"
+    measured = f", measured 47.67 busbw between two GPUs ({_ML})" if what == "MI300" else ""
     return Cable(
         kind="xgmi",
         label=f"xGMI ×{links}",
-        bandwidth=64e9 * links,
+        bandwidth=nominal * links,
         alpha=0.7e-6,
-        nominal=64e9 * links,
-        effective=48e9 * links,
+        nominal=nominal * links,
+        effective=rccl * links,
         width=links,
-        source=f"bandwidth spec: 64 GB/s per peer link ({_ML}); effective: RCCL prints 48 per link (ROCm/rccl issue 1210), "
-        f"measured 47.67 busbw "
-        f"between two GPUs ({_ML}); alpha order of magnitude: as NVLink",
+        source=f"bandwidth {'spec: ' if what == 'MI300' else ''}{spec}; effective: RCCL plans with {rccl / 1e9:g} per link of {what} "
+        f"(ROCm/rccl src/graph/topo.h; issue 1210){measured}; alpha order of magnitude: as NVLink",
     )
 
 

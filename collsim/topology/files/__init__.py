@@ -38,10 +38,15 @@ def load_topology(path: str | Path, **options: Any) -> Topology:
         size = place.stat().st_size
         if size > _LARGEST:
             raise FormatError(f"{place.name} has {size:,} bytes; a topology file of more than {_LARGEST:,} is refused")
-        text = place.read_text(encoding="utf-8-sig")
+        text = _decoded(place.read_bytes())
     except (OSError, UnicodeDecodeError) as error:
         raise FormatError(f"{place} cannot be read: {error}") from None
     return parse_topology_text(text, place.name, **options)
+
+
+def _decoded(data: bytes) -> str:
+    """UTF-8, or UTF-16 with its mark, as PowerShell writes it."""
+    return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
 
 
 def parse_topology_text(text: str, name: str = "text", **options: Any) -> Topology:

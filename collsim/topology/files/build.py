@@ -24,6 +24,8 @@ GPUS = {
     "B200": (100, 5, 5, "ib-ndr"),
 }
 
+_MOST_NOTES = 100
+
 HOST_MEMORY = replace(
     dram("DRAM", 3200, 8, "a server of today"),
     source="bandwidth order of magnitude: 8 channels of DDR4-3200, the file does not say; alpha order of magnitude: one DRAM access",
@@ -47,6 +49,9 @@ def finish(plan: Machine, notes: Iterable[str], name: str, options: dict[str, An
     if card is not None and plan.of_kind("nic") and "nic" not in options:
         options = {**options, "nic": card}
     topology = machine(plan, **options)
+    notes = list(notes)
+    if len(notes) > _MOST_NOTES:
+        notes = [*notes[:_MOST_NOTES], f"and {len(notes) - _MOST_NOTES:,} more notes like these"]
     return replace(topology, facts=MappingProxyType({**topology.facts, "file": name, "notes": tuple(notes)}))
 
 

@@ -23,9 +23,13 @@ from ..plan import Machine, Plan
 from .build import HOST_MEMORY, finish, socket_link
 
 _DEEPEST = 64
+_MOST_LINKS = 512  # of one GPU, in one element
+_FASTEST = 3_200_000  # Mbit/s of one port
 _MOST = 20_000
+_MOST_ATTRIBUTES, _LONGEST_VALUE = 64, 1000  # NCCL's own bounds are 16 and 254 (src/graph/xml.h)
 _GENERATION = {"2.5": 1, "5": 2, "5.0": 2, "8": 3, "8.0": 3, "16": 4, "16.0": 4, "32": 5, "32.0": 5, "64": 6, "64.0": 6}
 _SM_TO_NVLINK = ((100, 5), (90, 4), (80, 3), (70, 2), (60, 1))
+_VENDORS = {"GenuineIntel", "AuthenticAMD", "CentaurHauls", "  Shanghai  "}
 _BROADCOM = {("0x1000", "0xc010"), ("0x1000", "0xc030")}  # topo.cc, ncclTopoFlattenBcmSwitches
 _KNOWN = {
     "system": {"version"},
@@ -49,10 +53,20 @@ class _Found:
     any_gpu: bool
     gpus: list[tuple[str, Element | None]] = field(default_factory=list)
     bus: dict[str, str] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
     nets: list[Element] = field(default_factory=list)
     cards: int = 0
     switches: int = 0
     notes: list[str] = field(default_factory=list)
+
+    def count(self, element: Element, key: str, default: int, most: int = 2**31) -> int:
+        """A whole number from 1 to `most`; anything else is the default, with a note. Absent is the default."""
+        text = element.get(key)
+        number = _whole(text, -1)
+        if text is not None and not 0 < number <= most:
+            where = f"<{element.tag} {key}={text[:40]!r}>"
+            self.notes.append(f"{where} is not a whole number from 1 to {most:,}: taken for {default}")
+        return default if text is None or not 0 < number <= most else number
 
 
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:
@@ -63,12 +77,17 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     elements = list(root.iter())
     found = _Found(Plan(), any(e.tag == "gpu" for e in elements))
     found.notes += _strange(elements)
-    order = _gpu_order(root, found.any_gpu)
+    order = _gpu_order(root, found.any_gpu, name)
     found.plan.add(*(f"gpu{i}" for i in range(len(order))))
     cpus = [child for child in root if child.tag == "cpu"]
     found.notes += [f"<{child.tag}> outside of a <cpu> is left out" for child in root if child.tag in _KNOWN and child.tag != "cpu"]
     if not cpus or not order:
-        raise FormatError(f"{name}: no {'<cpu>' if not cpus else 'GPU'} in it, so there is nothing to simulate")
+        only = (
+            "; it lists network cards only, as plugins' files do; use what NCCL_TOPO_DUMP_FILE writes"
+            if root.find(".//nic") is not None
+            else ""
+        )
+        raise FormatError(f"{name}: no {'<cpu>' if not cpus else 'GPU'} in it, so there is nothing to simulate{only}")
     for i, cpu in enumerate(cpus):
         found.plan.join(f"cpu{i}", f"memory{i}", HOST_MEMORY)
         for child in cpu:
@@ -91,6 +110,11 @@ def _parse(text: str, name: str) -> Element:
             root = element if root is None else root
             if depth > _DEEPEST or count > _MOST:
                 raise FormatError(f"{name}: refused, with elements nested deeper than {_DEEPEST} or more than {_MOST:,} of them")
+            if len(element.attrib) > _MOST_ATTRIBUTES or any(len(value) > _LONGEST_VALUE for value in element.attrib.values()):
+                raise FormatError(
+                    f"{name}: refused, <{element.tag[:40]}> has more than {_MOST_ATTRIBUTES} attributes "
+                    f"or one longer than {_LONGEST_VALUE:,}"
+                )
     except DefusedXmlException as error:
         raise FormatError(f"{name}: refused, a topology file has no document type and no entities ({type(error).__name__})") from None
     except ParseError as error:
@@ -105,49 +129,73 @@ def _strange(elements: list[Element]) -> Iterator[str]:
     odd: Counter[str] = Counter()
     for element in elements:
         if element.tag not in _KNOWN:
-            odd[f"<{element.tag}> is not understood"] += 1
+            odd[f"<{element.tag[:40]}> is not understood"] += 1
             continue
         for key in element.attrib:
             if key not in _KNOWN[element.tag]:
-                odd[f"attribute {key!r} of <{element.tag}> is not understood"] += 1
+                odd[f"attribute {key[:40]!r} of <{element.tag}> is not understood"] += 1
     return (what + (f" ({times} times)" if times > 1 else "") for what, times in odd.items())
 
 
 def _is_gpu(pci: Element, any_gpu: bool) -> bool:
-    return pci.find("gpu") is not None or (not any_gpu and pci.get("class", "").startswith("0x03"))
+    """By its <gpu>; in files without any by class: 0x03 displays, 0x12 processing accelerators (AMD's)."""
+    return pci.find("gpu") is not None or (not any_gpu and pci.get("class", "").startswith(("0x03", "0x12")))
 
 
-def _gpu_order(root: Element, any_gpu: bool) -> list[str]:
-    """Bus ids of the GPUs, by rank, or as they come in the file."""
-    found = []
+def _gpu_order(root: Element, any_gpu: bool, name: str) -> list[tuple[str, int]]:
+    """(bus id, which <gpu> of that device) by rank, or as they come in the file. Raises FormatError for two of one rank or bus id."""
+    found: list[tuple[int, int, str, int]] = []
+    ranks: dict[int, str] = {}
+    buses: set[str] = set()
     for place, pci in enumerate(root.iter("pci")):
         if not _is_gpu(pci, any_gpu):
             continue
-        gpu = pci.find("gpu")
-        rank = None if gpu is None else gpu.get("rank")
-        if any_gpu and rank is None:
-            continue
-        found.append((_whole(rank, place), place, pci.get("busid", f"#{place}")))
-    return [bus for *_, bus in sorted(found)]
+        bus = _bus(pci)
+        if not bus or bus in buses:
+            raise FormatError(f"{name}: {f'two GPUs have busid {bus!r}' if bus else 'a GPU has no busid'}; NCCL tells them apart by it")
+        buses.add(bus)
+        for i, gpu in enumerate(_parts(pci)):
+            rank = None if gpu is None else gpu.get("rank")
+            if any_gpu and rank is None:
+                continue
+            number = place if rank is None else _whole(rank, -1)
+            if number < 0:
+                raise FormatError(f"{name}: GPU {bus} has rank={rank!r}; expected a whole number from 0")
+            if rank is not None and number in ranks:
+                raise FormatError(
+                    f"{name}: rank {number} is there twice, GPU {ranks[number]} and GPU {bus}; is this a file of several nodes?"
+                )
+            ranks[number] = bus
+            found.append((number, place, bus, i))
+    return [(bus, i) for *_, bus, i in sorted(found)]
 
 
-def _walk(element: Element, above: str, parent: Element | None, order: list[str], found: _Found, name: str) -> None:
+def _parts(pci: Element) -> list[Element | None]:
+    """The <gpu> elements of a device; one without a face where it is a GPU by its class only."""
+    found: list[Element | None] = list(pci.findall("gpu"))
+    return found or [None]
+
+
+def _bus(pci: Element) -> str:
+    return pci.get("busid", "").strip().lower()
+
+
+def _walk(element: Element, above: str, parent: Element | None, order: list[tuple[str, int]], found: _Found, name: str) -> None:
     """One element under a socket or a switch: a GPU, a card, or a switch with more of them below."""
     if element.tag == "nic":
         _add_card(element, above, None, found)
         return
     if element.tag != "pci":
+        if element.tag in _KNOWN:
+            found.notes.append(f"<{element.tag}> right under a <{'cpu' if parent is None else 'pci'}> is left out")
         return
-    bus = element.get("busid", "")
+    bus = _bus(element)
+    if bus in found.seen:
+        found.notes.append(f"busid {bus!r} is there twice; both are read")
+    found.seen |= {bus} if bus else set()
     slot = _slot(element, found)
     if _is_gpu(element, found.any_gpu):
-        if bus not in order:
-            found.notes.append(f"GPU {bus} has no rank, so it is not part of the communicator")
-            return
-        me = f"gpu{order.index(bus)}"
-        found.gpus.append((me, element.find("gpu")))
-        found.bus[bus] = me
-        found.plan.join(me, above, slot)
+        _add_gpus(element, above, slot, order, found)
         return
     if element.find("nic") is not None or element.get("class", "").startswith("0x02"):
         _add_card(element, above, slot, found)
@@ -165,6 +213,24 @@ def _walk(element: Element, above: str, parent: Element | None, order: list[str]
         _walk(child, me, element, order, found, name)
 
 
+def _add_gpus(element: Element, above: str, slot: Cable, order: list[tuple[str, int]], found: _Found) -> None:
+    """The GPUs of one PCI device: one, or the parts of one (mlopart), which share its slot."""
+    bus, parts = _bus(element), _parts(element)
+    found.notes += [f"<{child.tag}> in GPU {bus} is left out" for child in element if child.tag in _KNOWN and child.tag != "gpu"]
+    mine = [(order.index((bus, i)), gpu) for i, gpu in enumerate(parts) if (bus, i) in order]
+    if len(mine) < len(parts):
+        found.notes.append(f"GPU {bus} has no rank, so it is not part of the communicator")
+    if len(mine) > 1:
+        found.notes.append(f"PCI device {bus} has {len(mine)} <gpu> elements; they share its slot")
+        shared, found.switches = f"pcie{found.switches}", found.switches + 1
+        found.plan.join(shared, above, slot)
+        above = shared
+    for number, gpu in mine:
+        found.gpus.append((f"gpu{number}", gpu))
+        found.bus[bus] = f"gpu{number}"
+        found.plan.join(f"gpu{number}", above, slot)
+
+
 def _add_card(element: Element, above: str, slot: Cable | None, found: _Found) -> None:
     nets = [net for net in element.iter("net") if net.get("dev") is not None]
     for net in element.iter("net"):
@@ -180,7 +246,7 @@ def _add_card(element: Element, above: str, slot: Cable | None, found: _Found) -
 
 
 def _slot(pci: Element, found: _Found) -> Cable:
-    lanes = _whole(pci.get("link_width"), 16) or 16
+    lanes = 16 if pci.get("link_width") == "0" else found.count(pci, "link_width", 16, most=64)
     speed = re.match(r"\s*([\d.]+)\s*GT/s", pci.get("link_speed", ""))
     generation = _GENERATION.get(speed[1]) if speed else None
     if generation is None:
@@ -197,6 +263,9 @@ def _whole(text: str | None, default: int) -> int:
 
 
 def _join_sockets(cpus: list[Element], found: _Found) -> None:
+    strange = {c.get("vendor", "") for c in cpus if c.get("arch", "x86_64") == "x86_64"} - _VENDORS
+    if strange and len(cpus) > 1:
+        found.notes.append(f"processors of vendor {', '.join(map(repr, sorted(strange)))} are unknown to NCCL: 6 GB/s between sockets")
     for b in range(len(cpus)):
         for a in range(b):
             found.plan.join(f"cpu{a}", f"cpu{b}", socket_link(*_nccl_socket_rate(cpus[a])))
@@ -225,21 +294,24 @@ def _join_links(found: _Found, name: str) -> None:
     for me, gpu in found.gpus:
         sm = _whole(gpu.get("sm") if gpu is not None else None, 80)
         for link in gpu if gpu is not None else ():
-            count, target = _whole(link.get("count"), 1), link.get("target", "")
+            count, target = found.count(link, "count", 1, most=_MOST_LINKS), link.get("target", "").strip().lower()
             if link.tag == "c2c":
-                found.plan.join(me, _socket_of(me, found), _c2c(_whole(link.get("bw"), 0) * count / 1000))
+                bw = found.count(link, "bw", 0, most=10_000_000)
+                found.plan.join(me, _socket_of(me, found), _c2c(bw * count / 1000))
             elif link.tag in ("nvlink", "xgmi"):
                 if link.get("tclass", "").startswith("0x0680") and link.tag == "nvlink":
                     switched[me] += count
                 elif target not in found.bus:
                     found.notes.append(f"{me}: {link.tag} to {target}, which is not a GPU of the communicator, is left out")
+                elif found.bus[target] == me:
+                    found.notes.append(f"{me}: {link.tag} to itself is left out")
                 elif frozenset((me, found.bus[target])) not in done:
                     done.add(frozenset((me, found.bus[target])))
-                    found.plan.join(me, found.bus[target], _gpu_link(link.tag, sm, count))
+                    found.plan.join(me, found.bus[target], _gpu_link(link.tag, sm, count, gpu))
     for me, gpu in found.gpus:
         if switched[me]:
             sm = _whole(gpu.get("sm") if gpu is not None else None, 80)
-            found.plan.join(me, "nvswitch", _gpu_link("nvlink", sm, switched[me]))
+            found.plan.join(me, "nvswitch", _gpu_link("nvlink", sm, switched[me], gpu))
 
 
 def _c2c(gigabytes: float) -> Cable:
@@ -257,19 +329,28 @@ def _socket_of(device: str, found: _Found) -> str:
     return device
 
 
-def _gpu_link(tag: str, sm: int, count: int) -> Cable:
+def _gpu_link(tag: str, sm: int, count: int, gpu: Element | None) -> Cable:
     if tag == "xgmi":
-        return xgmi_gpu(count)
+        return xgmi_gpu(count, gpu.get("gcn", "") if gpu is not None else "")
     if 80 < sm < 90 and count == NVLINK_BRIDGE.width:
         return NVLINK_BRIDGE
     return nvlink(next((g for least, g in _SM_TO_NVLINK if sm >= least), 1), count)
+
+
+def _port_rate(net: Element, found: _Found) -> int:
+    """Mbit/s of a port; some plugins give kbit/s. NCCL's own default is 10,000."""
+    rate = _whole(net.get("speed"), 0)
+    if rate > _FASTEST and rate // 1000 <= _FASTEST:
+        found.notes.append(f"<net speed={rate}> is beyond any card in Mbit/s: taken for kbit/s")
+        return rate // 1000
+    return found.count(net, "speed", 10_000, most=_FASTEST)
 
 
 def _card(found: _Found) -> Nic | None:
     """What the cards are: the rate of their ports, which is the same in NCCL's sense for all."""
     if not found.cards:
         return None
-    speeds = sorted({_whole(net.get("speed"), 10_000) for net in found.nets})
+    speeds = sorted({_port_rate(net, found) for net in found.nets})
     if not speeds:
         found.notes.append("the file gives no rate of the cards: taken for HDR InfiniBand, 25 GB/s; say nic='...' if they are another")
         return nic("ib-hdr")

@@ -1,4 +1,4 @@
-"""`nvidia-smi topo -m`, as people paste it: tabs or spaces, underlined headers, legends, old words.
+"""`nvidia-smi topo -m` (and `-mp`), as people paste it: tabs or spaces or none, underlined headers, table bars, legends, old words.
 
 The matrix gives words, not rates and not the tree. The tree is put together from them: PIX pairs share a switch, PXB pairs a
 switch above it, PHB and NODE pairs a socket, and so do rows of one CPU affinity. Rates follow from the GPU, which is guessed from
@@ -18,12 +18,17 @@ from ..network import Cable, Topology
 from ..plan import Machine, Plan
 from .build import GPUS, HOST_MEMORY, finish, nvlink, pcie, socket_link
 
-_ANSI = re.compile(r"\x1b?\[[0-9;]*m")
-_CELL = re.compile(r"X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|N/A|-")
-_TAIL = re.compile(r"\b(CPU\s+Affinity|NUMA\s+Affinity|GPU\s+NUMA\s+ID)\b")
+_ANSI = re.compile(r"\x1b?\[[0-9;]*[A-Za-z]")
+_WORDS = r"NV\d+|PIX|PXB|PHB|PSB|NODE|SYS|SOC"
+_CELL = re.compile(rf"X|{_WORDS}|N/A|-")
+_RUN_TOGETHER = re.compile(rf"(?:{_WORDS}){{2,}}")  # a terminal's last column and the first of the next line
+_TAIL = re.compile(r"\b(CPU[\s_-]*Affinity|NUMA[\s_-]*Affinity|GPU[\s_-]*NUMA[\s_-]*ID)\b", re.IGNORECASE)
 _GPU = re.compile(r"GPU\d+")
-_OLD = {"SOC": "SYS"}
+_OLD = {"SOC": "SYS", "PSB": "PIX"}  # drivers before 384, and the switch on a board of two GPUs
 _COLUMN = re.compile(r"[A-Za-z][\w.:-]*\d[\w.:-]*")  # GPU0, NIC3, mlx5_0, mlx5_bond_0, ibp26s0 ...
+_GLUED = re.compile(r"(?<=\d)(?=GPU\d|NIC\d|mlx\d|CPU[\s_-]*Affinity)")  # tabs that a copy has eaten
+_AMD = re.compile(r"ROCm System Management Interface|Link Type between two GPUs|\bamd-smi topology\b")
+_P2P_STATUS = {"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"}  # the cells of nvidia-smi topo -p2p
 _MOST_LINKS = 18  # NVLinks of one GPU, any generation
 
 
@@ -37,6 +42,7 @@ class _Matrix:
     affinity: dict[str, str] = field(default_factory=dict)
     legend: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    old: bool = False  # SOC: a driver from before V100
 
     @property
     def gpus(self) -> list[str]:
@@ -51,8 +57,17 @@ class _Matrix:
 
 
 def looks_like_it(text: str) -> bool:
-    """Does the text have a row of a GPU with an X in it?"""
-    return any(re.match(r"(> )?\s*GPU\d+\s.*\bX\b", _ANSI.sub("", line)) for line in text.splitlines())
+    """Does the text have a row of a GPU with an X in it, or is it AMD's matrix (which `read` refuses by name)?"""
+    return _has_rows(text) or _AMD.search(text) is not None
+
+
+def _has_rows(text: str) -> bool:
+    return any(re.match(r"GPU\d+\s.*\bX\b", _plain(line)) for line in text.splitlines())
+
+
+def _plain(line: str) -> str:
+    """A line without escapes, quotes of e-mail, comment stars and the bars of a table."""
+    return re.sub(r"^\s*(?:[>*#]\s+)*", "", _ANSI.sub("", line)).replace("|", " ").replace("\ufeff", "").strip()
 
 
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:
@@ -67,23 +82,28 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
 
 
 def _matrix(text: str, name: str) -> _Matrix:
-    lines = [_ANSI.sub("", line).rstrip().removeprefix("> ") for line in text.splitlines()]
+    if not _has_rows(text) and _AMD.search(text):
+        raise FormatError(f"{name}: this is rocm-smi's or amd-smi's; RCCL says more in the XML that NCCL_TOPO_DUMP_FILE=topo.xml writes")
+    lines = [_plain(line) for line in text.splitlines()]
     head = next((i for i, line in enumerate(lines) if _is_header(line)), None)
     if head is None:
         raise FormatError(f"{name}: no header line with GPU0, GPU1 ...; paste all of what nvidia-smi topo -m prints")
-    tail = _TAIL.search(lines[head])
-    names = lines[head][: tail.start() if tail else None].split()
+    names = _columns(lines[head])
     double = [n for n, count in Counter(names).items() if count > 1]
     if double:
         raise FormatError(f"{name}, line {head + 1}: column {double[0]} is there twice")
     matrix = _Matrix(names)
-    block = "before"
+    block, strange = "before", []
     for i, line in enumerate(lines):
         if i == head:
             block = "rows"
-        if i == head or not line.strip() or line.strip().startswith("```"):
-            continue
-        block = _read_line(matrix, line.strip(), i + 1, name, block)
+        elif i > head and _is_header(line):
+            matrix.notes.append(f"line {i + 1}: a second matrix begins here; it is left out, with what follows it")
+            break
+        elif line and not re.fullmatch(r"```\w*|[-:+= ]+", line):
+            block, known = _read_line(matrix, line, i + 1, name, block)
+            strange += [] if known else [i]
+    matrix.notes += _not_understood(lines, strange)
     missing = [n for n in matrix.gpus if n not in matrix.line]
     if missing:
         raise FormatError(f"{name}: the header has {missing[0]}, but there is no row for it")
@@ -92,44 +112,64 @@ def _matrix(text: str, name: str) -> _Matrix:
     return matrix
 
 
+def _columns(line: str) -> list[str]:
+    tail = _TAIL.search(line := _GLUED.sub(" ", line))
+    return line[: tail.start() if tail else None].split()
+
+
+def _not_understood(lines: list[str], numbers: list[int]) -> list[str]:
+    """A note for each stretch of lines."""
+    notes, first = [], 0
+    for k, i in enumerate(numbers):
+        if k + 1 < len(numbers) and not any(lines[i + 1 : numbers[k + 1]]):
+            continue
+        start, count = numbers[first], k - first + 1
+        where = f"line {start + 1} was" if count == 1 else f"lines {start + 1} to {i + 1} were"
+        notes.append(f"{where} not understood: {lines[start][:80]!r}{' ...' if count > 1 else ''}")
+        first = k + 1
+    return notes
+
+
 def _is_header(line: str) -> bool:
-    tail = _TAIL.search(line)
-    words = line[: tail.start() if tail else None].split()
+    words = _columns(line)
     return any(_GPU.fullmatch(w) for w in words) and all(_COLUMN.fullmatch(w) and not _CELL.fullmatch(w) for w in words)
 
 
-def _read_line(matrix: _Matrix, line: str, number: int, name: str, block: str) -> str:
-    """Take in one line; the block that the next one belongs to."""
+def _read_line(matrix: _Matrix, line: str, number: int, name: str, block: str) -> tuple[str, bool]:
+    """Take in one line; the block that the next one belongs to, and whether the line was understood."""
     first, *cells = line.split()
     if line.rstrip(":") in ("Legend", "NIC Legend"):
-        return line.rstrip(":")
+        return line.rstrip(":"), True
     if block == "rows" and first in matrix.names:
         _read_row(matrix, first, cells, number, name)
-        return "rows"
+        return "rows", True
     if block == "NIC Legend" and re.fullmatch(r"(\S+):\s*(\S+)", line):
         key, _, value = line.partition(":")
         matrix.legend[key.strip()] = value.strip()
-        return block
-    if block == "Legend" and "=" in line:
-        return block
-    matrix.notes.append(f"line {number} was not understood: {line[:80]!r}")
-    return block
+        return block, True
+    if re.fullmatch(r"(X|NV#|[A-Z]{3,4})\s*=.*", line):
+        return block if block == "NIC Legend" else "Legend", True
+    return block, False
 
 
 def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: str) -> None:
     if row in matrix.line:
         raise FormatError(f"{name}, line {number}: a second row for {row}; the first is line {matrix.line[row]}")
     count = len(matrix.names)
+    cells = [part for cell in cells for part in (re.findall(_WORDS, cell) if _RUN_TOGETHER.fullmatch(cell) else [cell])]
     if len(cells) < count:
         raise FormatError(
             f"{name}, line {number}: {row} has {len(cells)} cells, but there are {count} columns; was the line cut or wrapped?"
         )
+    if _P2P_STATUS & set(cells[:count]):
+        raise FormatError(f"{name}, line {number}: this is nvidia-smi topo -p2p's, which does not say over what; paste nvidia-smi topo -m")
     for column, cell in zip(matrix.names, cells[:count], strict=True):
         if not _CELL.fullmatch(cell):
             raise FormatError(f"{name}, line {number}: {row} to {column} is {cell!r}; expected X, NV#, PIX, PXB, PHB, NODE or SYS")
         if (cell == "X") != (row == column):
             raise FormatError(f"{name}, line {number}: {row} to {column} is {cell!r}; X belongs on the diagonal, and only there")
         matrix.word[row, column] = _OLD.get(cell, cell)
+        matrix.old |= cell == "SOC"
     matrix.line[row] = number
     if len(cells) > count and cells[count] != "N/A":
         matrix.affinity[row] = cells[count]
@@ -184,7 +224,8 @@ def _guess(matrix: _Matrix, gpu: object, generation: object, notes: list[str]) -
             raise TopologyError(f"gpu={gpu!r}: {unknown('GPU', str(gpu).upper(), GPUS)}")
         kind = found
     else:
-        kind = next((k for most, k in ((0, ""), (6, "V100"), (12, "A100"), (18, "H100")) if links <= most), "B200")
+        first = ((0, ""), (4, "P100")) if matrix.old else ((0, ""),)
+        kind = next((k for most, k in (*first, (6, "V100"), (12, "A100"), (18, "H100")) if links <= most), "B200")
         if kind:
             notes.append(f"the GPU is not in the text: up to {links} NVLinks, so taken for {kind}; say gpu='...' if it is another")
     _, _, usual, card = GPUS.get(kind, (0, 0, 4, "ib-hdr"))

@@ -1,6 +1,7 @@
 """NCCL topology XML, read as NCCL reads it, and hostile XML refused."""
 
 import os
+import tracemalloc
 import warnings
 from pathlib import Path
 
@@ -147,6 +148,141 @@ BOMB = (
 def test_hostile_and_foreign_xml_is_refused(text, says):
     with pytest.raises(cs.FormatError, match=says):
         quiet(text)
+
+
+ONE = system(cpu(0, pci("0:1", gpu(0)) + pci("0:2", gpu(1))))
+LINKED = system(cpu(0, pci("0:1", gpu(0, '<nvlink target="0:2" count="2" tclass="0x030200"/>')) + pci("0:2", gpu(1))))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (ONE.replace('"0:2"', '"0:1"'), "two GPUs have busid '0:1'"),
+        (ONE.replace('busid="0:2" ', ""), "a GPU has no busid"),
+        (ONE.replace('rank="1"', 'rank="0"'), "rank 0 is there twice, GPU 0:1 and GPU 0:2"),
+        (ONE.replace('rank="1"', 'rank="-1"'), "rank='-1'; expected a whole number"),
+        (ONE.replace('rank="1"', 'rank="nan"'), "rank='nan'; expected a whole number"),
+        (ONE.replace(' rank="0"', "").replace(' rank="1"', ""), "no GPU in it"),
+        (system(cpu(0, CARD)), "it lists network cards only"),
+        ("<system>" + "<cpu>" * 65 + "</cpu>" * 65 + "</system>", "nested deeper than 64"),
+        ("<system version='1'><cpu numaid='0'><pci busid='\x00'/></cpu></system>", "not well-formed"),
+    ],
+)
+def test_files_that_do_not_say_which_gpu_is_which_are_refused(text, says):
+    with pytest.raises(cs.FormatError, match=says):
+        quiet(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "note", "rate"),
+    [
+        (LINKED.replace('count="2"', 'count="-2"'), "<nvlink count='-2'> is not a whole number", 25e9),
+        (LINKED.replace('count="2"', 'count="nan"'), "<nvlink count='nan'> is not a whole number", 25e9),
+        (LINKED.replace('count="2"', 'count="1e300"'), "<nvlink count='1e300'> is not a whole number", 25e9),
+        (LINKED.replace('count="2"', 'count="99999999999999999999"'), "is not a whole number from 1 to 512", 25e9),
+        (LINKED.replace('target="0:2"', 'target="0:9"'), "nvlink to 0:9, which is not a GPU of the communicator, is left out", None),
+        (LINKED.replace('target="0:2"', 'target="0:1"'), "nvlink to itself is left out", None),
+        (LINKED.replace('target="0:2"', 'target="0:2 "'), "", 50e9),
+        (ONE.replace('link_width="16"', 'link_width="-4"', 1), "<pci link_width='-4'> is not a whole number from 1 to 64", None),
+        (ONE.replace('link_width="16"', 'link_width="4096"', 1), "<pci link_width='4096'> is not a whole number from 1 to 64", None),
+    ],
+)
+def test_absurd_numbers_and_targets_are_reported_and_not_used(text, note, rate):
+    topology = quiet(text)
+    assert note in " ".join(topology.facts["notes"])
+    direct = [h.bandwidth for h in topology.route(0, 1) if h.kind == "nvlink"]
+    assert direct == ([] if rate is None else [rate])
+
+
+@pytest.mark.parametrize(
+    ("speed", "rate", "note"),
+    [("0", 1.25e9, "speed='0'"), ("-1", 1.25e9, "speed='-1'"), ("inf", 1.25e9, "speed='inf'"), ("200000000", 25e9, "taken for kbit/s")],
+)
+def test_the_rate_of_a_port_is_one_that_a_card_can_have(speed, rate, note):
+    topology = quiet(TWO.replace('speed="400000"', f'speed="{speed}"'), nodes=2)
+    assert {h.bandwidth for h in topology.route(0, 2) if h.kind == "infiniband"} == {rate}
+    assert note in " ".join(topology.facts["notes"])
+
+
+def test_parts_of_one_gpu_share_its_slot():
+    """mlopart (NCCL 2.30): two <gpu> in one PCI device; invented."""
+    text = system(cpu(0, pci("0:1", gpu(0).replace("sm=", 'mlopart="0" sm=') + gpu(1).replace("sm=", 'mlopart="1" sm='))))
+    topology = quiet(text)
+    assert topology.ranks == 2
+    assert "PCI device 0:1 has 2 <gpu> elements; they share its slot" in topology.facts["notes"]
+    assert [h.dst for h in topology.route(0, 1)] == ["node0/pcie0", "node0/gpu1"]
+
+
+def test_accelerators_of_class_0x12_are_gpus_where_no_gpu_is_named():
+    text = system(cpu(0, pci("0:1", "", "0x120000") + pci("0:2", "", "0x120000") + pci("0:3", "", "0x020000")))
+    topology = quiet(text)
+    assert topology.ranks == 2
+    assert "nic" in " ".join(topology.devices.name)
+
+
+@pytest.mark.parametrize(
+    ("gcn", "nominal", "rccl"), [("906", 46e9, 24e9), ("910", 50e9, 36e9), ("gfx90a", 50e9, 36e9), ("942", 64e9, 48e9)]
+)
+def test_xgmi_has_the_rate_of_its_generation(gcn, nominal, rccl):
+    text = LINKED.replace("nvlink", "xgmi").replace("sm=", f'gcn="{gcn}" sm=')
+    assert quiet(text).route(0, 1)[0].bandwidth == 2 * nominal
+    assert quiet(text, rates="effective").route(0, 1)[0].bandwidth == 2 * rccl
+
+
+def test_what_lies_where_it_does_not_belong_is_reported():
+    text = system(cpu(0, pci("0:1", gpu(0) + "<nic/>") + "<gpu/>" + pci("0:5", "<c2c/>") + pci("0:7", "")) + "<pci/>")
+    notes = " ".join(quiet(text).facts["notes"])
+    assert "<nic> in GPU 0:1 is left out" in notes
+    assert "<gpu> right under a <cpu> is left out" in notes
+    assert "<c2c> right under a <pci> is left out" in notes
+    assert "PCI device 0:7 of class" in notes
+    assert "<pci> outside of a <cpu> is left out" in notes
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("<pci/>" * 300_000, "more than 20,000"),
+        ("<pci " + " ".join(f'a{i}="1"' for i in range(50_000)) + "/>", "more than 64 attributes"),
+        (f'<pci busid="{"a" * 2_000_000}"/>', "or one longer than 1,000"),
+        (f"<{'a' * 1_000_000}/>", ""),
+        ("x" * 2_000_000, ""),
+        ('<pci busid="0:9" class="0x01"/>' * 3_000, ""),
+    ],
+    ids=["elements", "attributes", "long value", "long name", "text", "notes"],
+)
+def test_hostile_sizes_are_refused_or_reported_in_a_few_short_sentences(body, says):
+    text = system(cpu(0, pci("0:1", gpu(0)) + body))
+    tracemalloc.start()
+    try:
+        if says:
+            with pytest.raises(cs.FormatError, match=says) as refused:
+                quiet(text)
+            assert len(str(refused.value)) < 500
+        else:
+            notes = quiet(text).facts["notes"]
+            assert all(len(note) < 500 for note in notes)
+            assert len(notes) <= 101
+        assert tracemalloc.get_traced_memory()[1] < 64 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_other_encodings_with_their_mark_are_read(tmp_path, encoding):
+    path = tmp_path / "topo.xml"
+    path.write_text(ONE, encoding=encoding)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FormatWarning)
+        assert load_topology(path).ranks == 2
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe<\x00s", b"<system>\xe9</system>", b"\x00\x00\xfe\xff\x00\x00\x00<"])
+def test_bytes_that_are_no_text_are_refused(tmp_path, data):
+    path = tmp_path / "topo.xml"
+    path.write_bytes(data)
+    with pytest.raises(cs.FormatError):
+        load_topology(path)
 
 
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path):

@@ -164,6 +164,95 @@ def test_damaged_text_is_refused_with_its_line(text, says):
         quiet(parse_topology_text, text)
 
 
+PAIR = {(0, 1): "NV2", (1, 0): "NV2", (0, 2): "SYS", (2, 0): "SYS", (1, 2): "SYS", (2, 1): "SYS"}
+PAIR_ROWS = "GPU0\t X \tNV2\tSYS\t0-7\t0\nGPU1\tNV2\t X \tSYS\t0-7\t0\nGPU2\tSYS\tSYS\t X \t8-15\t1\n"
+HEAD = "\tGPU0\tGPU1\tGPU2\tCPU Affinity\tNUMA Affinity\n"
+
+
+# Forms that pastes in issues and manuals have; the texts are our own.
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + PAIR_ROWS,
+        HEAD.lstrip() + PAIR_ROWS,
+        "\x1b[4m" + HEAD.strip("\n") + "\x1b[0m\n" + PAIR_ROWS,
+        "\t[4m" + HEAD.strip() + "[0m\n" + PAIR_ROWS,
+        (HEAD + PAIR_ROWS).replace("\n", "\r\n"),
+        (HEAD + PAIR_ROWS).expandtabs(8),
+        "GPU0GPU1GPU2CPUAffinity\n" + PAIR_ROWS,
+        HEAD.replace("CPU Affinity", "CPU  Affinity").replace("NUMA Affinity", "NUMA Affinity\tGPU NUMA ID") + PAIR_ROWS,
+        HEAD.replace("\tCPU Affinity\tNUMA Affinity", "") + re.sub(r"\t\d+-\d+\t\d", "", PAIR_ROWS),
+        HEAD.replace("\tNUMA Affinity", "") + re.sub(r"\t(\d)\n", "\n", PAIR_ROWS),
+        "user@host-17:~$ nvidia-smi topo -mp\n" + HEAD + PAIR_ROWS + "user@host-17:~$\n",
+        HEAD + PAIR_ROWS + "\n  NV#  = Connection traversing a bonded set of # NVLinks\n",
+        HEAD + PAIR_ROWS.replace("SYS\t X", "SYSX").replace("SYSSYSX", "SYS SYS X").replace("SYSX", "SYS X"),
+        HEAD + PAIR_ROWS.replace("GPU2\tSYS\tSYS", "GPU2\tSYSSYS"),
+        HEAD + PAIR_ROWS.replace("SYS", "SOC"),
+        "| | GPU0 | GPU1 | GPU2 | CPU Affinity |\n|---|---|---|---|---|\n"
+        + re.sub(r"\t", " | ", re.sub(r"\t\d\n", " |\n", "| " + PAIR_ROWS)).replace("\nGPU", "\n| GPU"),
+        " * " + HEAD.strip() + "\n * " + PAIR_ROWS.strip().replace("\n", "\n * ") + "\n",
+        HEAD + PAIR_ROWS + "\n" + HEAD + PAIR_ROWS,
+        HEAD + PAIR_ROWS + "\n \tGPU0\tGPU1\tGPU2\n GPU0\tX\tOK\tGNS\n GPU1\tOK\tX\tGNS\n GPU2\tGNS\tGNS\tX\n",
+        HEAD + PAIR_ROWS.replace("0-7\t0", "N/A\t0\t\tN/A").replace("8-15\t1", "N/A\t1\t\tN/A"),
+    ],
+    ids=[
+        "tabs", "no indent", "underlined", "escape lost", "Windows", "spaces", "tabs eaten", "GPU NUMA ID", "matrix only", "CPU only",
+        "prompts",         "legend without a title", "X close", "cells run together", "SOC", "Markdown", "comment", "twice", "and topo -p2p", "N/A",
+    ],
+)  # fmt: skip
+def test_forms_seen_in_the_wild_say_the_same(text):
+    assert words(quiet(parse_topology_text, text)) == PAIR
+
+
+def test_a_second_matrix_and_stretches_of_other_text_are_one_note_each():
+    notes = quiet(parse_topology_text, "driver 580\ncuda 13\n\n" + HEAD + PAIR_ROWS + "done\n" + HEAD + PAIR_ROWS).facts["notes"]
+    assert "lines 1 to 2 were not understood: 'driver 580' ..." in notes
+    assert "line 8 was not understood: 'done'" in notes
+    assert "line 9: a second matrix begins here; it is left out, with what follows it" in notes
+
+
+def test_cards_have_any_name():
+    names = ["NIC0", "mlx5_bond_0", "rdmap79s0", "ibp26s0", "bnxt_re3", "cxi0", "mlx4_0"]
+    head = "\tGPU0\t" + "\t".join(names) + "\tCPU Affinity\n"
+    rows = ["GPU0\t X \t" + "\t".join(["PIX"] * 7) + "\t0-7"]
+    rows += [f"{n}\tPIX\t" + "\t".join(" X " if m == n else "PIX" for m in names) for n in names]
+    topology = quiet(parse_topology_text, head + "\n".join(rows) + "\n\nNIC Legend:\n\n  NIC0: mlx5_bond_1\n")
+    assert sum(name.startswith("node0/nic") for name in topology.devices.name) == 7
+    assert any("mlx5_bond_1, mlx5_bond_0" in note for note in topology.facts["notes"])
+
+
+def test_an_old_driver_means_an_old_gpu():
+    text = "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tNV1\tSOC\nGPU1\tNV1\t X \tSOC\nGPU2\tSOC\tSOC\t X \n"
+    assert quiet(parse_topology_text, text).route(0, 1)[0].label == "NVLink 1 ×1"
+    assert quiet(parse_topology_text, text.replace("SOC", "SYS")).route(0, 1)[0].label == "NVLink 2 ×1"
+
+
+def test_the_switch_on_a_board_of_two_gpus_is_one_switch():
+    text = "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tPSB\t0-7\nGPU1\tPSB\t X \t0-7\n"
+    assert words(quiet(parse_topology_text, text)) == {(0, 1): "PIX", (1, 0): "PIX"}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "====== ROCm System Management Interface ======\n=== Weight between two GPUs ===\n       GPU0   GPU1\nGPU0   0      15\n",
+            "this is rocm-smi's",
+        ),
+        ("\tGPU0\tGPU1\nGPU0\t X \tOK\nGPU1\tOK\t X \n", "this is nvidia-smi topo -p2p's"),
+    ],
+)
+def test_other_tools_are_called_by_their_name(text, says):
+    with pytest.raises(cs.FormatError, match=says):
+        quiet(parse_topology_text, text)
+
+
+def test_a_file_that_a_windows_shell_wrote_is_read(tmp_path):
+    path = tmp_path / "topo.txt"
+    path.write_text(HEAD + PAIR_ROWS, encoding="utf-16")
+    assert words(quiet(load_topology, path)) == PAIR
+
+
 def test_a_file_that_cannot_be_read_is_told(tmp_path):
     with pytest.raises(cs.FormatError, match=r"no\.txt cannot be read"):
         load_topology(tmp_path / "no.txt")
