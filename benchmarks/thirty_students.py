@@ -74,7 +74,12 @@ class Student:
             head = {"Origin": f"http://127.0.0.1:{self.port}"}
             address = f"ws://127.0.0.1:{self.port}/_stcore/stream"
             async with websockets.connect(
-                address, additional_headers=head, subprotocols=[websockets.Subprotocol("streamlit")], max_size=None, open_timeout=120
+                address,
+                additional_headers=head,
+                subprotocols=[websockets.Subprotocol("streamlit")],
+                max_size=None,
+                open_timeout=120,
+                ping_interval=None,
             ) as tab:
                 await self._rerun(tab)
                 while time.monotonic() < until and self.rng.random() > 0.02:

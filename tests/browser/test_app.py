@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from PIL import Image
 
 pytestmark = pytest.mark.browser
 
@@ -153,4 +154,39 @@ def test_the_comparison_has_two_charts_and_a_table_to_download(page, app_url):
     assert {"algorithm", "nbytes", "time", "busbw"} <= set(lines[0].split(","))
     assert len(lines) > 10
     assert page.off_site == []
+    assert page.errors == []
+
+
+def test_scrubbing_moves_the_clock_to_where_the_pointer_is_and_back(page, app_url):
+    page.goto(app_url + "/?network=ring&ranks=4&nbytes=1MiB")
+    box = player(page, 24)
+    track = box.get_by_role("slider").first
+    track.scroll_into_view_if_needed()
+    size = track.bounding_box()
+    length = float(track.get_attribute("aria-valuemax"))
+    for share in (0.75, 0.25):
+        page.mouse.move(size["x"] + size["width"] * 0.5, size["y"] + size["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(size["x"] + size["width"] * share, size["y"] + size["height"] / 2, steps=4)
+        page.mouse.up()
+        page.wait_for_timeout(200)
+        assert seconds(box) == pytest.approx(share * length, abs=0.06 * length)
+    step = int(box.get_attribute("data-step"))
+    box.focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(300)
+    assert int(box.get_attribute("data-step")) in (step, step - 1)
+    assert seconds(box) < 0.25 * length
+    assert page.errors == []
+
+
+def test_the_picture_of_the_moment_is_saved_as_a_png_that_opens(page, app_url):
+    page.goto(app_url + "/?network=ring&ranks=4&nbytes=1MiB")
+    box = player(page, 24)
+    with page.expect_download() as waiting:
+        box.get_by_role("button", name=re.compile("PNG")).click()
+    assert waiting.value.suggested_filename.endswith(".png")
+    picture = Image.open(waiting.value.path())
+    assert min(picture.size) > 300
+    assert len(picture.convert("RGB").getcolors(1 << 24)) > 20  # not one blank colour
     assert page.errors == []
