@@ -1,0 +1,154 @@
+"""Laws that hold for every algorithm of the registry, on any network, however links are shared."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_event import CASES, irregular, network, on_six, run
+
+import collsim as cs
+from collsim.registry import algorithms
+from collsim.schedule import copy, freeze
+
+ANY = {"name": st.sampled_from(CASES), "seed": st.integers(0, 1000), "nbytes": st.integers(0, 5_000_000)}
+SHARING = st.sampled_from(["none", "fair", "fifo"])
+
+
+def of(name, n):
+    try:
+        return cs.schedule(name, ranks=n)
+    except cs.CollsimError:
+        return None
+
+
+EVERY = [(name, n) for name in sorted(algorithms()) for n in (2, 5, 8) if of(name, n) is not None]
+
+
+def carried(t):
+    """Bytes over each link, from the routes of the transfers alone."""
+    rows = t.schedule.transfers
+    routes = t.topology.routes(t.place[rows["src"]], t.place[rows["dst"]])
+    total = np.zeros(len(t.topology.links), np.int64)
+    np.add.at(total, routes.link, np.repeat(t.slot_bytes[rows["chunk"]], routes.hops))
+    return total
+
+
+@pytest.mark.parametrize(("name", "n"), EVERY)
+def test_every_way_of_computing_gives_the_same(name, n):
+    """Symmetry or program order against the queue of events; and both carry over each link what its routes say, as lockstep does."""
+    s, topo = of(name, n), network("switch", n)
+    for nbytes in (4 * 840 * n, 1_000_003):
+        barrier = cs.simulate(s, topo, nbytes)
+        assert np.array_equal(barrier.link_bytes, carried(barrier))
+        for sharing in ("fair", "fifo", "none"):
+            a, b = (run(s, topo, nbytes, sharing=sharing, shortcuts=way) for way in (True, False))
+            assert b.how == "events"
+            assert np.allclose(a.finish, b.finish, rtol=1e-9, atol=0)
+            assert np.array_equal(a.link_bytes, barrier.link_bytes)
+            assert np.array_equal(b.link_bytes, barrier.link_bytes)
+        if run(s, topo, nbytes).how == "symmetry":
+            assert np.allclose(run(s, topo, nbytes, shortcuts=False).finish, barrier.finish, rtol=1e-9, atol=0)
+
+
+def test_symmetry_is_used_where_it_should_be():
+    used = {name for name, n in EVERY if n == 8 and run(of(name, n), network("switch", n), 4 * 840 * n).how == "symmetry"}
+    assert {"allreduce_ring", "allreduce_recursive_doubling", "allreduce_halving_doubling"} <= used
+    assert "allreduce_tree" not in used
+
+
+@settings(max_examples=40, deadline=None)
+@given(**ANY, sharing=st.sampled_from(["fair", "fifo"]), jitter=st.sampled_from([0, "2us"]), gamma=st.sampled_from([None, "30GB/s"]))
+def test_no_link_carries_more_than_it_can_at_any_moment_whatever_the_trouble(name, seed, nbytes, sharing, jitter, gamma):
+    """From the stretches at one rate themselves: at the middle of every interval between two changes, the rates on a link are summed."""
+    topo = irregular(seed)
+    t = run(
+        on_six(name), topo, nbytes, sharing=sharing, jitter=jitter, gamma=gamma, seed=seed, background=[(0, 5, "1MB"), (3, 2, "2MB", 1e-5)]
+    )
+    rows = t.schedule.transfers
+    parts = [(t.segments, topo.routes(rows["src"], rows["dst"])), (t.background.segments, topo.routes(t.background.src, t.background.dst))]
+    when = np.unique(np.concatenate([np.concatenate([s.begin, s.end]) for s, _ in parts]))
+    middle = (when[1:] + when[:-1]) / 2
+    wide = np.diff(when) > 1e-9 * when[-1] if len(when) else np.zeros(0, bool)
+    for link in range(len(topo.links)):
+        rate, moved = np.zeros(len(middle)), 0.0
+        for s, routes in parts:
+            owner = np.repeat(np.arange(len(routes)), routes.hops)
+            crossing = np.isin(s.row, owner[routes.link == link]) if (s.link < 0).all() else s.link == link
+            for begin, end, speed in zip(s.begin[crossing], s.end[crossing], s.rate[crossing], strict=True):
+                rate += speed * ((begin < middle) & (middle < end))
+                moved += speed * (end - begin)
+        assert (rate[wide] <= topo.links.bandwidth[link] * (1 + 1e-9)).all()
+        assert moved == pytest.approx(t.link_bytes[link] + t.background.link_bytes[link], rel=1e-6, abs=1e-2)
+
+
+@settings(max_examples=40, deadline=None)
+@given(**ANY, sharing=SHARING, seeds=st.tuples(st.integers(0, 99), st.integers(100, 199)))
+def test_the_same_seed_gives_the_same_run_to_the_last_bit(name, seed, nbytes, sharing, seeds):
+    s, topo = on_six(name), irregular(seed)
+    for shortcuts in (True, False):
+        first, again, other = (
+            run(s, topo, nbytes, sharing=sharing, jitter="1us", seed=x, shortcuts=shortcuts) for x in (seeds[0], seeds[0], seeds[1])
+        )
+        assert np.array_equal(first.finish, again.finish)
+        assert np.array_equal(first.start, again.start)
+        assert not np.array_equal(first.finish, other.finish)
+
+
+@settings(max_examples=40, deadline=None)
+@given(**ANY, link=st.integers(0, 20), factor=st.floats(1, 10))
+def test_one_faster_cable_or_a_shorter_latency_never_slows_a_run_without_contention(name, seed, nbytes, link, factor):
+    """With contention it can: see test_a_faster_cable_can_make_a_run_slower."""
+    s, topo = on_six(name), irregular(seed)
+    links, one = topo.links, np.where(np.arange(len(topo.links)) == link % len(topo.links), factor, 1.0)
+    before = run(s, topo, nbytes, sharing="none").time
+    for better in (replace(links, bandwidth=links.bandwidth * one), replace(links, alpha=links.alpha / one)):
+        assert run(s, replace(topo, links=better), nbytes, sharing="none").time <= before * (1 + 1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(1, 30), seed=st.integers(0, 10_000), sharing=SHARING, shortcuts=st.booleans())
+def test_explicit_dependencies_are_kept(n, seed, sharing, shortcuts):
+    """Any graph without a circle, in any order of rows: nothing starts before all that it waits for has arrived, and then at once."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(n)
+    waits = [[] for _ in range(n)]
+    for place in range(1, n):
+        waits[order[place]] = sorted(order[rng.integers(0, place, rng.integers(0, 4))].tolist())
+    src = rng.integers(0, 6, n)
+    dst = (src + rng.integers(1, 6, n)) % 6
+    s = freeze("given", "allreduce", 6, [copy(src, dst, np.arange(n))], chunks=n)
+    start = np.concatenate([[0], np.cumsum([len(w) for w in waits])])
+    s = replace(s, depends=(start, np.array([row for w in waits for row in w], np.int64)))
+    t = run(s, irregular(seed), 1000 * n, sharing=sharing, shortcuts=shortcuts)
+    for row, before in enumerate(waits):
+        assert t.start[row] == max((t.finish[i] for i in before), default=0.0)
+
+
+def test_a_circle_says_which_transfer_waits_for_which():
+    s = freeze("given", "allreduce", 4, [copy([0, 1, 2, 3], [1, 2, 3, 0], 0)], chunks=1)
+    s = replace(s, depends=(np.array([0, 0, 1, 2, 3]), np.array([3, 1, 2])))
+    with pytest.raises(cs.ScheduleError) as caught:
+        run(s, network("ring", 4), 1000)
+    text = str(caught.value)
+    assert "cannot end" in text
+    for row, (src, dst) in {1: (1, 2), 2: (2, 3), 3: (3, 0)}.items():
+        assert f"transfer {row} (step 0, {src} to {dst}, chunk 0)" in text
+    assert "transfer 0" not in text
+
+
+def test_dependencies_that_a_file_carries_are_kept(tmp_path):
+    """MSCCL's XML says for every thread block what it waits for; saved as JSON the schedule still does."""
+    s, topo = cs.schedule("allreduce_ring", 4), network("ring", 4)
+    cs.save(s, tmp_path / "s.xml")
+    imported = cs.load(tmp_path / "s.xml")
+    cs.save(imported, tmp_path / "s.json")
+    again = cs.load(tmp_path / "s.json")
+    assert s.depends is None
+    for made in (imported, again):
+        start, rows = made.depends
+        t = run(made, topo, 4_000_000)
+        for row in range(len(made)):
+            assert all(t.finish[before] <= t.start[row] for before in rows[start[row] : start[row + 1]])
+        assert t.time == pytest.approx(run(s, topo, 4_000_000).time, rel=1e-9)
