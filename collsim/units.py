@@ -128,12 +128,14 @@ def size_range(spec: str) -> list[int]:
         raise CollsimError(f"sizes {spec!r} need 0 < first <= last and a finite factor above 1")
     sizes: list[int] = []
     size = float(first)
-    while size <= last * (1 + 1e-9):
+    many = math.log(last / first) > 1e6 * math.log(factor)
+    while not many and size <= last * (1 + 1e-9):
         if not sizes or round(size) > sizes[-1]:
             sizes.append(round(size))
         size *= factor
-        if len(sizes) > 10_000:
-            raise CollsimError(f"sizes {spec!r} make more than 10,000 sizes; use a larger factor")
+        many = len(sizes) > 10_000
+    if many:
+        raise CollsimError(f"sizes {spec!r} make more than 10,000 sizes, or a million steps; use a larger factor")
     return sizes
 
 

@@ -82,6 +82,15 @@ def test_run_takes_the_event_engine_and_its_sharing():
     assert wrong.exit_code == 2
 
 
+def test_the_state_of_the_machine_is_told_to_run_and_to_compare_alike():
+    """Rank 3 ten times slower: every step of the ring waits for it, so with many bytes the run takes ten times as long."""
+    event = ["--topology", "switch(8, alpha=0s)", "--engine", "event", "--json"]
+    for words in (["run", "allreduce_ring", "--nbytes", "64MiB"], ["compare", "--algorithm", "allreduce_ring", "--nbytes", "64MiB"]):
+        well, ill = (json.loads(collsim(*words, *event, *more).stdout) for more in ([], ["--slow", "3=10"]))
+        well, ill = (found if isinstance(found, dict) else found[0] for found in (well, ill))
+        assert ill["time"] == pytest.approx(10 * well["time"], rel=1e-6)
+
+
 def test_compare_has_a_row_per_algorithm_and_marks_the_fastest_of_each_size():
     done = collsim("compare", "--collective", "broadcast", "--topology", "switch(8)", "--nbytes", "1KiB:1MiB:32")
     assert done.exit_code == 0
@@ -129,6 +138,12 @@ def test_show_run_and_verify_take_load_alike(tmp_path):
         (["verify", "allreduce_ring", "--ranks", "9:2"], "9:2"),
         (["compare", "--collective", "allredcue", "--topology", "switch(4)"], "did you mean 'allreduce'"),
         (["compare", "--topology", "switch(4)", "--nbytes", "1KiB:2GiB:1"], "factor"),
+        (["compare", "--topology", "switch(4)", "--nbytes", "1:1e18:1.0000001"], "larger factor"),
+        (["compare"], "--topology"),
+        (["run", "allreduce_ring", "--ranks", "8", "--engine", "event", "--slow", "3"], "--slow 3=2"),
+        (["run", "allreduce_ring", "--ranks", "8", "--engine", "event", "--late", "3=soon"], "--late 3=1ms"),
+        (["sweep", "."], "directory"),
+        (["app", "--port", "99999"], "65535"),
         (["list", "algoritms"], "did you mean 'algorithms'"),
     ],
 )

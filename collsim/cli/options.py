@@ -59,7 +59,7 @@ class Place:
         if self.topology_file is not None:
             return _read(self.topology_file, joined)
         if ranks is None:
-            raise CollsimError("say where to run: --machine dgx-a100 --nodes 2, or --topology 'switch(8)', or at least --ranks 8")
+            raise CollsimError("say where to run: --machine dgx-a100 --nodes 2, or --topology 'switch(8)'")
         return cs.topology.switch(ranks)
 
 

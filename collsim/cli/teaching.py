@@ -70,7 +70,7 @@ def site(
 
 
 @command("app")
-def app_(port: Annotated[int, typer.Option(help="Port on this computer.")] = 8501) -> None:
+def app_(port: Annotated[int, typer.Option(help="Port on this computer.", min=1, max=65535)] = 8501) -> None:
     """Start the app in the browser (needs `pip install collsim[app]`)."""
     import subprocess
 
