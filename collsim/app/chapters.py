@@ -130,8 +130,8 @@ def server() -> Chapter:
         told.paragraphs[:1],
         _ask(
             (
-                "With 16 ranks instead of 8, still one server: how long does it take?",
-                "rank 从 8 个增加到 16 个，服务器仍只有一台：需要多久？",
+                f"With {more.schedule.ranks} ranks instead of {t.schedule.ranks}, still one server: how long does it take?",
+                f"rank 从 {t.schedule.ranks} 个增加到 {more.schedule.ranks} 个，服务器仍只有一台：需要多久？",
             ),
             (
                 f"{t.schedule.ranks - 1} workers send through one cable, then {more.schedule.ranks - 1}: {_times(more, t)} times as long.",
@@ -278,6 +278,7 @@ def trees() -> Chapter:
     n = 8
     small, tree = (_on(name, _switch(n), "1KiB") for name in ("allreduce_ring", "allreduce_tree"))
     ring64, tree64 = (_on(name, _switch(64), "1KiB") for name in ("allreduce_ring", "allreduce_tree"))
+    gained = (ring64.schedule.steps - small.schedule.steps) / (ring64.schedule.ranks - n)
     big, bigtree = (_on(name, _switch(n), "64MiB") for name in ("allreduce_ring", "allreduce_tree"))
     told = site.two_trees()
     return Chapter(
@@ -304,7 +305,10 @@ def trees() -> Chapter:
             ),
             (
                 (f"{_times(small, tree)} times, as with {n} ranks", f"{_times(small, tree)} 倍，与 {n} 个 rank 时相同"),
-                ("The ring gains 2 steps with every rank, the tree hardly any.", "每多一个 rank，ring 多 2 步，树几乎不增加。"),
+                (
+                    f"The ring gains {gained:g} steps with every rank, the tree hardly any.",
+                    f"每多一个 rank，ring 多 {gained:g} 步，树几乎不增加。",
+                ),
             ),
             (
                 (f"{_times(ring64, tree64)} times", f"{_times(ring64, tree64)} 倍"),

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -231,10 +232,10 @@ class Result:
         import html
 
         text = f"<pre>{html.escape(str(self))}</pre>"
-        try:
-            picture = self.animate()._repr_html_()
-        except CollsimError:  # no steps at all, or too many for a picture
-            picture = ""
+        shown, picture = self._shown, ""
+        if shown is not None and len(shown.schedule):  # with no steps there is nothing to play
+            with contextlib.suppress(CollsimError):  # too many for a picture
+                picture = self.animate()._repr_html_()
         return text + str(picture)
 
 
@@ -260,11 +261,14 @@ def judged(exercise: Exercise, made: Attempt) -> Result:
 
 def _failed(exercise: Exercise, made: Attempt, n: int | None, why: str, error: ScheduleError | None, schedule: Schedule | None) -> Result:
     where = {name: getattr(error, name, None) for name in ("rank", "chunk", "step")}
+    if why.endswith(("No step writes it.", "It was never replaced.")):
+        where["step"] = None
     if schedule is None or where["rank"] is None or where["rank"] >= schedule.endpoints:
         place = ""
     else:
         who, chunk, step = schedule.who(int(where["rank"])), where["chunk"], where["step"]
-        place = exercise.say((f" Look at {who}, chunk {chunk}, step {step}.", f" 请看 {who}，chunk {chunk}，第 {step} 步。"))
+        when = ("", "") if step is None else (f", step {step}", f"，第 {step} 步")
+        place = exercise.say((f" Look at {who}, chunk {chunk}{when[0]}.", f" 请看 {who}，chunk {chunk}{when[1]}。"))
     head = exercise.say((f"With {n} ranks: ", f"{n} 个 rank 时：")) if n is not None else ""
     why = exercise.say((why, chinese(why)))
     return Result(exercise, False, f"{head}{why}{place}", ranks=n, schedule=schedule, printed=made.printed, **where)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,7 +136,7 @@ def _answers(one: Submission, names: Sequence[str], limits: guard.Limits) -> dic
             env=environment,
             start_new_session=True,
         )
-        job = json.dumps({"tasks": tasks, "limits": asdict(limits)}).encode()
+        job = json.dumps({"tasks": tasks, "limits": asdict(replace(limits, folder=home))}).encode()
         try:
             told, _ = process.communicate(job, timeout=30 + (limits.seconds + 2) * len(tasks))
         except subprocess.TimeoutExpired:

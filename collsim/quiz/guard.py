@@ -26,6 +26,7 @@ from ..collective import collective as find_collective
 from ..errors import CollsimError, ScheduleError
 from ..registry import Algorithm
 from ..schedule import Schedule, Step, freeze
+from . import confine
 
 COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
 _HEAD = 8  # bytes of a frame's length
@@ -36,12 +37,17 @@ _MOST_SLOTS = 1_000_000  # of all ranks together
 
 @dataclass(frozen=True)
 class Limits:
-    """What a learner's function may use: seconds and bytes for one attempt, and how much it may yield for one number of ranks."""
+    """What a learner's function may use: seconds and bytes for one attempt, and how much it may yield for one number of ranks.
+
+    Attributes:
+        folder: the only one in which it may write; empty: as the user may (see `confine` for where this holds).
+    """
 
     seconds: float = 10.0
     memory: int = 1 << 30
     steps: int = 20_000
     transfers: int = 2_000_000
+    folder: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,6 +232,9 @@ def _be_the_child(job: Callable[[Callable[[bytes], None]], None], writing: int, 
         for standard in (0, 1, 2):
             os.dup2(nothing, standard)
         sys.stdin = open(os.devnull)  # noqa: SIM115
+        if limits.folder:
+            with contextlib.suppress(OSError):
+                confine.only_below(limits.folder)
         with os.fdopen(writing, "wb") as out:
             job(lambda frame: _send(out, frame))
         code = 0
@@ -247,10 +256,11 @@ def _send(out: Any, frame: bytes) -> None:
 
 
 def _restrict(limits: Limits) -> None:
-    """Seconds of processor time, bytes of memory beyond what the process has now, no large files, no core dump."""
+    """Seconds of processor time, bytes of memory beyond what the process has now, no large files, no core dump, no more processes."""
     import resource
 
     wanted = [(resource.RLIMIT_CPU, int(limits.seconds) + 1), (resource.RLIMIT_FSIZE, 10_000_000), (resource.RLIMIT_CORE, 0)]
+    wanted.append((resource.RLIMIT_NPROC, 0))  # threads count as well; root is not held by it
     with contextlib.suppress(OSError, ValueError), open("/proc/self/statm") as pages:
         wanted.append((resource.RLIMIT_AS, int(pages.read().split()[0]) * resource.getpagesize() + limits.memory))
     for what, most in wanted:
@@ -304,11 +314,12 @@ def _ending(status: int, late: bool, limits: Limits) -> str:
 
 
 def _inside(job: Callable[[Callable[[bytes], None]], None], limits: Limits) -> list[bytes]:
-    """In this process: every line of the function looks at the clock."""
+    """In this process: every instruction of the function looks at the clock."""
     deadline = time.monotonic() + limits.seconds
     frames: list[bytes] = []
 
     def watch(frame: Any, event: str, argument: Any) -> Any:
+        frame.f_trace_opcodes = True  # a loop on one line has no other events
         if time.monotonic() > deadline:
             raise _Late
         return watch
@@ -350,10 +361,10 @@ def read_frames(frames: Sequence[bytes], collective: str, ranks: Sequence[int], 
             head_text, _, body = frame.partition(b"\n")
             head = json.loads(head_text)
             if head.get("done"):
-                printed, done = str(head["printed"])[:_MOST_PRINTED], True
+                printed, done = printable(str(head["printed"])[:_MOST_PRINTED]), True
             elif "error" in head and error is None:
                 failed = next((n for n in ranks if n not in schedules), ranks[-1])
-                error = ScheduleError(str(head["error"]), **{k: _whole(head.get(k)) for k in ("step", "rank", "chunk")})
+                error = ScheduleError(printable(str(head["error"])), **{k: _whole(head.get(k)) for k in ("step", "rank", "chunk")})
             elif error is None and head["n"] in ranks:
                 schedules[int(head["n"])] = _unpacked(head, body, collective, helpers)
         except CollsimError as wrong:
@@ -366,6 +377,11 @@ def read_frames(frames: Sequence[bytes], collective: str, ranks: Sequence[int], 
     if error is None and (not done or missing is not None):
         failed, error = missing or ranks[-1], ScheduleError(ending or "the function did not end")
     return Attempt(schedules, failed, error, printed)
+
+
+def printable(text: str) -> str:
+    """A stranger's text without characters that move a terminal's cursor or hide what stands there."""
+    return "".join(c if c.isprintable() or c in "\n\N{NO-BREAK SPACE}" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _unpacked(head: dict[str, Any], body: bytes, collective: str, helpers: int) -> Schedule:
@@ -382,7 +398,7 @@ def _unpacked(head: dict[str, Any], body: bytes, collective: str, helpers: int) 
     if chunks < 1 or (kind.blocks and chunks % n):
         raise ScheduleError(f"{chunks} chunks do not fit {collective} with {n} ranks")
     slots = max(int(head["slots"]), kind.slots(chunks))
-    name = str(head["name"])[:60]
+    name = printable(str(head["name"])[:60])
     return freeze(name, collective, n, steps, chunks=chunks, slots=slots, block=n if kind.blocks else 1, helpers=helpers)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CollsimError, FormatError
+from .guard import printable
 from .progress import progress
 from .tasks import TASKS
 
@@ -49,11 +50,11 @@ def submissions(folder: Path | str) -> list[Submission]:
     for entry in sorted(root.iterdir()):
         if entry.name.startswith((".", "__")):
             continue
-        if entry.is_dir():
+        if entry.is_dir() and not entry.is_symlink():
             found.setdefault(entry.name, []).extend(
                 sorted(p for p in entry.rglob("*") if p.suffix in SUFFIXES and "__pycache__" not in p.parts)
             )
-        elif entry.suffix in SUFFIXES:
+        elif entry.suffix in SUFFIXES or entry.is_symlink():
             found.setdefault(entry.stem, []).append(entry)
     if not found:
         raise CollsimError(
@@ -67,12 +68,14 @@ def _read(student: str, files: Iterable[Path]) -> Submission:
     problems = []
     for path in files:
         try:
+            if path.is_symlink() or not path.is_file():
+                raise FormatError(f"{path.name} is a link or no file at all; hand in the file itself")
             if path.stat().st_size > _MOST_BYTES:
                 raise FormatError(f"{path.name} is larger than {_MOST_BYTES:,} bytes")
             answers |= _answers(path)
-        except (CollsimError, OSError, ValueError, SyntaxError, RecursionError) as error:
-            problems.append(f"{path.name}: {error}")
-    return Submission(student, answers, "; ".join(problems))
+        except (CollsimError, OSError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
+            problems.append(printable(f"{path.name}: {error or type(error).__name__}"))
+    return Submission(printable(student), answers, "; ".join(problems))
 
 
 def _answers(path: Path) -> dict[str, Answer]:

@@ -13,16 +13,19 @@ from collections.abc import Callable
 from typing import Any
 
 from ..registry import Algorithm
+from . import confine
 from .guard import Limits, apart, produce
 
 
 def main() -> None:
     """Read the job, answer on what was stdout; students' code finds stdout closed."""
+    confine.adopt_orphans()
     job = json.load(sys.stdin)
     limits = Limits(**job["limits"])
     answers_to = os.dup(1)
     for task in job["tasks"]:
         frames, ending = apart(lambda send, task=task: _run(task, limits, answers_to, send), limits)  # type: ignore[misc]
+        confine.end_children()
         line = json.dumps({"exercise": task["exercise"], "ending": ending, "frames": [base64.b64encode(f).decode() for f in frames]})
         data = line.encode() + b"\n"
         while data:

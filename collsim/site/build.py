@@ -156,7 +156,7 @@ def _write_pages(folder: Path, lang: str, entries: Sequence[Entry], lessons: Seq
         {"kind": "gallery", "runs": listed, "places": names, "first": first},
     )
     races = races_of(entries)
-    race_names = {key: f"{names[key.rpartition('/')[0]]}, {key.rpartition('/')[2]} rank{'s' if lang == 'en' else ''}" for key in races}
+    race_names = {key: pages.say("course", lang, place=names[place], ranks=n) for key in races for place, _, n in [key.rpartition("/")]}
     write("race.html", pages.say("race", lang), pages.race_body(lang, race_names), {"kind": "race", "races": races})
     keys = [{"key": f"lesson--{lesson.key}", "href": file} for file, lesson in zip(files, lessons, strict=True)]
     write("questions.html", pages.say("questions", lang), pages.questions_body(lang), {"kind": "questions", "keys": keys})

@@ -27,6 +27,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "elsewhere; the pages also work from a USB stick.",
         "{runs} 次预先算好的运行：{algorithms} 种算法，{places} 种机器与网络。无需安装，不从别处加载任何东西；放在 U 盘上也能用。",
     ),
+    "course": ("{place}, {ranks} ranks", "{place}，{ranks} 个 rank"),
     "racing": (
         "Allreduce of the same buffer on the same network, on one clock: what each has delivered at the same moment.",
         "在同一网络上对同样的数据做 allreduce，用同一个时钟：看每种算法在同一时刻送到了多少。",

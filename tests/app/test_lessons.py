@@ -1,7 +1,9 @@
 """Lessons: every one opens in both languages, hides its answer until it is asked for, and has an address."""
 
+import ast
 import json
 import re
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -89,6 +91,32 @@ def test_the_numbers_are_those_of_the_runs():
     assert MADE["ring"].question.choices[int(MADE["ring"].question.answer)].text[0] == "step 7"
     for one in MADE.values():
         cs.verify(one.trace.schedule)
+
+
+#: Numbers that are names or facts of others: a product's version, and PyTorch's own figures, whose source `chapters.py` states.
+NAMED = {"4.0", "2.13", "25", "0", "1", "2"}
+NUMBER = re.compile(r"(?<![\w.\-])\d[\d,]*(?:\.\d+)?")
+
+
+def typed_numbers(source):
+    """Numbers typed into the prose of a module's functions that none of its runs takes as an input."""
+    found = []
+    for function in (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)):
+        values = [node.value for node in ast.walk(function) if isinstance(node, ast.Constant)]
+        inputs = {str(v) for v in values if isinstance(v, int)}
+        words = [v for v in values if isinstance(v, str)]
+        inputs |= {n for v in words if re.fullmatch(r"\d+ ?\w+(/s)?", v) for n in re.findall(r"\d+", v)}
+        found += [(function.name, n) for v in words for n in (m.rstrip(",") for m in NUMBER.findall(v)) if n not in inputs | NAMED]
+    return found
+
+
+@pytest.mark.parametrize("module", ["app/chapters.py", "site/lessons.py"])
+def test_no_number_of_a_lesson_is_typed(module):
+    assert typed_numbers((Path(cs.__file__).parent / module).read_text()) == []
+
+
+def test_a_typed_number_would_be_found():
+    assert typed_numbers('def f():\n    t = run(8, "64MiB")\n    return f"64 MiB over 8 ranks take {t.time}, not 4.7 ms"') == [("f", "4.7")]
 
 
 def test_the_story_is_read_in_order_and_answers_are_remembered():

@@ -112,7 +112,28 @@ def test_no_quantity_is_typed_that_is_not_an_input_of_the_code(name, lang):
                 )
 
 
+def prose_numbers(prose):
+    """Numbers that stand in a text and are not followed by the expression that makes them; code, formulas, links, headings left out."""
+    bare = re.sub(r"\S*[ \N{NO-BREAK SPACE}]?\S*" + MARK.pattern, " ", prose, flags=re.DOTALL)
+    bare = re.sub(r"(?m)^#.*$|`[^`]*`|\$\$[\s\S]*?\$\$|\$[^$]*\$|\]\([^)]*\)", " ", bare)
+    return [number.replace(",", "").rstrip(".") for number in re.findall(r"(?<![\w.\-])\d[\d,]*(?:\.\d+)?", bare)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_other_number_in_the_prose_is_an_input_of_the_code(name, lang):
+    inputs = set(re.findall(r"\d+(?:\.\d+)?", "\n".join(text(c) for c in cells(name, lang) if c["cell_type"] == "code")))
+    typed = [n for c in cells(name, lang) if c["cell_type"] == "markdown" for n in prose_numbers(text(c)) if n not in inputs]
+    assert not typed, f"write the expression behind each: 4.73 ms<!--= cs.format_time(t.time) -->; typed: {typed}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_picture_is_shown(name):
+    assert not [text(c) for c in cells(name) if c["cell_type"] == "code" and text(c).rstrip().endswith(";")]
+
+
 def test_the_number_test_can_fail():
+    assert prose_numbers("It takes 4.73 ms<!--= x -->, not 5.1 ms; `n = 7`, $2K$ and 1,024 more") == ["5.1", "1024"]
     prose = "It takes 4.73 ms<!--= 'x' -->."
     mark = MARK.search(prose)
     assert not prose[: mark.start()].endswith(str(eval(mark.group(1))))

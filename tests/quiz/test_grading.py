@@ -2,6 +2,10 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pandas as pd
@@ -9,7 +13,7 @@ import pytest
 from solutions import solution
 
 import collsim as cs
-from collsim.quiz import exercise, exercises, grade, summary
+from collsim.quiz import confine, exercise, exercises, grade, grading, summary
 from collsim.quiz.guard import Limits
 
 SOLUTIONS = (Path(__file__).parent / "solutions.py").read_text()
@@ -90,19 +94,169 @@ HOSTILE = {
 }  # fmt: skip
 
 
+def first(code):
+    """The right answer with something else done first."""
+    return RIGHT.replace("    yield", textwrap.indent(textwrap.dedent(code).strip(), "    ") + "\n    yield")
+
+
+HOSTILE |= {
+    "bombs": first("""
+        import os, time
+        for _ in range(200):
+            if os.fork() == 0:
+                os.setsid()
+                time.sleep(60)
+        while True: pass
+    """),
+    "floods": first("""
+        import os
+        while True:
+            print('x' * 10**6)
+            os.write(1, b'x' * 10**6)
+    """),
+    "closes": first("import os; os.closerange(0, 100)"),
+    "nests_deep": RIGHT + "x = " + "-" * 10**6 + "1\n",
+    "raises_escapes": first("raise ValueError(chr(27) + '[2K' + chr(27) + '[1A m_bad passed')"),
+    "stops_itself": first("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"),
+    "catches_all": first("""
+        while True:
+            try:
+                while True: pass
+            except BaseException: pass
+    """),
+}  # fmt: skip
+
+
+def hand_in_all(folder, kinds):
+    """A good hand-in before and after each that is not."""
+    for kind in kinds:
+        (folder / f"{kind}.py").write_text(HOSTILE[kind], errors="surrogateescape")
+    return hand_in(folder, a_good__py=RIGHT, m_good__py=RIGHT, z_good__py=RIGHT)
+
+
+@pytest.fixture(scope="module")
+def hostile_class(tmp_path_factory):
+    return grade(hand_in_all(tmp_path_factory.mktemp("in"), HOSTILE), limits=QUICK)
+
+
+def test_nobodys_code_can_lose_anothers_result(hostile_class):
+    assert all(one(hostile_class, student).passed for student in ("a_good", "m_good", "z_good"))
+    assert set(hostile_class.student) == {"a_good", "m_good", "z_good", *HOSTILE}
+
+
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_one_students_code_cannot_lose_anothers_result(tmp_path, kind):
-    hand_in(tmp_path, a_good__py=RIGHT, z_good__py=RIGHT)
-    (tmp_path / "m_bad.py").write_text(HOSTILE[kind], errors="surrogateescape")
-    if kind == "empty":
-        with_send = ""
-        (tmp_path / "m_bad.py").write_text(with_send)
-    frame = grade(tmp_path, limits=QUICK)
+def test_hostile_code_passes_nothing_and_its_reason_is_a_sentence(hostile_class, kind):
+    rows = hostile_class[hostile_class.student == kind]
+    assert not rows.passed.any() or kind == "forks"
+    assert rows.reason.str.len().min() > 5
+    assert not rows.reason.str.contains("[\\x00-\\x09\\x0b-\\x1f\\x7f]").any(), "a reason may not move the teacher's cursor"
+
+
+VANDAL = """    import os, glob, signal
+    for path in [*glob.glob({folder!r} + '/*'), {out!r}, {elsewhere!r}]:
+        for harm in (lambda: open(path, 'w').write('student,exercise,passed\\nm_bad,broadcast-to-all,True\\n'), lambda: os.remove(path)):
+            try: harm()
+            except OSError: pass
+    try: open({folder!r} + '/new.py', 'w').write('x')
+    except OSError: pass
+    for pid in map(int, filter(str.isdigit, os.listdir('/proc'))):
+        try:
+            if b'pytest' in open(f'/proc/{{pid}}/cmdline', 'rb').read(): os.kill(pid, signal.SIGURG)
+        except OSError: pass
+    try: stolen = open({folder!r} + '/a_good.py').read()
+    except OSError: stolen = ''
+    yield cs.copy(0, np.arange(1, n) if stolen else 1, chunk=0)
+"""
+
+
+@pytest.mark.skipif(not confine.version(), reason="this system has no Landlock")
+def test_code_that_deletes_forges_steals_and_signals_reaches_nothing(tmp_path):
+    folder, elsewhere, out = tmp_path / "in", tmp_path / "elsewhere.txt", tmp_path / "grades.csv"
+    folder.mkdir()
+    elsewhere.write_text("kept")
+    hand_in(folder, a_good__py=RIGHT, z_good__py=RIGHT)
+    body = VANDAL.format(folder=str(folder), out=str(out), elsewhere=str(elsewhere))
+    (folder / "m_bad.py").write_text(RIGHT.split("    yield")[0] + body)
+    signals = []
+    before = signal.signal(signal.SIGURG, lambda *_: signals.append(1))
+    try:
+        frame = grade(folder, out=out, limits=QUICK)
+    finally:
+        signal.signal(signal.SIGURG, before)
     assert one(frame, "a_good").passed
     assert one(frame, "z_good").passed
-    assert not frame[(frame.student == "m_bad") & (frame.exercise == "broadcast-to-all")].passed.any() or kind == "forks"
-    assert len(frame[frame.student == "m_bad"]) >= 1
-    assert frame[frame.student == "m_bad"].reason.str.len().min() > 5
+    assert not one(frame, "m_bad").passed, "it could read another one's answer"
+    assert sorted(p.name for p in folder.iterdir()) == ["a_good.py", "m_bad.py", "z_good.py"]
+    assert (folder / "a_good.py").read_text() == RIGHT
+    assert elsewhere.read_text() == "kept"
+    assert list(pd.read_csv(out).passed) == [True, False, True]
+    assert (confine.version() < 6) or signals == []
+
+
+def test_what_a_student_starts_does_not_outlive_the_grading(tmp_path):
+    mark = f"collsim-test-{os.getpid()}"
+    daemon = first(f"""
+        import os, time
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0: os.execvp('sleep', ['{mark}', '60'])
+            os._exit(0)
+        time.sleep(0.3)
+    """)
+    hand_in(tmp_path, daemon__py=daemon)
+    grade(tmp_path, limits=QUICK)
+    alive = [p for p in Path("/proc").glob("[0-9]*/cmdline") if mark.encode() in _read(p)] if Path("/proc").is_dir() else []
+    assert alive == []
+
+
+def _read(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_links_and_pipes_are_not_followed(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    hand_in(folder, anna__py=RIGHT)
+    (folder / "eve.py").symlink_to(folder / "anna.py")
+    (folder / "carl").symlink_to(tmp_path)
+    os.mkfifo(folder / "pipe.py")
+    frame = grade(folder)
+    assert one(frame, "anna").passed
+    for student in ("eve", "carl", "pipe"):
+        rows = frame[frame.student == student]
+        assert not rows.passed.any()
+        assert rows.reason.str.contains("a link or no file at all").any()
+
+
+#: As on Windows: no fork, no limits of the system, no Landlock.
+PLAIN = "import os, sys; del os.fork; sys.modules['resource'] = None; "
+
+
+def test_without_fork_and_limits_everybody_still_gets_their_result(tmp_path, monkeypatch):
+    monkeypatch.setattr(grading, "_START", PLAIN + grading._START)
+    kinds = ["forges", "patches", "exits", "loops_on_import", "raises_escapes"]
+    frame = grade(hand_in_all(tmp_path, kinds), limits=QUICK)
+    assert all(one(frame, student).passed for student in ("a_good", "m_good", "z_good"))
+    assert not frame[frame.student.isin(kinds)].passed.any()
+    assert "did not end within 1.5 seconds" in one(frame, "loops_on_import").reason
+
+
+def test_code_that_kills_the_grading_itself_is_named_and_the_next_start_goes_on_with_the_others(tmp_path):
+    folder, out = tmp_path / "in", tmp_path / "grades.csv"
+    folder.mkdir()
+    hand_in(folder, a_good__py=RIGHT, m_bad__py=HOSTILE["kills_its_parent"], z_good__py=RIGHT)
+    start = (
+        f"from collsim.quiz import grading; grading._START = {PLAIN!r} + grading._START; grading.grade({str(folder)!r}, out={str(out)!r})"
+    )
+    assert subprocess.run([sys.executable, "-c", start], capture_output=True).returncode == -signal.SIGKILL
+    kept = pd.read_csv(out)
+    assert list(kept.student) == ["a_good", "m_bad"]
+    assert "ended the grading" in kept.reason[1]
+    frame = grade(folder, out=out)
+    assert list(frame.passed) == [True, False, True]
 
 
 def test_after_an_exercise_that_kills_its_process_the_students_other_exercises_are_still_graded(tmp_path):
@@ -139,8 +293,6 @@ def test_results_are_on_disk_after_every_student_and_not_computed_twice(tmp_path
 
 
 def test_a_grading_that_is_stopped_blames_nobody(tmp_path, monkeypatch):
-    from collsim.quiz import grading
-
     folder = tmp_path / "in"
     folder.mkdir()
     hand_in(folder, anna__py=RIGHT)
