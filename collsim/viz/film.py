@@ -5,9 +5,12 @@ The picture is simpler than the player's but true to it: a chunk takes on each h
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
@@ -45,26 +48,53 @@ def gif(trace: Trace, path: Path, lang: str = "en", frames: int = 60) -> None:
     pictures[0].save(path, format="GIF", save_all=True, append_images=pictures[1:], duration=durations, loop=0, optimize=True, disposal=1)
 
 
+def _ffmpeg() -> str:
+    """The program on the path, or the one that the package imageio-ffmpeg brings."""
+    if found := shutil.which("ffmpeg"):
+        return found
+    try:
+        from imageio_ffmpeg import get_ffmpeg_exe
+
+        return str(get_ffmpeg_exe())
+    except (ImportError, RuntimeError) as error:
+        why = "writing .mp4 needs the program ffmpeg, which is not installed here (pip install imageio-ffmpeg brings one)"
+        raise CollsimError(f"{why}; or save as .gif or .html") from error
+
+
 def mp4(trace: Trace, path: Path, lang: str = "en", frames: int = 240) -> None:
     """An H.264 film. Raises CollsimError where there is no ffmpeg to write it."""
-    ffmpeg = shutil.which("ffmpeg")
-    if ffmpeg is None:
-        raise CollsimError("writing .mp4 needs the program ffmpeg, which is not installed here; save as .gif or .html instead")
-    with tempfile.TemporaryDirectory() as folder:
-        for number, picture in enumerate(_frames(trace, lang, frames)):
-            picture.save(f"{folder}/{number:05d}.png")
-        command = [ffmpeg, "-y", "-loglevel", "error", "-framerate", "30", "-i", f"{folder}/%05d.png"]
-        command += ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "-movflags", "+faststart", str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise CollsimError(f"ffmpeg could not write the film: {done.stderr.strip()[-300:]}")
+    ffmpeg = _ffmpeg()
+    pictures = _frames(trace, lang, frames)
+    first = next(pictures).convert("RGB")
+    command = [ffmpeg, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-video_size", f"{first.width}x{first.height}"]
+    command += [
+        "-framerate",
+        "30",
+        "-i",
+        "-",
+        "-vf",
+        "pad=ceil(iw/2)*2:ceil(ih/2)*2",
+        "-pix_fmt",
+        "yuv420p",
+        "-movflags",
+        "+faststart",
+        str(path),
+    ]
+    with tempfile.TemporaryFile() as said, subprocess.Popen(command, stdin=subprocess.PIPE, stderr=said) as process:
+        assert process.stdin is not None
+        with contextlib.suppress(BrokenPipeError), process.stdin as film:
+            for picture in itertools.chain([first], pictures):
+                film.write(picture.convert("RGB").tobytes())
+        if process.wait():
+            said.seek(0)
+            raise CollsimError(f"ffmpeg could not write the film: {said.read().decode(errors='replace').strip()[-300:]}")
 
 
-def _frames(trace: Trace, lang: str, frames: int) -> list[Image]:
+def _frames(trace: Trace, lang: str, frames: int) -> Iterator[Image]:
     if not 2 <= frames <= 1000:
         raise CollsimError(f"frames={frames!r} must be 2 to 1000")
     film = Film.of(timeline(trace), lang)
-    return [film.frame(t) for t in np.linspace(0.0, film.time, frames)]
+    return (film.frame(t) for t in np.linspace(0.0, film.time, frames))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ _DECLARED = re.compile(r"^(?:export (?:default )?)?(?:async function|function|co
 
 @functools.cache
 def joined(entry: str) -> str:
-    """The text of one ES module: `entry`, a path below this folder, and before it all that it imports.
+    """The text of one ES module: `entry`, a path below this folder, and before it all that it imports; its default export alone is left.
 
     Raises ValueError for an import of another form than `import { a, b } from "./c.js";`, and for a name that two files declare.
     """
@@ -33,7 +33,8 @@ def joined(entry: str) -> str:
             if name in owner:
                 raise ValueError(f"{name} is declared in {owner[name].name} and in {path.name}; joined they would clash")
             owner[name] = path
-        parts.append(text.strip())
+        # anywidget takes a named export `render` for its own, so what modules export to one another stays inside.
+        parts.append(re.sub(r"^export (?!default\b)", "", text, flags=re.MULTILINE).strip())
     return "\n\n".join(parts) + "\n"
 
 

@@ -38,6 +38,16 @@ class Animation:
     def _repr_html_(self) -> str:
         return _sentence(lambda: notebook_frame(encode(self.timeline), self.lang, **self.options))
 
+    def widget(self) -> Any:
+        """The player as a live widget: `w.state` says where it stands, `w.t = seconds` seeks, `w.timeline = ...` plays another run.
+
+        Raises CollsimError where anywidget (extra `notebook`) is not installed.
+        """
+        from .widget import player_widget
+
+        options = {key: value for key, value in self.options.items() if key != "height"}
+        return player_widget()(timeline=encode(self.timeline), lang=self.lang, **options)
+
     def save(self, path: Any, **options: Any) -> Path:
         """As `save(trace, path)`, in the language of this animation."""
         return save(self.trace, path, **{"lang": self.lang, **options})

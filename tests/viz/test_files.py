@@ -1,6 +1,7 @@
 """Files open, are small enough, are written whole or not at all; plots draw without pyplot."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ from PIL import Image
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.topology import machine
-from collsim.viz import animate, plots
+from collsim.viz import animate, film, plots
 from collsim.viz.film import Film
 from collsim.viz.timeline import decode, timeline
 
@@ -78,8 +79,24 @@ def test_a_file_that_cannot_be_made_does_not_harm_the_old_one(tmp_path):
 
 def test_mp4_needs_ffmpeg_and_says_so(trace, tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     with pytest.raises(CollsimError, match="ffmpeg"):
         trace.save(tmp_path / "run.mp4")
+
+
+def test_an_mp4_is_h264_with_every_frame(trace, tmp_path):
+    """Six frames at 30 a second are 0.2 s; ffmpeg itself says what it finds in the file."""
+    try:
+        ffmpeg = film._ffmpeg()
+    except CollsimError as error:
+        pytest.skip(str(error))
+    path = trace.save(tmp_path / "run.mp4", frames=6)
+    told = subprocess.run([ffmpeg, "-i", str(path), "-f", "null", "-"], capture_output=True, text=True, check=True).stderr
+    assert re.search(r"Video: h264 .*yuv420p", told), told
+    assert re.findall(r"frame=\s*(\d+)", told)[-1] == "6"
+    assert "Duration: 00:00:00.20" in told
+    with pytest.raises(CollsimError, match="ffmpeg could not write the film"):
+        film.mp4(trace, tmp_path / "nowhere" / "run.mp4", frames=2)
 
 
 def test_a_notebook_shows_the_player_in_a_frame(trace):

@@ -15,8 +15,8 @@ from collsim.viz.ways import ways_source
 def test_a_host_gets_one_module_that_imports_nothing(source):
     text = source()
     assert not re.search(r"^import\b", text, re.MULTILINE)
-    assert len(re.findall(r"^export default ", text, re.MULTILINE)) == 1
-    assert len(re.findall(r"^export function createPlayer\(", text, re.MULTILINE)) == 1
+    assert re.findall(r"^export \w+", text, re.MULTILINE) == ["export default"], "a named export may mean something to a host"
+    assert len(re.findall(r"^function createPlayer\(", text, re.MULTILINE)) == 1
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", ""), "nothing is loaded from elsewhere"
 
 
@@ -54,5 +54,5 @@ def test_modules_may_import_each_other_in_a_circle(tmp_path, monkeypatch):
     (tmp_path / "b.js").write_text('import {\n  a,\n} from "./a.js";\n\nexport const b = () => a;\n')
     monkeypatch.setattr(javascript, "HERE", tmp_path)
     joined.cache_clear()
-    assert joined("a.js") == "export const b = () => a;\n\nexport const a = () => b;\n"
+    assert joined("a.js") == "const b = () => a;\n\nconst a = () => b;\n"
     joined.cache_clear()

@@ -53,30 +53,28 @@ function streamlit({ data, parentElement, setStateValue }) {
   };
 }
 
-/** anywidget: a model with `timeline`, and optionally `lang`, `theme`, `view`; `state` is written back where the model has it. */
+/** anywidget: a model with `timeline`, `lang`, `theme`, `view` and `t` (a change of it seeks); `state` is written back. */
 function jupyter({ model, el: box }) {
   const player = createPlayer(box, {
     lang: model.get("lang"),
     theme: model.get("theme"),
     view: model.get("view"),
+    t: model.get("t"),
     header: true,
-    onState: (st) => {
-      if (model.get("state") !== undefined) {
-        model.set("state", st);
-        model.save_changes();
-      }
+    onState: (state) => {
+      model.set("state", state);
+      model.save_changes();
     },
   });
-  const data = () => player.setTimeline(model.get("timeline"), true),
-    look = () => player.set({ lang: model.get("lang"), theme: model.get("theme") });
-  data();
-  model.on("change:timeline", data);
-  model.on("change:lang", look);
-  model.on("change:theme", look);
+  const heard = {
+    "change:timeline": () => player.setTimeline(model.get("timeline"), true),
+    "change:t": () => model.get("t") != null && player.seek(model.get("t")),
+  };
+  for (const name of ["lang", "theme", "view"]) heard[`change:${name}`] = () => player.set({ [name]: model.get(name) });
+  heard["change:timeline"]();
+  for (const name in heard) model.on(name, heard[name]);
   return () => {
-    model.off("change:timeline", data);
-    model.off("change:lang", look);
-    model.off("change:theme", look);
+    for (const name in heard) model.off(name, heard[name]);
     player.destroy();
   };
 }
