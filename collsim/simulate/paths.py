@@ -133,8 +133,8 @@ def by_pairs(steps: Iterable[Step]) -> list[list[int]]:
     """Numbers of the steps that have the same pairs in the same order: their routes are found once."""
     groups: dict[bytes, list[int]] = {}
     for number, step in enumerate(steps):
-        key = blake2b(step.src.data)
-        key.update(step.dst.data)
+        key = blake2b(step.src.tobytes())
+        key.update(step.dst.tobytes())
         groups.setdefault(key.digest(), []).append(number)
     return list(groups.values())
 
