@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
 from typing import Any
 
 import altair as alt
@@ -13,6 +12,7 @@ import streamlit as st
 from collsim.units import format_bandwidth, format_bytes, format_time
 
 from . import codebox
+from .axes import axis
 from .choice import Choice
 from .controls import algorithm_label, complain, mistake, place_label
 from .look import SERIES, chart_look, color
@@ -49,14 +49,14 @@ def page() -> None:
             _chart(good, what, marked)
     _table(good, choice)
     with st.expander(t("compare.elsewhere")):
-        codebox.of_comparison(choice, compared(choice, build_place(choice)), int(table["ranks"].iloc[0]))
+        codebox.of_comparison(choice, compared(choice, build_place(choice)), build_place(choice).ranks)
 
 
 def _title(choice: Choice, table: pd.DataFrame) -> None:
     """What is compared, and what was done to be fair to those that pipeline."""
     st.html(f'<h1 class="cs-title">{html.escape(t("compare.title"))}</h1>')
     place = place_label(choice.place) + (f" × {choice.copies}" if choice.copies > 1 else "")
-    words = t("compare.lead", collective=choice.collective, place=place, ranks=int(table["ranks"].iloc[0]), engine=choice.engine)
+    words = t("compare.lead", collective=choice.collective, place=place, ranks=build_place(choice).ranks, engine=choice.engine)
     if (table["chunks"] > 1).any():
         words += " " + t("compare.chunks", counts=", ".join(map(str, PIPELINES)))
     st.html(f'<div class="cs-note">{html.escape(words)}</div>')
@@ -109,9 +109,9 @@ def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
         .mark_line(strokeWidth=2.8)
         .encode(
             x=alt.X(
-                "nbytes:Q", scale=alt.Scale(type="log", base=2, nice=False), title=t("compare.size.axis"), axis=_axis(frame["nbytes"], 2)
+                "nbytes:Q", scale=alt.Scale(type="log", base=2, nice=False), title=t("compare.size.axis"), axis=axis(frame["nbytes"], 2)
             ),
-            y=alt.Y(f"{what}:Q", scale=alt.Scale(type="log"), title=t(f"compare.{what}.axis"), axis=_axis(frame[what], 10)),
+            y=alt.Y(f"{what}:Q", scale=alt.Scale(type="log"), title=t(f"compare.{what}.axis"), axis=axis(frame[what], 10)),
             color=alt.Color("name:N", scale=hue, legend=None),
             strokeDash=alt.StrokeDash("name:N", scale=dash, legend=None),
         )
@@ -147,28 +147,6 @@ def _mark_label(frame: pd.DataFrame, line: int, near: float, ink: str) -> Any:
     side: Any = {"align": "left", "dx": 6} if frame["nbytes"].iloc[0] < near else {"align": "right", "dx": -6}
     label = alt.Chart(frame).mark_text(color=ink, fontSize=14, fontWeight="bold", baseline="top", **side)
     return label.encode(x="nbytes:Q", y=alt.value(4 + 19 * line), text="label:N")
-
-
-SIZES: list[list[Any]] = [["B", 1], ["KiB", 2**10], ["MiB", 2**20], ["GiB", 2**30], ["TiB", 2**40]]
-TIMES: list[list[Any]] = [["ns", 1e-9], ["µs", 1e-6], ["ms", 1e-3], ["s", 1]]
-RATES: list[list[Any]] = [["B/s", 1], ["kB/s", 1e3], ["MB/s", 1e6], ["GB/s", 1e9]]
-
-
-def _axis(values: pd.Series[Any], base: int) -> alt.Axis:
-    """Ticks at powers of two or ten, written with their unit, at most nine of them."""
-    units = SIZES if base == 2 else TIMES if values.max() < 1e4 else RATES
-    first, last = math.floor(math.log(values.min(), base)), math.ceil(math.log(values.max(), base))
-    apart = max(1, -(-(last - first) // 8))
-    expression = f"format(datum.value/{units[0][1]}, '~r') + ' {units[0][0]}'"
-    for name, size in units[1:]:
-        expression = f"datum.value >= {size * 0.9999} ? format(datum.value/{size}, '~r') + ' {name}' : {expression}"
-    return alt.Axis(
-        labelExpr=expression,
-        labelFlush=False,
-        labelOverlap=True,
-        labelSeparation=10,
-        values=[float(base) ** k for k in range(first, last + 1, apart)],
-    )
 
 
 def _said(what: str, value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -12,9 +13,10 @@ import collsim as cs
 from collsim.units import format_bandwidth, format_bytes, format_time
 from collsim.viz.timeline import MOST_TRANSFERS
 
-from . import asking, breaking, codebox, elsewhere
-from .choice import Choice, to_query
-from .controls import complain
+from . import asking, breaking, chunkplot, codebox, elsewhere, filebox
+from .choice import Choice, own_options, to_query
+from .controls import complain, mistake
+from .mistakes import told
 from .player import player
 from .run import Figures, Outcome, build_place, expected_outcome, options_used, outcome
 from .state import language, session, t
@@ -28,6 +30,9 @@ def page() -> None:
     """Draw the page. A choice that cannot run leaves a sentence and the last run that worked."""
     now = session()
     complain(now.complaints)
+    if filebox.uploaded() is not None:
+        _from_file(now.choice)
+        return
     event = now.choice.engine == "event"
     found = latest(outcome, now.choice, expected=expected_outcome, compiled=event, otherwise=(Choice(),))
     if found is None:
@@ -48,6 +53,25 @@ def page() -> None:
         player(shown.timeline, _ident(now.good))
     if broken is None and not asks:  # the tables are those of the whole run
         _tables(shown, now.good)
+
+
+def _from_file(choice: Choice) -> None:
+    """A schedule that was uploaded: whether it is right, and the run of it."""
+    upload = filebox.uploaded()
+    found = filebox.played(choice)
+    if found is None or upload is None:
+        return
+    shown, label, wrong = found
+    if wrong:
+        mistake(t("files.wrong", name=upload.name, why=told(wrong, language())))
+    else:
+        _note(t("files.right", name=upload.name, label=label))
+    _headline(shown)
+    if shown.timeline is None:
+        _note(t("player.large", transfers=f"{shown.figures.transfers:,}", limit=f"{MOST_TRANSFERS:,}"))
+    else:
+        player(shown.timeline, f"{_ident(choice)}&file={hash(upload)}")
+    _tables(shown, choice)
 
 
 def _ident(choice: Choice) -> str:
@@ -93,10 +117,24 @@ def _why(shown: Outcome) -> str:
 
 
 def _tables(shown: Outcome, choice: Choice) -> None:
-    names = ("tab.links", "tab.ranks", "tab.steps", "tab.about", "tab.elsewhere")
-    for tab, draw in zip(st.tabs([t(n) for n in names]), (_links, _endpoints, _steps, _about, _elsewhere), strict=True):
+    parts: dict[str, Callable[[Outcome, Choice], None]] = {"tab.links": _links, "tab.ranks": _endpoints, "tab.steps": _steps}
+    if filebox.uploaded() is None:
+        parts["tab.about"] = _about
+        if "chunks" in own_options(choice.algorithm):
+            parts["tab.chunks"] = _chunks
+        parts["tab.elsewhere"] = _elsewhere
+    parts["tab.files"] = _files
+    for tab, draw in zip(st.tabs([t(name) for name in parts]), parts.values(), strict=True):
         with tab:
             draw(shown, choice)
+
+
+def _files(_shown: Outcome, choice: Choice) -> None:
+    filebox.downloads(choice)
+
+
+def _chunks(_shown: Outcome, choice: Choice) -> None:
+    chunkplot.draw(choice)
 
 
 def _links(shown: Outcome, _choice: Choice) -> None:

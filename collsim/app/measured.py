@@ -19,8 +19,8 @@ from collsim.units import format_bandwidth, format_bytes, format_time
 
 from . import evidence
 from .address import enter, leave, remembered
+from .axes import axis
 from .choice import MOST_NODES
-from .compare import _axis
 from .controls import complain, mistake, place_label
 from .evidence import OWN, Shown
 from .look import chart_look, color
@@ -246,13 +246,13 @@ def _curve(table: pd.DataFrame, what: str) -> None:
         ours=table[names["predicted"]].map(said),
         choice=table["algorithm"] + " " + table["protocol"],
     )
-    x = alt.X("nbytes:Q", scale=alt.Scale(type="log", base=2, nice=False), title=t("compare.size.axis"), axis=_axis(frame["nbytes"], 2))
-    axis = _axis(pd.concat([frame[c] for c in (what, *names.values()) if c in frame]).dropna(), 10)
+    x = alt.X("nbytes:Q", scale=alt.Scale(type="log", base=2, nice=False), title=t("compare.size.axis"), axis=axis(frame["nbytes"], 2))
+    upwards = axis(pd.concat([frame[c] for c in (what, *names.values()) if c in frame]).dropna(), 10)
     title, scale, base, layers = t(f"compare.{what}.axis"), alt.Scale(type="log"), alt.Chart(frame).encode(x=x), []
     for key, token, dash, wide in (("tuner", "edge", [2, 4], 2.0), ("predicted", "room", [1, 0], 3.0), ("under", "full", [8, 5], 2.6)):
         if names[key] in frame and frame[names[key]].notna().any():
             line = base.mark_line(color=color(token, dark), strokeWidth=wide, strokeDash=dash)
-            layers.append(line.encode(y=alt.Y(f"{names[key]}:Q", scale=scale, title=title, axis=axis)))
+            layers.append(line.encode(y=alt.Y(f"{names[key]}:Q", scale=scale, title=title, axis=upwards)))
     heads = {"size": "nbytes", "said": "measured.dots", "ours": "measured.line", "choice": "measured.col.choice"}
     tips = [alt.Tooltip(f"{column}:N", title=t(key)) for column, key in heads.items()]
     layers.append(base.mark_point(filled=True, size=75, color=color("ink", dark), opacity=1).encode(y=alt.Y(f"{what}:Q"), tooltip=tips))

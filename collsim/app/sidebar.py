@@ -48,6 +48,7 @@ from .controls import (
     segment,
     switch,
 )
+from .filebox import upload_box, uploaded
 from .own import OWN
 from .ownbox import ownbox
 from .run import build_place, channels_offered
@@ -72,6 +73,10 @@ def _part(name: str, place: str) -> None:
 
 def _what(choice: Choice, page: str) -> Choice:
     _part("what", "")
+    if page == "explore":
+        upload_box()
+        if uploaded() is not None:
+            return replace(choice, nbytes=quantity("nbytes", SIZES, choice.nbytes))
     collective = pick("collective", played_collectives(), choice.collective)
     if collective != choice.collective:
         choice = replace(choice, collective=collective, algorithm=usual_algorithm(collective), options=(), algorithms=())
@@ -145,7 +150,7 @@ def _drop() -> None:
 
 def _how(choice: Choice, page: str) -> Choice:
     _part("how", "next")
-    if page != "compare":
+    if page != "compare" and (page != "explore" or uploaded() is None):
         choice = replace(choice, options=_options(choice))
     choice = replace(choice, dtype=pick("dtype", list(cs.dtypes()), choice.dtype))
     if len(ENGINES) > 1:

@@ -6,6 +6,7 @@ import re
 from typing import Literal
 
 from .classroom_texts import CLASSROOM
+from .files_texts import FILES
 from .lessons_texts import LESSONS
 from .machines_texts import MACHINES
 from .measured_texts import MEASURED
@@ -145,6 +146,13 @@ TEXTS: dict[str, tuple[str, str]] = {
     "about.formula": ("Time", "时间"),
     "about.source": ("Source", "出处"),
     "colon": (": ", "："),
+    "tab.chunks": ("Best chunk count", "最佳 chunk 数"),
+    "chunks.find": ("Find the best number of chunks", "找出最佳 chunk 数"),
+    "chunks.note": (
+        "Few chunks leave links idle, many pay the latency each time; the best lies between. All are run on this machine at this size.",
+        "chunk 太少，链路空闲；太多，每个都要付出延迟；最佳值在两者之间。全部在这台机器上以当前数据量运行。",
+    ),
+    "chunks.best": ("{count} chunks are the fastest: {time}.", "{count} 个 chunk 最快：{time}。"),
     "tab.elsewhere": ("The same run elsewhere", "在别处重现这次运行"),
     "links.note": (
         "{used} of {all} directed links carry data. Busy: bytes ÷ bandwidth, as a share of the run. Bandwidths are nominal, per direction.",
@@ -258,7 +266,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
 }
 
-TEXTS |= OWN_TEXTS | RACE | MACHINES | WHATIF | WRITE | LESSONS | MEASURED | CLASSROOM | WORK
+TEXTS |= OWN_TEXTS | FILES | RACE | MACHINES | WHATIF | WRITE | LESSONS | MEASURED | CLASSROOM | WORK
 
 _BRACES = re.compile(r"\{(\w+)\}")
 

@@ -39,7 +39,7 @@ def test_every_text_that_is_asked_for_exists_and_every_text_is_asked_for():
         and isinstance(node.args[0], ast.Constant)
     }
     assert literal <= set(TEXTS), literal - set(TEXTS)
-    families = ("option.", "fabric.", "page.", "compare.time", "compare.busbw", "nodes.", "p2p", "gdr", "engine")
+    families = ("option.", "format.", "files.", "fabric.", "page.", "compare.time", "compare.busbw", "nodes.", "p2p", "gdr", "engine")
     unused = [
         key for key in TEXTS if not re.search(f"[\"']{key}[\"']", source) and not key.startswith(families) and not key.endswith(".help")
     ]

@@ -1,0 +1,121 @@
+"""Files on a page: any format of a run, made when asked for; and a place to give a schedule file that is then played."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import streamlit as st
+
+from collsim.errors import CollsimError
+from collsim.exchange import Format
+from collsim.units import format_bytes
+
+from . import files
+from .choice import Choice
+from .controls import mistake
+from .files import Upload
+from .mistakes import told
+from .run import build_place
+from .state import forget_widgets, language, session, t
+from .texts import TEXTS
+from .waiting import ON_THE_SPOT, latest
+
+_UPLOAD, _WRONG = "upload", "upload_mistake"
+_FIRST = "html"
+
+
+def uploaded() -> Upload | None:
+    """The schedule file that this tab plays."""
+    return cast("Upload | None", st.session_state.get(_UPLOAD))
+
+
+# ---- out -------------------------------------------------------------------------------------------------------------------------
+
+
+def downloads(choice: Choice) -> None:
+    """One menu of all formats, a button that makes the file, and then one that hands it over."""
+    upload = uploaded()
+    able = {entry.name: entry for entry in files.offers() if upload is None or entry.holds != "table"}
+    pick, make, _ = st.columns([3, 1, 2], vertical_alignment="bottom", gap="small")
+    labels = {name: _label(entry) for name, entry in able.items()}
+    known = st.session_state.get("w_format")
+    st.session_state["w_format"] = known if known in able else _FIRST
+    name = pick.selectbox(t("files.format"), list(able), format_func=labels.__getitem__, key="w_format")
+    arguments: tuple[Any, ...] = ((choice,) if upload is None else (upload, choice)) + (name, language())
+    if make.button(t("files.make"), width="stretch", key="files_make"):
+        st.session_state["file_asked"] = arguments
+    if st.session_state.get("file_asked") != arguments:
+        return
+    found = (
+        _made(files.file, files.expected_file, arguments) if upload is None else _made(files.converted, files.expected_converted, arguments)
+    )
+    if found is not None:
+        title, data = found
+        label = t("files.take", name=title, nbytes=format_bytes(len(data)))
+        st.download_button(label, data, title, key="files_take", on_click="ignore", type="primary")
+
+
+def _made(function: Callable[..., Any], expected: Callable[..., float], arguments: tuple[Any, ...]) -> tuple[str, bytes] | None:
+    """The file, at once where that is quick, else by a worker with a bar."""
+    try:
+        if expected(*arguments) <= ON_THE_SPOT:
+            return cast("tuple[str, bytes]", function(*arguments))
+    except CollsimError as error:
+        mistake(told(error, language()))
+        return None
+    found = latest(function, *arguments, expected=expected)
+    return found[0] if found is not None and found[1] == arguments else None
+
+
+def _label(entry: Format) -> str:
+    about = t(f"format.{entry.name}") if f"format.{entry.name}" in TEXTS else entry.about
+    return f"{t(f'files.{entry.holds}')}{t('colon')}{about} ({entry.suffixes[0]})"
+
+
+# ---- in --------------------------------------------------------------------------------------------------------------------------
+
+
+def upload_box() -> None:
+    """A schedule file in any format that is known; what is wrong with one is said, and the run stays."""
+    kept = uploaded()
+    with st.popover(t("files.change", name=kept.name) if kept else t("files.give"), width="stretch"):
+        st.html(f'<div class="cs-note">{html.escape(t("files.note"))}</div>')
+        st.file_uploader(t("files.file"), type=files.suffixes(), key="w_schedule_file", max_upload_size=2, on_change=_take)
+        if wrong := st.session_state.pop(_WRONG, None):
+            mistake(told(wrong, language()))
+        if kept:
+            st.button(t("files.drop"), on_click=_drop, width="stretch", key="files_drop")
+
+
+def _take() -> None:
+    """A file was given. One that holds a schedule is played, on a switch if the place has too few ranks for it."""
+    given = st.session_state.get("w_schedule_file")
+    if given is None:
+        return
+    upload = Upload(Path(given.name).name, given.getvalue())
+    choice = session().choice
+    try:
+        ranks = files.schedule_of(upload).ranks
+    except CollsimError as error:
+        st.session_state[_WRONG] = error
+        return
+    st.session_state[_UPLOAD] = upload
+    session().choice = files.placed(choice, ranks)
+    forget_widgets()
+
+
+def _drop() -> None:
+    st.session_state.pop(_UPLOAD, None)
+    forget_widgets()
+
+
+def played(choice: Choice) -> tuple[Any, ...] | None:
+    """The uploaded schedule's Outcome, its label and what is wrong with it; None while it is computed or where it cannot run."""
+    upload = uploaded()
+    assert upload is not None
+    build_place(choice)
+    found = latest(files.played, upload, choice, expected=files.expected_played, compiled=choice.engine == "event")
+    return None if found is None else cast("tuple[Any, ...]", found[0])

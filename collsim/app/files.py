@@ -1,0 +1,187 @@
+"""Files of a run, out and in, through the one registry of formats. Nothing here knows Streamlit.
+
+Out: whatever `exchange` can write from a schedule, a Trace, a machine or a sweep. In: a schedule in any format that it reads.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tempfile
+import warnings
+import zipfile
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.exchange import Format, formats, load
+from collsim.schedule import Schedule
+from collsim.viz.causes import bottleneck
+from collsim.viz.timeline import MOST_TRANSFERS as MOST_PLAYED
+from collsim.viz.timeline import encode, timeline
+
+from .choice import MOST_RANKS, Choice, engine_pair, engine_settings
+from .run import MOST_TRANSFERS, Outcome, Refused, build_place, endpoints, figures, options_used, quietly, simulate
+from .worker import Tell
+
+MOST_BYTES = 2 * 2**20
+#: Seconds that a file should take, by what it is made from; films take longer. Measured at 16 ranks.
+_SECONDS = {"gif": 12.0, "mp4": 40.0, "png": 3.0, "svg": 3.0}
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file from a person: its name, as far as it says the format, and what is in it."""
+
+    name: str
+    data: bytes
+
+
+# ---- out -------------------------------------------------------------------------------------------------------------------------
+
+
+def offers() -> list[Format]:
+    """Formats that a run can be written in: of its schedule, its Trace, its machine, and a sweep over sizes."""
+    holds = ("trace", "schedule", "table", "topology")
+    able = [f for f in formats().values() if f.write is not None and f.holds in holds and (f.name != "mp4" or _films())]
+    return sorted(able, key=lambda f: (holds.index(f.holds), f.name))
+
+
+def _films() -> bool:
+    """Is there an ffmpeg, on the path or brought by a package?"""
+    return shutil.which("ffmpeg") is not None or find_spec("imageio_ffmpeg") is not None
+
+
+def expected_file(choice: Choice, name: str, language: str) -> float:
+    """Seconds that `file` should take."""
+    return _SECONDS.get(name, 0.5)
+
+
+def file(choice: Choice, name: str, language: str, tell: Tell = quietly) -> tuple[str, bytes]:
+    """The name and the bytes of a file of a run; several files come as one zip. Raises CollsimError for what a format cannot hold."""
+    entry = formats()[name]
+    thing: Any
+    if entry.holds == "topology":
+        thing = build_place(choice)
+    elif entry.holds == "table":
+        thing = _sweep(choice)
+    else:
+        trace = simulate(choice)
+        thing = trace if entry.holds == "trace" else trace.schedule
+    tell("run", 0.3)
+    known = {"nbytes": cs.parse_bytes(choice.nbytes), "lang": language}
+    return written(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
+
+
+def written(thing: Any, entry: Format, options: dict[str, Any]) -> tuple[str, bytes]:
+    """Write into a folder of its own, and take what is there."""
+    assert entry.write is not None
+    with tempfile.TemporaryDirectory(prefix="collsim-file-") as folder:
+        name = f"collsim{entry.suffixes[0]}"
+        entry.write(thing, Path(folder) / name, **options)
+        made = sorted(Path(folder).iterdir())
+        if len(made) == 1:
+            return made[0].name, made[0].read_bytes()
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as together:
+            for path in made:
+                together.write(path, path.name)
+        return f"{name}.zip", packed.getvalue()
+
+
+def _sweep(choice: Choice) -> Any:
+    """The algorithm of a choice over the sizes of Compare."""
+    topology = build_place(choice)
+    used = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    sizes = cs.size_range(choice.sizes)
+    return cs.sweep(choice.collective, [(choice.algorithm, used)], topology, sizes, choice.dtype, engine_pair(choice))
+
+
+# ---- in --------------------------------------------------------------------------------------------------------------------------
+
+
+def suffixes() -> list[str]:
+    """Of the files that hold a schedule or a log of one, without the dot, gzip too."""
+    able = {s for f in formats().values() if f.read is not None and f.holds in ("schedule", "log") for s in f.suffixes}
+    return sorted({s.rpartition(".")[2] for s in able} | {"gz"})
+
+
+def schedule_of(upload: Upload) -> Schedule:
+    """What is in a file. Raises CollsimError: too large, no schedule, damaged, or wrong with the gpu, thread block and step of it."""
+    if len(upload.data) > MOST_BYTES:
+        raise CollsimError(f"{len(upload.data):,} bytes are too many; a schedule file here has at most {MOST_BYTES:,}")
+    ending = "".join(s for s in Path(upload.name).suffixes[-2:] if s[1:].lower() in suffixes()).lower()
+    with tempfile.TemporaryDirectory(prefix="collsim-file-") as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(folder) / f"file{ending or '.json'}"
+        path.write_bytes(upload.data)
+        thing = load(path)
+        thing = thing.schedule() if hasattr(thing, "schedule") and not isinstance(thing, Schedule) else thing
+    if not isinstance(thing, Schedule):
+        raise CollsimError("the file does not hold a schedule, but something else that collsim reads")
+    if len(thing) > MOST_TRANSFERS:
+        raise Refused("refused.transfers", transfers=f"{len(thing):,}", limit=f"{MOST_TRANSFERS:,}")
+    return thing
+
+
+def placed(choice: Choice, ranks: int) -> Choice:
+    """The choice, on a switch for so many ranks where its own place has fewer."""
+    try:
+        fits = build_place(choice).ranks >= ranks
+    except CollsimError:
+        fits = False
+    return choice if fits else replace(choice, place="switch", ranks=min(ranks, MOST_RANKS))
+
+
+def mistake_in(schedule: Schedule) -> str:
+    """What is wrong with a schedule; empty where it does what its collective promises."""
+    try:
+        cs.verify(schedule)
+    except CollsimError as error:
+        return str(error)
+    return ""
+
+
+def expected_played(upload: Upload, choice: Choice) -> float:
+    """Seconds that `played` should take."""
+    return len(upload.data) / 2e5
+
+
+def played(upload: Upload, choice: Choice, tell: Tell = quietly) -> tuple[Outcome, str, str]:
+    """A schedule from a file on the place of a choice: all that Explore shows, its label, and what is wrong with it."""
+    plan, topology = schedule_of(upload), build_place(choice)
+    tell("run", 0.3)
+    trace = cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **engine_settings(choice))
+    tell("run", 0.6)
+    shown = Outcome(
+        place=topology.name,
+        figures=figures(trace),
+        bottleneck=bottleneck(trace),
+        channels=1,
+        alone=None,
+        links=trace.links,
+        steps=trace.steps,
+        endpoints=endpoints(trace),
+        claimed=(None, None),
+        timeline=encode(timeline(trace)) if len(plan) <= MOST_PLAYED else None,
+    )
+    return shown, f"{plan.collective}, {plan.label}", mistake_in(plan)
+
+
+def expected_converted(upload: Upload, choice: Choice, name: str, language: str) -> float:
+    """Seconds that `converted` should take."""
+    return expected_played(upload, choice) + _SECONDS.get(name, 0.5)
+
+
+def converted(upload: Upload, choice: Choice, name: str, language: str, tell: Tell = quietly) -> tuple[str, bytes]:
+    """A schedule from a file in another format, or its run as a picture, film or page."""
+    entry, plan = formats()[name], schedule_of(upload)
+    thing: Any = plan
+    if entry.holds != "schedule":
+        place = build_place(choice)
+        thing = place if entry.holds == "topology" else cs.simulate(plan, place, choice.nbytes, choice.dtype, choice.engine)
+    known = {"nbytes": cs.parse_bytes(choice.nbytes), "lang": language}
+    return written(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})

@@ -1,0 +1,142 @@
+"""Files of a run, out and in: every format that the registry offers, and every mistake in one sentence."""
+
+import io
+import zipfile
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_pages import explore, fine, opened, players
+
+from collsim.app import chunks, files
+from collsim.app.choice import Choice
+from collsim.app.files import Upload
+from collsim.app.run import simulate
+from collsim.errors import CollsimError
+from collsim.exchange import formats
+
+CHOICE = Choice(place="switch", ranks=4, nbytes="1MiB", sizes="1KiB:1MiB:32")
+SLOW = ("gif", "mp4")
+
+
+def test_every_format_that_can_be_written_is_offered():
+    names = {f.name for f in files.offers()} | {"mp4"}
+    assert names == {f.name for f in formats().values() if f.write is not None}
+
+
+@pytest.mark.parametrize("name", [f.name for f in files.offers() if f.name not in SLOW])
+def test_every_format_is_made(name):
+    title, data = files.file(CHOICE, name, "zh")
+    assert data
+    assert title.endswith((*formats()[name].suffixes, ".zip"))
+
+
+def test_the_page_of_a_run_says_what_the_run_says():
+    assert simulate(CHOICE).schedule.label.split("(")[0] in files.file(CHOICE, "html", "en")[1].decode()
+
+
+def test_many_files_come_as_one_zip():
+    title, data = files.file(CHOICE, "chakra", "en")
+    assert title.endswith(".zip")
+    assert len(zipfile.ZipFile(io.BytesIO(data)).namelist()) == CHOICE.ranks
+
+
+@pytest.mark.parametrize("name", ["msccl", "json", "csv"])
+def test_a_schedule_comes_back_and_takes_as_long(name):
+    title, data = files.file(CHOICE, name, "en")
+    shown, _, wrong = files.played(Upload(title, data), CHOICE)
+    assert wrong == ""
+    assert shown.figures.time == pytest.approx(simulate(CHOICE).time, rel=1e-9)
+    assert shown.timeline is not None
+
+
+def test_a_schedule_that_is_wrong_is_played_and_its_place_is_named():
+    lines = files.file(CHOICE, "csv", "en")[1].decode().splitlines()
+    shown, _, wrong = files.played(Upload("short.csv", "\n".join(lines[:-1]).encode()), CHOICE)
+    assert "rank" in wrong
+    assert "chunk" in wrong
+    assert shown.timeline is not None
+
+
+def test_a_program_that_is_wrong_is_refused_with_gpu_thread_block_and_step():
+    lines = files.file(CHOICE, "msccl", "en")[1].splitlines()
+    last = max(i for i, line in enumerate(lines) if b'type="r"' in line or b'type="rcs"' in line)
+    with pytest.raises(CollsimError, match=r"gpu \d.*thread block \d"):
+        files.schedule_of(Upload("wrong.xml", b"\n".join(lines[:last] + lines[last + 1 :])))
+
+
+HOSTILE = {
+    "empty.json": b"",
+    "code.py": b"raise SystemExit",
+    "../../etc/passwd": b"root",
+    "x.xml": b"<!DOCTYPE a [<!ENTITY b 'x'>]><algo>&b;</algo>",
+    "deep.json": b"[" * 100_000,
+    "table.txt": b"hello",
+    "large.csv": b"0" * (files.MOST_BYTES + 1),
+    "zeros.xml": bytes(1000),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused_in_one_sentence(name):
+    with pytest.raises(CollsimError) as refused:
+        files.schedule_of(Upload(name, HOSTILE[name]))
+    assert len(str(refused.value)) < 600
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_is_made_only_when_it_is_asked_for(monkeypatch):
+    at = fine(opened(explore, network="switch", ranks="4", nbytes="1MiB"))
+    assert not at.get("download_button") or "collsim.json" not in str(at.get("download_button"))
+    at.selectbox(key="w_format").set_value("json")
+    fine(at.run())
+    fine(at.button(key="files_make").click().run())
+    assert any("collsim.json" in e.proto.label for e in at.get("download_button"))
+
+
+def from_file() -> None:
+    """AppTest cannot upload; the file is put where the uploader puts it."""
+    import streamlit as st
+
+    from collsim.app.files import Upload
+    from collsim.app.main import main
+
+    if held := st.session_state.pop("held", None):
+        st.session_state["upload"] = Upload(*held)
+    main()
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_an_uploaded_schedule_is_played_on_explore_and_given_up(language):
+    at = AppTest.from_function(from_file, default_timeout=60)
+    at.query_params["lang"] = language
+    at.query_params["network"], at.query_params["ranks"] = "switch", "4"
+    at.session_state["held"] = files.file(CHOICE, "msccl", "en")
+    fine(at.run())
+    assert players(at)
+    assert "w_algorithm" not in at.session_state
+    at.selectbox(key="w_format").set_value("csv").run()
+    fine(at.button(key="files_make").click().run())
+    assert any("collsim.csv" in e.proto.label for e in at.get("download_button"))
+    fine(at.button(key="files_drop").click().run())
+    assert "w_algorithm" in at.session_state
+
+
+def test_a_schedule_that_needs_more_ranks_than_there_are_goes_to_a_switch():
+    assert files.placed(CHOICE, 3) == CHOICE
+    assert files.placed(CHOICE, 9) == Choice(**{**CHOICE.__dict__, "ranks": 9})
+
+
+def test_the_best_number_of_chunks_is_the_one_that_is_the_fastest():
+    choice = Choice(algorithm="allreduce_tree", place="switch", ranks=8, nbytes="64MiB")
+    table = chunks.tried(choice)
+    best = int(table.loc[table["time"].idxmin()]["chunks"])
+    assert best > 1
+    by_hand = {c: simulate(Choice(**{**choice.__dict__, "options": (("chunks", c),)})).time for c in (1, best, 2 * best, 1024)}
+    assert min(by_hand, key=by_hand.get) == best
+
+
+def test_the_chunks_tab_draws_when_it_is_asked(tmp_path):
+    at = fine(opened(explore, network="switch", ranks="4", nbytes="1MiB", algorithm="allreduce_tree"))
+    before = len(at.get("arrow_vega_lite_chart")) + len(at.get("vega_lite_chart"))
+    fine(at.button(key="chunks_find").click().run())
+    assert len(at.get("arrow_vega_lite_chart")) + len(at.get("vega_lite_chart")) == before + 1
