@@ -43,15 +43,18 @@ DOORS = (
     "network=switch&ranks=256&nbytes=1GiB",
     "machine=dgx-a100&nodes=8&algorithm=allreduce_tree&chunks=64&engine=event",
 )
+#: Seconds after which a student gives a tab up.
+PATIENCE = 90.0
 OURS = re.compile("collsim itself|自身出错")
 
 
 @dataclass
 class Notes:
-    """What all students saw together: seconds of each rerun, and what should not have been there."""
+    """What all students saw together: seconds of each rerun, what should not have been there, and tabs that were given up."""
 
     reruns: list[float] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
+    lost: int = 0
 
 
 class Student:
@@ -67,25 +70,25 @@ class Student:
         self.beats: dict[str, float] = {}
 
     async def study(self, until: float) -> None:
-        """Come in the first seconds, look about, now and then close the tab and open another."""
+        """Come in the first seconds, look about, now and then close the tab and open another; where the server is too slow, too."""
         await asyncio.sleep(self.rng.uniform(0, 5 * self.think))
         while time.monotonic() < until:
-            self.query, self.page, self.set, self.controls = self.rng.choice(DOORS), "", {}, {}
-            head = {"Origin": f"http://127.0.0.1:{self.port}"}
-            address = f"ws://127.0.0.1:{self.port}/_stcore/stream"
-            async with websockets.connect(
-                address,
-                additional_headers=head,
-                subprotocols=[websockets.Subprotocol("streamlit")],
-                max_size=None,
-                open_timeout=120,
-                ping_interval=None,
-            ) as tab:
+            try:
+                await self._tab(until)
+            except (TimeoutError, websockets.ConnectionClosed):
+                self.notes.lost += 1
+
+    async def _tab(self, until: float) -> None:
+        """One tab, from its opening to its end."""
+        self.query, self.page, self.set, self.controls = self.rng.choice(DOORS), "", {}, {}
+        address, head = f"ws://127.0.0.1:{self.port}/_stcore/stream", {"Origin": f"http://127.0.0.1:{self.port}"}
+        how: dict[str, Any] = {"max_size": None, "open_timeout": PATIENCE, "ping_interval": None}
+        async with websockets.connect(address, additional_headers=head, subprotocols=[websockets.Subprotocol("streamlit")], **how) as tab:
+            await self._rerun(tab)
+            while time.monotonic() < until and self.rng.random() > 0.02:
+                await self._idle(tab, self.rng.uniform(0.3, 1.7) * self.think)
+                self._act()
                 await self._rerun(tab)
-                while time.monotonic() < until and self.rng.random() > 0.02:
-                    await self._idle(tab, self.rng.uniform(0.3, 1.7) * self.think)
-                    self._act()
-                    await self._rerun(tab)
 
     def _act(self) -> None:
         """Another page, or another value of a control."""
@@ -110,7 +113,7 @@ class Student:
         if not fragment:
             self.beats = {}
         try:
-            while not self._heard(await asyncio.wait_for(tab.recv(), 20 if fragment else 300)):
+            while not self._heard(await asyncio.wait_for(tab.recv(), 20 if fragment else PATIENCE)):
                 pass
         except TimeoutError:
             if not fragment:
@@ -290,6 +293,7 @@ def main() -> None:
             print(f"minute {minute:3d}: server {max(r[1] for r in rows):6.0f} MiB, workers {max(r[2] for r in rows):6.0f} MiB")
     times = sorted(notes.reruns)
     print(f"{len(times)} reruns, median {statistics.median(times):.2f} s, 95 % within {times[int(0.95 * len(times))]:.2f} s")
+    print(f"{notes.lost} tabs given up after {PATIENCE:.0f} s")
     print(f"growth from the third quarter to the last: {growth(curve):.0f} MiB")
     if notes.wrong:
         raise SystemExit("\n".join(sorted(set(notes.wrong))[:20]))

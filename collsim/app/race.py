@@ -101,7 +101,8 @@ def _top(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
     title.html(f'<h1 class="cs-title">{html.escape(t("race.title"))}</h1><div class="cs-note">{html.escape(t("race.nominal"))}</div>')
     with which:
         st.session_state["w_race"] = races.ready_name(runners)
-        st.selectbox(t("race.pick"), [*races.READY, "own"], format_func=_race_label, key="w_race", on_change=_picked)
+        names = {name: t(f"race.{name}") for name in (*races.READY, "own")}
+        st.selectbox(t("race.pick"), list(names), format_func=names.__getitem__, key="w_race", on_change=_picked)
     with what:
         collective = _select("collective", t("collective"), played_collectives(), first.collective)
     with size:
@@ -116,10 +117,6 @@ def _top(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
         _forget()
         st.rerun()
     return made
-
-
-def _race_label(name: str) -> str:
-    return t(f"race.{name}")
 
 
 def _picked() -> None:
