@@ -3,14 +3,25 @@
 from urllib.parse import parse_qsl, urlsplit
 
 import collsim as cs
-from collsim.app.choice import from_query, network_text
+from collsim.app.choice import READERS, from_query, network_text, option_key, own_options
+from collsim.app.panels import WORDS, read
 from collsim.topology.spec import parse_topology
 
 HERE = ("lang", "t", "view")  # about the page, not about the run
 
 
+def panels_of(url):
+    """The question or the mistake that a link opens with."""
+    panels, complaints = read(dict(parse_qsl(urlsplit(url).query)))
+    assert complaints == [], f"{url}: {complaints}"
+    return panels
+
+
 def trace_of(url):
     query = {k: v for k, v in parse_qsl(urlsplit(url).query) if k not in HERE}
+    panels_of(url)
+    unknown = set(query) - {*READERS, *WORDS, *map(option_key, own_options(query["algorithm"]))}
+    assert not unknown, f"{url}: nothing reads {unknown}"
     choice, complaints = from_query(query)
     assert complaints == [], f"{url}: {complaints}"
     if choice.on_machine:

@@ -5,9 +5,10 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from links import trace_of
+from links import panels_of, trace_of
 
 import collsim as cs
+from collsim.app.panels import Panels
 from collsim.quiz import exercises
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -31,12 +32,19 @@ def test_every_link_opens_a_run_in_its_language_without_a_complaint(lang):
 @pytest.mark.parametrize("lang", GUIDES)
 def test_every_number_is_what_the_linked_run_says(lang):
     text = GUIDES[lang].read_text(encoding="utf-8")
-    names = {"cs": cs, "run": [trace_of(url) for url in links(lang)]}
+    names = {"cs": cs, "run": [trace_of(url) for url in links(lang) if panels_of(url) == Panels()]}
     marks = list(MARK.finditer(text))
     assert len(marks) > 15
     for mark in marks:
         value = str(eval(mark.group(1), names))
         assert text[: mark.start()].endswith(value), f"the guide says {text[mark.start() - 12 : mark.start()]!r}, the run {value!r}"
+
+
+@pytest.mark.parametrize("lang", GUIDES)
+def test_links_that_ask_or_break_open_with_their_panel(lang):
+    opened = [panels_of(url) for url in links(lang)]
+    assert Panels(seed=1) in opened
+    assert {panels.way for panels in opened} >= {"lose", "cut"}
 
 
 def test_the_two_guides_are_in_step():
