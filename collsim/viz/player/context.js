@@ -41,6 +41,7 @@ export function createContext(d, opts) {
     dead: false,
     reportTimer: 0,
     baseAt: 0,
+    matrixAt: 0,
     bars: null,
     narrated: "",
   };

@@ -207,8 +207,10 @@ function sizedBar(C, h, cls, kind, patterns) {
   return canvas;
 }
 
+const MANY_CELLS = 1024;
+
 function drawMatrixView(ui) {
-  const { d, S, m, V, keys } = ui;
+  const { d, S, m, V, keys, clock } = ui;
   const key = [
     V.wrong,
     V.landed,
@@ -224,6 +226,9 @@ function drawMatrixView(ui) {
   ].join();
   const docks = dockings(ui);
   if (key === keys.matrix && !docks && !S.docked) return;
+  const now = performance.now();
+  if (clock.playing && m.endpoints * m.slots > MANY_CELLS && now - ui.matrixAt < 100) return; // ten times a second is enough for thousands of cells
+  ui.matrixAt = now;
   S.docked = !!docks;
   keys.matrix = key;
   V.docks = docks;
@@ -236,7 +241,7 @@ function drawMatrixView(ui) {
 function dockings(ui) {
   const { S, m, V, clock, still } = ui;
   const now = performance.now(),
-    short = clock.playing && !still.matches && clock.speed <= 1 && m.endpoints * m.slots <= 1024;
+    short = clock.playing && !still.matches && clock.speed <= 1 && m.endpoints * m.slots <= MANY_CELLS;
   const from = S.dockFor === m && V.landed >= (S.dockAt ?? 0) ? S.dockAt : V.landed;
   S.dockFor = m;
   S.dockAt = V.landed;

@@ -1,0 +1,236 @@
+"""The player by itself in a page without a server: every view, the wrong cell, patterns, keys, touch, and the contract with notebooks."""
+
+import json
+import re
+
+import pytest
+
+import collsim as cs
+from collsim.quiz.breaking import break_it
+from collsim.viz.page import player_source, standalone_page
+from collsim.viz.timeline import encode, timeline
+
+pytestmark = pytest.mark.browser
+
+
+def ring(n=8, engine="lockstep", **options):
+    topology = cs.topology.switch(n)
+    return cs.simulate(cs.schedule("allreduce_ring", topology=topology), topology, "16MiB", engine=engine, **options)
+
+
+@pytest.fixture
+def opened(chromium, tmp_path):
+    """Opens a run in a tab of its own; closes with no error in it."""
+    contexts, errors = [], []
+
+    def open_(trace, lang="en", html=None, **screen):
+        context = chromium.new_context(viewport={"width": 1500, "height": 1200}, color_scheme="light", **screen)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("pageerror", lambda e: errors.append(str(e)))
+        page = tmp_path / f"{len(contexts)}.html"
+        page.write_text(html or standalone_page(encode(timeline(trace)), lang), encoding="utf-8")
+        tab.goto(page.as_uri())
+        box = tab.locator(".cs[data-transfers][data-t]")
+        box.wait_for(timeout=20_000)
+        return tab, box
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+def seek(tab, share):
+    tab.evaluate(f"player.seek(player.model.total * {share})")
+    tab.wait_for_timeout(150)
+
+
+def drawn(tab, canvas):
+    """How many pixels of a canvas are not transparent, and how many colours they have."""
+    return tab.evaluate(
+        """(at) => { const c = document.querySelector(at), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+        const seen = new Set();
+        let n = 0; for (let q = 0; q < d.length; q += 4) if (d[q + 3]) { n++; seen.add((d[q] << 16) | (d[q + 1] << 8) | d[q + 2]); }
+        return [n, seen.size]; }""",
+        canvas,
+    )
+
+
+@pytest.mark.parametrize(
+    "engine", [{}, {"engine": "event"}, {"engine": "event", "sharing": "fifo"}, {"engine": "event", "sharing": "none"}]
+)
+def test_every_chart_is_drawn_at_the_same_moment_for_every_engine(opened, engine):
+    tab, box = opened(ring(**engine))
+    seek(tab, 0.4)
+    before, pictures = box.get_attribute("data-t"), []
+    for name, chart in (("Links", "links"), ("Each link", "each"), ("Ranks", "endpoints"), ("Use", "use")):
+        tab.get_by_role("button", name=name, exact=True).click()
+        tab.wait_for_timeout(150)
+        assert box.get_attribute("data-chart") == chart
+        assert box.get_attribute("data-t") == before
+        pictures.append(tuple(drawn(tab, ".rows canvas")))
+        assert pictures[-1][0] > 2000
+    assert len(set(pictures)) == 4
+
+
+def test_hovering_a_chunk_lights_its_way_in_stage_matrix_and_rows(opened):
+    tab, _ = opened(ring())
+    seek(tab, 0.45)
+    canvases = (".stage canvas:last-child", ".right canvas", ".rows canvas")
+    before = [tab.evaluate("at => document.querySelector(at).toDataURL()", c) for c in canvases]
+    grid = tab.locator(".right canvas").bounding_box()
+    tab.mouse.move(grid["x"] + 34 + 36 * 2.5, grid["y"] + 24 + 36 * 3.5)
+    tab.wait_for_timeout(250)
+    after = [tab.evaluate("at => document.querySelector(at).toDataURL()", c) for c in canvases]
+    assert [a != b for a, b in zip(after, before, strict=True)] == [True, True, True]
+    assert "chunk 2" in tab.locator(".tip").inner_text()
+    tab.mouse.move(2, 2)
+    tab.wait_for_timeout(250)
+    assert [tab.evaluate("at => document.querySelector(at).toDataURL()", c) for c in canvases] == before
+
+
+def test_hovering_a_bar_of_a_rank_names_the_transfer_and_a_link_its_bytes(opened):
+    tab, _ = opened(ring())
+    seek(tab, 0.5)
+    tab.get_by_role("button", name="Ranks", exact=True).click()
+    rows = tab.locator(".rows canvas").bounding_box()
+    tab.mouse.move(rows["x"] + 216 + 60, rows["y"] + 6 + 31 * 1.6)
+    assert re.search(r"rank 1\nchunk \d, 0 → 1, reduce", tab.locator(".tip").inner_text())
+    tab.get_by_role("button", name="Each link", exact=True).click()
+    tab.mouse.move(rows["x"] + 216 + 60, rows["y"] + 6 + 15)
+    assert re.search(r"→.*\n.*\n.* by then\n.*%", tab.locator(".tip").inner_text())
+
+
+def test_a_wrong_schedule_opens_where_it_goes_wrong_and_says_why(opened):
+    broken = next(b for b in (break_it(ring(4), "repeat", seed) for seed in range(20)) if b.error is not None)
+    made = timeline(broken.trace)["mistake"]
+    tab, box = opened(broken.trace)
+    assert box.get_attribute("data-mistake") == f"{made['rank']},{made['chunk']},{made['step'] + 1}"
+    assert box.get_attribute("data-step") == str(made["step"] + 1)
+    said = tab.locator(".say").inner_text()
+    assert "here it goes wrong" in said
+    assert made["text"]["en"] in said
+    tab.keyboard.press("Tab")
+    box.press("End")
+    assert box.get_attribute("data-done") == "false"
+    assert "its result is wrong" in tab.locator(".say").inner_text()
+    box.press("m")
+    assert box.get_attribute("data-step") == str(made["step"] + 1)
+    assert "result is wrong" not in tab.locator(".say").inner_text()
+    _, right = opened(ring(4))
+    assert right.get_attribute("data-mistake") == ""
+    assert right.get_by_role("button", name="To the mistake (M)").count() == 0
+
+
+def test_keys_change_chart_patterns_view_speed_and_loop(opened):
+    tab, box = opened(ring())
+    box.focus()
+    for key, attribute, value in (("g", "chart", "each"), ("p", "patterns", "true"), ("v", "view", "logical"), ("p", "patterns", "false")):
+        tab.keyboard.press(key)
+        tab.wait_for_timeout(80)
+        assert box.get_attribute(f"data-{attribute}") == value
+    tab.keyboard.press("PageDown")
+    tab.wait_for_timeout(1600)
+    assert box.get_attribute("data-step") == "2"
+    tab.keyboard.press("]")
+    tab.keyboard.press("]")
+    tab.keyboard.press("l")
+    tab.wait_for_timeout(700)
+    assert box.get_attribute("data-step") == "2"
+    assert box.get_attribute("data-playing") == "true"
+
+
+def test_without_colours_the_picture_is_grey_and_still_tells_classes_apart(opened):
+    topology = cs.machine("dgx-a100", nodes=2)
+    tab, box = opened(cs.simulate(cs.schedule("allreduce_ring", topology=topology), topology, "256MiB"))
+    seek(tab, 0.31)
+    coloured = """at => { const c = document.querySelector(at), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+        const hue = q => Math.max(d[q], d[q + 1], d[q + 2]) - Math.min(d[q], d[q + 1], d[q + 2]);
+        let n = 0; for (let q = 0; q < d.length; q += 4) if (d[q + 3] > 200 && hue(q) > 60) n++; return n; }"""
+    stage = ".stage canvas"
+    assert tab.evaluate(coloured, stage) > 3000
+    box.press("p")
+    tab.wait_for_timeout(200)
+    assert tab.evaluate(coloured, stage) < 900, "only text keeps a hue"
+    tab.emulate_media(media="screen")
+    box.press("p")
+    tab.wait_for_timeout(100)
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert tab.evaluate(coloured, stage) < 900
+    tab.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert tab.evaluate(coloured, stage) > 3000
+
+
+def test_more_than_64_ranks_are_folded_and_it_says_so(opened):
+    tab, _ = opened(ring(80))
+    seek(tab, 0.3)
+    grid = tab.locator(".right canvas").bounding_box()
+    tab.mouse.move(grid["x"] + 120, grid["y"] + 90)
+    assert re.search(r"ranks \d+ to \d+\nchunk \d+–\d+\n.*% of the contributions on average", tab.locator(".tip").inner_text())
+
+
+def test_the_text_of_the_schedule_follows_the_step_that_runs(opened):
+    tab, _ = opened(ring(12))
+    tab.get_by_role("button", name="Schedule as text").click()
+    words = tab.locator(".words")
+    words.evaluate("e => { e.style.width = '420px'; }")
+    for share, column in ((0.02, "1"), (0.97, "22")):
+        seek(tab, share)
+        now = words.locator("td.now").first
+        assert now.evaluate("e => e.closest('table').rows[0].cells[e.cellIndex].textContent") == column
+        assert now.evaluate(
+            "e => { const b = e.closest('.words'); return e.offsetLeft >= b.scrollLeft && e.offsetLeft < b.scrollLeft + b.clientWidth; }"
+        )
+
+
+def test_reduced_motion_stands_still_within_a_step_and_presenter_mode_is_large(opened):
+    tab, box = opened(ring(4), reduced_motion="reduce")
+    box.focus()
+    tab.keyboard.press(" ")
+    shown = set()
+    for _ in range(10):
+        tab.wait_for_timeout(90)
+        shown.add(box.get_attribute("data-t"))
+    assert len(shown) <= 6, "three pictures a step, not sixty a second"
+    tab.evaluate("player.present(true)")
+    tab.wait_for_timeout(150)
+    assert float(tab.locator(".say").evaluate("e => parseFloat(getComputedStyle(e).fontSize)")) >= 26
+
+
+def test_a_finger_scrubs_and_touches_a_chunk(opened):
+    tab, box = opened(ring(4), has_touch=True)
+    scrub = tab.locator(".scrub canvas").bounding_box()
+    tab.touchscreen.tap(scrub["x"] + 216 + 0.5 * (scrub["width"] - 216 - 424), scrub["y"] + 15)
+    tab.wait_for_timeout(200)
+    assert 0.3 < float(box.get_attribute("data-t")) / tab.evaluate("player.model.total") < 0.7
+    grid = tab.locator(".right canvas").bounding_box()
+    tab.touchscreen.tap(grid["x"] + 34 + 18, grid["y"] + 24 + 18)
+    assert "chunk 0" in tab.locator(".tip").inner_text()
+
+
+def test_a_notebook_widget_plays_reports_and_obeys(opened):
+    """What anywidget does with the module: the default export, called without an argument, returns `render`."""
+    module = json.dumps(player_source()).replace("</", "<\\/")
+    data = json.dumps(encode(timeline(ring(4)))).replace("</", "<\\/")
+    html = f"""<!doctype html><body><div id="out"></div><script type="module">
+      const {{ default: make, ...named }} = await import(URL.createObjectURL(new Blob([{module}], {{ type: "text/javascript" }})));
+      const values = {{ timeline: {data}, lang: "en", theme: null, view: null, t: null, state: {{}} }}, heard = new Map();
+      globalThis.model = {{ get: k => values[k], on: (k, f) => heard.set(k, f),
+        off: k => heard.delete(k), save_changes() {{ globalThis.saved = values.state; }},
+        set(k, v) {{ values[k] = v; heard.get("change:" + k)?.(); }} }};
+      globalThis.named = Object.keys(named);
+      globalThis.clear = make().render({{ model, el: document.getElementById("out") }});
+    </script></body>"""
+    tab, box = opened(None, html=html)
+    assert tab.evaluate("named") == []
+    box.get_by_role("button", name="Play").click()
+    tab.wait_for_timeout(400)
+    box.get_by_role("button", name="Pause").click()
+    tab.wait_for_timeout(200)
+    assert tab.evaluate("saved.t") > 0
+    tab.evaluate("model.set('t', 0.0002); model.set('lang', 'zh'); model.set('view', 'logical')")
+    tab.wait_for_timeout(200)
+    assert (box.get_attribute("data-t"), box.get_attribute("data-lang"), box.get_attribute("data-view")) == ("0.0002", "zh", "logical")
+    tab.evaluate("clear()")
+    assert tab.locator(".cs").count() == 0
