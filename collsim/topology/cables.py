@@ -146,15 +146,17 @@ def xgmi_gpu(links: int = 1, gcn: str = "942") -> Cable:
     )
 
 
-#: A TPU v4's link to a neighbour.
-ICI = Cable(
-    kind="ici",
-    label="ICI",
-    bandwidth=50e9,
-    alpha=1e-6,
-    nominal=50e9,
-    source="bandwidth spec: 50 GB/s per link and direction of TPU v4 (Jouppi et al. 2023, ISCA); alpha order of magnitude",
-)
+def ici(gigabytes: float, what: str, source: str) -> Cable:
+    """A TPU's link to a neighbour: GB/s, one direction."""
+    return Cable(
+        kind="ici",
+        label=f"ICI, {what}",
+        bandwidth=gigabytes * 1e9,
+        alpha=1e-6,
+        nominal=gigabytes * 1e9,
+        source=f"bandwidth spec: {gigabytes:g} GB/s per link and direction ({source}); alpha order of magnitude",
+    )
+
 
 _SOCKET_ALPHA = (
     0.2e-6,
@@ -175,7 +177,8 @@ def socket_link(label: str, gigatransfers: float, links: int, nccl: float, cpu: 
         nominal=nominal,
         effective=nccl * 1e9,
         width=links,
-        source=f"bandwidth spec: {links} links of {lanes} lanes at {gigatransfers:g} GT/s on {cpu} (general knowledge, not re-checked); "
+        source=f"bandwidth by {links} links of {lanes} lanes at {gigatransfers:g} GT/s, the class of {cpu}, order of "
+        "magnitude: the number of links depends on the board; "
         f"effective: {nccl:g}, {_NCCL}; {why}",
     )
 

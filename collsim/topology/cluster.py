@@ -18,11 +18,11 @@ NCCL's use of a network card inside a node (ncclTopoCheckNet) is not modelled.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -67,50 +67,6 @@ class Hurt(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class NodeNames(Sequence[str]):
-    """`node3/gpu5`, then `fabric/leaf0`; made when asked for."""
-
-    machine: tuple[str, ...]
-    nodes: int
-    switches: tuple[tuple[int, str], ...]
-
-    def __len__(self) -> int:
-        return self.nodes * len(self.machine) + sum(count for count, _ in self.switches)
-
-    @overload
-    def __getitem__(self, i: int) -> str: ...
-    @overload
-    def __getitem__(self, i: slice) -> list[str]: ...
-    def __getitem__(self, i: int | slice) -> str | list[str]:
-        if isinstance(i, slice):
-            return [self[j] for j in range(*i.indices(len(self)))]
-        at = int(i) + (len(self) if i < 0 else 0)
-        node, local = divmod(at, len(self.machine))
-        if 0 <= node < self.nodes:
-            return f"node{node}/{self.machine[local]}"
-        at -= self.nodes * len(self.machine)
-        for count, prefix in self.switches:
-            if 0 <= at < count:
-                return f"fabric/{prefix}{at}"
-            at -= count
-        raise IndexError(i)
-
-    def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
-        """Number of a device by name, without making the names of the others."""
-        place, _, rest = str(value).partition("/")
-        number = place.removeprefix("node")
-        if place.startswith("node") and number.isdecimal() and int(number) < self.nodes and rest in self.machine:
-            return int(number) * len(self.machine) + self.machine.index(rest)
-        before = self.nodes * len(self.machine)
-        for count, prefix in self.switches:
-            tail = rest.removeprefix(prefix)
-            if place == "fabric" and rest.startswith(prefix) and tail.isdecimal() and int(tail) < count:
-                return before + int(tail)
-            before += count
-        raise ValueError(value)
-
-
-@dataclass(frozen=True, eq=False)
 class ClusterRouter:
     """Routes between devices of nodes. `lost` are original link numbers that are gone; the others are renumbered without gaps."""
 
@@ -120,6 +76,7 @@ class ClusterRouter:
     policy: Policy
     lost: frozenset[int] = frozenset()
     legs: dict[tuple[int, ...], Leg | str] = field(default_factory=dict)
+    chosen: dict[tuple[int, int], int | None] = field(default_factory=dict)
 
     # ---- sizes ---------------------------------------------------------------------------------------------------------------
 
@@ -397,15 +354,19 @@ class ClusterRouter:
 
     def card_of(self, state: int, device: int) -> int | None:
         """The card that a local device uses: its nearest; devices of a kind that share equally near ones take them in turn."""
+        if (state, device) not in self.chosen:
+            self._choose_cards(state, self.machine.kinds[device])
+        return self.chosen[state, device]
+
+    def _choose_cards(self, state: int, kind: str) -> None:
+        """The cards of all devices of a kind."""
         dead = self._hurt[0][state].cards
         alive = [device for i, device in enumerate(self.cards) if i not in dead]
-        paths = self._paths[state]
-        near = paths.nearest(device, alive)
-        if not near:
-            return None
-        kind = self.machine.kinds[device]
-        sharing = [d for d in self.machine.of_kind(kind) if paths.nearest(d, alive) == near]
-        return self.cards.index(near[sharing.index(device) % len(near)])
+        taken: Counter[tuple[int, ...]] = Counter()
+        for device in self.machine.of_kind(kind):
+            near = tuple(self._paths[state].nearest(device, alive))
+            self.chosen[state, device] = self.cards.index(near[taken[near] % len(near)]) if near else None
+            taken[near] += 1
 
     def _gdr(self, path: Path, sending: bool) -> bool:
         machine = self.machine

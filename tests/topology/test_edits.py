@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.topology import machine, ring, switch
+from collsim.topology import machine, machines, ring, switch
 
 
 def way(topology, a, b):
@@ -133,3 +133,89 @@ def test_mistakes_are_told_with_the_value_and_the_way_out(edit, says):
 def test_helpers_keep_an_edit():
     topology = switch(4).with_link("gpu0", "switch0", bandwidth="half").with_helpers(1)
     assert topology.route(0, 4)[0].bandwidth == 12.5e9
+
+
+# ---- every edit on every kind of machine -----------------------------------------------------------------------------------
+
+KINDS = [
+    "dgx-1v",
+    "dgx-a100",
+    "gb200-nvl72",
+    "pcie-8gpu",
+    "pcie-8gpu-single-root",
+    "polaris",
+    "rtx4090-8gpu",
+    "mi300x-8gpu",
+    "cpu-2socket-ib",
+]
+
+
+def figures(topology):
+    """All that an edit could change by mistake."""
+    links = topology.links
+    return [a.tobytes() for a in (links.src, links.dst, links.bandwidth, links.alpha, links.cable)] + [topology.name, links.cables]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_edit_leaves_the_original_as_it_was_and_the_new_one_cannot_be_written_to(name):
+    topology = machine(name, nodes=2)
+    before = figures(topology)
+    a, b = topology.devices.name[topology.links.src[0]], topology.devices.name[topology.links.dst[0]]
+    kind = topology.links.cables[0].kind
+    for edited in (
+        topology.with_link(a, b, bandwidth="half", alpha="3us"),
+        topology.scaled(kind=kind, by=3),
+        topology.scaled(by=0.5),
+    ):
+        assert figures(topology) == before
+        for array in (edited.links.bandwidth, edited.links.alpha, edited.links.src):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_with_link_changes_both_directions_of_one_cable_and_says_so(name):
+    topology = machine(name, nodes=2)
+    for i in sorted({int(np.argmax(topology.links.cable == c)) for c in range(len(topology.links.cables))}):
+        a, b = topology.devices.name[topology.links.src[i]], topology.devices.name[topology.links.dst[i]]
+        edited = topology.with_link(a, b, bandwidth="x0.25", alpha="7us")
+        changed = np.flatnonzero((edited.links.bandwidth != topology.links.bandwidth) | (edited.links.alpha != topology.links.alpha))
+        assert {(int(edited.links.src[j]), int(edited.links.dst[j])) for j in changed} == {
+            (topology.device(a), topology.device(b)), (topology.device(b), topology.device(a)),
+        }  # fmt: skip
+        assert (edited.links.bandwidth[changed] == topology.links.bandwidth[changed] / 4).all()
+        assert (edited.links.alpha[changed] == 7e-6).all()
+        assert edited.name == f"{name}(nodes=2), {a} – {b}: bandwidth x0.25, alpha 7us"
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_scaled_changes_every_link_of_its_kind_and_no_other_and_says_so(name):
+    topology = machine(name, nodes=2)
+    kinds = np.array([cable.kind for cable in topology.links.cables])[topology.links.cable]
+    for kind in sorted(set(kinds.tolist())):
+        edited = topology.scaled(kind=kind, by=2)
+        assert (edited.links.bandwidth == np.where(kinds == kind, 2.0, 1.0) * topology.links.bandwidth).all()
+        assert edited.name == f"{name}(nodes=2), {kind} ×2"
+        assert edited.route(0, topology.ranks - 1)[0].link == topology.route(0, topology.ranks - 1)[0].link
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_without_a_device_no_route_crosses_it_or_the_ranks_that_it_cuts_off_are_named(name):
+    topology = machine(name, nodes=2)
+    place = set(topology.endpoint_device.tolist())
+    size = len(machines()[name].devices)
+    asked = [*[d for d in range(size) if d not in place][:40:3], 2 * size]
+    for device in asked:
+        gone = topology.devices.name[device]
+        try:
+            edited = topology.without_device(gone)
+        except cs.TopologyError as error:
+            said = str(error)
+        else:
+            said = ""
+            assert edited.name == f"{name}(nodes=2), without {gone}"
+            assert not ((edited.links.src == device) | (edited.links.dst == device)).any()
+            src, dst = np.divmod(np.arange(edited.ranks**2), edited.ranks)
+            chosen = np.random.default_rng(0).choice(len(src), min(len(src), 300), replace=False)
+            assert device not in edited.links.src[edited.routes(src[chosen], dst[chosen]).link]
+        assert not said or "cannot reach" in said, gone

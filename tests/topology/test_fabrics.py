@@ -97,6 +97,48 @@ def test_bisection_is_half_the_cards_divided_by_the_oversubscription(options, sh
     assert cut(topology, halves(topology)) == pytest.approx(2 * 8 * 25e9 * share)
 
 
+@pytest.mark.parametrize("nodes", [3, 5, 7])
+@pytest.mark.parametrize(
+    ("options", "share"),
+    [
+        ({"fabric": "switch"}, 1),
+        ({"fabric": "leaf-spine", "nodes_per_leaf": 1}, 1),
+        ({"fabric": "leaf-spine", "nodes_per_leaf": 1, "oversubscription": 2}, 1 / 2),
+        ({"fabric": "leaf-spine", "nodes_per_leaf": 1, "oversubscription": 1.5}, 1 / 1.5),
+        ({"fabric": "leaf-spine", "nodes_per_leaf": 1, "oversubscription": 3}, 1 / 3),
+        ({"fabric": "rail", "unit": 1, "oversubscription": 2}, 1 / 2),
+        ({"fabric": "rail-only"}, 1),
+    ],
+    ids=str,
+)
+def test_of_an_odd_number_of_nodes_the_smaller_half_counts(options, share, nodes):
+    topology = machine("aws-p4d", nodes=nodes, nic="ib-hdr", **options)
+    assert cut(topology, halves(topology)) == pytest.approx((nodes // 2) * 4 * 25e9 * share)
+
+
+def test_a_half_that_leaves_share_is_not_slowed_by_the_oversubscription():
+    """5 nodes, two to a leaf: nodes 0 and 1 fill leaf 0, so that what crosses is leaf 0's way up; of 3, 4 | 5 two share leaf 1."""
+    for ratio, expected in ((1, 2 * 4 * 25e9), (4, 2 * 4 * 25e9 / 4)):
+        topology = machine("aws-p4d", nodes=5, nic="ib-hdr", fabric="leaf-spine", nodes_per_leaf=2, oversubscription=ratio)
+        assert cut(topology, halves(topology)) == pytest.approx(expected)
+    across = machine("aws-p4d", nodes=2, nic="ib-hdr", fabric="leaf-spine", nodes_per_leaf=2, oversubscription=4)
+    assert cut(across, halves(across)) == pytest.approx(4 * 25e9)  # both on one leaf: nothing goes up
+
+
+@pytest.mark.parametrize(("nodes", "radix", "ratio"), [(4, 8, 2), (4, 8, 4), (8, 8, 1), (6, 8, 1)])
+def test_bisection_of_a_fat_tree_counts_its_edge_switches(nodes, radix, ratio):
+    """A node's 4 cards fill one edge switch of radix 8, whose ways up carry 4 cards' rate divided by the oversubscription."""
+    topology = machine("aws-p4d", nodes=nodes, nic="ib-hdr", fabric="fat-tree", radix=radix, oversubscription=ratio)
+    assert cut(topology, halves(topology)) == pytest.approx(nodes / 2 * 4 * 25e9 / ratio)
+
+
+def test_bisection_of_a_dragonfly_is_no_more_than_its_global_cables():
+    """(a h + 1) groups, one cable between any two: of 3 groups {0} | {1, 2} two cables; nodes fill groups in order."""
+    topology = machine("aws-p4d", nodes=6, nic="ib-hdr", fabric="dragonfly", ports_per_switch=4, switches=2, cables=1)
+    first = topology.devices.node[topology.endpoint_device] < 2  # group 0
+    assert cut(topology, first) == pytest.approx(2 * 25e9)
+
+
 def test_bisection_of_a_torus_is_two_cuts_of_its_longer_rings():
     topology = machine("dgx-a100", nodes=16, fabric="torus", dims=(4, 4))
     assert cut(topology, halves(topology)) == pytest.approx(2 * 4 * 8 * 25e9)  # 4 rings cut twice, 8 cards' worth a cable

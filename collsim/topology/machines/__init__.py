@@ -16,9 +16,10 @@ import numpy as np
 from ...errors import CollsimError, TopologyError, unknown
 from ...units import parse_count
 from ..cables import Nic, at, nic
-from ..cluster import ClusterRouter, NodeNames, Policy
+from ..cluster import ClusterRouter, Policy
 from ..fabrics import Fabric, fabric
 from ..network import DEVICE_KINDS, Cable, Devices, Ints, Links, Topology
+from ..node_names import NodeNames
 from ..plan import LEVELS, LOC, P2C, PXB, SYS, Machine
 from ..rings import found_rings
 

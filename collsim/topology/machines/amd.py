@@ -33,6 +33,7 @@ MACHINES = [
         nic="ib-ndr",
         amd_cpu=True,
         source="AMD MI300X platform: fully connected by 7 Infinity Fabric links per GPU "
-        "(general knowledge; RCCL logs in ROCm/rccl issue 1210)",
+        "of 128 GB/s both directions (wheelersnetwork.com, January 2024; RCCL logs in ROCm/rccl issue 1210); a card "
+        "at each GPU's switch: a common layout, not of one product",
     )
 ]

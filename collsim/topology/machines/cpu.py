@@ -23,7 +23,7 @@ MACHINES = [
         title="CPU node, 2 sockets",
         about="Two Xeons, a rank to each, one 25 Gbit/s Ethernet card spoken to over TCP: Gloo's and MPI's usual home.",
         nic="tcp-25",
-        source="a common layout: the card at the first socket (general knowledge)",
+        source="a common layout, not of one product: the card at the first socket",
     ),
     Machine.drawn(
         _two_sockets(3),
@@ -31,6 +31,6 @@ MACHINES = [
         title="CPU node, 2 sockets, InfiniBand",
         about="Two Xeons, a rank to each, one EDR InfiniBand card at the first socket.",
         nic="ib-edr",
-        source="a common layout: the card at the first socket (general knowledge)",
+        source="a common layout, not of one product: the card at the first socket",
     ),
 ]

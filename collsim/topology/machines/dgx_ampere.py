@@ -40,9 +40,8 @@ MACHINES = [
         nvswitches=6,
         nic="ib-hdr",
         amd_cpu=True,
-        source="DGX A100 (general knowledge, not re-checked): 6 NVSwitches, a pair of GPUs shares a PCIe switch with 2 "
-        "compute cards; sockets "
-        "shown as one NUMA node each (NPS1; the machine is delivered with NPS4)",
+        source="nvidia-smi topo -m of NVIDIA/nccl issue 2157 (GPUs 0 and 1 PXB to the same four ports, NPS4) and the topology XML of "
+        "issue 1505 (6 NVSwitches, 2 links to each); sockets shown as one NUMA node each (NPS1), storage cards left out",
     ),
     Machine.drawn(
         _dgx_a100(),
@@ -65,7 +64,8 @@ MACHINES = [
         sm=80,
         nvswitches=6,
         nic="efa-100",
-        source="AWS p4d: 4 × 100 Gbit/s EFA, Intel Cascade Lake (PCIe 3.0 to the host); wiring as aws-ofi-nccl's p4d topology "
-        "(general knowledge)",
+        source="AWS p4d: 4 × 100 Gbit/s EFA, Intel Cascade Lake (PCIe 3.0 to the host); wiring: aws/aws-ofi-nccl "
+        "topology/p4d-24xl-topo.xml "
+        "(two GPUs and a card behind each switch, 8 GT/s)",
     ),
 ]

@@ -47,7 +47,7 @@ MACHINES = [
         sm=100,
         nvswitches=2,
         nic="ib-ndr",
-        source="NVIDIA HGX B200: 18 NVLink 5 per GPU over two NVSwitches (general knowledge, not re-checked); PCIe as DGX H100",
+        source="NVIDIA HGX B200: 18 NVLink 5 per GPU; two NVSwitches, and PCIe as in DGX H100, are assumed",
     ),
     Machine.drawn(
         _nvl72(),
@@ -58,8 +58,9 @@ MACHINES = [
         sm=100,
         nvswitches=18,
         nic="ib-ndr",
-        source="NVIDIA GB200 NVL72: 18 trays of 2 Grace and 4 B200, 9 switch trays of 2 NVSwitches, "
+        source="NVIDIA GB200 NVL72: 18 trays of 2 Grace and 4 B200, 9 switch trays of 2 NVSwitches "
+        "(docs.nvidia.com, base-command-manager, nvlink), "
         "one link from each GPU to each of 18 switches; "
-        "each card at its Grace over PCIe 5.0 ×16 (general knowledge, not re-checked)",
+        "each card at its Grace over PCIe 5.0 ×16 is assumed",
     ),
 ]

@@ -31,7 +31,7 @@ MACHINES = [
         "HGX H800",
         "8 H800: H100 with 8 NVLinks each, 400 GB/s both directions together.",
         nvlink(4, 8),
-        f"{_WIRING}; H800's NVLink is 400 GB/s both directions (general knowledge, not re-checked): 8 links of 25",
+        f"{_WIRING}; H800's NVLink is 400 GB/s both directions (philisun.com, H800 vs H100; NV8 in NVIDIA/nccl issue 933): 8 links of 25",
     ),
     _machine("azure-ndv5", "Azure NDv5 H100", "8 H100 on NVSwitch, 8 NDR InfiniBand cards.", nvlink(4, 18), f"{_WIRING}; Azure: 8 × NDR"),
     _machine(
@@ -39,7 +39,8 @@ MACHINES = [
         "AWS p5.48xlarge H100",
         "8 H100 on NVSwitch; 32 EFA cards of 100 Gbit/s, four to each GPU, shown as one of 400.",
         nvlink(4, 18),
-        "AWS p5: 3200 Gbit/s EFA, 8 H100; wiring as DGX H100 (general knowledge, not re-checked)",
+        "AWS p5: 3200 Gbit/s EFA, 8 H100; wiring: aws/aws-ofi-nccl topology/p5.48xl-topo.xml (a GPU and four cards "
+        "behind each of eight switches)",
         nic="efa-400",
     ),
 ]

@@ -64,7 +64,8 @@ MACHINES = [
         nic="ib-edr",
         rings=(DOUBLE_RING, _BACK, DOUBLE_RING, _BACK, SINGLE_RING, _backwards(SINGLE_RING)),
         paths=_PATHS,
-        source="NVLinks: nvidia-smi and topology XML of NVIDIA/nccl issue 671; PCIe pairs and cards: general knowledge, not re-checked",
+        source="NVLinks: nvidia-smi and topology XML of NVIDIA/nccl issue 671; PCIe pairs and cards: nvidia-smi topo -m "
+        "of a DGX-1 (course intro_dl_sharc_dgx1, lab 05), PIX between two GPUs and a card",
     ),
     Machine.drawn(
         _dgx1(1, doubles=False),
@@ -76,7 +77,8 @@ MACHINES = [
         nic="ib-edr",
         rings=(SINGLE_RING, _backwards(SINGLE_RING), DOUBLE_RING, _BACK),
         paths=_PATHS,
-        source="the pairs of DGX-1V with one link each (general knowledge, not re-checked: 4 links per P100); PCIe as DGX-1V",
+        source="nvidia-smi topo -m of a DGX-1 with P100 (course intro_dl_sharc_dgx1, lab 05): the pairs of DGX-1V with "
+        "one link each; PCIe as DGX-1V",
     ),
     Machine.drawn(
         _dgx2(),

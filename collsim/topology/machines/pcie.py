@@ -54,7 +54,7 @@ def _direct(gpus: int, sockets: int, memory: Cable, between: Cable, bridge: Cabl
     return plan
 
 
-_COMMON = "a common layout (general knowledge, not re-checked)"
+_COMMON = "a common layout, not of one product"
 
 MACHINES = [
     Machine.drawn(

@@ -26,6 +26,8 @@ MACHINES = [
         sm=80,
         nic="slingshot",
         amd_cpu=True,
-        source="ALCF Polaris: one EPYC 7543P, 4 A100 with NVLink, 2 Slingshot 11; cards on root ports of their own (general knowledge)",
+        source="docs.alcf.anl.gov/polaris, machine overview: one EPYC 7543P, NV4 between any two A100, 2 Slingshot 11 "
+        "cards, PHB to GPU 3 and GPU 1; "
+        "its four NUMA nodes shown as one socket",
     )
 ]

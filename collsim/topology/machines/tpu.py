@@ -1,40 +1,70 @@
-"""A cube of TPU v4: the smallest slice whose rings are closed. For larger ones use `torus(8, 8, 8, bandwidth="50GB/s")`."""
+"""Slices of TPU pods that are whole tori. For larger ones use `torus(8, 8, 8, bandwidth="50GB/s")`."""
 
 from __future__ import annotations
 
-from ..cables import ICI
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..cables import ici
+from ..network import Cable
 from ..plan import Machine, Plan
 
-_SIDE = 4
+_V4 = ici(50, "TPU v4", "Jouppi et al. 2023, ISCA")
+_V5E = ici(50, "TPU v5e", "docs.cloud.google.com/tpu/docs/v5e: 400 GB/s both directions over 4 ports")
+_V5P = ici(100, "TPU v5p", "docs.cloud.google.com/tpu/docs/v5p: 1200 GB/s both directions over 6 ports of a 3D torus")
 
 
-def _cube() -> Plan:
-    plan = Plan()
-    plan.add(*(f"gpu{chip}" for chip in range(_SIDE**3)))
-    for chip in range(_SIDE**3):
-        for stride in (1, _SIDE, _SIDE**2):
-            here = chip // stride % _SIDE
-            plan.join(f"gpu{chip}", f"gpu{chip + ((here + 1) % _SIDE - here) * stride}", ICI)
+def _torus(dims: tuple[int, ...], cable: Cable) -> Plan:
+    """Chips numbered with the last dimension fastest, a ring along each dimension."""
+    plan, chips = Plan(), prod(dims)
+    plan.add(*(f"gpu{chip}" for chip in range(chips)))
+    for chip in range(chips):
+        stride = chips
+        for size in dims:
+            stride //= size
+            here = chip // stride % size
+            plan.join(f"gpu{chip}", f"gpu{chip + ((here + 1) % size - here) * stride}", cable)
     return plan
 
 
-def _snake() -> tuple[int, ...]:
-    """Through all chips, neighbour to neighbour, and back to the first: planes there along three rows, back along the fourth."""
-    rows = [[(y, x) for x in (range(_SIDE) if y % 2 == 0 else reversed(range(_SIDE)))] for y in range(_SIDE)]
-    plane = [place for row in rows for place in row]
-    walk = [(z, y, x) for z in range(_SIDE) for y, x in (plane if z % 2 == 0 else plane[::-1])]
-    return tuple((z * _SIDE + y) * _SIDE + x for z, y, x in walk)
+def _snake(dims: tuple[int, ...]) -> tuple[int, ...]:
+    """Through all chips, neighbour to neighbour, and back to the first: every row there and the next one back."""
+    walk: Any = np.arange(dims[0])[:, None]
+    for size in dims[1:]:
+        walk = _inner(walk, size)
+    places: Any = np.ravel_multi_index(walk.T, dims)
+    return tuple(places.tolist())
 
+
+def _inner(outer: Any, size: int) -> Any:
+    """Each place of the outer walk becomes a row, walked forwards and backwards in turn."""
+    rows = [np.arange(size) if i % 2 == 0 else np.arange(size)[::-1] for i in range(len(outer))]
+    return np.column_stack([np.repeat(outer, size, axis=0), np.concatenate(rows)])
+
+
+def _slice(name: str, title: str, dims: tuple[int, ...], cable: Cable, source: str) -> Machine:
+    ring = _snake(dims)
+    shape = " × ".join(map(str, dims))
+    return Machine.drawn(
+        _torus(dims, cable),
+        name=name,
+        title=title,
+        about=f"{prod(dims)} chips in a {shape} torus, {2 * len(dims)} links of {cable.bandwidth / 1e9:g} GB/s each.",
+        gpu=title.split(",")[0],
+        dims=dims,
+        rings=(ring, (ring[0], *ring[:0:-1])),
+        source=source,
+    )
+
+
+_CUBES = "Jouppi et al. 2023, ISCA: cubes of 4 × 4 × 4, closed to a torus by optical switches"
+_V5P_SHAPES = "docs.cloud.google.com/tpu/docs/v5p: slices of 4 × 4 × 4 and more are whole 3D tori"
 
 MACHINES = [
-    Machine.drawn(
-        _cube(),
-        name="tpu-v4-64",
-        title="TPU v4, a cube of 64",
-        about="64 chips in a 4 × 4 × 4 torus, 6 links of 50 GB/s each.",
-        gpu="TPU v4",
-        dims=(_SIDE, _SIDE, _SIDE),
-        rings=(_snake(), (_snake()[0], *_snake()[:0:-1])),
-        source="Jouppi et al. 2023, ISCA: cubes of 4 × 4 × 4, closed to a torus by optical switches",
-    )
+    _slice("tpu-v4-64", "TPU v4, a cube of 64", (4, 4, 4), _V4, _CUBES),
+    _slice("tpu-v4-128", "TPU v4, two cubes", (4, 4, 8), _V4, f"{_CUBES}; not twisted"),
+    _slice("tpu-v5p-64", "TPU v5p, a cube of 64", (4, 4, 4), _V5P, _V5P_SHAPES),
+    _slice("tpu-v5e-256", "TPU v5e, a pod of 256", (16, 16), _V5E, "docs.cloud.google.com/tpu/docs/v5e: 256 chips, 2D torus; 16 × 16"),
 ]

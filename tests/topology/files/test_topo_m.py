@@ -197,7 +197,8 @@ HEAD = "\tGPU0\tGPU1\tGPU2\tCPU Affinity\tNUMA Affinity\n"
     ],
     ids=[
         "tabs", "no indent", "underlined", "escape lost", "Windows", "spaces", "tabs eaten", "GPU NUMA ID", "matrix only", "CPU only",
-        "prompts",         "legend without a title", "X close", "cells run together", "SOC", "Markdown", "comment", "twice", "and topo -p2p", "N/A",
+        "prompts", "legend without a title", "X close", "cells run together", "SOC", "Markdown",
+        "comment", "twice", "and topo -p2p", "N/A",
     ],
 )  # fmt: skip
 def test_forms_seen_in_the_wild_say_the_same(text):
