@@ -21,6 +21,7 @@ from ..units import parse_bytes, parse_count, parse_time
 from .conditions import Conditions, Flows, Progress, conditions, flows
 from .event import event
 from .lockstep import Timing, lockstep
+from .paths import Slots
 from .plan import flow_job, schedule_job
 from .symmetry import in_step
 from .together import FlowTrace, Together
@@ -30,6 +31,7 @@ from .waiting import COUNTED, waiting
 ENGINES = ("lockstep", "event")
 _MOST_RUNS = 1_000_000
 _SECONDS_COMPILED, _SECONDS_PLAIN, _BYTES = 5e-7, 2e-4, 130.0  # per transfer, event engine
+_SECONDS_STEP, _SECONDS_ROW, _BYTES_ROW = 1e-4, 5e-7, 200.0  # lockstep: per step, per row; per row of the longest step, for its routes
 Longs = npt.NDArray[np.int64]
 
 
@@ -374,12 +376,16 @@ def expected_cost(
     require_word("engine", engine, ENGINES)
     n = len(schedule)
     work = _work([schedule], topology, nbytes, dtype, [None], [0.0])
-    rows = sum(len(p) for p in schedule.patterns)
+    slots = Slots(work.slot_bytes[0])
+    turns = [1 if slots.same_in_every_turn(p) else p.times for p in schedule.patterns]
+    rows = sum(len(p) * k for p, k in zip(schedule.patterns, turns, strict=True))
+    seconds = _SECONDS_STEP * sum(turns) + _SECONDS_ROW * rows + 1e-8 * schedule.steps
+    memory = _BYTES_ROW * max((len(p) for p in schedule.patterns), default=0) + 24.0 * (len(topology.links) + schedule.steps)
     if engine == "lockstep":
-        return Cost(n, 1e-4 * schedule.steps if n == rows else 1e-7 * rows + 1e-8 * schedule.steps, 16.0 * n, "lockstep")
+        return Cost(n, seconds, memory, "lockstep")
     given = conditions(topology, options)
     job = schedule_job(schedule, work.slot_bytes[0], work.place[0])
     if given.shortcuts and given.steady and in_step(job, work.topology, given) is not None:
-        return Cost(n, 1e-7 * rows + 1e-8 * schedule.steps, 16.0 * n, "symmetry")
+        return Cost(n, seconds, memory, "symmetry")
     compiled = find_spec("numba") is not None
     return Cost(n, n * (_SECONDS_COMPILED if compiled else _SECONDS_PLAIN), n * _BYTES, "program order or events")

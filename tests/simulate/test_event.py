@@ -491,6 +491,19 @@ def test_the_cost_of_a_run_is_known_before_it_starts():
     assert uneven.memory >= 100 * len(s)
 
 
+def test_the_cost_of_lockstep_grows_with_what_is_worked_out_not_with_what_it_stands_for():
+    """2^16 ranks on one switch: a ring is two rows a rank, halving and doubling a row a rank and step; 8.6 × 10^9 transfers."""
+    n = 2**16
+    topo = network("switch", n)
+    ring, halving = (expected_cost(cs.schedule(name, n), topo, 4 * n) for name in ("allreduce_ring", "allreduce_halving_doubling"))
+    assert ring.transfers == halving.transfers == 2 * n * (n - 1)
+    assert ring.seconds < halving.seconds < 10
+    assert ring.memory < 100e6
+    assert halving.memory < 100e6
+    doubling = expected_cost(cs.schedule("allreduce_recursive_doubling", n), topo, 4 * n)
+    assert 0.1 < doubling.seconds < halving.seconds
+
+
 def test_a_run_says_how_it_was_computed():
     s, topo = cs.schedule("allreduce_ring", 8), network("switch", 8)
     assert cs.simulate(s, topo, "1MiB").how == "lockstep"
