@@ -1,32 +1,50 @@
-"""Would the constants have been found without the runs that they are judged on? Leave whole systems out, fit the rest, predict them.
+"""Where the constants of `links` come from, and would they have been found without the runs that they are judged on?
 
-Starts from NCCL's own step latencies and round numbers, so that a kind of link seen only in the systems left out is predicted with
-those. Takes some minutes on the published table.
+`refit` starts from what is published about links (`PRIOR`: NCCL's own step latencies and link speeds, or a round number) and turns few
+knobs on the runs of a table. Knobs are nested: one for a family (all fabrics, all networks), and one per kind inside it, which is held
+back more strongly: a kind with thin data stays near its family, and one without any gets the family's. `cross_validate` does it again
+and again with a share of the systems (or GPUs, or sources) left out, and predicts those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ..errors import FormatError
-from .accuracy import BANDS, Accuracy, accuracy_of, bands_of, read_tables
-from .fit import PUBLISHED, Knobs, Sample, solve, turned
-from .graphs import communicator
-from .links import MEASURED, Parameters
+from . import constants as c
+from .accuracy import BANDS, Accuracy, Row, accuracy_of, bands_of, read_tables
+from .facts import NVLINK_GBPS, PCIE_GBPS, XGMI_GBPS
+from .fit import Knobs, Sample, solve, turned
+from .graphs import XGMI_PER_LINK, communicator
+from .links import CARRIES, FABRICS, MEASURED, Parameters
 from .predict import Prediction
 from .timing import Call, time_of
 
-#: Where a fit starts that must not know the answer: NCCL's own latencies, 80 % of every nominal rate, round numbers.
-NEUTRAL = Parameters(
-    carries=dict.fromkeys(MEASURED.carries, 0.8),
+_NVLINK = ("nvlink-70", "nvlink-80", "nvlink-90", "nvlink-100")
+_RDMA, _SOFTWARE = ("ib", "roce"), ("efa", "tcp", "tcpx", "tcpxo")
+_NETWORKS = (*_RDMA, "slingshot", *_SOFTWARE)
+_NEAR = (*FABRICS, "pcie", "host")
+
+#: What is known without any run: NCCL's link speeds over nominal ones (src/graph/topo.h), its step latencies as they are, a NIC that
+#: carries its rate less headers, and round numbers for the rest.
+PRIOR = Parameters(
+    carries={
+        **{f"nvlink-{cc}": c.NVLINK[cc] / NVLINK_GBPS[g] for cc, g in ((70, 2), (80, 3), (90, 4), (100, 5))},
+        "bridge": c.NVLINK[80] / NVLINK_GBPS[3],
+        "xgmi": XGMI_PER_LINK / XGMI_GBPS,
+        **{f"pcie{g}": c.PCIE_X16[g] / PCIE_GBPS[g] for g in (3, 4, 5, 6)},
+        **dict.fromkeys(_NETWORKS, 0.95),
+        "efa": CARRIES["efa"],
+    },
     nvls_carries=dict.fromkeys(MEASURED.nvls_carries, 0.65),
     host_one_way=0.5,
-    host_both_ways=0.25,
+    crossing=0.8,
     without_gdr=0.6,
     host_bridge=0.7,
     tcp_per_nic=4e9,
@@ -44,20 +62,58 @@ NEUTRAL = Parameters(
     chain=0.5,
 )
 
-#: All that is fitted there: the latencies of `fit.PUBLISHED` and every rate.
-EVERYTHING: Knobs = {
-    **PUBLISHED,
-    **{f"carries {kind}": (("carries", (kind,)),) for kind in MEASURED.carries},
-    "nvls": (("nvls_carries", ()),),
-    **{name: ((name, ()),) for name in ("host_one_way", "host_both_ways", "without_gdr", "host_bridge", "tcp_per_nic", "crossing")},
+
+def _both(kinds: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return (("step", kinds), ("step_bulk", kinds))
+
+
+#: Turned for all at once ...
+_SINGLE: Knobs = {
+    **{name: ((name, ()),) for name in ("launch", "launch_p2p", "launch_per_gpu", "peer", "step_without_gdr", "rendezvous", "chain")},
+    **{f"{name} {p}": ((name, (p,)),) for name in ("fill", "fade") for p in c.PROTOCOLS},
+    "wait LL": (("wait", ("LL", "LL128")),),
+    "wait Simple": (("wait", ("Simple",)),),
+    **{f"nvls {cc}": (("nvls_carries", (cc,)),) for cc in MEASURED.nvls_carries},
+    "steps of NVLS": (("step_bulk", ("nvls",)),),
+    **{name: ((name, ()),) for name in ("host_one_way", "crossing")},
+    **{name: ((name, ()),) for name in ("without_gdr", "host_bridge", "tcp_per_nic")},
 }
+#: ... for a family ...
+_FAMILY: Knobs = {
+    "steps inside": (("step", _NEAR),),
+    "bulk steps inside": (("step_bulk", _NEAR),),
+    "steps between": (("step", _NETWORKS),),
+    "bulk steps between": (("step_bulk", _NETWORKS),),
+    "steps through software": _both(_SOFTWARE),
+    "NVLink and xGMI carry": (("carries", (*_NVLINK, "bridge", "xgmi")),),
+    "PCIe carries": (("carries", ("pcie3", "pcie4", "pcie5", "pcie6")),),
+    "networks carry": (("carries", (*_RDMA, "slingshot", "tcp", "tcpx", "tcpxo")),),
+}
+#: ... and for a kind inside it.
+_KIND: Knobs = {
+    "steps over PCIe": (("step", ("pcie", "host")),),
+    "bulk steps over PCIe": (("step_bulk", ("pcie", "host")),),
+    **{f"steps of {kinds[0]}": _both(kinds) for kinds in (("slingshot",), ("efa",), ("tcp",), ("tcpx", "tcpxo"))},
+    **{f"bulk steps of {kinds[0]}": (("step_bulk", kinds),) for kinds in (("slingshot",), ("efa",), ("tcp",), ("tcpx", "tcpxo"))},
+    **{f"{kinds[0]} carries": (("carries", kinds),) for kinds in (*((k,) for k in CARRIES if k not in (*_RDMA, "efa", "pcie6")), _RDMA)},
+}
+KNOBS: Knobs = {**_SINGLE, **_FAMILY, **_KIND}
+#: How strongly a knob is held at 1: families lightly, kinds inside them more than twice as strongly as what stands alone.
+PULL = {**dict.fromkeys(_SINGLE, 1.2), **dict.fromkeys(_FAMILY, 0.4), **dict.fromkeys(_KIND, 2.5)}
 _ROWS = 5  # of a run and band that a fit looks at
+
+
+def refit(cases: str | Path, measured: str | Path) -> Parameters:
+    """The constants that the runs of a table give: those in `links` are these, rounded."""
+    described, rows = read_tables(cases, measured)
+    _, samples, weights = _samples(accuracy_of(described, rows)[0])
+    return _links([replace(s, weight=w) for s, w in zip(samples, weights, strict=True) if w > 0])
 
 
 def cross_validate(
     cases: str | Path, measured: str | Path, by: str = "system", folds: int = 10, said: Callable[[str], None] | None = None
 ) -> Accuracy:
-    """Accuracy on systems that the constants have not seen: `folds` times a share of the values of column `by` is left out.
+    """Accuracy on runs that the constants have not seen: `folds` times a share of the values of column `by` is left out.
 
     Raises FormatError where the table of cases has no such column.
     """
@@ -65,23 +121,31 @@ def cross_validate(
     if by not in described:
         raise FormatError(f"{cases}: has no column {by!r} to leave out by")
     found, failed = accuracy_of(described, rows)
-    runs = [(case_id, p, seconds) for case_id, p, seconds in found if isinstance(p, Prediction)]
+    runs, samples, weights = _samples(found)
     group = described.set_index("case_id")[by]
     names = np.array([str(group[case_id]) for case_id, *_ in runs])
-    samples = [_sample(p, seconds) for _, p, seconds in runs]
-    weights = _weights([case_id for case_id, *_ in runs], [p.nbytes for _, p, _ in runs])
     order = np.array(sorted(set(names)))
     np.random.default_rng(0).shuffle(order)
     times = np.zeros(len(runs))
-    for fold in range(folds):
+    for fold in range(min(folds, len(order))):
         out = np.isin(names, order[fold::folds])
-        known = [replace(s, weight=w) for s, w, hidden in zip(samples, weights, out, strict=True) if w > 0 and not hidden]
-        links = turned(NEUTRAL, EVERYTHING, solve(known, NEUTRAL, EVERYTHING, pull=0.3))
+        links = _links([replace(s, weight=w) for s, w, hidden in zip(samples, weights, out, strict=True) if w > 0 and not hidden])
         times[out] = [time_of(replace(s.call, links=links)).total for s, hidden in zip(samples, out, strict=True) if hidden]
         if said:
-            said(f"fold {fold + 1} of {folds}: {out.sum()} rows of {len(order[fold::folds])} systems")
-    blind = [(case_id, replace(p, time=t), seconds) for (case_id, p, seconds), t in zip(runs, times, strict=True)]
+            said(f"fold {fold + 1}: {out.sum()} rows of {len(order[fold::folds])} out of {len(order)} by {by}")
+    blind: list[Row] = [(case_id, replace(p, time=t), seconds) for (case_id, p, seconds), t in zip(runs, times, strict=True)]
     return bands_of(blind, described, rows, failed)
+
+
+def _links(samples: Sequence[Sample]) -> Parameters:
+    return turned(PRIOR, KNOBS, solve(samples, PRIOR, KNOBS, PULL))
+
+
+def _samples(found: Sequence[Row]) -> tuple[list[tuple[str, Prediction, float]], list[Sample], npt.NDArray[np.float64]]:
+    """Rows of NCCL and RCCL, the same as samples, and what each weighs."""
+    runs = [(case_id, p, seconds) for case_id, p, seconds in found if isinstance(p, Prediction)]
+    samples = [_sample(p, seconds) for _, p, seconds in runs]
+    return runs, samples, _weights([case_id for case_id, *_ in runs], [p.nbytes for _, p, _ in runs])
 
 
 def _sample(prediction: Prediction, seconds: float) -> Sample:
@@ -90,7 +154,7 @@ def _sample(prediction: Prediction, seconds: float) -> Sample:
     return Sample(Call(p.collective, algorithm, p.protocol, p.nbytes, p.facts, communicator(p.facts)), seconds)
 
 
-def _weights(runs: list[str], sizes: list[int]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _weights(runs: list[str], sizes: list[int]) -> npt.NDArray[np.float64]:
     """Every run counts the same in every band, and only some of its rows are looked at."""
     table = pd.DataFrame({"run": runs, "band": np.searchsorted([low for _, low, _ in reversed(BANDS)][1:], sizes, side="right")})
     grouped = table.groupby(["run", "band"])

@@ -1,11 +1,11 @@
 """Find what links carry from measured times: few named factors, by robust least squares on log(predicted / measured).
 
-`calibrate` does it for one cluster; `refit` and `left_out` did and check it for the constants in `links`.
+`calibrate` does it for one cluster; `crossval` finds the constants in `links` with the same solver, and checks them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from ..topology import Topology
 from ..units import format_bytes, parse_bytes
 from .facts import Facts
 from .graphs import communicator
-from .links import FABRICS, MEASURED, Parameters
+from .links import MEASURED, Parameters
 from .machines import facts_of
 from .predict import Prediction, collective_name, predict
 from .timing import Call, time_of
@@ -29,7 +29,7 @@ from .tuner import choose
 Floats = npt.NDArray[np.float64]
 
 #: A knob scales the entries named (all entries of a field where none is): name -> ((field, entries), ...).
-Knobs = Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]
+Knobs = Mapping[str, tuple[tuple[str, tuple[str | int, ...]], ...]]
 
 #: What `calibrate` turns: few, so that a single sweep can determine them.
 CLUSTER: Knobs = {
@@ -40,24 +40,12 @@ CLUSTER: Knobs = {
         ("carries", ()),
         ("nvls_carries", ()),
         ("host_one_way", ()),
-        ("host_both_ways", ()),
         ("tcp_per_nic", ()),
         ("channel_rate", ()),
     ),
     "pipeline of LL": (("fill", ("LL",)),),
     "pipeline of LL128": (("fill", ("LL128",)),),
     "pipeline of Simple": (("fill", ("Simple",)),),
-}
-
-_KINDS = (FABRICS, ("pcie", "host"), ("ib", "roce"), ("slingshot",), ("efa",), ("tcp",), ("tcpx", "tcpxo"))
-#: What was turned to find the latency constants in `links` from published runs.
-PUBLISHED: Knobs = {
-    **{name: ((name, ()),) for name in ("launch", "launch_p2p", "launch_per_gpu", "peer", "step_without_gdr", "rendezvous", "chain")},
-    **{f"step {kinds[0]}": (("step", kinds),) for kinds in _KINDS},
-    **{f"step_bulk {kinds[0]}": (("step_bulk", kinds),) for kinds in (*_KINDS, ("nvls",))},
-    **{f"{name} {p}": ((name, (p,)),) for name in ("fill", "fade") for p in ("LL", "LL128", "Simple")},
-    "wait LL": (("wait", ("LL", "LL128")),),
-    "wait Simple": (("wait", ("Simple",)),),
 }
 
 
@@ -183,12 +171,16 @@ def turned(links: Parameters, knobs: Knobs, factors: Mapping[str, float]) -> Par
     return Parameters(**values)
 
 
-def solve(samples: Sequence[Sample], start: Parameters, knobs: Knobs, pull: float = 0.4, scale: float = 0.25) -> dict[str, float]:
+def solve(
+    samples: Sequence[Sample], start: Parameters, knobs: Knobs, pull: float | Mapping[str, float], scale: float = 0.25
+) -> dict[str, float]:
     """Factors that bring predictions closest to what was measured.
 
-    Levenberg-Marquardt on log ratios with a soft L1 loss of width `scale`; `pull` keeps factors near 1 where data say nothing.
+    Levenberg-Marquardt on log ratios with a soft L1 loss of width `scale`; `pull`, one for all or by knob, keeps factors near 1 where
+    data say little.
     """
     names = list(knobs)
+    pulls = np.array([pull[name] if isinstance(pull, Mapping) else pull for name in names])
     want = np.log([s.seconds for s in samples])
     weight = np.array([s.weight for s in samples])
 
@@ -196,7 +188,7 @@ def solve(samples: Sequence[Sample], start: Parameters, knobs: Knobs, pull: floa
         links = turned(start, knobs, dict(zip(names, np.exp(x), strict=True)))
         ratio = np.log([time_of(replace(s.call, links=links)).total for s in samples]) - want
         soft = np.sign(ratio) * np.sqrt(2 * (np.sqrt(1 + (ratio / scale) ** 2) - 1))
-        return np.concatenate([weight * soft, pull * x])
+        return np.concatenate([weight * soft, pulls * x])
 
     found = _levenberg_marquardt(residuals, np.zeros(len(names)))
     return dict(zip(names, np.exp(found).tolist(), strict=True))
@@ -219,13 +211,3 @@ def _levenberg_marquardt(residuals: Callable[[Floats], Floats], x: Floats, round
         if before - float(at @ at) < 1e-4 * before:
             break
     return x
-
-
-def left_out(
-    samples: Sequence[Sample], groups: Sequence[str], start: Parameters, knobs: Knobs = PUBLISHED
-) -> Iterable[tuple[str, Parameters]]:
-    """For each group: the links found from all other groups. Predicting a group with its links is a fair test of the constants."""
-    names = np.asarray(groups)
-    for group in sorted(set(groups)):
-        others = [s for s, name in zip(samples, names, strict=True) if name != group]
-        yield group, turned(start, knobs, solve(others, start, knobs))

@@ -27,10 +27,10 @@ KNOWN = ((2**24, 0.07), (2**16, 0.23), (0, 0.18))
 NO_GAP = 0.15
 #: A hypothesis counts if it leaves no more than this share of the distance.
 EXPLAINS = 2 / 3
-#: And if it leaves no more than this: a factor of 1.6, the wider band of the accuracy page.
-LEAVES = math.log(1.6)
-#: Hypotheses within this distance of the best explain as well: the data do not tell them apart.
-AS_WELL = 0.03
+#: And if it leaves no more than this, a factor of 1.6 (the wider band of the accuracy page), or next to nothing of a very large gap.
+LEAVES, NEXT_TO_NOTHING = math.log(1.6), 0.2
+#: Hypotheses within this distance of the best explain as well: the model's own error for large sizes does not tell them apart.
+AS_WELL = KNOWN[0][1]
 
 #: The oldest PCIe generation whose real rates are known (links.CARRIES).
 _OLDEST_PCIE = 3
@@ -111,7 +111,7 @@ def explain(run: Run, links: Parameters = MEASURED) -> Gap:
         if seconds is not None and not np.allclose(seconds, plain, rtol=1e-3):
             tried.append(Candidate(one.key, one.says, _distance(seconds, run), tuple(float(s) for s in seconds)))
     tried.sort(key=lambda c: c.distance)
-    fits = bool(tried) and distance >= NO_GAP and tried[0].distance <= min(EXPLAINS * distance, LEAVES)
+    fits = bool(tried) and distance >= NO_GAP and tried[0].distance <= min(EXPLAINS * distance, max(LEAVES, NEXT_TO_NOTHING * distance))
     near = [c for c in tried[1:] if c.distance <= tried[0].distance + AS_WELL] if fits else []
     return Gap(distance, ratio, tuple(tried), tried[0] if fits else None, tuple(near))
 

@@ -18,7 +18,7 @@ from .tuner import Communicator, Graph, doubled
 #: The x86 processors usually sold with a PCIe generation, for the bandwidth between sockets (Intel ARK; see constants.SOCKET).
 _SOCKET_BY_PCIE = {3: "intel-skylake", 4: "intel-skylake", 5: "intel-sapphire", 6: "intel-emerald"}
 #: RCCL prints 48 GB/s per xGMI link of an MI300X (ROCm/rccl issue 1210).
-_XGMI_PER_LINK = 48.0
+XGMI_PER_LINK = 48.0
 #: Most GPUs that head a channel of NVLS (search.cc).
 _NVLS_HEADS = 32
 
@@ -93,7 +93,7 @@ def intra_bandwidth(facts: Facts) -> float:
         sold = 14.0625 if facts.cc in (86, 89) else NVLINK_GBPS[{60: 1, 70: 2, 75: 2, 80: 3, 90: 4, 100: 5}[key]]
         return facts.link_rate / 1e9 / sold * c.NVLINK[key]
     if facts.inside == "xgmi":
-        return facts.link_rate / 64e9 * _XGMI_PER_LINK
+        return facts.link_rate / 64e9 * XGMI_PER_LINK
     slot = c.PCIE_X16[facts.pcie]
     if facts.inside == "host" or facts.crossing:
         shared = 2.0 if facts.inside == "host" else 1.0

@@ -8,6 +8,7 @@ The second opinion beside NCCL's tuner. Assumptions, each with its data in `link
 - A step costs NCCL's latency for that protocol and kind of link, times one factor per kind.
 - Through host memory both directions share one path: a collective that sends and receives gets about half.
 - TCP carries what a CPU moves per NIC, whatever the wire.
+- The last rank of a ring can finish only when its last slice has been copied out: half a chunk of every channel (`drain`).
 
 Inside: seconds, bytes, B/s.
 """
@@ -24,6 +25,9 @@ from .tuner import Communicator, column
 
 _ROOTED = ("broadcast", "reduce")
 _POINT_TO_POINT = ("alltoall", "sendrecv")
+#: Bytes of a chunk of a channel with Simple, and the slices it is cut in: half of the 4 MiB buffer, sent in two (NCCL
+#: src/include/device.h NCCL_STEPS, collectives.h ALLREDUCE_CHUNKSTEPS and ALLREDUCE_SLICESTEPS; allgather and reduce-scatter the same).
+_CHUNK, _SLICES = 2**21, 2
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,21 @@ def fill_time(call: Call, steps: float, flow: float) -> float:
     wait = steps + k.wait[call.protocol]
     if call.collective in _ROOTED:
         wait += k.chain * step_time(call, "allgather", "Simple")
-    return slow * k.fill[call.protocol] * math.sqrt(wait * flow) / (1 + flow / (wait * k.fade[call.protocol]))
+    pipeline = slow * k.fill[call.protocol] * math.sqrt(wait * flow) / (1 + flow / (wait * k.fade[call.protocol]))
+    return pipeline + drain_time(call, flow)
+
+
+def drain_time(call: Call, flow: float) -> float:
+    """What the last slice of a ring adds: it is received before it is copied out, with nothing behind it to overlap with.
+
+    Of 2(n-1) or n-1 chunks of S/n in a row the last adds a slice: half of a two-rank allgather, nothing to speak of for many ranks or
+    once a channel has several rounds of full chunks. LL and LL128 pass on single lines, so that they have none.
+    """
+    if call.algorithm != "Ring" or call.protocol != "Simple" or call.collective in _ROOTED:
+        return 0.0
+    n = call.facts.ranks
+    steps = (2 if call.collective == "allreduce" else 1) * (n - 1)
+    return flow / steps / _SLICES * min(1.0, _CHUNK * n * call.comm.running_channels / call.nbytes)
 
 
 def byte_time(call: Call) -> tuple[float, str]:
@@ -156,7 +174,7 @@ def inside_rate(call: Call) -> float:
     k, facts = call.links, call.facts
     if facts.inside == "host":
         one_way = call.collective in _ROOTED or facts.partly
-        rate = facts.link_rate * (k.host_one_way if one_way else k.host_both_ways)
+        rate = facts.link_rate * k.host_one_way * (1.0 if one_way else 0.5)
         return rate * k.host_crossing if facts.crossing else rate
     if call.algorithm in ("NVLS", "NVLSTree") and call.collective == "allreduce":  # others only multicast, as fast as a ring
         return facts.link_rate * k.nvls_carries[90 if facts.cc < 100 else 100]
@@ -179,7 +197,7 @@ def net_rate(call: Call) -> float:
     if facts.net == "tcp":
         rate = min(rate, k.tcp_per_nic)
     elif call.collective not in _ROOTED:  # where send and receive meet on the way to the NIC, one way alone is not held back
-        staged = facts.gdr is False and facts.net in ("ib", "roce")
+        staged = facts.gdr is False and facts.net in ("ib", "roce", "efa")
         rate *= k.without_gdr if staged else k.host_bridge if facts.card else 1.0
     rate *= k.net_p2p.get(call.collective, 1.0)
     return min(nics * rate, c.PCIE_X16[facts.pcie] * 1e9 * facts.local)

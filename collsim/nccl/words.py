@@ -61,7 +61,7 @@ def facts(gpu_name: str, ranks: int, nodes: int, intra_link: str, inter_link: st
         nic_rate=rate,
         net=net,  # type: ignore[arg-type]
         card="PCI" in gpu_name.upper() or card.cc in (75, 86, 89, 120, 121),
-        gdr=False if _no_gdr(gpu_name) else {"yes": True, "no": False}.get(gdr.strip().lower()),
+        gdr=False if _no_gdr(gpu_name, card.cc, net) else {"yes": True, "no": False}.get(gdr.strip().lower()),
         cpu="amd" if card.cc in (0, 80) else "arm" if gpu_name.upper().startswith(("GH", "GB")) else "intel",
         hosts=nodes,
     )
@@ -79,9 +79,10 @@ def _domains(intra_link: str, inter_link: str, ranks: int, nodes: int) -> int:
     return nodes
 
 
-def _no_gdr(gpu_name: str) -> bool:
-    """GeForce cards and the GB10 have no GPUDirect RDMA (NVIDIA GPUDirect RDMA documentation: Tesla and Quadro class)."""
-    return gpu_name.upper().startswith(("RTX 2", "RTX 3", "RTX 4", "RTX 5", "GB10"))
+def _no_gdr(gpu_name: str, cc: int, net: str) -> bool:
+    """GeForce cards and the GB10 have no GPUDirect RDMA (NVIDIA GPUDirect RDMA documentation: Tesla and Quadro class); over EFA it came
+    with the A100 (AWS, EC2 accelerated computing: P4d and later)."""
+    return gpu_name.upper().startswith(("RTX 2", "RTX 3", "RTX 4", "RTX 5", "GB10")) or (net == "efa" and 0 < cc < 80)
 
 
 def _inside(word: str, card: Gpu, local: int) -> _Wires:
@@ -132,11 +133,10 @@ def _pcie(generation: int, wiring: str) -> _Wires:
     )
     roots = int(m[1]) if (m := re.search(r"(\d+)root", wiring)) else max(1, switches)
     sockets = int(m[1]) if (m := re.search(r"(\d+)socket", wiring)) else 2 if "crosssocket" in wiring else 1
+    apart = sockets > 1 or "fabric" in wiring  # a PCIe fabric between boxes is as far as another socket, or farther
     staged = "nop2p" in wiring or "shm" in wiring
     rate = PCIE_GBPS[generation] * 1e9 * width / 16
-    return _Wires(
-        "host" if staged else "pcie", rate, generation, sockets > 1, switches, 1 if "tree" in wiring else roots, "between" in wiring
-    )
+    return _Wires("host" if staged else "pcie", rate, generation, apart, switches, 1 if "tree" in wiring else roots, "between" in wiring)
 
 
 def _nics(word: str, card: Gpu, local: int) -> tuple[float, float, Net]:

@@ -21,10 +21,10 @@ MACHINES = [A100, H100, TWO_H100, V100, CARDS, ETHERNET]
 
 
 def test_large_allreduce_runs_at_what_the_links_carry():
-    # ring on NVSwitch: 2 x 7/8 buffers over 300 GB/s x 0.785, whatever the latency of 8 GiB
+    # ring on NVSwitch: 2 x 7/8 buffers over 300 GB/s x 0.79, whatever the latency of 8 GiB
     run = predict("allreduce", A100, "8GiB")
     assert run.parts.bytes == pytest.approx(2 * 7 / 8 * 8 * GIB / (300e9 * MEASURED.carries["nvlink-80"]))
-    assert run.busbw == pytest.approx(300e9 * 0.785, rel=0.01)
+    assert run.busbw == pytest.approx(300e9 * 0.79, rel=0.01)
 
 
 def test_nvls_moves_s_plus_s_over_n_and_beats_the_ring():
@@ -60,7 +60,7 @@ def test_the_parts_add_up_and_busbw_is_nccl_tests(machine):
 def test_without_p2p_the_data_go_through_host_memory():
     staged = predict("allreduce", A100, "1GiB", NCCL_P2P_DISABLE=1)
     assert staged.facts.inside == "host"
-    assert staged.parts.bytes == pytest.approx(2 * 7 / 8 * GIB / (31.5e9 * MEASURED.host_both_ways))
+    assert staged.parts.bytes == pytest.approx(2 * 7 / 8 * GIB / (31.5e9 * MEASURED.host_one_way / 2))
     assert staged.time > 10 * predict("allreduce", A100, "1GiB").time
     assert predict("allreduce", A100, "1GiB", NCCL_P2P_LEVEL="NVL").facts.inside == "nvswitch"
     assert predict("allreduce", facts("A100-PCIE-40GB", 2, 1, "pcie4-x16-p2p", "none"), MIB, NCCL_P2P_LEVEL="NVL").facts.inside == "host"
@@ -78,7 +78,7 @@ def test_gpudirect_off_is_slower_over_one_nic():
 def test_tcp_is_held_back_by_the_cpu_on_a_fast_wire_and_by_the_wire_on_a_slow_one():
     fast = facts("A100-SXM4", 8, 2, "nvlink3-mesh4", "2xSlingshot (TCP sockets)")
     assert predict("allgather", fast, "4GiB").busbw < 2 * 4.4e9
-    assert predict("allreduce", ETHERNET, "1GiB").busbw == pytest.approx(1.25e9 * 0.93, rel=0.1)
+    assert predict("allreduce", ETHERNET, "1GiB").busbw == pytest.approx(1.25e9 * 0.91, rel=0.1)
 
 
 def test_fewer_channels_are_counted():

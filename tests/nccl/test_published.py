@@ -84,7 +84,7 @@ def test_tree_gives_way_to_ring_where_the_tuner_says_so_and_later_with_more_node
     machine = cs.machine("dgx-a100", nodes=2)
     turns = [ring_and_tree(machine, nodes=n).tuner_crossing for n in (2, 4, 16)]
     assert turns == sorted(turns)
-    crossing = ring_and_tree(machine, nodes=4)
+    crossing = ring_and_tree(machine, nodes=16)
     before = crossing.table[crossing.table["nbytes"] < crossing.crossing]
     after = crossing.table[crossing.table["nbytes"] > crossing.crossing]
     assert (before["tree"] < before["ring"]).all()
