@@ -10,6 +10,8 @@ import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+_LONGEST_NAME = 200
+
 
 class CollsimError(ValueError):
     """A mistake in what collsim was given: the value, the place, and how to mend it."""
@@ -42,11 +44,14 @@ def unknown(what: str, name: object, known: Iterable[str]) -> str:
     "unknown machine 'dgx-h10'; did you mean 'dgx-h100'?"
     """
     names = sorted(known)
-    word = str(name).lower()
-    close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.6) or [n for n in names if len(word) > 2 and word in n.lower()][:5]
+    text = str(name)
+    if len(text) > _LONGEST_NAME:  # from a damaged file; the search for near names would take its square
+        return f"unknown {what} '{text[:_LONGEST_NAME]}…' of {len(text):,} characters; known: {', '.join(names) or 'none'}"
+    word = text.lower()
+    close = difflib.get_close_matches(text, names, n=3, cutoff=0.6) or [n for n in names if len(word) > 2 and word in n.lower()][:5]
     if close:
         return f"unknown {what} {name!r}; did you mean {' or '.join(map(repr, close))}?"
-    return f"unknown {what} {name!r}; known: {', '.join(names)}"
+    return f"unknown {what} {name!r}; known: {', '.join(names) or 'none'}"
 
 
 def require_word(what: str, value: object, known: Collection[str]) -> str:
