@@ -38,7 +38,7 @@ students: install  ## thirty students on one server for a quarter of an hour: me
 	$(PYTHON) benchmarks/thirty_students.py
 
 pictures: install  ## accept what the app's pages look like now (screenshots in build/screenshots)
-	ACCEPT_PICTURES=1 $(PYTHON) -m pytest tests/browser/test_every_page.py -k changed
+	ACCEPT_PICTURES=1 $(PYTHON) -m pytest tests/browser/test_every_page.py
 
 docs: install    ## regenerate the generated pages
 	$(PYTHON) docs/make_algorithms.py

@@ -1,0 +1,82 @@
+"""Every page in both languages and both themes: no serious finding of axe-core, and no gross change of what it looks like.
+
+The screenshots stay in `build/screenshots`. What is compared are thumbnails of 64 pixels' width, blurred, so that another font or a line
+that breaks elsewhere does not matter, and a chart that is gone does. After a change that is meant: `make pictures`, look at the new
+thumbnails in `tests/browser/pictures`, commit them.
+"""
+
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image, ImageFilter
+from visits import ALL, WIDTHS, visited
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).parents[2]
+SHOTS, ACCEPTED = ROOT / "build" / "screenshots", Path(__file__).parent / "pictures"
+ACCEPT = os.environ.get("ACCEPT_PICTURES") == "1"
+WIDE = 64
+#: A block of the thumbnail has changed beyond this difference of its colour (of 255), and the page where more than this share of them has.
+BLOCK, SHARE = 28, 0.10
+
+
+@pytest.mark.parametrize("seen", ALL, ids="-".join)
+def test_axe_core_finds_nothing_serious_and_the_page_has_not_changed_grossly(seen, chromium, app_url):
+    found, name = visited(chromium, app_url, *seen), "-".join(seen)
+    complaints = [complaint for width in WIDTHS if (complaint := compared(f"{name}-{width}", found.pictures[width]))]
+    grave = [v for v in found.violations if v["impact"] in ("serious", "critical")]
+    complaints += [f"{v['id']}: {v['help']}\n  " + "\n  ".join(n["html"][:200] for n in v["nodes"][:5]) for v in grave]
+    assert not complaints, "\n".join(complaints)
+
+
+def compared(name, picture):
+    """Keep a screenshot, and say what is to be done where it looks different from the accepted one."""
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    (SHOTS / f"{name}.png").write_bytes(picture)
+    now, kept = thumbnail(picture), ACCEPTED / f"{name}.png"
+    if ACCEPT:
+        ACCEPTED.mkdir(exist_ok=True)
+        now.save(kept, optimize=True)
+    if not kept.exists():
+        return f"{name} has no accepted picture; `make pictures` makes it"
+    changed = share_changed(Image.open(kept).convert("RGB"), now)
+    where = f"{kept.relative_to(ROOT)}; the whole of it is {SHOTS.relative_to(ROOT)}/{name}.png. If that is meant: make pictures"
+    return f"{changed:.0%} of {name} looks different from {where}" if changed > SHARE else ""
+
+
+def thumbnail(png):
+    """A picture, 64 pixels wide, each the mean of its block."""
+    picture = Image.open(io.BytesIO(png)).convert("RGB")
+    return picture.resize((WIDE, round(WIDE * picture.height / picture.width)), Image.Resampling.BOX)
+
+
+def share_changed(before, now):
+    """The share of blocks whose colour, with that of their neighbours, is another one."""
+    if before.size != now.size:
+        return 1.0
+    a, b = (np.asarray(p.filter(ImageFilter.GaussianBlur(1.2)), dtype=float) for p in (before, now))
+    return float((np.abs(a - b).max(axis=2) > BLOCK).mean())
+
+
+def test_a_page_whose_picture_is_gone_or_that_turned_dark_has_changed_and_a_shifted_line_has_not():
+    page = np.full((900, 1280, 3), 245, np.uint8)
+    page[100:700, 300:1250] = 90
+    page[720:734, 300:1000] = 20
+    whole, gone, shifted = page.copy(), page.copy(), page.copy()
+    gone[100:700, 300:1250] = 245
+    shifted[720:734] = 245
+    shifted[740:754, 300:1000] = 20
+
+    def shown(pixels):
+        made = io.BytesIO()
+        Image.fromarray(pixels).save(made, "PNG")
+        return thumbnail(made.getvalue())
+
+    assert share_changed(shown(page), shown(whole)) == 0
+    assert share_changed(shown(page), shown(gone)) > SHARE
+    assert share_changed(shown(page), shown(255 - page)) > SHARE
+    assert share_changed(shown(page), shown(shifted)) < SHARE / 2
