@@ -67,42 +67,7 @@ class Trial:
         return self.ranks in self.right_for
 
     def told(self, language: str) -> str:
-        return _chinese(self.error) if language == "zh" else self.error
-
-
-_AT = r"(?P<name>\S+\(\d+\))(?: at line (?P<line>\d+) of editor\.py)?(?:: \S+)?"
-_MOVE = r", step (?P<step>\d+): (?P<what>copy|reduce) of chunk (?P<chunk>-?\d+) from (?P<a>\w+ \d+) to (?P<b>\w+ \d+)(?: into slot \d+)?: "
-_SAID = r"，第 \g<step> 步，从 \g<a> 到 \g<b> 的 \g<what>（chunk \g<chunk>）："
-#: What a schedule that cannot be says, in Chinese; what `quiz.chinese` knows is not repeated.
-_CHINESE = [
-    (
-        _AT + r": (\w+) must be whole numbers, got (.+); for division use // instead of /",
-        r"\g<name>：\3 必须是整数，现在是 \4；整除请用 //",
-    ),
-    (
-        _AT + _MOVE + r"(\w+)=(-?\d+) does not exist; (?:ranks|slots) are (\d+) to (\d+).*",
-        r"\g<name>" + _SAID + r"\8=\9 不存在；可取 \10 到 \11",
-    ),
-    (_AT + _MOVE + r"an endpoint sends a chunk to itself", r"\g<name>" + _SAID + "不能发给自己"),
-    (_AT + _MOVE + r"(.+) writes the same slot in this step; .*", r"\g<name>" + _SAID + r"\8 在同一步也写入这里，结果不确定"),
-    (
-        _AT + r", step (?P<step>\d+): (.+) sends chunk (\d+) to (.+), but holds nothing in it yet",
-        r"\g<name>，第 \g<step> 步：\4 向 \6 发送 chunk \5，但自己还没有它的数据",
-    ),
-    (
-        _AT + r", step (?P<step>\d+): (.+) reduces into chunk (\d+) of rank (\d+), which holds nothing yet; .*",
-        r"\g<name>，第 \g<step> 步：\4 要加到 rank \6 的 chunk \5 上，但那里还没有数据；第一次请用 copy",
-    ),
-    (r"(\S+) failed at line (\d+) of editor\.py: it needs more memory.*", r"\1 在第 \2 行需要的内存超过限制"),
-    (r"(\S+) failed at line (\d+) of editor\.py: (.+)", r"\1 在第 \2 行出错：\3"),
-]
-
-
-def _chinese(sentence: str) -> str:
-    for pattern, form in _CHINESE:
-        if (match := re.fullmatch(pattern, sentence, re.DOTALL)) is not None:
-            return match.expand(form)
-    return chinese(sentence)
+        return chinese(self.error) if language == "zh" else self.error
 
 
 def trial(text: str, collective: str, ranks: int) -> Trial:
