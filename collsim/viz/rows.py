@@ -96,7 +96,7 @@ def _node_pairs(trace: Trace) -> dict[int, tuple[int, int]]:
     found: dict[int, tuple[int, int] | None] = {}
     for link, pair in zip(routes.link.tolist(), zip(a.tolist(), b.tolist(), strict=True), strict=True):
         found[link] = pair if found.get(link, pair) == pair else None
-    return {link: pair for link, pair in found.items() if pair is not None and pair[0] != pair[1]}
+    return {link: pair for link, pair in found.items() if pair is not None and pair[0] != pair[1] and min(pair) >= 0}
 
 
 def _pairs(trace: Trace) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

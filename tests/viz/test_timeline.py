@@ -157,6 +157,13 @@ def test_rows_of_the_first_picture():
     assert made["rows"][0]["label"]["zh"] == "IB 节点 0 → 节点 1"
 
 
+def test_a_reducing_switch_is_no_node():
+    """The InfiniBand switch that reduces for NVLS trees stands in no node: its links have no node's number, and none below 0."""
+    made = timeline(run("allreduce_nvls", machine("dgx-h100", nodes=2)))
+    assert all("-1" not in row["label"]["en"] for row in made["rows"])
+    assert any(row["label"]["en"].startswith("InfiniBand") for row in made["rows"])
+
+
 def test_state_of_each_kind_of_collective():
     sw = cs.topology.switch(4)
     assert timeline(run("allreduce_ring", sw))["state"] == {"held": "all", "root": 0, "goal": 4, "wanted": "all"}
@@ -231,6 +238,7 @@ def test_runs_without_a_barrier(name, options):
     made = timeline(trace)
     check(made, trace)
     assert made["meta"]["engine"] == "event"
+    assert made["meta"]["sharing"] == options.get("sharing", "fair")
 
 
 def test_store_and_forward_gives_every_hop_its_own_time():

@@ -92,7 +92,15 @@ export const endpointChart = {
       sum = (side) => line.members.reduce((a, e) => a + endpointBytes(m, e, side, V.t), 0),
       out = sum("src"),
       got = sum("dst");
-    meters(g, V, geo, mid, ly, { text: fmtBytes(out), share: out / most }, { text: fmtBytes(got), share: got / most, fill: C.sum2 });
+    meters(
+      g,
+      V,
+      geo,
+      mid,
+      ly,
+      { text: geo.narrow ? V.W.sentTip(fmtBytes(out)) : fmtBytes(out), share: out / most },
+      { text: geo.narrow ? V.W.gotTip(fmtBytes(got)) : fmtBytes(got), share: got / most, fill: C.sum2 },
+    );
   },
 };
 

@@ -9,7 +9,7 @@ export function meters(g, V, geo, mid, ly, first, second) {
     small = geo.rh < 20,
     size = small ? 12.5 : 15;
   if (geo.narrow) {
-    put(g, `${first.text}   ${second.text}`, geo.x0 + geo.tw, ly, 14, second.color ?? C.ink, { bold: true, align: "right" });
+    put(g, `${first.text}   ${second.text}`, geo.x0 + geo.tw, ly, 14, second.color ?? C.ink, { bold: true, align: "right", halo: C.card });
     return;
   }
   put(g, first.text, fx + 66, ly, size, C.ink, { bold: true, align: "right" });

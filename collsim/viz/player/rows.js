@@ -83,10 +83,11 @@ function drawRow(g, V, geo, line, q) {
     size = fitFont(g, label, most, room - (line.sample ? 34 : 0), bold, 11) || 11,
     lw = widthOf(g, label, size, bold);
   if (line.sample) line.sample(g, C, geo.narrow ? x0 : 0, ly - 5);
-  put(g, label, lx, ly, size, color, { bold });
+  const halo = geo.narrow ? C.card : null; // on a narrow card lines of a chart may pass behind the label
+  put(g, label, lx, ly, size, color, { bold, halo });
   if (note) {
     const fs = geo.narrow ? 13 : fitFont(g, note, Math.min(13, most), x0 - 18 - lw - (line.sample ? 34 : 0), false, 11.5);
-    if (geo.narrow) put(g, note, lx + lw + 10, ly, 13, C.ink2);
+    if (geo.narrow) put(g, note, lx + lw + 10, ly, 13, C.ink2, { halo });
     else if (fs) put(g, note, x0 - 10, ly, fs, C.ink2, { align: "right" });
   }
   if (q && !geo.narrow && rh > 20) {

@@ -71,8 +71,13 @@ export const useChart = {
       geo,
       mid,
       ly,
-      { text: fmtShare(whole), share: whole },
-      { text: fmtShare(share), share, fill: useFill(g, C, useClass(share), V.patterns), color: share > 0.95 ? C.fulltext : C.ink },
+      { text: geo.narrow ? V.W.wholeTip(fmtShare(whole)) : fmtShare(whole), share: whole },
+      {
+        text: geo.narrow ? V.W.nowShare(fmtShare(share)) : fmtShare(share),
+        share,
+        fill: useFill(g, C, useClass(share), V.patterns),
+        color: share > 0.95 ? C.fulltext : C.ink,
+      },
     );
   },
 };
