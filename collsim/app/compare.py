@@ -101,6 +101,9 @@ def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
     frame = good[["nbytes", "name", "chunks", what]].assign(said=[_said(what, value) for value in good[what]])
     frame = frame.assign(size=[format_bytes(n) for n in frame["nbytes"]])
     frame = frame[frame[what] > 0]
+    if frame.empty:  # a single rank has no busbw
+        st.html(f'<div class="cs-note">{html.escape(t("compare.nothing"))}</div>')
+        return
     near_axis = float(frame["nbytes"].min()) * (frame["nbytes"].max() / frame["nbytes"].min()) ** 0.2
     hue = alt.Scale(domain=names, range=[h for h, _ in strokes])
     dash = alt.Scale(domain=names, range=[d for _, d in strokes])

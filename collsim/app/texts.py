@@ -230,6 +230,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "compare.cross": ("{first} is faster up to {nbytes}, then {second}.", "{nbytes} 以内 {first} 更快，之后 {second} 更快。"),
     "compare.nocross": ("{first} is the fastest at every size.", "在所有数据量下 {first} 都最快。"),
     "compare.table": ("Table", "表格"),
+    "compare.nothing": ("Nothing to draw: every value is nought.", "没有可画的内容：所有数值都是零。"),
     "compare.csv": ("Download CSV", "下载 CSV"),
     "compare.elsewhere": ("The same comparison elsewhere", "在别处重现这次对比"),
     "compare.failed": ("{name} cannot run here: {why}", "{name} 无法在此运行：{why}"),

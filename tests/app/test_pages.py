@@ -192,3 +192,10 @@ def test_what_is_sent_to_the_player_is_strict_json():
     assert "NaN" not in sent
     assert "Infinity" not in sent
     json.loads(sent, parse_constant=lambda word: pytest.fail(word))
+
+
+def test_a_comparison_of_one_rank_has_a_sentence_where_there_is_no_busbw():
+    at = opened(compare, network="switch", ranks="1", sizes="1KiB:1MiB:32")
+    assert not at.exception
+    assert not any("collsim itself" in m for m in messages(at))
+    assert say("en", "compare.nothing") in "".join(e.proto.body for e in at.get("html"))
