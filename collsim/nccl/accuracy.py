@@ -24,6 +24,8 @@ from .words import facts
 BANDS = (("16 MiB and more", 2**24, 2**62), ("64 KiB to 16 MiB", 2**16, 2**24), ("below 64 KiB", 0, 2**16))
 #: Columns that a prediction reads.
 _DESCRIBES = ("gpu", "ranks", "nodes", "collective", "intra_link", "inter_link", "gdr", "algo", "proto")
+#: Largest size and number of ranks that a table may say; beyond them it is a slip.
+_LARGEST, _MOST_RANKS = 2**50, 2**24
 _LIBRARY = {"nccl": "NCCL and RCCL", "mpi": "MPI (OSU)"}
 _EFFECTS = {
     "P2P off, other wiring": "intra_link",
@@ -91,20 +93,27 @@ class MpiTime:
 
 
 def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The two tables, checked. Raises FormatError."""
+    """The two tables, checked; a time left blank is NaN: its row is predicted and not compared. Raises FormatError."""
     described = _table(cases, ("case_id", *_DESCRIBES))
+    twice = described.case_id[described.case_id.duplicated()]
+    if len(twice):
+        raise FormatError(f"{cases}: case_id {twice.iloc[0]!r} stands on several lines; give every run a name of its own")
     rows = _table(measured, ("case_id", "size_bytes", "time_us"))
-    sizes = _numbers(rows, "size_bytes", measured).astype(np.int64)
-    return described, rows.assign(size_bytes=sizes, time_us=_numbers(rows, "time_us", measured))
+    sizes = _numbers(rows, "size_bytes", measured)
+    if (odd := (sizes != np.floor(sizes)) | (sizes > _LARGEST)).any():
+        row = int(np.argmax(odd.to_numpy()))
+        raise FormatError(f"{measured}: line {row + 2}: size_bytes={rows.size_bytes.iloc[row]!r} is not a whole number of at most 2**50")
+    return described, rows.assign(size_bytes=sizes.astype(np.int64), time_us=_numbers(rows, "time_us", measured, blank=True))
 
 
 def accuracy_of(described: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Row], dict[str, str]]:
     """A prediction per measured row, and the runs that could not be predicted with why."""
     found: list[Row] = []
     failed = {}
+    of_run = dict(tuple(rows.groupby("case_id", sort=False)))
     for _, case in described.iterrows():
         try:
-            found += _predicted(case, rows[rows.case_id == case.case_id])
+            found += _predicted(case, of_run.get(case.case_id, rows[:0]))
         except CollsimError as error:
             failed[str(case.case_id)] = str(error)
     for case_id in sorted(set(rows.case_id) - set(described.case_id)):
@@ -127,17 +136,22 @@ def bands_of(found: Sequence[Row], described: pd.DataFrame, rows: pd.DataFrame, 
 
 def _table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
     try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except (OSError, ValueError, pd.errors.ParserError) as error:
         raise FormatError(f"{path}: cannot be read as a CSV table: {error}") from error
+    if len(table.columns) == 1 and ";" in table.columns[0]:
+        raise FormatError(f"{path}: its columns are separated by semicolons; save it with commas")
     if missing := [c for c in columns if c not in table]:
         raise FormatError(f"{path}: has no column {', '.join(map(repr, missing))}; it has {', '.join(map(str, table.columns))}")
     return table
 
 
-def _numbers(table: pd.DataFrame, column: str, path: str | Path) -> pd.Series[float]:
+def _numbers(table: pd.DataFrame, column: str, path: str | Path, blank: bool = False) -> pd.Series[float]:
+    """A column of positive numbers; NaN for a blank field where that is allowed."""
     numbers = pd.to_numeric(table[column], errors="coerce")
     bad = numbers.isna() | ~np.isfinite(numbers) | (numbers <= 0)
+    if blank:
+        bad &= table[column].str.strip() != ""
     if bad.any():
         row = int(np.argmax(bad.to_numpy()))
         raise FormatError(f"{path}: line {row + 2}: {column}={table[column].iloc[row]!r} is not a positive number")
@@ -148,10 +162,13 @@ def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[Row]:
     """The rows of one run. Raises CollsimError where the run's words are not understood."""
     run, sizes = str(case.case_id), [int(size) for size in rows.size_bytes]
     seconds = [float(t) * 1e-6 for t in rows.time_us]
+    ranks, nodes = _whole(case, "ranks"), _whole(case, "nodes")
     if library(case) == "mpi":
-        return [(run, MpiTime(size, mpi.time_of(case, size)), s) for size, s in zip(sizes, seconds, strict=True)]
-    machine = facts(case.gpu, _whole(case, "ranks"), _whole(case, "nodes"), case.intra_link, case.inter_link, case.gdr)
-    return [(run, _pinned(case, machine, size), s) for size, s in zip(sizes, seconds, strict=True)]
+        of_size: dict[int, Prediction | MpiTime] = {size: MpiTime(size, mpi.time_of(case, size)) for size in set(sizes)}
+    else:
+        machine = facts(case.gpu, ranks, nodes, case.intra_link, case.inter_link, case.gdr)
+        of_size = {size: _pinned(case, machine, size) for size in set(sizes)}
+    return [(run, of_size[size], s) for size, s in zip(sizes, seconds, strict=True)]
 
 
 def library(case: pd.Series[Any]) -> str:
@@ -161,9 +178,12 @@ def library(case: pd.Series[Any]) -> str:
 
 def _whole(case: pd.Series[Any], column: str) -> int:
     try:
-        return int(case[column])
+        value = float(case[column])  # a table that was edited elsewhere says 8.0
     except ValueError as error:
         raise CollsimError(f"{column}={case[column]!r} is not a whole number") from error
+    if not 1 <= value <= _MOST_RANKS or value != int(value):
+        raise CollsimError(f"{column}={case[column]!r} is not a whole number from 1 to {_MOST_RANKS:,}")
+    return int(value)
 
 
 def _pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction:
@@ -182,7 +202,8 @@ def _pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction:
 
 
 def _usable(predictions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows to compare: out of place where the table says so, and without those flagged as outliers."""
+    """Rows to compare: those with a time, and without those flagged as outliers."""
+    predictions = predictions[predictions.time_us.notna()]
     if "flag" in rows:
         bad = rows[rows.flag.str.contains("outlier")]
         marked = set(zip(bad.case_id, bad.size_bytes, bad.time_us.round(6), strict=True))

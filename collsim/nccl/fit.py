@@ -27,6 +27,7 @@ from .timing import Call, time_of
 from .tuner import choose
 
 Floats = npt.NDArray[np.float64]
+_NUDGE = 1e-4
 
 #: A knob scales the entries named (all entries of a field where none is): name -> ((field, entries), ...).
 Knobs = Mapping[str, tuple[tuple[str, tuple[str | int, ...]], ...]]
@@ -184,28 +185,51 @@ def solve(
     want = np.log([s.seconds for s in samples])
     weight = np.array([s.weight for s in samples])
 
-    def residuals(x: Floats) -> Floats:
+    def times(x: Floats, at: Sequence[int] | npt.NDArray[np.intp]) -> Floats:
         links = turned(start, knobs, dict(zip(names, np.exp(x), strict=True)))
-        ratio = np.log([time_of(replace(s.call, links=links)).total for s in samples]) - want
+        return np.log([time_of(replace(samples[i].call, links=links)).total for i in at])
+
+    def residuals(x: Floats, seconds: Floats) -> Floats:
+        ratio = seconds - want
         soft = np.sign(ratio) * np.sqrt(2 * (np.sqrt(1 + (ratio / scale) ** 2) - 1))
         return np.concatenate([weight * soft, pulls * x])
 
-    found = _levenberg_marquardt(residuals, np.zeros(len(names)))
+    everything, still = range(len(samples)), np.zeros(len(names))
+    usual = times(still, everything)
+    # most knobs move few samples, and only those need another look for the slope
+    moved = [np.flatnonzero(np.any([times(s * e, everything) != usual for s in (-0.5, 0.5)], axis=0)) for e in np.eye(len(names))]
+
+    def slope(x: Floats, seconds: Floats) -> Floats:
+        at, columns = residuals(x, seconds), []
+        for e, those in zip(np.eye(len(names)), moved, strict=True):
+            near, nudged = x + _NUDGE * e, seconds.copy()
+            nudged[those] = times(near, those)
+            columns.append((residuals(near, nudged) - at) / _NUDGE)
+        return np.stack(columns, axis=1)
+
+    found = _levenberg_marquardt(lambda x: times(x, everything), residuals, slope, still)
     return dict(zip(names, np.exp(found).tolist(), strict=True))
 
 
-def _levenberg_marquardt(residuals: Callable[[Floats], Floats], x: Floats, rounds: int = 25) -> Floats:
+def _levenberg_marquardt(
+    seconds: Callable[[Floats], Floats],
+    residuals: Callable[[Floats, Floats], Floats],
+    slope: Callable[[Floats, Floats], Floats],
+    x: Floats,
+    rounds: int = 25,
+) -> Floats:
     """Smallest sum of squares near x; stops when a round gains less than 1 in 10,000."""
-    damping, at = 1e-2, residuals(x)
+    damping, now = 1e-2, seconds(x)
+    at = residuals(x, now)
     for _ in range(rounds):
-        slope = np.stack([(residuals(x + 1e-4 * e) - at) / 1e-4 for e in np.eye(len(x))], axis=1)
-        before = float(at @ at)
+        jacobian, before = slope(x, now), float(at @ at)
         for _ in range(8):
-            square = slope.T @ slope
-            step = np.linalg.solve(square + damping * np.diag(np.diag(square) + 1e-9), -slope.T @ at)
-            trial = residuals(x + np.clip(step, -1, 1))
+            square = jacobian.T @ jacobian
+            step = np.clip(np.linalg.solve(square + damping * np.diag(np.diag(square) + 1e-9), -jacobian.T @ at), -1, 1)
+            there = seconds(x + step)
+            trial = residuals(x + step, there)
             if trial @ trial < before:
-                x, at, damping = x + np.clip(step, -1, 1), trial, damping / 5
+                x, now, at, damping = x + step, there, trial, damping / 5
                 break
             damping *= 5
         if before - float(at @ at) < 1e-4 * before:

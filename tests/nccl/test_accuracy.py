@@ -87,3 +87,36 @@ def test_published_runs_are_predicted_as_well_as_we_claim():
         assert row.within_16 >= far, band
     assert result.effects.sign.mean() >= 0.83
     assert result.effects.off.median() <= 0.12
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("cases.csv", CASE + "good,A100,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto\n" * 2, "'good' stands on several lines"),
+        ("cases.csv", CASE.replace(",", ";"), "separated by semicolons"),
+        ("cases.csv", "", "cannot be read"),
+        ("measured.csv", "case_id,size_bytes,time_us\ngood,8.5,18\n", "line 2: size_bytes='8.5' is not a whole number"),
+        ("measured.csv", "case_id,size_bytes,time_us\ngood,1e30,18\n", "line 2: size_bytes='1e30'"),
+    ],
+)
+def test_a_table_that_cannot_be_meant_is_a_sentence_and_nothing_is_written(tables, file, text, said):
+    (tables / file).write_text(text)
+    with pytest.raises(FormatError, match=said):
+        accuracy(tables / "cases.csv", tables / "measured.csv", tables / "out.csv")
+    assert not (tables / "out.csv").exists()
+
+
+def test_a_byte_order_mark_whole_numbers_with_a_point_and_a_blank_time_are_understood(tables):
+    cases, rows = (tables / "cases.csv").read_text(), (tables / "measured.csv").read_text()
+    (tables / "cases.csv").write_text("\ufeff" + cases.replace("good,A100-SXM4,8,1", "good,A100-SXM4,8.0,1.0"), encoding="utf-8")
+    (tables / "measured.csv").write_text("\ufeff" + rows + "good,2097152,\n", encoding="utf-8")
+    result = accuracy(tables / "cases.csv", tables / "measured.csv")
+    assert list(result.failed) == ["odd"]
+    assert 2097152 in set(result.predictions.size_bytes)  # predicted
+    assert result.cases[result.cases.case_id == "good"]["rows"].sum() == 3  # and not compared
+
+
+@pytest.mark.parametrize("ranks", ["nan", "0", "1e9", "2.5", ""])
+def test_numbers_of_ranks_that_cannot_be_name_the_run(tables, ranks):
+    (tables / "cases.csv").write_text(CASE + f"good,A100-SXM4,{ranks},1,allreduce,nvlink3-nvswitch,none,,auto,auto\n")
+    assert "ranks=" in accuracy(tables / "cases.csv", tables / "measured.csv").failed["good"]
