@@ -77,7 +77,7 @@ def _level(sheet: Sheet, level: list[int], left: float, right: float, y: float, 
     tall = 40.0 if alone else 26.0 if slot >= _NARROW else _UPRIGHT if slot >= _ILLEGIBLE else 20.0
     along = {n for d in level for n in what.neighbours()[d]} & set(level)
     arcs = 8.0 * min(6, len(level) - 1) if len(along) and len(level) > 2 else 0.0
-    gap = 30.0 if alone else max(44.0, min(110.0, 3.0 * sum(len(what.neighbours()[d]) for d in level) ** 0.75))
+    gap = 30.0 if alone else max(44.0, min(84.0, 3.0 * sum(len(what.neighbours()[d]) for d in level) ** 0.75))
     bottom = y - gap
     inner = 0.0 if alone else 6.0
     top = bottom - inner - tall

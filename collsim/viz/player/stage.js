@@ -182,7 +182,7 @@ function drawDevices(g, V) {
     const color = helper ? C.card : host && on ? C.hostink : rank || (on && !host) ? C.ink : C.ink3,
       bold = on || rank;
     if (h > 1.7 * w) {
-      const size = fitFont(g, label, Math.min(14, w * 0.8), h - 8, bold);
+      const size = fitFont(g, label, Math.min(Math.max(14, 13 / Math.min(1, V.k)), w * 0.8), h - 8, bold);
       if (!size) continue;
       upright.push([
         x + w / 2 + size * 0.35,
