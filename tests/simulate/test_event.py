@@ -462,6 +462,9 @@ def test_without_a_compiler_the_same_source_gives_the_same_times():
         "for sharing in ('none', 'fair', 'fifo'):\n"
         "    r = cs.simulate(s, t, 100_000, engine='event', sharing=sharing, shortcuts=False, gamma=1e10)\n"
         "    print([x.hex() for x in r.finish.tolist()])\n"
+        "    r = cs.simulate(s, t, 100_003, engine='event', sharing=sharing, jitter=1e-6, background=[(0, 2, 10**6)])\n"
+        "    print(r.how, [x.hex() for x in r.finish.tolist()])\n"
+        "    print([x.hex() for x in cs.simulate_flows(t, [0, 1, 1], [3, 4, 5], [10**6, 10**5, 0], sharing=sharing).finish.tolist()])\n"
     )
     assert python(code.format("sys.modules['numba'] = None")) == python(code.format("pass"))
 
