@@ -22,7 +22,7 @@ def panel(choice: Choice) -> Broken | None:
     if not panels.way:
         return None
     with st.container(border=True, key="card_broken"):
-        _controls(panels.way)
+        _controls(panels.way, panels.place)
         wanted = (choice, panels.way, panels.place, language())
         found = latest(broken, *wanted, expected=expected_broken)
         if found is None or found[1] != wanted:
@@ -32,15 +32,10 @@ def panel(choice: Choice) -> Broken | None:
         note = "" if shown.timeline else f"<span>{html.escape(t('break.unplayed'))}</span>"
         words = f"<small>{html.escape(shown.what)}</small><b>{html.escape(shown.says)}</b>{note}"
         st.html(f'<div class="cs-why" style="border-color:var(--cs-{token})" role="status">{words}</div>')
-    with st.expander(t("break.python")):
-        st.code(
-            f'broken = cs.break_it(trace, "{panels.way}", seed={panels.place})  # trace = cs.simulate(...)\nprint(broken)',
-            language="python",
-        )
     return shown
 
 
-def _controls(way: str) -> None:
+def _controls(way: str, place: int) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.session_state["break_way"] = way
         names = {name: t(f"break.{name}") for name in WAYS}
@@ -55,6 +50,8 @@ def _controls(way: str) -> None:
         )
         st.button(t("break.elsewhere"), key="break_elsewhere", on_click=_moved)
         st.button(t("break.mend"), key="break_mend", type="primary", on_click=_mended)
+        with st.popover(t("break.python")):
+            st.code(f'broken = cs.break_it(trace, "{way}", seed={place})  # trace = cs.simulate(...)\nprint(broken)', language="python")
 
 
 def _picked() -> None:

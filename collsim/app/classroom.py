@@ -87,7 +87,7 @@ def _voter() -> str:
     return str(st.session_state.setdefault("voter", secrets.token_urlsafe(9)))
 
 
-@st.fragment(run_every=2.0)
+@st.fragment(run_every=3.0)
 def _question(code: str, about: Choice | None, revealed: bool) -> None:
     """The question as it stands now. Another run, the answer, or the end of the class draws the whole page again."""
     board = rooms().look(code, _voter())

@@ -64,7 +64,7 @@ CLASSROOM: dict[str, tuple[str, str]] = {
     "break.slow": ("slow a rank", "拖慢一个 rank"),
     "break.elsewhere": ("Somewhere else", "换个地方"),
     "break.mend": ("Mend it", "修好"),
-    "break.python": ("The same in Python", "用 Python 做同样的事"),
+    "break.python": ("In Python", "用 Python"),
     "break.unplayed": (
         "There is no such run to play; the picture shows the whole one.",
         "这样的运行不存在，无法播放；图中是未出错的运行。",

@@ -6,7 +6,7 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
-SLOW = 40_000
+SLOW = 60_000
 RUN = "?collective=allreduce&algorithm=allreduce_ring&network=switch&ranks=4&bandwidth=25GB/s&alpha=1us&nbytes=64MiB"
 
 
@@ -14,6 +14,8 @@ RUN = "?collective=allreduce&algorithm=allreduce_ring&network=switch&ranks=4&ban
 def students(chromium):
     """Two browsers that share nothing with the teacher's or with each other; small ones, like phones."""
     contexts = [chromium.new_context(viewport={"width": 400, "height": 800}, locale=locale) for locale in ("en-US", "zh-CN")]
+    for context in contexts:
+        context.set_default_navigation_timeout(SLOW)
     yield [context.new_page() for context in contexts]
     for context in contexts:
         context.close()
