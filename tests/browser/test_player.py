@@ -78,12 +78,13 @@ def test_hovering_a_chunk_lights_its_way_in_stage_matrix_and_rows(opened):
     tab, _ = opened(ring())
     seek(tab, 0.45)
     canvases = (".stage canvas:last-child", ".right canvas", ".rows canvas")
-    before = [tab.evaluate("at => document.querySelector(at).toDataURL()", c) for c in canvases]
+    before, bare = [tab.evaluate("at => document.querySelector(at).toDataURL()", c) for c in canvases], drawn(tab, canvases[0])[0]
     grid = tab.locator(".right canvas").bounding_box()
     tab.mouse.move(grid["x"] + 34 + 36 * 2.5, grid["y"] + 24 + 36 * 3.5)
     tab.wait_for_timeout(250)
     after = [tab.evaluate("at => document.querySelector(at).toDataURL()", c) for c in canvases]
     assert [a != b for a, b in zip(after, before, strict=True)] == [True, True, True]
+    assert drawn(tab, canvases[0])[0] > 1.3 * bare, "its whole way, not only another shade"
     assert "chunk 2" in tab.locator(".tip").inner_text()
     tab.mouse.move(2, 2)
     tab.wait_for_timeout(250)
