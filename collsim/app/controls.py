@@ -119,8 +119,7 @@ def algorithm_label(name: str, collective: str) -> str:
 def place_label(name: str) -> str:
     """A machine by its title, one's own by its file, a generic network as one."""
     if name == OWN:
-        facts = own.facts(session().choice.own)
-        return t("own.place", file=facts.file, ranks=facts.ranks)
+        return t("own.place", file=own.facts(session().choice.own).file)
     if name not in cs.topology.machines():
         return t("place.network", name=name.replace("_", " "))
     return str(cs.topology.machines()[name].title)

@@ -3,7 +3,7 @@
 OWN_TEXTS: dict[str, tuple[str, str]] = {
     "own.give": ("A machine of your own …", "使用自己的机器……"),
     "own.change": ("My machine: {file}", "我的机器：{file}"),
-    "own.place": ("my machine ({file}, {ranks} ranks)", "我的机器（{file}，{ranks} 个 rank）"),
+    "own.place": ("mine: {file}", "我的：{file}"),
     "own.note": (
         "Paste what nvidia-smi topo -m prints, an NCCL topology XML (NCCL_TOPO_DUMP_FILE), collsim's or ASTRA-sim's YAML, or "
         "give the file. It stays in the address of the page and goes nowhere else; Explore, Race, Compare, What-if and Machines use it.",
