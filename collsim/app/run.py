@@ -243,8 +243,16 @@ def expected_compare(choice: Choice) -> float:
     work = sum(len(plan) for plan in plans if plan is not None) * len(sizes)
     if work > MOST_COMPARED:
         raise Refused("refused.work", transfers=f"{work:,}", limit=f"{MOST_COMPARED:,}")
-    runs = sum(seconds(choice, plan, topology, sizes[-1]) for plan in plans if plan is not None)
+    runs = sum(_seconds_or_none(choice, plan, topology, sizes[-1]) for plan in plans if plan is not None)
     return len(sizes) * (len(plans) * _SECONDS_OF_SCENARIO + runs)
+
+
+def _seconds_or_none(choice: Choice, plan: cs.Schedule, topology: cs.Topology, nbytes: Any) -> float:
+    """No time for what cannot run here: it becomes a row with its reason."""
+    try:
+        return seconds(choice, plan, topology, nbytes)
+    except CollsimError:
+        return 0.0
 
 
 def compare(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
@@ -266,6 +274,8 @@ def compare(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
     )
     table["chunks"] = [options.get("chunks", 1) for options in table["options"]]
     table["channels"] = [options.get("channels", 1) for options in table["options"]]
+    if "time" not in table:  # nothing could run: every row has its reason
+        return table.drop(columns=["options"])
     fastest = table.sort_values("time", kind="stable").drop_duplicates(["algorithm", "nbytes"]).index
     return table.loc[sorted(fastest)].drop(columns=["options"]).reset_index(drop=True)
 

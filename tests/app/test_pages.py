@@ -199,3 +199,11 @@ def test_a_comparison_of_one_rank_has_a_sentence_where_there_is_no_busbw():
     assert not at.exception
     assert not any("collsim itself" in m for m in messages(at))
     assert say("en", "compare.nothing") in "".join(e.proto.body for e in at.get("html"))
+
+
+def test_a_comparison_of_which_nothing_can_run_says_why():
+    at = opened(compare, machine="dgx-a100", nodes="1", algorithms="allreduce_nvls", sizes="1KiB:1MiB:32")
+    assert not at.exception
+    assert len(messages(at)) == 1
+    assert "NVLink SHARP" in messages(at)[0]
+    assert players(at) == []
