@@ -122,7 +122,10 @@ function placeTokens(V) {
   for (const list of per.values()) {
     if (list[0].queued) queue(V, list[0].link, list, out);
     else if (together(m, list)) abreast(V, list[0].link, list, out);
-    else train(list, out);
+    else {
+      train(list, out);
+      if (!m.hopOf && list.length > 1 && !list[0].waits && !list[0].count) list[0].shared = { n: list.length, wide: list[0].size / 2 + 8 };
+    }
   }
   for (const q of out) {
     if (q.x != null) continue;
