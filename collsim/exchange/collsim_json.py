@@ -3,7 +3,8 @@
 Grammar: `{"format": "collsim-schedule", "version": 1, "name", "collective", "ranks", "endpoints", "chunks", "slots", "root",
 "helpers_on", "options": {}, "columns": ["src", "dst", "chunk", "into", "op", "channel"], "steps": [...], "depends": [...]}`. A step is
 a list of rows in the order of the columns, or `{"times", "shift", "modulus", "transfers": [rows]}` for a pattern that repeats (see
-`collsim.repeat`), or `{"width", "transfers": [rows]}` where every row stands for a range of chunks (see `collsim.copy`). `depends` lists for every transfer the transfers (by number, from 0) that it waits for, where the schedule says so.
+`collsim.repeat`), or `{"width", "transfers": [rows]}` where every row stands for a range of chunks (see `collsim.copy`).
+`depends` lists for every transfer the transfers (by number, from 0) that it waits for, where the schedule says so.
 """
 
 from __future__ import annotations

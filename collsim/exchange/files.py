@@ -48,7 +48,7 @@ def read_bytes(path: Any, most: int = MOST_BYTES) -> bytes:
     except (FileNotFoundError, NotADirectoryError):
         raise FormatError(f"no file {os.fspath(path)!r}") from None
     except (OSError, EOFError, zlib.error) as error:
-        raise FormatError(f"{Path(path).name} cannot be read: {_reason(error)}") from error
+        raise FormatError(f"{Path(path).name or os.fspath(path)!r} cannot be read: {_reason(error)}") from error
     except (TypeError, ValueError) as error:
         raise FormatError(f"{path!r} is not the path of a file") from error
     if len(data) > most:
@@ -168,34 +168,46 @@ def _reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
+def require_place(target: Path) -> None:
+    """Raises FormatError unless `target` lies in a folder and is none itself."""
+    if os.path.isdir(target):
+        raise FormatError(f"cannot write {str(target)!r}: it is a folder; add the name of a file")
+    if not os.path.isdir(target.parent):
+        raise FormatError(f"cannot write {str(target)!r}: there is no folder {str(target.parent)!r}")
+
+
 @contextmanager
-def writing(path: Any) -> Iterator[IO[bytes]]:
-    """A binary file that appears under its name only when it is complete; zipped if the name ends in `.gz`."""
+def replacing(path: Any) -> Iterator[Path]:
+    """A temporary file of the same suffix beside `path`; it takes that name when all went well, and is gone when not.
+
+    Raises FormatError naming `path` where nothing can be written there.
+    """
     target = Path(path)
+    require_place(target)
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem[:20]}-", suffix=target.suffix)
+        os.close(handle)
     except OSError as error:
         raise FormatError(f"cannot write {os.fspath(path)!r}: {_reason(error)}") from error
     try:
-        with os.fdopen(handle, "wb") as raw:
-            if target.suffix == ".gz":
-                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as zipped:
-                    yield zipped  # type: ignore[misc]
-            else:
-                yield raw
+        yield Path(temporary)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     except OSError as error:
-        _forget(temporary)
         raise FormatError(f"cannot write {os.fspath(path)!r}: {_reason(error)}") from error
-    except BaseException:
-        _forget(temporary)
-        raise
+    finally:
+        Path(temporary).unlink(missing_ok=True)
 
 
-def _forget(temporary: str) -> None:
-    if os.path.exists(temporary):
-        os.unlink(temporary)
+@contextmanager
+def writing(path: Any) -> Iterator[IO[bytes]]:
+    """A binary file that appears under its name only when it is complete; zipped if the name ends in `.gz`."""
+    with replacing(path) as temporary, open(temporary, "wb") as raw:
+        if temporary.suffix == ".gz":
+            with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as zipped:
+                yield zipped  # type: ignore[misc]
+        else:
+            yield raw
 
 
 def _umask() -> int:

@@ -15,7 +15,7 @@ from ..topology import Topology
 from .files import read_bytes
 
 Holds = Literal["schedule", "topology", "trace", "table", "log"]
-_HEAD = 64 * 1024
+_HEAD = 2**20
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Format:
         about: one line for lists.
         read: `read(path, **options)`, or None.
         write: `write(thing, path, **options)`, or None.
-        looks: does the beginning of a file (at most 64 KiB, as text) look like this format?
+        looks: does the beginning of a file (at most 1 MiB, as text) look like this format?
         options: keywords of `write` (or `read`) that people may give, with what they mean.
     """
 

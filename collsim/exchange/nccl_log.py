@@ -6,7 +6,9 @@ Source: NVIDIA/nccl src/init.cc, src/graph/connect.cc, src/graph/rings.cc, src/t
 - `Ring 00 : 7 -> 0 -> 1`: previous, rank, next, from every rank (NCCL_DEBUG_SUBSYS=GRAPH);
 - `Trees [0] 1/-1/-1->0->-1 [1] ...`: children -> rank -> parent per channel, from every rank;
 - `Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM`: a transport, also with `[send]`, `[receive]` and `NET/IB/0/GDRDMA`;
-- `comm 0x... rank 0 nRanks 16 nNodes 2 localRanks 8`, `NCCL version 2.21.5`.
+- `comm 0x... rank 0 nRanks 16 nNodes 2 localRanks 8`, `NCCL version 2.21.5`;
+- `comm 0x... rank 0 nranks 16 ... commId 0x... - Init START` (NCCL 2.17 and later; `splitCount 1 color 0` for a part of one): what this
+  thread says from here on is about that communicator.
 """
 
 from __future__ import annotations
@@ -25,7 +27,6 @@ from ..schedule import Schedule, Step, copy, freeze, pipeline, reduce, together
 from .files import read_text, refuse
 from .formats import Format, register
 
-_INFO = re.compile(r"NCCL INFO (.*)")
 _RING = re.compile(r"Channel (\d{1,4})/(\d{1,4}) :((?:\s+\d{1,7})+)(\s*\.\.\.)?\s*$", re.ASCII)
 _STEP = re.compile(r"Ring (\d{1,4}) : (-?\d{1,7}) -> (\d{1,7}) -> (-?\d{1,7})", re.ASCII)
 _TREES = re.compile(r"Trees((?: \[\d{1,4}\] [-\d/]{1,80}->\d{1,7}->-?\d{1,7}(?:\|[-\d/>|]{1,80})?)+)", re.ASCII)
@@ -35,6 +36,7 @@ _VIA = re.compile(
     re.ASCII,
 )
 _COMM = re.compile(r"comm (0x[0-9a-f]{1,16}) rank (\d{1,7}) n[rR]anks (\d{1,7})(?: nNodes (\d{1,7}))?", re.ASCII)
+_NAME = re.compile(r"commId 0x[0-9a-f]{1,16}|splitCount \d{1,9} color -?\d{1,10}", re.ASCII)
 _VERSION = re.compile(r"\b(N|R)CCL version (\d[\w.+-]{0,40})")
 _MOST_RANKS, _MOST_LINES = 65_536, 128 * 2**20
 
@@ -159,38 +161,68 @@ def _depths(parent: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 @dataclass
 class _Lines:
-    """What was found in the lines so far. A channel 0 that is printed again belongs to the next communicator."""
+    """What the lines about one communicator say."""
 
     rings: dict[int, list[int]] = field(default_factory=dict)
     cut: set[int] = field(default_factory=set)
     next: dict[int, dict[int, int]] = field(default_factory=dict)
     trees: dict[int, dict[int, int]] = field(default_factory=dict)
     transports: dict[tuple[int, int, int], str] = field(default_factory=dict)
-    ranks: int = 0
+
+
+class _Communicators:
+    """Which communicator a line is about: the one that its thread, else its process, began last. Older logs do not say when one begins;
+    there a channel 0 that is printed again belongs to the next one."""
+
+    def __init__(self) -> None:
+        self.unnamed = [_Lines()]
+        self.named: dict[str, _Lines] = {}
+        self.of: dict[str, _Lines] = {}  # `host:pid:tid` and `host:pid`
+
+    def job(self, thread: str, text: str) -> _Lines:
+        process = thread.rpartition(":")[0]
+        name, comm = (_NAME.search(text), _COMM.search(text)) if "Init START" in text else (None, None)
+        if name is not None and comm is not None:
+            job = self.named.setdefault(f"{name[0]} of {comm[3]}", _Lines())
+            self.of[thread] = self.of[process] = job
+        job = self.of.get(thread) or self.of.get(process) or self.unnamed[-1]
+        ring = _RING.search(text)
+        if ring is not None and int(ring[1]) == 0 and 0 in job.rings and job is self.unnamed[-1]:
+            self.unnamed.append(job := _Lines())
+        return job
+
+    def largest(self) -> _Lines:
+        return max([*self.unnamed, *self.named.values()], key=lambda job: (_size(job), len(job.rings)))
 
 
 def read_nccl_log(path: Any) -> NcclJob:
     """The largest communicator of an NCCL log. Raises FormatError if there is none, or its rings or trees do not close."""
     version, nodes, sizes = "", 0, [0]
-    jobs = [_Lines()]
+    jobs = _Communicators()
     for number, line in enumerate(read_text(path, most=_MOST_LINES).splitlines(), 1):
         if "CCL " not in line:
             continue
         found = _VERSION.search(line)
         version = version or (found[2] if found else "")
-        info = _INFO.search(line[:4096])
-        if info is None:
+        head, info, text = line[:4096].partition("NCCL INFO ")
+        if not info:
             continue
-        comm = _COMM.search(info[1])
+        comm = _COMM.search(text)
         if comm is not None:
             sizes.append(int(comm[3]))
             nodes = int(comm[4] or 0) if int(comm[3]) == max(sizes) else nodes
-        _note(path, number, info[1], jobs)
-    job = max(jobs, key=lambda j: (_size(j), len(j.rings)))
+        _note(path, number, text, jobs.job(_thread(head), text))
+    job = jobs.largest()
     ranks = _size(job)
     if not ranks:
         refuse(path, "", "no rings or trees of NCCL; log them with NCCL_DEBUG=INFO (NCCL_DEBUG_SUBSYS=INIT,GRAPH)")
     return NcclJob(ranks, nodes, version, _rings(path, job, ranks), _trees(path, job, ranks), job.transports)
+
+
+def _thread(head: str) -> str:
+    """`host:pid:tid` of what stands before `NCCL INFO`: it is followed by `[device]`, and MPI's tag may be glued to it."""
+    words = head.split()
+    return words[-2].rpartition(">:")[2] if len(words) > 1 else ""
 
 
 def _size(job: _Lines) -> int:
@@ -200,13 +232,10 @@ def _size(job: _Lines) -> int:
     return max(members, default=-1) + 1
 
 
-def _note(path: Any, number: int, text: str, jobs: list[_Lines]) -> None:
+def _note(path: Any, number: int, text: str, job: _Lines) -> None:
     """Take what one line says."""
-    job = jobs[-1]
     if (ring := _RING.search(text)) is not None:
         channel, order = int(ring[1]), [int(r) for r in ring[3].split()]
-        if channel == 0 and 0 in job.rings:
-            jobs.append(job := _Lines())
         job.rings[channel] = order
         job.cut |= {channel} if ring[4] else set()
     elif (step := _STEP.search(text)) is not None:
@@ -277,6 +306,12 @@ def _reaches_root(parent: tuple[int, ...]) -> bool:
     return bool((above < 0).all())
 
 
+def _looks(head: str) -> bool:
+    """A long job's rings may come far behind what its ranks say of themselves; a table of nccl-tests may have a few lines of NCCL."""
+    patterns = any(word in head for word in ("Channel 0", "Trees [", "Ring 0"))
+    return "NCCL INFO" in head and (patterns or not ("nThread" in head or "out-of-place" in head))
+
+
 register(
     Format(
         "nccl-log",
@@ -285,6 +320,6 @@ register(
         "NCCL_DEBUG=INFO log: a job's rings, trees and transports",
         read_nccl_log,
         None,
-        lambda head: "NCCL INFO" in head and ("Channel 0" in head or "Trees [" in head or "Ring 0" in head),
+        _looks,
     )
 )

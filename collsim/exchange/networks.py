@@ -161,7 +161,7 @@ def _looks_xml(head: str) -> bool:
 
 
 def _looks_topo_m(head: str) -> bool:
-    return re.search(r"^[\s\x1b\[\d;m]*GPU0\s", head, re.MULTILINE) is not None and re.search(r"\sX\s", head) is not None
+    return re.search(r"^[ \t\x1b\[\d;m]*GPU0\s", head, re.MULTILINE) is not None and re.search(r"\sX\s", head) is not None
 
 
 register(Format("topology-yaml", (".yaml", ".yml"), "topology", "our YAML", read_yaml, write_yaml))

@@ -172,11 +172,12 @@ def _spread(work: list[Work], store: Store, executor: Executor, count: Callable[
         for future in done:
             one = flying.pop(future)
             try:
-                store.add(future.result())
+                rows = future.result()
             except BrokenExecutor:
                 return _survivors(waiting, [one, *flying.values()], store, count)
             except Exception as error:  # whatever a foreign executor raises is the fate of this piece only
-                store.add(_failed(one, f"{type(error).__name__}: {error}"))
+                rows = _failed(one, f"{type(error).__name__}: {error}")
+            store.add(rows)
             count(len(one.keys))
     return []
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError, FormatError, require_path
+from ..exchange.files import replacing, require_place
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +19,7 @@ Row = dict[str, Any]
 
 _TABLES = (".parquet", ".csv", ".json")
 _STORES = (".sqlite", ".db")
+_MAPPINGS = ("options", "engine_options")  # columns of dicts, JSON texts in a table
 
 
 class Store:
@@ -29,13 +31,13 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str] | None):
         self.table: Path | None = None
-        where = ":memory:"
+        self.place = where = ":memory:"
         if path is not None:
             target = require_path(path, "out")
             if target.suffix not in _TABLES + _STORES:
                 raise CollsimError(f"results go to a file ending in {', '.join(_TABLES + _STORES)}, not {target.name!r}")
-            if not target.parent.is_dir():
-                raise CollsimError(f"there is no folder {str(target.parent)!r} to write {target.name} into")
+            require_place(target)
+            self.place = str(target)
             if target.suffix == ".parquet":
                 _require_parquet()
             if target.suffix in _TABLES:
@@ -48,13 +50,23 @@ class Store:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("CREATE TABLE IF NOT EXISTS rows (id TEXT PRIMARY KEY, row TEXT NOT NULL)")
             self._db.commit()
+        except sqlite3.OperationalError as error:
+            raise self._refused(error) from error
         except sqlite3.DatabaseError as error:
             raise FormatError(f"{where} is not a store of results: {error}; give another name") from error
 
+    def _refused(self, error: Exception) -> FormatError:
+        """What the file system or another process does not allow, said of the file that was asked for."""
+        return FormatError(f"cannot write {self.place!r}: {error}")
+
     def add(self, rows: Iterable[tuple[str, Row]]) -> None:
-        """Append rows; one that is there already is replaced."""
-        with self._db:
-            self._db.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", [(key, json.dumps(row, default=str)) for key, row in rows])
+        """Append rows; one that is there already is replaced. Raises FormatError where the disk is full or another sweep writes there."""
+        try:
+            with self._db:
+                texts = [(key, json.dumps(row, default=str)) for key, row in rows]
+                self._db.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", texts)
+        except sqlite3.OperationalError as error:
+            raise self._refused(error) from error
 
     def known(self) -> set[str]:
         """Ids of scenarios that are done."""
@@ -70,14 +82,15 @@ class Store:
         self._db.close()
         if self.table is None or self.part is None:
             return
-        fresh = self.table.with_name(self.table.name + ".new")
-        if self.table.suffix == ".parquet":
-            frame.assign(options=frame["options"].map(json.dumps)).to_parquet(fresh)
-        elif self.table.suffix == ".csv":
-            frame.to_csv(fresh, index=False)
-        else:
-            frame.to_json(fresh, orient="records", lines=True)
-        os.replace(fresh, self.table)
+        with replacing(self.table) as fresh:
+            if self.table.suffix == ".json":
+                rows = ({k: None if v != v else v for k, v in row.items()} for row in frame.to_dict("records"))
+                with open(fresh, "w", encoding="utf-8") as file:  # pandas would cut times after the tenth decimal
+                    file.writelines(f"{json.dumps(row)}\n" for row in rows)
+            else:
+                flat = frame.assign(**{name: frame[name].map(json.dumps) for name in _MAPPINGS if name in frame})
+                write = flat.to_parquet if self.table.suffix == ".parquet" else flat.to_csv
+                write(fresh, index=False)
         for leftover in (self.part, *(self.part.with_name(self.part.name + tail) for tail in ("-wal", "-shm"))):
             leftover.unlink(missing_ok=True)
 

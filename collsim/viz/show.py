@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError, require_path
+from ..exchange.files import replacing, require_place
 from .page import notebook_frame, standalone_page
 from .timeline import dumps, encode, timeline
 
@@ -81,27 +80,20 @@ def save(trace: Trace, path: Any, **options: Any) -> Path:
     `frames`). `.png`, `.svg`: the machine with the bytes on every link (`lang`, `dpi`).
 
     Raises:
-        CollsimError for another suffix, an unknown option, a folder that does not exist, or `.mp4` where ffmpeg is missing.
+        CollsimError for another suffix, an unknown option, a place where nothing can be written, or `.mp4` where ffmpeg is missing.
     """
     target = require_path(path)
     writer = WRITERS.get(target.suffix.lower())
     if writer is None:
         raise CollsimError(f"cannot save to {str(target)!r}: the suffix {target.suffix!r} is none of {', '.join(WRITERS)}")
-    if not target.parent.is_dir():
-        raise CollsimError(f"cannot save to {str(target)!r}: there is no folder {str(target.parent)!r}")
+    require_place(target)
     known = OPTIONS[target.suffix.lower()]
     for name in options:
         if name not in known:
             raise CollsimError(f"{target.suffix} has no option {name!r}; it has {', '.join(known)}")
     require_language(options.get("lang", "en"))
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
-    os.close(handle)
-    try:
-        _written(writer, trace, Path(temporary), options)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    with replacing(target) as temporary:
+        _written(writer, trace, temporary, options)
     return target
 
 
@@ -112,12 +104,6 @@ def _written(writer: Callable[..., None], trace: Trace, path: Path, options: dic
         raise
     except ValueError as error:
         raise CollsimError(f"cannot save {path.suffix}: {error}") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _html(trace: Trace, path: Path, lang: str = "en", **options: Any) -> None:

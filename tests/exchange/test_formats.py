@@ -184,6 +184,22 @@ def test_a_file_that_cannot_be_finished_is_not_there(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
 
 
+@pytest.mark.parametrize("name", sorted(n for n, f in formats().items() if f.write and n not in ("mp4", "chakra")))
+def test_a_place_that_cannot_be_written_is_named_as_it_was_given(name, tmp_path):
+    schedule, topology = cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4)
+    trace = cs.simulate(schedule, topology, "1MiB")
+    things = {"schedule": schedule, "topology": topology, "trace": trace, "table": cs.sweep("allreduce", "allreduce_ring", topology, 1024)}
+    entry = formats()[name]
+    options = {"nbytes": "1MiB"} if name == "goal" else {}
+    suffix = max(entry.suffixes, key=len)
+    (tmp_path / f"folder{suffix}").mkdir()
+    for place in (tmp_path / f"folder{suffix}", tmp_path / "none" / f"x{suffix}", f"/proc/x{suffix}", tmp_path / ("x" * 300 + suffix)):
+        with pytest.raises(cs.FormatError) as refused:
+            save(things[entry.holds], place, name, **options)
+        assert str(refused.value).startswith(f"cannot write {str(place)!r}: ")
+    assert [p.name for p in tmp_path.iterdir()] == [f"folder{suffix}"], "no temporary file stays"
+
+
 def test_a_written_file_has_the_permissions_of_any_other(tmp_path):
     save(cs.schedule("allreduce_ring", ranks=2), tmp_path / "a.json")
     (tmp_path / "plain").write_text("")

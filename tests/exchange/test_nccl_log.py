@@ -1,5 +1,7 @@
 """NCCL's log: what a job does, rebuilt as schedules that verify."""
 
+import time
+
 import pytest
 
 import collsim as cs
@@ -120,3 +122,51 @@ def test_what_a_log_does_not_hold_is_said(tmp_path):
     (tmp_path / "b.log").write_text("somehost:1:1 [0] NCCL INFO Bootstrap : Using eth0\n")
     with pytest.raises(cs.FormatError, match="no rings or trees"):
         load(tmp_path / "b.log", format="nccl-log")
+
+
+def of_groups(groups, named):
+    """Every rank of every group says line after line at the same time as all others, as in a job that makes them all at once."""
+    spoken = []
+    for number, (ring, hosts) in enumerate(groups):
+        n = len(ring)
+        for r, host in enumerate(hosts):
+            who = f"node{host // 8}:{100 + host}:{1000 * number + host} [{host % 8}] NCCL INFO "
+            parent = ring[ring.index(r) - 1] if r != ring[0] else -1
+            below = ring[ring.index(r) + 1] if r != ring[-1] else -1
+            begins = [
+                f"ncclCommInitRankConfig comm 0x5{number}{r} rank {r} nranks {n} cudaDev 0 busId 1000 commId 0xab{number} - Init START"
+            ]
+            rings = [f"Channel {c:02d}/02 : {' '.join(map(str, ring))}" for c in range(2)] if r == 0 else ["nothing to say"] * 2
+            trees = [f"Trees [0] {below}/-1/-1->{r}->{parent} [1] {below}/-1/-1->{r}->{parent}"]
+            via = [f"Channel 00/0 : {r}[0] -> {ring[(ring.index(r) + 1) % n]}[1] via P2P/CUMEM"]
+            spoken.append([who + text for text in [*(begins if named else ["Setting affinity"]), *rings, *trees, *via]])
+    return "\n".join(line for moment in zip(*spoken, strict=True) for line in moment)
+
+
+def test_communicators_that_begin_at_once_are_kept_apart(tmp_path):
+    """A world of 16, two groups of 8 with other rings, eight pairs; their lines alternate."""
+    world, group = list(range(16)), [0, 3, 1, 2, 7, 6, 5, 4]
+    groups = [(world, range(16)), (group, range(8)), (group, range(8, 16)), *(([0, 1], [r, r + 8]) for r in range(8))]
+    job = read(tmp_path, of_groups(groups[::-1], named=True))
+    chain = tuple(range(-1, 15))
+    assert (job.ranks, job.rings, job.trees) == (16, {0: tuple(world), 1: tuple(world)}, {0: chain, 1: chain})
+    assert len(job.transports) == 16
+    cs.verify(job.schedule("allreduce", "tree"))
+    job = read(tmp_path, of_groups([*groups[1:2], ([0, 1, 2], range(8, 11))], named=True))
+    assert job.rings == {0: tuple(group), 1: tuple(group)}
+
+
+def test_a_log_whose_rings_come_late_is_still_a_log(tmp_path):
+    chatter = "".join(f"{PREFIX}Setting affinity for GPU {k % 8} to ffff,ffffffff\n" for k in range(40_000))
+    (tmp_path / "train.txt").write_text(chatter + LOG)
+    assert (tmp_path / "train.txt").stat().st_size > 2**21
+    assert load(tmp_path / "train.txt").ranks == 8
+
+
+def test_a_file_of_empty_lines_is_refused_at_once(tmp_path):
+    path = tmp_path / "empty.txt"
+    path.write_text("\n" * 2**20)
+    begin = time.process_time()
+    with pytest.raises(cs.FormatError, match="does not look like"):
+        load(path)
+    assert time.process_time() - begin < 20

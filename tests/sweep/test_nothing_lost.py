@@ -1,5 +1,6 @@
 """A sweep that is killed goes on where it was, on any executor, and a scenario that fails is a row."""
 
+import json
 import os
 import signal
 import sqlite3
@@ -74,6 +75,59 @@ def test_a_complete_store_is_not_run_again(tmp_path):
     assert ticks == [(2, 2)], "everything was there at the start"
     assert again.equals(first)
     assert stamp <= (tmp_path / "x.sqlite").stat().st_mtime_ns
+
+
+@pytest.mark.parametrize("engine", ["lockstep", ["lockstep", ("event", {"sharing": "fair"})]])
+def test_every_kind_of_table_holds_what_sweep_returns(tmp_path, engine):
+    given = {"algorithm": ["allreduce_ring", ("allreduce_tree", {"chunks": 4})], "topology": "switch(6)", "nbytes": [1, "1MiB"]}
+    frame = cs.sweep(**given, engine=engine, where=lambda row: True, out=tmp_path / "t.csv")
+    figures = ["nbytes", "time", "algbw", "busbw", "bound"]
+    readers = {
+        "csv": pd.read_csv,
+        "parquet": lambda path: pytest.importorskip("pyarrow.parquet").read_table(path).to_pandas(),
+        "json": lambda path: pd.DataFrame(json.loads(line) for line in path.read_text().splitlines()),
+    }
+    for suffix, read in readers.items():
+        path = tmp_path / f"t.{suffix}"
+        assert cs.sweep(**given, engine=engine, out=path).equals(frame)
+        table = read(path)
+        assert list(table.scenario) == list(frame.scenario)
+        assert (table[figures] == frame[figures]).all(axis=None), f"to the last digit in {suffix}"
+        for name in ("options", "engine_options"):
+            assert [json.loads(x) if isinstance(x, str) else x for x in table[name]] == list(frame[name])
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "json", "sqlite"])
+def test_a_place_that_cannot_be_written_is_refused_before_anything_runs(tmp_path, suffix, monkeypatch):
+    from collsim.sweep import run
+
+    monkeypatch.setattr(run, "results", lambda work: pytest.fail("it ran"))
+    folder = tmp_path / f"x.{suffix}"
+    folder.mkdir()
+    for place in (folder, tmp_path / "none" / f"x.{suffix}", f"/proc/x.{suffix}"):
+        with pytest.raises(cs.FormatError) as refused:
+            cs.sweep("allreduce", "allreduce_ring", "switch(4)", out=place)
+        assert f"cannot write {str(place)!r}" in str(refused.value)
+    assert [p.name for p in tmp_path.iterdir()] == [folder.name]
+
+
+def test_a_full_disk_ends_the_sweep_with_a_sentence_and_keeps_what_is_there(tmp_path, monkeypatch):
+    from collsim.sweep import run
+
+    class Full(run.Store):
+        def __init__(self, path):
+            super().__init__(path)
+            self._db.execute("PRAGMA max_page_count=12")  # 48 KiB
+
+    given = ("allreduce", "allreduce_ring", [f"switch({n})" for n in range(2, 40)], ["1KiB", "1MiB", "1GiB"])
+    out = tmp_path / "x.csv"
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "Store", Full)
+        with pytest.raises(cs.FormatError, match=r"cannot write '.*x\.csv': database or disk is full"):
+            cs.sweep(*given, out=out)
+    assert stored(tmp_path / "x.csv.part") > 0
+    assert not out.exists()
+    assert len(cs.sweep(*given, out=out)) == len(pd.read_csv(out)) == 38 * 3
 
 
 def test_the_id_knows_the_inputs():

@@ -48,7 +48,13 @@ def read_msccl(path: Any, *, collective: str | None = None, root: int | None = N
     runs = []
     for inplace in program.layouts:
         roots: list[int | None] = [root if root is not None else program.root] if kind.rooted else [0]
-        runs.append(_run(program, path, [Meaning(kind, program.ranks, program.chunks, r, inplace) for r in _roots(program, path, roots)]))
+        meanings = [Meaning(kind, program.ranks, program.chunks, r, inplace) for r in _roots(program, path, roots)]
+        try:
+            runs.append(_run(program, path, meanings))
+        except FormatError as error:
+            if not runs:
+                raise
+            raise FormatError(f'{error}. In place it is right; out of place, which outofplace="1" promises, it is not') from None
     _warn_of_races(program, path, runs[0].meaning)
     try:
         return lower(program, runs[0])
