@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from collsim.errors import CollsimError
-from collsim.nccl import Gap, Run, against, explain, published, together
+from collsim.nccl import Crossover, Facts, Gap, Run, against, choices, explain, published, ring_and_tree, together
 from collsim.nccl.predict import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
 
@@ -33,6 +33,10 @@ NEAR = 1.25
 NBSP = "\N{NO-BREAK SPACE}"
 _BANDS = (("large", 2**24, 2**62), ("middle", 2**16, 2**24), ("small", 0, 2**16))
 _MOST_TRIED = 7
+#: What the map of choices shows: numbers of nodes, where something joins them, and sizes a factor of four apart.
+_MAP_NODES = (1, 2, 4, 8, 16, 32)
+#: Colours of NCCL's algorithms on the map.
+_HUES = {"Ring": "room", "Tree": "done", "NVLS": "full", "NVLSTree": "edge", "PAT": "ink3"}
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -46,6 +50,18 @@ def kept(shown: Shown) -> tuple[Run, pd.DataFrame, Gap]:
 def kept_all() -> pd.DataFrame:
     """All published runs."""
     return together()
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def kept_choices(collective: str, facts: Facts) -> pd.DataFrame:
+    """What NCCL runs on such nodes over size and number of nodes."""
+    return choices(collective, facts, nodes=_MAP_NODES if facts.net != "none" else (facts.nodes,))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def kept_crossing(facts: Facts) -> Crossover:
+    """Allreduce by ring and by tree on this machine."""
+    return ring_and_tree(facts)
 
 
 def arrive() -> None:
@@ -77,6 +93,12 @@ def page() -> None:
         _python(shown)
     with right:
         _every(shown)
+    if run.facts.ranks > 1:
+        left, right = st.columns([1.15, 1], gap="small")
+        with left:
+            _map(run)
+        with right:
+            _crossing(run)
     _rows(run, table)
 
 
@@ -304,6 +326,59 @@ def _every(shown: Shown) -> None:
         st.markdown(f"**{t('measured.every')}**")
         st.html(f'<div class="cs-note">{html.escape(t("measured.every.note"))}</div>')
         st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key="chart_every")
+
+
+def _map(run: Run) -> None:
+    """NCCL's choice over size and number of nodes: a cell each, coloured by algorithm, lettered by protocol."""
+    collective = run.collective if run.collective not in ("alltoall", "sendrecv") else "allreduce"
+    table, dark = kept_choices(collective, run.facts), is_dark()
+    sizes = table["nbytes"].sort_values().map(format_bytes).unique().tolist()
+    frame = table.assign(size=table["nbytes"].map(format_bytes), said=table["time"].map(format_time))
+    there = [name for name in _HUES if name in set(frame["algorithm"])]
+    hues = alt.Scale(domain=there, range=[color(_HUES[name], dark) for name in there])
+    x = alt.X("size:O", sort=sizes, title=t("compare.size.axis"), axis=alt.Axis(labelAngle=-45, ticks=False, domain=False))
+    y = alt.Y("nodes:O", sort="descending", title=t("nodes"), axis=alt.Axis(ticks=False, domain=False, labelPadding=8))
+    tips = [alt.Tooltip(f"{name}:N", title=t(key)) for name, key in (("size", "nbytes"), ("algorithm", "measured.col.choice"))]
+    tips += [alt.Tooltip("protocol:N", title=t("measured.protocol")), alt.Tooltip("said:N", title=t("measured.col.predicted"))]
+    base = alt.Chart(frame).encode(x=x, y=y, tooltip=tips)
+    cells = base.mark_rect(stroke=color("card", dark), strokeWidth=2).encode(
+        color=alt.Color("algorithm:N", scale=hues, legend=alt.Legend(orient="top", title=None))
+    )
+    words = base.mark_text(fontSize=12, fontWeight="bold", color=color("card", dark)).encode(text="protocol:N")
+    picture = alt.layer(cells, words).properties(height=alt.Step(36), description=t("measured.map", collective=collective))
+    with st.container(border=True, key="card_map"):
+        st.markdown(f"**{t('measured.map', collective=collective)}**")
+        st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key="chart_map")
+
+
+def _crossing(run: Run) -> None:
+    """Allreduce by ring and by tree: predicted as lines, NCCL's tuner as dashes, and from which size on the ring is ahead."""
+    found, dark = kept_crossing(run.facts), is_dark()
+    columns = {"ring": ("room", "line"), "tree": ("done", "line"), "ring_tuner": ("room", "tuner"), "tree_tuner": ("done", "tuner")}
+    frame = found.table.melt("nbytes", list(columns), "which", "time").dropna()
+    frame["name"] = frame["which"].str.removesuffix("_tuner")
+    frame["who"] = [t(f"measured.{columns[which][1]}") for which in frame["which"]]
+    x = alt.X("nbytes:Q", scale=alt.Scale(type="log", base=2, nice=False), title=t("compare.size.axis"), axis=axis(frame["nbytes"], 2))
+    y = alt.Y("time:Q", scale=alt.Scale(type="log"), title=t("compare.time.axis"), axis=axis(frame["time"], 10))
+    hue = alt.Color(
+        "name:N",
+        scale=alt.Scale(domain=["ring", "tree"], range=[color("room", dark), color("done", dark)]),
+        legend=alt.Legend(title=None, orient="top"),
+    )
+    dashes = alt.Scale(domain=[t("measured.line"), t("measured.tuner")], range=[[1, 0], [3, 4]])
+    dash = alt.StrokeDash("who:N", scale=dashes, legend=alt.Legend(title=None, orient="top", labelLimit=320))
+    lines = alt.Chart(frame).mark_line(strokeWidth=2.6).encode(x=x, y=y, color=hue, strokeDash=dash)
+    said = t("measured.crossing.never") if found.crossing is None else t("measured.crossing.at", size=_about(found.crossing))
+    picture = lines.properties(height=250, description=said)
+    with st.container(border=True, key="card_crossing"):
+        title = t("measured.crossing")
+        st.markdown(f"**{title}** {said}")
+        st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key="chart_crossing")
+
+
+def _about(nbytes: float) -> str:
+    """The power of two nearest to a crossing, which is no more exact than that."""
+    return format_bytes(2 ** round(math.log2(nbytes)))
 
 
 def _python(shown: Shown) -> None:

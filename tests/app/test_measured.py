@@ -1,5 +1,6 @@
 """The Measured page: every published run in both languages, a log of one's own, and a sentence for everything that is wrong."""
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages
@@ -8,8 +9,9 @@ from collsim.app import evidence
 from collsim.app.evidence import Shown
 from collsim.app.measured_texts import MEASURED
 from collsim.app.texts import LANGUAGES, placeholders
-from collsim.nccl import published, published_run
+from collsim.nccl import published, published_run, ring_and_tree
 from collsim.nccl.gaps import HYPOTHESES
+from collsim.units import format_bytes
 
 
 def measured() -> None:
@@ -44,7 +46,7 @@ def test_every_published_run_opens_in_both_languages(language):
     at = fine(opened(lang=language))
     for name in published():
         fine(at.selectbox(key="w_e_run").set_value(name).run())
-        assert charts(at) == 4
+        assert charts(at) == 6
         assert published_run(name).source in text_of(at).replace("&amp;", "&")
 
 
@@ -56,6 +58,14 @@ def test_the_machine_alone_leaves_a_gap_and_the_switch_is_named_as_a_hypothesis(
     fine(at.segmented_control(key="w_e_told").set_value("all").run())
     assert said not in text_of(at)
     assert "told" not in address(at)
+
+
+def test_the_map_of_choices_and_the_crossing_say_what_predict_says():
+    at = fine(opened(run="a100-2x8-ib"))
+    facts = published_run("a100-2x8-ib").facts
+    size = 2 ** round(np.log2(ring_and_tree(facts).crossing))
+    assert format_bytes(size) in " ".join(m.value for m in at.markdown if "allreduce" in m.value)
+    assert any("do not cross" in m.value for m in fine(opened(run="a100-8")).markdown)
 
 
 def test_a_run_without_switches_cannot_be_told_less():
@@ -83,7 +93,7 @@ def test_a_sample_log_is_one_click_away_and_its_machine_is_known(language):
     at = fine(opened(run="own", lang=language))
     assert charts(at) == 0
     fine(at.button(key="w_e_sample").click().run())
-    assert charts(at) == 4
+    assert charts(at) == 6
     assert at.selectbox(key="w_e_machine").value == "polaris"
     fine(at.toggle(key="w_e_p2p").set_value(False).run())
     assert address(at)["p2p"] == "off"
@@ -91,7 +101,7 @@ def test_a_sample_log_is_one_click_away_and_its_machine_is_known(language):
 
 def test_a_log_of_ones_own_is_predicted_and_its_machine_guessed():
     at = fine(dropped(evidence.sample()))
-    assert charts(at) == 4
+    assert charts(at) == 6
     lines = "".join(f"#  Rank {r:2d} Group  0 Pid 1 on host{r // 8} device {r % 8} [0000:00:00] NVIDIA H100 80GB HBM3\n" for r in range(16))
     guess = evidence.guessed(lines, Shown("own"))
     assert (guess.nodes, "H100" in evidence.facts_of(evidence.cs.machine(guess.machine)).gpu) == (2, True)
@@ -104,7 +114,7 @@ def test_a_log_that_does_not_say_what_ran_is_asked_about():
     at = dropped(row)
     assert "choose the collective" in messages(at)[0]
     fine(at.selectbox(key="w_e_collective").set_value("allreduce").run())
-    assert charts(at) == 4
+    assert charts(at) == 6
 
 
 HOSTILE_LOGS = {
@@ -149,7 +159,7 @@ def test_a_hostile_address_gets_one_sentence_and_a_page(query):
     assert not at.exception
     assert len(messages(at)) == 1
     assert "<script>" not in text_of(at)
-    assert charts(at) == (0 if query.get("run") == "own" else 4)
+    assert charts(at) == (0 if query.get("run") == "own" else 6)
 
 
 def test_both_languages_have_every_word_and_every_hypothesis():
