@@ -6,7 +6,8 @@ Nothing here knows Streamlit, so all of it can be cached, tested and read withou
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -235,6 +236,18 @@ def endpoints(trace: cs.Trace) -> pd.DataFrame:
 PIPELINES = (1, 4, 16, 64, 256)
 
 
+class _Here(Executor):
+    """Does everything at once where it is asked: a server with threads must not be forked, as a sweep that takes longer would."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            done.set_exception(error)
+        return done
+
+
 def expected_compare(choice: Choice) -> float:
     """Seconds that `compare` should take. Raises Refused for too much work."""
     topology = build_place(choice)
@@ -270,6 +283,7 @@ def compare(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
         sizes,
         choice.dtype,
         engine_pair(choice),
+        executor=_Here() if tell is quietly else None,
         progress=lambda done, all_, _: tell("run", done / all_),
     )
     table["chunks"] = [options.get("chunks", 1) for options in table["options"]]

@@ -1,5 +1,7 @@
 """What the pages show is what the public face returns."""
 
+import importlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -74,3 +76,11 @@ def test_the_comparison_is_the_sweep():
     ring = table[table["algorithm"] == "allreduce_ring"]
     again = cs.sweep("allreduce", "allreduce_ring", cs.topology.switch(8, bandwidth="25GB/s", alpha="1us"), cs.size_range("1KiB:1MiB:32"))
     assert np.allclose(ring["time"], again["time"], rtol=1e-12)
+
+
+def test_a_comparison_on_the_spot_starts_no_process(monkeypatch):
+    sweeping = importlib.import_module("collsim.sweep.run")
+    monkeypatch.setattr(sweeping, "_ALONE", 0.0)  # as if the first piece had taken long
+    monkeypatch.setattr(sweeping, "_processes", lambda: pytest.fail("the server was forked"))
+    table = compare(Choice(place="switch", ranks=4, sizes="1KiB:1MiB:32"))
+    assert table["error"].isna().all()
