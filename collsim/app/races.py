@@ -92,7 +92,7 @@ def write(runners: tuple[Choice, ...]) -> dict[str, str]:
     usual = READY[ready][0] if ready in READY else Choice()
     query |= {name: written(getattr(first, name)) for name in SHARED if getattr(first, name) != getattr(usual, name) or ready == "own"}
     if ready == "own":
-        query["own"] = next((own.packed(one.own) for one in runners if one.place == OWN), "")
+        query |= dict([("own", own.packed(one.own)) for one in runners if one.place == OWN][:1])
         for number, one in enumerate(runners, 1):
             words = {k: v for k, v in {**to_query(one), **_nodes(one)}.items() if k not in (*SHARED, "own")}
             query[f"runner{number}"] = ";".join(f"{k}:{v}" for k, v in words.items())
