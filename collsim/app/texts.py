@@ -202,9 +202,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "code.environment": ("NCCL environment", "NCCL 环境变量"),
     "code.hardware": ("On the real machine", "在真实机器上"),
     "code.edits": (
-        "The other changes have no option on the command line: write the changed machine with cs.save(m, \"changed.yaml\") and give it "
+        'The other changes have no option on the command line: write the changed machine with cs.save(m, "changed.yaml") and give it '
         "as --topology-file changed.yaml.",
-        "其余改动没有命令行选项：用 cs.save(m, \"changed.yaml\") 保存改动后的机器，再以 --topology-file changed.yaml 使用。",
+        '其余改动没有命令行选项：用 cs.save(m, "changed.yaml") 保存改动后的机器，再以 --topology-file changed.yaml 使用。',
     ),
     # player
     "player.large": (
