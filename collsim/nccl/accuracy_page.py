@@ -55,8 +55,8 @@ What is known about why:
 - **Middle sizes**: NCCL's versions choose LL, LL128 and Simple at different sizes; the model follows NCCL 2.30.
 - **AMD** runs are predicted with NCCL's tables; RCCL has its own.
 - Two kinds of network (EFA, TCPX/TCPXO) are known from two systems each, and B200 over Ethernet from one.
-- **P2P off**: six of the nine pairs are one system, whose two GPUs were lent from another box over a PCIe fabric; staged through host
-  memory there it ran at 4 GB/s, with which the model's step across sockets agrees only roughly.
+- **P2P off**: all nine pairs are one system; in six of them two GPUs were lent from another box over a PCIe fabric, which the model
+  treats as another socket.
 
 {failed}
 

@@ -22,9 +22,8 @@ from .published import Run
 
 #: Median error of the model from a size on, bytes (docs/accuracy.md, NCCL and RCCL); a size weighs the inverse.
 KNOWN = ((2**24, 0.06), (2**16, 0.23), (0, 0.21))
-#: Below this distance there is no gap to explain: about the model's own error for large sizes (docs/accuracy.md: 6 %, four fifths
-#: of rows within 25 %).
-NO_GAP = 0.15
+#: Below this distance there is no gap to explain: about twice the model's own median error for large sizes (docs/accuracy.md).
+NO_GAP = 0.13
 #: A hypothesis counts if it leaves no more than this share of the distance.
 EXPLAINS = 2 / 3
 #: And if it leaves no more than this, a factor of 1.6 (the wider band of the accuracy page), or next to nothing of a very large gap.

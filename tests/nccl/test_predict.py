@@ -8,7 +8,7 @@ from collsim.errors import CollsimError
 from collsim.nccl import Facts, communicator, facts, predict
 from collsim.nccl.links import MEASURED
 from collsim.nccl.predict import BUSBW
-from collsim.nccl.timing import loads
+from collsim.nccl.timing import Call, byte_time, drain_time, loads
 
 GIB, MIB, KIB = 2**30, 2**20, 2**10
 A100 = facts("A100-SXM4-80GB", 8, 1, "nvlink3-nvswitch", "none")
@@ -64,6 +64,20 @@ def test_without_p2p_the_data_go_through_host_memory():
     assert staged.time > 10 * predict("allreduce", A100, "1GiB").time
     assert predict("allreduce", A100, "1GiB", NCCL_P2P_LEVEL="NVL").facts.inside == "nvswitch"
     assert predict("allreduce", facts("A100-PCIE-40GB", 2, 1, "pcie4-x16-p2p", "none"), MIB, NCCL_P2P_LEVEL="NVL").facts.inside == "host"
+
+
+def test_the_last_slice_of_a_ring_is_half_of_a_short_allgather_between_two():
+    """One step of S/2, cut in two slices: the second is copied out alone, half of the wire time; from two rounds of chunks on it fades."""
+    pair = facts("A100-SXM4-80GB", 2, 1, "nvlink3-nvswitch", "none")
+
+    def drained(size, machine=pair):
+        call = Call("allgather", "Ring", "Simple", size, machine, communicator(machine))
+        return drain_time(call, byte_time(call)[0]) / byte_time(call)[0]
+
+    one_round = 2 * 2**21 * communicator(pair).running_channels
+    assert drained(16 * MIB) == pytest.approx(1 / 2)
+    assert drained(4 * one_round) == pytest.approx(1 / 8)
+    assert drained(16 * MIB, A100) == pytest.approx(1 / 14)
 
 
 def test_one_way_through_host_memory_is_faster_than_both():

@@ -70,3 +70,13 @@ def test_a_word_that_is_not_understood_is_named(gpu, intra, inter, word):
 def test_wiring_that_nobody_states_is_the_usual_one():
     assert facts("A100-SXM4", 8, 1, "", "none").inside == "nvswitch"
     assert facts("RTX 4090", 8, 1, "none", "none").inside == "host"
+
+
+def test_a_pcie_fabric_between_boxes_is_farther_than_a_slot():
+    assert facts("A100-PCIE-40GB", 2, 1, "pcie4-fabric-nop2p", "none").crossing
+    assert not facts("A100-PCIE-40GB", 2, 1, "pcie4-x16-nop2p", "none").crossing
+
+
+def test_efa_has_gpudirect_rdma_since_the_a100():
+    assert facts("V100-SXM2-32GB", 16, 2, "nvlink2-hybridcubemesh", "1x100G EFA").gdr is False
+    assert facts("A100-SXM4-40GB", 16, 2, "nvlink3-nvswitch", "4x100G EFA").gdr is None
