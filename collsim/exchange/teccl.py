@@ -161,7 +161,8 @@ class _Steps:
         self.rows[step].append((src, dst, chunk, into))
 
     def steps(self) -> list[Step]:
-        return [copy(*zip(*rows, strict=True)) for rows in self.rows if rows]
+        columns = (zip(*rows, strict=True) for rows in self.rows if rows)
+        return [copy(src, dst, chunk, into) for src, dst, chunk, into in columns]
 
 
 def _allgather(path: Any, flows: list[Flow], nodes: list[int]) -> Schedule:
