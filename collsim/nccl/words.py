@@ -95,6 +95,8 @@ def _inside(word: str, card: Gpu, local: int) -> _Wires:
     if match := re.match(r"nvlink(\d)-(\w+)", text):
         return _nvlink(int(match[1]), match[2], text, card, local)
     if text.startswith("xgmi"):
+        if card.cc:
+            raise CollsimError(f"intra_link={text!r}: only AMD's GPUs have xGMI; write for example nvlink4-nvswitch or pcie4-x16-nop2p")
         return _Wires("xgmi", min(card.links, local - 1) * XGMI_GBPS * 1e9, card.pcie)
     if match := re.match(r"pcie(\d)\b-?(.*)", text):
         return _pcie(int(match[1]), match[2])
