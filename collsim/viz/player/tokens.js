@@ -89,11 +89,15 @@ function bundle(list, out) {
   out.push(Object.assign(list[0], { count: n, d: (list[0].lead ?? 0) + list.reduce((a, q) => a + along(q), 0) / n }));
 }
 
-/** Transfers that share a cable at one time move side by side, as many in a row as its width has room for; the label counts them. */
+/**
+ * Transfers that share a cable at one time move side by side, as many in a row as its width has room for; the label counts them. As long as
+ * the rows behind the first would still stand in the device that sends, they are one token with their number.
+ */
 function abreast(V, link, list, out) {
   const n = list.length,
     s = 12,
     rows = Math.max(1, Math.min(4, Math.floor((casing(V.m, link) * 1.8) / (s + 2))));
+  if (along(list[0]) < (Math.ceil(n / rows) - 1) * (s + 2)) return bundle(list, out);
   list.sort((a, b) => a.i - b.i);
   list.forEach((q, k) => {
     const across = Math.min(rows, n - Math.floor(k / rows) * rows),
