@@ -39,20 +39,26 @@ def refuse(path: Any, where: str, why: str) -> NoReturn:
 
 def read_bytes(path: Any, most: int = MOST_BYTES) -> bytes:
     """The bytes of a file, unzipped if it is gzip. Raises FormatError if there is no such file or it is larger than `most`."""
+    data = read_head(path, most + 1)
+    if len(data) > most:
+        refuse(path, "", f"larger than {most // 2**20 or 1} MiB, the most that a file of this kind may have")
+    return data
+
+
+def read_head(path: Any, most: int) -> bytes:
+    """The first bytes of a file, unzipped if it is gzip; no more than these are read. Raises FormatError if there is no such file."""
     place = require_path(path)
     try:
         with open(place, "rb") as file:
             head = file.peek(2)[:2] if isinstance(file, io.BufferedReader) else b""
             source: Any = gzip.GzipFile(fileobj=file) if head == b"\x1f\x8b" else file
-            data: bytes = source.read(most + 1)
+            data: bytes = source.read(most)
     except (FileNotFoundError, NotADirectoryError):
         raise FormatError(f"no file {os.fspath(path)!r}") from None
     except (OSError, EOFError, zlib.error) as error:
         raise FormatError(f"{Path(path).name or os.fspath(path)!r} cannot be read: {_reason(error)}") from error
     except (TypeError, ValueError) as error:
         raise FormatError(f"{path!r} is not the path of a file") from error
-    if len(data) > most:
-        refuse(path, "", f"larger than {most // 2**20 or 1} MiB, the most that a file of this kind may have")
     return data
 
 
@@ -182,8 +188,8 @@ def replacing(path: Any) -> Iterator[Path]:
 
     Raises FormatError naming `path` where nothing can be written there.
     """
-    target = Path(path)
-    require_place(target)
+    require_place(Path(path))
+    target = Path(os.path.realpath(path))  # a link stays one
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem[:20]}-", suffix=target.suffix)
         os.close(handle)
@@ -203,7 +209,7 @@ def replacing(path: Any) -> Iterator[Path]:
 def writing(path: Any) -> Iterator[IO[bytes]]:
     """A binary file that appears under its name only when it is complete; zipped if the name ends in `.gz`."""
     with replacing(path) as temporary, open(temporary, "wb") as raw:
-        if temporary.suffix == ".gz":
+        if temporary.suffix.lower() == ".gz":
             with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as zipped:
                 yield zipped  # type: ignore[misc]
         else:

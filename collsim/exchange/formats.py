@@ -12,7 +12,7 @@ from ..registry import load as load_algorithm
 from ..schedule import Schedule
 from ..simulate import Trace
 from ..topology import Topology
-from .files import read_bytes
+from .files import read_head
 
 Holds = Literal["schedule", "topology", "trace", "table", "log"]
 _HEAD = 2**20
@@ -137,8 +137,7 @@ def _by_suffix(path: Any) -> list[Format]:
 
 
 def _guess(path: Any) -> Format:
-    head = read_bytes(path, most=2**31)[:_HEAD] if name_of(path).endswith(".gz") else _head(path)
-    text = head.decode("utf-8-sig", "replace")
+    text = read_head(path, _HEAD).decode("utf-8-sig", "replace")
     sharing = [e for e in _by_suffix(path) if e.read is not None]
     fitting = [e for e in sharing if e.looks(text)]
     if fitting:
@@ -154,14 +153,6 @@ def _guess(path: Any) -> Format:
         raise FormatError(f"{Path(name_of(path)).name}: {written} files can be written, but not be loaded")
     known = _listed(sharing or (e for e in _FORMATS.values() if e.read))
     raise FormatError(f"{Path(name_of(path)).name}: its beginning does not look like any of: {known}; say which with format=")
-
-
-def _head(path: Any) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read(_HEAD)
-    except (OSError, TypeError, ValueError):
-        return read_bytes(path)[:_HEAD]  # says what is wrong
 
 
 def _listed(entries: Iterable[Format]) -> str:

@@ -56,8 +56,13 @@ TESTS = {
     "scatter_perf": "scatter",
     "sendrecv_perf": "sendrecv",
 }
-_TAG = re.compile(r"^(?:\[\d+,\d+\]<std(?:out|err)>:|\d+: )\s*", re.ASCII)
-_STAMP = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d(?:\.\d+)?|\[?\d{4}-\d\d-\d\dT[\d:.]+\]?", re.ASCII)
+#: What stands in front of a line: MPI's tags, `worker-0 |`, `node1:` or `3:` of launchers, time stamps.
+_TAG = re.compile(
+    r"^(?:(?:\[[^\]\s]{1,100}\](?:<std(?:out|err)>:?)?|[\w.@/-]{1,100}(?::(?=\s)|\s\|)"
+    r"|\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?(?=\s))\s*){1,3}",
+    re.ASCII,
+)
+_STAMP = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d", re.ASCII)  # behind a row, with -S
 _RANK = re.compile(r"#\s+Rank\s+(\d{1,7})\s", re.ASCII)
 _TEST = re.compile(r"\b((?:all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|gather|scatter|sendrecv)_perf)\b")
 _MOST_ROWS = 200_000

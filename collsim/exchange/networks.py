@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import CollsimError
 from ..topology import Topology
 from ..topology.files import load_topology
+from ..topology.files.astra import build
 from .files import read_text, refuse, write_text
 from .formats import Format, register
 
@@ -48,21 +49,31 @@ def write_yaml(topology: Topology, path: Any) -> None:
 
 
 def write_astra(topology: Topology, path: Any) -> None:
-    """Write a ring, switch, fully connected network, torus or hypercube of equal cables as ASTRA-sim's network YAML.
+    """Write a network of ASTRA-sim's, or a ring, switch, fully connected network, torus or hypercube of equal cables, as its network YAML.
 
     Raises CollsimError for any other network: ASTRA-sim's analytical backend has no words for it.
     """
-    dims = _dimensions(topology)
-    rate, delay = _uniform(topology)
+    dims = _loaded(topology) or [(kind, size, *_uniform(topology)) for kind, size in _dimensions(topology)]
     columns: list[tuple[str, list[Any]]] = [
-        ("topology", [kind for kind, _ in dims]),
-        ("npus_count", [size for _, size in dims]),
-        ("bandwidth", [float(f"{rate / 2**30:.12g}")] * len(dims)),
-        ("latency", [float(f"{delay * 1e9:.12g}")] * len(dims)),
+        ("topology", [kind for kind, *_ in dims]),
+        ("npus_count", [size for _, size, *_ in dims]),
+        ("bandwidth", [float(f"{rate / 2**30:.12g}") for *_, rate, _ in dims]),
+        ("latency", [float(f"{delay * 1e9:.12g}") for *_, delay in dims]),
     ]
     notes = {"bandwidth": "  # GB/s of 2^30 bytes", "latency": "  # ns"}
     text = "".join(f"{key}: [ {', '.join(map(str, values))} ]{notes.get(key, '')}\n" for key, values in columns)
     write_text(path, f"# {topology.name.splitlines()[0]}, written by collsim\n{text}")
+
+
+def _loaded(topology: Topology) -> list[tuple[str, int, float, float]]:
+    """(kind, size, B/s, s) of every dimension of a network from an ASTRA-sim file that it can still say."""
+    links, dims = topology.links, []
+    for i, (kind, size) in enumerate(topology.facts.get("dimensions", ())):
+        first = int(np.argmax(links.cable == i))
+        dims.append((kind, size, float(links.bandwidth[first]), float(links.alpha[first])))
+    again = build(dims, topology.name, []).links if dims else links
+    same = [np.array_equal(getattr(links, name), getattr(again, name)) for name in ("src", "dst", "bandwidth", "alpha")]
+    return dims if all(same) else []
 
 
 def _dimensions(topology: Topology) -> list[tuple[str, int]]:

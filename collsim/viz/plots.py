@@ -6,6 +6,8 @@ matplotlib's object-oriented interface only: no global state, safe in a server's
 
 from __future__ import annotations
 
+import math
+import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 _MOST_BARS = 24
 _MOST_LANES = 64
 _MOST_MARKS = 20_000
+_LONGEST_LINE = 66  # characters of a title
+_DASHES = ("-", (0, (5, 3)), (0, (1, 1.5)), (0, (7, 2, 1, 2)), (0, (2, 4)))  # lines that lie on each other show through
 
 
 def time_over_size(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
@@ -83,6 +87,7 @@ def volume_over_time(trace: Trace, ax: Axes | None = None, lang: str = "en") -> 
             label=label,
             color=palette.SERIES[number % len(palette.SERIES)],
             linewidth=2.4 if row["hot"] else 1.6,
+            linestyle=_DASHES[number % len(_DASHES)],
         )
     ax.set_xlabel(_in(lang, f"time, {unit}", f"时间，{unit}"))
     ax.set_ylabel(_in(lang, "bytes so far, busiest link of a class, MiB", "已传字节（每类中最忙的链路），MiB"))
@@ -124,9 +129,9 @@ def gantt(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
     hidden = s.endpoints - lanes
     more = _in(lang, f"; {hidden} more endpoints not shown", f"；另有 {hidden} 个 endpoint 未显示") if hidden else ""
     ax.set_xlabel(_in(lang, f"time, {unit}", f"时间，{unit}") + more)
-    ax.set_title(_title(trace, lang) + _in(lang, ": who sends when", "：谁在何时发送"), fontsize=10, loc="left")
+    ax.set_title(_title(trace, lang, (": who sends when", "：谁在何时发送")), fontsize=10, loc="left")
     if ax.get_legend_handles_labels()[0]:
-        ax.legend(frameon=False, fontsize=8, ncols=2, loc="upper right", bbox_to_anchor=(1, 1.12))
+        ax.legend(frameon=False, fontsize=8, ncols=2, loc="upper right", bbox_to_anchor=(1, -0.06))
     return _clean(ax, "x", lang)
 
 
@@ -144,7 +149,7 @@ def winner_map(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") ->
         ax.plot([], [], "s", color=palette.SERIES[number % len(palette.SERIES)], label=f"{number + 1} {name}")
     ax.set_xlim(-0.5, len(sizes) - 0.5)
     ax.set_ylim(-0.5, len(ranks) - 0.5)
-    every = max(1, len(sizes) // 8)
+    every = max(1, math.ceil(len(sizes) / 6))
     ax.set_xticks(range(0, len(sizes), every), [format_bytes(s) for s in sizes[::every]])
     ax.set_yticks(range(len(ranks)), [str(r) for r in ranks])
     ax.set_xlabel(_in(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
@@ -182,6 +187,8 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "e
     `frame` is `best(...).tried`, or a sweep over `chunks`.
     """
     _require(frame, {"algorithm", "options", "time"}, "best")
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     ax = _axes(ax, 7.2, 4.2)
     chunked = frame[frame["options"].map(lambda o: "chunks" in o) & frame["time"].notna()]
     chunked = chunked.assign(chunks=chunked["options"].map(lambda o: o["chunks"])).sort_values("chunks")
@@ -193,8 +200,9 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "e
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 1.2, 1.5, 2, 3, 5, 7)))  # the curve rarely spans a power of ten
     ax.yaxis.set_major_formatter(lambda value, _: words.time(value))
-    ax.yaxis.set_minor_formatter(lambda value, _: words.time(value))
+    ax.yaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel(_in(lang, "chunks", "chunk 数"))
     ax.set_ylabel(_in(lang, "time", "时间"))
     if len(chunked):
@@ -281,9 +289,11 @@ def _clean(ax: Axes, grid: Literal["both", "x", "y"], lang: str) -> Axes:
     return ax
 
 
-def _title(trace: Trace, lang: str) -> str:
+def _title(trace: Trace, lang: str, more: tuple[str, str] = ("", "")) -> str:
+    """What ran where, in as many lines as it needs."""
     what, where, size, took = trace.schedule.label, trace.topology.name, format_bytes(trace.nbytes), words.time(trace.time)
-    return _in(lang, f"{what} on {where}, {size}: {took}", f"{what}，{where}，{size}：{took}")
+    said = _in(lang, f"{what} on {where}, {size}: {took}{more[0]}", f"{what}，{where}，{size}：{took}{more[1]}")
+    return textwrap.fill(said, _LONGEST_LINE)
 
 
 def _time_unit(seconds: float) -> tuple[str, float]:

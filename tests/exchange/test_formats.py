@@ -200,6 +200,18 @@ def test_a_place_that_cannot_be_written_is_named_as_it_was_given(name, tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == [f"folder{suffix}"], "no temporary file stays"
 
 
+def test_a_link_stays_a_link_and_capital_letters_zip_too(tmp_path):
+    ring = cs.schedule("allreduce_ring", ranks=3)
+    (tmp_path / "a.json").write_text("old")
+    (tmp_path / "link.json").symlink_to("a.json")
+    save(ring, tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink()
+    same(load(tmp_path / "a.json"), ring)
+    save(ring, tmp_path / "A.JSON.GZ")
+    assert (tmp_path / "A.JSON.GZ").read_bytes()[:2] == b"\x1f\x8b"
+    same(load(tmp_path / "A.JSON.GZ"), ring)
+
+
 def test_a_written_file_has_the_permissions_of_any_other(tmp_path):
     save(cs.schedule("allreduce_ring", ranks=2), tmp_path / "a.json")
     (tmp_path / "plain").write_text("")

@@ -250,6 +250,22 @@ def test_astra_sim_networks_come_back_with_the_same_times(topology, tmp_path):
     assert cs.simulate(s, back, SIZE).time == pytest.approx(cs.simulate(s, topology, SIZE).time, rel=1e-9)
 
 
+def test_an_astra_sim_network_of_several_dimensions_comes_back_also_when_its_rates_changed(tmp_path):
+    text = (
+        "topology: [Ring, FullyConnected, Switch]\nnpus_count: [4, 3, 2]\nbandwidth: [200.0, 100.0, 50.0]\nlatency: [50.0, 500.0, 2000.0]\n"
+    )
+    (tmp_path / "a.astra.yaml").write_text(text)
+    network = load(tmp_path / "a.astra.yaml")
+    for one in (network, network.scaled(kind="cable", by=2)):
+        save(one, tmp_path / "b.astra.yaml")
+        back = load(tmp_path / "b.astra.yaml")
+        for name in ("src", "dst", "alpha"):
+            assert (getattr(back.links, name) == getattr(network.links, name)).all()
+        assert back.links.bandwidth == pytest.approx(one.links.bandwidth)
+    with pytest.raises(cs.CollsimError, match="ASTRA-sim has no words"):
+        save(network.without_link("gpu0", "gpu1"), tmp_path / "c.astra.yaml")
+
+
 @pytest.mark.parametrize("topology", [cs.topology.line(4), cs.topology.fat_tree(4), cs.topology.ring(4).with_link(0, 1, bandwidth="half")])
 def test_networks_that_astra_sim_cannot_say_are_refused(topology, tmp_path):
     with pytest.raises(cs.CollsimError, match="ASTRA-sim"):

@@ -49,7 +49,7 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
         raise FormatError(f"{name}: key {twice[0][:40]!r} is there twice")
     dims = _dimensions(data, name)
     notes = [f"key {_short(key)} is not understood" for key in data if key not in _KEYS]
-    return _build(dims, name, notes)
+    return build(dims, name, notes)
 
 
 def _dimensions(data: dict[str, Any], name: str) -> list[tuple[str, int, float, float]]:
@@ -89,7 +89,8 @@ def _short(value: Any) -> str:
     return reprlib.repr(value)
 
 
-def _build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str]) -> Topology:
+def build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str]) -> Topology:
+    """The network of (kind, size, B/s, s) per dimension, which its facts keep as `dimensions` (kind, size)."""
     ranks = math.prod(size for _, size, _, _ in dims)
     if ranks * max(size for _, size, _, _ in dims) > _MOST:
         raise FormatError(f"{name}: {ranks:,} NPUs are too many for a network without closed form; at most {_MOST:,} links")
@@ -109,10 +110,11 @@ def _build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str
                 mine = here + step < size if kind == "FullyConnected" or size == 2 else np.ones(ranks, bool)
                 parts.append((rank[mine], (group + (here + step) % size * stride)[mine], cable))
         stride *= size
-    return _topology(parts, ranks, switches, name, notes)
+    facts = {"file": name, "notes": tuple(notes), "dimensions": tuple((kind, size) for kind, size, _, _ in dims)}
+    return _topology(parts, ranks, switches, name, facts)
 
 
-def _topology(parts: list[tuple[Longs, Longs, Cable]], ranks: int, switches: int, name: str, notes: list[str]) -> Topology:
+def _topology(parts: list[tuple[Longs, Longs, Cable]], ranks: int, switches: int, name: str, facts: dict[str, Any]) -> Topology:
     pieces = [both_ways(a, b, cable) for a, b, cable in parts]
     cables = tuple(dict.fromkeys(cable for *_, cable in parts))
     column = np.concatenate([np.full(len(p), cables.index(cable), np.int32) for p, (*_, cable) in zip(pieces, parts, strict=True)])
@@ -128,4 +130,4 @@ def _topology(parts: list[tuple[Longs, Longs, Cable]], ranks: int, switches: int
     )
     ways = Shortest(ranks + switches, src, dst)
     require_connected(topology, ways)
-    return replace(topology, next_hop=ways, facts=MappingProxyType({"file": name, "notes": tuple(notes)}))
+    return replace(topology, next_hop=ways, facts=MappingProxyType(facts))
