@@ -291,6 +291,8 @@ class ClusterRouter:
                 return Leg(path.links, -1, -1, (), f"{LEVELS[path.type]} path between {self._ends(a, b)}")
             other = self._remote(state, a, state, b)
             return other if isinstance(other, Leg) else f"no links join {self._ends(a, b)}; let a rank serve (server='rank')"
+        if path is not None and self._own_links(path):
+            return Leg(path.links, -1, -1, (), "over the chips' own links")
         if path is not None and self._p2p(path):
             return Leg(path.links, -1, -1, (), f"{self._word(path)}, GPUDirect P2P")
         memory = self._memory(state, b)
@@ -302,7 +304,7 @@ class ClusterRouter:
                 if isinstance(other, Leg)
                 else (f"P2P is not allowed, and no host memory or network card joins {self._ends(a, b)}; allow it with p2p=True")
             )
-        why = f"{self._word(path)}, where NCCL does not use P2P" if path else "no direct path"
+        why = f"{self._word(path)}, {self._why_not(path)}" if path else "no direct path"
         return Leg((*there.links, *back.links), -1, -1, (), f"{why}: staged through host memory (SHM)")
 
     def _ends(self, a: int, b: int) -> str:
@@ -310,6 +312,15 @@ class ClusterRouter:
 
     def _p2p(self, path: Path) -> bool:
         return path.type <= self.policy.p2p and (path.type <= NVB or self.machine.p2p_over_pcie)
+
+    def _why_not(self, path: Path) -> str:
+        if path.type > NVB and not self.machine.p2p_over_pcie:
+            return "the driver allows no P2P over PCIe"
+        return "P2P is off" if self.policy.p2p == LOC else f"beyond the P2P level {LEVELS[self.policy.p2p]}"
+
+    def _own_links(self, path: Path) -> bool:
+        """TPU chips route by themselves: no GPUDirect, and nothing that could switch it off."""
+        return self.machine.joints[path.links[0] // 2][2].kind == "ici"
 
     def _memory(self, state: int, device: int) -> int | None:
         near = self._paths[state].nearest(device, self.machine.of_kind("memory"))
@@ -384,20 +395,20 @@ class ClusterRouter:
         """Links between a device and a card, in the direction of the data, and how."""
         paths, nic = self._paths[state], self.cards[card]
         ends = (device, nic) if sending else (nic, device)
-        path = paths.best(*ends)
-        if path is None:
+        path, seen = paths.best(*ends), paths.best(device, nic)  # NCCL judges both directions by the GPU's path to the card
+        if path is None or seen is None:
             return None
         if self.machine.kinds[device] != "gpu":
             return path.links, "from host memory" if sending else "to host memory"
-        if self._gdr(path, sending):
-            return path.links, f"{LEVELS[path.type]}, GPUDirect RDMA"
+        if self._gdr(seen, sending):
+            return path.links, f"{LEVELS[seen.type]}, GPUDirect RDMA"
         memory = self._memory(state, device)
         if memory is None:
             return None
         halves = (paths.best(ends[0], memory), paths.best(memory, ends[1]))
         if halves[0] is None or halves[1] is None:
             return None
-        return (*halves[0].links, *halves[1].links), f"{LEVELS[path.type]}, no GPUDirect RDMA: staged through host memory"
+        return (*halves[0].links, *halves[1].links), f"{LEVELS[seen.type]}, no GPUDirect RDMA: staged through host memory"
 
     # ---- words ---------------------------------------------------------------------------------------------------------------
 
@@ -410,9 +421,8 @@ class ClusterRouter:
 
     def _word(self, path: Path) -> str:
         """`NV12 in nvidia-smi, NVL in NCCL`."""
-        if self.machine.joints[path.links[0] // 2][2].kind == "ici":
-            return "over the chips' own links"
-        return f"{smi_word(self.machine, path)} in nvidia-smi, {LEVELS[path.type]} in NCCL"
+        tool = "rocm-smi" if (word := smi_word(self.machine, path)) == "XGMI" else "nvidia-smi"
+        return f"{word} in {tool}, {LEVELS[path.type]} in NCCL"
 
 
 def smi_word(machine: Machine, path: Path) -> str:

@@ -35,7 +35,7 @@ class Plan:
         self.joints.append((a, b, cable))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Machine:
     """One machine of a catalogue.
 
@@ -90,6 +90,9 @@ class Machine:
 
     def __str__(self) -> str:
         return self.title
+
+    def __repr__(self) -> str:
+        return f"<Machine {self.name}: {len(self.ranks)} ranks, {len(self.devices)} devices, {len(self.joints)} cables>"
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:

@@ -120,12 +120,16 @@ def _marks(made: dict[str, Any], hot: list[bool]) -> list[dict[str, Any]]:
 
 
 _CHINESE = (
-    ("where NCCL does not use P2P: staged through host memory (SHM)", "NCCL 在此不用 P2P：经主机内存中转（SHM）"),
+    ("P2P is off", "P2P 已关闭"),
+    ("beyond the P2P level", "超出 P2P 级别"),
+    ("the driver allows no P2P over PCIe", "驱动不允许经 PCIe 的 P2P"),
+    (": staged through host memory (SHM)", "：经主机内存中转（SHM）"),
     ("no GPUDirect RDMA: staged through host memory", "不用 GPUDirect RDMA：经主机内存中转"),
     ("staged through host memory", "经主机内存中转"),
     ("over the chips' own links", "经芯片自身的链路"),
     ("through card", "经网卡"),
     (" in nvidia-smi", "（nvidia-smi）"),
+    (" in rocm-smi", "（rocm-smi）"),
     (" in NCCL", "（NCCL）"),
     (" and card", "，再经网卡"),
 )

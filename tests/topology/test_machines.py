@@ -323,6 +323,37 @@ def test_geforce_without_p2p_stages_whatever_the_level():
     assert "node0/memory0" in way(machine("rtx3090-4gpu", p2p="sys"), 0, 2)
 
 
+def test_why_data_are_staged_is_said():
+    assert "P2P is off: staged" in machine("dgx-h100", p2p=False).explain(0, 1)
+    assert "beyond the P2P level PXB: staged" in machine("pcie-8gpu").explain(0, 2)
+    assert "beyond the P2P level PIX: staged" in machine("pcie-8gpu-single-root", p2p="pix").explain(0, 7)
+    assert "the driver allows no P2P over PCIe: staged" in machine("rtx4090-8gpu", p2p="sys").explain(0, 1)
+
+
+@pytest.mark.parametrize("p2p", [True, False, "nvlink"])
+def test_chips_with_routers_of_their_own_know_no_gpudirect(p2p):
+    assert "over the chips' own links. node0/gpu0 → node0/gpu1. 1 link" in machine("tpu-v4-64", p2p=p2p).explain(0, 1)
+
+
+def test_both_directions_of_a_card_at_grace_are_judged_by_the_gpus_path_to_it():
+    topology = machine("gb200-nvl72", nodes=2)
+    assert way(topology, 0, 72) == [
+        "node0/gpu0", "node0/cpu0", "node0/nic0", "fabric/switch0", "node1/nic0", "node1/cpu0", "node1/gpu0",
+    ]  # fmt: skip
+    assert "through card 0 (P2C, GPUDirect RDMA) and card 0 (P2C, GPUDirect RDMA)" in topology.explain(0, 72)
+    staged = way(machine("gb200-nvl72", nodes=2, gdr="pxb"), 0, 72)
+    assert {"node0/memory0", "node1/memory0"} <= set(staged)
+
+
+def test_amd_calls_it_xgmi():
+    assert "XGMI in rocm-smi, NVL in NCCL" in machine("mi300x-8gpu").explain(0, 1)
+
+
+def test_the_catalogue_prints_a_line_for_each_machine():
+    assert repr(machines()["dgx-a100"]).startswith("<Machine dgx-a100: 8 ranks, ")
+    assert len(repr(machines())) < 200 * len(machines())
+
+
 def test_a_card_without_rdma_means_no_gpudirect():
     assert "node0/memory0" in way(machine("dgx-a100", nodes=2, nic="tcp-100"), 0, 8)
 

@@ -31,6 +31,7 @@ _GENERATION = {"2.5": 1, "5": 2, "5.0": 2, "8": 3, "8.0": 3, "16": 4, "16.0": 4,
 _SM_TO_NVLINK = ((100, 5), (90, 4), (80, 3), (70, 2), (60, 1))
 _VENDORS = {"GenuineIntel", "AuthenticAMD", "CentaurHauls", "  Shanghai  "}
 _BROADCOM = {("0x1000", "0xc010"), ("0x1000", "0xc030")}  # topo.cc, ncclTopoFlattenBcmSwitches
+_POWER = "0x068001"  # an NVLink to a Power processor (topo.cc, kvDictPciClass); 0x068000 is an NVSwitch
 _KNOWN = {
     "system": {"version"},
     "cpu": {"numaid", "affinity", "arch", "vendor", "familyid", "modelid", "host_hash"},
@@ -292,6 +293,8 @@ def _join_links(found: _Found, name: str) -> None:
     done: set[frozenset[str]] = set()
     switched: Counter[str] = Counter()
     for me, gpu in found.gpus:
+        if gpu is not None and gpu.get("sm") is None and gpu.find("nvlink") is not None:
+            found.notes.append(f"{me} has NVLinks but no sm: taken for an A100, sm 80")
         sm = _whole(gpu.get("sm") if gpu is not None else None, 80)
         for link in gpu if gpu is not None else ():
             count, target = found.count(link, "count", 1, most=_MOST_LINKS), link.get("target", "").strip().lower()
@@ -299,7 +302,9 @@ def _join_links(found: _Found, name: str) -> None:
                 bw = found.count(link, "bw", 0, most=10_000_000)
                 found.plan.join(me, _socket_of(me, found), _c2c(bw * count / 1000))
             elif link.tag in ("nvlink", "xgmi"):
-                if link.get("tclass", "").startswith("0x0680") and link.tag == "nvlink":
+                if link.tag == "nvlink" and link.get("tclass") == _POWER:
+                    found.plan.join(me, _socket_of(me, found), _gpu_link(link.tag, sm, count, gpu))
+                elif link.tag == "nvlink" and link.get("tclass", "").startswith("0x0680"):
                     switched[me] += count
                 elif target not in found.bus:
                     found.notes.append(f"{me}: {link.tag} to {target}, which is not a GPU of the communicator, is left out")

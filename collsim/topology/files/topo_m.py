@@ -13,16 +13,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import FormatError, TopologyError, unknown
+from ...units import parse_count
 from ..cables import NVLINK_BRIDGE
 from ..network import Cable, Topology
 from ..plan import Machine, Plan
-from .build import GPUS, HOST_MEMORY, finish, nvlink, pcie, socket_link
+from .build import BRIDGED, GEFORCE, GPUS, HOST_MEMORY, finish, nvlink, pcie, socket_link
 
 _ANSI = re.compile(r"\x1b?\[[0-9;]*[A-Za-z]")
 _WORDS = r"NV\d+|PIX|PXB|PHB|PSB|NODE|SYS|SOC"
 _CELL = re.compile(rf"X|{_WORDS}|N/A|-")
 _RUN_TOGETHER = re.compile(rf"(?:{_WORDS}){{2,}}")  # a terminal's last column and the first of the next line
-_TAIL = re.compile(r"\b(CPU[\s_-]*Affinity|NUMA[\s_-]*Affinity|GPU[\s_-]*NUMA[\s_-]*ID)\b", re.IGNORECASE)
+_TAIL = re.compile(r"\b(CPU(?:[\s_-]*Aff\w*)?|NUMA[\s_-]*Affinity|GPU[\s_-]*NUMA[\s_-]*ID)\b", re.IGNORECASE)  # also cut by a screen
 _GPU = re.compile(r"GPU\d+")
 _OLD = {"SOC": "SYS", "PSB": "PIX"}  # drivers before 384, and the switch on a board of two GPUs
 _COLUMN = re.compile(r"[A-Za-z][\w.:-]*\d[\w.:-]*")  # GPU0, NIC3, mlx5_0, mlx5_bond_0, ibp26s0 ...
@@ -30,6 +31,7 @@ _GLUED = re.compile(r"(?<=\d)(?=GPU\d|NIC\d|mlx\d|CPU[\s_-]*Affinity)")  # tabs 
 _AMD = re.compile(r"ROCm System Management Interface|Link Type between two GPUs|\bamd-smi topology\b")
 _P2P_STATUS = {"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"}  # the cells of nvidia-smi topo -p2p
 _MOST_LINKS = 18  # NVLinks of one GPU, any generation
+_BETWEEN = socket_link(10, "Intel Skylake's UPI, 10 GB/s")
 
 
 @dataclass
@@ -193,9 +195,13 @@ def _plan(matrix: _Matrix, name: str, gpu: object, generation: object) -> tuple[
     local = {n: f"gpu{i}" for i, n in enumerate(matrix.gpus)} | {n: f"nic{i}" for i, n in enumerate(matrix.cards)}
     plan = Plan()
     plan.add(*(local[n] for n in matrix.gpus))
-    _join_nvlinks(plan, matrix, local, kind, notes)
+    _join_nvlinks(plan, matrix, local, kind)
     sockets = _sockets(matrix)
     _join_pcie(plan, matrix, local, sockets, slot)
+    between = f" and the link between sockets ({_BETWEEN.bandwidth / 1e9:g} GB/s)" if len(sockets) > 1 else ""
+    notes.append(
+        f"host memory ({HOST_MEMORY.bandwidth / 1e9:g} GB/s){between} {'are' if between else 'is'} not in the text: as in a usual server"
+    )
     if any(all(matrix.between(a, b).startswith("NV") for b in matrix.names if b != a) for a in matrix.gpus) and len(matrix.gpus) > 1:
         notes.append("NV# hides the PCIe words between GPUs; those without another hint are put on root ports of their own")
     words = {(a, b): matrix.between(a, b) for a in matrix.names for b in matrix.names if a != b}
@@ -208,6 +214,8 @@ def _plan(matrix: _Matrix, name: str, gpu: object, generation: object) -> tuple[
         gpu=kind,
         sm=GPUS.get(kind, (0,))[0],
         nic=card,
+        p2p_over_pcie=kind not in GEFORCE,
+        gdr=kind not in GEFORCE,
         bridge="NODE" if "NODE" in words.values() else "PHB",
         words={(devices.index(local[a]), devices.index(local[b])): w for (a, b), w in words.items() if w not in ("N/A", "-")},
         source=f"nvidia-smi topo -m in {name}; rates by the GPU's generation",
@@ -219,10 +227,16 @@ def _guess(matrix: _Matrix, gpu: object, generation: object, notes: list[str]) -
     """GPU name, its PCIe slot, the usual card."""
     links = max((_links_of(matrix, g) for g in matrix.gpus), default=0)
     if gpu is not None:
-        found = next((k for k in GPUS if k in str(gpu).upper()), None)
-        if found is None:
+        kind = max((k for k in GPUS if k in str(gpu).upper()), key=len, default="")
+        if not kind:
             raise TopologyError(f"gpu={gpu!r}: {unknown('GPU', str(gpu).upper(), GPUS)}")
-        kind = found
+        if links and not GPUS[kind][1]:
+            raise TopologyError(f"gpu={gpu!r} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed on")
+    elif _pairs_of_four(matrix):
+        kind = ""
+        notes.append(
+            "NV4 between pairs only: taken for the bridge of RTX 3090, A6000 and A40, 14 GB/s per link; say gpu='...' if it is not"
+        )
     else:
         first = ((0, ""), (4, "P100")) if matrix.old else ((0, ""),)
         kind = next((k for most, k in (*first, (6, "V100"), (12, "A100"), (18, "H100")) if links <= most), "B200")
@@ -235,7 +249,7 @@ def _guess(matrix: _Matrix, gpu: object, generation: object, notes: list[str]) -
         notes.append(
             f"the rate of {', '.join(matrix.legend.get(c, c) for c in matrix.cards)} is not in the text: taken for {card}; say nic='...'"
         )
-    return kind, pcie(int(str(generation)) if generation is not None else usual), card
+    return kind, pcie(parse_count(generation, "pcie") if generation is not None else usual), card
 
 
 def _links_of(matrix: _Matrix, gpu: str) -> int:
@@ -251,7 +265,7 @@ def _switched(matrix: _Matrix) -> bool:
     return len(matrix.gpus) > 4 or int(word[2:]) * (len(matrix.gpus) - 1) > _MOST_LINKS
 
 
-def _join_nvlinks(plan: Plan, matrix: _Matrix, local: dict[str, str], kind: str, notes: list[str]) -> None:
+def _join_nvlinks(plan: Plan, matrix: _Matrix, local: dict[str, str], kind: str) -> None:
     gpus = matrix.gpus
     generation = GPUS.get(kind, (0, 3))[1]
     if _switched(matrix):
@@ -259,12 +273,21 @@ def _join_nvlinks(plan: Plan, matrix: _Matrix, local: dict[str, str], kind: str,
         for g in gpus:
             plan.join(local[g], "nvswitch", nvlink(generation, width))
         return
-    pairs = [(a, b, int(w[2:])) for i, a in enumerate(gpus) for b in gpus[i + 1 :] if (w := matrix.between(a, b)).startswith("NV")]
-    bridged = bool(pairs) and all(width == 4 for *_, width in pairs) and len({g for a, b, _ in pairs for g in (a, b)}) == 2 * len(pairs)
-    if bridged:
-        notes.append("NV4 between pairs only: taken for the bridge of RTX 3090, A6000 and A40, 14 GB/s per link")
-    for a, b, width in pairs:
+    bridged = _pairs_of_four(matrix) and (not kind or kind in BRIDGED)
+    for a, b, width in _nv_pairs(matrix):
         plan.join(local[a], local[b], NVLINK_BRIDGE if bridged else nvlink(generation, width))
+
+
+def _nv_pairs(matrix: _Matrix) -> list[tuple[str, str, int]]:
+    """GPUs with NV# between them, and the number."""
+    gpus = matrix.gpus
+    return [(a, b, int(w[2:])) for i, a in enumerate(gpus) for b in gpus[i + 1 :] if (w := matrix.between(a, b)).startswith("NV")]
+
+
+def _pairs_of_four(matrix: _Matrix) -> bool:
+    """NV4 and no other, and no GPU in two pairs: the bridge of graphics cards."""
+    pairs = _nv_pairs(matrix)
+    return bool(pairs) and all(width == 4 for *_, width in pairs) and len({g for a, b, _ in pairs for g in (a, b)}) == 2 * len(pairs)
 
 
 def _groups(names: list[str], same: Any) -> list[list[str]]:
@@ -301,8 +324,7 @@ def _join_pcie(plan: Plan, matrix: _Matrix, local: dict[str, str], sockets: list
                     above, switches = f"pcie{switches}", switches + 1
                 for member in leaf:
                     plan.join(local[member], above, slot)
-    between = socket_link(10, "Intel Skylake's UPI, 10 GB/s")
     for s in range(len(sockets)):
         plan.join(f"cpu{s}", f"memory{s}", HOST_MEMORY)
         for other in range(s):
-            plan.join(f"cpu{other}", f"cpu{s}", between)
+            plan.join(f"cpu{other}", f"cpu{s}", _BETWEEN)

@@ -101,6 +101,19 @@ def test_grace_and_its_gpu_have_the_rate_of_the_file():
     assert rates["c2c"] == pytest.approx(447.12e9)  # bw * count / 1000 GB/s
 
 
+def test_nvlinks_to_a_power_processor_go_to_its_socket():
+    links = '<nvlink target="0000:{}:00.0" count="3" tclass="0x068001"/>'
+    gpus = "".join(pci(f"0:{g}", gpu(g, links.format(g), sm=70)) for g in range(2))
+    topology = quiet(system(cpu(0, gpus)).replace('arch="x86_64" vendor="AuthenticAMD"', 'arch="ppc64"'))
+    assert [(h.dst, h.bandwidth) for h in topology.route(0, 1)] == [("node0/cpu0", 75e9), ("node0/gpu1", 75e9)]
+
+
+def test_nvlinks_of_a_gpu_whose_sm_is_not_said_are_an_assumption():
+    topology = quiet(TWO.replace(' sm="90"', ""))
+    assert "gpu0 has NVLinks but no sm: taken for an A100, sm 80" in topology.facts["notes"]
+    assert topology.route(0, 1)[0].label == "NVLink 3 ×18"
+
+
 def test_xgmi_joins_gpus_directly():
     bus = ["0:1", "0:2"]
     both = "".join(pci(bus[r], gpu(r, f'<xgmi target="{bus[1 - r]}" count="1" tclass="0x038000"/>'), "0x038000") for r in range(2))

@@ -83,6 +83,7 @@ def test_what_is_not_understood_or_assumed_is_a_note_and_a_warning():
         topology = parse_topology_text(TWO_SOCKETS)
     notes = " ".join(topology.facts["notes"])
     assert "PCIe is not in the text" in notes
+    assert "host memory (204.8 GB/s) and the link between sockets (10 GB/s) are not in the text" in notes
     assert "mlx5_0 is not in the text: taken for ib-hdr" in notes
 
 
@@ -135,6 +136,35 @@ def test_nv4_in_pairs_is_the_bridge_of_graphics_cards():
     topology = quiet(parse_topology_text, table(rows))
     assert topology.route(0, 1)[0].bandwidth == 56.25e9
     assert "node0/memory0" in [h.dst for h in topology.route(1, 2)]
+    assert topology.route(1, 2)[0].label == "PCIe 4.0 ×16"
+    assert not any("taken for V100" in note for note in topology.facts["notes"])
+    assert quiet(parse_topology_text, table(rows), gpu="NVIDIA A30").route(0, 1)[0].bandwidth == 100e9  # its links are 25 GB/s
+    said = quiet(parse_topology_text, table(rows), gpu="NVIDIA GeForce RTX 3090", p2p="sys")
+    assert said.route(0, 1)[0].bandwidth == 56.25e9
+    assert "the driver allows no P2P over PCIe" in said.explain(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("said", "label"),
+    [
+        ("NVIDIA L40S", "PCIe 4.0 ×16"),
+        ("Tesla T4", "PCIe 3.0 ×16"),
+        ("A10G", "PCIe 4.0 ×16"),
+        ("H20", "PCIe 5.0 ×16"),
+        ("GB300", "PCIe 6.0 ×16"),
+    ],
+)
+def test_many_a_gpu_is_known_by_its_name(said, label):
+    assert quiet(parse_topology_text, uniform(2, "PIX"), gpu=said).route(0, 1)[0].label == label
+
+
+def test_a_gpu_without_nvlink_cannot_have_printed_nv():
+    with pytest.raises(cs.TopologyError, match="gpu='L4' has no NVLink, but the text has NV#"):
+        quiet(parse_topology_text, uniform(2, "NV4"), gpu="L4")
+    with pytest.raises(cs.TopologyError, match="gpu='V10O': unknown GPU 'V10O'; did you mean 'V100'"):
+        quiet(parse_topology_text, uniform(2, "PIX"), gpu="V10O")
+    with pytest.raises(cs.CollsimError, match="pcie='fast'"):
+        quiet(parse_topology_text, uniform(2, "PIX"), pcie="fast")
 
 
 def test_soc_is_the_old_word_for_sys():
@@ -183,6 +213,7 @@ HEAD = "\tGPU0\tGPU1\tGPU2\tCPU Affinity\tNUMA Affinity\n"
         HEAD.replace("CPU Affinity", "CPU  Affinity").replace("NUMA Affinity", "NUMA Affinity\tGPU NUMA ID") + PAIR_ROWS,
         HEAD.replace("\tCPU Affinity\tNUMA Affinity", "") + re.sub(r"\t\d+-\d+\t\d", "", PAIR_ROWS),
         HEAD.replace("\tNUMA Affinity", "") + re.sub(r"\t(\d)\n", "\n", PAIR_ROWS),
+        HEAD.replace("CPU Affinity\tNUMA Affinity", "CPU Aff") + PAIR_ROWS,
         "user@host-17:~$ nvidia-smi topo -mp\n" + HEAD + PAIR_ROWS + "user@host-17:~$\n",
         HEAD + PAIR_ROWS + "\n  NV#  = Connection traversing a bonded set of # NVLinks\n",
         HEAD + PAIR_ROWS.replace("SYS\t X", "SYSX").replace("SYSSYSX", "SYS SYS X").replace("SYSX", "SYS X"),
@@ -197,6 +228,7 @@ HEAD = "\tGPU0\tGPU1\tGPU2\tCPU Affinity\tNUMA Affinity\n"
     ],
     ids=[
         "tabs", "no indent", "underlined", "escape lost", "Windows", "spaces", "tabs eaten", "GPU NUMA ID", "matrix only", "CPU only",
+        "header cut",
         "prompts", "legend without a title", "X close", "cells run together", "SOC", "Markdown",
         "comment", "twice", "and topo -p2p", "N/A",
     ],
