@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from collsim.quiz.question import Question
 from collsim.viz.timeline import encode, timeline
 
 from .choice import Choice
+from .mistakes import counted_from_one
 from .panels import MOST_QUESTIONS
 from .run import expected_outcome, quietly, simulate
 from .worker import Tell
@@ -60,9 +60,3 @@ def broken(choice: Choice, way: str, place: int, lang: str, tell: Tell = quietly
 def expected_broken(choice: Choice, way: str, place: int, lang: str) -> float:
     """Seconds that `broken` should take."""
     return _RUNS_OF_BROKEN * expected_outcome(choice)
-
-
-def counted_from_one(text: str) -> str:
-    """A sentence of the checker with its steps counted from 1, as the player counts them."""
-    text = re.sub(r"(?<=\bstep )\d+(?=[.:,; ]|$)", lambda m: str(int(m[0]) + 1), text)
-    return re.sub(r"(?<=第 )\d+(?= 步)", lambda m: str(int(m[0]) + 1), text)

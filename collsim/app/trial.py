@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from collsim.quiz.guard import Attempt, Limits, attempt_frames, produce, read_fr
 from collsim.schedule import Schedule
 
 from .allowed import Code, Forbidden, allowed
+from .mistakes import counted_from_one
 
 #: What one trial may use. `transfers` is for one number of ranks.
 LIMITS = Limits(seconds=4.0, memory=512 * 2**20, steps=2_000, transfers=50_000)
@@ -103,18 +104,12 @@ def _wrong(ranks: int, n: int, error: CollsimError, schedule: Schedule | None, r
         ranks,
         schedule,
         failed=n,
-        error=_from_one(text),
+        error=counted_from_one(re.sub(r"MemoryError: ?$", "it needs more memory than it may use", text)),
         line=int(line[1]) if line else None,
         right_for=right,
         printed=printed,
         **place,
     )
-
-
-def _from_one(text: str) -> str:
-    """Steps counted from 1, as the player counts them."""
-    text = re.sub(r"MemoryError: ?$", "it needs more memory than it may use", text)
-    return re.sub(r"\bstep (\d+)(?=[.:,;]| |$)", lambda m: f"step {int(m[1]) + 1}", text)
 
 
 # ---- the process -----------------------------------------------------------------------------------------------------------------
@@ -126,7 +121,7 @@ def _attempt(code: Code, collective: str, ranks: tuple[int, ...]) -> Attempt:
     task = {"exercise": "write", "collective": collective, "ranks": ranks, "helpers": 0}
     task |= {"student": _FILE, "code": code.text, "function": code.function}
     with _ROOM, tempfile.TemporaryDirectory(prefix="collsim-write-") as home:
-        told = _process(json.dumps({"tasks": [task], "limits": asdict(LIMITS)}).encode(), home)
+        told = _process(json.dumps({"tasks": [task], "limits": asdict(replace(LIMITS, folder=home))}).encode(), home)
     try:
         held = json.loads(told.splitlines()[0])
         frames = [base64.b64decode(frame) for frame in held["frames"]]
@@ -137,7 +132,7 @@ def _attempt(code: Code, collective: str, ranks: tuple[int, ...]) -> Attempt:
 
 
 def _process(job: bytes, home: str) -> bytes:
-    """A fresh Python with an empty environment and an empty folder; it forks once more and sets the limits there."""
+    """A fresh Python with an empty environment and an empty folder; it forks once more, and sets the limits and the fence there."""
     environment = {"PATH": os.environ.get("PATH", ""), "HOME": home, "TMPDIR": home, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     process = subprocess.Popen(
         [sys.executable, "-I", "-c", _START],

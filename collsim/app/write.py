@@ -12,6 +12,7 @@ import streamlit as st
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.quiz import confine
 from collsim.quiz.picture import history
 from collsim.schedule import Schedule
 from collsim.units import format_bytes, format_time
@@ -25,7 +26,7 @@ from .choice import played_collectives
 from .controls import SIZES, complain, mistake, number, pick, place_label, quantity
 from .drafts import Draft
 from .editor import editor, typed
-from .mistakes import told
+from .mistakes import counted_from_one, told
 from .state import is_dark, language, session, t
 from .trial import LIMITS, Trial, trial
 
@@ -40,18 +41,14 @@ def kept_trial(code: str, collective: str, ranks: int) -> Trial:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def kept_run(draft: Draft, _tried: Trial, lang: str) -> tuple[dict[str, float], dict[str, Any]]:
-    """The figures of a run, and what the player gets. The draft decides what was tried."""
+def kept_run(draft: Draft, _tried: Trial) -> tuple[dict[str, float], dict[str, Any]]:
+    """The figures of a run, and what the player gets; it opens at a mistake by itself. The draft decides what was tried."""
     schedule = _tried.schedule
     assert schedule is not None
     trace = cs.simulate(schedule, drafts.topology(draft), draft.nbytes)
-    made = timeline(trace)
-    if not _tried.passed and _tried.step is not None and _tried.step < len(made["steps"]["t0"]):
-        for texts in made["steps"]["text"].values():
-            texts[_tried.step] = _pointed(_tried)
     busiest = int(trace.sent_bytes.max(initial=0))
     figures = {"time": trace.time, "bound": trace.bound.time, "gap": trace.gap, "sent": busiest, "share": busiest / max(1, trace.nbytes)}
-    return figures, encode(made)
+    return figures, encode(timeline(trace))
 
 
 def arrive() -> None:
@@ -67,23 +64,33 @@ def page() -> None:
     draft = _controls(draft)
     st.html(f'<style>{_STYLE}</style><h1 class="cs-title">{html.escape(t("write.title"))}</h1>')
     complain(complaints)
-    left, right = st.columns([10, 11], gap="medium")
     tried = kept_trial(draft.code, draft.collective, draft.ranks)
+    with st.container(key="write_stage"):
+        text, play = st.columns([5, 8], gap="medium")
+    with text, st.container(key="write_text"):
+        left, right = st.columns([10, 11], gap="medium")
     with left:
         editor(draft.code, draft.turn, t("write.editor"), tried.line)
         st.html(f'<div class="cs-note" style="font-size:14px;line-height:20px">{_code_words(t("write.how"))}</div>')
     leave(PAGE, draft, drafts.write(draft))
-    shown = _run(draft, tried)
+    with play, st.container(key="write_play"):
+        figures = _play(draft, tried)
     with right:
-        _verdict(draft, tried, shown[0] if shown else None)
+        _verdict(draft, tried, figures)
+    _below(draft)
+
+
+def _play(draft: Draft, tried: Trial) -> dict[str, float] | None:
+    """The run in the player, and its figures; while there is none, the last one that there was."""
+    shown = _run(draft, tried)
     if shown is None and (kept := st.session_state.get("write_kept")) is not None:
         st.html(f'<div class="cs-note">{html.escape(t("write.kept"))}</div>')
-        draft_shown, tried, sent = kept
-        _player(draft_shown, tried, sent)
-    else:
-        st.session_state["write_kept"] = (draft, tried, shown[1]) if shown else None
-        _player(draft, tried, shown[1] if shown else None)
-    _below(draft)
+        _player(*kept)
+        return None
+    sent = shown[1] if shown else None
+    st.session_state["write_kept"] = (draft, sent) if shown else None
+    _player(draft, sent)
+    return shown[0] if shown else None
 
 
 # ---- controls --------------------------------------------------------------------------------------------------------------------
@@ -135,7 +142,7 @@ def _verdict(draft: Draft, tried: Trial, figures: dict[str, float] | None) -> No
     if tried.schedule is not None and tried.schedule.steps:
         st.html(_diagram(tried.schedule, None if tried.passed else tried.step, None if tried.passed else tried.rank))
         if not tried.passed and tried.rank is not None and tried.chunk is not None:
-            over = _one_more(history(tried.schedule, tried.rank, tried.chunk, language()))
+            over = counted_from_one(history(tried.schedule, tried.rank, tried.chunk, language()))
             st.html(f'<pre class="cs-steps">{html.escape(over)}</pre>' if over else "<span></span>")
     if tried.printed.strip():
         st.html(
@@ -191,12 +198,6 @@ def _diagram(schedule: Schedule, step: int | None, rank: int | None) -> str:
     return f'<div class="cs-steps"><table aria-label="{title}">{"".join(rows)}</table></div><div class="cs-note small">{legend}</div>'
 
 
-def _one_more(text: str) -> str:
-    """Steps counted from 1."""
-    text = re.sub(r"(after step )(\d+)", lambda m: m[1] + str(int(m[2]) + 1), text)
-    return re.sub(r"第 (\d+) 步", lambda m: f"第 {int(m[1]) + 1} 步", text)
-
-
 # ---- the run ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -204,39 +205,23 @@ def _run(draft: Draft, tried: Trial) -> tuple[dict[str, float], dict[str, Any]] 
     if tried.schedule is None or not len(tried.schedule):
         return None
     try:
-        return kept_run(draft, tried, language())
+        return kept_run(draft, tried)
     except CollsimError as error:
         mistake(t("write.cannot", why=told(error, language())))
         return None
 
 
-def _pointed(tried: Trial) -> str:
-    """What the player says at the step where it goes wrong."""
-    assert tried.schedule is not None
-    who = tried.schedule.who(tried.rank or 0)
-    found = re.search(r" = (.+?), but \S+ wants (.+?)\. ", tried.error)
-    if found is None:
-        return t("write.look.step", who=who, chunk=tried.chunk)
-    return t("write.look", who=who, chunk=tried.chunk, has=found[1], wants=found[2])
-
-
 @st.fragment
-def _player(draft: Draft, tried: Trial, sent: dict[str, Any] | None) -> None:
-    """The run; one that goes wrong is opened at the step where it does."""
+def _player(draft: Draft, sent: dict[str, Any] | None) -> None:
+    """The run."""
     if sent is None:
         st.html(f'<div class="cs-note" style="padding:24px 4px">{html.escape(t("write.nosteps"))}</div>')
         return
     name = hashlib.sha256(f"{draft.code}{draft.collective}{draft.ranks}{draft.place}{draft.nbytes}".encode()).hexdigest()[:12]
     data: dict[str, Any] = {"id": name, "timeline": sent, "lang": language(), "theme": "dark" if is_dark() else "light"}
     data["view"] = "physical" if draft.place in drafts.MACHINES else "logical"
-    key = "player_write"
-    if not tried.passed and tried.step is not None and tried.schedule is not None:
-        trace = cs.simulate(tried.schedule, drafts.topology(draft), draft.nbytes)
-        step = min(tried.step, tried.schedule.steps - 1)
-        data["t"] = float(trace.timing.step_start[step] + 0.6 * (trace.timing.step_end[step] - trace.timing.step_start[step]))
-        key, data["id"] = f"player_write_{name}{language()}", f"{name}{language()}"
     mount = st.components.v2.component("collsim_player", js=player_source())
-    mount(key=key, data=data, on_state_change=lambda: None)
+    mount(key="player_write", data=data, on_state_change=lambda: None)
 
 
 def _below(draft: Draft) -> None:
@@ -244,7 +229,9 @@ def _below(draft: Draft) -> None:
     with st.expander(t("write.safe")):
         memory = format_bytes(LIMITS.memory)
         counts = {"stepcount": f"{LIMITS.steps:,}", "transfers": f"{LIMITS.transfers:,}"}
-        st.markdown(t("write.safe.text", steps=", ".join(sorted(STEPS)), seconds=f"{LIMITS.seconds:g}", memory=memory, **counts))
+        text = t("write.safe.text", steps=", ".join(sorted(STEPS)), seconds=f"{LIMITS.seconds:g}", memory=memory, **counts)
+        fence = t("write.fence.on" if confine.version() else "write.fence.off")
+        st.markdown(f"{text}\n\n{t('write.fence')} {fence}")
     with st.expander(t("write.elsewhere")):
         names = re.findall(r"^def (\w+)\(", draft.code, re.MULTILINE)
         name = names[-1] if names else "my_algorithm"
@@ -258,7 +245,12 @@ def _code_words(text: str) -> str:
     return re.sub(r"`(.+?)`", r"<code>\1</code>", html.escape(text))
 
 
+#: A wide screen has editor and verdict in one column and the player beside them; a narrow one editor beside verdict and the player below.
 _STYLE = """
+@media(min-width:1600px){.st-key-write_text [data-testid=stHorizontalBlock]{flex-direction:column}
+ .st-key-write_text [data-testid=stColumn]{width:100%;flex:none}}
+@media(max-width:1599px){.st-key-write_stage [data-testid=stHorizontalBlock]:has(.st-key-write_play){flex-direction:column}
+ [data-testid=stColumn]:has(.st-key-write_play),[data-testid=stColumn]:has(.st-key-write_text){width:100%;flex:none}}
 .cs-steps{overflow:auto;background:var(--cs-card);border:1px solid var(--cs-line);border-radius:8px;padding:8px 12px;margin:0;
  font:14px/22px ui-monospace,'Cascadia Code',Menlo,'Liberation Mono',monospace;color:var(--cs-ink);max-height:330px;white-space:pre}
 .cs-steps table{border-collapse:collapse}.cs-steps th{font-weight:400;color:var(--cs-ink2);text-align:left;padding:1px 12px 1px 0}

@@ -42,13 +42,8 @@ WRITE: dict[str, tuple[str, str]] = {
     "write.steps": ("Steps", "步数"),
     "write.steps.note": ("{transfers} transfers", "共 {transfers} 次传输"),
     "write.cannot": ("These steps cannot be played: {why}", "这些步骤无法播放：{why}"),
-    "write.kept": ("The picture below still shows the last code that ran.", "下面仍是上一次能运行的代码。"),
+    "write.kept": ("The picture still shows the last code that ran.", "图中仍是上一次能运行的代码。"),
     "write.nosteps": ("As soon as the code yields steps, they play here.", "代码一旦产生步骤，就会在这里播放。"),
-    "write.look": (
-        "Here it goes wrong: {who} ends with chunk {chunk} = {has}; it should be {wants}.",
-        "这里出错：{who} 的 chunk {chunk} 最终为 {has}；应为 {wants}。",
-    ),
-    "write.look.step": ("Here it goes wrong: look at {who}, chunk {chunk}.", "这里出错：请看 {who} 的 chunk {chunk}。"),
     # safety
     "write.safe": ("What runs here, what may not, and why that is safe", "这里能运行什么、不能运行什么、为什么安全"),
     "write.safe.text": (
@@ -65,6 +60,18 @@ WRITE: dict[str, tuple[str, str]] = {
         "**独立的进程。**通过检查的代码在一个全新的 Python 进程中运行，环境变量为空，最多 {seconds} 秒、{memory} 内存；每个 rank 数最多 "
         "{stepcount} 步、{transfers} 次传输。之后进程即被结束。\n\n"
         "**只有一张表传回来。**进程传回的是传输表，不是结论，也不是对象。检查在这里进行，所以代码无法谎称自己正确。",
+    ),
+    "write.fence": (
+        "**A fence around it.** Where the system has Landlock (Linux 5.13 and later), the kernel besides holds that process: it writes "
+        "only in an empty folder of its own, reads only that, Python and the system's folders, and reaches no TCP (6.7) and no other "
+        "process (6.12).",
+        "**内核围栏。**在有 Landlock 的系统上（Linux 5.13 起），内核还会限制该进程：只能写入自己的空文件夹，"
+        "只能读取该文件夹、Python 与系统目录，不能使用 TCP（6.7 起），也不能向其他进程发信号（6.12 起）。",
+    ),
+    "write.fence.on": ("This server has it.", "本服务器已启用。"),
+    "write.fence.off": (
+        "This server has it not; here the list above and the process are what holds.",
+        "本服务器没有；此处依靠上面的清单和独立进程。",
     ),
     "write.keep": ("Download my_algorithm.py", "下载 my_algorithm.py"),
     "write.keep.note": ("On your own machine, for 2 to 32 ranks:", "在自己的机器上，检查 2 到 32 个 rank："),

@@ -11,7 +11,8 @@ from test_pages import address, explore, messages, opened, players
 import collsim as cs
 from collsim.app.asking import rooms
 from collsim.app.choice import Choice, from_query
-from collsim.app.drill import asked_about, broken, counted_from_one
+from collsim.app.drill import asked_about, broken
+from collsim.app.mistakes import counted_from_one
 from collsim.app.panels import MOST_QUESTIONS, Panels, read, write
 from collsim.app.texts import LANGUAGES, say
 from collsim.quiz.breaking import WAYS

@@ -8,9 +8,10 @@ from streamlit.testing.v1 import AppTest
 from test_pages import address, messages
 
 from collsim.app import drafts
-from collsim.app.allowed import LONGEST, Forbidden, allowed
-from collsim.app.trial import trial
+from collsim.app.allowed import LONGEST, Code, Forbidden, allowed
+from collsim.app.trial import _attempt, trial
 from collsim.app.write_texts import WRITE
+from collsim.quiz import confine
 
 HEAD = "import numpy as np\nimport collsim as cs\n"
 
@@ -62,17 +63,15 @@ def test_every_starting_point_opens_and_is_judged(name, lang):
     head = WRITE["write.wrong" if wrong else "write.right"][lang == "zh"].split("{")[0]
     assert head in words(at)
     assert sent(at, "collsim_player")["timeline"]["schema"] == "collsim.timeline/1"
-    assert ("t" in sent(at, "collsim_player")) == wrong
+    assert (sent(at, "collsim_player")["timeline"]["mistake"] is not None) == wrong
 
 
 def test_a_mistake_is_told_with_rank_chunk_and_step_and_the_player_stands_there():
     at = opened(start="double")
     assert "look at rank 0, chunk 0, step 4" in words(at)  # three steps add; the fourth adds again
     assert "2·r0 + r1 + r2 + r3" in words(at)
-    data = sent(at, "collsim_player")
-    steps = data["timeline"]["steps"]
-    assert steps["t0"][3] < data["t"] < steps["t1"][3]
-    assert steps["text"]["en"][3].startswith("Here it goes wrong: rank 0")
+    at_fault = sent(at, "collsim_player")["timeline"]["mistake"]
+    assert (at_fault["rank"], at_fault["chunk"], at_fault["step"]) == (0, 0, 3)
     assert sum('class="bad"' in e.proto.body for e in at.get("html")) == 1
 
 
@@ -157,6 +156,25 @@ def test_code_that_never_ends_is_ended(code):
     assert not made.passed
     assert "did not end within" in made.error
     assert "没有结束" in made.told("zh")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_page_says_what_holds_the_process_here(language, monkeypatch):
+    for version, key in ((0, "write.fence.off"), (4, "write.fence.on")):
+        monkeypatch.setattr(confine, "version", lambda version=version: version)
+        assert any(WRITE[key][language == "zh"] in one.value for one in opened(lang=language).markdown)
+
+
+@pytest.mark.skipif(not confine.version(), reason="this system has no Landlock")
+def test_code_that_got_past_the_lists_still_writes_nowhere_but_in_its_own_folder(tmp_path):
+    def tried(path):
+        lines = ["import collsim as cs", "def f(n):", f"    open({path!r}, 'w').write('x')", "    yield cs.copy(0, 1, chunk=0)"]
+        return _attempt(Code("\n".join(lines), "f"), "allreduce", (2,))
+
+    outside = tmp_path / "outside"
+    assert "PermissionError" in str(tried(str(outside)).error)
+    assert not outside.exists()
+    assert tried("inside").error is None
 
 
 def test_what_is_refused_names_its_line():
