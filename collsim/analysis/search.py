@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+from ..collective import collective as find_collective
 from ..errors import CollsimError
 from ..registry import Algorithm, algorithms, find
 from ..registry import schedule as make_schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
-from ..units import parse_bytes, parse_time
+from ..units import parse_bytes, parse_count, parse_time
+from .orders import improved, reordered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,10 +27,17 @@ _CHANNELS = (1, 2, 4, 8)
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """What a search found: the fastest run, and a table of all that was tried, the fastest first."""
+    """What a search found.
+
+    Attributes:
+        trace: the fastest run.
+        tried: all that was tried, the fastest first.
+        order: rank r sits where rank order[r] of the topology would; None as it is.
+    """
 
     trace: Trace
     tried: pd.DataFrame
+    order: tuple[int, ...] | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -38,34 +48,71 @@ class Best:
 
 
 def best(
-    collective: str, topology: Topology, nbytes: Any, *, algorithm: Sequence[str] | None = None, engine: str = "lockstep", **simulation: Any
+    collective: str,
+    topology: Topology,
+    nbytes: Any,
+    *,
+    algorithm: Sequence[str] | None = None,
+    orders: int = 0,
+    engine: str = "lockstep",
+    **simulation: Any,
 ) -> Best:
-    """The fastest algorithm with its best chunk and channel count.
+    """The fastest algorithm with its best chunk and channel count, and rank order.
 
     Tries every algorithm of the collective that runs on this topology; `channels` up to what the topology offers, then with the
-    best of them `chunks` by doubling, then between the neighbours of the best. Raises CollsimError if none runs.
+    best of them `chunks` by doubling, then between the neighbours of the best; and for the fastest of all `orders` rank orders: a
+    tour along the shortest ways, then exchanges. Raises CollsimError if none runs, or for an algorithm of another collective.
     """
     import pandas as pd
 
     _require_topology("best", topology)
     if algorithm is not None and (isinstance(algorithm, str) or not isinstance(algorithm, Sequence)):
         raise CollsimError(f"algorithm={algorithm!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']")
-    names = list(algorithms(collective)) if algorithm is None else [find(name).name for name in algorithm]
+    orders = parse_count(orders, "orders", least=0)
+    nbytes, kind = parse_bytes(nbytes), find_collective(collective).name
+    names = list(algorithms(kind)) if algorithm is None else [find(name).name for name in algorithm]
+    for name in names:
+        if (its := find(name).collective) != kind:
+            raise CollsimError(f"{name} is an algorithm for {its}, not for {kind}")
     rows: list[dict[str, Any]] = []
     fastest: Trace | None = None
     why = ""
     for name in names:
         try:
             for trace in _tried(name, topology, nbytes, engine, simulation):
-                rows.append({"algorithm": name, "options": dict(trace.schedule.options), "time": trace.time, "busbw": trace.busbw})
+                rows.append(_row(trace))
                 if fastest is None or trace.time < fastest.time:
                     fastest = trace
         except CollsimError as error:
             why = str(error)
     if fastest is None:
         raise CollsimError(f"no algorithm for {collective} runs on {topology.name}; the last one said: {why}")
+    chosen = None
+    for order, trace in _in_orders(fastest, orders, engine, simulation):
+        rows.append({**_row(trace), "order": ",".join(map(str, order))})
+        if trace.time < fastest.time:
+            fastest, chosen = trace, order
     table = pd.DataFrame(rows).sort_values("time", kind="stable").reset_index(drop=True)
-    return Best(fastest, table)
+    return Best(fastest, table, chosen)
+
+
+def _row(trace: Trace) -> dict[str, Any]:
+    s = trace.schedule
+    return {"algorithm": s.name, "options": dict(s.options), "order": "given", "time": trace.time, "busbw": trace.busbw}
+
+
+def _in_orders(found: Trace, tries: int, engine: str, simulation: Mapping[str, Any]) -> Iterator[tuple[tuple[int, ...], Trace]]:
+    """The same algorithm and options with its ranks in other places."""
+    traces: dict[tuple[int, ...], Trace] = {}
+
+    def time(order: tuple[int, ...]) -> float:
+        place = reordered(found.topology, order)
+        plan = make_schedule(found.schedule.name, topology=place, **found.schedule.options)
+        traces[order] = simulate(plan, place, found.nbytes, engine=engine, **simulation)
+        return traces[order].time
+
+    for order, _ in improved(found.topology, time, tries, found.time):
+        yield order, traces.pop(order)
 
 
 def _require_topology(who: str, value: object) -> None:
@@ -109,6 +156,8 @@ def crossover(
     """
     _require_topology("crossover", topology)
     low, high = parse_bytes(first, "first"), parse_bytes(last, "last")
+    if low >= high:
+        raise CollsimError(f"first={first!r} is not below last={last!r}; give the smallest size and the largest")
     plans = [make_schedule(name, topology=topology, **options) for name, options in map(_named, (a, b))]
 
     def a_wins(size: int) -> bool:
@@ -155,8 +204,8 @@ def cheapest(
     if missing:
         raise CollsimError(f"no price for {', '.join(sorted(map(str, missing)))}")
     for name, price in prices.items():
-        if isinstance(price, bool) or not isinstance(price, Real):
-            raise CollsimError(f"the price of {name} is {price!r}; give a number")
+        if isinstance(price, bool) or not isinstance(price, Real) or not 0 <= price < math.inf:
+            raise CollsimError(f"the price of {name} is {price!r}; give a number, 0 or more")
     rows = []
     for name, topology in machines.items():
         found = best(collective, topology, nbytes, engine=engine).trace

@@ -13,15 +13,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from ..analysis.orders import reordered
 from ..bar import require_progress, told
 from ..errors import CollsimError
 from ..registry import Algorithm, find
 from ..registry import schedule as make_schedule
 from ..schedule import Schedule
 from ..simulate import simulate
-from ..topology import Topology
 from .library import NCCL, predicted
 from .scenario import Work, scenarios
 from .store import Row, Store
@@ -231,7 +229,7 @@ def _figures(work: Work) -> Callable[[int, str, str, dict[str, Any]], Row]:
     if work.algorithm == NCCL:
         return lambda nbytes, *_: predicted(work.collective, work.topology, nbytes, work.options)
     plan = _plan(work)
-    place = _ordered(work.topology, work.order)
+    place = work.topology if work.order is None else reordered(work.topology, work.order)
     return lambda nbytes, dtype, engine, options: simulate(plan, place, nbytes, dtype, engine, **options).row()
 
 
@@ -250,11 +248,3 @@ def _plan(work: Work) -> Schedule:
 def _shared(name: str, ranks: int, options: tuple[tuple[str, Any], ...]) -> Schedule:
     """A schedule that does not look at the topology is the same on all of them."""
     return make_schedule(name, ranks=ranks, **dict(options))
-
-
-def _ordered(topology: Topology, order: tuple[int, ...] | None) -> Topology:
-    if order is None:
-        return topology
-    device = topology.endpoint_device.copy()
-    device[: topology.ranks] = device[np.array(order)]
-    return replace(topology, endpoint_device=device, orders=None)

@@ -29,6 +29,7 @@ from .networks import fingerprint, networks
 #: Rooms whose source decides what a simulation gives.
 _MODEL = (
     "algorithms",
+    "analysis/orders.py",
     "simulate",
     "topology",
     "bounds.py",

@@ -1,9 +1,11 @@
 """Reasons against runs whose time is a sum that can be written down."""
 
+import numpy as np
 import pytest
 
 import collsim as cs
 from collsim.analysis import best, cheapest, compare, critical_path, crossover, sensitivity
+from collsim.analysis.orders import reordered
 
 B, ALPHA, MIB = 25e9, 1e-6, 2**20
 
@@ -101,6 +103,50 @@ def test_best_finds_the_channels_of_the_machine():
     found = best("allreduce", cs.machine("dgx-a100", nodes=2), "256MiB", algorithm=["allreduce_ring"])
     assert found.options["channels"] == 8
     assert found.tried.time.is_monotonic_increasing
+
+
+def test_best_finds_the_rank_order_that_undoes_a_shuffle():
+    """On a ring of 8 every rank must send to its neighbour: one cable each, and no two messages on one."""
+    network = cs.topology.ring(8)
+    mixed = reordered(network, (0, 5, 2, 7, 4, 1, 6, 3))
+    straight, crooked = (cs.simulate(cs.schedule("allreduce_ring", ranks=8), place, "64MiB").time for place in (network, mixed))
+    assert crooked > 2 * straight
+    found = best("allreduce", mixed, "64MiB", algorithm=["allreduce_ring"], orders=1)
+    assert found.trace.time == pytest.approx(straight)
+    assert cs.simulate(found.trace.schedule, reordered(mixed, found.order), "64MiB").time == found.trace.time
+    assert list(found.tried.order)[1:] == ["given"]
+    assert best("allreduce", mixed, "64MiB", algorithm=["allreduce_ring"]).order is None
+
+
+def test_exchanges_of_ranks_find_what_a_tour_does_not():
+    """Recursive doubling on a line: partners of all distances, for which no tour is made."""
+    network = cs.topology.line(8)
+    mixed = reordered(network, tuple(np.random.default_rng(3).permutation(8)))
+    given = {"algorithm": ["allreduce_recursive_doubling"]}
+    times = [best("allreduce", mixed, "1MiB", **given, orders=tries).trace.time for tries in (0, 1, 100)]
+    assert times[0] >= times[1] >= times[2]
+    assert times[2] < times[0]
+    first, again = (best("allreduce", mixed, "1MiB", **given, orders=20) for _ in range(2))
+    assert first.order == again.order, "the same every time"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda net: best("allreduce", net, "1MiB", algorithm=["broadcast_chain"]), "broadcast_chain is an algorithm for broadcast"),
+        (lambda net: best("allreduce", net, "-1MiB"), "^nbytes='-1MiB' is negative"),
+        (lambda net: best("allreduce", net, "1MiB", orders=-1), "orders=-1"),
+        (
+            lambda net: crossover("allreduce_ring", "allreduce_tree", net, first="1GiB", last="1KiB"),
+            "first='1GiB' is not below last='1KiB'",
+        ),
+        (lambda net: cheapest({"a": float("nan")}, {"a": net}, "allreduce", 1, "1ms"), "price of a is nan"),
+        (lambda net: cheapest({"a": -1}, {"a": net}, "allreduce", 1, "1ms"), "price of a is -1"),
+    ],
+)
+def test_a_search_for_nonsense_says_so(call, words):
+    with pytest.raises(cs.CollsimError, match=words):
+        call(cs.topology.switch(4))
 
 
 def test_best_chunk_count_of_a_chain_is_near_its_formula():
