@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 _LONGEST_NAME = 200
+_MOST_NAMES = 64
 
 
 class CollsimError(ValueError):
@@ -44,14 +45,16 @@ def unknown(what: str, name: object, known: Iterable[str]) -> str:
     "unknown machine 'dgx-h10'; did you mean 'dgx-h100'?"
     """
     names = sorted(known)
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    listed = ", ".join(names[:_MOST_NAMES]) + more or "none"
     text = str(name)
     if len(text) > _LONGEST_NAME:  # from a damaged file; the search for near names would take its square
-        return f"unknown {what} '{text[:_LONGEST_NAME]}…' of {len(text):,} characters; known: {', '.join(names) or 'none'}"
+        return f"unknown {what} '{text[:_LONGEST_NAME]}…' of {len(text):,} characters; known: {listed}"
     word = text.lower()
     close = difflib.get_close_matches(text, names, n=3, cutoff=0.6) or [n for n in names if len(word) > 2 and word in n.lower()][:5]
     if close:
         return f"unknown {what} {name!r}; did you mean {' or '.join(map(repr, close))}?"
-    return f"unknown {what} {name!r}; known: {', '.join(names) or 'none'}"
+    return f"unknown {what} {name!r}; known: {listed}"
 
 
 def require_word(what: str, value: object, known: Collection[str]) -> str:

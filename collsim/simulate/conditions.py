@@ -48,7 +48,7 @@ def flows(topology: Topology, src: Any, dst: Any, nbytes: Any, start: Any = 0.0)
 def _ranks(name: str, value: Any, topology: Topology) -> npt.NDArray[Any]:
     array = np.asarray(value)
     if array.size and array.dtype.kind not in "iu":
-        raise CollsimError(f"{name} must be rank numbers, got {array.ravel()[0]!r}")
+        raise CollsimError(f"{name} must be rank numbers, got {array.ravel()[:1].tolist()[0]!r}")
     bad = array[(array < 0) | (array >= topology.ranks)] if array.size else array
     if bad.size:
         raise CollsimError(f"{name}={bad.ravel()[0]} is not a rank of {topology.name}; its ranks are 0 to {topology.ranks - 1}")
@@ -60,11 +60,13 @@ def _sizes(value: Any) -> Any:
         if value.size and value.min() < 0:
             raise CollsimError(f"nbytes={value.min()} is negative; a size is 0 bytes or more")
         return value
-    return [parse_bytes(v) for v in value] if isinstance(value, (list, tuple, np.ndarray)) else parse_bytes(value)
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    return [parse_bytes(v) for v in value] if isinstance(value, (list, tuple)) else parse_bytes(value)
 
 
 def _times(value: Any) -> Any:
-    return [parse_time(v, "start") for v in value] if isinstance(value, (list, tuple, np.ndarray)) else parse_time(value, "start")
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    return [parse_time(v, "start") for v in value] if isinstance(value, (list, tuple)) else parse_time(value, "start")
 
 
 @dataclass(frozen=True)

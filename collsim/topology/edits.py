@@ -26,6 +26,7 @@ Call = tuple[str, dict[str, Any]]
 
 _FACTORS = {"half": 0.5, "double": 2.0, "quarter": 0.25, "third": 1 / 3, "twice": 2.0}
 _TIMES = re.compile(r"[x×]\s*(\d*\.?\d+(?:[eE][+-]?\d+)?)")
+_PERCENT = re.compile(r"(\d*\.?\d+)\s*%")
 
 
 @runtime_checkable
@@ -53,7 +54,8 @@ def with_link(topology: Topology, a: str | int, b: str | int, *, bandwidth: obje
             delay[which] = parse_time(alpha)
             said.append(f"alpha {alpha}" if isinstance(alpha, str) else f"alpha {format_time(delay[which][0])}")
     except CollsimError as error:
-        raise TopologyError(f"with_link({a!r}, {b!r}): {error}") from None
+        way_out = "; a factor is 'half', 'double', 'x0.1' or '10%'" if isinstance(bandwidth, str) else ""
+        raise TopologyError(f"with_link({a!r}, {b!r}): {error}{way_out}") from None
     call = {"a": _device(topology, a), "b": _device(topology, b), **_given(bandwidth=bandwidth, alpha=alpha)}
     said_all = f"{_pair(topology, a, b)}: {', '.join(said)}"
     return _changed(topology, _relabelled(topology.links, which, rate, delay), said_all, ("with_link", call))
@@ -183,10 +185,10 @@ def _factor(bandwidth: object) -> float | None:
     text = bandwidth.strip().lower()
     if text in _FACTORS:
         return _FACTORS[text]
-    match = _TIMES.fullmatch(text)
-    if match is None:
+    match, percent = _TIMES.fullmatch(text), _PERCENT.fullmatch(text)
+    if match is None and percent is None:
         return None
-    factor = float(match[1])
+    factor = float(match[1]) if match else float(percent[1]) / 100  # type: ignore[index]
     if not 0 < factor < 1e9:
         raise CollsimError(f"bandwidth={bandwidth!r} must be a factor above 0; for no link at all use without_link")
     return factor

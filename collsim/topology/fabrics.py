@@ -250,6 +250,8 @@ def _fat_tree(asked: _Asked) -> Fabric:
 def _grid(asked: _Asked) -> Fabric:
     wrap = asked.name == "torus"
     dims = asked.take("dims", _nearly_square(asked.nodes))
+    if not isinstance(dims, tuple | list):
+        raise TopologyError(f"dims={dims!r} must be a list of sizes, for example dims={_nearly_square(asked.nodes)}")
     sizes = tuple(parse_count(d, "dims") for d in dims)
     if math.prod(sizes) != asked.nodes:
         raise TopologyError(f"dims={tuple(dims)} hold {math.prod(sizes)} nodes, not {asked.nodes}; a {asked.name} has one router per node")

@@ -387,7 +387,7 @@ class Topology:
         """The same with another cable between devices a and b, both directions. Routes stay as they are.
 
         Args:
-            bandwidth: B/s or text, or a factor as text: `"half"`, `"double"`, `"x0.1"`.
+            bandwidth: B/s or text, or a factor as text: `"half"`, `"double"`, `"x0.1"`, `"10%"`.
             alpha: seconds or text.
         """
         from .edits import with_link

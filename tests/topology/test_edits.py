@@ -22,7 +22,9 @@ def test_half_a_cable_is_half_in_both_directions_and_nowhere_else():
     assert before.name == "dgx-a100"
 
 
-@pytest.mark.parametrize(("asked", "rate"), [("half", 12.5e9), ("x0.1", 2.5e9), ("double", 50e9), ("5GB/s", 5e9), (7e9, 7e9)])
+@pytest.mark.parametrize(
+    ("asked", "rate"), [("half", 12.5e9), ("x0.1", 2.5e9), ("10%", 2.5e9), ("double", 50e9), ("5GB/s", 5e9), (7e9, 7e9)]
+)
 def test_bandwidth_is_a_factor_in_words_or_a_rate(asked, rate):
     assert ring(4).with_link(0, 1, bandwidth=asked).route(0, 1)[0].bandwidth == pytest.approx(rate)
 
@@ -119,6 +121,8 @@ def test_losing_the_only_switch_names_who_is_apart():
         (lambda t: t.with_link("node0/gpu0", "node0/nvswitch"), "changes nothing"),
         (lambda t: t.with_link("node0/gpu0", "node0/nvswitch", bandwidth=0), "bandwidth=0 must be more than 0"),
         (lambda t: t.with_link("node0/gpu0", "node0/nvswitch", bandwidth="x0"), "use without_link"),
+        (lambda t: t.with_link("node0/gpu0", "node0/nvswitch", bandwidth="0%"), "use without_link"),
+        (lambda t: t.with_link("node0/gpu0", "node0/nvswitch", bandwidth="triple"), "a factor is 'half', 'double'"),
         (lambda t: t.with_link("node0/gpu", "node0/nvswitch", bandwidth="half"), "did you mean"),
         (lambda t: t.without_device("node0/gpu3"), "rank 3 sits on node0/gpu3"),
         (lambda t: t.scaled(kind="infinband", by=2), "no links of that kind"),

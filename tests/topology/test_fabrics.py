@@ -235,6 +235,8 @@ def test_oversubscription_slows_an_alltoall_and_not_a_ring_in_order():
     [
         ({"fabric": "fat-tree", "radix": 4}, r"radix=4 ports holds 16 cards, not 32"),
         ({"fabric": "torus", "dims": (3, 2)}, "hold 6 nodes, not 4"),
+        ({"fabric": "mesh", "dims": 4}, r"dims=4 must be a list of sizes, for example dims=\(2, 2\)"),
+        ({"fabric": "rail", "pxn": "yes"}, "pxn='yes' must be True, False"),
         ({"fabric": "planes", "planes": 9}, "more than the 8 network cards"),
         ({"fabric": "rail", "dims": (2, 2)}, "no option 'dims'"),
         ({"fabric": "dragonfly", "switches": 1, "cables": 1}, "use more switches"),

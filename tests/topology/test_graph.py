@@ -117,3 +117,9 @@ def test_to_networkx_and_back_is_the_same_network(n, seed):
     assert one.links.src[a.link].tolist() == two.links.src[b.link].tolist()
     assert one.links.bandwidth[a.link].tolist() == two.links.bandwidth[b.link].tolist()
     assert one.links.alpha[a.link].tolist() == two.links.alpha[b.link].tolist()
+
+
+def test_an_unknown_device_does_not_list_thousands():
+    with pytest.raises(cs.TopologyError, match=r"unknown device 'zzz'; known: .* and 1,\d\d\d more") as wrong:
+        cs.machine("dgx-a100", nodes=64).device("zzz")
+    assert len(str(wrong.value)) < 2000

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import CollsimError, FormatError, TopologyError, unknown
 from ...units import parse_bandwidth, parse_time
 from ..cables import NICS, Nic
+from ..calibrated import Figures, Measured, calibrated
 from ..generic import NETWORKS
 from ..graph import from_cables
 from ..machines import machine, machines
@@ -23,7 +24,7 @@ from .document import compose
 if TYPE_CHECKING:
     from yaml.nodes import Node
 
-_TOP = {"collsim", "name", "machine", "network", "options", "ranks", "devices", "links", "cables", "edits"}
+_TOP = {"collsim", "name", "machine", "network", "options", "ranks", "devices", "links", "cables", "edits", "calibration"}
 _CABLE = {"kind", "label", "bandwidth", "alpha", "nominal", "effective", "width", "source"}
 _MACHINE = {
     "name",
@@ -112,7 +113,7 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     top = _Place(node, name, "topology").keys(_TOP, ("collsim",))
     if top["collsim"].value != 1:
         raise top["collsim"].wrong(f"version {top['collsim'].value!r} is unknown; this collsim reads version 1")
-    topology = _edited(_built(top, name, options), top.get("edits"))
+    topology = _calibrated(_edited(_built(top, name, options), top.get("edits")), top.get("calibration"))
     return replace(topology, facts=MappingProxyType({**topology.facts, "file": name}))
 
 
@@ -238,6 +239,27 @@ def _edited(topology: Topology, edits: _Place | None) -> Topology:
     return topology
 
 
+def _calibrated(topology: Topology, place: _Place | None) -> Topology:
+    if place is None:
+        return topology
+    found = place.keys({"links", "nccl", "fitted_on", "median_error"}, ("links", "nccl", "fitted_on", "median_error"))
+    links = {}
+    for kind, item in found["links"].fields().items():
+        given = item.keys({"carries", "alpha"}, ("carries", "alpha"))
+        try:
+            links[kind] = Figures(given["carries"].value, parse_time(given["alpha"].value))
+        except CollsimError as error:
+            raise item.wrong(str(error)) from None
+    try:
+        factors = {key: float(item.value) for key, item in found["nccl"].fields().items()}
+        fitted_on = {key: item.value for key, item in found["fitted_on"].fields().items()}
+        return calibrated(topology, Measured(links, factors, fitted_on, float(found["median_error"].value)))
+    except (TopologyError, TypeError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise place.wrong(str(error)) from None
+
+
 # ---- writing ---------------------------------------------------------------------------------------------------------------
 
 
@@ -259,6 +281,14 @@ def to_yaml(topology: Topology) -> str:
             data["options"] = {key: _plain(value) for key, value in options.items()}
     if asked is not None and topology.facts.get("calls"):
         data["edits"] = [{what: arguments} for what, arguments in topology.facts["calls"]]
+    found: Measured | None = topology.facts.get("calibration")
+    if found is not None:
+        data["calibration"] = {
+            "links": {kind: {"carries": float(f.carries), "alpha": float(f.alpha)} for kind, f in found.links.items()},
+            "nccl": {key: float(factor) for key, factor in found.factors.items()},
+            "fitted_on": dict(found.fitted_on),
+            "median_error": float(found.error),
+        }
     return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120))
 
 

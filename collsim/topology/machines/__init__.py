@@ -70,6 +70,9 @@ def machine(
     Raises TopologyError for unknown names (with the nearest), levels, options, and sizes that do not fit.
     """
     plan = name if isinstance(name, Machine) else _find(name)
+    if pxn is not None and not isinstance(pxn, bool | np.bool_):
+        raise TopologyError(f"pxn={pxn!r} must be True, False, or None for yes where the fabric has rails or planes")
+    options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}  # a YAML file has lists
     count = _count(nodes)
     oversubscription = _ratio(oversubscription)
     if rates not in ("nominal", "effective"):

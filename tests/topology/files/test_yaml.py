@@ -49,6 +49,12 @@ def test_a_machine_with_edits_fabric_and_placement_round_trips():
     same(topology, parse_topology_text(topology.to_yaml()))
 
 
+def test_sizes_of_a_fabric_round_trip_with_its_name():
+    topology = machine("dgx-a100", nodes=6, fabric="torus", dims=[2, 3])
+    same(topology, parse_topology_text(topology.to_yaml()))
+    assert topology.name == machine("dgx-a100", nodes=6, fabric="torus", dims=(2, 3)).name
+
+
 def test_a_network_from_networkx_round_trips_link_by_link():
     import networkx as nx
 
