@@ -20,10 +20,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..errors import CollsimError, FormatError, unknown
+from ..collective import collective as find_collective
+from ..dtypes import itemsize
+from ..errors import CollsimError, FormatError, require_word, unknown
 from ..exchange.files import read_text
+from ..registry import find
+from ..simulate import ENGINES
+from ..topology import NETWORKS, machines
 from ..topology.files.document import compose
 from ..units import size_range
+from .library import NCCL
 
 _KEYS = ("collective", "algorithm", "topology", "nbytes", "dtype", "engine", "order")
 _LARGEST = 1_000_000
@@ -53,12 +59,36 @@ def read_plan(path: str | Path) -> dict[str, Any]:
     if "topology" not in plan:
         raise FormatError(f"{place.name}: a plan needs a topology, for example 'topology: [switch(64)]'")
     arguments = {}
+    nodes = {str(key.value): value for key, value in node.value}
     for key, value in plan.items():
         try:
             arguments[key] = _argument(key, value)
         except CollsimError as error:
             raise FormatError(f"{place.name}, line {lines[key]}: {error}") from error
+        for number, entry in enumerate(value if isinstance(value, list) else [value]):
+            try:
+                _require_known(key, entry)
+            except CollsimError as error:
+                within = nodes[key].value[number] if isinstance(value, list) else nodes[key]
+                raise FormatError(f"{place.name}, line {within.start_mark.line + 1}: {error}") from error
     return arguments
+
+
+def _require_known(key: str, entry: Any) -> None:
+    """Raises CollsimError for a name that does not exist."""
+    name = entry.get("name", "") if isinstance(entry, dict) else entry
+    if key == "collective":
+        find_collective(name)
+    elif key == "algorithm" and name != NCCL:
+        find(name)
+    elif key == "engine":
+        require_word("engine", name, ENGINES)
+    elif key == "dtype":
+        itemsize(name)
+    elif key == "topology" and isinstance(entry, str) and entry not in machines() and (name := entry.partition("(")[0]) not in NETWORKS:
+        raise CollsimError(unknown("topology", name, [*machines(), *NETWORKS]))
+    elif key == "topology" and isinstance(entry, dict) and isinstance(name := entry.get("machine", ""), str) and name:
+        require_word("machine", name, machines())
 
 
 def _argument(key: str, value: Any) -> Any:
