@@ -231,7 +231,12 @@ def test_calibrate_fits_a_log_and_writes_it_down(tmp_path):
     done = collsim("calibrate", str(tmp_path / "run.txt"), "--machine", "dgx-h100", "-o", str(tmp_path / "links.yaml"))
     assert done.exit_code == 0, done.output
     assert "5 measurements" in done.stdout
-    assert "bandwidth" in (tmp_path / "links.yaml").read_text()
+    asked = ("predict", "allreduce", "--topology-file", str(tmp_path / "links.yaml"), "--nbytes", "1GiB", "--json")
+    again = collsim(*asked)
+    assert again.exit_code == 0, again.output
+    assert json.loads(again.stdout)[0]["time"] == pytest.approx(4800.5e-6, rel=0.05)
+    assert "beyond" not in again.stderr
+    assert "outside the sizes measured" in collsim(*asked[:5], "8GiB", "--json").stderr
 
 
 def test_worksheet_writes_sheet_and_key(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ import typer
 
 import collsim as cs
 
-from .options import Json, Nodes, Sizes
+from .options import Json, Place, Sizes
 from .shell import command
 from .tables import print_json, show
 
@@ -28,16 +29,16 @@ def accuracy(
 @command()
 def predict(
     collective: Annotated[str, typer.Argument(help="allreduce, allgather, ...")],
-    machine: Annotated[str, typer.Option(help="A machine by name.")],
-    nodes: Nodes = 1,
+    place: Place,
     nbytes: Sizes = "1KiB:1GiB:4",
     as_json: Json = False,
 ) -> None:
     """What nccl-tests would print on a machine: NCCL's choice, the time, and what NCCL's own tuner believes."""
-    network = cs.machine(machine, nodes=nodes)
+    network, notes = place.network(), dict[str, None]()
     rows: list[dict[str, Any]] = []
     for size in cs.size_range(nbytes):
         p = cs.nccl.predict(collective, network, size)
+        notes |= dict.fromkeys(p.notes)
         rows.append(
             {
                 "nbytes": size,
@@ -50,6 +51,8 @@ def predict(
                 "tuner_time": p.tuner_time,
             }
         )
+    for note in notes:
+        print(f"collsim: {note}", file=sys.stderr)
     if as_json:
         print_json(rows)
         return
@@ -67,12 +70,13 @@ def predict(
 @command()
 def calibrate(
     log: Annotated[Path, typer.Argument(help="nccl-tests output, text or JSON.")],
-    machine: Annotated[str, typer.Option(help="The machine it ran on.")],
-    nodes: Nodes = 1,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="YAML of the fitted links.")] = None,
+    place: Place,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="YAML of the machine with what its links carry; --topology-file reads it.")
+    ] = None,
 ) -> None:
     """Fit the links of your cluster to its own log; prints the residuals."""
-    fitted = cs.calibrate(log, cs.machine(machine, nodes=nodes))
+    fitted = cs.calibrate(log, place.network())
     print(fitted)
     if out is not None:
         fitted.save(out)

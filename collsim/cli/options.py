@@ -16,7 +16,6 @@ from collsim.registry import find
 from collsim.registry import load as load_algorithm
 from collsim.topology.spec import parse_topology
 
-Nodes = Annotated[int, typer.Option(help="How many of the machine, joined by its network.")]
 Ranks = Annotated[int | None, typer.Option(help="Ranks; all of the machine or network unless given.")]
 Size = Annotated[str, typer.Option(help="nccl-tests' size: '256MiB', '1GB', or bytes.")]
 Sizes = Annotated[str, typer.Option(help="Sizes first:last:factor, as '1KiB:1GiB:4'.")]

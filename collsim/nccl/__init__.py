@@ -9,7 +9,7 @@ from .accuracy import Accuracy, accuracy
 from .backends import Advice, backend, gloo_time
 from .choices import Crossover, choices, ring_and_tree
 from .facts import Facts
-from .fit import Calibration, calibrate, load_links
+from .fit import Calibration, calibrate
 from .gaps import Gap, explain
 from .graphs import communicator
 from .links import Parameters
@@ -46,7 +46,6 @@ __all__ = [
     "facts",
     "facts_of",
     "gloo_time",
-    "load_links",
     "own_run",
     "predict",
     "published",

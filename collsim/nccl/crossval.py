@@ -19,8 +19,9 @@ import pandas as pd
 from ..errors import FormatError
 from . import constants as c
 from .accuracy import BANDS, Accuracy, Row, accuracy_of, bands_of, read_tables
+from .calibrated import Knobs, turned
 from .facts import NVLINK_GBPS, PCIE_GBPS, XGMI_GBPS
-from .fit import Knobs, Sample, solve, turned
+from .fit import Sample, solve
 from .graphs import XGMI_PER_LINK, communicator
 from .links import CARRIES, FABRICS, MEASURED, Parameters
 from .predict import Prediction

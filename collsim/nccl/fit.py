@@ -5,49 +5,37 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import yaml
 
-from ..errors import CollsimError, FormatError, unknown
+from ..errors import CollsimError, unknown
+from ..simulate.trace import views
 from ..topology import Topology
-from ..units import format_bytes, parse_bytes
+from ..topology.calibrated import Figures, Measured, calibrated
+from ..topology.network import Hop
+from ..units import format_bytes, format_time
+from .calibrated import CLUSTER, Knobs, beyond, calibration_of, fitted_on, turned
 from .facts import Facts
 from .graphs import communicator
 from .links import MEASURED, Parameters
 from .machines import facts_of
 from .predict import Prediction, collective_name, predict
-from .timing import Call, time_of
+from .timing import Call, hops, inside_rate, net_rate, step_time, time_of
 from .tuner import choose
 
 Floats = npt.NDArray[np.float64]
 _NUDGE = 1e-4
-
-#: A knob scales the entries named (all entries of a field where none is): name -> ((field, entries), ...).
-Knobs = Mapping[str, tuple[tuple[str, tuple[str | int, ...]], ...]]
-
-#: What `calibrate` turns: few, so that a single sweep can determine them.
-CLUSTER: Knobs = {
-    "launch": (("launch", ()), ("launch_p2p", ()), ("launch_per_gpu", ()), ("peer", ())),
-    "latency per step, LL and LL128": (("step", ()), ("rendezvous", ())),
-    "latency per step, Simple": (("step_bulk", ()),),
-    "bandwidth": (
-        ("carries", ()),
-        ("nvls_carries", ()),
-        ("host_one_way", ()),
-        ("tcp_per_nic", ()),
-        ("channel_rate", ()),
-    ),
-    "pipeline of LL": (("fill", ("LL",)),),
-    "pipeline of LL128": (("fill", ("LL128",)),),
-    "pipeline of Simple": (("fill", ("Simple",)),),
-}
+#: Kinds of link that carry a ring inside a node where it has no links of GPUs' own all around.
+_KINDS_INSIDE = {"pcie": ("c2c", "pcie"), "host": ("c2c", "pcie")}
+#: How strongly factors are kept near 1, and the log ratio from which a measurement counts as an outlier.
+_PULL, _OUTLIER = 0.15, 0.1
 
 
 @dataclass(frozen=True)
@@ -64,56 +52,63 @@ class Calibration:
     """What a cluster's own measurements say about its links.
 
     Attributes:
-        links: give it to `predict(..., links=...)`.
-        factors: knob -> factor on collsim's own constants.
+        machine: the machine with it: a Topology whose links carry what was measured, for `predict` and `simulate` alike (Facts stay Facts).
+        links: the same for `predict(..., links=...)`.
+        factors: knob -> factor on collsim's own figure; only those that this log says something about.
         residuals: a row per measurement: nbytes, measured and predicted seconds, ratio.
-        smallest, largest: the sizes it was fitted on, bytes.
+        fitted_on: what was measured: sizes (smallest and largest, bytes), ranks, collectives, gpu, nodes, inside, net, gdr.
         error: median relative error of the fit.
     """
 
+    machine: Facts | Topology
     links: Parameters
     factors: Mapping[str, float]
     residuals: pd.DataFrame
-    facts: Facts
-    smallest: int
-    largest: int
+    fitted_on: Mapping[str, Any]
 
     @property
     def error(self) -> float:
         return float((self.residuals.ratio - 1).abs().median())
 
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Knobs that no measurement of this log moves: they stay as collsim has them."""
+        return tuple(name for name in CLUSTER if name not in self.factors)
+
     def predict(self, collective: str, nbytes: Any, *, extrapolate: bool = False, **environment: Any) -> Prediction:
-        """As `predict`, with these links. Raises CollsimError beyond the sizes measured, unless `extrapolate` is said."""
-        size = parse_bytes(nbytes)
-        if not extrapolate and not self.smallest <= size <= self.largest:
-            seen = f"{format_bytes(self.smallest)} to {format_bytes(self.largest)}"
-            raise CollsimError(
-                f"{format_bytes(size)} is outside the sizes measured ({seen}); say extrapolate=True to go there all the same"
-            )
-        return predict(collective, self.facts, size, links=self.links, **environment)
+        """As `predict`, with these links. Raises CollsimError beyond what was measured, unless `extrapolate` is said."""
+        found = predict(collective, self.machine, nbytes, links=self.links, **environment)
+        guessed = tuple(beyond(self.fitted_on, facts_of(self.machine), found.collective, found.nbytes))
+        if guessed and not extrapolate:
+            raise CollsimError(f"{'; '.join(guessed)}; say extrapolate=True to go there all the same")
+        return replace(found, notes=(*found.notes, *guessed))
 
     def save(self, path: str | Path) -> None:
-        """Write the factors as YAML; `load_links` reads them."""
-        content = {
-            "nccl_links": {k: float(v) for k, v in self.factors.items()},
-            "fitted_on": {"sizes": [self.smallest, self.largest], "gpu": self.facts.gpu, "ranks": self.facts.ranks},
-            "median_error": round(self.error, 4),
-        }
-        Path(path).write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+        """Write the machine as YAML, whole or not at all: `load_topology` gives it back calibrated.
+
+        Raises CollsimError where there is no Topology to write: for Facts, and for a suffix other than .yaml or .yml.
+        """
+        if not isinstance(self.machine, Topology):
+            raise CollsimError("Facts have no links to write down; calibrate a topology, for example machine('dgx-a100', nodes=2)")
+        views["save"](self.machine, path)
 
     def __str__(self) -> str:
-        turned = "\n".join(f"  {name:32s} x {factor:.2f}" for name, factor in self.factors.items())
-        return f"{len(self.residuals)} measurements, median error {self.error:.1%} after fitting\n{turned}"
-
-
-def load_links(path: str | Path) -> Parameters:
-    """Links from a file that `Calibration.save` wrote. Raises FormatError for one that it did not."""
-    try:
-        content = yaml.safe_load(Path(path).read_text())
-        factors = {str(k): float(v) for k, v in content["nccl_links"].items()}
-        return turned(MEASURED, CLUSTER, factors)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, TypeError, KeyError, ValueError) as error:
-        raise FormatError(f"{path}: not a calibration that collsim wrote: {error}") from error
+        lines = [f"{len(self.residuals)} measurements, median error {self.error:.1%} after fitting"]
+        lines += [f"  {name:36s} x {factor:.2f}" for name, factor in self.factors.items()]
+        if isinstance(self.machine, Topology):
+            known = calibration_of(self.machine)
+            lines += [
+                f"  {kind} links: {f.carries:.0%} of nominal, {format_time(f.alpha)} each"
+                for kind, f in (known.links if known else {}).items()
+            ]
+        worst = self.residuals.assign(off=(self.residuals.ratio - 1).abs()).nlargest(3, "off")
+        lines += [
+            f"  farthest off: {format_bytes(int(size))} predicted {ratio:.2f} x measured"
+            for size, ratio in zip(worst.nbytes, worst.ratio, strict=True)
+        ]
+        if self.unknown:
+            lines.append(f"  this log says nothing about: {', '.join(self.unknown)}")
+        return "\n".join(lines)
 
 
 def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: str) -> Calibration:
@@ -137,12 +132,52 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
         )
     facts = facts_of(machine)
     samples = [sample(row, facts, environment) for row in usable.itertuples()]
-    factors = solve(samples, MEASURED, CLUSTER, pull=0.05, scale=0.1)
+    spoken = {name: CLUSTER[name] for name in CLUSTER if moved(samples, MEASURED, CLUSTER[name])}
+    factors = solve(samples, MEASURED, spoken, pull=_PULL, scale=_OUTLIER)
     links = turned(MEASURED, CLUSTER, factors)
     predicted = np.array([time_of(replace(s.call, links=links)).total for s in samples])
     residuals = pd.DataFrame({"nbytes": usable.nbytes.to_numpy(), "measured": usable.time.to_numpy(), "predicted": predicted})
     residuals["ratio"] = residuals.predicted / residuals.measured
-    return Calibration(links, factors, residuals, facts, int(usable.nbytes.min()), int(usable.nbytes.max()))
+    sizes, ranks = (int(usable.nbytes.min()), int(usable.nbytes.max())), sorted({s.call.facts.ranks for s in samples})
+    seen = fitted_on(facts, sizes, ranks, sorted({s.call.collective for s in samples}))
+    found = Calibration(machine, links, factors, residuals, seen)
+    if not isinstance(machine, Topology):
+        return found
+    return replace(found, machine=calibrated(machine, Measured(figures(machine, links), factors, seen, round(found.error, 4))))
+
+
+def figures(machine: Topology, links: Parameters) -> dict[str, Figures]:
+    """What cables of each kind carry and what they take to cross, for simulations of whole chunks.
+
+    A ring's share of the nominal rate; and of a step of the protocol Simple, which moves whole chunks as a simulation does, what the
+    cables of other kinds on that way leave. Kinds are those between neighbours in a node, and between nodes.
+    """
+    facts, found = facts_of(machine), dict[str, Figures]()
+    call = Call("allgather", "Ring", "Simple", 2**30, facts, communicator(facts), links)
+    per_node = facts.ranks // facts.nodes
+    if facts.local > 1:
+        one = replace(call, facts=replace(facts, ranks=facts.local, nodes=1, hosts=0))
+        step = step_time(one, "allgather", "Simple") / (facts.local - 1)
+        kinds = _KINDS_INSIDE.get(facts.inside, ("nvlink", "xgmi"))
+        ways = (machine.route(0, peer) for peer in range(1, facts.local))
+        way = next((w for w in ways if any(hop.kind in kinds for hop in w)), [])  # pairs may have a bridge that the ring's others lack
+        found |= _of_way(way, kinds, inside_rate(call) / facts.link_rate, step)
+    if facts.nodes > 1:
+        near, far = hops("allgather", "Ring", facts)
+        inside = 0.0 if not near else near * step
+        step = (step_time(call, "allgather", "Simple") - inside) / far
+        way = [hop._replace(alpha=found[hop.kind].alpha) if hop.kind in found else hop for hop in machine.route(0, per_node)]
+        found |= _of_way(way, ("infiniband", "ethernet", "cable"), net_rate(call) / (facts.nics * facts.nic_rate), step)
+    return found
+
+
+def _of_way(way: Sequence[Hop], kinds: Sequence[str], carries: float, step: float) -> dict[str, Figures]:
+    """Figures of the first of these kinds that is on the way."""
+    kind = next((k for k in kinds if any(hop.kind == k for hop in way)), None)
+    if kind is None:
+        return {}
+    others = sum(hop.alpha for hop in way if hop.kind != kind)
+    return {kind: Figures(carries, max(0.0, step - others) / sum(hop.kind == kind for hop in way))}
 
 
 def sample(row: Any, facts: Facts, environment: Mapping[str, str]) -> Sample:
@@ -157,19 +192,12 @@ def sample(row: Any, facts: Facts, environment: Mapping[str, str]) -> Sample:
     return Sample(Call(name, choice.algorithm, choice.protocol, size, here, comm), float(row.time))
 
 
-def turned(links: Parameters, knobs: Knobs, factors: Mapping[str, float]) -> Parameters:
-    """Links with knobs turned by these factors. Raises CollsimError for an unknown knob."""
-    values: dict[str, Any] = {f.name: getattr(links, f.name) for f in fields(links)}
-    for knob, factor in factors.items():
-        if knob not in knobs:
-            raise CollsimError(unknown("knob", knob, knobs))
-        for name, entries in knobs[knob]:
-            value = values[name]
-            if isinstance(value, Mapping):
-                values[name] = {k: v * factor if not entries or k in entries else v for k, v in value.items()}
-            else:
-                values[name] = value * factor
-    return Parameters(**values)
+def moved(samples: Sequence[Sample], start: Parameters, knob: tuple[tuple[str, tuple[str | int, ...]], ...]) -> bool:
+    """Does turning this knob, up or down, change the time of any sample?"""
+    either = [turned(start, {"it": knob}, {"it": factor}) for factor in (math.exp(-0.5), math.exp(0.5))]
+    return any(
+        time_of(replace(s.call, links=links)).total != time_of(replace(s.call, links=start)).total for s in samples for links in either
+    )
 
 
 def solve(

@@ -10,9 +10,10 @@ from ..errors import CollsimError, unknown
 from ..topology import Topology
 from ..units import format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
 from . import constants as c
+from .calibrated import beyond, calibration_of, links_of
 from .facts import Facts
 from .graphs import communicator
-from .links import MEASURED, Parameters
+from .links import Parameters
 from .machines import facts_of
 from .timing import Call, Time, launch_time, time_of
 from .tuner import Choice, choose
@@ -85,7 +86,7 @@ def predict(
     NCCL_CROSS_NIC: int | str = 2,
     NCCL_NVLS_ENABLE: bool | int | str = 1,
     NCCL_PAT_ENABLE: bool | int | str | None = None,
-    links: Parameters = MEASURED,
+    links: Parameters | None = None,
 ) -> Prediction:
     """Predict what nccl-tests prints (out of place, float, sum).
 
@@ -95,7 +96,7 @@ def predict(
         nbytes: nccl-tests' size: for allgather and reduce_scatter the whole array.
         ranks: fewer ranks than GPUs.
         NCCL_ALGO ... NCCL_PAT_ENABLE: NCCL's environment variables, with their values as NCCL takes them.
-        links: what links carry; `calibrate` returns better ones for a cluster of your own.
+        links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
 
     Raises CollsimError for unknown names and values, and where NCCL_ALGO and NCCL_PROTO leave nothing.
     """
@@ -105,6 +106,11 @@ def predict(
     facts, notes = _environment(facts, _flag(NCCL_P2P_DISABLE), NCCL_P2P_LEVEL, NCCL_NET_GDR_LEVEL, NCCL_CROSS_NIC)
     most = None if NCCL_MAX_NCHANNELS is None else parse_count(NCCL_MAX_NCHANNELS, "NCCL_MAX_NCHANNELS")
     pat = None if NCCL_PAT_ENABLE is None else _flag(NCCL_PAT_ENABLE)
+    if links is None:
+        known = calibration_of(machine)
+        links = links_of(machine)
+        guessed = () if known is None else beyond(known.fitted_on, facts, name, size)
+        notes += tuple(f"beyond the calibration: {sentence}" for sentence in guessed)
     comm = communicator(facts, most, pat)
     if not _flag(NCCL_NVLS_ENABLE):
         comm = replace(comm, nvls=None)

@@ -1,74 +1,184 @@
-"""Calibration: it must find what was put in, and say where it has not looked."""
+"""Calibration: it must find what was put in, keep it with the machine, and say where it has not looked."""
+
+import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import collsim as cs
 from collsim.errors import CollsimError, FormatError
 from collsim.nccl import facts, predict
-from collsim.nccl.fit import CLUSTER, calibrate, load_links, turned
+from collsim.nccl.calibrated import CLUSTER, turned
+from collsim.nccl.fit import calibrate
 from collsim.nccl.links import MEASURED
 
-MACHINE = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
+FACTS = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
 SIZES = [2**k for k in range(3, 34)]
+TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))
+SLOWER = {"launch": 1.5, "bandwidth inside a node": 0.8, "bandwidth between nodes": 0.7, "latency inside a node, Simple": 1.4}
 
 
-def sweep(links, noise=0.0, seed=1):
+def sweep(links, machine=FACTS, noise=0.0, seed=1, collective="allreduce"):
     """What nccl-tests would print on a machine with these links."""
     rng = np.random.default_rng(seed)
-    times = [predict("allreduce", MACHINE, n, links=links).time * float(np.exp(noise * rng.standard_normal())) for n in SIZES]
-    return pd.DataFrame({"collective": "allreduce", "nbytes": SIZES, "time": times})
+    times = [predict(collective, machine, n, links=links).time * float(np.exp(noise * rng.standard_normal())) for n in SIZES]
+    return pd.DataFrame({"collective": collective, "nbytes": SIZES, "time": times})
+
+
+def median_error(times, rows):
+    return float(np.median([abs(t / r.time - 1) for t, r in zip(times, rows.itertuples(), strict=True)]))
 
 
 def test_a_slower_cluster_is_recognised():
     """Launch 60 % longer, links at 80 %: both are found again from 31 rows with 2 % noise."""
-    hidden = {"launch": 1.6, "bandwidth": 0.8}
-    found = calibrate(sweep(turned(MEASURED, CLUSTER, hidden), noise=0.02), MACHINE)
-    assert found.factors["bandwidth"] == pytest.approx(0.8, rel=0.05)
+    hidden = {"launch": 1.6, "bandwidth inside a node": 0.8}
+    found = calibrate(sweep(turned(MEASURED, CLUSTER, hidden), noise=0.02), FACTS)
+    assert found.factors["bandwidth inside a node"] == pytest.approx(0.8, rel=0.05)
     assert found.factors["launch"] == pytest.approx(1.6, rel=0.15)
     assert found.error < 0.03
 
 
-def test_held_out_sizes_are_within_five_percent():
-    slow = turned(MEASURED, CLUSTER, {"launch": 2.0, "bandwidth": 0.7, "pipeline of Simple": 1.5})
-    table = sweep(slow, noise=0.02)
-    found = calibrate(table.iloc[::2], MACHINE)
-    off = [abs(found.predict("allreduce", r.nbytes, extrapolate=True).time / r.time - 1) for r in table.iloc[1::2].itertuples()]
-    assert np.median(off) < 0.05
-    plain = [abs(predict("allreduce", MACHINE, r.nbytes).time / r.time - 1) for r in table.iloc[1::2].itertuples()]
-    assert np.median(plain) > 0.2
+def test_what_a_log_says_nothing_about_is_named_and_left_alone():
+    found = calibrate(sweep(MEASURED, noise=0.02), FACTS)
+    assert "bandwidth between nodes" in found.unknown
+    assert "launch per peer" in found.unknown
+    assert "bandwidth inside a node" in found.factors
+    assert "says nothing about: launch per peer" in str(found)
+    assert found.links.tcp_per_nic == MEASURED.tcp_per_nic
 
 
-def test_one_bad_row_does_not_spoil_the_fit():
-    table = sweep(MEASURED)
-    table.loc[20, "time"] *= 50
-    assert calibrate(table, MACHINE).factors["bandwidth"] == pytest.approx(1.0, rel=0.05)
+@pytest.mark.parametrize("name", ["dgx-a100", "dgx-h100", "rtx4090-8gpu", "a40-8gpu", "polaris", "mi300x-8gpu"])
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_held_out_sizes_are_within_five_percent_after_a_file(name, nodes, tmp_path):
+    """With 3 % of noise and two rows ten times too slow; collsim's own figures are more than 15 % off on the same sizes."""
+    machine = cs.machine(name, nodes=nodes)
+    table = sweep(turned(MEASURED, CLUSTER, SLOWER), machine, noise=0.03)
+    table.loc[[6, 20], "time"] *= 10  # both are fitted on
+    cs.calibrate(table.iloc[::2], machine).save(tmp_path / "mycluster.yaml")
+    again, held = cs.load_topology(tmp_path / "mycluster.yaml"), table.iloc[1::2]
+    assert median_error([predict("allreduce", again, n).time for n in held.nbytes], held) < 0.05
+    assert median_error([predict("allreduce", machine, n).time for n in held.nbytes], held) > 0.15
+
+
+@pytest.mark.parametrize(("name", "nodes"), [("dgx-a100", 1), ("dgx-h100", 2), ("rtx4090-8gpu", 1), ("a40-8gpu", 1), ("polaris", 2)])
+def test_a_simulation_on_the_file_takes_what_was_measured(name, nodes, tmp_path):
+    """At 1 GiB, where bandwidth decides, within 10 %; on the machine as it is sold it is more than 20 % too fast."""
+    machine = cs.machine(name, nodes=nodes)
+    table = sweep(turned(MEASURED, CLUSTER, SLOWER), machine)
+    cs.calibrate(table, machine).save(tmp_path / "mycluster.yaml")
+    again = cs.load_topology(tmp_path / "mycluster.yaml")
+    measured = float(table.time[SIZES.index(2**30)])
+    assert cs.nccl.trace("allreduce", again, 2**30)[1].time == pytest.approx(measured, rel=0.1)
+    assert cs.nccl.trace("allreduce", machine, 2**30)[1].time < 0.8 * measured
+
+
+def test_latency_of_a_link_is_a_share_of_the_step_that_was_measured():
+    """Two NVLinks are crossed in a step of a DGX A100: NCCL's 3.4 us for Simple, times collsim's 0.45, times the factor found."""
+    machine = cs.machine("dgx-a100")
+    found = cs.calibrate(sweep(turned(MEASURED, CLUSTER, SLOWER), machine), machine)
+    step = 3.4e-6 * 0.45 * found.factors["latency inside a node, Simple"]
+    assert sum(hop.alpha for hop in found.machine.route(0, 1)) == pytest.approx(step, rel=1e-6)
+    assert sum(hop.alpha for hop in machine.route(0, 1)) == pytest.approx(1.4e-6)
+
+
+def test_a_calibrated_machine_keeps_its_routes_and_is_calibrated_anew_from_its_nominal_rates(tmp_path):
+    machine = cs.machine("dgx-h100", nodes=2, rates="effective")
+    table = sweep(turned(MEASURED, CLUSTER, SLOWER), machine)
+    once = cs.calibrate(table, machine)
+    twice = cs.calibrate(table, once.machine)
+    assert (once.machine.links.bandwidth == twice.machine.links.bandwidth).all()
+    assert (once.machine.links.alpha == twice.machine.links.alpha).all()
+    assert twice.machine.name == once.machine.name == f"{machine.name}, calibrated"
+    assert [hop.link for hop in twice.machine.route(0, 9)] == [hop.link for hop in machine.route(0, 9)]
+    once.save(tmp_path / "a.yaml")
+    again = cs.load_topology(tmp_path / "a.yaml")
+    assert (again.links.bandwidth == once.machine.links.bandwidth).all()
+    assert again.to_yaml() == once.machine.to_yaml()
 
 
 def test_it_refuses_to_extrapolate_silently():
-    found = calibrate(sweep(MEASURED), MACHINE)
-    with pytest.raises(CollsimError, match="extrapolate=True"):
-        found.predict("allreduce", "32GiB")
-    assert found.predict("allreduce", "32GiB", extrapolate=True).time > 0
+    found = calibrate(sweep(MEASURED), FACTS)
+    for beyond in (("allreduce", "32GiB"), ("allgather", "1GiB")):
+        with pytest.raises(CollsimError, match="extrapolate=True"):
+            found.predict(*beyond)
+        assert found.predict(*beyond, extrapolate=True).notes
+    assert not found.predict("allreduce", "1GiB").notes
 
 
-def test_a_calibration_is_kept_in_yaml(tmp_path):
-    found = calibrate(sweep(turned(MEASURED, CLUSTER, {"bandwidth": 0.8})), MACHINE)
-    found.save(tmp_path / "links.yaml")
-    again = predict("allreduce", MACHINE, "1GiB", links=load_links(tmp_path / "links.yaml"))
-    assert again.time == pytest.approx(found.predict("allreduce", "1GiB").time, rel=1e-6)
-    (tmp_path / "odd.yaml").write_text("nccl_links: 3\n")
-    with pytest.raises(FormatError, match=r"odd\.yaml"):
-        load_links(tmp_path / "odd.yaml")
+def test_a_machine_from_a_file_says_where_nobody_measured(tmp_path):
+    machine = cs.machine("dgx-a100", nodes=2)
+    cs.calibrate(sweep(MEASURED, machine).head(20), machine).save(tmp_path / "a.yaml")
+    known = cs.load_topology(tmp_path / "a.yaml")
+    assert not predict("allreduce", known, "64KiB").notes
+    for collective, other, nbytes, what in (
+        ("allreduce", known, "1GiB", "outside the sizes measured (8\xa0B to 4\xa0MiB)"),
+        ("broadcast", known, "64KiB", "broadcast was not measured"),
+        ("allreduce", cs.load_topology(tmp_path / "a.yaml", nodes=4), "64KiB", "nodes is 4 here, and was 2"),
+        ("allreduce", cs.load_topology(tmp_path / "a.yaml", nic="roce-100"), "64KiB", "net is roce here, and was ib"),
+        ("allreduce", cs.load_topology(tmp_path / "a.yaml", nodes=1), "64KiB", "net is none here, and was ib"),
+        ("allreduce", cs.load_topology(tmp_path / "a.yaml", p2p=False), "64KiB", "inside is host here, and was nvswitch"),
+    ):
+        assert any(what in note for note in predict(collective, other, nbytes).notes), what
+
+
+def test_a_damaged_calibration_is_named_with_its_line(tmp_path):
+    file = tmp_path / "odd.yaml"
+    whole = "collsim: 1\nmachine: dgx-a100\ncalibration:\n  links: {nvlink: {carries: 0.8, alpha: 1us}}\n"
+    whole += "  nccl: {launch: 1.2}\n  fitted_on: {sizes: [8, 1024], "
+    whole += "ranks: [8], collectives: [allreduce], gpu: A100, nodes: 1, inside: nvswitch, net: none, gdr: null}\n  median_error: 0.01\n"
+    file.write_text(whole)
+    assert cs.load_topology(file).route(0, 1)[0].alpha == pytest.approx(1e-6)
+    for good, bad, what in (
+        ("carries: 0.8", "carries: much", "line 4.*carries='much'"),
+        ("nvlink:", "warp:", "unknown kind 'warp'"),
+        ("  median_error: 0.01\n", "", "'median_error' is missing"),
+        ("launch: 1.2", "launch: fast", "odd.yaml, line 4.*fast"),
+        ("launch: 1.2", "lunch: 1.2", "unknown knob 'lunch'"),
+        ("[8, 1024]", "8", "sizes=8 must be two numbers"),
+        ("ranks: [8]", "ranks: 8", "ranks=8 must be a list"),
+        ("inside: nvswitch, ", "", "inside is missing"),
+    ):
+        file.write_text(whole.replace(good, bad))
+        with pytest.raises(CollsimError, match=what):
+            predict("allreduce", cs.load_topology(file), 64)
+
+
+def test_facts_have_no_file(tmp_path):
+    with pytest.raises(CollsimError, match="Facts have no links"):
+        calibrate(sweep(MEASURED), FACTS).save(tmp_path / "a.yaml")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises((CollsimError, FormatError), match=r"\.yaml"):
+        calibrate(sweep(MEASURED, cs.machine("dgx-a100")), cs.machine("dgx-a100")).save(tmp_path / "a.png")
 
 
 def test_too_little_is_said_to_be_too_little():
     with pytest.raises(CollsimError, match="too few"):
-        calibrate(sweep(MEASURED).head(2), MACHINE)
+        calibrate(sweep(MEASURED).head(2), FACTS)
     with pytest.raises(CollsimError, match="time is missing"):
-        calibrate(pd.DataFrame({"collective": [], "nbytes": []}), MACHINE)
+        calibrate(pd.DataFrame({"collective": [], "nbytes": []}), FACTS)
 
 
 def test_a_knob_that_does_not_exist_is_named():
     with pytest.raises(CollsimError, match="unknown knob"):
         turned(MEASURED, CLUSTER, {"bandwith": 1.0})
+
+
+@pytest.mark.skipif(not TABLES.exists(), reason=f"the published runs are not here ({TABLES}); set COLLSIM_MEASURED")
+def test_held_out_sizes_of_published_runs_are_within_five_percent_in_the_median():
+    """Every fourth NCCL run that has ten sizes or more: fitted on every other size, held against the rest."""
+    cases = pd.read_csv(TABLES / "cases.csv", dtype=str, keep_default_na=False)
+    rows = pd.read_csv(TABLES / "measured.csv")
+    rows = rows[rows.in_place == 0]
+    held = []
+    for case in cases[cases.algo == "auto"].iloc[::4].itertuples():
+        of = rows[rows.case_id == case.case_id].sort_values("size_bytes")
+        table = pd.DataFrame({"collective": case.collective, "nbytes": of.size_bytes, "time": of.time_us * 1e-6})
+        if len(table) < 10:
+            continue
+        there = facts(case.gpu, int(case.ranks), int(case.nodes), case.intra_link, case.inter_link, case.gdr)
+        found, rest = calibrate(table.iloc[::2], there), table.iloc[1::2]
+        held.append(median_error([found.predict(case.collective, n, extrapolate=True).time for n in rest.nbytes], rest))
+    assert len(held) >= 15
+    assert np.median(held) < 0.05

@@ -18,7 +18,7 @@ def test_the_tables_are_those_of_the_catalogue():
 
 def test_the_yaml_on_the_page_is_read():
     blocks = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-    assert [parse_topology_text(block).ranks for block in blocks] == [2, 16, 2]
+    assert [parse_topology_text(block).ranks for block in blocks] == [2, 8, 16, 2]
 
 
 def test_the_python_on_the_page_runs():

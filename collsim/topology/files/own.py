@@ -113,7 +113,9 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     top = _Place(node, name, "topology").keys(_TOP, ("collsim",))
     if top["collsim"].value != 1:
         raise top["collsim"].wrong(f"version {top['collsim'].value!r} is unknown; this collsim reads version 1")
-    topology = _calibrated(_edited(_built(top, name, options), top.get("edits")), top.get("calibration"))
+    topology = _edited(_built(top, name, options), top.get("edits"))
+    if "calibration" in top:
+        topology = _calibrated(topology, top["calibration"], as_written=not options)
     return replace(topology, facts=MappingProxyType({**topology.facts, "file": name}))
 
 
@@ -239,12 +241,13 @@ def _edited(topology: Topology, edits: _Place | None) -> Topology:
     return topology
 
 
-def _calibrated(topology: Topology, place: _Place | None) -> Topology:
-    if place is None:
-        return topology
+def _calibrated(topology: Topology, place: _Place, as_written: bool) -> Topology:
+    """With the figures found; a machine that was asked for with other options need not have every kind of link."""
     found = place.keys({"links", "nccl", "fitted_on", "median_error"}, ("links", "nccl", "fitted_on", "median_error"))
-    links = {}
+    links, here = {}, {cable.kind for cable in topology.links.cables}
     for kind, item in found["links"].fields().items():
+        if kind not in here and not as_written:
+            continue
         given = item.keys({"carries", "alpha"}, ("carries", "alpha"))
         try:
             links[kind] = Figures(given["carries"].value, parse_time(given["alpha"].value))
