@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,12 +76,18 @@ def of_race(runners: list[tuple[Choice, dict[str, Any], int]]) -> None:
     draw(left, right, tuple(one.own for one, _ in runs if one.place == OWN))
 
 
-def of_change(before: Choice, after: Choice, changed: str, used: dict[str, Any], ranks: int) -> None:
-    """What-if: a run before and after; `changed` is the code of the machine after the change, of which `after` may say only a part."""
-    lines = "\n".join(elsewhere.command(one, used) for one in dict.fromkeys((before, after)))
-    left = [Part(t("python"), elsewhere.python_change(before, changed, used), "python"), *_torch(after, [after.nbytes], used, ranks)]
+def of_change(before: Choice, after: Choice, changed: str, used: dict[str, Any], ranks: int, trouble: Mapping[str, Any], runs: int) -> None:
+    """What-if: a run before and after; `changed` is the code of the machine after the change, of which `after` may say only a part.
+
+    `trouble` are the further keywords of `simulate` after it; `runs`: so many with other jitter.
+    """
+    lines = "\n".join(dict.fromkeys((elsewhere.command(before, used), elsewhere.command(after, used, trouble))))
+    script = elsewhere.python_change(before, changed, used, trouble, runs)
+    left = [Part(t("python"), script, "python"), *_torch(after, [after.nbytes], used, ranks)]
+    notes = [t("code.edits")] if changed != elsewhere.place(after) else []
+    notes += [t("whatif.nocli")] if "background" in trouble else []
     right = [
-        Part(t("cli"), lines, note=t("code.edits") if changed != elsewhere.place(after) else ""),
+        Part(t("cli"), lines, note=" ".join(notes)),
         *_environment(after, used),
         _tests([(after, used)], ranks),
     ]

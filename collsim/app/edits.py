@@ -10,13 +10,14 @@ import pandas as pd
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.viz.causes import busiest_cable
 from collsim.viz.places import device_name, link_name
 from collsim.viz.race import Runner, runner
 from collsim.viz.words import kind_name
 
 from . import elsewhere
 from .choice import Choice, Complaint, engine_settings
-from .run import SECONDS_TO_DRAW, Refused, build_place, options_used, place_of, quietly, seconds
+from .run import MOST_RANKS_HERE, SECONDS_TO_DRAW, Refused, build_place, options_used, place_of, quietly, seconds
 from .worker import Tell
 
 MOST_CHANGED = 60_000
@@ -26,11 +27,25 @@ CABLE = {"half": "half", "tenth": "x0.1", "double": "double", "cut": ""}
 SWITCHED = ("same", "on", "off")
 PLACEMENTS = ("same", "round-robin")
 OVERSUBSCRIPTIONS = (1, 2, 4, 8)
+#: What may be wrong with one rank: an option of the event engine, and its value for that rank.
+STRAGGLERS: dict[str, tuple[str, Any]] = {
+    "slow2": ("slow", 2), "slow10": ("slow", 10), "late100us": ("late", "100us"), "late1ms": ("late", "1ms")
+}  # fmt: skip
+JITTERS = ("", "1us", "10us", "100us")
+#: Other traffic: half the ranks away, from rank 0 or from every rank, as many bytes as the run has.
+TRAFFIC = ("", "one", "all")
+#: Runs that make a distribution, with the seeds 0, 1, 2 ...
+RUNS = 100
+NOBODY = -1
 
 
 @dataclass(frozen=True)
 class Edit:
-    """What is changed. `kind` and `cable` are empty for none; a cable is `a~b`, two names of devices."""
+    """What is changed. `kind` and `cable` are empty for none; a cable is `a~b`, two names of devices.
+
+    `straggler` (a rank, or NOBODY) with `how`, `jitter` (mean extra delay of a transfer) and `traffic` are trouble that only a run
+    without barriers can show.
+    """
 
     gdr: str = "off"
     p2p: str = "same"
@@ -40,6 +55,14 @@ class Edit:
     do: str = "half"
     placement: str = "same"
     oversubscription: int = 1
+    straggler: int = NOBODY
+    how: str = "slow2"
+    jitter: str = ""
+    traffic: str = ""
+
+    @property
+    def troubled(self) -> bool:
+        return self.straggler != NOBODY or bool(self.jitter or self.traffic)
 
 
 #: No edit at all. The page opens with `Edit()`, which has something to show.
@@ -55,8 +78,13 @@ WORDS: dict[str, tuple[str, ...] | None] = {
     "do": tuple(CABLE),
     "placement": PLACEMENTS,
     "oversubscription": tuple(map(str, OVERSUBSCRIPTIONS)),
+    "straggler": tuple(map(str, range(MOST_RANKS_HERE))),
+    "how": tuple(STRAGGLERS),
+    "jitter": JITTERS,
+    "traffic": TRAFFIC,
 }
 _FIELDS = {"then_gdr": "gdr", "then_p2p": "p2p", "scale": "kind"}
+_COUNTS = ("oversubscription", "straggler")
 
 
 def read(query: dict[str, str]) -> tuple[Edit, list[Complaint]]:
@@ -70,7 +98,7 @@ def read(query: dict[str, str]) -> tuple[Edit, list[Complaint]]:
         if len(text) > 80 or (known is not None and text not in known):
             complaints.append(Complaint(word, text[:60], "unknown", str(getattr(PLAIN, _FIELDS.get(word, word))) or "-"))
             continue
-        found[_FIELDS.get(word, word)] = int(text) if word == "oversubscription" else text
+        found[_FIELDS.get(word, word)] = int(text) if word in _COUNTS else text
     return replace(PLAIN if found else Edit(), **found), complaints
 
 
@@ -108,6 +136,25 @@ def code(choice: Choice, edit: Edit) -> tuple[Choice, str]:
     return after, text
 
 
+def timed(choice: Choice, edit: Edit) -> Choice:
+    """The choice as both runs are timed: trouble needs the engine without barriers."""
+    return replace(choice, engine="event") if edit.troubled else choice
+
+
+def conditions(choice: Choice, edit: Edit, ranks: int) -> dict[str, Any]:
+    """Trouble as keywords of `simulate`."""
+    given: dict[str, Any] = {}
+    if edit.straggler != NOBODY:
+        name, value = STRAGGLERS[edit.how]
+        given[name] = {edit.straggler: value}
+    if edit.jitter:
+        given["jitter"] = edit.jitter
+    if edit.traffic and ranks > 1:
+        sources = range(ranks) if edit.traffic == "all" else range(1)
+        given["background"] = [(r, (r + ranks // 2) % ranks, choice.nbytes) for r in sources]
+    return given
+
+
 def _joined(choice: Choice, edit: Edit) -> dict[str, Any]:
     """Keywords of `machine` that an edit sets, where there are several nodes to order and to join."""
     given: dict[str, Any] = {"placement": edit.placement} if edit.placement != "same" and choice.copies > 1 else {}
@@ -132,6 +179,8 @@ class Change:
         links: a row per link with a name, kind, bytes and share before and after; the largest changes first.
         tornado: what, name (English and Chinese), and the share of the time saved by doubling, after the change.
         crossings: neighbours in a ring that sit in different nodes: before, after, of how many.
+        verdict: the busiest cable after the change and what doubling would save, English and Chinese; empty where nothing moves.
+        times: s, of many runs after the change that differ in their jitter; empty without jitter.
     """
 
     nothing: bool
@@ -141,6 +190,8 @@ class Change:
     links: pd.DataFrame
     tornado: pd.DataFrame
     crossings: tuple[int, int, int]
+    verdict: tuple[str, str] = ("", "")
+    times: tuple[float, ...] = ()
 
 
 #: Runs of a schedule in a change: before, after, and with each kind of link and the busiest cables doubled.
@@ -149,29 +200,54 @@ _RUNS_OF_CHANGE = 14
 
 def expected_change(choice: Choice, edit: Edit) -> float:
     """Seconds that `change` should take. Raises what it would raise before it runs anything."""
-    place = build_place(choice)
+    choice, place = timed(choice, edit), build_place(choice)
     plan = _plan(choice, place, options_used(choice.algorithm, dict(choice.options), place, choice.on_machine))
-    return _RUNS_OF_CHANGE * seconds(choice, plan, place, choice.nbytes) + 2 * SECONDS_TO_DRAW * len(plan)
+    runs = _RUNS_OF_CHANGE + (RUNS if edit.jitter else 0)
+    return runs * seconds(choice, plan, place, choice.nbytes) + 2 * SECONDS_TO_DRAW * len(plan)
 
 
 def change(choice: Choice, edit: Edit, tell: Tell = quietly) -> Change:
     """Run the choice before and after. Raises CollsimError for what cannot be, Refused for what is too much."""
-    place, other = build_place(choice), changed(choice, edit)
+    choice, place, other = timed(choice, edit), build_place(choice), changed(choice, edit)
     options = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
-    first, second = _run(choice, place, options), _run(choice, other, options)
-    tell("run", 0.2)
+    trouble = conditions(choice, edit, place.ranks)
+    other = _slowed(other, trouble.pop("slow", {}))
+    first, second = _run(choice, place, options), _run(choice, other, options, **trouble)
+    tell("run", 0.1)
+    times: tuple[float, ...] = ()
+    if edit.jitter:
+        again = {**engine_settings(choice), **trouble}
+        many = cs.simulate_many(
+            second.schedule, other, choice.nbytes, choice.dtype, runs=RUNS, progress=lambda n, of: tell("run", 0.1 + 0.5 * n / of), **again
+        )
+        times = tuple(many.tolist())
     ring = np.arange(place.ranks)
     before, after = runner(first), runner(second)
-    tell("run", 0.5)
+    tell("run", 0.7)
+    table = _sensitivity(second)
     return Change(
-        nothing=place.name == other.name,
+        nothing=place.name == other.name and not edit.troubled,
         before=before,
         after=after,
         speedup=first.time / second.time if second.time else 1.0,
         links=_links(cs.compare(first, second).links, first, second),
-        tornado=_tornado(second),
+        tornado=_tornado(second, table),
         crossings=(place.crossings(ring, (ring + 1) % len(ring)), other.crossings(ring, (ring + 1) % len(ring)), len(ring)),
+        verdict=("", "") if table.empty else busiest_cable(second, table),
+        times=times,
     )
+
+
+def _slowed(place: cs.Topology, slow: dict[int, float]) -> cs.Topology:
+    """The place with the cables of some ranks' devices slower: as `simulate(slow=)`, but so that tables and pictures show those rates."""
+    links = place.links
+    rates = links.bandwidth.copy()
+    for rank, factor in slow.items():
+        if rank >= place.ranks:
+            raise CollsimError(f"straggler={rank} is not a rank of {place.name}; its ranks are 0 to {place.ranks - 1}")
+        device = place.endpoint_device[rank]
+        rates[(links.src == device) | (links.dst == device)] /= factor
+    return replace(place, links=replace(links, bandwidth=rates)) if slow else place
 
 
 def _plan(choice: Choice, place: cs.Topology, options: dict[str, Any]) -> cs.Schedule:
@@ -181,8 +257,9 @@ def _plan(choice: Choice, place: cs.Topology, options: dict[str, Any]) -> cs.Sch
     return plan
 
 
-def _run(choice: Choice, place: cs.Topology, options: dict[str, Any]) -> cs.Trace:
-    return cs.simulate(_plan(choice, place, options), place, choice.nbytes, choice.dtype, choice.engine, **engine_settings(choice))
+def _run(choice: Choice, place: cs.Topology, options: dict[str, Any], **trouble: Any) -> cs.Trace:
+    settings = {**engine_settings(choice), **trouble}
+    return cs.simulate(_plan(choice, place, options), place, choice.nbytes, choice.dtype, choice.engine, **settings)
 
 
 def _links(table: pd.DataFrame, *traces: cs.Trace) -> pd.DataFrame:
@@ -197,14 +274,26 @@ def _links(table: pd.DataFrame, *traces: cs.Trace) -> pd.DataFrame:
     return shown.assign(en=[names.get(n, (n, n))[0] for n in shown["link"]], zh=[names.get(n, (n, n))[1] for n in shown["link"]])
 
 
-def _tornado(trace: cs.Trace) -> pd.DataFrame:
-    """Doubling saves: kinds of link and the busiest single cables, by running again."""
+def _sensitivity(trace: cs.Trace) -> pd.DataFrame:
+    """Kinds of link and the busiest single cables, by running again; no row where nothing moves."""
     if not trace.time or not trace.link_bytes.any():
-        return pd.DataFrame(columns=["what", "en", "zh", "doubled"])
-    table = cs.sensitivity(trace, most_links=5)
+        return pd.DataFrame(columns=["what", "name", "elasticity", "doubled"])
+    return cs.sensitivity(trace, most_links=5)
+
+
+def _tornado(trace: cs.Trace, table: pd.DataFrame) -> pd.DataFrame:
+    """What doubling saves, with names for people."""
     by_name = {trace.topology.link_name(int(i)): link_name(trace, int(i)) for i in np.flatnonzero(trace.link_bytes)}
     said = [kind_name(n) if what == "kind" else by_name.get(n, (n, n)) for what, n in zip(table["what"], table["name"], strict=True)]
     return table.assign(en=[en for en, _ in said], zh=[zh for _, zh in said], doubled=table["doubled"].clip(lower=0))
+
+
+def ranks(choice: Choice) -> int:
+    """Ranks of the place; none where it cannot be built."""
+    try:
+        return build_place(choice).ranks
+    except CollsimError:
+        return 0
 
 
 def kinds(choice: Choice) -> list[str]:

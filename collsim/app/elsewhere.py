@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Mapping
 from typing import Any
 
 import collsim as cs
@@ -105,18 +106,34 @@ def python_race(runs: list[tuple[Choice, dict[str, Any]]]) -> str:
     ).replace("'", '"')
 
 
-def python_change(before: Choice, changed: str, options: dict[str, Any]) -> str:
-    """A script that prints what a change makes of a run; `changed` builds the machine after it."""
+def python_change(before: Choice, changed: str, options: dict[str, Any], trouble: Mapping[str, Any], runs: int = 0) -> str:
+    """A script that prints what a change makes of a run; `changed` builds the machine after it.
+
+    Args:
+        trouble: further keywords of `simulate` after the change. runs: so many with other jitter, for a distribution.
+    """
     words = "".join(f", {name}={value!r}" for name, value in options.items())
+    conditions = "".join(f", {name}={_rows(value) if name == 'background' else repr(value)}" for name, value in trouble.items())
+    more = (", **trouble", ", **trouble") if trouble else ("", "")
+    settings = _more(before).replace(", engine='event'", "")
+    many = f"times = cs.simulate_many(after.schedule, after.topology, {before.nbytes!r}{settings}, runs={runs}{conditions})\n"
     return (
         "import collsim as cs\n\n\n"
-        "def run(m):\n"
+        f"def run(m{more[0]}):\n"
         f"    s = cs.schedule({before.algorithm!r}, topology=m{words})\n"
-        f"    return cs.simulate(s, m, {before.nbytes!r}{_more(before)})\n\n\n"
+        f"    return cs.simulate(s, m, {before.nbytes!r}{_more(before)}{more[1]})\n\n\n"
         f"before = run({place(before)})\n"
-        f"after = run({changed})\n"
-        "print(cs.compare(before, after))\n"
+        f"after = run({changed}{conditions})\n"
+        "print(cs.compare(before, after))\n" + (f"{many}print(times.min(), times.mean(), times.max())\n" if runs else "")
     ).replace("'", '"')
+
+
+def _rows(background: list[tuple[int, int, str]]) -> str:
+    """Flows as people write them: the one, or one from every rank."""
+    if len(background) == 1:
+        return repr(background)
+    count = len(background)
+    return f"[(r, (r + {background[0][1]}) % {count}, {background[0][2]!r}) for r in range({count})]"
 
 
 def python_way(choice: Choice, a: int, b: int) -> str:
@@ -124,11 +141,16 @@ def python_way(choice: Choice, a: int, b: int) -> str:
     return f"import collsim as cs\n\nm = {place(choice)}\nprint(m.explain({a}, {b}))\n".replace("'", '"')
 
 
-def command(choice: Choice, options: dict[str, Any]) -> str:
-    """The line for a shell that does the same."""
+def command(choice: Choice, options: dict[str, Any], trouble: Mapping[str, Any] | None = None) -> str:
+    """The line for a shell that does the same; of `trouble` what has an option there: slow, late and jitter."""
     words = ["collsim", "run", choice.algorithm, *_place_words(choice), "--nbytes", choice.nbytes.replace(" ", ""), *_setting_words(choice)]
     for name, value in options.items():
         words += [f"--{name.replace('_', '-')}", str(value)]
+    for name, given in (trouble or {}).items():
+        if name in ("slow", "late"):
+            words += [word for rank, value in given.items() for word in (f"--{name}", f"{rank}={value}")]
+        elif name == "jitter":
+            words += ["--jitter", given]
     return " ".join(_quoted(word) for word in words)
 
 

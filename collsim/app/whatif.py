@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import altair as alt
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -17,7 +19,7 @@ from collsim.viz.words import kind_name
 from . import codebox, edits
 from .address import enter, leave, remembered
 from .choice import Choice, Complaint, to_query
-from .controls import algorithm_label, complain, place_label
+from .controls import algorithm_label, complain, place_label, spaced
 from .edits import Change, Edit
 from .look import chart_look, color
 from .run import asked, build_place, options_used
@@ -58,12 +60,14 @@ def page() -> None:
     edit = _changes(now.choice, remembered()[PAGE])
     leave(PAGE, edit, ({} if now.choice == Choice() else to_query(now.choice)) | edits.write(edit))
     complain(now.complaints)
-    event = now.choice.engine == "event"
+    event = edits.timed(now.choice, edit).engine == "event"
     found = latest(edits.change, now.choice, edit, expected=edits.expected_change, compiled=event, otherwise=(Choice(), Edit()))
     if found is None:
         return
     shown: Change = found[0]
-    _headline(shown)
+    _headline(shown, found[1][1].troubled and found[1][0].engine == "lockstep")
+    if shown.times:
+        _spread(shown)
     _pictures(shown, now.choice, edit)
     left, right = st.columns(2, gap="small")
     with left, st.container(border=True, key="card_links"):
@@ -77,14 +81,17 @@ def page() -> None:
 def _code(choice: Choice, edit: Edit) -> None:
     place = build_place(choice)
     used = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
-    after, changed = edits.code(choice, edit)
-    codebox.of_change(choice, after, changed, used, place.ranks)
+    before = edits.timed(choice, edit)
+    after, changed = edits.code(before, edit)
+    trouble = edits.conditions(choice, edit, place.ranks)
+    codebox.of_change(before, after, changed, used, place.ranks, trouble, edits.RUNS if edit.jitter else 0)
 
 
 def _elsewhere() -> None:
-    """Another place was chosen: a cable of the one before is not in it."""
-    remembered()[PAGE] = replace(remembered()[PAGE], cable="")
-    st.session_state.pop("w_x_cable", None)
+    """Another place was chosen: a cable or a rank of the one before may not be in it."""
+    remembered()[PAGE] = replace(remembered()[PAGE], cable="", straggler=edits.NOBODY)
+    for name in ("cable", "straggler"):
+        st.session_state.pop(f"w_x_{name}", None)
 
 
 # ---- the changes -----------------------------------------------------------------------------------------------------------------
@@ -95,7 +102,7 @@ def _changes(choice: Choice, edit: Edit) -> Edit:
     chinese = language() == "zh"
     known = edits.kinds(choice)
     cables = kept_cables(choice)
-    first = st.columns([1.4, 1.3, 2.2, 1.3], vertical_alignment="bottom", gap="small")
+    first = st.columns([1.3, 1.2, 1.9, 1.2, 1, 1.2], vertical_alignment="bottom", gap="small")
     with first[0]:
         kind = _select("kind", t("whatif.kind"), ["", *known], edit.kind, lambda k: kind_name(k)[chinese] if k else t("whatif.none"))
     with first[1]:
@@ -107,13 +114,33 @@ def _changes(choice: Choice, edit: Edit) -> Edit:
         )
     with first[3]:
         do = _select("do", t("whatif.do"), list(edits.CABLE), edit.do, _said, not cable)
-    made = replace(edit, kind=kind, factor=factor, cable=cable, do=do)
-    return _machine_changes(made, choice) if choice.on_machine else made
+    with first[4]:
+        offered_ranks = dict.fromkeys([edits.NOBODY, *range(edits.ranks(choice)), edit.straggler])
+        names = {r: t("whatif.none") if r == edits.NOBODY else f"rank {r}" for r in offered_ranks}
+        key = _start("straggler", edit.straggler, names)
+        rank = st.selectbox(t("whatif.straggler"), list(names), format_func=names.__getitem__, key=key, help=t("whatif.straggler.help"))
+    with first[5]:
+        how = _select("how", t("whatif.how"), list(edits.STRAGGLERS), edit.how, _said, rank == edits.NOBODY)
+    made = replace(edit, kind=kind, factor=factor, cable=cable, do=do, straggler=rank, how=how)
+    second = st.columns(6, vertical_alignment="bottom", gap="small")
+    with second[0]:
+        jitter = _select("jitter", t("whatif.jitter"), list(edits.JITTERS), edit.jitter, _mean, told=t("whatif.jitter.help"))
+    with second[1]:
+        traffic = _select("traffic", t("whatif.traffic"), list(edits.TRAFFIC), edit.traffic, _other, told=t("whatif.traffic.help"))
+    made = replace(made, jitter=jitter, traffic=traffic)
+    return _machine_changes(made, choice, second[2:]) if choice.on_machine else made
 
 
-def _machine_changes(edit: Edit, choice: Choice) -> Edit:
+def _mean(jitter: str) -> str:
+    return spaced(jitter).replace("us", "µs") if jitter else t("whatif.none")
+
+
+def _other(traffic: str) -> str:
+    return t(f"whatif.traffic.{traffic}") if traffic else t("whatif.none")
+
+
+def _machine_changes(edit: Edit, choice: Choice, columns: Sequence[Any]) -> Edit:
     """What only machines have: GPUDirect, the order of ranks, the fabric's uplinks."""
-    columns = st.columns(4, vertical_alignment="bottom", gap="small")
     values: dict[str, Any] = {}
     for column, name in zip(columns, ("p2p", "gdr"), strict=False):
         with column:
@@ -151,16 +178,17 @@ def _start(name: str, value: Any, known: Any) -> str:
     return key
 
 
-def _select(name: str, label: str, options: list[str], current: str, shown: Any, disabled: bool = False) -> str:
+def _select(name: str, label: str, options: list[str], current: str, shown: Any, disabled: bool = False, told: str | None = None) -> str:
     words = {value: shown(value) for value in options}
-    return str(st.selectbox(label, options, format_func=words.__getitem__, key=_start(name, current, options), disabled=disabled))
+    key = _start(name, current, options)
+    return str(st.selectbox(label, options, format_func=words.__getitem__, key=key, disabled=disabled, help=told))
 
 
 # ---- before and after ------------------------------------------------------------------------------------------------------------
 
 
-def _headline(shown: Change) -> None:
-    """By how much, from what to what, and why it now takes as long as it does."""
+def _headline(shown: Change, barrier: bool) -> None:
+    """By how much, from what to what, and which cable is the busiest now; `barrier`: the run that was asked for has barriers."""
     if shown.nothing:
         first = t("whatif.nothing")
     elif abs(shown.speedup - 1) < 5e-4:
@@ -173,8 +201,37 @@ def _headline(shown: Change) -> None:
     before, after, every = shown.crossings
     if before != after:
         lines.append(t("whatif.crossings", before=before, after=after, all=every))
+    if barrier:
+        lines.append(t("whatif.event"))
     spans = "".join(f"<span>{html.escape(line)}</span>" for line in lines)
-    st.html(f'<div class="cs-why" style="flex:none"><b>{html.escape(first)}</b>{spans}</div>')
+    verdict = f'<span style="color:var(--cs-ink)">{html.escape(shown.verdict[language() == "zh"])}</span>'
+    st.html(f'<div class="cs-why" style="flex:none"><b>{html.escape(first)}</b>{verdict}{spans}</div>')
+
+
+def _spread(shown: Change) -> None:
+    """How the time is spread over many runs with jitter."""
+    times = np.array(shown.times)
+    low, middle, high = np.quantile(times, (0.05, 0.5, 0.95))
+    words = {"median": format_time(middle), "low": format_time(low), "high": format_time(high), "before": format_time(shown.before.time)}
+    said = t("whatif.spread", runs=len(times), last=len(times) - 1, **words)
+    counts, edges = np.histogram(times, bins=24)
+    unit, per = next((name, scale) for name, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)) if high >= scale or scale == 1e-6)
+    frame = pd.DataFrame({"low": edges[:-1] / per, "high": edges[1:] / per, "runs": counts})
+    dark = is_dark()
+    x = alt.X(
+        "low:Q",
+        bin="binned",
+        title=f"{t('time')}, {unit}",
+        scale=alt.Scale(zero=False, nice=False),
+        axis=alt.Axis(tickCount=8, format="~r"),
+    )
+    bars = alt.Chart(frame).mark_bar(color=color("room", dark), stroke=color("card", dark))
+    bars = bars.encode(x=x, x2="high:Q", y=alt.Y("runs:Q", title=t("whatif.runs"), axis=alt.Axis(tickCount=4)), tooltip=["runs:Q"])
+    marks = alt.Chart(pd.DataFrame({"low": [middle / per]})).mark_rule(color=color("full", dark), strokeWidth=3).encode(x="low:Q")
+    with st.container(border=True, key="card_spread"):
+        st.markdown(f"**{said}**")
+        picture = alt.layer(bars, marks).properties(height=150, description=said)
+        st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key="chart_spread")
 
 
 def _pictures(shown: Change, choice: Choice, edit: Edit) -> None:

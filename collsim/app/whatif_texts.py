@@ -35,6 +35,42 @@ WHATIF: dict[str, tuple[str, str]] = {
         "In a ring {before} of {all} neighbours are in different nodes before, {after} after.",
         "环上 {all} 对相邻 rank 中，之前有 {before} 对跨节点，之后有 {after} 对。",
     ),
+    "whatif.straggler": ("Straggler", "掉队者"),
+    "whatif.straggler.help": (
+        "One slow rank: all cables of its GPU are slower, or it joins late.",
+        "一个慢 rank：它的 GPU 的所有线缆变慢，或者它晚到。",
+    ),
+    "whatif.how": ("is", "的情况"),
+    "whatif.slow2": ("half as fast", "一半带宽"),
+    "whatif.slow10": ("a tenth as fast", "十分之一带宽"),
+    "whatif.late100us": ("100 µs late", "晚到 100 µs"),
+    "whatif.late1ms": ("1 ms late", "晚到 1 ms"),
+    "whatif.jitter": ("Jitter", "抖动"),
+    "whatif.jitter.help": (
+        "Mean extra delay of every transfer, exponentially distributed. The pictures show the run with seed 0.",
+        "每次传输的平均额外延迟，服从指数分布。图中是种子为 0 的那次运行。",
+    ),
+    "whatif.traffic": ("Other traffic", "背景流量"),
+    "whatif.traffic.help": (
+        "Another job: from rank 0, or from every rank, to the rank half the ranks further on, as many bytes as this run has, "
+        "from the start.",
+        "另一个作业：从 rank 0（或每个 rank）发往相隔半数 rank 的那个 rank，字节数与本次运行的数据量相同，从一开始就发送。",
+    ),
+    "whatif.traffic.one": ("from rank 0", "来自 rank 0"),
+    "whatif.traffic.all": ("from every rank", "来自每个 rank"),
+    "whatif.event": (
+        "With trouble there is no barrier after a step: both runs are of the event engine.",
+        "有故障或干扰时，各步之后没有 barrier：两次运行都用 event 引擎。",
+    ),
+    "whatif.spread": (
+        "{runs} runs, seeds 0 to {last}: median {median}, nine in ten between {low} and {high}; before, {before}",
+        "{runs} 次运行，种子 0 到 {last}：中位数 {median}，九成在 {low} 与 {high} 之间；改动之前 {before}",
+    ),
+    "whatif.runs": ("runs", "次数"),
+    "whatif.nocli": (
+        "Other traffic has no option on the command line either: take the Python.",
+        "背景流量在命令行中也没有选项：请用 Python。",
+    ),
     "whatif.links": ("What moved, link by link", "逐条链路的变化"),
     "whatif.links.none": ("No link carries more or less.", "没有链路的流量发生变化。"),
     "whatif.kind.column": ("Kind", "类型"),

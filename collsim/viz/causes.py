@@ -11,10 +11,13 @@ import numpy.typing as npt
 from ..errors import CollsimError
 from ..registry import algorithms
 from ..simulate.run import simulate
+from ..units import format_bytes
 from . import words
 from .places import link_name
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..simulate import Bottleneck, Trace
 
 Pair = tuple[str, str]
@@ -35,6 +38,8 @@ def bottleneck(trace: Trace) -> dict[str, Any] | None:
             f"the busiest is used {share}.",
             f"延迟：即使每条链路的带宽都无限大，仍需 {words.percent(found.latency)} 的时间；最忙的链路只用了 {share}。",
         )
+    elif found.share > 1.0005:  # without contention a link carries more than it can
+        text = f"{subject[0]}: its bytes would need {share} of the run.", f"{subject[1]}：按其带宽传完需要全程的 {share}。"
     else:
         text = f"{subject[0]}: busy {share} of the run.", f"{subject[1]}：全程 {share} 的时间在忙。"
     more = _counterfactual(trace, found)
@@ -111,6 +116,43 @@ def _faster(trace: Trace, which: npt.NDArray[np.bool_]) -> Trace:
     """The same run with some links twice as fast."""
     links = trace.topology.links
     return trace.again(replace(trace.topology, links=replace(links, bandwidth=np.where(which, 2, 1) * links.bandwidth)))
+
+
+def busiest_cable(trace: Trace, table: pd.DataFrame) -> Pair:
+    """One cable, the busiest: for how much of the run, and what doubling it alone and doubling each kind of link would save.
+
+    `table` is what `sensitivity` found for this Trace, with at least one cable tried.
+    """
+    used = np.flatnonzero(trace.link_bytes)
+    link = int(used[np.argsort(-trace.link_busy[used], kind="stable")[0]])
+    name, share = trace.topology.link_name(link), words.percent(float(trace.link_busy[link]) / trace.time)
+    alone = float(table.loc[(table["what"] == "link") & (table["name"] == name), "doubled"].iloc[0])
+    kind = trace.topology.links.kind(link)
+    kind, kind_zh = ("cable", "线缆") if kind == "cable" else words.kind_name(kind)
+    said, said_zh = link_name(trace, link)
+    kinds = table[table["what"] == "kind"].sort_values("doubled", ascending=False, kind="stable")
+    gain = [(words.kind_name(k), saved) for k, saved in zip(kinds["name"], kinds["doubled"], strict=True)]
+    en = [f"doubling this cable alone saves {_saved(alone)}"]
+    zh = [f"只把这一条的带宽加倍{_saved_zh(alone)}"]
+    for (one, one_zh), saved in gain:
+        if saved >= _NOTHING:
+            en.append(f"all {one}, {_saved(saved)}")
+            zh.append(f"所有 {one_zh} 加倍{_saved_zh(saved)}")
+    if idle := [pair for pair, saved in gain if saved < _NOTHING]:
+        en.append(f"all {words.listed([one for one, _ in idle]).replace(' and ', ' or all ')}, nothing")
+        zh.append(f"所有 {words.listed([one for _, one in idle], True).replace(' 和 ', ' 或 ')} 加倍毫无收益")
+    other, other_zh = _besides(trace, link)
+    head = "Cable" if kind == "cable" else words.capital(kind)
+    return f"{head} {said} is busy {share} of the run{other}: {'; '.join(en)}.", words.tidy(
+        f"{kind_zh} {said_zh} 全程 {share} 的时间在忙{other_zh}：{'；'.join(zh)}。"
+    )
+
+
+def _besides(trace: Trace, link: int) -> Pair:
+    """What other traffic a link carries."""
+    carried = 0 if trace.background is None else int(trace.background.link_bytes[link])
+    said = format_bytes(carried)
+    return (f" and carries {said} of other traffic besides", f"，另有 {said} 背景流量") if carried else ("", "")
 
 
 def _saved(share: float) -> str:

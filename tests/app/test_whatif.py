@@ -1,17 +1,25 @@
 """The What-if page: every change, on machines and networks, and a sentence for what cannot be."""
 
+import contextlib
+import io
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from test_machines import SMI
 from test_pages import address, fine, messages
+from typer.testing import CliRunner
 
-from collsim.app import edits
+import collsim as cs
+from collsim.app import edits, elsewhere
 from collsim.app.choice import Choice
 from collsim.app.edits import Edit
+from collsim.app.own import packed
 from collsim.app.texts import LANGUAGES
 from collsim.app.whatif_texts import WHATIF
+from collsim.cli import app
 
 SMALL = {"network": "switch", "ranks": "4", "nbytes": "1MiB"}
 ONE = Choice(place="switch", ranks=4, nbytes="1MiB")
@@ -107,13 +115,102 @@ def test_round_robin_crosses_the_fabric_at_every_step_of_the_ring():
     assert found.speedup < 1
 
 
+#: Trouble whose time is known, on a switch of 4 with cables of 25 GB/s and 1 us and a ring of 2 (n - 1) = 6 steps. Bytes of a step: a
+#: quarter of 25 MB = 250 us; healthy: 6 * (250 + 2) us.
+RING = Choice(place="switch", ranks=4, nbytes="25MB", bandwidth="25GB/s", alpha="1us")
+HEALTHY = 6 * 252e-6
+
+
+def test_a_straggler_slows_every_step_of_a_ring():
+    found = edits.change(RING, Edit(gdr="same", straggler=2, how="slow2"))
+    network = cs.topology.switch(4, bandwidth="25GB/s", alpha="1us")
+    slowed = cs.simulate(cs.schedule("allreduce_ring", topology=network), network, "25MB", engine="event", slow={2: 2})
+    assert found.before.time == pytest.approx(HEALTHY, rel=1e-6)
+    assert found.after.time == pytest.approx(6 * 502e-6, rel=1e-6)  # every chunk crosses the slow cables at half the speed
+    assert found.after.time == pytest.approx(slowed.time, rel=1e-9)
+    assert "rank 2" in found.verdict[0]
+    assert "busy 99.6" in found.verdict[0]  # 6 * 500 of 6 * 502 us, at the rate that it has
+    late = edits.change(RING, Edit(gdr="same", straggler=2, how="late1ms"))
+    assert late.after.time == pytest.approx(HEALTHY + 1e-3, rel=0.02)
+
+
+def test_other_traffic_shares_the_cables_it_crosses():
+    found = edits.change(RING, Edit(gdr="same", traffic="all"))
+    # every rank sends 25 MB to the one across beside the run's 37.5 MB: 62.5 MB leave by each cable of 25 GB/s
+    assert found.after.time == pytest.approx(2.5e-3, rel=0.02)
+    one = edits.change(RING, Edit(gdr="same", traffic="one"))
+    assert HEALTHY < one.after.time < found.after.time * 1.001
+    assert "of other traffic besides" in found.verdict[0]
+
+
+def test_jitter_makes_a_distribution_that_is_the_same_every_time():
+    edit = Edit(gdr="same", jitter="10us")
+    first, again = (edits.change(RING, edit) for _ in range(2))
+    assert len(first.times) == edits.RUNS == len(set(first.times))
+    assert first.times == again.times
+    assert first.after.time == first.times[0]
+    assert min(first.times) > HEALTHY
+
+
+def test_the_verdict_says_what_doubling_one_cable_and_what_doubling_all_would_save():
+    en, zh = edits.change(RING, edits.PLAIN).verdict
+    # 4 * 2 directed cables are equally busy: one alone saves nothing, all of them 125 of 252 us
+    assert "doubling this cable alone saves nothing; all the cables, 50" in en.replace("\N{NO-BREAK SPACE}", " ")
+    assert "毫无收益" in zh
+    found = edits.change(Choice(nbytes="64MiB"), edits.PLAIN).verdict[0]
+    assert "node" in found
+    assert "NVLink" in found.split(", nothing")[0]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"straggler": "1", "how": "slow10", "jitter": "1us", "traffic": "one", **SMALL},
+        {"machine": "dgx-a100", "nodes": "2", "nbytes": "1MiB", "straggler": "9", "how": "late100us"},
+        {"own": packed(SMI), "traffic": "all", "nbytes": "1MiB"},
+    ],
+    ids=["switch", "machine", "pasted"],
+)
+def test_trouble_has_an_address_a_verdict_and_code(query, language):
+    at = fine(opened(lang=language, **query))
+    assert {k: v for k, v in query.items() if k in edits.WORDS}.items() <= address(at).items()
+    assert ("event" in words(at)) or query.get("engine") == "event"
+    assert ("busy" if language == "en" else "在忙") in words(at)
+    assert ("runs, seeds 0 to 99" in " ".join(m.value for m in at.markdown)) == ("jitter" in query and language == "en")
+    code = " ".join(c.value for c in at.code)
+    for word in ("slow={1: 10}", "--slow 1=10", "--jitter 1us", "runs=100") if "jitter" in query else ():
+        assert word in code
+
+
+@pytest.mark.parametrize("edit", [Edit(gdr="same", straggler=2, how="late1ms", traffic="all"), Edit(gdr="same", jitter="1us", straggler=1)])
+def test_the_script_of_trouble_gives_the_times_of_the_page(edit):
+    found = edits.change(RING, edit)
+    before = edits.timed(RING, edit)
+    _, changed = edits.code(before, edit)
+    trouble = edits.conditions(RING, edit, 4)
+    names = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(elsewhere.python_change(before, changed, {}, trouble, edits.RUNS if edit.jitter else 0), names)
+    assert (names["before"].time, names["after"].time) == pytest.approx((found.before.time, found.after.time), rel=1e-9)
+    if edit.jitter:
+        assert tuple(names["times"]) == pytest.approx(found.times, rel=1e-9)
+    line = shlex.split(elsewhere.command(before, {}, {k: v for k, v in trouble.items() if k != "background"}))
+    done = CliRunner().invoke(app, [*line[1:], "--json"])
+    assert done.exit_code == 0, done.output
+    if "background" not in trouble:
+        assert json.loads(done.stdout)["time"] == pytest.approx(found.after.time, rel=1e-12)
+
+
 def test_an_edit_in_an_address_is_not_joined_by_the_one_of_the_first_page():
     edit, _ = edits.read({"cable": "a~b", "do": "cut"})
     assert edit == Edit(gdr="same", cable="a~b", do="cut")
     assert edits.read({"nodes": "4"}) == (Edit(), [])
 
 
-@pytest.mark.parametrize("edit", [Edit(), edits.PLAIN, Edit("on", "off", "pcie", "four", "a~b", "cut", "round-robin", 4)], ids=str)
+@pytest.mark.parametrize(
+    "edit", [Edit(), edits.PLAIN, Edit("on", "off", "pcie", "four", "a~b", "cut", "round-robin", 4, 3, "slow10", "1us", "one")], ids=str
+)
 def test_what_is_written_is_read_back(edit):
     assert edits.read(edits.write(edit)) == (edit, [])
 
@@ -126,6 +223,10 @@ HOSTILE = [
     {"do": "eat"},
     {"then_gdr": "maybe"},
     {"oversubscription": "-1"},
+    {"straggler": "-1"},
+    {"straggler": "99", **SMALL},
+    {"jitter": "1e9s"},
+    {"traffic": "all", "network": "switch", "ranks": "1"},
     {"nbytes": "64M"},
     {"lang": "tlh"},
     {"algorithm": "alltoall_direct", "nodes": "32", "machine": "dgx-a100"},
@@ -142,7 +243,7 @@ def test_a_hostile_address_gets_at_most_one_sentence_and_a_picture(query):
 
 
 def test_every_word_of_the_page_is_used():
-    source = "".join((Path(edits.__file__).parent / name).read_text() for name in ("whatif.py", "edits.py"))
-    known = {*edits.SWITCHED, *edits.FACTORS, *edits.CABLE}
-    families = ("page.", "whatif.links", "whatif.placement.", *(f"whatif.{name}" for name in known))
+    source = "".join((Path(edits.__file__).parent / name).read_text() for name in ("whatif.py", "edits.py", "codebox.py"))
+    known = {*edits.SWITCHED, *edits.FACTORS, *edits.CABLE, *edits.STRAGGLERS}
+    families = ("page.", "whatif.links", "whatif.placement.", "whatif.traffic.", *(f"whatif.{name}" for name in known))
     assert not [key for key in WHATIF if f'"{key}"' not in source and not key.startswith(families)]
