@@ -29,13 +29,16 @@ NODES = [1, 2, 4, 8, 16]
 def pick(name: str, options: Sequence[str], current: str, label: Callable[[str], str] = str) -> str:
     """One of a list."""
     key = _start(name, current if current in options else options[0], lambda v: v in options)
-    return str(st.selectbox(t(name), options, format_func={value: label(value) for value in options}.__getitem__, key=key))
+    return str(
+        st.selectbox(t(name), options, format_func={value: label(value) for value in options}.__getitem__, key=key, help=_help(name))
+    )
 
 
 def many(name: str, options: list[str], current: Sequence[str], label: Callable[[str], str]) -> tuple[str, ...]:
     """Several of a list."""
     key = _start(name, list(current), lambda chosen: set(chosen) <= set(options))
-    return tuple(st.multiselect(t(name), options, format_func={value: label(value) for value in options}.__getitem__, key=key))
+    labels = {value: label(value) for value in options}
+    return tuple(st.multiselect(t(name), options, format_func=labels.__getitem__, key=key, help=_help(name)))
 
 
 def segment(
@@ -77,8 +80,10 @@ def quantity(name: str, options: Sequence[str], current: str, label: str | None 
 
 
 def spaced(text: str) -> str:
-    """`256 MiB` for `256MiB`, with a space that does not break; anything else as it is."""
-    return re.sub(r"(?<=\d)\s*(?=[A-Za-z])", "\N{NO-BREAK SPACE}", text) if re.fullmatch(r"[\d.]+\s*[A-Za-zµ/]+", text) else text
+    """`256 MiB` for `256MiB` and `1 µs` for `1us`, with a space that does not break; anything else as it is."""
+    if not re.fullmatch(r"[\d.]+\s*[A-Za-zµ/]+", text):
+        return text
+    return re.sub(r"(?<=\d)\s*(?=[A-Za-z])", "\N{NO-BREAK SPACE}", text).replace("us", "µs")
 
 
 def mistake(sentence: str) -> None:

@@ -20,6 +20,7 @@ from .mistakes import told
 from .player import player
 from .run import Figures, Outcome, build_place, expected_outcome, options_used, outcome
 from .state import language, session, t
+from .texts import TEXTS
 from .waiting import latest
 
 MICRO = 1e6
@@ -87,10 +88,10 @@ def _headline(shown: Outcome) -> None:
     steps = t("steps.one") if f.steps == 1 else t("steps.many", count=f"{f.steps:,}")
     bound = t("bound.note", gap=f"{f.gap:.3g}") if f.bound else t("bound.none")
     boxes = [
-        _figure(t("time"), format_time(f.time), t("time.note", ranks=f.ranks, steps=steps)),
+        _figure("time", format_time(f.time), t("time.note", ranks=f.ranks, steps=steps)),
         _figure("algbw", format_bandwidth(f.algbw), t("algbw.note", nbytes=format_bytes(f.nbytes))),
         _figure("busbw", format_bandwidth(f.busbw), t("busbw.note", factor=elsewhere.factor(f.factor, f.ranks))),
-        _figure(t("bound"), format_time(f.bound), bound),
+        _figure("bound", format_time(f.bound), bound),
         _why(shown),
     ]
     st.html(f'<div class="cs-head">{"".join(boxes)}</div>')
@@ -98,7 +99,13 @@ def _headline(shown: Outcome) -> None:
 
 def _figure(name: str, value: str, note: str) -> str:
     number, _, unit = value.partition("\N{NO-BREAK SPACE}")
-    return f'<div class="cs-fig"><small>{html.escape(name)}</small><b>{number} <i>{unit}</i></b><span>{html.escape(note)}</span></div>'
+    return f'<div class="cs-fig">{_named(name)}<b>{number} <i>{unit}</i></b><span>{html.escape(note)}</span></div>'
+
+
+def _named(name: str) -> str:
+    """What a figure is called; the pointer over it says what it means."""
+    label = t(name) if name in TEXTS else name
+    return f'<small title="{html.escape(t(f"{name}.help"))}">{html.escape(label)}</small>'
 
 
 def _why(shown: Outcome) -> str:
@@ -110,7 +117,7 @@ def _why(shown: Outcome) -> str:
         alone: Figures = shown.alone
         more.append(t("channels.one", channels=shown.channels, time=format_time(alone.time), busbw=format_bandwidth(alone.busbw)))
     lines = "".join(f"<span>{html.escape(line)}</span>" for line in more)
-    return f'<div class="cs-why"><small>{t("bottleneck")}</small><b>{html.escape(first)}</b>{lines}</div>'
+    return f'<div class="cs-why">{_named("bottleneck")}<b>{html.escape(first)}</b>{lines}</div>'
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------------------

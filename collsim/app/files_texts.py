@@ -9,7 +9,7 @@ FILES: dict[str, tuple[str, str]] = {
     "files.schedule": ("schedule", "调度"),
     "files.table": ("table over sizes", "各数据量的表格"),
     "files.topology": ("machine", "机器"),
-    "files.give": ("Schedule file …", "调度文件……"),
+    "files.give": ("Your own schedule …", "使用自己的调度……"),
     "files.change": ("From a file: {name}", "来自文件：{name}"),
     "files.note": (
         "MSCCL XML, JSON, CSV, TE-CCL, or the log of an NCCL job (NCCL_DEBUG=INFO), up to 2 MB. It is checked, timed on the machine "

@@ -49,14 +49,18 @@ STYLE = f"""<style>
 [class*=st-key-card_]{{background:var(--cs-card);border-color:var(--cs-line)!important;border-radius:10px}}
 .cs-legend i{{display:inline-block;width:34px;height:0}}
 [data-tag],[data-baseweb=tag]{{background:var(--cs-ink)!important}} :is([data-tag],[data-baseweb=tag]) *{{color:var(--cs-card)!important}}
+[data-testid=stMultiSelect] :is([data-tag],[data-baseweb=tag],[data-tag] *){{max-width:100%!important}}
+[data-testid=stSelectbox] input{{text-overflow:ellipsis}}
+[data-testid=stCheckbox] label{{align-items:center}}
 [data-testid=stCheckbox] label:has(input:checked)>div:first-of-type>div{{background:var(--cs-card)!important}}
 [data-testid=stButtonGroup] button:is([data-selected],[data-testid$=Active]){{background:var(--cs-ink)!important}}
 [data-testid=stButtonGroup] button:is([data-selected],[data-testid$=Active]) *{{color:var(--cs-card)!important;font-weight:700}}
 [data-testid=stSidebar] [data-testid=stButtonGroup] button{{padding-left:6px;padding-right:6px;min-width:0}}
 [data-testid=stElementContainer]:has(:disabled) [data-testid=stWidgetLabel] p{{color:var(--cs-ink2)!important}}
 [data-testid=stTopNavLink] span{{font-size:15px}}
-.st-key-switches{{position:fixed;top:9px;right:64px;z-index:999991;width:auto!important;flex-direction:row;gap:12px}}
+.st-key-switches{{position:fixed;top:9px;right:64px;z-index:999991;width:auto!important;flex-direction:row;gap:12px;align-items:center}}
 .cs-head{{display:flex;flex-wrap:wrap;gap:8px 40px;align-items:flex-start;color:var(--cs-ink);padding:2px 4px 4px}}
+small[title]{{cursor:help}}
 .cs-fig small{{display:block;font-size:14px;line-height:18px;font-weight:700;color:var(--cs-ink2)}}
 .cs-fig b{{display:block;font-size:34px;line-height:40px;font-weight:700;letter-spacing:-.7px;white-space:nowrap}}
 .cs-fig b i{{font-style:normal;font-weight:400;font-size:19px;letter-spacing:0}}
@@ -71,13 +75,16 @@ STYLE = f"""<style>
 .cs-note{{font-size:15px;line-height:21px;color:var(--cs-ink2)}}
 .cs-title{{font-size:24px;line-height:32px;font-weight:700;color:var(--cs-ink);margin:0;padding:0}}
 @media(max-width:1400px){{
+ .st-key-card_broken [data-testid=stButtonGroup] button{{padding-left:9px;padding-right:9px}}
  [data-testid=stSidebar]:is([data-collapsed=false],[aria-expanded=true]){{width:240px!important;min-width:240px!important}}
  [data-testid=stMainBlockContainer]{{padding:46px 14px 24px}}
  .cs-head{{gap:6px 22px}} .cs-fig b{{font-size:26px;line-height:31px}} .cs-fig b i{{font-size:16px}}
  .cs-fig span{{white-space:normal;max-width:116px;font-size:13px;line-height:16px}}
  .cs-why{{min-width:320px;padding-left:12px}} .cs-why b{{font-size:17px;line-height:22px}} .cs-why span{{font-size:14px;line-height:18px}}
 }}
-@media(max-width:760px){{.st-key-switches{{position:static}} .cs-why{{min-width:0;flex-basis:100%}} .cs-fig span{{white-space:normal}}}}
+@media(max-width:760px){{
+ .st-key-switches{{position:static;margin-top:12px}} .cs-why{{min-width:0;flex-basis:100%}} .cs-fig span{{white-space:normal}}
+}}
 @media print{{[data-testid=stSidebar],[data-testid=stHeader],.st-key-switches{{display:none}}}}
 </style>"""
 

@@ -53,7 +53,11 @@ def main(first: str = "explore") -> None:
     warm_up()
     pages = {name: _page(name, first) for name in PAGES}
     put_menu(pages)
-    shown = st.navigation(list(pages.values()), position="top")
+    # Streamlit gives its first page the bare address only; this one, not in the menu, answers to the name as well
+    named = st.Page(_drawn(first), title=t(f"page.{first}"), url_path=first, visibility="hidden")
+    shown = st.navigation([*pages.values(), named], position="top")
+    if shown is named:
+        st.switch_page(pages[first], query_params=st.query_params.to_dict())
     if shown is not pages["class"] and (code := classroom.invited()):
         st.switch_page(pages["class"], query_params={"class": code})
     shown.run()
@@ -62,7 +66,9 @@ def main(first: str = "explore") -> None:
 def _page(name: str, first: str) -> st.Page:
     """One entry of the menu; a class is reached by its address only."""
     seen: Literal["hidden", "visible"] = "hidden" if name == "class" else "visible"
-    return st.Page(_drawn(name), title=t(f"page.{name}"), url_path=name, default=name == first, visibility=seen)
+    return st.Page(
+        _drawn(name), title=t(f"page.{name}"), url_path="first" if name == first else name, default=name == first, visibility=seen
+    )
 
 
 @st.cache_resource(show_spinner=False)

@@ -1,7 +1,7 @@
 """Words of a machine of one's own, wherever it can be chosen, in English and Chinese."""
 
 OWN_TEXTS: dict[str, tuple[str, str]] = {
-    "own.give": ("A machine of your own …", "使用自己的机器……"),
+    "own.give": ("Your own machine …", "使用自己的机器……"),
     "own.change": ("My machine: {file}", "我的机器：{file}"),
     "own.place": ("mine: {file}", "我的：{file}"),
     "own.note": (

@@ -293,6 +293,6 @@ def _note(runners: tuple[Choice, ...], n: int) -> str:
 
 def _place(one: Choice) -> str:
     if one.place in networks():
-        words = {"ranks": one.ranks, "bandwidth": spaced(one.bandwidth), "alpha": spaced(one.alpha).replace("us", "µs")}
+        words = {"ranks": one.ranks, "bandwidth": spaced(one.bandwidth), "alpha": spaced(one.alpha)}
         return t("race.network", place=one.place.replace("_", " "), **words)
     return place_label(one.place) if one.copies == 1 else t("race.nodes", place=place_label(one.place), count=one.nodes)

@@ -73,10 +73,9 @@ def _part(name: str, place: str) -> None:
 
 def _what(choice: Choice, page: str) -> Choice:
     _part("what", "")
-    if page == "explore":
+    if page == "explore" and uploaded() is not None:
         upload_box()
-        if uploaded() is not None:
-            return replace(choice, nbytes=quantity("nbytes", SIZES, choice.nbytes))
+        return replace(choice, nbytes=quantity("nbytes", SIZES, choice.nbytes))
     collective = pick("collective", played_collectives(), choice.collective)
     if collective != choice.collective:
         choice = replace(choice, collective=collective, algorithm=usual_algorithm(collective), options=(), algorithms=())
@@ -95,7 +94,10 @@ def _what(choice: Choice, page: str) -> Choice:
         kept = own_options(algorithm)
         choice = replace(choice, algorithm=algorithm, options=tuple((k, v) for k, v in choice.options if k in kept and k == "root"))
     st.html(f'<div class="cs-note" style="font-size:14px;line-height:19px;margin-top:-4px">{html.escape(_when(algorithm))}</div>')
-    return replace(choice, nbytes=quantity("nbytes", SIZES, choice.nbytes))
+    choice = replace(choice, nbytes=quantity("nbytes", SIZES, choice.nbytes))
+    if page == "explore":
+        upload_box()
+    return choice
 
 
 def _when(algorithm: str) -> str:

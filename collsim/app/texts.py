@@ -28,19 +28,37 @@ TEXTS: dict[str, tuple[str, str]] = {
     "where": ("Where", "在哪里"),
     "how": ("How", "怎么做"),
     "collective": ("Collective", "集合通信"),
+    "collective.help": (
+        "What is to be reached: who holds what before and after. allreduce: every rank has a buffer, and ends with the sum of all.",
+        "要达成的结果：之前和之后各 rank 持有什么。allreduce：每个 rank 各有一份数据，最终都持有总和。",
+    ),
     "algorithm": ("Algorithm", "算法"),
+    "algorithm.help": (
+        "The way to reach it: in which step who sends which chunk (a piece of the buffer) to whom.",
+        "实现方式：哪一步由谁把哪个 chunk（数据的一块）发给谁。",
+    ),
     "algorithms": ("Algorithms", "算法"),
+    "algorithms.help": ("Compared on the same machine at the same sizes.", "在同一台机器上以相同的数据量进行对比。"),
     "nbytes": ("Size", "数据量"),
     "nbytes.help": (
         "The size column of nccl-tests: for allgather and reduce-scatter the whole array. Type any size, with its unit.",
         "即 nccl-tests 的 size 一栏：对 allgather 和 reduce-scatter 是整个数组。可以输入任意大小，请带单位。",
     ),
     "dtype": ("Element type", "数据类型"),
+    "dtype.help": (
+        "The kind of number in the buffer; chunks are cut between whole elements.",
+        "数据中每个元素的类型；chunk 只在元素之间切分。",
+    ),
     "place": ("Machine or network", "机器或网络"),
+    "place.help": (
+        "A machine with its real links (NVLink, PCIe, InfiniBand, …), or a network of equal cables.",
+        "带有真实链路（NVLink、PCIe、InfiniBand 等）的机器，或由相同线缆组成的网络。",
+    ),
     "place.network": ("network: {name}", "网络：{name}"),
     "nodes": ("Nodes", "节点数"),
     "nodes.help": ("How many of these machines, joined by their own network.", "用其自身网络互连的机器台数。"),
     "fabric": ("Fabric", "网络结构"),
+    "fabric.help": ("How the network cards (NICs) of the nodes are joined.", "各节点的网卡（NIC）如何互连。"),
     "fabric.switch": ("one switch", "单交换机"),
     "fabric.leaf-spine": ("leaf and spine", "叶脊（leaf-spine）"),
     "fabric.fat-tree": ("fat tree", "胖树（fat tree）"),
@@ -51,6 +69,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "fabric.mesh": ("mesh of nodes", "节点 mesh"),
     "fabric.dragonfly": ("dragonfly", "dragonfly"),
     "ranks": ("Ranks", "Rank 数"),
+    "ranks.help": ("The participants, numbered from 0; on a machine each is a GPU.", "参与者，从 0 开始编号；在机器上每个是一块 GPU。"),
     "shape": ("Shape", "形状"),
     "shape.help": (
         "torus and mesh: ranks along each dimension, as 4x4; fat tree: ports of a switch; dragonfly: hosts x switches x cables.",
@@ -116,10 +135,32 @@ TEXTS: dict[str, tuple[str, str]] = {
     "option.base": ("Base", "进制"),
     "option.all_ports": ("All ports at once", "同时使用所有端口"),
     "option.root": ("Root", "Root"),
+    "option.root.help": ("The rank from which all goes out, or to which all comes.", "数据由它发出、或汇集到它的那个 rank。"),
     "option.server": ("Server", "服务器"),
+    "option.server.help": (
+        "rank: rank 0 is the server as well. helper: the server is a host of its own.",
+        "rank：rank 0 兼任服务器。helper：服务器是另外一台主机。",
+    ),
     "option.servers": ("Servers", "服务器数"),
     # headline
     "time": ("Time", "时间"),
+    "time.help": ("From the first send to the last arrival.", "从第一次发送到最后一次到达。"),
+    "algbw.help": (
+        "Algorithm bandwidth, as nccl-tests prints it: the size over the time.",
+        "算法带宽，与 nccl-tests 的输出一致：数据量除以时间。",
+    ),
+    "busbw.help": (
+        "Bus bandwidth, as nccl-tests prints it: algbw times a factor of the collective; compare it with the speed of a link.",
+        "总线带宽，与 nccl-tests 的输出一致：algbw 乘以该集合通信的系数，可与链路速率相比较。",
+    ),
+    "bound.help": (
+        "The bytes that must cross the links, at their bandwidth, and the latency: no schedule on this machine is faster.",
+        "必须经过各链路的字节数除以带宽，再计入延迟：在这台机器上没有更快的调度。",
+    ),
+    "bottleneck.help": (
+        "The links that are busiest over the run, and what faster ones would save.",
+        "全程最忙的链路，以及换成更快的链路能省多少。",
+    ),
     "time.note": ("{ranks} ranks, {steps}", "{ranks} 个 rank，{steps}"),
     "steps.one": ("1 step", "1 步"),
     "steps.many": ("{count} steps", "{count} 步"),

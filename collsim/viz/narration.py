@@ -143,7 +143,7 @@ def _senders(trace: Trace, senders: npt.NDArray[Any], receivers: npt.NDArray[Any
     if len(ranks) == n == len(senders):
         return Senders("Every rank", "每个 rank", False)
     if len(senders) == n - 1 == len(ranks) and len(receivers) == 1 and receivers[0] < n:
-        return Senders("Every other rank", "其余每个 rank", False)
+        return Senders("Each of the other ranks", "其余每个 rank", False)
     if len(ranks) == 0:
         en, zh = helper_noun(trace.schedule)
         return Senders(f"Every {en}", f"每个{zh}", False) if len(senders) == trace.schedule.endpoints - n else None
@@ -252,7 +252,9 @@ def _to_many(trace: Trace, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Receiver
         return Receivers(f"to every {en}", f"向每个{zh}", (f"every {en}", f"每个{zh}"))
     if b.max() < n and each[0] == n - (a.max() < n):
         own = a.max() < n
-        return Receivers("to every other rank" if own else "to every rank", "向其余每个 rank" if own else "向每个 rank", ("each", "对方"))
+        return Receivers(
+            "to each of the other ranks" if own else "to every rank", "向其余每个 rank" if own else "向每个 rank", ("each", "对方")
+        )
     if len(np.unique(b)) < len(b) and each[0] == 1:
         return Receivers("to its parent", "向父结点", ("each parent", "父结点"))
     if each[0] == 2 and len(np.unique(a)) == n and np.isin((b - a) % n, (1, n - 1)).all():
@@ -395,7 +397,9 @@ def _delivery(trace: Trace, moment: Moment, kind: str, rows: npt.NDArray[np.int6
 
 
 def _crowd(trace: Trace, moment: Moment) -> Pair | None:
-    """Incast and its mirror image: many transfers of different pairs through the one link that ends the step."""
+    """Incast and its mirror image: many transfers of different pairs through the one link that ends the step; none without contention."""
+    if trace.conditions is not None and trace.conditions.sharing == "none":
+        return None
     worst = int(np.argmax(moment.load))
     link = int(moment.limit[worst])
     if link < 0 or moment.crowd[worst] < 3:
@@ -407,13 +411,14 @@ def _crowd(trace: Trace, moment: Moment) -> Pair | None:
         return None
     others = np.unique(moment.limit[(moment.load > 0.99 * moment.load[worst]) & (moment.crowd >= 3)])
     total, count = words.size(int(moment.nbytes[on].sum())), int(moment.crowd[worst])
+    takes = words.time(float(moment.load[worst]))
     en, zh = link_name(trace, link)
     if len(others) > 1:
         return (
-            f"{count} chunks wait for each of {len(others)} cables: {total} through one takes {words.time(float(moment.seconds.max()))}.",
-            f"{len(others)} 条线缆上各有 {count} 个 chunk 在等：每条要传 {total}，需要 {words.time(float(moment.seconds.max()))}。",
+            f"{count} chunks wait for each of {len(others)} cables: {total} through one takes {takes}.",
+            f"{len(others)} 条线缆上各有 {count} 个 chunk 在等：每条要传 {total}，需要 {takes}。",
         )
     return (
-        f"{count} chunks wait for one cable ({en}): {total} through it takes {words.time(float(moment.seconds.max()))}.",
-        f"{count} 个 chunk 等同一条线缆（{zh}）：{total} 全部经过它，需要 {words.time(float(moment.seconds.max()))}。",
+        f"{count} chunks wait for one cable ({en}): {total} through it takes {takes}.",
+        f"{count} 个 chunk 等同一条线缆（{zh}）：{total} 全部经过它，需要 {takes}。",
     )

@@ -207,3 +207,13 @@ def test_a_comparison_of_which_nothing_can_run_says_why():
     assert len(messages(at)) == 1
     assert "NVLink SHARP" in messages(at)[0]
     assert players(at) == []
+
+
+@pytest.mark.parametrize("query", [{}, NETWORK, {"algorithm": "allreduce_parameter_server"}])
+def test_every_control_and_figure_of_the_first_page_explains_itself(query):
+    at = opened(**query)
+    controls = [*at.sidebar.selectbox, *at.sidebar.number_input, *at.sidebar.toggle, *at.sidebar.segmented_control]
+    assert len(controls) >= 8
+    assert [w.label for w in controls if not w.help] == []
+    head = next(e.proto.body for e in at.get("html") if "cs-head" in e.proto.body)
+    assert len(re.findall(r"<small title=.[^\"]+.>", head)) == head.count("<small") == 5

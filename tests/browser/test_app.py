@@ -22,6 +22,14 @@ def seconds(box):
     return float(box.get_attribute("data-t"))
 
 
+def test_the_first_page_answers_to_its_name(page, app_url):
+    page.goto(f"{app_url}/explore?network=ring&ranks=4&lang=zh")
+    player(page, 24)
+    assert page.get_by_role("dialog").count() == 0, "Streamlit's box says that there is no such page"
+    assert "network=ring" in page.url
+    assert "lang=zh" in page.url
+
+
 def test_play_moves_the_clock_and_the_chunks_and_nothing_is_loaded_from_elsewhere(page, app_url):
     page.goto(app_url)
     box = player(page, 3840)  # two DGX A100: 30 steps of 16 ranks on 8 channels

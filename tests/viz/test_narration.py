@@ -66,6 +66,18 @@ def test_incast_is_told():
     assert pull[0].startswith(f"The server sends one finished 64{_NB}MiB chunk to every rank; all 8 ranks have the sum then.")
 
 
+def test_a_queue_is_told_with_what_the_cable_itself_needs():
+    """7 × 256 MiB ÷ 25 GB/s = 75.2 ms on the server's cable; the first hop, stored and forwarded, is no part of that. Without contention
+    nothing waits, and the bytes would need 7 × 2 of the 4 cable times that the run takes."""
+    place = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
+    plan = cs.schedule("allreduce_parameter_server", topology=place)
+    fifo, free = (cs.simulate(plan, place, "256MiB", engine="event", sharing=sharing) for sharing in ("fifo", "none"))
+    assert f"1.75{_NB}GiB through it takes 75.2{_NB}ms." in narrate(fifo)[0][0]
+    assert "wait" not in narrate(free)[0][0]
+    assert "等" not in narrate(free)[0][1]
+    assert bottleneck(free)["text"]["en"] == f"The cable rank 0 → switch, each way: its bytes would need 350{_NB}% of the run."
+
+
 def test_exchange_of_halves():
     first = told("allreduce_halving_doubling", cs.topology.switch(8))[1][0]
     assert first.startswith(

@@ -1,6 +1,6 @@
 // The same steps without a machine: ranks as cards or circles.
 
-import { arrow, box, fitFont, put, stroke } from "./canvas.js";
+import { arrow, box, fitFont, put, stroke, widthOf } from "./canvas.js";
 import { cellAt } from "./cells.js";
 import { measure, pointAt } from "./geometry.js";
 import { hopAt, journey, slotText } from "./model.js";
@@ -256,8 +256,10 @@ export function drawLogicalTokens(g, V) {
     if (one && f < 1 && m.goal > 1) dots(g, V, q.x, q.y + q.size / 2 - 9, m.who[i], q.size - 8);
     if (one) {
       const flat = Math.abs(q.dx) > Math.abs(q.dy),
-        str = `${V.W.chunk} ${slotText(V, m.chunk[i])}`;
-      put(g, str, flat ? q.x : q.x + q.size / 2 + 10, flat ? q.y - q.size / 2 - 8 : q.y + 5, 13.5, C.ink2, {
+        str = `${V.W.chunk} ${slotText(V, m.chunk[i])}`,
+        over = Math.max(0, widthOf(g, str, 13.5, true) - q.size), // what stands out beside the token does so on the open side of the way
+        shift = Math.sign(q.dx) * over * Math.max(-0.5, Math.min(0.5, 0.5 - q.d / q.line.len));
+      put(g, str, flat ? q.x + shift : q.x + q.size / 2 + 10, flat ? q.y - q.size / 2 - 8 : q.y + 5, 13.5, C.ink2, {
         bold: true,
         align: flat ? "center" : "left",
       });

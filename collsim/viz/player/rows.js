@@ -79,10 +79,11 @@ function drawRow(g, V, geo, line, q) {
   const wrong = V.wrong != null && line.endpoint === m.mistake.rank,
     color = hot || wrong ? C.fulltext : C.ink,
     bold = hot || wrong;
-  const lx = (geo.narrow ? x0 : 0) + (line.sample ? 34 : 0),
+  const left = geo.narrow ? x0 + 6 : 0, // clear of the line at the start
+    lx = left + (line.sample ? 34 : 0),
     size = fitFont(g, label, most, room - (line.sample ? 34 : 0), bold, 11) || 11,
     lw = widthOf(g, label, size, bold);
-  if (line.sample) line.sample(g, C, geo.narrow ? x0 : 0, ly - 5);
+  if (line.sample) line.sample(g, C, left, ly - 5);
   const halo = geo.narrow ? C.card : null; // on a narrow card lines of a chart may pass behind the label
   put(g, label, lx, ly, size, color, { bold, halo });
   if (note) {

@@ -35,18 +35,18 @@ export function drawScrub(g, V, geo) {
     every = m.nsteps ? Math.max(1, niceInt((21 * z) / cw)) : 1;
   const edge = (s) => (s < m.nsteps ? X(m.step0[s]) : x0 + tw),
     cellMid = (s) => (edge(s) + edge(s + 1)) / 2,
-    here = V.s;
+    here = V.s,
+    hereWide = Math.max(edge(here + 1) - edge(here), 30 * z),
+    hereX = Math.min(x0 + tw - hereWide, Math.max(x0, cellMid(here) - hereWide / 2));
   for (let s = 0; s < m.nsteps; s++) {
     if ((s + 1) % every && every > 1) continue;
-    if (Math.abs(cellMid(s) - cellMid(here)) < 24 * z && s !== here && every > 1) continue;
+    if (Math.abs(cellMid(s) - hereX - hereWide / 2) < hereWide / 2 + 12 * z && s !== here && here >= 0 && every > 1) continue;
     if (edge(s + 1) - edge(s) < 9 && every === 1) continue;
     put(g, String(s + 1), cellMid(s), cy + 15.5 * z, 12.5 * z, s <= here ? C.ink : C.ink3, { align: "center" });
   }
   if (here >= 0) {
-    const w = Math.max(edge(here + 1) - edge(here), 30 * z),
-      x = Math.min(x0 + tw - w, Math.max(x0, cellMid(here) - w / 2));
-    box(g, x, cy, w, chh, 3, C.ink);
-    put(g, String(here + 1), x + w / 2, cy + 15.5 * z, 13.5 * z, C.card, { bold: true, align: "center" });
+    box(g, hereX, cy, hereWide, chh, 3, C.ink);
+    put(g, String(here + 1), hereX + hereWide / 2, cy + 15.5 * z, 13.5 * z, C.card, { bold: true, align: "center" });
   }
   if (m.mistake) markTime(g, C, X(mistakeTime(m)), 4 + bh / 2, 5 * z);
   const x = X(V.t);
