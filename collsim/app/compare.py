@@ -11,7 +11,7 @@ import streamlit as st
 
 from collsim.units import format_bandwidth, format_bytes, format_time
 
-from . import codebox
+from . import codebox, filebox
 from .axes import axis
 from .choice import Choice
 from .controls import algorithm_label, complain, mistake, place_label
@@ -48,6 +48,8 @@ def page() -> None:
         with column, st.container(border=True, key=f"card_{what}"):
             _chart(good, what, marked)
     _table(good, choice)
+    with st.expander(t("tab.files")):
+        filebox.of_comparison(choice)
     with st.expander(t("compare.elsewhere")):
         codebox.of_comparison(choice, compared(choice, build_place(choice)), build_place(choice).ranks)
 

@@ -38,20 +38,43 @@ def uploaded() -> Upload | None:
 def downloads(choice: Choice) -> None:
     """One menu of all formats, a button that makes the file, and then one that hands it over."""
     upload = uploaded()
-    able = {entry.name: entry for entry in files.offers() if upload is None or entry.holds != "table"}
+    able = [entry for entry in files.offers() if upload is None or entry.holds != "table"]
+    function, expected = (files.file, files.expected_file) if upload is None else (files.converted, files.expected_converted)
+    given: tuple[Any, ...] = (choice,) if upload is None else (upload, choice)
+    _choose(able, lambda name: (function, expected, (*given, name, language())))
+
+
+def of_race(runners: list[tuple[str, Choice]]) -> None:
+    """Every runner in all formats of a run, and the race as a table."""
+    names = {number: said for number, (said, _) in enumerate(runners)} | {len(runners): t("files.race")}
+    if st.session_state.get("w_f_of") not in names:
+        st.session_state["w_f_of"] = 0
+    of = st.selectbox(t("files.of"), list(names), format_func=names.__getitem__, key="w_f_of")
+    if of == len(runners):
+        _choose(files.tables(), lambda name: (files.race, files.expected_race, (tuple(runners), name)))
+    else:
+        able = [entry for entry in files.offers() if entry.holds != "table"]
+        _choose(able, lambda name: (files.file, files.expected_file, (runners[of][1], name, language())))
+
+
+def of_comparison(choice: Choice) -> None:
+    """The table of a comparison."""
+    _choose(files.tables(), lambda name: (files.comparison, files.expected_comparison, (choice, name)))
+
+
+def _choose(able: list[Format], work: Callable[[str], tuple[Callable[..., Any], Callable[..., float], tuple[Any, ...]]]) -> None:
+    """The menu, the button, and the file; `work` is what makes it in a format: a function, the seconds it should take, its arguments."""
+    labels = {entry.name: _label(entry) for entry in able}
     pick, make, _ = st.columns([3, 1, 2], vertical_alignment="bottom", gap="small")
-    labels = {name: _label(entry) for name, entry in able.items()}
     known = st.session_state.get("w_format")
-    st.session_state["w_format"] = known if known in able else _FIRST
-    name = pick.selectbox(t("files.format"), list(able), format_func=labels.__getitem__, key="w_format")
-    arguments: tuple[Any, ...] = ((choice,) if upload is None else (upload, choice)) + (name, language())
+    st.session_state["w_format"] = known if known in labels else next(iter([name for name in labels if name == _FIRST] or labels))
+    name = pick.selectbox(t("files.format"), list(labels), format_func=labels.__getitem__, key="w_format")
+    function, expected, arguments = work(name)
     if make.button(t("files.make"), width="stretch", key="files_make"):
-        st.session_state["file_asked"] = arguments
-    if st.session_state.get("file_asked") != arguments:
+        st.session_state["file_asked"] = function.__name__, arguments
+    if st.session_state.get("file_asked") != (function.__name__, arguments):
         return
-    found = (
-        _made(files.file, files.expected_file, arguments) if upload is None else _made(files.converted, files.expected_converted, arguments)
-    )
+    found = _made(function, expected, arguments)
     if found is not None:
         title, data = found
         label = t("files.take", name=title, nbytes=format_bytes(len(data)))

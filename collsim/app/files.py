@@ -15,6 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.exchange import Format, formats, load
@@ -24,7 +26,19 @@ from collsim.viz.timeline import MOST_TRANSFERS as MOST_PLAYED
 from collsim.viz.timeline import encode, timeline
 
 from .choice import MOST_RANKS, Choice, engine_pair, engine_settings
-from .run import MOST_TRANSFERS, Outcome, Refused, build_place, endpoints, figures, options_used, quietly, simulate
+from .run import (
+    MOST_TRANSFERS,
+    Outcome,
+    Refused,
+    build_place,
+    compare,
+    endpoints,
+    expected_compare,
+    figures,
+    options_used,
+    quietly,
+    simulate,
+)
 from .worker import Tell
 
 MOST_BYTES = 2 * 2**20
@@ -98,6 +112,47 @@ def _sweep(choice: Choice) -> Any:
     used = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
     sizes = cs.size_range(choice.sizes)
     return cs.sweep(choice.collective, [(choice.algorithm, used)], topology, sizes, choice.dtype, engine_pair(choice))
+
+
+def tables() -> list[Format]:
+    """Formats that a table can be written in."""
+    return [f for f in offers() if f.holds == "table"]
+
+
+def expected_race(runners: tuple[tuple[str, Choice], ...], name: str) -> float:
+    """Seconds that `race` should take."""
+    return 0.5
+
+
+def race(runners: tuple[tuple[str, Choice], ...], name: str, tell: Tell = quietly) -> tuple[str, bytes]:
+    """The table of a race, a row for each runner and its name in front."""
+    rows = []
+    for number, (said, choice) in enumerate(runners, 1):
+        rows.append({"runner": said, **simulate(choice).row()})
+        tell("run", number / len(runners))
+    return _tabled(pd.DataFrame(rows), formats()[name], "runner")
+
+
+def expected_comparison(choice: Choice, name: str) -> float:
+    """Seconds that `comparison` should take."""
+    return expected_compare(choice)
+
+
+def comparison(choice: Choice, name: str, tell: Tell = quietly) -> tuple[str, bytes]:
+    """The table of a comparison, without what could not run."""
+    table = compare(choice, tell)
+    return _tabled(table[table["error"].isna()], formats()[name], "algorithm")
+
+
+def _tabled(table: pd.DataFrame, entry: Format, by: str) -> tuple[str, bytes]:
+    """A table as a file; nccl-tests' JSON holds the sizes of one way only, so there it is a file for each in one zip."""
+    if entry.name != "nccl-tests-json" or table[by].nunique() == 1:
+        return written(table, entry, {})
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as together:
+        for number, (_, part) in enumerate(table.groupby(by, sort=False), 1):
+            together.writestr(f"{number}-{part['algorithm'].iloc[0]}{entry.suffixes[0]}", written(part, entry, {})[1])
+    return f"collsim{entry.suffixes[0]}.zip", packed.getvalue()
 
 
 # ---- in --------------------------------------------------------------------------------------------------------------------------

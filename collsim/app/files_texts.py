@@ -3,6 +3,8 @@
 FILES: dict[str, tuple[str, str]] = {
     "tab.files": ("Files", "文件"),
     "files.format": ("Take this run along as", "把这次运行存为"),
+    "files.of": ("Of", "对象"),
+    "files.race": ("the race as a table, a row for each", "整场竞速的表格，每方一行"),
     "files.make": ("Make the file", "生成文件"),
     "files.take": ("Download {name}, {nbytes}", "下载 {name}，{nbytes}"),
     "files.trace": ("run", "运行"),

@@ -15,7 +15,7 @@ from collsim.simulate import ENGINES
 from collsim.units import format_bytes
 from collsim.viz.race import Runner, course, race_source
 
-from . import codebox, own, races
+from . import codebox, filebox, own, races
 from .address import enter, leave, remembered
 from .choice import MOST_NODES, MOST_RANKS, READERS, SHAPES, Choice, dropped, filed, has_shape, networks, own_options, played_collectives
 from .controls import NODES, SIZES, algorithm_label, complain, mistake, place_label, spaced
@@ -247,6 +247,8 @@ def _race(runners: tuple[Choice, ...], seconds: float | None) -> None:
     mount(key="race", data=data | ({} if seconds is None else {"t": seconds}), on_state_change=lambda: None)
     with st.expander(t("code.title")):
         codebox.of_race([_facts(runners[n]) for n, _ in started])
+    with st.expander(t("tab.files")):
+        filebox.of_race([(names[n], runners[n]) for n, _ in started])
 
 
 def _facts(one: Choice) -> tuple[Choice, dict[str, Any], int]:

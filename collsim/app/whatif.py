@@ -132,7 +132,7 @@ def _changes(choice: Choice, edit: Edit) -> Edit:
 
 
 def _mean(jitter: str) -> str:
-    return spaced(jitter).replace("us", "µs") if jitter else t("whatif.none")
+    return spaced(jitter) if jitter else t("whatif.none")
 
 
 def _other(traffic: str) -> str:

@@ -2,17 +2,20 @@
 
 import io
 import zipfile
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import explore, fine, opened, players
 
-from collsim.app import chunks, files
+from collsim.app import chunks, filebox, files
 from collsim.app.choice import Choice
 from collsim.app.files import Upload
 from collsim.app.run import simulate
+from collsim.app.texts import LANGUAGES
 from collsim.errors import CollsimError
 from collsim.exchange import formats
+from collsim.units import format_time
 
 CHOICE = Choice(place="switch", ranks=4, nbytes="1MiB", sizes="1KiB:1MiB:32")
 SLOW = ("gif", "mp4")
@@ -32,6 +35,50 @@ def test_every_format_is_made(name):
 
 def test_the_page_of_a_run_says_what_the_run_says():
     assert simulate(CHOICE).schedule.label.split("(")[0] in files.file(CHOICE, "html", "en")[1].decode()
+
+
+RACE = (("ring", CHOICE), ("tree", replace(CHOICE, algorithm="allreduce_double_binary_tree")))
+
+
+@pytest.mark.parametrize("name", [f.name for f in files.tables()])
+def test_a_race_and_a_comparison_are_written_as_tables(name):
+    for title, data in (files.race(RACE, name), files.comparison(CHOICE, name)):
+        assert title.endswith((formats()[name].suffixes[0], ".zip"))
+        if title.endswith(".zip"):
+            with zipfile.ZipFile(io.BytesIO(data)) as packed:
+                assert len(packed.namelist()) > 1
+                assert all(b'"results"' in packed.read(one) for one in packed.namelist())
+    text = files.race(RACE, "markdown")[1].decode()
+    assert format_time(simulate(CHOICE).time) in text
+    assert "| tree |" in text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("page", ["race", "compare"])
+def test_a_race_and_a_comparison_hand_over_files(page, language):
+    at = AppTest.from_string(f"from collsim.app.main import main\nmain(first={page!r})", default_timeout=60)
+    at.query_params.update(
+        {"lang": language} | ({"sizes": "1KiB:1MiB:1024", "network": "switch", "ranks": "4"} if page == "compare" else {})
+    )
+    fine(at.run())
+    if page == "race":
+        fine(at.selectbox(key="w_f_of").select_index(3).run())
+    fine(at.selectbox(key="w_format").set_value("latex").run())
+    assert not [b for b in at.get("download_button") if b.proto.id.endswith("files_take")]
+    fine(at.button(key="files_make").click().run())
+    assert len([b for b in at.get("download_button") if b.proto.id.endswith("files_take")]) == 1
+
+
+def test_a_film_of_a_runner_is_work_with_a_bar(monkeypatch):
+    asked = []
+    monkeypatch.setattr(filebox, "latest", lambda function, *arguments, **_: asked.append((function, arguments)))
+    at = AppTest.from_string("from collsim.app.main import main\nmain(first='race')", default_timeout=60)
+    fine(at.run())
+    fine(at.selectbox(key="w_f_of").select_index(1).run())
+    fine(at.selectbox(key="w_format").set_value("gif").run())
+    fine(at.button(key="files_make").click().run())
+    ((function, arguments),) = asked
+    assert (function, arguments[0].algorithm, arguments[1]) == (files.file, "allreduce_double_binary_tree", "gif")
 
 
 def test_many_files_come_as_one_zip():
