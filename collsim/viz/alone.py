@@ -58,12 +58,14 @@ def _tree_above(sheet: Sheet, node: Node, rows: tuple[float, float, float, float
         mine = [middle[g] for g in node.hanging(p, "gpu")]
         wide = max(min(136.0, room), min(room, max(mine) - min(mine) + 62)) if mine else 110.0
         sheet.boxes[p] = centred(middle[p], rows[2] + 22, wide, 44) if mine or not lower else centred(middle[p], rows[2] - 40, wide, 30)
+    apart = min((b - a for a, b in pairwise(sorted(middle[c] for c in node.of("cpu")))), default=300.0)
     for c in node.of("cpu"):
         direct = [middle[d] for d in node.near[c] if node.kind[d] == "gpu"]
-        sheet.boxes[c] = centred(middle[c], rows[1] + 21, max(130.0, max(direct) - min(direct) + 62 if direct else 0.0), 42)
+        wide = max(min(130.0, apart - 20), max(direct) - min(direct) + 62 if direct else 0.0)
+        sheet.boxes[c] = centred(middle[c], rows[1] + 21, wide, 42)
     for m in node.of("memory"):
         over = next((middle[c] for c in node.near[m] if node.kind[c] == "cpu" and c in middle), next(iter(middle.values())))
-        sheet.boxes[m] = centred(over, rows[0] + 18, 160, 36)
+        sheet.boxes[m] = centred(over, rows[0] + 18, min(160.0, apart - 8), 36)
     _tree_cables(sheet, node)
 
 

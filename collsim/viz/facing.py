@@ -92,7 +92,8 @@ def _place_pcie(sheet: Sheet, node: Node, gpus: list[int], pitch: float) -> list
     for p in homes:
         mine = sorted(node.hanging(p, "gpu"), key=lambda g: at[g])
         centres = [sheet.boxes[g].cx for g in mine]
-        wide = 46.0 if len(mine) == 2 else min(42.0, pitch - 8) if len(mine) == 1 else centres[-1] - centres[0] + 26
+        reach = max(46.0, centres[-1] - centres[0] - sheet.boxes[mine[0]].w + 14)  # so far that upright cables meet it
+        wide = reach if len(mine) == 2 else min(42.0, pitch - 8) if len(mine) == 1 else centres[-1] - centres[0] + 26
         sheet.boxes[p] = centred(sum(centres) / len(centres), 233.5, min(wide, len(mine) * pitch - 6), 25)
         for q, g in enumerate(mine):
             x = centres[q] if len(mine) != 2 else sheet.boxes[p].cx + (q - 0.5) * 26
@@ -156,8 +157,11 @@ def _place_memory(sheet: Sheet, node: Node, cpu: int, y: float, tall: float) -> 
         if node.kind[m] != "memory" or m not in node.members:
             continue
         if node.hanging(cpu, "nic"):
-            sheet.boxes[m] = centred(box.x - 42, y, 56, tall)
-            sheet.cable(cpu, m, (box.x, box.cy), (box.x - 42, box.cy), (box.x - 42, y + tall / 2))
+            gap = 14.0 if box.x > 84 else 4.0  # at the edge there is less room
+            wide = min(56.0, box.x - gap - 8)
+            x = box.x - gap - wide / 2
+            sheet.boxes[m] = centred(x, y, wide, tall)
+            sheet.cable(cpu, m, (box.x, box.cy), (x, box.cy), (x, y + tall / 2))
         else:
             sheet.boxes[m] = centred(box.cx, y, min(52.0, box.w + 6), tall)
             sheet.cable(cpu, m, (box.cx, box.y), (box.cx, y + tall / 2))

@@ -85,8 +85,53 @@ def picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Pict
     keep = np.ones(len(topology.devices), bool)
     if carried is not None and nodes > 0:
         keep = _worth_drawing(topology, carried > 0, nodes)
-    device_of = np.where(keep, np.cumsum(keep) - 1, -1)
-    return _merged(topology, device_of.astype(np.int64), topology.shape, carried)
+    keep &= (alias := _one_switch(topology)) == np.arange(len(keep))
+    device_of = np.where(keep, np.cumsum(keep) - 1, -1)[alias]
+    return _merged(topology, device_of.astype(np.int64), topology.shape, carried, np.flatnonzero(keep))
+
+
+def _one_switch(topology: Topology) -> Ints:
+    """For each device the one that is drawn for it: cascaded PCIe switches with the GPUs of only one of them are one box, and switches
+    that hold cards only are drawn as the switch that they hang on, or as their socket."""
+    devices, links = topology.devices, topology.links
+    alias = np.arange(len(devices))
+    kind = np.array(DEVICE_KINDS)[devices.kind]
+    switches = np.flatnonzero(kind == "pcie")
+    if len(switches) == 0:
+        return alias
+    near: dict[int, list[int]] = {int(p): [] for p in switches}
+    for a, b in zip(links.src.tolist(), links.dst.tolist(), strict=True):
+        if a in near:
+            near[a].append(b)
+    holds = {p: any(kind[d] == "gpu" for d in near[p]) for p in near}
+    for tree in _trees(near):
+        with_gpus = [p for p in tree if holds[p]]
+        sockets = [d for p in tree for d in near[p] if kind[d] == "cpu"]
+        if len(with_gpus) == 1:
+            alias[tree] = with_gpus[0]
+        elif not with_gpus and len(sockets) == 1:
+            alias[tree] = sockets[0]
+        else:
+            for p in tree:
+                above = [d for d in near[p] if d in near]
+                if not holds[p] and len(above) == 1 and all(kind[d] in ("nic", "pcie") for d in near[p]):
+                    alias[p] = above[0]
+    return alias
+
+
+def _trees(near: dict[int, list[int]]) -> list[list[int]]:
+    """PCIe switches that are joined to one another."""
+    found, seen = [], set[int]()
+    for start in near:
+        if start not in seen:
+            tree = [start]
+            seen.add(start)
+            for p in tree:
+                new = [d for d in near[p] if d in near and d not in seen]
+                seen.update(new)
+                tree += new
+            found.append(tree)
+    return found
 
 
 def _worth_drawing(topology: Topology, used: npt.NDArray[np.bool_], nodes: int) -> npt.NDArray[np.bool_]:
@@ -136,12 +181,16 @@ def _by_node(topology: Topology, nodes: int, carried: npt.NDArray[Any] | None) -
     return _merged(topology, device_of, "cluster", carried)
 
 
-def _merged(topology: Topology, device_of: Ints, shape: str, carried: npt.NDArray[Any] | None) -> Picture:
+def _merged(
+    topology: Topology, device_of: Ints, shape: str, carried: npt.NDArray[Any] | None, first: npt.NDArray[np.intp] | None = None
+) -> Picture:
+    """`first`: the device that gives each box its name and kind; None for the lowest of those in it."""
     devices, links = topology.devices, topology.links
     count = 1 + int(device_of.max(initial=-1))
-    first = np.full(count, -1)
-    kept = np.flatnonzero(device_of >= 0)[::-1]
-    first[device_of[kept]] = kept
+    if first is None:
+        first = np.full(count, -1)
+        kept = np.flatnonzero(device_of >= 0)[::-1]
+        first[device_of[kept]] = kept
     several = np.bincount(device_of[device_of >= 0], minlength=count) > 1
     whole = (shape == "cluster") & (devices.node[first] >= 0) if count else several
     endpoint = np.full(count, -1)

@@ -1,6 +1,7 @@
 """Boxes do not overlap and lie in the stage, cables end at their devices, and the machine is recognisable."""
 
 import itertools
+import warnings
 from collections import Counter
 
 import networkx as nx
@@ -119,6 +120,58 @@ def test_every_machine_with_everything_drawn_and_with_what_is_idle_left_out(name
         check(made)
         if "dims" not in machine_of(name, 1).facts and nodes < 33:
             check_legible(made)
+
+
+def pasted(gpus, cards, word, nodes=1):
+    """A machine as nvidia-smi topo -m prints it; `word(a, b)` of the places (kind, number) of two devices."""
+    names = [*(("GPU", i) for i in range(gpus)), *(("NIC", i) for i in range(cards))]
+    rows = ["\t" + "\t".join(f"{kind}{i}" for kind, i in names)]
+    rows += [f"{a[0]}{a[1]}\t" + "\t".join("X" if a == b else word(*sorted((a, b))) for b in names) for a in names]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cs.topology.FormatWarning)
+        return cs.topology.parse_topology_text("\n".join(rows), nodes=nodes)
+
+
+def twelve_cards(a, b):
+    """An HGX H100 with a card beside each GPU, two more at GPU 4, and a card of two ports at the second socket."""
+    at = {("NIC", i): p for i, p in enumerate([0, 1, 2, 3, 4, 4, 4, 5, 6, 7, 8, 8])}
+    one, two = (at.get(d, d[1]) for d in (a, b))
+    if a[0] == b[0] == "GPU":
+        return "NV18"
+    near = "PIX" if a[0] == b[0] else "PXB"
+    return near if one == two else "NODE" if (one < 4) == (two < 4) else "SYS"
+
+
+def dgx_a100(a, b):
+    """Pairs of GPUs and cards within PXB, a ninth card by itself."""
+    one, two = a[1] // 2, b[1] // 2
+    return "NV12" if a[0] == b[0] == "GPU" else "PXB" if one == two < 4 else "NODE" if (one < 2) == (two < 2) else "SYS"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "cards", "word", "switches"),
+    [
+        (8, 12, twelve_cards, 8),
+        (8, 9, dgx_a100, 4),
+        (2, 0, lambda a, b: "SYS", 0),
+        (4, 0, lambda a, b: "SYS", 0),
+        (4, 2, lambda a, b: "PIX" if a[1] // (2 if a[0] == "GPU" else 1) == b[1] // (2 if b[0] == "GPU" else 1) else "NODE", 2),
+        (4, 4, lambda a, b: "NV6" if a[0] == b[0] == "GPU" else "NODE" if a[1] == b[1] else "SYS", 0),
+    ],
+    ids=["HGX H100, 12 cards", "DGX A100, 9 cards", "2 sockets", "4 sockets", "pairs with a card", "4 sockets with a card"],
+)
+def test_a_machine_of_ones_own_stands_in_its_box_with_as_many_switches_as_gpus_are_told_apart_by(gpus, cards, word, switches):
+    for nodes in (1, 2) if cards else (1,):
+        topology = pasted(gpus, cards, word, nodes)
+        for made in drawn(topology):
+            check(made)
+            assert made.picture.kind.count("pcie") == switches * nodes
+    made = layout(topology)
+    for d, (kind, node) in enumerate(zip(made.picture.kind, made.picture.node, strict=True)):
+        if node >= 0 and kind != "nic" and made.panels:
+            panel = next(p.box for p in made.panels if p.node == node)
+            assert panel.x <= made.boxes[d].x, made.picture.name[d]
+            assert made.boxes[d].right <= panel.right, made.picture.name[d]
 
 
 @pytest.mark.parametrize("name", ["dgx-h100", "dgx-a100", "pcie-8gpu", "aws-p4d", "cpu-2socket"])

@@ -204,6 +204,8 @@ def _plan(matrix: _Matrix, name: str, gpu: object, generation: object) -> tuple[
     )
     if any(all(matrix.between(a, b).startswith("NV") for b in matrix.names if b != a) for a in matrix.gpus) and len(matrix.gpus) > 1:
         notes.append("NV# hides the PCIe words between GPUs; those without another hint are put on root ports of their own")
+    if any(_twins(matrix, a, b) for i, a in enumerate(matrix.gpus) for b in matrix.gpus[i + 1 :]):
+        notes.append("NV# hides the PCIe words between GPUs; those with the same words to all cards are put on one switch")
     words = {(a, b): matrix.between(a, b) for a in matrix.names for b in matrix.names if a != b}
     devices = plan.devices
     machine = Machine.drawn(
@@ -307,12 +309,19 @@ def _sockets(matrix: _Matrix) -> list[list[str]]:
     return _groups(matrix.names, same)
 
 
+def _twins(matrix: _Matrix, a: str, b: str) -> bool:
+    """Two GPUs whose own word NV# hides, and which see every card alike, one of them within PXB: they hang on one switch."""
+    seen = [(matrix.between(a, card), matrix.between(b, card)) for card in matrix.cards]
+    hidden = matrix.between(a, b).startswith("NV")
+    return hidden and all(one == other for one, other in seen) and ("PXB", "PXB") in seen
+
+
 def _join_pcie(plan: Plan, matrix: _Matrix, local: dict[str, str], sockets: list[list[str]], slot: Cable) -> None:
     """Switches for PIX pairs, switches above for PXB pairs, then sockets and their memories."""
     switches = 0
     for s, members in enumerate(sockets):
         for tree in _groups(members, lambda a, b: matrix.between(a, b) in ("PIX", "PXB")):
-            leaves = _groups(tree, lambda a, b: matrix.between(a, b) == "PIX")
+            leaves = _groups(tree, lambda a, b: matrix.between(a, b) == "PIX" or _twins(matrix, a, b))
             top = f"cpu{s}"
             if len(leaves) > 1:
                 plan.join(f"pcie{switches}", top, slot)

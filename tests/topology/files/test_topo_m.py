@@ -306,3 +306,16 @@ def test_published_matrices_come_out_as_they_went_in(path):
         assert any(h.dst.startswith("node0/memory") for h in direct) == (
             word in ("PHB", "NODE", "SYS") and "NVB" not in topology.explain(a, b)
         )
+
+
+def test_gpus_that_see_all_cards_alike_hang_on_one_switch():
+    """DGX A100: NV12 hides that two GPUs share a switch, but both are PXB to the same card."""
+    head = "\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tNIC1\n"
+    rows = [
+        f"GPU{g}\t" + "\t".join("X" if g == h else "NV12" for h in range(4)) + ("\tPXB\tSYS" if g < 2 else "\tSYS\tPXB") for g in range(4)
+    ]
+    rows += ["NIC0\tPXB\tPXB\tSYS\tSYS\tX\tSYS", "NIC1\tSYS\tSYS\tPXB\tPXB\tSYS\tX"]
+    topology = quiet(parse_topology_text, head + "\n".join(rows), p2p=False)
+    hops = [topology.route(a, b)[0].dst for a, b in ((0, 1), (1, 0), (2, 3))]
+    assert hops[0] == hops[1] != hops[2]
+    assert any("the same words to all cards are put on one switch" in note for note in topology.facts["notes"])
