@@ -8,7 +8,7 @@ The report weighs by run: the median over a run's rows, then over runs.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pandas as pd
 
 from ..errors import CollsimError, FormatError
 from . import mpi
+from .constants import ALGORITHMS
 from .predict import Prediction, predict
 from .words import facts
 
@@ -44,12 +45,14 @@ class Accuracy:
         cases: a row per run and band: kind, library, median error (0.1 is 10 %), ratio predicted / measured, shares within 1.25x, 1.6x.
         effects: pairs of runs that differ in one thing: measured and predicted ratio of times.
         failed: case_id -> why it could not be predicted.
+        notes: what a prediction had to assume -> the runs it was assumed for.
     """
 
     predictions: pd.DataFrame
     cases: pd.DataFrame
     effects: pd.DataFrame
     failed: Mapping[str, str]
+    notes: Mapping[str, tuple[str, ...]]
 
     def bands(self, library: str = "nccl") -> pd.DataFrame:
         """By size band: runs, median error, share of runs whose median ratio is within 1.25 and 1.6."""
@@ -83,13 +86,14 @@ Row = tuple[str, "Prediction | MpiTime", float]
 
 @dataclass(frozen=True)
 class MpiTime:
-    """Seconds that a collective over MPI takes for so many bytes."""
+    """Seconds that a collective over MPI takes for so many bytes, and the algorithm that the library's published rules give."""
 
     nbytes: int
     time: float
     algorithm: str = "MPI"
     protocol: str = ""
     tuner_time: float | None = None
+    notes: tuple[str, ...] = ()
 
 
 def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -131,7 +135,15 @@ def bands_of(found: Sequence[Row], described: pd.DataFrame, rows: pd.DataFrame, 
     predictions = pd.DataFrame(table, columns=columns)
     usable = _usable(predictions, rows)
     shown = predictions.drop(columns=["time_us", "tuner_us"])
-    return Accuracy(shown, _per_case(usable, described), _effects(usable, described), failed)
+    return Accuracy(shown, _per_case(usable, described), _effects(usable, described), failed, _notes(found))
+
+
+def _notes(found: Sequence[Row]) -> dict[str, tuple[str, ...]]:
+    runs: dict[str, dict[str, None]] = {}
+    for run, predicted, _ in found:
+        for note in predicted.notes:
+            runs.setdefault(note, {})[run] = None
+    return {note: tuple(those) for note, those in runs.items()}
 
 
 def _table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
@@ -164,11 +176,16 @@ def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[Row]:
     seconds = [float(t) * 1e-6 for t in rows.time_us]
     ranks, nodes = _whole(case, "ranks"), _whole(case, "nodes")
     if library(case) == "mpi":
-        of_size: dict[int, Prediction | MpiTime] = {size: MpiTime(size, mpi.time_of(case, size)) for size in set(sizes)}
+        of_size: dict[int, Prediction | MpiTime] = {size: _over_mpi(case, size) for size in set(sizes)}
     else:
         machine = facts(case.gpu, ranks, nodes, case.intra_link, case.inter_link, case.gdr)
         of_size = {size: _pinned(case, machine, size) for size in set(sizes)}
     return [(run, of_size[size], s) for size, s in zip(sizes, seconds, strict=True)]
+
+
+def _over_mpi(case: pd.Series[Any], size: int) -> MpiTime:
+    chosen = mpi.chosen_for(case, size)
+    return MpiTime(size, mpi.time_of(case, size), "MPI" if chosen is None else f"MPI {chosen.name}")
 
 
 def library(case: pd.Series[Any]) -> str:
@@ -190,15 +207,18 @@ def _pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction:
     """The prediction with the algorithm and protocol that the run pinned; where NCCL has it not here, what it would choose."""
     algo = "" if case.algo.lower() == "auto" else case.algo
     proto = "" if case.proto.lower() in ("auto", "", "n/a") else case.proto
-    wanted = [algo, "NVLSTree" if algo.lower() == "nvls" else algo, ""]
     if case.collective in ("alltoall", "sendrecv"):
-        wanted, proto = [""], ""
-    for choice in wanted[:-1]:
+        algo = proto = ""
+    for choice in (algo, "NVLSTree") if algo.lower() == "nvls" else (algo,) if algo else ():
         try:
             return predict(case.collective, machine, size, NCCL_ALGO=choice, NCCL_PROTO=proto)
         except CollsimError:
             continue
-    return predict(case.collective, machine, size, NCCL_PROTO=proto)
+    free = predict(case.collective, machine, size, NCCL_PROTO=proto)
+    if not algo:
+        return free
+    why = "does not run here" if algo.lower() in {name.lower() for name in ALGORITHMS} else "is no algorithm of NCCL"
+    return replace(free, notes=(*free.notes, f"algo={algo!r} {why}; predicted with what NCCL would choose"))
 
 
 def _usable(predictions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -313,6 +333,7 @@ def report(result: Accuracy) -> str:
     worst = result.cases[result.cases.library == "nccl"].sort_values("error", ascending=False).head(15)
     lines += ["Farthest off:"] + [f"  {r.case_id:42s} {r.band:18s} {r.ratio:5.2f} x measured ({r.algorithm})" for r in worst.itertuples()]
     lines += ["", f"Not predicted: {len(result.failed)}"] + [f"  {case}: {why}" for case, why in result.failed.items()]
+    lines += ["", "Assumed:"] * bool(result.notes) + [f"  {note}: {', '.join(runs)}" for note, runs in result.notes.items()]
     return "\n".join(lines)
 
 

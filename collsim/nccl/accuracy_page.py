@@ -29,6 +29,9 @@ to measured time is between 1/1.25 and 1.25; *rows* is the mean over runs of the
 {blind}
 ## MPI over OSU
 
+The time model knows rounds and bytes, not the algorithm. Beside it stands the algorithm that Open MPI's published rules give
+([openmpi.py](../collsim/nccl/openmpi.py)); Cray's MPICH has rules of its own.
+
 {mpi}
 
 ## Effects

@@ -20,6 +20,10 @@ _RACK, _SLINGSHOT = 72, 200.0
 #: NVLink generation of the GPUs that are sold on NVSwitch boards, by compute capability.
 _NVLINK_OF = {70: 2, 80: 3, 90: 4, 100: 5, 103: 5}
 
+#: Words that say what a network is: its kind, a generation of InfiniBand, a rate with its unit, or that nobody says.
+_NETWORK = re.compile(
+    r"tcp|socket|ipoib|efa|slingshot|roce|gbe|ethernet|infiniband|mnnvl|\bib\b|[efhnx]dr|\d\s*g(?:b|bit/s)?\b|\bnics?\b|not stated", re.I
+)
 _NOT_STATED = re.compile(r"not stated|^nic rate", re.I)
 _RATE = re.compile(r"(?:EDR|HDR|NDR|XDR|FDR|Slingshot|)\s*(\d+)\s*(?:G|GbE|Gb|)\b", re.I)
 _COUNT = re.compile(r"^(\d+)\s*(?:x|NICs?\b)\s*", re.I)
@@ -146,6 +150,8 @@ def _nics(word: str, card: Gpu, local: int) -> tuple[float, float, Net]:
     text = word.strip()
     if text.lower() in ("", "none", "n/a"):
         raise CollsimError(f"inter_link={word!r} says nothing about the network between nodes")
+    if not _NETWORK.search(text):
+        raise CollsimError(f"inter_link={word!r} is not understood; write for example 8xNDR400 IB, 4x100G EFA or 1x10GbE (TCP sockets)")
     slingshot = "slingshot" in text.lower()
     plain = re.sub(r"\(.*?\)", "", text)
     counted = _COUNT.match(plain)

@@ -37,6 +37,39 @@ def test_every_row_that_can_be_is_predicted_and_the_others_are_named(tables):
     assert "Banana" in str(result)
 
 
+def test_words_that_nobody_understands_are_said(tables):
+    """An algorithm that NCCL does not have is predicted as what it would choose, with a note; a network that cannot be read is not."""
+    with (tables / "cases.csv").open("a") as file:
+        file.write("quantum,A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,quantum,auto\n")
+        file.write("pat,A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,pat,auto\n")
+        file.write("ring,A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,ring,auto\n")
+        file.write("warp,A100-SXM4,16,2,allreduce,nvlink3-nvswitch,warp 99,,auto,auto\n")
+        file.write("osuwarp,none (CPU buffers),16,2,allreduce,shm,warp 99,,mpi-auto,\n")
+    with (tables / "measured.csv").open("a") as file:
+        file.write("".join(f"{name},1048576,40\n" for name in ("quantum", "pat", "ring", "warp", "osuwarp")))
+    result = accuracy(tables / "cases.csv", tables / "measured.csv")
+    said = {run: note for note, runs in result.notes.items() for run in runs}
+    assert set(said) == {"quantum", "pat"}
+    assert "'quantum' is no algorithm of NCCL" in said["quantum"]
+    assert "'pat' does not run here" in said["pat"]
+    assert said["quantum"] in str(result)
+    times = result.predictions[result.predictions.size_bytes == 1048576].set_index("case_id").time_us_pred
+    assert times["quantum"] == times["good"]
+    for run in ("warp", "osuwarp"):
+        assert "inter_link='warp 99' is not understood" in result.failed[run]
+
+
+def test_a_run_over_open_mpi_names_the_algorithm_of_its_published_rules(tables):
+    lines = (tables / "cases.csv").read_text().splitlines()
+    library = {"osu": "openmpi-ucx"}
+    (tables / "cases.csv").write_text(
+        "\n".join(f"{line},{'nccl_version' if line.startswith('case_id') else library.get(line.split(',')[0], '')}" for line in lines)
+        + "\n"
+    )
+    predictions = accuracy(tables / "cases.csv", tables / "measured.csv").predictions.set_index("case_id")
+    assert predictions.algorithm["osu"] == "MPI recursive_doubling"  # 16 ranks, 1 KiB: <64 segmented ring, <4K recursive doubling
+
+
 def test_rows_without_a_described_run_are_named(tables):
     with (tables / "measured.csv").open("a") as file:
         file.write("stray,8,18\n")

@@ -40,6 +40,10 @@ def test_links_inside_a_node(intra, inside, rate):
         ("NIC rate not stated", 8, 400, "ib"),
         ("HDR200 IPoIB (TCP sockets)", 1, 200, "tcp"),
         ("3x800G RoCE", 3, 800, "roce"),
+        ("IB/RoCE (rate not stated)", 8, 400, "ib"),
+        ("8x400G", 8, 400, "ib"),
+        ("4xHDR100", 4, 100, "ib"),
+        ("2x100Gb Ethernet", 2, 100, "roce"),
     ],
 )
 def test_networks(inter, nics, gigabits, net):
@@ -61,6 +65,8 @@ def test_an_nvlink_domain_over_several_trays_is_one_node():
         ("H100", "carrier-pigeon", "8xNDR400 IB", "carrier-pigeon"),
         ("H100", "nvlink9-nvswitch", "8xNDR400 IB", "9"),
         ("H100", "nvlink4-nvswitch", "none", "none"),
+        ("H100", "nvlink4-nvswitch", "warp 99", "warp 99"),
+        ("H100", "nvlink4-nvswitch", "wibble", "wibble"),
         ("RTX 4090", "nvlink4-nvswitch", "8xNDR400 IB", "no NVLink"),
         ("MI300X", "nvlink4-nvswitch", "8xNDR400 IB", "no NVLink"),
     ],

@@ -1,0 +1,173 @@
+"""Published decision rules of MPI libraries, row by row as they are written down, and the times of OSU's micro-benchmarks."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.nccl import mpi, mpich, openmpi
+from collsim.nccl.mpi import choose
+
+K, M = 2**10, 2**20
+
+
+@pytest.mark.parametrize(
+    ("collective", "ranks", "nbytes", "name"),
+    [
+        # n < 4: <8 ring, <4K recursive doubling, <8K ring, <16K recursive doubling, <64K ring, <256K segmented ring, else Rabenseifner
+        ("allreduce", 3, 12, "recursive_doubling"),
+        ("allreduce", 3, 4 * K, "ring"),
+        ("allreduce", 3, 8 * K, "recursive_doubling"),
+        ("allreduce", 3, 16 * K, "ring"),
+        ("allreduce", 3, 256 * K - 1, "segmented_ring"),
+        ("allreduce", 3, 256 * K, "rabenseifner"),
+        # n < 16: <8K recursive doubling; n < 32: <64 segmented ring, <4K recursive doubling
+        ("allreduce", 8, 8 * K - 1, "recursive_doubling"),
+        ("allreduce", 8, 8 * K, "rabenseifner"),
+        ("allreduce", 16, 8 * K - 1, "rabenseifner"),
+        ("allreduce", 16, 4 * K - 1, "recursive_doubling"),
+        # n < 128: <256K recursive doubling; n < 256: <128K nonoverlapping, <256K recursive doubling
+        ("allreduce", 64, 256 * K - 1, "recursive_doubling"),
+        ("allreduce", 128, 128 * K - 1, "nonoverlapping"),
+        ("allreduce", 128, 128 * K, "recursive_doubling"),
+        ("allreduce", 5000, 16 * K - 1, "recursive_doubling"),  # <16K segmented ring, which falls back: 4095 floats are fewer than ranks
+        ("allreduce", 5000, 32 * K, "rabenseifner"),
+        # n < 16: <8 k-nomial, <64 binary, <4K k-nomial, <16K binary, <32K binomial, else linear
+        ("broadcast", 8, 4, "knomial"),
+        ("broadcast", 8, 63, "binary_tree"),
+        ("broadcast", 8, 4 * K - 1, "knomial"),
+        ("broadcast", 8, 16 * K, "binomial"),
+        ("broadcast", 8, 32 * K, "basic_linear"),
+        ("broadcast", 16, M, "scatter_allgather"),
+        ("broadcast", 200, 1, "binomial"),
+        # n < 8: <4K binary, <64K chain, <256K binomial, <512K linear, <1M binomial, else linear
+        ("reduce", 4, 4 * K, "chain"),
+        ("reduce", 4, 64 * K, "binomial"),
+        ("reduce", 4, M, "linear"),
+        ("reduce", 100, M, "binomial"),
+        # the block counts: 64 ranks, <512 recursive doubling, <64K neighbour exchange, else ring
+        ("allgather", 2, M, "two_proc"),
+        ("allgather", 64, 64 * 511, "recursive_doubling"),
+        ("allgather", 64, 64 * 512, "neighbor"),
+        ("allgather", 64, 64 * 64 * K, "ring"),
+        ("allgather", 65, 65 * 512, "ring"),  # neighbour exchange wants an even number
+        ("allgather", 31, 31 * K, "bruck"),  # recursive doubling wants a power of two
+        # 32 <= n < 64: <512 Bruck, <512K linear, else linear with sync
+        ("alltoall", 32, 32 * 511, "modified_bruck"),
+        ("alltoall", 32, 32 * 512, "linear"),
+        ("alltoall", 32, 32 * 512 * K, "linear_sync"),
+        ("alltoall", 2, 2 * M, "pairwise"),
+        ("reduce_scatter", 6, 7, "non-overlapping"),
+        ("reduce_scatter", 6, 256 * K, "ring"),
+        ("reduce_scatter", 64, 2 * K - 1, "butterfly"),
+        ("reduce_scatter_block", 4, 4 * M, "basic_linear"),
+        ("reduce_scatter_block", 8, 8 * 4 * M, "butterfly"),
+        ("gather", 6, 6 * 256 * K, "linear_sync"),
+        ("scatter", 6, 6 * 32 * K, "linear_nb"),
+    ],
+)
+def test_open_mpi(collective, ranks, nbytes, name):
+    found = choose("openmpi", collective, ranks, nbytes)
+    assert (found.name, found.segment) == (name, 0)
+    assert "coll_tuned_decision_fixed.c" in found.source
+
+
+def test_open_mpi_with_a_rank_per_node():
+    """n < 8: <1M allgather and reduce, else recursive doubling; n <= 64: <32K, <128K recursive doubling, else Rabenseifner."""
+    apart = {"one_per_node": True}
+    assert choose("openmpi", "allreduce", 4, M - 1, **apart).name == "allgather_reduce"
+    assert choose("openmpi", "allreduce", 4, M, **apart).name == "recursive_doubling"
+    assert choose("openmpi", "allreduce", 64, 128 * K - 1, **apart).name == "recursive_doubling"
+    assert choose("openmpi", "allreduce", 64, 128 * K, **apart).name == "rabenseifner"
+    assert choose("openmpi", "broadcast", 64, M, **apart).name == "binary_tree"
+
+
+def test_open_mpi_with_an_operator_that_does_not_commute():
+    assert choose("openmpi", "allreduce", 3, 128 * K, commutative=False).name == "basic_linear"
+    assert choose("openmpi", "allreduce", 8, M, commutative=False).name == "nonoverlapping"
+    assert choose("openmpi", "reduce", 100, 8, commutative=False).name == "in-order_binary"
+    assert choose("openmpi", "reduce_scatter", 100, M, commutative=False).name == "non-overlapping"
+    assert choose("openmpi", "allgather", 64, M, commutative=False) == choose("openmpi", "allgather", 64, M)
+
+
+def test_rabenseifner_wants_an_element_for_every_rank():
+    """128 bytes on 32 ranks are 32 floats, or 16 doubles."""
+    assert choose("openmpi", "allreduce", 32, 128).name == "rabenseifner"
+    assert choose("openmpi", "allreduce", 32, 128, itemsize=8).name == "recursive_doubling"
+    assert choose("mpich", "allreduce", 32, 128).name == "reduce_scatter_allgather"
+    assert choose("mpich", "allreduce", 32, 128, itemsize=8).name == "recursive_doubling"
+
+
+@pytest.mark.parametrize(
+    ("collective", "ranks", "nbytes", "name"),
+    [
+        ("broadcast", 7, 2**30, "binomial"),
+        ("broadcast", 8, 12288, "binomial"),
+        ("broadcast", 8, 12289, "scatter_recursive_doubling_allgather"),
+        ("broadcast", 8, 524289, "scatter_ring_allgather"),
+        ("broadcast", 9, 12289, "scatter_ring_allgather"),
+        ("allreduce", 2, 8, "recursive_doubling"),
+        ("allreduce", 2, 9, "reduce_scatter_allgather"),
+        ("reduce", 8, 2048, "binomial"),
+        ("reduce", 8, 2052, "reduce_scatter_gather"),
+        ("allgather", 8, 524287, "recursive_doubling"),
+        ("allgather", 8, 524288, "ring"),
+        ("allgather", 9, 81919, "brucks"),
+        ("allgather", 9, 81920, "ring"),
+        ("reduce_scatter", 9, 524287, "recursive_halving"),
+        ("reduce_scatter", 9, 524288, "pairwise"),
+        ("alltoall", 7, 7 * 256, "scattered"),
+        ("alltoall", 8, 8 * 256, "brucks"),
+        ("alltoall", 8, 8 * 257, "scattered"),
+        ("alltoall", 8, 8 * 32769, "pairwise"),
+        ("gather", 8, M, "binomial"),
+    ],
+)
+def test_mpich(collective, ranks, nbytes, name):
+    found = choose("mpich", collective, ranks, nbytes)
+    assert found.name == name
+    assert "coll_selection.json" in found.source
+
+
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+def test_every_choice_that_names_an_algorithm_of_ours_can_be_run(library):
+    named = set()
+    for collective in mpi._OPERATIONS:
+        for ranks in (2, 3, 4, 5, 7, 8, 12, 16, 33, 64):
+            for nbytes in (ranks * 4, ranks * 64 * K, ranks * 4 * M):
+                found = choose(library, collective, ranks, nbytes)
+                if found.algorithm is not None and found.algorithm not in named:
+                    cs.verify(cs.schedule(found.algorithm, ranks=ranks))
+                    named.add(found.algorithm)
+    assert len(named) >= 12
+
+
+def test_every_number_of_the_tables_is_an_algorithm():
+    for table in openmpi._RULES:
+        names = openmpi.NAMES[re.sub("_disjoint$", "", table)]
+        for _, _, rules in openmpi._lines(table):
+            assert {number for _, number in rules} <= set(names)
+            limits = [below for below, _ in rules]
+            assert limits[-1] is None
+            assert limits[:-1] == sorted(limits[:-1])
+    assert set(mpich._RULES) == set(openmpi.NAMES)
+
+
+def test_mistakes_are_said():
+    for wrong, what in (
+        (("lam", "allreduce", 4, 8), "MPI library 'lam'"),
+        (("openmpi", "sendrecv", 4, 8), "collective of MPI 'sendrecv'"),
+        (("openmpi", "allreduce", 1, 8), "ranks=1"),
+        (("mpich", "allreduce", "four", 8), "ranks"),
+    ):
+        with pytest.raises(CollsimError, match=what):
+            choose(*wrong)
+
+
+def test_a_table_reports_the_choice_of_a_library_that_publishes_its_rules():
+    case = SimpleNamespace(gpu="none", ranks="64", nodes="2", collective="allreduce", inter_link="1xEDR100 IB", nccl_version="openmpi-ucx")
+    assert mpi.chosen_for(case, 256 * K).name == "rabenseifner"
+    case.nccl_version = "cray-mpich"
+    assert mpi.chosen_for(case, 256 * K) is None
