@@ -6,11 +6,12 @@ names the hypothesis that fits a gap best, `choices` and `ring_and_tree` say wha
 """
 
 from .accuracy import Accuracy, accuracy
-from .backends import Advice, backend, gloo_time
+from .backends import Advice, backend, supports
 from .choices import Crossover, choices, ring_and_tree
 from .facts import Facts
 from .fit import Calibration, calibrate
 from .gaps import Gap, explain
+from .gloo import gloo_time
 from .graphs import communicator
 from .links import Parameters
 from .machines import facts_of
@@ -51,6 +52,7 @@ __all__ = [
     "published",
     "published_run",
     "ring_and_tree",
+    "supports",
     "together",
     "trace",
 ]

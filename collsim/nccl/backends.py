@@ -1,26 +1,51 @@
-"""Which backend of torch.distributed for which situation, with the reasons, and about how long Gloo would take instead of NCCL.
+"""Which backend of torch.distributed for which situation, with the reasons.
 
 Sources: PyTorch docs/source/distributed.md ("Which backend to use?" and the table of what each backend can do, 2.13),
-torch/distributed/distributed_c10d.py (default backend by device), Gloo docs/algorithms.md and gloo/allreduce.cc (70dc3602).
+torch/distributed/distributed_c10d.py (default backend by device).
+
+RCCL is what `nccl` means on AMD GPUs. collsim predicts it with NCCL's algorithms and the rates of xGMI that published runs of MI300X and
+MI325X show (`links`, docs/accuracy.md); RCCL's own tuning tables are not modelled, because too few runs are published to check them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from ..errors import CollsimError, unknown
-from ..topology import Topology
-from ..units import parse_bytes
-from .facts import PCIE_GBPS, Facts
-from .links import TCP_PER_NIC
-from .machines import facts_of
-from .predict import collective_name
 
-#: Seconds that Gloo needs for a message over TCP: one way through the kernel, 26 us on 10 GbE (RTI Perftest), order of magnitude elsewhere.
-TCP_MESSAGE = 26e-6
-#: B/s between processes of one host over loopback TCP: what one core copies, order of magnitude.
-LOOPBACK = 4e9
+_ON = (("gloo", "cpu"), ("gloo", "gpu"), ("mpi", "cpu"), ("mpi", "gpu"), ("nccl", "cpu"), ("nccl", "gpu"))
+#: What PyTorch's documentation says: operation -> yes, no, or ? (only with an MPI that was built for GPUs) on each of _ON.
+_TABLE = {
+    "send": "yn y? ny",
+    "recv": "yn y? ny",
+    "broadcast": "yy y? ny",
+    "all_reduce": "yy y? ny",
+    "reduce": "yy y? ny",
+    "all_gather": "yy y? ny",
+    "gather": "yy y? ny",
+    "scatter": "yy y? ny",
+    "reduce_scatter": "yy n? ny",
+    "all_to_all": "yy y? ny",
+    "barrier": "yn y? ny",
+}
+_WORDS = {"y": "yes", "n": "no", "?": "if built for GPUs"}
+
+
+def supports(backend: str, operation: str, device: str) -> str:
+    """What PyTorch's documentation says: `yes`, `no`, or `if built for GPUs`.
+
+    Args:
+        backend: gloo, mpi or nccl. operation: a function of torch.distributed, such as all_reduce or send. device: `cpu` or `gpu`.
+
+    Raises CollsimError for another word.
+    """
+    if operation not in _TABLE:
+        raise CollsimError(unknown("operation of torch.distributed", operation, _TABLE))
+    if (backend, device) not in _ON:
+        raise CollsimError(unknown("backend and device", f"{backend} {device}", [" ".join(pair) for pair in _ON]))
+    return _WORDS[_TABLE[operation].replace(" ", "")[_ON.index((backend, device))]]
 
 
 @dataclass(frozen=True)
@@ -44,6 +69,8 @@ def backend(
     hosts: int = 1,
     rdma: bool = True,
     built_with_mpi: bool = False,
+    amd: bool = False,
+    operations: Sequence[str] = (),
 ) -> Advice:
     """Which backend to give to `init_process_group`.
 
@@ -51,13 +78,27 @@ def backend(
         tensors: `gpu`, `cpu` or `both`: where the tensors of the collectives live.
         ranks_per_gpu: processes that share a GPU.
         gpus: GPUs in all. nvlink: GPUs of a host have NVLink. hosts: machines. rdma: InfiniBand or RoCE between them.
-        built_with_mpi: PyTorch was compiled on a machine with MPI.
+        built_with_mpi: PyTorch was compiled on a machine with MPI. amd: the GPUs are AMD's.
+        operations: functions of torch.distributed that the program needs, for example ("all_reduce", "send").
+
+    Raises CollsimError for another place of tensors, or an operation that the documentation does not list.
     """
+    advice = _advice(tensors, ranks_per_gpu, gpus, nvlink, hosts, rdma, built_with_mpi, amd)
+    device = "cpu" if str(tensors).lower() == "cpu" or gpus == 0 else "gpu"
+    if advice.backend not in ("gloo", "nccl"):
+        return advice
+    lacking = [name for name in operations if supports(advice.backend, name, device) == "no"]
+    if not lacking:
+        return advice
+    return replace(advice, reasons=(*advice.reasons, f"It has no {' and no '.join(lacking)} for CUDA tensors: copy them to the CPU first."))
+
+
+def _advice(tensors: str, ranks_per_gpu: float, gpus: int, nvlink: bool, hosts: int, rdma: bool, built_with_mpi: bool, amd: bool) -> Advice:
     where = str(tensors).lower()
     if where not in ("gpu", "cuda", "cpu", "both"):
         raise CollsimError(unknown("place of tensors", tensors, ("gpu", "cpu", "both")))
     if where == "cpu" or gpus == 0:
-        other = "mpi, where PyTorch was built with it and the cluster's MPI knows the network." if built_with_mpi else ""
+        other = "mpi, where the cluster's MPI knows the network (it has no reduce_scatter)." if built_with_mpi else ""
         return Advice(
             "gloo",
             ("Tensors are in host memory; NCCL moves CUDA tensors only.", "Gloo is built in and is PyTorch's default for CPU."),
@@ -73,6 +114,8 @@ def backend(
     if where == "both":
         return Advice("cpu:gloo,cuda:nccl", ("One group with a backend per device: NCCL for CUDA tensors, Gloo for CPU tensors.",))
     reasons = ["Tensors are on GPUs and every GPU has one rank: the documentation's rule of thumb is NCCL, on InfiniBand and on Ethernet."]
+    if amd:
+        reasons.append("On AMD GPUs the backend of that name is RCCL.")
     if gpus == 1:
         reasons.append("With a single rank nothing is sent, so any backend does; no rule depends on NCCL's version.")
     if not nvlink and gpus > hosts:
@@ -82,22 +125,3 @@ def backend(
     if hosts > 1 and not rdma:
         reasons.append("Between hosts NCCL uses TCP sockets here, at what a CPU moves per NIC.")
     return Advice("nccl", tuple(reasons), "gloo, if NCCL fails and time does not matter.")
-
-
-def gloo_time(collective: str, machine: Facts | Topology, nbytes: Any, *, tensors: str = "gpu") -> float:
-    """Seconds of a collective with Gloo over TCP, to the order of magnitude: no published runs stand behind it.
-
-    Ring algorithms in host memory: allreduce sends 2(n-1)/n of the buffer in 2(n-1) steps or more (segments of 1 MiB); reduce_scatter is
-    PyTorch's allreduce and slice; broadcast is binomial; CUDA tensors cross PCIe twice.
-    """
-    facts, name, size = facts_of(machine), collective_name(collective), parse_bytes(nbytes)
-    if name == "sendrecv" and tensors == "gpu":
-        raise CollsimError("Gloo cannot send or receive CUDA tensors; copy them to the CPU first, or use nccl")
-    n = facts.ranks
-    rate = LOOPBACK / max(1, facts.local) if facts.nodes == 1 else min(facts.nics * facts.nic_rate * 0.93, facts.nics * TCP_PER_NIC)
-    copies = 2 * size / (PCIE_GBPS[facts.pcie] * 1e9 * 0.8) if tensors == "gpu" else 0.0
-    if name in ("allreduce", "reduce_scatter", "reduce"):
-        return copies + 2 * (n - 1) * TCP_MESSAGE + 2 * (n - 1) / n * size / rate
-    if name == "broadcast":
-        return copies + (n - 1).bit_length() * (TCP_MESSAGE + size / rate)
-    return copies + (n - 1) * TCP_MESSAGE + (n - 1) / n * size / rate

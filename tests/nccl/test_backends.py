@@ -1,11 +1,32 @@
-"""The backend guide against PyTorch's documentation."""
+"""The backend guide against PyTorch's documentation, and Gloo's algorithms."""
+
+import os
+import re
+from pathlib import Path
 
 import pytest
 
+import collsim as cs
 from collsim.errors import CollsimError
 from collsim.nccl import facts, predict
-from collsim.nccl.backends import backend, gloo_time
+from collsim.nccl.backends import backend, supports
+from collsim.nccl.gloo import choose, gloo_time
 
+#: The table of PyTorch's docs/source/distributed.md (2.13): gloo CPU, gloo GPU, mpi CPU, mpi GPU, nccl CPU, nccl GPU.
+DOCUMENTED = """
+| send, recv | ✓ | ✘ | ✓ | ? | ✘ | ✓ |
+| broadcast | ✓ | ✓ | ✓ | ? | ✘ | ✓ |
+| all_reduce | ✓ | ✓ | ✓ | ? | ✘ | ✓ |
+| reduce | ✓ | ✓ | ✓ | ? | ✘ | ✓ |
+| all_gather | ✓ | ✓ | ✓ | ? | ✘ | ✓ |
+| gather, scatter | ✓ | ✓ | ✓ | ? | ✘ | ✓ |
+| reduce_scatter | ✓ | ✓ | ✘ | ? | ✘ | ✓ |
+| all_to_all | ✓ | ✓ | ✓ | ? | ✘ | ✓ |
+| barrier | ✓ | ✘ | ✓ | ? | ✘ | ✓ |
+"""
+MEANS = {"✓": "yes", "✘": "no", "?": "if built for GPUs"}
+PLACES = [(backend, device) for backend in ("gloo", "mpi", "nccl") for device in ("cpu", "gpu")]
+REFERENCE = Path(os.environ.get("COLLSIM_REFERENCE", Path(__file__).parents[3] / "shared/reference")) / "06-pytorch.md"
 A100 = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
 
 
@@ -25,6 +46,84 @@ def test_the_rule_of_thumb(situation, wanted):
     advice = backend(**situation)
     assert advice.backend == wanted
     assert advice.reasons
+
+
+def test_what_a_backend_can_do_is_what_the_documentation_says():
+    for line in DOCUMENTED.strip().splitlines():
+        names, *said = [cell.strip() for cell in line.strip("| ").split("|")]
+        for name in names.split(", "):
+            assert [supports(where, name, device) for where, device in PLACES] == [MEANS[mark] for mark in said], name
+    with pytest.raises(CollsimError, match="reduce_grad"):
+        supports("gloo", "reduce_grad", "cpu")
+    with pytest.raises(CollsimError, match="backend and device"):
+        supports("ucc", "send", "cpu")
+
+
+@pytest.mark.skipif(not REFERENCE.exists(), reason=f"the extract of the documentation is not here ({REFERENCE})")
+def test_the_table_above_is_that_of_the_documentation():
+    assert re.findall(r"^\| (?:[a-z_, ]+) \|.*[✓✘].*$", REFERENCE.read_text(), re.M) == DOCUMENTED.strip().splitlines()
+
+
+def test_every_statement_of_the_guide_is_in_the_table():
+    """What the advice says of a backend that lacks something, against the documentation's cells."""
+    shared = backend("gpu", ranks_per_gpu=2)
+    lacking = [name for name in ("send", "recv", "barrier", "all_reduce", "gather") if supports("gloo", name, "gpu") == "no"]
+    assert lacking == ["send", "recv", "barrier"]
+    assert "it has no send, recv or barrier for them" in str(shared)
+    assert supports("mpi", "reduce_scatter", "cpu") == "no"
+    assert "no reduce_scatter" in backend("cpu", built_with_mpi=True).otherwise
+    assert not backend("cpu").otherwise
+    assert {supports("nccl", name, "cpu") for name in ("send", "all_reduce", "barrier")} == {"no"}
+    assert "NCCL moves CUDA tensors only" in str(backend("cpu"))
+
+
+def test_operations_that_the_advice_cannot_do_are_said():
+    assert "no send and no barrier" in str(backend("gpu", ranks_per_gpu=2, operations=("send", "all_reduce", "barrier")))
+    assert "copy them" not in str(backend("gpu", ranks_per_gpu=2, operations=("all_reduce",)))
+    assert "copy them" not in str(backend("gpu", operations=("send", "barrier", "all_to_all")))
+    assert "copy them" not in str(backend("cpu", operations=("send", "barrier", "reduce_scatter")))
+    with pytest.raises(CollsimError, match="reduce_grad"):
+        backend("gpu", operations=("reduce_grad",))
+
+
+def test_amd_gpus_have_rccl_under_the_same_name():
+    assert backend("gpu", amd=True).backend == "nccl"
+    assert "RCCL" in str(backend("gpu", amd=True))
+    assert "RCCL" not in str(backend("gpu"))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "nbytes", "segments"),
+    [(4, 1000, 8), (4, 8 * 2**20, 8), (4, 8 * 2**20 + 1, 12), (3, 2**26, 66), (3, 6 * 2**20 + 1, 9)],
+)
+def test_the_ring_of_gloo_has_two_segments_for_a_rank_and_none_above_a_mebibyte(ranks, nbytes, segments):
+    """max(ceil(S / 1 MiB), 2n), rounded up to a multiple of n: 64 MiB on 3 ranks is 64, so 66."""
+    found = choose("allreduce", ranks, nbytes)
+    assert (found.name, found.segments) == ("ring", segments)
+    assert found.segment == -(-nbytes // segments) <= 2**20
+
+
+@pytest.mark.parametrize("collective", ["allreduce", "reduce_scatter", "allgather", "broadcast", "alltoall"])
+def test_the_algorithms_of_gloo_can_be_run(collective):
+    cs.verify(cs.schedule(choose(collective, 6, "1MiB").algorithm, ranks=6))
+
+
+def test_bcube_only_where_it_is_asked_for():
+    assert choose("allreduce", 8, 64).name == "ring"
+    assert choose("allreduce", 8, 64, bcube=True).algorithm == "allreduce_bcube"
+    for wrong in ({"collective": "broadcast", "bcube": True}, {"collective": "sendrecv"}, {"collective": "allreduce", "ranks": 1}):
+        with pytest.raises(CollsimError):
+            choose(**{"ranks": 8, "nbytes": 64, **wrong})
+
+
+def test_a_slow_wire_and_a_busy_cpu_both_hold_gloo_back():
+    """8 NICs of 100 Gbit/s give what a CPU moves for each of them; one of 10 Gbit/s what TCP carries of it."""
+    slow = facts("A100-SXM4", 16, 2, "nvlink3-nvswitch", "1x10GbE (TCP sockets)")
+    assert gloo_time("allreduce", slow, "1GiB", tensors="cpu") == pytest.approx(2 * 15 / 16 * 2**30 / (1.25e9 * 0.91), rel=0.01)
+    fast = facts("A100-SXM4", 16, 2, "nvlink3-nvswitch", "8x100GbE (TCP sockets)")
+    assert gloo_time("allreduce", fast, "1GiB", tensors="cpu") == pytest.approx(
+        2 * 15 / 16 * 2**30 / (8 * 4.1e9), rel=0.02
+    )  # and 0.8 ms of messages
 
 
 def test_a_single_gpu_has_no_rule_about_versions():
