@@ -19,6 +19,7 @@ from collsim.exchange import load, save
 from collsim.nccl import Run, facts_of, own_run, published, published_run
 from collsim.units import parse_count
 
+from . import osu
 from .address import shortened
 from .choice import MOST_NODES, Complaint, flag
 from .run import Refused
@@ -26,6 +27,8 @@ from .run import Refused
 OWN = "own"
 #: Rows of a log that are looked at; more would be no sweep of sizes.
 MOST_ROWS = 2_000
+#: Ranks of an OSU log.
+MOST_MPI = 100_000
 #: The run that the sample log is made of, and where it ran.
 SAMPLE, SAMPLE_MACHINE = "a100-2x4-tcp", "polaris"
 
@@ -39,7 +42,7 @@ class Shown:
     Attributes:
         run: name of a published run, or `own`. plain: the model is told the machine only, not its settings.
         text: a log of one's own (not part of the address). table: which of its tables. collective: what it ran, where it does not say.
-        machine, nodes, p2p, gdr: where it ran, as the reader says.
+        machine, nodes, p2p, gdr: where it ran, as the reader says. ranks: of an OSU log, which does not say; 0 is one per GPU.
     """
 
     run: str = "a100-2x8-ib"
@@ -51,6 +54,7 @@ class Shown:
     nodes: int = 1
     p2p: bool = True
     gdr: bool = True
+    ranks: int = 0
 
     @property
     def own(self) -> bool:
@@ -78,6 +82,7 @@ def read(query: Mapping[str, str]) -> tuple[Shown, list[Complaint]]:
     """What an address says, and what in it cannot be used."""
     shown, complaints = Shown(), []
     readers: dict[str, Callable[[str], Any]] = {"run": _run, "told": _told, "machine": _machine, "nodes": _nodes, "p2p": flag, "gdr": flag}
+    readers["ranks"] = _ranks
     for name, text in query.items():
         field = "plain" if name == "told" else name
         try:
@@ -116,6 +121,13 @@ def _nodes(text: str) -> int:
     return count
 
 
+def _ranks(text: str) -> int:
+    count = parse_count(text, "ranks")
+    if count > MOST_MPI:
+        raise CollsimError(f"ranks={count} is too large; ranks is at most {MOST_MPI} here")
+    return count
+
+
 def write(shown: Shown) -> dict[str, str]:
     """The address of what is shown: only what is not as usual."""
     usual = Shown()
@@ -125,6 +137,7 @@ def write(shown: Shown) -> dict[str, str]:
     if shown.own:
         said |= {"machine": shown.machine, "nodes": str(shown.nodes)}
         said |= {name: "off" for name in ("p2p", "gdr") if not getattr(shown, name)}
+        said |= {"ranks": str(shown.ranks)} if shown.ranks else {}
     return said
 
 
@@ -136,8 +149,7 @@ def run_of(shown: Shown) -> Run:
     if not shown.own:
         run = published_run(shown.run)
         return run.plain if shown.plain and run.plain is not None else run
-    log = read_log(shown.text)
-    rows = log[log["table"] == sorted(log["table"].unique())[min(shown.table, log["table"].nunique() - 1)]].head(MOST_ROWS)
+    rows = _table(read_log(shown.text), shown)
     collective = rows["collective"].iloc[0] or shown.collective
     if not collective:
         raise Refused("measured.nocollective")
@@ -151,8 +163,31 @@ def run_of(shown: Shown) -> Run:
     return own_run(collective, place, rows["nbytes"].tolist(), rows["time"].tolist(), ranks)
 
 
+def _table(log: pd.DataFrame, shown: Shown) -> pd.DataFrame:
+    """The rows of the table that is shown."""
+    numbers = sorted(log["table"].unique())
+    rows: pd.DataFrame = log[log["table"] == numbers[min(shown.table, len(numbers) - 1)]].head(MOST_ROWS)
+    return rows
+
+
+def ranks_of(shown: Shown) -> int:
+    """Ranks of an OSU log: as said, else one per GPU."""
+    return shown.ranks or cs.machine(shown.machine, nodes=shown.nodes).ranks
+
+
+def over_mpi(shown: Shown) -> tuple[pd.DataFrame, osu.Case]:
+    """An OSU log beside the MPI model. Raises CollsimError for a log that cannot be read or a collective that is not modelled."""
+    place = cs.machine(shown.machine, nodes=shown.nodes)
+    ranks = ranks_of(shown)
+    rows = _table(osu.read(shown.text, ranks), shown)
+    case = osu.case_of(rows, shown.text, facts_of(place), ranks, shown.collective)
+    return osu.against(rows, case), case
+
+
 def read_log(text: str) -> pd.DataFrame:
-    """The rows of an nccl-tests log, text or JSON."""
+    """The rows of an nccl-tests log, text or JSON, or of an OSU log."""
+    if osu.looks(text):
+        return osu.read(text, 2)
     with tempfile.TemporaryDirectory() as folder:
         kind = "nccl-tests-json" if text.lstrip().startswith("{") else "nccl-tests"
         path = Path(folder) / ("nccl-tests.json" if kind.endswith("json") else "nccl-tests.txt")

@@ -17,7 +17,7 @@ from collsim.nccl import Crossover, Facts, Gap, Run, against, choices, explain, 
 from collsim.nccl.predict import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
 
-from . import evidence
+from . import evidence, osu
 from .address import enter, leave, remembered
 from .axes import axis
 from .choice import MOST_NODES
@@ -80,6 +80,9 @@ def page() -> None:
     if shown.own and not shown.text:
         st.html(f'<div class="cs-note">{html.escape(t("measured.empty"))}</div>')
         return
+    if shown.own and osu.looks(shown.text):
+        _over_mpi(shown)
+        return
     try:
         run, table, gap = kept(shown)
     except CollsimError as error:
@@ -90,7 +93,8 @@ def page() -> None:
     left, right = st.columns([1, 1.15], gap="small")
     with left:
         _tried(gap)
-        _python(shown)
+        _scatter(shown)
+        _python(evidence.python_of(shown))
     with right:
         _every(shown)
     if run.facts.ranks > 1:
@@ -100,6 +104,25 @@ def page() -> None:
         with right:
             _crossing(run)
     _rows(run, table)
+
+
+def _over_mpi(shown: Shown) -> None:
+    """An OSU log: its curves beside the MPI model's, which knows neither NCCL's choices nor causes of a gap."""
+    try:
+        table, case = evidence.over_mpi(shown)
+    except CollsimError as error:
+        mistake(told(error, language()))
+        return
+    figures = "".join(_figure(name, table[(table["nbytes"] >= low) & (table["nbytes"] < high)]) for name, low, high in _BANDS)
+    where = t("measured.host" if case.gpu == "none" else "measured.gpus")
+    words = t("measured.mpi", ranks=case.ranks, nodes=case.nodes, where=where)
+    why = f'<div class="cs-why"><b>{html.escape(words)}</b><span>{html.escape(t("measured.mpi.note"))}</span></div>'
+    st.html(f'<div class="cs-head">{figures}{why}</div>')
+    _legend(tuner=False, under=False)
+    for column, what in zip(st.columns(2, gap="small"), ("time", "busbw"), strict=True):
+        with column, st.container(border=True, key=f"card_measured_{what}"):
+            _curve(table, what)
+    _python(osu.python_of(case))
 
 
 # ---- controls --------------------------------------------------------------------------------------------------------------------
@@ -146,6 +169,10 @@ def _own(shown: Shown) -> Shown:
         count = st.number_input(t("nodes"), 1, MOST_NODES, key=_start("nodes", shown.nodes, range(1, MOST_NODES + 1)), step=1)
     shown = replace(shown, nodes=int(count))
     shown = replace(shown, p2p=_switch(p2p, "p2p", shown.p2p), gdr=_switch(gdr, "gdr", shown.gdr, off=shown.nodes == 1))
+    if osu.looks(shown.text):
+        with drop:
+            key = _start("ranks", evidence.ranks_of(shown), range(2, evidence.MOST_MPI + 1))
+            shown = replace(shown, ranks=int(st.number_input(t("measured.ranks"), 2, evidence.MOST_MPI, key=key, step=1)))
     return _which(shown) if shown.text else shown
 
 
@@ -328,6 +355,35 @@ def _every(shown: Shown) -> None:
         st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key="chart_every")
 
 
+def _scatter(shown: Shown) -> None:
+    """Predicted against measured busbw, a dot per size of every published run; on the diagonal they agree."""
+    table, dark = kept_all(), is_dark()
+    frame = table[table["busbw"] > 0].assign(
+        measured=table["busbw"] * 1e-9,
+        ours=table["predicted_busbw"] * 1e-9,
+        this=table["run"] == shown.run,
+        name=table["title_zh" if language() == "zh" else "title"],
+        size=table["nbytes"].map(format_bytes),
+    )
+    ends = [float(frame[["measured", "ours"]].min().min()) / 1.5, float(frame[["measured", "ours"]].max().max()) * 1.5]
+    scale = alt.Scale(type="log", domain=ends, nice=False)
+    marks = axis(pd.Series(ends), 10)
+    x = alt.X("measured:Q", scale=scale, title=t("measured.scatter.x"), axis=marks)
+    y = alt.Y("ours:Q", scale=scale, title=t("measured.scatter.y"), axis=marks)
+    line = pd.DataFrame({"measured": ends, "ours": ends, "low": [v / NEAR for v in ends], "high": [v * NEAR for v in ends]})
+    shade = (
+        alt.Chart(line).mark_area(color=color("room", dark), opacity=0.2, clip=True).encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q")
+    )
+    even = alt.Chart(line).mark_line(color=color("edge", dark), strokeWidth=1.4).encode(x=x, y=y)
+    hue = alt.condition("datum.this", alt.value(color("full", dark)), alt.value(color("ink3", dark)))
+    tips = ["name:N", "size:N", alt.Tooltip("measured:Q", format=".3g"), alt.Tooltip("ours:Q", format=".3g")]
+    dots = alt.Chart(frame).mark_point(filled=True, size=40, opacity=0.6).encode(x=x, y=y, color=hue, tooltip=tips)
+    picture = alt.layer(shade, even, dots).properties(height=340, description=t("measured.scatter"))
+    with st.container(border=True, key="card_scatter"):
+        st.markdown(f"**{t('measured.scatter')}**")
+        st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key="chart_scatter")
+
+
 def _map(run: Run) -> None:
     """NCCL's choice over size and number of nodes: a cell each, coloured by algorithm, lettered by protocol."""
     collective = run.collective if run.collective not in ("alltoall", "sendrecv") else "allreduce"
@@ -381,9 +437,9 @@ def _about(nbytes: float) -> str:
     return format_bytes(2 ** round(math.log2(nbytes)))
 
 
-def _python(shown: Shown) -> None:
+def _python(script: str) -> None:
     with st.expander(t("measured.python")):
-        st.code(evidence.python_of(shown), language="python")
+        st.code(script, language="python")
 
 
 def _rows(run: Run, table: pd.DataFrame) -> None:

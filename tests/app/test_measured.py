@@ -1,16 +1,19 @@
 """The Measured page: every published run in both languages, a log of one's own, and a sentence for everything that is wrong."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages
 
-from collsim.app import evidence
+from collsim.app import evidence, osu
 from collsim.app.evidence import Shown
 from collsim.app.measured_texts import MEASURED
 from collsim.app.texts import LANGUAGES, placeholders
-from collsim.nccl import published, published_run, ring_and_tree
+from collsim.nccl import mpi, published, published_run, ring_and_tree
 from collsim.nccl.gaps import HYPOTHESES
+from collsim.nccl.words import network
 from collsim.units import format_bytes
 
 
@@ -46,7 +49,7 @@ def test_every_published_run_opens_in_both_languages(language):
     at = fine(opened(lang=language))
     for name in published():
         fine(at.selectbox(key="w_e_run").set_value(name).run())
-        assert charts(at) == 6
+        assert charts(at) == 7
         assert published_run(name).source in text_of(at).replace("&amp;", "&")
 
 
@@ -93,7 +96,7 @@ def test_a_sample_log_is_one_click_away_and_its_machine_is_known(language):
     at = fine(opened(run="own", lang=language))
     assert charts(at) == 0
     fine(at.button(key="w_e_sample").click().run())
-    assert charts(at) == 6
+    assert charts(at) == 7
     assert at.selectbox(key="w_e_machine").value == "polaris"
     fine(at.toggle(key="w_e_p2p").set_value(False).run())
     assert address(at)["p2p"] == "off"
@@ -101,7 +104,7 @@ def test_a_sample_log_is_one_click_away_and_its_machine_is_known(language):
 
 def test_a_log_of_ones_own_is_predicted_and_its_machine_guessed():
     at = fine(dropped(evidence.sample()))
-    assert charts(at) == 6
+    assert charts(at) == 7
     lines = "".join(f"#  Rank {r:2d} Group  0 Pid 1 on host{r // 8} device {r % 8} [0000:00:00] NVIDIA H100 80GB HBM3\n" for r in range(16))
     guess = evidence.guessed(lines, Shown("own"))
     assert (guess.nodes, "H100" in evidence.facts_of(evidence.cs.machine(guess.machine)).gpu) == (2, True)
@@ -114,10 +117,51 @@ def test_a_log_that_does_not_say_what_ran_is_asked_about():
     at = dropped(row)
     assert "choose the collective" in messages(at)[0]
     fine(at.selectbox(key="w_e_collective").set_value("allreduce").run())
-    assert charts(at) == 6
+    assert charts(at) == 7
+
+
+OSU = """# OSU MPI{kind} {test} Latency Test v7.4
+# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
+1024                   12.50             11.90             13.70        1000
+1048576               804.30            800.26            812.33         100
+"""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_osu_log_is_held_against_the_model_of_mpi(language):
+    at = fine(dropped(OSU.format(kind="", test="Allreduce"), lang=language))
+    assert charts(at) == 2
+    assert ("buffers in host memory" if language == "en" else "主机内存") in text_of(at)
+    fine(at.number_input(key="w_e_ranks").set_value(64).run())
+    assert address(at)["ranks"] == "64"
+    assert "64" in text_of(at)
+
+
+def test_the_mpi_model_gets_the_ranks_the_network_and_where_the_buffers_are(tmp_path, monkeypatch):
+    shown = Shown("own", text=OSU.format(kind="-CUDA", test="Allgather"), machine="polaris", nodes=2, ranks=16)
+    table, case = evidence.over_mpi(shown)
+    facts = evidence.facts_of(evidence.cs.machine("polaris", nodes=2))
+    assert (case.ranks, case.nodes, case.collective, "none" in case.gpu) == (16, 2, "allgather", False)
+    assert network(case.inter_link) == (facts.nics, facts.nic_rate, facts.net)
+    assert table["nbytes"].tolist() == [16 * 1024, 16 * 2**20]  # OSU counts what one rank gives
+    assert table["predicted"].tolist() == [mpi.time_of(case, n) for n in table["nbytes"]]
+    host = evidence.over_mpi(replace(shown, text=OSU.format(kind="", test="Allgather")))[0]
+    assert (host["predicted"] != table["predicted"]).all()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "osu.log").write_text(shown.text)
+    names = {}
+    exec(osu.python_of(case), names)
+    assert names["table"]["predicted"].tolist() == table["predicted"].tolist()
+
+
+def test_an_osu_test_that_is_not_modelled_is_refused_in_one_sentence():
+    (said,) = messages(dropped(OSU.format(kind="", test="Scatter")))
+    assert "scatter" in said
 
 
 HOSTILE_LOGS = {
+    "a damaged OSU log": OSU.format(kind="", test="Allreduce").replace("800.26            812.33         100", ""),
+    "an OSU title only": "# OSU MPI Allreduce Latency Test v7.4\n",
     "empty": "",
     "no table": "<script>alert(1)</script>\n" * 50,
     "no text": bytes(range(256)) * 40,
@@ -159,7 +203,7 @@ def test_a_hostile_address_gets_one_sentence_and_a_page(query):
     assert not at.exception
     assert len(messages(at)) == 1
     assert "<script>" not in text_of(at)
-    assert charts(at) == (0 if query.get("run") == "own" else 6)
+    assert charts(at) == (0 if query.get("run") == "own" else 7)
 
 
 def test_both_languages_have_every_word_and_every_hypothesis():
@@ -170,7 +214,7 @@ def test_both_languages_have_every_word_and_every_hypothesis():
 def test_every_word_of_the_page_is_used():
     from pathlib import Path
 
-    source = "".join((Path(evidence.__file__).parent / name).read_text() for name in ("measured.py", "evidence.py"))
+    source = "".join((Path(evidence.__file__).parent / name).read_text() for name in ("measured.py", "evidence.py", "osu.py"))
     families = ("page.", "gap.", "measured.told.", "measured.off.", "measured.guess.", "measured.none.")
     bands = {f"measured.{name}" for name in ("large", "middle", "small", "dots", "line", "tuner", "under")}
     assert not [key for key in MEASURED if f'"{key}"' not in source and not key.startswith(families) and key not in bands]
