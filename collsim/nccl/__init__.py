@@ -2,7 +2,8 @@
 
 `predict` answers with both, `trace` simulates the algorithm it chose, `accuracy` holds the model against tables of published runs,
 `calibrate` fits it to a cluster of one's own, `backend` says what to give to torch.distributed. `published` are measured runs, `explain`
-names the hypothesis that fits a gap best, `choices` and `ring_and_tree` say what NCCL would do over sizes and nodes.
+names the hypothesis that fits a gap best, `choices` and `ring_and_tree` say what NCCL would do over sizes and nodes,
+`search` the rings it finds on a machine's links.
 """
 
 from .accuracy import Accuracy, accuracy
@@ -14,9 +15,10 @@ from .gaps import Gap, explain
 from .gloo import gloo_time
 from .graphs import communicator
 from .links import Parameters
-from .machines import facts_of
+from .machines import facts_of, search
 from .predict import Prediction, predict
 from .published import Run, against, own_run, published, published_run, together
+from .search import Rings
 from .simulated import trace
 from .tuner import Choice, Communicator, Cost, Graph, choose, cost_table
 from .words import facts
@@ -34,6 +36,7 @@ __all__ = [
     "Graph",
     "Parameters",
     "Prediction",
+    "Rings",
     "Run",
     "accuracy",
     "against",
@@ -52,6 +55,7 @@ __all__ = [
     "published",
     "published_run",
     "ring_and_tree",
+    "search",
     "supports",
     "together",
     "trace",

@@ -5,10 +5,11 @@ Rates are B/s, one direction, nominal (what the standard says); what a link real
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ..errors import CollsimError, unknown
+from .nodes import Wires
 
 #: How GPUs of a node reach one another. `host` is staged through host memory, `xgmi` AMD's mesh.
 Inside = Literal["none", "nvswitch", "mesh", "cube", "bridge", "pcie", "host", "xgmi"]
@@ -95,6 +96,7 @@ class Facts:
         gdr: NIC and GPU exchange data directly (None: nobody says).
         cpu: `intel`, `amd` or `arm`.
         hosts: operating systems, where an NVLink domain spans several (0: as many as nodes).
+        wires: the wiring that these facts were read off, for the search of rings; None where only words are known.
     """
 
     gpu: str
@@ -115,6 +117,7 @@ class Facts:
     gdr: bool | None = None
     cpu: str = "intel"
     hosts: int = 0
+    wires: Wires | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.ranks < 1 or self.nodes < 1 or self.ranks < self.nodes:
@@ -141,6 +144,11 @@ class Facts:
     @property
     def nvswitch(self) -> bool:
         return self.inside == "nvswitch"
+
+    @property
+    def told(self) -> tuple[object, ...]:
+        """What must not have changed for `wires` still to be this machine's."""
+        return self.inside, self.link_rate, self.pcie, self.crossing, self.nics, self.nic_rate, self.net
 
     @property
     def amd(self) -> bool:

@@ -1,9 +1,9 @@
-"""The graphs that NCCL's search finds on a machine, by a closed rule per kind of wiring.
+"""The graphs that NCCL's search finds on a machine: rings as `search` finds them, or by a closed rule per kind of wiring.
 
 NCCL searches channel by channel, each reserving its speed on every link it crosses, and keeps the speed that gives most in total.
-On the regular machines here that search has a closed answer: how many channels of speed s fit on the tightest link
-(src/graph/search.cc; constants in `constants`). Irregular machines get the answer for their tightest GPU.
-GB/s and microseconds, as NCCL counts.
+Where there is a Topology that is done (`search`). Where only Facts are known, the regular machines that they describe have a closed
+answer: how many channels of speed s fit on the tightest link (src/graph/search.cc; constants in `constants`). Trees and NVLS follow from
+the ring by a rule. GB/s and microseconds, as NCCL counts.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from . import constants as c
 from .facts import NVLINK_GBPS, Facts
+from .search import Rings
 from .tuner import Communicator, Graph, doubled
 
 #: The x86 processors usually sold with a PCIe generation, for the bandwidth between sockets (Intel ARK; see constants.SOCKET).
@@ -23,9 +24,14 @@ XGMI_PER_LINK = 48.0
 _NVLS_HEADS = 32
 
 
-def communicator(facts: Facts, channels: int | None = None, pat: bool | None = None) -> Communicator:
-    """What NCCL's tuner would be told about this machine. `channels`: a bound on the number of channels (NCCL_MAX_NCHANNELS)."""
-    ring = ring_graph(facts)
+def communicator(facts: Facts, channels: int | None = None, pat: bool | None = None, rings: Rings | None = None) -> Communicator:
+    """What NCCL's tuner would be told about this machine.
+
+    Args:
+        channels: a bound on the number of channels (NCCL_MAX_NCHANNELS).
+        rings: what the search found on a Topology; None for the closed rule.
+    """
+    ring = ring_graph(facts) if rings is None else _searched(rings, facts)
     if channels is not None and 2 * ring.channels > channels:
         ring = replace(ring, channels=max(1, channels // 2))
     running = doubled(ring.channels)
@@ -60,6 +66,11 @@ def ring_graph(facts: Facts) -> Graph:
     channels, speed = _fit(per_nic, total, facts)
     type_inter = "PXN" if facts.nvswitch and facts.cc >= 90 else "PXB" if facts.gdr is not False else "PHB"
     return _duplicated(Graph(channels, speed, speed, path if facts.local > 1 else "LOC", type_inter, facts.nvswitch), facts)
+
+
+def _searched(rings: Rings, facts: Facts) -> Graph:
+    found = Graph(len(rings.channels), rings.speed, rings.speed, rings.type_intra, rings.type_inter, rings.same_channels)
+    return _duplicated(found, facts)
 
 
 def tree_graph(facts: Facts, ring: Graph) -> Graph:

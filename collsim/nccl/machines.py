@@ -1,17 +1,20 @@
-"""Facts of a Topology made by `collsim.topology.machine`: its GPUs, how they are wired, its NICs, its P2P and GPUDirect levels."""
+"""Facts of a Topology made by `collsim.topology.machine` or from a file, as it is after edits: its GPUs, their wiring, NICs, levels."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from ..errors import CollsimError
 from ..topology import Topology
-from .facts import Facts, Inside, Net
+from ..topology.cables import pcie
+from ..topology.plan import LEVELS, LOC, NVB, Machine
+from ..units import format_bandwidth
+from .facts import PCIE_GBPS, Facts, Inside, Net
 from .facts import gpu as gpu_facts
+from .nodes import Node, Wires, card_of, nodes_of
+from .search import MOST_GPUS, Rings, Rules, rings
 
 _NET_OF_CARD: dict[str, Net] = {"ib": "ib", "roce": "roce", "tcp": "tcp", "efa": "efa", "slingshot": "slingshot"}
-_TYPES = ("LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS")
 
 
 def facts_of(machine: Facts | Topology, ranks: int | None = None) -> Facts:
@@ -35,57 +38,147 @@ def _read(topology: Topology) -> Facts:
     if not asked or not hasattr(asked[0], "of_kind"):
         name = getattr(topology, "name", topology)
         raise CollsimError(f"{name!r} is not a machine; NCCL runs on GPUs: give machine('dgx-a100', nodes=2) or nccl.Facts")
-    plan, said = asked[0], topology.facts
-    gpus = plan.of_kind("gpu")
-    if not gpus or (not plan.sm and "MI" not in plan.gpu):
+    plan = asked[0]
+    amd = _is_amd(plan)
+    if plan.of_kind("gpu") and not plan.sm and not amd and "file" in topology.facts:
+        raise CollsimError(
+            f"{topology.name} does not say which GPUs it has, and NCCL's choices depend on it: give the file that NCCL writes on such "
+            "a node (NCCL_TOPO_DUMP_FILE=topo.xml; its <gpu> elements have sm=), nvidia-smi's with gpu='A100', or a known machine"
+        )
+    if not plan.of_kind("gpu") or (not plan.sm and not amd):
         raise CollsimError(f"{topology.name} has no GPU that NCCL or RCCL runs on")
-    nodes, card = int(said["nodes"]), gpu_facts(plan.gpu)
-    amd = plan.gpu.startswith("MI")
+    nodes = nodes_of(topology)
+    seen = [_facts(topology, node) for node in nodes]
+    if len({facts.inside for facts in seen}) > 1:
+        raise CollsimError(f"{topology.name}: its nodes are wired differently now; NCCL's choice for such a mixture is not modelled")
+    least = min(seen, key=lambda facts: (facts.nics * facts.nic_rate, facts.link_rate))
+    return replace(least, wires=Wires(nodes, topology.facts["p2p"], topology.facts["gdr"], least.told))
+
+
+def _facts(topology: Topology, node: Node) -> Facts:
+    """Facts of all nodes, if they were all like this one."""
+    plan, said = node.plan, topology.facts
+    gpus, nodes = plan.of_kind("gpu"), int(said["nodes"])
     own = [cable.label.lower() for a, b, cable in plan.joints if "gpu0" in (a, b) and cable.kind in ("nvlink", "xgmi")]
     inside, rate, crossing = _inside(plan, said["p2p"], len(gpus))
-    nics, nic_rate, net = _nics(plan, said["nic"]) if nodes > 1 else (0.0, 0.0, "none")
+    if said.get("edits") and inside in ("mesh", "cube", "xgmi"):
+        rate *= _left_of_rings(topology, plan, len(gpus))
+    nics, nic_rate, net = _nics(topology, node) if nodes > 1 else (0.0, 0.0, "none")
+    matters = nodes > 1 or inside in ("pcie", "host")
+    amd = _is_amd(plan)
     return Facts(
-        gpu=plan.gpu,
+        gpu=plan.gpu or ("AMD GPU" if amd else f"sm_{plan.sm} GPU"),
         cc=0 if amd else plan.sm,
         ranks=topology.ranks,
         nodes=nodes,
         inside=inside if len(gpus) > 1 else "none",
         link_rate=rate,
-        pcie=_generation(plan) or card.pcie,
+        pcie=_generation(plan, matters) or gpu_facts(plan.gpu).pcie,
         crossing=crossing,
         switches=len(plan.of_kind("pcie")) if inside in ("pcie", "host") else 0,
         nics=nics,
         nic_rate=nic_rate,
-        net=net,  # type: ignore[arg-type]
+        net=net,
         card=all("bridge" in label for label in own),
         gdr=None if net == "none" else said["gdr"] != "LOC",
         cpu="arm" if any(cable.kind == "c2c" for *_, cable in plan.joints) else "amd" if plan.amd_cpu else "intel",
     )
 
 
-def _inside(plan: Any, level: str, count: int) -> tuple[Inside, float, bool]:
-    """(wiring, B/s of one GPU towards its peers, do they sit on several sockets)."""
-    own = [(a, b, cable) for a, b, cable in plan.joints if "gpu0" in (a, b)]
-    crossing = _socket(plan, "gpu0") != _socket(plan, plan.devices[plan.of_kind("gpu")[-1]])
-    fast = [(b if a == "gpu0" else a, cable) for a, b, cable in own if cable.kind in ("nvlink", "xgmi")]
-    slot = max((cable.nominal or cable.bandwidth for _, _, cable in own if cable.kind in ("pcie", "c2c")), default=0.0)
-    peers = {name for name, _ in fast}
-    rate = sum(cable.nominal or cable.bandwidth for _, cable in fast)
-    if fast and level != "LOC":
-        if any(name.startswith("nvswitch") for name in peers):
+def _is_amd(plan: Machine) -> bool:
+    return plan.gpu.startswith("MI") or any(cable.kind == "xgmi" for *_, cable in plan.joints)
+
+
+def _left_of_rings(topology: Topology, plan: Machine, gpus: int) -> float:
+    """What NCCL's rings carry on a mesh of links that was edited, over what they carried as built."""
+    if _is_amd(plan):
+        raise CollsimError(f"{topology.name}: RCCL's rings on a changed xGMI mesh are not modelled; scale all its links, or use simulate()")
+    rules = Rules(LEVELS.index(topology.facts["p2p"]), LEVELS.index(topology.facts["gdr"]))
+    now, built = (rings(p, gpus, (), rules) for p in (plan, topology.facts["asked"][0]))
+    if LEVELS.index(now.type_intra) > NVB:
+        raise CollsimError(f"{topology.name}: no ring is left that stays on NVLinks, and NCCL's mixture of NVLink and PCIe is not modelled")
+    return now.total / built.total
+
+
+def search(machine: Facts | Topology, ranks: int | None = None, *, NCCL_CROSS_NIC: int | str = 2) -> Rings:
+    """The rings that NCCL's search finds on the nodes of a machine: GPU orders, speed of each channel, path types.
+
+    Args:
+        ranks: fewer ranks than GPUs.
+        NCCL_CROSS_NIC: 0, rings stay on one card on all nodes; 1, they need not; 2, they may where that gives more.
+
+    Raises CollsimError where no wiring is known (Facts from words), for RCCL, which searches otherwise, and beyond 16 GPUs in a node.
+    """
+    facts = facts_of(machine, ranks)
+    found = rings_of(facts, cross_nic=cross_nic_of(NCCL_CROSS_NIC))
+    if found is None:
+        why = (
+            "RCCL has tables of its own"
+            if facts.amd
+            else f"{facts.local} ranks in a node, wiring {'unknown' if facts.wires is None else 'known'}"
+        )
+        raise CollsimError(f"no search of rings here ({why}): it takes a Topology of NVIDIA GPUs, 2 to {MOST_GPUS} in a node")
+    return found
+
+
+def cross_nic_of(value: int | str) -> int:
+    """NCCL_CROSS_NIC as a number. Raises CollsimError for anything but 0, 1 and 2."""
+    if str(value) not in ("0", "1", "2"):
+        raise CollsimError(f"NCCL_CROSS_NIC={value!r} must be 0, 1 or 2")
+    return int(value)
+
+
+def rings_of(facts: Facts, p2p: str = "SYS", cross_nic: int = 2) -> Rings | None:
+    """The rings that NCCL's search finds on these nodes, the least of them all; None where no wiring is known or it is not NCCL's search.
+
+    Args:
+        p2p: the worst type of path for P2P, beside what the topology allows.
+    """
+    wires = facts.wires
+    if wires is None or facts.amd or facts.local > MOST_GPUS or facts.ranks == 1:
+        return None
+    first = 2 if facts.inside == "host" else 0  # P2P may be off that the wiring has
+    if wires.told[first:] != facts.told[first:] or (facts.gdr and wires.gdr == "LOC"):
+        return None
+    allowed = "LOC" if facts.inside == "host" else p2p if p2p in LEVELS else "SYS"
+    level = min(LEVELS.index(wires.p2p), LEVELS.index(allowed))
+    rules = Rules(level, LEVELS.index(wires.gdr) if facts.gdr else LOC, cross_nic, facts.cpu)
+    found = [rings(node.plan, facts.local, node.cards if facts.nodes > 1 else (), rules) for node in wires.nodes]
+    least = min(found, key=lambda r: r.total)
+    return replace(least, channels=least.channels[: min(len(r.channels) for r in found)], speed=min(r.speed for r in found))
+
+
+def _inside(plan: Machine, level: str, count: int) -> tuple[Inside, float, bool]:
+    """(wiring, B/s of the GPU that has least towards its peers, do they sit on several sockets)."""
+    names = [plan.devices[i] for i in plan.of_kind("gpu")]
+    crossing = _socket(plan, "gpu0") != _socket(plan, names[-1])
+    fast = [
+        [(b if a == gpu else a, cable) for a, b, cable in plan.joints if gpu in (a, b) and cable.kind in ("nvlink", "xgmi")]
+        for gpu in names
+    ]
+    slots = [cable.nominal or cable.bandwidth for a, b, cable in plan.joints if {a, b} & set(names) and cable.kind in ("pcie", "c2c")]
+    peers = [{name for name, _ in own} for own in fast]
+    rate = min(sum(cable.nominal or cable.bandwidth for _, cable in own) for own in fast)
+    if any(peers) and level != "LOC":
+        switched = [any(name.startswith("nvswitch") for name in own) for own in peers]
+        if any(switched):
+            if not all(switched):
+                raise CollsimError(
+                    f"{names[switched.index(False)]} has no NVLink to the NVSwitch that others have; NCCL there is not modelled"
+                )
             return "nvswitch", rate, crossing
-        if len(peers) == count - 1:
-            kind: Inside = "xgmi" if fast[0][1].kind == "xgmi" else "bridge" if count == 2 else "mesh"
+        if all(len(own) == count - 1 for own in peers):
+            kind: Inside = "xgmi" if fast[0][0][1].kind == "xgmi" else "bridge" if count == 2 else "mesh"
             return kind, rate, crossing
-        if len(peers) > 1:
+        if all(len(own) > 1 for own in peers):
             return "cube", rate, crossing
-    switched = not crossing and len(plan.of_kind("pcie")) > 0
-    needed = "SYS" if crossing else "PXB" if switched else "PHB"
-    allowed = plan.p2p_over_pcie and _TYPES.index(level) >= _TYPES.index(needed)
-    return ("pcie" if allowed else "host"), slot, crossing
+    through = not crossing and len(plan.of_kind("pcie")) > 0
+    needed = "SYS" if crossing else "PXB" if through else "PHB"
+    allowed = plan.p2p_over_pcie and LEVELS.index(level) >= LEVELS.index(needed)
+    return ("pcie" if allowed else "host"), min(slots, default=0.0), crossing
 
 
-def _socket(plan: Any, device: str) -> str:
+def _socket(plan: Machine, device: str) -> str:
     """The cpu above a device, by following PCIe upwards."""
     seen, here = {device}, [device]
     while here:
@@ -101,17 +194,29 @@ def _socket(plan: Any, device: str) -> str:
     return ""
 
 
-def _generation(plan: Any) -> int:
-    labels = [cable.label for a, b, cable in plan.joints if cable.kind == "pcie" and "gpu0" in (a, b)]
-    digits = [ch for label in labels for ch in label.split(".")[0] if ch.isdigit()]
-    return int(digits[0]) if digits else 0
+def _generation(plan: Machine, matters: bool) -> int:
+    """PCIe generation of the GPUs' slots; after an edit the one that has this rate. 0 where there is no slot.
+
+    Raises CollsimError where it `matters` and no generation has the rate: NCCL knows generations, not rates.
+    """
+    slot = next((cable for a, b, cable in plan.joints if cable.kind == "pcie" and "gpu0" in (a, b)), None)
+    digits = [ch for ch in slot.label.split(".")[0] if ch.isdigit()] if slot else []
+    if slot is None or not digits:
+        return 0
+    lanes, rate = PCIE_GBPS[int(digits[0])] / (pcie(int(digits[0]), slot.width).nominal or 1.0), slot.nominal or slot.bandwidth
+    alike = [g for g, full in PCIE_GBPS.items() if abs(lanes * rate / full - 1) < 0.05]
+    if not alike and matters:
+        raise CollsimError(f"PCIe of {format_bandwidth(rate)} is of no generation that NCCL knows; scale it by 2 or 0.5")
+    return alike[0] if alike else int(digits[0])
 
 
-def _nics(plan: Any, name: str) -> tuple[float, float, Net]:
-    from ..topology.cables import NICS
-
-    cable = NICS[name].cable
-    kind = _NET_OF_CARD.get(name.split("-")[0])
+def _nics(topology: Topology, node: Node) -> tuple[float, float, Net]:
+    """Cards that rings use and the B/s of each: those that together give most at one speed, as all channels have one speed."""
+    card = card_of(topology)
+    assert card is not None
+    kind = ("ib" if card.cable.kind == "infiniband" else "roce") if card.name == "file" else _NET_OF_CARD.get(card.name.split("-")[0])
     if kind is None:
-        raise CollsimError(f"NIC {name!r}: NCCL's way over it is not modelled; known kinds: {', '.join(_NET_OF_CARD)}")
-    return float(len(plan.of_kind("nic"))), float(cable.nominal or cable.bandwidth), kind
+        raise CollsimError(f"NIC {card.name!r}: NCCL's way over it is not modelled; known kinds: {', '.join(_NET_OF_CARD)}")
+    fastest = sorted(node.cards, reverse=True)
+    used = max(range(len(fastest)), key=lambda i: (i + 1) * fastest[i])
+    return used + 1.0, fastest[used], kind

@@ -14,7 +14,7 @@ from .calibrated import beyond, calibration_of, links_of
 from .facts import Facts
 from .graphs import communicator
 from .links import Parameters
-from .machines import facts_of
+from .machines import cross_nic_of, facts_of, rings_of
 from .timing import Call, Time, launch_time, time_of
 from .tuner import Choice, choose
 
@@ -103,7 +103,12 @@ def predict(
     name = collective_name(collective)
     size = parse_bytes(nbytes)
     facts = facts_of(machine, ranks)
-    facts, notes = _environment(facts, _flag(NCCL_P2P_DISABLE), NCCL_P2P_LEVEL, NCCL_NET_GDR_LEVEL, NCCL_CROSS_NIC)
+    p2p = "LOC" if _flag(NCCL_P2P_DISABLE) else _level("NCCL_P2P_LEVEL", NCCL_P2P_LEVEL, "SYS")
+    facts, notes = _environment(facts, p2p, NCCL_NET_GDR_LEVEL)
+    rings = rings_of(facts, p2p, cross_nic_of(NCCL_CROSS_NIC))
+    if rings and (crossings := rings.crossings(facts.nodes)):
+        hops = facts.nodes * len(rings.channels)
+        notes += (f"{crossings} of {hops} hops of rings between nodes change the card, on rails the rail: that way is not slower here",)
     most = None if NCCL_MAX_NCHANNELS is None else parse_count(NCCL_MAX_NCHANNELS, "NCCL_MAX_NCHANNELS")
     pat = None if NCCL_PAT_ENABLE is None else _flag(NCCL_PAT_ENABLE)
     if links is None:
@@ -111,7 +116,7 @@ def predict(
         links = links_of(machine)
         guessed = () if known is None else beyond(known.fitted_on, facts, name, size)
         notes += tuple(f"beyond the calibration: {sentence}" for sentence in guessed)
-    comm = communicator(facts, most, pat)
+    comm = communicator(facts, most, pat, rings)
     if not _flag(NCCL_NVLS_ENABLE):
         comm = replace(comm, nvls=None)
     if facts.ranks == 1:
@@ -154,16 +159,11 @@ def _flag(value: bool | int | str) -> bool:
     raise CollsimError(f"{value!r} is neither 0 nor 1")
 
 
-def _environment(facts: Facts, no_p2p: bool, p2p_level: str, gdr_level: str, cross_nic: int | str) -> tuple[Facts, tuple[str, ...]]:
-    """The machine that is left after NCCL_P2P_*, NCCL_NET_GDR_LEVEL and NCCL_CROSS_NIC."""
+def _environment(facts: Facts, p2p: str, gdr_level: str) -> tuple[Facts, tuple[str, ...]]:
+    """The machine that is left after NCCL_P2P_* and NCCL_NET_GDR_LEVEL."""
     notes: list[str] = []
-    if str(cross_nic) not in ("0", "1", "2"):
-        raise CollsimError(f"NCCL_CROSS_NIC={cross_nic!r} must be 0, 1 or 2")
-    if facts.nodes > 1 and str(cross_nic) != "2":
-        notes.append("NCCL_CROSS_NIC decides between rails; on the fabrics modelled here both cost the same")
     needed = "NVL" if facts.inside in ("nvswitch", "mesh", "bridge", "cube", "xgmi") else "SYS" if facts.crossing else "PHB"
-    level = "LOC" if no_p2p else _level("NCCL_P2P_LEVEL", p2p_level, needed)
-    if facts.inside not in ("none", "host") and not c.type_at_most(needed, level):
+    if facts.inside not in ("none", "host") and not c.type_at_most(needed, p2p):
         slot = {3: 15.75, 4: 31.5, 5: 63.0, 6: 121.0}[facts.pcie] * 1e9
         facts = replace(facts, inside="host", link_rate=slot)
         notes.append("peers are reached through host memory")

@@ -2,6 +2,7 @@
 
 import pytest
 
+import collsim as cs
 from collsim import topology
 from collsim.errors import CollsimError
 from collsim.nccl import facts_of, predict
@@ -53,3 +54,71 @@ def test_a_part_of_the_gpus():
     assert predict("allreduce", topology.machine("dgx-a100"), "64MiB", ranks=4).facts.ranks == 4
     with pytest.raises(CollsimError, match="has 8 GPUs"):
         predict("allreduce", topology.machine("dgx-a100"), "64MiB", ranks=9)
+
+
+def test_scaled_infiniband_is_seen_and_a_card_carries_no_more_than_its_slot():
+    """Halved, the ring's bytes take twice as long; doubled, HDR's 25 GB/s would be 50, of which PCIe 4.0 leaves 31.5."""
+    built = topology.machine("dgx-a100", nodes=2)
+    half, double = built.scaled(kind="infiniband", by=0.5), built.scaled(kind="infiniband", by=2)
+    slow, usual, fast = (predict("allreduce", m, "256MiB", NCCL_ALGO="Ring", NCCL_PROTO="Simple") for m in (half, built, double))
+    assert [p.facts.nic_rate for p in (slow, usual, fast)] == [12.5e9, 25e9, 31.5e9]
+    assert slow.parts.limit == usual.parts.limit == "ib"
+    assert slow.parts.bytes == pytest.approx(2 * usual.parts.bytes)
+    assert slow.time > usual.time > fast.time
+    assert predict("allreduce", double, "256MiB").time < predict("allreduce", built, "256MiB").time
+    assert double.name == "dgx-a100(nodes=2), infiniband ×2"
+
+
+def test_one_slow_nvlink_holds_the_whole_ring_back():
+    half = topology.machine("dgx-a100").with_link("node0/gpu3", "node0/nvswitch", bandwidth="half")
+    assert facts_of(half).link_rate == 150e9
+    assert predict("allreduce", half, "1GiB").parts.bytes == pytest.approx(
+        2 * predict("allreduce", topology.machine("dgx-a100"), "1GiB").parts.bytes
+    )
+
+
+def test_failed_and_slow_cards():
+    """7 cards of 8; and with one card at half, seven at full speed carry more than eight at half."""
+    built = topology.machine("dgx-a100", nodes=2)
+    failed = facts_of(built.without_link("node1/nic2", "fabric/switch0"))
+    slow = facts_of(built.with_link("node1/nic2", "fabric/switch0", bandwidth="half"))
+    assert (failed.nics, failed.nic_rate) == (slow.nics, slow.nic_rate) == (7, 25e9)
+    assert predict("allgather", built.without_link("node1/nic2", "fabric/switch0"), "1GiB").time > predict("allgather", built, "1GiB").time
+
+
+def test_pcie_as_a_whole_is_another_generation():
+    server = topology.machine("pcie-8gpu-single-root")
+    faster = server.scaled(kind="pcie", by=2)
+    assert (facts_of(server).pcie, facts_of(faster).pcie) == (4, 5)
+    assert predict("allreduce", faster, "256MiB").time < predict("allreduce", server, "256MiB").time
+    with pytest.raises(CollsimError, match=r"no generation that NCCL knows.*2 or 0.5"):
+        facts_of(server.scaled(kind="pcie", by=1.3))
+
+
+def test_edits_without_a_word_are_refused_and_those_that_nothing_crosses_are_not():
+    server = topology.machine("pcie-8gpu")
+    with pytest.raises(CollsimError, match=r"the ring crosses .*cpu.*use simulate"):
+        predict("allreduce", server.scaled(kind="upi", by=0.5), "1MiB")
+    fast = topology.machine("dgx-a100")
+    assert predict("allreduce", fast.scaled(kind="upi", by=0.5), "1MiB").time == predict("allreduce", fast, "1MiB").time
+    switchless = fast.without_link("node0/gpu3", "node0/nvswitch")
+    with pytest.raises(CollsimError, match="gpu3 has no NVLink to the NVSwitch"):
+        facts_of(switchless)
+
+
+XML = """<system version="1"><cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">{gpus}</cpu></system>"""
+DEVICE = """<pci busid="0000:{bus}:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16">{inside}</pci>"""
+
+
+def test_a_topology_file_with_gpus_is_predicted_and_one_without_says_the_way_out(tmp_path):
+    nvlinks = '<gpu dev="{i}" sm="90" rank="{i}" gdr="1"><nvlink target="0000:ff:00.0" count="18" tclass="0x068000"/></gpu>'
+    for name, inside in (("full.xml", nvlinks), ("bare.xml", "")):
+        gpus = "".join(DEVICE.format(bus=f"{i:02d}", inside=inside.format(i=i)) for i in range(2))
+        (tmp_path / name).write_text(XML.format(gpus=gpus))
+    full = cs.load_topology(tmp_path / "full.xml")
+    assert (facts_of(full).cc, facts_of(full).inside, facts_of(full).link_rate) == (90, "nvswitch", 450e9)
+    assert predict("allreduce", full, "64MiB").busbw > 100e9
+    with pytest.warns(UserWarning, match="no <gpu>"):
+        bare = cs.load_topology(tmp_path / "bare.xml")
+    with pytest.raises(CollsimError, match="NCCL_TOPO_DUMP_FILE"):
+        predict("allreduce", bare, "64MiB")
