@@ -51,7 +51,7 @@ STYLE = f"""<style>
 [data-tag],[data-baseweb=tag]{{background:var(--cs-ink)!important}} :is([data-tag],[data-baseweb=tag]) *{{color:var(--cs-card)!important}}
 [data-testid=stMultiSelect] :is([data-tag],[data-baseweb=tag],[data-tag] *){{max-width:100%!important}}
 [data-testid=stSelectbox] input{{text-overflow:ellipsis}}
-[data-testid=stCheckbox] label{{align-items:center}}
+.st-key-ask_row [data-testid=stCheckbox] label{{align-items:center}}
 [data-testid=stCheckbox] label:has(input:checked)>div:first-of-type>div{{background:var(--cs-card)!important}}
 [data-testid=stButtonGroup] button:is([data-selected],[data-testid$=Active]){{background:var(--cs-ink)!important}}
 [data-testid=stButtonGroup] button:is([data-selected],[data-testid$=Active]) *{{color:var(--cs-card)!important;font-weight:700}}

@@ -132,8 +132,7 @@ def test_keys_change_chart_patterns_view_speed_and_loop(opened):
         tab.wait_for_timeout(80)
         assert box.get_attribute(f"data-{attribute}") == value
     tab.keyboard.press("PageDown")
-    tab.wait_for_timeout(1600)
-    assert box.get_attribute("data-step") == "2"
+    tab.locator(".cs[data-step='2'][data-playing=false]").wait_for(timeout=20_000)
     tab.keyboard.press("]")
     tab.keyboard.press("]")
     tab.keyboard.press("l")
@@ -197,6 +196,25 @@ def test_reduced_motion_stands_still_within_a_step_and_presenter_mode_is_large(o
     tab.evaluate("player.present(true)")
     tab.wait_for_timeout(150)
     assert float(tab.locator(".say").evaluate("e => parseFloat(getComputedStyle(e).fontSize)")) >= 26
+
+
+def test_keys_go_on_working_after_a_click_and_all_buttons_are_in_sight_on_a_small_projector(opened):
+    tab, box = opened(ring(4))
+    tab.get_by_role("button", name="Use", exact=True).click()
+    tab.keyboard.press("v")
+    tab.wait_for_timeout(150)
+    assert box.get_attribute("data-view") == "logical"
+    tab.set_viewport_size({"width": 1280, "height": 800})
+    tab.evaluate("player.present(true)")
+    tab.wait_for_timeout(300)
+    buttons = tab.locator(".tr button:visible")
+    assert buttons.count() >= 14
+    assert max(right(b) for b in buttons.all()) <= 1280
+
+
+def right(element):
+    at = element.bounding_box()
+    return at["x"] + at["width"]
 
 
 def test_a_finger_scrubs_and_touches_a_chunk(opened):

@@ -222,7 +222,7 @@ export function arrange(ui) {
   S.narrow = outer < 1340 || S.present;
   d.root.classList.toggle("narrow", S.narrow && !S.present);
   d.root.classList.toggle("slim", outer < 820 && !S.present);
-  d.root.classList.toggle("tight", outer < 1120 && !S.present);
+  d.root.classList.toggle("tight", outer < (S.present ? 1700 : 1120));
   const leftW = S.narrow ? inner : inner - 424,
     st = m.tl.stage;
   const roomH = compact
@@ -288,7 +288,8 @@ function arrangePanels(ui) {
   show(d.modes, !S.present && (!narrow || S.tab === 0));
   show(d.mode, S.chart === "links" || S.chart === "each");
   show(d.kinds, !m.tl.stage.key && m.key.length > 0 && S.view === "physical");
-  (narrow ? d.tabs : d.scrubBox).append(d.modes);
+  const home = narrow ? d.tabs : d.scrubBox;
+  if (d.modes.parentNode !== home) home.append(d.modes); // moving it would take the focus away
   (narrow ? d.legend : d.foot).prepend(d.patterns);
   if (d.words.style.display !== "none") buildWords(ui);
 }

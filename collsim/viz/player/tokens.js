@@ -93,14 +93,13 @@ function bundle(list, out) {
  * Transfers that share a cable at one time move side by side, as many in a row as its width has room for; the label counts them. As long as
  * the rows behind the first would still stand in the device that sends, they are one token with their number.
  */
-function abreast(V, link, list, out) {
-  const n = list.length,
-    s = 12,
+function abreast(V, link, list, n, out) {
+  const s = 12,
     rows = Math.max(1, Math.min(4, Math.floor((casing(V.m, link) * 1.8) / (s + 2))));
-  if (along(list[0]) < (Math.ceil(n / rows) - 1) * (s + 2)) return bundle(list, out);
+  if (along(list[0]) < (Math.ceil(list.length / rows) - 1) * (s + 2)) return bundle(list, out);
   list.sort((a, b) => a.i - b.i);
   list.forEach((q, k) => {
-    const across = Math.min(rows, n - Math.floor(k / rows) * rows),
+    const across = Math.min(rows, list.length - Math.floor(k / rows) * rows),
       at = along(list[0]) - Math.floor(k / rows) * (s + 2);
     Object.assign(q, { size: s, plain: true, d: q.lead + Math.max(0, at), side: ((k % rows) - (across - 1) / 2) * (s + 2) });
     out.push(q);
@@ -119,16 +118,20 @@ function together(m, list) {
 function placeTokens(V) {
   const { m } = V,
     per = new Map(),
+    flying = new Map(), // on each cable, those still in the device before it as well
     size = tokenSize(m);
   for (const i of V.act) addToken(V, per, i, size, false);
+  for (const [{ queued, link }, list] of [...per.values()].map((l) => [l[0], l]))
+    if (!queued) flying.set(link, (flying.get(link) ?? 0) + list.length);
   for (const i of V.wait) addToken(V, per, i, size, true);
   const out = [];
   for (const list of per.values()) {
+    const n = list[0].inside ? list.length : flying.get(list[0].link);
     if (list[0].queued) queue(V, list[0].link, list, out);
-    else if (together(m, list)) abreast(V, list[0].link, list, out);
+    else if (together(m, list)) abreast(V, list[0].link, list, n, out);
     else {
       train(list, out);
-      if (!m.hopOf && list.length > 1 && !list[0].waits && !list[0].count) list[0].shared = { n: list.length, wide: list[0].size / 2 + 8 };
+      if (!m.hopOf && n > 1 && !list[0].waits && !list[0].count) list[0].shared = { n, wide: list[0].size / 2 + 8 };
     }
   }
   for (const q of out) {
@@ -165,13 +168,17 @@ function addToken(V, per, i, size, waits) {
     inside = !queued && d < line.lead; // still in the device before the cable
   const key = `${waits ? "w" : queued ? "q" : "m"}${link}${inside ? `,${m.route[i]}` : ""}`;
   if (!per.has(key)) per.set(key, []);
-  per.get(key).push({ i, link, line, lead: inside ? 0 : line.lead, d, size: s, waits, queued, share });
+  per.get(key).push({ i, link, line, lead: inside ? 0 : line.lead, d, size: s, waits, queued, share, inside, first: h === 0 });
 }
 
-/** Chunks that wait for a busy port stand before it in rows of four, in the order in which they are served; the label counts them. */
+/**
+ * Chunks that wait for a busy port stand before it in rows of four, in the order in which they are served; the label counts them. In the
+ * rank that sends they are small and at its edge, so that its number can be read.
+ */
 function queue(V, link, list, out) {
   const { m } = V,
-    s = list.length > 1 ? 15 : list[0].size,
+    { first } = list[0],
+    s = first ? 12 : list.length > 1 ? 15 : list[0].size,
     gap = s + 3;
   pointAt(measure(m.tl.links.path[link]), 0, pt);
   const { x, y, dx, dy } = pt,
@@ -180,7 +187,7 @@ function queue(V, link, list, out) {
     .sort((a, b) => m.t1[a.i] - m.t1[b.i])
     .slice(0, 16)
     .forEach((q, k) => {
-      const back = s / 2 + 6 + Math.floor(k / 4) * gap,
+      const back = s / 2 + (first ? 1 : 6) + Math.floor(k / 4) * gap,
         side = ((k % 4) - wide) * gap;
       Object.assign(q, { size: s, plain: s < 18, x: x - dx * back - dy * side, y: y - dy * back + dx * side, dx, dy });
       if (k === 0 && list.length > 1)
