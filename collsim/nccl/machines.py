@@ -9,7 +9,7 @@ from ..topology import Topology
 from ..topology.cables import pcie
 from ..topology.plan import LEVELS, LOC, NVB, Machine
 from ..units import format_bandwidth
-from .facts import PCIE_GBPS, Facts, Inside, Net
+from .facts import GPUS, PCIE_GBPS, Facts, Inside, Net
 from .facts import gpu as gpu_facts
 from .nodes import Node, Wires, card_of, nodes_of
 from .search import MOST_GPUS, Rings, Rules, rings
@@ -47,6 +47,12 @@ def _read(topology: Topology) -> Facts:
         )
     if not plan.of_kind("gpu") or (not plan.sm and not amd):
         raise CollsimError(f"{topology.name} has no GPU that NCCL or RCCL runs on")
+    known = sorted({card.cc for card in GPUS.values()} - {0})
+    if not amd and plan.sm not in known:
+        raise CollsimError(
+            f"{topology.name}: sm={plan.sm} is no compute capability that the model of NCCL knows ({', '.join(map(str, known))}); "
+            "RCCL on GPUs without xGMI is not modelled"
+        )
     nodes = nodes_of(topology)
     seen = [_facts(topology, node) for node in nodes]
     if len({facts.inside for facts in seen}) > 1:
@@ -171,6 +177,10 @@ def _inside(plan: Machine, level: str, count: int) -> tuple[Inside, float, bool]
             kind: Inside = "xgmi" if fast[0][0][1].kind == "xgmi" else "bridge" if count == 2 else "mesh"
             return kind, rate, crossing
         if all(len(own) > 1 for own in peers):
+            if _is_amd(plan):
+                raise CollsimError(
+                    f"{names[0]} has xGMI to {len(peers[0])} of {count - 1} GPUs; RCCL's rings on a mesh with gaps are not modelled"
+                )
             return "cube", rate, crossing
     through = not crossing and len(plan.of_kind("pcie")) > 0
     needed = "SYS" if crossing else "PXB" if through else "PHB"

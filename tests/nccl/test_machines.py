@@ -122,3 +122,17 @@ def test_a_topology_file_with_gpus_is_predicted_and_one_without_says_the_way_out
         bare = cs.load_topology(tmp_path / "bare.xml")
     with pytest.raises(CollsimError, match="NCCL_TOPO_DUMP_FILE"):
         predict("allreduce", bare, "64MiB")
+
+
+def test_files_of_rccl_are_refused_where_its_rings_are_not_modelled(tmp_path):
+    """Four GPUs with xGMI to their two neighbours; and GPUs whose sm= is no NVIDIA GPU's."""
+    link = '<xgmi target="0000:{bus}:00.0" count="1" tclass="0x038000"/>'
+    for name, near, sm, said in (("gaps", (1, 3), 80, "mesh with gaps"), ("pcie", (), 104, "sm=104")):
+        gpus = ""
+        for i in range(4):
+            links = "".join(link.format(bus=f"{(i + step) % 4:02d}") for step in near)
+            gpus += DEVICE.format(bus=f"{i:02d}", inside=f'<gpu dev="{i}" sm="{sm}" rank="{i}" gdr="1">{links}</gpu>')
+        path = tmp_path / f"{name}.xml"
+        path.write_text(XML.format(gpus=gpus))
+        with pytest.raises(CollsimError, match=said):
+            facts_of(cs.load_topology(path))
