@@ -359,8 +359,10 @@ def _scatter(shown: Shown) -> None:
     """Predicted against measured busbw, a dot per size of every published run; on the diagonal they agree."""
     table, dark = kept_all(), is_dark()
     frame = table[table["busbw"] > 0].assign(
-        measured=table["busbw"] * 1e-9,
-        ours=table["predicted_busbw"] * 1e-9,
+        measured=table["busbw"],
+        ours=table["predicted_busbw"],
+        said=table["busbw"].map(format_bandwidth),
+        predicted_said=table["predicted_busbw"].map(format_bandwidth),
         this=table["run"] == shown.run,
         name=table["title_zh" if language() == "zh" else "title"],
         size=table["nbytes"].map(format_bytes),
@@ -376,7 +378,8 @@ def _scatter(shown: Shown) -> None:
     )
     even = alt.Chart(line).mark_line(color=color("edge", dark), strokeWidth=1.4).encode(x=x, y=y)
     hue = alt.condition("datum.this", alt.value(color("full", dark)), alt.value(color("ink3", dark)))
-    tips = ["name:N", "size:N", alt.Tooltip("measured:Q", format=".3g"), alt.Tooltip("ours:Q", format=".3g")]
+    words = {"said": "measured.scatter.x", "predicted_said": "measured.scatter.y"}
+    tips = ["name:N", "size:N", *(alt.Tooltip(f"{column}:N", title=t(key)) for column, key in words.items())]
     dots = alt.Chart(frame).mark_point(filled=True, size=40, opacity=0.6).encode(x=x, y=y, color=hue, tooltip=tips)
     picture = alt.layer(shade, even, dots).properties(height=340, description=t("measured.scatter"))
     with st.container(border=True, key="card_scatter"):

@@ -258,7 +258,6 @@ def _links(shown: Change) -> None:
     frame = pd.DataFrame(
         {
             "link": table[language()],
-            "kind": [kind_name(k)[language() == "zh"] for k in table["kind"]],
             "bytes_a": table["bytes_a"] / MEBI,
             "bytes_b": table["bytes_b"] / MEBI,
             "share_a": 100 * table["share_a"],
@@ -268,7 +267,6 @@ def _links(shown: Change) -> None:
     bar: dict[str, Any] = {"format": "%.1f %%", "min_value": 0, "max_value": 100}
     columns = {
         "link": st.column_config.TextColumn(t("col.link"), width="medium"),
-        "kind": st.column_config.TextColumn(t("whatif.kind.column")),
         "bytes_a": st.column_config.NumberColumn(t("whatif.mib.before"), format="%.4g"),
         "bytes_b": st.column_config.NumberColumn(t("whatif.mib.after"), format="%.4g"),
         "share_a": st.column_config.ProgressColumn(t("whatif.busy.before"), **bar),

@@ -73,7 +73,6 @@ WHATIF: dict[str, tuple[str, str]] = {
     ),
     "whatif.links": ("What moved, link by link", "逐条链路的变化"),
     "whatif.links.none": ("No link carries more or less.", "没有链路的流量发生变化。"),
-    "whatif.kind.column": ("Kind", "类型"),
     "whatif.mib.before": ("MiB before", "之前 MiB"),
     "whatif.mib.after": ("MiB after", "之后 MiB"),
     "whatif.busy.before": ("Busy before", "之前占用"),

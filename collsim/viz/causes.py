@@ -142,9 +142,9 @@ def busiest_cable(trace: Trace, table: pd.DataFrame) -> Pair:
         en.append(f"all {words.listed([one for one, _ in idle]).replace(' and ', ' or all ')}, nothing")
         zh.append(f"所有 {words.listed([one for _, one in idle], True).replace(' 和 ', ' 或 ')} 加倍毫无收益")
     other, other_zh = _besides(trace, link)
-    head = "Cable" if kind == "cable" else words.capital(kind)
-    return f"{head} {said} is busy {share} of the run{other}: {'; '.join(en)}.", words.tidy(
-        f"{kind_zh} {said_zh} 全程 {share} 的时间在忙{other_zh}：{'；'.join(zh)}。"
+    head, head_zh = ("", "") if said.startswith(kind) else (f"{words.capital(kind)} ", f"{kind_zh} ")  # PCIe 0 → CPU 0 says it already
+    return f"{head}{said} is busy {share} of the run{other}: {'; '.join(en)}.", words.tidy(
+        f"{head_zh}{said_zh} 全程 {share} 的时间在忙{other_zh}：{'；'.join(zh)}。"
     )
 
 

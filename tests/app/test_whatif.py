@@ -160,6 +160,9 @@ def test_the_verdict_says_what_doubling_one_cable_and_what_doubling_all_would_sa
     found = edits.change(Choice(nbytes="64MiB"), edits.PLAIN).verdict[0]
     assert "node" in found
     assert "NVLink" in found.split(", nothing")[0]
+    staged = edits.change(Choice(nbytes="64MiB"), Edit()).verdict[0]
+    assert staged.startswith("PCIe ")
+    assert not staged.startswith("PCIe PCIe")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
