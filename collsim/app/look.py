@@ -50,6 +50,7 @@ STYLE = f"""<style>
 .cs-legend i{{display:inline-block;width:34px;height:0}}
 [data-tag],[data-baseweb=tag]{{background:var(--cs-ink)!important}} :is([data-tag],[data-baseweb=tag]) *{{color:var(--cs-card)!important}}
 [data-testid=stMultiSelect] :is([data-tag],[data-baseweb=tag],[data-tag] *){{max-width:100%!important}}
+[data-testid=stBaseButton-primary] *{{color:var(--cs-card)!important}}
 [data-testid=stSelectbox] input{{text-overflow:ellipsis}}
 .st-key-ask_row [data-testid=stCheckbox] label{{align-items:center}}
 [data-testid=stCheckbox] label:has(input:checked)>div:first-of-type>div{{background:var(--cs-card)!important}}

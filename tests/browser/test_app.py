@@ -30,6 +30,16 @@ def test_the_first_page_answers_to_its_name(page, app_url):
     assert "lang=zh" in page.url
 
 
+def test_a_pressed_button_can_be_read_in_the_dark(page, app_url):
+    page.emulate_media(color_scheme="dark")
+    page.goto(f"{app_url}/?network=ring&ranks=4&break=lose-0")
+    button = page.get_by_role("button", name="Mend it")
+    button.wait_for(timeout=SLOW)
+    ink, ground = button.locator("p").evaluate("e => [getComputedStyle(e).color, getComputedStyle(e.closest('button')).backgroundColor]")
+    dark, light = (sum(map(int, re.findall(r"\d+", color)[:3])) for color in (ink, ground))
+    assert light - dark > 300, (ink, ground)
+
+
 def test_play_moves_the_clock_and_the_chunks_and_nothing_is_loaded_from_elsewhere(page, app_url):
     page.goto(app_url)
     box = player(page, 3840)  # two DGX A100: 30 steps of 16 ranks on 8 channels
