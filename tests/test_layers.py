@@ -8,7 +8,7 @@ ROOT = Path(__file__).parent.parent / "collsim"
 # Lowest first; modules of one layer are blind to each other unless BESIDE says otherwise.
 LAYERS = [
     {"errors"},
-    {"units", "dtypes", "bar", "steps"},
+    {"units", "dtypes", "bar", "files", "steps"},
     {"collective", "topology", "schedule"},
     {"registry", "trees"},
     {"algorithms"},

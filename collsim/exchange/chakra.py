@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollsimError
+from ..files import MOST_ELEMENTS, read_bytes, refuse, writing
 from ..schedule import Schedule
 from ..simulate.run import chunk_bytes
 from ..units import parse_bytes
-from .files import MOST_ELEMENTS, read_bytes, refuse, writing
 from .formats import Format, register
 
 COMP, SEND, RECV = 4, 5, 6

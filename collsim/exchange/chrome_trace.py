@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError
+from ..files import writing
 from ..simulate import Trace
-from .files import writing
 from .formats import Format, register
 
 Floats = npt.NDArray[np.float64]

@@ -20,8 +20,8 @@ import numpy as np
 
 from ..collective import collective as find_collective
 from ..errors import CollsimError, FormatError
+from ..files import MOST_ELEMENTS, read_text, refuse, whole, write_text
 from ..schedule import Schedule, Step, freeze
-from .files import MOST_ELEMENTS, read_text, refuse, whole, write_text
 from .formats import Format, register
 
 COLUMNS = ("step", "src", "dst", "chunk", "into", "op", "channel", "after")

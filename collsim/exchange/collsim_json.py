@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import FormatError
+from ..files import MOST_ELEMENTS, read_json, refuse, whole, write_text
 from ..schedule import Schedule, Step
 from .collsim_csv import facts_of, frozen, waits_of, with_waits
-from .files import MOST_ELEMENTS, read_json, refuse, whole, write_text
 from .formats import Format, register
 
 _COLUMNS = ["src", "dst", "chunk", "into", "op", "channel"]

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import CollsimError
+from ..files import write_text
 from ..schedule import Schedule
-from .files import write_text
 from .formats import Format, register
 
 _MOST_TRANSFERS = 20_000

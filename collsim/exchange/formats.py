@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import CollsimError, FormatError, require_path, require_word
+from ..files import read_head
 from ..registry import load as load_algorithm
 from ..schedule import Schedule
 from ..simulate import Trace
 from ..topology import Topology
-from .files import read_head
 
 Holds = Literal["schedule", "topology", "trace", "table", "log"]
 _HEAD = 2**20

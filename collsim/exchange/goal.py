@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import CollsimError
+from ..files import MOST_ELEMENTS, read_text, refuse, whole, write_text
 from ..schedule import Schedule
 from ..simulate.run import chunk_bytes
 from ..units import parse_bytes
-from .files import MOST_ELEMENTS, read_text, refuse, whole, write_text
 from .formats import Format, register
 
 _NS = 1e9

@@ -17,10 +17,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..files import read_json, refuse, whole
 from ..schedule import Schedule
 from ..steps import Step, copy, reduce
 from .collsim_csv import frozen
-from .files import read_json, refuse, whole
 from .formats import Format, register
 
 _MAKERS: dict[str, Callable[..., Step]] = {"copy": copy, "reduce": reduce}

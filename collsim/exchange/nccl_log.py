@@ -23,8 +23,8 @@ import numpy as np
 
 from ..collective import collective as find_collective
 from ..errors import CollsimError, unknown
+from ..files import read_text, refuse
 from ..schedule import Schedule, Step, copy, freeze, pipeline, reduce, together
-from .files import read_text, refuse
 from .formats import Format, register
 
 _RING = re.compile(r"Channel (\d{1,4})/(\d{1,4}) :((?:\s+\d{1,7})+)(\s*\.\.\.)?\s*$", re.ASCII)

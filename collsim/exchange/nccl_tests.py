@@ -22,7 +22,7 @@ from ..collective import collective as find_collective
 from ..collective import collectives
 from ..dtypes import itemsize
 from ..errors import CollsimError, FormatError
-from .files import read_json, read_text, real, refuse, whole, write_text
+from ..files import read_json, read_text, real, refuse, whole, write_text
 from .formats import Format, register
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from ..errors import CollsimError
+from ..files import read_text, refuse, write_text
 from ..topology import Topology
 from ..topology.files import load_topology
 from ..topology.files.astra import build
-from .files import read_text, refuse, write_text
 from .formats import Format, register
 
 _MOST_ROUTES = 250_000

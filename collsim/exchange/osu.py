@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..collective import collective as find_collective
+from ..files import read_text, real, refuse, whole
 from ..units import parse_count
-from .files import read_text, real, refuse, whole
 from .formats import Format, register
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError
+from ..files import write_text
 from ..units import format_bandwidth, format_bytes, format_time
-from .files import write_text
 from .formats import Format, register
 
 if TYPE_CHECKING:

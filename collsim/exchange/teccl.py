@@ -19,9 +19,9 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
+from ..files import read_json, refuse
 from ..schedule import Schedule, Step, copy
 from .collsim_csv import frozen
-from .files import read_json, refuse
 from .formats import Format, register
 
 _VIA = r"(?: via switches [0-9, \[\]]+)?"

@@ -23,7 +23,7 @@ from typing import Any
 from ..collective import collective as find_collective
 from ..dtypes import itemsize
 from ..errors import CollsimError, FormatError, require_word, unknown
-from ..exchange.files import read_text
+from ..files import read_text
 from ..registry import find
 from ..simulate import ENGINES
 from ..topology import NETWORKS, machines

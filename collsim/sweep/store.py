@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError, FormatError, require_path
-from ..exchange.files import replacing, require_place
+from ..files import replacing, require_place
 
 if TYPE_CHECKING:
     import pandas as pd

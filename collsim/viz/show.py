@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError, require_path
-from ..exchange.files import replacing, require_place
+from ..files import replacing, require_place
 from .page import notebook_frame, standalone_page
 from .timeline import dumps, encode, timeline
 

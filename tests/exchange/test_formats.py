@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import collsim as cs
 from collsim.exchange import convert, formats, load, save
-from collsim.exchange.files import read_json, read_text, writing
 from collsim.exchange.formats import _FORMATS, Format, register
+from collsim.files import read_json, read_text, writing
 from collsim.schedule import copy, freeze, reduce, repeat
 
 BACK = [".json", ".csv", ".json.gz", ".csv.gz"]

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import CollsimError, FormatError, ScheduleError
+from ...files import refuse
 from ...schedule import Schedule
-from ..files import refuse
 from ..formats import Format, register
 from .compile import compile_schedule
 from .interpret import Meaning, Order, Run, interpret, meaning_of

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...collective import EVERY, NOTHING, Collective, collective
 from ...errors import FormatError
-from ..files import refuse
+from ...files import refuse
 from .program import BUFFERS, Block, Instruction, Program, at
 
 #: A place in a gpu's memory, after in-place buffers became one: (gpu, buffer, offset).

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from ..files import MOST_ELEMENTS, read_xml, refuse, whole, write_text
+from ...files import MOST_ELEMENTS, read_xml, refuse, whole, write_text
 
 #: type -> (receives, reads its source, writes its destination, reduces into it, sends)
 TYPES = {

@@ -1,8 +1,8 @@
 """Files from strangers, read within bounds; files of ours, written whole or not at all.
 
-Every reader of this room goes through here: a file has a largest size (also after unzipping), is UTF-8, and its XML or JSON has a
-largest number of elements and a largest depth. Whatever is wrong with it ends in a `FormatError` that names the file, the place and
-what was expected.
+Every reader of the exchange and of sweep plans goes through here: a file has a largest size (also after unzipping), is UTF-8, and its
+XML or JSON has a largest number of elements and a largest depth. Whatever is wrong with it ends in a `FormatError` that names the file,
+the place and what was expected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from xml.etree.ElementTree import Element, ParseError
 import defusedxml.ElementTree as Safe
 from defusedxml.common import DefusedXmlException
 
-from ..errors import FormatError, require_path
+from .errors import FormatError, require_path
 
 MOST_BYTES = 64 * 2**20
 MOST_ELEMENTS = 2_000_000
