@@ -92,7 +92,7 @@ def _way(trace: Trace, ring: Trace, src: int, dst: int, touched: npt.NDArray[np.
         for hop in route
     ]
     slowest = min(route, key=lambda hop: hop.bandwidth)
-    made = timeline(trace, touched)
+    made = {**timeline(trace, touched), "mistake": None}  # one transfer is not meant to be a whole collective
     return Way(
         said=_said(place, src, dst),
         hops=hops,

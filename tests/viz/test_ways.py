@@ -42,6 +42,10 @@ def test_both_pictures_show_the_same_devices_and_number_every_hop(pair):
     assert [mark["text"] for mark in pair[1].marks] == ["1", "2", "3", "4", "5", "6"]
 
 
+def test_one_transfer_is_not_taken_for_a_collective_that_is_wrong(pair):
+    assert [decode(way.timeline)["mistake"] for way in pair] == [None, None]
+
+
 def test_a_generic_network_has_a_way_without_words():
     (way,) = ways([cs.topology.ring(4)], 0, 2, "1MiB")
     assert way.said == ("", "")
