@@ -5,7 +5,7 @@ import test from "node:test";
 import { cellAt, cellsOf, doneAt, landedBy, waitingAt } from "../../collsim/viz/player/cells.js";
 import { measure, pointAt, shape, through } from "../../collsim/viz/player/geometry.js";
 import { logicalLayout } from "../../collsim/viz/player/logical.js";
-import { activeAt, bucketIndex, busiest, groups, hopAt, hopSpan, idleShare, index, journey, linkBytes, mistakeFrom, mistakeTime, rowSlices, spanAt, stepAt, stepShare, useClass } from "../../collsim/viz/player/model.js";
+import { activeAt, bucketIndex, busiest, groups, hopAt, hopSpan, idleShare, index, journey, linkBytes, mistakeFrom, mistakeTime, rowSlices, shareBetween, spanAt, stepAt, stepShare, useClass } from "../../collsim/viz/player/model.js";
 import { SCHEMA, problem, textAt, unpack } from "../../collsim/viz/player/read.js";
 import { fmtBytes, fmtRate, fmtShare, timeUnit } from "../../collsim/viz/player/units.js";
 import { ring4, text } from "./runs.mjs";
@@ -102,6 +102,17 @@ test("bytes of a link grow evenly and end at what the host counted", () => {
   assert.ok(Math.abs(linkBytes(m, 0, 2.25) - 225) < 1e-9);
   assert.equal(linkBytes(m, 0, 0), 0);
   assert.ok(Math.abs(stepShare(m, 0, 3) - 1) < 1e-9);
+});
+
+test("a link in use is at most full while it is shared, and says how much too much it would have to carry where nothing is", () => {
+  for (const sharing of ["fair", "none"]) {
+    const tl = twoHops();
+    tl.transfers = Object.fromEntries(Object.entries(tl.transfers).map(([k, [v]]) => [k, [v, v]])); // both at once
+    const m = index({ ...tl, meta: { ...tl.meta, sharing } });
+    const most = Math.max(...[0, 0.2, 0.4, 0.6, 0.8, 1].map(a => shareBetween(m, 0, a, a + 0.2)));
+    if (sharing === "fair") assert.ok(most <= 1, most);
+    else assert.ok(most > 1.4, most);
+  }
 });
 
 test("a link that is shared by two transfers carries both, and stands still when neither runs", () => {

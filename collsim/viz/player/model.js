@@ -244,10 +244,14 @@ export function usedLinks(m) {
   return m.usedLinks;
 }
 
-/** Share of its capacity that link l uses from a to b. */
+/**
+ * Share of its capacity that link l uses from a to b. Each transfer is taken at its mean rate, latency and waiting included, so that several
+ * could seem to pass more for a moment than the link carries: where it is shared that cannot be, and all of it is in use.
+ */
 export function shareBetween(m, l, a, b) {
-  const most = (b - a) * m.tl.links.bandwidth[l];
-  return most > 0 ? (linkBytes(m, l, b) - linkBytes(m, l, a)) / most : 0;
+  const most = (b - a) * m.tl.links.bandwidth[l],
+    share = most > 0 ? (linkBytes(m, l, b) - linkBytes(m, l, a)) / most : 0;
+  return m.sharing === "none" ? share : Math.min(1, share);
 }
 
 const WINDOWS = 400;
