@@ -51,7 +51,8 @@ def unknown(what: str, name: object, known: Iterable[str]) -> str:
     if len(text) > _LONGEST_NAME:  # from a damaged file; the search for near names would take its square
         return f"unknown {what} '{text[:_LONGEST_NAME]}…' of {len(text):,} characters; known: {listed}"
     word = text.lower()
-    close = difflib.get_close_matches(text, names, n=3, cutoff=0.6) or [n for n in names if len(word) > 2 and word in n.lower()][:5]
+    close = difflib.get_close_matches(text, names, n=3, cutoff=0.6)
+    close += [n for n in names if len(word) > 2 and word in n.lower() and n not in close][:5]
     if close:
         return f"unknown {what} {name!r}; did you mean {' or '.join(map(repr, close))}?"
     return f"unknown {what} {name!r}; known: {listed}"
