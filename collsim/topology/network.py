@@ -66,14 +66,12 @@ class Cable:
             raise TopologyError(f"cable {self.label!r}: alpha={self.alpha!r} must be 0 s or more")
 
 
-@dataclass(frozen=True)
-class Names(Sequence[str]):
-    """Names made when asked for, so that a million devices need no million strings. `groups` are (how many, prefix)."""
+class MadeNames(Sequence[str]):
+    """Names made when asked for, so that a million devices need no million strings. Each kind has a length and says `name(i)`, i from 0."""
 
-    groups: tuple[tuple[int, str], ...]
-
-    def __len__(self) -> int:
-        return sum(count for count, _ in self.groups)
+    def name(self, i: int) -> str:
+        """Name i. Raises IndexError beyond the last."""
+        raise NotImplementedError
 
     @overload
     def __getitem__(self, i: int) -> str: ...
@@ -82,7 +80,20 @@ class Names(Sequence[str]):
     def __getitem__(self, i: int | slice) -> str | list[str]:
         if isinstance(i, slice):
             return [self[j] for j in range(*i.indices(len(self)))]
-        at = int(i) + (len(self) if i < 0 else 0)
+        return self.name(int(i) + (len(self) if i < 0 else 0))
+
+
+@dataclass(frozen=True)
+class Names(MadeNames):
+    """Numbered names: `groups` are (how many, prefix), each counted from 0."""
+
+    groups: tuple[tuple[int, str], ...]
+
+    def __len__(self) -> int:
+        return sum(count for count, _ in self.groups)
+
+    def name(self, i: int) -> str:
+        at = i
         for count, prefix in self.groups:
             if 0 <= at < count:
                 return prefix + str(at)

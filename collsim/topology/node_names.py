@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import overload
+
+from .network import MadeNames, Names
 
 
 @dataclass(frozen=True, eq=False)
-class NodeNames(Sequence[str]):
-    """`node3/gpu5`, then `fabric/leaf0`; made when asked for."""
+class NodeNames(MadeNames):
+    """`node3/gpu5`, then those of the switches, `fabric/leaf0`."""
 
     machine: tuple[str, ...]
     nodes: int
@@ -18,23 +18,11 @@ class NodeNames(Sequence[str]):
     def __len__(self) -> int:
         return self.nodes * len(self.machine) + sum(count for count, _ in self.switches)
 
-    @overload
-    def __getitem__(self, i: int) -> str: ...
-    @overload
-    def __getitem__(self, i: slice) -> list[str]: ...
-    def __getitem__(self, i: int | slice) -> str | list[str]:
-        if isinstance(i, slice):
-            return [self[j] for j in range(*i.indices(len(self)))]
-        at = int(i) + (len(self) if i < 0 else 0)
-        node, local = divmod(at, len(self.machine))
+    def name(self, i: int) -> str:
+        node, local = divmod(i, len(self.machine))
         if 0 <= node < self.nodes:
             return f"node{node}/{self.machine[local]}"
-        at -= self.nodes * len(self.machine)
-        for count, prefix in self.switches:
-            if 0 <= at < count:
-                return f"fabric/{prefix}{at}"
-            at -= count
-        raise IndexError(i)
+        return "fabric/" + Names(self.switches).name(i - self.nodes * len(self.machine))
 
     def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
         """Number of a device by name, without making the names of the others."""
