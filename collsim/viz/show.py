@@ -87,7 +87,7 @@ def save(trace: Trace, path: Any, **options: Any) -> Path:
     if writer is None:
         raise CollsimError(f"cannot save to {str(target)!r}: the suffix {target.suffix!r} is none of {', '.join(WRITERS)}")
     require_place(target)
-    known = OPTIONS[target.suffix.lower()]
+    known = _options(target.suffix.lower())
     for name in options:
         if name not in known:
             raise CollsimError(f"{target.suffix} has no option {name!r}; it has {', '.join(known)}")
@@ -95,6 +95,13 @@ def save(trace: Trace, path: Any, **options: Any) -> Path:
     with replacing(target) as temporary:
         _written(writer, trace, temporary, options)
     return target
+
+
+def _options(suffix: str) -> list[str]:
+    """Names of the options that the registry of formats lists for a picture of this suffix."""
+    from ..exchange import formats
+
+    return [name for entry in formats().values() if entry.holds == "trace" and suffix in entry.suffixes for name, _ in entry.options]
 
 
 def _written(writer: Callable[..., None], trace: Trace, path: Path, options: dict[str, Any]) -> None:
@@ -133,13 +140,4 @@ WRITERS: dict[str, Callable[..., None]] = {
     ".mp4": _film,
     ".png": _still,
     ".svg": _still,
-}
-
-OPTIONS: dict[str, tuple[str, ...]] = {
-    ".html": ("lang", "theme", "view", "t"),
-    ".json": ("lang",),
-    ".gif": ("lang", "frames"),
-    ".mp4": ("lang", "frames"),
-    ".png": ("lang", "dpi"),
-    ".svg": ("lang", "dpi"),
 }
