@@ -4,8 +4,9 @@
 
 Each student is a websocket that speaks Streamlit's own messages, so the server does all that it does for a browser: it runs the script,
 sends every element, keeps the session. Nothing is cached on the student's side, which is the server's worst case; drawing, a browser's
-work, is left out. What is printed: resident memory of the server and of its workers by minute, and how long reruns took. It ends with
-an error where memory still grows at the end, or where a page showed an exception.
+work, is left out. What is printed by minute: resident memory of the server and of its workers, the machine's load, reruns and tabs given
+up; at the end how long reruns took. It ends with an error where memory still grows at the end, where a page showed an exception, or where the
+server left processes or temporary files behind.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -195,18 +197,38 @@ def _turned(control: tuple[str, Any], rng: random.Random) -> WidgetState | None:
     return state if state.WhichOneof("value") else None
 
 
+@dataclass(frozen=True)
+class Row:
+    """What was seen at one moment: MiB that the server and its workers held, processes that ran on the machine's processors (mean of the
+    last minute), and what had happened so far."""
+
+    seconds: float
+    server: float
+    workers: float
+    load: float
+    reruns: int
+    lost: int
+    wrong: int
+
+    HEAD = "seconds,server_mib,workers_mib,load,reruns,given_up,exceptions"
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.0f},{self.server:.0f},{self.workers:.0f},{self.load:.1f},{self.reruns},{self.lost},{self.wrong}"
+
+
 # ---- the server ------------------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def server(log: Path) -> Iterator[tuple[int, int]]:
-    """A server of our own: its port and its process."""
+    """A server of our own: its port and its process. Raises SystemExit where it leaves anything behind."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = int(s.getsockname()[1])
     flags = ["--server.headless=true", "--server.fileWatcherType=none", "--server.address=127.0.0.1", f"--server.port={port}"]
-    with log.open("w") as out:
-        process = subprocess.Popen([sys.executable, "-m", "streamlit", "run", "app.py", *flags], stdout=out, stderr=out, cwd=ROOT)
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", *flags]
+    with log.open("w") as out, tempfile.TemporaryDirectory() as scratch:
+        process = subprocess.Popen(command, stdout=out, stderr=out, cwd=ROOT, env={**os.environ, "TMPDIR": scratch})
         try:
             end = time.monotonic() + 90
             while not _answers(port):
@@ -215,11 +237,16 @@ def server(log: Path) -> Iterator[tuple[int, int]]:
                 time.sleep(0.2)
             yield port, process.pid
         finally:
+            workers = family(process.pid)[1:]
             process.terminate()
             try:
                 process.wait(20)
             except subprocess.TimeoutExpired:
                 process.kill()
+        time.sleep(2.0)
+        left = [f"process {pid}" for pid in workers if _megabytes(pid)] + sorted(os.listdir(scratch))
+    if left:
+        raise SystemExit(f"the server left behind: {', '.join(left)}")
 
 
 def _answers(port: int) -> bool:
@@ -229,18 +256,18 @@ def _answers(port: int) -> bool:
         return False
 
 
-def resident(pid: int) -> tuple[float, float]:
-    """MiB of memory that a process holds, and all processes under it (Linux)."""
+def family(pid: int) -> list[int]:
+    """A process, and all processes under it (Linux)."""
     parents = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
             parents[int(entry.parent.name)] = int(entry.read_text().rsplit(")", 1)[1].split()[1])
         except OSError:
             continue
-    below, found = [pid], []
+    below, found = [pid], [pid]
     while below:
         found += (below := [child for child, parent in parents.items() if parent in below])
-    return _megabytes(pid), sum(map(_megabytes, found))
+    return found
 
 
 def _megabytes(pid: int) -> float:
@@ -250,28 +277,49 @@ def _megabytes(pid: int) -> float:
         return 0.0
 
 
-async def walk(students: int, seconds: float, think: float, port: int, pid: int, every: float) -> tuple[Notes, list[tuple[float, ...]]]:
-    """All students at once; what they saw, and (seconds, MiB of the server, MiB of its workers, reruns so far) now and then."""
+async def walk(given: argparse.Namespace, port: int, pid: int, every: float = 2.0) -> tuple[Notes, list[Row]]:
+    """All students at once; what they saw, and a row now and then, which goes to the file at once and to the screen every minute."""
     notes, began = Notes(), time.monotonic()
-    curve: list[tuple[float, ...]] = []
+    rows: list[Row] = []
+
+    def look() -> None:
+        server, *workers = map(_megabytes, family(pid))
+        counts = len(notes.reruns), notes.lost, len(notes.wrong)
+        rows.append(Row(time.monotonic() - began, server, sum(workers), os.getloadavg()[0], *counts))
 
     async def watch() -> None:
-        while True:
-            curve.append((time.monotonic() - began, *resident(pid), len(notes.reruns)))
-            await asyncio.sleep(every)
+        minute = 0
+        with given.csv.open("w") as file:
+            print(Row.HEAD, file=file)
+            while True:
+                look()
+                print(rows[-1], file=file, flush=True)
+                if rows[-1].seconds >= 60 * (minute + 1):
+                    _minute(rows, minute)
+                    minute += 1
+                await asyncio.sleep(every)
 
     watching = asyncio.create_task(watch())
-    await asyncio.gather(*(Student(n, port, notes, think).study(began + seconds) for n in range(students)))
+    await asyncio.gather(*(Student(n, port, notes, given.think).study(began + 60 * given.minutes) for n in range(given.students)))
     watching.cancel()
-    curve.append((time.monotonic() - began, *resident(pid), len(notes.reruns)))
-    return notes, curve
+    look()
+    return notes, rows
 
 
-def growth(curve: list[tuple[float, ...]]) -> float:
+def _minute(rows: list[Row], minute: int) -> None:
+    """Print what was the most in one minute."""
+    mine = [row for row in rows if minute <= row.seconds / 60 < minute + 1]
+    memory = f"server {max(r.server for r in mine):5.0f} MiB, workers {max(r.workers for r in mine):5.0f} MiB"
+    last = mine[-1]
+    seen = f"{last.reruns} reruns, {last.lost} tabs given up, {last.wrong} exceptions so far"
+    print(f"minute {minute:3d}: {memory}, load {last.load:4.1f}, {seen}", flush=True)
+
+
+def growth(rows: list[Row]) -> float:
     """MiB that the server gained from the third quarter of the time to the last one (means)."""
-    end = curve[-1][0]
-    third = [row[1] for row in curve if 0.5 * end <= row[0] < 0.75 * end]
-    last = [row[1] for row in curve if row[0] >= 0.75 * end]
+    end = rows[-1].seconds
+    third = [row.server for row in rows if 0.5 * end <= row.seconds < 0.75 * end]
+    last = [row.server for row in rows if row.seconds >= 0.75 * end]
     return statistics.mean(last) - statistics.mean(third)
 
 
@@ -285,19 +333,14 @@ def main() -> None:
     given = parser.parse_args()
     given.csv.parent.mkdir(parents=True, exist_ok=True)
     with server(given.csv.with_suffix(".log")) as (port, pid):
-        notes, curve = asyncio.run(walk(given.students, 60 * given.minutes, given.think, port, pid, every=2.0))
-    given.csv.write_text("seconds,server_mib,workers_mib,reruns\n" + "".join(f"{s:.0f},{a:.0f},{b:.0f},{n}\n" for s, a, b, n in curve))
-    for minute in range(int(given.minutes) + 1):
-        rows = [row for row in curve if minute <= row[0] / 60 < minute + 1]
-        if rows:
-            print(f"minute {minute:3d}: server {max(r[1] for r in rows):6.0f} MiB, workers {max(r[2] for r in rows):6.0f} MiB")
+        notes, rows = asyncio.run(walk(given, port, pid))
     times = sorted(notes.reruns)
     print(f"{len(times)} reruns, median {statistics.median(times):.2f} s, 95 % within {times[int(0.95 * len(times))]:.2f} s")
     print(f"{notes.lost} tabs given up after {PATIENCE:.0f} s")
-    print(f"growth from the third quarter to the last: {growth(curve):.0f} MiB")
+    print(f"growth from the third quarter to the last: {growth(rows):.0f} MiB")
     if notes.wrong:
         raise SystemExit("\n".join(sorted(set(notes.wrong))[:20]))
-    if growth(curve) > 60:
+    if growth(rows) > 60:
         raise SystemExit("memory still grows")
 
 
