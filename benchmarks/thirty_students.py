@@ -5,8 +5,8 @@
 Each student is a websocket that speaks Streamlit's own messages, so the server does all that it does for a browser: it runs the script,
 sends every element, keeps the session. Nothing is cached on the student's side, which is the server's worst case; drawing, a browser's
 work, is left out. What is printed by minute: resident memory of the server and of its workers, the machine's load, reruns and tabs given
-up; at the end how long reruns took. It ends with an error where memory still grows at the end, where a page showed an exception, or where the
-server left processes or temporary files behind.
+up; at the end how long reruns took. It ends with an error where memory still grows at the end, where a page showed an exception, or where
+the server left processes or temporary files behind.
 """
 
 from __future__ import annotations
