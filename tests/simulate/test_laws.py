@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from event_cases import ANY, CASES, SHARING, irregular, network, on_six, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_event import CASES, irregular, network, on_six, run
 
 import collsim as cs
 from collsim.registry import algorithms
 from collsim.schedule import copy, freeze
+from collsim.simulate import simulate_flows
 
-ANY = {"name": st.sampled_from(CASES), "seed": st.integers(0, 1000), "nbytes": st.integers(0, 5_000_000)}
-SHARING = st.sampled_from(["none", "fair", "fifo"])
+close = pytest.approx
 
 
 def of(name, n):
@@ -56,6 +56,76 @@ def test_symmetry_is_used_where_it_should_be():
     used = {name for name, n in EVERY if n == 8 and run(of(name, n), network("switch", n), 4 * 840 * n).how == "symmetry"}
     assert {"allreduce_ring", "allreduce_recursive_doubling", "allreduce_halving_doubling"} <= used
     assert "allreduce_tree" not in used
+
+
+@settings(max_examples=60, deadline=None)
+@given(**ANY, sharing=SHARING)
+def test_shortcuts_change_nothing(name, seed, nbytes, sharing):
+    s = on_six(name)
+    for topo in (irregular(seed), network("switch", 6), network("ring", 6)):
+        a, b = (run(s, topo, nbytes, sharing=sharing, shortcuts=way) for way in (True, False))
+        assert np.allclose(a.start, b.start, rtol=1e-9, atol=0)
+        assert np.allclose(a.finish, b.finish, rtol=1e-9, atol=0)
+        assert np.allclose(a.timing.step_end, b.timing.step_end, rtol=1e-9, atol=0)
+        assert np.array_equal(a.link_bytes, b.link_bytes)
+
+
+@settings(max_examples=60, deadline=None)
+@given(**ANY)
+def test_contention_never_helps_and_nothing_beats_the_bound(name, seed, nbytes):
+    s, topo = on_six(name), irregular(seed)
+    none, fair = (run(s, topo, nbytes, sharing=sharing) for sharing in ("none", "fair"))
+    assert (none.finish <= fair.finish * (1 + 1e-9)).all()
+    assert fair.time >= fair.bound.time * (1 - 1e-9)
+    assert run(s, topo, nbytes, sharing="fifo").time >= fair.bound.time * (1 - 1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(**ANY, sharing=st.sampled_from(["fair", "fifo"]))
+def test_no_link_ever_carries_more_than_it_can_and_every_byte_is_carried(name, seed, nbytes, sharing):
+    topo = irregular(seed)
+    t = run(on_six(name), topo, nbytes, sharing=sharing)
+    for link in range(len(topo.links)):
+        usage = t.usage(link)
+        assert (usage.rate <= topo.links.bandwidth[link] * (1 + 1e-9)).all()
+        assert usage.nbytes == close(t.link_bytes[link], rel=1e-6, abs=1e-3)
+        assert usage.busy <= t.time * (1 + 1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(**ANY, factor=st.floats(1, 10), sharing=SHARING)
+def test_more_of_all_bandwidth_or_less_of_all_latency_is_never_slower_without_contention(name, seed, nbytes, factor, sharing):
+    """Without contention each transfer only gets shorter. With it, all bandwidths and latencies together by one factor is a change of
+    clock: everything takes 1/factor of the time."""
+    s, topo = on_six(name), irregular(seed)
+    links = topo.links
+    wide = replace(topo, links=replace(links, bandwidth=links.bandwidth * factor))
+    fast = replace(wide, links=replace(wide.links, alpha=links.alpha / factor))
+    before = run(s, topo, nbytes, sharing=sharing)
+    if sharing == "none":
+        assert run(s, wide, nbytes, sharing=sharing).time <= before.time * (1 + 1e-9)
+    assert run(s, fast, nbytes, sharing=sharing).time == close(before.time / factor, rel=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 1000), name=st.sampled_from(CASES), nbytes=st.integers(0, 1_000_000), sharing=st.sampled_from(["fair", "none"]))
+def test_relabelling_ranks_on_a_symmetric_network_changes_nothing(seed, name, nbytes, sharing):
+    order = np.random.default_rng(seed).permutation(6)
+    s, topo = on_six(name), network("switch", 6)
+    assert run(s, topo, nbytes, sharing=sharing, ranks=order).time == close(run(s, topo, nbytes, sharing=sharing).time, rel=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 40), sharing=SHARING)
+def test_flows_are_finite_deterministic_and_no_faster_than_alone(seed, n, sharing):
+    rng = np.random.default_rng(seed)
+    topo = irregular(seed % 7)
+    flows = rng.integers(0, 6, n), rng.integers(0, 6, n), rng.integers(0, 10**7, n), rng.uniform(0, 1e-3, n)
+    a, b = (simulate_flows(topo, *flows, sharing=sharing) for _ in range(2))
+    assert np.array_equal(a.finish, b.finish)
+    alone = simulate_flows(topo, *flows, sharing="none")
+    assert np.isfinite(a.finish).all()
+    assert (a.finish >= alone.finish * (1 - 1e-9)).all()
 
 
 @settings(max_examples=40, deadline=None)
