@@ -1,5 +1,6 @@
 """The thirty students of `benchmarks/thirty_students.py` in short: a few of them, for a few seconds, on a server of their own."""
 
+import argparse
 import asyncio
 import importlib.util
 import sys
@@ -21,16 +22,28 @@ def script():
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
 def test_a_few_students_walk_about_and_see_nothing_wrong(script, tmp_path):
+    given = argparse.Namespace(students=4, minutes=0.25, think=0.5, csv=tmp_path / "students.csv")
     with script.server(tmp_path / "log.txt") as (port, pid):
-        notes, curve = asyncio.run(script.walk(4, 15.0, 0.5, port, pid, every=0.5))
+        notes, rows = asyncio.run(script.walk(given, port, pid, every=0.5))
     assert notes.wrong == []
     assert len(notes.reruns) >= 4
-    assert all(server > 50 for _, server, _, _ in curve)
-    assert max(server + workers for _, server, workers, _ in curve) < 3_000
+    assert all(row.server > 50 for row in rows)
+    assert max(row.server + row.workers for row in rows) < 3_000
+    head, *lines = given.csv.read_text().splitlines()
+    assert head == script.Row.HEAD
+    assert lines == [str(row) for row in rows[:-1]]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
+def test_what_a_server_leaves_behind_is_an_error(script, tmp_path, monkeypatch):
+    monkeypatch.setattr(script, "_megabytes", lambda pid: 1.0)  # as if every worker went on
+    monkeypatch.setattr(script, "family", lambda pid: [pid, 4711])
+    with pytest.raises(SystemExit, match="process 4711"), script.server(tmp_path / "log.txt"):
+        pass
 
 
 def test_growth_is_the_last_quarter_less_the_one_before(script):
-    flat = [(float(s), 500.0, 0.0, s) for s in range(101)]
+    flat = [script.Row(float(s), 500.0, 0.0, 1.0, s, 0, 0) for s in range(101)]
     assert script.growth(flat) == 0
-    leak = [(float(s), 500.0 + s, 0.0, s) for s in range(101)]
+    leak = [script.Row(float(s), 500.0 + s, 0.0, 1.0, s, 0, 0) for s in range(101)]
     assert script.growth(leak) == pytest.approx(25, abs=1)
