@@ -211,7 +211,6 @@ def change(choice: Choice, edit: Edit, tell: Tell = quietly) -> Change:
     choice, place, other = timed(choice, edit), build_place(choice), changed(choice, edit)
     options = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
     trouble = conditions(choice, edit, place.ranks)
-    other = _slowed(other, trouble.pop("slow", {}))
     first, second = _run(choice, place, options), _run(choice, other, options, **trouble)
     tell("run", 0.1)
     times: tuple[float, ...] = ()
@@ -236,18 +235,6 @@ def change(choice: Choice, edit: Edit, tell: Tell = quietly) -> Change:
         verdict=("", "") if table.empty else busiest_cable(second, table),
         times=times,
     )
-
-
-def _slowed(place: cs.Topology, slow: dict[int, float]) -> cs.Topology:
-    """The place with the cables of some ranks' devices slower: as `simulate(slow=)`, but so that tables and pictures show those rates."""
-    links = place.links
-    rates = links.bandwidth.copy()
-    for rank, factor in slow.items():
-        if rank >= place.ranks:
-            raise CollsimError(f"straggler={rank} is not a rank of {place.name}; its ranks are 0 to {place.ranks - 1}")
-        device = place.endpoint_device[rank]
-        rates[(links.src == device) | (links.dst == device)] /= factor
-    return replace(place, links=replace(links, bandwidth=rates)) if slow else place
 
 
 def _plan(choice: Choice, place: cs.Topology, options: dict[str, Any]) -> cs.Schedule:

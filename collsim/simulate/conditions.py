@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -87,8 +87,8 @@ class Conditions:
 
     @property
     def steady(self) -> bool:
-        """Nothing differs between ranks, and reducing is free: what looks alike takes equally long."""
-        return not (self.gamma or self.jitter or self.late or self.slow or self.background)
+        """Nothing but cables differs between ranks, and reducing is free: what looks alike takes equally long."""
+        return not (self.gamma or self.jitter or self.late or self.background)
 
 
 def conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
@@ -113,6 +113,20 @@ def conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
     if "background" in given and not isinstance(given["background"], Flows):
         given["background"] = _background(topology, given["background"])
     return Conditions(**given)
+
+
+def slowed(topology: Topology, given: Conditions) -> Topology:
+    """The topology with the rates that are really there: all cables of a slow rank's device are slower."""
+    if not given.slow:
+        return topology
+    slower, links = topology, topology.links
+    for rank, factor in given.slow.items():
+        device = int(topology.endpoint_device[rank])
+        beside = np.union1d(links.dst[links.src == device], links.src[links.dst == device])
+        for other in beside.tolist():
+            slower = slower.with_link(device, other, bandwidth=f"x{1 / factor!r}")
+    said = ", ".join(f"rank {rank} {factor:g} times slower" for rank, factor in given.slow.items())
+    return replace(slower, name=f"{topology.name}, {said}")
 
 
 def _by_rank(name: str, value: Any, topology: Topology) -> dict[int, Any]:

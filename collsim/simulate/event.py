@@ -251,7 +251,20 @@ def _timing(run: _Run, number: int, how: str) -> Timing:
     end = np.maximum.reduceat(own["finish"], job.step_rows)
     loads = np.zeros(len(net.links))
     run.k.carried(run.rows, base.row, base.row + job.rows, net.routes, net.route_link, loads)
-    return Timing(begin, end, loads[: net.first_links], transfers, how, partial(_segments, run, number, how))
+    flows, crossing = partial(_segments, run, number, how), partial(_crossing, run, number, how)
+    return Timing(begin, end, loads[: net.first_links], transfers, how, flows, crossing)
+
+
+def _crossing(run: _Run, number: int, how: str) -> Segments:
+    """When and how fast bytes flow over each link of the topology: a stretch on a route is one on each of its links."""
+    flows, net = _segments(run, number, how), run.net
+    if run.given.sharing != "fifo":
+        route = net.routes[run.rows["route"][run.plan.bases[number].row + flows.row]]
+        hops = route["last"] - route["first"]
+        before = np.concatenate([[0], np.cumsum(hops)])[:-1]
+        link = net.route_link[np.arange(hops.sum()) + np.repeat(route["first"] - before, hops)].astype(np.int64)
+        flows = flows.chosen(np.repeat(np.arange(len(hops)), hops))._replace(link=link)
+    return flows.chosen(np.flatnonzero(flows.link < net.first_links))
 
 
 def _both(rows: npt.NDArray[Any]) -> tuple[Floats, Floats]:

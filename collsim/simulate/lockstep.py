@@ -34,6 +34,7 @@ class Timing(NamedTuple):
     step_start, step_end: s, the first start and the last arrival of each step. link_bytes: over each link.
     transfers: (start, finish) in s of every transfer, worked out on demand. how: the way it was computed.
     flows: the times and rates at which bytes flow, on demand; None where they follow from start and finish (see `usage`).
+    crossing: the same link by link (every link of a route has its own stretch), on demand; None where nothing runs beside.
     """
 
     step_start: Floats
@@ -42,6 +43,7 @@ class Timing(NamedTuple):
     transfers: Callable[[], tuple[Floats, Floats]]
     how: str = "lockstep"
     flows: Callable[[], Segments] | None = None
+    crossing: Callable[[], Segments] | None = None
 
     def later(self, seconds: float) -> Timing:
         """The same, launched later."""
@@ -62,6 +64,10 @@ class Segments(NamedTuple):
     begin: Floats
     end: Floats
     rate: Floats
+
+    def chosen(self, which: npt.NDArray[np.int64]) -> Segments:
+        """Some of them, in the order given; any of them several times."""
+        return Segments(self.row[which], self.link[which], self.begin[which], self.end[which], self.rate[which])
 
 
 def _later(transfers: Callable[[], tuple[Floats, Floats]], seconds: float) -> tuple[Floats, Floats]:

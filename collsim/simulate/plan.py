@@ -152,7 +152,7 @@ class Network:
 
 
 def network(plan: Plan, topology: Topology, given: Conditions) -> Network:
-    """Routes, latencies and rates of a plan's pairs, with injection limits, late and slow ranks in them."""
+    """Routes, latencies and rates of a plan's pairs, with injection limits and late ranks in them."""
     from .kernels import LINK, ROUTE
 
     links = topology.links
@@ -160,9 +160,6 @@ def network(plan: Plan, topology: Topology, given: Conditions) -> Network:
     found = topology.routes(at[plan.src], at[plan.dst])
     start, link = np.array(found.start), np.array(found.link)
     bandwidth, alpha = np.array(links.bandwidth), np.array(links.alpha)
-    for rank, factor in given.slow.items():
-        device = topology.endpoint_device[rank]
-        bandwidth[(links.src == device) | (links.dst == device)] /= factor
     if given.injection:
         start, link = _injected(start, link, len(links) + at[plan.src])
         bandwidth = np.concatenate([bandwidth, np.full(topology.endpoints, given.injection)])

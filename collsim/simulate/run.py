@@ -18,7 +18,7 @@ from ..errors import CollsimError, TopologyError, require_word
 from ..schedule import Schedule
 from ..topology import Topology
 from ..units import parse_bytes, parse_count, parse_time
-from .conditions import Conditions, Flows, Progress, conditions, flows
+from .conditions import Conditions, Flows, Progress, conditions, flows, slowed
 from .event import event
 from .lockstep import Timing, lockstep
 from .paths import Slots
@@ -99,7 +99,8 @@ def simulate(
         gamma: B/s at which a device reduces what has arrived. launch: s before a collective's first transfer.
         overhead: s per transfer. injection: B/s that one endpoint can send in all.
         jitter, seed: mean in s of an exponentially distributed extra delay of every transfer, and where its random numbers begin.
-        late: {rank: s} by which a rank joins later. slow: {rank: factor} by which all cables of a rank's device are slower.
+        late: {rank: s} by which a rank joins later. slow: {rank: factor} by which all cables of a rank's device are slower; the Trace's
+            topology has those rates.
         background: other traffic: rows (src rank, dst rank, nbytes) or (..., start), or `Flows`.
         shortcuts: False makes every run go through the queue of events, to see that it gives the same times.
 
@@ -122,6 +123,7 @@ def simulate(
     if engine == "lockstep":
         return _lockstep(work, dtype, options, begin, progress)
     given = conditions(topology, options)
+    work = replace(work, topology=slowed(work.topology, given))
     rerun = partial(_rerun, work, dtype, options, progress is True)
     traces, background = _event(work, dtype, given, progress, rerun)
     if many:
@@ -237,7 +239,8 @@ def _event(
     for i, schedule in enumerate(work.schedules):
         view, place = _seen_from(work.topology, schedule, work.ranks[i], work.place[i])
         again = partial(_trace_again, rerun, work.topology, i)
-        trace = Trace(schedule, view, work.nbytes[i], str(dtype), "event", work.slot_bytes[i], place, timings[i], again, given)
+        others = tuple(timings[:i] + timings[i + 1 :])
+        trace = Trace(schedule, view, work.nbytes[i], str(dtype), "event", work.slot_bytes[i], place, timings[i], again, given, others)
         traces.append(trace)
     background = None if other is None else _flow_trace(other, work.topology, given.sharing, timings[-1])
     return traces, background
@@ -246,7 +249,8 @@ def _event(
 def _rerun(
     work: _Work, dtype: Any, options: Mapping[str, Any], bar: bool, topology: Topology, no_bytes: bool = False, only: int | None = None
 ) -> list[Trace]:
-    """The same run with other links (of a topology with all helpers in their places), without bytes, or with one of its schedules alone."""
+    """The same run with other links (of a topology with all helpers in their places, and slow ranks already slow), without bytes, or with
+    one of its schedules alone."""
     keep = range(len(work.schedules)) if only is None else [only]
 
     def chosen(values: list[Any]) -> list[Any]:
@@ -313,6 +317,7 @@ def simulate_flows(
     """
     _require_topology("simulate_flows", topology)
     given = conditions(topology, {**options, "sharing": sharing})
+    topology = slowed(topology, given)
     all_flows = flows(topology, src, dst, nbytes, start)
     with waiting(progress) as tell:
         timings = event([flow_job(all_flows)], topology, given, tell)
@@ -384,6 +389,7 @@ def expected_cost(
     if engine == "lockstep":
         return Cost(n, seconds, memory, "lockstep")
     given = conditions(topology, options)
+    work = replace(work, topology=slowed(work.topology, given))
     job = schedule_job(schedule, work.slot_bytes[0], work.place[0])
     if given.shortcuts and given.steady and in_step(job, work.topology, given) is not None:
         return Cost(n, seconds, memory, "symmetry")

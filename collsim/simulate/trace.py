@@ -40,7 +40,7 @@ class Bottleneck:
     Attributes:
         link, name, kind, label: its id, `"node0/nic7 → fabric/switch0"`, `"infiniband"`, `"IB HDR"`.
         links: ids of all links of its kind that are as busy (within 1 %).
-        share: bytes / bandwidth / time: the part of the run in which it could not have carried more.
+        share: bytes / bandwidth / time, with the bytes of others: the part of the run in which it could not have carried more.
         saves: part of the time that doubling the bandwidth of all links of a kind saves, per kind in use.
         latency: part of the time that would remain with endless bandwidth.
     """
@@ -79,7 +79,10 @@ class Trace:
         timing: seconds per step and per transfer, bytes per link, and how they were computed.
         rerun: runs the same again with the links of another topology, or without bytes; None for a plain lockstep run.
         conditions: how links were shared and what was wrong with the machine; None for a lockstep run.
+        others: what else ran at the same time: other collectives, background traffic.
         background: what other traffic took, where there was some.
+
+    The topology's links have the rates that were in force: cables of a slow rank are slow in it, a failed one is gone.
     """
 
     schedule: Schedule
@@ -92,6 +95,7 @@ class Trace:
     timing: Timing
     rerun: Callable[[Topology, bool], Trace] | None = None
     conditions: Conditions | None = None
+    others: tuple[Timing, ...] = ()
     background: FlowTrace | None = None
 
     # ---- the figures -------------------------------------------------------------------------------------------------------
@@ -131,9 +135,22 @@ class Trace:
         return _fixed(np.rint(self.timing.link_bytes).astype(np.int64))
 
     @cached_property
+    def other_bytes(self) -> npt.NDArray[np.int64]:
+        """(links,) bytes that others put on each directed link before this run ended: other collectives, background traffic."""
+        total = np.zeros(len(self.topology.links))
+        for other in self.others:
+            if other.crossing is None or other.step_end.max(initial=0.0) <= self.time:
+                total += other.link_bytes
+                continue
+            flows = other.crossing()
+            moved = flows.rate * np.maximum(np.minimum(flows.end, self.time) - flows.begin, 0.0)
+            total += np.bincount(flows.link, weights=moved, minlength=len(total))
+        return _fixed(np.rint(total).astype(np.int64))
+
+    @cached_property
     def link_busy(self) -> Floats:
-        """(links,) seconds each link needs for its bytes at full rate."""
-        return _fixed(self.link_bytes / self.topology.links.bandwidth)
+        """(links,) seconds each link needs, at full rate, for all bytes that crossed it in the run, those of others too."""
+        return _fixed((self.link_bytes + self.other_bytes) / self.topology.links.bandwidth)
 
     @cached_property
     def sent_bytes(self) -> npt.NDArray[np.int64]:
@@ -203,7 +220,8 @@ class Trace:
 
     @property
     def links(self) -> pd.DataFrame:
-        """A row per directed link: link, src, dst, kind, label, bandwidth (B/s), bytes, busy (s), share (of the run)."""
+        """A row per directed link: link, src, dst, kind, label, bandwidth (B/s), bytes, other (bytes of others meanwhile), busy (s), share
+        (of the run)."""
         return self._links.copy()
 
     @cached_property
@@ -220,6 +238,7 @@ class Trace:
                 "label": [links.cables[c].label for c in links.cable],
                 "bandwidth": links.bandwidth,
                 "bytes": self.link_bytes,
+                "other": self.other_bytes,
                 "busy": self.link_busy,
                 "share": self.link_busy / self.time if self.time else self.link_busy * 0,
             }
@@ -280,7 +299,7 @@ class Trace:
         """The busiest link and what doubling each kind of link would save, found by running again; None where nothing moved."""
         if not self.time or not self.link_bytes.any():
             return None
-        share = self.link_busy / self.time
+        share = np.where(self.link_bytes > 0, self.link_busy / self.time, 0.0)
         link = int(np.argmax(share))
         links, names = self.topology.links, self.topology.devices.name
         cable = links.cables[links.cable[link]]
@@ -302,7 +321,7 @@ class Trace:
         return 1 - self.again(topology).time / self.time
 
     def again(self, topology: Topology, no_bytes: bool = False) -> Trace:
-        """The same run, with all its options, with the links of another topology (an edit of this one), or without any bytes."""
+        """The same run, with all its options, with the links of another topology (an edit of this Trace's), or without any bytes."""
         if self.rerun is not None:
             return self.rerun(topology, no_bytes)
         from .run import simulate
@@ -323,8 +342,13 @@ class Trace:
         saves = sorted(neck.saves.items(), key=lambda item: -item[1])
         second = "Doubling " + ", ".join(f"{kind} saves {_percent(saved)}" for kind, saved in saves) + "."
         least = f"{format_time(self.bound.time)} ({self.bound.limit})"
-        third = f"No schedule on this topology can be faster than {least}; this one takes {self.gap:.3g} × that."
+        third = f"No schedule on this topology can be faster than {least}; this one {self._against_bound}."
         return f"{first} {second} {third}"
+
+    @property
+    def _against_bound(self) -> str:
+        times = f"{self.gap:.3g}"
+        return "reaches it" if times == "1" else f"takes {times} × that"
 
     # ---- showing -----------------------------------------------------------------------------------------------------------
 
@@ -352,7 +376,7 @@ class Trace:
             f"time   {format_time(self.time)}",
             f"algbw  {format_bandwidth(self.algbw)}",
             f"busbw  {format_bandwidth(self.busbw)}",
-            f"bound  {format_time(self.bound.time)} ({self.bound.limit}); this run takes {self.gap:.3g} × that",
+            f"bound  {format_time(self.bound.time)} ({self.bound.limit}); this run {self._against_bound}",
         ]
         if self.bottleneck is not None:
             lines.append(f"bottleneck  {self.bottleneck}")

@@ -149,10 +149,10 @@ def busiest_cable(trace: Trace, table: pd.DataFrame) -> Pair:
 
 
 def _besides(trace: Trace, link: int) -> Pair:
-    """What other traffic a link carries."""
-    carried = 0 if trace.background is None else int(trace.background.link_bytes[link])
+    """The part of its use that is not the run's own."""
+    carried = int(trace.other_bytes[link])
     said = format_bytes(carried)
-    return (f" and carries {said} of other traffic besides", f"，另有 {said} 背景流量") if carried else ("", "")
+    return (f" (with {said} of other traffic)", f"（含 {said} 其他流量）") if carried else ("", "")
 
 
 def _saved(share: float) -> str:

@@ -27,7 +27,7 @@ def key(trace: Trace) -> list[dict[str, Any]]:
     """One entry per kind of link in use, the most used first: kind, product name, bandwidth (B/s, one direction)."""
     links = trace.topology.links
     best: dict[str, tuple[float, dict[str, Any]]] = {}
-    for link in np.flatnonzero(trace.link_bytes > 0).tolist():
+    for link in np.flatnonzero(trace.link_busy > 0).tolist():
         cable = links.cables[links.cable[link]]
         share = float(trace.link_busy[link])
         if share > best.get(cable.kind, (-1.0, {}))[0]:
@@ -64,7 +64,7 @@ def rows(trace: Trace, made: Layout) -> list[dict[str, Any]]:
 
 
 def _groups(trace: Trace) -> list[Group]:
-    used = np.flatnonzero(trace.link_bytes > 0)
+    used = np.flatnonzero(trace.link_busy > 0)
     links = trace.topology.links
     share = trace.link_busy / trace.time
     between = _node_pairs(trace)

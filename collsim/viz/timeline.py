@@ -42,7 +42,7 @@ SCHEMA = "collsim.timeline/1"
 MOST_TRANSFERS = 200_000
 _LARGE = 200_000  # bytes of JSON beyond which it is packed
 _TEXT_RANKS, _TEXT_STEPS = 33, 64
-_MOST_HOPPING = 50_000
+_MOST_HOPPING, _MOST_FLOWS = 50_000, 100_000
 
 
 def timeline(trace: Trace, also: npt.NDArray[np.bool_] | None = None) -> dict[str, Any]:
@@ -58,6 +58,7 @@ def timeline(trace: Trace, also: npt.NDArray[np.bool_] | None = None) -> dict[st
         raise CollsimError(_too_many(trace))
     made = _layout(trace, also)
     routes, route = _routes(trace, made)
+    flows = _flows(trace, made, routes, route)
     order = np.argsort(trace.start, kind="stable")
     steps = narrate(trace)
     found = bottleneck(trace)
@@ -88,8 +89,8 @@ def timeline(trace: Trace, also: npt.NDArray[np.bool_] | None = None) -> dict[st
         "mistake": _mistake(trace, order),
         "text": _text(trace),
     }
-    hops = _hops(trace, made, order)
-    return whole if hops is None else {**whole, "hops": hops}
+    optional = {"hops": _hops(trace, made, order), "flows": flows}
+    return whole | {name: value for name, value in optional.items() if value is not None}
 
 
 def encode(made: dict[str, Any]) -> dict[str, Any]:
@@ -137,7 +138,8 @@ def _too_many(trace: Trace) -> str:
 
 
 def _layout(trace: Trace, also: npt.NDArray[np.bool_] | None) -> Layout:
-    return layout(trace.topology, trace.link_bytes if also is None else np.where(also, np.maximum(trace.link_bytes, 1), trace.link_bytes))
+    carried = trace.link_bytes + trace.other_bytes
+    return layout(trace.topology, carried if also is None else np.where(also, np.maximum(carried, 1), carried))
 
 
 def _seconds(values: npt.NDArray[np.float64]) -> list[float]:
@@ -253,6 +255,41 @@ def _routes(trace: Trace, made: Layout) -> tuple[dict[str, Any], npt.NDArray[np.
     return {"start": start.tolist(), "link": links[links >= 0].tolist()}, route.ravel().astype(np.int64)
 
 
+def _flows(trace: Trace, made: Layout, routes: dict[str, Any], route: npt.NDArray[np.int64]) -> dict[str, Any] | None:
+    """What crosses cables at which rates, others' bytes too, where the engine has stretches of its own for that (no barriers).
+
+    Adds to `routes` one route for each cable that is on its own (store and forward, and what others carry).
+    """
+    s = trace.schedule
+    if trace.engine != "event" or trace.timing.flows is None or not 0 < len(s) <= _MOST_HOPPING:
+        return None
+    own = trace.segments
+    stored = bool((own.link >= 0).any())
+    others = [other.crossing() for other in trace.others if other.crossing is not None]
+    if (stored and not others) or sum(len(f.row) for f in (own, *others)) > _MOST_FLOWS:
+        return None  # store and forward has the times of every hop already
+    link_of = made.picture.link_of
+    parts = [own, *others] if stored else others
+    single = np.full(len(link_of) + 1, -1, np.int64)  # a link beyond the topology's is an injection limit
+    for link in np.unique(np.concatenate([f.link for f in parts])) if parts else []:
+        if link < len(link_of) and link_of[link] >= 0:
+            single[link] = len(routes["start"]) - 1
+            routes["link"].append(int(link_of[link]))
+            routes["start"].append(len(routes["link"]))
+    columns = [(single[np.minimum(f.link, len(link_of))], f) for f in parts] + ([] if stored else [(route[own.row], own)])
+    number = np.concatenate([n for n, _ in columns])
+    begin, end, rate = (np.concatenate([getattr(f, name) for _, f in columns]) for name in ("begin", "end", "rate"))
+    end = np.minimum(end, trace.time)
+    keep = np.flatnonzero((number >= 0) & (end > begin))
+    moved = rate[keep] * (end - begin)[keep]
+    return {
+        "route": number[keep].tolist(),
+        "t0": _seconds(begin[keep]),
+        "t1": _seconds(end[keep]),
+        "bytes": [round(float(b), 3) for b in moved],
+    }
+
+
 def _transfers(trace: Trace, route: npt.NDArray[np.int64], order: npt.NDArray[np.int64]) -> dict[str, Any]:
     t = trace.schedule.transfers
     columns: dict[str, Any] = {
@@ -314,7 +351,8 @@ def _state(trace: Trace) -> dict[str, Any]:
 def _figures(trace: Trace, made: Layout) -> dict[str, Any]:
     link_of = made.picture.link_of
     drawn = link_of >= 0
-    link_bytes = np.bincount(link_of[drawn], weights=trace.link_bytes[drawn], minlength=len(made.picture.src))
+    carried = (trace.link_bytes + trace.other_bytes)[drawn]
+    link_bytes = np.bincount(link_of[drawn], weights=carried, minlength=len(made.picture.src))
     return {
         "time": trace.time,
         "algbw": float(trace.algbw),

@@ -150,6 +150,21 @@ test("times of hops, where given, win: the chunk waits in the queue and loads on
   assert.equal(linkBytes(m, 3, 1), 0);
 });
 
+test("rates of the run, where given, win: latency carries nothing, and what others carry counts", () => {
+  const tl = ring4({ engine: "event" });
+  tl.flows = { route: [0, 0, 4], t0: [0.5, 2, 1], t1: [1.5, 3, 6], bytes: [100, 50, 300] }; // route 4: what others send over link 0
+  tl.routes.start.push(9);
+  tl.routes.link.push(0);
+  const m = index(tl);
+  const near = (l, t, b) => assert.ok(Math.abs(linkBytes(m, l, t) - b) < 1e-9, `${linkBytes(m, l, t)} on ${l} at ${t}`);
+  near(0, 0.5, 0);
+  near(0, 1.5, 100 + 30);
+  near(3, 1.5, 100); // the second cable of the route
+  near(0, 6, 450);
+  near(2, 6, 0); // transfers themselves carry nothing twice
+  assert.equal(shareBetween(m, 3, 2, 3), 0.5);
+});
+
 test("who has landed waits for the step only where there is a barrier", () => {
   const tl = twoHops(), m = index(tl);
   assert.deepEqual(waitingAt(m, 1.5, 0), [0]);

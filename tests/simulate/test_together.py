@@ -15,6 +15,19 @@ def test_two_rings_on_one_set_of_cables_take_twice_as_long_without_latency():
     assert both.time == close(2 * run(s, topo, "4MiB").time, rel=1e-9)
 
 
+def test_a_cable_is_as_busy_as_all_that_cross_it_make_it():
+    """4 MB and 1 MB on one ring without latency: all shared until the small one is over, then the large one alone. Every cable is full all
+    the time, and of what crosses it in the short run's time half is the other's."""
+    s, topo = cs.schedule("allreduce_ring", 4), network("ring", 4, alpha=0)
+    large, small = cs.simulate([s, s], topo, ["4MB", "1MB"])
+    for t in (large, small):
+        used = t.link_bytes > 0
+        assert (t.link_busy[used] / t.time) == close(1.0)
+        assert (t.other_bytes[used] == 1_500_000).all()
+    assert small.time == close(2 * 1.5e6 / 25e9, rel=1e-9)
+    assert large.time == close(7.5e6 / 25e9, rel=1e-9)
+
+
 def test_groups_of_ranks_that_share_no_cable_do_not_notice_each_other():
     s, topo = cs.schedule("allreduce_ring", 4), network("switch", 8)
     both = cs.simulate([s, s], topo, ["4MiB", "1MiB"], ranks=[[0, 1, 2, 3], [7, 5, 4, 6]])

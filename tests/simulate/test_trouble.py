@@ -6,7 +6,7 @@ from event_cases import RATE, network, run
 
 import collsim as cs
 from collsim.schedule import copy, freeze
-from collsim.simulate import simulate_many
+from collsim.simulate import simulate_flows, simulate_many
 
 close = pytest.approx
 
@@ -26,6 +26,72 @@ def test_a_slow_rank_is_a_rank_with_slow_cables():
     for other in (1, 3):
         topo = topo.with_link("gpu2", f"gpu{other}", bandwidth=RATE / 4)
     assert slow.time == close(run(s, topo, 6_000_000).time, rel=1e-12)
+
+
+def shares(t):
+    """Part of the run in which each link could not have carried more."""
+    return dict(zip(t.links["link"], t.links["share"], strict=True))
+
+
+@pytest.mark.parametrize("sharing", ["fair", "fifo", "none"])
+def test_the_cables_of_a_slow_rank_are_busy_at_the_rate_that_they_have(sharing):
+    """On a switch, without latency, rank 2 four times slower: each of 6 steps lasts as long as its cables need, the others' a quarter of
+    that; stored and forwarded, a chunk that leaves or reaches rank 2 takes 4 and 1 units."""
+    s, topo = cs.schedule("allreduce_ring", 4), network("switch", 4, alpha=0)
+    t = run(s, topo, 4_000_000, slow={2: 4}, sharing=sharing)
+    busy = shares(t)
+    assert busy["gpu2 → switch0"] == busy["switch0 → gpu2"] == close(0.8 if sharing == "fifo" else 1.0, rel=1e-9)
+    assert busy["gpu0 → switch0"] == close(busy["gpu2 → switch0"] / 4, rel=1e-9)
+    assert t.bottleneck.name in ("gpu2 → switch0", "switch0 → gpu2")
+    assert t.links["bandwidth"].min() == RATE / 4
+    assert t.bound.time == close(run(s, t.topology, 4_000_000).bound.time)
+    usage = t.usage(t.bottleneck.link)
+    assert usage.rate.max() == close(RATE / 4)
+
+
+def test_what_is_repeated_with_other_cables_keeps_the_slow_rank_as_slow_as_it_was():
+    s, topo = cs.schedule("allreduce_ring", 4), network("switch", 4, alpha=0)
+    t = run(s, topo, 4_000_000, slow={2: 4})
+    assert t.again(t.topology).time == t.time
+    assert t.bottleneck.saves["cable"] == close(0.5, rel=1e-9)
+    flows = simulate_flows(topo, [0, 1], [1, 2], 1_000_000, slow={2: 4})
+    assert flows.finish == close(np.array([1e6, 4e6]) / RATE, rel=1e-9)
+
+
+def test_a_run_in_which_every_rank_is_slow_is_worked_out_as_one_in_which_none_is():
+    s, topo = cs.schedule("allreduce_ring", 4), network("switch", 4, alpha=0)
+    t = run(s, topo, 4_000_000, slow=dict.fromkeys(range(4), 3))
+    assert t.how == "symmetry"
+    assert t.time == close(3 * run(s, topo, 4_000_000).time, rel=1e-9)
+
+
+def test_a_cable_that_others_use_too_is_not_said_to_be_idle():
+    """1 GB flows into rank 1 beside a ring of 4, and takes half of that cable: 6 MB in the time in which the ring's 6 MB cross it."""
+    s, topo = cs.schedule("allreduce_ring", 4), network("switch", 4, alpha=0)
+    t = run(s, topo, 4_000_000, background=[(2, 1, "1GB")])
+    assert (t.link_bytes == 6_000_000).all()
+    assert t.links.set_index("link")["other"]["switch0 → gpu1"] == 6_000_000
+    assert shares(t)["switch0 → gpu1"] == close(1.0, rel=1e-6)
+    assert shares(t)["switch0 → gpu0"] == close(0.5, rel=1e-6)
+
+
+def test_stored_and_forwarded_other_traffic_counts_where_it_has_come():
+    """1 GB from rank 2 to rank 1 at 25 GB/s: 40 ms to the switch, and 40 ms from there. Ranks 0 and 3 share nothing with it and are done
+    in 20 ms: by then half of it has crossed the first cable and nothing the second."""
+    topo = network("switch", 4, alpha=0)
+    s = freeze("far", "broadcast", 4, [copy(0, 3, 0)], chunks=1)
+    t = run(s, topo, 250_000_000, background=[(2, 1, "1GB")], sharing="fifo")
+    assert t.time == close(20e-3, rel=1e-9)
+    other = t.links.set_index("link")["other"]
+    assert (other["gpu2 → switch0"], other["switch0 → gpu1"]) == (500_000_000, 0)
+
+
+def test_a_cable_that_only_others_use_is_nobodys_bottleneck():
+    """Two ranks talk over their cables; the others' are full of other traffic all the time."""
+    s, topo = cs.schedule("allreduce_ring", 2), network("switch", 4)
+    t = run(s, topo, 1_000_000, background=[(2, 3, "1GB")])
+    assert shares(t)["gpu2 → switch0"] > t.bottleneck.share
+    assert t.bottleneck.name.replace("switch0", "").strip(" →") in ("gpu0", "gpu1")
 
 
 def test_a_failed_cable_is_gone_round():

@@ -252,3 +252,43 @@ def test_store_and_forward_gives_every_hop_its_own_time():
     last = sorted((hops["t0"][2 * i + 1], hops["t1"][2 * i + 1]) for i in pushes)
     assert all(end - begin == pytest.approx(2**20 / 25e9, rel=1e-6) for begin, end in last)
     assert all(b[0] >= a[1] - 1e-11 for a, b in itertools.pairwise(last)), "one at a time"
+
+
+def crossed(made):
+    """Bytes over each link of the picture, from the stretches at one rate."""
+    total, routes, flows = np.zeros(len(made["links"]["src"])), made["routes"], made["flows"]
+    for route, nbytes in zip(flows["route"], flows["bytes"], strict=True):
+        for link in routes["link"][routes["start"][route] : routes["start"][route + 1]]:
+            total[link] += nbytes
+    return total
+
+
+@pytest.mark.parametrize("sharing", ["fair", "fifo", "none"])
+@pytest.mark.parametrize("name", ["allreduce_ring", "allreduce_parameter_server"])
+def test_cables_show_the_rates_of_the_run_and_what_others_carry(name, sharing):
+    """Rank 1 three times slower, and 1 MB from rank 2 to rank 5 beside: no cable carries more than it can at any moment, and at the end
+    each has carried what the host counted."""
+    topology = cs.topology.switch(6)
+    trouble = {"slow": {1: 3}, "background": [(2, 5, "1MB")]}
+    trace = cs.simulate(cs.schedule(name, topology=topology), topology, "1MiB", engine="event", sharing=sharing, **trouble)
+    made = timeline(trace)
+    links = made["links"]
+    rate = dict(zip([made["devices"]["name"][a] for a in links["src"]], links["bandwidth"], strict=True))
+    assert rate["gpu1"] == pytest.approx(rate["gpu0"] / 3)
+    assert crossed(made) == pytest.approx(made["figures"]["link_bytes"], abs=1)
+    assert sum(made["figures"]["link_bytes"]) == trace.link_bytes.sum() + trace.other_bytes.sum() > trace.link_bytes.sum()
+    flows, routes = made["flows"], made["routes"]
+    if sharing == "none":
+        return
+    for link, most in enumerate(links["bandwidth"]):
+        on = [i for i, r in enumerate(flows["route"]) if link in routes["link"][routes["start"][r] : routes["start"][r + 1]]]
+        for t in (flows["t0"][i] for i in on):
+            now = [i for i in on if flows["t0"][i] <= t < flows["t1"][i] - 1e-10]
+            assert sum(flows["bytes"][i] / (flows["t1"][i] - flows["t0"][i]) for i in now) <= most * (1 + 1e-3)
+
+
+def test_a_run_stored_and_forwarded_alone_needs_no_rates_beside_its_hops():
+    topology = cs.topology.switch(4)
+    made = timeline(cs.simulate(cs.schedule("allreduce_tree", topology=topology), topology, "1MiB", engine="event", sharing="fifo"))
+    assert "hops" in made
+    assert "flows" not in made

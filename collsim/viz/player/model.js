@@ -167,28 +167,38 @@ export function hopAt(m, i, t, out = {}) {
   return out;
 }
 
-/**
- * Bytes over every link as exact piecewise linear functions: for link l the break points `start[l]..start[l+1]` with
- * time, bytes so far and bytes per second from there on. A transfer loads all links of its route evenly from t0 to t1
- * (cut-through, as the engines count); with given `hops` each link only during its own hop.
- */
-function linkSeries(m) {
+/** Calls `add(link, t0, t1, bytes)` for every stretch in which a link carries bytes evenly. */
+function eachCrossing(m, add) {
   const { start: rs, link: rl } = m.tl.routes,
-    L = m.nlinks,
+    F = m.tl.flows,
     s = [0, 0];
-  const events = Array.from({ length: L }, () => []);
-  for (let i = 0; i < m.n; i++) {
+  for (let f = 0; f < (F?.route.length ?? 0); f++)
+    for (let q = rs[F.route[f]]; q < rs[F.route[f] + 1]; q++) add(rl[q], F.t0[f], F.t1[f], F.bytes[f]);
+  for (let i = 0; i < (F ? 0 : m.n); i++) {
     for (let q = rs[m.route[i]]; q < rs[m.route[i] + 1]; q++) {
       if (m.hopOf) hopSpan(m, i, q - rs[m.route[i]], s);
       else {
         s[0] = m.t0[i];
         s[1] = m.t1[i];
       }
-      const end = Math.max(s[1], s[0] + 1e-12 * (m.total || 1)),
-        rate = m.bytes[i] / (end - s[0]);
-      events[rl[q]].push([s[0], rate, 1, 0], [end, -rate, -1, m.bytes[i]]);
+      add(rl[q], s[0], s[1], m.bytes[i]);
     }
   }
+}
+
+/**
+ * Bytes over every link as exact piecewise linear functions: for link l the break points `start[l]..start[l+1]` with
+ * time, bytes so far and bytes per second from there on. With given `flows` these are the rates of the run, what others carry
+ * included; else a transfer loads all links of its route evenly from t0 to t1 (cut-through), with given `hops` each link during its hop.
+ */
+function linkSeries(m) {
+  const L = m.nlinks,
+    events = Array.from({ length: L }, () => []);
+  eachCrossing(m, (l, t0, t1, bytes) => {
+    const end = Math.max(t1, t0 + 1e-12 * (m.total || 1)),
+      rate = bytes / (end - t0);
+    events[l].push([t0, rate, 1, 0], [end, -rate, -1, bytes]);
+  });
   const start = new Int32Array(L + 1);
   for (let l = 0; l < L; l++) start[l + 1] = start[l] + events[l].length;
   const time = new Float64Array(start[L]),
@@ -245,8 +255,8 @@ export function usedLinks(m) {
 }
 
 /**
- * Share of its capacity that link l uses from a to b. Each transfer is taken at its mean rate, latency and waiting included, so that several
- * could seem to pass more for a moment than the link carries: where it is shared that cannot be, and all of it is in use.
+ * Share of its capacity that link l uses from a to b. Without `flows` each transfer is taken at its mean rate, latency and waiting included, so
+ * that several could seem to pass more for a moment than the link carries: where it is shared that cannot be, and all of it is in use.
  */
 export function shareBetween(m, l, a, b) {
   const most = (b - a) * m.tl.links.bandwidth[l],
