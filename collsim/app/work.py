@@ -10,9 +10,11 @@ import atexit
 import os
 import pickle
 import queue
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Hashable
@@ -26,15 +28,17 @@ from .worker import prepare
 
 #: Results of all sessions together, in bytes as pickled; the least recently used goes first.
 MOST_KEPT = 96 * 2**20
-#: So many computations at a time; the others wait in a row.
+#: So many computations at a time in each row; the others wait.
 WORKERS = min(2, os.cpu_count() or 1)
+#: Seconds up to which a computation stands in a row of its own, so that a glance never waits for a film.
+SHORT = 4.0
 #: Seconds after which somebody who has not asked again is taken to have gone: a closed tab.
 PATIENCE = 15.0
 
 Key = tuple[str, tuple[Hashable, ...]]
 
 _ROOT = str(Path(__file__).resolve().parents[2])
-_START = f"import sys; sys.path.insert(0, {_ROOT!r}); from collsim.app.worker import main; main()"
+_START = f"import sys; sys.path.insert(0, {_ROOT!r}); from collsim.app.worker import main; main(sys.argv[1])"
 
 
 def key_of(function: Callable[..., Any], arguments: tuple[Hashable, ...]) -> Key:
@@ -69,19 +73,20 @@ class Job:
     """One computation under way.
 
     Attributes:
-        expected: seconds that it should take. began: when a worker took it up (`time.monotonic`), or None while it waits in the row.
+        short: it stands in the row of those that take a moment. expected: seconds that it should take.
+        began: when a worker took it up (`time.monotonic`), or None while it waits in the row.
         stage: `queue`, `start`, `compile` or `run`; share: how much of it is done, 0 to 1.
         over: set at the end; then `result` is its pickle, or `error` says why there is none; neither, where it was stopped.
     """
 
-    def __init__(self, key: Key, function: Callable[..., Any], expected: float):
-        self.key, self.function, self.expected = key, function, expected
+    def __init__(self, key: Key, function: Callable[..., Any], short: bool, expected: float):
+        self.key, self.function, self.short, self.expected = key, function, short, expected
         self.began: float | None = None
         self.stage, self.share = "queue", 0.0
         self.over = threading.Event()
         self.result: bytes | None = None
         self.error: Exception | None = None
-        self.process: subprocess.Popen[bytes] | None = None
+        self.worker: Worker | None = None
         self.waiting: dict[str, float] = {}
 
     @property
@@ -98,18 +103,49 @@ class Died(Exception):
     """The process of a computation ended before the computation did: most likely out of memory."""
 
 
+class Worker:
+    """One process, and the folder for its temporary files, which goes with it."""
+
+    def __init__(self) -> None:
+        self.folder = tempfile.mkdtemp(prefix="collsim-work-")
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _START, self.folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": self.folder},
+            start_new_session=True,
+        )
+
+    @property
+    def gone(self) -> bool:
+        return self.process.poll() is not None
+
+    def kill(self) -> None:
+        """At once, with the processes that it may have started."""
+        try:
+            if hasattr(os, "killpg"):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            else:
+                self.process.kill()
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
 class Workers:
-    """A few processes, and the row of computations that wait for one."""
+    """A few processes, and the two rows of computations that wait for one: short ones, and all others."""
 
     def __init__(self, count: int = WORKERS, patience: float = PATIENCE, keep: Kept | None = None):
         self.patience, self.kept = patience, keep or Kept()
         self.pace = 1.0  # what computations took here over what was expected, lately
         self._lock = threading.Lock()
         self._jobs: dict[Key, Job] = {}
-        self._row: queue.SimpleQueue[Job] = queue.SimpleQueue()
-        self._processes: set[subprocess.Popen[bytes]] = set()
-        for _ in range(count):
-            threading.Thread(target=self._serve, daemon=True, name="collsim-worker").start()
+        self._rows: dict[bool, queue.SimpleQueue[Job]] = {short: queue.SimpleQueue() for short in (True, False)}
+        self._staff: set[Worker] = set()
+        self._closed = False
+        for row in list(self._rows.values()) * count:
+            threading.Thread(target=self._serve, args=(row,), daemon=True, name="collsim-worker").start()
         threading.Thread(target=self._watch, daemon=True, name="collsim-watch").start()
         atexit.register(self.close)
 
@@ -119,8 +155,8 @@ class Workers:
         with self._lock:
             job = self._jobs.get(key)
             if job is None:
-                job = self._jobs[key] = Job(key, function, expected * self.pace)
-                self._row.put(job)
+                job = self._jobs[key] = Job(key, function, expected <= SHORT, expected * self.pace)
+                self._rows[job.short].put(job)
             job.waiting[who] = time.monotonic()
         return job
 
@@ -138,26 +174,27 @@ class Workers:
                 self._stop(job)
 
     def before(self, job: Job) -> int:
-        """How many computations are under way or stand before this one in the row."""
+        """How many computations are under way or stand before this one in its row."""
         with self._lock:
-            jobs = list(self._jobs.values())
+            jobs = [one for one in self._jobs.values() if one.short == job.short]
         return jobs.index(job) if job in jobs else 0
 
     def close(self) -> None:
-        """Stop all that is under way."""
+        """Stop all that is under way, for good."""
         with self._lock:
+            self._closed = True
             for job in list(self._jobs.values()):
                 self._stop(job)
-            for process in list(self._processes):
-                _kill(process)
+            for worker in list(self._staff):
+                worker.kill()
 
     def _stop(self, job: Job) -> None:
         """With the lock held."""
         if not job.over.is_set():
             job.over.set()
             self._jobs.pop(job.key, None)
-            if job.process is not None:
-                _kill(job.process)
+            if job.worker is not None:
+                job.worker.kill()
 
     def _watch(self) -> None:
         """Forget those who have not been seen for long."""
@@ -170,29 +207,32 @@ class Workers:
                     if not job.waiting:
                         self._stop(job)
 
-    def _serve(self) -> None:
+    def _serve(self, row: queue.SimpleQueue[Job]) -> None:
         """One worker's life: take the next computation, see it through; a process that was killed is replaced at once."""
-        process: subprocess.Popen[bytes] | None = None
+        worker: Worker | None = None
         while True:
-            job = self._row.get()
-            if process is None or process.poll() is not None:
-                process = self._started(process)
+            job = row.get()
+            if worker is None or worker.gone:
+                worker = self._started(worker)
             with self._lock:
                 if job.over.is_set():
                     continue
-                job.process, job.began, job.stage = process, time.monotonic(), "start"
-            self._see_through(job, process)
-            if process.poll() is not None or job.stopped:
-                process = self._started(process)
+                job.worker, job.began, job.stage = worker, time.monotonic(), "start"
+            self._see_through(job, worker.process)
+            if worker.gone or job.stopped:
+                worker = self._started(worker)
 
-    def _started(self, old: subprocess.Popen[bytes] | None) -> subprocess.Popen[bytes]:
+    def _started(self, old: Worker | None) -> Worker:
         if old is not None:
-            _kill(old)
-            self._processes.discard(old)
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        process = subprocess.Popen([sys.executable, "-c", _START], start_new_session=True, **pipes)  # type: ignore[call-overload]
-        self._processes.add(process)
-        return process  # type: ignore[no-any-return]
+            old.kill()
+            with self._lock:
+                self._staff.discard(old)
+        worker = Worker()
+        with self._lock:
+            self._staff.add(worker)
+            if self._closed:
+                worker.kill()
+        return worker
 
     def _see_through(self, job: Job, process: subprocess.Popen[bytes]) -> None:
         """Hand the job over, and follow it to its end."""
@@ -217,21 +257,9 @@ class Workers:
                 self.pace = min(10.0, max(0.2, self.pace * (0.7 + 0.3 * job.seconds / max(job.expected, 0.1))))
             else:
                 job.error = said[0] if what == "refused" else Died() if what == "died" else RuntimeError(said[0])
-            job.process = None
+            job.worker = None
             self._jobs.pop(job.key, None)
             job.over.set()
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """At once, with the processes that it may have started."""
-    try:
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    except ProcessLookupError:
-        pass
-    process.wait()
 
 
 @cache

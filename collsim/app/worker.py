@@ -11,8 +11,10 @@ import logging
 import os
 import pickle
 import queue
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from typing import Any, BinaryIO
@@ -34,29 +36,34 @@ def prepare(tell: Tell = lambda stage, share: None) -> None:
         cs.simulate(plan, network, 1_000, engine="event", shortcuts=shortcuts)
 
 
-def main() -> None:
-    """Serve until the input ends."""
+def main(folder: str) -> None:
+    """Serve until the input ends. `folder` is for temporary files and goes with the process."""
+    tempfile.tempdir = folder
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints belongs in the log, not between the pickles
     sys.stdin = open(os.devnull)  # noqa: SIM115  # processes that this one forks close it, and must not close the real one
     if hasattr(os, "nice"):
         os.nice(5)  # a class that clicks about goes first
     waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(requests, waiting), daemon=True).start()
+    threading.Thread(target=_read, args=(requests, waiting, folder), daemon=True).start()
     while True:
         function, arguments = waiting.get()
         pickle.dump(answer(function, arguments, lambda *at: _say(answers, ("at", *at))), answers)
         answers.flush()
 
 
-def _read(requests: BinaryIO, waiting: queue.SimpleQueue[Any]) -> None:
+def _read(requests: BinaryIO, waiting: queue.SimpleQueue[Any], folder: str) -> None:
     try:
         while True:
             waiting.put(pickle.load(requests))
     except EOFError:
-        if hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
-            os.killpg(0, signal.SIGKILL)  # with the processes of a sweep
-        os._exit(0)
+        pass
+    except Exception:  # a request that cannot be read must not wait for ever
+        logging.getLogger(__name__).exception("a request could not be read")
+    shutil.rmtree(folder, ignore_errors=True)  # nobody else will, where the server was killed
+    if hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
+        os.killpg(0, signal.SIGKILL)  # with the processes of a sweep
+    os._exit(0)
 
 
 def _say(answers: BinaryIO, message: tuple[Any, ...]) -> None:

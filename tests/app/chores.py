@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -25,6 +26,11 @@ def with_a_child(path, tell):
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     Path(path).write_text(str(child.pid))
     child.wait()
+
+
+def with_a_file(tell):
+    with tempfile.TemporaryDirectory(prefix="half-written"):
+        time.sleep(600)
 
 
 def refuse(tell):

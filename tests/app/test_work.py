@@ -5,6 +5,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def test_what_is_stopped_stops_at_once_even_inside_one_long_operation(staff):
     workers = staff()
     job = workers.ask("a", chores.one_long_operation, (), 1.0)
     eventually(lambda: job.share == 0.5)
-    process, began = job.process, time.monotonic()
+    process, began = job.worker.process, time.monotonic()
     workers.leave("a", job)
     assert time.monotonic() - began < 5  # the operation would take hours
     assert job.stopped
@@ -92,6 +93,26 @@ def test_two_who_want_the_same_share_it_and_only_the_last_one_stops_it(staff):
     assert not job.over.is_set()
     workers.leave("b", job)
     assert job.stopped
+
+
+def test_what_takes_a_moment_does_not_wait_for_what_takes_long(staff):
+    workers = staff()
+    long = workers.ask("a", chores.count, (10**6, 0.01), 60.0)
+    short = workers.ask("b", chores.count, (2, 0), 1.0)
+    assert workers.before(short) == 0
+    assert short.over.wait(40)
+    assert not long.over.is_set()
+
+
+def test_temporary_files_go_with_the_process(staff, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    workers = staff()
+    job = workers.ask("a", chores.with_a_file, (), 1.0)
+    eventually(lambda: list(tmp_path.rglob("half-written*")))
+    workers.leave("a", job)
+    eventually(lambda: not list(tmp_path.rglob("half-written*")))
+    workers.close()
+    eventually(lambda: not list(tmp_path.iterdir()))
 
 
 def test_who_is_not_seen_any_more_has_gone(staff):
@@ -131,6 +152,13 @@ def test_a_refusal_arrives_as_it_was_raised_a_bug_as_a_sentence_and_a_death_as_o
     assert workers.ask("a", chores.count, (1, 0), 1.0).over.wait(40)
 
 
+def test_a_request_that_a_worker_cannot_read_ends_too(staff, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", "")  # the worker does not find `chores`
+    job = staff().ask("a", chores.count, (1, 0), 1.0)
+    assert job.over.wait(40)
+    assert isinstance(job.error, Died)
+
+
 def test_the_estimate_learns_from_what_it_took(staff):
     workers = staff()
     assert workers.ask("a", chores.count, (1, 1.0), 0.2).over.wait(40)
@@ -149,17 +177,19 @@ def test_results_are_never_more_bytes_than_there_is_room():
     assert kept.get(("f", ("large",))) is None
 
 
-def test_a_worker_goes_when_its_server_is_killed(staff):
+def test_a_worker_and_its_folder_go_when_its_server_is_killed(staff, tmp_path):
     code = (
         f"import sys, time; sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(ROOT)!r}]\n"
         "import chores; from collsim.app.work import Workers\n"
         "job = Workers(1).ask('a', chores.count, (10**6, 0.01), 1.0)\n"
         "while not job.share: time.sleep(0.05)\n"
-        "print(job.process.pid, flush=True); time.sleep(600)"
+        "print(job.worker.process.pid, flush=True); time.sleep(600)"
     )
-    server = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)})
     pid = int(server.stdout.readline())
     assert alive(pid)
+    (folder,) = tmp_path.iterdir()
     server.send_signal(signal.SIGKILL)
     server.wait()
     eventually(lambda: not alive(pid), 5.0)
+    assert not folder.exists()
