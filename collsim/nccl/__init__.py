@@ -3,7 +3,7 @@
 `predict` answers with both, `trace` simulates the algorithm it chose, `accuracy` holds the model against tables of published runs,
 `calibrate` fits it to a cluster of one's own, `backend` says what to give to torch.distributed. `published` are measured runs, `explain`
 names the hypothesis that fits a gap best, `choices` and `ring_and_tree` say what NCCL would do over sizes and nodes,
-`search` the rings it finds on a machine's links.
+`search` the rings, trees and heads of NVLS it finds on a machine's links.
 """
 
 from .accuracy import Accuracy, accuracy
@@ -14,11 +14,12 @@ from .fit import Calibration, calibrate
 from .gaps import Gap, explain
 from .gloo import gloo_time
 from .graphs import communicator
+from .heads import Heads
 from .links import Parameters
-from .machines import facts_of, search
+from .machines import Searched, facts_of, search
 from .predict import Prediction, predict
 from .published import Run, against, own_run, published, published_run, together
-from .search import Rings
+from .search import Rings, Trees
 from .simulated import trace
 from .tuner import Choice, Communicator, Cost, Graph, choose, cost_table
 from .words import facts
@@ -34,10 +35,13 @@ __all__ = [
     "Facts",
     "Gap",
     "Graph",
+    "Heads",
     "Parameters",
     "Prediction",
     "Rings",
     "Run",
+    "Searched",
+    "Trees",
     "accuracy",
     "against",
     "backend",

@@ -1,9 +1,9 @@
-"""The graphs that NCCL's search finds on a machine: rings as `search` finds them, or by a closed rule per kind of wiring.
+"""The graphs that NCCL's tuner is told: as the search finds them on a machine's links, or by a closed rule per kind of wiring.
 
 NCCL searches channel by channel, each reserving its speed on every link it crosses, and keeps the speed that gives most in total.
-Where there is a Topology that is done (`search`). Where only Facts are known, the regular machines that they describe have a closed
-answer: how many channels of speed s fit on the tightest link (src/graph/search.cc; constants in `constants`). Trees and NVLS follow from
-the ring by a rule. GB/s and microseconds, as NCCL counts.
+Where there is a Topology that is done for rings, trees and NVLS (`search`, `heads`). Where only Facts are known, the regular machines
+that they describe have a closed answer: how many channels of speed s fit on the tightest link (src/graph/search.cc; constants in
+`constants`), and trees and NVLS follow from the ring. GB/s and microseconds, as NCCL counts.
 """
 
 from __future__ import annotations
@@ -13,28 +13,31 @@ from dataclasses import replace
 
 from . import constants as c
 from .facts import NVLINK_GBPS, Facts
-from .search import Rings
+from .heads import MOST_HEADS, Heads
+from .machines import Searched
+from .search import duplicated
 from .tuner import Communicator, Graph, doubled
 
 #: The x86 processors usually sold with a PCIe generation, for the bandwidth between sockets (Intel ARK; see constants.SOCKET).
 _SOCKET_BY_PCIE = {3: "intel-skylake", 4: "intel-skylake", 5: "intel-sapphire", 6: "intel-emerald"}
 #: RCCL prints 48 GB/s per xGMI link of an MI300X (ROCm/rccl issue 1210).
 XGMI_PER_LINK = 48.0
-#: Most GPUs that head a channel of NVLS (search.cc).
-_NVLS_HEADS = 32
 
 
-def communicator(facts: Facts, channels: int | None = None, pat: bool | None = None, rings: Rings | None = None) -> Communicator:
+def communicator(facts: Facts, channels: int | None = None, pat: bool | None = None, found: Searched | None = None) -> Communicator:
     """What NCCL's tuner would be told about this machine.
 
     Args:
         channels: a bound on the number of channels (NCCL_MAX_NCHANNELS).
-        rings: what the search found on a Topology; None for the closed rule.
+        found: the search on a Topology (`machines.searched`); None for the closed rule.
     """
-    ring = ring_graph(facts) if rings is None else _searched(rings, facts)
-    if channels is not None and 2 * ring.channels > channels:
-        ring = replace(ring, channels=max(1, channels // 2))
-    running = doubled(ring.channels)
+    ring = ring_graph(facts) if found is None else _searched_ring(found, facts)
+    tree = tree_graph(facts, ring) if found is None else _searched_tree(found)
+    both = min(ring.channels, tree.channels)  # init.cc: rings and trees have the same number
+    if channels is not None:
+        both = max(1, min(both, channels // 2))
+    ring, tree = replace(ring, channels=both), replace(tree, channels=both)
+    running = doubled(both)
     if facts.cc >= 90 and facts.nodes > 1 and ring.bw_intra > 45 and running < 16:
         running *= 2
     if channels is not None:
@@ -45,8 +48,8 @@ def communicator(facts: Facts, channels: int | None = None, pat: bool | None = N
         cc=facts.cc or 90,
         cpu=facts.cpu,
         ring=ring,
-        tree=tree_graph(facts, ring),
-        nvls=nvls_graph(facts, ring),
+        tree=tree,
+        nvls=_nvls(facts, ring, found),
         channels=running,
         pat=pat,
     )
@@ -68,33 +71,60 @@ def ring_graph(facts: Facts) -> Graph:
     return _duplicated(Graph(channels, speed, speed, path if facts.local > 1 else "LOC", type_inter, facts.nvswitch), facts)
 
 
-def _searched(rings: Rings, facts: Facts) -> Graph:
-    found = Graph(len(rings.channels), rings.speed, rings.speed, rings.type_intra, rings.type_inter, rings.same_channels)
-    return _duplicated(found, facts)
+def _searched_ring(found: Searched, facts: Facts) -> Graph:
+    rings = found.rings
+    graph = Graph(len(rings.channels), rings.speed, rings.speed, rings.type_intra, rings.type_inter, rings.same_channels)
+    return _duplicated(graph, facts)
+
+
+def _searched_tree(found: Searched) -> Graph:
+    trees = found.trees
+    speeds, types = (trees.speed_intra, trees.speed_inter), (trees.type_intra, trees.type_inter)
+    return Graph(len(trees.channels), *speeds, *types, trees.same_channels, pattern=trees.pattern)
+
+
+def _nvls(facts: Facts, ring: Graph, found: Searched | None) -> Graph | None:
+    """None without NVLink SHARP, which needs peers that reach one another and is not sold on GeForce and RTX cards."""
+    if facts.cc < 90 or not facts.nvswitch or facts.local < 2 or facts.cc in (120, 121):
+        return None
+    return nvls_graph(facts, ring) if found is None else None if found.heads is None else _searched_heads(found.heads)
+
+
+def _searched_heads(heads: Heads) -> Graph:
+    return Graph(len(heads.gpus), heads.speed_intra, heads.speed_inter, "NVL", heads.type_inter, False, pattern=c.NVLS)
 
 
 def tree_graph(facts: Facts, ring: Graph) -> Graph:
-    """The tree search is asked for as many channels as the ring has; between nodes it may be faster inside."""
+    """The tree search is asked for as many channels as the ring has; between nodes it may be faster inside.
+
+    The search knows better which tree: from Hopper on the plain one where the way back from the first GPU's card to the second is worse.
+    """
+    table = c.speeds(facts.cc or 90, facts.nodes)
     if facts.nodes > 1 and facts.local == 1:
-        return replace(ring, bw_intra=2 * ring.bw_intra, pattern=c.TREE)
-    pattern = c.BALANCED_TREE if facts.cc >= 80 else c.SPLIT_TREE
+        return replace(ring, bw_intra=_raised(table, ring.bw_inter), pattern=c.TREE)
+    pattern = c.SPLIT_TREE if facts.cc < 80 else c.BALANCED_TREE
     if facts.nodes == 1:
         return replace(ring, pattern=pattern)
-    room = intra_bandwidth(facts) / ring.channels
-    raised = [s for s in c.speeds(facts.cc or 90, 2) if ring.bw_inter < s <= min(room, 2 * ring.bw_inter)]
-    return replace(ring, bw_intra=max(raised, default=ring.bw_intra), pattern=pattern)
+    return replace(ring, bw_intra=_raised(table, ring.bw_inter, intra_bandwidth(facts) / ring.channels), pattern=pattern)
 
 
-def nvls_graph(facts: Facts, ring: Graph) -> Graph | None:
-    """One channel per GPU; every link carries (GPUs + 1) times a channel's speed. None without NVLink SHARP."""
-    if facts.cc < 90 or not facts.nvswitch or facts.local < 2 or facts.cc in (120, 121):
-        return None
-    inside, heads = intra_bandwidth(facts), min(facts.local, _NVLS_HEADS)
-    speed = next((s for s in c.speeds(facts.cc, 1) if s * (heads + 1) <= inside), 3.0)
+def nvls_graph(facts: Facts, ring: Graph) -> Graph:
+    """One channel per GPU; every link carries (GPUs + 1) times a channel's speed."""
+    inside, heads, table = intra_bandwidth(facts), min(facts.local, MOST_HEADS), c.speeds(facts.cc, 1)
+    speed = next((s for s in table if s * (heads + 1) <= inside), 3.0)
     if facts.nodes == 1:
-        raised = max((s for s in c.speeds(facts.cc, 1) if s < 2 * speed), default=speed)
-        return Graph(heads, speed, raised, "NVL", "LOC", True, pattern=c.NVLS)
-    return Graph(heads, speed, ring.channels * ring.bw_inter / heads, "NVL", "PXN", True, pattern=c.NVLS)
+        return Graph(heads, speed, _raised(table, speed), "NVL", "LOC", False, pattern=c.NVLS)
+    return Graph(heads, speed, ring.channels * ring.bw_inter / heads, "NVL", "PXN", False, pattern=c.NVLS)
+
+
+def _raised(table: tuple[float, ...], speed: float, most: float = math.inf) -> float:
+    """The speed after NCCL's second pass: raised step by step while it is less than twice what it was, and fits."""
+    found = speed
+    for faster in sorted(s for s in table if speed < s <= most):
+        if found >= 2 * speed:
+            break
+        found = faster
+    return found
 
 
 def intra_bandwidth(facts: Facts) -> float:
@@ -142,9 +172,5 @@ def _fit(per_channel: float, total: float, facts: Facts) -> tuple[int, float]:
 
 
 def _duplicated(graph: Graph, facts: Facts) -> Graph:
-    """Fast channels are cut in two slower ones (search.cc, ncclTopoDupChannels)."""
-    if graph.bw_intra < 25 or (facts.cc > 80 and graph.bw_intra < 50 and graph.channels > 4):
-        return graph
-    count = min(2 * graph.channels, c.SEARCH_CHANNELS // 2)
-    cut = -(-count // graph.channels)
-    return replace(graph, channels=count, bw_intra=graph.bw_intra / cut, bw_inter=graph.bw_inter / cut)
+    count, speed = duplicated(graph.channels, graph.bw_intra, facts.cc)
+    return replace(graph, channels=count, bw_intra=speed, bw_inter=speed)

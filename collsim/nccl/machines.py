@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..errors import CollsimError
 from ..topology import Topology
@@ -11,8 +11,10 @@ from ..topology.plan import LEVELS, LOC, NVB, Machine
 from ..units import format_bandwidth
 from .facts import GPUS, PCIE_GBPS, Facts, Inside, Net
 from .facts import gpu as gpu_facts
+from .heads import Heads, heads
 from .nodes import Node, Wires, card_of, nodes_of
-from .search import MOST_GPUS, Rings, Rules, rings
+from .search import MOST_GPUS, Rings, Trees, duplicated, rings, trees
+from .ways import Rules
 
 _NET_OF_CARD: dict[str, Net] = {"ib": "ib", "roce": "roce", "tcp": "tcp", "efa": "efa", "slingshot": "slingshot"}
 
@@ -106,8 +108,8 @@ def _left_of_rings(topology: Topology, plan: Machine, gpus: int) -> float:
     return now.total / built.total
 
 
-def search(machine: Facts | Topology, ranks: int | None = None, *, NCCL_CROSS_NIC: int | str = 2) -> Rings:
-    """The rings that NCCL's search finds on the nodes of a machine: GPU orders, speed of each channel, path types.
+def search(machine: Facts | Topology, ranks: int | None = None, *, NCCL_CROSS_NIC: int | str = 2) -> Searched:
+    """What NCCL's search finds on the nodes of a machine: its rings, its trees and its heads of NVLS.
 
     Args:
         ranks: fewer ranks than GPUs.
@@ -116,14 +118,14 @@ def search(machine: Facts | Topology, ranks: int | None = None, *, NCCL_CROSS_NI
     Raises CollsimError where no wiring is known (Facts from words), for RCCL, which searches otherwise, and beyond 16 GPUs in a node.
     """
     facts = facts_of(machine, ranks)
-    found = rings_of(facts, cross_nic=cross_nic_of(NCCL_CROSS_NIC))
+    found = searched(facts, cross_nic=cross_nic_of(NCCL_CROSS_NIC))
     if found is None:
         why = (
             "RCCL has tables of its own"
             if facts.amd
             else f"{facts.local} ranks in a node, wiring {'unknown' if facts.wires is None else 'known'}"
         )
-        raise CollsimError(f"no search of rings here ({why}): it takes a Topology of NVIDIA GPUs, 2 to {MOST_GPUS} in a node")
+        raise CollsimError(f"no search of graphs here ({why}): it takes a Topology of NVIDIA GPUs, 2 to {MOST_GPUS} in a node")
     return found
 
 
@@ -134,8 +136,50 @@ def cross_nic_of(value: int | str) -> int:
     return int(value)
 
 
-def rings_of(facts: Facts, p2p: str = "SYS", cross_nic: int = 2) -> Rings | None:
-    """The rings that NCCL's search finds on these nodes, the least of them all; None where no wiring is known or it is not NCCL's search.
+@dataclass(frozen=True)
+class Searched:
+    """What the search is told of a machine: the nodes that differ, ranks on each, several nodes or one, what NCCL may do."""
+
+    nodes: tuple[Node, ...]
+    local: int
+    several: bool
+    rules: Rules
+
+    @property
+    def rings(self) -> Rings:
+        """The least rings of all nodes, as all take the least of their graphs."""
+        found = [rings(node.plan, self.local, self._cards(node), self.rules) for node in self.nodes]
+        least = min(found, key=lambda r: r.total)
+        return replace(least, channels=least.channels[: min(len(r.channels) for r in found)], speed=min(r.speed for r in found))
+
+    @property
+    def trees(self) -> Trees:
+        """The least trees of all nodes, searched for as many channels as the rings have once duplicated."""
+        ring = self.rings
+        channels, _ = duplicated(len(ring.channels), ring.speed, self.nodes[0].plan.sm)
+        found = [trees(node.plan, self.local, self._cards(node), self.rules, channels) for node in self.nodes]
+        least = min(found, key=lambda t: len(t.channels) * t.speed_intra)
+        return replace(
+            least,
+            channels=least.channels[: min(len(t.channels) for t in found)],
+            speed_intra=min(t.speed_intra for t in found),
+            speed_inter=min(t.speed_inter for t in found),
+            pattern=max(t.pattern for t in found),
+        )
+
+    @property
+    def heads(self) -> Heads | None:
+        """The heads of NVLS on the node that has fewest; None where a node has none."""
+        found = [heads(node.plan, self.local, self._cards(node), self.rules) for node in self.nodes]
+        there = [h for h in found if h is not None]
+        return min(there, key=lambda h: (len(h.gpus), h.speed_intra, h.speed_inter)) if len(there) == len(found) else None
+
+    def _cards(self, node: Node) -> tuple[float, ...]:
+        return node.cards if self.several else ()
+
+
+def searched(facts: Facts, p2p: str = "SYS", cross_nic: int = 2) -> Searched | None:
+    """What NCCL's search would look at on these nodes; None where no wiring is known or the search is not NCCL's.
 
     Args:
         p2p: the worst type of path for P2P, beside what the topology allows.
@@ -149,9 +193,7 @@ def rings_of(facts: Facts, p2p: str = "SYS", cross_nic: int = 2) -> Rings | None
     allowed = "LOC" if facts.inside == "host" else p2p if p2p in LEVELS else "SYS"
     level = min(LEVELS.index(wires.p2p), LEVELS.index(allowed))
     rules = Rules(level, LEVELS.index(wires.gdr) if facts.gdr else LOC, cross_nic, facts.cpu)
-    found = [rings(node.plan, facts.local, node.cards if facts.nodes > 1 else (), rules) for node in wires.nodes]
-    least = min(found, key=lambda r: r.total)
-    return replace(least, channels=least.channels[: min(len(r.channels) for r in found)], speed=min(r.speed for r in found))
+    return Searched(wires.nodes, facts.local, facts.nodes > 1, rules)
 
 
 def _inside(plan: Machine, level: str, count: int) -> tuple[Inside, float, bool]:

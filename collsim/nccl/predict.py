@@ -14,7 +14,7 @@ from .calibrated import beyond, calibration_of, links_of
 from .facts import Facts
 from .graphs import communicator
 from .links import Parameters
-from .machines import cross_nic_of, facts_of, rings_of
+from .machines import Searched, cross_nic_of, facts_of, searched
 from .timing import Call, Time, launch_time, time_of
 from .tuner import Choice, choose
 
@@ -42,6 +42,7 @@ class Prediction:
         tuner: what NCCL's own tuner believed when it chose; None for sends and receives, which it does not tune.
         facts: the machine as the model sees it.
         notes: what was assumed or left out.
+        graphs: what NCCL's search finds on its links; None where that is not known or not NCCL's.
     """
 
     collective: str
@@ -57,6 +58,7 @@ class Prediction:
     tuner: Choice | None
     facts: Facts
     notes: tuple[str, ...] = field(default_factory=tuple)
+    graphs: Searched | None = field(default=None, compare=False, repr=False)
 
     @property
     def tuner_time(self) -> float | None:
@@ -95,7 +97,9 @@ def predict(
         machine: `machine("dgx-h100", nodes=2)`, or Facts.
         nbytes: nccl-tests' size: for allgather and reduce_scatter the whole array.
         ranks: fewer ranks than GPUs.
-        NCCL_ALGO ... NCCL_PAT_ENABLE: NCCL's environment variables, with their values as NCCL takes them.
+        NCCL_ALGO ... NCCL_PAT_ENABLE: NCCL's environment variables, with their values as NCCL takes them. NCCL_CROSS_NIC decides which
+            graphs the search finds, and so what the tuner chooses; the time beyond that takes the network for one switch between all
+            cards, where no way is longer. `trace` simulates the rings over the machine's own rails and spines.
         links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
 
     Raises CollsimError for unknown names and values, and where NCCL_ALGO and NCCL_PROTO leave nothing.
@@ -105,9 +109,9 @@ def predict(
     facts = facts_of(machine, ranks)
     p2p = "LOC" if _flag(NCCL_P2P_DISABLE) else _level("NCCL_P2P_LEVEL", NCCL_P2P_LEVEL, "SYS")
     facts, notes = _environment(facts, p2p, NCCL_NET_GDR_LEVEL)
-    rings = rings_of(facts, p2p, cross_nic_of(NCCL_CROSS_NIC))
-    if rings and (crossings := rings.crossings(facts.nodes)):
-        hops = facts.nodes * len(rings.channels)
+    found = searched(facts, p2p, cross_nic_of(NCCL_CROSS_NIC))
+    if found and (crossings := found.rings.crossings(facts.nodes)):
+        hops = facts.nodes * len(found.rings.channels)
         notes += (f"{crossings} of {hops} hops of rings between nodes change the card, on rails the rail: that way is not slower here",)
     most = None if NCCL_MAX_NCHANNELS is None else parse_count(NCCL_MAX_NCHANNELS, "NCCL_MAX_NCHANNELS")
     pat = None if NCCL_PAT_ENABLE is None else _flag(NCCL_PAT_ENABLE)
@@ -116,25 +120,32 @@ def predict(
         links = links_of(machine)
         guessed = () if known is None else beyond(known.fitted_on, facts, name, size)
         notes += tuple(f"beyond the calibration: {sentence}" for sentence in guessed)
-    comm = communicator(facts, most, pat, rings)
+    comm = communicator(facts, most, pat, found)
     if not _flag(NCCL_NVLS_ENABLE):
         comm = replace(comm, nvls=None)
     if facts.ranks == 1:
         return _alone(name, size, facts)
     if name in _POINT_TO_POINT:
         parts = time_of(Call(name, "Ring", "Simple", size, facts, comm, links))
-        return _prediction(name, size, facts, parts, None, ("P2P", "Simple", comm.running_channels, 512), notes)
+        return _prediction(name, size, facts, parts, None, ("P2P", "Simple", comm.running_channels, 512), notes, found)
     choice = choose(name, comm, size, NCCL_ALGO, NCCL_PROTO)
     parts = time_of(Call(name, choice.algorithm, choice.protocol, size, facts, comm, links))
     run = (choice.algorithm, choice.protocol, choice.channels, choice.threads)
-    return _prediction(name, size, facts, parts, choice, run, notes)
+    return _prediction(name, size, facts, parts, choice, run, notes, found)
 
 
 def _prediction(
-    name: str, size: int, facts: Facts, parts: Time, choice: Choice | None, run: tuple[str, str, int, int], notes: tuple[str, ...]
+    name: str,
+    size: int,
+    facts: Facts,
+    parts: Time,
+    choice: Choice | None,
+    run: tuple[str, str, int, int],
+    notes: tuple[str, ...],
+    graphs: Searched | None,
 ) -> Prediction:
     rate = size / parts.total
-    return Prediction(name, size, parts.total, rate, rate * BUSBW[name](facts.ranks), *run, parts, choice, facts, notes)
+    return Prediction(name, size, parts.total, rate, rate * BUSBW[name](facts.ranks), *run, parts, choice, facts, notes, graphs)
 
 
 def _alone(name: str, size: int, facts: Facts) -> Prediction:

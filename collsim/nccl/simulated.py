@@ -2,10 +2,13 @@
 
 It knows nothing of protocols, launches or measured rates: it shows where the bytes go and which links they share. Its time is that of
 the links as the topology states them, so it is a lower bound of what is measured; `predict` is the number to compare with nccl-tests.
+Rings and trees take the orders that NCCL's search finds (`nccl.search`), so that NCCL_CROSS_NIC says here which cards, rails and spines
+carry them, which the prediction does not know; where there is no search (RCCL, more than 16 GPUs in a node) the topology's own orders.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..registry import schedule
@@ -13,6 +16,7 @@ from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
 from .predict import Prediction, predict
+from .search import over_nodes
 
 #: Bytes of a chunk that a channel sends at a time with Simple: one slot of the buffer (NCCL src/include/device.h: 4 MiB / NCCL_STEPS).
 SLOT = 512 * 1024
@@ -42,12 +46,13 @@ def schedule_of(prediction: Prediction, machine: Topology) -> Schedule:
     chunks = max(1, min(_MOST_CHUNKS, p.nbytes // (SLOT * channels)))
     if p.collective in ("alltoall", "sendrecv"):
         return schedule(f"{p.collective}_direct", ranks=ranks)
+    if p.algorithm == "Tree":
+        return _tree(p, machine, chunks, max(2, channels // 2 * 2))
+    if p.graphs is not None and ranks == machine.ranks:
+        machine = replace(machine, orders=p.graphs.rings.orders(p.facts.nodes))
+    channels = _evenly(channels, machine)
     if p.collective in ("broadcast", "reduce"):
         return schedule(f"{p.collective}_chain", ranks=ranks, chunks=chunks, channels=channels, topology=machine)
-    if p.algorithm == "Tree":
-        trees = max(2, channels // 2 * 2)
-        local = p.facts.local
-        return schedule("allreduce_double_binary_tree", ranks=ranks, chunks=chunks, channels=trees, per_node=local, topology=machine)
     pieces = max(1, min(_MOST_CHUNKS // 2, p.nbytes // (NVLS_CHUNK * p.facts.local)))
     if p.algorithm == "NVLS":
         return schedule(f"{p.collective}_nvls", ranks=ranks, **({"chunks": pieces} if p.collective == "allreduce" else {}))
@@ -56,3 +61,20 @@ def schedule_of(prediction: Prediction, machine: Topology) -> Schedule:
     if p.algorithm == "PAT":
         return schedule(f"{p.collective}_pat", ranks=ranks)
     return schedule(f"{p.collective}_ring", ranks=ranks, channels=channels, topology=machine)
+
+
+def _tree(p: Prediction, machine: Topology, chunks: int, channels: int) -> Schedule:
+    """The double binary tree over the chains that the search found."""
+    shape: dict[str, Any] = {}
+    if p.graphs is not None and p.facts.ranks == machine.ranks:
+        trees = p.graphs.trees
+        machine, shape = replace(machine, orders=over_nodes(trees.channels, p.facts.nodes)), {"pattern": trees.shape}
+    channels = _evenly(channels, machine)
+    sizes = {"ranks": p.facts.ranks, "chunks": chunks, "channels": channels, "per_node": p.facts.local}
+    return schedule("allreduce_double_binary_tree", **sizes, topology=machine, **shape)
+
+
+def _evenly(channels: int, machine: Topology) -> int:
+    """So many channels that no order of the topology's serves more of them than another does."""
+    offered = 1 if machine.orders is None else len(machine.orders)
+    return channels - channels % offered if channels > offered else channels

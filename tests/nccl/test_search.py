@@ -2,15 +2,18 @@
 
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 import collsim as cs
 from collsim import topology
 from collsim.errors import CollsimError
-from collsim.nccl import Facts, communicator, facts_of, predict, search
-from collsim.nccl.machines import rings_of
-from collsim.nccl.search import Channel, Rings, Rules, rings
+from collsim.nccl import Facts, choose, communicator, facts_of, predict, search
+from collsim.nccl.constants import BALANCED_TREE, SPLIT_TREE, TREE
+from collsim.nccl.machines import searched
+from collsim.nccl.search import Channel, Rings, Trees, rings
+from collsim.nccl.ways import Rules
 from collsim.topology.plan import LOC, SYS
 
 
@@ -26,13 +29,13 @@ def loads(seen: Rings) -> Counter:
 def test_dgx1v_six_rings_that_use_every_nvlink_once():
     """NCCL finds 6 channels of 20 GB/s, 12 once doubled: three cycles, both ways round, one link of 20 GB/s each (nccl issue 671)."""
     machine = topology.machine("dgx-1v")
-    seen = search(machine)
+    seen = search(machine).rings
     assert (len(seen.channels), seen.speed, seen.type_intra) == (6, 20.0, "NVL")
     width = {frozenset((a, b)): c.width for a, b, c in topology.machines()["dgx-1v"].joints if c.kind == "nvlink"}
     for (a, b), load in loads(seen).items():
         assert load <= 20.0 * width[frozenset((f"gpu{a}", f"gpu{b}"))]
     assert sum(loads(seen).values()) == 20.0 * 2 * sum(width.values())
-    assert communicator(facts_of(machine), rings=seen).running_channels == 12
+    assert communicator(facts_of(machine), found=search(machine)).running_channels == 12
 
 
 @pytest.mark.parametrize(
@@ -42,7 +45,7 @@ def test_dgx1v_six_rings_that_use_every_nvlink_once():
 def test_nvswitch_machines_get_the_graphs_that_nccl_prints(name, ring, running):
     """`Pattern 4, ... nChannels 12, bw 20.000000/20.000000, type NVL/PIX, sameChannels 1` on A100, 12 x 30 on H100 (nccl issue 1197)."""
     facts = facts_of(topology.machine(name))
-    comm = communicator(facts, rings=search(topology.machine(name)))
+    comm = communicator(facts, found=search(topology.machine(name)))
     assert (comm.ring.channels, comm.ring.bw_intra) == ring
     assert (comm.ring.type_intra, comm.ring.same_channels, comm.running_channels) == ("NVL", True, running)
     closed = communicator(facts)
@@ -53,7 +56,7 @@ def test_two_hopper_nodes_cross_cards_in_pairs():
     """A published INFO log of 2 x 8 Hopper GPUs with 8 NICs of 400 Gbit/s: `Pattern 4, crossNic 2, nChannels 8, bw 48.000000/48.000000,
     type NVL/PIX`, 16 channels of which rank 0 meets the other node in 00 and 01 (and their copies 08 and 09) only.
     """
-    seen = search(topology.machine("dgx-h100", nodes=2))
+    seen = search(topology.machine("dgx-h100", nodes=2)).rings
     assert (len(seen.channels), seen.speed, seen.type_intra, seen.type_inter, seen.cross_nic) == (8, 48.0, "NVL", "PIX", 2)
     assert [i for i, ch in enumerate(seen.channels) if 0 in (ch.gpus[0], ch.gpus[-1])] == [0, 1]
     assert all((a.enters, a.leaves) == (b.leaves, b.enters) for a, b in zip(seen.channels[::2], seen.channels[1::2], strict=True))
@@ -62,7 +65,7 @@ def test_two_hopper_nodes_cross_cards_in_pairs():
 
 def test_cross_nic_0_keeps_every_ring_on_its_card():
     """Seven rings of 48 GB/s or eight of 45: the last GPU reaches the first one's card over NVLink (PXN), 8 x 48 is more than its 370.8."""
-    seen = search(topology.machine("dgx-h100", nodes=2), NCCL_CROSS_NIC=0)
+    seen = search(topology.machine("dgx-h100", nodes=2), NCCL_CROSS_NIC=0).rings
     assert (len(seen.channels), seen.speed, seen.type_inter) == (8, 45.0, "PXN")
     assert all(ch.enters == ch.leaves for ch in seen.channels)
     assert sorted(ch.enters for ch in seen.channels) == list(range(8))
@@ -77,18 +80,18 @@ def test_every_node_of_the_catalogue_agrees_with_the_closed_rule_where_that_is_e
                 facts = facts_of(topology.machine(name, nodes=nodes))
             except cs.CollsimError:
                 continue
-            seen = rings_of(facts, cross_nic=0)
-            if seen is None or facts.inside not in ("nvswitch", "mesh", "cube"):
+            found = searched(facts, cross_nic=0)
+            if found is None or facts.inside not in ("nvswitch", "mesh", "cube"):
                 continue
             closed = communicator(facts).ring
-            assert seen.total == pytest.approx(closed.channels * closed.bw_intra, rel=1e-6), (name, nodes)
+            assert found.rings.total == pytest.approx(closed.channels * closed.bw_intra, rel=1e-6), (name, nodes)
             agreed += 1
     assert agreed > 20
 
 
 def test_bridged_pairs_leave_the_pair_over_pcie():
     """RTX 3090, NVLink between 0-1 and 2-3 only: rings go along the bridges, and 24 GB/s of PCIe 4.0 hold two of 12 each way."""
-    seen = search(topology.machine("rtx3090-4gpu"))
+    seen = search(topology.machine("rtx3090-4gpu")).rings
     assert seen.type_intra == "PHB"
     steps = loads(seen)
     assert all(steps[a, b] + steps[b, a] > 0 for a, b in ((0, 1), (2, 3)))
@@ -98,16 +101,16 @@ def test_bridged_pairs_leave_the_pair_over_pcie():
 
 def test_dual_root_server_is_held_by_its_sockets():
     """8 GPUs, 4 a socket over PCIe 4.0: one ring of what NCCL gives the link between Skylake sockets, 10 GB/s."""
-    seen = search(topology.machine("pcie-8gpu"))
+    seen = search(topology.machine("pcie-8gpu")).rings
     assert (len(seen.channels), seen.speed, seen.type_intra) == (1, 10.0, "SYS")
-    single = search(topology.machine("pcie-8gpu-single-root"))
+    single = search(topology.machine("pcie-8gpu-single-root")).rings
     assert (single.total, single.type_intra) == (24.0, "PXB")
 
 
 def test_a_cut_nvlink_costs_rings():
     """DGX-1V without the double link 0-3: GPUs 0 and 3 keep 4 of 6 links, so that at most 4 rings of 20 GB/s are left."""
     cut = topology.machine("dgx-1v").without_link("node0/gpu0", "node0/gpu3")
-    seen = search(cut)
+    seen = search(cut).rings
     assert 40.0 <= seen.total <= 80.0
     assert not any({0, 3} == {a, b} for a, b in loads(seen))
     assert facts_of(cut).link_rate <= 150e9 * 4 / 6
@@ -123,7 +126,7 @@ def test_what_cannot_be_ringed_falls_back_as_nccl_does():
 def test_crossings_are_what_cross_nic_decides():
     """0 keeps the card. 2 pairs channels, exchanged on every other node, so that an even number of nodes stays on its rails; 1 does not."""
     machine = topology.machine("dgx-h100", nodes=4, fabric="rail")
-    kept, free, paired = (search(machine, NCCL_CROSS_NIC=k) for k in (0, 1, 2))
+    kept, free, paired = (search(machine, NCCL_CROSS_NIC=k).rings for k in (0, 1, 2))
     assert (kept.crossings(4), paired.crossings(4)) == (0, 0)
     assert paired.crossings(3) == len(paired.channels)
     assert free.crossings(4) == 4 * sum(ch.enters != ch.leaves for ch in free.channels) > 0
@@ -139,5 +142,155 @@ def test_no_search_without_wires():
         topology.machine("mi300x-8gpu"),
         topology.machine("gb200-nvl72"),
     ):
-        with pytest.raises(CollsimError, match="no search of rings here"):
+        with pytest.raises(CollsimError, match="no search of graphs here"):
             search(machine)
+
+
+# ---- trees and heads of NVLS ------------------------------------------------------------------------------------------------------
+
+
+def test_an_a100_pair_gets_the_trees_of_its_log():
+    """`Pattern 4, nChannels 12, bw 20/20, sameChannels 1`, then `Pattern 1, nChannels 12, bw 40/40, sameChannels 0`: channels 0 to 5 are
+    GPU/0 GPU/1, 6 to 11 GPU/1 GPU/0. A chain needs a link one way only: 6 x 40 of 240 GB/s each way.
+    """
+    found = search(topology.machine("dgx-a100"), ranks=2)
+    seen = found.trees
+    assert (found.rings.total, found.rings.same_channels) == (240.0, True)
+    assert (seen.pattern, seen.speed_intra, seen.speed_inter, seen.same_channels) == (BALANCED_TREE, 40.0, 40.0, False)
+    assert [ch.gpus for ch in seen.channels] == [(0, 1)] * 6 + [(1, 0)] * 6
+
+
+def test_h100_graphs_are_those_of_the_log():
+    """`Pattern 1, nChannels 12, bw 30/30, sameChannels 1` and `Pattern 5, nChannels 8, bw 40/60` (NVIDIA/nccl issue 1197)."""
+    found = search(topology.machine("dgx-h100"))
+    seen, heads = found.trees, found.heads
+    assert (seen.pattern, len(seen.channels), seen.speed_intra, seen.type_intra, seen.same_channels) == (
+        BALANCED_TREE,
+        12,
+        30.0,
+        "NVL",
+        True,
+    )
+    assert (len(heads.gpus), heads.speed_intra, heads.speed_inter) == (8, 40.0, 60.0)
+
+
+def test_heads_of_two_hopper_nodes_sit_beside_their_cards():
+    """`NVLS Head 0: 0 8`, `Head 1: 1 9` ... in a published log of 2 x 8 Hopper GPUs: GPU k of both nodes, over card k."""
+    heads = search(topology.machine("dgx-h100", nodes=2)).heads
+    assert (heads.gpus, heads.cards) == (tuple(range(8)), tuple(range(8)))
+    assert (heads.speed_intra, heads.speed_inter, heads.type_inter) == (40.0, 48.0, "PIX")
+
+
+def test_fewer_heads_where_cards_are_shared():
+    """Four cards left of eight: four GPUs head a channel."""
+    machine = topology.machine("dgx-h100", nodes=2)
+    for node in range(2):
+        for card in (1, 3, 5, 7):
+            machine = machine.without_device(f"node{node}/nic{card}")
+    assert len(search(machine).heads.gpus) == 4
+
+
+def test_a_cut_nvlink_slows_heads_and_trees():
+    """A GPU with half its links: 9 x 20 of 185.4 GB/s instead of 9 x 40 of 370.8."""
+    slow = topology.machine("dgx-h100").with_link("node0/gpu3", "node0/nvswitch", bandwidth="225GB/s")
+    found, whole = search(slow), search(topology.machine("dgx-h100"))
+    assert (found.heads.speed_intra, whole.heads.speed_intra) == (20.0, 40.0)
+    steps: Counter = Counter()
+    for channel in found.trees.channels:
+        for a, b in pairwise(channel.gpus):
+            steps.update({("out", a): found.trees.speed_intra, ("into", b): found.trees.speed_intra})
+    assert max(steps["out", 3], steps["into", 3]) <= 185.4 < max(steps.values()) <= 370.8
+    assert predict("allreduce", slow, "1GiB").time > 1.5 * predict("allreduce", topology.machine("dgx-h100"), "1GiB").time
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_one_gpu_per_node_gets_the_plain_tree_twice_as_fast_inside(ranks):
+    """A100 and one HDR card, PCIe 4.0: `Pattern 4, nChannels 1, bw 24/24, type LOC/PHB` and `Pattern 3, bw 48/24` (log of node n013)."""
+    found = search(topology.machine("polaris", nodes=ranks), ranks=ranks)
+    assert [(len(found.rings.channels), found.rings.speed, found.rings.type_intra, found.rings.type_inter)] == [(1, 24.0, "LOC", "PHB")]
+    assert (found.trees.pattern, found.trees.speed_intra, found.trees.speed_inter) == (TREE, 48.0, 24.0)
+
+
+def test_trees_over_nodes_are_those_of_logs():
+    """One GPU on each of 3 nodes: `Tree 0 : -1 -> 0 -> 2/-1/-1`, `Tree 1 : 1 -> 0 -> 2/-1/-1`; of 2: `Trees [0] 1/-1/-1->0->-1 [1]
+    -1/-1/-1->0->1`. Two GPUs of a node without a network: `[0] 1/-1/-1->0->-1 [1] 1/-1/-1->0->-1` (nccl-tests issue 287).
+    """
+    one = Trees((Channel((0,), 0, 0),), 1.2, 0.24, "LOC", "PHB", True, 0, TREE)
+    first, second = one.parents(3)
+    assert (first[0], first.index(0), second[0], second[2]) == (-1, 2, 1, 0)
+    assert one.parents(2) == ((-1, 0), (1, -1))
+    pair = Trees((Channel((0, 1)),), 0.1, 0.1, "SYS", "SYS", True, 0, BALANCED_TREE)
+    assert pair.parents(1) == ((-1, 0), (-1, 0))
+
+
+def test_links_of_a_balanced_tree_leave_from_the_second_gpu():
+    """Four nodes of chains 2-3-0-1, nodes 1 and 3 below node 2, which is below 0: the first child hangs at node 2's second GPU where the
+    tree is balanced or split, the second child only where it is split (connect.cc: treeToChild0, treeToChild1)."""
+    channel = (Channel((2, 3, 0, 1), 1, 1),)
+    found = [Trees(channel, 24.0, 24.0, "NVL", "PIX", True, 0, kind).parents(4)[0] for kind in (BALANCED_TREE, SPLIT_TREE, TREE)]
+    assert [(tree[2], tree[6], tree[14]) for tree in found] == [(-1, 11, 10), (-1, 11, 11), (-1, 10, 10)]
+    assert [(tree[3], tree[0], tree[1]) for tree in found] == [(2, 3, 0)] * 3
+
+
+def test_hopper_nodes_take_the_plain_tree_and_ampere_the_balanced_one():
+    """The second GPU reaches the first one's card over NVLink (PXN), but the card reaches it only through the host: worse than PIX. From
+    compute capability 9.0 on NCCL tries the plain tree before worse paths."""
+    hopper, ampere = (search(topology.machine(name, nodes=2)).trees for name in ("dgx-h100", "dgx-a100"))
+    assert (hopper.pattern, hopper.type_inter, ampere.pattern) == (TREE, "PIX", BALANCED_TREE)
+    believed = [
+        predict("allreduce", topology.machine("dgx-h100", nodes=2), "1GiB", NCCL_ALGO="Tree", NCCL_PROTO="Simple").tuner_time,
+        choose("allreduce", communicator(facts_of(topology.machine("dgx-h100", nodes=2))), 2**30, "Tree", "Simple").time_us * 1e-6,
+    ]
+    assert believed[0] == pytest.approx(believed[1] / 0.85, rel=0.01)  # tuning.cc takes 15 % off a plain tree
+
+
+def test_channels_reserve_no_more_than_links_have():
+    """Of every tree on every machine of the catalogue: GB/s over each cable out of a GPU to a peer."""
+    for name in ("dgx-1v", "dgx-1p", "polaris", "rtx3090-4gpu"):
+        width: Counter = Counter()
+        for a, b, cable in topology.machines()[name].joints:
+            if cable.kind == "nvlink":
+                width[a, b] = width[b, a] = cable.effective / 1e9
+        seen, used = search(topology.machine(name)).trees, Counter()
+        for channel in seen.channels:
+            used.update({(f"gpu{a}", f"gpu{b}"): seen.speed_intra for a, b in pairwise(channel.gpus)})
+        direct = {step: load for step, load in used.items() if step in width}
+        assert direct
+        assert all(load <= width[step] + 1e-6 for step, load in direct.items()), name
+
+
+_NO_P2P = """collsim: 1
+machine:
+  name: pair
+  title: two cards
+  about: two cards at two host bridges, no P2P
+  source: NVIDIA/nccl-tests issue 287
+  sm: {sm}
+  gpu: {gpu}
+  amd_cpu: true
+  p2p_over_pcie: false
+  devices: [gpu0, gpu1, cpu0, cpu1, memory0, memory1]
+  joints:
+    - [gpu0, cpu0, {{kind: pcie, label: PCIe 5.0 x16, bandwidth: 63GB/s, effective: 48GB/s, width: 16, source: PCI-SIG}}]
+    - [gpu1, cpu1, {{kind: pcie, label: PCIe 5.0 x16, bandwidth: 63GB/s, effective: 48GB/s, width: 16, source: PCI-SIG}}]
+    - [cpu0, cpu1, {{kind: upi, label: xGMI, bandwidth: 64GB/s, effective: 16GB/s, source: topo.h}}]
+    - [cpu0, memory0, {{kind: memory, label: DDR5, bandwidth: 400GB/s, source: JEDEC}}]
+    - [cpu1, memory1, {{kind: memory, label: DDR5, bandwidth: 400GB/s, source: JEDEC}}]
+"""
+
+
+def test_blackwell_cards_across_amd_sockets_get_the_fallback_that_nccl_warns_of(tmp_path):
+    """`Could not find a path for pattern 4 / 1, falling back to simple order`, `Channel 00/02 : 0 1`, `2 coll channels`: 2 RTX 5090 on EPYC
+    (nccl-tests issue 287). 16 GB/s between sockets is less than 18, the least of NCCL's table from compute capability 10.0 on; the same box
+    with Ada cards finds 15. What is predicted is the same path through host memory, so about as fast.
+    """
+    times = {}
+    for gpu, sm, speed in (("RTX 5090", 120, 0.1), ("RTX 4090", 89, 15.0)):
+        file = tmp_path / f"{sm}.yaml"
+        file.write_text(_NO_P2P.format(gpu=gpu, sm=sm))
+        machine = cs.load_topology(file)
+        found = search(machine)
+        assert (found.rings.speed, found.trees.speed_intra, len(found.trees.channels)) == (speed, speed, 1)
+        assert predict("allreduce", machine, "1GiB").channels == 2
+        times[sm] = [predict("allreduce", machine, size).time for size in ("64KiB", "1MiB", "1GiB")]
+    assert times[120] == pytest.approx(times[89], rel=0.35)
