@@ -25,7 +25,7 @@ from .calibrated import CLUSTER, Knobs, beyond, calibration_of, fitted_on, turne
 from .facts import Facts
 from .graphs import communicator
 from .links import MEASURED, Parameters
-from .machines import facts_of
+from .machines import facts_of, searched
 from .predict import Prediction, collective_name, predict
 from .timing import Call, hops, inside_rate, net_rate, step_time, time_of
 from .tuner import choose
@@ -153,7 +153,7 @@ def figures(machine: Topology, links: Parameters) -> dict[str, Figures]:
     cables of other kinds on that way leave. Kinds are those between neighbours in a node, and between nodes.
     """
     facts, found = facts_of(machine), dict[str, Figures]()
-    call = Call("allgather", "Ring", "Simple", 2**30, facts, communicator(facts), links)
+    call = Call("allgather", "Ring", "Simple", 2**30, facts, communicator(facts, found=searched(facts)), links)
     per_node = facts.ranks // facts.nodes
     if facts.local > 1:
         one = replace(call, facts=replace(facts, ranks=facts.local, nodes=1, hosts=0))
@@ -184,7 +184,7 @@ def sample(row: Any, facts: Facts, environment: Mapping[str, str]) -> Sample:
     """A measured row as a call with the algorithm and protocol that NCCL would choose."""
     ranks = getattr(row, "ranks", None)
     here = facts_of(facts, int(ranks)) if ranks is not None and ranks == ranks and int(ranks) > 0 else facts
-    comm, size = communicator(here), int(row.nbytes)
+    comm, size = communicator(here, found=searched(here)), int(row.nbytes)
     name = collective_name(row.collective)
     if name in ("alltoall", "sendrecv"):
         return Sample(Call(name, "Ring", "Simple", size, here, comm), float(row.time))
