@@ -53,8 +53,8 @@ def panel(choice: Choice) -> bool:
         return False
     st.html(f"<style>{card.STYLE}</style>")
     with st.container(border=True, key="card_question"):
-        found = latest(asked_about, choice, panels.seed, expected=expected_questions)
-        if found is None or found[1] != (choice, panels.seed):
+        found = latest(asked_about, choice, panels.seed, expected=expected_questions, only=True)
+        if found is None:
             _button("close", "ask.close", _closed)
             return False
         asked: list[Question] = found[0]

@@ -24,8 +24,8 @@ def panel(choice: Choice) -> Broken | None:
     with st.container(border=True, key="card_broken"):
         _controls(panels.way, panels.place)
         wanted = (choice, panels.way, panels.place, language())
-        found = latest(broken, *wanted, expected=expected_broken)
-        if found is None or found[1] != wanted:
+        found = latest(broken, *wanted, expected=expected_broken, only=True)
+        if found is None:
             return None
         shown: Broken = found[0]
         token = "done" if shown.right else "full"

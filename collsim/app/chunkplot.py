@@ -8,16 +8,13 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from collsim.errors import CollsimError
 from collsim.units import format_time
 
 from .axes import axis
 from .choice import Choice
 from .chunks import expected, tried
-from .controls import mistake
 from .look import chart_look, color
-from .mistakes import told
-from .state import is_dark, language, t
+from .state import is_dark, t
 from .waiting import latest
 
 
@@ -28,12 +25,8 @@ def draw(choice: Choice) -> None:
     st.html(f'<div class="cs-note">{html.escape(t("chunks.note"))}</div>')
     if st.session_state.get("chunks_asked") != choice:
         return
-    try:
-        found = latest(tried, choice, expected=expected, compiled=choice.engine == "event")
-    except CollsimError as error:
-        mistake(told(error, language()))
-        return
-    if found is None or found[1] != (choice,):
+    found = latest(tried, choice, expected=expected, compiled=choice.engine == "event", only=True)
+    if found is None:
         return
     table: pd.DataFrame = found[0]
     best = min(table.to_dict("records"), key=lambda row: row["time"])

@@ -65,8 +65,8 @@ def page() -> None:
         _question(code, about, board.revealed)
     if about is None or not board.revealed:
         return
-    found = latest(outcome, about, expected=expected_outcome, compiled=about.engine == "event")
-    if found is not None and found[1] == (about,) and found[0].timeline is not None:
+    found = latest(outcome, about, expected=expected_outcome, compiled=about.engine == "event", only=True)
+    if found is not None and found[0].timeline is not None:
         _player(about, found[0].timeline)
 
 

@@ -21,7 +21,7 @@ from .mistakes import told
 from .run import build_place
 from .state import forget_widgets, language, session, t
 from .texts import TEXTS
-from .waiting import ON_THE_SPOT, latest
+from .waiting import latest
 
 _UPLOAD, _WRONG = "upload", "upload_mistake"
 _FIRST = "html"
@@ -74,23 +74,11 @@ def _choose(able: list[Format], work: Callable[[str], tuple[Callable[..., Any], 
         st.session_state["file_asked"] = function.__name__, arguments
     if st.session_state.get("file_asked") != (function.__name__, arguments):
         return
-    found = _made(function, expected, arguments)
+    found = latest(function, *arguments, expected=expected, only=True)
     if found is not None:
-        title, data = found
+        title, data = found[0]
         label = t("files.take", name=title, nbytes=format_bytes(len(data)))
         st.download_button(label, data, title, key="files_take", on_click="ignore", type="primary")
-
-
-def _made(function: Callable[..., Any], expected: Callable[..., float], arguments: tuple[Any, ...]) -> tuple[str, bytes] | None:
-    """The file, at once where that is quick, else by a worker with a bar."""
-    try:
-        if expected(*arguments) <= ON_THE_SPOT:
-            return cast("tuple[str, bytes]", function(*arguments))
-    except CollsimError as error:
-        mistake(told(error, language()))
-        return None
-    found = latest(function, *arguments, expected=expected)
-    return found[0] if found is not None and found[1] == arguments else None
 
 
 def _label(entry: Format) -> str:

@@ -24,21 +24,9 @@ from .own import OWN
 from .ownbox import ownbox
 from .run import build_place, options_used
 from .state import is_dark, language, session, t
-from .waiting import engine_ready
+from .waiting import latest
 
 PAGE = "race"
-
-
-@st.cache_data(max_entries=48, show_spinner=False)
-def kept_runner(choice: Choice) -> Runner:
-    """A runner, computed once for all sessions; only so many are kept."""
-    return races.run(choice)
-
-
-@st.cache_data(max_entries=48, show_spinner=False)
-def kept_overtaking(runners: tuple[Choice, ...], times: tuple[float, ...]) -> tuple[int, int, int] | None:
-    """Where the second would be the first, found once for all sessions."""
-    return races.overtaking(runners, list(times))
 
 
 def arrive() -> None:
@@ -226,22 +214,29 @@ def _quantity(name: str, options: list[str], current: str) -> str:
 
 
 def _race(runners: tuple[Choice, ...], seconds: float | None) -> None:
-    """Those that can start, and a sentence for each that cannot."""
-    if runners[0].engine == "event" and not engine_ready():
+    """Those that can start, and a sentence for each that cannot; under a bar the race before."""
+    event = runners[0].engine == "event"
+    found = latest(races.field, runners, expected=races.expected_field, compiled=event, otherwise=(races.READY["ways"],))
+    if found is None:
         return
+    shown: races.Field = found[0]
+    (runners,) = found[1]
     names = [_name(runners, n) for n in range(len(runners))]
     started: list[tuple[int, Runner]] = []
-    for n, one in enumerate(runners):
-        try:
-            started.append((n, kept_runner(one)))
-        except CollsimError as error:
-            mistake(t("race.failed", name=names[n], why=told(error, language())))
+    for n, one in enumerate(shown.runners):
+        if isinstance(one, Runner):
+            started.append((n, one))
+        else:
+            mistake(t("race.failed", name=names[n], why=told(one, language())))
     if not started:
         mistake(t("race.nobody"))
         return
     both = zip(started, course([r for _, r in started]), strict=True)
     entries = [{**facts, "name": names[n], "note": _note(runners, n), "why": r.why[language() == "zh"]} for (n, r), facts in both]
-    _sentence(runners, names, started)
+    if shown.overtaking is not None:
+        first, other, size = shown.overtaking
+        words = t("race.cross", nbytes=format_bytes(size), other=names[other], first=names[first])
+        st.html(f'<div class="cs-note">{html.escape(words)}</div>')
     data = {"id": json.dumps(races.write(runners)), "runners": entries, "lang": language(), "theme": "dark" if is_dark() else "light"}
     mount = st.components.v2.component("collsim_race", js=race_source())
     mount(key="race", data=data | ({} if seconds is None else {"t": seconds}), on_state_change=lambda: None)
@@ -255,18 +250,6 @@ def _facts(one: Choice) -> tuple[Choice, dict[str, Any], int]:
     """A runner with its options and its number of ranks, for code."""
     place = build_place(one)
     return one, options_used(one.algorithm, dict(one.options), place, one.on_machine), place.ranks
-
-
-def _sentence(runners: tuple[Choice, ...], names: list[str], started: list[tuple[int, Runner]]) -> None:
-    """Up to which size another would win, where that is quickly found."""
-    if len(started) < len(runners):
-        return
-    found = kept_overtaking(runners, tuple(r.time for _, r in started))
-    if found is not None:
-        first, other, size = found
-        st.html(
-            f'<div class="cs-note">{html.escape(t("race.cross", nbytes=format_bytes(size), other=names[other], first=names[first]))}</div>'
-        )
 
 
 def _name(runners: tuple[Choice, ...], n: int) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import collsim as cs
@@ -13,7 +14,8 @@ from collsim.viz.race import Runner, runner
 from . import own
 from .choice import Choice, Complaint, engine_settings, from_query, networks, own_options, to_query, usual_algorithms, written
 from .own import OWN
-from .run import Refused, asked, build_place, options_used
+from .run import RUNS_OF_OUTCOME, SECONDS_TO_DRAW, Refused, asked, build_place, options_used, quietly, seconds
+from .worker import Tell
 
 LEAST, MOST = 2, 4
 MOST_RACED = 60_000
@@ -129,14 +131,60 @@ def resized(runners: tuple[Choice, ...], count: int) -> tuple[Choice, ...]:
     return tuple(made)
 
 
+@dataclass(frozen=True)
+class Field:
+    """All that a race shows, as plain data.
+
+    Attributes:
+        runners: one for each choice, or why it cannot start.
+        overtaking: (first, other, bytes), as the function of that name; None too where somebody cannot start.
+    """
+
+    runners: tuple[Runner | CollsimError, ...]
+    overtaking: tuple[int, int, int] | None
+
+
+def expected_field(choices: tuple[Choice, ...]) -> float:
+    """Seconds that `field` should take."""
+    return sum(_expected(one) for one in choices)
+
+
+def _expected(choice: Choice) -> float:
+    """As an outcome: the run, and again for its bottleneck. No time for what cannot start."""
+    try:
+        topology, plan = _planned(choice)
+        return RUNS_OF_OUTCOME * seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * len(plan)
+    except CollsimError:
+        return 0.0
+
+
+def field(choices: tuple[Choice, ...], tell: Tell = quietly) -> Field:
+    """Run them all; one that cannot start does not keep the others from it."""
+    made: list[Runner | CollsimError] = []
+    for number, one in enumerate(choices, 1):
+        try:
+            made.append(run(one))
+        except CollsimError as error:
+            made.append(error)
+        tell("run", 0.9 * number / len(choices))
+    times = [one.time for one in made if isinstance(one, Runner)]
+    return Field(tuple(made), overtaking(choices, times) if len(times) == len(choices) else None)
+
+
+@lru_cache(maxsize=32)
 def run(choice: Choice) -> Runner:
-    """One runner. Raises CollsimError for what cannot be, Refused for what is too much to be raced."""
+    """One runner, kept for the next race. Raises CollsimError for what cannot be, Refused for what is too much to be raced."""
+    topology, plan = _planned(choice)
+    return runner(cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **engine_settings(choice)))
+
+
+def _planned(choice: Choice) -> tuple[cs.Topology, cs.Schedule]:
     topology = build_place(choice)
     options = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
     plan = cs.schedule(choice.algorithm, topology=topology, **options)
     if len(plan) > MOST_RACED:
         raise Refused("race.large", name=choice.algorithm, transfers=f"{len(plan):,}", limit=f"{MOST_RACED:,}")
-    return runner(cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **engine_settings(choice)))
+    return topology, plan
 
 
 def overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[int, int, int] | None:

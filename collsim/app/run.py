@@ -150,7 +150,7 @@ def quietly(stage: str, share: float) -> None:
 
 
 #: An outcome runs its schedule again: for the bottleneck with each of a few kinds of link doubled, and with a single channel.
-_RUNS_OF_OUTCOME = 8
+RUNS_OF_OUTCOME = 8
 SECONDS_TO_DRAW = 6e-6  # per transfer of a timeline, measured
 _SECONDS_OF_SCENARIO = 0.02  # of a comparison, beside its transfers
 
@@ -160,7 +160,7 @@ def expected_outcome(choice: Choice) -> float:
     topology = build_place(choice)
     plan = _plan(choice, topology, options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine))
     drawn = len(plan) if len(plan) <= MOST_PLAYED else 0
-    return _RUNS_OF_OUTCOME * seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * drawn
+    return RUNS_OF_OUTCOME * seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * drawn
 
 
 def seconds(choice: Choice, plan: cs.Schedule, topology: cs.Topology, nbytes: Any) -> float:
@@ -271,27 +271,30 @@ def _seconds_or_none(choice: Choice, plan: cs.Schedule, topology: cs.Topology, n
 def compare(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
     """The algorithms of a choice over its sizes: the rows of `cs.sweep`, each with the number of chunks that was the fastest.
 
-    Raises Refused for too much work.
+    Ask `expected_compare` before: it refuses what is too much.
     """
-    expected_compare(choice)
     topology = build_place(choice)
-    pairs, sizes = compared(choice, topology), cs.size_range(choice.sizes)
-    table = cs.sweep(
-        choice.collective,
-        pairs,
-        topology,
-        sizes,
-        choice.dtype,
-        engine_pair(choice),
-        executor=_Here() if tell is quietly else None,
-        progress=lambda done, all_, _: tell("run", done / all_),
-    )
+    table = swept(choice, compared(choice, topology), topology, tell)
     table["chunks"] = [options.get("chunks", 1) for options in table["options"]]
     table["channels"] = [options.get("channels", 1) for options in table["options"]]
     if "time" not in table:  # nothing could run: every row has its reason
         return table.drop(columns=["options"])
     fastest = table.sort_values("time", kind="stable").drop_duplicates(["algorithm", "nbytes"]).index
     return table.loc[sorted(fastest)].drop(columns=["options"]).reset_index(drop=True)
+
+
+def swept(choice: Choice, pairs: list[tuple[str, dict[str, Any]]], topology: cs.Topology, tell: Tell = quietly) -> pd.DataFrame:
+    """`cs.sweep` of algorithms with their options over the sizes of a choice; in processes of its own only where a worker does it."""
+    return cs.sweep(
+        choice.collective,
+        pairs,
+        topology,
+        cs.size_range(choice.sizes),
+        choice.dtype,
+        engine_pair(choice),
+        executor=_Here() if tell is quietly else None,
+        progress=lambda done, all_, _: tell("run", done / all_),
+    )
 
 
 def compared(choice: Choice, topology: cs.Topology) -> list[tuple[str, dict[str, Any]]]:

@@ -70,6 +70,8 @@ def latest(
     expected: Callable[..., float],
     compiled: bool = False,
     otherwise: tuple[Hashable, ...] | None = None,
+    only: bool = False,
+    apart: bool = False,
 ) -> tuple[Any, tuple[Any, ...]] | None:
     """The result of `function(*arguments)` and its arguments; or the last one before it, under a bar or a sentence that says why.
 
@@ -78,6 +80,8 @@ def latest(
         expected: seconds that it should take, from the same arguments.
         compiled: it needs the event engine.
         otherwise: arguments of a short run to show where there is no last result. Without them the answer then is None.
+        only: no other result will do in its place: the answer then is None, and nothing is kept to be shown later.
+        apart: always by a worker, however quick: what a stranger wrote must be stoppable.
     """
     mine = desk()
     key = key_of(function, arguments)
@@ -88,27 +92,25 @@ def latest(
     result = workers().kept.get(key)
     if result is None and asked.ended is None:
         try:
-            result = _found(asked, function, arguments, expected, compiled)
+            result = _found(asked, function, arguments, expected, compiled, apart)
         except CollsimError as error:
             asked.ended = error
     if result is not None:
-        mine.last[key[0]] = arguments, result
+        if not only:
+            mine.last[key[0]] = arguments, result
         return pickle.loads(result), arguments
     if asked.ended is not None:
-        _ended(asked)
+        _ended(asked, kept=not only)
     else:
         _under_way(key[0])
+    if only:
+        return None
     if key[0] in mine.last:
         shown, result = mine.last[key[0]]
         return pickle.loads(result), shown
     if otherwise is None or asked.ended is None:
         return None
     return function(*otherwise), otherwise
-
-
-def engine_ready() -> bool:
-    """The event engine is compiled; until then there is a bar."""
-    return ENGINE.ready.is_set() or latest(prepare, expected=lambda: 0.0, compiled=True) is not None
 
 
 def leave(name: str) -> None:
@@ -119,16 +121,17 @@ def leave(name: str) -> None:
 
 
 def turn(page: str) -> None:
-    """This page is open now: nobody waits for what another one wanted."""
+    """This page is open now: nobody waits for what another one wanted, nor shows its last results."""
     mine = desk()
     if mine.page != page:
         mine.page = page
+        mine.last.clear()
         for name in list(mine.asked):
             leave(name)
 
 
 def _found(
-    asked: Asked, function: Callable[..., Any], arguments: tuple[Hashable, ...], expected: Callable[..., float], compiled: bool
+    asked: Asked, function: Callable[..., Any], arguments: tuple[Hashable, ...], expected: Callable[..., float], compiled: bool, apart: bool
 ) -> bytes | None:
     """The result, if it is there within a glance. Raises CollsimError for what cannot be."""
     job = asked.job
@@ -136,7 +139,7 @@ def _found(
         seconds = expected(*arguments)
         if compiled and not ENGINE.ready.is_set():
             job = workers().ask(desk().who, prepare, (), ENGINE.SECONDS)
-        elif seconds > ON_THE_SPOT:
+        elif apart or seconds > ON_THE_SPOT:
             job = workers().ask(desk().who, function, arguments, seconds)
         else:
             result = pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)
@@ -148,20 +151,20 @@ def _found(
         return None
     asked.job = None
     if ENGINE.ready.is_set() and job.function is prepare:
-        return _found(asked, function, arguments, expected, compiled)
+        return _found(asked, function, arguments, expected, compiled, apart)
     if isinstance(job.error, Died):
         raise Refused("work.died")
     if job.error is not None:
         raise job.error
     if job.result is None:  # stopped: nobody seemed to wait any more
-        return _found(asked, function, arguments, expected, compiled)
+        return _found(asked, function, arguments, expected, compiled, apart)
     return job.result
 
 
-def _ended(asked: Asked) -> None:
-    """Say why there is nothing new; what was stopped can be started again."""
+def _ended(asked: Asked, kept: bool) -> None:
+    """Say why there is nothing new, and that what stands below is `kept` from before; what was stopped can be started again."""
     assert asked.ended is not None
-    mistake(f"{told(asked.ended, language())} {t('mistake.kept')}")
+    mistake(f"{told(asked.ended, language())} {t('mistake.kept') if kept else ''}".strip())
     if isinstance(asked.ended, Refused) and asked.ended.key in ("work.stopped", "work.died"):
         st.button(t("work.again"), key=f"again_{asked.key[0]}", on_click=leave, args=(asked.key[0],))
 
