@@ -2,7 +2,7 @@
 
 from .conditions import SHARING, Flows
 from .run import ENGINES, Cost, expected_cost, simulate, simulate_flows, simulate_many
-from .together import FlowTrace, Together
+from .together import FlowTrace, Together, Whole
 from .trace import Bottleneck, Trace
 from .usage import Usage
 
@@ -16,6 +16,7 @@ __all__ = [
     "Together",
     "Trace",
     "Usage",
+    "Whole",
     "expected_cost",
     "simulate",
     "simulate_flows",

@@ -124,10 +124,9 @@ def simulate(
         return _lockstep(work, dtype, options, begin, progress)
     given = conditions(topology, options)
     work = replace(work, topology=slowed(work.topology, given))
-    rerun = partial(_rerun, work, dtype, options, progress is True)
-    traces, background = _event(work, dtype, given, progress, rerun)
     if many:
-        return Together(traces, work.topology, background, partial(_by_themselves, work, dtype, options, progress is True))
+        return _together(work, dtype, options, progress)
+    traces, background = _event(work, dtype, given, progress, partial(_rerun, work, dtype, options, progress is True))
     return replace(traces[0], background=background)
 
 
@@ -257,12 +256,29 @@ def _rerun(
         return [values[i] for i in keep]
 
     if no_bytes:
-        nothing = [chunk_bytes(s, 0, itemsize(dtype)) for s in work.schedules]
-        work = replace(work, nbytes=[0] * len(work.nbytes), slot_bytes=nothing)
+        work = _emptied(work, dtype)
     per_schedule = {f.name: chosen(getattr(work, f.name)) for f in fields(work) if f.name != "topology"}
     again = replace(work, topology=topology, **per_schedule)
     given = options if only is None and not no_bytes else {**options, "background": None}
     return _event(again, dtype, conditions(topology, given), bar, partial(_rerun, again, dtype, given, bar))[0]
+
+
+def _together(work: _Work, dtype: Any, options: Mapping[str, Any], progress: Progress | bool | None) -> Together:
+    """All schedules side by side, slow ranks already slow."""
+    again = work, dtype, options, progress is True
+    traces, background = _event(work, dtype, conditions(work.topology, options), progress, partial(_rerun, *again))
+    return Together(traces, work.topology, work.place, background, partial(_by_themselves, *again), partial(_together_again, *again))
+
+
+def _together_again(work: _Work, dtype: Any, options: Mapping[str, Any], bar: bool, topology: Topology, no_bytes: bool) -> Together:
+    """The same with the links of another topology, or without bytes."""
+    again = replace(work, topology=replace(work.topology, name=topology.name, links=topology.links))
+    return _together(_emptied(again, dtype) if no_bytes else again, dtype, {**options, "background": None} if no_bytes else options, bar)
+
+
+def _emptied(work: _Work, dtype: Any) -> _Work:
+    nothing = [chunk_bytes(s, 0, itemsize(dtype)) for s in work.schedules]
+    return replace(work, nbytes=[0] * len(work.nbytes), slot_bytes=nothing)
 
 
 def _by_themselves(work: _Work, dtype: Any, options: Mapping[str, Any], bar: bool) -> list[Trace]:

@@ -1,15 +1,17 @@
-"""Outcomes that are not one collective's: several at once, and plain flows."""
+"""Outcomes that are not one collective's: several at once, as they are and as one run to look at, and plain flows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..bounds import Bound
+from ..schedule import Schedule, Step
 from ..topology import Topology
 from ..units import format_time
 from .lockstep import Segments, Timing
@@ -73,19 +75,52 @@ class FlowTrace:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Whole(Trace):
+    """Several collectives as one run, for whatever shows a Trace: endpoints are the topology's, slots and channels of one collective stand
+    behind those of the one before, steps are in the order in which they begin.
+
+    Attributes:
+        parts: the Trace of each collective. places: its endpoints in the common numbering. first_slot: its first slot.
+        step_of: (steps, 2) part, and number of the step in it. row_of: for each part the rows of its transfers.
+        slowdown: (parts,) how many times longer each takes than alone.
+    """
+
+    parts: tuple[Trace, ...] = ()
+    places: tuple[Longs, ...] = ()
+    first_slot: tuple[int, ...] = ()
+    step_of: Longs = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    row_of: tuple[Longs, ...] = ()
+    slowdown: Floats = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def busbw(self) -> float:
+        """0: buffers of several collectives have no common factor."""
+        return 0.0
+
+    @cached_property
+    def bound(self) -> Bound:
+        """The largest of the collectives' bounds: no way of running them side by side can beat it."""
+        return max((part.bound for part in self.parts), key=lambda bound: bound.time)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Together:
-    """Several collectives at once. It is a sequence of their Traces, in the order given.
+    """Several collectives at once. It is a sequence of their Traces, in the order given; what shows a Trace shows `whole`.
 
     Attributes:
         topology: what all of them run on.
         traces: one Trace each; its `time` is the moment it ends, counted from 0 s of the whole run.
+        places: the topology's endpoint of each endpoint of each schedule.
         background: what the other traffic took, where there was some.
+        by_themselves: runs each with nothing beside it. rerun: runs all again with the links of another topology, or without bytes.
     """
 
     traces: list[Trace]
     topology: Topology
+    places: list[Longs]
     background: FlowTrace | None
     by_themselves: Callable[[], list[Trace]]
+    rerun: Callable[[Topology, bool], Together]
 
     def __len__(self) -> int:
         return len(self.traces)
@@ -109,15 +144,29 @@ class Together:
     @cached_property
     def slowdown(self) -> Floats:
         """(collectives,) how many times longer each takes than alone; 1.0 is undisturbed."""
-        took, by_itself = (np.array([_spent(t) for t in traces]) for traces in (self.traces, self.alone))
+        took, by_itself = (np.array([spent(t) for t in traces]) for traces in (self.traces, self.alone))
         factor: Floats = np.divide(took, by_itself, out=np.ones_like(took), where=by_itself > 0)
         return factor
 
     @cached_property
+    def whole(self) -> Whole:
+        """All of them as one run, for tables and pictures."""
+        return _whole(self)
+
+    @cached_property
     def link_bytes(self) -> Longs:
         """(links,) bytes of all of them, and of the background, over each directed link."""
-        total = sum((t.link_bytes for t in self.traces), np.zeros(len(self.traces[0].topology.links), np.int64))
+        total = sum((t.link_bytes for t in self.traces), np.zeros(len(self.topology.links), np.int64))
         return total + self.background.link_bytes if self.background is not None else total
+
+    @property
+    def links(self) -> pd.DataFrame:
+        """A row per directed link, as `Trace.links`, of all collectives together until the last has ended."""
+        return self.whole.links
+
+    def usage(self, link: int) -> Usage:
+        """What one link carries over time, of all collectives."""
+        return self.whole.usage(link)
 
     def to_frame(self) -> pd.DataFrame:
         """A row per collective: the figures of its Trace, when it begins and ends, alone (s) and slowdown."""
@@ -132,12 +181,107 @@ class Together:
         """The figures of each Trace."""
         return [t.row() for t in self.traces]
 
+    def animate(self, **options: Any) -> Any:
+        """The player with all of them, for a notebook cell."""
+        return self.whole.animate(**options)
+
+    def save(self, path: Any, **options: Any) -> Any:
+        """Write all of them to one file, as `Trace.save`."""
+        return self.whole.save(path, **options)
+
+    def _repr_html_(self) -> str | None:
+        return self.whole._repr_html_()
+
     def __repr__(self) -> str:
         parts = ", ".join(f"{t.schedule.label} {format_time(t.time)}" for t in self.traces)
         return f"<Together on {self.topology.name}: {parts}>"
 
 
-def _spent(trace: Trace) -> float:
+def spent(trace: Trace) -> float:
     """Seconds from a collective's first transfer to its last arrival."""
     timing = trace.timing
     return float(timing.step_end.max() - timing.step_start.min()) if len(timing.step_end) else 0.0
+
+
+# ---- as one run ------------------------------------------------------------------------------------------------------------
+
+
+def _whole(several: Together) -> Whole:
+    traces = several.traces
+    slots = np.cumsum([0, *(t.schedule.slots for t in traces)]).tolist()
+    channels = np.cumsum([0, *(t.schedule.channels for t in traces)]).tolist()
+    step_of = np.array([(p, k) for p, t in enumerate(traces) for k in range(t.schedule.steps)], np.int64).reshape(-1, 2)
+    begin, end = (np.concatenate([getattr(t.timing, name) for t in traces]) for name in ("step_start", "step_end"))
+    order = np.argsort(begin, kind="stable")
+    steps = [
+        _moved(step, place, slots[p], channels[p])
+        for p, (t, place) in enumerate(zip(traces, several.places, strict=True))
+        for step in t.schedule.each_step()
+    ]
+    row_of = _rows(traces, steps, order)
+    names = " + ".join(dict.fromkeys(t.schedule.name for t in traces))
+    schedule = Schedule(
+        names, traces[0].schedule.collective, several.topology.ranks, several.topology.endpoints, slots[-1], slots[-1],
+        tuple(steps[i] for i in order),
+    )  # fmt: skip
+    timing = Timing(
+        begin[order],
+        end[order],
+        np.sum([t.timing.link_bytes for t in traces], axis=0),
+        partial(_joined_times, traces, row_of),
+        traces[0].how,
+        partial(_joined_segments, traces, row_of),
+    )
+    first = traces[0]
+    return Whole(
+        schedule,
+        several.topology,
+        sum(t.nbytes for t in traces),
+        first.dtype,
+        first.engine,
+        np.concatenate([t.slot_bytes for t in traces]),
+        np.arange(several.topology.endpoints),
+        timing,
+        partial(_whole_again, several),
+        first.conditions,
+        () if several.background is None else (several.background.timing,),
+        several.background,
+        tuple(traces),
+        tuple(several.places),
+        tuple(slots[:-1]),
+        step_of[order],
+        tuple(row_of),
+        several.slowdown,
+    )
+
+
+def _whole_again(several: Together, topology: Topology, no_bytes: bool) -> Whole:
+    return several.rerun(topology, no_bytes).whole
+
+
+def _moved(step: Step, place: Longs, slot: int, channel: int) -> Step:
+    """A step in the common numbering."""
+    src, dst = (place[ends].astype(np.int32) for ends in (step.src, step.dst))
+    return replace(step, src=src, dst=dst, chunk=step.chunk + np.int32(slot), into=step.into + np.int32(slot),
+                   channel=step.channel + np.int32(channel))  # fmt: skip
+
+
+def _rows(traces: Sequence[Trace], steps: Sequence[Step], order: Longs) -> list[Longs]:
+    """For each part the rows of its transfers, when `steps` are put in this order."""
+    length = np.array([len(step) for step in steps], np.int64)
+    first = np.empty(len(steps), np.int64)
+    first[order] = np.concatenate([[0], np.cumsum(length[order])])[:-1]
+    rows = np.repeat(first, length) + np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
+    return np.split(rows, np.cumsum([len(t.schedule) for t in traces])[:-1])
+
+
+def _joined_times(traces: Sequence[Trace], row_of: Sequence[Longs]) -> tuple[Floats, Floats]:
+    start, finish = (np.empty(sum(map(len, row_of))) for _ in range(2))
+    for t, rows in zip(traces, row_of, strict=True):
+        start[rows], finish[rows] = t.start, t.finish
+    return start, finish
+
+
+def _joined_segments(traces: Sequence[Trace], row_of: Sequence[Longs]) -> Segments:
+    flows = [t.segments._replace(row=rows[t.segments.row]) for t, rows in zip(traces, row_of, strict=True)]
+    return Segments(*(np.concatenate(columns) for columns in zip(*flows, strict=True)))

@@ -25,7 +25,8 @@ import numpy.typing as npt
 
 from ..collective import NOTHING, collective
 from ..errors import CollsimError, FormatError
-from . import words
+from ..simulate.together import Together, Whole
+from . import together, words
 from .causes import bottleneck
 from .layout import Layout, layout
 from .logical import logical
@@ -45,14 +46,15 @@ _TEXT_RANKS, _TEXT_STEPS = 33, 64
 _MOST_HOPPING, _MOST_FLOWS = 50_000, 100_000
 
 
-def timeline(trace: Trace, also: npt.NDArray[np.bool_] | None = None) -> dict[str, Any]:
-    """Everything that a player shows of a run.
+def timeline(trace: Trace | Together, also: npt.NDArray[np.bool_] | None = None) -> dict[str, Any]:
+    """Everything that a player shows of a run, or of several collectives at once.
 
     Args:
         also: (links,) links to draw even where nothing crosses them, so that two runs on one machine get the same picture.
 
     Raises CollsimError for a run of more than 200,000 transfers, and says what to look at instead.
     """
+    trace = trace.whole if isinstance(trace, Together) else trace
     s = trace.schedule
     if len(s) > MOST_TRANSFERS:
         raise CollsimError(_too_many(trace))
@@ -60,9 +62,10 @@ def timeline(trace: Trace, also: npt.NDArray[np.bool_] | None = None) -> dict[st
     routes, route = _routes(trace, made)
     flows = _flows(trace, made, routes, route)
     order = np.argsort(trace.start, kind="stable")
-    steps = narrate(trace)
+    several = trace if isinstance(trace, Whole) else None
+    steps = narrate(trace) if several is None else together.narrated(several)
     found = bottleneck(trace)
-    bands = phases(s)
+    bands = phases(s) if several is None else together.bands(several)
     lines = rows(trace, made)
     whole: dict[str, Any] = {
         "schema": SCHEMA,
@@ -83,13 +86,14 @@ def timeline(trace: Trace, also: npt.NDArray[np.bool_] | None = None) -> dict[st
         },
         "phases": [p.entry() for p in bands],
         "logical": logical(s),
-        "state": _state(trace),
+        "state": _state(trace) if several is None else together.state(several),
         "figures": _figures(trace, made),
         "bottleneck": None if found is None else {**found, "links": _drawn(made, trace.bottleneck.links if trace.bottleneck else ())},
         "mistake": _mistake(trace, order),
         "text": _text(trace),
     }
-    optional = {"hops": _hops(trace, made, order), "flows": flows}
+    several_said = None if several is None else together.groups(several)
+    optional = {"hops": _hops(trace, made, order), "flows": flows, "groups": several_said}
     return whole | {name: value for name, value in optional.items() if value is not None}
 
 
@@ -149,9 +153,12 @@ def _seconds(values: npt.NDArray[np.float64]) -> list[float]:
 def _meta(trace: Trace) -> dict[str, Any]:
     s = trace.schedule
     text = f"{s.name}, {words.size(trace.nbytes)}, "
+    en, zh = f"{text}{s.ranks} ranks on {trace.topology.name}", f"{text}{s.ranks} 个 rank，{trace.topology.name}"
+    if isinstance(trace, Whole):
+        en, zh = together.title(trace)
     return {
         "id": _identity(trace),
-        "title": {"en": f"{text}{s.ranks} ranks on {trace.topology.name}", "zh": f"{text}{s.ranks} 个 rank，{trace.topology.name}"},
+        "title": {"en": en, "zh": zh},
         "collective": s.collective,
         "algorithm": s.name,
         "topology": trace.topology.name,
@@ -364,7 +371,7 @@ def _figures(trace: Trace, made: Layout) -> dict[str, Any]:
 
 def _mistake(trace: Trace, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
     """The first wrong cell of the schedule, its transfer as an id of the timeline."""
-    found = mistake(trace.schedule)
+    found = together.first_mistake(trace) if isinstance(trace, Whole) else mistake(trace.schedule)
     if found is None:
         return None
     transfer = None if found.row is None else int(np.flatnonzero(order == found.row)[0])

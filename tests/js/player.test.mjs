@@ -3,10 +3,14 @@ import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import test from "node:test";
 import { cellAt, cellsOf, doneAt, landedBy, waitingAt } from "../../collsim/viz/player/cells.js";
+import { activity } from "../../collsim/viz/player/endpoints.js";
 import { measure, pointAt, shape, through } from "../../collsim/viz/player/geometry.js";
+import { hues } from "../../collsim/viz/player/groups.js";
 import { logicalLayout } from "../../collsim/viz/player/logical.js";
-import { activeAt, bucketIndex, busiest, groups, hopAt, hopSpan, idleShare, index, journey, linkBytes, mistakeFrom, mistakeTime, rowSlices, shareBetween, spanAt, stepAt, stepShare, useClass } from "../../collsim/viz/player/model.js";
+import { TOKENS } from "../../collsim/viz/player/look.js";
+import { activeAt, bucketIndex, busiest, groups, hopAt, hopSpan, idleShare, index, journey, linkBytes, mistakeFrom, mistakeTime, rowSlices, shareBetween, slotText, spanAt, stepAt, stepShare, useClass } from "../../collsim/viz/player/model.js";
 import { SCHEMA, problem, textAt, unpack } from "../../collsim/viz/player/read.js";
+import { chartsOf } from "../../collsim/viz/player/rows.js";
 import { fmtBytes, fmtRate, fmtShare, timeUnit } from "../../collsim/viz/player/units.js";
 import { ring4, text } from "./runs.mjs";
 
@@ -163,6 +167,26 @@ test("rates of the run, where given, win: latency carries nothing, and what othe
   near(0, 6, 450);
   near(2, 6, 0); // transfers themselves carry nothing twice
   assert.equal(shareBetween(m, 3, 2, 3), 0.5);
+});
+
+test("several collectives: each slot has its own goal, letter and colour, and a chart of their times", () => {
+  const tl = ring4({ engine: "event" });
+  tl.state.goal = [4, 4, 1, 1];
+  tl.state.wanted = [[0, 0], [0, 2]];
+  tl.groups = [{ name: "A", first: 0, slots: 2 }, { name: "B", first: 2, slots: 2 }];
+  const m = index(tl);
+  assert.deepEqual([...m.groupOf], [0, 0, 1, 1]);
+  assert.deepEqual([slotText({ m }, 1), slotText({ m }, 2)], ["A1", "B0"]);
+  assert.equal(doneAt(m, 0), false); // slot 2 holds its one contribution from the start, slot 0 lacks three
+  assert.equal(doneAt(m, 6), true);
+  assert.equal(hues(TOKENS.dark, m, 0), TOKENS.dark);
+  assert.notEqual(hues(TOKENS.dark, m, 3).done, TOKENS.dark.done);
+  assert.equal(hues(TOKENS.light, m, 3).room, TOKENS.light.room); // cables keep the colours of use
+  assert.deepEqual(chartsOf(m), ["groups", "links", "endpoints", "use"]);
+  assert.ok(!chartsOf(index(ring4())).includes("groups"));
+  const came = activity(m, 0, "dst");
+  assert.ok(came.every(({ i, group }) => group === m.groupOf[m.chunk[i]]));
+  assert.deepEqual([...new Set(came.map(({ group }) => group))].sort(), [0, 1]);
 });
 
 test("who has landed waits for the step only where there is a barrier", () => {

@@ -118,7 +118,7 @@ export function waitingAt(m, t, s, out = []) {
 export function doneAt(m, t) {
   if (m.mistake) return false; // a count alone cannot tell: a rank that is added twice hides one that is missing
   m.wanted ??= cellsOf(m.tl.state.wanted ?? "all", m.tl.state, m.tl.meta);
-  return m.wanted.every(([e, c]) => cellAt(m, e * m.slots + c, t) >= m.goal);
+  return m.wanted.every(([e, c]) => cellAt(m, e * m.slots + c, t) >= m.goals[c]);
 }
 
 /** How many finished cells each endpoint has at t. */
@@ -141,10 +141,11 @@ function finishing(m, e) {
   const events = [];
   let first = 0;
   for (let cell = e * m.slots; cell < (e + 1) * m.slots; cell++) {
-    let was = m.first.count[cell] >= m.goal;
+    const goal = m.goals[cell - e * m.slots];
+    let was = m.first.count[cell] >= goal;
     first += was;
     for (let q = m.eventStart[cell]; q < m.eventStart[cell + 1]; q++) {
-      const is = m.after.count[q] >= m.goal;
+      const is = m.after.count[q] >= goal;
       if (is !== was) events.push([m.eventTime[q], is ? 1 : -1]);
       was = is;
     }

@@ -7,7 +7,7 @@ import { el } from "./elements.js";
 import { stepSpan } from "./frame.js";
 import { busiest, mistakeTime, stepAt } from "./model.js";
 import { hideTip } from "./pointer.js";
-import { CHARTS } from "./rows.js";
+import { chartsOf } from "./rows.js";
 
 export function setView(ui, v) {
   const { S } = ui;
@@ -33,7 +33,7 @@ export function setPatterns(ui, on) {
 }
 
 function nextChart(ui) {
-  const names = Object.keys(CHARTS);
+  const names = chartsOf(ui.m);
   setChart(ui, names[(names.indexOf(ui.S.chart) + 1) % names.length]);
 }
 

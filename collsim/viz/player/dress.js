@@ -5,8 +5,9 @@ import { SPEEDS } from "./clock.js";
 import { colorsOf, forgetDrawn, invalidate, themeOf, wordsOf } from "./context.js";
 import { setChart, setView } from "./controls.js";
 import { el, segment, sizeCanvas, svg, symbol } from "./elements.js";
+import { groupKeys } from "./groups.js";
 import { textAt } from "./read.js";
-import { linesOf, rowSize } from "./rows.js";
+import { chartsOf, linesOf, rowSize } from "./rows.js";
 import { buildWords } from "./text.js";
 import { fmtBytes, fmtRate, fmtSpan, three, timeUnit } from "./units.js";
 
@@ -32,7 +33,8 @@ export function dress(ui) {
     w.view,
   );
   segment(d.speeds, SPEEDS, clock.speed, clock.setSpeed, w.speed);
-  segment(d.chart, Object.entries(w.charts), S.chart, (v) => setChart(ui, v), w.chartsLabel);
+  const charts = chartsOf(m).map((name) => [name, w.charts[name]]);
+  segment(d.chart, charts, S.chart, (v) => setChart(ui, v), w.chartsLabel);
   segment(
     d.mode,
     [
@@ -59,7 +61,7 @@ export function dress(ui) {
   d.live.setAttribute("aria-label", w.stageLabel);
   d.scrub.setAttribute("aria-label", w.time);
   d.textlink.textContent = S.words ? w.hideText : w.asText;
-  d.matrixTitle.textContent = m.goal > 1 ? w.contributions(m.goal) : w.holds;
+  d.matrixTitle.textContent = m.goal > 1 && m.goals.every((k) => k === m.goal) ? w.contributions(m.goal) : w.holds;
   d.matrix.setAttribute("aria-label", d.matrixTitle.textContent);
   d.rowsCanvas.setAttribute("aria-label", `${w.tabs[0]}: ${w.charts[S.chart]}`);
   buildChannels(ui);
@@ -80,10 +82,11 @@ export function applyTheme(ui) {
 
 function buildChannels(ui) {
   const { d, S, m } = ui;
-  const on = m.channels > 1 && S.slotChannel;
-  d.channelLabel.replaceChildren(...(on ? [wordsOf(ui).channel, d.channel] : []));
+  const on = m.channels > 1 && S.slotChannel,
+    whose = m.groups.length === m.channels; // a channel is a collective
+  d.channelLabel.replaceChildren(...(on ? [whose ? wordsOf(ui).collectives : wordsOf(ui).channel, d.channel] : []));
   if (!on) return;
-  const items = [[-1, wordsOf(ui).all], ...Array.from({ length: m.channels }, (_, c) => [c, String(c)])];
+  const items = [[-1, wordsOf(ui).all], ...Array.from({ length: m.channels }, (_, c) => [c, whose ? m.groups[c].name : String(c)])];
   d.channel.replaceChildren(...items.map(([v, t]) => el("option", { value: String(v), textContent: t, selected: v === S.channel })));
 }
 
@@ -170,7 +173,7 @@ function buildLegend(ui) {
   }
   const classes = ["room", "near", "full"].flatMap((c, q) => [sampleOf(C, c, S.patterns), el("span", { textContent: w.range[q] })]);
   if (S.view === "physical") items.push(el("span", {}, w.used, ...classes));
-  d.legend.replaceChildren(...items);
+  d.legend.replaceChildren(...groupKeys(m, C, S.lang, item), ...items);
 }
 
 function sampleOf(C, cls, patterns) {

@@ -1,6 +1,7 @@
 // Gantt chart of endpoints: when each sends (thin, above) and receives (below; a sum and a copy look different).
 
 import { put, widthOf } from "./canvas.js";
+import { huesOfGroup } from "./groups.js";
 import { meters } from "./meters.js";
 import { groups, slotText } from "./model.js";
 import { nameOf, panelOf } from "./names.js";
@@ -10,8 +11,8 @@ import { fmtBytes } from "./units.js";
 const MOST_ROWS = 33; // beyond, endpoints are folded into groups
 
 /**
- * What an endpoint sends (side "src") or receives ("dst") over time: stretches {a, b, n, i, adds} with n transfers at once, i the one
- * where it is alone, adds true where any of them is a reduce.
+ * What an endpoint sends (side "src") or receives ("dst") over time: stretches {a, b, n, i, adds, group} with n transfers at once, i the one
+ * where it is alone, adds true where any of them is a reduce, group the collective whose they are (-1: of several).
  */
 export function activity(m, endpoint, side) {
   m.activity ??= { src: groups(m.src, m.endpoints, m.n), dst: groups(m.dst, m.endpoints, m.n), made: new Map() };
@@ -44,13 +45,18 @@ function push(out, m, open, a, b) {
   const n = open.size,
     i = n === 1 ? open.values().next().value : -1,
     last = out.at(-1);
-  if (last && last.b === a && last.n === n && n > 1) {
+  let adds = false;
+  const whose = new Set();
+  for (const k of open) {
+    adds ||= m.reduce[k] === 1;
+    whose.add(m.groupOf[m.chunk[k]]);
+  }
+  const group = whose.size > 1 ? -1 : whose.values().next().value;
+  if (last && last.b === a && last.n === n && n > 1 && last.group === group) {
     last.b = b;
     return;
   }
-  let adds = false;
-  for (const k of open) adds ||= m.reduce[k] === 1;
-  out.push({ a, b, n, i, adds });
+  out.push({ a, b, n, i, adds, group });
 }
 
 /** Bytes that an endpoint has sent or received by t, with the shares of those under way. */
@@ -118,8 +124,9 @@ function drawOwn(g, V, geo, endpoint, q) {
     X = (t) => (t / (m.total || 1)) * tw;
   g.fillStyle = C.ink3;
   for (const { a, b } of activity(m, endpoint, "src")) g.fillRect(X(a), y, Math.max(0.7, X(b) - X(a) - 0.6), thin);
-  for (const { a, b, n, i, adds } of activity(m, endpoint, "dst")) {
-    const x = X(a),
+  for (const { a, b, n, i, adds, group } of activity(m, endpoint, "dst")) {
+    const C = group < 0 ? { ...V.C, done: V.C.ink2, sum2: V.C.wait } : huesOfGroup(V.C, group),
+      x = X(a),
       w = Math.max(0.7, X(b) - x - 0.6),
       h = bh - thin - 1;
     g.fillStyle = adds ? C.sum2 : C.done;

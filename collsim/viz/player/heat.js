@@ -3,6 +3,7 @@
 import { box, put, wrap } from "./canvas.js";
 import { cellAt } from "./cells.js";
 import { endpointGroups } from "./endpoints.js";
+import { hues } from "./groups.js";
 import { ramp } from "./look.js";
 import { nameOf } from "./names.js";
 import { textAt } from "./read.js";
@@ -21,8 +22,8 @@ export function folding(m, slots) {
 /** Mean contributions of the cells of one row and column, as a share of the goal. */
 export function meanShare(m, members, slots, t) {
   let sum = 0;
-  for (const e of members) for (const slot of slots) sum += Math.min(m.goal, cellAt(m, e * m.slots + slot, t));
-  return sum / (members.length * slots.length * m.goal);
+  for (const e of members) for (const slot of slots) sum += Math.min(1, cellAt(m, e * m.slots + slot, t) / m.goals[slot]);
+  return sum / (members.length * slots.length);
 }
 
 export function drawHeat(g, V, w, h) {
@@ -52,8 +53,9 @@ export function drawHeat(g, V, w, h) {
       put(g, least === most ? `${least}` : `${least}–${most}`, w, y + ch / 2 + 4.5, 12, C.ink2, { align: "right" });
     }
     for (let c = 0; c < columns; c++) {
-      const share = meanShare(m, members, V.slots.slice(c * per, (c + 1) * per), V.t);
-      g.fillStyle = share >= 1 ? C.done : share > 0 ? ramp(C, 1 + share * 14, 17) : C.grid;
+      const share = meanShare(m, members, V.slots.slice(c * per, (c + 1) * per), V.t),
+        H = hues(C, m, V.slots[c * per]);
+      g.fillStyle = share >= 1 ? H.done : share > 0 ? ramp(H, 1 + share * 14, 17) : C.grid;
       g.fillRect(x0 + c * cw, y + 0.5, cw + 0.3, ch - 1);
     }
     if (wrong) box(g, x0 - 2, y - 1, columns * cw + 4, ch + 2, 3, null, C.full, 2.4);

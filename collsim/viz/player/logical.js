@@ -3,6 +3,7 @@
 import { arrow, box, fitFont, put, stroke, widthOf } from "./canvas.js";
 import { cellAt } from "./cells.js";
 import { measure, pointAt } from "./geometry.js";
+import { hues } from "./groups.js";
 import { hopAt, journey, slotText } from "./model.js";
 import { nameOf } from "./names.js";
 import { drawTrail, hopOut, pt, token, train } from "./tokens.js";
@@ -135,8 +136,9 @@ function dots(g, V, x, y, mask, width) {
 }
 
 function drawCell(g, V, x, y, c, o) {
-  const { C, m } = V,
-    f = m.goal ? Math.min(1, o.count / m.goal) : 0,
+  const { m } = V,
+    C = hues(V.C, m, o.slot),
+    f = Math.min(1, o.count / m.goals[o.slot]),
     done = f >= 1;
   box(g, x, y, c, c, 4, done ? C.done : C.card);
   if (f > 0 && !done) {
@@ -167,6 +169,7 @@ function drawCard(g, V, e) {
       cell = e * m.slots + slot;
     if (big) put(g, slotText(V, slot), cx + c / 2, cy - 5, 13, C.ink3, { align: "center" });
     drawCell(g, V, cx, cy, c, {
+      slot,
       count: cellAt(m, cell, V.t),
       value: cellAt(m, cell, V.t, "value"),
       mask: cellAt(m, cell, V.t, "mask"),
@@ -239,10 +242,10 @@ export function drawLogicalTokens(g, V) {
   for (const q of list) {
     const i = q.i;
     g.globalAlpha = V.dim(i);
-    const f = m.goal ? m.k[i] / m.goal : 0,
+    const f = m.k[i] / m.goals[m.chunk[i]],
       one = big && !q.count && !q.plain,
       text = q.count ? `×${q.count}` : one && m.goal > 1 ? String(m.val[i]) : q.size >= 16 ? slotText(V, m.chunk[i]) : "";
-    token(g, C, q.x, q.y, q.size, { round: !m.reduce[i], f, text: "", lit: V.hover?.transfer === i });
+    token(g, hues(C, m, m.chunk[i]), q.x, q.y, q.size, { round: !m.reduce[i], f, text: "", lit: V.hover?.transfer === i });
     if (text)
       put(
         g,

@@ -4,6 +4,7 @@ import { box, cross, fitFont, put } from "./canvas.js";
 import { cellAt } from "./cells.js";
 import { el } from "./elements.js";
 import { MOST_CELL_RANKS, drawHeat } from "./heat.js";
+import { hues } from "./groups.js";
 import { hex, ramp } from "./look.js";
 import { slotText } from "./model.js";
 import { nameOf, panelOf } from "./names.js";
@@ -77,32 +78,37 @@ function drawMatrixImage(g, V, L) {
   const { m, C } = V,
     w = V.slots.length,
     h = m.endpoints,
-    shades = new Map(),
     small = el("canvas", { width: w, height: h }),
     ctx = small.getContext("2d"),
     img = ctx.createImageData(w, h);
-  const shade = (k) => {
-    if (!shades.has(k)) shades.set(k, !k ? hex(C.grid) : k >= m.goal ? hex(C.done) : ramp(C, k, m.goal).match(/\d+/g).map(Number));
-    return shades.get(k);
+  const shades = V.slots.map(() => new Map());
+  const shade = (k, q, slot) => {
+    const H = hues(C, m, slot),
+      full = m.goals[slot];
+    if (!shades[q].has(k)) shades[q].set(k, !k ? hex(C.grid) : k >= full ? hex(H.done) : ramp(H, k, full).match(/\d+/g).map(Number));
+    return shades[q].get(k);
   };
   for (let e = 0, p = 0; e < h; e++)
-    for (const slot of V.slots) {
-      const c = shade(cellAt(m, e * m.slots + slot, V.t));
+    V.slots.forEach((slot, q) => {
+      const c = shade(cellAt(m, e * m.slots + slot, V.t), q, slot);
       img.data.set([c[0], c[1], c[2], 255], p);
       p += 4;
-    }
+    });
   ctx.putImageData(img, 0, 0);
   g.imageSmoothingEnabled = false;
   g.drawImage(small, L.x0, L.y(0), w * L.cs, h * L.cs);
 }
 
 function drawMatrixCell(g, V, x, y, cs, inset, cell, nums) {
-  const { m, C } = V,
+  const { m } = V,
+    slot = cell % m.slots,
+    C = hues(V.C, m, slot),
+    goal = m.goals[slot],
     k = cellAt(m, cell, V.t),
-    done = k >= m.goal && k > 0,
+    done = k >= goal && k > 0,
     w = cs - 2 * inset;
   const dock = V.docks?.get(cell),
-    shade = (n) => (n > m.goal ? C.fulltint : n === m.goal ? C.done : n ? ramp(C, n, m.goal) : C.grid);
+    shade = (n) => (n > goal ? C.fulltint : n === goal ? C.done : n ? ramp(C, n, goal) : C.grid);
   g.fillStyle = shade(dock ? dock.was : k);
   if (cs < 8) {
     g.fillRect(x + inset, y + inset, w, w);
@@ -130,7 +136,7 @@ function drawMatrixCell(g, V, x, y, cs, inset, cell, nums) {
   if (out) box(g, x + 1.5, y + 1.5, cs - 3, cs - 3, 2.5, null, V.hotCells.has(cell) ? C.full : C.ink, cs >= 16 ? 2 : 1.4);
   else if (into) box(g, x + 1.5, y + 1.5, cs - 3, cs - 3, 2.5, null, C.ink, 1.3, [3, 2.4]);
   if (V.wrong === cell && cs >= 10) cross(g, cx, y + cs / 2, cs * 0.2, done ? C.ontext : C.fulltext);
-  else if (done && k === m.goal && cs >= 10) {
+  else if (done && k === goal && cs >= 10) {
     g.beginPath();
     g.moveTo(cx - cs * 0.2, y + cs * 0.52);
     g.lineTo(cx - cs * 0.05, y + cs * 0.67);

@@ -1,6 +1,7 @@
 // The model: a timeline laid out for what is asked at every frame. Pure functions of (model, time).
 
 import { contributions } from "./cells.js";
+import { groupOfSlots } from "./groups.js";
 import { columns } from "./read.js";
 
 /** Everything that is asked for at every frame, laid out for binary search. */
@@ -29,7 +30,8 @@ export function index(tl) {
     ranks: tl.meta.ranks,
     slots: tl.meta.slots ?? tl.meta.chunks,
     channels: Math.max(1, tl.meta.channels ?? 1),
-    goal: tl.state.goal ?? 1,
+    goals: Int32Array.from({ length: tl.meta.slots ?? tl.meta.chunks }, (_, c) => tl.state.goal?.[c] ?? tl.state.goal ?? 1),
+    groups: tl.groups ?? [],
     nlinks: tl.links.src.length,
     lockstep: tl.meta.engine !== "event",
     sharing: tl.meta.sharing ?? "fair",
@@ -40,6 +42,8 @@ export function index(tl) {
     key: tl.key ?? [],
     hot: new Set(tl.bottleneck?.links ?? []),
   };
+  m.goal = Math.max(1, ...m.goals); // of the collective that adds up most
+  m.groupOf = groupOfSlots(m.groups, m.slots);
   let end = Math.max(tl.figures?.time ?? 0, tl.meta.time ?? 0);
   for (const t of m.t1) if (t > end) end = t;
   for (const t of m.step1) if (t > end) end = t;
@@ -364,7 +368,11 @@ export function journey(m, slot) {
 
 export const clean = (v) => (Number.isFinite(v) ? v : 0);
 
-export const slotText = (V, slot) =>
+export const slotText = (V, slot) => (V.m.groups.length ? groupSlot(V.m, slot) : plainSlot(V, slot));
+
+const groupSlot = ({ groups, groupOf }, slot) => `${groups[groupOf[slot]].name}${slot - groups[groupOf[slot]].first}`;
+
+const plainSlot = (V, slot) =>
   V.m.channels > 1 && V.m.slots === V.m.tl.meta.chunks * V.m.channels ? String(slot % V.m.tl.meta.chunks) : String(slot);
 
 /** Which channel each slot belongs to, when every slot belongs to just one. */

@@ -189,6 +189,7 @@ function accept(ui, m, f) {
     opts.t = null;
   }
   S.view ??= d.root.clientWidth < 600 && m.tl.logical ? "logical" : "physical";
+  if (m.groups.length || S.chart === "groups") S.chart = m.groups.length ? "groups" : "links";
   S.slotChannel = slotChannels(m);
   S.channel = m.channels > 1 && S.slotChannel && m.slots > 32 ? 0 : -1;
   d.root.classList.remove("bad");

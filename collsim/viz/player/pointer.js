@@ -47,7 +47,7 @@ function tipLines(ui, hit) {
       gone = way.ids.filter((q) => m.t1[q] <= V.t).length;
     const lines = [
       w.moveTip(slotText(V, m.chunk[i]), nameOf(m, m.src[i], S.lang), nameOf(m, m.dst[i], S.lang), w.op[m.reduce[i]]),
-      m.k[i] >= m.goal ? w.whole : w.contains(m.k[i], m.goal),
+      m.k[i] >= m.goals[m.chunk[i]] ? w.whole : w.contains(m.k[i], m.goals[m.chunk[i]]),
     ];
     lines.push(hit.waits ? w.waitsTip : hit.queued ? w.queued : w.doneTip(fmtShare(share), fmtBytes(m.bytes[i])));
     lines.push(
@@ -94,7 +94,7 @@ function tipLines(ui, hit) {
   const k = cellAt(m, hit.cell, V.t);
   return [
     `${w.rank} ${nameOf(m, hit.endpoint, S.lang)}, ${w.chunk} ${slotText(V, hit.slot)}`,
-    k >= m.goal ? w.whole : k ? w.contains(k, m.goal) : w.emptyCell,
+    k >= m.goals[hit.slot] ? w.whole : k ? w.contains(k, m.goals[hit.slot]) : w.emptyCell,
   ];
 }
 
@@ -205,6 +205,7 @@ function rowLines(ui, { line, at, when, low }) {
       bytes = Math.max(0, ...line.links.map((l) => linkBytes(m, l, when)));
     return [line.label, u.fmt(when), w.sofarRow(fmtBytes(bytes)), w.usedRow(fmtShare(share))];
   }
+  if (line.group) return [line.label, `${u.fmt(line.group.t0)} – ${u.fmt(line.group.t1)}`, textAt(line.group.note, 0, S.lang)];
   if (line.members.length > 1) return [line.label, u.fmt(when)];
   if (!at) return [line.label, u.fmt(when), w.nothing[low ? 1 : 0]];
   if (at.n > 1) return [line.label, `${u.fmt(at.a)} – ${u.fmt(at.b)}`, w.several[low ? 1 : 0](at.n)];

@@ -1,16 +1,20 @@
-// The rows under the scrubber: one of four charts over the same time, with labels on the left and figures at the cursor on the right.
+// The rows under the scrubber: one of the charts over the same time, with labels on the left and figures at the cursor on the right.
 //
 // A chart is {lines(m, W) -> [{label, note, hot, ...}], bars(g, V, geo, lines), figure(g, V, geo, line, y)}. Its bars are drawn once for
 // the whole run and shown twice: past solid, future faint.
 
 import { fitFont, put, widthOf } from "./canvas.js";
 import { endpointChart } from "./endpoints.js";
+import { groupChart } from "./groups.js";
 import { eachChart, linkChart } from "./links.js";
 import { hopSpan, journey, routeLinks } from "./model.js";
 import { drawAxis } from "./scrub.js";
 import { useChart } from "./use.js";
 
-export const CHARTS = { links: linkChart, each: eachChart, endpoints: endpointChart, use: useChart };
+export const CHARTS = { links: linkChart, each: eachChart, endpoints: endpointChart, use: useChart, groups: groupChart };
+
+/** Names of the charts that a run has; several collectives have one of their own, and no room for each cable beside it. */
+export const chartsOf = (m) => (m.groups.length ? ["groups", "links", "endpoints", "use"] : ["links", "each", "endpoints", "use"]);
 
 /** The lines of the chart in sight; they depend on the run and the language only. */
 export function linesOf(m, chart, W, lang) {

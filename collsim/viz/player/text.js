@@ -158,7 +158,7 @@ function narrate(ui, key, ended, phase) {
     head = w.wrongHere(V.s + 1, m.nsteps);
     text = textAt(m.mistake.text, 0, S.lang);
   } else if (ended) {
-    head = doneNow(ui) ? w.finished(m.ranks, m.goal > 1) : w.over;
+    head = doneNow(ui) && !m.groups.length ? w.finished(m.ranks, m.goal > 1) : w.over;
     text = m.tl.bottleneck ? `${textAt(m.tl.bottleneck.text, 0, S.lang)} ${textAt(m.tl.bottleneck.more, 0, S.lang)}` : "";
   } else {
     head = w.head(V.s + 1, m.nsteps, phase);

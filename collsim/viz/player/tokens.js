@@ -2,6 +2,7 @@
 
 import { arrow, box, put, stroke } from "./canvas.js";
 import { measure, pointAt, shape } from "./geometry.js";
+import { hues } from "./groups.js";
 import { hopAt, journey, routeLinks, slotText } from "./model.js";
 import { panelOf } from "./names.js";
 import { casing, routeHot } from "./stage.js";
@@ -205,7 +206,8 @@ export function drawTrail(g, V, q) {
     steps = 7,
     width = Math.min(15, q.size * 0.6);
   if (len < 6) return;
-  g.strokeStyle = V.m.reduce[q.i] ? V.C.sum2 : V.C.done;
+  const H = hues(V.C, V.m, V.m.chunk[q.i]);
+  g.strokeStyle = V.m.reduce[q.i] ? H.sum2 : H.done;
   for (let k = 0; k < steps; k++) {
     pointAt(q.line, q.d - len * (1 - k / steps), pt);
     pointAt(q.line, q.d - len * (1 - (k + 1) / steps), pt2);
@@ -235,9 +237,9 @@ export function drawTokens(g, V) {
   for (const q of list) {
     const i = q.i;
     g.globalAlpha = V.dim(i);
-    token(g, C, q.x, q.y, q.size, {
+    token(g, hues(C, m, m.chunk[i]), q.x, q.y, q.size, {
       round: !m.reduce[i],
-      f: m.goal ? m.k[i] / m.goal : 0,
+      f: m.k[i] / m.goals[m.chunk[i]],
       ring: q.waits,
       lit: V.hover?.transfer === i,
       text: q.count ? `×${q.count}` : q.plain || q.size < 16 ? "" : slotText(V, m.chunk[i]),
