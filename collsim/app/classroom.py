@@ -75,6 +75,7 @@ def _door(code: str) -> None:
     st.html(f'<h1 class="cs-title">{html.escape(t("page.class"))}</h1>')
     if code:
         mistake(t("class.none", code=code))
+    st.html(f'<div class="cs-note">{html.escape(t("class.door"))}</div>')
     st.text_input(t("class.code"), key="class_code", help=t("class.code.help"), max_chars=4, on_change=_typed, width=240)
 
 

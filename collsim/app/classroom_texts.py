@@ -39,6 +39,10 @@ CLASSROOM: dict[str, tuple[str, str]] = {
     "class.nobody": ("Nobody is here yet.", "还没有人加入。"),
     "class.end": ("End the class", "下课"),
     "class.over": ("This class is over.", "课堂已结束。"),
+    "class.door": (
+        "Your teacher's screen shows a code of four letters. Type it here: the question appears, and you vote once.",
+        "老师的屏幕上有一个四个字母的代码。在这里输入后会出现题目，每人投票一次。",
+    ),
     "class.code": ("Code of the class", "课堂代码"),
     "class.code.help": ("Four letters; your teacher's screen shows them.", "四个字母，显示在老师的屏幕上。"),
     "class.none": ("There is no class with the code {code}.", "没有代码为 {code} 的课堂。"),

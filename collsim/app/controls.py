@@ -130,6 +130,14 @@ def place_label(name: str) -> str:
     return str(cs.topology.machines()[name].title)
 
 
+def bound_note(bound: float, gap: float) -> str:
+    """What stands under the lower bound: how far from it this run is, or that it reaches it."""
+    if not bound:
+        return t("bound.none")
+    times = f"{gap:.3g}"
+    return t("bound.reached") if times == "1" else t("bound.note", gap=times)
+
+
 def fabric_label(name: str) -> str:
     """A fabric in words."""
     return t(f"fabric.{name}") if f"fabric.{name}" in TEXTS else name

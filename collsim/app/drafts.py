@@ -22,11 +22,11 @@ _BODIES: dict[str, tuple[str, str]] = {
     "ring": (
         "allreduce",
         """def my_allreduce(n):
-    r = np.arange(n)                 # all ranks at once
+    r = np.arange(n)  # all ranks at once
     right = (r + 1) % n
-    for k in range(n - 1):           # reduce-scatter
+    for k in range(n - 1):  # reduce-scatter
         yield cs.reduce(r, right, chunk=(r - k) % n)
-    for k in range(n - 1):           # allgather
+    for k in range(n - 1):  # allgather
         yield cs.copy(r, right, chunk=(r + 1 - k) % n)
 """,
     ),
@@ -37,7 +37,7 @@ _BODIES: dict[str, tuple[str, str]] = {
     right = (r + 1) % n
     for k in range(n - 1):
         yield cs.reduce(r, right, chunk=(r - k) % n)
-    for k in range(n - 2):           # one step too few
+    for k in range(n - 2):  # one step too few
         yield cs.copy(r, right, chunk=(r + 1 - k) % n)
 """,
     ),
@@ -48,16 +48,16 @@ _BODIES: dict[str, tuple[str, str]] = {
     right = (r + 1) % n
     for k in range(n - 1):
         yield cs.reduce(r, right, chunk=(r - k) % n)
-    for k in range(n - 1):           # adds what it should replace
+    for k in range(n - 1):  # adds what it should replace
         yield cs.reduce(r, right, chunk=(r + 1 - k) % n)
 """,
     ),
     "naive": (
         "allreduce",
         """def my_allreduce(n):
-    for r in range(1, n):            # one after another to rank 0
+    for r in range(1, n):  # one after another to rank 0
         yield cs.reduce(r, 0, chunk=0)
-    for r in range(1, n):            # and back again
+    for r in range(1, n):  # and back again
         yield cs.copy(0, r, chunk=0)
 """,
     ),
@@ -66,13 +66,13 @@ _BODIES: dict[str, tuple[str, str]] = {
         """def my_allreduce(n):
     workers = np.arange(1, n)
     yield cs.reduce(workers, 0, chunk=0)  # all to rank 0
-    yield cs.copy(0, workers, chunk=0)    # and back
+    yield cs.copy(0, workers, chunk=0)  # and back
 """,
     ),
     "broadcast": (
         "broadcast",
         """def my_broadcast(n):
-    have = 1                         # ranks that hold the data
+    have = 1  # ranks that hold the data
     while have < n:
         r = np.arange(min(have, n - have))
         yield cs.copy(r, r + have, chunk=0)

@@ -37,7 +37,8 @@ textarea{width:100%;height:100%;border:0;outline:0;background:none;color:transpa
  resize:none;overflow:hidden;z-index:1}
 .bar{position:absolute;left:40px;right:0;height:22px;background:BAD;display:none}
 .note{color:NOTE}.text{color:TEXT}.word{color:WORD}.number{color:NUMBER}.step{color:STEP;font-weight:700}
-@media(max-width:1400px){.lines,.paint,textarea{font-size:13.5px}}
+@media(max-width:1400px){.lines,.paint,textarea{font-size:13px}.editor{height:264px}
+ .inner{grid-template-columns:40px minmax(max-content,1fr)}}
 """
 
 

@@ -15,7 +15,7 @@ from collsim.viz.timeline import MOST_TRANSFERS
 
 from . import asking, breaking, chunkplot, codebox, elsewhere, filebox
 from .choice import Choice, own_options, to_query
-from .controls import complain, mistake
+from .controls import bound_note, complain, mistake
 from .mistakes import told
 from .player import player
 from .run import Figures, Outcome, build_place, expected_outcome, options_used, outcome
@@ -86,12 +86,11 @@ def _ident(choice: Choice) -> str:
 def _headline(shown: Outcome) -> None:
     f = shown.figures
     steps = t("steps.one") if f.steps == 1 else t("steps.many", count=f"{f.steps:,}")
-    bound = t("bound.note", gap=f"{f.gap:.3g}") if f.bound else t("bound.none")
     boxes = [
         _figure("time", format_time(f.time), t("time.note", ranks=f.ranks, steps=steps)),
         _figure("algbw", format_bandwidth(f.algbw), t("algbw.note", nbytes=format_bytes(f.nbytes))),
         _figure("busbw", format_bandwidth(f.busbw), t("busbw.note", factor=elsewhere.factor(f.factor, f.ranks))),
-        _figure("bound", format_time(f.bound), bound),
+        _figure("bound", format_time(f.bound), bound_note(f.bound, f.gap)),
         _why(shown),
     ]
     st.html(f'<div class="cs-head">{"".join(boxes)}</div>')

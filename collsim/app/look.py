@@ -50,6 +50,9 @@ STYLE = f"""<style>
 .cs-legend i{{display:inline-block;width:34px;height:0}}
 [data-tag],[data-baseweb=tag]{{background:var(--cs-ink)!important}} :is([data-tag],[data-baseweb=tag]) *{{color:var(--cs-card)!important}}
 [data-testid=stMultiSelect] :is([data-tag],[data-baseweb=tag],[data-tag] *){{max-width:100%!important}}
+[data-testid=stSidebar] [data-testid=stMultiSelect] div:has(>[data-testid=stMultiSelectTagsContainer]){{max-height:none}}
+[data-testid=stSidebar] [data-testid=stMultiSelect] [data-tag]{{height:auto;min-height:28px;padding-top:3px;padding-bottom:3px}}
+[data-testid=stSidebar] [data-testid=stMultiSelect] [data-tag] span{{white-space:normal;font-size:13px;line-height:16px}}
 [data-testid=stBaseButton-primary] *{{color:var(--cs-card)!important}}
 [data-testid=stSelectbox] input{{text-overflow:ellipsis}}
 .st-key-ask_row [data-testid=stCheckbox] label{{align-items:center}}
@@ -59,7 +62,8 @@ STYLE = f"""<style>
 [data-testid=stSidebar] [data-testid=stButtonGroup] button{{padding-left:6px;padding-right:6px;min-width:0}}
 [data-testid=stElementContainer]:has(:disabled) [data-testid=stWidgetLabel] p{{color:var(--cs-ink2)!important}}
 [data-testid=stTopNavLink] span{{font-size:15px}}
-.st-key-switches{{position:fixed;top:9px;right:64px;z-index:999991;width:auto!important;flex-direction:row;gap:12px;align-items:center}}
+.st-key-switches [data-testid=stButtonGroup] button{{padding-left:10px;padding-right:10px;min-width:0}}
+.st-key-switches{{position:fixed;top:9px;right:56px;z-index:999991;width:auto!important;flex-direction:row;gap:10px;align-items:center}}
 .cs-head{{display:flex;flex-wrap:wrap;gap:8px 40px;align-items:flex-start;color:var(--cs-ink);padding:2px 4px 4px}}
 small[title]{{cursor:help}}
 .cs-fig small{{display:block;font-size:14px;line-height:18px;font-weight:700;color:var(--cs-ink2)}}
@@ -76,6 +80,8 @@ small[title]{{cursor:help}}
 .cs-note{{font-size:15px;line-height:21px;color:var(--cs-ink2)}}
 .cs-title{{font-size:24px;line-height:32px;font-weight:700;color:var(--cs-ink);margin:0;padding:0}}
 @media(max-width:1400px){{
+ .st-key-whatif_tables [data-testid=stHorizontalBlock]{{flex-direction:column}}
+ .st-key-whatif_tables [data-testid=stColumn]{{width:100%;flex:none}}
  .st-key-card_broken [data-testid=stButtonGroup] button{{padding-left:9px;padding-right:9px}}
  [data-testid=stSidebar]:is([data-collapsed=false],[aria-expanded=true]){{width:240px!important;min-width:240px!important}}
  [data-testid=stMainBlockContainer]{{padding:46px 14px 24px}}

@@ -159,7 +159,7 @@ def _cards(shown: Look, yard: Yard) -> None:
         st.html(f'<div class="cs-note">{html.escape(t("machines.same"))}</div>')
         found = found[:1]
     cards = [_card(way, _place_title(yard, shown) if shown.same else _switch(yard, on)) for on, way in found]
-    head = ["", t("machines.hop"), t("machines.cable"), t("machines.rate"), t("machines.latency"), t("machines.used")]
+    head = ["#", t("machines.hop"), t("machines.cable"), t("machines.rate"), t("machines.latency"), t("machines.used")]
     data = {
         "id": repr((yard, shown.same)),
         "cards": cards,

@@ -168,11 +168,12 @@ TEXTS: dict[str, tuple[str, str]] = {
     "busbw.note": ("algbw × {factor}", "algbw × {factor}"),
     "bound": ("Lower bound", "下界"),
     "bound.note": ("this run takes {gap}\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}that", "本次运行是它的 {gap}\N{NO-BREAK SPACE}倍"),
+    "bound.reached": ("this run reaches it", "本次运行达到下界"),
     "bound.none": ("nothing has to move", "无须移动数据"),
     "bottleneck": ("Bottleneck", "瓶颈"),
     "bottleneck.none": ("Nothing moves, so no link is in the way.", "没有数据移动，因此没有瓶颈。"),
     "channels.one": (
-        "{channels} channels share the work; one channel alone would take {time} (busbw {busbw}).",
+        "{channels} channels; one alone would take {time} (busbw {busbw}).",
         "由 {channels} 个 channel 分担；只用一个 channel 需要 {time}（busbw {busbw}）。",
     ),
     # below the player
@@ -278,6 +279,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "compare.none": ("Choose at least one algorithm.", "请至少选择一种算法。"),
     "compare.fastest": ("fastest", "最快"),
     # messages
+    "link.page": ("Copy a link to this page", "复制本页链接"),
+    "link.copied": ("Link copied", "链接已复制"),
     "theme": ("Theme", "主题"),
     "theme.light": ("Light", "浅色"),
     "theme.dark": ("Dark", "深色"),

@@ -16,12 +16,14 @@ from collsim.units import format_bandwidth, format_time
 from collsim.viz.race import course, race_source
 from collsim.viz.words import kind_name
 
-from . import codebox, edits
+from . import beside, codebox, edits
 from .address import enter, leave, remembered
+from .beside import Several
 from .choice import Choice, Complaint, to_query
 from .controls import algorithm_label, complain, place_label, spaced
 from .edits import Change, Edit
 from .look import chart_look, color
+from .player import player
 from .run import asked, build_place, options_used
 from .sidebar import sidebar
 from .state import is_dark, language, session, t
@@ -69,7 +71,10 @@ def page() -> None:
     if shown.times:
         _spread(shown)
     _pictures(shown, now.choice, edit)
-    left, right = st.columns(2, gap="small")
+    if shown.several is not None:
+        _several(shown.several, repr((now.choice, edit)))
+    with st.container(key="whatif_tables"):
+        left, right = st.columns(2, gap="small")
     with left, st.container(border=True, key="card_links"):
         _links(shown)
     with right, st.container(border=True, key="card_tornado"):
@@ -84,7 +89,9 @@ def _code(choice: Choice, edit: Edit) -> None:
     before = edits.timed(choice, edit)
     after, changed = edits.code(before, edit)
     trouble = edits.conditions(choice, edit, place.ranks)
-    codebox.of_change(before, after, changed, used, place.ranks, trouble, edits.RUNS if edit.jitter else 0)
+    other = edits.changed(choice, edit)
+    said = (beside.python(edit.beside, other), beside.command(edit.beside, other, choice.algorithm)) if edit.beside else ("", [])
+    codebox.of_change(before, after, changed, used, place.ranks, trouble, edits.RUNS if edit.jitter else 0, said)
 
 
 def _elsewhere() -> None:
@@ -122,13 +129,15 @@ def _changes(choice: Choice, edit: Edit) -> Edit:
     with first[5]:
         how = _select("how", t("whatif.how"), list(edits.STRAGGLERS), edit.how, _said, rank == edits.NOBODY)
     made = replace(edit, kind=kind, factor=factor, cable=cable, do=do, straggler=rank, how=how)
-    second = st.columns(6, vertical_alignment="bottom", gap="small")
+    second = st.columns(7, vertical_alignment="bottom", gap="small")
     with second[0]:
         jitter = _select("jitter", t("whatif.jitter"), list(edits.JITTERS), edit.jitter, _mean, told=t("whatif.jitter.help"))
     with second[1]:
         traffic = _select("traffic", t("whatif.traffic"), list(edits.TRAFFIC), edit.traffic, _other, told=t("whatif.traffic.help"))
-    made = replace(made, jitter=jitter, traffic=traffic)
-    return _machine_changes(made, choice, second[2:]) if choice.on_machine else made
+    with second[2]:
+        companion = _select("beside", t("whatif.beside"), edits.companions(choice), edit.beside, _companion, told=t("whatif.beside.help"))
+    made = replace(made, jitter=jitter, traffic=traffic, beside=companion)
+    return _machine_changes(made, choice, second[3:]) if choice.on_machine else made
 
 
 def _mean(jitter: str) -> str:
@@ -137,6 +146,10 @@ def _mean(jitter: str) -> str:
 
 def _other(traffic: str) -> str:
     return t(f"whatif.traffic.{traffic}") if traffic else t("whatif.none")
+
+
+def _companion(beside: str) -> str:
+    return t(f"whatif.beside.{beside}") if beside else t("whatif.none")
 
 
 def _machine_changes(edit: Edit, choice: Choice, columns: Sequence[Any]) -> Edit:
@@ -246,6 +259,19 @@ def _pictures(shown: Change, choice: Choice, edit: Edit) -> None:
     data = {"id": repr((choice, edit)), "runners": entries, "lang": language(), "theme": "dark" if is_dark() else "light"}
     mount = st.components.v2.component("collsim_race", js=race_source())
     mount(key="before_after", data=data, on_state_change=lambda: None)
+
+
+def _several(shown: Several, ident: str) -> None:
+    """All at once in the player, and how much slower each is than alone."""
+    with st.container(border=True, key="card_several"):
+        _, _, alone, took, factor = shown.rows[0]
+        words = {"count": len(shown.rows), "alone": format_time(alone), "time": format_time(took), "factor": f"{factor:.3g}"}
+        st.markdown(f"**{t('whatif.several', **words)}**")
+        others = np.array([row[4] for row in shown.rows[1:]])
+        st.html(
+            f'<div class="cs-note">{html.escape(t("whatif.several.others", low=f"{others.min():.3g}", high=f"{others.max():.3g}"))}</div>'
+        )
+        player(shown.timeline, ident)
 
 
 def _links(shown: Change) -> None:

@@ -23,7 +23,7 @@ from . import drafts
 from .address import enter, leave, remembered
 from .allowed import STEPS
 from .choice import played_collectives
-from .controls import SIZES, complain, mistake, number, pick, place_label, quantity
+from .controls import SIZES, bound_note, complain, mistake, number, pick, place_label, quantity
 from .drafts import Draft
 from .editor import editor, typed
 from .mistakes import counted_from_one, told
@@ -68,7 +68,7 @@ def page() -> None:
     with st.container(key="write_stage"):
         text, play = st.columns([5, 8], gap="medium")
     with text, st.container(key="write_text"):
-        left, right = st.columns([10, 11], gap="medium")
+        left, right = st.columns([12, 10], gap="medium")
     with left:
         editor(draft.code, draft.turn, t("write.editor"), tried.line)
         st.html(f'<div class="cs-note" style="font-size:14px;line-height:20px">{_code_words(t("write.how"))}</div>')
@@ -168,10 +168,9 @@ def _sentences(draft: Draft, tried: Trial) -> tuple[str, list[str]]:
 
 
 def _boxes(schedule: Schedule, figures: dict[str, float], draft: Draft) -> str:
-    gap = t("bound.note", gap=f"{figures['gap']:.3g}") if figures["bound"] else t("bound.none")
     boxes = [
         (t("time"), format_time(figures["time"]), place_label(draft.place)),
-        (t("bound"), format_time(figures["bound"]), gap),
+        (t("bound"), format_time(figures["bound"]), bound_note(figures["bound"], figures["gap"])),
         (t("write.steps"), f"{schedule.steps:,}", t("write.steps.note", transfers=f"{len(schedule):,}")),
         (t("write.sent"), format_bytes(figures["sent"]), t("write.sent.note", share=f"{figures['share']:.4g}")),
     ]
@@ -188,7 +187,7 @@ def _diagram(schedule: Schedule, step: int | None, rank: int | None) -> str:
     names, cells = schedule.diagram_cells(17, schedule.steps)
     first = 0 if step is None else max(0, min(step - _COLUMNS // 2, schedule.steps - _COLUMNS))
     last = min(schedule.steps, first + _COLUMNS)
-    rows = ["<tr><th></th>" + "".join(f"<th>{k + 1}</th>" for k in range(first, last)) + "</tr>"]
+    rows = ["<tr><td></td>" + "".join(f"<th>{k + 1}</th>" for k in range(first, last)) + "</tr>"]
     for index, name in enumerate(names):
         marks = [' class="bad"' if (index, k) == (rank, step) else "" for k in range(first, last)]
         row = "".join(f"<td{mark}>{html.escape(cells[index][k])}</td>" for mark, k in zip(marks, range(first, last), strict=True))
@@ -256,6 +255,7 @@ _STYLE = """
 .cs-steps table{border-collapse:collapse}.cs-steps th{font-weight:400;color:var(--cs-ink2);text-align:left;padding:1px 12px 1px 0}
 .cs-steps td{padding:1px 8px}.cs-steps tr:first-child th{text-align:center;padding:1px 8px}
 .cs-steps td.bad{outline:2px solid var(--cs-full);outline-offset:-1px;border-radius:4px;font-weight:700}
+@media(max-width:1400px){.st-key-write_text .cs-head{gap:6px 14px}.st-key-write_text [data-testid=stVerticalBlock]{gap:8px}}
 .cs-note.small{font-size:14px;line-height:19px;margin-top:4px}
 .cs-note code{font:13px ui-monospace,Menlo,monospace;background:var(--cs-card);padding:1px 4px;border-radius:4px}
 """

@@ -5,6 +5,7 @@
 
 import { landedBy } from "./player/cells.js";
 import { SPEEDS, createClock } from "./player/clock.js";
+import { copyText } from "./player/copy.js";
 import { el, icon, svg } from "./player/elements.js";
 import { FONT, TOKENS } from "./player/look.js";
 import { activeAt, hopAt, phaseOf, stepAt } from "./player/model.js";
@@ -102,18 +103,18 @@ export function pace(m, t, lang) {
 }
 
 const RACE_CSS = `
-.rc{all:initial;display:block;box-sizing:border-box;font:15px/1.4 ${FONT};color:var(--ink);font-variant-numeric:tabular-nums;outline:none;text-align:left}
+.rc{all:initial;display:block;position:relative;box-sizing:border-box;font:15px/1.4 ${FONT};color:var(--ink);font-variant-numeric:tabular-nums;outline:none;text-align:left}
 .rc *{box-sizing:border-box}.rc :focus-visible,.rc:focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 .rc .lanes{display:grid;gap:16px;margin-bottom:16px}
 .rc .lane,.rc .board{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 20px 12px;min-width:0}
 .rc .lane{display:flex;flex-direction:column}
-.rc h3{margin:0;font-size:22px;line-height:28px;font-weight:700;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
-.rc h3 small{font-size:14px;font-weight:400;color:var(--ink2);margin-left:10px}
+.rc h2{margin:0;font-size:22px;line-height:28px;font-weight:700;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
+.rc h2 small{font-size:14px;font-weight:400;color:var(--ink2);margin-left:10px}
 .rc .where{font-size:14px;line-height:19px;color:var(--ink2);min-height:19px}
 .rc .load{display:flex;justify-content:space-between;align-items:baseline;font-size:14px;line-height:20px;color:var(--ink2);margin-top:6px}
 .rc .load b{font-size:16px;color:var(--ink)}.rc .hot .load b{color:var(--fulltext)}
 .rc .meter{height:7px;border-radius:3px;background:var(--grid);margin:2px 0 8px}.rc .meter i{display:block;height:7px;border-radius:3px;background:var(--ink3)}.rc .hot .meter i{background:var(--full)}
-.rc .stage0{flex:1;display:flex;flex-direction:column;justify-content:center}
+.rc .stage0{flex:1}
 .rc .why{font-size:16px;line-height:23px;margin:8px 0 2px;text-wrap:pretty}
 .rc .rows{display:grid;grid-template-columns:minmax(120px,280px) minmax(0,1fr) auto auto auto;align-items:center;column-gap:14px}
 .rc .rows .h{font-size:13px;color:var(--ink2);padding-bottom:4px;align-self:end}.rc .rows>span:first-child{padding-bottom:6px}.rc .num{text-align:right;white-space:nowrap}
@@ -142,8 +143,9 @@ const RACE_CSS = `
 .rc .seg{display:inline-flex;border:1px solid var(--edge);border-radius:6px;overflow:hidden;background:var(--card)}
 .rc .seg button{border:0;background:none;padding:3px 9px;font-size:14px;line-height:20px;min-height:34px;color:var(--ink2)}.rc .seg button+button{border-left:1px solid var(--line)}
 .rc .seg button[aria-pressed=true]{background:var(--ink);color:var(--card);font-weight:700}.rc .seg button:focus-visible{outline-offset:-4px}
-.rc .bad{padding:12px 0;font-size:16px}.rc .quiet{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-.rc.small .lane,.rc.small .board{padding:12px 14px 10px}.rc.small h3{font-size:18px;line-height:24px}.rc.small .why{font-size:14.5px;line-height:20px}
+.rc .bad{padding:12px 0;font-size:16px}.rc .quiet{position:absolute;right:20px;bottom:150px;max-width:420px;overflow-wrap:anywhere;background:var(--ink);color:var(--card);border-radius:6px;padding:6px 12px;font-size:14px}
+.rc .quiet:not(.seen){width:1px;height:1px;padding:0;overflow:hidden;clip-path:inset(50%)}
+.rc.small .lane,.rc.small .board{padding:12px 14px 10px}.rc.small h2{font-size:18px;line-height:24px}.rc.small .why{font-size:14.5px;line-height:20px}
 .rc.small .rows,.rc.small .time{grid-template-columns:minmax(100px,210px) minmax(0,1fr) auto auto auto}.rc.small .time{grid-template-columns:minmax(100px,210px) minmax(0,1fr) 150px}.rc.small .name b,.rc.small .fin{font-size:16px}
 .rc.slim .lanes{grid-template-columns:minmax(0,1fr)!important}.rc.slim .bw{display:none}
 .rc:fullscreen{background:var(--bg);padding:20px;overflow:auto}
@@ -207,7 +209,7 @@ export function createRace(host, { onState } = {}) {
       why: el("p", { className: "why" }),
     };
     d.card.append(
-      el("h3", {}, d.title, d.pace),
+      el("h2", {}, d.title, d.pace),
       d.where,
       el("div", { className: "load" }, d.load, d.most),
       el("div", { className: "meter" }, d.meter),
@@ -274,7 +276,8 @@ export function createRace(host, { onState } = {}) {
       room = (wide - 16 * (across - 1)) / across - (wide < 1340 ? 30 : 42);
     lanes.style.gridTemplateColumns = `repeat(${across},minmax(0,1fr))`;
     const tall = runners.map(({ m }) => (m ? m.tl.stage.h * Math.min(1.3, room / m.tl.stage.w) : 0));
-    const h = Math.round(Math.min(Math.max(150, ...tall), Math.max(230, globalThis.innerHeight - 590)));
+    const names = runners.some(({ m }) => m?.panels.x.length) ? 36 : 0; // nodes are named over a small stage
+    const h = names + Math.round(Math.min(Math.max(150, ...tall), Math.max(230, globalThis.innerHeight - 590)));
     for (const { player } of runners) player.set({ compact: h });
     drawFlags();
   }
@@ -520,12 +523,10 @@ export function createRace(host, { onState } = {}) {
   async function share() {
     const url = new URL(location.href);
     url.searchParams.set("t", String(Number(clock.t.toPrecision(6))));
-    try {
-      await navigator.clipboard.writeText(url.href);
-      says.textContent = W().copied;
-    } catch {
-      history.replaceState(history.state, "", url);
-    }
+    says.textContent = (await copyText(url.href, root)) ? W().copied : url.href;
+    says.classList.add("seen");
+    clearTimeout(says.timer);
+    says.timer = setTimeout(() => says.classList.remove("seen"), 2500);
   }
   function dragTime(box) {
     let held = false;

@@ -17,7 +17,7 @@ const WAY_CSS = `
 .wy *{box-sizing:border-box}.wy :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 .wy .pair{display:grid;gap:16px}
 .wy .card0{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 20px 14px;min-width:0}
-.wy h3{margin:0;font-size:22px;line-height:30px;font-weight:700}.wy .word{font-size:15px;line-height:20px;color:var(--ink2);min-height:20px}.wy .pair.two .word{min-height:40px}
+.wy h2{margin:0;font-size:22px;line-height:30px;font-weight:700}.wy .word{font-size:15px;line-height:20px;color:var(--ink2);min-height:20px}.wy .pair.two .word{min-height:40px}
 .wy .says{font-size:17px;line-height:24px;margin:4px 0 8px;text-wrap:pretty}.wy .foot{font-size:15px;line-height:21px;color:var(--ink2);margin:8px 0 0}
 .wy table{width:100%;border-collapse:collapse;margin-top:10px;font-size:15px}.wy th{font-weight:400;font-size:13px;color:var(--ink2);text-align:left;padding:2px 6px}
 .wy td{padding:4px 6px;border-top:1px solid var(--grid)}.wy .r{text-align:right;white-space:nowrap}
@@ -79,7 +79,7 @@ export function createWays(host, { onPick } = {}) {
       stage: el("div", { className: "stage0" }),
       table: el("table"),
       foot: el("p", { className: "foot" }),
-      head: el("h3"),
+      head: el("h2"),
     };
     d.head.append(d.title);
     d.box.append(d.head, d.word, d.says, d.stage, d.table, d.foot);
@@ -141,7 +141,8 @@ export function createWays(host, { onPick } = {}) {
   function layout() {
     const wide = root.clientWidth;
     if (!wide || !cards.length) return;
-    const across = wide < 820 ? 1 : cards.length,
+    const widest = Math.max(...cards.map(({ timeline: { stage } }) => stage.w)),
+      across = wide < 820 || (wide - 100) / cards.length < 0.7 * widest ? 1 : cards.length, // too small side by side: one under the other
       room = (wide - 16 * (across - 1)) / across - (wide < 1340 ? 30 : 42);
     root.classList.toggle("small", wide < 1340);
     pair.style.gridTemplateColumns = `repeat(${across},minmax(0,1fr))`;

@@ -90,7 +90,7 @@ def test_the_first_page_is_the_story_of_two_dgx_a100():
     text = " ".join(e.proto.body for e in at.get("html"))
     assert "16 ranks, 30 steps" in text
     assert "256\N{NO-BREAK SPACE}MiB" in text
-    assert "8 channels share the work; one channel alone would take 20.2\N{NO-BREAK SPACE}ms" in text
+    assert "8 channels; one alone would take 20.2\N{NO-BREAK SPACE}ms" in text
     assert at.query_params == {}
     sent = json.loads(players(at)[0].proto.json)
     assert {"id", "timeline", "lang", "theme"} <= set(sent)

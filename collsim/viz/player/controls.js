@@ -2,8 +2,8 @@
 
 import { SPEEDS } from "./clock.js";
 import { invalidate, report, stateOf, toast, wordsOf } from "./context.js";
+import { copyText } from "./copy.js";
 import { arrange, dress } from "./dress.js";
-import { el } from "./elements.js";
 import { stepSpan } from "./frame.js";
 import { busiest, mistakeTime, stepAt } from "./model.js";
 import { hideTip } from "./pointer.js";
@@ -120,25 +120,7 @@ export async function shareLink(ui) {
     toast(ui, wordsOf(ui).noLink);
     return;
   }
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    if (!copyByHand(ui, text)) {
-      toast(ui, text);
-      return;
-    }
-  }
-  toast(ui, wordsOf(ui).copied);
-}
-
-function copyByHand(ui, text) {
-  const { d } = ui;
-  const area = el("textarea", { value: text });
-  d.card.append(area);
-  area.select();
-  const ok = document.execCommand?.("copy");
-  area.remove();
-  return ok;
+  toast(ui, (await copyText(text, ui.d.card)) ? wordsOf(ui).copied : text);
 }
 
 function timeAt(ui, ev) {

@@ -8,6 +8,7 @@ import { el, segment, sizeCanvas, svg, symbol } from "./elements.js";
 import { groupKeys } from "./groups.js";
 import { textAt } from "./read.js";
 import { chartsOf, linesOf, rowSize } from "./rows.js";
+import { KEY_SCALE } from "./stage.js";
 import { buildWords } from "./text.js";
 import { fmtBytes, fmtRate, fmtSpan, three, timeUnit } from "./units.js";
 
@@ -241,11 +242,12 @@ export function arrange(ui) {
   S.stageH = compact ? opts.compact : Math.max(260, Math.round(st.h * k));
   if (S.view === "logical") {
     S.stageW = leftW;
-    if (!compact) S.stageH = Math.max(S.stageH, leftW < 700 ? 380 : 420);
+    if (!compact) S.stageH = Math.max(S.stageH, leftW < 700 ? 380 : m.endpoints <= 4 ? 340 : 420);
   }
   S.ox = Math.max(0, (S.stageW - st.w * k) / 2);
   S.oy = Math.max(0, (S.stageH - st.h * k) / 2);
   d.stage.style.height = `${S.stageH + (S.stageW > leftW ? 12 : 0)}px`;
+  S.kinds = S.view === "physical" && m.key.length > (compact ? 1 : 0) && !opts.marks && (!st.key || k < KEY_SCALE); // else it is on the stage
   S.zoom = S.present ? 1.5 : 1;
   d.tr.querySelector(".lead").style.width = S.narrow ? "" : "198px";
   arrangePanels(ui);
@@ -290,7 +292,7 @@ function arrangePanels(ui) {
   show(d.legend, !narrow || S.tab === 3);
   show(d.modes, !S.present && (!narrow || S.tab === 0));
   show(d.mode, S.chart === "links" || S.chart === "each");
-  show(d.kinds, !m.tl.stage.key && m.key.length > 0 && S.view === "physical");
+  show(d.kinds, S.kinds);
   const home = narrow ? d.tabs : d.scrubBox;
   if (d.modes.parentNode !== home) home.append(d.modes); // moving it would take the focus away
   (narrow ? d.legend : d.foot).prepend(d.patterns);

@@ -65,6 +65,7 @@ function sceneAt(ui) {
     lang: S.lang,
     patterns: S.patterns,
     k: S.k,
+    above: S.oy / S.k,
     t,
     s,
     act,
@@ -175,7 +176,7 @@ function drawStage(ui) {
 
 function drawKinds(ui) {
   const { d, S, m, V, keys } = ui;
-  if (m.tl.stage.key || S.view === "logical" || !m.key.length) return;
+  if (!S.kinds) return;
   const key = [V.facts.key, S.lang, themeOf(ui), S.patterns].join();
   if (key === keys.kinds) return;
   keys.kinds = key;

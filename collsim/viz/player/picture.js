@@ -45,7 +45,8 @@ export function pictureOf(ui) {
       drawLogicalTokens(g, P);
       return;
     }
-    const k = (P.k = Math.min(left / m.tl.stage.w, stH / m.tl.stage.h));
+    const k = Math.min(left / m.tl.stage.w, stH / m.tl.stage.h);
+    Object.assign(P, { k, above: 0 });
     g.translate((left - m.tl.stage.w * k) / 2, 0);
     g.scale(k, k);
     drawPhysical(g, P);

@@ -8,6 +8,14 @@ import { deviceOf } from "./names.js";
 import { textAt } from "./read.js";
 import { fmtRate, fmtShare } from "./units.js";
 
+/** No letter is smaller on the screen: what has no room for that is not written. */
+const LEAST = 12;
+/** Below this scale the key of the cables stands under the stage. */
+export const KEY_SCALE = 0.8;
+
+/** Stage units that are so many pixels on the screen; a stage that is enlarged keeps its own size. */
+export const onScreen = (V, pixels) => pixels / Math.min(1, V.k);
+
 /** Pixels of casing per square root of GB/s: one ruler for all cables, narrowed until the two directions of a cable fit side by side. */
 export function pipeRuler(m) {
   if (m.pipe) return m.pipe;
@@ -87,15 +95,17 @@ function drawPanelNames(g, V) {
   for (let p = 0; p < P.x.length; p++) {
     const label = textAt(P.label, p, V.lang),
       note = textAt(P.note, p, V.lang),
-      size = P.w[p] < 320 ? 14 : 16;
+      small = Math.max(13, onScreen(V, LEAST)),
+      size = Math.max(P.w[p] < 320 ? 14 : 16, onScreen(V, LEAST + 1));
     const wl = widthOf(g, label, size, true),
-      wn = note ? widthOf(g, note, 13, false) + 10 : 0;
+      wn = note ? widthOf(g, note, small, false) + 10 : 0;
     const fits = wl + wn < P.w[p] - 32,
       right = P.x.length === 2 && P.x[p] > mid;
     let x = right ? P.x[p] + P.w[p] - 16 - wl - (fits ? wn : 0) : P.x[p] + 16;
-    const y = P.foot[p] ? P.y[p] + P.h[p] - 10 : P.y[p] + 21;
-    put(g, label, x, y, size, C.ink, { bold: true, halo });
-    if (fits && note) put(g, note, x + wl + 10, y, 13, C.ink2, { halo });
+    const over = V.k < KEY_SCALE && V.above >= size + 4, // a small stage has no room inside, the space over it has
+      y = over ? P.y[p] - 5 : P.foot[p] ? P.y[p] + P.h[p] - 10 : P.y[p] + Math.max(21, size + 5);
+    put(g, label, x, y, size, C.ink, { bold: true, halo: over ? C.card : halo });
+    if (fits && note) put(g, note, x + wl + 10, y, small, C.ink2, { halo: over ? C.card : halo });
   }
 }
 
@@ -163,7 +173,8 @@ function drawDevices(g, V) {
   const { m, C, facts } = V,
     D = m.tl.devices,
     names = [],
-    upright = [];
+    upright = [],
+    unnamed = [];
   for (let d = 0; d < D.x.length; d++) {
     const x = D.x[d],
       y = D.y[d],
@@ -182,7 +193,7 @@ function drawDevices(g, V) {
     const color = helper ? C.card : host && on ? C.hostink : rank || (on && !host) ? C.ink : C.ink3,
       bold = on || rank;
     if (h > 1.7 * w) {
-      const size = fitFont(g, label, Math.min(Math.max(14, 13 / Math.min(1, V.k)), w * 0.8), h - 8, bold);
+      const size = fitFont(g, label, Math.min(Math.max(14, onScreen(V, LEAST + 1)), w * 0.8), h - 5, bold, onScreen(V, LEAST - 0.5));
       if (!size) continue;
       upright.push([
         x + w / 2 + size * 0.35,
@@ -194,16 +205,24 @@ function drawDevices(g, V) {
       ]);
       continue;
     }
-    const least = Math.min(h * 0.75, 12.5 / Math.min(1, V.k)); // what is 12.5 px on the screen, where the box has room
-    const size = fitFont(g, label, rank ? Math.max(least, Math.min(19, h * 0.55)) : Math.max(least, big ? 13.5 : 12), w - 5, bold);
-    if (!size) continue;
+    const usual = rank ? Math.min(19, h * 0.55) : big ? 13.5 : 12,
+      least = onScreen(V, LEAST - 1);
+    const most = Math.max(usual, Math.min(h * 0.9, onScreen(V, LEAST + 0.5))),
+      heavy = bold && fitFont(g, label, most, w - 4, true, least) > 0,
+      size = least > h ? 0 : fitFont(g, label, most, w - 3, heavy, least);
+    if (!size) {
+      if (kind === "nic") unnamed.push(d);
+      if (helper) names.push([label, x + w / 2, y + h + 1.1 * onScreen(V, LEAST), onScreen(V, LEAST), C.ink, { bold, align: "center" }]);
+      continue;
+    }
     const turns = facts.turns.get(d)?.some((q) => q.bends),
       deep = turns && big && h >= 24;
     const top = deep && facts.turns.get(d).every((q) => !q.bends || q.pts[3] < q.pts[1]); // all cables come in from below
     const at =
       deep && h > 50 ? [x + 14, top ? y + 20 : y + h - 9] : [x + w / 2, deep ? (top ? y + size : y + h - 5) : y + h / 2 + size * 0.36];
-    names.push([label, ...at, size, color, { bold, align: deep && h > 50 ? "left" : "center", halo: turns ? fill : null }]);
+    names.push([label, ...at, size, color, { bold: heavy, align: deep && h > 50 ? "left" : "center", halo: turns ? fill : null }]);
   }
+  for (const column of cardColumns(m, unnamed)) names.push(columnName(V, column));
   for (const [, list] of facts.turns) {
     if (list.length > 40) continue;
     for (const q of list) {
@@ -223,6 +242,30 @@ function drawDevices(g, V) {
     put(g, label, 0, 0, size, color, o);
     g.restore();
   }
+}
+
+/** Cards that stand one over another in one node. */
+function cardColumns(m, cards) {
+  const D = m.tl.devices,
+    found = new Map();
+  for (const d of cards) {
+    const key = `${Math.round(D.x[d])},${D.panel[d]}`;
+    if (!found.has(key)) found.set(key, []);
+    found.get(key).push(d);
+  }
+  return [...found.values()].filter((column) => column.length > 1);
+}
+
+/** One name for a column of cards that are too small for a name each, under it: "NIC 0–7". */
+function columnName(V, column) {
+  const { m, C } = V,
+    D = m.tl.devices,
+    size = onScreen(V, LEAST),
+    number = (d) => Number(/\d+$/.exec(textAt(D.label, d, V.lang))?.[0] ?? 0),
+    sorted = [...column].sort((a, b) => number(a) - number(b)),
+    lowest = column.reduce((a, d) => (D.y[d] > D.y[a] ? d : a));
+  const text = `${textAt(D.label, sorted[0], V.lang)}–${number(sorted.at(-1))}`;
+  return [text, D.x[lowest] + D.w[lowest] / 2, D.y[lowest] + D.h[lowest] + size * 1.1, size, C.ink, { align: "center", halo: C.card }];
 }
 
 // Above 32 ranks a rank is a small square: it fills from below with its finished chunks instead of showing tokens.
@@ -249,12 +292,13 @@ export const sameWords = (a, b) => a.replace(/\s/g, "") === b.replace(/\s/g, "")
 function drawKey(g, V) {
   const { m, C, W } = V,
     K = m.tl.stage.key;
-  if (!K || !m.key.length) return;
-  const right = K.x + K.w,
+  if (!K || !m.key.length || V.k < KEY_SCALE) return;
+  const small = Math.max(13, onScreen(V, LEAST)),
+    right = K.x + K.w,
     n = Math.min(m.key.length, Math.floor((K.h - 48) / 44)),
     rh = Math.min(52, (K.h - 48) / Math.max(1, n));
-  put(g, W.keyCable, K.x, K.y + 18, 13, C.ink3);
-  put(g, m.lockstep ? W.keyUsed : W.keyNow, right, K.y + 18, 13, C.ink3, { align: "right" });
+  put(g, W.keyCable, K.x, K.y + 18, small, C.ink3);
+  put(g, m.lockstep ? W.keyUsed : W.keyNow, right, K.y + 18, small, C.ink3, { align: "right" });
   for (let q = 0; q <= n; q++) {
     g.fillStyle = C.line;
     g.fillRect(K.x, K.y + 28 + q * rh, K.w, 1);
@@ -276,23 +320,25 @@ function drawKey(g, V) {
       used = widthOf(g, fmtShare(share), hot ? 19 : 15, true),
       size = fitFont(g, label, 14, K.w - 45 - used, true) || 10;
     put(g, label, K.x + 39, y - 3, size, hot ? C.fulltext : C.ink, { bold: true });
-    if (!sameWords(label, fmtRate(e.bandwidth))) put(g, fmtRate(e.bandwidth), K.x + 39, y + 14, 13, C.ink2);
+    if (!sameWords(label, fmtRate(e.bandwidth))) put(g, fmtRate(e.bandwidth), K.x + 39, y + 15, small, C.ink2);
     put(g, share > 1e-9 ? fmtShare(share) : "–", right, y + 5, hot ? 19 : 15, hot ? C.fulltext : C.ink, { bold: true, align: "right" });
   }
-  put(g, W.nominal, K.x, K.y + 28 + n * rh + 18, 12, C.ink3);
+  put(g, W.nominal, K.x, K.y + 28 + n * rh + 18, small, C.ink3);
 }
 
 /** Numbers beside the middle of cables, on the side on which they leave: a way hop by hop. */
 export function drawMarks(g, V, marks) {
-  const { m, C } = V;
+  const { m, C } = V,
+    size = Math.max(13.5, onScreen(V, LEAST)),
+    r = size * 0.82;
   for (const { link, text, hot } of marks) {
     const line = measure(m.tl.links.path[link]),
       p = pointAt(line, line.len / 2, {}),
-      off = Math.min(34, casing(m, link) / 2 + 14),
-      x = Math.max(12, p.x + p.dy * off),
-      y = Math.min(m.tl.stage.h - 12, Math.max(12, p.y - p.dx * off));
-    box(g, x - 11, y - 11, 22, 22, 11, C.card, hot ? C.full : C.ink, 1.6);
-    put(g, text, x, y + 4.8, 13.5, hot ? C.fulltext : C.ink, { bold: true, align: "center" });
+      off = Math.min(34, casing(m, link) / 2 + r + 3),
+      x = Math.max(r + 1, p.x + p.dy * off),
+      y = Math.min(m.tl.stage.h - r - 1, Math.max(r + 1, p.y - p.dx * off));
+    box(g, x - r, y - r, 2 * r, 2 * r, r, C.card, hot ? C.full : C.ink, 1.6);
+    put(g, text, x, y + size * 0.355, size, hot ? C.fulltext : C.ink, { bold: true, align: "center" });
   }
 }
 

@@ -35,6 +35,7 @@ export const CSS = `
 .cs .right select{font-size:13px;height:26px;border:1px solid var(--edge);border-radius:6px;background:var(--card);padding:0 4px}
 .cs .right label{font-weight:400;font-size:13px;color:var(--ink2);display:inline-flex;gap:6px;align-items:center}
 .cs .tr{display:flex;align-items:center;gap:6px;min-height:50px;border-top:1px solid var(--line);padding-top:6px;margin-top:2px}
+.cs .tr,.cs .panel.keep{position:sticky;bottom:0;z-index:2;background:var(--card)}.cs .tr{bottom:56px}
 .cs .tr .gap{flex:1}.cs .tr .g{display:flex;gap:6px;align-items:center}.cs .lead{margin-right:12px}.cs .real{margin-left:6px}
 .cs .btn{display:inline-flex;align-items:center;justify-content:center;width:36px;height:36px;border-radius:8px;border:1px solid var(--edge);background:var(--card);color:var(--ink);padding:0}
 .cs .btn svg{width:18px;height:18px;fill:none;stroke:currentColor;stroke-width:1.7;stroke-linejoin:round;stroke-linecap:round}
@@ -81,7 +82,7 @@ export const CSS = `
 .cs.present.tight .seg button{font-size:18px;padding:7px 12px}.cs.present.tight .stepno{font-size:32px;line-height:40px}
 .cs.present .dim{font-size:18px}.cs.present .legend{font-size:18px;line-height:26px}.cs.present .kinds{font-size:18px;line-height:30px}
 .cs.compact .card{border:0;padding:0;background:none}.cs.compact .mid{grid-template-columns:minmax(0,1fr)}
-.cs.compact :is(.nar,.head,.tr,.right,.panel,.tabs,.foot,.words,.kinds,.legend){display:none!important}
+.cs.compact :is(.nar,.head,.tr,.right,.panel,.tabs,.foot,.words,.legend){display:none!important}.cs.compact .kinds{gap:0 18px;line-height:22px}
 @media (prefers-reduced-motion:reduce){.cs .toast{transition:none}}
 @media print{.cs .tr,.cs .tabs,.cs .foot,.cs .nar .seg{display:none}}
 `;

@@ -5,8 +5,12 @@ import { measure, pointAt, shape } from "./geometry.js";
 import { hues } from "./groups.js";
 import { hopAt, journey, routeLinks, slotText } from "./model.js";
 import { panelOf } from "./names.js";
-import { casing, routeHot } from "./stage.js";
+import { casing, onScreen, routeHot } from "./stage.js";
 import { NB } from "./units.js";
+
+const LEAST_NUMBER = 8.5; // pixels on the screen: where the numbers on the tokens would be smaller, there are none
+
+const numberSize = (text, size) => size * (text.length > 3 ? 0.38 : text.length > 2 ? 0.46 : 0.54);
 
 /** A chunk: square = reduce with the glass filled to k of n, circle = copy. */
 export function token(g, C, x, y, size, o) {
@@ -37,19 +41,20 @@ export function token(g, C, x, y, size, o) {
     box(g, x - h + lw / 2, y - h + lw / 2, size - lw, size - lw, Math.min(3.5, size / 6), null, C.ink, lw);
   }
   if (o.text) {
-    const fs = o.text.length > 3 ? size * 0.38 : o.text.length > 2 ? size * 0.46 : size * 0.54;
+    const fs = numberSize(o.text, size);
     put(g, o.text, x, y + fs * 0.36, fs, f >= 1 ? C.ontext : C.ink, { bold: true, align: "center" });
   }
   if (o.ring) box(g, x - h - 3, y - h - 3, size + 6, size + 6, o.round ? h + 3 : 5, null, C.wait, 1.6, [2.5, 2.5]);
   if (o.lit) box(g, x - h - 4, y - h - 4, size + 8, size + 8, o.round ? h + 4 : 6, null, C.ink, 2);
 }
 
-/** 26 px where ranks are drawn full size, less where the layout has made them small. */
-function tokenSize(m) {
-  if (m.tokenSize) return m.tokenSize;
-  const D = m.tl.devices,
-    box = Math.min(42, ...D.endpoint.map((e, d) => (e >= 0 && e < m.ranks ? Math.min(D.w[d], D.h[d] * 1.05) : 42)));
-  return (m.tokenSize = Math.max(12, Math.min(26, Math.round(box * 0.62))));
+/** 26 px where ranks are drawn full size, less where the layout has made them small; on a small stage more, where that makes numbers legible. */
+function tokenSize(V) {
+  const D = V.m.tl.devices,
+    box = (V.m.rankBox ??= Math.min(42, ...D.endpoint.map((e, d) => (e >= 0 && e < V.m.ranks ? Math.min(D.w[d], D.h[d] * 1.05) : 42)))),
+    usual = Math.max(12, Math.min(26, Math.round(box * 0.62))),
+    legible = onScreen(V, (LEAST_NUMBER + 1) / 0.54) + 1;
+  return legible > usual && legible < box * 0.8 ? Math.round(legible) : usual;
 }
 
 export const hopOut = {},
@@ -120,7 +125,7 @@ function placeTokens(V) {
   const { m } = V,
     per = new Map(),
     flying = new Map(), // on each cable, those still in the device before it as well
-    size = tokenSize(m);
+    size = tokenSize(V);
   for (const i of V.act) addToken(V, per, i, size, false);
   for (const [{ queued, link }, list] of [...per.values()].map((l) => [l[0], l]))
     if (!queued) flying.set(link, (flying.get(link) ?? 0) + list.length);
@@ -160,7 +165,8 @@ function addToken(V, per, i, size, waits) {
     share = hopOut.share;
   }
   const line = hops[h],
-    s = waits ? Math.min(22, size) : size,
+    short = Math.max(12, (line.len - line.lead) / 2 - (waits ? 9 : 4)), // one each way must pass on a short cable
+    s = Math.min(waits ? 22 : size, size, short),
     pad = Math.min(s / 2 + 2, line.len / 3);
   const lo = h === 0 ? pad : 0,
     hi = h === hops.length - 1 ? pad : 0,
@@ -226,14 +232,18 @@ export function drawTokens(g, V) {
   if (V.act.length > 2000) return drawChevrons(g, V);
   const list = placeTokens(V),
     labelled = list.filter((q) => !q.waits && !q.queued && !q.count && !q.plain && routeHot(m, m.route[q.i])),
-    spots = labelled.map((q) => labelSpot(V, q));
+    spots = labelled.map((q) => labelSpot(V, q)),
+    size = Math.max(14, onScreen(V, 12.5));
   const clash = spots.some(
     (a, k) =>
-      list.some((q) => q !== labelled[k] && Math.abs(q.x - a.mx) < 18 + q.size / 2 && Math.abs(q.y - a.my) < 10 + q.size / 2) ||
-      spots.some((b, n) => n < k && Math.abs(a.mx - b.mx) < 40 && Math.abs(a.my - b.my) < 18),
+      list.some((q) => q !== labelled[k] && Math.abs(q.x - a.mx) < 1.3 * size + q.size / 2 && Math.abs(q.y - a.my) < 0.7 * size + q.size / 2) ||
+      onDevice(m, a, 1.3 * size, 0.7 * size) ||
+      spots.some((b, n) => n < k && Math.abs(a.mx - b.mx) < 2.8 * size && Math.abs(a.my - b.my) < 1.3 * size),
   );
   const labels = labelled.length <= 4 && !clash;
   if (!V.reduced && list.length <= 240) for (const q of list) if (!q.waits && !q.queued) drawTrail(g, V, q);
+  for (const q of list) q.text = q.count ? `×${q.count}` : q.plain || q.size < 16 ? "" : slotText(V, m.chunk[q.i]);
+  const legible = list.every((q) => !q.text || numberSize(q.text, q.size) >= onScreen(V, LEAST_NUMBER));
   for (const q of list) {
     const i = q.i;
     g.globalAlpha = V.dim(i);
@@ -242,15 +252,15 @@ export function drawTokens(g, V) {
       f: m.k[i] / m.goals[m.chunk[i]],
       ring: q.waits,
       lit: V.hover?.transfer === i,
-      text: q.count ? `×${q.count}` : q.plain || q.size < 16 ? "" : slotText(V, m.chunk[i]),
+      text: legible ? q.text : "",
     });
-    if (q.queue) put(g, V.W.queue(q.queue.n), q.queue.x, q.queue.y + 5, 14, C.fulltext, { bold: true, align: "right", halo: C.card });
+    if (q.queue) put(g, V.W.queue(q.queue.n), q.queue.x, q.queue.y + 5, size, C.fulltext, { bold: true, align: "right", halo: C.card });
     g.globalAlpha = 1;
   }
   drawShared(g, V, list);
   if (labels)
     labelled.forEach((q, k) =>
-      put(g, `${Math.round(100 * q.share)}${NB}%`, spots[k].x, spots[k].y, 14, C.fulltext, {
+      put(g, `${Math.round(100 * q.share)}${NB}%`, spots[k].x, spots[k].y, size, C.fulltext, {
         bold: true,
         align: spots[k].align,
         halo: m.panels.x.length ? C.sunk : C.card,
@@ -259,15 +269,20 @@ export function drawTokens(g, V) {
   V.drawn = list;
 }
 
+/** Would a label here, w and h to each side of its middle, cover a rank? */
+const onDevice = ({ tl: { devices: D } }, { mx, my }, w, h) =>
+  D.x.some((x, d) => D.endpoint[d] >= 0 && mx + w > x && mx - w < x + D.w[d] && my + h > D.y[d] && my - h < D.y[d] + D.h[d]);
+
 const MOST_SHARED = 6; // more counts than this hide what they count
 
 function drawShared(g, V, list) {
   const groups = list.filter((q) => q.shared),
-    word = V.m.sharing === "none" ? V.W.atOnce : V.W.share;
+    word = V.m.sharing === "none" ? V.W.atOnce : V.W.share,
+    size = Math.max(14, onScreen(V, 12.5));
   if (groups.length > MOST_SHARED) return;
   for (const q of groups) {
     const level = Math.abs(q.dx) > Math.abs(q.dy);
-    put(g, word(q.shared.n), level ? q.x : q.x - (q.side ?? 0) + q.shared.wide, level ? q.y - q.shared.wide : q.y + 5, 14, V.C.ink, {
+    put(g, word(q.shared.n), level ? q.x : q.x - (q.side ?? 0) + q.shared.wide, level ? q.y - q.shared.wide : q.y + 5, size, V.C.ink, {
       bold: true,
       align: level ? "center" : "left",
       halo: V.C.card,
