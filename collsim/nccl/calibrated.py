@@ -5,13 +5,16 @@ A topology brings its calibration along in `facts["calibration"]` (`collsim.topo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from ..errors import CollsimError, unknown
 from ..topology import Topology
-from ..topology.calibrated import Measured
+from ..topology.calibrated import Measured, Residue
 from ..units import format_bytes
 from .facts import NETS, Facts
 from .links import CARRIES, MEASURED, Parameters
@@ -23,6 +26,8 @@ _WIRES = ("nvswitch", "mesh", "cube", "bridge", "xgmi", "pcie", "host")
 _NETS = tuple(net for net in NETS if net != "none")
 _INSIDE = tuple(name for name in CARRIES if name not in _NETS)
 
+#: Median error at sizes left out of a fit above which a calibration is called poor: twice what it should reach.
+POOR = 0.1
 #: What `calibrate` turns: few, so that a single sweep can determine them. Those that a log does not move stay as they are.
 CLUSTER: Knobs = {
     "launch": (("launch", ()), ("launch_p2p", ()), ("launch_per_gpu", ())),
@@ -66,16 +71,31 @@ def links_of(machine: Facts | Topology) -> Parameters:
     return MEASURED if known is None else turned(MEASURED, CLUSTER, known.factors)
 
 
-def fitted_on(facts: Facts, sizes: tuple[int, int], ranks: list[int], collectives: list[str]) -> dict[str, Any]:
+def settings_of(environment: Mapping[str, Any]) -> dict[str, str]:
+    """NCCL_ALGO and NCCL_PROTO where they are set: a calibration holds for the choice that they leave."""
+    return {name: str(environment[name]) for name in ("NCCL_ALGO", "NCCL_PROTO") if environment.get(name)}
+
+
+def poor(held_out: float | None) -> str | None:
+    """A sentence where predictions between the sizes measured are bad; None where they are not, or nobody knows."""
+    if held_out is None or held_out <= POOR:
+        return None
+    return f"sizes left out of the fit are {held_out:.0%} off in the median; the run was disturbed, or this model lacks something"
+
+
+def fitted_on(
+    facts: Facts, sizes: tuple[int, int], ranks: list[int], collectives: list[str], settings: Mapping[str, str]
+) -> dict[str, Any]:
     """What a calibration keeps of its log, in the words of YAML."""
-    return {"sizes": list(sizes), "ranks": ranks, "collectives": collectives, **_situation(facts)}
+    said = {"settings": dict(settings)} if settings else {}
+    return {"sizes": list(sizes), "ranks": ranks, "collectives": collectives, **_situation(facts), **said}
 
 
 def _situation(facts: Facts) -> dict[str, Any]:
     return {"gpu": facts.gpu, "nodes": facts.nodes, "inside": facts.inside, "net": facts.net, "gdr": facts.gdr}
 
 
-def beyond(seen: Mapping[str, Any], facts: Facts, collective: str, nbytes: int) -> Iterator[str]:
+def beyond(seen: Mapping[str, Any], facts: Facts, collective: str, nbytes: int, settings: Mapping[str, str]) -> Iterator[str]:
     """Sentences on what a prediction takes from outside the log that was fitted."""
     smallest, largest = seen["sizes"]
     if not smallest <= nbytes <= largest:
@@ -84,6 +104,34 @@ def beyond(seen: Mapping[str, Any], facts: Facts, collective: str, nbytes: int) 
         yield f"{collective} was not measured; the log has {', '.join(seen['collectives'])}"
     if facts.ranks not in seen["ranks"]:
         yield f"{facts.ranks} ranks were not measured; the log has {', '.join(map(str, seen['ranks']))}"
+    for what, here, then in _differences(seen, facts, settings):
+        yield f"{what} is {here or 'not set'} here, and was {then or 'not set'} when measured"
+
+
+def residue_of(
+    seen: Mapping[str, Any], residues: Sequence[Residue], facts: Facts, call: tuple[str, int], settings: Mapping[str, str]
+) -> float:
+    """Factor on the time of a call (collective, bytes) that the log's residue says: between sizes by interpolation, fading outside.
+
+    1 for what the log did not measure: another collective, number of ranks, machine or setting.
+    """
+    collective, nbytes = call
+    found = next((r for r in residues if (r.collective, r.ranks) == (collective, facts.ranks)), None)
+    if found is None or nbytes <= 0 or any(_differences(seen, facts, settings)):
+        return 1.0
+    sizes, at = np.log2(found.sizes), math.log2(nbytes)
+    factor = float(np.exp(np.interp(at, sizes, np.log(found.factors))))
+    outside = max(float(sizes[0]) - at, at - float(sizes[-1]), 0.0)
+    fading: float = factor ** (0.5**outside)
+    return fading
+
+
+def _differences(seen: Mapping[str, Any], facts: Facts, settings: Mapping[str, str]) -> Iterator[tuple[str, Any, Any]]:
+    """(what, here, when measured) of all that is not as it was."""
     for what, here in _situation(facts).items():
         if seen[what] != here:
-            yield f"{what} is {here} here, and was {seen[what]} when measured"
+            yield what, here, seen[what]
+    then = seen.get("settings", {})
+    for what in sorted({*then, *settings}):
+        if then.get(what, "") != settings.get(what, ""):
+            yield what, settings.get(what, ""), then.get(what, "")

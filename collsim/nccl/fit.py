@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,10 @@ import pandas as pd
 from ..errors import CollsimError, unknown
 from ..simulate.trace import views
 from ..topology import Topology
-from ..topology.calibrated import Figures, Measured, calibrated
+from ..topology.calibrated import Figures, Measured, Residue, calibrated
 from ..topology.network import Hop
 from ..units import format_bytes, format_time
-from .calibrated import CLUSTER, Knobs, beyond, calibration_of, fitted_on, turned
+from .calibrated import CLUSTER, Knobs, beyond, fitted_on, poor, residue_of, settings_of, turned
 from .facts import Facts
 from .graphs import communicator
 from .links import MEASURED, Parameters
@@ -36,6 +36,8 @@ _NUDGE = 1e-4
 _KINDS_INSIDE = {"pcie": ("c2c", "pcie"), "host": ("c2c", "pcie")}
 #: How strongly factors are kept near 1, and the log ratio from which a measurement counts as an outlier.
 _PULL, _OUTLIER = 0.15, 0.1
+#: Width in octaves over which what the factors leave is smoothed, the weight of knowing nothing, and sizes for a check with half of them.
+_OCTAVES, _NOTHING, _FEWEST_SIZES = 1.0, 0.1, 8
 
 
 @dataclass(frozen=True)
@@ -53,22 +55,35 @@ class Calibration:
 
     Attributes:
         machine: the machine with it: a Topology whose links carry what was measured, for `predict` and `simulate` alike (Facts stay Facts).
-        links: the same for `predict(..., links=...)`.
-        factors: knob -> factor on collsim's own figure; only those that this log says something about.
-        residuals: a row per measurement: nbytes, measured and predicted seconds, ratio.
-        fitted_on: what was measured: sizes (smallest and largest, bytes), ranks, collectives, gpu, nodes, inside, net, gdr.
-        error: median relative error of the fit.
+        links: the same for `predict(..., links=...)`, without the residues.
+        measured: factors (knob -> factor on collsim's own figure; only those that this log says something about), what was measured,
+            errors, and the residues: what the knobs leave, by size.
+        residuals: a row per measurement: collective, nbytes, measured and predicted seconds, ratio.
     """
 
     machine: Facts | Topology
     links: Parameters
-    factors: Mapping[str, float]
+    measured: Measured
     residuals: pd.DataFrame
-    fitted_on: Mapping[str, Any]
+
+    @property
+    def factors(self) -> Mapping[str, float]:
+        return self.measured.factors
+
+    @property
+    def fitted_on(self) -> Mapping[str, Any]:
+        """What was measured: sizes (smallest and largest, bytes), ranks, collectives, gpu, nodes, inside, net, gdr, settings."""
+        return self.measured.fitted_on
 
     @property
     def error(self) -> float:
-        return float((self.residuals.ratio - 1).abs().median())
+        """Median relative error at the sizes that it was fitted on."""
+        return self.measured.error
+
+    @property
+    def held_out(self) -> float | None:
+        """Median relative error at sizes left out: each half of them predicted from a fit of the other; None where there are too few."""
+        return self.measured.held_out
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -78,10 +93,12 @@ class Calibration:
     def predict(self, collective: str, nbytes: Any, *, extrapolate: bool = False, **environment: Any) -> Prediction:
         """As `predict`, with these links. Raises CollsimError beyond what was measured, unless `extrapolate` is said."""
         found = predict(collective, self.machine, nbytes, links=self.links, **environment)
-        guessed = tuple(beyond(self.fitted_on, facts_of(self.machine), found.collective, found.nbytes))
+        facts, settings = facts_of(self.machine), settings_of(environment)
+        guessed = tuple(beyond(self.fitted_on, facts, found.collective, found.nbytes, settings))
         if guessed and not extrapolate:
             raise CollsimError(f"{'; '.join(guessed)}; say extrapolate=True to go there all the same")
-        return replace(found, notes=(*found.notes, *guessed))
+        residue = residue_of(self.fitted_on, self.measured.residues, facts, (found.collective, found.nbytes), settings)
+        return replace(found.times(residue), notes=(*found.notes, *guessed))
 
     def save(self, path: str | Path) -> None:
         """Write the machine as YAML, whole or not at all: `load_topology` gives it back calibrated.
@@ -93,14 +110,12 @@ class Calibration:
         views["save"](self.machine, path)
 
     def __str__(self) -> str:
-        lines = [f"{len(self.residuals)} measurements, median error {self.error:.1%} after fitting"]
+        left_out = "" if self.held_out is None else f", {self.held_out:.1%} at sizes left out of the fit"
+        lines = [f"{len(self.residuals)} measurements, median error {self.error:.1%} after fitting{left_out}"]
         lines += [f"  {name:36s} x {factor:.2f}" for name, factor in self.factors.items()]
-        if isinstance(self.machine, Topology):
-            known = calibration_of(self.machine)
-            lines += [
-                f"  {kind} links: {f.carries:.0%} of nominal, {format_time(f.alpha)} each"
-                for kind, f in (known.links if known else {}).items()
-            ]
+        lines += [f"  {kind} links: {f.carries:.0%} of nominal, {format_time(f.alpha)} each" for kind, f in self.measured.links.items()]
+        by_size = [factor for residue in self.measured.residues for factor in residue.factors]
+        lines.append(f"  left to the sizes themselves          x {min(by_size):.2f} to {max(by_size):.2f}")
         worst = self.residuals.assign(off=(self.residuals.ratio - 1).abs()).nlargest(3, "off")
         lines += [
             f"  farthest off: {format_bytes(int(size))} predicted {ratio:.2f} x measured"
@@ -108,11 +123,16 @@ class Calibration:
         ]
         if self.unknown:
             lines.append(f"  this log says nothing about: {', '.join(self.unknown)}")
+        if sentence := poor(self.held_out):
+            lines.append(f"  poor: {sentence}")
         return "\n".join(lines)
 
 
 def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: str) -> Calibration:
     """Fit the links of one cluster to its own nccl-tests log.
+
+    First the knobs of `calibrated.CLUSTER`, few and named; what they leave of each collective and number of ranks is smoothed over sizes
+    (a weight of one octave, robust against single rows) and kept beside them. What that is worth is checked at sizes left out.
 
     Args:
         measured: columns `collective, nbytes, time` (seconds) and perhaps `ranks`, as `exchange` reads nccl-tests' output.
@@ -132,18 +152,78 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
         )
     facts = facts_of(machine)
     samples = [sample(row, facts, environment) for row in usable.itertuples()]
-    spoken = {name: CLUSTER[name] for name in CLUSTER if moved(samples, MEASURED, CLUSTER[name])}
-    factors = solve(samples, MEASURED, spoken, pull=_PULL, scale=_OUTLIER)
+    factors, residues = _fitted(samples)
     links = turned(MEASURED, CLUSTER, factors)
-    predicted = np.array([time_of(replace(s.call, links=links)).total for s in samples])
-    residuals = pd.DataFrame({"nbytes": usable.nbytes.to_numpy(), "measured": usable.time.to_numpy(), "predicted": predicted})
+    residuals = pd.DataFrame(
+        {
+            "collective": [s.call.collective for s in samples],
+            "nbytes": [s.call.nbytes for s in samples],
+            "measured": [s.seconds for s in samples],
+            "predicted": _predicted(samples, factors, residues),
+        }
+    )
     residuals["ratio"] = residuals.predicted / residuals.measured
     sizes, ranks = (int(usable.nbytes.min()), int(usable.nbytes.max())), sorted({s.call.facts.ranks for s in samples})
-    seen = fitted_on(facts, sizes, ranks, sorted({s.call.collective for s in samples}))
-    found = Calibration(machine, links, factors, residuals, seen)
+    seen = fitted_on(facts, sizes, ranks, sorted({s.call.collective for s in samples}), settings_of(environment))
+    error, held_out = round(float((residuals.ratio - 1).abs().median()), 4), _held_out(samples)
+    known = Measured({}, factors, seen, error, held_out, residues)
     if not isinstance(machine, Topology):
-        return found
-    return replace(found, machine=calibrated(machine, Measured(figures(machine, links), factors, seen, round(found.error, 4))))
+        return Calibration(machine, links, known, residuals)
+    known = replace(known, links=figures(machine, links))
+    return Calibration(calibrated(machine, known), links, known, residuals)
+
+
+def _fitted(samples: Sequence[Sample]) -> tuple[dict[str, float], tuple[Residue, ...]]:
+    """The knobs that these samples move, and what they leave by size."""
+    spoken = {name: CLUSTER[name] for name in CLUSTER if moved(samples, MEASURED, CLUSTER[name])}
+    factors = solve(samples, MEASURED, spoken, pull=_PULL, scale=_OUTLIER)
+    left = np.log([s.seconds for s in samples]) - np.log(_predicted(samples, factors, ()))
+    groups: dict[tuple[str, int], list[int]] = {}
+    for i, one in enumerate(samples):
+        groups.setdefault((one.call.collective, one.call.facts.ranks), []).append(i)
+    found = []
+    for (collective, ranks), at in groups.items():
+        sizes = np.array([samples[i].call.nbytes for i in at])
+        known = np.unique(sizes)
+        smooth = _smoothed(np.log2(sizes), left[at], np.log2(known))
+        found.append(Residue(collective, ranks, tuple(known.tolist()), tuple(np.exp(smooth).round(4).tolist())))
+    return factors, tuple(found)
+
+
+def _smoothed(x: Floats, left: Floats, at: Floats) -> Floats:
+    """Mean of log ratios near each size, Gaussian weight of one octave, single outliers weighed down; towards 0 where little is known."""
+    near = np.exp(-0.5 * ((at[:, None] - x) / _OCTAVES) ** 2)
+    middle = np.zeros(len(at))  # what the knobs say; a row far from all others is not believed
+    for _ in range(8):
+        weight = near / (1 + ((left - middle[:, None]) / (2 * _OUTLIER)) ** 2)
+        middle = weight @ left / weight.sum(axis=1)
+    known = near.sum(axis=1)
+    return np.asarray(middle * known / (known + _NOTHING))
+
+
+def _predicted(samples: Sequence[Sample], factors: Mapping[str, float], residues: Sequence[Residue]) -> Floats:
+    """Seconds of each sample's call, with the knobs turned and the residues of its collective."""
+    links = turned(MEASURED, CLUSTER, factors)
+    found = []
+    for call in (s.call for s in samples):
+        seen = fitted_on(call.facts, (0, 0), [], [], {})
+        time = time_of(replace(call, links=links)).total
+        found.append(time * residue_of(seen, residues, call.facts, (call.collective, call.nbytes), {}))
+    return np.array(found)
+
+
+def _held_out(samples: Sequence[Sample]) -> float | None:
+    """Median relative error of each half of the sizes, every other one, by a fit of the other half."""
+    sizes = sorted({s.call.nbytes for s in samples})
+    if len(sizes) < _FEWEST_SIZES:
+        return None
+    half = {size: i % 2 for i, size in enumerate(sizes)}
+    off: list[float] = []
+    for fold in (0, 1):
+        factors, residues = _fitted([s for s in samples if half[s.call.nbytes] != fold])
+        rest = [s for s in samples if half[s.call.nbytes] == fold]
+        off += abs(_predicted(rest, factors, residues) / np.array([s.seconds for s in rest]) - 1).tolist()
+    return round(float(np.median(off)), 4)
 
 
 def figures(machine: Topology, links: Parameters) -> dict[str, Figures]:
@@ -201,12 +281,17 @@ def moved(samples: Sequence[Sample], start: Parameters, knob: tuple[tuple[str, t
 
 
 def solve(
-    samples: Sequence[Sample], start: Parameters, knobs: Knobs, pull: float | Mapping[str, float], scale: float = 0.25
+    samples: Sequence[Sample],
+    start: Parameters,
+    knobs: Knobs,
+    pull: float | Mapping[str, float],
+    scale: float = 0.25,
+    loss: Literal["soft_l1", "cauchy"] = "soft_l1",
 ) -> dict[str, float]:
     """Factors that bring predictions closest to what was measured.
 
-    Levenberg-Marquardt on log ratios with a soft L1 loss of width `scale`; `pull`, one for all or by knob, keeps factors near 1 where
-    data say little.
+    Levenberg-Marquardt on log ratios with a loss of width `scale`: `soft_l1` still follows outliers, as a median does; `cauchy` lets go
+    of them. `pull`, one for all or by knob, keeps factors near 1 where data say little.
     """
     names = list(knobs)
     pulls = np.array([pull[name] if isinstance(pull, Mapping) else pull for name in names])
@@ -219,8 +304,9 @@ def solve(
 
     def residuals(x: Floats, seconds: Floats) -> Floats:
         ratio = seconds - want
-        soft = np.sign(ratio) * np.sqrt(2 * (np.sqrt(1 + (ratio / scale) ** 2) - 1))
-        return np.concatenate([weight * soft, pulls * x])
+        far = (ratio / scale) ** 2
+        rho = np.log1p(far) if loss == "cauchy" else 2 * (np.sqrt(1 + far) - 1)
+        return np.concatenate([weight * np.sign(ratio) * np.sqrt(rho), pulls * x])
 
     everything, still = range(len(samples)), np.zeros(len(names))
     usual = times(still, everything)

@@ -10,7 +10,7 @@ from ..errors import CollsimError, unknown
 from ..topology import Topology
 from ..units import format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
 from . import constants as c
-from .calibrated import beyond, calibration_of, links_of
+from .calibrated import beyond, calibration_of, links_of, poor, residue_of, settings_of
 from .facts import Facts
 from .graphs import communicator
 from .links import Parameters
@@ -65,6 +65,11 @@ class Prediction:
         """Seconds that NCCL's tuner believes, which knows no contention; None where it has no opinion."""
         return None if self.tuner is None else self.tuner.time_us * 1e-6
 
+    def times(self, factor: float) -> Prediction:
+        """The same, so many times as long: what a calibration found that the model does not explain."""
+        rates = {"algbw": self.algbw / factor, "busbw": self.busbw / factor}
+        return replace(self, time=self.time * factor, parts=self.parts.times(factor), **rates)  # type: ignore[arg-type]
+
     def __str__(self) -> str:
         believed = "" if self.tuner_time is None else f"; NCCL's tuner believes {format_time(self.tuner_time)}"
         return (
@@ -115,23 +120,25 @@ def predict(
         notes += (f"{crossings} of {hops} hops of rings between nodes change the card, on rails the rail: that way is not slower here",)
     most = None if NCCL_MAX_NCHANNELS is None else parse_count(NCCL_MAX_NCHANNELS, "NCCL_MAX_NCHANNELS")
     pat = None if NCCL_PAT_ENABLE is None else _flag(NCCL_PAT_ENABLE)
-    if links is None:
-        known = calibration_of(machine)
-        links = links_of(machine)
-        guessed = () if known is None else beyond(known.fitted_on, facts, name, size)
-        notes += tuple(f"beyond the calibration: {sentence}" for sentence in guessed)
+    known = calibration_of(machine) if links is None else None
+    links = links_of(machine) if links is None else links
+    settings = settings_of({"NCCL_ALGO": NCCL_ALGO, "NCCL_PROTO": NCCL_PROTO})
+    if known is not None:
+        notes += tuple(f"beyond the calibration: {sentence}" for sentence in beyond(known.fitted_on, facts, name, size, settings))
+        notes += () if poor(known.held_out) is None else (f"the calibration: {poor(known.held_out)}",)
     comm = communicator(facts, most, pat, found)
     if not _flag(NCCL_NVLS_ENABLE):
         comm = replace(comm, nvls=None)
     if facts.ranks == 1:
         return _alone(name, size, facts)
+    residue = 1.0 if known is None else residue_of(known.fitted_on, known.residues, facts, (name, size), settings)
     if name in _POINT_TO_POINT:
         parts = time_of(Call(name, "Ring", "Simple", size, facts, comm, links))
-        return _prediction(name, size, facts, parts, None, ("P2P", "Simple", comm.running_channels, 512), notes, found)
+        return _prediction(name, size, facts, parts, None, ("P2P", "Simple", comm.running_channels, 512), notes, found).times(residue)
     choice = choose(name, comm, size, NCCL_ALGO, NCCL_PROTO)
     parts = time_of(Call(name, choice.algorithm, choice.protocol, size, facts, comm, links))
     run = (choice.algorithm, choice.protocol, choice.channels, choice.threads)
-    return _prediction(name, size, facts, parts, choice, run, notes, found)
+    return _prediction(name, size, facts, parts, choice, run, notes, found).times(residue)
 
 
 def _prediction(

@@ -31,6 +31,23 @@ class Figures:
 
 
 @dataclass(frozen=True)
+class Residue:
+    """What the parameters leave of one collective on so many ranks: the factor on their time at sizes (bytes, ascending), smoothed."""
+
+    collective: str
+    ranks: int
+    sizes: tuple[int, ...]
+    factors: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.sizes or len(self.sizes) != len(self.factors) or list(self.sizes) != sorted(set(self.sizes)):
+            raise TopologyError(f"residue of {self.collective}: {len(self.sizes)} ascending sizes and as many factors are wanted")
+        for name, values in (("sizes", self.sizes), ("factors", self.factors)):
+            if not all(isinstance(v, Real) and not isinstance(v, bool) and 0 < v < float("inf") for v in values):
+                raise TopologyError(f"residue of {self.collective}: {name} must be numbers above 0")
+
+
+@dataclass(frozen=True)
 class Measured:
     """What a log said of a machine.
 
@@ -38,13 +55,16 @@ class Measured:
         links: kind of link -> its figures.
         factors: parameter of the NCCL model -> factor on collsim's own figure; read by `collsim.nccl`.
         fitted_on: what was measured: sizes, collectives, ranks and so on; beyond it a prediction is a guess, and says so.
-        error: median relative error of the fit.
+        error: median relative error of the fit. held_out: the same at sizes that were left out of it; None where they were too few.
+        residues: what the factors leave, by size.
     """
 
     links: Mapping[str, Figures]
     factors: Mapping[str, float]
     fitted_on: Mapping[str, Any]
     error: float
+    held_out: float | None = None
+    residues: tuple[Residue, ...] = ()
 
     def __post_init__(self) -> None:
         sizes = self.fitted_on.get("sizes")

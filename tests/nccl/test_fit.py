@@ -98,6 +98,59 @@ def test_a_calibrated_machine_keeps_its_routes_and_is_calibrated_anew_from_its_n
     assert again.to_yaml() == once.machine.to_yaml()
 
 
+def bent(size):
+    """A machine that is half as slow again around 1 MiB, which no knob can say."""
+    return 1 + 0.5 * np.exp(-0.5 * ((np.log2(size) - 20) / 2) ** 2)
+
+
+def test_what_no_knob_explains_stays_with_its_sizes(tmp_path):
+    """Left-out sizes of a bent curve: within 5 %, also after a file; far outside the log the bend is gone, and of other collectives."""
+    machine = cs.machine("dgx-a100")
+    table = sweep(MEASURED, machine)
+    table["time"] *= bent(table.nbytes)
+    found = cs.calibrate(table.iloc[::2], machine)
+    found.save(tmp_path / "a.yaml")
+    again, held = cs.load_topology(tmp_path / "a.yaml"), table.iloc[1::2]
+    for known in (found, again):
+        times = [(known.predict if known is found else lambda c, n: predict(c, again, n))("allreduce", n).time for n in held.nbytes]
+        assert median_error(times, held) < 0.05
+    knobs_alone = [predict("allreduce", machine, n, links=found.links).time for n in held.nbytes]
+    assert median_error(times, held) < 0.5 * median_error(knobs_alone, held)
+    assert found.measured.residues == again.facts["calibration"].residues
+    for collective, size in (("allgather", "1MiB"), ("allreduce", "1TiB")):
+        p = predict(collective, again, size)
+        assert p.time == pytest.approx(predict(collective, machine, size, links=found.links).time, rel=0.01)
+        assert p.parts.total == pytest.approx(p.time)
+
+
+def test_the_error_at_sizes_left_out_is_that_of_fits_without_them():
+    """Noise of 20 % is not learned: at sizes left out it is still there, and the calibration says that it is poor."""
+    noisy = calibrate(sweep(MEASURED, noise=0.2), FACTS)
+    assert 0.1 < noisy.held_out < 0.25
+    assert "poor: sizes left out" in str(noisy)
+    clean = calibrate(sweep(MEASURED, noise=0.01), FACTS)
+    assert clean.held_out < 0.02
+    assert "poor" not in str(clean)
+    assert calibrate(sweep(MEASURED).iloc[::5], FACTS).held_out is None
+
+
+def test_a_poor_calibration_is_said_with_every_prediction():
+    machine = cs.machine("dgx-a100")
+    poor = cs.calibrate(sweep(MEASURED, machine, noise=0.3), machine)
+    assert any("left out of the fit" in note for note in predict("allreduce", poor.machine, "1MiB").notes)
+
+
+def test_a_log_with_a_pinned_algorithm_says_so_where_it_is_not_pinned():
+    machine = cs.machine("dgx-h100")
+    times = [predict("allreduce", machine, n, NCCL_ALGO="Ring").time * bent(n) for n in SIZES]
+    table = pd.DataFrame({"collective": "allreduce", "nbytes": SIZES, "time": times})
+    known = cs.calibrate(table, machine, NCCL_ALGO="Ring").machine
+    pinned, free = (predict("allreduce", known, "1MiB", NCCL_ALGO=algorithm) for algorithm in ("Ring", ""))
+    assert pinned.time == pytest.approx(times[SIZES.index(2**20)], rel=0.1)
+    assert not pinned.notes
+    assert any("NCCL_ALGO is not set here, and was Ring" in note for note in free.notes)
+
+
 def test_it_refuses_to_extrapolate_silently():
     found = calibrate(sweep(MEASURED), FACTS)
     for beyond in (("allreduce", "32GiB"), ("allgather", "1GiB")):
@@ -139,6 +192,12 @@ def test_a_damaged_calibration_is_named_with_its_line(tmp_path):
         ("[8, 1024]", "8", "sizes=8 must be two numbers"),
         ("ranks: [8]", "ranks: 8", "ranks=8 must be a list"),
         ("inside: nvswitch, ", "", "inside is missing"),
+        (
+            "median_error: 0.01",
+            "median_error: 0.01\n  residues: [{collective: a, ranks: 8, sizes: [8, 4], factors: [1, 1]}]",
+            "line 8.*ascending",
+        ),
+        ("median_error: 0.01", "median_error: 0.01\n  residues: [{collective: a, ranks: 8, sizes: [8], factors: [-1]}]", "above 0"),
     ):
         file.write_text(whole.replace(good, bad))
         with pytest.raises(CollsimError, match=what):
@@ -181,4 +240,5 @@ def test_held_out_sizes_of_published_runs_are_within_five_percent_in_the_median(
         found, rest = calibrate(table.iloc[::2], there), table.iloc[1::2]
         held.append(median_error([found.predict(case.collective, n, extrapolate=True).time for n in rest.nbytes], rest))
     assert len(held) >= 15
-    assert np.median(held) < 0.05
+    assert np.median(held) < 0.03
+    assert np.mean(np.array(held) < 0.05) > 0.7

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import CollsimError, FormatError, TopologyError, unknown
 from ...units import parse_bandwidth, parse_time
 from ..cables import NICS, Nic
-from ..calibrated import Figures, Measured, calibrated
+from ..calibrated import Figures, Measured, Residue, calibrated
 from ..generic import NETWORKS
 from ..graph import from_cables
 from ..machines import machine, machines
@@ -46,6 +46,8 @@ _MACHINE = {
     "devices",
     "joints",
 }
+_CALIBRATION = ("links", "nccl", "fitted_on", "median_error")
+_RESIDUE = ("collective", "ranks", "sizes", "factors")
 _EDITS = ("with_link", "without_link", "without_device", "scaled")
 
 
@@ -243,7 +245,7 @@ def _edited(topology: Topology, edits: _Place | None) -> Topology:
 
 def _calibrated(topology: Topology, place: _Place, as_written: bool) -> Topology:
     """With the figures found; a machine that was asked for with other options need not have every kind of link."""
-    found = place.keys({"links", "nccl", "fitted_on", "median_error"}, ("links", "nccl", "fitted_on", "median_error"))
+    found = place.keys({*_CALIBRATION, "held_out_error", "residues"}, _CALIBRATION)
     links, here = {}, {cable.kind for cable in topology.links.cables}
     for kind, item in found["links"].fields().items():
         if kind not in here and not as_written:
@@ -256,7 +258,21 @@ def _calibrated(topology: Topology, place: _Place, as_written: bool) -> Topology
     try:
         factors = {key: float(item.value) for key, item in found["nccl"].fields().items()}
         fitted_on = {key: item.value for key, item in found["fitted_on"].fields().items()}
-        return calibrated(topology, Measured(links, factors, fitted_on, float(found["median_error"].value)))
+        residues = tuple(_residue(item) for item in found["residues"].items()) if "residues" in found else ()
+        held_out = found["held_out_error"].value if "held_out_error" in found else None
+        errors = float(found["median_error"].value), None if held_out is None else float(held_out)
+        return calibrated(topology, Measured(links, factors, fitted_on, *errors, residues))
+    except (TopologyError, TypeError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise place.wrong(str(error)) from None
+
+
+def _residue(place: _Place) -> Residue:
+    given = place.keys(set(_RESIDUE), _RESIDUE)
+    try:
+        sizes, factors = (tuple(item.value for item in given[name].items()) for name in ("sizes", "factors"))
+        return Residue(str(given["collective"].value), int(given["ranks"].value), sizes, factors)
     except (TopologyError, TypeError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
@@ -291,6 +307,10 @@ def to_yaml(topology: Topology) -> str:
             "nccl": {key: float(factor) for key, factor in found.factors.items()},
             "fitted_on": dict(found.fitted_on),
             "median_error": float(found.error),
+            "held_out_error": found.held_out,
+            "residues": [
+                {"collective": r.collective, "ranks": r.ranks, "sizes": list(r.sizes), "factors": list(r.factors)} for r in found.residues
+            ],
         }
     return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120))
 
