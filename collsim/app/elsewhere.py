@@ -215,14 +215,14 @@ def nccl_tests(choice: Choice, options: dict[str, Any], ranks: int, sizes: str |
     """The command that runs the same collective on real GPUs; None where NCCL has no such algorithm, or this is no machine with GPUs.
 
     Args:
-        sizes: `first:last:factor`; the choice's own size unless given.
+        sizes: as `size_range` takes them; the choice's own size unless given.
     """
     nodes = choice.copies
     if choice.algorithm not in _NCCL or not gpus(choice) or choice.collective not in _PROGRAMS or ranks % nodes:
         return None
     words = " ".join(f"-x {name}={value}" for name, value in environment(choice, options).items())
-    first, last, step = (sizes or f"{choice.nbytes}:{choice.nbytes}").split(":") + ([] if sizes else [""])
-    size = f"-b {cs.parse_bytes(first)} -e {cs.parse_bytes(last)}" + (f" -f {step}" if step else "")
+    first, last, step = [*(sizes or choice.nbytes).split(":"), "", ""][:3]
+    size = f"-b {cs.parse_bytes(first)} -e {cs.parse_bytes(last or first)}" + (f" -f {step or 2}" if last else "")
     root = f" -r {options['root']}" if options.get("root") else ""
     return (
         f"mpirun -np {ranks} --map-by ppr:{ranks // nodes}:node {words} \\\n"
