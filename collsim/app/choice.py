@@ -209,6 +209,29 @@ SHAPES: dict[str, tuple[str, ...]] = {
 }
 
 
+LATEST = 1e6  # s
+
+
+def moment(query: dict[str, str]) -> tuple[dict[str, Any], list[Complaint]]:
+    """Time (s) and view at which the player begins, taken out of a query; what cannot be read is told and left out."""
+    found: dict[str, Any] = {}
+    complaints: list[Complaint] = []
+    for name, reader in (("t", _seconds), ("view", one_of("view", lambda: ("physical", "logical")))):
+        if name in query:
+            try:
+                found[name] = reader(text := query.pop(name))
+            except CollsimError as error:
+                complaints.append(Complaint(name, _shortened(text), str(error), "–"))
+    return found, complaints
+
+
+def _seconds(text: str) -> float:
+    seconds = float(cs.parse_time(_shortened(text), "t"))
+    if seconds > LATEST:
+        raise CollsimError(f"t={_shortened(text)} is too large; t is at most {LATEST:.0f} here")
+    return seconds
+
+
 def has_shape(network: str) -> bool:
     """Is this network told by something else than its number of ranks?"""
     return network in SHAPES

@@ -18,11 +18,11 @@ from . import question_card as card
 from .address import enter, leave, remembered
 from .asking import Kind, rooms, tally
 from .choice import Choice, Complaint
-from .controls import algorithm_label, mistake, place_label, spaced
+from .controls import algorithm_label, complain, mistake, place_label, spaced
 from .mistakes import told
 from .panels import LONGEST_ANSWER, ROOM
 from .run import build_place, expected_outcome, outcome
-from .state import is_dark, language, t
+from .state import is_dark, language, session, t
 from .tally import Asked, Board
 from .waiting import latest
 
@@ -48,8 +48,10 @@ def arrive() -> None:
 def page() -> None:
     """Draw the page: the question and the choices; once the answer is revealed, also the run that it is about."""
     code: str = remembered()[PAGE]
+    complaints = list(session().complaints)
     leave(PAGE, code, {"class": code})
     st.html(f"<style>{card.STYLE}{_STYLE}</style>")
+    complain(complaints)
     board = rooms().look(code, _voter()) if ROOM.fullmatch(code) else None
     if board is None:
         _door(code)

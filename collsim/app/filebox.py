@@ -69,6 +69,8 @@ def _choose(able: list[Format], work: Callable[[str], tuple[Callable[..., Any], 
     known = st.session_state.get("w_format")
     st.session_state["w_format"] = known if known in labels else next(iter([name for name in labels if name == _FIRST] or labels))
     name = pick.selectbox(t("files.format"), list(labels), format_func=labels.__getitem__, key="w_format")
+    if "gif" in labels and not files.films():
+        st.html(f'<div class="cs-note">{html.escape(t("files.nofilm"))}</div>')
     function, expected, arguments = work(name)
     if make.button(t("files.make"), width="stretch", key="files_make"):
         st.session_state["file_asked"] = function.__name__, arguments

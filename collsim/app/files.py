@@ -80,11 +80,11 @@ class Upload:
 def offers() -> list[Format]:
     """Formats that a run can be written in: of its schedule, its Trace, its machine, and a sweep over sizes."""
     holds = ("trace", "schedule", "table", "topology")
-    able = [f for f in formats().values() if f.write is not None and f.holds in holds and (f.name != "mp4" or _films())]
+    able = [f for f in formats().values() if f.write is not None and f.holds in holds and (f.name != "mp4" or films())]
     return sorted(able, key=lambda f: (holds.index(f.holds), f.name))
 
 
-def _films() -> bool:
+def films() -> bool:
     """Is there an ffmpeg, on the path or brought by a package?"""
     return shutil.which("ffmpeg") is not None or find_spec("imageio_ffmpeg") is not None
 

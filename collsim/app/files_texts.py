@@ -5,6 +5,10 @@ FILES: dict[str, tuple[str, str]] = {
     "files.format": ("Take this run along as", "把这次运行存为"),
     "files.of": ("Of", "对象"),
     "files.race": ("the race as a table, a row for each", "整场竞速的表格，每方一行"),
+    "files.nofilm": (
+        "MP4 is not on offer: it needs the program ffmpeg, which this server does not have. GIF holds the same film.",
+        "没有 MP4 选项：它需要 ffmpeg 程序，而本服务器未安装。GIF 是同样的动画。",
+    ),
     "files.make": ("Make the file", "生成文件"),
     "files.take": ("Download {name}, {nbytes}", "下载 {name}，{nbytes}"),
     "files.trace": ("run", "运行"),

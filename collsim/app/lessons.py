@@ -18,7 +18,7 @@ from collsim.viz.timeline import encode, timeline
 from . import question_card as card
 from .address import enter, leave, remembered, shortened
 from .chapters import CHAPTERS
-from .choice import Complaint, count, one_of
+from .choice import Complaint, count, moment, one_of
 from .controls import complain
 from .state import is_dark, language, session, t
 
@@ -82,17 +82,8 @@ def read(query: Mapping[str, str]) -> tuple[Reading, list[Complaint]]:
             reading = replace(reading, answers={**reading.answers, reading.lesson: number - 1})
     except CollsimError as error:
         complaints.append(Complaint("answer", shortened(query["answer"]), str(error), t("lessons.predict")))
-    moment = tuple((key, query[key]) for key in ("t", "view") if _readable(key, query.get(key)))
-    return replace(reading, moment=moment), complaints
-
-
-def _readable(key: str, text: str | None) -> bool:
-    if text is None or key == "view":
-        return text in ("physical", "logical")
-    try:
-        return 0 <= float(text) < 1e6
-    except ValueError:
-        return False
+    found, unread = moment(dict(query))
+    return replace(reading, moment=tuple((key, f"{value}") for key, value in found.items())), complaints + unread
 
 
 def write(reading: Reading) -> dict[str, str]:
@@ -206,11 +197,11 @@ def _onward(reading: Reading, back: Any, onward: Any) -> None:
 @st.fragment
 def _player(reading: Reading, told: Told) -> None:
     """The run of the lesson; answering a question does not disturb it."""
-    moment = dict(reading.moment)
+    begins = dict(reading.moment)
     data: dict[str, Any] = {"id": reading.lesson, "timeline": told.timeline, "lang": language(), "theme": "dark" if is_dark() else "light"}
-    data["view"] = moment.get("view", told.view)
-    if "t" in moment:
-        data["t"] = float(moment["t"])
+    data["view"] = begins.get("view", told.view)
+    if "t" in begins:
+        data["t"] = float(begins["t"])
     mount = st.components.v2.component("collsim_player", js=player_source())
     mount(key=f"player_lesson_{reading.lesson}", data=data, on_state_change=lambda: None)
 

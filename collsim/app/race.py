@@ -17,7 +17,20 @@ from collsim.viz.race import Runner, course, race_source
 
 from . import codebox, filebox, own, races
 from .address import enter, leave, remembered
-from .choice import MOST_NODES, MOST_RANKS, READERS, SHAPES, Choice, dropped, filed, has_shape, networks, own_options, played_collectives
+from .choice import (
+    MOST_NODES,
+    MOST_RANKS,
+    READERS,
+    SHAPES,
+    Choice,
+    dropped,
+    filed,
+    has_shape,
+    moment,
+    networks,
+    own_options,
+    played_collectives,
+)
 from .controls import NODES, SIZES, algorithm_label, complain, mistake, place_label, spaced
 from .mistakes import told
 from .own import OWN
@@ -36,7 +49,7 @@ def arrive() -> None:
 
 def page() -> None:
     """Draw the page: controls in one row, the runners to choose, the race."""
-    seconds = _moment()
+    seconds: float | None = moment(st.query_params.to_dict())[0].get("t")
     runners: tuple[Choice, ...] = remembered()[PAGE]
     top, said = st.container(), st.container()
     _offer(runners)
@@ -68,15 +81,6 @@ def _take(text: str) -> None:
 def _drop() -> None:
     session().choice = dropped(session().choice)
     remembered()[PAGE] = tuple(map(dropped, remembered()[PAGE]))
-
-
-def _moment() -> float | None:
-    """The moment at which an address begins, where it says one that can be read."""
-    try:
-        seconds = float(st.query_params.get("t", ""))
-    except ValueError:
-        return None
-    return seconds if 0 <= seconds < 1e6 else None
 
 
 # ---- controls --------------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from collsim.errors import CollsimError
 from collsim.viz.race import Runner, runner
 
 from . import own
-from .choice import Choice, Complaint, engine_settings, from_query, networks, own_options, to_query, usual_algorithms, written
+from .choice import Choice, Complaint, engine_settings, from_query, moment, networks, own_options, to_query, usual_algorithms, written
 from .own import OWN
 from .run import RUNS_OF_OUTCOME, SECONDS_TO_DRAW, Refused, asked, build_place, options_used, quietly, seconds
 from .worker import Tell
@@ -62,7 +62,11 @@ def read(query: dict[str, str]) -> tuple[tuple[Choice, ...], list[Complaint]]:
     if ready not in READY and ready != "own":
         complaints.append(Complaint("race", ready[:60], "unknown", "ways"))
         ready = "ways"
+    complaints += moment(dict(query))[1]
     texts = [query[f"runner{n}"] for n in range(1, MOST + 1) if f"runner{n}" in query] if ready == "own" else []
+    for n in range(1, MOST + 1) if any(f"runner{n}" in query for n in range(1, MOST + 1)) else ():
+        if f"runner{n}" not in query and (n <= LEAST or f"runner{n + 1}" in query):
+            complaints.append(Complaint(f"runner{n}", "", f"runner{n} is not there; runners are counted from 1 without a gap", "–"))
     known = READY["ways" if ready == "own" else ready]
     common, found = from_query({name: query[name] for name in (*SHARED, "own") if name in query}, known[0])
     complaints += found
@@ -119,7 +123,8 @@ def on(choice: Choice) -> tuple[Choice, ...]:
     """A race on one place: the first usual ways of the collective, those that pipeline with chunks enough to do so."""
     ways = usual_algorithms(choice.collective)[:LEAST]
     chosen = [set_options(replace(choice, algorithm=name, options=()), chunks=_CHUNKS) for name in ways]
-    return tuple(replace(one, algorithms=(), sizes=Choice.sizes, own=one.own if one.place == OWN else "") for one in chosen)
+    made = tuple(replace(one, algorithms=(), sizes=Choice.sizes, own=one.own if one.place == OWN else "") for one in chosen)
+    return resized(made, LEAST)
 
 
 def resized(runners: tuple[Choice, ...], count: int) -> tuple[Choice, ...]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import streamlit as st
 
 from . import panels
-from .choice import Choice, Complaint, to_query
+from .choice import Choice, Complaint, moment, to_query
 from .panels import Panels
 from .run import asked
 from .texts import LANGUAGES, Language, say
@@ -75,28 +75,16 @@ def enter(page: str) -> None:
     if now.written is not None and (query == now.written or (turned and not set(query) - {"lang"})):
         return
     lang = query.pop("lang", None)
-    now.start = now.now = _moment(query)
+    found, unread = moment(query)
+    now.start = now.now = found
     now.choice, now.complaints = asked(query)
     now.panels, more = panels.read(query)
-    now.complaints += more
+    now.complaints += more + unread
     if lang is not None and lang not in LANGUAGES:
         now.complaints.append(Complaint("lang", lang[:60], "unknown", language()))
     elif lang is not None:
         st.session_state["lang"] = lang
     forget_widgets()
-
-
-def _moment(query: dict[str, str]) -> dict[str, Any]:
-    """Time and view of the player from an address (its own link writes them); what cannot be read is left out."""
-    found: dict[str, Any] = {}
-    try:
-        seconds = float(query.pop("t", ""))
-        if 0 <= seconds < 1e6:
-            found["t"] = seconds
-    except ValueError:
-        pass
-    view = query.pop("view", None)
-    return found | ({"view": view} if view in ("physical", "logical") else {})
 
 
 def leave(before: Choice) -> None:

@@ -141,8 +141,7 @@ def _process(job: bytes, home: str) -> bytes:
         stderr=subprocess.DEVNULL,
         cwd=home,
         env=environment,
-        start_new_session=True,
-    )
+    )  # in the group of the worker that started it, and so it ends with it
     try:
         return process.communicate(job, timeout=LIMITS.seconds + _START_SECONDS)[0]
     except (subprocess.TimeoutExpired, BrokenPipeError):

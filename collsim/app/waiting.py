@@ -146,7 +146,7 @@ def _found(
             workers().kept.put(asked.key, result)
             return result
         asked.job = job
-        job.over.wait(GLANCE)
+        job.over.wait(max(GLANCE, ON_THE_SPOT) if apart else GLANCE)
     if not asked.over:
         return None
     asked.job = None

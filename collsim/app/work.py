@@ -150,7 +150,10 @@ class Workers:
         atexit.register(self.close)
 
     def ask(self, who: str, function: Callable[..., Any], arguments: tuple[Hashable, ...], expected: float) -> Job:
-        """Start a computation, or join the one that somebody else waits for already. `who` must call `seen` now and then."""
+        """Start a computation, or join the one that somebody else waits for already. `who` must call `seen` now and then.
+
+        `expected` are seconds, 0 where nobody can know; then nothing is learnt from what it took.
+        """
         key = key_of(function, arguments)
         with self._lock:
             job = self._jobs.get(key)
@@ -254,7 +257,8 @@ class Workers:
             if what == "done":
                 job.result = said[0]
                 self.kept.put(job.key, said[0])
-                self.pace = min(10.0, max(0.2, self.pace * (0.7 + 0.3 * job.seconds / max(job.expected, 0.1))))
+                if job.expected:
+                    self.pace = min(10.0, max(0.2, self.pace * (0.7 + 0.3 * job.seconds / max(job.expected, 0.1))))
             else:
                 job.error = said[0] if what == "refused" else Died() if what == "died" else RuntimeError(said[0])
             job.worker = None

@@ -10,14 +10,11 @@ from typing import Any
 
 import streamlit as st
 
-import collsim as cs
-from collsim.errors import CollsimError
 from collsim.quiz import confine
 from collsim.quiz.picture import history
 from collsim.schedule import Schedule
 from collsim.units import format_bytes, format_time
 from collsim.viz.page import player_source
-from collsim.viz.timeline import encode, timeline
 
 from . import drafts
 from .address import enter, leave, remembered
@@ -28,27 +25,12 @@ from .drafts import Draft
 from .editor import editor, typed
 from .mistakes import counted_from_one, told
 from .state import is_dark, language, session, t
-from .trial import LIMITS, Trial, trial
+from .trial import LIMITS, Trial
+from .verdict import Verdict, expected_verdict, verdict
+from .waiting import latest
 
 PAGE = "write"
 _COLUMNS = 12
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def kept_trial(code: str, collective: str, ranks: int) -> Trial:
-    """A trial, run once for all sessions."""
-    return trial(code, collective, ranks)
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def kept_run(draft: Draft, _tried: Trial) -> tuple[dict[str, float], dict[str, Any]]:
-    """The figures of a run, and what the player gets; it opens at a mistake by itself. The draft decides what was tried."""
-    schedule = _tried.schedule
-    assert schedule is not None
-    trace = cs.simulate(schedule, drafts.topology(draft), draft.nbytes)
-    busiest = int(trace.sent_bytes.max(initial=0))
-    figures = {"time": trace.time, "bound": trace.bound.time, "gap": trace.gap, "sent": busiest, "share": busiest / max(1, trace.nbytes)}
-    return figures, encode(timeline(trace))
 
 
 def arrive() -> None:
@@ -64,33 +46,36 @@ def page() -> None:
     draft = _controls(draft)
     st.html(f'<style>{_STYLE}</style><h1 class="cs-title">{html.escape(t("write.title"))}</h1>')
     complain(complaints)
-    tried = kept_trial(draft.code, draft.collective, draft.ranks)
+    leave(PAGE, draft, drafts.write(draft))
     with st.container(key="write_stage"):
         text, play = st.columns([5, 8], gap="medium")
     with text, st.container(key="write_text"):
         left, right = st.columns([12, 10], gap="medium")
-    with left:
-        editor(draft.code, draft.turn, t("write.editor"), tried.line)
-        st.html(f'<div class="cs-note" style="font-size:14px;line-height:20px">{_code_words(t("write.how"))}</div>')
-    leave(PAGE, draft, drafts.write(draft))
-    with play, st.container(key="write_play"):
-        figures = _play(draft, tried)
     with right:
-        _verdict(draft, tried, figures)
+        wanted = replace(draft, turn=0)
+        found = latest(verdict, wanted, expected=expected_verdict, apart=True)
+    with left:
+        editor(draft.code, draft.turn, t("write.editor"), found[0].tried.line if found and found[1] == (wanted,) else None)
+        st.html(f'<div class="cs-note" style="font-size:14px;line-height:20px">{_code_words(t("write.how"))}</div>')
+    if found is not None:
+        (of,) = found[1]
+        with play, st.container(key="write_play"):
+            _play(of, found[0])
+        with right:
+            _verdict(of, found[0].tried, found[0].figures)
     _below(draft)
 
 
-def _play(draft: Draft, tried: Trial) -> dict[str, float] | None:
-    """The run in the player, and its figures; while there is none, the last one that there was."""
-    shown = _run(draft, tried)
-    if shown is None and (kept := st.session_state.get("write_kept")) is not None:
+def _play(draft: Draft, shown: Verdict) -> None:
+    """The run in the player; while there is none, the last one that there was."""
+    if shown.cannot is not None:
+        mistake(t("write.cannot", why=told(shown.cannot, language())))
+    if shown.timeline is None and (kept := st.session_state.get("write_kept")) is not None:
         st.html(f'<div class="cs-note">{html.escape(t("write.kept"))}</div>')
         _player(*kept)
-        return None
-    sent = shown[1] if shown else None
-    st.session_state["write_kept"] = (draft, sent) if shown else None
-    _player(draft, sent)
-    return shown[0] if shown else None
+        return
+    st.session_state["write_kept"] = None if shown.timeline is None else (draft, shown.timeline)
+    _player(draft, shown.timeline)
 
 
 # ---- controls --------------------------------------------------------------------------------------------------------------------
@@ -198,16 +183,6 @@ def _diagram(schedule: Schedule, step: int | None, rank: int | None) -> str:
 
 
 # ---- the run ---------------------------------------------------------------------------------------------------------------------
-
-
-def _run(draft: Draft, tried: Trial) -> tuple[dict[str, float], dict[str, Any]] | None:
-    if tried.schedule is None or not len(tried.schedule):
-        return None
-    try:
-        return kept_run(draft, tried)
-    except CollsimError as error:
-        mistake(t("write.cannot", why=told(error, language())))
-        return None
 
 
 @st.fragment

@@ -62,7 +62,22 @@ def read(query: dict[str, str]) -> tuple[Yard, list[Complaint]]:
         del found["machine"]
         if "own" not in query:
             complaints.append(Complaint("machine", OWN, "the address does not hold the machine", plain.machine))
-    return replace(plain, **found), complaints
+    yard = replace(plain, **found)
+    for name in ("a", "b"):
+        ranks = _ranks(yard)
+        if name in found and found[name] >= ranks > 0:
+            why = f"{name}={found[name]} is not a rank; with {ranks} ranks it is 0 to {ranks - 1}"
+            complaints.append(Complaint(name, query[name], why, str(ranks - 1)))
+            yard = replace(yard, a=ranks - 1) if name == "a" else replace(yard, b=ranks - 1)
+    return yard, complaints
+
+
+def _ranks(yard: Yard) -> int:
+    """Ranks of the machine; none where it cannot be built, which the page tells."""
+    try:
+        return build(yard).ranks
+    except CollsimError:
+        return 0
 
 
 def write(yard: Yard) -> dict[str, str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446  # system calls, the same on x86-64 and arm64
 _VERSION, _BENEATH = 1, 1
-_NO_NEW_PRIVILEGES, _SUBREAPER = 38, 36  # prctl
+_NO_NEW_PRIVILEGES, _SUBREAPER, _DEATH_SIGNAL = 38, 36, 1  # prctl
 _READ = 0b1101  # execute, read a file, list a folder
 _FILES = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}  # how many rights for files each version knows
 _TCP, _SCOPED = 0b11, 0b11  # bind and connect; abstract sockets and signals
@@ -74,6 +74,12 @@ def _called(number: int, *arguments: object) -> int:
     if found < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return found
+
+
+def end_with_parent() -> None:
+    """From now on this process is killed when the one that forked it ends, however that ends."""
+    if _libc is not None:
+        _libc.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
 
 
 def adopt_orphans() -> None:

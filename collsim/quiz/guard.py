@@ -224,6 +224,7 @@ def _be_the_child(job: Callable[[Callable[[bytes], None]], None], writing: int, 
     code = 1
     try:
         os.setsid()
+        confine.end_with_parent()
         os.close(reading)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL) if _in_main_thread() else None

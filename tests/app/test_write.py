@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import address, messages
 
-from collsim.app import drafts
+from collsim.app import drafts, waiting
 from collsim.app.allowed import LONGEST, Code, Forbidden, allowed
 from collsim.app.trial import _attempt, trial
 from collsim.app.write_texts import WRITE
@@ -28,6 +28,12 @@ def write() -> None:
     if (typed := st.session_state.pop("typed", None)) is not None:
         remembered()["write"] = replace(remembered()["write"], code=typed)
     main(first="write")
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """A page waits for the worker that tries the code, so that a test sees what came of it."""
+    monkeypatch.setattr(waiting, "GLANCE", 60.0)
 
 
 def opened(**query):

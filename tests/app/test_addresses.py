@@ -1,0 +1,62 @@
+"""Addresses that nobody wrote in good faith: whatever they say there is a page, and a sentence for every value that cannot be used."""
+
+import random
+
+import pytest
+from test_pages import messages
+from test_walk import OURS, opened
+
+from collsim.app import edits, panels, races, yards
+from collsim.app.choice import READERS, moment
+from collsim.app.main import PAGES
+
+NONSENSE = ["💥", "-1", "1e400", "nan", "<script>alert(1)</script>", "x" * 400, "' OR 1=1", "../../etc/passwd", "1;2", "{}"]
+BEGINS = ["t", "view", "lang"]
+#: The words that every page reads; those of Explore that its panels need company for are left out.
+WORDS = {
+    "explore": [*READERS, *(word for word in panels.WORDS if word not in ("answer", "class")), *BEGINS],
+    "compare": [*READERS, "lang"],
+    "whatif": [*READERS, *(word for word in edits.WORDS if word not in ("scale", "cable")), "lang"],
+    "race": ["race", *races.SHARED, *BEGINS[:1], "lang"],
+    "machines": [*yards.READERS, "lang"],
+    "write": ["start", "code", "collective", "ranks", "place", "nbytes", "lang"],
+    "lessons": ["lesson", "answer", *BEGINS],
+    "measured": ["run", "told", "lang"],
+    "class": ["lang"],
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_value_that_cannot_be_used_gets_a_sentence(page):
+    rng = random.Random(page)
+    words = rng.sample(WORDS[page], len(WORDS[page]))
+    while words:
+        some, words = words[:5], words[5:]
+        query = {word: rng.choice(NONSENSE) for word in some}
+        at = opened(page, query)
+        assert not at.exception, query
+        said = " ".join(messages(at))
+        assert not any(ours in said for ours in OURS), (query, said)
+        assert [word for word in some if f"{word}=" not in said] == [], (query, said)
+
+
+def test_a_rank_that_the_machine_does_not_have_is_told_of_and_not_just_moved():
+    said = " ".join(messages(opened("machines", {"machine": "dgx-a100", "a": "99", "b": "3"})))
+    assert "a=99 is not a rank; with 8 ranks it is 0 to 7" in said
+    zh = " ".join(messages(opened("explore", {"collective": "broadcast", "network": "switch", "ranks": "4", "root": "99", "lang": "zh"})))
+    assert "root=99 不是一个 rank；共 4 个 rank 时可取 0 到 3" in zh
+
+
+def test_runners_without_the_one_before_are_told_of():
+    said = " ".join(messages(opened("race", {"runner2": "algorithm:allreduce_tree"})))
+    assert "runner1 is not there" in said
+
+
+def test_a_single_size_is_a_comparison_too():
+    at = opened("compare", {"sizes": "1MiB", "machine": "dgx-a100", "nodes": "2"})
+    assert messages(at) == []
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("1.5", 1.5), ("2ms", 0.002), ("0", 0.0)])
+def test_a_moment_is_a_time_as_everywhere(text, seconds):
+    assert moment({"t": text}) == ({"t": seconds}, [])
