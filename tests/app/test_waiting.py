@@ -1,6 +1,7 @@
 """A page while work is under way: a bar with an estimate, a button that stops it, and the last result below."""
 
 import pytest
+from streamlit.testing.v1 import AppTest
 from test_pages import explore, messages, opened, players
 
 from collsim.app import waiting, work
@@ -41,6 +42,36 @@ def test_long_work_has_a_bar_and_a_button_and_stopping_it_leaves_a_sentence_and_
     next(b for b in at.button if b.key.startswith("again_")).click()
     at.run()
     assert len(under_way(slow)) == 1
+
+
+@pytest.mark.parametrize("page", ["explore", "race", "compare", "whatif", "write"])
+def test_whatever_a_page_computes_can_be_stopped_and_run_after_all(slow, page):
+    at = AppTest.from_string(f"from collsim.app.main import main\nmain(first={page!r})", default_timeout=60).run()
+    assert not at.exception
+    (job,) = under_way(slow)
+    stop(at).click()
+    at.run()
+    assert not at.exception
+    assert job.stopped
+    assert ["Stopped before it was done" in said for said in messages(at)] == [True]
+    next(b for b in at.button if b.key.startswith("again_")).click()
+    at.run()
+    assert len(under_way(slow)) == 1
+
+
+def test_a_file_under_way_can_be_stopped_and_nothing_else_is_shown_in_its_place(slow, monkeypatch):
+    monkeypatch.setattr(waiting, "ON_THE_SPOT", 100.0)
+    at = opened(explore, **BUSY)
+    at.selectbox(key="w_format").set_value("gif").run()
+    monkeypatch.setattr(waiting, "ON_THE_SPOT", -1.0)
+    at.button(key="files_make").click().run()
+    (job,) = under_way(slow)
+    assert job.key[0] == "collsim.app.files.file"
+    stop(at).click()
+    at.run()
+    assert job.stopped
+    assert messages(at) == ["Stopped before it was done."]
+    assert [b for b in at.get("download_button") if "collsim" in b.proto.label] == []
 
 
 def test_another_choice_stops_the_work_for_the_one_before(slow):
