@@ -38,18 +38,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError, ScheduleError
-from ..schedule import Step
 from ..topology import Topology
 from .conditions import SHARING, Conditions, Progress
 from .lockstep import Segments, Timing
-from .plan import Edges, Job, Plan, edges, lay, network, parts
+from .plan import Edges, Job, Plan, edges, lay, network, parts, turn
 from .symmetry import in_step
 from .waiting import in_one_piece
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 _SLICE = 200_000  # transfers between two calls of progress
-_ROW_BYTES, _GATE_BYTES = 32, 92  # per transfer: kernels.ROW; the tables of `kernels.build` and what they need
+_ROW_BYTES, _GATE_BYTES = 32, 92  # per transfer: tables.ROW; the tables of `queue.build` and what they need
 
 
 def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: Progress | None = None) -> list[Timing]:
@@ -65,7 +64,7 @@ def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: 
     if progress is not None:
         progress(0, plan.rows)
     with in_one_piece():
-        from . import kernels  # noqa: F401  (brings the compiler)
+        from .kernels import tables  # noqa: F401  (brings the compiler)
     run = _Run(plan, topology, given, progress)
     how = "program order"
     if not (given.shortcuts and run.in_order()):
@@ -95,9 +94,11 @@ def _memory() -> float:
 
 
 class _Run:
-    """The arrays of one run, and the two ways through them."""
+    """The arrays of one run, and the two ways through them. The kernels are imported where they are needed: that may compile them."""
 
     def __init__(self, plan: Plan, topology: Topology, given: Conditions, progress: Progress | None):
+        from .kernels import tables, walk
+
         self.plan, self.given, self.progress = plan, given, progress
         self.net = network(plan, topology, given)
         self.edges = edges(plan)
@@ -105,22 +106,15 @@ class _Run:
         self.delay = np.random.default_rng(given.seed).exponential(given.jitter, plan.rows) if given.jitter else np.zeros(0)
         self.sharing, self.gamma = SHARING.index(given.sharing), given.gamma or 0.0
         self.units = int(self.net.routes["unit"].max(initial=-1)) + 1
-        self.rows = np.empty(plan.rows, self.k.ROW)
+        self.rows = np.empty(plan.rows, tables.ROW)
         for job, base, listed in zip(plan.jobs, plan.bases, self.parts, strict=True):
             row = base.row
             sizes = job.slot_bytes.astype(np.float64) if job.schedule is not None else np.zeros(1)
             for p, part in zip(job.singles, listed, strict=True):
-                self.k.lay_out(part, *_turn(p), p.times, row, sizes, self.rows)
+                walk.lay_out(part, *turn(p), p.times, row, sizes, self.rows)
                 row += p.times * len(p)
             if job.schedule is None:
                 self.rows["nbytes"][base.row : row] = job.slot_bytes
-
-    @property
-    def k(self) -> Any:
-        """The kernels, which bring the compiler."""
-        from . import kernels
-
-        return kernels
 
     def tell(self, done: int) -> None:
         if self.progress is not None:
@@ -128,15 +122,17 @@ class _Run:
 
     def in_order(self) -> bool:
         """Walk the rows once in program order; False where that cannot be right."""
+        from .kernels import tables, walk
+
         plan = self.plan
         before = self.edges
         if (before.row >= np.repeat(np.arange(len(before.start) - 1 if len(before.start) else 0), np.diff(before.start))).any():
             return False
         clocks = np.zeros(plan.queues), np.zeros(plan.queues), np.zeros(plan.slots)
-        network = self.net.routes, self.net.route_link, self.net.links.copy(), np.zeros(self.units, self.k.UNIT)
+        network = self.net.routes, self.net.route_link, self.net.links.copy(), np.zeros(self.units, tables.UNIT)
         rules = self.sharing, self.gamma, self.given.overhead
-        for part, turn, first, last, row in self._slices():
-            if not self.k.in_order(part, *turn, first, last, row, *rules, self.rows, self.delay, *network, *clocks, *before):
+        for part, turned, first, last, row in self._slices():
+            if not walk.in_order(part, *turned, first, last, row, *rules, self.rows, self.delay, *network, *clocks, *before):
                 return False
             self.tell(row + (last - first) * len(part))
         return True
@@ -149,57 +145,58 @@ class _Run:
                 bite = max(1, _SLICE // len(p))
                 for first in range(0, p.times, bite):
                     last = min(p.times, first + bite)
-                    yield part, _turn(p), first, last, row
+                    yield part, turn(p), first, last, row
                     row += (last - first) * len(p)
 
     def events(self, log: bool = False) -> Any:
         """Run the queue of events; with `log` the changes of rates."""
-        k = self.k
+        from .kernels import queue, tables
+
         pending, gates, width = self._gates()
         net, links = self.net, self.net.links.copy()
         hops = max(1, int((net.routes["last"] - net.routes["first"]).max(initial=1)))
-        nodes, seats = np.zeros((width, hops), k.NODE), np.zeros(width, k.SEAT)
+        bits = (hops - 1).bit_length()
+        nodes, seats = np.zeros(width << bits, tables.NODE), np.zeros(width, tables.SEAT)
         seats["place"] = -1
-        queue, heap = np.zeros(width, k.QUEUE), np.zeros(len(links), k.HEAP)
+        agenda, heap = np.zeros(width, tables.QUEUE), np.zeros(len(links), tables.HEAP)
         work = np.zeros((8, max(width, len(links), 2)), np.int32)
-        work[k.FREE_SEATS, :width] = np.arange(width)[::-1]
-        counters = np.zeros(7, np.int64)
-        counters[k.SPARE] = width
-        changes = np.zeros(max(_SLICE, 6 * width) if log else 0, k.LOG)
+        work[queue.FREE_SEATS, :width] = np.arange(width)[::-1]
+        counters = np.zeros(8, np.int64)
+        counters[queue.SPARE], counters[queue.BITS] = width, bits
+        changes = np.zeros(max(_SLICE, 6 * width) if log else 0, tables.LOG)
         rules = self.sharing, self.gamma, self.given.overhead
-        k.begin(rules[0], rules[2], self.rows, self.delay, net.routes, pending, seats, queue, work, counters)
-        tables = self.rows, self.delay, net.routes, net.route_link, links, np.zeros(self.units, k.UNIT)
-        space = nodes, seats, queue, heap, work, counters, np.full(1, np.inf), changes
+        ready = np.flatnonzero(pending == 0)
+        work[queue.READY, : len(ready)] = ready
+        network = self.rows, self.delay, net.routes, net.route_link, links, np.zeros(self.units, tables.UNIT)
+        space = nodes, seats, agenda, heap, work, counters, np.full(1, np.inf), changes
         written = []
-        more = True
+        more, fresh = True, len(ready)
         while more:
-            more = k.advance(_SLICE, *rules, *tables, pending, *gates, *_turned(self.edges, self.plan.rows), *space)
-            self.tell(int(counters[k.DONE]))
+            more = queue.advance(_SLICE, fresh, *rules, *network, pending, *gates, *_turned(self.edges, self.plan.rows), *space)
+            fresh = 0
+            self.tell(int(counters[queue.DONE]))
             if log:
-                written.append(changes[: counters[k.LOGGED]].copy())
-                counters[k.LOGGED] = 0
-        if counters[k.DONE] < self.plan.rows:
+                written.append(changes[: counters[queue.LOGGED]].copy())
+                counters[queue.LOGGED] = 0
+        if counters[queue.DONE] < self.plan.rows:
             raise _stuck(self.plan, self.edges, pending)
         return np.concatenate(written) if log else None
 
     def _gates(self) -> tuple[Ints, tuple[Ints, Ints, Ints], int]:
         """How many gates each row waits for, the gates, and how many transfers can be under way at once."""
+        from .kernels import queue
+
         n, explicit = self.plan.rows, len(self.edges.start) > 0
         channel = np.empty((2, 0 if explicit else n, 4), np.int32)
         pending, writes = np.empty(n, np.int32), np.empty((n, 6), np.int32)
-        queues = np.full((5, self.plan.queues), -1, np.int32)
-        queues[4] = 0
+        newest = np.full((5, self.plan.queues), -1, np.int32)
+        newest[4] = 0
         newest_write = np.full(self.plan.slots, -1, np.int32)
-        for part, turn, first, last, row in self._slices():
-            self.k.build(part, *turn, first, last, row, pending, channel[0], channel[1], writes, queues, newest_write)
+        for part, turned, first, last, row in self._slices():
+            queue.build(part, *turned, first, last, row, pending, channel[0], channel[1], writes, newest, newest_write)
         if explicit:
             pending += np.diff(self.edges.start).astype(np.int32)
-        return pending, (channel[0], channel[1], writes), n if explicit else max(1, int(queues[4].sum()))
-
-
-def _turn(pattern: Step) -> tuple[int, int]:
-    """Shift and modulus of a repeated pattern."""
-    return (int(pattern.shift) if pattern.times > 1 else 0), int(pattern.modulus)
+        return pending, (channel[0], channel[1], writes), n if explicit else max(1, int(newest[4].sum()))
 
 
 def _turned(edges: Edges, rows: int) -> Edges:
@@ -249,8 +246,10 @@ def _timing(run: _Run, number: int, how: str) -> Timing:
         return Timing(np.zeros(0), np.zeros(0), np.zeros(net.first_links), transfers, how)
     begin = np.minimum.reduceat(own["start"], job.step_rows)
     end = np.maximum.reduceat(own["finish"], job.step_rows)
+    from .kernels import walk
+
     loads = np.zeros(len(net.links))
-    run.k.carried(run.rows, base.row, base.row + job.rows, net.routes, net.route_link, loads)
+    walk.carried(run.rows, base.row, base.row + job.rows, net.routes, net.route_link, loads)
     flows, crossing = partial(_segments, run, number, how), partial(_crossing, run, number, how)
     return Timing(begin, end, loads[: net.first_links], transfers, how, flows, crossing)
 

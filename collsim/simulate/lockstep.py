@@ -34,7 +34,8 @@ class Timing(NamedTuple):
     step_start, step_end: s, the first start and the last arrival of each step. link_bytes: over each link.
     transfers: (start, finish) in s of every transfer, worked out on demand. how: the way it was computed.
     flows: the times and rates at which bytes flow, on demand; None where they follow from start and finish (see `usage`).
-    crossing: the same link by link (every link of a route has its own stretch), on demand; None where nothing runs beside.
+    visits: flows and links that were looked at when rates were worked out anew.
+    crossing: the same as flows, link by link (every link of a route has its own stretch), on demand; None where nothing runs beside.
     """
 
     step_start: Floats
@@ -44,6 +45,7 @@ class Timing(NamedTuple):
     how: str = "lockstep"
     flows: Callable[[], Segments] | None = None
     crossing: Callable[[], Segments] | None = None
+    visits: int = 0
 
     def later(self, seconds: float) -> Timing:
         """The same, launched later."""

@@ -142,7 +142,7 @@ def _distinct(job: Job) -> tuple[list[Ints], Longs, Longs]:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Routes and links as the kernels take them (kernels.ROUTE, kernels.LINK). Link ids beyond the topology's are injection limits,
+    """Routes and links as the kernels take them (kernels.tables.ROUTE, LINK). Link ids beyond the topology's are injection limits,
     one per endpoint; `first_links` is how many the topology has."""
 
     routes: npt.NDArray[Any]
@@ -153,7 +153,7 @@ class Network:
 
 def network(plan: Plan, topology: Topology, given: Conditions) -> Network:
     """Routes, latencies and rates of a plan's pairs, with injection limits and late ranks in them."""
-    from .kernels import LINK, ROUTE
+    from .kernels.tables import LINK, ROUTE
 
     links = topology.links
     at = plan.place
@@ -210,9 +210,16 @@ def ready(plan: Plan, given: Conditions) -> Floats:
     return out
 
 
+def turn(pattern: Step) -> tuple[int, int]:
+    """How far each repetition of a pattern goes on, and modulo what; one that stays where it is has all slots for its turn."""
+    if pattern.times == 1 or not pattern.shift:
+        return 0, int(np.iinfo(np.int32).max)
+    return int(pattern.shift), int(pattern.modulus)
+
+
 def parts(plan: Plan, number: int) -> list[npt.NDArray[Any]]:
-    """The patterns of one job, as kernels.PART."""
-    from .kernels import PART
+    """The patterns of one job, as kernels.tables.PART."""
+    from .kernels.tables import PART
 
     job, base = plan.jobs[number], plan.bases[number]
     out = []
@@ -221,9 +228,11 @@ def parts(plan: Plan, number: int) -> list[npt.NDArray[Any]]:
         part["route"] = route
         part["send"] = base.queue + p.src * job.channels + p.channel
         part["receive"] = base.queue + p.dst * job.channels + p.channel
-        part["home"] = base.slot + p.src.astype(np.int64) * job.slots
-        part["goal"] = base.slot + p.dst.astype(np.int64) * job.slots
-        part["chunk"], part["into"], part["reduce"] = p.chunk, p.into, p.reduce
+        modulus = turn(p)[1]
+        part["turn"], part["into"], part["reduce"] = p.chunk % modulus, p.into % modulus, p.reduce
+        part["block"] = p.chunk - part["turn"]
+        part["read"] = base.slot + p.src.astype(np.int64) * job.slots + part["block"]
+        part["write"] = base.slot + p.dst.astype(np.int64) * job.slots + (p.into - part["into"])
         out.append(part)
     return out
 

@@ -1,0 +1,143 @@
+"""Program order: one walk over the transfers, which gives up where that order is not provably the order of events."""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+from .tables import FAIR, FIFO, Floats, Ints, Links, Longs, Parts, Routes, Rows, Units, compiled, inner
+
+
+@compiled
+def lay_out(part: Parts, shift: int, modulus: int, times: int, row: int, sizes: Floats, rows: Rows) -> None:
+    """Write all repetitions of a pattern into the table of rows."""
+    for k in range(times):
+        by = k * shift % modulus
+        for i in range(len(part)):
+            p, r = part[i], rows[row]
+            turn = p["turn"] + by
+            if turn >= modulus:
+                turn -= modulus
+            r["nbytes"] = sizes[p["block"] + turn]
+            r["route"] = p["route"]
+            r["reduce"] = p["reduce"]
+            row += 1
+
+
+@compiled
+def carried(rows: Rows, first: int, last: int, routes: Routes, route_link: Ints, out: Floats) -> None:
+    """Add the bytes that rows first..last-1 put on each link to `out`."""
+    for row in range(first, last):
+        route = routes[rows[row]["route"]]
+        for hop in range(route["first"], route["last"]):
+            out[route_link[hop]] += rows[row]["nbytes"]
+
+
+@inner
+def cross_in_order(
+    at: float, size: float, extra: float, overhead: float, sharing: int, route: int, routes: Routes, route_link: Ints, links: Links
+) -> float:
+    """When a transfer that starts at `at` has arrived; -1 where an earlier row may still come between."""
+    way = routes[route]
+    first, last = way["first"], way["last"]
+    if first == last:  # a local copy
+        return at
+    if sharing == FIFO:
+        at += overhead + extra
+        for hop in range(first, last):
+            link = links[route_link[hop]]
+            if at < link["last"]:
+                return -1.0
+            link["last"] = at
+            at = max(at, link["free"]) + size / link["bandwidth"]
+            link["free"] = at
+            at += link["alpha"]
+        return at
+    at += way["latency"] + extra
+    if size == 0.0:
+        return at
+    end = at + size / way["narrow"]
+    if sharing == FAIR:
+        for hop in range(first, last):
+            if at < links[route_link[hop]]["free"]:
+                return -1.0
+        for hop in range(first, last):
+            links[route_link[hop]]["free"] = end
+    return end
+
+
+@inner
+def reduce_in_order(at: float, size: float, gamma: float, unit: int, units: Units) -> float:
+    """When the device has added what arrived at `at`; -1 where an earlier row may still come between."""
+    device = units[unit]
+    if at < device["last"]:
+        return -1.0
+    device["last"] = at
+    at = max(at, device["free"]) + size / gamma
+    device["free"] = at
+    return at
+
+
+@compiled
+def in_order(
+    part: Parts,
+    shift: int,
+    modulus: int,
+    first: int,
+    last: int,
+    row: int,
+    sharing: int,
+    gamma: float,
+    overhead: float,
+    rows: Rows,
+    delay: Floats,
+    routes: Routes,
+    route_link: Ints,
+    links: Links,
+    units: Units,
+    sent: Floats,
+    received: Floats,
+    written: Floats,
+    before_start: Longs,
+    before: Ints,
+) -> bool:
+    """Times of repetitions first..last-1 of a pattern; False where program order is not the order of events.
+
+    `sent`, `received`, `written`: when all rows so far of each send queue, receive queue and slot are done.
+    """
+    m = len(part)
+    explicit = len(before_start) > 0
+    for k in range(first, last):
+        by = k * shift % modulus
+        for i in range(m):  # all transfers of a step look at what was there before it
+            p, me = part[i], rows[row + i]
+            turn = p["turn"] + by
+            if turn >= modulus:
+                turn -= modulus
+            at = written[p["read"] + turn]
+            if explicit:
+                for e in range(before_start[row + i], before_start[row + i + 1]):
+                    at = max(at, rows[before[e]]["finish"])
+            else:
+                at = max(at, sent[p["send"]], received[p["receive"]])
+            route = p["route"]
+            at = max(at, routes[route]["ready"])
+            me["start"] = at
+            extra = delay[row + i] if len(delay) else 0.0
+            end = cross_in_order(at, me["nbytes"], extra, overhead, sharing, route, routes, route_link, links)
+            if end >= 0.0 and gamma > 0.0 and p["reduce"]:
+                end = reduce_in_order(end, me["nbytes"], gamma, routes[route]["unit"], units)
+            if end < 0.0:
+                return False
+            me["finish"] = end
+        for i in range(m):
+            p, end = part[i], rows[row + i]["finish"]
+            turn = p["into"] + by
+            if turn >= modulus:
+                turn -= modulus
+            slot = p["write"] + turn
+            written[slot] = max(written[slot], end)
+            if not explicit:
+                sent[p["send"]] = max(sent[p["send"]], end)
+                received[p["receive"]] = max(received[p["receive"]], end)
+        row += m
+    return True
