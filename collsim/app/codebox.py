@@ -76,13 +76,23 @@ def of_race(runners: list[tuple[Choice, dict[str, Any], int]]) -> None:
     draw(left, right, tuple(one.own for one, _ in runs if one.place == OWN))
 
 
-def of_change(before: Choice, after: Choice, changed: str, used: dict[str, Any], ranks: int, trouble: Mapping[str, Any], runs: int) -> None:
+def of_change(
+    before: Choice,
+    after: Choice,
+    changed: str,
+    used: dict[str, Any],
+    ranks: int,
+    trouble: Mapping[str, Any],
+    runs: int,
+    beside: tuple[str, list[str]],
+) -> None:
     """What-if: a run before and after; `changed` is the code of the machine after the change, of which `after` may say only a part.
 
-    `trouble` are the further keywords of `simulate` after it; `runs`: so many with other jitter.
+    `trouble` are the further keywords of `simulate` after it; `runs`: so many with other jitter; `beside`: the lines of Python and the
+    words of the command line for what runs at the same time.
     """
-    lines = "\n".join(dict.fromkeys((elsewhere.command(before, used), elsewhere.command(after, used, trouble))))
-    script = elsewhere.python_change(before, changed, used, trouble, runs)
+    lines = "\n".join(dict.fromkeys((elsewhere.command(before, used), elsewhere.command(after, used, trouble, beside[1]))))
+    script = elsewhere.python_change(before, changed, used, trouble, runs, beside[0])
     left = [Part(t("python"), script, "python"), *_torch(after, [after.nbytes], used, ranks)]
     notes = [t("code.edits")] if changed != elsewhere.place(after) else []
     notes += [t("whatif.nocli")] if "background" in trouble else []

@@ -16,6 +16,8 @@ from collsim.viz.race import Runner, runner
 from collsim.viz.words import kind_name
 
 from . import elsewhere
+from .beside import BESIDE, Several, offered, several, transfers
+from .beside import run as besides
 from .choice import Choice, Complaint, engine_settings
 from .run import MOST_RANKS_HERE, SECONDS_TO_DRAW, Refused, build_place, options_used, place_of, quietly, seconds
 from .worker import Tell
@@ -43,8 +45,8 @@ NOBODY = -1
 class Edit:
     """What is changed. `kind` and `cable` are empty for none; a cable is `a~b`, two names of devices.
 
-    `straggler` (a rank, or NOBODY) with `how`, `jitter` (mean extra delay of a transfer) and `traffic` are trouble that only a run
-    without barriers can show.
+    `straggler` (a rank, or NOBODY) with `how`, `jitter` (mean extra delay of a transfer), `traffic` and `beside` (another collective at
+    the same time) are trouble that only a run without barriers can show.
     """
 
     gdr: str = "off"
@@ -59,10 +61,11 @@ class Edit:
     how: str = "slow2"
     jitter: str = ""
     traffic: str = ""
+    beside: str = ""
 
     @property
     def troubled(self) -> bool:
-        return self.straggler != NOBODY or bool(self.jitter or self.traffic)
+        return self.straggler != NOBODY or bool(self.jitter or self.traffic or self.beside)
 
 
 #: No edit at all. The page opens with `Edit()`, which has something to show.
@@ -82,6 +85,7 @@ WORDS: dict[str, tuple[str, ...] | None] = {
     "how": tuple(STRAGGLERS),
     "jitter": JITTERS,
     "traffic": TRAFFIC,
+    "beside": BESIDE,
 }
 _FIELDS = {"then_gdr": "gdr", "then_p2p": "p2p", "scale": "kind"}
 _COUNTS = ("oversubscription", "straggler")
@@ -181,6 +185,7 @@ class Change:
         crossings: neighbours in a ring that sit in different nodes: before, after, of how many.
         verdict: the busiest cable after the change and what doubling would save, English and Chinese; empty where nothing moves.
         times: s, of many runs after the change that differ in their jitter; empty without jitter.
+        several: the run and those beside it, after the change; None where nothing runs beside.
     """
 
     nothing: bool
@@ -192,6 +197,7 @@ class Change:
     crossings: tuple[int, int, int]
     verdict: tuple[str, str] = ("", "")
     times: tuple[float, ...] = ()
+    several: Several | None = None
 
 
 #: Runs of a schedule in a change: before, after, and with each kind of link and the busiest cables doubled.
@@ -203,7 +209,8 @@ def expected_change(choice: Choice, edit: Edit) -> float:
     choice, place = timed(choice, edit), build_place(choice)
     plan = _plan(choice, place, options_used(choice.algorithm, dict(choice.options), place, choice.on_machine))
     runs = _RUNS_OF_CHANGE + (RUNS if edit.jitter else 0)
-    return runs * seconds(choice, plan, place, choice.nbytes) + 2 * SECONDS_TO_DRAW * len(plan)
+    every = transfers(plan, edit.beside, place) / max(1, len(plan))
+    return every * (runs * seconds(choice, plan, place, choice.nbytes) + 2 * SECONDS_TO_DRAW * len(plan))
 
 
 def change(choice: Choice, edit: Edit, tell: Tell = quietly) -> Change:
@@ -211,15 +218,10 @@ def change(choice: Choice, edit: Edit, tell: Tell = quietly) -> Change:
     choice, place, other = timed(choice, edit), build_place(choice), changed(choice, edit)
     options = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
     trouble = conditions(choice, edit, place.ranks)
-    first, second = _run(choice, place, options), _run(choice, other, options, **trouble)
+    first, together = _run(choice, place, options), _together(choice, edit.beside, other, options, **trouble)
+    second = _run(choice, other, options, **trouble) if together is None else together[0]
     tell("run", 0.1)
-    times: tuple[float, ...] = ()
-    if edit.jitter:
-        again = {**engine_settings(choice), **trouble}
-        many = cs.simulate_many(
-            second.schedule, other, choice.nbytes, choice.dtype, runs=RUNS, progress=lambda n, of: tell("run", 0.1 + 0.5 * n / of), **again
-        )
-        times = tuple(many.tolist())
+    times = _times(choice, edit, second.schedule, other, trouble, tell) if edit.jitter else ()
     ring = np.arange(place.ranks)
     before, after = runner(first), runner(second)
     tell("run", 0.7)
@@ -234,14 +236,45 @@ def change(choice: Choice, edit: Edit, tell: Tell = quietly) -> Change:
         crossings=(place.crossings(ring, (ring + 1) % len(ring)), other.crossings(ring, (ring + 1) % len(ring)), len(ring)),
         verdict=("", "") if table.empty else busiest_cable(second, table),
         times=times,
+        several=None if together is None else several(together),
     )
+
+
+def _together(choice: Choice, beside: str, place: cs.Topology, options: dict[str, Any], **trouble: Any) -> cs.Together | None:
+    """The run with others beside it, where any are asked for."""
+    if not beside:
+        return None
+    plan = _plan(choice, place, options)
+    _require_few(transfers(plan, beside, place))
+    return besides(plan, beside, place, choice.nbytes, choice.dtype, "event", **{**engine_settings(choice), **trouble})
+
+
+def _times(choice: Choice, edit: Edit, plan: cs.Schedule, place: cs.Topology, trouble: dict[str, Any], tell: Tell) -> tuple[float, ...]:
+    """s, of many runs that differ in their jitter."""
+    settings = {**engine_settings(choice), **trouble}
+
+    def told(done: int, every: int) -> None:
+        tell("run", 0.1 + 0.5 * done / every)
+
+    if not edit.beside:
+        many = cs.simulate_many(plan, place, choice.nbytes, choice.dtype, runs=RUNS, progress=told, **settings)
+        return tuple(many.tolist())
+    times = []
+    for seed in range(RUNS):
+        times.append(besides(plan, edit.beside, place, choice.nbytes, choice.dtype, "event", seed=seed, **settings)[0].time)
+        told(seed + 1, RUNS)
+    return tuple(times)
 
 
 def _plan(choice: Choice, place: cs.Topology, options: dict[str, Any]) -> cs.Schedule:
     plan: cs.Schedule = cs.schedule(choice.algorithm, topology=place, **options)
-    if len(plan) > MOST_CHANGED:
-        raise Refused("whatif.large", transfers=f"{len(plan):,}", limit=f"{MOST_CHANGED:,}")
+    _require_few(len(plan))
     return plan
+
+
+def _require_few(count: int) -> None:
+    if count > MOST_CHANGED:
+        raise Refused("whatif.large", transfers=f"{count:,}", limit=f"{MOST_CHANGED:,}")
 
 
 def _run(choice: Choice, place: cs.Topology, options: dict[str, Any], **trouble: Any) -> cs.Trace:
@@ -281,6 +314,14 @@ def ranks(choice: Choice) -> int:
         return build_place(choice).ranks
     except CollsimError:
         return 0
+
+
+def companions(choice: Choice) -> list[str]:
+    """What can run beside on the place; nothing where it cannot be built."""
+    try:
+        return offered(build_place(choice))
+    except CollsimError:
+        return offered(None)
 
 
 def kinds(choice: Choice) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import collsim as cs
@@ -106,25 +106,37 @@ def python_race(runs: list[tuple[Choice, dict[str, Any]]]) -> str:
     ).replace("'", '"')
 
 
-def python_change(before: Choice, changed: str, options: dict[str, Any], trouble: Mapping[str, Any], runs: int = 0) -> str:
+def python_change(
+    before: Choice, changed: str, options: dict[str, Any], trouble: Mapping[str, Any], runs: int = 0, beside: str = ""
+) -> str:
     """A script that prints what a change makes of a run; `changed` builds the machine after it.
 
     Args:
         trouble: further keywords of `simulate` after the change. runs: so many with other jitter, for a distribution.
+        beside: lines that name `plans` and `ranks` of all that run at once, the run itself first; empty where it runs alone.
     """
     words = "".join(f", {name}={value!r}" for name, value in options.items())
     conditions = "".join(f", {name}={_rows(value) if name == 'background' else repr(value)}" for name, value in trouble.items())
     more = (", **trouble", ", **trouble") if trouble else ("", "")
     settings = _more(before).replace(", engine='event'", "")
-    many = f"times = cs.simulate_many(after.schedule, after.topology, {before.nbytes!r}{settings}, runs={runs}{conditions})\n"
+    many = f"times = cs.simulate_many(after.schedule, changed, {before.nbytes!r}{settings}, runs={runs}{conditions})\n"
+    after = f"changed = {changed}\nafter = run(changed{conditions})\n" if runs else f"after = run({changed}{conditions})\n"
+    tail = ""
+    if beside:
+        all_of_them = f"cs.simulate(plans, changed, {before.nbytes!r}{_more(before)}, ranks=ranks{conditions}"
+        after = f"changed = {changed}\nplan = cs.schedule({before.algorithm!r}, topology=changed{words})\n{beside}"
+        after += f"both = {all_of_them})\nafter = both[0]\n"
+        many = f"import numpy as np\n\ntimes = np.array([{all_of_them}, seed=i)[0].time for i in range({runs})])\n"
+        tail = "print(both.to_frame()[['algorithm', 'ranks', 'alone', 'time', 'slowdown']])\nboth.save('together.html')\n"
     return (
         "import collsim as cs\n\n\n"
         f"def run(m{more[0]}):\n"
         f"    s = cs.schedule({before.algorithm!r}, topology=m{words})\n"
         f"    return cs.simulate(s, m, {before.nbytes!r}{_more(before)}{more[1]})\n\n\n"
         f"before = run({place(before)})\n"
-        f"after = run({changed}{conditions})\n"
-        "print(cs.compare(before, after))\n" + (f"{many}print(times.min(), times.mean(), times.max())\n" if runs else "")
+        + after
+        + f"print(cs.compare(before, after))\n{tail}"
+        + (f"{many}print(times.min(), times.mean(), times.max())\n" if runs else "")
     ).replace("'", '"')
 
 
@@ -141,8 +153,8 @@ def python_way(choice: Choice, a: int, b: int) -> str:
     return f"import collsim as cs\n\nm = {place(choice)}\nprint(m.explain({a}, {b}))\n".replace("'", '"')
 
 
-def command(choice: Choice, options: dict[str, Any], trouble: Mapping[str, Any] | None = None) -> str:
-    """The line for a shell that does the same; of `trouble` what has an option there: slow, late and jitter."""
+def command(choice: Choice, options: dict[str, Any], trouble: Mapping[str, Any] | None = None, beside: Sequence[str] = ()) -> str:
+    """The line for a shell that does the same; of `trouble` what has an option there: slow, late and jitter. `beside`: further words."""
     words = ["collsim", "run", choice.algorithm, *_place_words(choice), "--nbytes", choice.nbytes.replace(" ", ""), *_setting_words(choice)]
     for name, value in options.items():
         words += [f"--{name.replace('_', '-')}", str(value)]
@@ -151,7 +163,7 @@ def command(choice: Choice, options: dict[str, Any], trouble: Mapping[str, Any] 
             words += [word for rank, value in given.items() for word in (f"--{name}", f"{rank}={value}")]
         elif name == "jitter":
             words += ["--jitter", given]
-    return " ".join(_quoted(word) for word in words)
+    return " ".join(_quoted(word) for word in (*words, *beside))
 
 
 def command_sweep(choice: Choice, algorithms: tuple[str, ...]) -> str:

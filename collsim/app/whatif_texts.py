@@ -58,6 +58,24 @@ WHATIF: dict[str, tuple[str, str]] = {
     ),
     "whatif.traffic.one": ("from rank 0", "来自 rank 0"),
     "whatif.traffic.all": ("from every rank", "来自每个 rank"),
+    "whatif.beside": ("Another collective", "另一个集合通信"),
+    "whatif.beside.help": (
+        "At the same time, of the same size: the same again (two jobs on one machine), or allreduce rings over groups of ranks, as "
+        "tensor parallelism (inside each node) or data parallelism (across the nodes) has them.",
+        "同时运行、数据量相同：再来一个同样的（两个作业共用一台机器），或在 rank 分组上做 ring allreduce，"
+        "即张量并行（每个节点内）或数据并行（跨节点）的分组。",
+    ),
+    "whatif.beside.again": ("the same again", "再来一个"),
+    "whatif.beside.tensor": ("tensor-parallel", "张量并行"),
+    "whatif.beside.data": ("data-parallel", "数据并行"),
+    "whatif.several": (
+        "{count} collectives at once: this run (A) takes {time} instead of {alone} alone, {factor} times as long",
+        "{count} 个集合通信同时运行：本次运行（A）用时 {time}，单独运行为 {alone}，是其 {factor} 倍",
+    ),
+    "whatif.several.others": (
+        "Those beside it take {low} to {high} times as long as alone.",
+        "与它同时运行的各项，用时为单独运行的 {low} 到 {high} 倍。",
+    ),
     "whatif.event": (
         "With trouble there is no barrier after a step: both runs are of the event engine.",
         "有故障或干扰时，各步之后没有 barrier：两次运行都用 event 引擎。",

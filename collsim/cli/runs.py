@@ -27,6 +27,7 @@ def run(
     ranks: Ranks = None,
     nbytes: Size = "64MiB",
     load: Load = None,
+    beside: Annotated[list[str] | None, typer.Option(help="At the same time: algorithm, or algorithm@0-7 or @0,8 for its ranks.")] = None,
     out: Annotated[Path | None, typer.Option(help="Also write x.html, x.gif, x.png or x.json.")] = None,
     progress: Progress = None,
     as_json: Json = False,
@@ -36,6 +37,9 @@ def run(
     plan = cs.schedule(algorithm_of(algorithm, load), ranks=ranks, topology=network, **own_options(context))
     _say_cost(cs.expected_cost(plan, network, nbytes, timing.dtype, timing.engine, **timing.conditions))
     cs.verify(plan)
+    if beside:
+        _run_together(plan, beside, network, nbytes, timing, out, progress, as_json)
+        return
     trace = cs.simulate(plan, network, nbytes, timing.dtype, timing.engine, progress=wanted(progress), **timing.conditions)
     if out is not None:
         trace.save(out)
@@ -44,6 +48,41 @@ def run(
         return
     print(trace)
     show(_busiest(trace), "busiest links, one direction each")
+
+
+def _run_together(
+    plan: cs.Schedule, beside: list[str], network: cs.Topology, nbytes: str, timing: Timing, out: Path | None, progress: Any, as_json: bool
+) -> None:
+    """Several collectives at once, all of the same size: a row for each, with its slow-down."""
+    if timing.engine != "event":
+        raise cs.CollsimError(f"--beside needs --engine event, got {timing.engine!r}: a barrier after each step would tie them together")
+    others = [_companion(word, plan, network) for word in beside]
+    plans, ranks = [plan, *(s for s, _ in others)], [None, *(r for _, r in others)]
+    settings = {"ranks": ranks, "progress": wanted(progress), **timing.conditions}
+    together = cs.simulate(plans, network, nbytes, timing.dtype, "event", **settings)
+    if out is not None:
+        together.save(out)
+    table = together.to_frame()[["algorithm", "ranks", "nbytes", "alone", "time", "slowdown"]]
+    if as_json:
+        print_json({"time": together.time, "collectives": records(table)})
+        return
+    said = {"alone": cs.format_time, "time": cs.format_time, "nbytes": cs.format_bytes, "slowdown": "{:.3g}".format}
+    show([{name: said.get(name, str)(value) for name, value in row.items()} for row in records(table)], f"at once on {network.name}")
+
+
+def _companion(word: str, plan: cs.Schedule, network: cs.Topology) -> tuple[cs.Schedule, list[int] | None]:
+    """`allreduce_ring@0-3` or `@0,8` as a schedule and its ranks; without ranks all of the network, and the run's own algorithm with the
+    options of the run."""
+    name, at, listed = word.partition("@")
+    if not at:
+        return plan if name == plan.name else cs.schedule(name, topology=network), None
+    ranks: list[int] = []
+    for part in listed.split(","):
+        first, dash, last = part.partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise cs.CollsimError(f"--beside {word!r}: {part!r} is no rank; write algorithm@0-7 or algorithm@0,8")
+        ranks += range(int(first), int(last or first) + 1)
+    return cs.schedule(name, ranks=len(ranks)), ranks
 
 
 def _say_cost(cost: Any) -> None:

@@ -13,13 +13,14 @@ from test_pages import address, fine, messages
 from typer.testing import CliRunner
 
 import collsim as cs
-from collsim.app import edits, elsewhere
+from collsim.app import beside, edits, elsewhere
 from collsim.app.choice import Choice
 from collsim.app.edits import Edit
 from collsim.app.own import packed
 from collsim.app.texts import LANGUAGES
 from collsim.app.whatif_texts import WHATIF
 from collsim.cli import app
+from collsim.viz.timeline import decode
 
 SMALL = {"network": "switch", "ranks": "4", "nbytes": "1MiB"}
 ONE = Choice(place="switch", ranks=4, nbytes="1MiB")
@@ -212,7 +213,9 @@ def test_an_edit_in_an_address_is_not_joined_by_the_one_of_the_first_page():
 
 
 @pytest.mark.parametrize(
-    "edit", [Edit(), edits.PLAIN, Edit("on", "off", "pcie", "four", "a~b", "cut", "round-robin", 4, 3, "slow10", "1us", "one")], ids=str
+    "edit",
+    [Edit(), edits.PLAIN, Edit("on", "off", "pcie", "four", "a~b", "cut", "round-robin", 4, 3, "slow10", "1us", "one", "data")],
+    ids=str,
 )
 def test_what_is_written_is_read_back(edit):
     assert edits.read(edits.write(edit)) == (edit, [])
@@ -250,3 +253,54 @@ def test_every_word_of_the_page_is_used():
     known = {*edits.SWITCHED, *edits.FACTORS, *edits.CABLE, *edits.STRAGGLERS}
     families = ("page.", "whatif.links", "whatif.placement.", "whatif.traffic.", *(f"whatif.{name}" for name in known))
     assert not [key for key in WHATIF if f'"{key}"' not in source and not key.startswith(families)]
+
+
+def test_the_same_once_more_on_one_set_of_cables_takes_as_long_as_both():
+    """A ring on a switch, both times the same chunks on the same cables: half the rate of each, so 6 steps of 500 and 2 us."""
+    found = edits.change(RING, Edit(gdr="same", beside="again"))
+    assert found.before.time == pytest.approx(HEALTHY, rel=1e-6)
+    assert found.after.time == pytest.approx(6 * 502e-6, rel=1e-6)
+    assert [row[:2] for row in found.several.rows] == [("allreduce_ring", 4)] * 2
+    assert [row[4] for row in found.several.rows] == pytest.approx([502 / 252] * 2)
+    assert "(with 35.8 MiB of other traffic)" in found.verdict[0].replace("\N{NO-BREAK SPACE}", " ")  # 37.5 MB, as much as its own
+    assert len(decode(found.several.timeline)["groups"]) == 2
+
+
+def test_groups_of_ranks_are_those_of_tensor_and_data_parallelism():
+    """Two boxes of 8 on PCIe: groups of 8 inside each, or 8 pairs across; a plain switch has neither."""
+    place = cs.machine("pcie-8gpu", nodes=2)
+    assert beside.groups("tensor", place) == [list(range(8)), list(range(8, 16))]
+    assert beside.groups("data", place) == [[r, r + 8] for r in range(8)]
+    assert beside.offered(place) == list(beside.BESIDE)
+    assert beside.offered(cs.topology.switch(4)) == ["", "again"]
+    choice = Choice(place="pcie-8gpu", nodes=2, nbytes="1MiB")
+    found = edits.change(choice, Edit(gdr="same", beside="data"))
+    assert [row[1] for row in found.several.rows] == [16, *[2] * 8]
+    assert found.speedup < 0.8
+    assert found.after.time == found.several.rows[0][3]
+
+
+@pytest.mark.parametrize("jitter", ["", "1us"])
+@pytest.mark.parametrize("what", ["again", "tensor", "data"])
+def test_the_script_and_the_command_of_several_at_once_give_the_times_of_the_page(what, jitter, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    choice = Choice(place="pcie-8gpu", nodes=2, nbytes="64KiB", options=(("channels", 1),))
+    edit = Edit(gdr="same", beside=what, jitter=jitter)
+    found = edits.change(choice, edit)
+    before, place = edits.timed(choice, edit), cs.machine("pcie-8gpu", nodes=2)
+    trouble = edits.conditions(choice, edit, 16)
+    lines = beside.python(what, place)
+    names = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        runs = edits.RUNS if jitter else 0
+        exec(elsewhere.python_change(before, edits.code(before, edit)[1], {"channels": 1}, trouble, runs, lines), names)
+    assert names["after"].time == pytest.approx(found.after.time, rel=1e-9)
+    assert [*names["both"].slowdown] == pytest.approx([row[4] for row in found.several.rows], rel=1e-9)
+    assert Path("together.html").exists()
+    if jitter:
+        assert [*names["times"]] == pytest.approx(found.times, rel=1e-9)
+        return
+    line = shlex.split(elsewhere.command(before, {"channels": 1}, trouble, beside.command(what, place, choice.algorithm)))
+    done = CliRunner().invoke(app, [*line[1:], "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["collectives"][0]["time"] == pytest.approx(found.several.rows[0][3], rel=1e-9)
