@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -99,7 +99,7 @@ class _Run:
     def __init__(self, plan: Plan, topology: Topology, given: Conditions, progress: Progress | None):
         from .kernels import tables, walk
 
-        self.plan, self.given, self.progress = plan, given, progress
+        self.plan, self.given, self.progress, self.visits = plan, given, progress, 0
         self.net = network(plan, topology, given)
         self.edges = edges(plan)
         self.parts = [parts(plan, number) for number in range(len(plan.jobs))]
@@ -174,6 +174,7 @@ class _Run:
         while more:
             more = queue.advance(_SLICE, fresh, *rules, *network, pending, *gates, *_turned(self.edges, self.plan.rows), *space)
             fresh = 0
+            self.visits += 0 if log else int(counters[queue.VISITED])
             self.tell(int(counters[queue.DONE]))
             if log:
                 written.append(changes[: counters[queue.LOGGED]].copy())
@@ -181,6 +182,13 @@ class _Run:
         if counters[queue.DONE] < self.plan.rows:
             raise _stuck(self.plan, self.edges, pending)
         return np.concatenate(written) if log else None
+
+    @cached_property
+    def changes(self) -> npt.NDArray[Any]:
+        """All changes of rates, by row: the run once more, with a log."""
+        found = self.events(log=True)
+        ordered: npt.NDArray[Any] = found[np.argsort(found["row"], kind="stable")]
+        return ordered
 
     def _gates(self) -> tuple[Ints, tuple[Ints, Ints, Ints], int]:
         """How many gates each row waits for, the gates, and how many transfers can be under way at once."""
@@ -251,7 +259,7 @@ def _timing(run: _Run, number: int, how: str) -> Timing:
     loads = np.zeros(len(net.links))
     walk.carried(run.rows, base.row, base.row + job.rows, net.routes, net.route_link, loads)
     flows, crossing = partial(_segments, run, number, how), partial(_crossing, run, number, how)
-    return Timing(begin, end, loads[: net.first_links], transfers, how, flows, crossing)
+    return Timing(begin, end, loads[: net.first_links], transfers, how, flows, crossing, run.visits)
 
 
 def _crossing(run: _Run, number: int, how: str) -> Segments:
@@ -275,8 +283,7 @@ def _segments(run: _Run, number: int, how: str) -> Segments:
     base = run.plan.bases[number].row
     last = base + run.plan.jobs[number].rows
     if run.given.sharing == "fifo" or (how == "events" and run.given.sharing == "fair"):
-        changes = run.events(log=True)
-        changes = changes[np.argsort(changes["row"], kind="stable")]
+        changes = run.changes
         changes = changes[(changes["row"] >= base) & (changes["row"] < last)]
         row, begin, value = (np.array(changes[name]) for name in ("row", "time", "value"))
         if run.given.sharing == "fifo":

@@ -19,6 +19,7 @@ from ..schedule import Schedule
 from ..topology import Topology
 from ..units import parse_bytes, parse_count, parse_time
 from .conditions import Conditions, Flows, Progress, conditions, flows, slowed
+from .cost import effort
 from .event import event
 from .lockstep import Timing, lockstep
 from .paths import Slots
@@ -30,7 +31,10 @@ from .waiting import COUNTED, waiting
 
 ENGINES = ("lockstep", "event")
 _MOST_RUNS = 1_000_000
-_SECONDS_COMPILED, _SECONDS_PLAIN, _BYTES = 5e-7, 2e-4, 130.0  # per transfer, event engine
+#: Event engine: s of a transfer in program order; how many times that takes a transfer through the queue, a route, and one link of one flow
+#: in a visit (benchmarks/test_cost.py prints how near this comes); without the compiler; bytes per transfer.
+_SECONDS_TRANSFER, _QUEUED, _ROUTED, _CROSSED, _PLAIN, _BYTES = 8e-8, 8.0, 6.0, 0.32, 400.0, 130.0
+_SECONDS_RUN = 1e-3  # of a run that does next to nothing
 _SECONDS_STEP, _SECONDS_ROW, _BYTES_ROW = 1e-4, 5e-7, 200.0  # lockstep: per step, per row; per row of the longest step, for its routes
 Longs = npt.NDArray[np.int64]
 
@@ -376,21 +380,23 @@ def simulate_many(
 
 
 class Cost(NamedTuple):
-    """What a run is expected to take: transfers, s and bytes of memory, and how it would be computed."""
+    """What a run is expected to take: transfers, s and bytes of memory, how it would be computed, and how often flows and links would be
+    looked at for new rates."""
 
     transfers: int
     seconds: float
     memory: float
     how: str
+    visits: float = 0.0
 
 
 def expected_cost(
     schedule: Schedule, topology: Topology, nbytes: Any, dtype: Any = "float32", engine: str = "lockstep", **options: Any
 ) -> Cost:
-    """What `simulate` with these arguments would cost, before it is run: an upper estimate unless many flows share links unevenly.
+    """What `simulate` with these arguments would cost, before it is run: within a factor of about three (docs/performance.md).
 
-    Figures per transfer are those of docs/performance.md. Where the event engine can use symmetry it is found out here. The first run in
-    a process also loads the compiler (about 1 s; 10 s when its cache is empty).
+    Transfers, routes and flows that share links are counted (`collsim.simulate.cost`). Where the event engine can use symmetry it is
+    found out here. The first run in a process also loads the compiler (about 1 s; 10 s when its cache is empty).
     """
     _require_topology("expected_cost", topology)
     _require_schedule("expected_cost", schedule)
@@ -409,5 +415,8 @@ def expected_cost(
     job = schedule_job(schedule, work.slot_bytes[0], work.place[0])
     if given.shortcuts and given.steady and in_step(job, work.topology, given) is not None:
         return Cost(n, seconds, memory, "symmetry")
-    compiled = find_spec("numba") is not None
-    return Cost(n, n * (_SECONDS_COMPILED if compiled else _SECONDS_PLAIN), n * _BYTES, "program order or events")
+    asked = effort(job, work.topology, given)
+    queued = asked.shares or not given.shortcuts
+    units = n * (_QUEUED if queued else 1.0) + asked.routes * _ROUTED + asked.crossings * _CROSSED
+    seconds = _SECONDS_RUN + units * _SECONDS_TRANSFER * (1.0 if find_spec("numba") is not None else _PLAIN)
+    return Cost(n, seconds, n * _BYTES, "events" if queued else "program order or events", asked.visits)
