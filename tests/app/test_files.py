@@ -1,6 +1,8 @@
 """Files of a run, out and in: every format that the registry offers, and every mistake in one sentence."""
 
+import gzip
 import io
+import random
 import zipfile
 from dataclasses import replace
 
@@ -12,7 +14,7 @@ from collsim.app import chunks, filebox, files
 from collsim.app.choice import Choice
 from collsim.app.files import Upload
 from collsim.app.run import simulate
-from collsim.app.texts import LANGUAGES
+from collsim.app.texts import LANGUAGES, say
 from collsim.errors import CollsimError
 from collsim.exchange import formats
 from collsim.units import format_time
@@ -31,6 +33,30 @@ def test_every_format_is_made(name):
     title, data = files.file(CHOICE, name, "zh")
     assert data
     assert title.endswith((*formats()[name].suffixes, ".zip"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_without_ffmpeg_the_page_says_so_and_gif_is_there(monkeypatch, language):
+    monkeypatch.setattr(files, "films", lambda: False)
+    at = fine(opened(explore, network="switch", ranks="4", nbytes="1MiB", lang=language))
+    assert not any("(.mp4)" in option for option in at.selectbox(key="w_format").options)
+    assert any("(.gif)" in option for option in at.selectbox(key="w_format").options)
+    assert sum(say(language, "files.nofilm") in e.proto.body for e in at.get("html")) == 1
+
+
+def test_a_large_text_is_handed_over_zipped():
+    name, data = files._handy("a.trace.json", b'{"ph": "X"}' * 500_000)
+    assert name == "a.trace.json.gz"
+    assert gzip.decompress(data) == b'{"ph": "X"}' * 500_000
+    film = random.Random(0).randbytes(5 * 2**20)
+    assert files._handy("a.mp4", film) == ("a.mp4", film)
+    assert files._handy("a.csv", b"a,b") == ("a.csv", b"a,b")
+
+
+def test_a_file_of_many_transfers_is_left_to_a_worker():
+    large = Choice(place="switch", ranks=256)
+    assert files.expected_file(large, "chrome-trace", "en") > 2
+    assert files.expected_file(CHOICE, "chrome-trace", "en") < 0.5
 
 
 def test_the_page_of_a_run_says_what_the_run_says():
