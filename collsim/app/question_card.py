@@ -87,7 +87,7 @@ STYLE = """
 .cs-votes u{max-width:calc(100% - 92px)} .right .cs-votes u{background:var(--cs-done)}
 @media(max-width:1400px){
  .st-key-choices{flex-direction:row!important;flex-wrap:wrap} .st-key-choices>div{flex:1 1 200px!important;width:auto!important}
- .st-key-choices button{min-height:40px} .st-key-card_question button p{font-size:16px}
+ .st-key-choices button{min-height:60px} .st-key-card_question button p{font-size:16px}
  .cs-choices{display:grid;grid-template-columns:repeat(auto-fit,minmax(210px,1fr));gap:8px} .cs-choice{margin:0}
  .st-key-card_question .cs-note.small{display:none} .st-key-card_question{padding:12px 14px!important}
  .cs-ask b{font-size:18px;line-height:24px}

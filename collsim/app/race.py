@@ -277,7 +277,7 @@ def _note(runners: tuple[Choice, ...], n: int) -> str:
     options = dict(one.options)
     if options.get("chunks", 1) != 1:
         parts.append(t("race.chunks", count=options["chunks"]))
-    return ", ".join(parts)
+    return t("comma").join(parts)
 
 
 def _place(one: Choice) -> str:

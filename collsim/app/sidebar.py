@@ -15,6 +15,7 @@ from collsim.simulate import ENGINES, SHARING
 from collsim.topology.fabrics import FABRICS
 
 from . import own
+from .address import menu
 from .choice import (
     MOST_NODES,
     MOST_OF_OPTION,
@@ -61,6 +62,8 @@ _AUTO = "auto"
 def sidebar(page: str) -> None:
     """Draw all controls of a page and put what they say into the session's choice."""
     with st.sidebar:
+        if page == "explore":
+            st.page_link(menu()["lessons"], label=t("begin"), icon=":material/school:")
         new = _what(session().choice, page)
         new = _where(new)
         new = _how(new, page)

@@ -24,6 +24,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "page.explore": ("Explore", "探索"),
     "page.compare": ("Compare", "对比"),
     # sidebar
+    "begin": ("New here? Lesson 1", "初次使用？从第 1 课开始"),
     "what": ("What", "做什么"),
     "where": ("Where", "在哪里"),
     "how": ("How", "怎么做"),
@@ -188,6 +189,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "about.formula": ("Time", "时间"),
     "about.source": ("Source", "出处"),
     "colon": (": ", "："),
+    "comma": (", ", "，"),
     "tab.chunks": ("Best chunk count", "最佳 chunk 数"),
     "chunks.find": ("Find the best number of chunks", "找出最佳 chunk 数"),
     "chunks.note": (

@@ -250,7 +250,7 @@ def _spread(shown: Change) -> None:
 def _pictures(shown: Change, choice: Choice, edit: Edit) -> None:
     """Both runs on one clock, as a race of two."""
     runners = (shown.before, shown.after)
-    note = f"{algorithm_label(choice.algorithm, choice.collective)}, {place_label(choice.place)}"
+    note = f"{algorithm_label(choice.algorithm, choice.collective)}{t('comma')}{place_label(choice.place)}"
     names = (t("whatif.before"), t("whatif.after"))
     entries = [
         {**facts, "name": name, "note": note, "why": one.why[language() == "zh"]}

@@ -37,6 +37,7 @@ const RACE_WORDS = {
     of: (t, u) => `${t} of ${u}`,
     wins: (n, t) => `${n} is finished after ${t}.`,
     done: "finished",
+    comma: ", ",
     value: (t, n, m) => `${t}, ${n} of ${m} finished`,
     reduce: "reduce: added on arrival; fill = share of the sum",
     copy: "copy",
@@ -66,6 +67,7 @@ const RACE_WORDS = {
     of: (t, u) => `${t} / ${u}`,
     wins: (n, t) => `${n} 用 ${t} 完成。`,
     done: "已完成",
+    comma: "，",
     value: (t, n, m) => `${t}，${m} 个中已有 ${n} 个完成`,
     reduce: "reduce：到达后累加；填充 = 已累加的份额",
     copy: "copy",
@@ -408,7 +410,7 @@ export function createRace(host, { onState } = {}) {
       const at = pace(m, t, data.lang),
         f = progress(m, t),
         over = t >= m.total,
-        words = over ? w.done : `${at.phase ? `${at.phase}, ` : ""}${m.nsteps ? w.step(at.s, m.nsteps) : ""}`;
+        words = over ? w.done : `${at.phase ? at.phase + w.comma : ""}${m.nsteps ? w.step(at.s, m.nsteps) : ""}`;
       put(d.pace, words);
       put(b.name, words);
       b.fill.style.width = b.dot.style.left = `${100 * f}%`;

@@ -15,6 +15,7 @@ PAGES = {
     "write": ".cs[data-transfers]",
     "measured": "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg",
     "lessons": ".cs[data-transfers]",
+    "class": "[data-testid=stTextInput] input",
 }
 LANGUAGES, THEMES, WIDTHS = ("en", "zh"), ("light", "dark"), (1280, 1920)
 ALL = list(product(PAGES, LANGUAGES, THEMES))

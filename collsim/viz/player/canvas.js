@@ -73,7 +73,7 @@ export function arrow(g, x, y, dx, dy, size, color) {
 }
 
 export function fitFont(g, str, size, width, bold, least = 8) {
-  while (size > least && widthOf(g, str, size, bold) > width) size -= 0.5;
+  while (size > least && widthOf(g, str, size, bold) > width) size = Math.max(least, size - 0.5);
   return widthOf(g, str, size, bold) <= width + 2 ? size : 0;
 }
 

@@ -260,7 +260,7 @@ export function drawLogicalTokens(g, V) {
     if (one) {
       const flat = Math.abs(q.dx) > Math.abs(q.dy),
         str = `${V.W.chunk} ${slotText(V, m.chunk[i])}`,
-        over = Math.max(0, widthOf(g, str, 13.5, true) - q.size), // what stands out beside the token does so on the open side of the way
+        over = Math.max(0, widthOf(g, str, 13.5, true) + 8 - q.size), // what stands out beside the token does so on the open side of the way
         shift = Math.sign(q.dx) * over * Math.max(-0.5, Math.min(0.5, 0.5 - q.d / q.line.len));
       put(g, str, flat ? q.x + shift : q.x + q.size / 2 + 10, flat ? q.y - q.size / 2 - 8 : q.y + 5, 13.5, C.ink2, {
         bold: true,

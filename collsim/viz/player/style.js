@@ -39,7 +39,7 @@ export const CSS = `
 .cs .tr .gap{flex:1}.cs .tr .g{display:flex;gap:6px;align-items:center}.cs .lead{margin-right:12px}.cs .real{margin-left:6px}
 .cs .btn{display:inline-flex;align-items:center;justify-content:center;width:36px;height:36px;border-radius:8px;border:1px solid var(--edge);background:var(--card);color:var(--ink);padding:0}
 .cs .btn svg{width:18px;height:18px;fill:none;stroke:currentColor;stroke-width:1.7;stroke-linejoin:round;stroke-linecap:round}
-.cs .btn.play{width:48px}.cs .btn.play,.cs .btn[aria-pressed=true]{background:var(--ink);border-color:var(--ink);color:var(--card)}
+.cs .btn.play{width:72px;gap:4px;font-size:14px;font-weight:700}.cs.slim .btn.play span{display:none}.cs .btn.play,.cs .btn[aria-pressed=true]{background:var(--ink);border-color:var(--ink);color:var(--card)}
 .cs .btn:disabled{opacity:.4;cursor:default}
 .cs .stepno{font-size:17px;font-weight:700;margin-right:10px;white-space:nowrap}.cs .clock{font-size:14px;color:var(--ink2);white-space:nowrap;margin-right:14px}
 .cs .dim{font-size:13px;color:var(--ink2);white-space:nowrap}
@@ -70,14 +70,14 @@ export const CSS = `
 .cs .bn b{display:block;font-size:19px;line-height:25px}.cs .bn i{font-style:normal;font-size:15px;line-height:20px;color:var(--ink2);display:block}
 .cs h2{font-size:22px;line-height:28px;letter-spacing:-.2px;margin:0;width:100%}
 .cs.narrow .card{padding:0 16px 12px}.cs.narrow .nar{height:58px;font-size:16.5px;line-height:23px;gap:16px}.cs.narrow .nar.long{font-size:14.5px;line-height:19px}
-.cs.narrow .btn{width:34px;height:34px}.cs.narrow .btn.play{width:48px}.cs.narrow .tr{min-height:44px;padding-top:4px}
+.cs.narrow .btn{width:34px;height:34px}.cs.narrow .btn.play{width:72px}.cs.slim .btn.play{width:48px}.cs.narrow .tr{min-height:44px;padding-top:4px}
 .cs.tight .real,.cs.tight .speedword{display:none}.cs.narrow .head{gap:4px 26px;padding:4px 4px 10px}.cs.narrow .fig b{font-size:24px;line-height:28px}.cs.narrow .bn b{font-size:17px;line-height:22px}.cs.narrow .bn i{font-size:14px;line-height:18px}
 .cs.slim .nar{height:auto;min-height:58px;flex-wrap:wrap;padding:8px 0;gap:8px}.cs.slim .say{flex:1 0 100%}.cs.slim .tr{flex-wrap:wrap;padding-bottom:6px}.cs.slim .tr .g{flex-wrap:wrap}.cs.slim .tabs{overflow-x:auto}.cs.slim .real{display:none}
 .cs.present{position:fixed;inset:0;z-index:2147483000;background:var(--card);overflow:auto}
 .cs.present .card{border:0;min-height:100%;padding:0 36px 14px}.cs.present .head,.cs.present .foot,.cs.present .tabs,.cs.present .panel:not(.keep),.cs.present .right{display:none!important}
 .cs.present .mid{grid-template-columns:minmax(0,1fr)}
 .cs.present .nar{height:124px;font-size:32px;line-height:40px}.cs.present .nar.long{font-size:26px;line-height:33px}.cs.present .stepno{font-size:40px;line-height:48px}.cs.present .clock{font-size:24px}
-.cs.present .seg button{font-size:20px;padding:8px 16px}.cs.present .btn{width:52px;height:52px}.cs.present .btn.play{width:72px}.cs.present .btn svg{width:26px;height:26px}
+.cs.present .seg button{font-size:20px;padding:8px 16px}.cs.present .btn{width:52px;height:52px}.cs.present .btn.play{width:72px}.cs.present .btn.play span{display:none}.cs.present .btn svg{width:26px;height:26px}
 .cs.present .tr{flex-wrap:wrap}.cs.present.tight .btn{width:44px;height:44px}.cs.present.tight .btn.play{width:60px}
 .cs.present.tight .seg button{font-size:18px;padding:7px 12px}.cs.present.tight .stepno{font-size:32px;line-height:40px}
 .cs.present .dim{font-size:18px}.cs.present .legend{font-size:18px;line-height:26px}.cs.present .kinds{font-size:18px;line-height:30px}

@@ -80,7 +80,7 @@ export function mirror(ui) {
   setText(d.real, n ? w.real(fmtSpan(clock.base * clock.speed)) : "");
   const label = clock.playing ? w.pauseLabel : w.playLabel;
   if (d.play.getAttribute("aria-label") !== label) {
-    d.play.replaceChildren(icon(clock.playing ? "pause" : "play"));
+    d.play.replaceChildren(icon(clock.playing ? "pause" : "play"), el("span", { textContent: label }));
     d.play.setAttribute("aria-label", label);
     d.play.title = clock.playing ? w.pause : w.play;
   }

@@ -165,8 +165,8 @@ function addToken(V, per, i, size, waits) {
     share = hopOut.share;
   }
   const line = hops[h],
-    short = Math.max(12, (line.len - line.lead) / 2 - (waits ? 9 : 4)), // one each way must pass on a short cable
-    s = Math.min(waits ? 22 : size, size, short),
+    short = Math.max(14, (line.len - line.lead) / 2 - 9), // on a short cable one waits at each end
+    s = waits ? Math.min(22, size, short) : size,
     pad = Math.min(s / 2 + 2, line.len / 3);
   const lo = h === 0 ? pad : 0,
     hi = h === hops.length - 1 ? pad : 0,
@@ -269,9 +269,9 @@ export function drawTokens(g, V) {
   V.drawn = list;
 }
 
-/** Would a label here, w and h to each side of its middle, cover a rank? */
+/** Would a label here, w and h to each side of its middle, cover a device that has a name? Switches are large, and have room. */
 const onDevice = ({ tl: { devices: D } }, { mx, my }, w, h) =>
-  D.x.some((x, d) => D.endpoint[d] >= 0 && mx + w > x && mx - w < x + D.w[d] && my + h > D.y[d] && my - h < D.y[d] + D.h[d]);
+  D.x.some((x, d) => !/switch/.test(D.kind[d]) && mx + w > x && mx - w < x + D.w[d] && my + h > D.y[d] && my - h < D.y[d] + D.h[d]);
 
 const MOST_SHARED = 6; // more counts than this hide what they count
 
