@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from cachetools import LRUCache
 
 from .worker import prepare
 
-#: Results of all sessions together, in bytes as pickled; the least recently used goes first.
+#: Results of all sessions together and what they were made from, in bytes as pickled; the least recently used goes first.
 MOST_KEPT = 96 * 2**20
 #: So many computations at a time in each row; the others wait.
 WORKERS = min(2, os.cpu_count() or 1)
@@ -47,21 +48,22 @@ def key_of(function: Callable[..., Any], arguments: tuple[Hashable, ...]) -> Key
 
 
 class Kept:
-    """Results as pickles, for all sessions, never more than so many bytes of them."""
+    """Results as pickles, for all sessions, never more than so many bytes of them and of their arguments: a file may be among those."""
 
     def __init__(self, most: int = MOST_KEPT):
         self._lock = threading.Lock()
-        self._found: LRUCache[Key, bytes] = LRUCache(most, getsizeof=len)
+        self._found: LRUCache[Key, tuple[bytes, int]] = LRUCache(most, getsizeof=itemgetter(1))
 
     def get(self, key: Key) -> bytes | None:
         with self._lock:
-            return self._found.get(key)
+            return self._found.get(key, (None, 0))[0]
 
     def put(self, key: Key, result: bytes) -> None:
         """Keep a result; one that is larger than all the room there is stays with whoever asked for it."""
+        size = len(result) + len(pickle.dumps(key))
         with self._lock:
-            if len(result) <= self._found.maxsize:
-                self._found[key] = result
+            if size <= self._found.maxsize:
+                self._found[key] = result, size
 
     @property
     def nbytes(self) -> int:

@@ -203,6 +203,8 @@ def test_results_are_never_more_bytes_than_there_is_room():
         assert kept.nbytes <= 1000
     assert kept.get(("f", (49,))) is not None
     assert kept.get(("f", (0,))) is None
+    kept.put(("f", (bytes(2000),)), b"")
+    assert kept.get(("f", (bytes(2000),))) is None, "what it was made from counts too"
     kept.put(("f", ("large",)), bytes(2000))
     assert kept.get(("f", ("large",))) is None
 
