@@ -29,7 +29,8 @@ def test_a_long_run_shows_a_bar_can_be_stopped_and_can_be_run_after_all(page, ap
     stop.wait_for(timeout=SLOW)
     page.get_by_role("progressbar").wait_for(timeout=SLOW)
     page.get_by_text(re.compile("Computing: |Compiling the event engine")).wait_for(timeout=SLOW)
-    stop.click()
+    page.reload()
+    stop.click(timeout=SLOW)
     page.get_by_role("alert").filter(has_text="Stopped before it was done").wait_for(timeout=SLOW)
     assert stop.count() == 0
     page.locator(".cs[data-transfers]").wait_for(timeout=SLOW)
