@@ -176,6 +176,8 @@ def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[Row]:
     seconds = [float(t) * 1e-6 for t in rows.time_us]
     ranks, nodes = _whole(case, "ranks"), _whole(case, "nodes")
     if library(case) == "mpi":
+        case = case.copy()
+        case["ranks"], case["nodes"] = str(ranks), str(nodes)  # "8.0" is 8
         of_size: dict[int, Prediction | MpiTime] = {size: _over_mpi(case, size) for size in set(sizes)}
     else:
         machine = facts(case.gpu, ranks, nodes, case.intra_link, case.inter_link, case.gdr)
@@ -189,8 +191,9 @@ def _over_mpi(case: pd.Series[Any], size: int) -> MpiTime:
 
 
 def library(case: pd.Series[Any]) -> str:
-    """`mpi` for OSU collectives over MPI, else `nccl`."""
-    return "mpi" if str(case.algo).lower().startswith("mpi") or str(case.algo).lower() in ("", "n/a") else "nccl"
+    """`mpi` for OSU collectives over MPI, and wherever there is no GPU; else `nccl`."""
+    algo, gpu = str(case.algo).strip().lower(), str(case.gpu).strip().lower()
+    return "mpi" if algo.startswith("mpi") or algo in ("", "n/a") or gpu.startswith("none") else "nccl"
 
 
 def _whole(case: pd.Series[Any], column: str) -> int:

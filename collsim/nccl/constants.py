@@ -54,6 +54,9 @@ STEP_LATENCY: Final = {
     },
 }
 
+#: Microseconds per rank that PAT takes beside its steps (tuning.cc, ncclTopoTuneModel).
+PAT_PER_RANK = 2.8
+
 #: Rows of the caps below, by compute capability of the oldest GPU.
 GENERATIONS: Final = ("Volta", "Ampere", "Hopper", "Blackwell")
 

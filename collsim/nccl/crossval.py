@@ -52,6 +52,7 @@ PRIOR = Parameters(
     launch=5e-6,
     launch_p2p=8e-6,
     launch_per_gpu=2e-6,
+    blocks=1.0,
     peer=2e-6,
     step=dict.fromkeys(MEASURED.step, 1.0),
     step_bulk=dict.fromkeys(MEASURED.step_bulk, 1.0),
@@ -70,7 +71,10 @@ def _both(kinds: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 #: Turned for all at once ...
 _SINGLE: Knobs = {
-    **{name: ((name, ()),) for name in ("launch", "launch_p2p", "launch_per_gpu", "peer", "step_without_gdr", "rendezvous", "chain")},
+    **{
+        name: ((name, ()),)
+        for name in ("launch", "launch_p2p", "launch_per_gpu", "blocks", "peer", "step_without_gdr", "rendezvous", "chain")
+    },
     **{f"{name} {p}": ((name, (p,)),) for name in ("fill", "fade") for p in c.PROTOCOLS},
     "wait LL": (("wait", ("LL", "LL128")),),
     "wait Simple": (("wait", ("Simple",)),),
@@ -139,17 +143,18 @@ def cross_validate(
 
 
 def _links(samples: Sequence[Sample]) -> Parameters:
-    return turned(PRIOR, KNOBS, solve(samples, PRIOR, KNOBS, PULL))
+    return turned(PRIOR, KNOBS, solve(samples, PRIOR, KNOBS, PULL, loss="cauchy"))
 
 
 def _samples(found: Sequence[Row]) -> tuple[list[tuple[str, Prediction, float]], list[Sample], npt.NDArray[np.float64]]:
     """Rows of NCCL and RCCL, the same as samples, and what each weighs."""
     runs = [(case_id, p, seconds) for case_id, p, seconds in found if isinstance(p, Prediction)]
-    samples = [_sample(p, seconds) for _, p, seconds in runs]
+    samples = [sample(p, seconds) for _, p, seconds in runs]
     return runs, samples, _weights([case_id for case_id, *_ in runs], [p.nbytes for _, p, _ in runs])
 
 
-def _sample(prediction: Prediction, seconds: float) -> Sample:
+def sample(prediction: Prediction, seconds: float) -> Sample:
+    """A predicted call beside what was measured, for a fit."""
     p = prediction
     algorithm = "Ring" if p.algorithm == "P2P" else p.algorithm
     return Sample(Call(p.collective, algorithm, p.protocol, p.nbytes, p.facts, communicator(p.facts)), seconds)

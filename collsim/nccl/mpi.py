@@ -20,7 +20,8 @@ from . import mpich, openmpi
 from .predict import collective_name
 from .words import network
 
-_ROUNDED = {"allreduce": 2.0, "allgather": 1.0, "alltoall": 1.0, "broadcast": 1.0, "reduce": 1.0, "reducescatter": 1.0}
+#: Buffers that a rank moves, as its number grows.
+_ROUNDED = {"allreduce": 2.0, **dict.fromkeys(("allgather", "alltoall", "broadcast", "reduce", "reducescatter", "sendrecv"), 1.0)}
 
 
 #: Our name of a collective -> MPI's.
@@ -121,13 +122,15 @@ def time_of(case: Any, nbytes: int) -> float:
 def _latency(kind: str, ranks: int, nodes: int, rates: Rates) -> float:
     if kind == "alltoall":
         return PEER * (ranks - 1) + rates.step * math.log2(max(2, nodes))
+    if kind == "sendrecv":
+        return rates.step * (INSIDE if nodes == 1 else 1.0)
     near, far = math.log2(max(1.0, ranks / nodes)), math.log2(nodes)
     return rates.step * (far + INSIDE * near)
 
 
 def _flow(kind: str, ranks: int, nodes: int, nbytes: int, rates: Rates, inter_link: str) -> float:
     local = ranks / nodes
-    share = _ROUNDED[kind] * (1.0 if kind == "broadcast" else (ranks - 1) / ranks)
+    share = _ROUNDED[kind] * (1.0 if kind in ("broadcast", "sendrecv") else (ranks - 1) / ranks)
     rank_rate = rates.reduce if kind in ("allreduce", "reduce", "reducescatter") else rates.move
     inside = nbytes * share / (min(rank_rate, NODE / local) if rates is HOST else rank_rate)
     if nodes == 1:

@@ -24,10 +24,15 @@ from .links import FABRICS, MEASURED, Parameters
 from .tuner import Communicator, column
 
 _ROOTED = ("broadcast", "reduce")
+_BLOCKS = ("allgather", "reduce_scatter")
 _POINT_TO_POINT = ("alltoall", "sendrecv")
 #: Bytes of a chunk of a channel with Simple, and the slices it is cut in: half of the 4 MiB buffer, sent in two (NCCL
 #: src/include/device.h NCCL_STEPS, collectives.h ALLREDUCE_CHUNKSTEPS and ALLREDUCE_SLICESTEPS; allgather and reduce-scatter the same).
 _CHUNK, _SLICES = 2**21, 2
+#: Share of the bytes on the wire that is data: flags take half of LL's lines and 1 in 16 of LL128's (NCCL counts 0.92; tuning.cc).
+_PAYLOAD = {"LL": 0.5, "LL128": 0.92, "Simple": 1.0}
+#: Peers of an alltoall beyond which its launch grows no more: read off runs on 8 to 40 GPUs.
+_PEERS = 32
 
 
 @dataclass(frozen=True)
@@ -75,8 +80,9 @@ def launch_time(call: Call) -> float:
     first = k.launch_p2p if call.collective in _POINT_TO_POINT else k.launch
     if call.collective in _ROOTED and facts.nodes > 1:
         return first  # a process per GPU, and the root does not wait for the others
-    peers = min(facts.ranks - 1, 32) * k.peer if call.collective == "alltoall" else 0.0
-    return first + k.launch_per_gpu * facts.per_host + peers
+    peers = min(facts.ranks - 1, _PEERS) * k.peer if call.collective == "alltoall" else 0.0
+    blocks = k.blocks if call.collective in _BLOCKS else 1.0
+    return first + k.launch_per_gpu * facts.per_host * blocks + peers
 
 
 def step_time(call: Call, collective: str, protocol: str) -> float:
@@ -93,7 +99,8 @@ def step_time(call: Call, collective: str, protocol: str) -> float:
         between *= k.step_without_gdr
     if protocol != "Simple" and call.nbytes >= k.eager.get(facts.net, math.inf):
         between += k.rendezvous * 1e6
-    return (near * inside + far * between) * 1e-6
+    own = c.PAT_PER_RANK * facts.ranks if call.algorithm == "PAT" else 0.0
+    return (near * inside + far * between + own) * 1e-6
 
 
 def hops(collective: str, algorithm: str, facts: Facts) -> tuple[float, float]:
@@ -146,7 +153,7 @@ def byte_time(call: Call) -> tuple[float, str]:
     """Seconds that the bytes need on the tightest link, and which that is."""
     facts, tree = call.facts, call.algorithm == "Tree"
     near, far = loads(call.collective, call.algorithm, facts)
-    share = {"LL": 0.5, "LL128": 0.92, "Simple": 1.0}[call.protocol] * (call.links.tree if tree else 1.0)
+    share = _PAYLOAD[call.protocol] * (call.links.tree if tree else 1.0)
     times: dict[str, float] = {}
     if facts.local > 1:
         times[facts.inside] = near * call.nbytes / (inside_rate(call) * share)

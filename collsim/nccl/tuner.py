@@ -265,7 +265,7 @@ def latency_of(collective: str, algorithm: str, protocol: str, comm: Communicato
         return intra + (inter if nodes > 1 else 0)
     if algorithm == "NVLSTree":
         return base + intra + 2 * depth * inter
-    return base + depth * inter / 3.5 + 2.8 * n  # PAT
+    return base + depth * inter / 3.5 + c.PAT_PER_RANK * n
 
 
 def _ring_latency(collective: str, protocol: str, graph: Graph, comm: Communicator, intra: float, inter: float) -> float:

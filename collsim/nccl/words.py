@@ -147,8 +147,8 @@ def _pcie(generation: int, wiring: str) -> _Wires:
 
 def _nics(word: str, card: Gpu, local: int) -> tuple[float, float, Net]:
     """NICs per node that the ranks use, B/s of one NIC, and what they speak."""
-    text = word.strip()
-    if text.lower() in ("", "none", "n/a"):
+    text = word.strip() or "NIC rate not stated"
+    if text.lower() in ("none", "n/a"):
         raise CollsimError(f"inter_link={word!r} says nothing about the network between nodes")
     if not _NETWORK.search(text):
         raise CollsimError(f"inter_link={word!r} is not understood; write for example 8xNDR400 IB, 4x100G EFA or 1x10GbE (TCP sockets)")

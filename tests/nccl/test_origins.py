@@ -1,0 +1,82 @@
+"""Every constant says where it comes from, and none speaks of a run."""
+
+import ast
+import inspect
+import os
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from collsim.nccl import links, origins
+
+TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))
+KINDS = {"NCCL's own", "vendor", "fitted", "read off"}
+
+
+def test_every_constant_has_its_mark_and_every_mark_its_constant():
+    found = {known.name: known for known in origins.table()}
+    assert {known.kind for known in found.values()} == KINDS
+    assert all(known.source and known.value for known in found.values())
+    assert {f.name for f in fields(links.Parameters)} == {name.removeprefix("links.").split("[")[0] for name in found if "links." in name}
+    assert set(origins.ORIGINS) <= set(found), "a mark of something that is gone"
+    names = {field if entry is None else f"{field}.{entry}" for field, entry, *_ in origins.of_links()}
+    assert {*links.READ_OFF, *links.NCCLS} <= names
+
+
+def test_a_constant_without_a_mark_is_found(monkeypatch):
+    monkeypatch.delitem(links.READ_OFF, "p2p_split")
+    with pytest.raises(LookupError, match="p2p_split has no mark"):
+        origins.table()
+
+
+def test_a_new_constant_in_a_room_needs_a_mark(monkeypatch, tmp_path):
+    (tmp_path / "warp.py").write_text("from math import pi\nFACTOR: float = 9.0\nNAMES = ('a',)\nHALF, TWICE = 0.5, 2.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    room = import_module("warp")
+    assert dict(origins.own_names(room)) == {"FACTOR": 9.0, "HALF": 0.5, "TWICE": 2.0}
+    monkeypatch.setattr(origins, "ROOMS", (room,))
+    with pytest.raises(KeyError, match=r"warp\.FACTOR"):
+        origins.table()
+
+
+def test_what_a_fit_stands_on_is_counted_by_turning_the_constant():
+    from collsim.nccl import predict
+    from collsim.nccl.crossval import sample
+    from collsim.nccl.words import facts
+
+    pair = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
+    two = facts("V100-SXM2-16GB", 2, 2, "none", "1x25GbE RoCE")
+    samples = [sample(predict("allreduce", machine, 2**28), 1e-3) for machine in (pair, two, two)]
+    found = {known.name: known for known in origins.table(samples, [("a", "one"), ("b", "two"), ("c", "two")])}
+    counted = {
+        name: (found[f"links.{name}"].runs, found[f"links.{name}"].systems) for name in ("carries[nvlink-80]", "carries[roce]", "launch")
+    }
+    assert counted == {"carries[nvlink-80]": (1, 1), "carries[roce]": (2, 1), "launch": (3, 2)}
+
+
+@pytest.mark.skipif(not TABLES.exists(), reason=f"the published runs are not here ({TABLES}); set COLLSIM_MEASURED")
+def test_no_constant_names_a_run_or_a_system():
+    """The words that decide a prediction: all strings of its rooms but docstrings and the sources of constants."""
+    cases = pd.read_csv(TABLES / "cases.csv", dtype=str, keep_default_na=False)
+    said = set()
+    for room in (*origins.ROOMS, import_module("collsim.nccl.tuner"), SimpleNamespace(source=inspect.getsource(links))):
+        said |= strings(getattr(room, "source", None) or inspect.getsource(room))
+    said -= {*links.READ_OFF.values(), *links.NCCLS.values(), *links.READ_OFF, *links.NCCLS}
+    for name in {*cases.case_id, *cases.system, *cases.source} - {""}:
+        assert not any(name.lower() in text.lower() for text in said), name
+
+
+def strings(source: str) -> set[str]:
+    tree = ast.parse(source)
+    docs = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and isinstance(node.body[0], ast.Expr)
+    }
+    return {
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
+    }
