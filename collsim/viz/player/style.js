@@ -78,7 +78,7 @@ export const CSS = `
 .cs.present .mid{grid-template-columns:minmax(0,1fr)}
 .cs.present .nar{height:124px;font-size:32px;line-height:40px}.cs.present .nar.long{font-size:26px;line-height:33px}.cs.present .stepno{font-size:40px;line-height:48px}.cs.present .clock{font-size:24px}
 .cs.present .seg button{font-size:20px;padding:8px 16px}.cs.present .btn{width:52px;height:52px}.cs.present .btn.play{width:72px}.cs.present .btn.play span{display:none}.cs.present .btn svg{width:26px;height:26px}
-.cs.present .tr{flex-wrap:wrap}.cs.present.tight .btn{width:44px;height:44px}.cs.present.tight .btn.play{width:60px}
+.cs.present .tr{flex-wrap:wrap;bottom:84px}.cs.present.tight .btn{width:44px;height:44px}.cs.present.tight .btn.play{width:60px}
 .cs.present.tight .seg button{font-size:18px;padding:7px 12px}.cs.present.tight .stepno{font-size:32px;line-height:40px}
 .cs.present .dim{font-size:18px}.cs.present .legend{font-size:18px;line-height:26px}.cs.present .kinds{font-size:18px;line-height:30px}
 .cs.compact .card{border:0;padding:0;background:none}.cs.compact .mid{grid-template-columns:minmax(0,1fr)}
