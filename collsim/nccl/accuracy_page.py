@@ -73,7 +73,7 @@ The runs that are farthest off, with what the table itself says about them where
 What is known about why:
 
 - **Launch mode is not in the tables.** One process that drives eight GPUs needs 35 us and more for the smallest call, eight processes
-  13 to 20 us, on the same hardware. The model takes a middle. It is most of what keeps the share of small sizes within 1.6x below 80 %
+  13 to 20 us, on the same hardware. The model takes a middle. It is part of what keeps the share of small sizes within 1.6x below 80 %
   for machines left out.
 - **Broadcast and reduce** of small buffers overlap from call to call: some systems print 5 us over 32 nodes, others 22 us inside one.
 - **Through host memory** the published rates differ by a factor of ten on the same PCIe generation (1.35 to 16 GB/s on PCIe 4): sockets,

@@ -41,7 +41,7 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "timing._CHUNK": ("NCCL's own", f"{_NCCL} src/include/device.h, NCCL_STEPS"),
     "timing._SLICES": ("NCCL's own", f"{_NCCL} src/include/collectives.h"),
     "timing._PAYLOAD": ("NCCL's own", f"{_NCCL} src/graph/tuning.cc: share of a line that is data, LL128 as measured by NCCL"),
-    "timing._PEERS": ("read off", "alltoall on 8 to 40 GPUs: launch grows no more beyond so many peers"),
+    "timing._PEERS": ("read off", "set by hand: no small alltoall measured has more ranks than 32"),
     "simulated.SLOT": ("NCCL's own", f"{_NCCL} src/include/device.h"),
     "simulated.NVLS_CHUNK": ("NCCL's own", f"{_NCCL} src/enqueue.cc, calcCollChunking"),
     **{f"mpi.{name}": ("fitted", _OSU) for name in ("HOST", "GPU", "GPU_CRAY", "NODE", "INSIDE", "PEER", "FILL", "WIRE")},

@@ -31,7 +31,7 @@ _POINT_TO_POINT = ("alltoall", "sendrecv")
 _CHUNK, _SLICES = 2**21, 2
 #: Share of the bytes on the wire that is data: flags take half of LL's lines and 1 in 16 of LL128's (NCCL counts 0.92; tuning.cc).
 _PAYLOAD = {"LL": 0.5, "LL128": 0.92, "Simple": 1.0}
-#: Peers of an alltoall beyond which its launch grows no more: read off runs on 8 to 40 GPUs.
+#: Peers of an alltoall beyond which its launch grows no more: set by hand, as no small alltoall measured has more ranks.
 _PEERS = 32
 
 
