@@ -15,6 +15,8 @@ from ..units import parse_bandwidth, parse_bytes, parse_count, parse_time
 
 Floats = npt.NDArray[np.float64]
 SHARING = ("none", "fair", "fifo")
+_LONGEST = 1e9  # s, 32 years
+_SLOWEST = 1e9
 
 #: Called with (transfers done, transfers in all) while a run goes on; raise from it to stop the run.
 Progress = Callable[[int, int], None]
@@ -46,7 +48,10 @@ def flows(topology: Topology, src: Any, dst: Any, nbytes: Any, start: Any = 0.0)
 
 
 def _ranks(name: str, value: Any, topology: Topology) -> npt.NDArray[Any]:
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # lists of different lengths
+        raise CollsimError(f"{name}={value!r} must be one rank number or a flat list of them") from error
     if array.size and array.dtype.kind not in "iu":
         raise CollsimError(f"{name} must be rank numbers, got {array.ravel()[:1].tolist()[0]!r}")
     bad = array[(array < 0) | (array >= topology.ranks)] if array.size else array
@@ -105,14 +110,23 @@ def conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
         if name in given:
             given[name] = parse_bandwidth(given[name], name)
     for name in ("launch", "overhead", "jitter"):
-        given[name] = parse_time(given.get(name, 0.0), name)
+        given[name] = _bounded(name, parse_time(given.get(name, 0.0), name))
     if "seed" in given:
         given["seed"] = parse_count(given["seed"], "seed", least=0)
-    given["late"] = {r: parse_time(v, f"late[{r}]") for r, v in _by_rank("late", given.get("late", {}), topology).items()}
+    given["late"] = {
+        r: _bounded(f"late[{r}]", parse_time(v, f"late[{r}]")) for r, v in _by_rank("late", given.get("late", {}), topology).items()
+    }
     given["slow"] = {r: _factor(r, v) for r, v in _by_rank("slow", given.get("slow", {}), topology).items()}
     if "background" in given and not isinstance(given["background"], Flows):
         given["background"] = _background(topology, given["background"])
     return Conditions(**given)
+
+
+def _bounded(name: str, seconds: float) -> float:
+    """Delays so long that sums of them would leave what a number can hold are a mistake in a unit."""
+    if seconds > _LONGEST:
+        raise CollsimError(f"{name}={seconds:g} s is longer than {_LONGEST:g} s; is the unit right? {name}='1us' is a microsecond")
+    return seconds
 
 
 def slowed(topology: Topology, given: Conditions) -> Topology:
@@ -133,7 +147,7 @@ def _by_rank(name: str, value: Any, topology: Topology) -> dict[int, Any]:
     if not isinstance(value, Mapping):
         raise CollsimError(f"{name}={value!r} must say which rank: {name}={{3: ...}}")
     for rank in value:
-        if not isinstance(rank, (int, np.integer)) or not 0 <= rank < topology.ranks:
+        if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or not 0 <= rank < topology.ranks:
             raise CollsimError(f"{name}: {rank!r} is not a rank of {topology.name}; its ranks are 0 to {topology.ranks - 1}")
     return {int(rank): v for rank, v in value.items()}
 
@@ -143,8 +157,10 @@ def _factor(rank: int, value: Any) -> float:
         factor = float(value)
     except (TypeError, ValueError) as error:
         raise CollsimError(f"slow[{rank}]={value!r} is not a number; slow={{{rank}: 2}} makes rank {rank} half as fast") from error
-    if not 0 < factor < float("inf"):
-        raise CollsimError(f"slow[{rank}]={value!r} must be more than 0; slow={{{rank}: 2}} makes rank {rank} half as fast")
+    if not 1 / _SLOWEST < factor < _SLOWEST:
+        raise CollsimError(
+            f"slow[{rank}]={value!r} must be more than 0 and less than {_SLOWEST:g}; slow={{{rank}: 2}} makes rank {rank} half as fast"
+        )
     return factor
 
 
@@ -156,5 +172,8 @@ def _background(topology: Topology, value: Any) -> Flows:
         rows = []
     if not rows or any(len(row) not in (3, 4) for row in rows):
         raise CollsimError(f"background={value!r}: background is a list of (src, dst, nbytes) or (src, dst, nbytes, start), at least one")
+    for row in rows:
+        if row[0] == row[1]:
+            raise CollsimError(f"background: {row!r} goes from rank {row[0]} to itself and crosses no link; leave it out")
     src, dst, nbytes, start = zip(*(row if len(row) == 4 else (*row, 0.0) for row in rows), strict=True)
     return flows(topology, list(src), list(dst), list(nbytes), list(start))

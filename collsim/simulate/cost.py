@@ -86,7 +86,7 @@ def _visits(routes: Routes, part: Longs, nbytes: Floats, topology: Topology, giv
     load = np.bincount(routes.link, weights=nbytes[owner], minlength=len(links))
     share = np.zeros(n)
     np.maximum.at(share, owner, (load / links.bandwidth)[routes.link])
-    latency = np.bincount(owner, weights=links.alpha[routes.link], minlength=n)
+    latency: Floats = np.bincount(owner, weights=links.alpha[routes.link], minlength=n).astype(np.float64)
     flows = np.bincount(part[moving], minlength=n)
     cables = np.bincount(np.unique(part[owner] * len(links) + routes.link) // len(links), minlength=n)
     mine = np.flatnonzero(moving[:own])

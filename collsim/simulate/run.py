@@ -31,6 +31,7 @@ from .waiting import COUNTED, waiting
 
 ENGINES = ("lockstep", "event")
 _MOST_RUNS = 1_000_000
+_OF_COLLECTIVES = {"gamma", "launch", "late", "background"}
 #: Event engine: s of a transfer in program order; how many times that takes a transfer through the queue, a route, and one link of one flow
 #: in a visit (benchmarks/test_cost.py prints how near this comes); without the compiler; bytes per transfer.
 _SECONDS_TRANSFER, _QUEUED, _ROUTED, _CROSSED, _PLAIN, _BYTES = 8e-8, 8.0, 6.0, 0.32, 400.0, 130.0
@@ -198,7 +199,10 @@ def _group(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
         )
     if ranks is None:
         return np.arange(schedule.ranks)
-    group = np.asarray(ranks)
+    try:
+        group = np.asarray(ranks)
+    except ValueError:  # lists of different lengths
+        group = np.zeros(0, object)
     if group.ndim != 1 or group.dtype.kind not in "iu" or len(group) != schedule.ranks or len(np.unique(group)) != len(group):
         raise CollsimError(
             f"ranks={ranks!r} must be {schedule.ranks} different ranks of {topology.name}, one for each rank of {schedule.label}"
@@ -327,7 +331,7 @@ def simulate_flows(
         nbytes, start: bytes and seconds of each flow, or one for all; texts with units are read.
         sharing: `"fair"`, `"fifo"` or `"none"`, as in `simulate`.
         progress: as in `simulate`; flows are counted.
-        options: the other conditions of `simulate` (overhead, injection, jitter, slow ...).
+        options: the conditions of `simulate` that cables and transfers have: overhead, injection, jitter, seed, slow, shortcuts.
 
     Returns:
         A FlowTrace; `finish` holds each flow's end in seconds.
@@ -336,6 +340,10 @@ def simulate_flows(
         CollsimError for bad ranks, sizes or times; TopologyError where two ranks cannot reach each other.
     """
     _require_topology("simulate_flows", topology)
+    for name in _OF_COLLECTIVES & options.keys():
+        raise CollsimError(
+            f"simulate_flows has no option {name!r}: it is one of collectives; a flow has its own start, and is traffic itself"
+        )
     given = conditions(topology, {**options, "sharing": sharing})
     topology = slowed(topology, given)
     all_flows = flows(topology, src, dst, nbytes, start)
@@ -356,7 +364,7 @@ def simulate_many(
     dtype: Any = "float32",
     *,
     runs: int = 100,
-    jitter: Any,
+    jitter: Any = None,
     seed: int = 0,
     progress: Progress | bool | None = None,
     **options: Any,
@@ -367,6 +375,10 @@ def simulate_many(
         jitter: mean in s of each transfer's extra delay; the other options are those of `simulate`.
         progress: True for a bar, or a function of (runs done, in all).
     """
+    if jitter is None:
+        raise CollsimError(
+            "simulate_many wants jitter=, the mean extra delay of a transfer, such as jitter='1us'; without it all runs are one"
+        )
     first, many = parse_count(seed, "seed", least=0), parse_count(runs, "runs")
     if many > _MOST_RUNS:
         raise CollsimError(f"runs={runs!r} is more than {_MOST_RUNS:,}; a distribution shows long before that")

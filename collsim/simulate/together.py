@@ -16,7 +16,7 @@ from ..topology import Topology
 from ..units import format_time
 from .lockstep import Segments, Timing
 from .trace import Trace
-from .usage import Usage, usage_of
+from .usage import Usage, require_link, usage_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +62,7 @@ class FlowTrace:
 
     def usage(self, link: int) -> Usage:
         """What one link carries over time, B/s."""
-        return usage_of(self.segments, link, self.topology.routes(self.src, self.dst))
+        return usage_of(self.segments, require_link(link, self.topology), self.topology.routes(self.src, self.dst))
 
     def to_frame(self) -> pd.DataFrame:
         """A row per flow: src, dst, bytes, start, finish (s)."""

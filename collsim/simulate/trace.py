@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,13 +12,12 @@ import numpy.typing as npt
 
 from ..bounds import Bound, lower_bound
 from ..collective import collective
-from ..errors import CollsimError
 from ..schedule import Schedule
 from ..topology import Routes, Topology
 from ..units import format_bandwidth, format_bytes, format_time
 from .lockstep import Segments, Timing
 from .paths import Slots
-from .usage import Usage, steady_segments, usage_of
+from .usage import Usage, require_link, steady_segments, usage_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -212,9 +210,7 @@ class Trace:
 
     def usage(self, link: int) -> Usage:
         """What one link carries over time: an exact step function in B/s, and the transfers that make it up."""
-        if isinstance(link, bool) or not isinstance(link, Integral) or not 0 <= link < len(self.topology.links):
-            raise CollsimError(f"there is no link {link!r}; {self.topology.name} has links 0 to {len(self.topology.links) - 1}")
-        return usage_of(self.segments, int(link), self._routes)
+        return usage_of(self.segments, require_link(link, self.topology), self._routes)
 
     # ---- tables ------------------------------------------------------------------------------------------------------------
 

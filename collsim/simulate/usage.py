@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import CollsimError
 from ..topology import Routes, Topology
 from .lockstep import Segments
 
@@ -39,6 +41,13 @@ class Usage:
     def busy(self) -> float:
         """Seconds in which anything flows."""
         return float(np.diff(self.time)[self.rate[:-1] > 0].sum()) if len(self.time) else 0.0
+
+
+def require_link(link: Any, topology: Topology) -> int:
+    """The number of a link. Raises CollsimError for anything else."""
+    if isinstance(link, bool) or not isinstance(link, Integral) or not 0 <= int(link) < len(topology.links):
+        raise CollsimError(f"there is no link {link!r}; {topology.name} has links 0 to {len(topology.links) - 1}")
+    return int(link)
 
 
 def usage_of(segments: Segments, link: int, routes: Routes) -> Usage:

@@ -153,11 +153,33 @@ def test_the_reason_is_found_under_the_same_conditions():
         ({"background": [(0, 9, 1)]}, "not a rank"),
         ({"ranks": [0, 0, 1, 2]}, "different ranks"),
         ({"ranks": [0, 1, 2, 7]}, "has ranks 0 to 3"),
+        ({"ranks": [[0], [1, 2]]}, "different ranks"),
+        ({"slow": {0: 1e300}}, r"slow\[0\]=1e\+300 must be more than 0 and less than"),
+        ({"slow": {True: 2}}, "True is not a rank"),
+        ({"jitter": 1e308}, "jitter=1e\\+308 s is longer than"),
+        ({"late": {1: 1e300}}, r"late\[1\]=1e\+300 s is longer"),
+        ({"background": [(0, 1, 5), (2, 2, "1MB")]}, "from rank 2 to itself and crosses no link; leave it out"),
     ],
 )
 def test_a_wrong_condition_is_refused_with_a_sentence(options, says):
     with pytest.raises(cs.CollsimError, match=says):
         run(cs.schedule("allreduce_ring", 4), network("switch", 4), 100, **options)
+
+
+def test_many_runs_without_jitter_would_all_be_the_same_one():
+    with pytest.raises(cs.CollsimError, match="jitter='1us'"):
+        cs.simulate_many(cs.schedule("allreduce_ring", 4), network("switch", 4), 100)
+
+
+def test_flows_have_no_condition_of_collectives_and_no_links_beyond_the_last():
+    topo = network("switch", 4)
+    for option in ({"late": {0: 1}}, {"background": [(0, 1, 1)]}, {"gamma": 1e9}, {"launch": "1us"}):
+        with pytest.raises(cs.CollsimError, match=f"no option '{next(iter(option))}'"):
+            simulate_flows(topo, [0], [1], 100, **option)
+    with pytest.raises(cs.CollsimError, match="flat list"):
+        simulate_flows(topo, [[0], [1, 2]], [1], 100)
+    with pytest.raises(cs.CollsimError, match="there is no link 99"):
+        simulate_flows(topo, [0], [1], 100).usage(99)
 
 
 def test_the_lockstep_engine_refuses_what_it_does_not_know():
