@@ -15,14 +15,15 @@ import pandas as pd
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.exchange import load, save
-from collsim.nccl import Run, facts_of, own_run, published, published_run
+from collsim.exchange import formats, load, save
+from collsim.nccl import Gap, Run, against, calibrate, explain, facts_of, own_run, predict, published, published_run
 from collsim.units import parse_count
 
 from . import osu
 from .address import shortened
 from .choice import MOST_NODES, Complaint, flag
-from .run import Refused
+from .run import Refused, quietly
+from .worker import Tell
 
 OWN = "own"
 #: Rows of a log that are looked at; more would be no sweep of sizes.
@@ -153,7 +154,7 @@ def run_of(shown: Shown) -> Run:
     collective = rows["collective"].iloc[0] or shown.collective
     if not collective:
         raise Refused("measured.nocollective")
-    place = cs.machine(shown.machine, nodes=shown.nodes, p2p=shown.p2p, gdr=shown.gdr or shown.nodes == 1)
+    place = place_of(shown)
     said = rows["ranks"].iloc[0]
     ranks = None if said is None or np.isnan(float(said)) else int(said)
     if ranks is not None and ranks > place.ranks:
@@ -161,6 +162,71 @@ def run_of(shown: Shown) -> Run:
     if not ((rows["nbytes"] > 0) & (rows["time"] > 0)).any():
         raise Refused("measured.notimes")
     return own_run(collective, place, rows["nbytes"].tolist(), rows["time"].tolist(), ranks)
+
+
+def place_of(shown: Shown) -> cs.Topology:
+    """Where a log of one's own ran, as the reader says."""
+    return cs.machine(shown.machine, nodes=shown.nodes, p2p=shown.p2p, gdr=shown.gdr or shown.nodes == 1)
+
+
+def prepared(shown: Shown, tell: Tell = quietly) -> tuple[Run, pd.DataFrame, Gap]:
+    """A run with its prediction and gap. Raises CollsimError for a log that cannot be read or does not fit the machine."""
+    run = run_of(shown)
+    table = against(run)
+    tell("run", 0.1)
+    return run, table, explain(run)
+
+
+def expected_prepared(shown: Shown) -> float:
+    """Seconds that `prepared` should take: some twenty predictions for every row, and NCCL's search on a machine of links."""
+    return 0.1 if not shown.own else 0.5 + 0.005 * min(shown.text.count("\n"), MOST_ROWS)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A calibration to a log, as the page shows it.
+
+    Attributes:
+        yaml: the machine with it, as `load_topology` reads it.
+        factors: knob -> factor. unknown: knobs that the log says nothing about. links: kind -> (share of nominal, seconds to cross).
+        rows: a row per measurement: collective, nbytes, measured, before and after (seconds as predicted without and with it).
+        before, after, held_out: median relative errors without it, with it, and at sizes left out of the fit (None: too few).
+    """
+
+    yaml: str
+    factors: Mapping[str, float]
+    unknown: tuple[str, ...]
+    links: Mapping[str, tuple[float, float]]
+    rows: pd.DataFrame
+    before: float
+    after: float
+    held_out: float | None
+
+
+def fitted(shown: Shown, tell: Tell = quietly) -> Fitted:
+    """Calibrate the machine to all tables of a log. Raises CollsimError for a log that cannot be read, or has too little."""
+    log = read_log(shown.text)
+    log = log[(log["time"] > 0) & (log["nbytes"] > 0)].head(MOST_ROWS)
+    log = log.assign(collective=log["collective"].fillna(shown.collective or None))
+    if log["collective"].isna().any():
+        raise Refused("measured.nocollective")
+    place = place_of(shown)
+    if (log["ranks"].fillna(0) > place.ranks).any():
+        raise Refused("measured.manyranks", ranks=int(log["ranks"].max()), gpus=place.ranks)
+    tell("run", 0.1)
+    found = calibrate(log, place)
+    tell("run", 0.9)
+    ranks = [None if count != count or count is None else int(count) for count in log["ranks"]]
+    calls = list(zip(log["collective"], log["nbytes"], ranks, strict=True))
+    rows = found.residuals.rename(columns={"predicted": "after"}).assign(before=[predict(c, place, int(n), r).time for c, n, r in calls])
+    before = float((rows["before"] / rows["measured"] - 1).abs().median())
+    links = {kind: (f.carries, f.alpha) for kind, f in found.measured.links.items()}
+    return Fitted(found.machine.to_yaml(), dict(found.factors), found.unknown, links, rows, before, found.error, found.held_out)
+
+
+def expected_fitted(shown: Shown) -> float:
+    """Seconds that `fitted` should take: three fits, of all rows and of each half of the sizes."""
+    return 0.5 + 0.015 * min(shown.text.count("\n"), MOST_ROWS)
 
 
 def _table(log: pd.DataFrame, shown: Shown) -> pd.DataFrame:
@@ -188,6 +254,8 @@ def read_log(text: str) -> pd.DataFrame:
     """The rows of an nccl-tests log, text or JSON, or of an OSU log."""
     if osu.looks(text):
         return osu.read(text, 2)
+    if not text.lstrip().startswith("{") and not formats()["nccl-tests"].looks(text):
+        raise Refused("measured.nolog")
     with tempfile.TemporaryDirectory() as folder:
         kind = "nccl-tests-json" if text.lstrip().startswith("{") else "nccl-tests"
         path = Path(folder) / ("nccl-tests.json" if kind.endswith("json") else "nccl-tests.txt")

@@ -13,19 +13,21 @@ import pandas as pd
 import streamlit as st
 
 from collsim.errors import CollsimError
-from collsim.nccl import Crossover, Facts, Gap, Run, against, choices, explain, published, ring_and_tree, together
+from collsim.nccl import Crossover, Facts, Gap, Run, choices, published, ring_and_tree, together
 from collsim.nccl.predict import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
 
-from . import evidence, osu
+from . import evidence, graphlog, osu
 from .address import enter, leave, remembered
 from .axes import axis
 from .choice import MOST_NODES
 from .controls import complain, mistake, place_label
 from .evidence import OWN, Shown
+from .fitting import calibration
 from .look import chart_look, color
 from .mistakes import told
 from .state import is_dark, language, session, t
+from .waiting import latest
 
 PAGE = "measured"
 #: Factor within which a prediction counts as near (docs/accuracy.md).
@@ -37,13 +39,6 @@ _MOST_TRIED = 7
 _MAP_NODES = (1, 2, 4, 8, 16, 32)
 #: Colours of NCCL's algorithms on the map.
 _HUES = {"Ring": "room", "Tree": "done", "NVLS": "full", "NVLSTree": "edge", "PAT": "ink3"}
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def kept(shown: Shown) -> tuple[Run, pd.DataFrame, Gap]:
-    """A run with its prediction and gap, worked out once for all sessions."""
-    run = evidence.run_of(shown)
-    return run, against(run), explain(run)
 
 
 @st.cache_data(show_spinner=False)
@@ -83,13 +78,17 @@ def page() -> None:
     if shown.own and osu.looks(shown.text):
         _over_mpi(shown)
         return
-    try:
-        run, table, gap = kept(shown)
-    except CollsimError as error:
-        mistake(told(error, language()))
+    if shown.own and graphlog.looks(shown.text):
+        _graphs(shown)
         return
+    found = latest(evidence.prepared, shown, expected=evidence.expected_prepared, only=True)
+    if found is None:
+        return
+    run, table, gap = found[0]
     _verdict(table, gap)
     _curves(table, gap, run)
+    if shown.own:
+        calibration(shown)
     left, right = st.columns([1, 1.15], gap="small")
     with left:
         _tried(gap)
@@ -123,6 +122,34 @@ def _over_mpi(shown: Shown) -> None:
         with column, st.container(border=True, key=f"card_measured_{what}"):
             _curve(table, what)
     _python(osu.python_of(case))
+
+
+def _graphs(shown: Shown) -> None:
+    """A log of NCCL: its rings and trees beside those that the search finds on the machine."""
+    try:
+        job = graphlog.read(shown.text, evidence.place_of(shown))
+    except CollsimError as error:
+        mistake(told(error, language()))
+        return
+    version = f" {job.version}" if job.version else ""
+    words = t("graphs.job", version=version, ranks=job.ranks, nodes=job.nodes, rings=job.rings.channels, trees=job.trees.channels)
+    ways = t("fit.comma").join(f"{name} × {count}" for name, count in job.transports)
+    via = t("graphs.via", ways=ways) if ways else t("graphs.novia")
+    st.html(f'<div class="cs-head"><div class="cs-why"><b>{html.escape(words)}</b><span>{html.escape(via)}</span></div></div>')
+    for kind, orders in (("rings", job.rings), ("trees", job.trees)):
+        with st.container(border=True, key=f"card_graphs_{kind}"):
+            st.markdown(f"**{t(f'graphs.{kind}')}** {_alike(orders)}")
+            for column, side, those in zip(st.columns(2, gap="small"), ("logged", "found"), (orders.logged, orders.found), strict=True):
+                rows = [(" ".join("–" if rank < 0 else str(rank) for rank in order), count) for order, count in those]
+                table = pd.DataFrame(rows, columns=[t(f"graphs.{side}"), t("graphs.channels")])
+                column.dataframe(table, hide_index=True, width="stretch")
+    st.html(f'<div class="cs-note">{html.escape(t("graphs.note"))}</div>')
+
+
+def _alike(orders: graphlog.Orders) -> str:
+    if orders.alike is None:
+        return t("graphs.nothing")
+    return t("graphs.alike", count=orders.alike, channels=orders.channels)
 
 
 # ---- controls --------------------------------------------------------------------------------------------------------------------
@@ -413,25 +440,31 @@ def _map(run: Run) -> None:
 def _crossing(run: Run) -> None:
     """Allreduce by ring and by tree: predicted as lines, NCCL's tuner as dashes, and from which size on the ring is ahead."""
     found, dark = kept_crossing(run.facts), is_dark()
-    columns = {"ring": ("room", "line"), "tree": ("done", "line"), "ring_tuner": ("room", "tuner"), "tree_tuner": ("done", "tuner")}
-    frame = found.table.melt("nbytes", list(columns), "which", "time").dropna()
-    frame["name"] = frame["which"].str.removesuffix("_tuner")
-    frame["who"] = [t(f"measured.{columns[which][1]}") for which in frame["which"]]
-    x = alt.X("nbytes:Q", scale=alt.Scale(type="log", base=2, nice=False), title=t("compare.size.axis"), axis=axis(frame["nbytes"], 2))
-    y = alt.Y("time:Q", scale=alt.Scale(type="log"), title=t("compare.time.axis"), axis=axis(frame["time"], 10))
-    hue = alt.Color(
-        "name:N",
-        scale=alt.Scale(domain=["ring", "tree"], range=[color("room", dark), color("done", dark)]),
-        legend=alt.Legend(title=None, orient="top"),
+    table = found.table
+    ratios = pd.DataFrame(
+        {"nbytes": table["nbytes"], "line": table["ring"] / table["tree"], "tuner": table["ring_tuner"] / table["tree_tuner"]}
     )
-    dashes = alt.Scale(domain=[t("measured.line"), t("measured.tuner")], range=[[1, 0], [3, 4]])
-    dash = alt.StrokeDash("who:N", scale=dashes, legend=alt.Legend(title=None, orient="top", labelLimit=320))
-    lines = alt.Chart(frame).mark_line(strokeWidth=2.6).encode(x=x, y=y, color=hue, strokeDash=dash)
+    frame = ratios.melt("nbytes", ["line", "tuner"], "which", "ratio").dropna()
+    frame = frame.assign(who=[t(f"measured.{which}") for which in frame["which"]], size=[format_bytes(int(n)) for n in frame["nbytes"]])
+    x = alt.X("nbytes:Q", scale=alt.Scale(type="log", base=2, nice=False), title=t("compare.size.axis"), axis=axis(frame["nbytes"], 2))
+    ticks = alt.Axis(values=[0.25, 0.5, 0.7, 1, 1.4, 2, 4, 8, 16, 32], labelExpr="format(datum.value, '~r') + '×'")
+    y = alt.Y("ratio:Q", scale=alt.Scale(type="log", nice=False, padding=14), title=t("measured.crossing.axis"), axis=ticks)
+    names = [t("measured.line"), t("measured.tuner")]
+    hue = alt.Color(
+        "who:N",
+        scale=alt.Scale(domain=names, range=[color("room", dark), color("edge", dark)]),
+        legend=alt.Legend(title=None, orient="top", labelLimit=320),
+    )
+    dash = alt.StrokeDash("who:N", scale=alt.Scale(domain=names, range=[[1, 0], [3, 4]]), legend=None)
+    tips = ["size:N", "who:N", alt.Tooltip("ratio:Q", format=".2f", title=t("measured.crossing.axis"))]
+    even = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=color("ink3", dark)).encode(y="one:Q")
+    lines = alt.Chart(frame).mark_line(strokeWidth=2.6, point=True).encode(x=x, y=y, color=hue, strokeDash=dash, tooltip=tips)
     said = t("measured.crossing.never") if found.crossing is None else t("measured.crossing.at", size=_about(found.crossing))
-    picture = lines.properties(height=250, description=said)
+    picture = alt.layer(even, lines).properties(height=250, description=said)
     with st.container(border=True, key="card_crossing"):
         title = t("measured.crossing")
         st.markdown(f"**{title}** {said}")
+        st.html(f'<div class="cs-note">{html.escape(t("measured.crossing.note"))}</div>')
         st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key="chart_crossing")
 
 

@@ -7,11 +7,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages
 
-from collsim.app import evidence, osu
+from collsim.app import evidence, osu, own
 from collsim.app.evidence import Shown
 from collsim.app.measured_texts import MEASURED
 from collsim.app.texts import LANGUAGES, placeholders
-from collsim.nccl import mpi, published, published_run, ring_and_tree
+from collsim.nccl import mpi, predict, published, published_run, ring_and_tree
+from collsim.nccl.calibrated import CLUSTER
 from collsim.nccl.gaps import HYPOTHESES
 from collsim.nccl.words import network
 from collsim.units import format_bytes
@@ -39,7 +40,7 @@ def charts(at):
 
 
 def dropped(text, name="a.txt", **query):
-    at = opened(run="own", machine="polaris", nodes="2", **query)
+    at = opened(run="own", **{"machine": "polaris", "nodes": "2"} | query)
     at.file_uploader[0].upload(name, text if isinstance(text, bytes) else text.encode(), "text/plain")
     return at.run()
 
@@ -64,11 +65,12 @@ def test_the_machine_alone_leaves_a_gap_and_the_switch_is_named_as_a_hypothesis(
 
 
 def test_the_map_of_choices_and_the_crossing_say_what_predict_says():
-    at = fine(opened(run="a100-2x8-ib"))
-    facts = published_run("a100-2x8-ib").facts
-    size = 2 ** round(np.log2(ring_and_tree(facts).crossing))
-    assert format_bytes(size) in " ".join(m.value for m in at.markdown if "allreduce" in m.value)
-    assert any("do not cross" in m.value for m in fine(opened(run="a100-8")).markdown)
+    crossings = {name: ring_and_tree(run.facts).crossing for name, run in published().items()}
+    name = next(name for name, crossing in crossings.items() if crossing)
+    at = fine(opened(run=name))
+    assert format_bytes(2 ** round(np.log2(crossings[name]))) in " ".join(m.value for m in at.markdown if "allreduce" in m.value)
+    apart = next(name for name, crossing in crossings.items() if crossing is None)
+    assert any("do not cross" in m.value for m in fine(opened(run=apart)).markdown)
 
 
 def test_a_run_without_switches_cannot_be_told_less():
@@ -214,9 +216,10 @@ def test_both_languages_have_every_word_and_every_hypothesis():
 def test_every_word_of_the_page_is_used():
     from pathlib import Path
 
-    source = "".join((Path(evidence.__file__).parent / name).read_text() for name in ("measured.py", "evidence.py", "osu.py"))
-    families = ("page.", "gap.", "measured.told.", "measured.off.", "measured.guess.", "measured.none.")
+    source = "".join((Path(evidence.__file__).parent / name).read_text() for name in ("measured.py", "evidence.py", "osu.py", "fitting.py"))
+    families = ("page.", "gap.", "knob.", "measured.told.", "measured.off.", "measured.guess.", "measured.none.")
     bands = {f"measured.{name}" for name in ("large", "middle", "small", "dots", "line", "tuner", "under")}
+    bands |= {f"graphs.{name}" for name in ("rings", "trees", "logged", "found")}
     assert not [key for key in MEASURED if f'"{key}"' not in source and not key.startswith(families) and key not in bands]
 
 
@@ -225,3 +228,60 @@ def test_the_python_that_is_shown_runs(shown, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "all_reduce.log").write_text(evidence.sample())
     exec(evidence.python_of(shown), {})
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_log_calibrates_a_machine_that_is_predicted_calibrated_wherever_it_is_loaded(language):
+    """The file that is handed out, read as the pages read a machine of one's own: its predictions are those of the calibration."""
+    at = fine(opened(run="own", lang=language))
+    fine(at.button(key="w_e_sample").click().run())
+    fine(at.button(key="fit_do").click().run())
+    shown = Shown("own", text=evidence.sample(), machine=evidence.SAMPLE_MACHINE, nodes=2)
+    made = evidence.fitted(shown)
+    assert f"{100 * made.held_out:.1f}" in text_of(at)
+    assert made.after < 0.5 * made.before
+    loaded = own.build(made.yaml, nodes=2)
+    times = [predict("allreduce", loaded, int(n)).time for n in made.rows["nbytes"]]
+    assert times == pytest.approx(made.rows["after"].tolist(), rel=1e-3)
+    assert len({*made.factors, *made.unknown} - set(CLUSTER)) == 0
+
+
+def test_every_factor_of_a_calibration_has_a_name_on_the_page():
+    assert {f"knob.{name}" for name in CLUSTER} == {key for key in MEASURED if key.startswith("knob.")}
+
+
+def test_a_calibrated_machine_is_taken_to_the_other_pages():
+    at = fine(opened(run="own"))
+    fine(at.button(key="w_e_sample").click().run())
+    fine(at.button(key="fit_do").click().run())
+    fine(at.button(key="fit_explore").click().run())
+    choice = at.session_state["session"].choice
+    assert (choice.place, choice.nodes, "calibration:" in choice.own) == (own.OWN, 2, True)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_log_that_is_none_is_said_to_be_none(language):
+    at = dropped("hello, this is no log", lang=language)
+    assert MEASURED["measured.nolog"][language == "zh"] in messages(at)
+
+
+INFO = """h:1:2 [0] NCCL INFO NCCL version 2.25.1+cuda12.8
+h:1:2 [0] NCCL INFO comm 0x6 rank 0 nRanks 8 nNodes 1 localRanks 8 localRank 0 MNNVL 0
+h:1:2 [0] NCCL INFO Channel 00/02 :    0   1   2   3   4   5   6   7
+h:1:2 [0] NCCL INFO Channel 01/02 :    0   7   6   5   4   3   2   1
+h:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM
+"""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_log_of_nccl_is_held_against_the_search(language):
+    """A100 behind NVSwitches: all rings 0 1 2 ... 7, so that the first of the log's two is found and the second is not."""
+    at = fine(dropped(INFO, machine="dgx-a100", nodes="1", lang=language))
+    assert MEASURED["graphs.alike"][language == "zh"].format(count=1, channels=2) in " ".join(m.value for m in at.markdown)
+    assert "P2P/CUMEM" in text_of(at)
+    small = dropped(
+        INFO.replace("nRanks 8", "nRanks 9").replace("5   6   7\n", "5   6   7   8\n", 1).replace("0   7", "0   8   7"),
+        nodes="1",
+        lang=language,
+    )
+    assert messages(small)
