@@ -83,6 +83,9 @@ def _runner(text: str, number: int, common: Choice, complaints: list[Complaint])
     if len(text) > _LONGEST:
         complaints.append(Complaint(f"runner{number}", text[:60] + "…", f"{len(text)} characters are too many.", common.algorithm))
         return common
+    for part in text.split(";"):
+        if ":" not in part:
+            complaints.append(Complaint(f"runner{number}", part[:60], "it is not name:value", common.algorithm))
     pairs = dict(part.split(":", 1) for part in text.split(";") if ":" in part)
     words = {**{name: written(getattr(common, name)) for name in SHARED}, **{k: v for k, v in pairs.items() if k not in SHARED[1:]}}
     made, found = asked(words, Choice(nodes=1, own=common.own))

@@ -43,6 +43,10 @@ def _read(query: dict[str, str]) -> tuple[Edit, list[Complaint]]:
     """The run and its edit; the run is that of Explore."""
     session().choice, complaints = asked(query)
     edit, more = edits.read(query)
+    known = edits.kinds(session().choice)
+    if edit.kind and known and edit.kind not in known:
+        more.append(Complaint("scale", edit.kind[:60], "unknown", "–"))
+        edit = replace(edit, kind="")
     return edit, complaints + more
 
 

@@ -89,6 +89,7 @@ _PATTERNS: list[tuple[str, str]] = [
     (r"(\w+)='?(.*?)'? is too large; \w+ is at most (\d+) here", r"\1=\2 太大；这里最多为 \3。"),
     (r"(\w+)=(\d+) is not a rank; with (\d+) ranks it is 0 to (\d+)", r"\1=\2 不是一个 rank；共 \3 个 rank 时可取 0 到 \4。"),
     (r"the code of a class is four letters\.?", "课堂代码是四个字母。"),
+    (r"it is not name:value", "应写成 名称:值。"),
     (r"(\w+) is not there; runners are counted from 1 without a gap", r"没有 \1；参赛者从 1 开始连续编号。"),
     (r"unknown ([\w ]+) '(.*?)'; did you mean (.*)\?", r"没有名为 “\2” 的 \1；您是不是要 \3？"),
     (r"unknown ([\w ]+) '(.*?)'; known: (.*)", r"没有名为 “\2” 的 \1；可选：\3。"),

@@ -16,7 +16,7 @@ BEGINS = ["t", "view", "lang"]
 WORDS = {
     "explore": [*READERS, *(word for word in panels.WORDS if word not in ("answer", "class")), *BEGINS],
     "compare": [*READERS, "lang"],
-    "whatif": [*READERS, *(word for word in edits.WORDS if word not in ("scale", "cable")), "lang"],
+    "whatif": [*READERS, *(word for word in edits.WORDS if word != "cable"), "lang"],
     "race": ["race", *races.SHARED, *BEGINS[:1], "lang"],
     "machines": [*yards.READERS, "lang"],
     "write": ["start", "code", "collective", "ranks", "place", "nbytes", "lang"],
@@ -50,6 +50,8 @@ def test_a_rank_that_the_machine_does_not_have_is_told_of_and_not_just_moved():
 def test_runners_without_the_one_before_are_told_of():
     said = " ".join(messages(opened("race", {"runner2": "algorithm:allreduce_tree"})))
     assert "runner1 is not there" in said
+    said = " ".join(messages(opened("race", {"runner1": "1;2", "runner2": "algorithm:allreduce_tree", "lang": "zh"})))
+    assert "应写成 名称:值" in said
 
 
 def test_a_single_size_is_a_comparison_too():
