@@ -53,8 +53,8 @@ def _nodes(place: cs.Topology) -> np.ndarray[Any, Any]:
 
 def run(plan: cs.Schedule, what: str, place: cs.Topology, nbytes: str, dtype: str, engine: str, **settings: Any) -> cs.Together:
     """A schedule with others beside it. Raises CollsimError for what cannot be."""
-    ranks = groups(what, place)
-    others = [cs.schedule(RING, ranks=len(ranks[0]))] * len(ranks) if ranks else [plan]
+    ranks: list[list[int] | None] = [*groups(what, place)]
+    others = [cs.schedule(RING, ranks=len(group)) for group in ranks if group] or [plan]
     return cs.simulate([plan, *others], place, nbytes, dtype, engine, ranks=[None, *(ranks or [None])], **settings)
 
 

@@ -215,6 +215,7 @@ def fitted(shown: Shown, tell: Tell = quietly) -> Fitted:
         raise Refused("measured.manyranks", ranks=int(log["ranks"].max()), gpus=place.ranks)
     tell("run", 0.1)
     found = calibrate(log, place)
+    assert isinstance(found.machine, cs.Topology)  # as the machine that was given
     tell("run", 0.9)
     ranks = [None if count != count or count is None else int(count) for count in log["ranks"]]
     calls = list(zip(log["collective"], log["nbytes"], ranks, strict=True))
