@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+import psutil
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -244,7 +245,7 @@ def server(log: Path) -> Iterator[tuple[int, int]]:
             except subprocess.TimeoutExpired:
                 process.kill()
         time.sleep(2.0)
-        left = [f"process {pid}" for pid in workers if _megabytes(pid)] + sorted(os.listdir(scratch))
+        left = [f"process {worker.pid}" for worker in workers if _megabytes(worker)] + sorted(os.listdir(scratch))
     if left:
         raise SystemExit(f"the server left behind: {', '.join(left)}")
 
@@ -256,24 +257,16 @@ def _answers(port: int) -> bool:
         return False
 
 
-def family(pid: int) -> list[int]:
-    """A process, and all processes under it (Linux)."""
-    parents = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(entry.parent.name)] = int(entry.read_text().rsplit(")", 1)[1].split()[1])
-        except OSError:
-            continue
-    below, found = [pid], [pid]
-    while below:
-        found += (below := [child for child, parent in parents.items() if parent in below])
-    return found
+def family(pid: int) -> list[psutil.Process]:
+    """A process, and all processes under it."""
+    server = psutil.Process(pid)
+    return [server, *server.children(recursive=True)]
 
 
-def _megabytes(pid: int) -> float:
+def _megabytes(process: psutil.Process) -> float:
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-    except OSError:
+        return float(process.memory_info().rss) / 2**20
+    except psutil.NoSuchProcess:
         return 0.0
 
 

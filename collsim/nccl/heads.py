@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..topology.network import Cable
 from ..topology.plan import LEVELS, Machine
 from . import constants as c
-from .ways import Node, Rules
+from .ways import Node, Question, Rules
 
 #: Most heads (search.cc, NCCL_MAX_NVLS_ARITY).
 MOST_HEADS = 32
@@ -36,16 +35,13 @@ def heads(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> H
     """Search the heads of one node; arguments as for `search.rings`. None without an NVSwitch, before Hopper, and where nothing fits."""
     if plan.sm < 90 or not plan.of_kind("nvswitch"):
         return None
-    return _cached(plan.devices, plan.joints, plan.sm, gpus, cards, rules)
+    return _heads(Question.of(plan, gpus, cards, rules))
 
 
 @lru_cache(maxsize=256)
-def _cached(
-    devices: tuple[str, ...], joints: tuple[tuple[str, str, Cable], ...], sm: int, gpus: int, cards: tuple[float, ...], rules: Rules
-) -> Heads | None:
-    plan = Machine(name="node", title="node", about="", devices=devices, joints=joints, source="the topology", sm=sm)
-    node = Node(plan, gpus, cards, rules)
-    table, most = c.speeds(sm, 2 if cards else 1), min(MOST_HEADS, gpus)
+def _heads(asked: Question) -> Heads | None:
+    node = asked.node()
+    table, most = c.speeds(asked.sm, 2 if asked.cards else 1), min(MOST_HEADS, asked.gpus)
     pairs = _pairs(node)[:most] if node.cards else [(g, -1) for g in range(most)]
     best: tuple[int, float] | None = None
     for speed in table:

@@ -24,11 +24,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from ..topology.network import Cable
 from ..topology.plan import LEVELS, LOC, PXN, SYS, Machine
 from ..trees import node_chains, renamed
 from . import constants as c
-from .ways import Node, Rules, Way
+from .ways import Node, Question, Rules, Way
 
 #: Steps of one round with equal channels, with different ones, and of all rounds.
 _STEPS_SAME, _STEPS, _STEPS_ALL = 2**8, 2**12, 2**15
@@ -150,25 +149,17 @@ def rings(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> R
 
     Where nothing is found: one channel in plain order at 0.1 GB/s and type SYS, as in NCCL.
     """
-    return _rings(plan.devices, plan.joints, plan.sm, plan.p2p_over_pcie, gpus, cards, rules)
+    return _rings(Question.of(plan, gpus, cards, rules))
 
 
 def trees(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules, channels: int) -> Trees:
     """Search the trees of one node, as many channels as its rings have once duplicated; the other arguments as for `rings`."""
-    return _trees(plan.devices, plan.joints, plan.sm, plan.p2p_over_pcie, gpus, cards, rules, channels)
+    return _trees(Question.of(plan, gpus, cards, rules), channels)
 
 
 @lru_cache(maxsize=256)
-def _rings(
-    devices: tuple[str, ...],
-    joints: tuple[tuple[str, str, Cable], ...],
-    sm: int,
-    over_pcie: bool,
-    gpus: int,
-    cards: tuple[float, ...],
-    rules: Rules,
-) -> Rings:
-    node = _node(devices, joints, sm, over_pcie, gpus, cards, rules)
+def _rings(asked: Question) -> Rings:
+    node = asked.node()
     found = _most_rings(node)
     if found is None:
         return Rings((_plain(node),), 0.1, "SYS", "SYS", True, 0)
@@ -176,37 +167,13 @@ def _rings(
 
 
 @lru_cache(maxsize=256)
-def _trees(
-    devices: tuple[str, ...],
-    joints: tuple[tuple[str, str, Cable], ...],
-    sm: int,
-    over_pcie: bool,
-    gpus: int,
-    cards: tuple[float, ...],
-    rules: Rules,
-    channels: int,
-) -> Trees:
-    node = _node(devices, joints, sm, over_pcie, gpus, cards, rules)
+def _trees(asked: Question, channels: int) -> Trees:
+    node = asked.node()
     found = _fastest_trees(node, channels)
     if found is None:
         return Trees((_plain(node),), 0.1, 0.1, "SYS", "SYS", True, 0, _patterns(node)[0])
     found = _raised(node, found)
     return Trees(found.channels, found.intra, found.inter, *found.names(node), found.same, found.cross, found.pattern)
-
-
-def _node(
-    devices: tuple[str, ...],
-    joints: tuple[tuple[str, str, Cable], ...],
-    sm: int,
-    over_pcie: bool,
-    gpus: int,
-    cards: tuple[float, ...],
-    rules: Rules,
-) -> Node:
-    plan = Machine(
-        name="node", title="node", about="", devices=devices, joints=joints, source="the topology", sm=sm, p2p_over_pcie=over_pcie
-    )
-    return Node(plan, gpus, cards, rules)
 
 
 def _plain(node: Node) -> Channel:

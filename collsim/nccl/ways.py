@@ -131,3 +131,37 @@ class Node:
         own = [link for _, link, cable in self.paths.neighbours[self.gpus[g]] if cable.kind in kinds]
         out, into = (sum(int(self.room[link ^ way] / speed + 1e-6) for link in own) for way in (0, 1))
         return out, into
+
+
+@dataclass(frozen=True)
+class Question:
+    """All that the searches of a node depend on, to remember their answers by.
+
+    `gpus`: how many of its GPUs take part, the first ones. `cards`: B/s of each network card, one direction; empty where there is one node,
+    0 for a card that failed.
+    """
+
+    devices: tuple[str, ...]
+    joints: tuple[tuple[str, str, Cable], ...]
+    sm: int
+    p2p_over_pcie: bool
+    gpus: int
+    cards: tuple[float, ...]
+    rules: Rules
+
+    @classmethod
+    def of(cls, plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> Question:
+        return cls(plan.devices, plan.joints, plan.sm, plan.p2p_over_pcie, gpus, cards, rules)
+
+    def node(self) -> Node:
+        plan = Machine(
+            name="node",
+            title="node",
+            about="",
+            devices=self.devices,
+            joints=self.joints,
+            source="the topology",
+            sm=self.sm,
+            p2p_over_pcie=self.p2p_over_pcie,
+        )
+        return Node(plan, self.gpus, self.cards, self.rules)

@@ -5,6 +5,7 @@ import asyncio
 import importlib.util
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,7 +21,6 @@ def script():
     return module
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
 def test_a_few_students_walk_about_and_see_nothing_wrong(script, tmp_path):
     given = argparse.Namespace(students=4, minutes=0.25, think=0.5, csv=tmp_path / "students.csv")
     with script.server(tmp_path / "log.txt") as (port, pid):
@@ -34,10 +34,9 @@ def test_a_few_students_walk_about_and_see_nothing_wrong(script, tmp_path):
     assert lines == [str(row) for row in rows[:-1]]
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
 def test_what_a_server_leaves_behind_is_an_error(script, tmp_path, monkeypatch):
-    monkeypatch.setattr(script, "_megabytes", lambda pid: 1.0)  # as if every worker went on
-    monkeypatch.setattr(script, "family", lambda pid: [pid, 4711])
+    monkeypatch.setattr(script, "_megabytes", lambda process: 1.0)  # as if every worker went on
+    monkeypatch.setattr(script, "family", lambda pid: [SimpleNamespace(pid=pid), SimpleNamespace(pid=4711)])
     with pytest.raises(SystemExit, match="process 4711"), script.server(tmp_path / "log.txt"):
         pass
 

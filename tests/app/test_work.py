@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import chores
+import psutil
 import pytest
 
 from collsim.app.choice import Choice
@@ -87,32 +88,17 @@ def test_the_processes_of_stopped_work_go_with_it(staff, tmp_path):
     eventually(lambda: not alive(int(note.read_text())), 2.0)
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are found in /proc")
 def test_a_learners_endless_code_ends_with_the_worker_that_tries_it(staff):
     workers = staff()
     draft = Draft(code="def f(n):\n    while True:\n        pass\n    yield None\n")
     job = workers.ask("a", verdict, (draft,), 0.0)
     eventually(lambda: job.worker is not None)
-    worker = job.worker.process.pid
-    eventually(lambda: len(below(worker)) >= 2)  # a fresh Python, and the child in which the code runs
-    learners = below(worker)
+    worker = psutil.Process(job.worker.process.pid)
+    eventually(lambda: len(worker.children(recursive=True)) >= 2)  # a fresh Python, and the child in which the code runs
+    learners = [child.pid for child in worker.children(recursive=True)]
     workers.leave("a", job)
     eventually(lambda: not any(map(alive, learners)), 2.0)  # its own limit is 4 seconds of processor time
     assert workers.pace == 1.0
-
-
-def below(pid):
-    """All processes under one."""
-    parents = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(entry.parent.name)] = int(entry.read_text().rsplit(")", 1)[1].split()[1])
-        except OSError:
-            continue
-    found, more = [], [pid]
-    while more := [child for child, parent in parents.items() if parent in more]:
-        found += more
-    return found
 
 
 def test_two_who_want_the_same_share_it_and_only_the_last_one_stops_it(staff):
