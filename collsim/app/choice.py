@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any
 
 import collsim as cs
@@ -294,7 +295,10 @@ def from_query(query: Mapping[str, str], start: Choice | None = None) -> tuple[C
     found["options"] = _options(found["algorithm"], query, complaints)
     if "algorithms" in found:
         found["algorithms"] = tuple(a for a in found["algorithms"] if a in cs.algorithms(found["collective"]))
-    return replace(base, **found), complaints
+    made = replace(base, **found)
+    if has_shape(made.place) and not made.shape:
+        made = replace(made, shape=SHAPES[made.place][0])
+    return made, complaints
 
 
 def filed(text: str) -> dict[str, Any]:
@@ -347,7 +351,15 @@ def _options(algorithm: str, query: Mapping[str, str], complaints: list[Complain
         if key in query:
             default = "all" if name == "channels" else o.default
             _read(name, query[key], option(o), default, found, complaints)
+    for key in _every_option_key() & query.keys() - {option_key(name) for name in own_options(algorithm)}:
+        complaints.append(Complaint(key, _shortened(query[key]), f"{algorithm} has no option {key}", "–"))
     return tuple(found.items())
+
+
+@cache
+def _every_option_key() -> frozenset[str]:
+    """The options of all algorithms, as addresses have them."""
+    return frozenset(option_key(name) for algorithm in cs.algorithms() for name in own_options(algorithm))
 
 
 def option_key(name: str) -> str:

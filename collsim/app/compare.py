@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterator
 from typing import Any
 
 import altair as alt
@@ -22,19 +23,22 @@ from .state import is_dark, language, session, t
 from .waiting import latest
 
 _FEW_SIZES = "1KiB:1GiB:1024"  # of the comparison that stands in where the first one asked for cannot be made
+_TALL = 440  # pixels of a chart
 DASHES = [[1, 0], [8, 4], [2, 3], [12, 2, 2, 2]]
 
 
 def page() -> None:
     """Draw the page. A choice that cannot run leaves a sentence and the last comparison that worked."""
     now = session()
+    st.html(f'<h1 class="cs-title">{html.escape(t("compare.title"))}</h1>')
     complain(now.complaints)
     event = now.choice.engine == "event"
     made = latest(compare, now.choice, expected=expected_compare, compiled=event, otherwise=(Choice(sizes=_FEW_SIZES),))
     if made is None:
+        _coming(now.choice)
         return
     table, (choice,) = made
-    _title(choice, table)
+    _lead(choice, bool((table["chunks"] > 1).any()))
     good = table[table["error"].isna()].copy()
     for name, why in table[table["error"].notna()].groupby("algorithm")["error"].first().items():
         mistake(t("compare.failed", name=algorithm_label(str(name), choice.collective), why=told(str(why), language())))
@@ -44,8 +48,8 @@ def page() -> None:
     leaders, found = crossings(table)
     _sentences(choice, leaders, found)
     _legend(list(dict.fromkeys(good["name"])))
-    for column, what, marked in zip(st.columns(2, gap="small"), ("time", "busbw"), (found, []), strict=True):
-        with column, st.container(border=True, key=f"card_{what}"):
+    for (what, card), marked in zip(_cards(), (found, []), strict=True):
+        with card:
             _chart(good, what, marked)
     _table(good, choice)
     with st.expander(t("tab.files")):
@@ -54,12 +58,27 @@ def page() -> None:
         codebox.of_comparison(choice, compared(choice, build_place(choice)), build_place(choice).ranks)
 
 
-def _title(choice: Choice, table: pd.DataFrame) -> None:
+def _cards() -> Iterator[tuple[str, Any]]:
+    """The two cards side by side, each with its title."""
+    for column, what in zip(st.columns(2, gap="small"), ("time", "busbw"), strict=True):
+        with column:
+            card = st.container(border=True, key=f"card_{what}")
+        card.markdown(f"**{t(f'compare.{what}')}**")
+        yield what, card
+
+
+def _coming(choice: Choice) -> None:
+    """Before the first result: what is compared, and where the charts will stand."""
+    _lead(choice, pipelined=False)
+    for _, card in _cards():
+        card.html(f'<div style="height:{_TALL}px;border-radius:6px;background:var(--cs-sunk)"></div>')
+
+
+def _lead(choice: Choice, pipelined: bool) -> None:
     """What is compared, and what was done to be fair to those that pipeline."""
-    st.html(f'<h1 class="cs-title">{html.escape(t("compare.title"))}</h1>')
     place = place_label(choice.place) + (f" × {choice.copies}" if choice.copies > 1 else "")
     words = t("compare.lead", collective=choice.collective, place=place, ranks=build_place(choice).ranks, engine=choice.engine)
-    if (table["chunks"] > 1).any():
+    if pipelined:
         words += " " + t("compare.chunks", counts=", ".join(map(str, PIPELINES)))
     st.html(f'<div class="cs-note">{html.escape(words)}</div>')
 
@@ -96,7 +115,6 @@ def _stroke(index: int, dark: bool) -> tuple[str, list[int]]:
 
 
 def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
-    st.markdown(f"**{t(f'compare.{what}')}**")
     dark = is_dark()
     names = list(dict.fromkeys(good["name"]))
     strokes = [_stroke(i, dark) for i in range(len(names))]
@@ -130,7 +148,7 @@ def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
         ]
     )
     picture = alt.layer(lines, near, *_marks(found, near_axis, dark)).properties(
-        height=440, description=t(f"compare.{what}"), padding={"left": 4, "right": 24, "top": 8, "bottom": 4}
+        height=_TALL, description=t(f"compare.{what}"), padding={"left": 4, "right": 24, "top": 8, "bottom": 4}
     )
     st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key=f"chart_{what}")
 

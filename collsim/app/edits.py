@@ -332,6 +332,17 @@ def kinds(choice: Choice) -> list[str]:
         return []
 
 
+def has_cable(choice: Choice, edit: Edit) -> bool:
+    """Is the cable of an edit there? Of a place that cannot be built the page says so by itself."""
+    try:
+        place = changed(choice, replace(edit, kind="", cable=""))
+    except CollsimError:
+        return True
+    names = place.devices.name
+    ends = set(edit.cable.split("~"))
+    return any({names[a], names[b]} == ends for a, b in zip(place.links.src.tolist(), place.links.dst.tolist(), strict=True))
+
+
 def cables(choice: Choice) -> dict[str, tuple[str, str]]:
     """The busiest cables of the run, as `a~b`, with their names in English and Chinese; none where it cannot run."""
     try:

@@ -227,7 +227,10 @@ def _costs(shown: Look, yard: Yard) -> None:
     if len(ways) == 2 and len(blocks) == 2:
         (_, alone), (_, ring) = blocks
         little = alone[1][1] < 1.005 * alone[0][1]
-        first = t("machines.cost.same", ring=_ratio(ring)) if little else t("machines.cost", alone=_ratio(alone), ring=_ratio(ring))
+        if little and ring[1][1] < 1.005 * ring[0][1]:
+            first = t("machines.cost.none")
+        else:
+            first = t("machines.cost.same", ring=_ratio(ring)) if little else t("machines.cost", alone=_ratio(alone), ring=_ratio(ring))
     with st.container(border=True, key="card_costs"):
         said = f'<b style="font-size:19px;line-height:27px;color:var(--cs-ink)">{html.escape(first)}</b>'
         st.html(f'<div style="display:grid;grid-template-columns:1fr 1.4fr 1.4fr;gap:8px 40px">{said}{body}</div>')

@@ -47,6 +47,10 @@ MACHINES: dict[str, tuple[str, str]] = {
         "Alone, off costs next to nothing; in a ring over all ranks {ring}\N{NO-BREAK SPACE}× the time.",
         "单独传输时，关闭后几乎没有代价；所有 rank 跑环时用时是 {ring}\N{NO-BREAK SPACE}倍。",
     ),
+    "machines.cost.none": (
+        "Off costs next to nothing: not alone, and not in a ring over all ranks.",
+        "关闭几乎没有代价：单独传输如此，所有 rank 跑环也如此。",
+    ),
     "machines.play": ("Play", "播放"),
     "machines.pause": ("Pause", "暂停"),
     "machines.paste": ("Your own machine", "您自己的机器"),

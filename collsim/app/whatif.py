@@ -14,7 +14,7 @@ import streamlit as st
 
 from collsim.units import format_bandwidth, format_time
 from collsim.viz.race import course, race_source
-from collsim.viz.words import kind_name
+from collsim.viz.words import every, kind_name
 
 from . import beside, codebox, edits
 from .address import enter, leave, remembered
@@ -47,6 +47,9 @@ def _read(query: dict[str, str]) -> tuple[Edit, list[Complaint]]:
     if edit.kind and known and edit.kind not in known:
         more.append(Complaint("scale", edit.kind[:60], "unknown", "–"))
         edit = replace(edit, kind="")
+    if edit.cable and not edits.has_cable(session().choice, edit):
+        more.append(Complaint("cable", edit.cable[:60], "unknown", "–"))
+        edit = replace(edit, cable="")
     return edit, complaints + more
 
 
@@ -83,8 +86,9 @@ def page() -> None:
         _links(shown)
     with right, st.container(border=True, key="card_tornado"):
         _tornado(shown)
-    with st.expander(t("code.title")):
-        _code(now.choice, edit)
+    if found[1] == (now.choice, edit):  # else the last good pictures stand here, and this change may not be possible at all
+        with st.expander(t("code.title")):
+            _code(now.choice, edit)
 
 
 def _code(choice: Choice, edit: Edit) -> None:
@@ -313,7 +317,9 @@ def _tornado(shown: Change) -> None:
     if table.empty:
         return
     dark = is_dark()
-    names = [t("whatif.every", kind=n) if w == "kind" else n for w, n in zip(table["what"], table[language()], strict=True)]
+    names = [
+        every(k)[language() == "zh"] if w == "kind" else n for w, k, n in zip(table["what"], table["name"], table[language()], strict=True)
+    ]
     frame = pd.DataFrame({"name": names, "saved": table["doubled"], "what": table["what"]})
     frame = frame.assign(said=[f"{100 * v:.1f}\N{NO-BREAK SPACE}%" for v in frame["saved"]]).drop_duplicates("name")
     frame = frame.sort_values("saved", ascending=False, kind="stable")

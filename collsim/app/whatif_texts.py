@@ -101,7 +101,6 @@ WHATIF: dict[str, tuple[str, str]] = {
         "每一条：该类链路或该线缆带宽加倍后可省的时间占比；每一项都重新运行过。",
     ),
     "whatif.saves": ("time saved by doubling", "加倍可省的时间"),
-    "whatif.every": ("all {kind}", "所有 {kind}"),
     "whatif.large": (
         "This run has {transfers} transfers; what-if shows up to {limit}. Use fewer ranks, channels or chunks.",
         "这次运行有 {transfers} 次传输，超出本页的上限（{limit}）。请减少 rank、channel 或 chunk。",

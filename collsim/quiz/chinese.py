@@ -95,6 +95,7 @@ _PATTERNS: list[tuple[str, str]] = [
     (r"unknown ([\w ]+) '(.*?)'; known: (.*)", r"没有名为 “\2” 的 \1；可选：\3。"),
     (r"unknown ([\w ]+) '(.*?)'", r"没有名为 “\2” 的 \1。"),
     (r"'(.*?)' is neither on nor off", r"“\1” 既不是 on 也不是 off。"),
+    (r"(\w+) has no option (\w+)", r"\1 没有选项 \2。"),
     (r"it is an algorithm for (\w+), not for (\w+)", r"它是 \1 的算法，不是 \2 的。"),
     (r"(\d+) characters are too many\.", r"\1 个字符太长。"),
     (r"hypercube\((\d+)\): .*", r"hypercube 的 rank 数必须是 2 的幂；\1 不是。"),

@@ -25,6 +25,7 @@ from .picture import failure, history
 
 Text = tuple[str, str]  #: the same sentence in English and Chinese
 LANGUAGES = ("en", "zh")
+_REACHED = 1.005  # times the bound: what three digits would call 1
 
 
 @dataclass(frozen=True)
@@ -335,13 +336,17 @@ def _compared(exercise: Exercise, made: Attempt) -> Result:
     topology = exercise.topology if schedule.ranks == task.at else task.network(schedule.ranks)
     trace = simulate(schedule, topology, task.nbytes)
     sent, _ = _most_sent(schedule)
+    bound = format_time(trace.bound.time)
+    if trace.gap < _REACHED:
+        gap = (f"which reaches the bound of {bound}", f"达到下界 {bound}")
+    else:
+        gap = (f"{trace.gap:.3g} x the bound of {bound}", f"是下界 {bound} 的 {trace.gap:.3g} 倍")
     facts = exercise.say(
         (
             f"{schedule.ranks} ranks: {_steps(schedule.steps)}, the busiest sends {sent:.4g} of its buffer; {task.nbytes} "
-            f"on {topology.name} takes "
-            f"{format_time(trace.time)}, {trace.gap:.3g} x the bound of {format_time(trace.bound.time)}.",
+            f"on {topology.name} takes {format_time(trace.time)}, {gap[0]}.",
             f"{schedule.ranks} 个 rank：{schedule.steps} 步，最忙的 rank 发送 {sent:.4g} 份数据；在 {topology.name} 上传 {task.nbytes} 需 "
-            f"{format_time(trace.time)}，是下界 {format_time(trace.bound.time)} 的 {trace.gap:.3g} 倍。",
+            f"{format_time(trace.time)}，{gap[1]}。",
         )
     )
     if task.within is not None and trace.gap > task.within:

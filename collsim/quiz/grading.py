@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 COLUMNS = ["student", "exercise", "passed", "reason", "gap", "digest"]
 _ROOT = str(Path(__file__).resolve().parents[2])
 _START = f"import sys; sys.path.insert(0, {_ROOT!r}); from collsim.quiz.worker import main; main()"
+_HOME = "collsim-grade-"
 _DID_NOT_RETURN = "its code was run and ended the grading; start the grading again to go on with the others"
 
 
@@ -60,6 +62,7 @@ def grade(
         if name not in TASKS:
             raise CollsimError(unknown("exercise", name, TASKS))
     language(lang)
+    _clear_up()
     handed = submissions(folder)
     target = None if out is None else Path(out)
     known = _known(target)
@@ -92,6 +95,20 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
+def _clear_up() -> None:
+    """Remove the folders of gradings that were killed: each has the number of its process in its name."""
+    if os.name != "posix":  # where signal 0 asks nothing, but ends the process
+        return
+    for left in Path(tempfile.gettempdir()).glob(f"{_HOME}*-*"):
+        number = left.name.removeprefix(_HOME).partition("-")[0]
+        try:
+            os.kill(int(number), 0)
+        except ProcessLookupError:
+            shutil.rmtree(left, ignore_errors=True)
+        except (ValueError, OverflowError, PermissionError):
+            continue
+
+
 # ---- one student -----------------------------------------------------------------------------------------------------------
 
 
@@ -119,7 +136,7 @@ def _graded(one: Submission, only: Sequence[str] | None, lang: str, limits: guar
 def _answers(one: Submission, names: Sequence[str], limits: guard.Limits) -> dict[str, guard.Attempt]:
     """What the student's functions yielded, as far as their process got."""
     tasks = [_task(one, name) for name in names]
-    with tempfile.TemporaryDirectory(prefix="collsim-grade-") as home:
+    with tempfile.TemporaryDirectory(prefix=f"{_HOME}{os.getpid()}-") as home:
         environment = {
             "PATH": os.environ.get("PATH", ""),
             "HOME": home,

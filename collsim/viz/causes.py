@@ -131,16 +131,16 @@ def busiest_cable(trace: Trace, table: pd.DataFrame) -> Pair:
     kind, kind_zh = ("cable", "线缆") if kind == "cable" else words.kind_name(kind)
     said, said_zh = link_name(trace, link)
     kinds = table[table["what"] == "kind"].sort_values("doubled", ascending=False, kind="stable")
-    gain = [(words.kind_name(k), saved) for k, saved in zip(kinds["name"], kinds["doubled"], strict=True)]
+    gain = [(words.every(k), saved) for k, saved in zip(kinds["name"], kinds["doubled"], strict=True)]
     en = [f"doubling this cable alone saves {_saved(alone)}"]
     zh = [f"只把这一条的带宽加倍{_saved_zh(alone)}"]
     for (one, one_zh), saved in gain:
         if saved >= _NOTHING:
-            en.append(f"all {one}, {_saved(saved)}")
-            zh.append(f"所有 {one_zh} 加倍{_saved_zh(saved)}")
+            en.append(f"{one}, {_saved(saved)}")
+            zh.append(f"{one_zh} 加倍{_saved_zh(saved)}")
     if idle := [pair for pair, saved in gain if saved < _NOTHING]:
-        en.append(f"all {words.listed([one for one, _ in idle]).replace(' and ', ' or all ')}, nothing")
-        zh.append(f"所有 {words.listed([one for _, one in idle], True).replace(' 和 ', ' 或 ')} 加倍毫无收益")
+        en.append(f"{words.listed([one for one, _ in idle]).replace(' and ', ' or ')}, nothing")
+        zh.append(f"{words.listed([one for _, one in idle], True).replace(' 和 ', ' 或 ')} 加倍毫无收益")
     other, other_zh = _besides(trace, link)
     head, head_zh = ("", "") if said.startswith(kind) else (f"{words.capital(kind)} ", f"{kind_zh} ")  # PCIe 0 → CPU 0 says it already
     return f"{head}{said} is busy {share} of the run{other}: {'; '.join(en)}.", words.tidy(

@@ -58,7 +58,7 @@ def _cube_sockets(sheet: Sheet, node: Node, at: Any, scale: float) -> None:
             sheet.cable(p, c, (edge, switch.cy), (x, switch.cy), (x, box.y if switch.cy < box.cy else box.bottom))
         for m in node.near[c]:
             if node.kind[m] == "memory":
-                sheet.boxes[m] = centred(box.cx - (8 if is_left else -8) * scale, box.bottom + 32 * scale, 44 * scale, 20 * scale)
+                sheet.boxes[m] = centred(box.cx - (11 if is_left else -11) * scale, box.bottom + 32 * scale, 52 * scale, 20 * scale)
     if len(cpus) == 2 and sheet.joined(cpus[0], cpus[1]):
         a, b = sorted(cpus, key=lambda c: sheet.boxes[c].cx)
         x0, x1, y = sheet.boxes[a].cx - 10 * scale, sheet.boxes[b].cx + 10 * scale, at(0, 146)[1]

@@ -13,6 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 _IMPORT = re.compile(r'^import \{([\w\s,$]*)\} from "(\.{1,2}/[\w./-]+\.js)";\n', re.MULTILINE)
 _DECLARED = re.compile(r"^(?:export (?:default )?)?(?:async function|function|const|let|class) ([\w$]+)", re.MULTILINE)
+_TWO = re.compile(r"^(?:export )?(?:const|let) .*[^(\[{=>\s],\n", re.MULTILINE)
 
 
 @functools.cache
@@ -29,6 +30,8 @@ def joined(entry: str) -> str:
         text = _IMPORT.sub("", path.read_text(encoding="utf-8"))
         if other := re.search(r"^(?:import\b|export (?:\*|\{)).*", text, re.MULTILINE):
             raise ValueError(f'{path.name}: {other[0]!r} cannot be joined; write import {{ a, b }} from "./c.js";')
+        if two := _TWO.search(text):
+            raise ValueError(f"{path.name}: {two[0].rstrip()!r} goes on with another name; give each a statement of its own")
         for name in _DECLARED.findall(text):
             if name in owner:
                 raise ValueError(f"{name} is declared in {owner[name].name} and in {path.name}; joined they would clash")

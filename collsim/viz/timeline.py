@@ -216,7 +216,9 @@ def _devices(trace: Trace, made: Layout) -> dict[str, Any]:
         if endpoint >= trace.schedule.ranks:
             en, zh = endpoint_name(trace.schedule, endpoint)
             labels[d] = {"en": en.removeprefix("the "), "zh": zh}
-    columns = {k: [round(float(getattr(b, k)), 2) for b in made.boxes] for k in ("x", "y", "w", "h")}
+    columns: dict[str, Any] = {k: [round(float(getattr(b, k)), 2) for b in made.boxes] for k in ("x", "y", "w", "h")}
+    if what.shape == "cluster":
+        columns["holds"] = _held(trace, made)
     return {
         "name": what.name,
         "label": labels,
@@ -225,6 +227,17 @@ def _devices(trace: Trace, made: Layout) -> dict[str, Any]:
         "endpoint": endpoints,
         **columns,
     }
+
+
+def _held(trace: Trace, made: Layout) -> list[list[int]]:
+    """For each device the ranks of the schedule that sit in it, where it stands for a whole node."""
+    held: list[list[int]] = [[] for _ in made.boxes]
+    ranks = trace.place[: trace.schedule.ranks]
+    devices = made.picture.device_of[trace.topology.endpoint_device[ranks]]
+    for rank, device in enumerate(devices.tolist()):
+        if made.picture.endpoint[device] < 0:
+            held[device].append(rank)
+    return held
 
 
 def _links(made: Layout, lines: list[dict[str, Any]]) -> dict[str, Any]:

@@ -35,6 +35,12 @@ def kind_name(kind: str) -> tuple[str, str]:
     return KINDS.get(kind, (kind, kind))
 
 
+def every(kind: str) -> tuple[str, str]:
+    """All links of a kind, in English and Chinese: `all PCIe`, `all links between the sockets`."""
+    en, zh = kind_name(kind)
+    return "all " + en.replace("the link ", "links "), tidy(f"所有 {zh}")
+
+
 def percent(share: float) -> str:
     """`99.5 %`."""
     return f"{100 * share:.3g}{NBSP}%"

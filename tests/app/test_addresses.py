@@ -6,8 +6,8 @@ import pytest
 from test_pages import messages
 from test_walk import OURS, opened
 
-from collsim.app import edits, panels, races, yards
-from collsim.app.choice import READERS, moment
+from collsim.app import compare, edits, panels, races, yards
+from collsim.app.choice import READERS, Choice, moment
 from collsim.app.main import PAGES
 
 NONSENSE = ["💥", "-1", "1e400", "nan", "<script>alert(1)</script>", "x" * 400, "' OR 1=1", "../../etc/passwd", "1;2", "{}"]
@@ -54,6 +54,25 @@ def test_runners_without_the_one_before_are_told_of():
     assert "应写成 名称:值" in said
 
 
+def test_a_cable_that_is_not_there_and_an_option_of_another_algorithm_are_told_of():
+    place = {"machine": "dgx-a100", "nodes": "1", "nbytes": "1MiB"}
+    for cable in ("nope~nothing", "gpu0~gpu1", "gpu0"):
+        (said,) = messages(opened("whatif", {**place, "cable": cable, "do": "cut"}))
+        assert f"cable={cable}" in said
+    assert messages(opened("whatif", {**place, "cable": next(iter(edits.cables(Choice(nodes=1, nbytes="1MiB"))))})) == []
+    (said,) = messages(opened("explore", {**place, "algorithm": "allreduce_ring", "arity": "3", "lang": "en"}))
+    assert "arity=3: allreduce_ring has no option arity" in said
+    (said,) = messages(opened("explore", {**place, "algorithm": "allreduce_ring", "arity": "3", "lang": "zh"}))
+    assert "没有选项 arity" in said
+
+
+@pytest.mark.parametrize("network", ["fat_tree", "torus"])
+def test_a_network_without_its_shape_keeps_the_moment_of_the_address(network):
+    at = opened("explore", {"network": network, "nbytes": "1MiB", "t": "5us"})
+    assert messages(at) == []
+    assert at.query_params["t"] in ("5us", ["5us"])
+
+
 def test_a_single_size_is_a_comparison_too():
     at = opened("compare", {"sizes": "1MiB", "machine": "dgx-a100", "nodes": "2"})
     assert messages(at) == []
@@ -62,3 +81,13 @@ def test_a_single_size_is_a_comparison_too():
 @pytest.mark.parametrize(("text", "seconds"), [("1.5", 1.5), ("2ms", 0.002), ("0", 0.0)])
 def test_a_moment_is_a_time_as_everywhere(text, seconds):
     assert moment({"t": text}) == ({"t": seconds}, [])
+
+
+def test_a_comparison_under_way_says_what_is_compared_and_where_the_charts_will_stand(monkeypatch):
+    monkeypatch.setattr(compare, "latest", lambda *_, **__: None)
+    at = opened("compare", {"machine": "dgx-a100", "nodes": "2"})
+    assert not at.exception
+    said = " ".join(e.proto.body for e in at.get("html"))
+    assert "16 ranks" in said
+    assert [m.value for m in at.markdown] == ["**Time over size**", "**busbw over size**"]
+    assert said.count("height:440px") == 2

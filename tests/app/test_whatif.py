@@ -155,6 +155,7 @@ def test_jitter_makes_a_distribution_that_is_the_same_every_time():
 
 def test_the_verdict_says_what_doubling_one_cable_and_what_doubling_all_would_save():
     en, zh = edits.change(RING, edits.PLAIN).verdict
+    assert "all links between the sockets" in edits.change(Choice(place="pcie-8gpu", nodes=1, nbytes="1MiB"), edits.PLAIN).verdict[0]
     # 4 * 2 directed cables are equally busy: one alone saves nothing, all of them 125 of 252 us
     assert "doubling this cable alone saves nothing; all the cables, 50" in en.replace("\N{NO-BREAK SPACE}", " ")
     assert "毫无收益" in zh
@@ -249,9 +250,9 @@ def test_a_hostile_address_gets_at_most_one_sentence_and_a_picture(query):
 
 
 def test_every_word_of_the_page_is_used():
-    source = "".join((Path(edits.__file__).parent / name).read_text() for name in ("whatif.py", "edits.py", "codebox.py"))
+    source = "".join((Path(edits.__file__).parent / name).read_text() for name in ("whatif.py", "edits.py", "codebox.py")).replace("'", '"')
     known = {*edits.SWITCHED, *edits.FACTORS, *edits.CABLE, *edits.STRAGGLERS}
-    families = ("page.", "whatif.links", "whatif.placement.", "whatif.traffic.", *(f"whatif.{name}" for name in known))
+    families = ("page.", "whatif.links", "whatif.placement.", "whatif.traffic.", "whatif.beside.", *(f"whatif.{name}" for name in known))
     assert not [key for key in WHATIF if f'"{key}"' not in source and not key.startswith(families)]
 
 
@@ -278,6 +279,22 @@ def test_groups_of_ranks_are_those_of_tensor_and_data_parallelism():
     assert [row[1] for row in found.several.rows] == [16, *[2] * 8]
     assert found.speedup < 0.8
     assert found.after.time == found.several.rows[0][3]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("what", ["again", "tensor", "data"])
+def test_another_collective_beside_has_an_address_a_player_and_code(what, language):
+    query = {"machine": "pcie-8gpu", "nodes": "2", "nbytes": "64KiB", "channels": "1", "beside": what}
+    at = fine(opened(lang=language, **query))
+    assert query.items() <= address(at).items()
+    (player,) = [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_player")]
+    found = edits.change(Choice(place="pcie-8gpu", nodes=2, nbytes="64KiB", options=(("channels", 1),)), Edit(gdr="same", beside=what))
+    assert len(decode(json.loads(player.proto.json)["timeline"])["groups"]) == len(found.several.rows) > 1
+    assert f"{found.several.rows[0][4]:.3g}" in " ".join(m.value for m in at.markdown)
+    assert "plans" in " ".join(c.value for c in at.code)
+    fine(at.selectbox(key="w_x_beside").set_value("").run())
+    assert "beside" not in address(at)
+    assert not [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_player")]
 
 
 @pytest.mark.parametrize("jitter", ["", "1us"])

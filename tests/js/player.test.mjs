@@ -6,11 +6,14 @@ import { cellAt, cellsOf, doneAt, landedBy, waitingAt } from "../../collsim/viz/
 import { activity } from "../../collsim/viz/player/endpoints.js";
 import { measure, pointAt, shape, through } from "../../collsim/viz/player/geometry.js";
 import { hues } from "../../collsim/viz/player/groups.js";
+import { heldSquares } from "../../collsim/viz/player/held.js";
 import { logicalLayout } from "../../collsim/viz/player/logical.js";
 import { TOKENS } from "../../collsim/viz/player/look.js";
-import { activeAt, bucketIndex, busiest, groups, hopAt, hopSpan, idleShare, index, journey, linkBytes, mistakeFrom, mistakeTime, rowSlices, shareBetween, slotText, spanAt, stepAt, stepShare, useClass } from "../../collsim/viz/player/model.js";
+import { activeAt, bucketIndex, busiest, groups, hopAt, hopSpan, idleShare, index, journey, linkBytes, mistakeFrom, mistakeTime, nextStart, rowSlices, shareBetween, slotText, spanAt, stepAt, stepShare, useClass } from "../../collsim/viz/player/model.js";
 import { SCHEMA, problem, textAt, unpack } from "../../collsim/viz/player/read.js";
 import { chartsOf } from "../../collsim/viz/player/rows.js";
+import { drawScrub } from "../../collsim/viz/player/scrub.js";
+import { WORDS } from "../../collsim/viz/player/words.js";
 import { fmtBytes, fmtRate, fmtShare, timeUnit } from "../../collsim/viz/player/units.js";
 import { ring4, text } from "./runs.mjs";
 
@@ -38,6 +41,44 @@ test("transfers in flight are those with t0 <= t < t1, at every moment and also 
 test("a moment on the border of two steps belongs to the later one, the end to the last", () => {
   const m = index(ring4());
   assert.deepEqual([0, 0.999, 1, 5.5, 6].map(t => stepAt(m, t)), [0, 0, 1, 5, 5]);
+});
+
+test("of steps that begin together the first is the current one, and the next begins after them all", () => {
+  const tl = ring4({ engine: "event" });
+  tl.steps.t0 = [0, 0, 0, 3, 4, 4];
+  const m = index(tl);
+  assert.deepEqual([0, 2, 3, 4, 6].map(t => stepAt(m, t)), [0, 0, 3, 4, 4]);
+  assert.deepEqual([0, 3, 4].map(s => nextStart(m, s)), [3, 4, m.total]);
+});
+
+/** A canvas that remembers what was written, each character half as wide as it is high. */
+const scribe = () => {
+  const said = [];
+  return { said, font: "", measureText(text) { return { width: text.length * parseFloat(this.font.split(" ")[1]) / 2 }; },
+    fillText(text, x) { said.push([text, x]); }, ...Object.fromEntries(["fillRect", "beginPath", "moveTo", "lineTo", "fill", "roundRect"].map(f => [f, () => {}])) };
+};
+
+test("numbers of steps under the scrubber do not touch, however uneven the steps are", () => {
+  const tl = ring4({ engine: "event" });
+  tl.steps.t0 = [0, 2, 2.01, 2.02, 2.03, 5];
+  tl.phases = [];
+  const g = scribe(), V = { m: index(tl), C: TOKENS.light, W: WORDS.en, lang: "en", t: 0, s: 0 };
+  drawScrub(g, V, { x0: 0, tw: 600, zoom: 1 });
+  const places = g.said.map(([, x]) => x).sort((a, b) => a - b);
+  assert.ok(places.length >= 3, String(g.said));
+  places.slice(1).forEach((x, q) => assert.ok(x - places[q] >= 10, String(g.said)));
+});
+
+test("ranks in a node's box: squares side by side inside it, none where they would be too small", () => {
+  const eight = heldSquares([8, 9, 10, 11, 12, 13, 14, 15], 100, 20, 120, 60);
+  assert.deepEqual(eight.map(({ rank }) => rank), [8, 9, 10, 11, 12, 13, 14, 15]);
+  assert.equal(new Set(eight.map(({ y }) => y)).size, 2);
+  for (const a of eight) {
+    assert.ok(a.x >= 100 && a.x + a.size <= 220 && a.y >= 20 && a.y + a.size <= 80);
+    for (const b of eight) assert.ok(a === b || Math.max(Math.abs(a.x - b.x), Math.abs(a.y - b.y)) >= a.size + 2);
+  }
+  assert.deepEqual(heldSquares([0, 1, 2, 3, 4, 5, 6, 7], 0, 0, 24, 20), []);
+  assert.deepEqual(heldSquares([3], 0, 0, 100, 100), []);
 });
 
 test("steps that begin out of order are read as if in order", () => {

@@ -342,3 +342,18 @@ def test_a_progress_file_that_was_written_can_be_handed_in(tmp_path, progress_fi
     hand_in(tmp_path, fritz__json=progress_file.read_text())
     progress_file.unlink()
     assert one(grade(tmp_path), "fritz", "ring-allgather").passed
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere nobody can ask whether a process is alive")
+def test_folders_of_gradings_that_were_killed_go_with_the_next_one(tmp_path, progress_file, monkeypatch):
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    (tmp_path / "tmp").mkdir()
+    left, living, other = (tmp_path / "tmp" / f"collsim-grade-{who}-x" for who in (dead.pid, os.getpid(), "nobody"))
+    for folder in (left, living, other):
+        folder.mkdir()
+    monkeypatch.setattr(grading.tempfile, "tempdir", str(tmp_path / "tmp"))
+    handed = tmp_path / "handed"
+    handed.mkdir()
+    grade(hand_in(handed, anna__py=RIGHT), limits=QUICK)
+    assert [left.exists(), living.exists(), other.exists()] == [False, True, True]

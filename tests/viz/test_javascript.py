@@ -37,6 +37,7 @@ def test_every_file_of_the_player_is_in_the_module_after_what_it_needs():
             {"a.js": 'import { b } from "./b.js";\nconst x = 1;\n', "b.js": "export const b = 1;\nconst x = 2;\n"},
             "x is declared in b.js and in a.js",
         ),
+        ({"a.js": "const x = 1,\n  y = 2;\n"}, "goes on with another name"),
     ],
 )
 def test_what_cannot_be_joined_is_refused(tmp_path, monkeypatch, files, why):

@@ -23,6 +23,15 @@ def is_text(value):
     return isinstance(value, dict) and set(value) == {"en", "zh"} and all(isinstance(v, str) for v in value.values())
 
 
+def test_boxes_of_whole_nodes_hold_every_rank_once():
+    made = timeline(run("allreduce_ring", machine("dgx-a100", nodes=8), channels=1))
+    held = made["devices"]["holds"]
+    assert len(held) == len(made["devices"]["kind"])
+    assert [ranks for ranks in held if ranks] == [list(range(8 * node, 8 * node + 8)) for node in range(8)]
+    assert {kind for kind, ranks in zip(made["devices"]["kind"], held, strict=True) if ranks} == {"host"}
+    assert "holds" not in timeline(run("allreduce_ring", machine("dgx-a100", nodes=2), channels=1))["devices"]
+
+
 def columns(table, names):
     lengths = {len(table[name]) for name in names}
     assert len(lengths) == 1, {name: len(table[name]) for name in names}

@@ -5,7 +5,7 @@ import { invalidate, report, stateOf, toast, wordsOf } from "./context.js";
 import { copyText } from "./copy.js";
 import { arrange, dress } from "./dress.js";
 import { stepSpan } from "./frame.js";
-import { busiest, mistakeTime, stepAt } from "./model.js";
+import { busiest, mistakeTime, nextStart, stepAt } from "./model.js";
 import { hideTip } from "./pointer.js";
 import { chartsOf } from "./rows.js";
 
@@ -45,8 +45,7 @@ export function stepForward(ui) {
   const free = clock.playing && clock.until == null,
     from = clock.playing && !free ? clock.until : clock.t;
   if (from !== clock.t) clock.seek(from); // pressed again while a step is shown: skip to its end
-  const s = stepAt(m, from),
-    target = s + 1 < m.nsteps ? m.step0[s + 1] : m.total;
+  const target = nextStart(m, stepAt(m, from));
   if (from >= m.total) return;
   if (still.matches || free) clock.seek(target);
   else clock.play(target);

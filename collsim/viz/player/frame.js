@@ -8,7 +8,7 @@ import { colorsOf, report, themeOf, wordsOf } from "./context.js";
 import { el, segment, sizeCanvas } from "./elements.js";
 import { drawLogical, drawLogicalJourney, drawLogicalTokens, logicalLayout } from "./logical.js";
 import { drawMatrix } from "./matrix.js";
-import { activeAt, mistakeFrom, stepAt, useClass } from "./model.js";
+import { activeAt, mistakeFrom, nextStart, stepAt, useClass } from "./model.js";
 import { textAt } from "./read.js";
 import { drawBars, drawRows } from "./rows.js";
 import { drawScrub } from "./scrub.js";
@@ -45,7 +45,7 @@ function shownTime(ui, t) {
   if (!still.matches || !clock.playing || !m.nsteps) return t;
   const s = stepAt(m, t),
     a = m.step0[s],
-    b = s + 1 < m.nsteps ? m.step0[s + 1] : m.total,
+    b = nextStart(m, s),
     f = b > a ? (t - a) / (b - a) : 0;
   return a + (b - a) * (f < 0.2 ? 0 : f < 0.7 ? 0.5 : 0.999);
 }
@@ -73,7 +73,8 @@ function sceneAt(ui) {
     hover,
     reduced: still.matches,
     facts: stageFacts(m, t, s, act),
-    fill: true,
+    marks: ui.opts.marks ?? [],
+    fill: !ui.opts.marks, // on a way hop by hop nothing is finished
     grid: before?.grid,
     drawn: before?.drawn ?? [],
     landed: landedBy(m, t),
@@ -126,7 +127,7 @@ export function render(ui) {
 }
 
 function drawStage(ui) {
-  const { d, S, m, V, clock, opts, keys } = ui;
+  const { d, S, m, V, clock, keys } = ui;
   const now = performance.now(),
     logical = S.view === "logical";
   const key = [
@@ -150,7 +151,7 @@ function drawStage(ui) {
       g.translate(S.ox, S.oy);
       g.scale(S.k, S.k);
       drawPhysical(g, V);
-      drawMarks(g, V, opts.marks ?? []);
+      drawMarks(g, V);
     }
     keys.base = key;
     ui.baseAt = now;

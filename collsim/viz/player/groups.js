@@ -41,6 +41,16 @@ export const groupKeys = (m, C, lang, item) =>
     ),
   );
 
+/** Where a collective would have ended alone: said beside the bar's faint part, on which ink can be read before and after the cursor. */
+function drawAlone(g, V, geo, group, y) {
+  const X = (t) => geo.x0 + (t / (V.m.total || 1)) * geo.tw,
+    at = X(group.alone);
+  if (X(group.t1) - at < widthOf(g, V.W.alone, 12, true) + 10) return;
+  g.fillStyle = V.C.ink;
+  g.fillRect(at - 1, y, 2, geo.bh);
+  put(g, V.W.alone, at + 5, y + geo.bh / 2 + 4.3, 12, V.C.ink, { bold: true });
+}
+
 /** A row per collective: how long it would run alone (full colour), and what it waits for the others beside it (faint). */
 export const groupChart = {
   lines: (m, _, lang) => m.groups.map((group, q) => ({ group, q, label: `${group.name} ${textAt(group.label, 0, lang)}` })),
@@ -55,12 +65,10 @@ export const groupChart = {
       g.fillRect(X(group.t0), y, Math.max(1, X(group.t1) - X(group.t0)), bh);
       g.fillStyle = C.done;
       g.fillRect(X(group.t0), y, Math.max(1, X(alone) - X(group.t0)), bh);
-      const text = V.W.alone;
-      if (group.t1 > alone && X(alone) - X(group.t0) > widthOf(g, text, 12, true) + 12)
-        put(g, text, X(alone) - 6, y + bh / 2 + 4.3, 12, C.ontext, { bold: true, align: "right" });
     });
   },
-  figure(g, V, geo, { group }, mid, ly) {
+  figure(g, V, geo, { group, q }, mid, ly) {
+    drawAlone(g, V, geo, group, geo.top + q * geo.rh + geo.off);
     const text = textAt(group.note, 0, V.lang),
       slow = group.slowdown > 1.005;
     put(g, text, geo.narrow ? geo.x0 + geo.tw : geo.fig + 400, ly, geo.rh < 20 ? 12.5 : 15, slow ? V.C.fulltext : V.C.ink, {

@@ -1,6 +1,6 @@
 // The rank x chunk matrix: who has contributed to what.
 
-import { box, cross, fitFont, put } from "./canvas.js";
+import { box, cross, fitFont, put, widthOf } from "./canvas.js";
 import { cellAt } from "./cells.js";
 import { el } from "./elements.js";
 import { MOST_CELL_RANKS, drawHeat } from "./heat.js";
@@ -45,9 +45,12 @@ export function drawMatrix(g, V, w, h) {
     { cs } = L,
     inset = cs >= 11 ? 0.75 : cs >= 5 ? 0.4 : 0;
   const every = cs >= 16 ? 1 : cs >= 9 ? 2 : cs >= 4 ? 8 : cs >= 2 ? 16 : 64;
+  const widest = Math.max(0, ...V.slots.map((slot) => widthOf(g, slotText(V, slot), 12, false)));
+  let column = every; // names with the letter of a collective are wider than numbers
+  while (column * cs < widest + 3 && column < V.slots.length) column *= 2;
   put(g, W.rank, 0, L.y0 - 4, 12, C.ink3);
   V.slots.forEach((slot, q) => {
-    if (q % every === 0) put(g, slotText(V, slot), L.x0 + (q + 0.5) * cs, L.y0 - 4, 12, C.ink2, { align: "center" });
+    if (q % column === 0) put(g, slotText(V, slot), L.x0 + (q + 0.5) * cs, L.y0 - 4, 12, C.ink2, { align: "center" });
   });
   for (let e = 0; e < m.endpoints; e++) {
     const y = L.y(e);

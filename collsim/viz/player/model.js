@@ -106,7 +106,8 @@ export function activeAt(m, t, out = []) {
   return out;
 }
 
-/** The current step: the last one that has begun (steps may overlap in the event engine). -1 when there is none. */
+/** The current step: the last one that has begun (steps may overlap in the event engine), of several at once the first. -1 when there is
+ * none. */
 export function stepAt(m, t) {
   let lo = 0,
     hi = m.nsteps;
@@ -115,7 +116,17 @@ export function stepAt(m, t) {
     if (m.step0[mid] <= t) lo = mid + 1;
     else hi = mid;
   }
-  return m.nsteps ? Math.max(0, lo - 1) : -1;
+  if (!m.nsteps) return -1;
+  let s = Math.max(0, lo - 1);
+  while (s > 0 && m.step0[s - 1] === m.step0[s]) s--;
+  return s;
+}
+
+/** When the step after s begins, of those that do not begin together with it; the end where there is none. */
+export function nextStart(m, s) {
+  let next = s + 1;
+  while (next < m.nsteps && m.step0[next] === m.step0[s]) next++;
+  return next < m.nsteps ? m.step0[next] : m.total;
 }
 
 /** Start and end of hop h of transfer i: given by `hops`, else the share of its time that the hop alone would need. */

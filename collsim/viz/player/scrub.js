@@ -38,11 +38,13 @@ export function drawScrub(g, V, geo) {
     here = V.s,
     hereWide = Math.max(edge(here + 1) - edge(here), 30 * z),
     hereX = Math.min(x0 + tw - hereWide, Math.max(x0, cellMid(here) - hereWide / 2));
-  for (let s = 0; s < m.nsteps; s++) {
-    if ((s + 1) % every && every > 1) continue;
-    if (Math.abs(cellMid(s) - hereX - hereWide / 2) < hereWide / 2 + 12 * z && s !== here && here >= 0 && every > 1) continue;
-    if (edge(s + 1) - edge(s) < 9 && every === 1) continue;
-    put(g, String(s + 1), cellMid(s), cy + 15.5 * z, 12.5 * z, s <= here ? C.ink : C.ink3, { align: "center" });
+  let taken = -Infinity; // where steps are uneven, a number that would touch the one before it or the current one is left out
+  for (let s = every - 1; s < m.nsteps; s += every) {
+    const half = widthOf(g, String(s + 1), 12.5 * z, false) / 2 + 3 * z,
+      mid = cellMid(s);
+    if (mid - half < taken || (here >= 0 && Math.abs(mid - hereX - hereWide / 2) < hereWide / 2 + half)) continue;
+    put(g, String(s + 1), mid, cy + 15.5 * z, 12.5 * z, s <= here ? C.ink : C.ink3, { align: "center" });
+    taken = mid + half;
   }
   if (here >= 0) {
     box(g, hereX, cy, hereWide, chh, 3, C.ink);

@@ -4,6 +4,7 @@ import { drawCable } from "./cable.js";
 import { arrow, box, fitFont, put, stroke, widthOf } from "./canvas.js";
 import { measure, pointAt, through } from "./geometry.js";
 import { linkBytes, routeLinks, shareBetween, slotText, spanAt, useClass, usedLinks } from "./model.js";
+import { busyEndpoints, drawHeld, heldSquares } from "./held.js";
 import { deviceOf } from "./names.js";
 import { textAt } from "./read.js";
 import { fmtRate, fmtShare } from "./units.js";
@@ -174,7 +175,8 @@ function drawDevices(g, V) {
     D = m.tl.devices,
     names = [],
     upright = [],
-    unnamed = [];
+    unnamed = [],
+    busy = D.holds && busyEndpoints(V);
   for (let d = 0; d < D.x.length; d++) {
     const x = D.x[d],
       y = D.y[d],
@@ -192,7 +194,10 @@ function drawDevices(g, V) {
     if (rank && m.ranks > 32 && V.fill) fillSquare(g, V, D.endpoint[d], x, y, w, h);
     const color = helper ? C.card : host && on ? C.hostink : rank || (on && !host) ? C.ink : C.ink3,
       bold = on || rank;
-    if (h > 1.7 * w) {
+    const strip = onScreen(V, LEAST + 6),
+      squares = D.holds?.[d].length ? heldSquares(D.holds[d], x, y + strip, w, h - strip, Math.min(1, V.k)) : [];
+    drawHeld(g, V, squares, busy, onScreen(V, LEAST - 1));
+    if (h > 1.7 * w && !squares.length) {
       const size = fitFont(g, label, Math.min(Math.max(14, onScreen(V, LEAST + 1)), w * 0.8), h - 5, bold, onScreen(V, LEAST - 0.5));
       if (!size) continue;
       upright.push([
@@ -218,8 +223,9 @@ function drawDevices(g, V) {
     const turns = facts.turns.get(d)?.some((q) => q.bends),
       deep = turns && big && h >= 24;
     const top = deep && facts.turns.get(d).every((q) => !q.bends || q.pts[3] < q.pts[1]); // all cables come in from below
-    const at =
-      deep && h > 50 ? [x + 14, top ? y + 20 : y + h - 9] : [x + w / 2, deep ? (top ? y + size : y + h - 5) : y + h / 2 + size * 0.36];
+    const at = squares.length
+      ? [x + w / 2, y + strip * 0.82]
+      : deep && h > 50 ? [x + 14, top ? y + 20 : y + h - 9] : [x + w / 2, deep ? (top ? y + size : y + h - 5) : y + h / 2 + size * 0.36];
     names.push([label, ...at, size, color, { bold: heavy, align: deep && h > 50 ? "left" : "center", halo: turns ? fill : null }]);
   }
   for (const column of cardColumns(m, unnamed)) names.push(columnName(V, column));
@@ -326,17 +332,22 @@ function drawKey(g, V) {
   put(g, W.nominal, K.x, K.y + 28 + n * rh + 18, small, C.ink3);
 }
 
+/** The middle and the radius of the number beside a cable. */
+export function markSpot(V, link) {
+  const { m } = V,
+    r = Math.max(13.5, onScreen(V, LEAST)) * 0.82,
+    line = measure(m.tl.links.path[link]),
+    p = pointAt(line, line.len / 2, {}),
+    off = Math.min(34, casing(m, link) / 2 + r + 3);
+  return { x: Math.max(r + 1, p.x + p.dy * off), y: Math.min(m.tl.stage.h - r - 1, Math.max(r + 1, p.y - p.dx * off)), r };
+}
+
 /** Numbers beside the middle of cables, on the side on which they leave: a way hop by hop. */
-export function drawMarks(g, V, marks) {
-  const { m, C } = V,
-    size = Math.max(13.5, onScreen(V, LEAST)),
-    r = size * 0.82;
-  for (const { link, text, hot } of marks) {
-    const line = measure(m.tl.links.path[link]),
-      p = pointAt(line, line.len / 2, {}),
-      off = Math.min(34, casing(m, link) / 2 + r + 3),
-      x = Math.max(r + 1, p.x + p.dy * off),
-      y = Math.min(m.tl.stage.h - r - 1, Math.max(r + 1, p.y - p.dx * off));
+export function drawMarks(g, V) {
+  const { C } = V,
+    size = Math.max(13.5, onScreen(V, LEAST));
+  for (const { link, text, hot } of V.marks) {
+    const { x, y, r } = markSpot(V, link);
     box(g, x - r, y - r, 2 * r, 2 * r, r, C.card, hot ? C.full : C.ink, 1.6);
     put(g, text, x, y + size * 0.355, size, hot ? C.fulltext : C.ink, { bold: true, align: "center" });
   }

@@ -148,14 +148,15 @@ function narrate(ui, key, ended, phase) {
   ui.narrated = k;
   const w = wordsOf(ui);
   d.say.setAttribute("aria-live", clock.playing && clock.speed > 1 ? "off" : "polite");
+  const wrong = V.s >= 0 && m.mistake?.step != null && m.step0[m.mistake.step] === m.step0[V.s]; // steps may begin together
   let head = "",
     text = "";
   if (!m.n) text = m.ranks === 1 ? w.none : w.idleRun;
   else if (ended && m.mistake) {
     head = w.overWrong;
     text = textAt(m.mistake.text, 0, S.lang);
-  } else if (m.mistake && m.mistake.step === V.s) {
-    head = w.wrongHere(V.s + 1, m.nsteps);
+  } else if (wrong) {
+    head = w.wrongHere(m.mistake.step + 1, m.nsteps);
     text = textAt(m.mistake.text, 0, S.lang);
   } else if (ended) {
     head = doneNow(ui) && !m.groups.length ? w.finished(m.ranks, m.goal > 1) : w.over;
@@ -165,7 +166,7 @@ function narrate(ui, key, ended, phase) {
     text = textAt(m.tl.steps.text, V.s, S.lang);
   }
   d.say.replaceChildren(el("b", { textContent: head }), head && S.lang === "en" ? " " : "", text);
-  d.nar.classList.toggle("wrong", !!m.mistake && (ended || m.mistake.step === V.s));
+  d.nar.classList.toggle("wrong", wrong || (ended && !!m.mistake));
   d.nar.classList.remove("long");
   d.nar.classList.toggle("long", d.say.scrollHeight > d.nar.clientHeight + 2);
 }

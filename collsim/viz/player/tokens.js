@@ -1,11 +1,11 @@
 // Chunks on their way through the machine: tokens, trains, queues, trails.
 
-import { arrow, box, put, stroke } from "./canvas.js";
+import { arrow, box, put, stroke, widthOf } from "./canvas.js";
 import { measure, pointAt, shape } from "./geometry.js";
 import { hues } from "./groups.js";
 import { hopAt, journey, routeLinks, slotText } from "./model.js";
 import { panelOf } from "./names.js";
-import { casing, onScreen, routeHot } from "./stage.js";
+import { casing, markSpot, onScreen, routeHot } from "./stage.js";
 import { NB } from "./units.js";
 
 const LEAST_NUMBER = 8.5; // pixels on the screen: where the numbers on the tokens would be smaller, there are none
@@ -57,9 +57,9 @@ function tokenSize(V) {
   return legible > usual && legible < box * 0.8 ? Math.round(legible) : usual;
 }
 
-export const hopOut = {},
-  pt = {},
-  pt2 = {};
+export const hopOut = {};
+export const pt = {};
+const pt2 = {};
 
 /**
  * The tokens of one cable, nose to tail: up to 4 as they are, more as small ones without numbers; more than 12, or several in
@@ -238,6 +238,7 @@ export function drawTokens(g, V) {
     (a, k) =>
       list.some((q) => q !== labelled[k] && Math.abs(q.x - a.mx) < 1.3 * size + q.size / 2 && Math.abs(q.y - a.my) < 0.7 * size + q.size / 2) ||
       onDevice(m, a, 1.3 * size, 0.7 * size) ||
+      onMark(V, a, 1.3 * size, 0.7 * size) ||
       spots.some((b, n) => n < k && Math.abs(a.mx - b.mx) < 2.8 * size && Math.abs(a.my - b.my) < 1.3 * size),
   );
   const labels = labelled.length <= 4 && !clash;
@@ -273,6 +274,9 @@ export function drawTokens(g, V) {
 const onDevice = ({ tl: { devices: D } }, { mx, my }, w, h) =>
   D.x.some((x, d) => !/switch/.test(D.kind[d]) && mx + w > x && mx - w < x + D.w[d] && my + h > D.y[d] && my - h < D.y[d] + D.h[d]);
 
+const onMark = (V, { mx, my }, w, h) =>
+  V.marks.map(({ link }) => markSpot(V, link)).some(({ x, y, r }) => Math.abs(x - mx) < w + r && Math.abs(y - my) < h + r);
+
 const MOST_SHARED = 6; // more counts than this hide what they count
 
 function drawShared(g, V, list) {
@@ -281,10 +285,13 @@ function drawShared(g, V, list) {
     size = Math.max(14, onScreen(V, 12.5));
   if (groups.length > MOST_SHARED) return;
   for (const q of groups) {
-    const level = Math.abs(q.dx) > Math.abs(q.dy);
-    put(g, word(q.shared.n), level ? q.x : q.x - (q.side ?? 0) + q.shared.wide, level ? q.y - q.shared.wide : q.y + 5, size, V.C.ink, {
+    const level = Math.abs(q.dx) > Math.abs(q.dy),
+      text = word(q.shared.n),
+      middle = q.x - (q.side ?? 0),
+      right = middle + q.shared.wide + widthOf(g, text, size, true) < V.m.tl.stage.w; // else it would be cut at the edge
+    put(g, text, level ? q.x : middle + (right ? q.shared.wide : -q.shared.wide), level ? q.y - q.shared.wide : q.y + 5, size, V.C.ink, {
       bold: true,
-      align: level ? "center" : "left",
+      align: level ? "center" : right ? "left" : "right",
       halo: V.C.card,
     });
   }
