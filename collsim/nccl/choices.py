@@ -31,7 +31,7 @@ def grown(machine: Facts | Topology, nodes: int) -> Facts:
         return one
     if one.net == "none" and nodes > 1:
         raise CollsimError("this machine has one node and says nothing of a network; give it with two nodes, such as machine(..., nodes=2)")
-    return replace(one, ranks=nodes * one.local, nodes=nodes, hosts=0)
+    return replace(one, ranks=nodes * one.local, nodes=nodes, hosts=one.hosts * nodes // one.nodes)
 
 
 def choices(

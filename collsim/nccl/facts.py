@@ -70,6 +70,8 @@ GPUS: dict[str, Gpu] = {
 
 #: GB/s of one NVLink in one direction, by generation: payload rates of NVIDIA's NVLink page.
 NVLINK_GBPS = {1: 20.0, 2: 25.0, 3: 25.0, 4: 25.0, 5: 50.0, 6: 100.0}
+#: The same of GA102 and its kin (86, 89), as nvidia-smi shows it on an A6000.
+GA102_LINK_GBPS = 14.0625
 #: GB/s of one xGMI link in one direction: AMD CDNA3 white paper.
 XGMI_GBPS = 64.0
 #: GB/s of a x16 slot in one direction after line coding: PCI-SIG.
@@ -153,6 +155,15 @@ class Facts:
     @property
     def amd(self) -> bool:
         return self.cc == 0
+
+
+def require_one_host(facts: Facts) -> None:
+    """Raise CollsimError where GPUs would exchange data through host memory that they do not share."""
+    if facts.inside == "host" and facts.hosts > facts.nodes:
+        raise CollsimError(
+            f"without P2P: the {facts.local} GPUs of an NVLink domain sit in {facts.hosts // facts.nodes} hosts, which share no memory; "
+            "NCCL over the network inside such a domain is not modelled: leave P2P on, or describe its hosts as nodes"
+        )
 
 
 def gpu(name: str) -> Gpu:

@@ -12,7 +12,7 @@ import math
 from dataclasses import replace
 
 from . import constants as c
-from .facts import NVLINK_GBPS, Facts
+from .facts import GA102_LINK_GBPS, NVLINK_GBPS, XGMI_GBPS, Facts
 from .heads import MOST_HEADS, Heads
 from .machines import Searched
 from .search import duplicated
@@ -22,6 +22,16 @@ from .tuner import Communicator, Graph, doubled
 _SOCKET_BY_PCIE = {3: "intel-skylake", 4: "intel-skylake", 5: "intel-sapphire", 6: "intel-emerald"}
 #: RCCL prints 48 GB/s per xGMI link of an MI300X (ROCm/rccl issue 1210).
 XGMI_PER_LINK = 48.0
+#: What NCCL counts of a card's wire rate: 12 GB/s for 100 Gbit/s (src/graph/topo.h); a socket of TCP at its whole rate.
+_NIC_COUNTS = 0.96
+#: Fraction of a slot for a card whose data are staged in host memory, which cross the bridge twice.
+_STAGED = 0.5
+#: NVLink generation by compute capability.
+_NVLINK_OF = {60: 1, 70: 2, 75: 2, 80: 3, 90: 4, 100: 5}
+#: From Hopper on, with channels of more than so many GB/s between nodes, channels are doubled again up to so many (src/graph/connect.cc).
+_FAST_CHANNEL, _FEW_CHANNELS = 45.0, 16
+#: GB/s of the one channel that is left where no speed fits: NCCL's last resort (src/graph/search.cc).
+_LEAST = 0.1
 
 
 def communicator(facts: Facts, channels: int | None = None, pat: bool | None = None, found: Searched | None = None) -> Communicator:
@@ -34,14 +44,13 @@ def communicator(facts: Facts, channels: int | None = None, pat: bool | None = N
     ring = ring_graph(facts) if found is None else _searched_ring(found, facts)
     tree = tree_graph(facts, ring) if found is None else _searched_tree(found)
     both = min(ring.channels, tree.channels)  # init.cc: rings and trees have the same number
+    free = doubled(both)
+    if facts.cc >= 90 and facts.nodes > 1 and ring.bw_intra > _FAST_CHANNEL and free < _FEW_CHANNELS:
+        free *= 2
+    running = free if channels is None else min(free, channels)
     if channels is not None:
         both = max(1, min(both, channels // 2))
     ring, tree = replace(ring, channels=both), replace(tree, channels=both)
-    running = doubled(both)
-    if facts.cc >= 90 and facts.nodes > 1 and ring.bw_intra > 45 and running < 16:
-        running *= 2
-    if channels is not None:
-        running = min(running, channels)
     return Communicator(
         ranks=facts.ranks,
         nodes=facts.nodes,
@@ -51,6 +60,7 @@ def communicator(facts: Facts, channels: int | None = None, pat: bool | None = N
         tree=tree,
         nvls=_nvls(facts, ring, found),
         channels=running,
+        free=free,
         pat=pat,
     )
 
@@ -62,8 +72,8 @@ def ring_graph(facts: Facts) -> Graph:
     if facts.nodes == 1:
         channels, speed = _fit(inside, inside, facts)
         return _duplicated(Graph(channels, speed, speed, path, "LOC", True), facts)
-    nic = facts.nic_rate / 1e9 * (0.96 if facts.net != "tcp" else 1.0)  # 100 Gb NIC counts as 12 GB/s (topo.h)
-    slot = c.PCIE_X16[facts.pcie] * (0.5 if facts.gdr is False else 1.0)
+    nic = facts.nic_rate / 1e9 * (_NIC_COUNTS if facts.net != "tcp" else 1.0)
+    slot = c.PCIE_X16[facts.pcie] * (_STAGED if facts.gdr is False else 1.0)
     per_nic = min(nic, slot * max(1.0, facts.local / facts.nics))
     total = per_nic * facts.nics if facts.local == 1 else min(per_nic * facts.nics, inside)
     channels, speed = _fit(per_nic, total, facts)
@@ -111,7 +121,7 @@ def tree_graph(facts: Facts, ring: Graph) -> Graph:
 def nvls_graph(facts: Facts, ring: Graph) -> Graph:
     """One channel per GPU; every link carries (GPUs + 1) times a channel's speed."""
     inside, heads, table = intra_bandwidth(facts), min(facts.local, MOST_HEADS), c.speeds(facts.cc, 1)
-    speed = next((s for s in table if s * (heads + 1) <= inside), 3.0)
+    speed = next((s for s in table if s * (heads + 1) <= inside), table[-1])
     if facts.nodes == 1:
         return Graph(heads, speed, _raised(table, speed), "NVL", "LOC", False, pattern=c.NVLS)
     return Graph(heads, speed, ring.channels * ring.bw_inter / heads, "NVL", "PXN", False, pattern=c.NVLS)
@@ -131,10 +141,10 @@ def intra_bandwidth(facts: Facts) -> float:
     """GB/s that one GPU has towards its peers, by NCCL's constants."""
     if facts.inside in ("nvswitch", "mesh", "cube", "bridge"):
         key = max(k for k in c.NVLINK if k <= facts.cc)
-        sold = 14.0625 if facts.cc in (86, 89) else NVLINK_GBPS[{60: 1, 70: 2, 75: 2, 80: 3, 90: 4, 100: 5}[key]]
+        sold = GA102_LINK_GBPS if facts.cc in (86, 89) else NVLINK_GBPS[_NVLINK_OF[key]]
         return facts.link_rate / 1e9 / sold * c.NVLINK[key]
     if facts.inside == "xgmi":
-        return facts.link_rate / 64e9 * XGMI_PER_LINK
+        return facts.link_rate / (XGMI_GBPS * 1e9) * XGMI_PER_LINK
     slot = c.PCIE_X16[facts.pcie]
     if facts.inside == "host" or facts.crossing:
         shared = 2.0 if facts.inside == "host" else 1.0
@@ -158,7 +168,7 @@ def path_type(facts: Facts) -> str:
 
 def _fit(per_channel: float, total: float, facts: Facts) -> tuple[int, float]:
     """Channels and their speed: the first speed of the table that uses the most of `total` GB/s, each at most `per_channel`."""
-    best = (1, 0.1)
+    best = (1, _LEAST)
     ends = facts.nics if facts.nodes > 1 else 1.0
     for speed in c.speeds(facts.cc or 90, facts.nodes):
         if speed > per_channel * 1.0001:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import networkx as nx
+
 from ..errors import CollsimError
 from ..topology import Topology
 from ..topology.cables import pcie
 from ..topology.plan import LEVELS, LOC, NVB, Machine
 from ..units import format_bandwidth
-from .facts import GPUS, PCIE_GBPS, Facts, Inside, Net
+from .facts import GPUS, PCIE_GBPS, Facts, Inside, Net, require_one_host
 from .facts import gpu as gpu_facts
 from .heads import Heads, heads
 from .nodes import Node, Wires, card_of, nodes_of
@@ -32,7 +34,8 @@ def facts_of(machine: Facts | Topology, ranks: int | None = None) -> Facts:
         return found
     if not found.nodes <= ranks <= found.ranks:
         raise CollsimError(f"ranks={ranks}: this machine has {found.ranks} GPUs on {found.nodes} nodes, and each node takes part")
-    return replace(found, ranks=ranks)
+    hosts = -(-ranks // found.per_host) if found.hosts > found.nodes else found.hosts
+    return replace(found, ranks=ranks, hosts=hosts)
 
 
 def _read(topology: Topology) -> Facts:
@@ -74,7 +77,7 @@ def _facts(topology: Topology, node: Node) -> Facts:
     nics, nic_rate, net = _nics(topology, node) if nodes > 1 else (0.0, 0.0, "none")
     matters = nodes > 1 or inside in ("pcie", "host")
     amd = _is_amd(plan)
-    return Facts(
+    found = Facts(
         gpu=plan.gpu or ("AMD GPU" if amd else f"sm_{plan.sm} GPU"),
         cc=0 if amd else plan.sm,
         ranks=topology.ranks,
@@ -90,7 +93,18 @@ def _facts(topology: Topology, node: Node) -> Facts:
         card=all("bridge" in label for label in own),
         gdr=None if net == "none" else said["gdr"] != "LOC",
         cpu="arm" if any(cable.kind == "c2c" for *_, cable in plan.joints) else "amd" if plan.amd_cpu else "intel",
+        hosts=nodes * _hosts(plan),
     )
+    require_one_host(found)
+    return found
+
+
+def _hosts(plan: Machine) -> int:
+    """Hosts of a node: sockets that a link joins share an operating system. An NVLink domain over several trays has several."""
+    graph: nx.Graph[str] = nx.Graph()
+    graph.add_nodes_from(name for name in plan.devices if name.startswith("cpu"))
+    graph.add_edges_from((a, b) for a, b, _ in plan.joints if a in graph and b in graph)
+    return max(1, nx.number_connected_components(graph))
 
 
 def _is_amd(plan: Machine) -> bool:

@@ -11,7 +11,7 @@ from ..topology import Topology
 from ..units import format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
 from . import constants as c
 from .calibrated import beyond, calibration_of, links_of, poor, residue_of, settings_of
-from .facts import Facts
+from .facts import PCIE_GBPS, Facts, require_one_host
 from .graphs import communicator
 from .links import Parameters
 from .machines import Searched, cross_nic_of, facts_of, searched
@@ -136,6 +136,8 @@ def predict(
         parts = time_of(Call(name, "Ring", "Simple", size, facts, comm, links))
         return _prediction(name, size, facts, parts, None, ("P2P", "Simple", comm.running_channels, 512), notes, found).times(residue)
     choice = choose(name, comm, size, NCCL_ALGO, NCCL_PROTO)
+    if most is not None and choice.algorithm.startswith("NVLS"):
+        notes += ("NVLS has channels of its own, which NCCL_MAX_NCHANNELS does not bound",)
     parts = time_of(Call(name, choice.algorithm, choice.protocol, size, facts, comm, links))
     run = (choice.algorithm, choice.protocol, choice.channels, choice.threads)
     return _prediction(name, size, facts, parts, choice, run, notes, found).times(residue)
@@ -182,8 +184,8 @@ def _environment(facts: Facts, p2p: str, gdr_level: str) -> tuple[Facts, tuple[s
     notes: list[str] = []
     needed = "NVL" if facts.inside in ("nvswitch", "mesh", "bridge", "cube", "xgmi") else "SYS" if facts.crossing else "PHB"
     if facts.inside not in ("none", "host") and not c.type_at_most(needed, p2p):
-        slot = {3: 15.75, 4: 31.5, 5: 63.0, 6: 121.0}[facts.pcie] * 1e9
-        facts = replace(facts, inside="host", link_rate=slot)
+        facts = replace(facts, inside="host", link_rate=PCIE_GBPS[facts.pcie] * 1e9)
+        require_one_host(facts)
         notes.append("peers are reached through host memory")
     if gdr_level and facts.nodes > 1:
         reach = "PHB" if facts.card else "PIX"

@@ -31,7 +31,7 @@ _POINT_TO_POINT = ("alltoall", "sendrecv")
 _CHUNK, _SLICES = 2**21, 2
 #: Share of the bytes on the wire that is data: flags take half of LL's lines and 1 in 16 of LL128's (NCCL counts 0.92; tuning.cc).
 _PAYLOAD = {"LL": 0.5, "LL128": 0.92, "Simple": 1.0}
-#: Peers of an alltoall beyond which its launch grows no more: set by hand, as no small alltoall measured has more ranks.
+#: Peers of an alltoall up to which its launch grows: no alltoall of less than 32 MiB measured has more than 32 ranks (`origins`).
 _PEERS = 32
 
 
@@ -140,13 +140,14 @@ def drain_time(call: Call, flow: float) -> float:
     """What the last slice of a ring adds: it is received before it is copied out, with nothing behind it to overlap with.
 
     Of 2(n-1) or n-1 chunks of S/n in a row the last adds a slice: half of a two-rank allgather, nothing to speak of for many ranks or
-    once a channel has several rounds of full chunks. LL and LL128 pass on single lines, so that they have none.
+    once a channel has several rounds of full chunks. LL and LL128 pass on single lines, so that they have none. A bound on the
+    number of channels does not shorten it: nobody measured that, and NCCL with fewer channels is not known to be faster.
     """
     if call.algorithm != "Ring" or call.protocol != "Simple" or call.collective in _ROOTED:
         return 0.0
     n = call.facts.ranks
     steps = (2 if call.collective == "allreduce" else 1) * (n - 1)
-    return flow / steps / _SLICES * min(1.0, _CHUNK * n * call.comm.running_channels / call.nbytes)
+    return flow / steps / _SLICES * min(1.0, _CHUNK * n * (call.comm.free or call.comm.running_channels) / call.nbytes)
 
 
 def byte_time(call: Call) -> tuple[float, str]:
@@ -215,14 +216,23 @@ def net_rate(call: Call) -> float:
 
 
 def channel_cap(call: Call) -> float:
-    """B/s that the thread blocks of all channels can move, by NCCL's own caps; inf where it has none."""
+    """B/s that the thread blocks of all channels can move, by NCCL's own caps; inf for NVLS, where the switch moves them.
+
+    NCCL counts those of LL128 and of trees by the channels of its search, which run twice. A ring with Simple, sends and receives have no
+    cap of NCCL's: one channel is taken to move what a channel of the search moves with LL128, which is twice its share and binds only
+    where NCCL_MAX_NCHANNELS leaves few. LL fills half of its lines.
+    """
     comm, at = call.comm, column(call.comm.nodes)
-    row, channels = c.generation(comm.cc), comm.ring.channels * 1e9
+    row, channels = c.generation(comm.cc), min(comm.ring.channels, comm.running_channels / 2) * 1e9
+    if call.algorithm.startswith("NVLS"):
+        return math.inf
+    alone = comm.running_channels * c.RING_LL128_MAX[row][at] * 1e9
     if call.protocol == "LL":
-        return c.LL_MAX[row if comm.nodes == 1 else "Ampere" if comm.cpu == "amd" else "Volta"][at] * 1e9
+        total = c.LL_MAX[row if comm.nodes == 1 else "Ampere" if comm.cpu == "amd" else "Volta"][at] * 1e9
+        return min(total, alone * _PAYLOAD["LL"])
     if call.algorithm == "Tree":
         cap = channels * c.TREE_MAX[row][at]
         return min(cap, channels * c.TREE_LL128_MAX[row][at]) if call.protocol == "LL128" else cap
     if call.algorithm == "Ring" and call.protocol == "LL128":
         return channels * c.RING_LL128_MAX[row][at]
-    return math.inf
+    return alone

@@ -49,7 +49,7 @@ class Communicator:
         cc: compute capability of the oldest GPU (80 is 8.0), `max_cc` of the newest.
         cpu: `intel`, `amd` or `arm`.
         ring, tree, nvls: the graphs; nvls is None where NVLink SHARP is not there.
-        channels: channels after doubling (None: those of `ring`, doubled).
+        channels: channels after doubling (None: those of `ring`, doubled). free: the same without NCCL_MAX_NCHANNELS.
         pat: None is NCCL's default (only with one GPU per node).
         collnet: the network reduces (SHARP plugin).
     """
@@ -63,6 +63,7 @@ class Communicator:
     cpu: str = "intel"
     max_cc: int | None = None
     channels: int | None = None
+    free: int | None = None
     pat: bool | None = None
     collnet: bool = False
 

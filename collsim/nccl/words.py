@@ -9,11 +9,10 @@ import re
 from dataclasses import dataclass
 
 from ..errors import CollsimError
-from .facts import NVLINK_GBPS, PCIE_GBPS, USUAL_NIC, XGMI_GBPS, Facts, Gpu, Inside, Net, gpu
+from .facts import GA102_LINK_GBPS, NVLINK_GBPS, PCIE_GBPS, USUAL_NIC, XGMI_GBPS, Facts, Gpu, Inside, Net, gpu
 
-#: GB/s of one NVLink of GA102 and its kin, as nvidia-smi shows it on an A6000; links of three bridges between two cards (product
-#: briefs of A100 and H100 PCIe).
-_GA102_LINK, _BRIDGE_LINKS = 14.0625, 12
+#: Links of three bridges between two cards (product briefs of A100 and H100 PCIe).
+_BRIDGE_LINKS = 12
 #: GPUs of one NVLink 5 domain in a GB200 rack, and what HPE sells as one Slingshot port, Gbit/s.
 _RACK, _SLINGSHOT = 72, 200.0
 
@@ -115,7 +114,7 @@ def _nvlink(generation: int, wiring: str, text: str, card: Gpu, local: int) -> _
     links = 8 if "h800" in text or "a800" in text else card.links
     if not links or not card.cc:
         raise CollsimError(f"intra_link={text!r}: this GPU has no NVLink; write for example pcie5-x16-p2p, pcie5-x16-nop2p or xgmi-mi300x")
-    per_link = (_GA102_LINK if card.cc in (86, 89) else NVLINK_GBPS[generation]) * 1e9
+    per_link = (GA102_LINK_GBPS if card.cc in (86, 89) else NVLINK_GBPS[generation]) * 1e9
     if wiring == "hybridcubemesh":
         return _Wires("cube", links * per_link, card.pcie)
     if wiring.startswith("mesh"):
