@@ -163,7 +163,7 @@ def _place_memory(sheet: Sheet, node: Node, cpu: int, y: float, tall: float) -> 
             sheet.boxes[m] = centred(x, y, wide, tall)
             sheet.cable(cpu, m, (box.x, box.cy), (x, box.cy), (x, y + tall / 2))
         else:
-            sheet.boxes[m] = centred(box.cx, y, min(60.0, box.w + 18), tall)
+            sheet.boxes[m] = centred(box.cx, y, min(52.0, box.w + 6), tall)
             sheet.cable(cpu, m, (box.cx, box.y), (box.cx, y + tall / 2))
 
 
