@@ -93,7 +93,7 @@ def test_any_legal_words_are_predicted_and_their_times_could_be_measured(case):
     assert all(math.isfinite(p.time) and p.time > 1e-7 for p in runs)
     for smaller, larger in itertools.pairwise(runs):
         kept = (smaller.algorithm, smaller.protocol) == (larger.algorithm, larger.protocol)
-        assert (1.0 if kept else FALLS) * smaller.time <= larger.time <= GROWS * smaller.time, (larger.nbytes, smaller.algorithm, larger.algorithm)
+        assert (1.0 if kept else FALLS) * smaller.time <= larger.time <= GROWS * smaller.time, (smaller, larger)
     last = runs[-1]
     assert last.time >= 0.999 * least_time(case, last.nbytes, last.algorithm.startswith("NVLS"))
 
