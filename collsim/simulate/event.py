@@ -64,7 +64,7 @@ def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: 
     if progress is not None:
         progress(0, plan.rows)
     with in_one_piece():
-        from .kernels import tables  # noqa: F401  (brings the compiler)
+        from .kernels import walk  # noqa: F401  (brings the compiler, and compiles)
     run = _Run(plan, topology, given, progress)
     how = "program order"
     if not (given.shortcuts and run.in_order()):
@@ -150,7 +150,8 @@ class _Run:
 
     def events(self, log: bool = False) -> Any:
         """Run the queue of events; with `log` the changes of rates."""
-        from .kernels import queue, tables
+        with in_one_piece():
+            from .kernels import queue, tables
 
         pending, gates, width = self._gates()
         net, links = self.net, self.net.links.copy()

@@ -20,6 +20,7 @@ from ..registry import Algorithm, find
 from ..registry import schedule as make_schedule
 from ..schedule import Schedule
 from ..simulate import simulate
+from ..simulate.waiting import in_one_piece
 from .library import NCCL, predicted
 from .scenario import Work, scenarios
 from .store import Row, Store
@@ -143,6 +144,8 @@ def _processes() -> Iterator[tuple[Executor, int]]:
     others = multiprocessing.active_children()
     with ProcessPoolExecutor(width, multiprocessing.get_context(method), signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
         try:
+            with in_one_piece():  # a Ctrl-C that comes while processes fork would be lost
+                pool.submit(int)
             yield pool, 2 * width
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
