@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import test from "node:test";
-import { cellAt, cellsOf, doneAt, landedBy, waitingAt } from "../../collsim/viz/player/cells.js";
+import { cellAt, cellsOf, doneAt, finishedAt, landedBy, shareDone, waitingAt } from "../../collsim/viz/player/cells.js";
 import { activity } from "../../collsim/viz/player/endpoints.js";
 import { measure, pointAt, shape, through } from "../../collsim/viz/player/geometry.js";
 import { hues } from "../../collsim/viz/player/groups.js";
 import { heldSquares } from "../../collsim/viz/player/held.js";
 import { logicalLayout } from "../../collsim/viz/player/logical.js";
 import { TOKENS } from "../../collsim/viz/player/look.js";
+import { drawMatrix } from "../../collsim/viz/player/matrix.js";
 import { activeAt, bucketIndex, busiest, groups, hopAt, hopSpan, idleShare, index, journey, linkBytes, mistakeFrom, mistakeTime, nextStart, rowSlices, shareBetween, slotText, spanAt, stepAt, stepShare, useClass } from "../../collsim/viz/player/model.js";
 import { SCHEMA, problem, textAt, unpack } from "../../collsim/viz/player/read.js";
 import { chartsOf } from "../../collsim/viz/player/rows.js";
@@ -228,6 +229,54 @@ test("several collectives: each slot has its own goal, letter and colour, and a 
   const came = activity(m, 0, "dst");
   assert.ok(came.every(({ i, group }) => group === m.groupOf[m.chunk[i]]));
   assert.deepEqual([...new Set(came.map(({ group }) => group))].sort(), [0, 1]);
+});
+
+/** How far each endpoint is at t. */
+const shares = (m, t) => Array.from({ length: m.endpoints }, (_, e) => shareDone({ m, finished: finishedAt(m, t) }, e));
+
+/** Copies of a chunk in the last step of ring4, at its end: [src, dst, chunk]. */
+const copies = (tl, rows) => rows.forEach(([src, dst, chunk]) => {
+  for (const [k, v] of Object.entries({ step: 5, src, dst, chunk, into: chunk, reduce: 0, channel: 0, bytes: 1, t0: 5, t1: 6, route: src })) tl.transfers[k].push(v);
+});
+
+test("several collectives: an endpoint is full when it holds what its own ones promise, not before", () => {
+  const tl = ring4({ engine: "event" }), four = [0, 1, 2, 3].flatMap(r => [0, 1, 2, 3].map(c => [r, c]));
+  tl.meta.slots = 6; // A: the allreduce of all four; B: ranks 0 and 1 swap slots 4 and 5
+  tl.state = { held: [...four, [0, 4], [1, 5]], goal: [4, 4, 4, 4, 1, 1], wanted: [...four, [1, 4], [0, 5]] };
+  tl.groups = [{ name: "A", first: 0, slots: 4 }, { name: "B", first: 4, slots: 2 }];
+  copies(tl, [[0, 1, 4], [1, 0, 5]]);
+  const m = index(tl);
+  assert.deepEqual([...m.asked], [5, 5, 4, 4]);
+  assert.deepEqual(shares(m, 0), [0, 0, 0, 0]); // what rank 0 gives away is not asked of it
+  assert.deepEqual(shares(m, 5.5), [3 / 5, 3 / 5, 3 / 4, 3 / 4]);
+  assert.deepEqual(shares(m, m.total), [1, 1, 1, 1]);
+});
+
+test("a rank of a reduce-scatter is full with its own block, a server with every sum", () => {
+  const tl = ring4();
+  tl.state.wanted = [[0, 1], [1, 2], [2, 3], [3, 0]]; // what three steps of the ring leave where
+  tl.meta.endpoints = 5;
+  copies(tl, [[0, 4, 0], [0, 4, 1], [0, 4, 3]]);
+  const m = index(tl);
+  assert.deepEqual([2, 3, 6].map(t => shares(m, t)), [[0, 0, 0, 0, 0], [1, 1, 1, 1, 0], [1, 1, 1, 1, 3 / 4]]);
+});
+
+test("a buffer of more chunks than a call takes arguments is laid out, and its largest goal is found", () => {
+  const tl = ring4();
+  tl.meta.slots = 150_000;
+  Object.assign(tl.state, { held: [], wanted: [[0, 0]], goal: new Array(150_000).fill(1).with(149_999, 4) });
+  assert.equal(index(tl).goal, 4);
+});
+
+test("names of chunks over the matrix are measured once, not at every frame", () => {
+  const tl = ring4(), measured = [];
+  tl.groups = [{ name: "A", first: 0, slots: 4 }];
+  const m = index(tl), none = new Set(), g = { ...scribe(), ...Object.fromEntries(["stroke", "setLineDash"].map(f => [f, () => {}])) };
+  g.measureText = str => (measured.push(str), { width: 6 * str.length });
+  const V = { m, C: TOKENS.light, W: WORDS.en, lang: "en", t: 0, slots: [0, 1, 2, 3], sends: none, lands: none, fresh: none, hotCells: none, hotRanks: none };
+  drawMatrix(g, V, 300, 300);
+  drawMatrix(g, V, 300, 300);
+  assert.deepEqual(measured.filter(str => str.startsWith("A")), ["A0", "A1", "A2", "A3"]);
 });
 
 test("who has landed waits for the step only where there is a barrier", () => {

@@ -16,6 +16,26 @@ export function cellsOf(what, state, meta) {
   return out;
 }
 
+/**
+ * The cells that must be finished at the end; of each endpoint how many there are, and which. Where nothing is asked of an endpoint (a
+ * server, a rank that only gives), each of its cells counts.
+ */
+export function aims({ tl, endpoints, slots }) {
+  const wanted = cellsOf(tl.state.wanted ?? "all", tl.state, tl.meta),
+    asked = new Int32Array(endpoints),
+    counts = new Uint8Array(endpoints * slots);
+  for (const [e, c] of wanted) {
+    asked[e]++;
+    counts[e * slots + c] = 1;
+  }
+  asked.forEach((n, e) => {
+    if (n) return;
+    asked[e] = slots;
+    counts.fill(1, e * slots, (e + 1) * slots);
+  });
+  return { wanted, asked, counts };
+}
+
 // Numbers for the logical picture: the digits of pi without zeros, so that every rank starts with its own small values.
 const PI = "31415926535897932384626433832795288419716939937515820974944592378164628628998628348253421176798214865";
 
@@ -117,11 +137,10 @@ export function waitingAt(m, t, s, out = []) {
 /** True when every cell that must be finished at the end is finished at t. */
 export function doneAt(m, t) {
   if (m.mistake) return false; // a count alone cannot tell: a rank that is added twice hides one that is missing
-  m.wanted ??= cellsOf(m.tl.state.wanted ?? "all", m.tl.state, m.tl.meta);
   return m.wanted.every(([e, c]) => cellAt(m, e * m.slots + c, t) >= m.goals[c]);
 }
 
-/** How many finished cells each endpoint has at t. */
+/** How many of the cells asked of it each endpoint has finished at t. */
 export function finishedAt(m, t) {
   m.finishing ??= Array.from({ length: m.endpoints }, (_, e) => finishing(m, e));
   return Float64Array.from(m.finishing, ({ at, first, gain }) => {
@@ -136,11 +155,15 @@ export function finishedAt(m, t) {
   });
 }
 
+/** How far an endpoint is: finished of those asked of it, 0 to 1. */
+export const shareDone = (V, e) => (V.m.asked[e] ? V.finished[e] / V.m.asked[e] : 0);
+
 // When the number of finished cells of an endpoint changes, and what it is from then on.
 function finishing(m, e) {
   const events = [];
   let first = 0;
   for (let cell = e * m.slots; cell < (e + 1) * m.slots; cell++) {
+    if (!m.counts[cell]) continue;
     const goal = m.goals[cell - e * m.slots];
     let was = m.first.count[cell] >= goal;
     first += was;

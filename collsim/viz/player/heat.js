@@ -26,6 +26,12 @@ export function meanShare(m, members, slots, t) {
   return sum / (members.length * slots.length);
 }
 
+/** `3`, or `3–8` from the least to the most. */
+function range(numbers) {
+  const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
+  return least === most ? `${least}` : `${least}–${most}`;
+}
+
 export function drawHeat(g, V, w, h) {
   const { m, C, W } = V,
     { rows, per, columns } = folding(m, V.slots),
@@ -38,9 +44,7 @@ export function drawHeat(g, V, w, h) {
   V.grid = { heat: true, rows, per, x0, y0, cw, ch, columns };
   rows.forEach(({ members, panel }, q) => {
     const y = y0 + q * ch,
-      done = members.map((e) => V.finished[e]),
-      least = Math.min(...done),
-      most = Math.max(...done);
+      done = range(members.map((e) => V.finished[e]));
     const name =
         panel >= 0
           ? textAt(m.panels.label, panel, V.lang)
@@ -50,7 +54,7 @@ export function drawHeat(g, V, w, h) {
       wrong = V.wrong != null && members.includes(m.mistake.rank);
     if (ch >= 12 || q % Math.ceil(13 / ch) === 0) {
       put(g, name, x0 - 8, y + ch / 2 + 4.5, 12, wrong ? C.fulltext : C.ink2, { align: "right", bold: wrong });
-      put(g, least === most ? `${least}` : `${least}–${most}`, w, y + ch / 2 + 4.5, 12, C.ink2, { align: "right" });
+      put(g, done, w, y + ch / 2 + 4.5, 12, C.ink2, { align: "right" });
     }
     for (let c = 0; c < columns; c++) {
       const share = meanShare(m, members, V.slots.slice(c * per, (c + 1) * per), V.t),
@@ -60,7 +64,7 @@ export function drawHeat(g, V, w, h) {
     }
     if (wrong) box(g, x0 - 2, y - 1, columns * cw + 4, ch + 2, 3, null, C.full, 2.4);
   });
-  put(g, W.doneOf(m.slots), w, y0 - 6, 12, C.ink3, { align: "right" });
+  put(g, W.doneOf(range(m.asked)), w, y0 - 6, 12, C.ink3, { align: "right" });
   if (V.hover?.slot != null && V.slots.includes(V.hover.slot)) {
     const c = Math.floor(V.slots.indexOf(V.hover.slot) / per);
     box(g, x0 + c * cw - 1, y0 - 2, cw + 2, rows.length * ch + 4, 2, null, C.ink, 1.5);

@@ -1,6 +1,7 @@
 // Ranks inside the box of a node that is drawn as one: a square for each, under the name of the box.
 
 import { box, fitFont, put } from "./canvas.js";
+import { shareDone } from "./cells.js";
 
 const GAP_HELD = 3; // pixels between squares
 const LARGEST_HELD = 27;
@@ -32,7 +33,7 @@ export function drawHeld(g, V, squares, busy, least) {
   const { m, C } = V,
     longest = "8".repeat(String(m.ranks - 1).length); // all have numbers, or none
   for (const { rank, x, y, size } of squares) {
-    const done = m.slots ? V.finished[rank] / m.slots : 0,
+    const done = shareDone(V, rank),
       on = busy.has(rank);
     box(g, x, y, size, size, 3, C.card);
     g.fillStyle = C.sumfill;

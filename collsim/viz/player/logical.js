@@ -1,7 +1,7 @@
 // The same steps without a machine: ranks as cards or circles.
 
 import { arrow, box, fitFont, put, stroke, widthOf } from "./canvas.js";
-import { cellAt } from "./cells.js";
+import { cellAt, shareDone } from "./cells.js";
 import { measure, pointAt } from "./geometry.js";
 import { hues } from "./groups.js";
 import { hopAt, journey, slotText } from "./model.js";
@@ -184,7 +184,7 @@ function drawRankCircle(g, V, e) {
   const { m, C } = V,
     { P, r } = V.lay,
     [x, y] = P[e],
-    f = m.slots ? V.finished[e] / m.slots : 0;
+    f = shareDone(V, e);
   g.beginPath();
   g.arc(x, y, r, 0, 7);
   g.fillStyle = f >= 1 ? C.done : C.card;

@@ -45,9 +45,8 @@ export function drawMatrix(g, V, w, h) {
     { cs } = L,
     inset = cs >= 11 ? 0.75 : cs >= 5 ? 0.4 : 0;
   const every = cs >= 16 ? 1 : cs >= 9 ? 2 : cs >= 4 ? 8 : cs >= 2 ? 16 : 64;
-  const widest = Math.max(0, ...V.slots.map((slot) => widthOf(g, slotText(V, slot), 12, false)));
   let column = every; // names with the letter of a collective are wider than numbers
-  while (column * cs < widest + 3 && column < V.slots.length) column *= 2;
+  while (column * cs < widestName(g, V) + 3 && column < V.slots.length) column *= 2;
   put(g, W.rank, 0, L.y0 - 4, 12, C.ink3);
   V.slots.forEach((slot, q) => {
     if (q % column === 0) put(g, slotText(V, slot), L.x0 + (q + 0.5) * cs, L.y0 - 4, 12, C.ink2, { align: "center" });
@@ -68,6 +67,15 @@ export function drawMatrix(g, V, w, h) {
   }
   if (V.wrong != null) markWrong(g, V, L);
   drawMatrixKey(g, V, L.height + 10, w);
+}
+
+/** Pixels that the widest name of a chunk takes: measured once, not at every frame. */
+function widestName(g, V) {
+  const { m } = V;
+  if (m.widestName != null) return m.widestName;
+  m.widestName = 0;
+  for (let slot = 0; slot < m.slots; slot++) m.widestName = Math.max(m.widestName, widthOf(g, slotText(V, slot), 12, false));
+  return m.widestName;
 }
 
 /** The cell of a schedule that does not verify. */

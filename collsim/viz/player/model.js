@@ -1,6 +1,6 @@
 // The model: a timeline laid out for what is asked at every frame. Pure functions of (model, time).
 
-import { contributions } from "./cells.js";
+import { aims, contributions } from "./cells.js";
 import { groupOfSlots } from "./groups.js";
 import { columns } from "./read.js";
 
@@ -42,7 +42,7 @@ export function index(tl) {
     key: tl.key ?? [],
     hot: new Set(tl.bottleneck?.links ?? []),
   };
-  m.goal = Math.max(1, ...m.goals); // of the collective that adds up most
+  m.goal = m.goals.reduce((a, b) => Math.max(a, b), 1); // of the collective that adds up most; too many for a spread
   m.groupOf = groupOfSlots(m.groups, m.slots);
   let end = Math.max(tl.figures?.time ?? 0, tl.meta.time ?? 0);
   for (const t of m.t1) if (t > end) end = t;
@@ -53,7 +53,7 @@ export function index(tl) {
   m.buckets = bucketIndex(m);
   m.series = linkSeries(m);
   m.byStep = groups(m.step, nsteps, n);
-  Object.assign(m, contributions(m));
+  Object.assign(m, aims(m), contributions(m));
   return m;
 }
 

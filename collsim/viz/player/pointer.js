@@ -88,7 +88,7 @@ function tipLines(ui, hit) {
   if (hit.device != null) {
     const e = m.tl.devices.endpoint[hit.device],
       lines = [deviceName(m, hit.device, w, S.lang)];
-    if (e >= 0) lines.push(w.completeTip(V.finished[e], m.slots));
+    if (e >= 0) lines.push(w.completeTip(V.finished[e], m.asked[e]));
     return lines;
   }
   const k = cellAt(m, hit.cell, V.t);

@@ -2,6 +2,7 @@
 
 import { drawCable } from "./cable.js";
 import { arrow, box, fitFont, put, stroke, widthOf } from "./canvas.js";
+import { shareDone } from "./cells.js";
 import { measure, pointAt, through } from "./geometry.js";
 import { linkBytes, routeLinks, shareBetween, slotText, spanAt, useClass, usedLinks } from "./model.js";
 import { busyEndpoints, drawHeld, heldSquares } from "./held.js";
@@ -276,7 +277,7 @@ function columnName(V, column) {
 
 // Above 32 ranks a rank is a small square: it fills from below with its finished chunks instead of showing tokens.
 function fillSquare(g, V, e, x, y, w, h) {
-  const f = V.m.slots ? V.finished[e] / V.m.slots : 0;
+  const f = shareDone(V, e);
   if (f > 0) {
     g.fillStyle = V.C.sumfill;
     g.fillRect(x + 1, y + h - 1 - (h - 2) * f, w - 2, (h - 2) * f);
