@@ -130,15 +130,16 @@ def _bounded(name: str, seconds: float) -> float:
 
 
 def slowed(topology: Topology, given: Conditions) -> Topology:
-    """The topology with the rates that are really there: all cables of a slow rank's device are slower."""
+    """The topology with the rates that are really there: all cables of a slow rank's device are slower, one between two of them by the
+    larger factor."""
     if not given.slow:
         return topology
-    slower, links = topology, topology.links
-    for rank, factor in given.slow.items():
-        device = int(topology.endpoint_device[rank])
-        beside = np.union1d(links.dst[links.src == device], links.src[links.dst == device])
-        for other in beside.tolist():
-            slower = slower.with_link(device, other, bandwidth=f"x{1 / factor!r}")
+    slower, links, of_device = topology, topology.links, np.zeros(len(topology.devices))
+    np.maximum.at(of_device, topology.endpoint_device[list(given.slow)], list(given.slow.values()))
+    factors = np.maximum(of_device[links.src], of_device[links.dst])
+    ends = np.sort([links.src, links.dst], axis=0)[:, factors > 0]
+    for a, b in np.unique(ends, axis=1).T.tolist():
+        slower = slower.with_link(a, b, bandwidth=f"x{1 / max(of_device[a], of_device[b])}")
     said = ", ".join(f"rank {rank} {factor:g} times slower" for rank, factor in given.slow.items())
     return replace(slower, name=f"{topology.name}, {said}")
 

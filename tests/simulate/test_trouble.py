@@ -65,6 +65,15 @@ def test_a_run_in_which_every_rank_is_slow_is_worked_out_as_one_in_which_none_is
     assert t.time == close(3 * run(s, topo, 4_000_000).time, rel=1e-9)
 
 
+def test_a_cable_between_two_slow_ranks_is_slower_by_the_larger_factor():
+    """Cable to cable, without a switch: all ranks 3 times slower take 3 times as long; between 3 and 2 it is 3."""
+    s, topo = cs.schedule("allreduce_ring", 4), network("ring", 4, alpha=0)
+    assert run(s, topo, 4_000_000, slow=dict.fromkeys(range(4), 3)).time == close(3 * run(s, topo, 4_000_000).time, rel=1e-9)
+    links = run(s, topo, 4_000_000, slow={0: 2, 1: 3}).links.set_index("link")["bandwidth"]
+    said = {"gpu0 → gpu1": 3, "gpu1 → gpu0": 3, "gpu1 → gpu2": 3, "gpu3 → gpu0": 2, "gpu2 → gpu3": 1}
+    assert {name: links[name] for name in said} == close({name: RATE / factor for name, factor in said.items()})
+
+
 def test_a_cable_that_others_use_too_is_not_said_to_be_idle():
     """1 GB flows into rank 1 beside a ring of 4, and takes half of that cable: 6 MB in the time in which the ring's 6 MB cross it."""
     s, topo = cs.schedule("allreduce_ring", 4), network("switch", 4, alpha=0)
