@@ -93,11 +93,11 @@ class Calibration:
     def predict(self, collective: str, nbytes: Any, *, extrapolate: bool = False, **environment: Any) -> Prediction:
         """As `predict`, with these links. Raises CollsimError beyond what was measured, unless `extrapolate` is said."""
         found = predict(collective, self.machine, nbytes, links=self.links, **environment)
-        facts, settings = facts_of(self.machine), settings_of(environment)
-        guessed = tuple(beyond(self.fitted_on, facts, found.collective, found.nbytes, settings))
+        settings = settings_of(environment)
+        guessed = tuple(beyond(self.fitted_on, found.facts, found.collective, found.nbytes, settings))
         if guessed and not extrapolate:
             raise CollsimError(f"{'; '.join(guessed)}; say extrapolate=True to go there all the same")
-        residue = residue_of(self.fitted_on, self.measured.residues, facts, (found.collective, found.nbytes), settings)
+        residue = residue_of(self.fitted_on, self.measured.residues, found.facts, (found.collective, found.nbytes), settings)
         return replace(found.times(residue), notes=(*found.notes, *guessed))
 
     def save(self, path: str | Path) -> None:

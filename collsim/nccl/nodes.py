@@ -75,15 +75,21 @@ def card_of(topology: Topology) -> Nic | None:
 
 
 def _shares(topology: Topology, router: ClusterRouter, card: Nic | None) -> Floats:
-    """Rate now over rate as built, per link as first numbered (see `topology.cluster`); 0 where it is gone."""
-    rates = str(topology.facts["rates"])
-    inside = np.repeat([at(cable, rates).bandwidth for *_, cable in router.machine.joints], 2)
+    """Rate now over rate as built, per link as first numbered (see `topology.cluster`); 0 where it is gone.
+
+    What a calibration found is no edit: a link that was calibrated counts as built with what its kind carries.
+    """
+    rates, known = str(topology.facts["rates"]), topology.facts.get("calibration")
+
+    def unedited(cable: Cable) -> float:
+        if known is not None and cable.kind in known.links:
+            return float((cable.nominal or cable.bandwidth) * known.links[cable.kind].carries)
+        return at(cable, rates).bandwidth
+
+    inside = np.repeat([unedited(cable) for *_, cable in router.machine.joints], 2)
     built = [np.tile(inside, router.nodes)]
     if router.fabric is not None and card is not None:
-        built += [
-            np.full(2 * router.fabric.ports, at(card.cable, rates).bandwidth),
-            np.full(2 * len(router.fabric.a), router.fabric.uplink.bandwidth),
-        ]
+        built += [np.full(2 * router.fabric.ports, unedited(card.cable)), np.full(2 * len(router.fabric.a), unedited(router.fabric.uplink))]
     before = np.concatenate(built)
     now = np.zeros(len(before))
     now[np.setdiff1d(np.arange(len(before)), list(router.lost))] = topology.links.bandwidth

@@ -11,10 +11,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from ..errors import CollsimError
 from ..registry import schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
+from .facts import Facts
 from .predict import Prediction, predict
 from .search import over_nodes
 
@@ -31,16 +35,37 @@ def trace(collective: str, machine: Topology, nbytes: Any, *, engine: str = "loc
     Args:
         machine: a Topology made by `machine(...)`.
         engine: `lockstep` or `event`.
-        environment: NCCL_ALGO ... as for `predict`. NCCL_P2P_DISABLE and NCCL_NET_GDR_LEVEL change the prediction only: give the machine
-            `p2p=False`, `gdr=False` for the paths to change too.
+        environment: ranks, NCCL_ALGO ... as for `predict`; fewer ranks are the first GPUs of each node. NCCL_P2P_DISABLE and
+            NCCL_NET_GDR_LEVEL change the prediction only: give the machine `p2p=False`, `gdr=False` for the paths to change too.
+
+    Raises CollsimError for Facts, which have no links, and for a number of ranks that nodes cannot share evenly; else as `predict`.
     """
+    if not isinstance(machine, Topology):
+        raise CollsimError(f"trace wants a Topology, whose links it simulates, got {machine!r}; give machine('dgx-a100', nodes=2)")
     prediction = predict(collective, machine, nbytes, **environment)
-    plan = schedule_of(prediction, machine)
-    return prediction, simulate(plan, machine, prediction.nbytes, engine=engine)
+    machine = _of_ranks(machine, prediction.facts)
+    return prediction, simulate(schedule_of(prediction, machine), machine, prediction.nbytes, engine=engine)
+
+
+def _of_ranks(machine: Topology, facts: Facts) -> Topology:
+    """The machine with only the ranks that take part: as many of each node, its first."""
+    if facts.ranks == machine.ranks:
+        return machine
+    if facts.ranks % facts.nodes:
+        raise CollsimError(f"ranks={facts.ranks}: {facts.nodes} nodes cannot share them evenly, which a simulation needs; use a multiple")
+    here = np.flatnonzero(np.arange(machine.ranks) % (machine.ranks // facts.nodes) < facts.local)
+    orders = None
+    if machine.orders is not None:
+        orders = np.array([np.searchsorted(here, order[np.isin(order, here)]) for order in machine.orders], np.int32)
+    return replace(machine, ranks=len(here), endpoint_device=machine.endpoint_device[here], orders=orders)
 
 
 def schedule_of(prediction: Prediction, machine: Topology) -> Schedule:
-    """The schedule of the algorithm that was predicted, with no more channels and chunks than a picture needs."""
+    """The schedule of the algorithm that was predicted, with no more channels and chunks than a picture needs.
+
+    Args:
+        machine: with the ranks of the prediction.
+    """
     p, ranks = prediction, prediction.facts.ranks
     channels = max(1, min(p.channels, _MOST_CHANNELS))
     chunks = max(1, min(_MOST_CHUNKS, p.nbytes // (SLOT * channels)))
@@ -48,7 +73,7 @@ def schedule_of(prediction: Prediction, machine: Topology) -> Schedule:
         return schedule(f"{p.collective}_direct", ranks=ranks)
     if p.algorithm == "Tree":
         return _tree(p, machine, chunks, max(2, channels // 2 * 2))
-    if p.graphs is not None and ranks == machine.ranks:
+    if p.graphs is not None:
         machine = replace(machine, orders=p.graphs.rings.orders(p.facts.nodes))
     channels = _evenly(channels, machine)
     if p.collective in ("broadcast", "reduce"):
@@ -66,7 +91,7 @@ def schedule_of(prediction: Prediction, machine: Topology) -> Schedule:
 def _tree(p: Prediction, machine: Topology, chunks: int, channels: int) -> Schedule:
     """The double binary tree over the chains that the search found."""
     shape: dict[str, Any] = {}
-    if p.graphs is not None and p.facts.ranks == machine.ranks:
+    if p.graphs is not None:
         trees = p.graphs.trees
         machine, shape = replace(machine, orders=over_nodes(trees.channels, p.facts.nodes)), {"pattern": trees.shape}
     channels = _evenly(channels, machine)

@@ -161,7 +161,8 @@ def _relabelled(links: Links, which: npt.NDArray[np.int64], rate: Floats, delay:
     for i in which:
         old = links.cables[links.cable[i]]
         label = old.label if old.label.endswith(" (changed)") else f"{old.label} (changed)"
-        new = Cable(old.kind, label, float(rate[i]), float(delay[i]), f"changed by who asked; before: {old.source}", nominal=float(rate[i]))
+        nominal = float(rate[i]) * ((old.nominal or old.bandwidth) / old.bandwidth)  # it still carries the share that it carried
+        new = Cable(old.kind, label, float(rate[i]), float(delay[i]), f"changed by who asked; before: {old.source}", nominal=nominal)
         if new not in cables:
             cables.append(new)
         column[i] = cables.index(new)

@@ -9,7 +9,7 @@ import pytest
 
 import collsim as cs
 from collsim.errors import CollsimError, FormatError
-from collsim.nccl import facts, predict
+from collsim.nccl import facts, facts_of, predict
 from collsim.nccl.calibrated import CLUSTER, turned
 from collsim.nccl.fit import calibrate
 from collsim.nccl.links import MEASURED
@@ -98,6 +98,25 @@ def test_a_calibrated_machine_keeps_its_routes_and_is_calibrated_anew_from_its_n
     assert again.to_yaml() == once.machine.to_yaml()
 
 
+@pytest.mark.parametrize("rates", ["nominal", "effective"])
+def test_a_calibration_is_no_edit_and_an_edit_no_calibration(rates):
+    """Facts are of nominal rates, edited or not: the calibration stands in the parameters alone, whichever came first."""
+    machine = cs.machine("dgx-a100", nodes=2, rates=rates)
+    edits = {
+        "network": lambda m: m.scaled(kind="infiniband", by=0.5),
+        "links": lambda m: m.scaled(kind="nvlink", by=0.5),
+        "one link": lambda m: m.with_link("node0/gpu0", "node0/nvswitch", bandwidth="half"),
+    }
+    known = cs.calibrate(sweep(turned(MEASURED, CLUSTER, SLOWER), machine), machine).machine
+    assert facts_of(known) == facts_of(machine)
+    for what, edit in edits.items():
+        changed = edit(machine)
+        log = sweep(turned(MEASURED, CLUSTER, SLOWER), changed)
+        last = cs.calibrate(log, changed).machine
+        assert facts_of(last) == facts_of(edit(known)) == facts_of(changed) != facts_of(machine), what
+        assert [predict("allreduce", last, n).time for n in log.nbytes] == pytest.approx(list(log.time), rel=0.03), what
+
+
 def bent(size):
     """A machine that is half as slow again around 1 MiB, which no knob can say."""
     return 1 + 0.5 * np.exp(-0.5 * ((np.log2(size) - 20) / 2) ** 2)
@@ -158,6 +177,21 @@ def test_it_refuses_to_extrapolate_silently():
             found.predict(*beyond)
         assert found.predict(*beyond, extrapolate=True).notes
     assert not found.predict("allreduce", "1GiB").notes
+
+
+def test_what_is_asked_of_a_calibration_is_judged_by_the_machine_that_is_asked_for():
+    """Fewer ranks, or no P2P, were not measured, and the residue of the log is not theirs: as with the calibrated machine itself."""
+    machine = cs.machine("dgx-a100")
+    table = sweep(MEASURED, machine)
+    table["time"] *= bent(table.nbytes)
+    found = cs.calibrate(table, machine)
+    for asked, what in (({"ranks": 4}, "4 ranks were not measured"), ({"NCCL_P2P_DISABLE": 1}, "inside is host here")):
+        with pytest.raises(CollsimError, match=f"{what}.*extrapolate=True"):
+            found.predict("allreduce", "1MiB", **asked)
+        p = found.predict("allreduce", "1MiB", extrapolate=True, **asked)
+        assert p.time == predict("allreduce", found.machine, "1MiB", **asked).time
+        assert any(what in note for note in p.notes)
+    assert found.predict("allreduce", "1MiB").time == predict("allreduce", found.machine, "1MiB").time
 
 
 def test_a_machine_from_a_file_says_where_nobody_measured(tmp_path):

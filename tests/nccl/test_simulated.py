@@ -3,6 +3,8 @@
 import pytest
 
 from collsim import topology, verify
+from collsim.errors import CollsimError
+from collsim.nccl import facts_of
 from collsim.nccl.simulated import schedule_of, trace
 
 GIB = 2**30
@@ -39,6 +41,30 @@ def test_the_simulated_ring_moves_what_the_model_counts():
 def test_nvls_beats_the_ring_in_the_simulation_too():
     machine = topology.machine("dgx-h100")
     assert trace("allreduce", machine, GIB)[1].time < 0.85 * trace("allreduce", machine, GIB, NCCL_ALGO="Ring")[1].time
+
+
+@pytest.mark.parametrize("algorithm", ["Ring", "Tree"])
+def test_fewer_ranks_are_spread_over_the_nodes_as_they_are_predicted(algorithm):
+    """Four ranks of two nodes sit two in each, and their rings cross the network; of one node they stay on NVLink."""
+    two, one = topology.machine("dgx-a100", nodes=2), topology.machine("dgx-a100")
+    p, run = trace("allreduce", two, GIB, ranks=4, NCCL_ALGO=algorithm)
+    assert (p.facts.ranks, p.facts.nodes, run.schedule.ranks) == (4, 2, 4)
+    node = run.topology.devices.node[run.topology.endpoint_device[:4]]
+    assert list(node) == [0, 0, 1, 1]
+    carried = run.links.groupby("kind")["bytes"].sum()
+    assert carried["infiniband"] == pytest.approx({"Ring": 2 * 2 * (2 * 3 / 4), "Tree": 2 * 2}[algorithm] * GIB)  # card to switch to card
+    assert 0.2 * p.time < run.time < 1.3 * p.time
+    p, run = trace("allreduce", one, GIB, ranks=4, NCCL_ALGO=algorithm)
+    assert run.links.groupby("kind")["bytes"].sum()["nvlink"] > 0
+    assert "infiniband" not in set(run.links["kind"])
+    assert 0.2 * p.time < run.time < 1.3 * p.time
+
+
+def test_what_cannot_be_simulated_is_said():
+    with pytest.raises(CollsimError, match="ranks=3: 2 nodes cannot share them evenly"):
+        trace("allreduce", topology.machine("dgx-a100", nodes=2), GIB, ranks=3)
+    with pytest.raises(CollsimError, match="trace wants a Topology"):
+        trace("allreduce", facts_of(topology.machine("dgx-a100")), GIB)
 
 
 def test_without_p2p_the_simulation_loads_host_memory():
