@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,7 @@ from collsim.exchange import formats, load, save
 from collsim.nccl import Gap, Run, against, calibrate, explain, facts_of, own_run, predict, published, published_run
 from collsim.units import parse_count
 
-from . import osu
+from . import graphlog, osu
 from .address import shortened
 from .choice import MOST_NODES, Complaint, flag
 from .run import Refused, quietly
@@ -32,6 +33,8 @@ MOST_ROWS = 2_000
 MOST_MPI = 100_000
 #: The run that the sample log is made of, and where it ran.
 SAMPLE, SAMPLE_MACHINE = "a100-2x4-tcp", "polaris"
+#: What a log of each format is called in a file of its own.
+_FILES = {"nccl-tests": "nccl-tests.txt", "nccl-tests-json": "nccl-tests.json"}
 
 _HOST = re.compile(r"#\s+Rank\s+\d{1,7}\s.{0,80}?\bon\s+(\S{1,80})\s+device\s+\d+\s+\[[^\]]{0,40}\]\s*(.{0,80})", re.ASCII)
 
@@ -151,17 +154,21 @@ def run_of(shown: Shown) -> Run:
         run = published_run(shown.run)
         return run.plain if shown.plain and run.plain is not None else run
     rows = _table(read_log(shown.text), shown)
-    collective = rows["collective"].iloc[0] or shown.collective
+    collective, ranks = _ran(rows, shown)
     if not collective:
         raise Refused("measured.nocollective")
     place = place_of(shown)
-    said = rows["ranks"].iloc[0]
-    ranks = None if said is None or np.isnan(float(said)) else int(said)
     if ranks is not None and ranks > place.ranks:
         raise Refused("measured.manyranks", ranks=ranks, gpus=place.ranks)
     if not ((rows["nbytes"] > 0) & (rows["time"] > 0)).any():
         raise Refused("measured.notimes")
     return own_run(collective, place, rows["nbytes"].tolist(), rows["time"].tolist(), ranks)
+
+
+def _ran(rows: pd.DataFrame, shown: Shown) -> tuple[str, int | None]:
+    """The collective of a table, empty where nobody says, and its ranks, None where the log does not say."""
+    said = rows["ranks"].iloc[0]
+    return rows["collective"].iloc[0] or shown.collective, None if said is None or np.isnan(float(said)) else int(said)
 
 
 def place_of(shown: Shown) -> cs.Topology:
@@ -207,7 +214,8 @@ def fitted(shown: Shown, tell: Tell = quietly) -> Fitted:
     """Calibrate the machine to all tables of a log. Raises CollsimError for a log that cannot be read, or has too little."""
     log = read_log(shown.text)
     log = log[(log["time"] > 0) & (log["nbytes"] > 0)].head(MOST_ROWS)
-    log = log.assign(collective=log["collective"].fillna(shown.collective or None))
+    if shown.collective:
+        log = log.assign(collective=log["collective"].fillna(shown.collective))
     if log["collective"].isna().any():
         raise Refused("measured.nocollective")
     place = place_of(shown)
@@ -255,14 +263,19 @@ def read_log(text: str) -> pd.DataFrame:
     """The rows of an nccl-tests log, text or JSON, or of an OSU log."""
     if osu.looks(text):
         return osu.read(text, 2)
-    if not text.lstrip().startswith("{") and not formats()["nccl-tests"].looks(text):
+    kind = _kind(text)
+    if kind == "nccl-tests" and not formats()[kind].looks(text):
         raise Refused("measured.nolog")
     with tempfile.TemporaryDirectory() as folder:
-        kind = "nccl-tests-json" if text.lstrip().startswith("{") else "nccl-tests"
-        path = Path(folder) / ("nccl-tests.json" if kind.endswith("json") else "nccl-tests.txt")
+        path = Path(folder) / _FILES[kind]
         path.write_text(text, encoding="utf-8")
         table: pd.DataFrame = load(path, format=kind)
     return table
+
+
+def _kind(text: str) -> str:
+    """Which of nccl-tests' formats it is."""
+    return "nccl-tests-json" if text.lstrip().startswith("{") else "nccl-tests"
 
 
 def sample() -> str:
@@ -277,7 +290,11 @@ def sample() -> str:
 
 
 def guessed(text: str, shown: Shown) -> Shown:
-    """Machine and number of nodes as far as the log's lines of devices tell; the reader may know better."""
+    """Machine and number of nodes as far as the log's lines of devices or communicators tell; the reader may know better."""
+    if graphlog.looks(text):
+        with suppress(CollsimError):  # the page says what is wrong with it
+            shown = replace(shown, nodes=min(graphlog.job_of(text).nodes or shown.nodes, MOST_NODES))
+        return shown
     found = [m for line in text.splitlines()[:4000] if (m := _HOST.match(line.strip()[:400])) is not None]
     if not found:
         return shown
@@ -293,12 +310,7 @@ def guessed(text: str, shown: Shown) -> Shown:
 def python_of(shown: Shown) -> str:
     """The same study as a script."""
     if shown.own:
-        switches = "" if shown.p2p else ", p2p=False"
-        switches += "" if shown.gdr or shown.nodes == 1 else ", gdr=False"
-        made = (
-            f'table = cs.load("all_reduce.log")  # nccl-tests\nmachine = cs.machine("{shown.machine}", nodes={shown.nodes}{switches})\n'
-            'run = nccl.own_run("allreduce", machine, table["nbytes"], table["time"])'
-        )
+        made = _own_python(shown)
     else:
         made = f'run = nccl.published_run("{shown.run}")' + (".plain" if shown.plain and published()[shown.run].plain else "")
     return (
@@ -306,6 +318,23 @@ def python_of(shown: Shown) -> str:
         f"{made}\nprint(nccl.explain(run))\nnccl_plots.curve(nccl.against(run))\n"
         "nccl_plots.residuals(nccl.together())  # all published runs\n"
     )
+
+
+def _own_python(shown: Shown) -> str:
+    """How a log of one's own becomes the run that is shown."""
+    log = read_log(shown.text)
+    rows = _table(log, shown)
+    collective, ranks = _ran(rows, shown)
+    kind = _kind(shown.text)
+    switches = "" if shown.p2p else ", p2p=False"
+    switches += "" if shown.gdr or shown.nodes == 1 else ", gdr=False"
+    lines = [f'table = cs.load("{_FILES[kind]}", format="{kind}")']
+    if log["table"].nunique() > 1:
+        lines.append(f'table = table[table["table"] == {int(rows["table"].iloc[0])}]')
+    lines.append(f'machine = cs.machine("{shown.machine}", nodes={shown.nodes}{switches})')
+    count = "" if ranks is None else f", ranks={ranks}"
+    lines.append(f'run = nccl.own_run("{collective}", machine, table["nbytes"], table["time"]{count})')
+    return "\n".join(lines)
 
 
 def asked_of(value: Any) -> str:

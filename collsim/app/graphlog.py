@@ -10,6 +10,7 @@ from pathlib import Path
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.exchange import formats, load
+from collsim.exchange.nccl_log import NcclJob
 from collsim.nccl import communicator, facts_of, search
 
 from .run import Refused
@@ -49,15 +50,26 @@ def looks(text: str) -> bool:
     return formats()["nccl-log"].looks(text) and not formats()["nccl-tests"].looks(text)
 
 
-def read(text: str, place: cs.Topology) -> Job:
-    """The log's graphs beside those of the search. Raises CollsimError for a damaged log, or more ranks than the machine has."""
+def job_of(text: str) -> NcclJob:
+    """What the log says of its largest communicator. Raises CollsimError for a damaged log."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "nccl.log"
         path.write_text(text, encoding="utf-8")
-        job = load(path, format="nccl-log")
+        job: NcclJob = load(path, format="nccl-log")
+    return job
+
+
+def read(text: str, place: cs.Topology) -> Job:
+    """The log's graphs beside those of the search.
+
+    Raises CollsimError for a damaged log, more ranks than the machine has, and another number of nodes than the log says.
+    """
+    job = job_of(text)
     if job.ranks > place.ranks:
         raise Refused("measured.manyranks", ranks=job.ranks, gpus=place.ranks)
     nodes = int(place.facts["nodes"])
+    if job.nodes not in (0, nodes):
+        raise Refused("graphs.othernodes", logged=job.nodes, nodes=nodes)
     rings, trees = _searched(place, job.ranks, nodes)
     kinds: dict[str, int] = {}
     for way in job.transports.values():
@@ -65,7 +77,7 @@ def read(text: str, place: cs.Topology) -> Job:
         kinds[kind] = kinds.get(kind, 0) + 1
     ways = tuple(sorted(kinds.items(), key=lambda item: -item[1]))
     logged = [tuple(_turned(order) for order in job.rings.values()), tuple(job.trees.values())]
-    return Job(job.ranks, job.nodes or nodes, job.version, _orders(logged[0], rings), _orders(logged[1], trees), ways)
+    return Job(job.ranks, nodes, job.version, _orders(logged[0], rings), _orders(logged[1], trees), ways)
 
 
 def _searched(place: cs.Topology, ranks: int, nodes: int) -> tuple[Sequence[tuple[int, ...]], Sequence[tuple[int, ...]]]:

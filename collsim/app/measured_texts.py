@@ -105,6 +105,10 @@ MEASURED: dict[str, tuple[str, str]] = {
         "NCCL{version}: {ranks} ranks on {nodes} node(s), {rings} rings, {trees} trees",
         "NCCL{version}：{nodes} 个节点上 {ranks} 个 rank，{rings} 条 ring，{trees} 棵 tree",
     ),
+    "graphs.othernodes": (
+        "The log is of a job on {logged} node(s), and {nodes} are chosen; choose {logged}.",
+        "日志中的作业运行在 {logged} 个节点上，而所选为 {nodes} 个；请选择 {logged} 个。",
+    ),
     "graphs.via": ("Connections by transport: {ways}", "各传输方式的连接数：{ways}"),
     "graphs.novia": ("The log does not say over which transports.", "日志没有说明使用了哪些传输方式。"),
     "graphs.rings": ("Rings, from rank 0", "ring（从 rank 0 起）"),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages
@@ -10,6 +11,7 @@ from test_pages import address, fine, messages
 from collsim.app import evidence, osu, own
 from collsim.app.evidence import Shown
 from collsim.app.measured_texts import MEASURED
+from collsim.app.run import Refused
 from collsim.app.texts import LANGUAGES, placeholders
 from collsim.nccl import mpi, predict, published, published_run, ring_and_tree
 from collsim.nccl.calibrated import CLUSTER
@@ -216,18 +218,63 @@ def test_both_languages_have_every_word_and_every_hypothesis():
 def test_every_word_of_the_page_is_used():
     from pathlib import Path
 
-    source = "".join((Path(evidence.__file__).parent / name).read_text() for name in ("measured.py", "evidence.py", "osu.py", "fitting.py"))
+    source = "".join(
+        (Path(evidence.__file__).parent / name).read_text()
+        for name in ("measured.py", "evidence.py", "graphlog.py", "osu.py", "fitting.py")
+    )
     families = ("page.", "gap.", "knob.", "measured.told.", "measured.off.", "measured.guess.", "measured.none.")
     bands = {f"measured.{name}" for name in ("large", "middle", "small", "dots", "line", "tuner", "under")}
     bands |= {f"graphs.{name}" for name in ("rings", "trees", "logged", "found")}
     assert not [key for key in MEASURED if f'"{key}"' not in source and not key.startswith(families) and key not in bands]
 
 
-@pytest.mark.parametrize("shown", [Shown(), Shown("v100-8", plain=True), Shown("own", machine="polaris", nodes=2, p2p=False)])
-def test_the_python_that_is_shown_runs(shown, tmp_path, monkeypatch):
+TWO_TABLES = (
+    evidence.sample()
+    + """# nThread 1 nGpus 1 minBytes 1024 maxBytes 1048576 step: 1024(factor)
+#  Rank  0 Pid 1 on h device 0 [0x01] NVIDIA A100-SXM4-40GB
+#  Rank  1 Pid 1 on h device 1 [0x02] NVIDIA A100-SXM4-40GB
+# Collective test starting: all_gather_perf
+        1024           128     float    none      -1    14.0    0.07    0.04       0    14.0    0.07    0.04       0
+     1048576        131072     float    none      -1    30.0   34.95   17.48       0    30.0   34.95   17.48       0
+"""
+)
+ROW = "     1048576        262144     float     sum      -1    40.1   26.1   26.1       0    40.0   26.2   26.2       0\n"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        Shown(),
+        Shown("v100-8", plain=True),
+        Shown("own", text=evidence.sample(), machine="polaris", nodes=2, p2p=False),
+        Shown("own", text=TWO_TABLES, table=1, machine="dgx-a100"),
+        Shown("own", text=ROW, collective="reduce_scatter", machine="polaris", nodes=2, gdr=False),
+    ],
+    ids=["published", "plain", "sample", "second table", "nobody says"],
+)
+def test_the_python_that_is_shown_makes_the_same_run(shown, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "all_reduce.log").write_text(evidence.sample())
-    exec(evidence.python_of(shown), {})
+    (tmp_path / "nccl-tests.txt").write_text(shown.text)
+    names = {}
+    exec(evidence.python_of(shown), names)
+    assert names["run"] == evidence.run_of(shown)
+
+
+def test_a_log_whose_collective_is_known_is_fitted_on_every_pandas(monkeypatch):
+    """pandas 2 refuses to fill with None, which pandas 3 takes for nothing to do."""
+    fill = pd.Series.fillna
+
+    def as_in_pandas_2(series, value=None, **options):
+        if value is None:
+            raise ValueError("Must specify a fill 'value' or 'method'.")
+        return fill(series, value, **options)
+
+    monkeypatch.setattr(pd.Series, "fillna", as_in_pandas_2)
+    shown = Shown("own", text=evidence.sample(), machine=evidence.SAMPLE_MACHINE, nodes=2)
+    assert set(evidence.fitted(shown).rows["collective"]) == {"allreduce"}
+    with pytest.raises(Refused) as refused:
+        evidence.fitted(replace(shown, text=ROW))
+    assert refused.value.key == "measured.nocollective"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -285,3 +332,15 @@ def test_a_log_of_nccl_is_held_against_the_search(language):
         lang=language,
     )
     assert messages(small)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_log_of_nccl_says_on_how_many_nodes_it_ran_and_other_numbers_are_refused(language):
+    """Two hosts of four GPUs each: rings of any other number of nodes say nothing of it."""
+    log = INFO.replace("nNodes 1 localRanks 8", "nNodes 2 localRanks 4")
+    at = fine(dropped(log, machine="dgx-a100", nodes="1", lang=language))
+    assert at.number_input(key="w_e_nodes").value == 2
+    at.number_input(key="w_e_nodes").set_value(4).run()
+    assert messages(at) == [MEASURED["graphs.othernodes"][language == "zh"].format(logged=2, nodes=4)]
+    silent = INFO.replace(" nNodes 1 localRanks 8 localRank 0", "")
+    assert fine(dropped(silent, machine="dgx-a100", nodes="2")).number_input(key="w_e_nodes").value == 2
