@@ -18,13 +18,14 @@ import pandas as pd
 from ..errors import CollsimError, FormatError
 from . import mpi
 from .constants import ALGORITHMS
-from .predict import Prediction, predict
+from .predict import Prediction, collective_name, predict
 from .words import facts
 
 #: Size bands of the report, bytes: name, from, below.
 BANDS = (("16 MiB and more", 2**24, 2**62), ("64 KiB to 16 MiB", 2**16, 2**24), ("below 64 KiB", 0, 2**16))
-#: Columns that a prediction reads.
-_DESCRIBES = ("gpu", "ranks", "nodes", "collective", "intra_link", "inter_link", "gdr", "algo", "proto")
+#: Columns that a prediction reads; those that a table may lack, and what they say then.
+_DESCRIBES = ("gpu", "ranks", "nodes", "collective", "intra_link", "inter_link")
+_UNSAID = {"gdr": "", "algo": "auto", "proto": "auto"}
 #: Largest size and number of ranks that a table may say; beyond them it is a slip.
 _LARGEST, _MOST_RANKS = 2**50, 2**24
 _LIBRARY = {"nccl": "NCCL and RCCL", "mpi": "MPI (OSU)"}
@@ -44,7 +45,7 @@ class Accuracy:
         predictions: a row per measured row that could be predicted: case_id, size_bytes, time_us_pred, algorithm, protocol.
         cases: a row per run and band: kind, library, median error (0.1 is 10 %), ratio predicted / measured, shares within 1.25x, 1.6x.
         effects: pairs of runs that differ in one thing: measured and predicted ratio of times.
-        failed: case_id -> why it could not be predicted.
+        failed: case_id, or case_id and line of a measured row -> why it could not be predicted.
         notes: what a prediction had to assume -> the runs it was assumed for.
     """
 
@@ -70,11 +71,12 @@ class Accuracy:
 def accuracy(cases: str | Path, measured: str | Path, out: str | Path | None = None) -> Accuracy:
     """Predict every row of `measured` (CSV) from the machine words of `cases` (CSV), and write the predictions to `out` (CSV).
 
-    Raises FormatError for a file that is not there or lacks a column; a run that cannot be predicted is named in `failed`.
+    Raises FormatError for a file that is not there, lacks a column or has no row that can be read; a run that cannot be predicted, and a
+    row that cannot be read, is named in `failed`.
     """
-    described, rows = read_tables(cases, measured)
+    described, rows, unread = read_tables(cases, measured)
     found, failed = accuracy_of(described, rows)
-    result = bands_of(found, described, rows, failed)
+    result = bands_of(found, described, rows, {**failed, **unread})
     if out is not None:
         result.predictions.to_csv(out, index=False)
     return result
@@ -96,18 +98,43 @@ class MpiTime:
     notes: tuple[str, ...] = ()
 
 
-def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The two tables, checked; a time left blank is NaN: its row is predicted and not compared. Raises FormatError."""
+def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
+    """The two tables, checked, and rows left out: "case_id, line" -> why.
+
+    A time left blank is NaN: its row is predicted and not compared. Raises FormatError, also where no row is left.
+    """
     described = _table(cases, ("case_id", *_DESCRIBES))
     twice = described.case_id[described.case_id.duplicated()]
     if len(twice):
         raise FormatError(f"{cases}: case_id {twice.iloc[0]!r} stands on several lines; give every run a name of its own")
+    described = described.assign(
+        ranks=described.ranks.map(_pointless),
+        nodes=described.nodes.map(_pointless),
+        **{column: said for column, said in _UNSAID.items() if column not in described},
+    )
     rows = _table(measured, ("case_id", "size_bytes", "time_us"))
-    sizes = _numbers(rows, "size_bytes", measured)
-    if (odd := (sizes != np.floor(sizes)) | (sizes > _LARGEST)).any():
-        row = int(np.argmax(odd.to_numpy()))
-        raise FormatError(f"{measured}: line {row + 2}: size_bytes={rows.size_bytes.iloc[row]!r} is not a whole number of at most 2**50")
-    return described, rows.assign(size_bytes=sizes.astype(np.int64), time_us=_numbers(rows, "time_us", measured, blank=True))
+    sizes, times = (pd.to_numeric(rows[column], errors="coerce") for column in ("size_bytes", "time_us"))
+    whole = (sizes > 0) & (sizes <= _LARGEST) & (sizes == np.floor(sizes))
+    timed = (times > 0) & np.isfinite(times) | (rows.time_us.str.strip() == "")
+    wrong = {"size_bytes": (whole, f"a whole number from 1 to 2**{_LARGEST.bit_length() - 1}"), "time_us": (timed, "a positive number")}
+    unread = {
+        f"{rows.case_id[i]}, line {i + 2}": f"{column}={rows[column][i]!r} is not {wanted}"
+        for column, (good, wanted) in wrong.items()
+        for i in np.flatnonzero(~good)
+    }
+    if len(rows) and not (whole & timed).any():
+        raise FormatError(f"{measured}: no row can be read; {': '.join(next(iter(unread.items())))}")
+    rows = rows.assign(size_bytes=sizes, time_us=times)[whole & timed]
+    return described, rows.astype({"size_bytes": np.int64, "time_us": float}), unread
+
+
+def _pointless(number: str) -> str:
+    """`8` for the `8.0` of a table that was edited elsewhere; what is no whole number stays, for a sentence about its run."""
+    try:
+        value = float(number)
+    except ValueError:
+        return number
+    return str(int(value)) if value.is_integer() else number
 
 
 def accuracy_of(described: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Row], dict[str, str]]:
@@ -155,19 +182,7 @@ def _table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
         raise FormatError(f"{path}: its columns are separated by semicolons; save it with commas")
     if missing := [c for c in columns if c not in table]:
         raise FormatError(f"{path}: has no column {', '.join(map(repr, missing))}; it has {', '.join(map(str, table.columns))}")
-    return table
-
-
-def _numbers(table: pd.DataFrame, column: str, path: str | Path, blank: bool = False) -> pd.Series[float]:
-    """A column of positive numbers; NaN for a blank field where that is allowed."""
-    numbers = pd.to_numeric(table[column], errors="coerce")
-    bad = numbers.isna() | ~np.isfinite(numbers) | (numbers <= 0)
-    if blank:
-        bad &= table[column].str.strip() != ""
-    if bad.any():
-        row = int(np.argmax(bad.to_numpy()))
-        raise FormatError(f"{path}: line {row + 2}: {column}={table[column].iloc[row]!r} is not a positive number")
-    return numbers.astype(float)
+    return table.fillna("")  # a line that ends early
 
 
 def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[Row]:
@@ -176,8 +191,6 @@ def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[Row]:
     seconds = [float(t) * 1e-6 for t in rows.time_us]
     ranks, nodes = _whole(case, "ranks"), _whole(case, "nodes")
     if library(case) == "mpi":
-        case = case.copy()
-        case["ranks"], case["nodes"] = str(ranks), str(nodes)  # "8.0" is 8
         of_size: dict[int, Prediction | MpiTime] = {size: _over_mpi(case, size) for size in set(sizes)}
     else:
         machine = facts(case.gpu, ranks, nodes, case.intra_link, case.inter_link, case.gdr)
@@ -198,7 +211,7 @@ def library(case: pd.Series[Any]) -> str:
 
 def _whole(case: pd.Series[Any], column: str) -> int:
     try:
-        value = float(case[column])  # a table that was edited elsewhere says 8.0
+        value = float(case[column])
     except ValueError as error:
         raise CollsimError(f"{column}={case[column]!r} is not a whole number") from error
     if not 1 <= value <= _MOST_RANKS or value != int(value):
@@ -210,7 +223,7 @@ def _pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction:
     """The prediction with the algorithm and protocol that the run pinned; where NCCL has it not here, what it would choose."""
     algo = "" if case.algo.lower() == "auto" else case.algo
     proto = "" if case.proto.lower() in ("auto", "", "n/a") else case.proto
-    if case.collective in ("alltoall", "sendrecv"):
+    if collective_name(case.collective) in ("alltoall", "sendrecv"):
         algo = proto = ""
     for choice in (algo, "NVLSTree") if algo.lower() == "nvls" else (algo,) if algo else ():
         try:
@@ -284,7 +297,8 @@ def _effects(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
     if "system" not in described:
         return pd.DataFrame([], columns=columns)
     found = []
-    nccl = described[[library(case) == "nccl" for _, case in described.iterrows()]]
+    there = described[described.case_id.isin(usable.case_id)]
+    nccl = there[[library(case) == "nccl" for _, case in there.iterrows()]]
     for _, group in nccl.groupby(["system", "collective"]):
         runs = [case for _, case in group.iterrows()]
         for i, a in enumerate(runs):

@@ -124,7 +124,7 @@ def page(result: Accuracy, found: Sequence[Row], described: pd.DataFrame, blind:
     """The page as Markdown. `found` are the rows behind `result`, `blind` the results of `crossval.cross_validate` by column left out."""
     calls = [(case_id, p, seconds) for case_id, p, seconds in found if isinstance(p, Prediction)]
     return _TEXT.format(
-        runs=result.cases.case_id.nunique() + len(result.failed),
+        runs=len(described),
         rows=len(result.predictions),
         bands=_bands(result, "nccl"),
         blind=_blind(blind) if blind else "",
@@ -256,9 +256,9 @@ def _every(result: Accuracy, described: pd.DataFrame) -> str:
 
 def write_page(cases: str | Path, measured: str | Path, path: str | Path, blind: bool = True) -> Accuracy:
     """Make the page. `blind` also leaves systems, GPUs and sources out, which takes minutes: each in a process of its own."""
-    described, rows = read_tables(cases, measured)
+    described, rows, unread = read_tables(cases, measured)
     found, failed = accuracy_of(described, rows)
-    result = bands_of(found, described, rows, failed)
+    result = bands_of(found, described, rows, {**failed, **unread})
     with ProcessPoolExecutor() as pool:
         runs = {by: pool.submit(crossval.cross_validate, cases, measured, by) for by in _LEFT_OUT if blind and by in described}
         unseen = {by: run.result() for by, run in runs.items()}

@@ -110,7 +110,7 @@ _ROWS = 5  # of a run and band that a fit looks at
 
 def refit(cases: str | Path, measured: str | Path) -> Parameters:
     """The constants that the runs of a table give: those in `links` are these, rounded."""
-    described, rows = read_tables(cases, measured)
+    described, rows, _ = read_tables(cases, measured)
     _, samples, weights = _samples(accuracy_of(described, rows)[0])
     return _links([replace(s, weight=w) for s, w in zip(samples, weights, strict=True) if w > 0])
 
@@ -122,7 +122,7 @@ def cross_validate(
 
     Raises FormatError where the table of cases has no such column.
     """
-    described, rows = read_tables(cases, measured)
+    described, rows, unread = read_tables(cases, measured)
     if by not in described:
         raise FormatError(f"{cases}: has no column {by!r} to leave out by")
     found, failed = accuracy_of(described, rows)
@@ -139,7 +139,7 @@ def cross_validate(
         if said:
             said(f"fold {fold + 1}: {out.sum()} rows of {len(order[fold::folds])} out of {len(order)} by {by}")
     blind: list[Row] = [(case_id, replace(p, time=t), seconds) for (case_id, p, seconds), t in zip(runs, times, strict=True)]
-    return bands_of(blind, described, rows, failed)
+    return bands_of(blind, described, rows, {**failed, **unread})
 
 
 def _links(samples: Sequence[Sample]) -> Parameters:

@@ -21,8 +21,7 @@ from .predict import collective_name
 from .words import network
 
 #: Buffers that a rank moves, as its number grows.
-_ROUNDED = {"allreduce": 2.0, **dict.fromkeys(("allgather", "alltoall", "broadcast", "reduce", "reducescatter", "sendrecv"), 1.0)}
-
+_ROUNDED = {"allreduce": 2.0, **dict.fromkeys(("allgather", "alltoall", "broadcast", "reduce", "reduce_scatter", "sendrecv"), 1.0)}
 
 #: Our name of a collective -> MPI's.
 _OPERATIONS = {"broadcast": "bcast", **{name: name for name in openmpi.NAMES if name != "bcast"}}
@@ -110,9 +109,7 @@ FILL, WIRE = 1.5, 0.9
 
 def time_of(case: Any, nbytes: int) -> float:
     """Seconds of one call. `case` has the columns gpu, ranks, nodes, collective, inter_link and nccl_version (the library) of a table."""
-    ranks, nodes, kind = int(case.ranks), int(case.nodes), str(case.collective)
-    if kind not in _ROUNDED:
-        raise CollsimError(f"collective {kind!r} over MPI is not modelled; known: {', '.join(_ROUNDED)}")
+    ranks, nodes, kind = int(case.ranks), int(case.nodes), collective_name(case.collective)
     rates = HOST if "none" in case.gpu.lower() else GPU_CRAY if "cray" in str(getattr(case, "nccl_version", "")).lower() else GPU
     latency = rates.start + _latency(kind, ranks, nodes, rates)
     flow = _flow(kind, ranks, nodes, nbytes, rates, case.inter_link)
@@ -131,7 +128,7 @@ def _latency(kind: str, ranks: int, nodes: int, rates: Rates) -> float:
 def _flow(kind: str, ranks: int, nodes: int, nbytes: int, rates: Rates, inter_link: str) -> float:
     local = ranks / nodes
     share = _ROUNDED[kind] * (1.0 if kind in ("broadcast", "sendrecv") else (ranks - 1) / ranks)
-    rank_rate = rates.reduce if kind in ("allreduce", "reduce", "reducescatter") else rates.move
+    rank_rate = rates.reduce if kind in ("allreduce", "reduce", "reduce_scatter") else rates.move
     inside = nbytes * share / (min(rank_rate, NODE / local) if rates is HOST else rank_rate)
     if nodes == 1:
         return inside

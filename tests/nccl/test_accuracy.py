@@ -149,6 +149,54 @@ def test_a_byte_order_mark_whole_numbers_with_a_point_and_a_blank_time_are_under
     assert result.cases[result.cases.case_id == "good"]["rows"].sum() == 3  # and not compared
 
 
+def test_a_cell_that_cannot_be_read_loses_its_row_and_is_named(tables):
+    with (tables / "measured.csv").open("a") as file:
+        file.write("good,8K,20\ngood,16,fast\ngood,32\n")
+    result = accuracy(tables / "cases.csv", tables / "measured.csv")
+    assert list(result.predictions[result.predictions.case_id == "good"].size_bytes) == [8, 1048576, 1073741824, 32]
+    assert result.failed["good, line 7"] == "size_bytes='8K' is not a whole number from 1 to 2**50"
+    assert result.failed["good, line 8"] == "time_us='fast' is not a positive number"
+    assert set(result.failed) == {"odd", "good, line 7", "good, line 8"}
+    assert "good, line 7: size_bytes='8K'" in str(result)
+
+
+def test_columns_that_say_nothing_may_be_missing(tables):
+    """GPUDirect unsaid, algorithm and protocol NCCL's own; without a GPU it is MPI."""
+    whole = accuracy(tables / "cases.csv", tables / "measured.csv")
+    (tables / "cases.csv").write_text(
+        "\n".join(line.rsplit(",", 3)[0] for line in (tables / "cases.csv").read_text().splitlines()) + "\n", encoding="utf-8"
+    )
+    short = accuracy(tables / "cases.csv", tables / "measured.csv")
+    assert list(short.predictions.time_us_pred) == list(whole.predictions.time_us_pred)
+    assert list(short.cases.library) == list(whole.cases.library)
+
+
+def test_effects_are_of_runs_that_could_be_predicted_and_8_0_is_8(tables):
+    """Two numbers of nodes of one system, as a spreadsheet writes them; a run that cannot be predicted has no effect."""
+    runs = {"one": "8.0,1.0", "two": "16.0,2.0", "many": "many,2"}
+    lines = [
+        f"{name},A100-SXM4,{n},allreduce,nvlink3-nvswitch,{'none' if name == 'one' else '8xHDR200 IB'},,auto,auto,x"
+        for name, n in runs.items()
+    ]
+    (tables / "cases.csv").write_text(CASE.replace("\n", ",system\n") + "\n".join(lines) + "\n")
+    (tables / "measured.csv").write_text("case_id,size_bytes,time_us\n" + "".join(f"{name},1073741824,9000\n" for name in runs))
+    result = accuracy(tables / "cases.csv", tables / "measured.csv")
+    assert list(result.failed) == ["many"]
+    assert [(e.effect, e.first, e.second) for e in result.effects.itertuples()] == [("more nodes", "one", "two")]
+    assert list(result.cases.kind) == ["nvlink3-nvswitch", "nvlink3-nvswitch / 8xHDR200 IB"]
+
+
+@pytest.mark.parametrize("name", ["AllReduce", "all_reduce", "reduce_scatter", "ReduceScatter", "reducescatter"])
+def test_collectives_are_spelt_over_mpi_as_over_nccl(tables, name):
+    (tables / "cases.csv").write_text(
+        CASE + f"good,A100-SXM4,8,1,{name},nvlink3-nvswitch,none,,auto,auto\nosu,none,16,2,{name},shm,4xHDR200 IB,,mpi-auto,\n"
+    )
+    (tables / "measured.csv").write_text("case_id,size_bytes,time_us\ngood,1024,6\nosu,1024,6.3\n")
+    result = accuracy(tables / "cases.csv", tables / "measured.csv")
+    assert not result.failed
+    assert list(result.predictions.case_id) == ["good", "osu"]
+
+
 @pytest.mark.parametrize("ranks", ["nan", "0", "1e9", "2.5", ""])
 def test_numbers_of_ranks_that_cannot_be_name_the_run(tables, ranks):
     (tables / "cases.csv").write_text(CASE + f"good,A100-SXM4,{ranks},1,allreduce,nvlink3-nvswitch,none,,auto,auto\n")
