@@ -31,7 +31,7 @@ class CriticalPath:
     Attributes:
         trace: the run.
         transfers: rows of `trace.schedule.transfers`.
-        alpha, beta, waiting: seconds of each; together they are the time of the run.
+        alpha, beta, waiting: seconds of each; together they are what the run spent.
     """
 
     trace: Trace
@@ -42,8 +42,8 @@ class CriticalPath:
 
     @property
     def shares(self) -> dict[str, float]:
-        """alpha, beta and waiting as parts of the time."""
-        total = self.trace.time or 1.0
+        """alpha, beta and waiting as parts of what the run spent."""
+        total = self.trace.spent or 1.0
         return {name: float(getattr(self, name).sum()) / total for name in ("alpha", "beta", "waiting")}
 
     def to_frame(self) -> pd.DataFrame:
@@ -61,7 +61,7 @@ class CriticalPath:
 
     def __str__(self) -> str:
         parts = ", ".join(f"{name} {100 * share:.3g} %" for name, share in self.shares.items())
-        return f"{len(self.transfers)} transfers make up {format_time(self.trace.time)}: {parts}"
+        return f"{len(self.transfers)} transfers make up {format_time(self.trace.spent)}: {parts}"
 
     def __repr__(self) -> str:
         return f"<CriticalPath {self}>"
@@ -81,7 +81,7 @@ def critical_path(trace: Trace) -> CriticalPath:
         tolerance = 1e-9 * max(trace.time, 1e-30)
         while True:
             chain.append(at)
-            if start[at] <= tolerance or len(chain) > len(table):
+            if start[at] <= trace.begin + tolerance or len(chain) > len(table):
                 break
             low, high = np.searchsorted(ordered, [start[at] - tolerance, start[at] + tolerance])
             before = by_finish[low:high]
@@ -117,5 +117,5 @@ def _priced(trace: Trace, rows: npt.NDArray[np.int64]) -> CriticalPath:
             alpha[i] = links.alpha[route].sum()
             beta[i] = trace.slot_bytes[table["chunk"][i]] / links.bandwidth[route].min()
     ends = np.append(trace.start[rows][1:], trace.time) if len(rows) else np.zeros(0)
-    begins = np.append(0.0, ends[:-1]) if len(rows) else np.zeros(0)
+    begins = np.append(trace.begin, ends[:-1]) if len(rows) else np.zeros(0)
     return CriticalPath(trace, rows, alpha, beta, np.maximum(ends - begins - alpha - beta, 0.0))

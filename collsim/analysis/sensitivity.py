@@ -56,7 +56,7 @@ def sensitivity(trace: Trace, most_links: int = 8) -> pd.DataFrame:
 
 
 def _row(trace: Trace, what: str, name: str, more: Topology, twice: Topology) -> tuple[str, str, float, float]:
-    if not trace.time:
+    if not trace.spent:
         return what, name, 0.0, 0.0
-    slope = (trace.again(more).time / trace.time - 1) / _STEP
-    return what, name, slope, 1 - trace.again(twice).time / trace.time
+    slope = (trace.again(more).spent / trace.spent - 1) / _STEP
+    return what, name, slope, 1 - trace.again(twice).spent / trace.spent

@@ -280,9 +280,9 @@ def busiest_link(run: Run, random: Random) -> Question | None:
     ask = _pair("Which of these links is the bottleneck: busy for the largest part of the run?", "下列哪条链路是瓶颈，即占用时间比例最大？")
     why = (
         f"{names[0]} carries {format_bytes(t.link_bytes[links[0]])} at {format_bandwidth(t.topology.links.bandwidth[links[0]])}, "
-        f"{100 * busy[links[0]] / t.time:.3g} % of the run.",
+        f"{100 * busy[links[0]] / t.spent:.3g} % of the run.",
         f"{names[0]} 以 {format_bandwidth(t.topology.links.bandwidth[links[0]])} 传输 {format_bytes(t.link_bytes[links[0]])}，"
-        f"占全程的 {100 * busy[links[0]] / t.time:.3g} %。",
+        f"占全程的 {100 * busy[links[0]] / t.spent:.3g} %。",
     )
     place = int(np.flatnonzero(order == 0)[0])
     return Question(
@@ -292,7 +292,7 @@ def busiest_link(run: Run, random: Random) -> Question | None:
 
 def _share_text(run: Run, link: int) -> Text:
     t = run.trace
-    share, rate = 100 * t.link_busy[link] / t.time, format_bandwidth(t.topology.links.bandwidth[link])
+    share, rate = 100 * t.link_busy[link] / t.spent, format_bandwidth(t.topology.links.bandwidth[link])
     if not t.link_bytes[link]:
         return "Nothing crosses it.", "没有数据经过它。"
     return (
@@ -336,7 +336,7 @@ def doubling(run: Run, random: Random) -> Question | None:
     saved = neck.saves[kind]
     links = ("cable", "线缆") if kind == "cable" else (f"{kind} link", f" {kind} 链路")
     ask = _pair(f"Every {links[0]} gets twice the bandwidth. How much shorter is the run?", f"所有{links[1]}的带宽加倍。运行时间缩短多少？")
-    before, after = format_time(run.trace.time), format_time(run.trace.time * (1 - saved))
+    before, after = format_time(run.trace.spent), format_time(run.trace.spent * (1 - saved))
     changes = saved >= 0.0005
     why = (
         (
@@ -389,7 +389,7 @@ def time(run: Run, random: Random) -> Question | None:
         return None
     path = critical_path(t)
     parts = [float(v.sum()) for v in (path.alpha, path.beta, path.waiting)]
-    alpha, beta, waiting = (format_time(part if part > 1e-9 * t.time else 0.0) for part in parts)
+    alpha, beta, waiting = (format_time(part if part > 1e-9 * t.spent else 0.0) for part in parts)
     slowest = run.trace.topology.links
     link = int(run.used[0])
     ask = _pair(
@@ -398,12 +398,12 @@ def time(run: Run, random: Random) -> Question | None:
         f"最忙的链路带宽 {format_bandwidth(slowest.bandwidth[link])}、alpha {format_time(slowest.alpha[link])}。运行需要多长时间？",
     )
     why = (
-        f"{format_time(t.time)}: the {len(path.transfers)} transfers that follow from one another spend {alpha} on latency, "
+        f"{format_time(t.spent)}: the {len(path.transfers)} transfers that follow from one another spend {alpha} on latency, "
         f"{beta} on their "
         f"bytes and {waiting} on sharing and waiting.",
-        f"{format_time(t.time)}：前后相继的 {len(path.transfers)} 次传输中，延迟占 {alpha}，传字节占 {beta}，共享与等待占 {waiting}。",
+        f"{format_time(t.spent)}：前后相继的 {len(path.transfers)} 次传输中，延迟占 {alpha}，传字节占 {beta}，共享与等待占 {waiting}。",
     )
-    return Question("number", "time", ask, why, t.time, "time", tolerance=0.05)
+    return Question("number", "time", ask, why, t.spent, "time", tolerance=0.05)
 
 
 def busbw(run: Run, random: Random) -> Question | None:
@@ -432,7 +432,7 @@ def nothing_but_latency(run: Run, random: Random) -> Question | None:
     neck = t.bottleneck
     if neck is None or neck.latency <= 0:
         return None
-    left = neck.latency * t.time
+    left = neck.latency * t.spent
     ask = _pair("How long would the run take with almost no bytes?", "如果几乎没有数据要传，需要多长时间？")
     why = (
         f"Only the latencies remain: {_steps_text(t.schedule.steps)[0]} and the alphas of their routes make {format_time(left)}.",
@@ -449,11 +449,11 @@ def twice_the_bytes(run: Run, random: Random) -> Question | None:
     if t.rerun is not None or not t.nbytes:
         return None
     other = simulate(t.schedule, t.topology, 2 * t.nbytes, t.dtype, t.engine)
-    factor = other.time / t.time
+    factor = other.spent / t.spent
     ask = _pair("By what factor does the time grow if the buffer is twice as large?", "如果缓冲区加倍，时间变为原来的多少倍？")
     why = (
-        f"{format_time(other.time)} instead of {format_time(t.time)}, {factor:.3g} times: the bytes double, the latencies do not.",
-        f"{format_time(t.time)} 变为 {format_time(other.time)}，即 {factor:.3g} 倍：字节数加倍，延迟不变。",
+        f"{format_time(other.spent)} instead of {format_time(t.spent)}, {factor:.3g} times: the bytes double, the latencies do not.",
+        f"{format_time(t.spent)} 变为 {format_time(other.spent)}，即 {factor:.3g} 倍：字节数加倍，延迟不变。",
     )
     return Question("number", "factor", ask, why, factor, "factor", tolerance=0.03)
 

@@ -94,7 +94,8 @@ def simulate(
         engine: `lockstep` (a barrier after each step; the default) or `event` (none; the default for several schedules).
         ranks: ranks of the topology on which the schedule's ranks sit, where they are not the first; for several schedules a list of
             such lists, one each.
-        begin: s, when it is launched; for several schedules one time or a list. Engine `event` only, as the options that follow.
+        begin: s, when it is launched; for several schedules one time or a list. `time` and the other moments of a Trace count from 0 s,
+            its rates and shares from the launch. Engine `event` only, as the options that follow.
         progress: True for a bar in a notebook or terminal (also where `bottleneck` runs it again), or a function that is called with
             (transfers done, in all) now and then; whatever it raises ends the run. Either way Ctrl-C ends it.
 
@@ -247,8 +248,8 @@ def _event(
         view, place = _seen_from(work.topology, schedule, work.ranks[i], work.place[i])
         again = partial(_trace_again, rerun, work.topology, i)
         others = tuple(timings[:i] + timings[i + 1 :])
-        trace = Trace(schedule, view, work.nbytes[i], str(dtype), "event", work.slot_bytes[i], place, timings[i], again, given, others)
-        traces.append(trace)
+        what = schedule, view, work.nbytes[i], str(dtype), "event", work.slot_bytes[i], place, timings[i]
+        traces.append(Trace(*what, again, given, others, begin=work.begin[i]))
     background = None if other is None else _flow_trace(other, work.topology, given.sharing, timings[-1])
     return traces, background
 

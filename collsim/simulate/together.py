@@ -144,7 +144,7 @@ class Together:
     @cached_property
     def slowdown(self) -> Floats:
         """(collectives,) how many times longer each takes than alone; 1.0 is undisturbed."""
-        took, by_itself = (np.array([spent(t) for t in traces]) for traces in (self.traces, self.alone))
+        took, by_itself = (np.array([t.spent for t in traces]) for traces in (self.traces, self.alone))
         factor: Floats = np.divide(took, by_itself, out=np.ones_like(took), where=by_itself > 0)
         return factor
 
@@ -169,11 +169,13 @@ class Together:
         return self.whole.usage(link)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row per collective: the figures of its Trace, when it begins and ends, alone (s) and slowdown."""
+        """A row per collective: the figures of its Trace (`time` is the moment at which it ends), begin, spent, alone (spent with nothing
+        beside it, s) and slowdown."""
         import pandas as pd
 
         frame = pd.DataFrame([t.row() for t in self.traces])
-        frame["alone"] = [t.time for t in self.alone]
+        frame["begin"], frame["spent"] = [t.begin for t in self.traces], [t.spent for t in self.traces]
+        frame["alone"] = [t.spent for t in self.alone]
         frame["slowdown"] = self.slowdown
         return frame
 
@@ -195,12 +197,6 @@ class Together:
     def __repr__(self) -> str:
         parts = ", ".join(f"{t.schedule.label} {format_time(t.time)}" for t in self.traces)
         return f"<Together on {self.topology.name}: {parts}>"
-
-
-def spent(trace: Trace) -> float:
-    """Seconds from a collective's first transfer to its last arrival."""
-    timing = trace.timing
-    return float(timing.step_end.max() - timing.step_start.min()) if len(timing.step_end) else 0.0
 
 
 # ---- as one run ------------------------------------------------------------------------------------------------------------
@@ -246,6 +242,7 @@ def _whole(several: Together) -> Whole:
         first.conditions,
         () if several.background is None else (several.background.timing,),
         several.background,
+        min(t.begin for t in traces),
         tuple(traces),
         tuple(several.places),
         tuple(slots[:-1]),

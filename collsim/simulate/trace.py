@@ -38,7 +38,7 @@ class Bottleneck:
     Attributes:
         link, name, kind, label: its id, `"node0/nic7 → fabric/switch0"`, `"infiniband"`, `"IB HDR"`.
         links: ids of all links of its kind that are as busy (within 1 %).
-        share: bytes / bandwidth / time, with the bytes of others: the part of the run in which it could not have carried more.
+        share: bytes / bandwidth / spent, with the bytes of others: the part of the run in which it could not have carried more.
         saves: part of the time that doubling the bandwidth of all links of a kind saves, per kind in use.
         latency: part of the time that would remain with endless bandwidth.
     """
@@ -79,6 +79,7 @@ class Trace:
         conditions: how links were shared and what was wrong with the machine; None for a lockstep run.
         others: what else ran at the same time: other collectives, background traffic.
         background: what other traffic took, where there was some.
+        begin: s, when it was launched; moments count from 0 s, rates and shares from then.
 
     The topology's links have the rates that were in force: cables of a slow rank are slow in it, a failed one is gone.
     """
@@ -95,18 +96,24 @@ class Trace:
     conditions: Conditions | None = None
     others: tuple[Timing, ...] = ()
     background: FlowTrace | None = None
+    begin: float = 0.0
 
     # ---- the figures -------------------------------------------------------------------------------------------------------
 
     @property
     def time(self) -> float:
-        """Seconds from the start of the run to the arrival of the last transfer."""
+        """Seconds from 0 to the arrival of the last transfer: where it was launched later (`begin`), the moment of its end."""
         return float(self.timing.step_end.max(initial=0.0))
 
     @property
+    def spent(self) -> float:
+        """Seconds from its launch to the arrival of the last transfer: `time` unless it has a `begin`."""
+        return max(0.0, self.time - self.begin)
+
+    @property
     def algbw(self) -> float:
-        """nbytes / time, B/s (nccl-tests doc/PERFORMANCE.md); 0 where nothing had to move."""
-        return self.nbytes / self.time if self.time else 0.0
+        """nbytes / spent, B/s (nccl-tests doc/PERFORMANCE.md); 0 where nothing had to move."""
+        return self.nbytes / self.spent if self.spent else 0.0
 
     @property
     def busbw(self) -> float:
@@ -122,8 +129,8 @@ class Trace:
 
     @property
     def gap(self) -> float:
-        """time / bound: 1.0 is optimal. Below 1 only with sharing `"none"`, where links carry more than they can."""
-        return self.time / self.bound.time if self.bound.time else 1.0
+        """spent / bound: 1.0 is optimal. Below 1 only with sharing `"none"`, where links carry more than they can."""
+        return self.spent / self.bound.time if self.bound.time else 1.0
 
     # ---- traffic -----------------------------------------------------------------------------------------------------------
 
@@ -134,14 +141,15 @@ class Trace:
 
     @cached_property
     def other_bytes(self) -> npt.NDArray[np.int64]:
-        """(links,) bytes that others put on each directed link before this run ended: other collectives, background traffic."""
+        """(links,) bytes that others put on each directed link between launch and end of this run: collectives, background traffic."""
         total = np.zeros(len(self.topology.links))
         for other in self.others:
-            if other.crossing is None or other.step_end.max(initial=0.0) <= self.time:
+            within = other.step_start.min(initial=self.begin) >= self.begin and other.step_end.max(initial=0.0) <= self.time
+            if other.crossing is None or within:
                 total += other.link_bytes
                 continue
             flows = other.crossing()
-            moved = flows.rate * np.maximum(np.minimum(flows.end, self.time) - flows.begin, 0.0)
+            moved = flows.rate * np.maximum(np.minimum(flows.end, self.time) - np.maximum(flows.begin, self.begin), 0.0)
             total += np.bincount(flows.link, weights=moved, minlength=len(total))
         return _fixed(np.rint(total).astype(np.int64))
 
@@ -236,7 +244,7 @@ class Trace:
                 "bytes": self.link_bytes,
                 "other": self.other_bytes,
                 "busy": self.link_busy,
-                "share": self.link_busy / self.time if self.time else self.link_busy * 0,
+                "share": self.link_busy / self.spent if self.spent else self.link_busy * 0,
             }
         )
 
@@ -293,9 +301,9 @@ class Trace:
     @cached_property
     def bottleneck(self) -> Bottleneck | None:
         """The busiest link and what doubling each kind of link would save, found by running again; None where nothing moved."""
-        if not self.time or not self.link_bytes.any():
+        if not self.spent or not self.link_bytes.any():
             return None
-        share = np.where(self.link_bytes > 0, self.link_busy / self.time, 0.0)
+        share = np.where(self.link_bytes > 0, self.link_busy / self.spent, 0.0)
         link = int(np.argmax(share))
         links, names = self.topology.links, self.topology.devices.name
         cable = links.cables[links.cable[link]]
@@ -309,12 +317,12 @@ class Trace:
             links=tuple(int(i) for i in np.flatnonzero(same & (share > share[link] * 0.99))),
             share=float(share[link]),
             saves={kind: self._saved(self.topology.scaled(kind=kind, by=2)) for kind in used},
-            latency=self.again(self.topology, no_bytes=True).time / self.time,
+            latency=self.again(self.topology, no_bytes=True).spent / self.spent,
         )
 
     def _saved(self, topology: Topology) -> float:
         """Part of the time that this run would save on another topology."""
-        return 1 - self.again(topology).time / self.time
+        return 1 - self.again(topology).spent / self.spent
 
     def again(self, topology: Topology, no_bytes: bool = False) -> Trace:
         """The same run, with all its options, with the links of another topology (an edit of this Trace's), or without any bytes."""
@@ -367,9 +375,10 @@ class Trace:
         return f"<Trace {self.schedule.label} on {self.topology.name}, {format_bytes(self.nbytes)}: {format_time(self.time)}>"
 
     def __str__(self) -> str:
+        launched = f"; launched at {format_time(self.begin)}, it took {format_time(self.spent)}" if self.begin else ""
         lines = [
             f"{self.schedule.label} on {self.topology.name}, {format_bytes(self.nbytes)}, {self.dtype}, engine {self._engine_said}",
-            f"time   {format_time(self.time)}",
+            f"time   {format_time(self.time)}{launched}",
             f"algbw  {format_bandwidth(self.algbw)}",
             f"busbw  {format_bandwidth(self.busbw)}",
             f"bound  {format_time(self.bound.time)} ({self.bound.limit}); this run {self._against_bound}",

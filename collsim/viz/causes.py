@@ -105,7 +105,7 @@ def _hot_links_alone(trace: Trace, found: Bottleneck) -> Pair | None:
         return None
     hot = np.zeros(len(trace.topology.links), bool)
     hot[list(found.links)] = True
-    own, others = (1 - _faster(trace, which).time / trace.time for which in (hot, ~hot))
+    own, others = (1 - _faster(trace, which).spent / trace.spent for which in (hot, ~hot))
     links = trace.topology.links
     many = len({frozenset((int(links.src[i]), int(links.dst[i]))) for i in found.links}) > 1
     en = f"Doubling {'only these' if many else 'only it'} saves {_saved(own)}; doubling all others saves {_saved(others)}."
@@ -125,7 +125,7 @@ def busiest_cable(trace: Trace, table: pd.DataFrame) -> Pair:
     """
     used = np.flatnonzero(trace.link_bytes)
     link = int(used[np.argsort(-trace.link_busy[used], kind="stable")[0]])
-    name, share = trace.topology.link_name(link), words.percent(float(trace.link_busy[link]) / trace.time)
+    name, share = trace.topology.link_name(link), words.percent(float(trace.link_busy[link]) / trace.spent)
     alone = float(table.loc[(table["what"] == "link") & (table["name"] == name), "doubled"].iloc[0])
     kind = trace.topology.links.kind(link)
     kind, kind_zh = ("cable", "线缆") if kind == "cable" else words.kind_name(kind)
@@ -192,7 +192,7 @@ def _with_channels(trace: Trace) -> Pair | None:
         other = simulate(entry(schedule.ranks, **options), topology, trace.nbytes, trace.dtype, trace.engine)
     except CollsimError:
         return None
-    saved = 1 - other.time / trace.time
+    saved = 1 - other.spent / trace.spent
     if saved < 0.02:
         return None
     return f"{offered} channels save {_saved(saved)}.", f"改用 {offered} 个 channel 可省 {_saved(saved)}。"

@@ -51,7 +51,7 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, lang: str = "en") -> 
     """A bar per link in use, the busiest on top: the part of the run in which it could not have carried more, and its bytes."""
     ax = _axes(ax, 7.2, 4.2)
     used = np.flatnonzero(trace.link_bytes > 0)
-    share = trace.link_busy / trace.time if trace.time else trace.link_busy * 0
+    share = trace.link_busy / trace.spent if trace.spent else trace.link_busy * 0
     order = used[np.argsort(-share[used], kind="stable")][:_MOST_BARS]
     names, links = trace.topology.devices.name, trace.topology.links
     y = np.arange(len(order))

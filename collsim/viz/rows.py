@@ -47,7 +47,7 @@ class Group:
 
 def rows(trace: Trace, made: Layout) -> list[dict[str, Any]]:
     """Classes of links that are alike, the most used first; what does not fit goes into a last line that says so."""
-    if not trace.time:
+    if not trace.spent:
         return []
     hot = set(trace.bottleneck.links) if trace.bottleneck is not None else set()
     groups = _groups(trace)
@@ -66,7 +66,7 @@ def rows(trace: Trace, made: Layout) -> list[dict[str, Any]]:
 def _groups(trace: Trace) -> list[Group]:
     used = np.flatnonzero(trace.link_busy > 0)
     links = trace.topology.links
-    share = trace.link_busy / trace.time
+    share = trace.link_busy / trace.spent
     between = _node_pairs(trace)
     classes: dict[tuple[str, tuple[int, int] | None], list[int]] = {}
     for link in used.tolist():

@@ -98,9 +98,9 @@ def _head(ax: Axes, made: dict[str, Any], lang: str, family: list[str]) -> None:
 
 def shares(made: dict[str, Any]) -> list[float]:
     """Per link of a timeline: the part of the run in which it could not have carried more."""
-    time = made["figures"]["time"]
+    spent = made["figures"]["spent"]
     rates = made["links"]["bandwidth"]
-    return [b / (rate * time) if time else 0.0 for b, rate in zip(made["figures"]["link_bytes"], rates, strict=True)]
+    return [b / (rate * spent) if spent else 0.0 for b, rate in zip(made["figures"]["link_bytes"], rates, strict=True)]
 
 
 def _stage(ax: Axes, made: dict[str, Any], lang: str, family: list[str], dx: float, dy: float) -> None:

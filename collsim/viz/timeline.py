@@ -299,7 +299,7 @@ def _flows(trace: Trace, made: Layout, routes: dict[str, Any], route: npt.NDArra
     columns = [(single[np.minimum(f.link, len(link_of))], f) for f in parts] + ([] if stored else [(route[own.row], own)])
     number = np.concatenate([n for n, _ in columns])
     begin, end, rate = (np.concatenate([getattr(f, name) for _, f in columns]) for name in ("begin", "end", "rate"))
-    end = np.minimum(end, trace.time)
+    begin, end = np.maximum(begin, trace.begin), np.minimum(end, trace.time)
     keep = np.flatnonzero((number >= 0) & (end > begin))
     moved = rate[keep] * (end - begin)[keep]
     return {
@@ -375,6 +375,7 @@ def _figures(trace: Trace, made: Layout) -> dict[str, Any]:
     link_bytes = np.bincount(link_of[drawn], weights=carried, minlength=len(made.picture.src))
     return {
         "time": trace.time,
+        "spent": trace.spent,
         "algbw": float(trace.algbw),
         "busbw": float(trace.busbw),
         "bound": float(trace.bound.time),

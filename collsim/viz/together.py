@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..collective import NOTHING, collective
-from ..simulate.together import spent
 from . import words
 from .mistake import Mistake, mistake
 from .narration import narrate
@@ -78,7 +77,7 @@ def groups(whole: Whole) -> list[dict[str, Any]]:
                 "slots": part.schedule.slots,
                 "t0": round(begin, 12),
                 "t1": round(part.time, 12),
-                "alone": round(begin + spent(part) / factor, 12),
+                "alone": round(part.begin + part.spent / factor, 12),
                 "slowdown": round(factor, 6),
             }
         )

@@ -43,6 +43,41 @@ def test_a_collective_begun_later_ends_later():
     assert both.slowdown == close([1, 1])
 
 
+def test_a_run_launched_later_has_the_same_rates_and_reasons():
+    """What it spends counts from its launch, only `time` from 0: 1 GB beside 1 GB of other traffic, at 0 s and at 1 s."""
+    s, topo = cs.schedule("allreduce_ring", 4), network("switch", 4)
+    now = run(s, topo, "1GB", background=[(0, 2, "1GB")])
+    later = run(s, topo, "1GB", background=[(0, 2, "1GB", "1s")], begin="1s")
+    assert later.time == close(1 + now.time, rel=1e-12)
+    assert (later.spent, later.algbw, later.busbw, later.gap) == close((now.time, now.algbw, now.busbw, now.gap), rel=1e-9)
+    assert later.links["share"].tolist() == close(now.links["share"].tolist(), rel=1e-6)
+    assert later.explain() == now.explain()
+    assert "launched at 1\N{NO-BREAK SPACE}s, it took" in str(later)
+    path, moved = (cs.critical_path(t) for t in (now, later))
+    assert moved.shares == close(path.shares, rel=1e-6)
+    elastic = [cs.sensitivity(t)["elasticity"].tolist() for t in (now, later)]
+    assert elastic[1] == close(elastic[0], rel=1e-6)
+
+
+def test_what_others_carried_before_a_launch_is_not_of_the_run():
+    """A ring of 0.06 s at 0 s, another at 10 s on the same cables: neither meets the other, and all of them together take 10.06 s."""
+    s, topo = cs.schedule("allreduce_ring", 4), network("switch", 4, alpha=0)
+    both = cs.simulate([s, s], topo, "1GB", begin=[0, "10s"])
+    alone = run(s, topo, "1GB")
+    for t in both:
+        assert not t.other_bytes.any()
+        assert t.links["share"].tolist() == close(alone.links["share"].tolist())
+    frame = both.to_frame()
+    assert frame["begin"].tolist() == [0, 10]
+    assert frame["time"].tolist() == close([0.06, 10.06])
+    for column in ("spent", "alone"):
+        assert frame[column].tolist() == close([0.06, 0.06])
+    assert both.whole.links["share"].max() == close(0.12 / 10.06)
+    late = cs.simulate([s, s], topo, "1GB", begin=["10s", "10s"])
+    assert late.whole.gap == close(2 * alone.gap)
+    assert late.whole.links["share"].max() == close(1)
+
+
 def test_helpers_of_several_schedules_have_places_of_their_own():
     s = cs.schedule("allreduce_parameter_server", 3, server="helper")
     both = cs.simulate([s, s], network("switch", 6), "3MB", ranks=[[0, 1, 2], [3, 4, 5]])

@@ -9,6 +9,7 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError, FormatError
 from collsim.topology import machine
+from collsim.viz.still import shares
 from collsim.viz.timeline import SCHEMA, decode, dumps, encode, timeline
 
 KINDS = {"gpu", "cpu", "memory", "pcie", "nvswitch", "nic", "switch", "host"}
@@ -294,6 +295,23 @@ def test_cables_show_the_rates_of_the_run_and_what_others_carry(name, sharing):
         for t in (flows["t0"][i] for i in on):
             now = [i for i in on if flows["t0"][i] <= t < flows["t1"][i] - 1e-10]
             assert sum(flows["bytes"][i] / (flows["t1"][i] - flows["t0"][i]) for i in now) <= most * (1 + 1e-3)
+
+
+def test_a_run_launched_later_is_played_from_0_and_judged_from_its_launch():
+    """1 MB of others at 0 s is over when the run begins; of 1 MB at 1 s the run's cables carry all."""
+    topology = cs.topology.switch(6)
+    others = [(2, 5, "1MB"), (2, 5, "1MB", "1s")]
+    s = cs.schedule("allreduce_ring", topology=topology)
+    made, now = (
+        timeline(cs.simulate(s, topology, "1MiB", engine="event", **o))
+        for o in ({"background": others, "begin": "1s"}, {"background": others[:1]})
+    )
+    assert made["meta"]["time"] == pytest.approx(1 + now["meta"]["time"], abs=1e-9)
+    assert min(made["transfers"]["t0"]) == 1
+    assert made["figures"]["spent"] == pytest.approx(now["figures"]["time"])
+    assert crossed(made) == pytest.approx(made["figures"]["link_bytes"], abs=1)
+    assert shares(made) == pytest.approx(shares(now), rel=1e-6)
+    assert made["rows"] == now["rows"]
 
 
 def test_a_run_stored_and_forwarded_alone_needs_no_rates_beside_its_hops():
