@@ -17,7 +17,7 @@ run; they end when they have all that there is room for, where NCCL goes on for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -382,7 +382,7 @@ def _fastest_trees(node: Node, channels: int) -> _Found | None:
     limit = node.total * (g / (g - 1) if g > 1 else 1.0)
     for speed in _speeds(node, limit / channels):
         for cross, inter, intra, pattern, same in _settings(node, _patterns(node)):
-            if not _room_for_trees(node, channels, speed, intra):
+            if not _room_for_trees(node, channels, speed, intra, inter):
                 continue
             steps = _STEPS_SAME if same else _STEPS
             round_ = _Round(node, pattern, speed, speed, intra, inter, same, cross, None, steps, channels, channels)
@@ -430,12 +430,25 @@ def _room_for(node: Node, speed: float, intra: int) -> int:
     out = [node.holds(g, speed, intra)[0] for g in range(len(node.gpus))]
     if not node.cards:
         return min(c.SEARCH_CHANNELS, *out)
-    ports = sum(int(node.room[2 * (len(node.plan.joints) + card)] / speed + 1e-6) for card in node.cards)
+    ports = _ports(node, speed, node.cards)
     return min(c.SEARCH_CHANNELS, ports, sum(out) // (len(out) - 1) if len(out) > 1 else ports)
 
 
-def _room_for_trees(node: Node, channels: int, speed: float, intra: int) -> bool:
-    """In a chain all GPUs but the last send, and all but the first receive."""
+def _ports(node: Node, speed: float, cards: Collection[int]) -> int:
+    """Channels of a speed that these cards carry."""
+    return sum(int(node.room[2 * (len(node.plan.joints) + card)] / speed + 1e-6) for card in cards)
+
+
+def _entries(node: Node, speed: float, inter: int) -> int:
+    """Channels of a speed for which there is room where they enter: at the cards near enough to a GPU, and at the slots of such GPUs."""
+    near = [way for way, found in node.into.items() if found.type <= inter]
+    return min(_ports(node, speed, {card for card, _ in near}), sum(node.slots(g, speed) for g in {g for _, g in near}))
+
+
+def _room_for_trees(node: Node, channels: int, speed: float, intra: int, inter: int) -> bool:
+    """In a chain all GPUs but the last send, and all but the first receive; between nodes each begins at a card."""
+    if node.cards and _entries(node, speed, inter) < channels:
+        return False
     held = [node.holds(g, speed, intra) for g in range(len(node.gpus))]
     return all(sum(min(channels, one[way]) for one in held) >= channels * (len(held) - 1) for way in (0, 1))
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import networkx as nx
+
 from ..topology.network import Cable
 from ..topology.plan import LOC, NVB, NVL, PHB, PXB, PXN, Machine, Path, Paths
 
@@ -132,6 +134,11 @@ class Node:
         out, into = (sum(int(self.room[link ^ way] / speed + 1e-6) for link in own) for way in (0, 1))
         return out, into
 
+    def slots(self, g: int, speed: float) -> int:
+        """How many channels of a speed a GPU's slot lets in."""
+        own = [link for _, link, cable in self.paths.neighbours[self.gpus[g]] if cable.kind not in FAST]
+        return sum(int(self.room[link ^ 1] / speed + 1e-6) for link in own)
+
 
 @dataclass(frozen=True)
 class Question:
@@ -151,7 +158,7 @@ class Question:
 
     @classmethod
     def of(cls, plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> Question:
-        return cls(plan.devices, plan.joints, plan.sm, plan.p2p_over_pcie, gpus, cards, rules)
+        return cls(plan.devices, plan.joints, plan.sm, plan.p2p_over_pcie, gpus, _own_cards(plan, gpus, cards), rules)
 
     def node(self) -> Node:
         plan = Machine(
@@ -165,3 +172,10 @@ class Question:
             p2p_over_pcie=self.p2p_over_pcie,
         )
         return Node(plan, self.gpus, self.cards, self.rules)
+
+
+def _own_cards(plan: Machine, gpus: int, cards: tuple[float, ...]) -> tuple[float, ...]:
+    """Without the cards of hosts that have no GPU among these: of an NVLink domain over many trays, NCCL sees the trays of the job."""
+    host: nx.Graph[str] = nx.Graph((a, b) for a, b, cable in plan.joints if cable.kind not in FAST)
+    own = {device for rank in plan.ranks[:gpus] if (gpu := plan.devices[rank]) in host for device in nx.node_connected_component(host, gpu)}
+    return tuple(rate if plan.devices[nic] in own else 0.0 for rate, nic in zip(cards, plan.of_kind("nic"), strict=False))

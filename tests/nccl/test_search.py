@@ -13,7 +13,7 @@ from collsim.nccl import Facts, choose, communicator, facts_of, predict, search
 from collsim.nccl.constants import BALANCED_TREE, SPLIT_TREE, TREE
 from collsim.nccl.machines import searched
 from collsim.nccl.search import Channel, Rings, Trees, rings
-from collsim.nccl.ways import Rules
+from collsim.nccl.ways import Question, Rules
 from collsim.topology.plan import LOC, SYS
 
 
@@ -294,3 +294,13 @@ def test_blackwell_cards_across_amd_sockets_get_the_fallback_that_nccl_warns_of(
         assert predict("allreduce", machine, "1GiB").channels == 2
         times[sm] = [predict("allreduce", machine, size).time for size in ("64KiB", "1MiB", "1GiB")]
     assert times[120] == pytest.approx(times[89], rel=0.35)
+
+
+def test_of_a_rack_the_search_sees_the_cards_of_the_trays_in_use():
+    """GB200 NVL72: 18 trays of four GPUs and four cards, joined by NVLink alone; four ranks in a rack sit on one tray."""
+    node = searched(facts_of(cs.machine("gb200-nvl72", nodes=2), 8)).nodes[0]
+    assert len(node.plan.of_kind("nic")) == 72
+    asked = Question.of(node.plan, 4, (50e9,) * 72, Rules(LOC, SYS))
+    assert asked.cards == (50e9,) * 4 + (0.0,) * 68
+    both_sockets = Question.of(searched(facts_of(cs.machine("dgx-a100", nodes=2), 8)).nodes[0].plan, 4, (25e9,) * 8, Rules(LOC, SYS))
+    assert both_sockets.cards == (25e9,) * 8
