@@ -7,12 +7,12 @@ until it is there the page shows the last result that it had. Another choice, an
 from __future__ import annotations
 
 import pickle
-import uuid
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from collsim.errors import CollsimError
 
@@ -50,9 +50,9 @@ class Asked:
 
 @dataclass
 class Desk:
-    """What one tab waits for, and the last result that it had from each function: its arguments and its pickle."""
+    """What one tab, the session `who`, waits for, and the last result that it had from each function: its arguments and its pickle."""
 
-    who: str = field(default_factory=lambda: uuid.uuid4().hex)
+    who: str
     page: str = ""
     asked: dict[str, Asked] = field(default_factory=dict)
     last: dict[str, tuple[tuple[Any, ...], bytes]] = field(default_factory=dict)
@@ -60,8 +60,11 @@ class Desk:
 
 def desk() -> Desk:
     """The desk of this tab."""
-    found: Desk = st.session_state.setdefault("desk", Desk())
-    return found
+    if "desk" not in st.session_state:
+        context = get_script_run_ctx()
+        assert context is not None
+        st.session_state["desk"] = Desk(context.session_id)
+    return cast(Desk, st.session_state["desk"])
 
 
 def latest(
@@ -89,7 +92,7 @@ def latest(
     if asked is None or asked.key != key:
         leave(key[0])
         asked = mine.asked[key[0]] = Asked(key)
-    result = workers().kept.get(key)
+    result = None if asked.ended is not None else workers().kept.get(key)  # a stop wins over what came a moment later
     if result is None and asked.ended is None:
         try:
             result = _found(asked, function, arguments, expected, compiled, apart)
@@ -134,7 +137,7 @@ def _found(
     asked: Asked, function: Callable[..., Any], arguments: tuple[Hashable, ...], expected: Callable[..., float], compiled: bool, apart: bool
 ) -> bytes | None:
     """The result, if it is there within a glance. Raises CollsimError for what cannot be."""
-    job = asked.job
+    job = asked.job or workers().join(desk().who, asked.key)
     if job is None:
         seconds = expected(*arguments)
         if compiled and not ENGINE.ready.is_set():
@@ -145,6 +148,7 @@ def _found(
             result = pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)
             workers().kept.put(asked.key, result)
             return result
+    if asked.job is None:
         asked.job = job
         job.over.wait(max(GLANCE, ON_THE_SPOT) if apart else GLANCE)
     if not asked.over:
@@ -185,19 +189,25 @@ def _under_way(name: str) -> None:
 
 
 def _share(job: Job) -> float:
-    """What the work itself says of how far it is; before it says anything, what the estimate says, and never the whole."""
-    return min(0.98, max(job.share, 0.95 * min(1.0, job.seconds / max(job.expected, 0.1))))
+    """What the work itself says of how far it is; before it says anything, what the estimate says, if there is one; never the whole."""
+    estimate = 0.95 * min(1.0, job.seconds / job.expected) if job.expected else 0.0
+    return min(0.98, max(job.share, estimate))
 
 
 def _said(job: Job) -> str:
     if job.stage == "queue":
         return t("work.queue", count=max(1, workers().before(job)))
     about, so_far = max(1, round(job.expected)), round(job.seconds)
+    if not job.expected:
+        return t("work.unknown", so_far=so_far)
     late = job.stage != "compile" and so_far > 1.2 * about
     return t("work.late" if late else f"work.{job.stage}", about=about, so_far=so_far)
 
 
 def _stop(asked: Asked) -> None:
-    if asked.job is not None:
-        workers().leave(desk().who, asked.job)
+    """Wait no more; what came to its end in the meantime is shown instead."""
+    job = asked.job
+    if job is None or (job.key == asked.key and job.over.is_set() and not job.stopped):
+        return
+    workers().leave(desk().who, job)
     asked.job, asked.ended = None, Refused("work.stopped")

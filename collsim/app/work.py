@@ -1,7 +1,7 @@
 """Work that takes longer than a glance: done in a process of its own, which is killed when nobody waits for it any more.
 
 A process and not a thread, because a process can be stopped wherever it is, leaves no memory behind, and lets a class of thirty go on
-clicking while it computes. Nothing here knows Streamlit.
+clicking while it computes. Nothing here knows Streamlit, but for `tab_is_open`.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ WORKERS = min(2, os.cpu_count() or 1)
 SHORT = 4.0
 #: Seconds after which somebody who has not asked again is taken to have gone: a closed tab.
 PATIENCE = 15.0
+#: The same where the tab is known to be open: a browser lets one that is hidden look once a minute.
+HIDDEN = 75.0
 
 Key = tuple[str, tuple[Hashable, ...]]
 
@@ -138,8 +140,10 @@ class Worker:
 class Workers:
     """A few processes, and the two rows of computations that wait for one: short ones, and all others."""
 
-    def __init__(self, count: int = WORKERS, patience: float = PATIENCE, keep: Kept | None = None):
-        self.patience, self.kept = patience, keep or Kept()
+    def __init__(
+        self, count: int = WORKERS, patience: float = PATIENCE, keep: Kept | None = None, here: Callable[[str], bool] = lambda who: False
+    ):
+        self.patience, self.kept, self.here = patience, keep or Kept(), here
         self.pace = 1.0  # what computations took here over what was expected, lately
         self._lock = threading.Lock()
         self._jobs: dict[Key, Job] = {}
@@ -160,15 +164,28 @@ class Workers:
         with self._lock:
             job = self._jobs.get(key)
             if job is None:
-                job = self._jobs[key] = Job(key, function, expected <= SHORT, expected * self.pace)
+                job = Job(key, function, expected <= SHORT, expected * self.pace)
+                job.result = self.kept.get(key)  # it may have come while the caller made an estimate
+                if job.result is not None:
+                    job.over.set()
+                    return job
+                self._jobs[key] = job
                 self._rows[job.short].put(job)
             job.waiting[who] = time.monotonic()
         return job
 
-    def seen(self, who: str, job: Job) -> None:
-        """`who` still waits."""
+    def join(self, who: str, key: Key) -> Job | None:
+        """Wait for a computation that somebody else waits for already; None where nobody does."""
         with self._lock:
-            if who in job.waiting:
+            job = self._jobs.get(key)
+            if job is not None:
+                job.waiting[who] = time.monotonic()
+        return job
+
+    def seen(self, who: str, job: Job) -> None:
+        """`who` still waits, or waits again after having been forgotten while others went on waiting."""
+        with self._lock:
+            if not job.over.is_set():
                 job.waiting[who] = time.monotonic()
 
     def leave(self, who: str, job: Job) -> None:
@@ -202,15 +219,22 @@ class Workers:
                 job.worker.kill()
 
     def _watch(self) -> None:
-        """Forget those who have not been seen for long."""
         while True:
-            time.sleep(min(1.0, self.patience / 4))
-            with self._lock:
-                now = time.monotonic()
-                for job in list(self._jobs.values()):
-                    job.waiting = {who: at for who, at in job.waiting.items() if now - at <= self.patience}
-                    if not job.waiting:
-                        self._stop(job)
+            time.sleep(1.0)
+            self.forget()
+
+    def forget(self) -> None:
+        """Forget those who have not been seen for long."""
+        with self._lock:
+            now = time.monotonic()
+            for job in list(self._jobs.values()):
+                job.waiting = {who: at for who, at in job.waiting.items() if self._waits(who, now - at)}
+                if not job.waiting:
+                    self._stop(job)
+
+    def _waits(self, who: str, unseen: float) -> bool:
+        """Is somebody who was not seen for so many seconds still taken to wait?"""
+        return unseen <= self.patience or (unseen <= HIDDEN and self.here(who))
 
     def _serve(self, row: queue.SimpleQueue[Job]) -> None:
         """One worker's life: take the next computation, see it through; a process that was killed is replaced at once."""
@@ -268,10 +292,17 @@ class Workers:
             job.over.set()
 
 
+def tab_is_open(who: str) -> bool:
+    """Is the browser of a Streamlit session still connected?"""
+    from streamlit import runtime
+
+    return runtime.exists() and runtime.get_instance().is_active_session(who)
+
+
 @cache
 def workers() -> Workers:
-    """The workers of this server."""
-    return Workers()
+    """The workers of this server; who asks is the id of a session."""
+    return Workers(here=tab_is_open)
 
 
 class Engine:

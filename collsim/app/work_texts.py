@@ -4,6 +4,7 @@ WORK: dict[str, tuple[str, str]] = {
     "work.queue": ("Waiting for a free processor: {count} before this one", "等待空闲的处理器：前面还有 {count} 项"),
     "work.start": ("Computing: about {about} s in all, {so_far} s so far", "计算中：共约 {about} 秒，已用 {so_far} 秒"),
     "work.run": ("Computing: about {about} s in all, {so_far} s so far", "计算中：共约 {about} 秒，已用 {so_far} 秒"),
+    "work.unknown": ("Computing: {so_far} s so far", "计算中：已用 {so_far} 秒"),
     "work.late": (
         "Computing: {so_far} s so far, longer than the {about} s that were expected",
         "计算中：已用 {so_far} 秒，超过预计的 {about} 秒",

@@ -1,10 +1,15 @@
 """A page while work is under way: a bar with an estimate, a button that stops it, and the last result below."""
 
+import pickle
+
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_pages import explore, messages, opened, players
+from test_pages import explore, fine, messages, opened, players
 
 from collsim.app import waiting, work
+from collsim.app.choice import Choice
+from collsim.app.run import outcome
+from collsim.app.texts import LANGUAGES, say
 
 BUSY = {"network": "switch", "ranks": "4"}
 
@@ -72,6 +77,71 @@ def test_a_file_under_way_can_be_stopped_and_nothing_else_is_shown_in_its_place(
     assert job.stopped
     assert messages(at) == ["Stopped before it was done."]
     assert [b for b in at.get("download_button") if "collsim" in b.proto.label] == []
+
+
+@pytest.fixture
+def shared_run(slow):
+    """A page and somebody else wait for the same run: the page, the job, and a result for it."""
+    at = opened(explore, **BUSY)
+    (job,) = under_way(slow)
+    assert slow.join("somebody else", job.key) is job
+    return at, job, pickle.dumps(outcome(*job.key[1]), pickle.HIGHEST_PROTOCOL)
+
+
+def finish(workers, job, result):
+    """As a worker that comes to the end of a job."""
+    job.result = result
+    workers.kept.put(job.key, result)
+    workers._jobs.pop(job.key)
+    job.over.set()
+
+
+def test_a_stop_wins_over_the_result_that_somebody_else_went_on_waiting_for(slow, shared_run):
+    at, job, result = shared_run
+    stop(at).click()
+    at.run()
+    assert not job.over.is_set()
+    finish(slow, job, result)
+    at.run()
+    assert ["Stopped before it was done" in said for said in messages(at)] == [True]
+    next(b for b in at.button if b.key.startswith("again_")).click()
+    at.run()
+    assert messages(at) == []
+    assert under_way(slow) == []
+    assert players(at)
+
+
+def test_a_result_that_came_before_the_stop_is_shown(slow, shared_run):
+    at, job, result = shared_run
+    finish(slow, job, result)
+    stop(at).click()
+    at.run()
+    assert messages(at) == []
+    assert players(at)
+
+
+def test_who_asks_for_what_is_under_way_joins_it_without_an_estimate(slow, monkeypatch):
+    opened(explore, **BUSY)
+    (job,) = under_way(slow)
+    job.waiting = {"somebody else": job.waiting.popitem()[1]}
+    monkeypatch.setattr("collsim.app.explore.expected_outcome", lambda choice: pytest.fail("an estimate of what is under way"))
+    fine(opened(explore, **BUSY))
+    assert under_way(slow) == [job]
+    assert len(job.waiting) == 2
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_nobody_can_know_has_no_estimate(monkeypatch, language):
+    monkeypatch.setattr(waiting, "t", lambda key, **values: say(language, key, **values))
+    job = work.Job(work.key_of(outcome, (Choice(),)), outcome, True, 0.0)
+    job.began, job.stage = work.time.monotonic() - 30, "run"
+    assert waiting._said(job) == say(language, "work.unknown", so_far=30)
+    assert waiting._share(job) == 0
+    job.share = 0.25
+    assert waiting._share(job) == 0.25
+    job.expected = 60.0
+    assert waiting._said(job) == say(language, "work.run", about=60, so_far=30)
+    assert waiting._share(job) == pytest.approx(0.475, abs=0.01)
 
 
 def test_another_choice_stops_the_work_for_the_one_before(slow):

@@ -17,7 +17,7 @@ from collsim.app.choice import Choice
 from collsim.app.drafts import Draft
 from collsim.app.run import Refused, outcome
 from collsim.app.verdict import verdict
-from collsim.app.work import Died, Kept, Workers, key_of
+from collsim.app.work import HIDDEN, Died, Kept, Workers, key_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -131,14 +131,58 @@ def test_temporary_files_go_with_the_process(staff, tmp_path, monkeypatch):
     eventually(lambda: not list(tmp_path.iterdir()))
 
 
+def unseen(job, who, seconds):
+    job.waiting[who] = time.monotonic() - seconds
+
+
 def test_who_is_not_seen_any_more_has_gone(staff):
-    workers = staff(patience=0.6)
+    workers = staff(patience=60.0)
     job, other = workers.ask("a", chores.count, (1000, 0.1), 1.0), workers.ask("b", chores.count, (1001, 0.1), 1.0)
-    for _ in range(10):
-        workers.seen("b", other)
-        time.sleep(0.1)
+    unseen(job, "a", 61)
+    unseen(other, "b", 50)
+    workers.forget()
     assert job.stopped
     assert not other.over.is_set()
+
+
+def test_whose_tab_is_open_may_look_once_a_minute(staff):
+    workers = staff(patience=15.0, here="open".__eq__)
+    open_, closed = workers.ask("open", chores.count, (1000, 0.1), 1.0), workers.ask("closed", chores.count, (1001, 0.1), 1.0)
+    unseen(open_, "open", 61)
+    unseen(closed, "closed", 61)
+    workers.forget()
+    assert closed.stopped
+    assert not open_.over.is_set()
+    unseen(open_, "open", HIDDEN + 1)
+    workers.forget()
+    assert open_.stopped
+
+
+def test_who_was_forgotten_and_looks_again_waits_again(staff):
+    workers = staff()
+    job = workers.ask("asleep", chores.count, (1000, 0.1), 1.0)
+    workers.ask("other", chores.count, (1000, 0.1), 1.0)
+    unseen(job, "asleep", 3600)
+    workers.forget()
+    assert set(job.waiting) == {"other"}
+    workers.seen("asleep", job)
+    workers.leave("other", job)
+    assert not job.over.is_set()
+    workers.leave("asleep", job)
+    workers.seen("asleep", job)
+    assert job.stopped
+    assert job.waiting == {}
+
+
+def test_what_came_while_somebody_estimated_is_not_computed_again(staff):
+    workers = staff()
+    done = workers.ask("a", chores.count, (1, 0), 1.0)
+    assert done.over.wait(40)
+    again = workers.ask("b", chores.count, (1, 0), 1.0)
+    assert again.over.is_set()
+    assert again.result == done.result
+    assert workers.before(again) == 0
+    assert workers.join("c", again.key) is None
 
 
 def test_what_stands_in_the_row_says_how_many_are_before_it_and_can_be_left(staff):
