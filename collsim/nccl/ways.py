@@ -158,7 +158,7 @@ class Question:
 
     @classmethod
     def of(cls, plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> Question:
-        return cls(plan.devices, plan.joints, plan.sm, plan.p2p_over_pcie, gpus, _own_cards(plan, gpus, cards), rules)
+        return cls(plan.devices, plan.joints, plan.sm, plan.p2p_over_pcie, gpus, cards, rules)
 
     def node(self) -> Node:
         plan = Machine(
@@ -171,7 +171,7 @@ class Question:
             sm=self.sm,
             p2p_over_pcie=self.p2p_over_pcie,
         )
-        return Node(plan, self.gpus, self.cards, self.rules)
+        return Node(plan, self.gpus, _own_cards(plan, self.gpus, self.cards), self.rules)
 
 
 def _own_cards(plan: Machine, gpus: int, cards: tuple[float, ...]) -> tuple[float, ...]:
