@@ -61,9 +61,9 @@ def _ranks(name: str, value: Any, topology: Topology) -> npt.NDArray[Any]:
 
 
 def _sizes(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
-        if value.size and value.min() < 0:
-            raise CollsimError(f"nbytes={value.min()} is negative; a size is 0 bytes or more")
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.size:
+        for extreme in (value.min(), value.max()):
+            parse_bytes(int(extreme))
         return value
     value = value.tolist() if isinstance(value, np.ndarray) else value
     return [parse_bytes(v) for v in value] if isinstance(value, (list, tuple)) else parse_bytes(value)
@@ -71,7 +71,7 @@ def _sizes(value: Any) -> Any:
 
 def _times(value: Any) -> Any:
     value = value.tolist() if isinstance(value, np.ndarray) else value
-    return [parse_time(v, "start") for v in value] if isinstance(value, (list, tuple)) else parse_time(value, "start")
+    return [moment("start", v) for v in value] if isinstance(value, (list, tuple)) else moment("start", value)
 
 
 @dataclass(frozen=True)
@@ -110,20 +110,19 @@ def conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
         if name in given:
             given[name] = parse_bandwidth(given[name], name)
     for name in ("launch", "overhead", "jitter"):
-        given[name] = _bounded(name, parse_time(given.get(name, 0.0), name))
+        given[name] = moment(name, given.get(name, 0.0))
     if "seed" in given:
         given["seed"] = parse_count(given["seed"], "seed", least=0)
-    given["late"] = {
-        r: _bounded(f"late[{r}]", parse_time(v, f"late[{r}]")) for r, v in _by_rank("late", given.get("late", {}), topology).items()
-    }
+    given["late"] = {r: moment(f"late[{r}]", v) for r, v in _by_rank("late", given.get("late", {}), topology).items()}
     given["slow"] = {r: _factor(r, v) for r, v in _by_rank("slow", given.get("slow", {}), topology).items()}
-    if "background" in given and not isinstance(given["background"], Flows):
+    if "background" in given:
         given["background"] = _background(topology, given["background"])
     return Conditions(**given)
 
 
-def _bounded(name: str, seconds: float) -> float:
-    """Delays so long that sums of them would leave what a number can hold are a mistake in a unit."""
+def moment(name: str, value: Any) -> float:
+    """A time in s, as `parse_time`. One so long that sums of such would leave what a number can hold is a mistake in a unit."""
+    seconds = parse_time(value, name)
     if seconds > _LONGEST:
         raise CollsimError(f"{name}={seconds:g} s is longer than {_LONGEST:g} s; is the unit right? {name}='1us' is a microsecond")
     return seconds
@@ -166,15 +165,19 @@ def _factor(rank: int, value: Any) -> float:
 
 
 def _background(topology: Topology, value: Any) -> Flows:
-    """From rows `(src, dst, nbytes)` or `(src, dst, nbytes, start)`."""
+    """From `Flows`, or rows `(src, dst, nbytes)` or `(src, dst, nbytes, start)`."""
+    found = flows(topology, *(getattr(value, f.name) for f in fields(Flows))) if isinstance(value, Flows) else _listed(topology, value)
+    if (same := np.flatnonzero(found.src == found.dst)).size:
+        raise CollsimError(f"background: flow {same[0]} goes from rank {found.src[same[0]]} to itself and crosses no link; leave it out")
+    return found
+
+
+def _listed(topology: Topology, value: Any) -> Flows:
     try:
         rows = [tuple(row) for row in value]
     except TypeError:
         rows = []
     if not rows or any(len(row) not in (3, 4) for row in rows):
         raise CollsimError(f"background={value!r}: background is a list of (src, dst, nbytes) or (src, dst, nbytes, start), at least one")
-    for row in rows:
-        if row[0] == row[1]:
-            raise CollsimError(f"background: {row!r} goes from rank {row[0]} to itself and crosses no link; leave it out")
     src, dst, nbytes, start = zip(*(row if len(row) == 4 else (*row, 0.0) for row in rows), strict=True)
     return flows(topology, list(src), list(dst), list(nbytes), list(start))

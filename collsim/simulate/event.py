@@ -40,7 +40,7 @@ import numpy.typing as npt
 from ..errors import CollsimError, ScheduleError
 from ..topology import Topology
 from .conditions import SHARING, Conditions, Progress
-from .lockstep import Segments, Timing
+from .lockstep import Segments, Timing, no_segments
 from .plan import Edges, Job, Plan, edges, lay, network, parts, turn
 from .symmetry import in_step
 from .waiting import in_one_piece
@@ -252,7 +252,7 @@ def _timing(run: _Run, number: int, how: str) -> Timing:
     own = run.rows[base.row : base.row + job.rows]
     transfers = partial(_both, own)
     if job.rows == 0:
-        return Timing(np.zeros(0), np.zeros(0), np.zeros(net.first_links), transfers, how)
+        return Timing(np.zeros(0), np.zeros(0), np.zeros(net.first_links), transfers, how, no_segments)
     begin = np.minimum.reduceat(own["start"], job.step_rows)
     end = np.maximum.reduceat(own["finish"], job.step_rows)
     from .kernels import walk

@@ -72,6 +72,12 @@ class Segments(NamedTuple):
         return Segments(self.row[which], self.link[which], self.begin[which], self.end[which], self.rate[which])
 
 
+def no_segments() -> Segments:
+    """Where nothing moves."""
+    rows, seconds = np.zeros(0, np.int64), np.zeros(0)
+    return Segments(rows, rows, seconds, seconds, seconds)
+
+
 def _later(transfers: Callable[[], tuple[Floats, Floats]], seconds: float) -> tuple[Floats, Floats]:
     start, finish = transfers()
     return start + seconds, finish + seconds

@@ -17,8 +17,8 @@ from ..dtypes import itemsize
 from ..errors import CollsimError, TopologyError, require_word
 from ..schedule import Schedule
 from ..topology import Topology
-from ..units import parse_bytes, parse_count, parse_time
-from .conditions import Conditions, Flows, Progress, conditions, flows, slowed
+from ..units import parse_bytes, parse_count
+from .conditions import Conditions, Flows, Progress, conditions, flows, moment, slowed
 from .cost import effort
 from .event import event
 from .lockstep import Timing, lockstep
@@ -93,7 +93,7 @@ def simulate(
         dtype: chunks are cut between elements of this type.
         engine: `lockstep` (a barrier after each step; the default) or `event` (none; the default for several schedules).
         ranks: ranks of the topology on which the schedule's ranks sit, where they are not the first; for several schedules a list of
-            such lists, one each.
+            such lists, one each (arrays as well, also of sizes and times).
         begin: s, when it is launched; for several schedules one time or a list. `time` and the other moments of a Trace count from 0 s,
             its rates and shares from the launch. Engine `event` only, as the options that follow.
         progress: True for a bar in a notebook or terminal (also where `bottleneck` runs it again), or a function that is called with
@@ -162,7 +162,7 @@ class _Work:
 def _work(schedules: list[Schedule], topology: Topology, nbytes: Any, dtype: Any, ranks: Any, begin: Any) -> _Work:
     n = len(schedules)
     sizes = [parse_bytes(size) for size in _each("nbytes", nbytes, n)]
-    begins = [parse_time(b, "begin") for b in _each("begin", begin, n)]
+    begins = [moment("begin", b) for b in _each("begin", begin, n)]
     groups = [_group(s, topology, r) for s, r in zip(schedules, _each("ranks", ranks, n), strict=True)]
     helpers = [s.endpoints - s.ranks for s in schedules]
     wide = _with_helpers(topology, schedules, helpers)
@@ -186,6 +186,7 @@ def _with_helpers(topology: Topology, schedules: list[Schedule], helpers: list[i
 
 def _each(name: str, value: Any, n: int) -> list[Any]:
     """One value for each schedule."""
+    value = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(value, (list, tuple)):
         return [value] * n
     if len(value) != n:

@@ -144,6 +144,7 @@ def test_nothing_to_carry_costs_the_latency_and_nobody_to_carry_to_costs_nothing
     assert t.link_bytes.sum() == 0
     empty = simulate_flows(topo, [], [], [], sharing=sharing)
     assert (empty.time, empty.finish.shape, empty.link_bytes.sum()) == (0, (0,), 0)
+    assert (empty.usage(0).nbytes, empty.usage(0).busy, len(empty.segments.row)) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("sharing", ["fair", "fifo", "none"])
@@ -167,6 +168,10 @@ def test_many_flows_and_huge_ones_stay_finite(sharing):
         (([0], [1], [1], [float("nan")]), "nan"),
         (([0], [1], [1], [-1.0]), "start"),
         (([0], [1], [1], ["soon"]), "soon"),
+        (([0], [1], [1], 1e300), r"start=1e\+300 s is longer"),
+        (([0], [1], np.array([-1])), "nbytes=-1 is negative"),
+        (([0, 0], [1, 1], np.array([1, 2**62])), "4611686018427387904 is more than 1 EiB"),
+        (([0], [1], np.array([2**63], np.uint64)), "9223372036854775808 is more than 1 EiB"),
         (([0.5], [1], [1]), r"src must be rank numbers, got 0\.5"),
         (([0], [1], np.array([1.5])), r"nbytes=1\.5 is 1\.5 bytes"),
         (([0], [4], [1]), "dst=4 is not a rank"),

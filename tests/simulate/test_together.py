@@ -1,5 +1,6 @@
 """Several collectives at once on one machine."""
 
+import numpy as np
 import pytest
 from event_cases import network, run
 
@@ -34,6 +35,15 @@ def test_groups_of_ranks_that_share_no_cable_do_not_notice_each_other():
     assert both.slowdown == close([1, 1])
     assert both[1].time == close(run(s, network("switch", 4), "1MiB").time, rel=1e-9)
     assert both.link_bytes.sum() == both[0].link_bytes.sum() + both[1].link_bytes.sum()
+
+
+def test_sizes_times_and_ranks_of_several_may_be_arrays():
+    s, topo = cs.schedule("allreduce_ring", 4), network("switch", 8)
+    listed = cs.simulate([s, s], topo, [1000, 2000], begin=[0, 1e-3], ranks=[[0, 1, 2, 3], [4, 5, 6, 7]])
+    arrays = cs.simulate([s, s], topo, np.array([1000, 2000]), begin=np.array([0, 1e-3]), ranks=np.arange(8).reshape(2, 4))
+    assert [t.time for t in arrays] == [t.time for t in listed]
+    with pytest.raises(cs.CollsimError, match="nbytes has 3 entries for 2 schedules"):
+        cs.simulate([s, s], topo, np.array([1, 2, 3]))
 
 
 def test_a_collective_begun_later_ends_later():
