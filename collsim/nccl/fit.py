@@ -128,7 +128,7 @@ class Calibration:
         return "\n".join(lines)
 
 
-def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: str) -> Calibration:
+def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: str | None) -> Calibration:
     """Fit the links of one cluster to its own nccl-tests log.
 
     First the knobs of `calibrated.CLUSTER`, few and named; what they leave of each collective and number of ranks is smoothed over sizes
@@ -139,18 +139,20 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
         machine: where it ran.
         environment: NCCL_ALGO, NCCL_PROTO as they were set.
 
-    Raises CollsimError for a table with fewer than 4 usable rows or without those columns.
+    Raises CollsimError for a table with fewer than 4 usable rows (with a size, a time, and 2 ranks or more) or without those columns, and
+    for cells that are no numbers.
     """
     if missing := [name for name in ("collective", "nbytes", "time") if name not in measured]:
         raise CollsimError(f"calibrate wants columns collective, nbytes and time; {', '.join(missing)} is missing")
     if strange := set(environment) - {"NCCL_ALGO", "NCCL_PROTO"}:
         raise CollsimError(unknown("variable of calibrate", sorted(strange)[0], ("NCCL_ALGO", "NCCL_PROTO")))
-    usable = measured[(measured.time > 0) & (measured.nbytes > 0)]
+    facts = facts_of(machine)
+    usable = _usable(measured, facts)
     if len(usable) < 4:
         raise CollsimError(
-            f"{len(usable)} usable rows are too few to calibrate with; run nccl-tests over a range of sizes (-b 8 -e 1G -f 2)"
+            f"{len(usable)} usable rows are too few to calibrate with; run nccl-tests on 2 GPUs or more over a range of sizes "
+            "(-b 8 -e 1G -f 2)"
         )
-    facts = facts_of(machine)
     samples = [sample(row, facts, environment) for row in usable.itertuples()]
     factors, residues = _fitted(samples)
     links = turned(MEASURED, CLUSTER, factors)
@@ -171,6 +173,23 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
         return Calibration(machine, links, known, residuals)
     known = replace(known, links=figures(machine, links))
     return Calibration(calibrated(machine, known), links, known, residuals)
+
+
+def _usable(measured: pd.DataFrame, facts: Facts) -> pd.DataFrame:
+    """Rows that say something of links: with a size and a time, of 2 ranks or more (all of the machine where none are told)."""
+    table = measured.assign(**{name: _numbers(measured, name) for name in ("nbytes", "time", "ranks") if name in measured})
+    ranks = table.ranks.where(table.ranks > 0, facts.ranks) if "ranks" in table else float(facts.ranks)
+    table = table.assign(ranks=ranks)
+    return table[(table.time > 0) & (table.nbytes > 0) & (table.ranks > 1)]
+
+
+def _numbers(measured: pd.DataFrame, column: str) -> pd.Series[float]:
+    numbers = pd.to_numeric(measured[column], errors="coerce").astype(float)
+    wrong = np.asarray(np.isinf(numbers) | (numbers.isna() & measured[column].notna()))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise CollsimError(f"calibrate: row {row}: {column}={measured[column].iloc[row]!r} is not a finite number")
+    return numbers
 
 
 def _fitted(samples: Sequence[Sample]) -> tuple[dict[str, float], tuple[Residue, ...]]:
@@ -260,15 +279,15 @@ def _of_way(way: Sequence[Hop], kinds: Sequence[str], carries: float, step: floa
     return {kind: Figures(carries, max(0.0, step - others) / sum(hop.kind == kind for hop in way))}
 
 
-def sample(row: Any, facts: Facts, environment: Mapping[str, str]) -> Sample:
+def sample(row: Any, facts: Facts, environment: Mapping[str, str | None]) -> Sample:
     """A measured row as a call with the algorithm and protocol that NCCL would choose."""
-    ranks = getattr(row, "ranks", None)
-    here = facts_of(facts, int(ranks)) if ranks is not None and ranks == ranks and int(ranks) > 0 else facts
+    here = facts_of(facts, row.ranks)
     comm, size = communicator(here, found=searched(here)), int(row.nbytes)
     name = collective_name(row.collective)
     if name in ("alltoall", "sendrecv"):
         return Sample(Call(name, "Ring", "Simple", size, here, comm), float(row.time))
-    choice = choose(name, comm, size, environment.get("NCCL_ALGO", ""), environment.get("NCCL_PROTO", ""))
+    settings = settings_of(environment)
+    choice = choose(name, comm, size, settings.get("NCCL_ALGO", ""), settings.get("NCCL_PROTO", ""))
     return Sample(Call(name, choice.algorithm, choice.protocol, size, here, comm), float(row.time))
 
 

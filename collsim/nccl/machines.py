@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import networkx as nx
 
@@ -10,7 +11,7 @@ from ..errors import CollsimError
 from ..topology import Topology
 from ..topology.cables import pcie
 from ..topology.plan import LEVELS, LOC, NVB, Machine
-from ..units import format_bandwidth
+from ..units import format_bandwidth, parse_count
 from .facts import GPUS, PCIE_GBPS, Facts, Inside, Net, require_one_host
 from .facts import gpu as gpu_facts
 from .heads import Heads, heads
@@ -21,7 +22,7 @@ from .ways import Rules
 _NET_OF_CARD: dict[str, Net] = {"ib": "ib", "roce": "roce", "tcp": "tcp", "efa": "efa", "slingshot": "slingshot"}
 
 
-def facts_of(machine: Facts | Topology, ranks: int | None = None) -> Facts:
+def facts_of(machine: Facts | Topology, ranks: Any = None) -> Facts:
     """Facts of a machine: its own if it is Facts, else read off a Topology made by `machine(...)`.
 
     Args:
@@ -30,12 +31,13 @@ def facts_of(machine: Facts | Topology, ranks: int | None = None) -> Facts:
     Raises CollsimError for a Topology that is no machine (a generic network says nothing of GPUs), or more ranks than GPUs.
     """
     found = machine if isinstance(machine, Facts) else _read(machine)
-    if ranks is None or ranks == found.ranks:
+    count = found.ranks if ranks is None else parse_count(ranks, "ranks")
+    if count == found.ranks:
         return found
-    if not found.nodes <= ranks <= found.ranks:
-        raise CollsimError(f"ranks={ranks}: this machine has {found.ranks} GPUs on {found.nodes} nodes, and each node takes part")
-    hosts = -(-ranks // found.per_host) if found.hosts > found.nodes else found.hosts
-    return replace(found, ranks=ranks, hosts=hosts)
+    if not found.nodes <= count <= found.ranks:
+        raise CollsimError(f"ranks={count}: this machine has {found.ranks} GPUs on {found.nodes} nodes, and each node takes part")
+    hosts = -(-count // found.per_host) if found.hosts > found.nodes else found.hosts
+    return replace(found, ranks=count, hosts=hosts)
 
 
 def _read(topology: Topology) -> Facts:
@@ -122,12 +124,12 @@ def _left_of_rings(topology: Topology, plan: Machine, gpus: int) -> float:
     return now.total / built.total
 
 
-def search(machine: Facts | Topology, ranks: int | None = None, *, NCCL_CROSS_NIC: int | str = 2) -> Searched:
+def search(machine: Facts | Topology, ranks: Any = None, *, NCCL_CROSS_NIC: int | str | None = None) -> Searched:
     """What NCCL's search finds on the nodes of a machine: its rings, its trees and its heads of NVLS.
 
     Args:
         ranks: fewer ranks than GPUs.
-        NCCL_CROSS_NIC: 0, rings stay on one card on all nodes; 1, they need not; 2, they may where that gives more.
+        NCCL_CROSS_NIC: 0, rings stay on one card on all nodes; 1, they need not; 2 (NCCL's own), they may where that gives more.
 
     Raises CollsimError where no wiring is known (Facts from words), for RCCL, which searches otherwise, and beyond 16 GPUs in a node.
     """
@@ -143,8 +145,10 @@ def search(machine: Facts | Topology, ranks: int | None = None, *, NCCL_CROSS_NI
     return found
 
 
-def cross_nic_of(value: int | str) -> int:
-    """NCCL_CROSS_NIC as a number. Raises CollsimError for anything but 0, 1 and 2."""
+def cross_nic_of(value: int | str | None) -> int:
+    """NCCL_CROSS_NIC as a number, 2 where it is not set. Raises CollsimError for anything but 0, 1 and 2."""
+    if value is None or value == "":
+        return 2
     if str(value) not in ("0", "1", "2"):
         raise CollsimError(f"NCCL_CROSS_NIC={value!r} must be 0, 1 or 2")
     return int(value)

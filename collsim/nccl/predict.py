@@ -16,7 +16,7 @@ from .graphs import communicator
 from .links import Parameters
 from .machines import Searched, cross_nic_of, facts_of, searched
 from .timing import Call, Time, launch_time, time_of
-from .tuner import Choice, choose
+from .tuner import Choice, allowed, choose
 
 #: Collectives of nccl-tests, with the factor from algbw to busbw (nccl-tests doc/PERFORMANCE.md; sendrecv 1).
 BUSBW: dict[str, Callable[[int], float]] = {
@@ -82,16 +82,16 @@ def predict(
     collective: str,
     machine: Facts | Topology,
     nbytes: Any,
-    ranks: int | None = None,
+    ranks: Any = None,
     *,
-    NCCL_ALGO: str = "",
-    NCCL_PROTO: str = "",
-    NCCL_P2P_DISABLE: bool | int | str = 0,
-    NCCL_P2P_LEVEL: str = "",
-    NCCL_NET_GDR_LEVEL: str = "",
-    NCCL_MAX_NCHANNELS: int | None = None,
-    NCCL_CROSS_NIC: int | str = 2,
-    NCCL_NVLS_ENABLE: bool | int | str = 1,
+    NCCL_ALGO: str | None = None,
+    NCCL_PROTO: str | None = None,
+    NCCL_P2P_DISABLE: bool | int | str | None = None,
+    NCCL_P2P_LEVEL: int | str | None = None,
+    NCCL_NET_GDR_LEVEL: int | str | None = None,
+    NCCL_MAX_NCHANNELS: int | str | None = None,
+    NCCL_CROSS_NIC: int | str | None = None,
+    NCCL_NVLS_ENABLE: bool | int | str | None = None,
     NCCL_PAT_ENABLE: bool | int | str | None = None,
     links: Parameters | None = None,
 ) -> Prediction:
@@ -102,9 +102,9 @@ def predict(
         machine: `machine("dgx-h100", nodes=2)`, or Facts.
         nbytes: nccl-tests' size: for allgather and reduce_scatter the whole array.
         ranks: fewer ranks than GPUs.
-        NCCL_ALGO ... NCCL_PAT_ENABLE: NCCL's environment variables, with their values as NCCL takes them. NCCL_CROSS_NIC decides which
-            graphs the search finds, and so what the tuner chooses; the time beyond that takes the network for one switch between all
-            cards, where no way is longer. `trace` simulates the rings over the machine's own rails and spines.
+        NCCL_ALGO ... NCCL_PAT_ENABLE: NCCL's environment variables, with their values as NCCL takes them; None or "": not set.
+            NCCL_CROSS_NIC decides which graphs the search finds, and so what the tuner chooses; the time beyond that takes the network for
+            one switch between all cards, where no way is longer. `trace` simulates the rings over the machine's own rails and spines.
         links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
 
     Raises CollsimError for unknown names and values, and where NCCL_ALGO and NCCL_PROTO leave nothing.
@@ -112,30 +112,34 @@ def predict(
     name = collective_name(collective)
     size = parse_bytes(nbytes)
     facts = facts_of(machine, ranks)
-    p2p = "LOC" if _flag(NCCL_P2P_DISABLE) else _level("NCCL_P2P_LEVEL", NCCL_P2P_LEVEL, "SYS")
+    level = _level("NCCL_P2P_LEVEL", NCCL_P2P_LEVEL, "SYS")
+    p2p = "LOC" if _flag("NCCL_P2P_DISABLE", NCCL_P2P_DISABLE) else level
     facts, notes = _environment(facts, p2p, NCCL_NET_GDR_LEVEL)
     found = searched(facts, p2p, cross_nic_of(NCCL_CROSS_NIC))
     if found and (crossings := found.rings.crossings(facts.nodes)):
         hops = facts.nodes * len(found.rings.channels)
         notes += (f"{crossings} of {hops} hops of rings between nodes change the card, on rails the rail: that way is not slower here",)
-    most = None if NCCL_MAX_NCHANNELS is None else parse_count(NCCL_MAX_NCHANNELS, "NCCL_MAX_NCHANNELS")
-    pat = None if NCCL_PAT_ENABLE is None else _flag(NCCL_PAT_ENABLE)
+    most = parse_count(NCCL_MAX_NCHANNELS, "NCCL_MAX_NCHANNELS") if _text(NCCL_MAX_NCHANNELS) else None
+    pat = _flag("NCCL_PAT_ENABLE", NCCL_PAT_ENABLE, auto=True)
+    algorithms, protocols = _text(NCCL_ALGO), _text(NCCL_PROTO)
+    for variable, said, names in (("NCCL_ALGO", algorithms, c.ALGORITHMS), ("NCCL_PROTO", protocols, c.PROTOCOLS)):
+        allowed(said, name, names, variable)  # words that NCCL does not know are refused where it chooses nothing, too
     known = calibration_of(machine) if links is None else None
     links = links_of(machine) if links is None else links
-    settings = settings_of({"NCCL_ALGO": NCCL_ALGO, "NCCL_PROTO": NCCL_PROTO})
+    settings = settings_of({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols})
     if known is not None:
         notes += tuple(f"beyond the calibration: {sentence}" for sentence in beyond(known.fitted_on, facts, name, size, settings))
         notes += () if poor(known.held_out) is None else (f"the calibration: {poor(known.held_out)}",)
     comm = communicator(facts, most, pat, found)
-    if not _flag(NCCL_NVLS_ENABLE):
+    if _flag("NCCL_NVLS_ENABLE", NCCL_NVLS_ENABLE, auto=True) is False:
         comm = replace(comm, nvls=None)
     if facts.ranks == 1:
-        return _alone(name, size, facts)
+        return _alone(Call(name, "Ring", "LL", size, facts, comm, links), notes)
     residue = 1.0 if known is None else residue_of(known.fitted_on, known.residues, facts, (name, size), settings)
     if name in _POINT_TO_POINT:
         parts = time_of(Call(name, "Ring", "Simple", size, facts, comm, links))
         return _prediction(name, size, facts, parts, None, ("P2P", "Simple", comm.running_channels, 512), notes, found).times(residue)
-    choice = choose(name, comm, size, NCCL_ALGO, NCCL_PROTO)
+    choice = choose(name, comm, size, algorithms, protocols)
     if most is not None and choice.algorithm.startswith("NVLS"):
         notes += ("NVLS has channels of its own, which NCCL_MAX_NCHANNELS does not bound",)
     parts = time_of(Call(name, choice.algorithm, choice.protocol, size, facts, comm, links))
@@ -157,9 +161,10 @@ def _prediction(
     return Prediction(name, size, parts.total, rate, rate * BUSBW[name](facts.ranks), *run, parts, choice, facts, notes, graphs)
 
 
-def _alone(name: str, size: int, facts: Facts) -> Prediction:
-    parts = Time(launch_time(Call(name, "Ring", "LL", size, facts, communicator(facts))), 0.0, 0.0, 0.0, "nothing to send")
-    return Prediction(name, size, parts.total, size / parts.total, 0.0, "Ring", "Simple", 1, 96, parts, None, facts, ("one rank copies",))
+def _alone(call: Call, notes: tuple[str, ...]) -> Prediction:
+    parts, size = Time(launch_time(call), 0.0, 0.0, 0.0, "nothing to send"), call.nbytes
+    run, said = ("Ring", "Simple", 1, 96), (*notes, "one rank copies")
+    return Prediction(call.collective, size, parts.total, size / parts.total, 0.0, *run, parts, None, call.facts, said)
 
 
 def collective_name(collective: str) -> str:
@@ -171,15 +176,22 @@ def collective_name(collective: str) -> str:
     return plain[key]
 
 
-def _flag(value: bool | int | str) -> bool:
-    if str(value).strip().lower() in ("0", "false", ""):
-        return False
-    if str(value).strip().lower() in ("1", "true"):
-        return True
-    raise CollsimError(f"{value!r} is neither 0 nor 1")
+def _text(value: object) -> str:
+    """The value of an environment variable as text, "" where it is not set."""
+    return "" if value is None else str(value).strip()
 
 
-def _environment(facts: Facts, p2p: str, gdr_level: str) -> tuple[Facts, tuple[str, ...]]:
+def _flag(variable: str, value: object, auto: bool = False) -> bool | None:
+    """On or off; None where it is not set, or set to what NCCL itself takes then: 2, where it has an automatic choice."""
+    text = _text(value).lower()
+    if text == "" or (auto and text == "2"):
+        return None
+    if text not in ("0", "false", "1", "true"):
+        raise CollsimError(f"{variable}={value!r} must be 0 or 1{', or 2 where NCCL is to choose' * auto}")
+    return text in ("1", "true")
+
+
+def _environment(facts: Facts, p2p: str, gdr_level: object) -> tuple[Facts, tuple[str, ...]]:
     """The machine that is left after NCCL_P2P_* and NCCL_NET_GDR_LEVEL."""
     notes: list[str] = []
     needed = "NVL" if facts.inside in ("nvswitch", "mesh", "bridge", "cube", "xgmi") else "SYS" if facts.crossing else "PHB"
@@ -187,18 +199,19 @@ def _environment(facts: Facts, p2p: str, gdr_level: str) -> tuple[Facts, tuple[s
         facts = replace(facts, inside="host", link_rate=PCIE_GBPS[facts.pcie] * 1e9)
         require_one_host(facts)
         notes.append("peers are reached through host memory")
-    if gdr_level and facts.nodes > 1:
-        reach = "PHB" if facts.card else "PIX"
-        facts = replace(facts, gdr=c.type_at_most(reach, _level("NCCL_NET_GDR_LEVEL", gdr_level, reach)) and facts.gdr is not False)
+    level = _level("NCCL_NET_GDR_LEVEL", gdr_level, "")
+    if level and facts.nodes > 1:
+        facts = replace(facts, gdr=c.type_at_most("PHB" if facts.card else "PIX", level) and facts.gdr is not False)
     return facts, tuple(notes)
 
 
-def _level(variable: str, value: str, usual: str) -> str:
+def _level(variable: str, value: object, usual: str) -> str:
     """A path type from NCCL's words or its old numbers 0 to 5 (src/graph/paths.cc, ncclGetLevel)."""
-    if value == "":
+    text = _text(value)
+    if text == "":
         return usual
     numbers = {"0": "LOC", "1": "PIX", "2": "PXB", "3": "PHB", "4": "SYS", "5": "SYS"}
-    name = numbers.get(str(value), str(value).upper())
+    name = numbers.get(text, text.upper())
     if name not in c.PATH_TYPES:
         raise CollsimError(unknown(f"value of {variable}", value, ("LOC", "NVL", "PIX", "PXB", "PHB", "SYS")))
     return name

@@ -143,9 +143,9 @@ def drain_time(call: Call, flow: float) -> float:
     once a channel has several rounds of full chunks. LL and LL128 pass on single lines, so that they have none. A bound on the
     number of channels does not shorten it: nobody measured that, and NCCL with fewer channels is not known to be faster.
     """
-    if call.algorithm != "Ring" or call.protocol != "Simple" or call.collective in _ROOTED:
-        return 0.0
     n = call.facts.ranks
+    if call.algorithm != "Ring" or call.protocol != "Simple" or call.collective in _ROOTED or call.nbytes == 0 or n == 1:
+        return 0.0
     steps = (2 if call.collective == "allreduce" else 1) * (n - 1)
     return flow / steps / _SLICES * min(1.0, _CHUNK * n * (call.comm.free or call.comm.running_channels) / call.nbytes)
 

@@ -194,6 +194,15 @@ def test_what_is_asked_of_a_calibration_is_judged_by_the_machine_that_is_asked_f
     assert found.predict("allreduce", "1MiB").time == predict("allreduce", found.machine, "1MiB").time
 
 
+def test_one_rank_of_a_calibrated_machine_takes_the_launch_that_was_measured():
+    machine = cs.machine("dgx-a100")
+    known = cs.calibrate(sweep(turned(MEASURED, CLUSTER, {"launch": 2.0}), machine), machine)
+    alone, usual = (predict("allreduce", m, 8, ranks=1) for m in (known.machine, machine))
+    assert alone.time / usual.time == pytest.approx(known.factors["launch"])
+    assert alone.time == predict("allreduce", machine, 8, ranks=1, links=known.links).time
+    assert any("1 ranks were not measured" in note for note in alone.notes)
+
+
 def test_a_machine_from_a_file_says_where_nobody_measured(tmp_path):
     machine = cs.machine("dgx-a100", nodes=2)
     cs.calibrate(sweep(MEASURED, machine).head(20), machine).save(tmp_path / "a.yaml")
@@ -251,6 +260,33 @@ def test_too_little_is_said_to_be_too_little():
         calibrate(sweep(MEASURED).head(2), FACTS)
     with pytest.raises(CollsimError, match="time is missing"):
         calibrate(pd.DataFrame({"collective": [], "nbytes": []}), FACTS)
+
+
+def test_cells_that_are_no_numbers_are_named():
+    table = sweep(MEASURED)
+    for column, value, said in (
+        ("time", "fast", "row 3: time='fast' is not a finite number"),
+        ("time", float("inf"), "row 3: time=inf is not a finite number"),
+        ("nbytes", "8K", "row 3: nbytes='8K'"),
+        ("ranks", "x", "row 3: ranks='x'"),
+        ("ranks", 4.5, "ranks=4.5 is not a whole number"),
+    ):
+        wrong = table.assign(**({"ranks": 8} if column == "ranks" else {})).astype(object)
+        wrong.loc[3, column] = value
+        with pytest.raises(CollsimError, match=said):
+            calibrate(wrong, FACTS)
+    assert calibrate(table.astype(str), FACTS, NCCL_ALGO=None).factors == calibrate(table, FACTS).factors
+
+
+def test_one_rank_says_nothing_of_links():
+    table = sweep(MEASURED)
+    found = calibrate(pd.concat([table.assign(ranks=8), table.assign(ranks=1)]), FACTS)
+    assert found.fitted_on["ranks"] == [8]
+    assert len(found.residuals) == len(table)
+    with pytest.raises(CollsimError, match="0 usable rows are too few"):
+        calibrate(table.assign(ranks=1), FACTS)
+    with pytest.raises(CollsimError, match="2 GPUs or more"):
+        calibrate(table, facts("A100-SXM4", 1, 1, "none", "none"))
 
 
 def test_a_knob_that_does_not_exist_is_named():

@@ -1,6 +1,7 @@
 """Predictions: known answers by hand, what must always hold, and what NCCL's environment variables do."""
 
 import itertools
+import re
 
 import pytest
 
@@ -17,6 +18,22 @@ TWO_H100 = facts("H100-SXM5", 16, 2, "nvlink4-nvswitch", "8xNDR400 IB")
 V100 = facts("V100-SXM2-32GB", 8, 1, "nvlink2-hybridcubemesh", "none")
 CARDS = facts("RTX 4090", 2, 1, "pcie4-x16-nop2p", "none")
 ETHERNET = facts("RTX 2080 Ti", 16, 16, "none", "1x10GbE (TCP sockets)")
+#: Values of NCCL's variables that it does not have, and the word for each in the sentence about it.
+WRONG = (
+    ({"NCCL_ALGO": "Foo"}, "NCCL_ALGO 'Foo'"),
+    ({"NCCL_PROTO": "Foo"}, "NCCL_PROTO 'Foo'"),
+    ({"NCCL_ALGO": 7}, "NCCL_ALGO '7'"),
+    ({"NCCL_NVLS_ENABLE": 3}, "NCCL_NVLS_ENABLE=3 must be 0 or 1, or 2"),
+    ({"NCCL_PAT_ENABLE": "on"}, "NCCL_PAT_ENABLE='on' must be 0 or 1, or 2"),
+    ({"NCCL_P2P_DISABLE": 2}, "NCCL_P2P_DISABLE=2 must be 0 or 1$"),
+    ({"NCCL_P2P_LEVEL": "near", "NCCL_P2P_DISABLE": 1}, "NCCL_P2P_LEVEL 'near'"),
+    ({"NCCL_NET_GDR_LEVEL": "near"}, "NCCL_NET_GDR_LEVEL 'near'"),
+    ({"NCCL_CROSS_NIC": 3}, "NCCL_CROSS_NIC=3"),
+    ({"NCCL_MAX_NCHANNELS": "few"}, "NCCL_MAX_NCHANNELS='few'"),
+    ({"ranks": 4.5}, "ranks=4.5 is not a whole number"),
+    ({"ranks": True}, "ranks=True"),
+    ({"ranks": "many"}, "ranks='many'"),
+)
 MACHINES = [A100, H100, TWO_H100, V100, CARDS, ETHERNET]
 
 
@@ -129,3 +146,47 @@ def test_graphs_that_nccl_is_known_to_find():
     assert (b200.ring.channels, b200.ring.bw_intra) == (16, 45.0)
     nvls = [g for g in (communicator(H100).nvls, b200.nvls) if g]
     assert [(g.channels, g.bw_intra) for g in nvls] == [(8, 40.0), (8, 80.0)]
+
+
+@pytest.mark.parametrize(("asked", "said"), WRONG, ids=[said for _, said in WRONG])
+@pytest.mark.parametrize("collective", ["allreduce", "alltoall", "sendrecv"])
+def test_what_nccl_does_not_take_is_refused_by_name_for_every_collective(collective, asked, said):
+    for machine in (A100, TWO_H100):
+        with pytest.raises(CollsimError, match=re.escape(said.removesuffix("$")) + "$" * said.endswith("$")):
+            predict(collective, machine, MIB, **asked)
+
+
+@pytest.mark.parametrize("unset", [None, ""])
+def test_none_and_nothing_are_not_set(unset):
+    names = ("ALGO", "PROTO", "P2P_DISABLE", "P2P_LEVEL", "NET_GDR_LEVEL", "MAX_NCHANNELS", "CROSS_NIC", "NVLS_ENABLE", "PAT_ENABLE")
+    for machine in (H100, TWO_H100):
+        usual = predict("allreduce", machine, GIB)
+        assert usual.algorithm.startswith("NVLS")
+        assert predict("allreduce", machine, GIB, **{f"NCCL_{name}": unset for name in names}) == usual
+
+
+def test_two_leaves_nvls_and_pat_to_nccl():
+    singles = facts("H100-SXM5", 8, 8, "none", "1xNDR400 IB")
+    for variable, machine, collective in (("NCCL_NVLS_ENABLE", H100, "allreduce"), ("NCCL_PAT_ENABLE", singles, "allgather")):
+        usual, off, chosen = (predict(collective, machine, 64 * KIB, **asked) for asked in ({}, {variable: 0}, {variable: "2"}))
+        assert chosen == usual != off
+
+
+def test_a_level_is_a_number_or_its_text():
+    for variable in ("NCCL_NET_GDR_LEVEL", "NCCL_P2P_LEVEL"):
+        number, text, word = (predict("allreduce", TWO_H100, GIB, **{variable: value}) for value in (0, "0", "LOC"))
+        assert number == text == word != predict("allreduce", TWO_H100, GIB)
+
+
+def test_ranks_are_a_whole_number_in_any_form():
+    assert (
+        predict("allreduce", A100, GIB, ranks="4") == predict("allreduce", A100, GIB, ranks=4.0) == predict("allreduce", A100, GIB, ranks=4)
+    )
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_bytes_take_the_time_of_a_call(machine):
+    for collective, protocol in itertools.product(BUSBW, ("", "LL", "Simple")):
+        nothing, little = (predict(collective, machine, size, NCCL_PROTO=protocol) for size in (0, 8))
+        assert 0 < nothing.time <= little.time
+        assert nothing.busbw == nothing.algbw == 0
