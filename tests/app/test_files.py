@@ -7,10 +7,11 @@ import zipfile
 from dataclasses import replace
 
 import pytest
+from openers import OPEN
 from streamlit.testing.v1 import AppTest
 from test_pages import explore, fine, opened, players
 
-from collsim.app import chunks, filebox, files
+from collsim.app import chunks, filebox, files, waiting
 from collsim.app.choice import Choice
 from collsim.app.files import Upload
 from collsim.app.run import simulate
@@ -20,7 +21,6 @@ from collsim.exchange import formats
 from collsim.units import format_time
 
 CHOICE = Choice(place="switch", ranks=4, nbytes="1MiB", sizes="1KiB:1MiB:32")
-SLOW = ("gif", "mp4")
 
 
 def test_every_format_that_can_be_written_is_offered():
@@ -28,11 +28,13 @@ def test_every_format_that_can_be_written_is_offered():
     assert names == {f.name for f in formats().values() if f.write is not None}
 
 
-@pytest.mark.parametrize("name", [f.name for f in files.offers() if f.name not in SLOW])
-def test_every_format_is_made(name):
+@pytest.mark.parametrize("name", [f.name for f in files.offers() if f.name != "mp4"])
+def test_every_format_is_made_and_opened_by_something_that_knows_it(name, tmp_path):
     title, data = files.file(CHOICE, name, "zh")
-    assert data
     assert title.endswith((*formats()[name].suffixes, ".zip"))
+    assert set(OPEN) | {"mp4"} >= {f.name for f in files.offers()}, "a format that this test does not know"
+    (path := tmp_path / title).write_bytes(data)
+    OPEN[name](path)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -192,6 +194,22 @@ def test_an_uploaded_schedule_is_played_on_explore_and_given_up(language):
     assert any("collsim.csv" in e.proto.label for e in at.get("download_button"))
     fine(at.button(key="files_drop").click().run())
     assert "w_algorithm" in at.session_state
+
+
+def test_under_a_bar_the_last_file_keeps_its_name_and_its_run(slow, monkeypatch):
+    monkeypatch.setattr(waiting, "ON_THE_SPOT", 100.0)
+    at = AppTest.from_function(from_file, default_timeout=60)
+    at.query_params["network"], at.query_params["ranks"] = "switch", "4"
+    at.session_state["held"] = files.file(CHOICE, "msccl", "en")
+    fine(at.run())
+    before, said = players(at)[0].proto.json, [e.proto.body for e in at.get("html") if "collsim.xml" in e.proto.body]
+    monkeypatch.setattr(waiting, "ON_THE_SPOT", -1.0)
+    _, data = files.file(CHOICE, "json", "en")
+    at.session_state["held"] = "another.json", data
+    at.run()
+    assert slow._jobs
+    assert players(at)[0].proto.json == before
+    assert [e.proto.body for e in at.get("html") if "collsim.xml" in e.proto.body] == said != []
 
 
 def test_a_schedule_that_needs_more_ranks_than_there_are_goes_to_a_switch():

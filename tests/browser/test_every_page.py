@@ -1,4 +1,4 @@
-"""Every page in both languages and both themes: no finding of axe-core, and no gross change of what it looks like.
+"""Every page in English and light, and in Chinese and dark: no finding of axe-core, and no gross change of what it looks like.
 
 The screenshots stay in `build/screenshots`. What is compared are thumbnails of 64 pixels' width, blurred, so that another font or a line
 that breaks elsewhere does not matter, and a chart that is gone does. After a change that is meant: `make pictures`, look at the new

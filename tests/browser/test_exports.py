@@ -1,17 +1,12 @@
-"""Files of a run, made by a click and saved by the browser: each is opened by something that knows its format."""
+"""Files of a run, made by a click and saved by the browser."""
 
 import json
 import shutil
 import subprocess
-import xml.etree.ElementTree as ET
-import zipfile
 
 import pytest
-import yaml
 from PIL import Image
 
-import collsim as cs
-from collsim.app import files
 from collsim.app.texts import TEXTS, say
 from collsim.exchange import formats, load
 
@@ -48,88 +43,6 @@ def label_of(entry):
     return f"{say('en', f'files.{entry.holds}')}: {about} ({entry.suffixes[0]})"
 
 
-def picture(path):
-    with Image.open(path) as found:
-        assert min(found.size) > 300
-        assert len(found.convert("RGB").getcolors(1 << 24)) > 10  # not one blank colour
-
-
-def film(path):
-    with Image.open(path) as found:
-        assert found.n_frames > 10
-        found.seek(found.n_frames // 2)
-        assert len(found.convert("RGB").getcolors(1 << 24)) > 10
-
-
-def trace(path):
-    events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
-    assert sum(event["ph"] == "X" for event in events) >= TRANSFERS
-
-
-def timeline(path):
-    assert json.loads(path.read_text(encoding="utf-8"))["schema"] == "collsim.timeline/1"
-
-
-def page_of_player(path):
-    assert len(path.read_bytes()) < 2**20
-
-
-def ranks_in(path):
-    with zipfile.ZipFile(path) as packed:
-        assert len(packed.namelist()) == 4
-        assert packed.testzip() is None
-
-
-def schedule(path):
-    made = load(path)
-    cs.verify(made)
-    assert len(made) == TRANSFERS
-
-
-def xml(path):
-    assert len(list(ET.parse(path).getroot())) > 0
-
-
-def text(*words):
-    def check(path):
-        said = path.read_text(encoding="utf-8")
-        assert [word for word in words if word not in said] == []
-
-    return check
-
-
-def results_json(path):
-    assert json.loads(path.read_text(encoding="utf-8"))["results"]
-
-
-def machine(path):
-    assert yaml.safe_load(path.read_text(encoding="utf-8"))
-
-
-#: What each format is opened with; a film has a test of its own.
-OPEN = {
-    "astra-sim": machine,
-    "chakra": ranks_in,
-    "chrome-trace": trace,
-    "csv": schedule,
-    "dot": text("digraph", "}"),
-    "gif": film,
-    "goal": text("num_ranks 4"),
-    "html": page_of_player,
-    "json": schedule,
-    "latex": text("\\begin{tabular}", "\\end{tabular}"),
-    "markdown": text("|---|"),
-    "msccl": schedule,
-    "nccl-tests": text("busbw"),
-    "nccl-tests-json": results_json,
-    "png": picture,
-    "simgrid": xml,
-    "svg": xml,
-    "timeline": timeline,
-    "topology-yaml": machine,
-}
-
-
 def test_a_film_is_made_in_the_app_and_is_one(page, app_url, tmp_path):
     if not shutil.which("ffprobe"):
         pytest.skip("ffmpeg and ffprobe are not installed here: no MP4 can be made or looked at")
@@ -147,17 +60,13 @@ def test_a_film_is_made_in_the_app_and_is_one(page, app_url, tmp_path):
     assert page.errors == []
 
 
-def test_every_other_file_that_the_app_makes_can_be_opened(page, app_url, tmp_path, chromium):
+def test_files_are_saved_and_the_page_among_them_plays_without_a_network(page, app_url, tmp_path, chromium):
+    """What is in each format is opened in tests/app/test_files.py."""
     opened(page, app_url)
-    seen = {}
-    for entry in files.offers():
-        if entry.name != "mp4":
-            seen[entry.name] = saved(page, tmp_path / entry.name, label_of(entry))
-    assert set(seen) == set(OPEN), "a format that this test does not know"
-    for name, path in seen.items():
-        OPEN[name](path)
+    assert len(load(saved(page, tmp_path, label_of(formats()["csv"])))) == TRANSFERS
+    path = saved(page, tmp_path, label_of(formats()["html"]))
     tab = chromium.new_context(offline=True, locale="en-US").new_page()
-    tab.goto(seen["html"].as_uri())
+    tab.goto(path.as_uri())
     tab.locator(f'.cs[data-transfers="{TRANSFERS}"]').wait_for(timeout=SLOW)
     tab.get_by_role("button", name="Play").click()
     tab.wait_for_function("() => Number(document.querySelector('.cs').dataset.t) > 0", timeout=SLOW)
