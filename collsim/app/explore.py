@@ -47,22 +47,21 @@ def page() -> None:
     if asks and not asking.peeks():
         return  # the run would answer the question
     if broken is not None and broken.timeline is not None:
-        player(broken.timeline, f"{_ident(now.good)}&{now.panels}")
+        _play(broken.timeline, f"{_ident(now.good)}&{now.panels}")
     elif shown.timeline is None:
         st.html(f'<div class="cs-note">{t("player.large", transfers=f"{shown.figures.transfers:,}", limit=f"{MOST_TRANSFERS:,}")}</div>')
     else:
-        player(shown.timeline, _ident(now.good))
+        _play(shown.timeline, _ident(now.good))
     if broken is None and not asks:  # the tables are those of the whole run
         _tables(shown, now.good)
 
 
 def _from_file(choice: Choice) -> None:
     """A schedule that was uploaded: whether it is right, and the run of it."""
-    upload = filebox.uploaded()
     found = filebox.played(choice)
-    if found is None or upload is None:
+    if found is None:
         return
-    shown, label, wrong = found
+    (shown, label, wrong), (upload, on) = found
     if wrong:
         mistake(t("files.wrong", name=upload.name, why=told(wrong, language())))
     else:
@@ -71,8 +70,17 @@ def _from_file(choice: Choice) -> None:
     if shown.timeline is None:
         _note(t("player.large", transfers=f"{shown.figures.transfers:,}", limit=f"{MOST_TRANSFERS:,}"))
     else:
-        player(shown.timeline, f"{_ident(choice)}&file={hash(upload)}")
+        _play(shown.timeline, f"{_ident(on)}&file={hash(upload)}")
     _tables(shown, choice)
+
+
+def _play(timeline: dict[str, Any], ident: str) -> None:
+    """The player, from the moment of the address; where it is paused is where the page opens again."""
+    player(timeline, ident, session().start, _moment)
+
+
+def _moment(reported: dict[str, Any]) -> None:
+    session().now = reported
 
 
 def _ident(choice: Choice) -> str:

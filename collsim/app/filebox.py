@@ -18,7 +18,7 @@ from .choice import Choice
 from .controls import mistake
 from .files import Upload
 from .mistakes import told
-from .run import build_place
+from .run import Outcome, build_place
 from .state import forget_widgets, language, session, t
 from .texts import TEXTS
 from .waiting import latest
@@ -125,10 +125,13 @@ def _drop() -> None:
     forget_widgets()
 
 
-def played(choice: Choice) -> tuple[Any, ...] | None:
-    """The uploaded schedule's Outcome, its label and what is wrong with it; None while it is computed or where it cannot run."""
+def played(choice: Choice) -> tuple[tuple[Outcome, str, str], tuple[Upload, Choice]] | None:
+    """The uploaded schedule's Outcome, its label and what is wrong with it; and of which upload and choice, which under a bar are the last.
+
+    None while it is computed or where it cannot run.
+    """
     upload = uploaded()
     assert upload is not None
     build_place(choice)
     found = latest(files.played, upload, choice, expected=files.expected_played, compiled=choice.engine == "event")
-    return None if found is None else cast("tuple[Any, ...]", found[0])
+    return cast("tuple[tuple[Outcome, str, str], tuple[Upload, Choice]] | None", found)

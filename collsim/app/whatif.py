@@ -19,7 +19,7 @@ from collsim.viz.words import every, kind_name
 from . import beside, codebox, edits
 from .address import enter, leave, remembered
 from .beside import Several
-from .choice import Choice, Complaint, to_query
+from .choice import Choice, Complaint, moment, to_query
 from .controls import algorithm_label, complain, place_label, spaced
 from .edits import Change, Edit
 from .look import chart_look, color
@@ -50,7 +50,10 @@ def _read(query: dict[str, str]) -> tuple[Edit, list[Complaint]]:
     if edit.cable and not edits.has_cable(session().choice, edit):
         more.append(Complaint("cable", edit.cable[:60], "unknown", "–"))
         edit = replace(edit, cable="")
-    return edit, complaints + more
+    if edit.beside and edits.ranks(session().choice) and edit.beside not in edits.companions(session().choice):
+        more.append(Complaint("beside", edit.beside, "unknown", "–"))
+        edit = replace(edit, beside="")
+    return edit, complaints + more + moment(dict(query))[1]
 
 
 def arrive() -> None:
@@ -61,32 +64,37 @@ def arrive() -> None:
 def page() -> None:
     """Draw the page: the run in the sidebar, the changes in a row, then before and after."""
     now = session()
-    before = now.choice
+    before, kept = now.choice, remembered()[PAGE]
+    start = moment(st.query_params.to_dict())[0]
     sidebar(PAGE)
     if (before.place, before.nodes, before.fabric) != (now.choice.place, now.choice.nodes, now.choice.fabric):
         _elsewhere()
     st.html(f'<h1 class="cs-title">{html.escape(t("whatif.title"))}</h1>')
     edit = _changes(now.choice, remembered()[PAGE])
-    leave(PAGE, edit, ({} if now.choice == Choice() else to_query(now.choice)) | edits.write(edit))
+    if (now.choice, edit) != (before, kept):
+        start.pop("t", None)  # a moment of another run
+    query = ({} if now.choice == Choice() else to_query(now.choice)) | edits.write(edit)
+    leave(PAGE, edit, query | {name: st.query_params[name] for name in start})
     complain(now.complaints)
     event = edits.timed(now.choice, edit).engine == "event"
     found = latest(edits.change, now.choice, edit, expected=edits.expected_change, compiled=event, otherwise=(Choice(), Edit()))
     if found is None:
         return
     shown: Change = found[0]
-    _headline(shown, found[1][1].troubled and found[1][0].engine == "lockstep")
+    of, did = found[1]
+    _headline(shown, did.troubled and of.engine == "lockstep")
     if shown.times:
         _spread(shown)
-    _pictures(shown, now.choice, edit)
+    _pictures(shown, of, did, start.get("t"))
     if shown.several is not None:
-        _several(shown.several, repr((now.choice, edit)))
+        _several(shown.several, repr((of, did)), start)
     with st.container(key="whatif_tables"):
         left, right = st.columns(2, gap="small")
     with left, st.container(border=True, key="card_links"):
         _links(shown)
     with right, st.container(border=True, key="card_tornado"):
         _tornado(shown)
-    if found[1] == (now.choice, edit):  # else the last good pictures stand here, and this change may not be possible at all
+    if (of, did) == (now.choice, edit):  # else the last good pictures stand here, and this change may not be possible at all
         with st.expander(t("code.title")):
             _code(now.choice, edit)
 
@@ -255,8 +263,8 @@ def _spread(shown: Change) -> None:
         st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key="chart_spread")
 
 
-def _pictures(shown: Change, choice: Choice, edit: Edit) -> None:
-    """Both runs on one clock, as a race of two."""
+def _pictures(shown: Change, choice: Choice, edit: Edit, seconds: float | None) -> None:
+    """Both runs on one clock, as a race of two, from a moment if one is given."""
     runners = (shown.before, shown.after)
     note = f"{algorithm_label(choice.algorithm, choice.collective)}{t('comma')}{place_label(choice.place)}"
     names = (t("whatif.before"), t("whatif.after"))
@@ -266,10 +274,10 @@ def _pictures(shown: Change, choice: Choice, edit: Edit) -> None:
     ]
     data = {"id": repr((choice, edit)), "runners": entries, "lang": language(), "theme": "dark" if is_dark() else "light"}
     mount = st.components.v2.component("collsim_race", js=race_source())
-    mount(key="before_after", data=data, on_state_change=lambda: None)
+    mount(key="before_after", data=data | ({} if seconds is None else {"t": seconds}), on_state_change=lambda: None)
 
 
-def _several(shown: Several, ident: str) -> None:
+def _several(shown: Several, ident: str, start: dict[str, Any]) -> None:
     """All at once in the player, and how much slower each is than alone."""
     with st.container(border=True, key="card_several"):
         _, _, alone, took, factor = shown.rows[0]
@@ -279,7 +287,7 @@ def _several(shown: Several, ident: str) -> None:
         st.html(
             f'<div class="cs-note">{html.escape(t("whatif.several.others", low=f"{others.min():.3g}", high=f"{others.max():.3g}"))}</div>'
         )
-        player(shown.timeline, ident)
+        player(shown.timeline, ident, start)
 
 
 def _links(shown: Change) -> None:

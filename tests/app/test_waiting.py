@@ -14,17 +14,6 @@ from collsim.app.texts import LANGUAGES, say
 BUSY = {"network": "switch", "ranks": "4"}
 
 
-@pytest.fixture
-def slow(monkeypatch):
-    """Everything goes to a worker, and none ever takes it up."""
-    monkeypatch.setattr(waiting, "ON_THE_SPOT", -1.0)
-    monkeypatch.setattr(waiting, "GLANCE", 0.0)
-    idle = work.Workers(0)
-    monkeypatch.setattr(waiting, "workers", lambda: idle)
-    yield idle
-    idle.close()
-
-
 def under_way(workers):
     return list(workers._jobs.values())
 

@@ -3,17 +3,18 @@
 import contextlib
 import io
 import json
+import pickle
 import shlex
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 from test_machines import SMI
-from test_pages import address, fine, messages
+from test_pages import address, explore, fine, messages, players
 from typer.testing import CliRunner
 
 import collsim as cs
-from collsim.app import beside, edits, elsewhere
+from collsim.app import beside, edits, elsewhere, waiting
 from collsim.app.choice import Choice
 from collsim.app.edits import Edit
 from collsim.app.own import packed
@@ -42,6 +43,12 @@ def opened(**query):
 def sent(at):
     (one,) = [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_race")]
     return json.loads(one.proto.json)
+
+
+def named(at):
+    """What the picture of before and after and the player of several call their runs."""
+    (several,) = players(at)
+    return sent(at)["id"], json.loads(several.proto.json)["id"]
 
 
 def words(at):
@@ -92,6 +99,60 @@ def test_a_cut_that_parts_the_ranks_is_a_sentence_and_the_last_good_picture_stay
     assert not at.exception
     assert len(messages(at)) == 1
     assert len(sent(at)["runners"]) == 2
+
+
+def test_under_a_bar_the_last_pictures_keep_the_name_of_their_own_run(slow, monkeypatch):
+    """A picture that is there under a name is not drawn again when the run of that name comes."""
+    monkeypatch.setattr(waiting, "ON_THE_SPOT", 100.0)
+    at = fine(opened(beside="again", **SMALL))
+    last = named(at)
+    monkeypatch.setattr(waiting, "ON_THE_SPOT", -1.0)
+    at.selectbox(key="w_x_kind").set_value("cable").run()
+    (job,) = slow._jobs.values()
+    assert named(at) == last
+    slow.kept.put(job.key, pickle.dumps(edits.change(*job.key[1])))
+    fine(at.run())
+    assert not set(named(at)) & set(last)
+
+
+def test_a_moment_in_the_address_is_where_both_pictures_begin_until_something_is_changed():
+    at = fine(opened(t="0.0001", view="logical", beside="again", **SMALL))
+    several = json.loads(players(at)[0].proto.json)
+    assert (sent(at)["t"], several["t"], several["view"]) == (1e-4, 1e-4, "logical")
+    assert {"t": "0.0001", "view": "logical"}.items() <= address(at).items()
+    fine(at.selectbox(key="w_x_kind").set_value("cable").run())
+    several = json.loads(players(at)[0].proto.json)
+    assert ("t" in sent(at), several["t"], several["view"], "t" in address(at)) == (False, None, "logical", False)
+    assert "t" in messages(opened(t="soon", **SMALL))[0]
+
+
+def test_the_moment_of_explore_is_its_own(monkeypatch):
+    """A player that is paused tells Explore where it opens again, and What-if nothing."""
+    shown = []
+
+    def component(name, **_):
+        return lambda key, data, **_: shown.append((key, data.get("t"))) or {"state": {"t": 2e-6, "view": "logical", "why": "pause"}}
+
+    monkeypatch.setattr("streamlit.components.v2.component", component)
+    at = opened(beside="again", **SMALL)
+    at.session_state["session"].start = {"t": 1e-6}
+    at.run()
+    assert shown.count(("player", None)) == 2
+    assert at.session_state["session"].now == {}
+    at = AppTest.from_function(explore, default_timeout=60)
+    at.query_params["t"] = "1us"
+    at.run()
+    assert shown[-1] == ("player", 1e-6)
+    assert at.session_state["session"].now == {"t": 2e-6, "view": "logical"}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_groups_that_a_place_does_not_have_are_told_of(language):
+    at = opened(beside="tensor", lang=language, **SMALL)
+    (said,) = messages(at)
+    assert "tensor" in said
+    assert "beside" not in address(at)
+    assert len(messages(opened(beside="tensor", lang=language, network="hypercube", ranks="6"))) == 1  # of the place
 
 
 def test_twice_the_bandwidth_of_every_cable_nearly_halves_a_large_ring():
