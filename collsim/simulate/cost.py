@@ -3,11 +3,13 @@
 What is counted: rows, distinct routes, and for max-min sharing *visits*: flows and links that are looked at when rates are worked out
 anew (`Timing.visits` says how many there were). Transfers of one step that are joined over shared links form a part; whenever one of
 them begins or ends, all of its part that still flows is looked at, half of it in the mean. Those that cannot be told apart (equal latency,
-equal share, equal bytes) begin and end together.
+equal share, equal bytes) begin and end together. Beside each step flow background traffic and, for as many steps as it has, the
+largest step of each other schedule.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +19,7 @@ from ..schedule import Step
 from ..topology import Routes, Topology
 from .conditions import Conditions
 from .paths import Slots, by_pairs
-from .plan import Job
+from .plan import Job, ways
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -32,35 +34,67 @@ class Effort(NamedTuple):
     shares: bool
 
 
-def effort(job: Job, topology: Topology, given: Conditions) -> Effort:
-    """What a job's steps ask of the engine, each step by itself."""
+class _Beside(NamedTuple):
+    """What flows on while steps of a job begin and end: ends, bytes, and in which part of the job's steps."""
+
+    src: Longs
+    dst: Longs
+    nbytes: Floats
+    part: Floats
+
+
+def effort(jobs: Sequence[Job], topology: Topology, given: Conditions) -> Effort:
+    """What the jobs' steps ask of the engine, each step by itself with what flows beside it."""
+    each = [_of_job(job, _beside(job, [*jobs[:i], *jobs[i + 1 :]], given), topology, given) for i, job in enumerate(jobs)]
+    routes, visits, crossings, shares = zip(*each, strict=True)
+    return Effort(sum(routes), sum(visits), sum(crossings), any(shares))
+
+
+def _beside(own: Job, others: Sequence[Job], given: Conditions) -> _Beside:
+    """Other traffic, all the time, and the largest step of each other job, for as many steps as that has."""
+    nothing = np.zeros(0, np.int64)
+    parts = [_Beside(nothing, nothing, np.zeros(0), np.zeros(0))]
+    for job in others:
+        if job.singles:
+            step, part = max(job.singles, key=len), min(1.0, _steps(job) / max(1, _steps(own)))
+            nbytes = _bytes(step, Slots(job.slot_bytes))
+            parts.append(_Beside(job.place[step.src], job.place[step.dst], nbytes, np.full(len(step), part)))
+    if (other := given.background) is not None:
+        parts.append(_Beside(other.src, other.dst, other.nbytes.astype(np.float64), np.ones(len(other))))
+    return _Beside(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _steps(job: Job) -> int:
+    return sum(p.times for p in job.patterns)
+
+
+def _of_job(job: Job, beside: _Beside, topology: Topology, given: Conditions) -> Effort:
     routes, visits, crossings, shares = 0, 0.0, 0.0, False
     slots, patterns = Slots(job.slot_bytes), job.singles
     for group in by_pairs(patterns):
         first = patterns[group[0]]
-        src, dst = job.place[first.src], job.place[first.dst]
-        if given.background is not None:
-            src, dst = np.concatenate([src, given.background.src]), np.concatenate([dst, given.background.dst])
-        found = topology.routes(src, dst)
+        src, dst = np.concatenate([job.place[first.src], beside.src]), np.concatenate([job.place[first.dst], beside.dst])
+        found, bandwidth, alpha = ways(topology, src, dst, given)
         routes += len(np.unique(src * topology.endpoints + dst))
         if given.sharing == "none":
             continue
-        part = _parts(found, len(topology.links))
+        part = _parts(found, len(bandwidth))
         shares = shares or len(np.unique(part[found.hops > 0])) < (found.hops > 0).sum()
         if given.sharing == "fifo":
             continue
         for number in group:
             step = patterns[number]
-            seen = _visits(found, part, _bytes(step, slots, given), topology, given, len(step))
+            nbytes = np.concatenate([_bytes(step, slots), beside.nbytes])
+            weight = np.concatenate([np.ones(len(step)), beside.part])
+            seen = _visits(found, part, nbytes, weight, bandwidth, alpha, given, len(step))
             visits += seen * step.times
             crossings += seen * step.times * float(found.hops.mean())
     return Effort(routes, visits, crossings, shares)
 
 
-def _bytes(step: Step, slots: Slots, given: Conditions) -> Floats:
-    """Bytes of each row of a step, and of background flows behind them."""
-    own = np.broadcast_to(slots.moved(step), len(step)).astype(np.float64)
-    return own if given.background is None else np.concatenate([own, given.background.nbytes.astype(np.float64)])
+def _bytes(step: Step, slots: Slots) -> Floats:
+    """Bytes of each row of a step."""
+    return np.broadcast_to(slots.moved(step), len(step)).astype(np.float64)
 
 
 def _parts(routes: Routes, links: int) -> Longs:
@@ -78,17 +112,19 @@ def _parts(routes: Routes, links: int) -> Longs:
         part = new
 
 
-def _visits(routes: Routes, part: Longs, nbytes: Floats, topology: Topology, given: Conditions, own: int) -> float:
-    """Visits of one step; of its flows the first `own` begin and end in it, the others flow on."""
+def _visits(
+    routes: Routes, part: Longs, nbytes: Floats, weight: Floats, bandwidth: Floats, alpha: Floats, given: Conditions, own: int
+) -> float:
+    """Visits of one step; of its flows the first `own` begin and end in it, the others flow on, each in a part (`weight`) of such steps."""
     owner = np.repeat(np.arange(len(routes)), routes.hops)
     moving = (nbytes > 0) & (routes.hops > 0)
-    links, n = topology.links, len(routes)
-    load = np.bincount(routes.link, weights=nbytes[owner], minlength=len(links))
+    links, n = len(bandwidth), len(routes)
+    load = np.bincount(routes.link, weights=nbytes[owner], minlength=links)
     share = np.zeros(n)
-    np.maximum.at(share, owner, (load / links.bandwidth)[routes.link])
-    latency: Floats = np.bincount(owner, weights=links.alpha[routes.link], minlength=n).astype(np.float64)
-    flows = np.bincount(part[moving], minlength=n)
-    cables = np.bincount(np.unique(part[owner] * len(links) + routes.link) // len(links), minlength=n)
+    np.maximum.at(share, owner, (load / bandwidth)[routes.link])
+    latency: Floats = np.bincount(owner, weights=alpha[routes.link], minlength=n).astype(np.float64)
+    flows, alone = np.bincount(part[moving], weight[moving], n), np.bincount(part[moving], minlength=n) < 2
+    cables = np.bincount(np.unique(part[owner] * links + routes.link) // links, minlength=n)
     mine = np.flatnonzero(moving[:own])
     if given.jitter:
         moments = 2.0 * np.bincount(part[mine], minlength=n)
@@ -96,8 +132,7 @@ def _visits(routes: Routes, part: Longs, nbytes: Floats, topology: Topology, giv
     else:
         moments = _different(part[mine], latency[mine], n) + _different(part[mine], latency[mine] + share[mine], n)
         alive = 1.0
-    together = flows > 1
-    return float((moments * alive * (flows + cables) / 2)[together].sum())
+    return float((moments * alive * (flows + cables) / 2)[~alone].sum())
 
 
 def _different(part: npt.NDArray[Any], value: Floats, parts: int) -> Floats:

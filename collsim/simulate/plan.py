@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..errors import ScheduleError
 from ..schedule import Schedule, Step
-from ..topology import Topology
+from ..topology import Routes, Topology
 from .conditions import Conditions, Flows
 
 Floats = npt.NDArray[np.float64]
@@ -155,16 +155,9 @@ def network(plan: Plan, topology: Topology, given: Conditions) -> Network:
     """Routes, latencies and rates of a plan's pairs, with injection limits and late ranks in them."""
     from .kernels.tables import LINK, ROUTE
 
-    links = topology.links
     at = plan.place
-    found = topology.routes(at[plan.src], at[plan.dst])
-    start, link = np.array(found.start), np.array(found.link)
-    bandwidth, alpha = np.array(links.bandwidth), np.array(links.alpha)
-    if given.injection:
-        start, link = _injected(start, link, len(links) + at[plan.src])
-        bandwidth = np.concatenate([bandwidth, np.full(topology.endpoints, given.injection)])
-        alpha = np.concatenate([alpha, np.zeros(topology.endpoints)])
-    hops = np.diff(start)
+    found, bandwidth, alpha = ways(topology, at[plan.src], at[plan.dst], given)
+    start, link, hops = found.start, np.array(found.link), found.hops
     used = hops > 0
     joined = ready(plan, given)
     routes = np.zeros(len(hops), ROUTE)
@@ -177,15 +170,20 @@ def network(plan: Plan, topology: Topology, given: Conditions) -> Network:
         routes["narrow"][used] = np.minimum.reduceat(rate, start[:-1][used])
     table = np.zeros(len(bandwidth), LINK)
     table["bandwidth"], table["alpha"], table["head"] = bandwidth, alpha, -1
-    return Network(routes, link, table, len(links))
+    return Network(routes, link, table, len(topology.links))
 
 
-def _injected(start: Longs, link: Ints, first: Longs) -> tuple[Longs, Ints]:
-    """Routes with one more link in front, their source's injection limit; empty routes stay empty."""
-    hops = np.diff(start)
-    used = hops > 0
-    out = np.insert(link, start[:-1][used], first[used]).astype(np.int32)
-    return np.concatenate([[0], np.cumsum(hops + used)]).astype(np.int64), out
+def ways(topology: Topology, src: Longs, dst: Longs, given: Conditions) -> tuple[Routes, Floats, Floats]:
+    """Routes between endpoints, and bandwidth and alpha of the links they cross. An injection limit is one more link in front of each route
+    that is not empty, its number beyond the topology's links."""
+    links, found = topology.links, topology.routes(src, dst)
+    if not given.injection:
+        return found, links.bandwidth, links.alpha
+    used = found.hops > 0
+    start = np.concatenate([[0], np.cumsum(found.hops + used)]).astype(np.int64)
+    link = np.insert(found.link, found.start[:-1][used], len(links) + src[used]).astype(np.int32)
+    limits = np.full(topology.endpoints, given.injection)
+    return Routes(start, link), np.concatenate([links.bandwidth, limits]), np.concatenate([links.alpha, 0 * limits])
 
 
 def _crossings(link: Ints, hops: Longs, links: int) -> Floats:

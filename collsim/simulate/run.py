@@ -23,7 +23,7 @@ from .cost import effort
 from .event import event
 from .lockstep import Timing, lockstep
 from .paths import Slots
-from .plan import flow_job, schedule_job
+from .plan import Job, flow_job, schedule_job
 from .symmetry import in_step
 from .together import FlowTrace, Together
 from .trace import Trace
@@ -114,36 +114,51 @@ def simulate(
         CollsimError for a bad size, dtype, engine or option; TopologyError where the ranks do not fit or cannot reach each other;
         ScheduleError for explicit dependencies that form a circle.
     """
-    _require_topology("simulate", topology)
-    many = isinstance(schedule, (list, tuple))
-    schedules: list[Any] = list(schedule) if many else [schedule]  # type: ignore[arg-type]
-    for one in schedules:
-        _require_schedule("simulate", one)
-    engine = ("event" if many else "lockstep") if engine is None else require_word("engine", engine, ENGINES)
-    if not schedules:
-        raise CollsimError("simulate got an empty list; give at least one schedule")
-    if many and engine == "lockstep":
-        raise CollsimError("several schedules at once need engine='event': a barrier after each step would tie them together")
     require_progress(progress, *COUNTED)
-    work = _work(schedules, topology, nbytes, dtype, ranks if many else [ranks], begin if many else [begin])
-    if engine == "lockstep":
-        return _lockstep(work, dtype, options, begin, progress)
-    given = conditions(topology, options)
-    work = replace(work, topology=slowed(work.topology, given))
-    if many:
+    work, given = _asked("simulate", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
+    if given is None:
+        return _lockstep(work, dtype, progress)
+    if not isinstance(schedule, Schedule):
         return _together(work, dtype, options, progress)
     traces, background = _event(work, dtype, given, progress, partial(_rerun, work, dtype, options, progress is True))
     return replace(traces[0], background=background)
 
 
+def _asked(
+    who: str,
+    schedule: Schedule | Sequence[Schedule],
+    topology: Topology,
+    nbytes: Any,
+    dtype: Any,
+    engine: str | None,
+    ranks: Any,
+    begin: Any,
+    options: Mapping[str, Any],
+) -> tuple[_Work, Conditions | None]:
+    """What `who` was asked to run, slow ranks already slow, and under which conditions: None for the lockstep engine."""
+    _require_topology(who, topology)
+    many = isinstance(schedule, (list, tuple))
+    schedules: list[Any] = list(schedule) if many else [schedule]  # type: ignore[arg-type]
+    for one in schedules:
+        if not isinstance(one, Schedule):
+            raise CollsimError(f"{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)")
+    engine = ("event" if many else "lockstep") if engine is None else require_word("engine", engine, ENGINES)
+    if not schedules:
+        raise CollsimError(f"{who} got an empty list; give at least one schedule")
+    if many and engine == "lockstep":
+        raise CollsimError("several schedules at once need engine='event': a barrier after each step would tie them together")
+    work = _work(schedules, topology, nbytes, dtype, ranks if many else [ranks], begin if many else [begin])
+    if engine == "lockstep":
+        if options or work.begin[0]:
+            raise CollsimError(f"engine 'lockstep' has no option {next(iter(options), 'begin')!r}; it is one of engine='event'")
+        return work, None
+    given = conditions(topology, options)
+    return replace(work, topology=slowed(work.topology, given)), given
+
+
 def _require_topology(who: str, value: object) -> None:
     if not isinstance(value, Topology):
         raise CollsimError(f"{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')")
-
-
-def _require_schedule(who: str, value: object) -> None:
-    if not isinstance(value, Schedule):
-        raise CollsimError(f"{who} wants a schedule, got {value!r}; make one with schedule('allreduce_ring', ranks=8)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,24 +239,22 @@ def _seen_from(topology: Topology, schedule: Schedule, ranks: Longs, place: Long
     return view, np.arange(len(place))
 
 
-def _lockstep(work: _Work, dtype: Any, options: Mapping[str, Any], begin: Any, progress: Progress | bool | None) -> Trace:
-    if options or work.begin[0]:
-        name = next(iter(options), "begin")
-        raise CollsimError(f"engine 'lockstep' has no option {name!r}; it is one of engine='event'")
+def _lockstep(work: _Work, dtype: Any, progress: Progress | bool | None) -> Trace:
     topology, place = _seen_from(work.topology, work.schedules[0], work.ranks[0], work.place[0])
     with waiting(progress) as tell:
         timing = lockstep(work.schedules[0], topology, work.slot_bytes[0], place, tell)
     return Trace(work.schedules[0], topology, work.nbytes[0], str(dtype), "lockstep", work.slot_bytes[0], place, timing)
 
 
+def _jobs(work: _Work) -> list[Job]:
+    each = zip(work.schedules, work.slot_bytes, work.place, work.begin, strict=True)
+    return [schedule_job(s, sizes, place, begin) for s, sizes, place, begin in each]
+
+
 def _event(
     work: _Work, dtype: Any, given: Conditions, progress: Progress | bool | None, rerun: Any
 ) -> tuple[list[Trace], FlowTrace | None]:
-    jobs = [
-        schedule_job(s, sizes, place, begin)
-        for s, sizes, place, begin in zip(work.schedules, work.slot_bytes, work.place, work.begin, strict=True)
-    ]
-    other = given.background
+    jobs, other = _jobs(work), given.background
     with waiting(progress) as tell:
         timings = event([*jobs, flow_job(other)] if other is not None else jobs, work.topology, given, tell)
     traces = []
@@ -405,32 +418,39 @@ class Cost(NamedTuple):
 
 
 def expected_cost(
-    schedule: Schedule, topology: Topology, nbytes: Any, dtype: Any = "float32", engine: str = "lockstep", **options: Any
+    schedule: Schedule | Sequence[Schedule],
+    topology: Topology,
+    nbytes: Any,
+    dtype: Any = "float32",
+    engine: str | None = None,
+    *,
+    ranks: Any = None,
+    begin: Any = 0.0,
+    **options: Any,
 ) -> Cost:
     """What `simulate` with these arguments would cost, before it is run: within a factor of about three (docs/performance.md).
 
     Transfers, routes and flows that share links are counted (`collsim.simulate.cost`). Where the event engine can use symmetry it is
-    found out here. The first run in a process also loads the compiler (about 1 s; 10 s when its cache is empty).
+    found out here. The first run in a process also loads the compiler (about 1 s; 10 s when its cache is empty). Raises as `simulate`.
     """
-    _require_topology("expected_cost", topology)
-    _require_schedule("expected_cost", schedule)
-    require_word("engine", engine, ENGINES)
-    n = len(schedule)
-    work = _work([schedule], topology, nbytes, dtype, [None], [0.0])
-    slots = Slots(work.slot_bytes[0])
-    turns = [1 if slots.same_in_every_turn(p) else p.times for p in schedule.patterns]
-    rows = sum(len(p) * k for p, k in zip(schedule.patterns, turns, strict=True))
-    seconds = _SECONDS_STEP * sum(turns) + _SECONDS_ROW * rows + 1e-8 * schedule.steps
-    memory = _BYTES_ROW * max((len(p) for p in schedule.patterns), default=0) + 24.0 * (len(topology.links) + schedule.steps)
-    if engine == "lockstep":
-        return Cost(n, seconds, memory, "lockstep")
-    given = conditions(topology, options)
-    work = replace(work, topology=slowed(work.topology, given))
-    job = schedule_job(schedule, work.slot_bytes[0], work.place[0])
-    if given.shortcuts and given.steady and in_step(job, work.topology, given) is not None:
-        return Cost(n, seconds, memory, "symmetry")
-    asked = effort(job, work.topology, given)
+    work, given = _asked("expected_cost", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
+    if given is None:
+        return _cost_of_steps(work, "lockstep")
+    jobs = _jobs(work)
+    if given.shortcuts and len(jobs) == 1 and given.steady and in_step(jobs[0], work.topology, given) is not None:
+        return _cost_of_steps(work, "symmetry")
+    n, asked = sum(len(s) for s in work.schedules), effort(jobs, work.topology, given)
     queued = asked.shares or not given.shortcuts
     units = n * (_QUEUED if queued else 1.0) + asked.routes * _ROUTED + asked.crossings * _CROSSED
     seconds = _SECONDS_RUN + units * _SECONDS_TRANSFER * (1.0 if find_spec("numba") is not None else _PLAIN)
     return Cost(n, seconds, n * _BYTES, "events" if queued else "program order or events", asked.visits)
+
+
+def _cost_of_steps(work: _Work, how: str) -> Cost:
+    """What one schedule takes where it is worked out step by step."""
+    schedule, slots = work.schedules[0], Slots(work.slot_bytes[0])
+    turns = [1 if slots.same_in_every_turn(p) else p.times for p in schedule.patterns]
+    rows = sum(len(p) * k for p, k in zip(schedule.patterns, turns, strict=True))
+    seconds = _SECONDS_STEP * sum(turns) + _SECONDS_ROW * rows + 1e-8 * schedule.steps
+    memory = _BYTES_ROW * max((len(p) for p in schedule.patterns), default=0) + 24.0 * (len(work.topology.links) + schedule.steps)
+    return Cost(len(schedule), seconds, memory, how)

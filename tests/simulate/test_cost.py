@@ -1,5 +1,6 @@
 """What a run is said to cost before it starts, in counts of what the engine then does."""
 
+import numpy as np
 import pytest
 from event_cases import network, run
 
@@ -28,6 +29,8 @@ def pairs():
         ("allreduce_parameter_server", network("switch", 32), {"jitter": "1us"}),
         ("allreduce_ring", network("switch", 32), {"background": pairs()}),
         ("allreduce_ring", cs.machine("pcie-8gpu", nodes=4), {}),
+        ("alltoall_direct", cs.topology.fully_connected(32), {"injection": "25GB/s", "jitter": "1us"}),
+        ("alltoall_direct", network("switch", 32), {"injection": "10GB/s", "jitter": "1us", "ranks": np.arange(32)[::-1]}),
     ],
 )
 def test_how_often_rates_are_worked_out_is_known_within_a_factor_of_three(name, topo, options):
@@ -37,6 +40,43 @@ def test_how_often_rates_are_worked_out_is_known_within_a_factor_of_three(name, 
     done = run(s, topo, "16MiB", **options)
     assert expected.how == done.how == "events"
     assert done.timing.visits / 3 <= expected.visits <= 3 * done.timing.visits
+
+
+@pytest.mark.parametrize(
+    ("names", "topo", "options"),
+    [
+        (["allreduce_ring"] * 2, network("switch", 32), {}),
+        (["allreduce_ring"] * 4, cs.machine("dgx-a100", nodes=4), {"jitter": "1us"}),
+        (["alltoall_direct"] * 2, network("switch", 32), {"jitter": "1us"}),
+        (["allreduce_ring", "alltoall_direct"], network("switch", 32), {"jitter": "1us"}),
+        (["alltoall_direct"] * 2, network("switch", 64), {"ranks": [range(32), range(32, 64)], "jitter": "1us"}),
+    ],
+)
+def test_what_several_at_once_look_at_is_known_too(names, topo, options):
+    several = [cs.schedule(name, 32) for name in names]
+    expected = expected_cost(several, topo, "16MiB", **options)
+    done = cs.simulate(several, topo, "16MiB", **options)
+    assert expected.transfers == sum(map(len, several))
+    assert expected.how == done[0].how == "events"
+    assert done[0].timing.visits / 3 <= expected.visits <= 3 * done[0].timing.visits
+
+
+def test_a_cost_is_asked_for_with_the_arguments_of_the_run():
+    s, topo = cs.schedule("allreduce_ring", 8), cs.machine("dgx-a100", nodes=2)
+    options = {"ranks": range(4, 12), "begin": "1ms", "slow": {4: 2}}
+    near = expected_cost(s, topo, "1MiB", engine="event", **options)
+    assert run(s, topo, "1MiB", **options).how in near.how
+    for engine, wrong, says in [
+        ("lockstep", {"nonsense": 3}, "engine 'lockstep' has no option 'nonsense'"),
+        ("lockstep", {"begin": 1}, "engine 'lockstep' has no option 'begin'"),
+        ("event", {"ranks": range(3)}, "8 different ranks"),
+        ("event", {"nonsense": 3}, "unknown option"),
+    ]:
+        for ask in (expected_cost, cs.simulate):
+            with pytest.raises(cs.CollsimError, match=says):
+                ask(s, topo, "1MiB", engine=engine, **wrong)
+    with pytest.raises(cs.CollsimError, match="several schedules at once need"):
+        expected_cost([s, s], topo, "1MiB", engine="lockstep")
 
 
 def test_heavy_uneven_sharing_is_expected_to_take_long():
