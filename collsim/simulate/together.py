@@ -82,7 +82,7 @@ class Whole(Trace):
     Attributes:
         parts: the Trace of each collective. places: its endpoints in the common numbering. first_slot: its first slot.
         step_of: (steps, 2) part, and number of the step in it. row_of: for each part the rows of its transfers.
-        slowdown: (parts,) how many times longer each takes than alone.
+        several: what it was made of.
     """
 
     parts: tuple[Trace, ...] = ()
@@ -90,7 +90,12 @@ class Whole(Trace):
     first_slot: tuple[int, ...] = ()
     step_of: Longs = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     row_of: tuple[Longs, ...] = ()
-    slowdown: Floats = field(default_factory=lambda: np.zeros(0))
+    several: Together = field(kw_only=True)
+
+    @property
+    def slowdown(self) -> Floats:
+        """(parts,) how many times longer each takes than alone; runs each alone when first asked for."""
+        return self.several.slowdown
 
     @property
     def busbw(self) -> float:
@@ -248,7 +253,7 @@ def _whole(several: Together) -> Whole:
         tuple(slots[:-1]),
         step_of[order],
         tuple(row_of),
-        several.slowdown,
+        several=several,
     )
 
 

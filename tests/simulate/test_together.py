@@ -1,10 +1,13 @@
 """Several collectives at once on one machine."""
 
+import importlib
+
 import numpy as np
 import pytest
 from event_cases import network, run
 
 import collsim as cs
+from collsim.simulate.event import event
 
 close = pytest.approx
 
@@ -86,6 +89,21 @@ def test_what_others_carried_before_a_launch_is_not_of_the_run():
     late = cs.simulate([s, s], topo, "1GB", begin=["10s", "10s"])
     assert late.whole.gap == close(2 * alone.gap)
     assert late.whole.links["share"].max() == close(1)
+
+
+def test_what_is_looked_at_runs_only_what_it_needs(monkeypatch):
+    """Tables need no other run; the bottleneck one for each kind of link doubled and one without bytes; the slow-down each ring alone."""
+    runs = []
+    monkeypatch.setattr(importlib.import_module("collsim.simulate.run"), "event", lambda *a: runs.append(a) or event(*a))
+    ring, topo = cs.schedule("allreduce_ring", 4), cs.machine("dgx-a100", nodes=2)
+    both = cs.simulate([ring] * 4, topo, "1MB", ranks=[range(r, r + 4) for r in (0, 6, 8, 12)])
+    assert len(both.links) == len(topo.links)
+    assert len(runs) == 1
+    kinds = len(both.whole.bottleneck.saves)
+    assert kinds > 1
+    assert len(runs) == 1 + kinds + 1
+    assert (both.whole.slowdown > 0.99).all()
+    assert len(runs) == 1 + kinds + 1 + 4
 
 
 def test_helpers_of_several_schedules_have_places_of_their_own():
