@@ -84,7 +84,7 @@ def backend(
     Raises CollsimError for another place of tensors, or an operation that the documentation does not list.
     """
     advice = _advice(tensors, ranks_per_gpu, gpus, nvlink, hosts, rdma, built_with_mpi, amd)
-    device = "cpu" if str(tensors).lower() == "cpu" or gpus == 0 else "gpu"
+    device = "cpu" if place_of(tensors, ("gpu", "cpu", "both")) == "cpu" or gpus == 0 else "gpu"
     if advice.backend not in ("gloo", "nccl"):
         return advice
     lacking = [name for name in operations if supports(advice.backend, name, device) == "no"]
@@ -93,10 +93,16 @@ def backend(
     return replace(advice, reasons=(*advice.reasons, f"It has no {' and no '.join(lacking)} for CUDA tensors: copy them to the CPU first."))
 
 
+def place_of(tensors: object, places: Sequence[str]) -> str:
+    """Where tensors live; `cuda` is `gpu`. Raises CollsimError for any other word."""
+    word = str(tensors).lower()
+    if (place := "gpu" if word == "cuda" else word) not in places:
+        raise CollsimError(unknown("place of tensors", tensors, places))
+    return place
+
+
 def _advice(tensors: str, ranks_per_gpu: float, gpus: int, nvlink: bool, hosts: int, rdma: bool, built_with_mpi: bool, amd: bool) -> Advice:
-    where = str(tensors).lower()
-    if where not in ("gpu", "cuda", "cpu", "both"):
-        raise CollsimError(unknown("place of tensors", tensors, ("gpu", "cpu", "both")))
+    where = place_of(tensors, ("gpu", "cpu", "both"))
     if where == "cpu" or gpus == 0:
         other = "mpi, where the cluster's MPI knows the network (it has no reduce_scatter)." if built_with_mpi else ""
         return Advice(

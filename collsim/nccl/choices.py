@@ -15,10 +15,11 @@ import pandas as pd
 from ..errors import CollsimError
 from ..topology import Topology
 from ..units import parse_bytes, parse_count
+from .calibrated import calibration_of, links_of, settings_of
 from .facts import Facts
-from .links import MEASURED, Parameters
+from .links import Parameters
 from .machines import facts_of
-from .predict import predict
+from .predict import Prediction, as_measured, predict
 
 #: 1 KiB to 1 GiB, a factor of four between them.
 SIZES = tuple(2**k for k in range(10, 31, 2))
@@ -39,56 +40,73 @@ def choices(
     machine: Facts | Topology,
     nbytes: Sequence[Any] = SIZES,
     nodes: Sequence[int] = (1, 2, 4, 8, 16, 32),
-    links: Parameters = MEASURED,
+    links: Parameters | None = None,
     **settings: Any,
 ) -> pd.DataFrame:
     """What NCCL runs for every size and number of nodes: a row each.
 
-    Columns: nodes, ranks, nbytes, algorithm, protocol, channels, time and tuner (seconds).
+    Columns: nodes, ranks, nbytes, algorithm, protocol, channels, time and tuner (seconds), notes (what was assumed, as `predict` says).
 
     Args:
         machine: a machine of at least two nodes (what joins them must be known), or one node with `nodes=[1]`.
+        links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
         settings: NCCL_ALGO ... as for `predict`.
     """
     rows = []
     for count in nodes:
         facts = grown(machine, parse_count(count, "nodes"))
         for size in nbytes:
-            p = predict(collective, facts, size, links=links, **settings)
+            p = _predicted(collective, machine, facts, size, links, **settings)
             believed = np.nan if p.tuner_time is None else p.tuner_time
             names = {"algorithm": p.algorithm, "protocol": p.protocol, "channels": p.channels}
-            rows.append({"nodes": facts.nodes, "ranks": facts.ranks, "nbytes": p.nbytes, **names, "time": p.time, "tuner": believed})
+            numbers = {"nodes": facts.nodes, "ranks": facts.ranks, "nbytes": p.nbytes}
+            rows.append({**numbers, **names, "time": p.time, "tuner": believed, "notes": p.notes})
     if not rows:
         raise CollsimError("give at least one size and one number of nodes")
     return pd.DataFrame(rows)
+
+
+def _predicted(
+    collective: str, machine: Facts | Topology, facts: Facts, nbytes: Any, links: Parameters | None, **settings: Any
+) -> Prediction:
+    """The prediction for so many nodes of a machine, with what the machine was calibrated to where nothing else is told."""
+    p = predict(collective, facts, nbytes, links=links_of(machine) if links is None else links, **settings)
+    known = calibration_of(machine) if links is None else None
+    return p if known is None else as_measured(p, known, settings_of(settings))
 
 
 @dataclass(frozen=True)
 class Crossover:
     """Ring and tree over sizes: seconds of each by the model and by NCCL's tuner; where they cross, in bytes (None: nowhere).
 
-    `table` has the columns nbytes, ring, tree, ring_tuner, tree_tuner.
+    `table` has the columns nbytes, ring, tree, ring_tuner, tree_tuner; `notes` are what was assumed, as `predict` says.
     """
 
     table: pd.DataFrame
     crossing: float | None
     tuner_crossing: float | None
+    notes: tuple[str, ...] = ()
 
 
 def ring_and_tree(
-    machine: Facts | Topology, nbytes: Sequence[Any] = SIZES, nodes: int | None = None, links: Parameters = MEASURED
+    machine: Facts | Topology, nbytes: Sequence[Any] = SIZES, nodes: int | None = None, links: Parameters | None = None
 ) -> Crossover:
-    """Allreduce with NCCL_ALGO=Ring and =Tree: from which size on the ring is faster, by the model and by NCCL's own formulas."""
+    """Allreduce with NCCL_ALGO=Ring and =Tree: from which size on the ring is faster, by the model and by NCCL's own formulas.
+
+    Args:
+        links: as in `choices`.
+    """
     facts = facts_of(machine) if nodes is None else grown(machine, parse_count(nodes, "nodes"))
-    rows = []
+    rows, notes = [], dict[str, None]()
     for size in sorted({parse_bytes(n) for n in nbytes}):
         row: dict[str, float] = {"nbytes": size}
         for name in ("Ring", "Tree"):
-            p = predict("allreduce", facts, size, NCCL_ALGO=name, links=links)
+            p = _predicted("allreduce", machine, facts, size, links, NCCL_ALGO=name)
+            notes |= dict.fromkeys(p.notes)
             row |= {name.lower(): p.time, f"{name.lower()}_tuner": np.nan if p.tuner_time is None else p.tuner_time}
         rows.append(row)
     table = pd.DataFrame(rows)
-    return Crossover(table, _crossing(table, "ring", "tree"), _crossing(table, "ring_tuner", "tree_tuner"))
+    return Crossover(table, _crossing(table, "ring", "tree"), _crossing(table, "ring_tuner", "tree_tuner"), tuple(notes))
 
 
 def _crossing(table: pd.DataFrame, ring: str, tree: str) -> float | None:

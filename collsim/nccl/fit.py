@@ -26,7 +26,7 @@ from .facts import Facts
 from .graphs import communicator
 from .links import MEASURED, Parameters
 from .machines import facts_of, searched
-from .predict import Prediction, collective_name, predict
+from .predict import Prediction, as_measured, collective_name, predict
 from .timing import Call, hops, inside_rate, net_rate, step_time, time_of
 from .tuner import choose
 
@@ -94,11 +94,10 @@ class Calibration:
         """As `predict`, with these links. Raises CollsimError beyond what was measured, unless `extrapolate` is said."""
         found = predict(collective, self.machine, nbytes, links=self.links, **environment)
         settings = settings_of(environment)
-        guessed = tuple(beyond(self.fitted_on, found.facts, found.collective, found.nbytes, settings))
+        guessed = "; ".join(beyond(self.fitted_on, found.facts, found.collective, found.nbytes, settings))
         if guessed and not extrapolate:
-            raise CollsimError(f"{'; '.join(guessed)}; say extrapolate=True to go there all the same")
-        residue = residue_of(self.fitted_on, self.measured.residues, found.facts, (found.collective, found.nbytes), settings)
-        return replace(found.times(residue), notes=(*found.notes, *guessed))
+            raise CollsimError(f"{guessed}; say extrapolate=True to go there all the same")
+        return as_measured(found, self.measured, settings)
 
     def save(self, path: str | Path) -> None:
         """Write the machine as YAML, whole or not at all: `load_topology` gives it back calibrated.

@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import CollsimError, unknown
 from ..topology import Topology
 from ..units import parse_bytes, parse_count
+from .backends import place_of
 from .facts import PCIE_GBPS, Facts
 from .links import CARRIES, TCP_PER_NIC
 from .machines import facts_of
@@ -25,6 +26,9 @@ SEGMENT, IN_FLIGHT = 2**20, 2
 TCP_MESSAGE = 26e-6
 #: B/s between processes of one host over loopback TCP: what one core copies, order of magnitude.
 LOOPBACK = 4e9
+#: Share of a slot that a copy between pinned host memory and a GPU gets: 55 of 63 GB/s on an H200 (github.com/stas00/ml-engineering
+#: network), 9.6 to 11.4 of 15.75 on a V100 in a virtual machine (github.com/router-gao/cuda-demo); between them.
+COPIES = 0.8
 
 
 @dataclass(frozen=True)
@@ -85,15 +89,24 @@ def gloo_time(collective: str, machine: Facts | Topology, nbytes: Any, *, tensor
     """Seconds of a collective with Gloo over TCP, to the order of magnitude: no published runs stand behind it.
 
     Ring algorithms in host memory: allreduce sends 2(n-1)/n of the buffer in 2(n-1) steps, of which the segments in flight hide the rest;
-    reduce_scatter is PyTorch's allreduce and slice; broadcast is binomial; CUDA tensors cross PCIe twice.
+    reduce_scatter is PyTorch's allreduce and slice; broadcast is binomial; sendrecv is a message, over one card where it leaves the node;
+    CUDA tensors cross PCIe twice.
+
+    Args:
+        tensors: `gpu` or `cpu`: where they live.
+
+    Raises CollsimError for another place of tensors, and for a sendrecv of CUDA tensors, which Gloo does not do.
     """
     facts, name, size = facts_of(machine), collective_name(collective), parse_bytes(nbytes)
-    if name == "sendrecv" and tensors == "gpu":
+    on_gpu = place_of(tensors, ("gpu", "cpu")) == "gpu"
+    if name == "sendrecv" and on_gpu:
         raise CollsimError("Gloo cannot send or receive CUDA tensors; copy them to the CPU first, or use nccl")
     n = facts.ranks
-    wire = facts.nics * min(facts.nic_rate * CARRIES["tcp"], TCP_PER_NIC)
-    rate = LOOPBACK / max(1, facts.local) if facts.nodes == 1 else wire
-    copies = 2 * size / (PCIE_GBPS[facts.pcie] * 1e9 * 0.8) if tensors == "gpu" else 0.0
+    card = min(facts.nic_rate * CARRIES["tcp"], TCP_PER_NIC)
+    rate = LOOPBACK / facts.local if facts.nodes == 1 else card if name == "sendrecv" else facts.nics * card
+    copies = 2 * size / (PCIE_GBPS[facts.pcie] * 1e9 * COPIES) if on_gpu else 0.0
+    if name == "sendrecv":
+        return TCP_MESSAGE + size / rate
     if name in ("allreduce", "reduce_scatter", "reduce"):
         return copies + 2 * (n - 1) * TCP_MESSAGE + 2 * (n - 1) / n * size / rate
     if name == "broadcast":

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import CollsimError, unknown
 from ..topology import Topology
+from ..topology.calibrated import Measured
 from ..units import format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
 from . import constants as c
 from .calibrated import beyond, calibration_of, links_of, poor, residue_of, settings_of
@@ -126,25 +127,31 @@ def predict(
         allowed(said, name, names, variable)  # words that NCCL does not know are refused where it chooses nothing, too
     known = calibration_of(machine) if links is None else None
     links = links_of(machine) if links is None else links
-    settings = settings_of({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols})
-    if known is not None:
-        notes += tuple(f"beyond the calibration: {sentence}" for sentence in beyond(known.fitted_on, facts, name, size, settings))
-        notes += () if poor(known.held_out) is None else (f"the calibration: {poor(known.held_out)}",)
     comm = communicator(facts, most, pat, found)
     if _flag("NCCL_NVLS_ENABLE", NCCL_NVLS_ENABLE, auto=True) is False:
         comm = replace(comm, nvls=None)
     if facts.ranks == 1:
-        return _alone(Call(name, "Ring", "LL", size, facts, comm, links), notes)
-    residue = 1.0 if known is None else residue_of(known.fitted_on, known.residues, facts, (name, size), settings)
-    if name in _POINT_TO_POINT:
+        here = _alone(Call(name, "Ring", "LL", size, facts, comm, links), notes)
+    elif name in _POINT_TO_POINT:
         parts = time_of(Call(name, "Ring", "Simple", size, facts, comm, links))
-        return _prediction(name, size, facts, parts, None, ("P2P", "Simple", comm.running_channels, 512), notes, found).times(residue)
-    choice = choose(name, comm, size, algorithms, protocols)
-    if most is not None and choice.algorithm.startswith("NVLS"):
-        notes += ("NVLS has channels of its own, which NCCL_MAX_NCHANNELS does not bound",)
-    parts = time_of(Call(name, choice.algorithm, choice.protocol, size, facts, comm, links))
-    run = (choice.algorithm, choice.protocol, choice.channels, choice.threads)
-    return _prediction(name, size, facts, parts, choice, run, notes, found).times(residue)
+        here = _prediction(name, size, facts, parts, None, ("P2P", "Simple", comm.running_channels, 512), notes, found)
+    else:
+        choice = choose(name, comm, size, algorithms, protocols)
+        if most is not None and choice.algorithm.startswith("NVLS"):
+            notes += ("NVLS has channels of its own, which NCCL_MAX_NCHANNELS does not bound",)
+        parts = time_of(Call(name, choice.algorithm, choice.protocol, size, facts, comm, links))
+        run = (choice.algorithm, choice.protocol, choice.channels, choice.threads)
+        here = _prediction(name, size, facts, parts, choice, run, notes, found)
+    return here if known is None else as_measured(here, known, settings_of({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols}))
+
+
+def as_measured(p: Prediction, known: Measured, settings: Mapping[str, str]) -> Prediction:
+    """A prediction with a calibration's links, times what its log left over; notes say what nobody measured."""
+    call = p.collective, p.nbytes
+    guessed = (f"beyond the calibration: {sentence}" for sentence in beyond(known.fitted_on, p.facts, *call, settings))
+    bad = poor(known.held_out)
+    notes = (*p.notes, *guessed, *(() if bad is None else (f"the calibration: {bad}",)))
+    return replace(p.times(residue_of(known.fitted_on, known.residues, p.facts, call, settings)), notes=notes)
 
 
 def _prediction(

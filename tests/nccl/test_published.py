@@ -5,11 +5,13 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.nccl import against, choices, own_run, published, published_run, ring_and_tree, together
+from collsim.nccl.links import MEASURED
 from collsim.nccl.predict import BUSBW
 
 RUNS = published()
@@ -92,8 +94,10 @@ def test_tree_gives_way_to_ring_where_the_tuner_says_so_and_later_with_more_node
 
 
 def test_inside_one_node_ring_and_tree_do_not_cross_late():
-    crossing = ring_and_tree(cs.machine("dgx-a100")).crossing
-    assert crossing is None or crossing < 2**21  # where LL gives way, the two are within some percent
+    found = ring_and_tree(cs.machine("dgx-a100"))
+    assert found.crossing is None or found.crossing < 2**21  # where LL gives way, the two are within some percent
+    last = found.table.iloc[-1]
+    assert last["ring"] < last["tree"]  # no crossing means that the ring is ahead everywhere
 
 
 def test_choices_have_a_row_per_size_and_nodes_and_say_what_predict_says():
@@ -103,6 +107,25 @@ def test_choices_have_a_row_per_size_and_nodes_and_say_what_predict_says():
     two = cs.nccl.predict("allreduce", machine, "1GiB")
     row = table[(table["nodes"] == 2) & (table["nbytes"] == 2**30)].iloc[0]
     assert (row["algorithm"], row["time"]) == (two.algorithm, pytest.approx(two.time))
+
+
+def test_choices_and_crossings_of_a_calibrated_machine_are_of_what_was_measured():
+    """A log half as slow again at all sizes: the row of the machine itself is what predict says of it, and others say what is guessed."""
+    machine = cs.machine("dgx-a100", nodes=2)
+    sizes = [2**k for k in range(3, 31, 3)]
+    times = [1.5 * cs.nccl.predict("allreduce", machine, n).time for n in sizes]
+    known = cs.calibrate(pd.DataFrame({"collective": "allreduce", "nbytes": sizes, "time": times}), machine)
+    table = choices("allreduce", known.machine, ["1GiB"], [2, 4]).set_index("nodes")
+    said = cs.nccl.predict("allreduce", known.machine, "1GiB")
+    assert (table.time[2], table.notes[2]) == (said.time, said.notes) == (pytest.approx(times[-1], rel=0.05), ())
+    assert any("nodes is 4 here, and was 2" in note for note in table.notes[4])
+    assert table.time[4] > 1.3 * choices("allreduce", machine, ["1GiB"], [4]).time[0]
+    assert list(choices("allreduce", known.machine, ["1GiB"], [2], links=MEASURED).time) == list(
+        choices("allreduce", machine, ["1GiB"], [2]).time
+    )
+    crossing = ring_and_tree(known.machine, ["1MiB", "1GiB"])
+    assert list(crossing.table.ring) == [cs.nccl.predict("allreduce", known.machine, n, NCCL_ALGO="Ring").time for n in ("1MiB", "1GiB")]
+    assert any("NCCL_ALGO is Ring here" in note for note in crossing.notes)
 
 
 def test_a_machine_without_a_network_cannot_grow():
