@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +28,9 @@ def run(
     ranks: Ranks = None,
     nbytes: Size = "64MiB",
     load: Load = None,
-    beside: Annotated[list[str] | None, typer.Option(help="At the same time: algorithm, or algorithm@0-7 or @0,8 for its ranks.")] = None,
+    beside: Annotated[
+        list[str] | None, typer.Option(help="At the same time: algorithm (on the ranks of the run), algorithm@0-7 or @0,8.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Also write x.html, x.gif, x.png or x.json.")] = None,
     progress: Progress = None,
     as_json: Json = False,
@@ -35,11 +38,11 @@ def run(
     """Time one algorithm on one machine or network. Options of the algorithm itself: --channels 8, --root 2 ..."""
     network = place.network(ranks)
     plan = cs.schedule(algorithm_of(algorithm, load), ranks=ranks, topology=network, **own_options(context))
-    _say_cost(cs.expected_cost(plan, network, nbytes, timing.dtype, timing.engine, **timing.conditions))
-    cs.verify(plan)
     if beside:
         _run_together(plan, beside, network, nbytes, timing, out, progress, as_json)
         return
+    _say_cost(cs.expected_cost(plan, network, nbytes, timing.dtype, timing.engine, **timing.conditions))
+    cs.verify(plan)
     trace = cs.simulate(plan, network, nbytes, timing.dtype, timing.engine, progress=wanted(progress), **timing.conditions)
     if out is not None:
         trace.save(out)
@@ -58,8 +61,12 @@ def _run_together(
         raise cs.CollsimError(f"--beside needs --engine event, got {timing.engine!r}: a barrier after each step would tie them together")
     others = [_companion(word, plan, network) for word in beside]
     plans, ranks = [plan, *(s for s, _ in others)], [None, *(r for _, r in others)]
-    settings = {"ranks": ranks, "progress": wanted(progress), **timing.conditions}
-    together = cs.simulate(plans, network, nbytes, timing.dtype, "event", **settings)
+    what = network, nbytes, timing.dtype, "event"
+    at_once = cs.expected_cost(plans, *what, ranks=ranks, **timing.conditions)
+    _say_cost(at_once, *(cs.expected_cost(s, *what, ranks=r, **timing.conditions) for s, r in zip(plans, ranks, strict=True)))
+    for schedule in plans:
+        cs.verify(schedule)
+    together = cs.simulate(plans, *what, ranks=ranks, progress=wanted(progress), **timing.conditions)
     if out is not None:
         together.save(out)
     table = together.to_frame()[["algorithm", "ranks", "nbytes", "alone", "time", "slowdown"]]
@@ -71,24 +78,27 @@ def _run_together(
 
 
 def _companion(word: str, plan: cs.Schedule, network: cs.Topology) -> tuple[cs.Schedule, list[int] | None]:
-    """`allreduce_ring@0-3` or `@0,8` as a schedule and its ranks; without ranks all of the network, and the run's own algorithm with the
-    options of the run."""
+    """`allreduce_ring@0-3` or `@0,8` as a schedule and its ranks; without ranks those of the run, and its own algorithm with the options of
+    the run."""
     name, at, listed = word.partition("@")
     if not at:
-        return plan if name == plan.name else cs.schedule(name, topology=network), None
+        return plan if name == plan.name else cs.schedule(name, ranks=plan.ranks, topology=network), None
     ranks: list[int] = []
     for part in listed.split(","):
-        first, dash, last = part.partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
-            raise cs.CollsimError(f"--beside {word!r}: {part!r} is no rank; write algorithm@0-7 or algorithm@0,8")
-        ranks += range(int(first), int(last or first) + 1)
+        match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+        if not first <= last < network.ranks:
+            where = f"{network.name} has ranks 0 to {network.ranks - 1}"
+            raise cs.CollsimError(f"--beside {word!r}: {part!r} names no ranks ({where}); write algorithm@0-7 or algorithm@0,8")
+        ranks += range(first, last + 1)
     return cs.schedule(name, ranks=len(ranks)), ranks
 
 
-def _say_cost(cost: Any) -> None:
-    """What a long run will take, before it starts."""
-    if cost.seconds > _LONG:
-        expected = f"up to about {cost.seconds:,.0f} s and {cs.format_bytes(cost.memory)} of memory"
+def _say_cost(cost: Any, *then: Any) -> None:
+    """What a long run will take, before it starts, with others that come after it."""
+    seconds = sum(c.seconds for c in (cost, *then))
+    if seconds > _LONG:
+        expected = f"up to about {seconds:,.0f} s and {cs.format_bytes(cost.memory)} of memory"
         print(f"collsim: {cost.transfers:,} transfers; {expected} ({cost.how}); Ctrl-C stops it", file=sys.stderr)
 
 
