@@ -220,7 +220,7 @@ def _effects(result: Accuracy) -> str:
 def _misses(result: Accuracy, described: pd.DataFrame) -> str:
     info = described.set_index("case_id")
     rows = []
-    for row in result.cases.sort_values("error", ascending=False).head(25).itertuples():
+    for row in result.farthest().head(25).itertuples():
         note = str(info.loc[str(row.case_id)].get("note", "")).replace("|", "/")[:160]
         rows.append([row.case_id, row.kind, row.band, f"{row.ratio:.2f}", note])
     return _table(["run", "machine", "size", "predicted / measured", "the table says"], rows)

@@ -7,6 +7,8 @@ import pytest
 
 from collsim.errors import FormatError
 from collsim.nccl import accuracy
+from collsim.nccl.accuracy import accuracy_of, bands_of, read_tables
+from collsim.nccl.accuracy_page import page
 
 TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))
 CASE = "case_id,gpu,ranks,nodes,collective,intra_link,inter_link,gdr,algo,proto\n"
@@ -94,6 +96,20 @@ def test_errors_weigh_by_run(tables):
     large = result.cases[result.cases.band == "16 MiB and more"].set_index("case_id").error
     assert large["long"] > large["good"] + 0.4  # predicted is near 8.2 ms
     assert result.bands().loc["16 MiB and more"].error == pytest.approx(large.mean())
+
+
+def test_the_farthest_off_come_first_be_they_too_fast_or_too_slow(tables):
+    """Predicted is near 8.2 ms: ten times too fast, twice too slow, and a third too fast."""
+    took = {"fast": 82000, "slow": 4100, "near": 12300}
+    lines = [f"{name},A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto" for name in reversed(took)]
+    (tables / "cases.csv").write_text(CASE + "\n".join(lines) + "\n")
+    (tables / "measured.csv").write_text("case_id,size_bytes,time_us\n" + "".join(f"{k},1073741824,{us}\n" for k, us in took.items()))
+    described, rows, _ = read_tables(tables / "cases.csv", tables / "measured.csv")
+    found, failed = accuracy_of(described, rows)
+    result = bands_of(found, described, rows, failed)
+    assert list(result.farthest().case_id) == list(result.farthest("nccl").case_id) == list(took)
+    for text in (str(result).partition("Farthest off")[2], page(result, found, described).partition("## The misses first")[2]):
+        assert sorted(took, key=text.index) == list(took)
 
 
 def test_damaged_tables_are_named(tables):
