@@ -12,12 +12,12 @@ import streamlit as st
 from collsim.units import format_bytes, format_time
 
 from . import evidence
-from .address import menu
 from .axes import axis
 from .choice import filed
 from .evidence import Fitted, Shown
 from .look import chart_look, color
-from .state import forget_widgets, is_dark, session, t
+from .onward import onward
+from .state import is_dark, t
 from .waiting import latest
 
 _FILE = "calibrated.yaml"
@@ -47,15 +47,10 @@ def _found(fitted: Fitted) -> None:
         _parameters(fitted)
     with right:
         _residuals(fitted)
-    save, onward = st.columns([1.2, 3], vertical_alignment="center", gap="medium")
+    save, use = st.columns([1.2, 3], vertical_alignment="center", gap="medium")
     save.download_button(t("fit.download"), fitted.yaml, _FILE, "text/yaml", key="fit_yaml", on_click="ignore", width="stretch")
-    with onward.container(key="onward_fit", horizontal=True, vertical_alignment="center"):
-        st.html(f'<div class="cs-note">{html.escape(t("fit.onward"))}</div>', width="content")
-        for page in ("explore", "race", "compare", "whatif"):
-            if st.button(t(f"page.{page}"), key=f"fit_{page}"):
-                session().choice = replace(session().choice, **filed(fitted.yaml))
-                forget_widgets()
-                st.switch_page(menu()[page])
+    with use:
+        onward(t("fit.onward"), "onward_fit", lambda choice: replace(choice, **filed(fitted.yaml)))
 
 
 def _verdict(fitted: Fitted) -> None:

@@ -14,11 +14,12 @@ from collsim.topology.fabrics import FABRICS
 from collsim.units import format_bandwidth, format_time
 from collsim.viz.ways import Way, ways_source
 
-from . import codebox, race, races, whatif, yards
-from .address import enter, leave, menu, remembered
+from . import codebox, yards
+from .address import enter, leave, remembered
 from .choice import MOST_NODES, Choice
 from .controls import complain, fabric_label, mistake, spaced
 from .mistakes import told
+from .onward import onward
 from .own import OWN
 from .ownbox import ownbox
 from .state import is_dark, language, session, t
@@ -59,7 +60,7 @@ def page() -> None:
         shown = kept_look(yard)
     _cards(shown, yard)
     _costs(shown, yard)
-    _onward(yard)
+    onward(t("machines.onward"), "onward", lambda choice: yards.chosen(choice, yard))
     with st.expander(t("code.title")):
         _code(yard, shown)
     left, right = st.columns(2, gap="small")
@@ -253,31 +254,13 @@ def _bars(title: str, rows: list[tuple[str, float]]) -> str:
     return f'<div><div class="cs-note">{html.escape(title)}</div><div style="{grid}">{lines}</div></div>'
 
 
-# ---- on other pages, one's own, and about ----------------------------------------------------------------------------------------
+# ---- as code, one's own, and about -----------------------------------------------------------------------------------------------
 
 
 def _code(yard: Yard, shown: Look) -> None:
     """The way as a question to collsim, and a send from every rank to the next on real hardware."""
     choice = replace(yards.chosen(Choice(nbytes=yard.nbytes), yard), collective="sendrecv", algorithm="sendrecv_direct")
     codebox.of_way(choice, yard.a, yard.b, shown.ranks)
-
-
-def _onward(yard: Yard) -> None:
-    """This machine on the pages that run collectives."""
-    with st.container(key="onward", horizontal=True, vertical_alignment="center"):
-        st.html(f'<div class="cs-note">{html.escape(t("machines.onward"))}</div>', width="content")
-        for page in ("explore", "race", "compare", "whatif"):
-            if st.button(t(f"page.{page}"), key=f"onward_{page}"):
-                _take_to(page, yard)
-
-
-def _take_to(page: str, yard: Yard) -> None:
-    session().choice = yards.chosen(session().choice, yard)
-    kept = remembered()
-    kept.pop(whatif.PAGE, None)  # a cable of another machine is not in this one
-    if page == race.PAGE:
-        kept[page] = races.on(session().choice)
-    st.switch_page(menu()[page])
 
 
 def _paste(yard: Yard) -> None:

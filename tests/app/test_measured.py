@@ -297,15 +297,6 @@ def test_every_factor_of_a_calibration_has_a_name_on_the_page():
     assert {f"knob.{name}" for name in CLUSTER} == {key for key in MEASURED if key.startswith("knob.")}
 
 
-def test_a_calibrated_machine_is_taken_to_the_other_pages():
-    at = fine(opened(run="own"))
-    fine(at.button(key="w_e_sample").click().run())
-    fine(at.button(key="fit_do").click().run())
-    fine(at.button(key="fit_explore").click().run())
-    choice = at.session_state["session"].choice
-    assert (choice.place, choice.nodes, "calibration:" in choice.own) == (own.OWN, 2, True)
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_log_that_is_none_is_said_to_be_none(language):
     at = dropped("hello, this is no log", lang=language)
