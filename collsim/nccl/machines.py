@@ -141,7 +141,9 @@ def search(machine: Facts | Topology, ranks: Any = None, *, NCCL_CROSS_NIC: int 
             if facts.amd
             else f"{facts.local} ranks in a node, wiring {'unknown' if facts.wires is None else 'known'}"
         )
-        raise CollsimError(f"no search of graphs here ({why}): it takes a Topology of NVIDIA GPUs, 2 to {MOST_GPUS} in a node")
+        raise CollsimError(
+            f"no search of graphs here ({why}): it takes a Topology of NVIDIA GPUs, 2 ranks or more, and at most {MOST_GPUS} in a node"
+        )
     return found
 
 

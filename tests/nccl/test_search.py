@@ -144,6 +144,9 @@ def test_no_search_without_wires():
     ):
         with pytest.raises(CollsimError, match="no search of graphs here"):
             search(machine)
+    with pytest.raises(CollsimError, match=r"2 ranks or more, and at most 16 in a node"):
+        search(topology.machine("dgx-a100"), ranks=1)
+    assert search(topology.machine("dgx-a100", nodes=2), ranks=2).rings.channels[0].gpus == (0,)  # one in each of two nodes
 
 
 # ---- trees and heads of NVLS ------------------------------------------------------------------------------------------------------
