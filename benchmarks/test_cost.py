@@ -1,4 +1,5 @@
-"""How near `expected_cost` comes: processor time of a run over what was expected of it, printed; visits asserted within a factor of 3."""
+"""How near `expected_cost` comes: processor time of a run over what was expected of it, printed; visits asserted within a factor of 3,
+both ways."""
 
 import resource
 
@@ -17,6 +18,7 @@ CASES = [
     ("alltoall_direct", 256, cs.topology.switch(256), {}),
     ("alltoall_direct", 64, cs.topology.switch(64), JITTER),
     ("alltoall_direct", 64, cs.topology.line(64), JITTER),
+    ("alltoall_direct", 96, cs.topology.fully_connected(96), {"injection": "25GB/s", **JITTER}),
     ("alltoall_direct", 128, cs.machine("dgx-h100", nodes=16), {}),
     ("alltoall_direct", 64, cs.machine("dgx-h100", nodes=8, fabric="leaf-spine", oversubscription=4), JITTER),
 ]
@@ -35,4 +37,4 @@ def test_what_was_expected(name, n, topo, options):
     done = cs.simulate(s, topo, "64MiB", engine="event", **options)
     took = user() - before
     print(f"{s.label} on {topo.name} {options}: {took:.4f} s, expected {expected.seconds:.4f} s, ratio {took / expected.seconds:.2f}")
-    assert done.timing.visits <= 3 * expected.visits
+    assert done.timing.visits / 3 <= expected.visits <= 3 * done.timing.visits
