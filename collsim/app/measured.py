@@ -179,6 +179,7 @@ def _title(name: str) -> str:
 
 def _own(shown: Shown) -> Shown:
     """A log of one's own, and where it ran."""
+    before = shown
     drop, where, nodes, p2p, gdr = st.columns([2.9, 2, 1.05, 1.75, 1.9], vertical_alignment="bottom", gap="small")
     with drop:
         given = st.file_uploader(t("measured.file"), type=["txt", "log", "out", "json"], key="w_e_file")
@@ -198,9 +199,18 @@ def _own(shown: Shown) -> Shown:
     shown = replace(shown, p2p=_switch(p2p, "p2p", shown.p2p), gdr=_switch(gdr, "gdr", shown.gdr, off=shown.nodes == 1))
     if osu.looks(shown.text):
         with drop:
-            key = _start("ranks", evidence.ranks_of(shown), range(2, evidence.MOST_MPI + 1))
-            shown = replace(shown, ranks=int(st.number_input(t("measured.ranks"), 2, evidence.MOST_MPI, key=key, step=1)))
+            shown = _ranks(shown, before)
     return _which(shown) if shown.text else shown
+
+
+def _ranks(shown: Shown, before: Shown) -> Shown:
+    """Ranks of an OSU log: one per GPU, until somebody says otherwise of this log on this machine."""
+    if (shown.machine, shown.nodes) != (before.machine, before.nodes) or (before.text and shown.text != before.text):
+        shown = replace(shown, ranks=0)
+        st.session_state.pop("w_e_ranks", None)
+    key = _start("ranks", evidence.ranks_of(shown), range(2, evidence.MOST_MPI + 1))
+    said = int(st.number_input(t("measured.ranks"), 2, evidence.MOST_MPI, key=key, step=1))
+    return replace(shown, ranks=0 if said == evidence.ranks_of(replace(shown, ranks=0)) else said)
 
 
 def _which(shown: Shown) -> Shown:

@@ -141,6 +141,23 @@ def test_an_osu_log_is_held_against_the_model_of_mpi(language):
     assert "64" in text_of(at)
 
 
+def test_ranks_of_an_osu_log_are_one_per_gpu_until_somebody_says_otherwise_of_this_log_here():
+    at = fine(dropped(OSU.format(kind="", test="Allreduce"), machine="polaris", nodes="2"))
+    assert (at.number_input(key="w_e_ranks").value, "ranks" in address(at)) == (8, False)
+    fine(at.number_input(key="w_e_nodes").set_value(4).run())
+    assert (at.number_input(key="w_e_ranks").value, "ranks" in address(at)) == (16, False)
+    fine(at.number_input(key="w_e_ranks").set_value(64).run())
+    fine(at.toggle(key="w_e_p2p").set_value(False).run())
+    assert address(at)["ranks"] == "64"
+    fine(at.selectbox(key="w_e_machine").set_value("dgx-a100").run())
+    assert (at.number_input(key="w_e_ranks").value, "ranks" in address(at)) == (32, False)
+    fine(at.number_input(key="w_e_ranks").set_value(64).run())
+    at.file_uploader[0].upload("another.txt", OSU.format(kind="", test="Allgather").encode(), "text/plain")
+    fine(at.run())
+    assert (at.number_input(key="w_e_ranks").value, "ranks" in address(at)) == (32, False)
+    assert address(fine(dropped(OSU.format(kind="", test="Allreduce"), ranks="64")))["ranks"] == "64"
+
+
 def test_the_mpi_model_gets_the_ranks_the_network_and_where_the_buffers_are(tmp_path, monkeypatch):
     shown = Shown("own", text=OSU.format(kind="-CUDA", test="Allgather"), machine="polaris", nodes=2, ranks=16)
     table, case = evidence.over_mpi(shown)
