@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import collsim as cs
@@ -179,9 +178,8 @@ def field(choices: tuple[Choice, ...], tell: Tell = quietly) -> Field:
     return Field(tuple(made), overtaking(choices, times) if len(times) == len(choices) else None)
 
 
-@lru_cache(maxsize=32)
 def run(choice: Choice) -> Runner:
-    """One runner, kept for the next race. Raises CollsimError for what cannot be, Refused for what is too much to be raced."""
+    """One runner. Raises CollsimError for what cannot be, Refused for what is too much to be raced."""
     topology, plan = _planned(choice)
     return runner(cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **engine_settings(choice)))
 

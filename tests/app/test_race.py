@@ -115,6 +115,13 @@ def test_who_has_too_many_transfers_is_named():
     assert "too many to race" in messages(at)[0]
 
 
+def test_a_race_is_kept_among_the_results_and_its_runners_nowhere_else():
+    """Results are counted in bytes, for all sessions together."""
+    first, again = (races.run(races.READY["ways"][0]) for _ in range(2))
+    assert first == again
+    assert first.timeline is not again.timeline
+
+
 def test_every_word_of_the_page_is_used():
     from pathlib import Path
 
