@@ -56,6 +56,8 @@ STEP_LATENCY: Final = {
 
 #: Microseconds per rank that PAT takes beside its steps (tuning.cc, ncclTopoTuneModel).
 PAT_PER_RANK = 2.8
+#: By what its steps between nodes are divided (tuning.cc, ncclTopoTuneModel).
+PAT_OVERLAP = 3.5
 
 #: Rows of the caps below, by compute capability of the oldest GPU.
 GENERATIONS: Final = ("Volta", "Ampere", "Hopper", "Blackwell")
@@ -79,6 +81,18 @@ TREE_CORRECTION: Final = {
     "LL128": (1, 1, 1, 1, 1, 0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9, 0.9, 1, 1, 1),
     "Simple": (0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6, 0.5, 0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9, 0.9),
 }
+
+#: So many of its entries are read (tuning.cc, ncclTopoGetAlgoTime).
+TREE_CORRECTED: Final = {"Tree": 23, "NVLSTree": 24}
+
+#: Share of the bus bandwidth: a ring with LL128; a tree, then with LL128 on one node and on more, then of the plain pattern; PAT. With LL
+#: a tree's is divided (tuning.cc, ncclTopoTuneModel).
+RING_LL128_SHARE, TREE_SHARE, TREE_LL128_SHARE, PLAIN_TREE_SHARE, PAT_SHARE = 0.92, 0.92, (7 / 9, 120 / 128), 0.85, 0.75
+TREE_LL_DIVISOR = 3.8
+
+#: Factor on the latency of an allreduce's ring with Simple over several nodes, before Ampere and since, from so many bytes per channel and
+#: rank on (tuning.cc, ncclTopoGetAlgoTime).
+RING_PLATEAU, RING_PLATEAU_BYTES = (1.9, 1.4), 64
 
 #: Microseconds a CPU needs to post one network step; three times that for Simple (tuning.cc, getNetOverhead).
 NET_OVERHEAD: Final = {"intel": 1.0, "amd": 2.0, "arm": 1.0}
@@ -110,11 +124,32 @@ SPEEDS_INTER: Final = {
     100: (96.0, 86.0, 80.0, 48.0, 45.1, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5, 15.0, 12.0, 6.0, 3.0, 2.4, 1.2, 0.24, 0.12),
 }
 
+#: What a GPU's path through an Intel host bridge reserves of PCIe for each byte (topo.h, INTEL_P2P_OVERHEAD), and what a path to a GPU
+#: before Ampere from a card or CPU reserves on the way back (search.cc, followPath).
+INTEL_P2P, WAY_BACK = 1.2, 1 / 8
+
+#: The search goes on to a speed that is more than this share of the best (search.cc, ncclTopoCompute).
+SLOWER_SPEED = 0.49
+#: GB/s of the one channel that is left where nothing is found (search.cc, "falling back to simple order").
+LAST_RESORT = 0.1
+#: GB/s of a channel from which channels are duplicated; after Ampere, where there are more than so many, from so many GB/s on
+#: (search.cc, ncclTopoDupChannels).
+DUPLICATED, DUPLICATED_FEW, DUPLICATED_FAST = 25.0, 4, 50.0
+
+#: Most ranks of a node with NVLS, and so heads (src/include/device.h, NCCL_MAX_NVLS_ARITY).
+MAX_NVLS_ARITY = 32
+
 #: Largest number of channels (src/include/device.h) and of the search (search.cc).
 MAX_CHANNELS, SEARCH_CHANNELS = 64, 32
 
 #: Bytes per thread below which threads and channels are given up (src/include/comm.h); Ring LL multiplies by n.
 THREAD_THRESHOLD: Final = {"LL": 8, "LL128": 8, "Simple": 64}
+
+#: Most threads of a channel; of a ring with Simple whose channels have no more than so many GB/s together; of NVLS; and at least. Simple
+#: gets more on top for a ring, else all of them. Halved only as a multiple of THREADS_HALVED (tuning.cc, src/enqueue.cc topoGetAlgoInfo).
+THREADS: Final = {"LL": 512, "LL128": 640, "Simple": 512}
+SLOW_RING, SLOW_RING_THREADS, NVLS_THREADS, LEAST_THREADS = 12.0, 256, 640, 96
+RING_EXTRA_THREADS, SIMPLE_THREADS, THREADS_HALVED = 32, 640, 128
 
 #: Least traffic per channel, bytes (src/enqueue.cc, scheduleCollTasksToPlan).
 CHANNEL_TRAFFIC = 32 * 1024

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from . import constants as c
 from .facts import GA102_LINK_GBPS, NVLINK_GBPS, XGMI_GBPS, Facts
-from .heads import MOST_HEADS, Heads
+from .heads import Heads
 from .machines import Searched
 from .search import duplicated
 from .tuner import Communicator, Graph, doubled
@@ -30,8 +30,8 @@ _STAGED = 0.5
 _NVLINK_OF = {60: 1, 70: 2, 75: 2, 80: 3, 90: 4, 100: 5}
 #: From Hopper on, with channels of more than so many GB/s between nodes, channels are doubled again up to so many (src/graph/connect.cc).
 _FAST_CHANNEL, _FEW_CHANNELS = 45.0, 16
-#: GB/s of the one channel that is left where no speed fits: NCCL's last resort (src/graph/search.cc).
-_LEAST = 0.1
+#: Sums of speeds are compared with this much room.
+_ROUNDING = 1.0001
 
 
 def communicator(facts: Facts, channels: int | None = None, pat: bool | None = None, found: Searched | None = None) -> Communicator:
@@ -120,7 +120,7 @@ def tree_graph(facts: Facts, ring: Graph) -> Graph:
 
 def nvls_graph(facts: Facts, ring: Graph) -> Graph:
     """One channel per GPU; every link carries (GPUs + 1) times a channel's speed."""
-    inside, heads, table = intra_bandwidth(facts), min(facts.local, MOST_HEADS), c.speeds(facts.cc, 1)
+    inside, heads, table = intra_bandwidth(facts), min(facts.local, c.MAX_NVLS_ARITY), c.speeds(facts.cc, 1)
     speed = next((s for s in table if s * (heads + 1) <= inside), table[-1])
     if facts.nodes == 1:
         return Graph(heads, speed, _raised(table, speed), "NVL", "LOC", False, pattern=c.NVLS)
@@ -168,13 +168,13 @@ def path_type(facts: Facts) -> str:
 
 def _fit(per_channel: float, total: float, facts: Facts) -> tuple[int, float]:
     """Channels and their speed: the first speed of the table that uses the most of `total` GB/s, each at most `per_channel`."""
-    best = (1, _LEAST)
+    best = (1, c.LAST_RESORT)
     ends = facts.nics if facts.nodes > 1 else 1.0
     for speed in c.speeds(facts.cc or 90, facts.nodes):
-        if speed > per_channel * 1.0001:
+        if speed > per_channel * _ROUNDING:
             continue
         fits = min(c.SEARCH_CHANNELS // 2, math.floor(total / speed + 1e-6), math.floor(per_channel / speed + 1e-6) * max(1, int(ends)))
-        if fits >= 1 and fits * speed > best[0] * best[1] * 1.0001:
+        if fits >= 1 and fits * speed > best[0] * best[1] * _ROUNDING:
             best = (fits, speed)
         if best[0] * best[1] >= total:
             break

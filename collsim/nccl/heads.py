@@ -16,9 +16,6 @@ from ..topology.plan import LEVELS, Machine
 from . import constants as c
 from .ways import Node, Question, Rules
 
-#: Most heads (search.cc, NCCL_MAX_NVLS_ARITY).
-MOST_HEADS = 32
-
 
 @dataclass(frozen=True)
 class Heads:
@@ -41,7 +38,7 @@ def heads(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> H
 @lru_cache(maxsize=256)
 def _heads(asked: Question) -> Heads | None:
     node = asked.node()
-    table, most = c.speeds(asked.sm, 2 if asked.cards else 1), min(MOST_HEADS, asked.gpus)
+    table, most = c.speeds(asked.sm, 2 if asked.cards else 1), min(c.MAX_NVLS_ARITY, asked.gpus)
     pairs = _pairs(node)[:most] if node.cards else [(g, -1) for g in range(most)]
     best: tuple[int, float] | None = None
     for speed in table:
@@ -50,7 +47,7 @@ def _heads(asked: Question) -> Heads | None:
             continue
         if best is None or count > best[0] or count * speed > best[0] * best[1]:
             best = count, speed
-        if count == most or speed / best[1] <= 0.49:
+        if count == most or speed / best[1] <= c.SLOWER_SPEED:
             break
     if best is None:
         return None

@@ -20,6 +20,8 @@ from .search import MOST_GPUS, Rings, Trees, duplicated, rings, trees
 from .ways import Rules
 
 _NET_OF_CARD: dict[str, Net] = {"ib": "ib", "roce": "roce", "tcp": "tcp", "efa": "efa", "slingshot": "slingshot"}
+#: PCIe of an edited rate counts as a generation that is this near.
+_ALIKE = 0.05
 
 
 def facts_of(machine: Facts | Topology, ranks: Any = None) -> Facts:
@@ -276,7 +278,7 @@ def _generation(plan: Machine, matters: bool) -> int:
     if slot is None or not digits:
         return 0
     lanes, rate = PCIE_GBPS[int(digits[0])] / (pcie(int(digits[0]), slot.width).nominal or 1.0), slot.nominal or slot.bandwidth
-    alike = [g for g, full in PCIE_GBPS.items() if abs(lanes * rate / full - 1) < 0.05]
+    alike = [g for g, full in PCIE_GBPS.items() if abs(lanes * rate / full - 1) < _ALIKE]
     if not alike and matters:
         raise CollsimError(f"PCIe of {format_bandwidth(rate)} is of no generation that NCCL knows; scale it by 2 or 0.5")
     return alike[0] if alike else int(digits[0])

@@ -103,8 +103,9 @@ GPU = Rates(15e-6, 3e-6, 2e9, 1.3e9)
 GPU_CRAY = Rates(40e-6, 3e-6, 14e9, 14e9)
 #: B/s that all ranks of a node move together; a message inside a node against one between nodes; per peer of an alltoall.
 NODE, INSIDE, PEER = 20e9, 0.4, 0.45e-6
-#: Share of sqrt(rounds x bytes) between the latency and the bandwidth regime; what a NIC carries under many ranks.
-FILL, WIRE = 1.5, 0.9
+#: Share of sqrt(rounds x bytes) between the latency and the bandwidth regime, and the ratio of the two at which it has halved; what a NIC
+#: carries under many ranks.
+FILL, FADE, WIRE = 1.5, 64, 0.9
 
 
 def time_of(case: Any, nbytes: int) -> float:
@@ -113,7 +114,7 @@ def time_of(case: Any, nbytes: int) -> float:
     rates = HOST if "none" in case.gpu.lower() else GPU_CRAY if "cray" in str(getattr(case, "nccl_version", "")).lower() else GPU
     latency = rates.start + _latency(kind, ranks, nodes, rates)
     flow = _flow(kind, ranks, nodes, nbytes, rates, case.inter_link)
-    return latency + flow + FILL * math.sqrt(latency * flow) / (1 + flow / (64 * latency))
+    return latency + flow + FILL * math.sqrt(latency * flow) / (1 + flow / (FADE * latency))
 
 
 def _latency(kind: str, ranks: int, nodes: int, rates: Rates) -> float:

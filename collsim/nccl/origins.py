@@ -23,7 +23,13 @@ from .timing import time_of
 Kind = Literal["NCCL's own", "vendor", "fitted", "read off"]
 _NCCL = "NVIDIA/nccl v2.30.7-1"
 #: Rooms whose constants a prediction is made of; those of `links` are `Parameters`.
-ROOMS = tuple(import_module(f"{__package__}.{name}") for name in ("constants", "facts", "graphs", "words", "timing", "simulated", "mpi"))
+ROOMS = tuple(
+    import_module(f"{__package__}.{name}")
+    for name in (
+        *("constants", "facts", "words", "machines", "ways", "search", "heads"),
+        *("graphs", "tuner", "timing", "predict", "simulated", "mpi"),
+    )
+)
 _OSU = "30 OSU runs, least squares (see mpi.py)"
 #: What does not stand in `constants` (NCCL's own, all of it) or `links`, by room and name.
 ORIGINS: Mapping[str, tuple[Kind, str]] = {
@@ -39,7 +45,7 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "graphs._NVLINK_OF": ("vendor", "NVIDIA's NVLink page"),
     "graphs._FAST_CHANNEL": ("NCCL's own", f"{_NCCL} src/graph/connect.cc"),
     "graphs._FEW_CHANNELS": ("NCCL's own", f"{_NCCL} src/graph/connect.cc"),
-    "graphs._LEAST": ("NCCL's own", f"{_NCCL} src/graph/search.cc"),
+    "search._STEPS_SAME": ("NCCL's own", f"{_NCCL} src/graph/search.cc"),
     "words._BRIDGE_LINKS": ("vendor", "NVIDIA's product briefs of A100 and H100 PCIe"),
     "words._RACK": ("vendor", "NVIDIA: GB200 NVL72"),
     "words._SLINGSHOT": ("vendor", "HPE: a port of Slingshot 11"),
@@ -50,10 +56,13 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "timing._PEERS": ("read off", "129 us on 32 ranks, the most of any small alltoall measured (argonne-lcf/alcf-nccl-tests)"),
     "simulated.SLOT": ("NCCL's own", f"{_NCCL} src/include/device.h"),
     "simulated.NVLS_CHUNK": ("NCCL's own", f"{_NCCL} src/enqueue.cc, calcCollChunking"),
-    **{f"mpi.{name}": ("fitted", _OSU) for name in ("HOST", "GPU", "GPU_CRAY", "NODE", "INSIDE", "PEER", "FILL", "WIRE")},
+    **{f"mpi.{name}": ("fitted", _OSU) for name in ("HOST", "GPU", "GPU_CRAY", "NODE", "INSIDE", "PEER", "FILL", "FADE", "WIRE")},
 }
-#: What a picture shows at most, and buffers that a rank moves by counting: no constant of nature.
-_NO_CONSTANT = {"simulated._MOST_CHANNELS", "simulated._MOST_CHUNKS", "mpi._ROUNDED"}
+#: What a picture shows at most, how long a search goes on, room for rounding, units, labels, and buffers that a rank moves by counting.
+_NO_CONSTANT = {
+    *("simulated._MOST_CHANNELS", "simulated._MOST_CHUNKS", "mpi._ROUNDED", "graphs._ROUNDING", "machines._ALIKE", "words._LANES"),
+    *(f"search.{name}" for name in ("_STEPS", "_STEPS_ALL", "MOST_GPUS", "_FREE", "_PCI", "_REPLAY", "_TREES")),
+}
 
 
 @dataclass(frozen=True)

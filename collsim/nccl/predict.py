@@ -134,7 +134,7 @@ def predict(
         here = _alone(Call(name, "Ring", "LL", size, facts, comm, links), notes)
     elif name in _POINT_TO_POINT:
         parts = time_of(Call(name, "Ring", "Simple", size, facts, comm, links))
-        here = _prediction(name, size, facts, parts, None, ("P2P", "Simple", comm.running_channels, 512), notes, found)
+        here = _prediction(name, size, facts, parts, None, ("P2P", "Simple", comm.running_channels, c.THREADS["Simple"]), notes, found)
     else:
         choice = choose(name, comm, size, algorithms, protocols)
         if most is not None and choice.algorithm.startswith("NVLS"):
@@ -170,7 +170,7 @@ def _prediction(
 
 def _alone(call: Call, notes: tuple[str, ...]) -> Prediction:
     parts, size = Time(launch_time(call), 0.0, 0.0, 0.0, "nothing to send"), call.nbytes
-    run, said = ("Ring", "Simple", 1, 96), (*notes, "one rank copies")
+    run, said = ("Ring", "Simple", 1, c.LEAST_THREADS), (*notes, "one rank copies")
     return Prediction(call.collective, size, parts.total, size / parts.total, 0.0, *run, parts, None, call.facts, said)
 
 

@@ -133,7 +133,7 @@ def over_nodes(channels: tuple[Channel, ...], nodes: int, exchanged: bool = Fals
 
 def duplicated(channels: int, speed: float, cc: int) -> tuple[int, float]:
     """Channels and GB/s of each once fast ones are cut in two slower ones (search.cc, ncclTopoDupChannels)."""
-    if speed < 25 or (cc > 80 and speed < 50 and channels > 4):
+    if speed < c.DUPLICATED or (cc > 80 and speed < c.DUPLICATED_FAST and channels > c.DUPLICATED_FEW):
         return channels, speed
     count = min(2 * channels, c.SEARCH_CHANNELS // 2)
     return count, speed / -(-count // channels)
@@ -162,7 +162,7 @@ def _rings(asked: Question) -> Rings:
     node = asked.node()
     found = _most_rings(node)
     if found is None:
-        return Rings((_plain(node),), 0.1, "SYS", "SYS", True, 0)
+        return Rings((_plain(node),), c.LAST_RESORT, "SYS", "SYS", True, 0)
     return Rings(found.channels, found.intra, *found.names(node), found.same, found.cross)
 
 
@@ -171,7 +171,7 @@ def _trees(asked: Question, channels: int) -> Trees:
     node = asked.node()
     found = _fastest_trees(node, channels)
     if found is None:
-        return Trees((_plain(node),), 0.1, 0.1, "SYS", "SYS", True, 0, _patterns(node)[0])
+        return Trees((_plain(node),), c.LAST_RESORT, c.LAST_RESORT, "SYS", "SYS", True, 0, _patterns(node)[0])
     found = _raised(node, found)
     return Trees(found.channels, found.intra, found.inter, *found.names(node), found.same, found.cross, found.pattern)
 
@@ -358,7 +358,7 @@ def _most_rings(node: Node) -> _Found | None:
     limit = node.total
     best, left = None, _STEPS_ALL
     for speed in _speeds(node, limit):
-        if best is not None and speed / best.intra <= 0.49:
+        if best is not None and speed / best.intra <= c.SLOWER_SPEED:
             break
         for cross, inter, intra, _, same in _settings(node, (c.RING,)):
             if best is not None and not _still(best, cross, inter, intra):

@@ -147,7 +147,7 @@ def choose(collective: str, comm: Communicator, nbytes: int, algorithms: str = "
     Raises CollsimError where NCCL_ALGO and NCCL_PROTO leave nothing.
     """
     if comm.ranks == 1:
-        return Choice("Ring", "Simple", 1, 96, 0.0)
+        return Choice("Ring", "Simple", 1, c.LEAST_THREADS, 0.0)
     table = cost_table(collective, comm, algorithms, protocols)
     if not table:
         where = f"{collective} on {comm.ranks} ranks over {comm.nodes} nodes"
@@ -193,7 +193,7 @@ def available(collective: str, algorithm: str, protocol: str, comm: Communicator
             return False
         if algorithm == "NVLSTree":
             return comm.nodes > 1
-        return (comm.nodes == 1 or comm.collnet) and (collective == "allreduce" or comm.local <= 32)
+        return (comm.nodes == 1 or comm.collnet) and (collective == "allreduce" or comm.local <= c.MAX_NVLS_ARITY)
     if protocol == "LL128" and graph is not None:
         return forced_ll128 or _ll128_allowed(graph, comm)
     return graph is not None
@@ -237,15 +237,15 @@ def _capped(algorithm: str, protocol: str, bus: float, graph: Graph, comm: Commu
     if algorithm == "Ring":
         if protocol == "LL":
             return min(c.LL_MAX[ll_row][at], 0.5 * bus)
-        return min(0.92 * bus, graph.channels * c.RING_LL128_MAX[row][at]) if protocol == "LL128" else bus
+        return min(c.RING_LL128_SHARE * bus, graph.channels * c.RING_LL128_MAX[row][at]) if protocol == "LL128" else bus
     if algorithm == "Tree":
-        bus = min(0.92 * bus, graph.channels * c.TREE_MAX[row][at])
+        bus = min(c.TREE_SHARE * bus, graph.channels * c.TREE_MAX[row][at])
         if protocol == "LL":
-            bus = min(bus / 3.8, c.LL_MAX[ll_row][at])
+            bus = min(bus / c.TREE_LL_DIVISOR, c.LL_MAX[ll_row][at])
         elif protocol == "LL128":
-            bus = min(bus * (7 / 9 if comm.nodes == 1 else 120 / 128), graph.channels * c.TREE_LL128_MAX[row][at])
-        return bus * 0.85 if graph.pattern == c.TREE else bus
-    return bus * 0.75 if algorithm == "PAT" else bus
+            bus = min(bus * c.TREE_LL128_SHARE[comm.nodes > 1], graph.channels * c.TREE_LL128_MAX[row][at])
+        return bus * c.PLAIN_TREE_SHARE if graph.pattern == c.TREE else bus
+    return bus * c.PAT_SHARE if algorithm == "PAT" else bus
 
 
 def latency_of(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
@@ -266,7 +266,7 @@ def latency_of(collective: str, algorithm: str, protocol: str, comm: Communicato
         return intra + (inter if nodes > 1 else 0)
     if algorithm == "NVLSTree":
         return base + intra + 2 * depth * inter
-    return base + depth * inter / 3.5 + c.PAT_PER_RANK * n
+    return base + depth * inter / c.PAT_OVERLAP + c.PAT_PER_RANK * n
 
 
 def _ring_latency(collective: str, protocol: str, graph: Graph, comm: Communicator, intra: float, inter: float) -> float:
@@ -290,17 +290,16 @@ def time_of(collective: str, cost: Cost, comm: Communicator, nbytes: int) -> flo
     bandwidth, latency = cost.bandwidth, cost.latency
     level = (nbytes >> 6).bit_length() - 1
     if collective == "allreduce":
-        if cost.algorithm == "Tree" and 0 <= level < 23:
-            bandwidth *= c.TREE_CORRECTION[cost.protocol][level]
-        if cost.algorithm == "NVLSTree" and comm.cc >= 100 and comm.cpu != "arm" and 0 <= level < 24:
+        corrected = cost.algorithm == "Tree" or (cost.algorithm == "NVLSTree" and comm.cc >= 100 and comm.cpu != "arm")
+        if corrected and 0 <= level < c.TREE_CORRECTED[cost.algorithm]:
             bandwidth *= c.TREE_CORRECTION[cost.protocol][level]
         if (
             cost.algorithm == "Ring"
             and cost.protocol == "Simple"
             and comm.nodes > 1
-            and nbytes // (comm.running_channels * comm.ranks) >= 64
+            and nbytes // (comm.running_channels * comm.ranks) >= c.RING_PLATEAU_BYTES
         ):
-            latency *= 1.9 if comm.cc < 80 else 1.4
+            latency *= c.RING_PLATEAU[comm.cc >= 80]
     return latency + nbytes / (1000 * bandwidth)
 
 
@@ -308,19 +307,19 @@ def resources(algorithm: str, protocol: str, comm: Communicator, nbytes: int) ->
     """(channels, threads per channel) of a call: fewer of both where there is too little to do (src/enqueue.cc, topoGetAlgoInfo)."""
     if algorithm in ("NVLS", "NVLSTree"):
         table = c.NVLS_CHANNELS[100 if comm.cc >= 100 else 90]
-        return table[comm.nodes > 1], 640
+        return table[comm.nodes > 1], c.NVLS_THREADS
     channels = comm.running_channels
-    threads = {"LL": 512, "LL128": 640, "Simple": 512}[protocol]
-    if algorithm == "Ring" and protocol == "Simple" and comm.ring.bw_intra * comm.ring.channels <= 12:
-        threads = 256
+    threads = c.THREADS[protocol]
+    if algorithm == "Ring" and protocol == "Simple" and comm.ring.bw_intra * comm.ring.channels <= c.SLOW_RING:
+        threads = c.SLOW_RING_THREADS
     least = c.THREAD_THRESHOLD[protocol] * (comm.ranks if algorithm == "Ring" and protocol == "LL" else 1)
     while nbytes < channels * threads * least and channels >= 2:
         channels -= 1
-    while nbytes < channels * threads * least and threads % 128 == 0:
+    while nbytes < channels * threads * least and threads % c.THREADS_HALVED == 0:
         threads //= 2
     if protocol == "Simple":
-        threads = threads + 32 if algorithm == "Ring" else 640
-    return channels, max(threads, 96)
+        threads = threads + c.RING_EXTRA_THREADS if algorithm == "Ring" else c.SIMPLE_THREADS
+    return channels, max(threads, c.LEAST_THREADS)
 
 
 def column(nodes: int) -> int:

@@ -11,6 +11,7 @@ import networkx as nx
 
 from ..topology.network import Cable
 from ..topology.plan import LOC, NVB, NVL, PHB, PXB, PXN, Machine, Path, Paths
+from . import constants as c
 
 #: Kinds of links that GPUs have of their own.
 FAST = ("nvlink", "xgmi")
@@ -111,9 +112,9 @@ class Node:
         costs: dict[int, float] = {}
         links = [link for part in parts for link in part.links]
         for link in links:
-            costs[link] = costs.get(link, 0.0) + (1.2 if slow and joints[link // 2][2].kind == "pcie" else 1.0)
+            costs[link] = costs.get(link, 0.0) + (c.INTEL_P2P if slow and joints[link // 2][2].kind == "pcie" else 1.0)
         if kinds[last] == "gpu" and kinds[first] != "gpu" and self.plan.sm < 80:
-            costs[links[-1] ^ 1] = costs.get(links[-1] ^ 1, 0.0) + 1 / 8
+            costs[links[-1] ^ 1] = costs.get(links[-1] ^ 1, 0.0) + c.WAY_BACK
         if port is not None:
             costs[port] = 1.0
         return Way(type_, tuple(costs.items()), min(self.room[link] for link in costs))

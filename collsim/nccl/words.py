@@ -9,10 +9,12 @@ import re
 from dataclasses import dataclass
 
 from ..errors import CollsimError
-from .facts import GA102_LINK_GBPS, NVLINK_GBPS, PCIE_GBPS, USUAL_NIC, XGMI_GBPS, Facts, Gpu, Inside, Net, gpu
+from .facts import GA102_LINK_GBPS, GPUS, NVLINK_GBPS, PCIE_GBPS, USUAL_NIC, XGMI_GBPS, Facts, Gpu, Inside, Net, gpu
 
 #: Links of three bridges between two cards (product briefs of A100 and H100 PCIe).
 _BRIDGE_LINKS = 12
+#: Lanes of the slots that `facts.PCIE_GBPS` is of.
+_LANES = 16
 #: GPUs of one NVLink 5 domain in a GB200 rack, and what HPE sells as one Slingshot port, Gbit/s.
 _RACK, _SLINGSHOT = 72, 200.0
 
@@ -111,7 +113,7 @@ def _inside(word: str, card: Gpu, local: int) -> _Wires:
 def _nvlink(generation: int, wiring: str, text: str, card: Gpu, local: int) -> _Wires:
     if generation not in NVLINK_GBPS:
         raise CollsimError(f"NVLink generation {generation} is not known; known: {', '.join(map(str, NVLINK_GBPS))}")
-    links = 8 if "h800" in text or "a800" in text else card.links
+    links = next((GPUS[cut].links for cut in ("A800", "H800") if cut.lower() in text), card.links)
     if not links or not card.cc:
         raise CollsimError(f"intra_link={text!r}: this GPU has no NVLink; write for example pcie5-x16-p2p, pcie5-x16-nop2p or xgmi-mi300x")
     per_link = (GA102_LINK_GBPS if card.cc in (86, 89) else NVLINK_GBPS[generation]) * 1e9
@@ -132,7 +134,7 @@ def _nvlink(generation: int, wiring: str, text: str, card: Gpu, local: int) -> _
 def _pcie(generation: int, wiring: str) -> _Wires:
     if generation not in PCIE_GBPS:
         raise CollsimError(f"PCIe generation {generation} is not known; known: {', '.join(map(str, PCIE_GBPS))}")
-    width = int(m[1]) if (m := re.search(r"x(\d+)", wiring)) else 16
+    width = int(m[1]) if (m := re.search(r"x(\d+)", wiring)) else _LANES
     switches = (
         int(m[1]) if (m := re.search(r"(\d+)switch", wiring)) else 2 if "between" in wiring else int("plx" in wiring or "fabric" in wiring)
     )
@@ -140,7 +142,7 @@ def _pcie(generation: int, wiring: str) -> _Wires:
     sockets = int(m[1]) if (m := re.search(r"(\d+)socket", wiring)) else 2 if "crosssocket" in wiring else 1
     apart = sockets > 1 or "fabric" in wiring  # a PCIe fabric between boxes is as far as another socket, or farther
     staged = "nop2p" in wiring or "shm" in wiring
-    rate = PCIE_GBPS[generation] * 1e9 * width / 16
+    rate = PCIE_GBPS[generation] * 1e9 * width / _LANES
     return _Wires("host" if staged else "pcie", rate, generation, apart, switches, 1 if "tree" in wiring else roots, "between" in wiring)
 
 

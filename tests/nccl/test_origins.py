@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import math
 import os
 from dataclasses import fields
 from importlib import import_module
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 from collsim.nccl import links, origins
+from collsim.nccl.facts import GPUS
 
 TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))
 KINDS = {"NCCL's own", "vendor", "fitted", "read off"}
@@ -25,6 +27,33 @@ def test_every_constant_has_its_mark_and_every_mark_its_constant():
     assert set(origins.ORIGINS) <= set(found), "a mark of something that is gone"
     names = {field if entry is None else f"{field}.{entry}" for field, entry, *_ in origins.of_links()}
     assert {*links.READ_OFF, *links.NCCLS} <= names
+
+
+def bare(source, known):
+    """(function, number) of numbers that functions hold themselves: fractions, and whole numbers beyond small counts, units and `known`."""
+    for function in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)):
+        for node in (inner for line in function.body for inner in ast.walk(line)):
+            if (
+                isinstance(node, ast.BinOp)
+                and isinstance(node.op, ast.Div)
+                and all(isinstance(e, ast.Constant) for e in (node.left, node.right))
+            ):
+                yield function.name, f"{node.left.value}/{node.right.value}"
+            if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+                value = abs(node.value)
+                unit = value >= 1000 or 0 < value <= 1e-3
+                if not (math.log10(value).is_integer() if unit else value in (0.5, *range(9), *known)):
+                    yield function.name, value
+
+
+def test_functions_hold_no_constant_of_their_own():
+    """Compute capabilities are names of generations; half is a half, and powers of ten are units or room for rounding."""
+    generations = {0, 60, 70, 75, 80, 86, 89, 90, 100, 103, 120, 121}
+    assert generations >= {gpu.cc for gpu in GPUS.values()}
+    found = {room.__name__: list(bare(inspect.getsource(room), generations)) for room in origins.ROOMS}
+    assert not any(found.values()), found
+    source = "def f(x):\n    return 0.1 * x + 7 / 9 + 25 + 1e-6 + 1e9 + 2 + 0.5 + 90 + 1.0001\n"
+    assert {value for _, value in bare(source, generations)} == {"7/9", 9, 0.1, 25, 1.0001}
 
 
 def test_a_constant_without_a_mark_is_found(monkeypatch):
@@ -63,7 +92,7 @@ def test_no_constant_names_a_run_or_a_system():
     """The words that decide a prediction: all strings of its rooms but docstrings and the sources of constants."""
     cases = pd.read_csv(TABLES / "cases.csv", dtype=str, keep_default_na=False)
     said = set()
-    for room in (*origins.ROOMS, import_module("collsim.nccl.tuner"), SimpleNamespace(source=inspect.getsource(links))):
+    for room in (*origins.ROOMS, SimpleNamespace(source=inspect.getsource(links))):
         said |= strings(getattr(room, "source", None) or inspect.getsource(room))
     said -= {*links.READ_OFF.values(), *links.NCCLS.values(), *links.READ_OFF, *links.NCCLS}
     for name in {*cases.case_id, *cases.system, *cases.source} - {""}:
