@@ -76,10 +76,12 @@ def _called(number: int, *arguments: object) -> int:
     return found
 
 
-def end_with_parent() -> None:
-    """From now on this process is killed when the one that forked it ends, however that ends."""
+def end_with_parent(parent: int) -> None:
+    """From now on this process is killed when the thread that forked it ends, however that ends; at once where process `parent` is gone."""
     if _libc is not None:
         _libc.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # it ended before the call, which tells nobody of that
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def adopt_orphans() -> None:

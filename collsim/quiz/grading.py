@@ -13,7 +13,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +34,7 @@ COLUMNS = ["student", "exercise", "passed", "reason", "gap", "digest"]
 _ROOT = str(Path(__file__).resolve().parents[2])
 _START = f"import sys; sys.path.insert(0, {_ROOT!r}); from collsim.quiz.worker import main; main()"
 _HOME = "collsim-grade-"
+_OLD = 24 * 3600.0  # seconds; what a student hands in takes minutes
 _DID_NOT_RETURN = "its code was run and ended the grading; start the grading again to go on with the others"
 
 
@@ -96,7 +99,10 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _clear_up() -> None:
-    """Remove the folders of gradings that were killed: each has the number of its process in its name."""
+    """Remove the folders of gradings that were killed: each has the number of its process in its name, and has not changed for a day.
+
+    The number alone would not do: containers that share a folder for temporary files do not see each other's processes.
+    """
     if os.name != "posix":  # where signal 0 asks nothing, but ends the process
         return
     for left in Path(tempfile.gettempdir()).glob(f"{_HOME}*-*"):
@@ -104,7 +110,9 @@ def _clear_up() -> None:
         try:
             os.kill(int(number), 0)
         except ProcessLookupError:
-            shutil.rmtree(left, ignore_errors=True)
+            with suppress(FileNotFoundError):  # another grading was faster
+                if time.time() - left.stat().st_mtime > _OLD:
+                    shutil.rmtree(left, ignore_errors=True)
         except (ValueError, OverflowError, PermissionError):
             continue
 

@@ -208,9 +208,10 @@ def forked(job: Callable[[Callable[[bytes], None]], None], limits: Limits) -> tu
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # a fork beside threads; the child does no more than call the function
+        parent = os.getpid()
         child = os.fork()
     if child == 0:
-        _be_the_child(job, writing, reading, limits)
+        _be_the_child(job, writing, reading, limits, parent)
     os.close(writing)
     try:
         data, late = _read_all(reading, limits)
@@ -220,11 +221,11 @@ def forked(job: Callable[[Callable[[bytes], None]], None], limits: Limits) -> tu
     return _frames(data), _ending(status, late, limits)
 
 
-def _be_the_child(job: Callable[[Callable[[bytes], None]], None], writing: int, reading: int, limits: Limits) -> None:
+def _be_the_child(job: Callable[[Callable[[bytes], None]], None], writing: int, reading: int, limits: Limits, parent: int) -> None:
     code = 1
     try:
         os.setsid()
-        confine.end_with_parent()
+        confine.end_with_parent(parent)
         os.close(reading)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL) if _in_main_thread() else None
