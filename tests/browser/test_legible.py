@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from visits import settled
 
 pytestmark = pytest.mark.browser
 
@@ -33,7 +34,11 @@ def test_no_name_in_a_picture_is_smaller_than_eleven_pixels_at_1280(path, page, 
     page.add_init_script(WATCH)
     page.goto(f"{app_url}/{path}")
     page.locator(".cs[data-transfers]:not([data-transfers='0'])").first.wait_for(timeout=SLOW)
-    page.wait_for_function("Object.keys(window.written).length > 0", timeout=SLOW)
+    settled(page)
+    page.evaluate("window.written = {}")
+    page.set_viewport_size({"width": 1279, "height": 800})  # all is drawn again
+    settled(page)
+    assert page.evaluate("Object.keys(window.written).length") > 0
     small = {text: size for text, size in page.evaluate("window.written").items() if size < 10.9}
     assert not small
 

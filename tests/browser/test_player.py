@@ -199,14 +199,13 @@ def test_reduced_motion_stands_still_within_a_step_and_presenter_mode_is_large(o
 
 
 def test_keys_go_on_working_after_a_click_and_all_buttons_are_in_sight_on_a_small_projector(opened):
-    tab, box = opened(ring(4))
+    tab, _ = opened(ring(4))
     tab.get_by_role("button", name="Use", exact=True).click()
     tab.keyboard.press("v")
-    tab.wait_for_timeout(150)
-    assert box.get_attribute("data-view") == "logical"
+    tab.locator(".cs[data-view=logical]").wait_for(timeout=20_000)
     tab.set_viewport_size({"width": 1280, "height": 800})
     tab.evaluate("player.present(true)")
-    tab.wait_for_timeout(300)
+    tab.locator(".cs.present.tight").wait_for(timeout=20_000)
     buttons = tab.locator(".tr button:visible")
     assert buttons.count() >= 14
     assert max(right(b) for b in buttons.all()) <= 1280
