@@ -280,13 +280,13 @@ def _pictures(shown: Change, choice: Choice, edit: Edit, seconds: float | None) 
 def _several(shown: Several, ident: str, start: dict[str, Any]) -> None:
     """All at once in the player, and how much slower each is than alone."""
     with st.container(border=True, key="card_several"):
-        _, _, alone, took, factor = shown.rows[0]
-        words = {"count": len(shown.rows), "alone": format_time(alone), "time": format_time(took), "factor": f"{factor:.3g}"}
-        st.markdown(f"**{t('whatif.several', **words)}**")
-        others = np.array([row[4] for row in shown.rows[1:]])
-        st.html(
-            f'<div class="cs-note">{html.escape(t("whatif.several.others", low=f"{others.min():.3g}", high=f"{others.max():.3g}"))}</div>'
-        )
+        _, _, alone, took, _ = shown.rows[0]
+        this, *others = (row[4] for row in shown.rows)
+        factor, low, high = (f"{value:.3g}" for value in (this, min(others), max(others)))
+        key = "whatif.several.free" if factor == "1" else "whatif.several"
+        st.markdown(f"**{t(key, count=len(shown.rows), alone=format_time(alone), time=format_time(took), factor=factor)}**")
+        key = "whatif.several.others" if low != high else "whatif.several.other.free" if high == "1" else "whatif.several.other"
+        st.html(f'<div class="cs-note">{html.escape(t(key, low=low, high=high))}</div>')
         player(shown.timeline, ident, start)
 
 

@@ -72,10 +72,19 @@ WHATIF: dict[str, tuple[str, str]] = {
         "{count} collectives at once: this run (A) takes {time} instead of {alone} alone, {factor} times as long",
         "{count} 个集合通信同时运行：本次运行（A）用时 {time}，单独运行为 {alone}，是其 {factor} 倍",
     ),
+    "whatif.several.free": (
+        "{count} collectives at once: this run (A) takes {time}, as long as alone",
+        "{count} 个集合通信同时运行：本次运行（A）用时 {time}，与单独运行相同",
+    ),
     "whatif.several.others": (
         "Those beside it take {low} to {high} times as long as alone.",
         "与它同时运行的各项，用时为单独运行的 {low} 到 {high} 倍。",
     ),
+    "whatif.several.other": (
+        "What runs beside it takes {low} times as long as alone.",
+        "与它同时运行的，用时为单独运行的 {low} 倍。",
+    ),
+    "whatif.several.other.free": ("What runs beside it takes as long as alone.", "与它同时运行的，用时与单独运行相同。"),
     "whatif.event": (
         "With trouble there is no barrier after a step: both runs are of the event engine.",
         "有故障或干扰时，各步之后没有 barrier：两次运行都用 event 引擎。",

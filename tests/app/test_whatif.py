@@ -358,6 +358,14 @@ def test_another_collective_beside_has_an_address_a_player_and_code(what, langua
     assert not [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_player")]
 
 
+def test_what_costs_nothing_beside_a_run_takes_as_long_as_alone():
+    at = fine(opened(machine="dgx-a100", nodes="6", beside="tensor"))
+    said = " ".join(m.value for m in at.markdown)
+    assert "7 collectives at once: this run (A) takes" in said
+    assert "as long as alone" in said
+    assert "1 times" not in said
+
+
 @pytest.mark.parametrize("jitter", ["", "1us"])
 @pytest.mark.parametrize("what", ["again", "tensor", "data"])
 def test_the_script_and_the_command_of_several_at_once_give_the_times_of_the_page(what, jitter, tmp_path, monkeypatch):
