@@ -39,7 +39,15 @@ def facts_of(machine: Facts | Topology, ranks: Any = None) -> Facts:
     if not found.nodes <= count <= found.ranks:
         raise CollsimError(f"ranks={count}: this machine has {found.ranks} GPUs on {found.nodes} nodes, and each node takes part")
     hosts = -(-count // found.per_host) if found.hosts > found.nodes else found.hosts
-    return replace(found, ranks=count, hosts=hosts)
+    fewer = replace(found, ranks=count, hosts=hosts)
+    if found.inside not in ("mesh", "xgmi") or fewer.local == 1:
+        return fewer
+    # a GPU has links of its own to each of the others, and those to GPUs that stay away are idle
+    fewer = replace(fewer, link_rate=found.link_rate * (fewer.local - 1) / (found.local - 1))
+    wires = found.wires
+    if wires is not None and wires.told == found.told:
+        wires = replace(wires, told=fewer.told)
+    return replace(fewer, wires=wires)
 
 
 def _read(topology: Topology) -> Facts:

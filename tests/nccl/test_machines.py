@@ -5,7 +5,7 @@ import pytest
 import collsim as cs
 from collsim import topology
 from collsim.errors import CollsimError
-from collsim.nccl import facts_of, predict
+from collsim.nccl import facts, facts_of, predict, search, trace
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,20 @@ def test_every_machine_with_gpus_is_predicted_with_and_without_p2p_and_gdr():
             assert run.parts.limit in (run.facts.inside, run.facts.net, "channels")
             said += 1
     assert said > 30
+
+
+def test_in_a_mesh_fewer_gpus_have_fewer_links_as_the_words_of_tables_say():
+    """4 of 12 NVLinks join two A100 of four, and one of seven xGMI links two MI300X of eight; behind a switch all links stay."""
+    for name, card, word, sizes in (("polaris", "A100", "nvlink3-mesh4", (2, 3, 4)), ("mi300x-8gpu", "MI300X", "xgmi-mi300x", (2, 4, 8))):
+        machine = topology.machine(name)
+        for n in sizes:
+            there = facts_of(machine, n)
+            assert there.link_rate == pytest.approx(facts(card, n, 1, word, "none").link_rate), (name, n)
+            assert facts_of(facts_of(machine), n) == there
+            run, simulated = trace("allreduce", machine, "256MiB", ranks=n)
+            assert simulated.time < 1.3 * run.time, (name, n)
+    assert search(topology.machine("polaris"), 2).rings.total == 80.0
+    assert facts_of(topology.machine("dgx-a100"), 2).link_rate == 300e9
 
 
 def test_a_generic_network_is_no_machine():
