@@ -76,7 +76,9 @@ def _from_file(choice: Choice) -> None:
 
 def _play(timeline: dict[str, Any], ident: str) -> None:
     """The player, from the moment of the address; where it is paused is where the page opens again."""
-    player(timeline, ident, session().start, _moment)
+    now = session()
+    stands_in = filebox.uploaded() is None and now.good != now.choice  # the moment is one of the run that is still to come
+    player(timeline, ident, {key: now.start[key] for key in now.start if key == "view" or not stands_in}, _moment)
 
 
 def _moment(reported: dict[str, Any]) -> None:

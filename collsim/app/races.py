@@ -124,9 +124,23 @@ def shared(runners: tuple[Choice, ...], **values: Any) -> tuple[Choice, ...]:
 def on(choice: Choice) -> tuple[Choice, ...]:
     """A race on one place: the first usual ways of the collective, those that pipeline with chunks enough to do so."""
     ways = usual_algorithms(choice.collective)[:LEAST]
-    chosen = [set_options(replace(choice, algorithm=name, options=()), chunks=_CHUNKS) for name in ways]
+    chosen = [_pipelined(replace(choice, algorithm=name, options=())) for name in ways]
     made = tuple(replace(one, algorithms=(), sizes=Choice.sizes, own=one.own if one.place == OWN else "") for one in chosen)
     return resized(made, LEAST)
+
+
+def _pipelined(choice: Choice) -> Choice:
+    """With `_CHUNKS`, or half of them until the race takes it; ways without chunks stay as they are."""
+    for chunks in (_CHUNKS >> halved for halved in range(_CHUNKS.bit_length())):
+        made = set_options(choice, chunks=chunks)
+        try:
+            _planned(made)
+        except Refused:
+            continue
+        except CollsimError:  # cannot be at all: the page says why
+            pass
+        return made
+    return choice
 
 
 def resized(runners: tuple[Choice, ...], count: int) -> tuple[Choice, ...]:

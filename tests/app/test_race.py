@@ -10,6 +10,7 @@ from collsim.app import races
 from collsim.app.choice import Choice
 from collsim.app.race_texts import RACE
 from collsim.app.texts import LANGUAGES
+from collsim.errors import CollsimError
 
 
 def race() -> None:
@@ -128,3 +129,11 @@ def test_every_word_of_the_page_is_used():
     source = "".join((Path(races.__file__).parent / name).read_text() for name in ("race.py", "races.py"))
     families = ("page.", "race.server.", *(f"race.{name}" for name in (*races.READY, "own")))
     assert not [key for key in RACE if f'"{key}"' not in source and not key.startswith(families)]
+
+
+def test_a_machine_that_is_taken_along_gets_no_more_chunks_than_can_be_raced():
+    for place, nodes in (("dgx-a100", 2), ("dgx-h100", 4), ("dgx-h100", 8)):
+        runners = races.on(Choice(place=place, nodes=nodes))
+        found = races.field(runners)
+        assert not [one for one in found.runners if isinstance(one, CollsimError)], place
+    assert 64 in [dict(one.options).get("chunks") for one in races.on(Choice(place="dgx-a100", nodes=2))]

@@ -1,5 +1,6 @@
 """A page while work is under way: a bar with an estimate, a button that stops it, and the last result below."""
 
+import json
 import pickle
 
 import pytest
@@ -36,6 +37,25 @@ def test_long_work_has_a_bar_and_a_button_and_stopping_it_leaves_a_sentence_and_
     next(b for b in at.button if b.key.startswith("again_")).click()
     at.run()
     assert len(under_way(slow)) == 1
+
+
+def test_the_moment_of_an_address_is_not_that_of_the_run_before_it(slow):
+    def done():
+        (job,) = under_way(slow)
+        slow.kept.put(job.key, pickle.dumps(outcome(*job.key[1])))
+        return fine(at.run())
+
+    def sent():
+        (shown,) = players(at)
+        return json.loads(shown.proto.json)
+
+    at = opened(explore, **BUSY)
+    done()
+    at.query_params["ranks"], at.query_params["t"], at.query_params["view"] = "5", "20us", "logical"
+    at.run()
+    assert (sent().get("t"), sent()["view"]) == (None, "logical"), "the run before it, under the bar"
+    done()
+    assert sent()["t"] == pytest.approx(20e-6)
 
 
 @pytest.mark.parametrize("page", ["explore", "race", "compare", "whatif", "write"])

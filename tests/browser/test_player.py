@@ -252,3 +252,23 @@ def test_a_notebook_widget_plays_reports_and_obeys(opened):
     assert (box.get_attribute("data-t"), box.get_attribute("data-lang"), box.get_attribute("data-view")) == ("0.0002", "zh", "logical")
     tab.evaluate("clear()")
     assert tab.locator(".cs").count() == 0
+
+
+def test_another_run_under_the_same_mount_begins_at_the_moment_that_comes_with_it(opened):
+    """What Streamlit does with the module: the default export, called again with other data."""
+    module = json.dumps(player_source()).replace("</", "<\\/")
+    runs = json.dumps([encode(timeline(ring(n))) for n in (4, 8)]).replace("</", "<\\/")
+    html = f"""<!doctype html><body><div id="out"></div><script type="module">
+      const {{ default: mount }} = await import(URL.createObjectURL(new Blob([{module}], {{ type: "text/javascript" }})));
+      const runs = {runs}, parentElement = document.getElementById("out");
+      const given = (n, t) => ({{ id: String(n), timeline: runs[n], lang: "en", t }});
+      globalThis.show = (n, t) => {{ mount({{ data: given(n, t), parentElement, setStateValue() {{}} }}); }};
+      show(0, null);
+    </script></body>"""
+    tab, box = opened(None, html=html)
+    tab.evaluate("show(1, 0.0002)")
+    tab.locator('.cs[data-transfers="112"]').wait_for(timeout=20_000)
+    assert box.get_attribute("data-t") == "0.0002"
+    tab.evaluate("show(0, null)")
+    tab.locator('.cs[data-transfers="24"]').wait_for(timeout=20_000)
+    assert float(box.get_attribute("data-t")) > 0, "the same share of the run"

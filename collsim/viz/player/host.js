@@ -41,7 +41,7 @@ function streamlit({ data, parentElement, setStateValue }) {
   const id = data.id ?? data.timeline?.meta?.id ?? data.timeline;
   if (fresh || s.id !== id) {
     s.id = id;
-    s.player.setTimeline(data.timeline, true);
+    s.player.setTimeline(data.timeline, true, data.t);
   } else if (data.t != null && data.t !== s.t && data.t !== s.sent) s.player.seek(data.t);
   s.t = data.t;
   const gen = ++s.gen;

@@ -59,7 +59,7 @@ export function createPlayer(host, opts = {}) {
     root: d.root,
     clock,
     state: () => stateOf(ui),
-    setTimeline: (tl, keep) => setTimeline(ui, tl, keep),
+    setTimeline: (tl, keep, t) => setTimeline(ui, tl, keep, t),
     next: () => stepForward(ui),
     back: () => stepBack(ui),
     toggle: () => togglePlay(ui),
@@ -153,8 +153,8 @@ function wire(ui) {
 
 // ---- the timeline
 
-/** Read a timeline and show it; `keep` stays at the same share of the run. A later call overtakes an earlier one. */
-async function setTimeline(ui, tl, keep = false) {
+/** Read a timeline and show it, at t seconds or, with `keep`, at the same share of the run. A later call overtakes an earlier one. */
+async function setTimeline(ui, tl, keep = false, t = null) {
   const { d, clock } = ui,
     mine = ++ui.ticket,
     slow = setTimeout(() => d.root.classList.add("loading"), 300);
@@ -167,6 +167,7 @@ async function setTimeline(ui, tl, keep = false) {
       return;
     }
     const f = ui.m && keep && ui.m.total > 0 ? clock.t / ui.m.total : 0;
+    ui.opts.t = t ?? ui.opts.t;
     accept(ui, index(data), f);
   } catch (e) {
     if (mine === ui.ticket && !ui.dead)
