@@ -93,7 +93,7 @@ def calibrated(topology: Topology, found: Measured) -> Topology:
     rate = np.where(turned, share * np.array([c.bandwidth for c in cables])[links.cable], links.bandwidth)
     delay = np.where(turned, np.array([c.alpha for c in cables])[links.cable], links.alpha)
     name = topology.name if "calibration" in topology.facts else f"{topology.name}, calibrated"
-    facts = MappingProxyType({**topology.facts, "calibration": found})
+    facts = MappingProxyType({**topology.facts, "calibration": found, "calls before": len(topology.facts.get("calls", ()))})
     return replace(topology, name=name, links=Links(links.src, links.dst, delay, rate, links.cable, cables), facts=facts)
 
 

@@ -117,6 +117,21 @@ def test_a_calibration_is_no_edit_and_an_edit_no_calibration(rates):
         assert [predict("allreduce", last, n).time for n in log.nbytes] == pytest.approx(list(log.time), rel=0.03), what
 
 
+def test_edits_before_and_since_a_calibration_come_back_from_the_file(tmp_path):
+    machine = cs.machine("dgx-a100", nodes=2).with_link("node1/gpu0", "node1/nvswitch", bandwidth="100GB/s", alpha="3us")
+    known = cs.calibrate(sweep(turned(MEASURED, CLUSTER, SLOWER), machine), machine).machine
+    since = known.with_link("node0/gpu0", "node0/nvswitch", bandwidth="100GB/s", alpha="2us").scaled(kind="infiniband", by=0.5)
+    (tmp_path / "a.yaml").write_text(since.to_yaml())
+    again = cs.load_topology(tmp_path / "a.yaml")
+    assert again.links.bandwidth == pytest.approx(since.links.bandwidth, rel=1e-12)
+    assert again.links.alpha == pytest.approx(since.links.alpha, rel=1e-12)
+    assert facts_of(again) == facts_of(since)
+    assert again.to_yaml() == since.to_yaml()
+    (tmp_path / "b.yaml").write_text("collsim: 1\nmachine: dgx-a100\nedits_since: []\n")
+    with pytest.raises(CollsimError, match="they belong under 'edits'"):
+        cs.load_topology(tmp_path / "b.yaml")
+
+
 def bent(size):
     """A machine that is half as slow again around 1 MiB, which no knob can say."""
     return 1 + 0.5 * np.exp(-0.5 * ((np.log2(size) - 20) / 2) ** 2)

@@ -24,7 +24,7 @@ from .document import compose
 if TYPE_CHECKING:
     from yaml.nodes import Node
 
-_TOP = {"collsim", "name", "machine", "network", "options", "ranks", "devices", "links", "cables", "edits", "calibration"}
+_TOP = {"collsim", "name", "machine", "network", "options", "ranks", "devices", "links", "cables", "edits", "calibration", "edits_since"}
 _CABLE = {"kind", "label", "bandwidth", "alpha", "nominal", "effective", "width", "source"}
 _MACHINE = {
     "name",
@@ -117,7 +117,9 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
         raise top["collsim"].wrong(f"version {top['collsim'].value!r} is unknown; this collsim reads version 1")
     topology = _edited(_built(top, name, options), top.get("edits"))
     if "calibration" in top:
-        topology = _calibrated(topology, top["calibration"], as_written=not options)
+        topology = _edited(_calibrated(topology, top["calibration"], as_written=not options), top.get("edits_since"))
+    elif "edits_since" in top:
+        raise top["edits_since"].wrong("edits since a calibration, and there is none; they belong under 'edits'")
     return replace(topology, facts=MappingProxyType({**topology.facts, "file": name}))
 
 
@@ -298,9 +300,11 @@ def to_yaml(topology: Topology) -> str:
         data["machine"] = plan.name if machines().get(plan.name) == plan else _machine_written(plan)
         if options:
             data["options"] = {key: _plain(value) for key, value in options.items()}
-    if asked is not None and topology.facts.get("calls"):
-        data["edits"] = [{what: arguments} for what, arguments in topology.facts["calls"]]
+    calls = [] if asked is None else [{what: arguments} for what, arguments in topology.facts.get("calls", ())]
     found: Measured | None = topology.facts.get("calibration")
+    before = topology.facts.get("calls before", len(calls))
+    if calls[:before]:
+        data["edits"] = calls[:before]
     if found is not None:
         data["calibration"] = {
             "links": {kind: {"carries": float(f.carries), "alpha": float(f.alpha)} for kind, f in found.links.items()},
@@ -312,6 +316,8 @@ def to_yaml(topology: Topology) -> str:
                 {"collective": r.collective, "ranks": r.ranks, "sizes": list(r.sizes), "factors": list(r.factors)} for r in found.residues
             ],
         }
+    if calls[before:]:
+        data["edits_since"] = calls[before:]
     return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120))
 
 
