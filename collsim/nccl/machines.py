@@ -28,7 +28,7 @@ def facts_of(machine: Facts | Topology, ranks: Any = None) -> Facts:
     """Facts of a machine: its own if it is Facts, else read off a Topology made by `machine(...)`.
 
     Args:
-        ranks: use only so many, of the same number on each node. None: all GPUs.
+        ranks: use only so many, spread over all nodes; where that is uneven, the fullest node counts. None: all GPUs.
 
     Raises CollsimError for a Topology that is no machine (a generic network says nothing of GPUs), or more ranks than GPUs.
     """
