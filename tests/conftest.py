@@ -5,7 +5,9 @@ import shutil
 
 import pytest
 
-CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+#: The shell draws the same and has no browser's own pages, which take a fifth of the time.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 ARGS = [
     "--no-sandbox",
     "--disable-gpu",
