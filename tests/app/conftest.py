@@ -1,6 +1,9 @@
 """What the tests of the app share."""
 
+from functools import cache
+
 import pytest
+from streamlit.components.v2 import manifest_scanner
 
 from collsim.app import waiting, work
 from collsim.app.work import ENGINE
@@ -10,6 +13,14 @@ from collsim.app.work import ENGINE
 def compiled():
     """The event engine is ready from the start, as on a server that has run for a minute."""
     ENGINE.load()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def components_are_looked_for_once():
+    """Streamlit reads the metadata of all installed packages for each AppTest, which takes longer than most pages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture
