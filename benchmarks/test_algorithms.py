@@ -1,4 +1,5 @@
-"""Every algorithm for 64 ranks, built and verified: `python -m pytest benchmarks`. Counts are asserted, times are printed."""
+"""Every algorithm for 64 ranks, built and verified: `python -m pytest benchmarks`. Counts are asserted, times are
+printed."""
 
 import pytest
 
@@ -7,7 +8,9 @@ import collsim as cs
 RANKS = 64
 
 
-@pytest.mark.parametrize("name", [name for name, a in cs.algorithms().items() if a.ranks is None or a.ranks(RANKS) is None])
+@pytest.mark.parametrize(
+    "name", [name for name, a in cs.algorithms().items() if a.ranks is None or a.ranks(RANKS) is None]
+)
 def test_build_and_verify(benchmark, name):
     def run():
         s = cs.algorithms()[name](RANKS)

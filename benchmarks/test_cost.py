@@ -1,5 +1,5 @@
-"""How near `expected_cost` comes: processor time of a run over what was expected of it, printed; visits asserted within a factor of 3,
-both ways."""
+"""How near `expected_cost` comes: processor time of a run over what was expected of it, printed; visits asserted within
+a factor of 3, both ways."""
 
 import resource
 
@@ -31,10 +31,15 @@ def user():
 @pytest.mark.parametrize(("name", "n", "topo", "options"), CASES)
 def test_what_was_expected(name, n, topo, options):
     s = cs.schedule(name, n)
-    cs.simulate(cs.schedule("alltoall_direct", 4), cs.topology.switch(4), 1000, engine="event", jitter="1us")  # loads the compiler
+    cs.simulate(
+        cs.schedule("alltoall_direct", 4), cs.topology.switch(4), 1000, engine="event", jitter="1us"
+    )  # loads the compiler
     expected = expected_cost(s, topo, "64MiB", engine="event", **options)
     before = user()
     done = cs.simulate(s, topo, "64MiB", engine="event", **options)
     took = user() - before
-    print(f"{s.label} on {topo.name} {options}: {took:.4f} s, expected {expected.seconds:.4f} s, ratio {took / expected.seconds:.2f}")
+    print(
+        f"{s.label} on {topo.name} {options}: {took:.4f} s, expected {expected.seconds:.4f} s, ratio "
+        f"{took / expected.seconds:.2f}"
+    )
     assert done.timing.visits / 3 <= expected.visits <= 3 * done.timing.visits

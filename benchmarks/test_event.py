@@ -1,6 +1,8 @@
-"""The event engine at the sizes of docs/performance.md: `python -m pytest benchmarks`. Counts are asserted, times are printed.
+"""The event engine at the sizes of docs/performance.md: `python -m pytest benchmarks`. Counts are asserted, times are
+printed.
 
-Each benchmark warms up once, so that compilation (once a machine) and the loading of its cache (once a process) are not in it.
+Each benchmark warms up once, so that compilation (once a machine) and the loading of its cache (once a process) are not
+in it.
 """
 
 import time
@@ -12,7 +14,9 @@ import collsim as cs
 from collsim.simulate import simulate_flows
 
 MIB = 2**20
-pytestmark = pytest.mark.benchmark(timer=time.process_time)  # seconds of processor time: other work on the machine counts less
+pytestmark = pytest.mark.benchmark(
+    timer=time.process_time
+)  # seconds of processor time: other work on the machine counts less
 
 
 def switch(n):
@@ -26,14 +30,17 @@ def timed(benchmark, run, rounds=3):
 @pytest.mark.parametrize("sharing", ["fair", "fifo", "none"])
 @pytest.mark.parametrize("how", ["symmetry", "program order", "events"])
 def test_ring_of_1024(benchmark, sharing, how):
-    """Even chunks can use symmetry; uneven ones (one element more than divides) go in program order; or all through the queue."""
+    """Even chunks can use symmetry; uneven ones (one element more than divides) go in program order; or all through the
+    queue."""
     if (sharing, how) == ("fifo", "symmetry"):
         pytest.skip("store and forward never uses symmetry")
     if (sharing, how) == ("none", "symmetry"):
         pytest.skip("the same as fair")
     s, topo = cs.schedule("allreduce_ring", 1024), switch(1024)
     nbytes = 64 * MIB + 4 * (how == "program order")
-    t = timed(benchmark, lambda: cs.simulate(s, topo, nbytes, engine="event", sharing=sharing, shortcuts=how != "events"))
+    t = timed(
+        benchmark, lambda: cs.simulate(s, topo, nbytes, engine="event", sharing=sharing, shortcuts=how != "events")
+    )
     assert t.how == how
     assert len(s) == 2_095_104
     assert t.sent_bytes.sum() == 2 * 1023 * nbytes

@@ -1,7 +1,8 @@
 """1,048,576 ranks (131,072 DGX H100 on a fat tree) in lockstep: `python -m pytest benchmarks -s`.
 
-Counts and memory are asserted, seconds (of processor time, and on the wall) and GiB printed. Each run has a process of its own, so that its
-peak of memory is its own. The goal is 10 s and 4 GiB for everything: the topology, the schedule and the run.
+Counts and memory are asserted, seconds (of processor time, and on the wall) and GiB printed. Each run has a process of
+its own, so that its peak of memory is its own. The goal is 10 s and 4 GiB for everything: the topology, the schedule
+and the run.
 """
 
 import json
@@ -38,11 +39,15 @@ def run(name):
     found = json.loads(done.stdout)
     topology, schedule, whole = found["seconds"]
     parts = f"topology {topology:.1f} s, schedule {schedule - topology:.1f} s, lockstep {whole - schedule:.1f} s"
-    print(f"\n{name}: {whole:.1f} s of processor time ({parts}), {found['wall']:.1f} s on the wall, {found['peak'] / GIB:.2f} GiB")
+    print(
+        f"\n{name}: {whole:.1f} s of processor time ({parts}), {found['wall']:.1f} s on the wall, "
+        f"{found['peak'] / GIB:.2f} GiB"
+    )
     return found
 
 
-# (transfers, steps, buffers of 64 MiB sent in all): ring and halving send 2(n-1) of them, doubling one per rank and step, a broadcast n-1
+# (transfers, steps, buffers of 64 MiB sent in all): ring and halving send 2(n-1) of them, doubling one per rank and
+# step, a broadcast n-1
 MILLION = {
     "allreduce_ring": (2 * (RANKS - 1) * RANKS, 2 * (RANKS - 1), 2 * (RANKS - 1)),
     "allreduce_recursive_doubling": (20 * RANKS, 20, 20 * RANKS),
@@ -72,9 +77,13 @@ print(json.dumps({"ranks": topology.ranks, "devices": len(topology.devices), "li
 
 
 def test_the_topology_alone():
-    """Goal: 2 s and 2 GiB. A GPU reaches its neighbour over two NVLinks; the farthest GPU over PCIe, card, three layers and back."""
+    """Goal: 2 s and 2 GiB. A GPU reaches its neighbour over two NVLinks; the farthest GPU over PCIe, card, three layers
+    and back."""
     done = subprocess.run([sys.executable, "-c", TOPOLOGY, str(NODES)], check=True, capture_output=True, text=True)
     found = json.loads(done.stdout)
-    print(f"\n{found['links']:,} links: {found['seconds']:.2f} s of processor time, {found['wall']:.2f} s, {found['peak'] / GIB:.2f} GiB")
+    print(
+        f"\n{found['links']:,} links: {found['seconds']:.2f} s of processor time, {found['wall']:.2f} s, "
+        f"{found['peak'] / GIB:.2f} GiB"
+    )
     assert (found["ranks"], found["links"], found["route"]) == (RANKS, 15_471_232, [2, 10])
     assert found["peak"] < 2 * GIB

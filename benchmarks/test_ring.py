@@ -1,4 +1,5 @@
-"""A ring of 1,024 ranks, from its name to its time: `python -m pytest benchmarks`. Counts are asserted, times are printed."""
+"""A ring of 1,024 ranks, from its name to its time: `python -m pytest benchmarks`. Counts are asserted, times are
+printed."""
 
 import subprocess
 import sys

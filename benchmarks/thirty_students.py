@@ -1,12 +1,14 @@
-"""Thirty students on one server: open real sessions, walk over pages and controls at random, and watch the server's memory.
+"""Thirty students on one server: open real sessions, walk over pages and controls at random, and watch the server's
+memory.
 
     python benchmarks/thirty_students.py --minutes 15 --students 30 --csv build/students.csv
 
-Each student is a websocket that speaks Streamlit's own messages, so the server does all that it does for a browser: it runs the script,
-sends every element, keeps the session. Nothing is cached on the student's side, which is the server's worst case; drawing, a browser's
-work, is left out. What is printed by minute: resident memory of the server and of its workers, the machine's load, reruns and tabs given
-up; at the end how long reruns took. It ends with an error where memory still grows at the end, where a page showed an exception, or where
-the server left processes or temporary files behind.
+Each student is a websocket that speaks Streamlit's own messages, so the server does all that it does for a browser: it
+runs the script, sends every element, keeps the session. Nothing is cached on the student's side, which is the server's
+worst case; drawing, a browser's work, is left out. What is printed by minute: resident memory of the server and of its
+workers, the machine's load, reruns and tabs given up; at the end how long reruns took. It ends with an error where
+memory still grows at the end, where a page showed an exception, or where the server left processes or temporary files
+behind.
 """
 
 from __future__ import annotations
@@ -53,7 +55,8 @@ OURS = re.compile("collsim itself|自身出错")
 
 @dataclass
 class Notes:
-    """What all students saw together: seconds of each rerun, what should not have been there, and tabs that were given up."""
+    """What all students saw together: seconds of each rerun, what should not have been there, and tabs that were given
+    up."""
 
     reruns: list[float] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
@@ -73,7 +76,8 @@ class Student:
         self.beats: dict[str, float] = {}
 
     async def study(self, until: float) -> None:
-        """Come in the first seconds, look about, now and then close the tab and open another; where the server is too slow, too."""
+        """Come in the first seconds, look about, now and then close the tab and open another; where the server is too
+        slow, too."""
         await asyncio.sleep(self.rng.uniform(0, 5 * self.think))
         while time.monotonic() < until:
             try:
@@ -86,7 +90,9 @@ class Student:
         self.query, self.page, self.set, self.controls = self.rng.choice(DOORS), "", {}, {}
         address, head = f"ws://127.0.0.1:{self.port}/_stcore/stream", {"Origin": f"http://127.0.0.1:{self.port}"}
         how: dict[str, Any] = {"max_size": None, "open_timeout": PATIENCE, "ping_interval": None}
-        async with websockets.connect(address, additional_headers=head, subprotocols=[websockets.Subprotocol("streamlit")], **how) as tab:
+        async with websockets.connect(
+            address, additional_headers=head, subprotocols=[websockets.Subprotocol("streamlit")], **how
+        ) as tab:
             await self._rerun(tab)
             while time.monotonic() < until and self.rng.random() > 0.02:
                 await self._idle(tab, self.rng.uniform(0.3, 1.7) * self.think)
@@ -187,7 +193,13 @@ def _button(body: Any, rng: random.Random, state: WidgetState) -> None:
     state.trigger_value = True
 
 
-_TURNS = {"selectbox": _option, "button_group": _buttons, "number_input": _number, "checkbox": _checkbox, "button": _button}
+_TURNS = {
+    "selectbox": _option,
+    "button_group": _buttons,
+    "number_input": _number,
+    "checkbox": _checkbox,
+    "button": _button,
+}
 
 
 def _turned(control: tuple[str, Any], rng: random.Random) -> WidgetState | None:
@@ -200,8 +212,8 @@ def _turned(control: tuple[str, Any], rng: random.Random) -> WidgetState | None:
 
 @dataclass(frozen=True)
 class Row:
-    """What was seen at one moment: MiB that the server and its workers held, processes that ran on the machine's processors (mean of the
-    last minute), and what had happened so far."""
+    """What was seen at one moment: MiB that the server and its workers held, processes that ran on the machine's
+    processors (mean of the last minute), and what had happened so far."""
 
     seconds: float
     server: float
@@ -214,10 +226,12 @@ class Row:
     HEAD = "seconds,server_mib,workers_mib,load,reruns,given_up,exceptions"
 
     def __str__(self) -> str:
-        return f"{self.seconds:.0f},{self.server:.0f},{self.workers:.0f},{self.load:.1f},{self.reruns},{self.lost},{self.wrong}"
+        measured = f"{self.seconds:.0f},{self.server:.0f},{self.workers:.0f},{self.load:.1f}"
+        return f"{measured},{self.reruns},{self.lost},{self.wrong}"
 
 
-# ---- the server ------------------------------------------------------------------------------------------------------------------
+# ---- the server
+# -----------------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -226,7 +240,12 @@ def server(log: Path) -> Iterator[tuple[int, int]]:
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = int(s.getsockname()[1])
-    flags = ["--server.headless=true", "--server.fileWatcherType=none", "--server.address=127.0.0.1", f"--server.port={port}"]
+    flags = [
+        "--server.headless=true",
+        "--server.fileWatcherType=none",
+        "--server.address=127.0.0.1",
+        f"--server.port={port}",
+    ]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", *flags]
     with log.open("w") as out, tempfile.TemporaryDirectory() as scratch:
         process = subprocess.Popen(command, stdout=out, stderr=out, cwd=ROOT, env={**os.environ, "TMPDIR": scratch})
@@ -271,7 +290,8 @@ def _megabytes(process: psutil.Process) -> float:
 
 
 async def walk(given: argparse.Namespace, port: int, pid: int, every: float = 2.0) -> tuple[Notes, list[Row]]:
-    """All students at once; what they saw, and a row now and then, which goes to the file at once and to the screen every minute."""
+    """All students at once; what they saw, and a row now and then, which goes to the file at once and to the screen
+    every minute."""
     notes, began = Notes(), time.monotonic()
     rows: list[Row] = []
 
@@ -293,7 +313,9 @@ async def walk(given: argparse.Namespace, port: int, pid: int, every: float = 2.
                 await asyncio.sleep(every)
 
     watching = asyncio.create_task(watch())
-    await asyncio.gather(*(Student(n, port, notes, given.think).study(began + 60 * given.minutes) for n in range(given.students)))
+    await asyncio.gather(
+        *(Student(n, port, notes, given.think).study(began + 60 * given.minutes) for n in range(given.students))
+    )
     watching.cancel()
     look()
     return notes, rows
@@ -328,7 +350,10 @@ def main() -> None:
     with server(given.csv.with_suffix(".log")) as (port, pid):
         notes, rows = asyncio.run(walk(given, port, pid))
     times = sorted(notes.reruns)
-    print(f"{len(times)} reruns, median {statistics.median(times):.2f} s, 95 % within {times[int(0.95 * len(times))]:.2f} s")
+    print(
+        f"{len(times)} reruns, median {statistics.median(times):.2f} s, 95 % within "
+        f"{times[int(0.95 * len(times))]:.2f} s"
+    )
     print(f"{notes.lost} tabs given up after {PATIENCE:.0f} s")
     print(f"growth from the third quarter to the last: {growth(rows):.0f} MiB")
     if notes.wrong:

@@ -1,7 +1,7 @@
 """How far a long run is: `progress=` of every function that may take long.
 
-It is True for a bar (tqdm: in a notebook a widget, else on stderr), or a function that is called now and then; whatever that raises ends
-the run.
+It is True for a bar (tqdm: in a notebook a widget, else on stderr), or a function that is called now and then; whatever
+that raises ends the run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _DELAY = 0.5  # s before a bar is shown: what is done sooner needs none
 
 @contextmanager
 def told(progress: Any, unit: str, *arguments: str) -> Iterator[Callable[..., None] | None]:
-    """The function to call with (done, in all, ...), from what the caller gave as `progress`; None where nobody listens.
+    """The function to call with (done, in all, ...), from what the caller gave as `progress`; None where nobody
+    listens.
 
     Args:
         unit: what is counted, for the bar.
@@ -65,7 +66,8 @@ class Bar:
         self.bar: Any = None
 
     def __call__(self, done: int, *more: object) -> None:
-        """More is what a function would be told: a whole number is how many there are in all, a text what is done now."""
+        """More is what a function would be told: a whole number is how many there are in all, a text what is done
+        now."""
         bar = self._shown(next((m for m in more if isinstance(m, int)), None))
         bar.set_description_str(next((m for m in more if isinstance(m, str)), ""), refresh=False)
         bar.update(done - bar.n)

@@ -3,12 +3,13 @@
 Two bounds, and the larger of them counts:
 
 - bandwidth: every rank's own links must carry what it cannot avoid to send and receive, all ranks' links together what
-  the whole collective cannot avoid (Chan, Heimlich, Purkayastha, van de Geijn 2007, section 3; Patarasuk & Yuan 2009, section 2:
-  an allreduce moves 2(n-1) buffers in all when only ranks reduce), and every cut of the topology what must cross it (`cuts`).
+  the whole collective cannot avoid (Chan, Heimlich, Purkayastha, van de Geijn 2007, section 3; Patarasuk & Yuan 2009,
+  section 2: an allreduce moves 2(n-1) buffers in all when only ranks reduce), and every cut of the topology what must
+  cross it (`cuts`).
 - latency: the data of one rank must at least cross the alphas of the cheapest way to the farthest rank that needs it.
 
-A schedule with helper endpoints (a server, a switch that reduces) may stay below the bound for all ranks together, so for it
-only the bound of each rank counts.
+A schedule with helper endpoints (a server, a switch that reduces) may stay below the bound for all ranks together, so
+for it only the bound of each rank counts.
 """
 
 from __future__ import annotations
@@ -47,7 +48,13 @@ class Bound:
 
 
 def lower_bound(
-    kind: Collective | str, topology: Topology, nbytes: Any, *, ranks: int | None = None, root: int = 0, helpers: bool = False
+    kind: Collective | str,
+    topology: Topology,
+    nbytes: Any,
+    *,
+    ranks: int | None = None,
+    root: int = 0,
+    helpers: bool = False,
 ) -> Bound:
     """The bound for a collective of `nbytes` on the first `ranks` ranks of a topology.
 
@@ -60,7 +67,9 @@ def lower_bound(
     if not isinstance(kind, Collective):
         kind = collective(kind)
     if not isinstance(topology, Topology):
-        raise CollsimError(f"lower_bound wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')")
+        raise CollsimError(
+            f"lower_bound wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')"
+        )
     nbytes = parse_bytes(nbytes)
     n = topology.ranks if ranks is None else parse_count(ranks, "ranks")
     if n > topology.ranks:
@@ -87,7 +96,8 @@ def _own_links(kind: Collective, topology: Topology, nbytes: int, n: int, root: 
 
 
 def _worst_cut(kind: Collective, topology: Topology, nbytes: int, n: int, root: int) -> float:
-    """Seconds that the worst cut needs for what must cross it; 0 where no formula is known to hold (alltoall, gather, scatter)."""
+    """Seconds that the worst cut needs for what must cross it; 0 where no formula is known to hold (alltoall, gather,
+    scatter)."""
     block = nbytes // n
     match kind.name:
         case "allgather":
@@ -103,7 +113,9 @@ def _worst_cut(kind: Collective, topology: Topology, nbytes: int, n: int, root: 
     return 0.0
 
 
-def unavoidable(kind: Collective, nbytes: int, n: int, root: int = 0) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], float]:
+def unavoidable(
+    kind: Collective, nbytes: int, n: int, root: int = 0
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], float]:
     """Bytes that each rank must send, must receive, and that all ranks together must send when only ranks reduce.
 
     Blocks of a size that n does not divide differ by one byte here; the smaller side is taken, so the bound stays one.
@@ -142,7 +154,8 @@ def unavoidable(kind: Collective, nbytes: int, n: int, root: int = 0) -> tuple[n
 
 
 def _latency(kind: Collective, topology: Topology, n: int, root: int) -> float:
-    """Cheapest alphas from one rank to the farthest rank that waits for it (towards the root where the data end there)."""
+    """Cheapest alphas from one rank to the farthest rank that waits for it (towards the root where the data end
+    there)."""
     links = topology.links
     if len(links) > _MOST_LINKS:
         return float(links.alpha.min(initial=0.0))

@@ -1,9 +1,10 @@
 """Collectives: a condition before, a condition after, and the factor between algbw and busbw.
 
-Buffer sizes and factors are those of nccl-tests (doc/PERFORMANCE.md and src/*.cu of nccl-tests 2.19.6): `nbytes` is the larger of
-one rank's send and receive buffer, so for allgather and reduce_scatter it is the TOTAL array of all n blocks.
+Buffer sizes and factors are those of nccl-tests (doc/PERFORMANCE.md and src/*.cu of nccl-tests 2.19.6): `nbytes` is the
+larger of one rank's send and receive buffer, so for allgather and reduce_scatter it is the TOTAL array of all n blocks.
 
-There is no barrier: NCCL has none, and a schedule promises data; PyTorch makes a barrier of an allreduce of one element.
+There is no barrier: NCCL has none, and a schedule promises data; PyTorch makes a barrier of an allreduce of one
+element.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ class Collective:
     """What must hold before and after, and how nccl-tests counts its bandwidth.
 
     Attributes:
-        before: who holds data at the start: `all` ranks the whole buffer, each its `own` block, or the `root` everything.
-        after: who must hold the result: `all`, `own` (rank r block r), `root`, `peer` (block j came from rank j) or `neighbour` (the whole
+        before: who holds data at the start: `all` ranks the whole buffer, each its `own` block, or the `root`
+        everything. after: who must hold the result: `all`, `own` (rank r block r), `root`, `peer` (block j came from
+        rank j) or `neighbour` (the whole
             buffer of rank r - 1). For the last two the result lies in slots of its own, `chunks..2*chunks-1`.
         reduces: the result is the sum over ranks (else the data of the rank that had it).
         busbw: factor of nccl-tests as a function of the number of ranks.
@@ -59,7 +61,8 @@ class Collective:
         return self.after in ("peer", "neighbour")
 
     def slots(self, chunks: int) -> int:
-        """Slots that the conditions speak of: alltoall and sendrecv have their result in slots of its own, after those they send."""
+        """Slots that the conditions speak of: alltoall and sendrecv have their result in slots of its own, after those
+        they send."""
         return 2 * chunks if self.apart else chunks
 
     def held(self, ranks: int, chunks: int, root: int = 0) -> npt.NDArray[np.bool_]:
@@ -86,7 +89,13 @@ class Collective:
             chunk[:, chunks:] = np.arange(chunks)
             return contributor, chunk
         place = _place(self.after, ranks, chunks, root)
-        source = np.full(chunks, EVERY) if self.reduces else np.full(chunks, root) if self.before == "root" else owner(ranks, chunks)
+        source = (
+            np.full(chunks, EVERY)
+            if self.reduces
+            else np.full(chunks, root)
+            if self.before == "root"
+            else owner(ranks, chunks)
+        )
         contributor[place] = np.broadcast_to(source, place.shape)[place]
         return contributor, chunk
 
@@ -102,7 +111,8 @@ class Collective:
     def nccl_tests_count(self, nbytes: int, ranks: int, itemsize: int) -> tuple[int, int]:
         """The `count` that nccl-tests hands to NCCL for a requested size, and the bytes it then moves.
 
-        Where the buffer is divided among ranks the count is rounded down to a multiple of 16 bytes (nccl-tests src/*.cu).
+        Where the buffer is divided among ranks the count is rounded down to a multiple of 16 bytes (nccl-tests
+        src/*.cu).
         """
         if not self.blocks:
             return nbytes // itemsize, nbytes // itemsize * itemsize
@@ -159,7 +169,8 @@ def collectives() -> dict[str, Collective]:
 
 
 def collective(name: str) -> Collective:
-    """One collective by name. `a+b` is a followed by b: what holds before a and after b. Raises CollsimError if unknown."""
+    """One collective by name. `a+b` is a followed by b: what holds before a and after b. Raises CollsimError if
+    unknown."""
     if isinstance(name, str) and name in _COLLECTIVES:
         return _COLLECTIVES[name]
     if isinstance(name, str) and "+" in name:
@@ -173,10 +184,13 @@ def _composed(parts: list[Collective]) -> Collective:
     for a, b in itertools.pairwise(parts):
         if a.apart or b.apart:
             raise CollsimError(
-                f"{a.name}+{b.name}: the result of {(a if a.apart else b).name} lies in slots of its own, so nothing joins it"
+                f"{a.name}+{b.name}: the result of {(a if a.apart else b).name} lies in slots of its own, so nothing "
+                "joins it"
             )
         if a.after != b.before:
-            raise CollsimError(f"{a.name} ends with data on {a.after!r}, but {b.name} starts from {b.before!r}: they do not join")
+            raise CollsimError(
+                f"{a.name} ends with data on {a.after!r}, but {b.name} starts from {b.before!r}: they do not join"
+            )
     reduces = any(p.reduces for p in parts)
     for known in _COLLECTIVES.values():
         if (known.before, known.after, known.reduces) == (first.before, last.after, reduces):

@@ -1,17 +1,18 @@
 """What must cross a cut: bandwidth bounds of a whole topology, by maximum flow.
 
-Split the devices in two sides. Whatever one side has and the other needs must cross the links between them, however clever the
-schedule, even if switches multicast and reduce. The worst cut gives the bound:
+Split the devices in two sides. Whatever one side has and the other needs must cross the links between them, however
+clever the schedule, even if switches multicast and reduce. The worst cut gives the bound:
 
-- allgather of n blocks, M bytes in all: `M/n * max |S| / B+(S)` over the cuts S that leave out at least one rank, |S| its ranks and
-  B+(S) the bandwidth out of it (Zhao et al., ForestColl, arXiv 2402.06787, theorem 1: trees that reach it exist). A
-  reduce_scatter is an allgather with time reversed.
+- allgather of n blocks, M bytes in all: `M/n * max |S| / B+(S)` over the cuts S that leave out at least one rank, |S|
+  its ranks and B+(S) the bandwidth out of it (Zhao et al., ForestColl, arXiv 2402.06787, theorem 1: trees that reach it
+  exist). A reduce_scatter is an allgather with time reversed.
 - broadcast: M over the smallest maximum flow from the root to a rank (Edmonds 1972); a reduce is its reverse.
-- allreduce: every rank's buffer must leave and the sum must enter each side: M over the smallest maximum flow between two ranks.
+- allreduce: every rank's buffer must leave and the sum must enter each side: M over the smallest maximum flow between
+  two ranks.
 
-The cut of the allgather is found as Dinkelbach (1967) does for ratios: guess the ratio, let a maximum flow find a cut that is
-worse, take its ratio, until none is worse. Up to `MOST_RANKS` ranks the search is exhaustive; above, single ranks and single nodes
-are tried, which is still a bound, perhaps not the best one.
+The cut of the allgather is found as Dinkelbach (1967) does for ratios: guess the ratio, let a maximum flow find a cut
+that is worse, take its ratio, until none is worse. Up to `MOST_RANKS` ranks the search is exhaustive; above, single
+ranks and single nodes are tried, which is still a bound, perhaps not the best one.
 """
 
 from __future__ import annotations
@@ -43,8 +44,11 @@ def allgather_ratio(topology: Topology, ranks: int | None = None, *, reverse: bo
     return _remembered(topology, ("allgather", n, reverse), lambda: _allgather_ratio(topology, n, reverse))
 
 
-def flow_ratio(topology: Topology, ranks: int | None = None, *, root: int | None = None, reverse: bool = False) -> float:
-    """1 / the smallest maximum flow from `root` to another rank (from any rank to any other when None), in seconds per byte."""
+def flow_ratio(
+    topology: Topology, ranks: int | None = None, *, root: int | None = None, reverse: bool = False
+) -> float:
+    """1 / the smallest maximum flow from `root` to another rank (from any rank to any other when None), in seconds per
+    byte."""
     n = topology.ranks if ranks is None else ranks
     return _remembered(topology, ("flow", n, root, reverse), lambda: _flow_ratio(topology, n, root, reverse))
 
@@ -139,7 +143,10 @@ def _flow_ratio(topology: Topology, n: int, root: int | None, reverse: bool) -> 
     src, dst = _ends(topology, reverse)
     rate = topology.links.bandwidth
     total = len(topology.devices)
-    out, into = np.bincount(src, weights=rate, minlength=total)[device], np.bincount(dst, weights=rate, minlength=total)[device]
+    out, into = (
+        np.bincount(src, weights=rate, minlength=total)[device],
+        np.bincount(dst, weights=rate, minlength=total)[device],
+    )
     others = np.arange(n) != (0 if root is None else root)
     narrow = min(into[others].min(), out[~others].min()) if root is not None else min(into.min(), out.min())
     if n <= MOST_RANKS and len(topology.links) <= MOST_LINKS and narrow:

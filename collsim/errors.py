@@ -39,7 +39,8 @@ class FormatError(CollsimError):
 
 
 def unknown(what: str, name: object, known: Iterable[str]) -> str:
-    """The sentence for an unknown name, with the nearest known ones (or those that contain it: `"ring"` for `"allreduce_ring"`).
+    """The sentence for an unknown name, with the nearest known ones (or those that contain it: `"ring"` for
+    `"allreduce_ring"`).
 
     >>> unknown("machine", "dgx-h10", ["dgx-h100", "dgx-1v"])
     "unknown machine 'dgx-h10'; did you mean 'dgx-h100'?"
@@ -59,14 +60,16 @@ def unknown(what: str, name: object, known: Iterable[str]) -> str:
 
 
 def require_word(what: str, value: object, known: Collection[str]) -> str:
-    """The value, if it is one of the known words. Raises CollsimError with the nearest ones for anything else, of whatever type."""
+    """The value, if it is one of the known words. Raises CollsimError with the nearest ones for anything else, of
+    whatever type."""
     if not isinstance(value, str) or value not in known:
         raise CollsimError(unknown(what, value, known))
     return value
 
 
 def require_path(value: object, what: str = "path") -> Path:
-    """A path from a text or a Path. Raises CollsimError for anything else (a number would be taken for an open file)."""
+    """A path from a text or a Path. Raises CollsimError for anything else (a number would be taken for an open
+    file)."""
     if not isinstance(value, (str, os.PathLike)) or isinstance(place := os.fspath(value), bytes):
         raise CollsimError(f"{what}={value!r} is not a path; give a text or a Path, for example 'ring.html'")
     if "\0" in place:

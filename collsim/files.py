@@ -1,8 +1,8 @@
 """Files from strangers, read within bounds; files of ours, written whole or not at all.
 
-Every reader of the exchange and of sweep plans goes through here: a file has a largest size (also after unzipping), is UTF-8, and its
-XML or JSON has a largest number of elements and a largest depth. Whatever is wrong with it ends in a `FormatError` that names the file,
-the place and what was expected.
+Every reader of the exchange and of sweep plans goes through here: a file has a largest size (also after unzipping), is
+UTF-8, and its XML or JSON has a largest number of elements and a largest depth. Whatever is wrong with it ends in a
+`FormatError` that names the file, the place and what was expected.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def refuse(path: Any, where: str, why: str) -> NoReturn:
 
 
 def read_bytes(path: Any, most: int = MOST_BYTES) -> bytes:
-    """The bytes of a file, unzipped if it is gzip. Raises FormatError if there is no such file or it is larger than `most`."""
+    """The bytes of a file, unzipped if it is gzip. Raises FormatError if there is no such file or it is larger than
+    `most`."""
     data = read_head(path, most + 1)
     if len(data) > most:
         refuse(path, "", f"larger than {most // 2**20 or 1} MiB, the most that a file of this kind may have")
@@ -46,7 +47,8 @@ def read_bytes(path: Any, most: int = MOST_BYTES) -> bytes:
 
 
 def read_head(path: Any, most: int) -> bytes:
-    """The first bytes of a file, unzipped if it is gzip; no more than these are read. Raises FormatError if there is no such file."""
+    """The first bytes of a file, unzipped if it is gzip; no more than these are read. Raises FormatError if there is no
+    such file."""
     place = require_path(path)
     try:
         with open(place, "rb") as file:
@@ -76,7 +78,8 @@ def read_text(path: Any, most: int = MOST_BYTES) -> str:
 
 
 def read_xml(path: Any, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Iterator[tuple[str, Element, int]]:
-    """Walk an XML file: `(event, element, depth)` with event `start` or `end`, depth 1 for the root; elements are emptied after their end.
+    """Walk an XML file: `(event, element, depth)` with event `start` or `end`, depth 1 for the root; elements are
+    emptied after their end.
 
     No document type, entity or external reference is accepted (defusedxml), whatever they would expand to.
     """
@@ -90,7 +93,11 @@ def read_xml(path: Any, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Ite
                 count += 1
                 stack.append(element)
                 if level > depth:
-                    refuse(path, f"element <{_short(element.tag)}>", f"nested {level} deep; this format has at most {depth} levels")
+                    refuse(
+                        path,
+                        f"element <{_short(element.tag)}>",
+                        f"nested {level} deep; this format has at most {depth} levels",
+                    )
                 if count > elements:
                     refuse(path, "", f"more than {elements:,} elements")
                 yield "start", element, level
@@ -102,7 +109,11 @@ def read_xml(path: Any, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Ite
                 if stack:
                     stack[-1].clear()  # forget finished children; attributes were read at the start
     except ParseError as error:
-        refuse(path, f"line {error.position[0]}", f"not well-formed XML ({str(error).split(':')[0]}); is the file truncated?")
+        refuse(
+            path,
+            f"line {error.position[0]}",
+            f"not well-formed XML ({str(error).split(':')[0]}); is the file truncated?",
+        )
     except DefusedXmlException:
         refuse(path, "", "a document type or entity is not accepted; expected plain elements")
     except (ValueError, LookupError) as error:

@@ -37,12 +37,14 @@ class Option:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Algorithm:
-    """A named function that yields steps, with what it claims to cost and who says so. Call it with n to get a Schedule.
+    """A named function that yields steps, with what it claims to cost and who says so. Call it with n to get a
+    Schedule.
 
     Attributes:
         name, collective: `allreduce_ring`, `allreduce`.
-        steps, sent: claims as functions of n (and options): number of steps; bytes the busiest endpoint sends, in buffers.
-        cost: seconds as a function of (n, S, alpha, beta, gamma) and options, as many of them as it names: S bytes of the operation,
+        steps, sent: claims as functions of n (and options): number of steps; bytes the busiest endpoint sends, in
+        buffers. cost: seconds as a function of (n, S, alpha, beta, gamma) and options, as many of them as it names: S
+        bytes of the operation,
             alpha seconds per message, beta and gamma seconds per byte sent and reduced, on full-duplex ports.
         formula: the same as people write it.
         network: the generic topology on which the formula is exact: `switch` (one port per rank) unless said otherwise.
@@ -74,10 +76,13 @@ class Algorithm:
     options: MappingProxyType[str, Option] = field(default_factory=lambda: MappingProxyType({}))
 
     def __call__(self, n: Any, **options: Any) -> Schedule:
-        """The schedule for n ranks. Raises CollsimError for a bad n or option, ScheduleError for steps that cannot be."""
+        """The schedule for n ranks. Raises CollsimError for a bad n or option, ScheduleError for steps that cannot
+        be."""
         n = parse_count(n, "ranks")
         if n > self.most_ranks:
-            raise CollsimError(f"{self.name}: ranks={n} is more than {self.most_ranks:,}, beyond which it needs too much memory")
+            raise CollsimError(
+                f"{self.name}: ranks={n} is more than {self.most_ranks:,}, beyond which it needs too much memory"
+            )
         given = self._checked(n, options)
         if (why := self._asked("ranks", n, {})) is not None:
             raise CollsimError(f"{self.name}: ranks={n}: {why}")
@@ -103,11 +108,14 @@ class Algorithm:
         except CollsimError as error:
             raise self._told(n, error) from error
         except Exception as error:  # whatever a learner's function raises, with their own line
-            raise ScheduleError(f"{self.name}({n}) failed{_where(error, self.function)}: {type(error).__name__}: {error}") from error
+            raise ScheduleError(
+                f"{self.name}({n}) failed{_where(error, self.function)}: {type(error).__name__}: {error}"
+            ) from error
         return replace(made, slots=max(made.slots, kind.slots(made.chunks)))
 
     def _told(self, n: int, error: CollsimError) -> CollsimError:
-        """An error with the place in a learner's function; those of our own algorithms are about what they were given."""
+        """An error with the place in a learner's function; those of our own algorithms are about what they were
+        given."""
         if self.function.__module__.startswith("collsim."):
             return error if self.name in str(error) else CollsimError(f"{self.name}({n}): {error}")
         where = _where(error, self.function)
@@ -121,7 +129,9 @@ class Algorithm:
         except CollsimError:
             raise
         except Exception as error:
-            raise CollsimError(f"{self.name}: its {what}= fails for n = {n}: {type(error).__name__}: {error}") from error
+            raise CollsimError(
+                f"{self.name}: its {what}= fails for n = {n}: {type(error).__name__}: {error}"
+            ) from error
 
     def _counted(self, what: str, n: int, options: dict[str, Any], least: int) -> int | None:
         """The same where it must be a whole number."""
@@ -148,9 +158,13 @@ class Algorithm:
             return [steps]
         if isinstance(steps, Iterable) and not isinstance(steps, str):
             return steps
-        raise ScheduleError(f"{self.name}({n}) returned {steps!r}; it must yield its steps: yield copy(...), yield reduce(...)")
+        raise ScheduleError(
+            f"{self.name}({n}) returned {steps!r}; it must yield its steps: yield copy(...), yield reduce(...)"
+        )
 
-    def price(self, n: int, nbytes: float, alpha: float, beta: float, gamma: float = 0.0, **options: Any) -> float | None:
+    def price(
+        self, n: int, nbytes: float, alpha: float, beta: float, gamma: float = 0.0, **options: Any
+    ) -> float | None:
         """Seconds by the closed form `formula`, or None if there is none.
 
         Args:
@@ -183,10 +197,14 @@ def _checked_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any
     if option.kind == "count":
         count = parse_count(value, option.name)
         if count > _MOST_COUNT or count * n > _MOST_WORK:
-            raise CollsimError(f"{option.name}={value} for {n} ranks is too many; use at most {min(_MOST_COUNT, _MOST_WORK // n):,}")
+            raise CollsimError(
+                f"{option.name}={value} for {n} ranks is too many; use at most {min(_MOST_COUNT, _MOST_WORK // n):,}"
+            )
         return count
     if option.kind == "topology" and not hasattr(value, "orders"):
-        raise CollsimError(f"topology={value!r} is not a topology; make one with topology.switch(8) or machine('dgx-a100')")
+        raise CollsimError(
+            f"topology={value!r} is not a topology; make one with topology.switch(8) or machine('dgx-a100')"
+        )
     if option.kind == "root":
         root = parse_count(value, option.name, least=0)
         if root >= n:
@@ -245,18 +263,28 @@ def algorithm(
     Args:
         steps, sent: what it claims to cost, as functions of n and of those options they name; tests hold them to it.
         chunks: number of chunks as a function; without it, the largest slot used plus one.
-        helpers, helpers_on: number of endpoints beyond the ranks, and what they are: a `host`, or a `switch` that reduces.
-        ranks: returns why a number of ranks is not possible, or None.
+        helpers, helpers_on: number of endpoints beyond the ranks, and what they are: a `host`, or a `switch` that
+        reduces. ranks: returns why a number of ranks is not possible, or None.
         cost, formula, network, when: its price and when to use it; see `Algorithm`.
-        most_ranks: refuse more, before memory runs out: most algorithms move n chunks at each of n ranks. With `repeat`, or a few
+        most_ranks: refuse more, before memory runs out: most algorithms move n chunks at each of n ranks. With
+        `repeat`, or a few
             chunks only, it may be much more.
     """
     find_collective(collective)
     require_word("helpers_on", helpers_on, ("host", "switch"))
     most_ranks = parse_count(most_ranks, "most_ranks")
-    for what, given in {"steps": steps, "sent": sent, "chunks": chunks, "helpers": helpers, "ranks": ranks, "cost": cost}.items():
+    for what, given in {
+        "steps": steps,
+        "sent": sent,
+        "chunks": chunks,
+        "helpers": helpers,
+        "ranks": ranks,
+        "cost": cost,
+    }.items():
         if given is not None and not callable(given):
-            raise CollsimError(f"algorithm({what}={given!r}): {what} is a function of n, for example {what}=lambda n: ...")
+            raise CollsimError(
+                f"algorithm({what}={given!r}): {what} is a function of n, for example {what}=lambda n: ..."
+            )
     if name is not None and not isinstance(name, str):
         raise CollsimError(f"algorithm(name={name!r}): a name is a text")
 
@@ -265,7 +293,11 @@ def algorithm(
             raise CollsimError(f"@algorithm goes above a function, def my_algorithm(n): ...; got {function!r}")
         label = name or function.__name__
         module = sys.modules.get(function.__module__)
-        doc = inspect.getdoc(function) or (module.__doc__ if module and function.__module__.startswith("collsim.algorithms") else "") or ""
+        doc = (
+            inspect.getdoc(function)
+            or (module.__doc__ if module and function.__module__.startswith("collsim.algorithms") else "")
+            or ""
+        )
         entry = Algorithm(
             label,
             collective,
@@ -401,6 +433,7 @@ def load(spec: str) -> Algorithm:
     new = list(own.values()) or [_REGISTRY[k] for k in set(_REGISTRY) - before]
     if len(new) != 1:
         raise CollsimError(
-            f"{path_text!r} holds {len(new)} algorithms ({', '.join(a.name for a in new) or 'none decorated'}); name one: {path_text}:name"
+            f"{path_text!r} holds {len(new)} algorithms ({', '.join(a.name for a in new) or 'none decorated'}); name "
+            f"one: {path_text}:name"
         )
     return new[0]

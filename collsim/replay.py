@@ -1,8 +1,8 @@
 """Replay moves data: a schedule run on real arrays, in the dtype and the order of additions that the algorithm has.
 
 `run` is the interpreter that `replay` and `verify` share. It knows slots and steps, not what the values mean:
-all transfers of a step read the buffers as they were when it began; several reduces into one slot are added one after another in
-the order of the schedule's rows, as a receiver works through its channels.
+all transfers of a step read the buffers as they were when it began; several reduces into one slot are added one after
+another in the order of the schedule's rows, as a receiver works through its channels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,13 @@ Combine = Callable[[Array, Array], Array]
 _MOST_SLOTS = 2**29  # 4 GiB of fingerprints
 
 #: Reduction operators of NCCL (nccl.h ncclRedOp_t). avg has steps of its own before and after.
-OPERATORS: dict[str, Combine] = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "avg": np.add}
+OPERATORS: dict[str, Combine] = {
+    "sum": np.add,
+    "prod": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "avg": np.add,
+}
 
 
 def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: str | None = None) -> Array:
@@ -32,19 +38,22 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
 
     Args:
         buffers: shape `(ranks, elements)`, what each rank passes to the collective.
-        op: `sum`, `prod`, `max`, `min` or `avg`. As in NCCL, avg scales floats by 1/n before they are added, and divides
+        op: `sum`, `prod`, `max`, `min` or `avg`. As in NCCL, avg scales floats by 1/n before they are added, and
+        divides
             integers by n at the end, towards zero.
-        layout: `"inplace"`: every rank's one buffer, as NCCL lays it out; for collectives of n blocks `elements` is the whole array
-            and rank r's own block is the r-th. `"out-of-place"`: the send buffer; for allgather and gather that is one block, so
-            that n blocks come back, for reduce_scatter and scatter n blocks of which one comes back. In place unless said otherwise;
-            alltoall and sendrecv, which NCCL has no in-place form of, out of place.
+        layout: `"inplace"`: every rank's one buffer, as NCCL lays it out; for collectives of n blocks `elements` is the
+        whole array
+            and rank r's own block is the r-th. `"out-of-place"`: the send buffer; for allgather and gather that is one
+            block, so that n blocks come back, for reduce_scatter and scatter n blocks of which one comes back. In place
+            unless said otherwise; alltoall and sendrecv, which NCCL has no in-place form of, out of place.
 
     Returns:
-        A new array in the same dtype, shape `(ranks, elements of the result)`. Elements of which the collective says nothing are as
-        they were given (in place), or 0 (out of place).
+        A new array in the same dtype, shape `(ranks, elements of the result)`. Elements of which the collective says
+        nothing are as they were given (in place), or 0 (out of place).
 
     Raises:
-        CollsimError for a wrong shape, layout or operator; ScheduleError for a schedule that sends what it does not hold.
+        CollsimError for a wrong shape, layout or operator; ScheduleError for a schedule that sends what it does not
+        hold.
     """
     combine = OPERATORS[require_word("reduction op", op, OPERATORS)]
     kind = collective(require_schedule(schedule).collective)
@@ -53,7 +62,10 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
     except ValueError:
         raise CollsimError("buffers have rows of different lengths; every rank passes as many elements") from None
     if given.ndim != 2 or given.shape[0] != schedule.ranks:
-        raise CollsimError(f"buffers have shape {given.shape}; {schedule.label} wants (ranks, elements) = ({schedule.ranks}, any number)")
+        raise CollsimError(
+            f"buffers have shape {given.shape}; {schedule.label} wants (ranks, elements) = ({schedule.ranks}, any "
+            "number)"
+        )
     if given.dtype.kind not in "iufV" or given.dtype.names:  # V: the small floats of ml_dtypes
         raise CollsimError(f"buffers are {given.dtype}; replay adds whole numbers and floats")
     whole, apart = _laid_out(schedule, kind, given, layout)
@@ -66,7 +78,9 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
     for elements, (ranks, values) in _results(schedule, kind, work, combine):
         out[ranks, elements] = _divided(values, schedule.ranks) if average and integers else values
     if apart and kind.after == "own":
-        return np.take_along_axis(out.reshape(schedule.ranks, schedule.ranks, -1), np.arange(schedule.ranks)[:, None, None], 1)[:, 0]
+        return np.take_along_axis(
+            out.reshape(schedule.ranks, schedule.ranks, -1), np.arange(schedule.ranks)[:, None, None], 1
+        )[:, 0]
     return out
 
 
@@ -90,11 +104,15 @@ def _laid_out(schedule: Schedule, kind: Collective, given: Array, layout: str | 
         whole[np.arange(n), np.arange(n)] = given
         return whole.reshape(n, -1), True
     if apart and kind.blocks and given.shape[1] % n:
-        raise CollsimError(f"{given.shape[1]} elements do not make {n} equal blocks; {kind.name} out of place wants a multiple of {n}")
+        raise CollsimError(
+            f"{given.shape[1]} elements do not make {n} equal blocks; {kind.name} out of place wants a multiple of {n}"
+        )
     return given, apart
 
 
-def _results(schedule: Schedule, kind: Collective, work: Array, combine: Combine) -> Iterator[tuple[slice, tuple[Array, Array]]]:
+def _results(
+    schedule: Schedule, kind: Collective, work: Array, combine: Combine
+) -> Iterator[tuple[slice, tuple[Array, Array]]]:
     """Run it; for each chunk: its elements, the ranks that hold its result, and the result."""
     sizes = kind.chunk_sizes(work.shape[1], schedule.ranks, schedule.chunks)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -105,7 +123,9 @@ def _results(schedule: Schedule, kind: Collective, work: Array, combine: Combine
         padded[: schedule.ranks, c, : sizes[c]] = work[:, elements]
     run(schedule, padded, held, combine)
     contributor, _ = kind.wanted(schedule.ranks, schedule.chunks, schedule.root)
-    first = contributor.shape[1] - schedule.chunks  # where the results lie, for collectives that have slots of their own for them
+    first = (
+        contributor.shape[1] - schedule.chunks
+    )  # where the results lie, for collectives that have slots of their own for them
     for c, elements in enumerate(where):
         ranks = np.flatnonzero(contributor[:, first + c] != NOTHING)
         yield elements, (ranks, padded[ranks, first + c, : sizes[c]])
@@ -123,7 +143,8 @@ def starting(schedule: Schedule) -> npt.NDArray[np.bool_]:
     """
     if schedule.endpoints * schedule.slots > _MOST_SLOTS:
         raise CollsimError(
-            f"{schedule.label} has {schedule.endpoints * schedule.slots:,} slots in all, more than {_MOST_SLOTS:,} that fit in memory; "
+            f"{schedule.label} has {schedule.endpoints * schedule.slots:,} slots in all, more than {_MOST_SLOTS:,} "
+            "that fit in memory; "
             "replay or verify it with fewer ranks"
         )
     before = collective(schedule.collective).held(schedule.ranks, schedule.chunks, schedule.root)
@@ -141,8 +162,9 @@ def run(
 ) -> None:
     """Run a schedule in place on `values` (endpoints, slots, ...) and `held` (endpoints, slots).
 
-    A helper's empty slot takes the first contribution as it is (its buffer starts at the operator's neutral element); reducing
-    into a rank's empty slot is an error, as is sending one. `watch` is called before each step, before anything moves.
+    A helper's empty slot takes the first contribution as it is (its buffer starts at the operator's neutral element);
+    reducing into a rank's empty slot is an error, as is sending one. `watch` is called before each step, before
+    anything moves.
 
     Raises ScheduleError naming step, rank and chunk.
     """
@@ -169,7 +191,8 @@ def _require_held(schedule: Schedule, number: int, step: Step, held: npt.NDArray
         rank, chunk = int(step.src[row]), int(step.chunk[row])
         receiver = schedule.who(int(step.dst[row]))
         raise ScheduleError(
-            f"{schedule.label}, step {number}: {schedule.who(rank)} sends chunk {chunk} to {receiver}, but holds nothing in it yet",
+            f"{schedule.label}, step {number}: {schedule.who(rank)} sends chunk {chunk} to {receiver}, but holds "
+            "nothing in it yet",
             step=number,
             rank=rank,
             chunk=chunk,
@@ -180,7 +203,8 @@ def _require_held(schedule: Schedule, number: int, step: Step, held: npt.NDArray
         rank, chunk = int(step.dst[row]), int(step.into[row])
         sender = schedule.who(int(step.src[row]))
         raise ScheduleError(
-            f"{schedule.label}, step {number}: {sender} reduces into chunk {chunk} of rank {rank}, which holds nothing yet; "
+            f"{schedule.label}, step {number}: {sender} reduces into chunk {chunk} of rank {rank}, which holds "
+            "nothing yet; "
             "use copy for the first one",
             step=number,
             rank=rank,

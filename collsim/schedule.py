@@ -1,8 +1,8 @@
 """A schedule is data: a read-only table of transfers, with no clock and no bytes in it.
 
-An algorithm yields steps, made with `copy`, `reduce` and `repeat` (see `steps`); `freeze` checks them and makes a `Schedule`.
-All transfers of a step read the buffers as they were when the step began. Buffers are `(endpoints, slots)`: slots
-`0..chunks-1` are the chunks of the collective's buffer, slots beyond are scratch.
+An algorithm yields steps, made with `copy`, `reduce` and `repeat` (see `steps`); `freeze` checks them and makes a
+`Schedule`. All transfers of a step read the buffers as they were when the step began. Buffers are `(endpoints, slots)`:
+slots `0..chunks-1` are the chunks of the collective's buffer, slots beyond are scratch.
 """
 
 from __future__ import annotations
@@ -22,10 +22,24 @@ from .errors import ScheduleError
 from .steps import COLUMNS, MOST_ROWS, Step, copy, each_single, joined, pipeline, reduce, repeat, reverse, together
 from .units import parse_count
 
-__all__ = ["TRANSFER", "Schedule", "Step", "copy", "each_single", "freeze", "pipeline", "reduce", "repeat", "reverse", "together"]
+__all__ = [
+    "TRANSFER",
+    "Schedule",
+    "Step",
+    "copy",
+    "each_single",
+    "freeze",
+    "pipeline",
+    "reduce",
+    "repeat",
+    "reverse",
+    "together",
+]
 
 #: One row per transfer: chunk is the slot read at src, into the slot written at dst.
-TRANSFER = np.dtype([("step", "i4"), ("src", "i4"), ("dst", "i4"), ("chunk", "i4"), ("into", "i4"), ("reduce", "?"), ("channel", "i4")])
+TRANSFER = np.dtype(
+    [("step", "i4"), ("src", "i4"), ("dst", "i4"), ("chunk", "i4"), ("into", "i4"), ("reduce", "?"), ("channel", "i4")]
+)
 _MOST_TRANSFERS = 4_000_000_000_000  # written out; a careless `while True: yield` stops at MOST_ROWS long before
 _MOST_IN_TABLE = 200_000_000
 _MOST_STEPS = 50_000  # as yielded; repeat(...) is one
@@ -44,9 +58,12 @@ class Schedule:
         patterns: the steps as given; one with `times` > 1 stands for many, one with `width` > 1 for ranges of chunks.
         root: the root rank, where the collective has one.
         options: what the algorithm was called with.
-        depends: explicit dependencies, `(start, row)`: transfer i starts after transfers `row[start[i]:start[i+1]]` (rows of
-            `transfers`) instead of after those of earlier steps on its channel. None for most; imported schedules carry them.
-        helpers_on: what the helper endpoints are: a `host` of their own (a parameter server), or a `switch` that reduces.
+        depends: explicit dependencies, `(start, row)`: transfer i starts after transfers `row[start[i]:start[i+1]]`
+        (rows of
+            `transfers`) instead of after those of earlier steps on its channel. None for most; imported schedules carry
+            them.
+        helpers_on: what the helper endpoints are: a `host` of their own (a parameter server), or a `switch` that
+        reduces.
     """
 
     name: str
@@ -62,7 +79,8 @@ class Schedule:
     depends: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to another process: the patterns, not the table built from them (and a plain dict, for pickle)."""
+        """What travels to another process: the patterns, not the table built from them (and a plain dict, for
+        pickle)."""
         return {**{k: v for k, v in vars(self).items() if k != "transfers"}, "options": dict(self.options)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -90,10 +108,12 @@ class Schedule:
 
     @cached_property
     def transfers(self) -> npt.NDArray[Any]:
-        """Structured array (dtype TRANSFER), one row per transfer, ordered by step. Read-only; built when first asked for."""
+        """Structured array (dtype TRANSFER), one row per transfer, ordered by step. Read-only; built when first asked
+        for."""
         if len(self) > _MOST_IN_TABLE:
             raise ScheduleError(
-                f"{self.label} has {len(self):,} transfers, too many for one table; each_step() gives them a step at a time"
+                f"{self.label} has {len(self):,} transfers, too many for one table; each_step() gives them a step at "
+                "a time"
             )
         table = np.empty(len(self), TRANSFER)
         row = 0
@@ -149,7 +169,8 @@ class Schedule:
         for what in ("ranks", "chunks", "root"):
             if getattr(self, what) != getattr(other, what):
                 raise ScheduleError(
-                    f"cannot join {self.label} and {other.label}: {what} {getattr(self, what)} and {getattr(other, what)} differ"
+                    f"cannot join {self.label} and {other.label}: {what} {getattr(self, what)} and "
+                    f"{getattr(other, what)} differ"
                 )
         return Schedule(
             name=f"{self.name}+{other.name}",
@@ -176,7 +197,10 @@ class Schedule:
 
         Rows and columns beyond the limits are left out and counted in the last line.
         """
-        most_ranks, most_steps = parse_count(most_ranks, "most_ranks", least=0), parse_count(most_steps, "most_steps", least=0)
+        most_ranks, most_steps = (
+            parse_count(most_ranks, "most_ranks", least=0),
+            parse_count(most_steps, "most_steps", least=0),
+        )
         names, cells = self.diagram_cells(most_ranks, most_steps)
         shown = min(self.steps, most_steps)
         header = ["", *(f"step {k}" for k in range(shown))]
@@ -252,8 +276,8 @@ def freeze(
         slots: slots per endpoint; when None, as many as are used.
         helpers, helpers_on: endpoints beyond the ranks, and what they are: a `host` or a `switch`.
 
-    Raises ScheduleError (step, rank, chunk named) for an index out of range, a send to itself, or two transfers into one slot in
-    one step of which one is a copy.
+    Raises ScheduleError (step, rank, chunk named) for an index out of range, a send to itself, or two transfers into
+    one slot in one step of which one is a copy.
     """
     label = f"{name}({ranks})"
     endpoints = ranks + helpers
@@ -269,23 +293,40 @@ def freeze(
         for name_ in COLUMNS:
             getattr(pattern, name_).setflags(write=False)
         number += pattern.times
-    return Schedule(name, collective, ranks, endpoints, chunks, slots, patterns, root, MappingProxyType(dict(options or {})), helpers_on)
+    return Schedule(
+        name,
+        collective,
+        ranks,
+        endpoints,
+        chunks,
+        slots,
+        patterns,
+        root,
+        MappingProxyType(dict(options or {})),
+        helpers_on,
+    )
 
 
 def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
     rows = transfers = 0
     for number, item in enumerate(steps):
         if number >= _MOST_STEPS:
-            raise ScheduleError(f"{label} yields more than {_MOST_STEPS:,} steps and has not ended; does a loop never stop?")
+            raise ScheduleError(
+                f"{label} yields more than {_MOST_STEPS:,} steps and has not ended; does a loop never stop?"
+            )
         step = item if isinstance(item, Step) else joined(label, item)
         if len(step) == 0 or step.times == 0:
             continue
         if step.width > 1 and step.times > 1:
-            raise ScheduleError(f"{label}, step {number}: ranges of chunks (width={step.width}) do not repeat (times={step.times})")
+            raise ScheduleError(
+                f"{label}, step {number}: ranges of chunks (width={step.width}) do not repeat (times={step.times})"
+            )
         rows += len(step)
         transfers += step.transfers
         if rows > MOST_ROWS or transfers > _MOST_TRANSFERS:
-            raise ScheduleError(f"{label} yields more than {MOST_ROWS:,} transfers and has not ended; does a loop never stop?")
+            raise ScheduleError(
+                f"{label} yields more than {MOST_ROWS:,} transfers and has not ended; does a loop never stop?"
+            )
         yield step
 
 
@@ -298,7 +339,12 @@ def _last_slot(p: Step) -> int:
 def _check(label: str, number: int, step: Step, ranks: int, endpoints: int, slots: int) -> None:
     who = f"ranks are 0 to {ranks - 1}" + (f", helpers up to {endpoints - 1}" if endpoints > ranks else "")
     first = slots - step.width + 1
-    for name, end, what in (("src", endpoints, who), ("dst", endpoints, who), ("chunk", first, ""), ("into", first, "")):
+    for name, end, what in (
+        ("src", endpoints, who),
+        ("dst", endpoints, who),
+        ("chunk", first, ""),
+        ("into", first, ""),
+    ):
         array = getattr(step, name)
         if array.min() < 0 or array.max() >= end:
             row = int(np.argmax((array < 0) | (array >= end)))
@@ -315,13 +361,17 @@ def _check(label: str, number: int, step: Step, ranks: int, endpoints: int, slot
 
 
 def _check_written_once(label: str, number: int, step: Step, ranks: int, slots: int) -> None:
-    """No slot is written twice, of which once by a copy. Of rows that meet in a slot, some are neighbours in the order of slots."""
+    """No slot is written twice, of which once by a copy. Of rows that meet in a slot, some are neighbours in the order
+    of slots."""
     target = step.dst.astype(np.int64) * slots + step.into
     order = np.argsort(target, kind="stable")
     for at in np.flatnonzero(np.diff(target[order]) < step.width):
         first, second = order[at], order[at + 1]
         if not (step.reduce[first] and step.reduce[second]):
-            why = f"{_who(ranks, int(step.src[first]))} writes the same slot in this step; which of them lasts is undefined"
+            why = (
+                f"{_who(ranks, int(step.src[first]))} writes the same slot in this step; which of them lasts is "
+                "undefined"
+            )
             _refuse(label, number, step, second, why, ranks)
 
 

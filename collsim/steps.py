@@ -1,7 +1,7 @@
 """Steps: transfers that read the same moment's buffers, and how sequences of them are put together.
 
-A step is made with `copy` and `reduce`. Two notations stand for more than they show, and everything downstream gives the same answer
-either way: `width=` makes a row stand for a range of chunks, `repeat` makes a step stand for many.
+A step is made with `copy` and `reduce`. Two notations stand for more than they show, and everything downstream gives
+the same answer either way: `width=` makes a row stand for a range of chunks, `repeat` makes a step stand for many.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ MOST_ROWS = 60_000_000  # of a schedule as yielded, and of one step written out
 class Step:
     """Transfers that run together, as equal-length arrays, a row each; two notations let a row stand for more of them.
 
-    `width` > 1: row i stands for transfers of chunks `chunk[i]`, `chunk[i] + 1` ... `chunk[i] + width - 1`, into slots `into[i]` and on.
-    `times` > 1: the step stands for so many, one after another. In repetition k a chunk c becomes
-    `c - c % modulus + (c % modulus + k * shift) % modulus`: it moves by `shift` inside its own group of `modulus` chunks.
-    At most one of the two is more than 1.
+    `width` > 1: row i stands for transfers of chunks `chunk[i]`, `chunk[i] + 1` ... `chunk[i] + width - 1`, into slots
+    `into[i]` and on. `times` > 1: the step stands for so many, one after another. In repetition k a chunk c becomes
+    `c - c % modulus + (c % modulus + k * shift) % modulus`: it moves by `shift` inside its own group of `modulus`
+    chunks. At most one of the two is more than 1.
     """
 
     src: Ints
@@ -70,7 +70,8 @@ class Step:
         """The same with a row for every chunk of a range."""
         if self.transfers > MOST_ROWS:
             raise ScheduleError(
-                f"a step of {self.transfers:,} transfers, in ranges of {self.width:,} chunks, is too long to be written out"
+                f"a step of {self.transfers:,} transfers, in ranges of {self.width:,} chunks, is too long to be "
+                "written out"
             )
         further = np.arange(self.width, dtype=np.int32)
         chunk, into = ((first[:, None] + further).ravel() for first in (self.chunk, self.into))
@@ -97,7 +98,9 @@ class Step:
         lane = np.broadcast_to(channel, len(rank))[:, None, None]
         columns = np.broadcast_arrays(src, dst, slot[:, self.chunk], slot[:, self.into], reduces, lane)
         s, d, c, i, r, ch = (np.ascontiguousarray(a).ravel() for a in columns)
-        return Step(s.astype(np.int32), d.astype(np.int32), c.astype(np.int32), i.astype(np.int32), r, ch.astype(np.int32))
+        return Step(
+            s.astype(np.int32), d.astype(np.int32), c.astype(np.int32), i.astype(np.int32), r, ch.astype(np.int32)
+        )
 
     def _shifted(self, slot: Ints, k: int) -> Ints:
         offset = slot % self.modulus
@@ -107,14 +110,15 @@ class Step:
 def copy(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0, width: int = 1) -> Step:
     """Transfers that replace: slot `into` (the same as `chunk` unless given) of `dst` becomes slot `chunk` of `src`.
 
-    Every argument is a whole number or an array of them; they are broadcast together, one transfer per element. With `width` (one
-    number for all) each element stands for that many transfers, of `chunk` and the chunks that follow it.
+    Every argument is a whole number or an array of them; they are broadcast together, one transfer per element. With
+    `width` (one number for all) each element stands for that many transfers, of `chunk` and the chunks that follow it.
     """
     return _step(src, dst, chunk, into, channel, width, False)
 
 
 def reduce(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0, width: int = 1) -> Step:
-    """Transfers that add: slot `into` of `dst` becomes itself combined with slot `chunk` of `src`. Arguments as in `copy`."""
+    """Transfers that add: slot `into` of `dst` becomes itself combined with slot `chunk` of `src`. Arguments as in
+    `copy`."""
     return _step(src, dst, chunk, into, channel, width, True)
 
 
@@ -123,7 +127,10 @@ def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
     if not isinstance(step, Step):
         raise ScheduleError(f"repeat wants a step made with copy(...) or reduce(...), got {step!r}")
     if not all(isinstance(value, Integral) for value in (times, shift, modulus)):
-        raise ScheduleError(f"repeat(times={times!r}, shift={shift!r}, modulus={modulus!r}): all three are whole numbers; use // to divide")
+        raise ScheduleError(
+            f"repeat(times={times!r}, shift={shift!r}, modulus={modulus!r}): all three are whole numbers; use // to "
+            "divide"
+        )
     if times < 0 or modulus < 1:
         raise ScheduleError(f"repeat(times={times}, modulus={modulus}): times is 0 or more and modulus 1 or more")
     single = step.at(0) if step.times == 1 else step
@@ -133,11 +140,14 @@ def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
 def pipeline(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride: int = 1) -> Iterator[Step]:
     """Every chunk goes through the same rounds, one step behind the chunk before it: `len(rounds) + chunks - 1` steps.
 
-    The rounds are written for the first chunk (or the first `stride` chunks); copy c of them works on chunks `c * stride` further on.
+    The rounds are written for the first chunk (or the first `stride` chunks); copy c of them works on chunks `c *
+    stride` further on.
     """
     for what, value, least in (("chunks", chunks, 1), ("stride", stride, 0)):
         if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value < 2**31:
-            raise ScheduleError(f"pipeline({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide")
+            raise ScheduleError(
+                f"pipeline({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide"
+            )
     listed = list(each_single(rounds))
     for now in range(len(listed) + chunks - 1 if listed else 0):
         late = range(max(0, now - len(listed) + 1), min(chunks, now + 1))
@@ -148,7 +158,8 @@ def pipeline(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride: int =
 
 
 def reverse(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
-    """The same steps backwards in time: receivers send to senders, what was copied is reduced and what was reduced is copied.
+    """The same steps backwards in time: receivers send to senders, what was copied is reduced and what was reduced is
+    copied.
 
     It makes a reduce of a broadcast, a reduce_scatter of an allgather, a gather of a scatter, at the same cost
     (Chan et al. 2007, section 3: the dual of a collective). A repeated pattern stays repeated.
@@ -160,7 +171,8 @@ def reverse(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
 
 
 def together(*parts: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
-    """Several sequences of steps side by side: the first steps of all of them at the same moment, then the second steps ..."""
+    """Several sequences of steps side by side: the first steps of all of them at the same moment, then the second steps
+    ..."""
     for steps in zip_longest(*(each_single(part) for part in parts)):
         yield joined("together", [s for s in steps if s is not None])
 
@@ -203,12 +215,16 @@ def _whole(name: str, value: Any) -> npt.NDArray[Any]:
     try:
         array = np.asarray(value)
     except ValueError:
-        raise ScheduleError(f"{name} has rows of different lengths: {value!r}; it is one whole number per transfer") from None
+        raise ScheduleError(
+            f"{name} has rows of different lengths: {value!r}; it is one whole number per transfer"
+        ) from None
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
         shown = array.ravel()[0] if array.size else value
-        raise ScheduleError(f"{name} must be whole numbers, got {shown!r} ({array.dtype}); for division use // instead of /")
+        raise ScheduleError(
+            f"{name} must be whole numbers, got {shown!r} ({array.dtype}); for division use // instead of /"
+        )
     if array.max() > 2**31 - 1 or array.min() < -(2**31):
         raise ScheduleError(f"{name} holds {array.max()}, which is beyond any rank or chunk")
     return array
@@ -223,7 +239,9 @@ def joined(label: str, parts: Any) -> Step:
         listed = [parts]
     wrong = [p for p in listed if not isinstance(p, Step)]
     if wrong:
-        raise ScheduleError(f"{label} yields {wrong[0]!r}; a step is made with copy(...) or reduce(...), or a list of them")
+        raise ScheduleError(
+            f"{label} yields {wrong[0]!r}; a step is made with copy(...) or reduce(...), or a list of them"
+        )
     if not listed:
         return copy([], [], [])
     if len(listed) == 1:
@@ -235,7 +253,8 @@ def joined(label: str, parts: Any) -> Step:
 
 
 def merge(*steps: Step) -> Step:
-    """Several steps, none of them repeated, as one: their transfers happen at the same moment. Ranges of one width stay ranges."""
+    """Several steps, none of them repeated, as one: their transfers happen at the same moment. Ranges of one width stay
+    ranges."""
     width = steps[0].width
     if any(s.width != width for s in steps):
         steps, width = tuple(s.at(0) for s in steps), 1

@@ -40,8 +40,8 @@ def interleaved_tree(n: int) -> Parents:
 
 
 def double_binary_tree(n: int) -> tuple[Parents, Parents]:
-    """NCCL's two trees (src/graph/trees.cc ncclGetDtree): the interleaved one, and for even n its mirror image, for odd n itself
-    shifted by one rank. Hardly any rank is interior in both (for odd n one is: rank 0).
+    """NCCL's two trees (src/graph/trees.cc ncclGetDtree): the interleaved one, and for even n its mirror image, for odd
+    n itself shifted by one rank. Hardly any rank is interior in both (for odd n one is: rank 0).
     """
     first = interleaved_tree(n)
     return first, renamed(first, np.argsort(_roles(n)[1]))
@@ -96,8 +96,9 @@ def nodes_of(n: int, per_node: int, topology: Any = None) -> int:
 def node_chains(n: int, nodes: int, pattern: str) -> tuple[Parents, Parents]:
     """The double binary tree over nodes, each a chain of its n / nodes ranks (NCCL src/graph/connect.cc connectTrees).
 
-    The link to the parent node is at the first rank of the chain. A child node whose role has the smaller number hangs at the
-    first rank for pattern `tree`, else at the second; one with the larger number at the second for `split`, else at the first.
+    The link to the parent node is at the first rank of the chain. A child node whose role has the smaller number hangs
+    at the first rank for pattern `tree`, else at the second; one with the larger number at the second for `split`, else
+    at the first.
     """
     each = n // nodes
     start = np.arange(nodes, dtype=np.int64) * each
@@ -115,7 +116,8 @@ def node_chains(n: int, nodes: int, pattern: str) -> tuple[Parents, Parents]:
 
 
 def chain_orders(rings: npt.ArrayLike, nodes: int) -> npt.NDArray[np.int64]:
-    """(channels, ranks): the chain of node 0, then that of node 1 ..., each in the order in which a channel's ring crosses it.
+    """(channels, ranks): the chain of node 0, then that of node 1 ..., each in the order in which a channel's ring
+    crosses it.
 
     So the head of a chain is the rank at which the ring enters the node: beside another NIC for every channel.
     """

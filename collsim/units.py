@@ -22,7 +22,8 @@ _BYTES = re.compile(r"(Ki|Mi|Gi|Ti|Pi|[kKMGTP]?)(B|bytes?|bit|bits|b)")
 
 
 def parse_bytes(value: object, what: str = "nbytes") -> int:
-    """Bytes from `"64MiB"`, `"1GB"` or a whole number. Raises CollsimError for a bare `"64M"`, negatives and fractions."""
+    """Bytes from `"64MiB"`, `"1GB"` or a whole number. Raises CollsimError for a bare `"64M"`, negatives and
+    fractions."""
     size: float
     if isinstance(value, str):
         number, unit = _split(value, what)
@@ -41,7 +42,8 @@ def parse_bytes(value: object, what: str = "nbytes") -> int:
 
 
 def parse_bandwidth(value: object, what: str = "bandwidth") -> float:
-    """Bytes per second from `"25GB/s"`, `"400Gbit/s"` (or `Gbps`), or a plain number of B/s. Raises CollsimError unless > 0."""
+    """Bytes per second from `"25GB/s"`, `"400Gbit/s"` (or `Gbps`), or a plain number of B/s. Raises CollsimError unless
+    > 0."""
     if isinstance(value, str):
         number, unit = _split(value, what)
         rate = re.fullmatch(r"(.+?)(/s|ps)", unit)
@@ -59,7 +61,8 @@ def parse_bandwidth(value: object, what: str = "bandwidth") -> float:
 
 
 def parse_time(value: object, what: str = "alpha") -> float:
-    """Seconds from `"1.5us"`, `"2 ms"` or a plain number of seconds. Raises CollsimError for negatives and unknown units."""
+    """Seconds from `"1.5us"`, `"2 ms"` or a plain number of seconds. Raises CollsimError for negatives and unknown
+    units."""
     if isinstance(value, str):
         number, unit = _split(value, what)
         if unit and unit not in _SECONDS:
@@ -113,7 +116,8 @@ def format_bandwidth(rate: float) -> str:
 
 
 def size_range(spec: str) -> list[int]:
-    """Sizes of `"1KiB:1GiB:4"` (first, last, factor; the factor is 2 when left out) or one size. As nccl-tests' -b -e -f."""
+    """Sizes of `"1KiB:1GiB:4"` (first, last, factor; the factor is 2 when left out) or one size. As nccl-tests' -b -e
+    -f."""
     parts = str(spec).split(":")
     if len(parts) == 1:
         return [parse_bytes(parts[0])]
@@ -142,7 +146,9 @@ def size_range(spec: str) -> list[int]:
 def _split(text: str, what: str) -> tuple[float, str]:
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise CollsimError(f"{what}={text!r} does not start with a number; write for example '64MiB', '25GB/s' or '1.5us'")
+        raise CollsimError(
+            f"{what}={text!r} does not start with a number; write for example '64MiB', '25GB/s' or '1.5us'"
+        )
     number = float(match[1].replace(",", "").replace("_", ""))
     if not math.isfinite(number):
         raise CollsimError(f"{what}={text!r} is not a finite number")
@@ -160,7 +166,9 @@ def _byte_factor(unit: str, text: object, what: str, bits: str = "") -> float:
     match = _BYTES.fullmatch(unit)
     if match is None or (match[2] == "b" and not bits):
         hint = " (for bits write 'bit')" if match else ""
-        raise CollsimError(f"{what}={text!r}: unknown unit {unit!r}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s for a rate")
+        raise CollsimError(
+            f"{what}={text!r}: unknown unit {unit!r}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s for a rate"
+        )
     return _PREFIX[match[1]] / (8 if match[2] in ("bit", "bits", "b") else 1)
 
 

@@ -1,9 +1,10 @@
 """Verify counts contributions: each rank's part must be in every result exactly once.
 
-Counting with integers, never with booleans: a checker that ORs contributions accepts a rank that was added twice (SCCL's own did).
-Every rank's chunk gets a random 64-bit weight and the schedule runs on the weights, modulo 2^64; a slot is right when it
-holds the sum of the weights it should. A wrong schedule passes with a chance of about 2^-64 per slot (Freivalds 1977 is the
-idea). Only when something is wrong are exact counts made, to say in a sentence what is there and what should be.
+Counting with integers, never with booleans: a checker that ORs contributions accepts a rank that was added twice
+(SCCL's own did). Every rank's chunk gets a random 64-bit weight and the schedule runs on the weights, modulo 2^64; a
+slot is right when it holds the sum of the weights it should. A wrong schedule passes with a chance of about 2^-64 per
+slot (Freivalds 1977 is the idea). Only when something is wrong are exact counts made, to say in a sentence what is
+there and what should be.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ Counts = npt.NDArray[np.int64]
 def verify(schedule: Schedule) -> None:
     """Return None if the schedule does what its collective promises; raise ScheduleError with a sentence otherwise.
 
-    The error's `rank`, `chunk` and `step` say where: the step is the first in which that slot went wrong, or for something that
-    never arrives the last that wrote the slot.
+    The error's `rank`, `chunk` and `step` say where: the step is the first in which that slot went wrong, or for
+    something that never arrives the last that wrote the slot.
     """
     kind = collective(require_schedule(schedule).collective)
     held = starting(schedule)
     slots = held.shape[1]
-    weight = np.random.default_rng(schedule.ranks).integers(0, 2**64, (schedule.ranks, slots), dtype=np.uint64, endpoint=False)
+    weight = np.random.default_rng(schedule.ranks).integers(
+        0, 2**64, (schedule.ranks, slots), dtype=np.uint64, endpoint=False
+    )
     values = np.zeros(held.shape, np.uint64)
     values[: schedule.ranks][held[: schedule.ranks]] = weight[held[: schedule.ranks]]
     run(schedule, values, held, np.add)
@@ -49,10 +52,11 @@ def verify(schedule: Schedule) -> None:
 
 
 def contributions(schedule: Schedule, rank: int, slot: int) -> list[tuple[int, Counts]]:
-    """What one endpoint's slot holds over time, exactly: `(step, counts)` with counts of shape (ranks, slots), one entry for the
-    start (step -1) and one for each step that writes the slot.
+    """What one endpoint's slot holds over time, exactly: `(step, counts)` with counts of shape (ranks, slots), one
+    entry for the start (step -1) and one for each step that writes the slot.
 
-    Walks back from the slot over the transfers that can reach it, then forward over those alone, so large schedules stay cheap.
+    Walks back from the slot over the transfers that can reach it, then forward over those alone, so large schedules
+    stay cheap.
     """
     held = starting(schedule)
     relevant: set[tuple[int, int]] = {(rank, slot)}
@@ -60,7 +64,10 @@ def contributions(schedule: Schedule, rank: int, slot: int) -> list[tuple[int, C
     keep: list[tuple[int, Step, npt.NDArray[np.intp]]] = []
     for number in range(len(steps) - 1, -1, -1):
         step = steps[number]
-        rows = np.array([k for k, key in enumerate(zip(step.dst.tolist(), step.into.tolist(), strict=True)) if key in relevant], np.intp)
+        rows = np.array(
+            [k for k, key in enumerate(zip(step.dst.tolist(), step.into.tolist(), strict=True)) if key in relevant],
+            np.intp,
+        )
         if len(rows):
             keep.append((number, step, rows))
             relevant |= set(zip(step.src[rows].tolist(), step.chunk[rows].tolist(), strict=True))

@@ -8,13 +8,18 @@ PAGE = Path(__file__).with_name("algorithms.md")
 INTRODUCTION = """\
 # Algorithms
 
-Made from the registry by `python docs/make_algorithms.py`; the tests check that it is current, that every schedule does what its
+Made from the registry by `python docs/make_algorithms.py`; the tests check that it is current, that every schedule
+does what its
 collective promises for 1 to 33 ranks, and that steps, bytes and formula are what the schedule really costs.
 
-n ranks; S bytes of the operation (nccl-tests' size); α seconds per message, β seconds per byte through one port in one direction,
-γ seconds per byte reduced; c chunks. Formulas hold for one full-duplex port per rank (`switch`) unless another network is named;
-≤ marks a bound that many chunks come near. **Sent** is what the busiest endpoint sends, in buffers of S, counted in the schedule for
-n = 8; where that is a parameter server or a switch, the busiest rank follows. In the diagrams a row is an endpoint and a column a step:
+n ranks; S bytes of the operation (nccl-tests' size); α seconds per message, β seconds per byte through one port in
+one direction,
+γ seconds per byte reduced; c chunks. Formulas hold for one full-duplex port per rank (`switch`) unless another
+network is named;
+≤ marks a bound that many chunks come near. **Sent** is what the busiest endpoint sends, in buffers of S, counted in
+the schedule for
+n = 8; where that is a parameter server or a switch, the busiest rank follows. In the diagrams a row is an endpoint
+and a column a step:
 `+2←3` adds chunk 2 from rank 3, `=2←3` copies it, `2→6` reads slot 2 and writes slot 6.
 """
 
@@ -31,7 +36,13 @@ def sent(entry: cs.Algorithm, n: int) -> str:
 def row(entry: cs.Algorithm) -> str:
     """One line of a collective's table."""
     network = "" if entry.network == "switch" else f" (on a {entry.network})"
-    cells = [f"[`{entry.name}`](#{entry.name})", str(entry(8).steps), sent(entry, 8), entry.formula + network, entry.when[0]]
+    cells = [
+        f"[`{entry.name}`](#{entry.name})",
+        str(entry(8).steps),
+        sent(entry, 8),
+        entry.formula + network,
+        entry.when[0],
+    ]
     return "| " + " | ".join(cells) + " |"
 
 

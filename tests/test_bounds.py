@@ -50,7 +50,12 @@ def test_a_helper_that_reduces_lifts_the_bound_for_all_ranks_together():
 @pytest.mark.parametrize("name", sorted(cs.algorithms()))
 def test_no_run_is_below_its_bound(name):
     for n in (2, 5, 8):
-        for network in (cs.topology.switch(n), cs.topology.fully_connected(n), cs.topology.ring(n), cs.topology.star(n)):
+        for network in (
+            cs.topology.switch(n),
+            cs.topology.fully_connected(n),
+            cs.topology.ring(n),
+            cs.topology.star(n),
+        ):
             for nbytes in (8, 1_000_003):
                 try:
                     trace = cs.simulate(cs.schedule(name, ranks=n), network, nbytes)

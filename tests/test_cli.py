@@ -57,7 +57,9 @@ def test_show_prints_the_text_diagram():
 
 
 def test_run_agrees_with_the_api():
-    done = collsim("run", "allreduce_ring", "--topology", "ring(8, bandwidth=25GB/s, alpha=1us)", "--nbytes", "64MiB", "--json")
+    done = collsim(
+        "run", "allreduce_ring", "--topology", "ring(8, bandwidth=25GB/s, alpha=1us)", "--nbytes", "64MiB", "--json"
+    )
     assert done.exit_code == 0
     record = json.loads(done.stdout)
     # 14 steps of 8 MiB at 25 GB/s and 1 us
@@ -68,12 +70,24 @@ def test_run_agrees_with_the_api():
 
 def test_run_hands_options_to_the_algorithm():
     plain = json.loads(collsim("run", "allreduce_ring", "--machine", "dgx-a100", "--nodes", "2", "--json").stdout)
-    eight = json.loads(collsim("run", "allreduce_ring", "--machine", "dgx-a100", "--nodes", "2", "--channels", "8", "--json").stdout)
+    eight = json.loads(
+        collsim("run", "allreduce_ring", "--machine", "dgx-a100", "--nodes", "2", "--channels", "8", "--json").stdout
+    )
     assert eight["time"] < plain["time"] / 4
 
 
 def test_run_takes_the_event_engine_and_its_sharing():
-    words = ["run", "broadcast_flat", "--topology", "line(3, bandwidth=25GB/s, alpha=0)", "--nbytes", "25MB", "--engine", "event", "--json"]
+    words = [
+        "run",
+        "broadcast_flat",
+        "--topology",
+        "line(3, bandwidth=25GB/s, alpha=0)",
+        "--nbytes",
+        "25MB",
+        "--engine",
+        "event",
+        "--json",
+    ]
     fair, fifo = (json.loads(collsim(*words, "--sharing", s).stdout)["time"] for s in ("fair", "fifo"))
     # two copies leave rank 0 over one cable, the second for rank 2: shared 2 ms; one after the other, stored at rank 1, no less
     assert fair == pytest.approx(2e-3, rel=1e-6)
@@ -85,7 +99,10 @@ def test_run_takes_the_event_engine_and_its_sharing():
 def test_the_state_of_the_machine_is_told_to_run_and_to_compare_alike():
     """Rank 3 ten times slower: every step of the ring waits for it, so with many bytes the run takes ten times as long."""
     event = ["--topology", "switch(8, alpha=0s)", "--engine", "event", "--json"]
-    for words in (["run", "allreduce_ring", "--nbytes", "64MiB"], ["compare", "--algorithm", "allreduce_ring", "--nbytes", "64MiB"]):
+    for words in (
+        ["run", "allreduce_ring", "--nbytes", "64MiB"],
+        ["compare", "--algorithm", "allreduce_ring", "--nbytes", "64MiB"],
+    ):
         well, ill = (json.loads(collsim(*words, *event, *more).stdout) for more in ([], ["--slow", "3=10"]))
         well, ill = (found if isinstance(found, dict) else found[0] for found in (well, ill))
         assert ill["time"] == pytest.approx(10 * well["time"], rel=1e-6)
@@ -247,14 +264,18 @@ def test_worksheet_writes_sheet_and_key(tmp_path):
 
 
 def test_grade_makes_a_table(tmp_path):
-    (tmp_path / "ada.py").write_text("import collsim as cs\n\ndef send_one_chunk(n):\n    yield cs.copy(0, 1, chunk=0)\n", encoding="utf-8")
+    (tmp_path / "ada.py").write_text(
+        "import collsim as cs\n\ndef send_one_chunk(n):\n    yield cs.copy(0, 1, chunk=0)\n", encoding="utf-8"
+    )
     done = collsim("grade", str(tmp_path), "--only", "send-one-chunk", "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)[0]["student"] == "ada"
 
 
 def test_python_dash_m_is_the_same_command():
-    done = subprocess.run([sys.executable, "-m", "collsim", "show", "allreduce_ring"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "collsim", "show", "allreduce_ring"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0
     assert "+3←3" in done.stdout
 

@@ -35,7 +35,8 @@ def test_allgather_on_dgx1_with_unit_links_takes_seven_sixths():
 
 
 def test_allgather_on_two_boxes_of_eight_a100():
-    """ForestColl (arXiv 2402.06787): 300 GB/s to the switch of the box and 25 GB/s to the network per GPU: 346.67 GB/s."""
+    """ForestColl (arXiv 2402.06787): 300 GB/s to the switch of the box and 25 GB/s to the network per GPU: 346.67
+    GB/s."""
     edges = [(g, f"nvswitch{g // 8}", 300e9) for g in range(16)] + [(g, "network", 25e9) for g in range(16)]
     boxes = graph_of(edges, 16)
     assert 16 / allgather_ratio(boxes) == pytest.approx(346.6667e9, rel=1e-6)

@@ -51,6 +51,8 @@ def test_every_module_imports_only_from_layers_below():
 
 def test_drawing_lives_in_viz_only():
     users = {
-        p.relative_to(ROOT).parts[0] for p in ROOT.rglob("*.py") if "import matplotlib" in (t := p.read_text()) or "from matplotlib" in t
+        p.relative_to(ROOT).parts[0]
+        for p in ROOT.rglob("*.py")
+        if "import matplotlib" in (t := p.read_text()) or "from matplotlib" in t
     }
     assert users <= {"viz"}, users

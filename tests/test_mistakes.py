@@ -19,7 +19,16 @@ STEP = cs.copy(0, 1, chunk=0)
 JUNK = (
     *(None, True, 0, -1, 3, 2.5, float("nan"), float("inf"), 10**30, 1e300, 1 + 2j, np.float64(2), np.int32(3)),
     *("x", "8", "64M", "1e400GB", "", b"x", [], {}, (), {1, 2}, [None], [[]], object(), type, cs, lambda n: n),
-    *(np.zeros(3), np.zeros((2, 2, 2)), np.array(["a"]), np.array([None]), PLAN, RING, RUN, cs.algorithms()["allreduce_ring"]),
+    *(
+        np.zeros(3),
+        np.zeros((2, 2, 2)),
+        np.array(["a"]),
+        np.array([None]),
+        PLAN,
+        RING,
+        RUN,
+        cs.algorithms()["allreduce_ring"],
+    ),
 )
 
 
@@ -73,7 +82,8 @@ DOORS = {
         for what in ("steps", "sent", "chunks", "helpers", "ranks", "cost")
     },
     **{
-        f"algorithm({what}=gives x)": lambda x, what=what: written(**{what: lambda n: x}) for what in ("steps", "chunks", "helpers", "cost")
+        f"algorithm({what}=gives x)": lambda x, what=what: written(**{what: lambda n: x})
+        for what in ("steps", "chunks", "helpers", "cost")
     },
     "algorithm(helpers_on=x)": lambda x: written(helpers_on=x),
     "algorithm(most_ranks=x)": lambda x: written(most_ranks=x),

@@ -20,7 +20,9 @@ def test_import_is_light():
     """Pictures, tables and compilers are loaded when they are used, not before."""
     heavy = "matplotlib numba pandas streamlit networkx PIL"
     code = f"import collsim, sys; print([m for m in {heavy.split()!r} if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
 
 
 def test_submodules_do_not_hide_the_functions_of_the_same_name():
@@ -47,7 +49,9 @@ def test_everything_public_says_what_it_is():
         assert inspect.getdoc(thing), name
         if inspect.isclass(thing):
             for part, value in vars(thing).items():
-                if not part.startswith("_") and (inspect.isfunction(value) or isinstance(value, property | cached_property)):
+                if not part.startswith("_") and (
+                    inspect.isfunction(value) or isinstance(value, property | cached_property)
+                ):
                     assert inspect.getdoc(value), f"{name}.{part}"
 
 
@@ -63,7 +67,16 @@ def test_what_people_hold_can_be_hashed_and_travels_to_another_process():
 def test_what_a_run_says_cannot_be_changed_by_accident():
     s = cs.schedule("allreduce_ring", ranks=4)
     t = cs.simulate(s, cs.topology.ring(4), 64)
-    for array in (s.transfers, t.link_bytes, t.link_busy, t.sent_bytes, t.received_bytes, t.start, t.finish, t.topology.endpoint_device):
+    for array in (
+        s.transfers,
+        t.link_bytes,
+        t.link_busy,
+        t.sent_bytes,
+        t.received_bytes,
+        t.start,
+        t.finish,
+        t.topology.endpoint_device,
+    ):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = array[1]
     table = t.links

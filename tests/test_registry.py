@@ -91,7 +91,12 @@ def test_a_root_out_of_range_is_a_sentence(name):
         ("allreduce_tree", 4, {"chunks": 0}, "chunks=0 is too small; chunks is at least 1"),
         ("allreduce_tree", 4, {"chunks": 2.5}, "chunks=2.5 is not a whole number"),
         ("allreduce_parameter_server", 4, {"server": "hepler"}, "did you mean 'helper'"),
-        ("allreduce_sharded_parameter_server", 4, {"servers": 5}, "servers=5 do not fit on 4 ranks; use at most 4, or server='helper'"),
+        (
+            "allreduce_sharded_parameter_server",
+            4,
+            {"servers": 5},
+            "servers=5 do not fit on 4 ranks; use at most 4, or server='helper'",
+        ),
         ("allreduce_sharded_parameter_server", 4, {"servers": 0}, "servers=0 is too small"),
         ("allreduce_swing", 6, {}, "ranks=6: it needs a power of two; the nearest are 4 and 8"),
         ("allgather_neighbour_exchange", 5, {}, "it needs an even number; use 4 or 6, or allgather_ring"),
@@ -127,7 +132,8 @@ def test_division_with_a_slash_is_told_with_the_way_out():
         yield cs.reduce(0, 1, chunk=n / 2)
 
     with pytest.raises(
-        cs.ScheduleError, match=r"mine\(4\) at line \d+ of test_registry.py: chunk must be whole numbers.*use // instead of /"
+        cs.ScheduleError,
+        match=r"mine\(4\) at line \d+ of test_registry.py: chunk must be whole numbers.*use // instead of /",
     ):
         learner(body)
 
@@ -160,7 +166,15 @@ def test_a_bare_yield_is_told():
 
 
 @pytest.mark.parametrize(
-    "error", [ZeroDivisionError("no"), KeyError("x"), RuntimeError("no"), AssertionError("no"), RecursionError("no"), NameError("no")]
+    "error",
+    [
+        ZeroDivisionError("no"),
+        KeyError("x"),
+        RuntimeError("no"),
+        AssertionError("no"),
+        RecursionError("no"),
+        NameError("no"),
+    ],
 )
 def test_errors_inside_the_function_carry_its_own_line(error):
     def body(n):
@@ -168,7 +182,9 @@ def test_errors_inside_the_function_carry_its_own_line(error):
         raise error
 
     line = body.__code__.co_firstlineno + 2
-    with pytest.raises(cs.ScheduleError, match=rf"mine\(4\) failed at line {line} of test_registry.py: {type(error).__name__}") as caught:
+    with pytest.raises(
+        cs.ScheduleError, match=rf"mine\(4\) failed at line {line} of test_registry.py: {type(error).__name__}"
+    ) as caught:
         learner(body)
     assert caught.value.__cause__ is error
 
@@ -178,7 +194,9 @@ def test_an_index_out_of_range_names_the_step():
         yield cs.reduce(0, 1, 0)
         yield cs.reduce(0, n, 0)
 
-    with pytest.raises(cs.ScheduleError, match=r"mine\(4\), step 1: .*dst=4 does not exist; ranks are 0 to 3") as caught:
+    with pytest.raises(
+        cs.ScheduleError, match=r"mine\(4\), step 1: .*dst=4 does not exist; ranks are 0 to 3"
+    ) as caught:
         learner(body)
     assert caught.value.step == 1
 
@@ -223,7 +241,14 @@ def test_an_unknown_collective_is_refused_at_once():
 def test_options_know_their_kind():
     @cs.algorithm("allreduce")
     def allreduce_of_options(
-        n, root=0, chunks=1, servers: int | None = None, fast=False, how: Literal["a", "b"] = "a", dims=None, topology=None
+        n,
+        root=0,
+        chunks=1,
+        servers: int | None = None,
+        fast=False,
+        how: Literal["a", "b"] = "a",
+        dims=None,
+        topology=None,
     ):
         yield cs.reduce(0, 1, 0)
 
@@ -241,7 +266,10 @@ def test_options_know_their_kind():
 
 def test_loading_a_file_gives_its_algorithm(tmp_path):
     path = tmp_path / "my.py"
-    path.write_text('import collsim as cs\n@cs.algorithm("reduce")\ndef reduce_mine(n, root=0):\n    yield cs.reduce(range(1, n), 0, 0)\n')
+    path.write_text(
+        'import collsim as cs\n@cs.algorithm("reduce")\ndef reduce_mine(n, root=0):\n    yield cs.reduce(range(1, n), '
+        "0, 0)\n"
+    )
     assert cs.load(str(path))(3).steps == 1
     assert cs.load(f"{path}:reduce_mine")(3).collective == "reduce"
     with pytest.raises(cs.CollsimError, match="did you mean 'reduce_mine'"):
@@ -273,8 +301,14 @@ def test_a_price_names_what_it_needs():
         (lambda: cs.replay(None, [[1]]), "None is not a schedule"),
         (lambda: cs.replay(cs.schedule("allreduce_ring", 2), [[1, 2], [3]]), "rows of different lengths"),
         (lambda: cs.schedule("allreduce_ring", 2).by_rank("x"), "there is no rank 'x'; ranks are 0 to 1"),
-        (lambda: cs.schedule("allreduce_tree", 2, chunks=10**9), "chunks=1000000000 for 2 ranks is too many; use at most 32,768"),
-        (lambda: cs.schedule("allreduce_ring", 2**20, channels=100), "channels=100 for 1048576 ranks is too many; use at most 64"),
+        (
+            lambda: cs.schedule("allreduce_tree", 2, chunks=10**9),
+            "chunks=1000000000 for 2 ranks is too many; use at most 32,768",
+        ),
+        (
+            lambda: cs.schedule("allreduce_ring", 2**20, channels=100),
+            "channels=100 for 1048576 ranks is too many; use at most 64",
+        ),
         (lambda: cs.schedule("alltoall_direct", 5000), "ranks=5000 is more than 4,096"),
         (lambda: cs.repeat(5, 2, 1, 2), "repeat wants a step"),
         (lambda: cs.repeat(cs.copy(0, 1, 0), 2.5, 1, 2), r"times=2\.5.*all three are whole numbers"),

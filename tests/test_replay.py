@@ -27,7 +27,8 @@ def ranks_for(entry, wanted=5):
 
 
 def small_numbers(n, elements, dtype):
-    """Numbers of which every sum and product over n <= 5 ranks is exact in every dtype: fp8 e5m2 has three significant bits."""
+    """Numbers of which every sum and product over n <= 5 ranks is exact in every dtype: fp8 e5m2 has three significant
+    bits."""
     return np.random.default_rng(7).integers(0, 2, (n, elements)).astype(dtype)
 
 
@@ -110,14 +111,21 @@ def test_avg_of_int64_does_not_pass_through_float64():
 @pytest.mark.parametrize("elements", [1, 2, 3, 16, 17, 1000])
 def test_sizes_that_do_not_divide_work(elements):
     """Fewer elements than chunks, and odd ones."""
-    for name in ("allreduce_ring", "allreduce_halving_doubling", "allgather_ring", "reduce_scatter_ring", "broadcast_chain"):
+    for name in (
+        "allreduce_ring",
+        "allreduce_halving_doubling",
+        "allgather_ring",
+        "reduce_scatter_ring",
+        "broadcast_chain",
+    ):
         s = cs.schedule(name, ranks=7)
         data = np.random.default_rng(0).integers(0, 9, (7, elements))
         assert np.array_equal(cs.replay(s, data), expected(s, data, "sum")), name
 
 
 def test_the_order_of_additions_is_the_algorithms():
-    """float16, ranks hold 2048, 1, 1, 1: spacing is 2 there, so 2048 + 1 = 2048 (ties to even) while 2048 + (1 + 1 + 1) = 2052 or 2050."""
+    """float16, ranks hold 2048, 1, 1, 1: spacing is 2 there, so 2048 + 1 = 2048 (ties to even) while 2048 + (1 + 1 + 1)
+    = 2052 or 2050."""
     data = np.array([[2048], [1], [1], [1]], np.float16)
     flat = cs.replay(cs.schedule("reduce_flat", ranks=4), data)[0, 0]
     tree = cs.replay(cs.schedule("reduce_binomial", ranks=4), data)[0, 0]

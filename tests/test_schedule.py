@@ -119,7 +119,10 @@ def test_a_ring_of_a_million_ranks_is_a_handful_of_rows():
     with pytest.raises(cs.ScheduleError, match="too many for one table; each_step"):
         s.transfers  # noqa: B018
     for use in (cs.verify, lambda s: cs.replay(s, np.zeros((2**20, 1), np.int8))):
-        with pytest.raises(cs.CollsimError, match=r"slots in all, more than .* that fit in memory; replay or verify it with fewer ranks"):
+        with pytest.raises(
+            cs.CollsimError,
+            match=r"slots in all, more than .* that fit in memory; replay or verify it with fewer ranks",
+        ):
             use(s)
     assert str(s).endswith("(1048543 more endpoints and 2097118 more steps not shown)")
 
@@ -175,12 +178,18 @@ def test_composition_wants_the_same_ranks():
 @pytest.mark.parametrize(
     ("steps", "says"),
     [
-        ([cs.copy(0, 4, 0)], r"mine\(4\), step 0: copy of chunk 0 from rank 0 to .*: dst=4 does not exist; ranks are 0 to 3"),
+        (
+            [cs.copy(0, 4, 0)],
+            r"mine\(4\), step 0: copy of chunk 0 from rank 0 to .*: dst=4 does not exist; ranks are 0 to 3",
+        ),
         ([cs.copy(0, -1, 0)], r"dst=-1 does not exist; ranks are 0 to 3"),
         ([cs.copy(0, 1, 0), cs.copy(0, 1, -2)], r"step 1: .*chunk=-2 does not exist; slots are 0 to"),
         ([cs.copy(2, 2, 1)], r"copy of chunk 1 from rank 2 to rank 2: an endpoint sends a chunk to itself"),
         ([[cs.copy(0, 2, 0), cs.copy(1, 2, 0)]], r"from rank 1 to rank 2: rank 0 writes the same slot in this step"),
-        ([[cs.reduce(0, 2, 0), cs.copy(1, 2, 0)]], r"writes the same slot in this step; which of them lasts is undefined"),
+        (
+            [[cs.reduce(0, 2, 0), cs.copy(1, 2, 0)]],
+            r"writes the same slot in this step; which of them lasts is undefined",
+        ),
         ([cs.copy(0, 1, 0, channel=-1)], r"a channel is 0 or more"),
         ([5], r"mine\(4\) yields 5; a step is made with copy"),
         (["copy"], r"yields 'copy'; a step is made with copy"),
@@ -255,7 +264,8 @@ def test_a_schedule_says_what_its_helpers_are():
     cs.verify(both)
 
 
-# ---- ranges of chunks --------------------------------------------------------------------------------------------------------
+# ---- ranges of chunks
+# --------------------------------------------------------------------------------------------------------
 
 
 def test_a_row_with_a_width_stands_for_a_range_of_chunks():
@@ -270,7 +280,11 @@ def test_a_row_with_a_width_stands_for_a_range_of_chunks():
 
 
 def written_out(step):
-    return cs.copy(np.repeat(step.src, step.width), np.repeat(step.dst, step.width), (step.chunk[:, None] + np.arange(step.width)).ravel())
+    return cs.copy(
+        np.repeat(step.src, step.width),
+        np.repeat(step.dst, step.width),
+        (step.chunk[:, None] + np.arange(step.width)).ravel(),
+    )
 
 
 def test_everything_that_takes_steps_takes_ranges():
@@ -300,7 +314,10 @@ def test_everything_that_takes_steps_takes_ranges():
         (lambda: [cs.copy(0, 1, chunk=0, width=True)], "one whole number"),
         (lambda: [cs.copy(0, 1, chunk=[2**31 - 2], width=3)], "beyond any chunk"),
         (lambda: [cs.copy(0, 1, chunk=6, width=3)], r"chunk=6 and the 2 after it does not exist; slots are 0 to 7"),
-        (lambda: [cs.copy([0, 2], 1, chunk=[0, 1], width=2)], r"step 0: copy of chunks 1 to 2 from rank 2 .* rank 0 writes the same slot"),
+        (
+            lambda: [cs.copy([0, 2], 1, chunk=[0, 1], width=2)],
+            r"step 0: copy of chunks 1 to 2 from rank 2 .* rank 0 writes the same slot",
+        ),
         (lambda: [[cs.reduce(0, 1, chunk=0, width=4), cs.copy(2, 1, chunk=3)]], "writes the same slot"),
         (lambda: [cs.copy(1, 1, chunk=0, width=4)], "sends a chunk to itself"),
         (lambda: [replace(cs.copy(0, 1, chunk=0, width=2), times=2)], "do not repeat"),
@@ -321,7 +338,9 @@ def test_a_step_too_long_to_write_out_says_so():
     """2^20 ranks in ranges of 2^19 chunks: 5 × 10^11 transfers in the first step. It can be timed, but not printed."""
     s = cs.schedule("allreduce_halving_doubling", ranks=2**20)
     assert (len(s), s.steps) == (2 * 2**20 * (2**20 - 1), 40)
-    with pytest.raises(cs.ScheduleError, match="549,755,813,888 transfers, in ranges of 524,288 chunks, is too long to be written out"):
+    with pytest.raises(
+        cs.ScheduleError, match="549,755,813,888 transfers, in ranges of 524,288 chunks, is too long to be written out"
+    ):
         next(s.each_step())
 
 

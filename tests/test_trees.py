@@ -17,7 +17,15 @@ def test_eight_nodes_are_as_drawn_in_nccl():
 
 
 def test_fourteen_nodes_are_as_drawn_in_nccl():
-    assert children(interleaved_tree(14)) == {0: [8], 8: [4, 12], 4: [2, 6], 12: [10, 13], 2: [1, 3], 6: [5, 7], 10: [9, 11]}
+    assert children(interleaved_tree(14)) == {
+        0: [8],
+        8: [4, 12],
+        4: [2, 6],
+        12: [10, 13],
+        2: [1, 3],
+        6: [5, 7],
+        10: [9, 11],
+    }
 
 
 def by_the_source(n, r):

@@ -75,7 +75,14 @@ def test_rates_are_read(text, rate):
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [("25GB", "no time in its unit"), (0, "more than 0"), (-1, "more than 0"), ("25G/s", "ambiguous"), ("fast", "number")]
+    ("text", "says"),
+    [
+        ("25GB", "no time in its unit"),
+        (0, "more than 0"),
+        (-1, "more than 0"),
+        ("25G/s", "ambiguous"),
+        ("fast", "number"),
+    ],
 )
 def test_rates_that_cannot_be_are_sentences(text, says):
     with pytest.raises(cs.CollsimError, match=says):
@@ -83,13 +90,16 @@ def test_rates_that_cannot_be_are_sentences(text, says):
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("1.5us", 1.5e-6), ("1.5 µs", 1.5e-6), ("2ms", 2e-3), ("3s", 3), ("7ns", 7e-9), (0, 0), ("1e-6", 1e-6)]
+    ("text", "seconds"),
+    [("1.5us", 1.5e-6), ("1.5 µs", 1.5e-6), ("2ms", 2e-3), ("3s", 3), ("7ns", 7e-9), (0, 0), ("1e-6", 1e-6)],
 )
 def test_times_are_read(text, seconds):
     assert cs.parse_time(text) == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize(("text", "says"), [(-1, "negative"), ("2 min", "unknown unit of time 'min'"), ("soon", "number")])
+@pytest.mark.parametrize(
+    ("text", "says"), [(-1, "negative"), ("2 min", "unknown unit of time 'min'"), ("soon", "number")]
+)
 def test_times_that_cannot_be_are_sentences(text, says):
     with pytest.raises(cs.CollsimError, match=says):
         cs.parse_time(text)

@@ -77,7 +77,10 @@ def test_many_contributors_are_shortened():
 def test_history_of_a_slot_is_exact():
     s = cs.schedule("allreduce_ring", ranks=4)
     steps = [(step, int(counts.sum())) for step, counts in contributions(s, rank=0, slot=0)]
-    assert steps == [(-1, 1), (3, 4)]  # chunk 0 leaves rank 0 first, collects the others and comes home finished in step 3
+    assert steps == [
+        (-1, 1),
+        (3, 4),
+    ]  # chunk 0 leaves rank 0 first, collects the others and comes home finished in step 3
 
 
 @pytest.mark.parametrize("n", [256, 1024])

@@ -7,7 +7,11 @@ from collsim.schedule import copy
 
 
 def _even(n):
-    return None if n % 2 == 0 or n == 1 else f"it needs an even number; use {n - 1} or {n + 1}, or allgather_ring (as Open MPI does)"
+    return (
+        None
+        if n % 2 == 0 or n == 1
+        else f"it needs an even number; use {n - 1} or {n + 1}, or allgather_ring (as Open MPI does)"
+    )
 
 
 @algorithm(

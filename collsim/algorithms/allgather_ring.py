@@ -18,7 +18,10 @@ from collsim.topology.network import ring_orders
         "Every rank passes the block it received last on to its right neighbour.",
         "每个 rank 把刚收到的块传给右边的邻居。",
     ),
-    when=("Large messages: all links carry the least possible, neighbours only.", "消息大时：每条链路的流量最小，且只与邻居通信。"),
+    when=(
+        "Large messages: all links carry the least possible, neighbours only.",
+        "消息大时：每条链路的流量最小，且只与邻居通信。",
+    ),
     chunks=lambda n, channels: n * channels,
     most_ranks=2**24,
 )

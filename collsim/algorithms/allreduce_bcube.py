@@ -1,4 +1,5 @@
-"""Gloo's bcube: ranks are numbers with several digits; those who differ in one digit form a group, one digit after another."""
+"""Gloo's bcube: ranks are numbers with several digits; those who differ in one digit form a group, one digit after
+another."""
 
 import numpy as np
 
@@ -19,11 +20,14 @@ def digits_of(n, base):
     "allreduce",
     steps=lambda n, base: 2 * len(digits_of(n, base)),
     sent=lambda n: 2 * (n - 1) / n,
-    cost=lambda n, S, alpha, beta, gamma, base: 2 * len(digits_of(n, base)) * alpha + (n - 1) / n * S * (2 * beta + gamma),
+    cost=lambda n, S, alpha, beta, gamma, base: (
+        2 * len(digits_of(n, base)) * alpha + (n - 1) / n * S * (2 * beta + gamma)
+    ),
     formula="2m·α + 2(n−1)/n·Sβ + (n−1)/n·Sγ, n = g_1·…·g_m (m = log_b n for n a power of b)",
     source="Gloo gloo/allreduce.cc bcube; Guo et al. 2009 (BCube, SIGCOMM)",
     says=(
-        "In groups of ranks that differ in one digit, everybody sends each peer its share of what is left, later the finished shares.",
+        "In groups of ranks that differ in one digit, everybody sends each peer its share of what is left, later the "
+        "finished shares.",
         "在只有一位数字不同的 rank 组内，每个 rank 把剩余部分中各同伴的一份发给对方，之后再发回求好的份。",
     ),
     when=(

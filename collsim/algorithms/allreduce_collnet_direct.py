@@ -11,11 +11,14 @@ from collsim.trees import nodes_of
     "allreduce",
     steps=lambda n, per_node, topology: 4 if n > nodes_of(n, per_node, topology) else 2,
     sent=lambda n, per_node, topology: max(nodes_of(n, per_node, topology), 2 - nodes_of(n, per_node, topology) / n),
-    cost=lambda n, S, alpha, beta, per_node, topology: (4 if n > nodes_of(n, per_node, topology) else 2) * alpha + 2 * S * beta,
+    cost=lambda n, S, alpha, beta, per_node, topology: (
+        (4 if n > nodes_of(n, per_node, topology) else 2) * alpha + 2 * S * beta
+    ),
     formula="4α + 2(g−1)/g·Sβ inside + 2S/g·β through each GPU's NIC, g ranks per node",
     source="NCCL src/device/all_reduce.h (COLLNET_DIRECT), src/transport/coll_net.cc",
     says=(
-        "Slice h goes to head h of each node, the switch adds the heads' slices over the nodes, heads hand the results round.",
+        "Slice h goes to head h of each node, the switch adds the heads' slices over the nodes, heads hand the "
+        "results round.",
         "第 h 片交给各节点的第 h 个负责者，交换机跨节点相加，再由负责者分发结果。",
     ),
     when=(

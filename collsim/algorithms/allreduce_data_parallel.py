@@ -1,4 +1,5 @@
-"""PyTorch DataParallel without NCCL: GPU 0 fetches and adds one gradient after another, then copies the sum to one GPU after another."""
+"""PyTorch DataParallel without NCCL: GPU 0 fetches and adds one gradient after another, then copies the sum to one GPU
+after another."""
 
 from collsim.registry import algorithm
 from collsim.schedule import copy, reduce

@@ -1,7 +1,7 @@
 """Everybody sends the whole buffer to everybody, and adds what arrives: one step.
 
-Every rank begins with its own data, so sums of floats may differ between ranks in the last bit (a kernel that reads all buffers
-in rank order avoids that).
+Every rank begins with its own data, so sums of floats may differ between ranks in the last bit (a kernel that reads all
+buffers in rank order avoids that).
 """
 
 import numpy as np

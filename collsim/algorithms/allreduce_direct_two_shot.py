@@ -1,4 +1,5 @@
-"""Everybody sends block j to rank j, which adds and sends the sum to everybody: a reduce-scatter and an allgather of one step each."""
+"""Everybody sends block j to rank j, which adds and sends the sum to everybody: a reduce-scatter and an allgather of
+one step each."""
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from collsim.schedule import copy, reduce
     sent=lambda n: 2 * (n - 1) / n,
     cost=lambda n, S, alpha, beta, gamma: 2 * alpha + (n - 1) / n * S * (2 * beta + gamma) if n > 1 else 0,
     formula="2α + 2(n−1)/n·Sβ + (n−1)/n·Sγ",
-    source="NVIDIA TensorRT-LLM customAllReduceKernels.cu twoShotAllReduceKernel; Jiang et al. 2020 (OSDI; BytePS, co-located servers)",
+    source="NVIDIA TensorRT-LLM customAllReduceKernels.cu twoShotAllReduceKernel; Jiang et al. 2020 (OSDI; BytePS, "
+    "co-located servers)",
     says=(
         "Every rank sends block j straight to rank j, or its finished block straight to everybody.",
         "每个 rank 把第 j 块直接发给 rank j，或把自己求好的块直接发给所有 rank。",

@@ -35,16 +35,20 @@ def _busiest(n, per_node, topology, pattern, channels):
     steps=_steps,
     sent=_busiest,
     cost=lambda n, S, alpha, beta, chunks, per_node, topology, pattern, channels: (
-        _steps(n, chunks, per_node, topology, pattern) * (alpha + _busiest(n, per_node, topology, pattern, channels) * S / chunks * beta)
+        _steps(n, chunks, per_node, topology, pattern)
+        * (alpha + _busiest(n, per_node, topology, pattern, channels) * S / chunks * beta)
     ),
     formula="≤ (2D+c−1)(α + 2S/c·β), D = ⌈lg n⌉ with one rank per node; → 2Sβ for many chunks",
-    source="NCCL src/graph/trees.cc ncclGetDtree, src/graph/connect.cc connectTrees; Sanders, Speck & Träff 2009 (two-tree)",
+    source="NCCL src/graph/trees.cc ncclGetDtree, src/graph/connect.cc connectTrees; Sanders, Speck & Träff 2009 "
+    "(two-tree)",
     says=(
-        "In both trees partial sums climb and finished chunks come down; who is inside one tree is a leaf of the other.",
+        "In both trees partial sums climb and finished chunks come down; who is inside one tree is a leaf of "
+        "the other.",
         "两棵树中部分和向上、完成的 chunk 向下；在一棵树里是内部结点的 rank，在另一棵里是叶子。",
     ),
     when=(
-        "Many nodes, medium and large messages: the ring's bytes (2S) with a number of steps that grows as lg n, in many chunks.",
+        "Many nodes, medium and large messages: the ring's bytes (2S) with a number of steps that grows as lg n, in "
+        "many chunks.",
         "节点多、中大消息并分成许多 chunk 时：流量与 ring 相当（2S），步数只随 lg n 增长。",
     ),
     chunks=lambda n, chunks, channels: 2 * chunks * channels,
@@ -53,9 +57,10 @@ def _busiest(n, per_node, topology, pattern, channels):
 def allreduce_double_binary_tree(n, chunks=1, channels=1, per_node=1, pattern: Pattern = "balanced", topology=None):
     """NCCL's tree: two binary trees over the nodes, each with half of the buffer, and a chain inside each node.
 
-    channels: pairs of trees, whose chains follow the topology's ring orders. per_node: ranks of a node, from the topology where
-    that is a machine. pattern: to which GPU of a node the links of the tree go: parent and second child to the first GPU, first
-    child to the second (balanced), both children to the second (split), or all to the first (tree); NCCL chooses it by the NICs.
+    channels: pairs of trees, whose chains follow the topology's ring orders. per_node: ranks of a node, from the
+    topology where that is a machine. pattern: to which GPU of a node the links of the tree go: parent and second child
+    to the first GPU, first child to the second (balanced), both children to the second (split), or all to the first
+    (tree); NCCL chooses it by the NICs.
     """
     trees = _trees(n, per_node, topology, pattern, channels)
     rounds = together(*([*up(tree, k, k), *down(tree, k, k)] for k, tree in enumerate(trees)))

@@ -11,7 +11,8 @@ def _power(n):
 
 
 def bit_reversed(p):
-    """Each number below p, a power of two, with its bits in reverse order: pieces are halved from the top, ranks paired from bit 0."""
+    """Each number below p, a power of two, with its bits in reverse order: pieces are halved from the top, ranks paired
+    from bit 0."""
     bits = p.bit_length() - 1
     return sum(((np.arange(p) >> k) & 1) << (bits - 1 - k) for k in range(bits)) if bits else np.zeros(1, int)
 
@@ -36,7 +37,8 @@ def _cost(n, S, alpha, beta):
     source="Rabenseifner 2004 (recursive halving and doubling); "
     "Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; Open MPI coll_base_allreduce.c redscat_allgather",
     says=(
-        "Partners exchange halves of what they work on: the piece halves and the sum doubles its contributions; then pieces double back.",
+        "Partners exchange halves of what they work on: the piece halves and the sum doubles its contributions; then "
+        "pieces double back.",
         "伙伴之间交换各自负责部分的一半：片段减半、部分和包含的份数翻倍；随后片段再逐步翻倍收齐。",
     ),
     when=(
@@ -55,7 +57,9 @@ def allreduce_halving_doubling(n):
     rank = np.concatenate([even, np.arange(2 * (n - p), n)])
     v, first = np.arange(p), bit_reversed(p)
     distances = [2**k for k in range(p.bit_length() - 1)]
-    for d in distances:  # partners at distance d share a range of p/d pieces, and each goes on with the half that its bit d says
+    for d in (
+        distances
+    ):  # partners at distance d share a range of p/d pieces, and each goes on with the half that its bit d says
         yield reduce(rank, rank[v ^ d], chunk=first[(v ^ d) % (2 * d)], width=p // (2 * d))
     for d in reversed(distances):
         yield copy(rank, rank[v ^ d], chunk=first[v % (2 * d)], width=p // (2 * d))

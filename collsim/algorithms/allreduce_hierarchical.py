@@ -9,7 +9,14 @@ from collsim.trees import nodes_of
 
 Inner = Literal["ring", "direct", "pat"]
 Outer = Literal[
-    "ring", "tree", "kary_tree", "double_binary_tree", "recursive_doubling", "halving_doubling", "direct_one_shot", "direct_two_shot"
+    "ring",
+    "tree",
+    "kary_tree",
+    "double_binary_tree",
+    "recursive_doubling",
+    "halving_doubling",
+    "direct_one_shot",
+    "direct_two_shot",
 ]
 
 
@@ -17,7 +24,11 @@ def _parts(n, inner, outer, per_node, topology):
     """(algorithm, ranks, part of the buffer it works on) of the three phases."""
     nodes = nodes_of(n, per_node, topology)
     g = n // nodes
-    return [(find(f"reduce_scatter_{inner}"), g, 1), (find(f"allreduce_{outer}"), nodes, 1 / g), (find(f"allgather_{inner}"), g, 1)]
+    return [
+        (find(f"reduce_scatter_{inner}"), g, 1),
+        (find(f"allreduce_{outer}"), nodes, 1 / g),
+        (find(f"allgather_{inner}"), g, 1),
+    ]
 
 
 def _steps(n, inner, outer, per_node, topology):
@@ -38,25 +49,31 @@ def _cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
     steps=_steps,
     sent=_sent,
     cost=_cost,
-    formula="T_rs(g, S) + T_allreduce(n/g, S/g) + T_ag(g, S), g ranks per node; all rings: 2(g+n/g−2)α + 2(n−1)/n·Sβ + (n−1)/n·Sγ",
+    formula="T_rs(g, S) + T_allreduce(n/g, S/g) + T_ag(g, S), g ranks per node; all rings: 2(g+n/g−2)α + 2(n−1)/n·Sβ "
+    "+ (n−1)/n·Sγ",
     source="Open MPI coll_han; Jiang et al. 2020 (OSDI; BytePS); Cho et al. 2019 (BlueConnect)",
     says=(
-        "First sums inside each node, then every local rank meets its peers of the other nodes with its own block, then the node shares.",
+        "First sums inside each node, then every local rank meets its peers of the other nodes with its own block, "
+        "then the node shares.",
         "先在节点内求和，再由每个本地 rank 带着自己的块与其他节点的对应 rank 求和，最后在节点内共享。",
     ),
     when=(
-        "Several nodes with fast links inside and a NIC per GPU: only S/g per NIC crosses the network, and all NICs work.",
+        "Several nodes with fast links inside and a NIC per GPU: only S/g per NIC crosses the network, and all NICs "
+        "work.",
         "多节点、节点内链路快且每个 GPU 有自己的网卡时：每张网卡只传 S/g，且所有网卡同时工作。",
     ),
 )
 def allreduce_hierarchical(n, inner: Inner = "ring", outer: Outer = "ring", per_node=8, topology=None):
     """Reduce-scatter inside each node, allreduce across nodes for every block, allgather inside each node.
 
-    inner, outer: the algorithms inside and across nodes. per_node: ranks of a node, from the topology where that is a machine.
+    inner, outer: the algorithms inside and across nodes. per_node: ranks of a node, from the topology where that is a
+    machine.
     """
     scatter, across, gather = (phase(size) for phase, size, _ in _parts(n, inner, outer, per_node, topology))
     rank = np.arange(n).reshape(across.ranks, scatter.ranks)
-    piece = np.arange(scatter.chunks * across.chunks).reshape(scatter.chunks, across.chunks)  # of inner chunk i, outer chunk j
+    piece = np.arange(scatter.chunks * across.chunks).reshape(
+        scatter.chunks, across.chunks
+    )  # of inner chunk i, outer chunk j
     own = piece.reshape(scatter.ranks, -1, across.chunks).transpose(0, 2, 1)
     yield from (step.placed(rank, piece) for step in scatter.each_step())
     yield from (step.placed(rank.T, own) for step in across.each_step())

@@ -1,4 +1,5 @@
-"""BytePS: nodes reduce-scatter inside, every GPU pushes its block to the servers and pulls the sum, nodes allgather inside."""
+"""BytePS: nodes reduce-scatter inside, every GPU pushes its block to the servers and pulls the sum, nodes allgather
+inside."""
 
 import numpy as np
 
@@ -12,7 +13,8 @@ def _steps(n, per_node, topology):
 
 
 def _volumes(n, servers, per_node, topology):
-    """Buffers through a rank's port inside its node, from it to the servers, and through a server's port: each one way."""
+    """Buffers through a rank's port inside its node, from it to the servers, and through a server's port: each one
+    way."""
     nodes = nodes_of(n, per_node, topology)
     g = n // nodes
     return (g - 1) / g, 1 / g, nodes / servers
@@ -36,11 +38,13 @@ def _cost(n, S, alpha, beta, servers, per_node, topology):
     formula="4α + 2(g−1)/g·Sβ + 2·max(1/g, N/k)Sβ, N nodes of g ranks, k servers",
     source="Jiang et al. 2020 (OSDI; BytePS)",
     says=(
-        "Sums inside each node first; then every GPU pushes its block to the servers or pulls it back; then the node shares.",
+        "Sums inside each node first; then every GPU pushes its block to the servers or pulls it back; then the node "
+        "shares.",
         "先在节点内求和；然后每个 GPU 把自己的块推给服务器或取回；最后在节点内共享。",
     ),
     when=(
-        "Spare hosts next to the GPU nodes: with as many servers as nodes a node's NICs carry S each way instead of the ring's 2S.",
+        "Spare hosts next to the GPU nodes: with as many servers as nodes a node's NICs carry S each way instead of "
+        "the ring's 2S.",
         "GPU 节点旁有闲置主机时：服务器数等于节点数，节点网卡每方向只传 S，而 ring 为 2S。",
     ),
     helpers=lambda n, servers: servers,

@@ -7,7 +7,8 @@ from collsim.schedule import copy, pipeline, reduce
 
 
 def _load(n, c):
-    """Chunks of S/c through a GPU's busier direction, summed over steps: up, to the head, from the head, to all, in a pipeline."""
+    """Chunks of S/c through a GPU's busier direction, summed over steps: up, to the head, from the head, to all, in a
+    pipeline."""
     return sum(max((s < c) + (2 <= s < c + 2) / n, (1 <= s < c + 1) / n + (s >= 3)) for s in range(c + 3))
 
 
@@ -19,11 +20,13 @@ def _load(n, c):
     formula="4α + 2(1+1/n)Sβ; in c ≥ 3 chunks (c+3)α + (1+1/n+(3−1/n)/c)Sβ",
     source="NCCL src/device/all_reduce.h (NVLS: multimem load-reduce and store), src/transport/nvls.cc",
     says=(
-        "The switch adds all ranks' copies of a slice for its head, or multicasts the head's finished slice to everybody.",
+        "The switch adds all ranks' copies of a slice for its head, or multicasts the head's finished slice to "
+        "everybody.",
         "交换机把所有 rank 的同一片段相加后交给该片段的负责者，或把其结果多播给所有 rank。",
     ),
     when=(
-        "One node with NVSwitch of the third generation or later, large messages: S(1+1/n) per link direction instead of 2S(n−1)/n.",
+        "One node with NVSwitch of the third generation or later, large messages: S(1+1/n) per link direction instead "
+        "of 2S(n−1)/n.",
         "单节点、第三代及以后的 NVSwitch、大消息：每方向 S(1+1/n) 字节，而 ring 为 2S(n−1)/n。",
     ),
     chunks=lambda n, chunks: n * chunks,
@@ -32,5 +35,10 @@ def _load(n, c):
 )
 def allreduce_nvls(n, chunks=1):
     head, (rank, piece) = np.arange(n), (a.ravel() for a in np.indices((n, n)))
-    rounds = [reduce(rank, n, chunk=piece), copy(n, head, chunk=head), copy(head, n, chunk=head), copy(n, rank, chunk=piece)]
+    rounds = [
+        reduce(rank, n, chunk=piece),
+        copy(n, head, chunk=head),
+        copy(head, n, chunk=head),
+        copy(n, rank, chunk=piece),
+    ]
     yield from pipeline(rounds, chunks, stride=n)

@@ -23,12 +23,14 @@ def _sent(n, per_node, topology):
     steps=lambda n, chunks, per_node, topology: 3 + 2 * _depth(n, per_node, topology) + chunks,
     sent=_sent,
     cost=lambda n, S, alpha, beta, chunks, per_node, topology: (
-        (3 + 2 * _depth(n, per_node, topology) + chunks) * (alpha + (1 + 3 * nodes_of(n, per_node, topology) / n) * S / chunks * beta)
+        (3 + 2 * _depth(n, per_node, topology) + chunks)
+        * (alpha + (1 + 3 * nodes_of(n, per_node, topology) / n) * S / chunks * beta)
     ),
     formula="≤ (2⌈lg N⌉+3+c)(α + (1+3/g)S/c·β), N nodes of g: 1+1/g over NVLink, 2/g through the NIC, of one port",
     source="NCCL src/device/all_reduce.h runTreeSplit with NVLS (NVLS_TREE), src/graph/connect.cc",
     says=(
-        "Switches add inside the nodes; the heads pass partial sums up and finished ones down the trees between nodes; switches multicast.",
+        "Switches add inside the nodes; the heads pass partial sums up and finished ones down the trees between "
+        "nodes; switches multicast.",
         "节点内由交换机求和；各负责者沿节点间的树向上传部分和、向下传结果；最后交换机多播。",
     ),
     when=(
@@ -46,7 +48,10 @@ def allreduce_nvls_tree(n, chunks=1, per_node=8, topology=None):
     head, own, switch = rank[mine], piece[mine], n + rank // g
     first, second = double_binary_tree(nodes)
     members, slots = np.arange(n).reshape(nodes, g).T, np.arange(2 * g).reshape(g, 2, 1)
-    trees = [step.placed(members, slots) for step in together([*up(first, 0), *down(first, 0)], [*up(second, 1), *down(second, 1)])]
+    trees = [
+        step.placed(members, slots)
+        for step in together([*up(first, 0), *down(first, 0)], [*up(second, 1), *down(second, 1)])
+    ]
     inside = [reduce(rank, switch, chunk=piece), copy(n + head // g, head, chunk=own)]
     back = [copy(head, n + head // g, chunk=own), copy(switch, rank, chunk=piece)]
     yield from pipeline([*inside, *trees, *back], chunks, stride=2 * g)

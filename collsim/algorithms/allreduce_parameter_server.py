@@ -13,12 +13,16 @@ from collsim.schedule import copy, pipeline, reduce
     steps=lambda n, chunks, server: 1 + chunks if n > 1 or server == "helper" else 0,
     sent=lambda n, server: n if server == "helper" else n - 1,
     cost=lambda n, S, alpha, beta, chunks, server: (
-        (1 + chunks) * (alpha + (n if server == "helper" else n - 1) * S / chunks * beta) if n > 1 or server == "helper" else 0
+        (1 + chunks) * (alpha + (n if server == "helper" else n - 1) * S / chunks * beta)
+        if n > 1 or server == "helper"
+        else 0
     ),
-    formula="2α + 2W·Sβ with W = n−1 workers (server a rank) or n (server a host of its own); in c chunks (1+c)(α + W·S/c·β)",
+    formula="2α + 2W·Sβ with W = n−1 workers (server a rank) or n (server a host of its own); in c chunks (1+c)(α + "
+    "W·S/c·β)",
     source="Li et al. 2014 (OSDI), section Architecture; Jiang et al. 2020 (OSDI; BytePS)",
     says=(
-        "All workers push to the server at once, or the server sends the sum back: its one link carries everybody's bytes.",
+        "All workers push to the server at once, or the server sends the sum back: its one link carries everybody's "
+        "bytes.",
         "所有 worker 同时把数据推给服务器，或由服务器把和发回：所有字节都挤在它的一条链路上。",
     ),
     when=(

@@ -11,10 +11,12 @@ from collsim.schedule import copy, reduce
     steps=lambda n: n.bit_length() - 1 + 2 * (n & (n - 1) != 0),
     sent=lambda n: n.bit_length() - 1 + (n & (n - 1) != 0),
     cost=lambda n, S, alpha, beta, gamma: (
-        (n.bit_length() - 1 + 2 * (n & (n - 1) != 0)) * (alpha + S * beta) + (n.bit_length() - 1 + (n & (n - 1) != 0)) * S * gamma
+        (n.bit_length() - 1 + 2 * (n & (n - 1) != 0)) * (alpha + S * beta)
+        + (n.bit_length() - 1 + (n & (n - 1) != 0)) * S * gamma
     ),
     formula="lg n(α + Sβ + Sγ); n not a power of two: (⌊lg n⌋+2)(α + Sβ) + (⌊lg n⌋+1)Sγ",
-    source="Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; Open MPI coll_base_allreduce.c recursivedoubling",
+    source="Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; Open MPI coll_base_allreduce.c "
+    "recursivedoubling",
     says=(
         "Pairs at distance 2^k swap their whole partial sums and both add: everybody's sum covers twice as many ranks.",
         "相距 2^k 的两个 rank 交换整个部分和并各自相加：每个 rank 的和覆盖的份数翻倍。",

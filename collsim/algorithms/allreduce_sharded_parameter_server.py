@@ -23,15 +23,19 @@ def _sent(n, servers, server):
         if n > 1 or server == "helper"
         else 0
     ),
-    formula="2α + 2(n−1)/k·Sβ with k shards on ranks (k = n: the ring's volume); 2α + 2·max(1, n/k)Sβ with k hosts of their own",
+    formula="2α + 2(n−1)/k·Sβ with k shards on ranks (k = n: the ring's volume); 2α + 2·max(1, n/k)Sβ with k hosts of "
+    "their own",
     source="Li et al. 2014 (OSDI), section Architecture; Jiang et al. 2020 (OSDI; BytePS)",
     says=(
-        "Every worker pushes each shard to the server that owns it, or pulls the finished sums: the load is spread over all servers.",
+        "Every worker pushes each shard to the server that owns it, or pulls the finished sums: the load is spread "
+        "over all servers.",
         "每个 worker 把每个分片推给负责它的服务器，或取回求好的和：负载分摊到所有服务器上。",
     ),
     when=(
-        "Networks that bear incast: on all ranks it moves the ring's bytes in two steps; on extra hosts each worker sends S only.",
-        "网络能承受 incast 时：分片放在所有 rank 上，两步即可移动与 ring 相同的字节；放在额外主机上，每个 worker 只发 S。",
+        "Networks that bear incast: on all ranks it moves the ring's bytes in two steps; on extra hosts each worker "
+        "sends S only.",
+        "网络能承受 incast 时：分片放在所有 rank 上，两步即可移动与 ring 相同的字节；放在额外主机上，每个 worker 只发 "
+        "S。",
     ),
     chunks=lambda n, servers: servers or n,
     helpers=lambda n, servers, server: (servers or n) if server == "helper" else 0,
@@ -39,11 +43,14 @@ def _sent(n, servers, server):
 def allreduce_sharded_parameter_server(n, servers: int | None = None, server: Literal["rank", "helper"] = "rank"):
     """The buffer is cut into shards, one per server; everybody pushes every shard to its server and pulls the sum.
 
-    servers: number of shards, one per rank unless said otherwise. server: they live on ranks 0, 1, ..., or on hosts of their own.
+    servers: number of shards, one per rank unless said otherwise. server: they live on ranks 0, 1, ..., or on hosts of
+    their own.
     """
     shards = np.arange(servers or n)
     if server == "rank" and len(shards) > n:
-        raise CollsimError(f"servers={servers} do not fit on {n} ranks; use at most {n}, or server='helper' for hosts of their own")
+        raise CollsimError(
+            f"servers={servers} do not fit on {n} ranks; use at most {n}, or server='helper' for hosts of their own"
+        )
     home = shards + n if server == "helper" else shards
     worker, shard = (a.ravel() for a in np.meshgrid(np.arange(n), shards, indexing="ij"))
     away = worker != home[shard]

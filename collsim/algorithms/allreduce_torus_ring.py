@@ -1,4 +1,5 @@
-"""Ring reduce-scatter along one dimension of a torus after the other, on ever smaller pieces; then allgather the same way back."""
+"""Ring reduce-scatter along one dimension of a torus after the other, on ever smaller pieces; then allgather the same
+way back."""
 
 import numpy as np
 
@@ -22,7 +23,8 @@ def sides(n, dims, topology):
 
 
 def reduce_scatters(side, order, sign, first):
-    """Chunk first + c ends at rank c. In the phase of a dimension, those chunks move that agree with the rank in all earlier ones."""
+    """Chunk first + c ends at rank c. In the phase of a dimension, those chunks move that agree with the rank in all
+    earlier ones."""
     n = int(np.prod(side))
     at = np.array(np.unravel_index(np.arange(n), side))
     differ = at[:, :, None] != at[:, None, :]
@@ -40,11 +42,14 @@ def reduce_scatters(side, order, sign, first):
     "allreduce",
     steps=lambda n, dims, topology: sum(2 * (d - 1) for d in sides(n, dims, topology)),
     sent=lambda n: 2 * (n - 1) / n,
-    cost=lambda n, S, alpha, beta, dims, topology: sum(2 * (d - 1) for d in sides(n, dims, topology)) * alpha + 2 * (n - 1) / n * S * beta,
+    cost=lambda n, S, alpha, beta, dims, topology: (
+        sum(2 * (d - 1) for d in sides(n, dims, topology)) * alpha + 2 * (n - 1) / n * S * beta
+    ),
     formula="Σ2(n_i−1)α + 2(n−1)/n·Sβ through one port; with all 2D ports of the torus 2(n−1)/n·Sβ/(2D)",
     source="Kumar et al. 2019 (2-D gradient summation); Sack & Gropp 2015; ASTRA-sim baseline multi-dimensional ring",
     says=(
-        "Every rank sends partial sums to its neighbour along one dimension; the next dimension works on what is left, a smaller piece.",
+        "Every rank sends partial sums to its neighbour along one dimension; the next dimension works on what is "
+        "left, a smaller piece.",
         "每个 rank 沿某一维把部分和发给邻居；下一维只处理剩下的、更小的部分。",
     ),
     when=(
@@ -57,7 +62,12 @@ def allreduce_torus_ring(n, dims=None, all_ports=False, topology=None):
     parts = [(turn, sign) for turn in range(len(side)) for sign in (1, -1)] if all_ports else [(0, 1)]
     orders = [tuple(np.roll(np.arange(len(side)), -turn)) for turn, _ in parts]
     steps = list(
-        together(*(reduce_scatters(side, order, sign, p * n) for p, (order, (_, sign)) in enumerate(zip(orders, parts, strict=True))))
+        together(
+            *(
+                reduce_scatters(side, order, sign, p * n)
+                for p, (order, (_, sign)) in enumerate(zip(orders, parts, strict=True))
+            )
+        )
     )
     yield from steps
     yield from reverse(steps)

@@ -7,7 +7,9 @@ from .broadcast_binomial import doubling
 from .reduce_binomial import halving
 
 
-def _busy(lg, chunks):  # chunk sends of the root, the busiest port, summed over steps: up and down overlap for chunks > 1
+def _busy(
+    lg, chunks
+):  # chunk sends of the root, the busiest port, summed over steps: up and down overlap for chunks > 1
     return 2 * lg * chunks - sum(min(i, chunks - i, lg) for i in range(1, chunks))
 
 
@@ -16,13 +18,16 @@ def _busy(lg, chunks):  # chunk sends of the root, the busiest port, summed over
     steps=lambda n, chunks: 2 * (n - 1).bit_length() + chunks - 1 if n > 1 else 0,
     sent=lambda n: (n - 1).bit_length(),
     cost=lambda n, S, alpha, beta, chunks: (
-        (2 * (n - 1).bit_length() + chunks - 1) * alpha + _busy((n - 1).bit_length(), chunks) * S / chunks * beta if n > 1 else 0
+        (2 * (n - 1).bit_length() + chunks - 1) * alpha + _busy((n - 1).bit_length(), chunks) * S / chunks * beta
+        if n > 1
+        else 0
     ),
     formula="2⌈lg n⌉(α + Sβ); in c ≥ 2⌈lg n⌉ chunks (2⌈lg n⌉+c−1)α + ⌈lg n⌉(1+⌈lg n⌉/c)Sβ",
     source="Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce (reduce followed by broadcast); "
     "Open MPI coll_base_allreduce.c nonoverlapping",
     says=(
-        "In each step half of those who still hold a partial sum pass it on towards the root; then the sum goes back the same way.",
+        "In each step half of those who still hold a partial sum pass it on towards the root; then the sum goes back "
+        "the same way.",
         "每一步中，仍持有部分和的 rank 有一半把它交给离根更近的 rank；求和完成后再沿原路广播回去。",
     ),
     when=(

@@ -1,4 +1,5 @@
-"""Blocks travel by the binary digits of their distance: lg n steps, but every block is sent as often as its distance has ones."""
+"""Blocks travel by the binary digits of their distance: lg n steps, but every block is sent as often as its distance
+has ones."""
 
 import numpy as np
 
@@ -17,19 +18,23 @@ def blocks_moved(n):
     sent=lambda n: blocks_moved(n) / n,
     cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + blocks_moved(n) / n * S * beta,
     formula="⌈lg n⌉α + (S/2)lg n·β for a power of two; else the ones in 0..n−1 count, each a block",
-    source="Bruck et al. 1997 (index operation); Thakur, Rabenseifner & Gropp 2005, section Alltoall; Open MPI coll_base_alltoall.c bruck",
+    source="Bruck et al. 1997 (index operation); Thakur, Rabenseifner & Gropp 2005, section Alltoall; Open MPI "
+    "coll_base_alltoall.c bruck",
     says=(
         "Every rank sends on all blocks whose way left has a step of 2^k, to the rank 2^k places on.",
         "每个 rank 把剩余路程中含有 2^k 这一步的块都发给后面第 2^k 个 rank。",
     ),
-    when=("Tiny blocks on many ranks: lg n messages instead of n−1.", "rank 多、块极小时：只需 lg n 条消息而不是 n−1 条。"),
+    when=(
+        "Tiny blocks on many ranks: lg n messages instead of n−1.",
+        "rank 多、块极小时：只需 lg n 条消息而不是 n−1 条。",
+    ),
     chunks=lambda n: n,
 )
 def alltoall_bruck(n):
     """Blocks travel by the binary digits of their distance.
 
-    Slots: n to send, n received, then n of scratch for blocks on their way, by distance. The first hop reads the send slot and the
-    last writes the received one, so no rotation is needed before or after.
+    Slots: n to send, n received, then n of scratch for blocks on their way, by distance. The first hop reads the send
+    slot and the last writes the received one, so no rotation is needed before or after.
     """
     rank, distance = (a.ravel() for a in np.indices((n, n)))
     own = copy(np.arange(n), np.arange(n), chunk=np.arange(n), into=n + np.arange(n))

@@ -1,4 +1,5 @@
-"""Two steps: inside the node blocks go to the rank that has the place of their destination, which then sends them to the other nodes."""
+"""Two steps: inside the node blocks go to the rank that has the place of their destination, which then sends them to
+the other nodes."""
 
 import numpy as np
 
@@ -26,15 +27,20 @@ def _sent(n, per_node, topology):
     "alltoall",
     steps=lambda n, per_node, topology: max(1, _stages(n, per_node, topology)),
     sent=_sent,
-    cost=lambda n, S, alpha, beta, per_node, topology: _stages(n, per_node, topology) * alpha + _sent(n, per_node, topology) * S * beta,
-    formula="2α + ((g−1)/g + (N−1)/N)Sβ, N nodes of g ranks; through a NIC only (N−1)/N·S, in messages g times as large",
+    cost=lambda n, S, alpha, beta, per_node, topology: (
+        _stages(n, per_node, topology) * alpha + _sent(n, per_node, topology) * S * beta
+    ),
+    formula="2α + ((g−1)/g + (N−1)/N)Sβ, N nodes of g ranks; through a NIC only (N−1)/N·S, in messages g "
+    "times as large",
     source="NCCL 2.12 PXN (rail-local alltoall); Rajbhandari et al. 2022 (DeepSpeed-MoE, hierarchical all-to-all)",
     says=(
-        "Blocks change to the local rank with their destination's place; then each rank talks only to its own place in other nodes.",
+        "Blocks change to the local rank with their destination's place; then each rank talks only to its own place "
+        "in other nodes.",
         "块先转到与目的地位置相同的本地 rank；然后每个 rank 只与其他节点中同位置的 rank 通信。",
     ),
     when=(
-        "Mixture-of-experts traffic over many nodes: few large messages per NIC, on one rail, instead of many small ones.",
+        "Mixture-of-experts traffic over many nodes: few large messages per NIC, on one rail, instead of many small "
+        "ones.",
         "多节点的 MoE 流量：每张网卡只在自己的 rail 上发少量大消息，而不是许多小消息。",
     ),
     chunks=lambda n: n,

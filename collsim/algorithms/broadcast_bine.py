@@ -1,4 +1,5 @@
-"""Bine tree: a binomial tree over negabinary numbers, whose partners on both sides are nearer than those of broadcast_binomial."""
+"""Bine tree: a binomial tree over negabinary numbers, whose partners on both sides are nearer than those of
+broadcast_binomial."""
 
 import numpy as np
 

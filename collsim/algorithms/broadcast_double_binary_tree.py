@@ -11,11 +11,14 @@ from collsim.trees import double_binary_tree, down
     "broadcast",
     steps=lambda n, chunks: (n - 2).bit_length() + chunks if n > 1 else 0,
     sent=lambda n: min(n - 1, 1),
-    cost=lambda n, S, alpha, beta, chunks: ((n - 2).bit_length() + chunks) * (alpha + S / chunks * beta) if n > 1 else 0,
+    cost=lambda n, S, alpha, beta, chunks: (
+        ((n - 2).bit_length() + chunks) * (alpha + S / chunks * beta) if n > 1 else 0
+    ),
     formula="≤ (⌈lg(n−1)⌉+c)(α + S/c·β); → Sβ for many chunks",
     source="Sanders, Speck & Träff 2009 (two-tree broadcast), doi 10.1016/j.parco.2009.09.001",
     says=(
-        "In both trees every rank passes the chunk it got last on to its children; half of the chunks go down each tree.",
+        "In both trees every rank passes the chunk it got last on to its children; half of the chunks go down each "
+        "tree.",
         "两棵树中每个 rank 都把刚收到的 chunk 传给子结点；每棵树负责一半的 chunk。",
     ),
     when=(
@@ -27,7 +30,9 @@ from collsim.trees import double_binary_tree, down
 )
 def broadcast_double_binary_tree(n, root=0, chunks=1):
     if n > 1:
-        trees = [np.concatenate([[-1], tree + 1]) for tree in double_binary_tree(n - 1)]  # under virtual rank 0, the root
+        trees = [
+            np.concatenate([[-1], tree + 1]) for tree in double_binary_tree(n - 1)
+        ]  # under virtual rank 0, the root
         rank = (np.arange(n) + root) % n
         rounds = together(*(down(tree, half) for half, tree in enumerate(trees)))
         yield from pipeline((step.placed(rank, np.arange(2)) for step in rounds), chunks, stride=2)

@@ -14,7 +14,8 @@ from .scatter_binomial import scatter_binomial
     sent=lambda n: 2 * (n - 1) / n,  # the root: n-1 blocks away, and n-1 more in the allgather
     cost=lambda n, S, alpha, beta: 2 * (n.bit_length() - 1) * alpha + 2 * (n - 1) / n * S * beta,
     formula="2lg n·α + 2(n−1)/n·Sβ",
-    source="Barnett et al. 1994 (van de Geijn); Thakur, Rabenseifner & Gropp 2005, section Broadcast; Open MPI bcast scatter_allgather",
+    source="Barnett et al. 1994 (van de Geijn); Thakur, Rabenseifner & Gropp 2005, section Broadcast; Open MPI bcast "
+    "scatter_allgather",
     says=(
         "First the root's blocks spread down a tree; then partners swap all that they have.",
         "先沿树把根的各块分散出去，每步送出剩余的一半；然后伙伴之间交换各自拥有的全部块。",

@@ -12,7 +12,10 @@ from collsim.schedule import copy
     formula="(n−1)(α + S/n·β)",
     source="Open MPI coll_basic_gather.c linear; NCCL src/collectives.cc ncclGather (point to point)",
     says=("One more rank sends its block to the root.", "又一个 rank 把自己的块发给根。"),
-    when=("Large blocks: no block travels twice, and the root's port is full anyway.", "块大时：没有块被转发，反正根的端口始终是满的。"),
+    when=(
+        "Large blocks: no block travels twice, and the root's port is full anyway.",
+        "块大时：没有块被转发，反正根的端口始终是满的。",
+    ),
     chunks=lambda n: n,
 )
 def gather_flat(n, root=0):

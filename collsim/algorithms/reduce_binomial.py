@@ -7,7 +7,8 @@ from collsim.schedule import pipeline, reduce
 
 
 def halving(n, root):
-    """Backwards through broadcast_binomial: virtual ranks 2^k and beyond send to 2^k before themselves, the largest k first."""
+    """Backwards through broadcast_binomial: virtual ranks 2^k and beyond send to 2^k before themselves, the largest k
+    first."""
     for k in reversed(range((n - 1).bit_length())):
         v = np.arange(min(2**k, n - 2**k))
         yield reduce((v + 2**k + root) % n, (v + root) % n, chunk=0)

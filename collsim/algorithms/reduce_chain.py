@@ -11,19 +11,27 @@ from collsim.topology.network import ring_orders
     "reduce",
     steps=lambda n, chunks: n - 2 + chunks if n > 1 else 0,
     sent=lambda n: min(n - 1, 1),
-    cost=lambda n, S, alpha, beta, gamma, chunks: (n - 2 + chunks) * (alpha + S / chunks * (beta + gamma)) if n > 1 else 0,
+    cost=lambda n, S, alpha, beta, gamma, chunks: (
+        (n - 2 + chunks) * (alpha + S / chunks * (beta + gamma)) if n > 1 else 0
+    ),
     formula="(n−2+c)(α + S/c·(β + γ)); best c = √((n−2)Sβ/α)",
     source="NCCL src/device/reduce.h runRing; Chan et al. 2007 (pipelined algorithms)",
     says=(
-        "Every rank adds its own contribution to the chunk it got last and passes it towards the root, while it receives another.",
+        "Every rank adds its own contribution to the chunk it got last and passes it towards the root, while it "
+        "receives another.",
         "每个 rank 把自己的一份加到刚收到的 chunk 上并向根传递，同时接收下一块。",
     ),
-    when=("Large messages: with many chunks it nears S·β, the least possible.", "消息大时：chunk 足够多时接近下限 S·β。"),
+    when=(
+        "Large messages: with many chunks it nears S·β, the least possible.",
+        "消息大时：chunk 足够多时接近下限 S·β。",
+    ),
     chunks=lambda n, chunks, channels: chunks * channels,
 )
 def reduce_chain(n, root=0, chunks=1, channels=1, topology=None):
     rings = ring_orders(topology, n, channels)
-    order = np.array([np.roll(ring, -1 - int(np.argmax(ring == root))) for ring in rings])  # from the rank after the root to the root
+    order = np.array(
+        [np.roll(ring, -1 - int(np.argmax(ring == root))) for ring in rings]
+    )  # from the rank after the root to the root
     lane = np.arange(channels)
     rounds = [reduce(order[:, i], order[:, i + 1], chunk=lane, channel=lane) for i in range(n - 1)]
     yield from pipeline(rounds, chunks, stride=channels)

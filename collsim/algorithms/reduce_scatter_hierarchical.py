@@ -12,7 +12,9 @@ Choice = Literal["ring", "pairwise", "direct", "pat"]
 
 
 def _steps(n, inner, outer, per_node, topology):
-    return sum(phase.claim("steps", size) for phase, size, _ in parts("reduce_scatter", n, inner, outer, per_node, topology))
+    return sum(
+        phase.claim("steps", size) for phase, size, _ in parts("reduce_scatter", n, inner, outer, per_node, topology)
+    )
 
 
 def _cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):

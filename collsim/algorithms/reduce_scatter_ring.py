@@ -18,7 +18,10 @@ from collsim.topology.network import ring_orders
         "Every rank sends a partial sum to its right neighbour, which adds its own contribution.",
         "每个 rank 把一个部分和发给右边的邻居，由邻居加上自己的一份。",
     ),
-    when=("Large messages: all links carry the least possible, neighbours only.", "消息大时：每条链路的流量最小，且只与邻居通信。"),
+    when=(
+        "Large messages: all links carry the least possible, neighbours only.",
+        "消息大时：每条链路的流量最小，且只与邻居通信。",
+    ),
     chunks=lambda n, channels: n * channels,
     most_ranks=2**24,
 )

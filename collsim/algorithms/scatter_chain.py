@@ -17,7 +17,10 @@ from collsim.schedule import copy
         "Every rank passes the block it received last one place further from the root.",
         "每个 rank 把刚收到的块向远离根的方向移动一格。",
     ),
-    when=("Networks where only neighbours have a link, such as a line or ring.", "只有相邻 rank 之间有链路的网络，如线形或环形。"),
+    when=(
+        "Networks where only neighbours have a link, such as a line or ring.",
+        "只有相邻 rank 之间有链路的网络，如线形或环形。",
+    ),
     chunks=lambda n: n,
 )
 def scatter_chain(n, root=0):

@@ -12,7 +12,10 @@ from collsim.schedule import copy
     formula="(n−1)(α + S/n·β)",
     source="Open MPI coll_basic_scatter.c linear; NCCL src/collectives.cc ncclScatter (point to point)",
     says=("The root sends one more rank its block.", "根把块发给下一个 rank。"),
-    when=("Large blocks: no block travels twice, and the root's port is full anyway.", "块大时：没有块被转发，反正根的端口始终是满的。"),
+    when=(
+        "Large blocks: no block travels twice, and the root's port is full anyway.",
+        "块大时：没有块被转发，反正根的端口始终是满的。",
+    ),
     chunks=lambda n: n,
 )
 def scatter_flat(n, root=0):

@@ -6,4 +6,15 @@ from .differences import Comparison, compare
 from .search import Best, best, cheapest, crossover
 from .sensitivity import sensitivity
 
-__all__ = ["Best", "Comparison", "CriticalPath", "best", "calibrate", "cheapest", "compare", "critical_path", "crossover", "sensitivity"]
+__all__ = [
+    "Best",
+    "Comparison",
+    "CriticalPath",
+    "best",
+    "calibrate",
+    "cheapest",
+    "compare",
+    "critical_path",
+    "crossover",
+    "sensitivity",
+]

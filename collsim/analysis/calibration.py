@@ -1,4 +1,5 @@
-"""From a cluster's own nccl-tests log to a model of that cluster: reading lives in `exchange`, fitting in `nccl`; this joins them."""
+"""From a cluster's own nccl-tests log to a model of that cluster: reading lives in `exchange`, fitting in `nccl`; this
+joins them."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def calibrate(log: Any, topology: Topology, **environment: str) -> Calibration:
 
     table = load(log) if isinstance(log, (str, os.PathLike)) else log
     if not isinstance(topology, Topology):
-        raise CollsimError(f"calibrate wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')")
+        raise CollsimError(
+            f"calibrate wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')"
+        )
     if not hasattr(table, "columns") or not hasattr(table, "iloc"):
         raise CollsimError(f"{log!s} holds {table!r}; calibrate wants nccl-tests output")
     return fit(table, topology, **environment)

@@ -1,9 +1,9 @@
 """The critical path: which transfers, one after another, make up the time, and what each spends it on.
 
-From the transfer that arrives last, step back to the one whose arrival it had to wait for: the one that brought its chunk if that
-arrived just then, else one at the same endpoint, else (a barrier) any that ended then. Each transfer's time is split into alpha
-(the latency of its route), beta (its own bytes at the full rate of its slowest link) and waiting (what sharing, queueing and
-barriers add).
+From the transfer that arrives last, step back to the one whose arrival it had to wait for: the one that brought its
+chunk if that arrived just then, else one at the same endpoint, else (a barrier) any that ended then. Each transfer's
+time is split into alpha (the latency of its route), beta (its own bytes at the full rate of its slowest link) and
+waiting (what sharing, queueing and barriers add).
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class CriticalPath:
         return {name: float(getattr(self, name).sum()) / total for name in ("alpha", "beta", "waiting")}
 
     def to_frame(self) -> pd.DataFrame:
-        """A row per transfer of the path, as `Trace.to_frame`, with alpha, beta, waiting (s) and link, the slowest of its route."""
+        """A row per transfer of the path, as `Trace.to_frame`, with alpha, beta, waiting (s) and link, the slowest of
+        its route."""
         frame = self.trace.to_frame().iloc[self.transfers].reset_index(names="transfer")
         frame["alpha"], frame["beta"], frame["waiting"] = self.alpha, self.beta, self.waiting
         frame["link"] = [self._slowest(int(s), int(d)) for s, d in zip(frame["src"], frame["dst"], strict=True)]
@@ -86,7 +87,9 @@ def critical_path(trace: Trace) -> CriticalPath:
             low, high = np.searchsorted(ordered, [start[at] - tolerance, start[at] + tolerance])
             before = by_finish[low:high]
             before = before[start[before] < start[at] - tolerance]
-            if not len(before):  # it waited for nothing that moved (launch, jitter): the latest arrival before it is the nearest reason
+            if not len(
+                before
+            ):  # it waited for nothing that moved (launch, jitter): the latest arrival before it is the nearest reason
                 earlier = by_finish[:low]
                 earlier = earlier[finish[earlier] <= start[at]]
                 if not len(earlier):

@@ -33,8 +33,8 @@ class Comparison:
 
     @cached_property
     def links(self) -> pd.DataFrame:
-        """A row per link of either run that carried bytes: link, kind, bytes_a, bytes_b, busy_a, busy_b (s), share_a, share_b, and the
-        differences b - a; the largest change of bytes first."""
+        """A row per link of either run that carried bytes: link, kind, bytes_a, bytes_b, busy_a, busy_b (s), share_a,
+        share_b, and the differences b - a; the largest change of bytes first."""
 
         def used(trace: Trace, tail: str) -> pd.DataFrame:
             table = trace.links[["link", "kind", "bytes", "busy", "share"]]
@@ -69,7 +69,18 @@ class Comparison:
             columns[name] = {
                 **{
                     key: row[key]
-                    for key in ("algorithm", "topology", "nbytes", "time", "algbw", "busbw", "bound", "gap", "steps", "transfers")
+                    for key in (
+                        "algorithm",
+                        "topology",
+                        "nbytes",
+                        "time",
+                        "algbw",
+                        "busbw",
+                        "bound",
+                        "gap",
+                        "steps",
+                        "transfers",
+                    )
                 },
                 **{key: float(getattr(path, key).sum()) for key in ("alpha", "beta", "waiting")},
             }
@@ -82,16 +93,26 @@ class Comparison:
             first = f"{names}: the same time, {format_time(self.a.time)}."
         else:
             word, times = ("faster", self.speedup) if self.speedup > 1 else ("slower", 1 / self.speedup)
-            first = f"{names}: {times:.3g} times {word} ({format_time(self.a.time)} becomes {format_time(self.b.time)})."
+            first = (
+                f"{names}: {times:.3g} times {word} ({format_time(self.a.time)} becomes {format_time(self.b.time)})."
+            )
         moved = self.kinds[self.kinds.bytes.abs() > 0]
-        changes = [f"{kind} carries {format_bytes(abs(b))} {'more' if b > 0 else 'less'}" for kind, b in moved.bytes.items()]
+        changes = [
+            f"{kind} carries {format_bytes(abs(b))} {'more' if b > 0 else 'less'}" for kind, b in moved.bytes.items()
+        ]
         return f"{first} {'; '.join(changes or self._moved()) or 'No link carries more or less'}."
 
     def _moved(self, most: int = 2) -> list[str]:
         """Where the same bytes took another way: the links that lost and gained the most."""
         by_loss = self.links.sort_values("bytes", kind="stable")
-        ends = [*by_loss[by_loss.bytes < 0].head(most).to_dict("records"), *by_loss[by_loss.bytes > 0].tail(most)[::-1].to_dict("records")]
-        return [f"{row['link']} carries {format_bytes(row['bytes_b'])} instead of {format_bytes(row['bytes_a'])}" for row in ends]
+        ends = [
+            *by_loss[by_loss.bytes < 0].head(most).to_dict("records"),
+            *by_loss[by_loss.bytes > 0].tail(most)[::-1].to_dict("records"),
+        ]
+        return [
+            f"{row['link']} carries {format_bytes(row['bytes_b'])} instead of {format_bytes(row['bytes_a'])}"
+            for row in ends
+        ]
 
     def __repr__(self) -> str:
         return f"<Comparison {self}>"

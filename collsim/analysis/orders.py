@@ -24,7 +24,8 @@ def reordered(topology: Topology, order: Sequence[int]) -> Topology:
 def improved(
     topology: Topology, time: Callable[[tuple[int, ...]], float], tries: int, best: float
 ) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Each rank order tried and its time: a tour from neighbour to nearest neighbour, then random exchanges of the best so far.
+    """Each rank order tried and its time: a tour from neighbour to nearest neighbour, then random exchanges of the best
+    so far.
 
     Args:
         time: seconds of an order.
@@ -57,7 +58,9 @@ def _prices(topology: Topology) -> npt.NDArray[np.float64]:
     src, dst = np.divmod(np.arange(n * n), n)
     routes = topology.routes(src, dst)
     each = links.alpha[routes.link] + _MESSAGE / links.bandwidth[routes.link]
-    total: npt.NDArray[np.float64] = np.bincount(np.repeat(np.arange(n * n), routes.hops), weights=each, minlength=n * n).astype(float)
+    total: npt.NDArray[np.float64] = np.bincount(
+        np.repeat(np.arange(n * n), routes.hops), weights=each, minlength=n * n
+    ).astype(float)
     return total.reshape(n, n)
 
 

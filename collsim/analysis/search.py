@@ -1,4 +1,5 @@
-"""The best choice: algorithm, chunks, channels and rank order for a machine and a size; crossovers; the cheapest machine in time."""
+"""The best choice: algorithm, chunks, channels and rank order for a machine and a size; crossovers; the cheapest
+machine in time."""
 
 from __future__ import annotations
 
@@ -59,15 +60,18 @@ def best(
 ) -> Best:
     """The fastest algorithm with its best chunk and channel count, and rank order.
 
-    Tries every algorithm of the collective that runs on this topology; `channels` up to what the topology offers, then with the
-    best of them `chunks` by doubling, then between the neighbours of the best; and for the fastest of all `orders` rank orders: a
-    tour along the shortest ways, then exchanges. Raises CollsimError if none runs, or for an algorithm of another collective.
+    Tries every algorithm of the collective that runs on this topology; `channels` up to what the topology offers, then
+    with the best of them `chunks` by doubling, then between the neighbours of the best; and for the fastest of all
+    `orders` rank orders: a tour along the shortest ways, then exchanges. Raises CollsimError if none runs, or for an
+    algorithm of another collective.
     """
     import pandas as pd
 
     _require_topology("best", topology)
     if algorithm is not None and (isinstance(algorithm, str) or not isinstance(algorithm, Sequence)):
-        raise CollsimError(f"algorithm={algorithm!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']")
+        raise CollsimError(
+            f"algorithm={algorithm!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']"
+        )
     orders = parse_count(orders, "orders", least=0)
     nbytes, kind = parse_bytes(nbytes), find_collective(collective).name
     names = list(algorithms(kind)) if algorithm is None else [find(name).name for name in algorithm]
@@ -101,7 +105,9 @@ def _row(trace: Trace) -> dict[str, Any]:
     return {"algorithm": s.name, "options": dict(s.options), "order": "given", "time": trace.time, "busbw": trace.busbw}
 
 
-def _in_orders(found: Trace, tries: int, engine: str, simulation: Mapping[str, Any]) -> Iterator[tuple[tuple[int, ...], Trace]]:
+def _in_orders(
+    found: Trace, tries: int, engine: str, simulation: Mapping[str, Any]
+) -> Iterator[tuple[tuple[int, ...], Trace]]:
     """The same algorithm and options with its ranks in other places."""
     traces: dict[tuple[int, ...], Trace] = {}
 
@@ -117,12 +123,16 @@ def _in_orders(found: Trace, tries: int, engine: str, simulation: Mapping[str, A
 
 def _require_topology(who: str, value: object) -> None:
     if not isinstance(value, Topology):
-        raise CollsimError(f"{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')")
+        raise CollsimError(
+            f"{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')"
+        )
 
 
 def _tried(name: str, topology: Topology, nbytes: Any, engine: str, simulation: Mapping[str, Any]) -> list[Trace]:
     def run(**options: Any) -> Trace:
-        return simulate(make_schedule(name, topology=topology, **options), topology, nbytes, engine=engine, **simulation)
+        return simulate(
+            make_schedule(name, topology=topology, **options), topology, nbytes, engine=engine, **simulation
+        )
 
     options = find(name).options
     traces = [run(channels=c) for c in _channel_counts(topology)] if "channels" in options else [run()]
@@ -150,7 +160,8 @@ def crossover(
     last: Any = "1GiB",
     engine: str = "lockstep",
 ) -> int | None:
-    """The smallest size in bytes (to a part in 1,000) from which the other of two algorithms is faster; None if one wins at both ends.
+    """The smallest size in bytes (to a part in 1,000) from which the other of two algorithms is faster; None if one
+    wins at both ends.
 
     By bisection between `first` and `last`: each time is a growing function of the size, and one crossing is assumed.
     """
@@ -185,9 +196,16 @@ def _named(choice: str | Algorithm | tuple[str | Algorithm, dict[str, Any]]) -> 
 
 
 def cheapest(
-    prices: Mapping[str, float], machines: Mapping[str, Topology], collective: str, nbytes: Any, within: Any, *, engine: str = "lockstep"
+    prices: Mapping[str, float],
+    machines: Mapping[str, Topology],
+    collective: str,
+    nbytes: Any,
+    within: Any,
+    *,
+    engine: str = "lockstep",
 ) -> pd.DataFrame:
-    """Machines by price, with the best time on each and whether it is within the target; the cheapest that is comes first.
+    """Machines by price, with the best time on each and whether it is within the target; the cheapest that is comes
+    first.
 
     Args:
         prices: a price per name, in any one currency.
@@ -210,6 +228,16 @@ def cheapest(
     for name, topology in machines.items():
         found = best(collective, topology, nbytes, engine=engine).trace
         rows.append(
-            {"machine": name, "price": prices[name], "time": found.time, "algorithm": found.schedule.label, "within": found.time <= target}
+            {
+                "machine": name,
+                "price": prices[name],
+                "time": found.time,
+                "algorithm": found.schedule.label,
+                "within": found.time <= target,
+            }
         )
-    return pd.DataFrame(rows).sort_values(["within", "price"], ascending=[False, True], kind="stable").reset_index(drop=True)
+    return (
+        pd.DataFrame(rows)
+        .sort_values(["within", "price"], ascending=[False, True], kind="stable")
+        .reset_index(drop=True)
+    )

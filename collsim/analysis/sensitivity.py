@@ -1,7 +1,8 @@
 """Sensitivity: how much the time follows each kind of link and each cable, by running again, not by a formula.
 
-The elasticity of the time to a bandwidth is (relative change of time) / (relative change of bandwidth) for 1 % more of it: -1 means
-that the time is all in that link, 0 that it does not matter. `doubled` is the part of the time saved by twice the bandwidth.
+The elasticity of the time to a bandwidth is (relative change of time) / (relative change of bandwidth) for 1 % more of
+it: -1 means that the time is all in that link, 0 that it does not matter. `doubled` is the part of the time saved by
+twice the bandwidth.
 """
 
 from __future__ import annotations

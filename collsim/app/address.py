@@ -1,7 +1,8 @@
 """Pages with an address of their own: what they remember, and the part of the URL that says it.
 
-Explore and Compare share one choice (`state.enter`, `state.leave`); a race has several runs and an edited machine has edits, so
-such a page reads and writes its own words of the address. What cannot be used becomes a complaint, never an error.
+Explore and Compare share one choice (`state.enter`, `state.leave`); a race has several runs and an edited machine has
+edits, so such a page reads and writes its own words of the address. What cannot be used becomes a complaint, never an
+error.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ LONGEST = 60
 
 
 def enter(page: str, read: Reader) -> Any:
-    """At the start of every run: what the page remembers, taken from the address where a person, a link or the back button changed it."""
+    """At the start of every run: what the page remembers, taken from the address where a person, a link or the back
+    button changed it."""
     now, query = session(), st.query_params.to_dict()
     turned = page != now.page
     now.page = page

@@ -1,8 +1,9 @@
 """Which Python a page runs for a stranger: the part in which steps are written, and nothing that reaches out of it.
 
-The code is read as a tree before any of it runs. Everything in it must be on the lists below: no import but numpy and collsim's own
-step functions, no name or attribute that begins with an underscore, no attribute but those of arrays, lists, sets and dicts.
-What passes can count, loop and yield; it has no way to a file, a process or a network. How long and how much is the process's matter.
+The code is read as a tree before any of it runs. Everything in it must be on the lists below: no import but numpy and
+collsim's own step functions, no name or attribute that begins with an underscore, no attribute but those of arrays,
+lists, sets and dicts. What passes can count, loop and yield; it has no way to a file, a process or a network. How long
+and how much is the process's matter.
 """
 
 from __future__ import annotations
@@ -20,29 +21,91 @@ def _listed(names: str) -> frozenset[str]:
 STEPS = frozenset({"copy", "reduce", "repeat", "pipeline", "reverse", "together"})
 _COLLSIM = STEPS | {"algorithm"}
 _ARRAYS = _listed(
-    "abs add all any append arange argmax argmin argsort array asarray atleast_1d bincount bitwise_and bitwise_or bitwise_xor bool_ "
-    "broadcast_arrays broadcast_to ceil clip column_stack concatenate cumsum delete diff divmod divide equal empty empty_like expand_dims "
-    "flatnonzero flip floor floor_divide full full_like gcd greater hstack indices int32 int64 isin lcm left_shift less linspace log2 "
-    "logical_and logical_not logical_or max maximum mean median meshgrid min minimum mod multiply ndarray newaxis nonzero ones ones_like "
-    "outer power prod ravel remainder repeat reshape right_shift roll rot90 round searchsorted setdiff1d shape size sort split sqrt square "
+    "abs add all any append arange argmax argmin argsort array asarray atleast_1d bincount bitwise_and bitwise_or "
+    "bitwise_xor bool_ "
+    "broadcast_arrays broadcast_to ceil clip column_stack concatenate cumsum delete diff divmod divide equal empty "
+    "empty_like expand_dims "
+    "flatnonzero flip floor floor_divide full full_like gcd greater hstack indices int32 int64 isin lcm left_shift "
+    "less linspace log2 "
+    "logical_and logical_not logical_or max maximum mean median meshgrid min minimum mod multiply ndarray newaxis "
+    "nonzero ones ones_like "
+    "outer power prod ravel remainder repeat reshape right_shift roll rot90 round searchsorted setdiff1d shape size "
+    "sort split sqrt square "
     "squeeze stack subtract sum swapaxes take tile transpose tril triu union1d unique vstack where zeros zeros_like"
 )
 _METHODS = _listed(
-    "T add all any append astype argmax argmin argsort at bit_length clear clip copy count cumsum discard extend flatten get index "
-    "insert items keys max mean min nonzero placed pop ravel remove repeat reshape reverse setdefault shape size sort squeeze sum "
+    "T add all any append astype argmax argmin argsort at bit_length clear clip copy count cumsum discard extend "
+    "flatten get index "
+    "insert items keys max mean min nonzero placed pop ravel remove repeat reshape reverse setdefault shape size sort "
+    "squeeze sum "
     "swapaxes take tolist transpose union update values src dst chunk into channel times"
 )
 _BUILTINS = _listed(
-    "abs all any bin bool dict divmod enumerate filter float frozenset int iter len list map max min next pow print range reversed round "
+    "abs all any bin bool dict divmod enumerate filter float frozenset int iter len list map max min next pow print "
+    "range reversed round "
     "set slice sorted str sum tuple zip True False None ValueError IndexError AssertionError"
 )
 _MODULES = {"numpy": _ARRAYS, "collsim": _COLLSIM}
 _NODES = (
-    *(ast.Module, ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Yield, ast.YieldFrom, ast.Expr, ast.Pass, ast.Break),
-    *(ast.Continue, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.IfExp, ast.Assert, ast.Raise, ast.Delete),
-    *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Call, ast.keyword, ast.Constant, ast.Name, ast.Attribute, ast.Subscript),
-    *(ast.Slice, ast.Starred, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
-    *(ast.comprehension, ast.Lambda, ast.JoinedStr, ast.FormattedValue, ast.NamedExpr, ast.Nonlocal, ast.Import, ast.ImportFrom),
+    *(
+        ast.Module,
+        ast.FunctionDef,
+        ast.arguments,
+        ast.arg,
+        ast.Return,
+        ast.Yield,
+        ast.YieldFrom,
+        ast.Expr,
+        ast.Pass,
+        ast.Break,
+    ),
+    *(
+        ast.Continue,
+        ast.Assign,
+        ast.AugAssign,
+        ast.AnnAssign,
+        ast.For,
+        ast.While,
+        ast.If,
+        ast.IfExp,
+        ast.Assert,
+        ast.Raise,
+        ast.Delete,
+    ),
+    *(
+        ast.BinOp,
+        ast.UnaryOp,
+        ast.BoolOp,
+        ast.Compare,
+        ast.Call,
+        ast.keyword,
+        ast.Constant,
+        ast.Name,
+        ast.Attribute,
+        ast.Subscript,
+    ),
+    *(
+        ast.Slice,
+        ast.Starred,
+        ast.List,
+        ast.Tuple,
+        ast.Set,
+        ast.Dict,
+        ast.ListComp,
+        ast.SetComp,
+        ast.DictComp,
+        ast.GeneratorExp,
+    ),
+    *(
+        ast.comprehension,
+        ast.Lambda,
+        ast.JoinedStr,
+        ast.FormattedValue,
+        ast.NamedExpr,
+        ast.Nonlocal,
+        ast.Import,
+        ast.ImportFrom,
+    ),
     *(ast.alias, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context),
 )
 

@@ -70,7 +70,7 @@ def panel(choice: Choice) -> bool:
         return hides
 
 
-# ---- what a button changes -------------------------------------------------------------------------------------------------------
+# ---- what a button changes -----------------------------------------------------------------------------------------
 
 
 def _set(change: Callable[[Panels], Panels]) -> None:
@@ -78,7 +78,9 @@ def _set(change: Callable[[Panels], Panels]) -> None:
     now.panels = change(now.panels)
 
 
-def _button(key: str, text: str, change: Callable[[Panels], Panels], disabled: bool = False, help: str | None = None) -> None:
+def _button(
+    key: str, text: str, change: Callable[[Panels], Panels], disabled: bool = False, help: str | None = None
+) -> None:
     st.button(t(text), key=f"ask_{key}", disabled=disabled, help=help, on_click=_set, args=(change,))
 
 
@@ -112,7 +114,8 @@ def _answered(text: str) -> Callable[[Panels], Panels]:
     return lambda panels: replace(panels, answer=text)
 
 
-# ---- alone -----------------------------------------------------------------------------------------------------------------------
+# ---- alone
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def _onward(number: int, of: int) -> None:
@@ -162,7 +165,9 @@ def _choose(panels: Panels, question: Question) -> None:
         for k, text in enumerate(question.options):
             letter = chr(65 + k)
             key, change = f"ask_{panels.seed}_{panels.number}_{letter}", _answered(letter.lower())
-            st.button(f"{letter} · {text}", key=key, on_click=_set, args=(change,), width="stretch", shortcut=str(k + 1))
+            st.button(
+                f"{letter} · {text}", key=key, on_click=_set, args=(change,), width="stretch", shortcut=str(k + 1)
+            )
 
 
 def _number(question: Question) -> None:
@@ -191,7 +196,8 @@ def _explained(question: Question) -> str:
     return f"{t('ask.is', answer=question.answer_text)} {question.why}"
 
 
-# ---- with a class ----------------------------------------------------------------------------------------------------------------
+# ---- with a class
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def _opened(panels: Panels) -> Panels:
@@ -203,7 +209,8 @@ def _opened(panels: Panels) -> Panels:
 
 
 def _with_class(room: str, asked: Asked, question: Question) -> bool:
-    """The teacher's side: how to join, the question for the wall, how many have answered; the votes once they are revealed."""
+    """The teacher's side: how to join, the question for the wall, how many have answered; the votes once they are
+    revealed."""
     rooms().ask(room, asked)
     board = rooms().look(room)
     revealed = board is not None and board.revealed
@@ -212,7 +219,11 @@ def _with_class(room: str, asked: Asked, question: Question) -> bool:
         if board is not None and revealed:
             tally(question, board)
         else:
-            st.html(card.plain_choices(question) if question.choices else f'<div class="cs-note">{t(f"ask.answer.{question.unit}")}</div>')
+            st.html(
+                card.plain_choices(question)
+                if question.choices
+                else f'<div class="cs-note">{t(f"ask.answer.{question.unit}")}</div>'
+            )
     with right:
         _joining(room)
         _watch(room, revealed)
@@ -252,7 +263,10 @@ def _watch(room: str, revealed: bool) -> None:
     if board is None:
         st.rerun()
     text = t("class.votes", votes=board.votes, here=board.here) if board.here else t("class.nobody")
-    st.html(f'<div class="cs-count" role="status" data-votes="{board.votes}" data-here="{board.here}">{html.escape(text)}</div>')
+    st.html(
+        f'<div class="cs-count" role="status" data-votes="{board.votes}" '
+        f'data-here="{board.here}">{html.escape(text)}</div>'
+    )
     if board.revealed != revealed:
         st.rerun()
 
@@ -270,7 +284,8 @@ _STYLE = """
 [data-testid=stSidebar] :has(>.st-key-classroom){position:sticky;bottom:0;z-index:5}
 .st-key-classroom{background:var(--cs-card);padding:10px 0 12px;border-top:1px solid var(--cs-line)}
 .st-key-classroom button{min-height:36px;padding:4px 6px} .st-key-classroom button p{font-size:15px;white-space:nowrap}
-.st-key-card_question .st-key-ask_row button{min-height:36px} .st-key-card_question .st-key-ask_row button p{font-size:15px}
+.st-key-card_question .st-key-ask_row button{min-height:36px}
+ .st-key-card_question .st-key-ask_row button p{font-size:15px}
 .cs-join small{display:block;font-size:14px;line-height:20px;color:var(--cs-ink2);font-weight:700}
 .cs-join b{display:block;font-size:24px;line-height:32px;overflow-wrap:anywhere;color:var(--cs-ink)}
 .cs-count{font-size:20px;line-height:28px;font-weight:700;color:var(--cs-ink)}

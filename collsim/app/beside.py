@@ -1,4 +1,5 @@
-"""Another collective at the same time: what may run beside a run, on which ranks, and how code says so. Nothing here knows Streamlit."""
+"""Another collective at the same time: what may run beside a run, on which ranks, and how code says so. Nothing here
+knows Streamlit."""
 
 from __future__ import annotations
 
@@ -10,15 +11,16 @@ import numpy as np
 import collsim as cs
 from collsim.viz.timeline import encode, timeline
 
-#: The same once more (two jobs on one machine); an allreduce inside each node, as tensor parallelism has it; one for each place in a
-#: node across all nodes, as data parallelism has it.
+#: The same once more (two jobs on one machine); an allreduce inside each node, as tensor parallelism has it; one for
+#: each place in a node across all nodes, as data parallelism has it.
 BESIDE = ("", "again", "tensor", "data")
 RING = "allreduce_ring"
 
 
 @dataclass(frozen=True)
 class Several:
-    """All collectives at once, as plain data: the player's timeline, and a row for each in the order in which they were given.
+    """All collectives at once, as plain data: the player's timeline, and a row for each in the order in which they were
+    given.
 
     Attributes:
         rows: algorithm, ranks, time alone (s), time beside the others (s), slow-down.
@@ -51,7 +53,9 @@ def _nodes(place: cs.Topology) -> np.ndarray[Any, Any]:
     return place.devices.node[place.endpoint_device[: place.ranks]]
 
 
-def run(plan: cs.Schedule, what: str, place: cs.Topology, nbytes: str, dtype: str, engine: str, **settings: Any) -> cs.Together:
+def run(
+    plan: cs.Schedule, what: str, place: cs.Topology, nbytes: str, dtype: str, engine: str, **settings: Any
+) -> cs.Together:
     """A schedule with others beside it. Raises CollsimError for what cannot be."""
     ranks: list[list[int] | None] = [*groups(what, place)]
     others = [cs.schedule(RING, ranks=len(group)) for group in ranks if group] or [plan]
@@ -83,9 +87,14 @@ def python(what: str, place: cs.Topology) -> str:
     each = f"range(g, {place.ranks}, {step})" if what == "data" else f"range(g, g + {span})"
     first = f"range({step})" if what == "data" else f"range(0, {place.ranks}, {span})"
     listed = f"[list({each}) for g in {first}]"
-    if ranks != [list(range(g, place.ranks, step) if what == "data" else range(g, g + span)) for g in [r[0] for r in ranks]]:
+    if ranks != [
+        list(range(g, place.ranks, step) if what == "data" else range(g, g + span)) for g in [r[0] for r in ranks]
+    ]:
         listed = repr(ranks)  # another order of ranks than node by node
-    return f"groups = {listed}\nplans = [plan, *[cs.schedule({RING!r}, ranks={span})] * {len(ranks)}]\nranks = [None, *groups]\n"
+    return (
+        f"groups = {listed}\nplans = [plan, *[cs.schedule({RING!r}, ranks={span})] * {len(ranks)}]\nranks = [None, "
+        "*groups]\n"
+    )
 
 
 def command(what: str, place: cs.Topology, algorithm: str) -> list[str]:

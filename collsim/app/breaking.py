@@ -1,4 +1,5 @@
-"""Break it: one thing of the run on Explore goes wrong, the checker or the clock says what, and the player shows where."""
+"""Break it: one thing of the run on Explore goes wrong, the checker or the clock says what, and the player shows
+where."""
 
 from __future__ import annotations
 
@@ -51,7 +52,10 @@ def _controls(way: str, place: int) -> None:
         st.button(t("break.elsewhere"), key="break_elsewhere", on_click=_moved)
         st.button(t("break.mend"), key="break_mend", type="primary", on_click=_mended)
         with st.popover(t("break.python")):
-            st.code(f'broken = cs.break_it(trace, "{way}", seed={place})  # trace = cs.simulate(...)\nprint(broken)', language="python")
+            st.code(
+                f'broken = cs.break_it(trace, "{way}", seed={place})  # trace = cs.simulate(...)\nprint(broken)',
+                language="python",
+            )
 
 
 def _picked() -> None:

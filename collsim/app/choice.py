@@ -33,7 +33,8 @@ class Choice:
     """One run, as asked for: names, numbers and quantities as a person wrote them.
 
     Attributes:
-        place: name of a machine (it has `nodes`, `fabric`, `p2p`, `gdr`), of a generic network (it has `bandwidth`, `alpha`, and `ranks`
+        place: name of a machine (it has `nodes`, `fabric`, `p2p`, `gdr`), of a generic network (it has `bandwidth`,
+        `alpha`, and `ranks`
             or `shape`), or `own`: what the text `own` describes.
         sharing: how transfers share a link; engine `event` only.
         shape: size of a network that is not told by its number of ranks: `4x4` for a torus, `4` for a fat tree.
@@ -201,7 +202,8 @@ def networks() -> list[str]:
     return list(cs.topology.NETWORKS)
 
 
-#: For networks that are not told by their number of ranks: sizes to choose from, the first of them unless said otherwise.
+#: For networks that are not told by their number of ranks: sizes to choose from, the first of them unless said
+#: otherwise.
 SHAPES: dict[str, tuple[str, ...]] = {
     "torus": ("4x4", "2x2", "2x4", "2x2x2", "4x4x2", "8x8"),
     "mesh": ("4x4", "2x2", "2x4", "2x2x2", "4x4x2", "8x8"),
@@ -245,7 +247,11 @@ def shape_numbers(text: str) -> list[int]:
 
 def network_text(choice: Choice) -> str:
     """A generic network as the command line takes it: `ring(8, bandwidth=25GB/s, alpha=1us)`."""
-    size = [str(n) for n in shape_numbers(choice.shape or SHAPES[choice.place][0])] if has_shape(choice.place) else [str(choice.ranks)]
+    size = (
+        [str(n) for n in shape_numbers(choice.shape or SHAPES[choice.place][0])]
+        if has_shape(choice.place)
+        else [str(choice.ranks)]
+    )
     return f"{choice.place}({', '.join(size)}, bandwidth={choice.bandwidth}, alpha={choice.alpha})"
 
 
@@ -255,9 +261,18 @@ def usual_algorithm(collective: str) -> str:
     return f"{collective}_ring" if f"{collective}_ring" in known else known[0]
 
 
-#: Ways that a course compares, by what follows the collective in their names; a collective without them shows its first few.
+#: Ways that a course compares, by what follows the collective in their names; a collective without them shows its first
+#: few.
 _USUAL = (
-    *("ring", "tree", "double_binary_tree", "halving_doubling", "recursive_doubling", "recursive_halving", "parameter_server"),
+    *(
+        "ring",
+        "tree",
+        "double_binary_tree",
+        "halving_doubling",
+        "recursive_doubling",
+        "recursive_halving",
+        "parameter_server",
+    ),
     *("binomial", "chain", "flat", "bruck", "pairwise", "direct"),
 )
 
@@ -319,7 +334,9 @@ def _fallback(base: Choice, name: str) -> Any:
     return base.place if name in ("machine", "network", "own") else getattr(base, name)
 
 
-def _read(name: str, text: str, read: Callable[[str], Any], fallback: Any, found: dict[str, Any], complaints: list[Complaint]) -> None:
+def _read(
+    name: str, text: str, read: Callable[[str], Any], fallback: Any, found: dict[str, Any], complaints: list[Complaint]
+) -> None:
     try:
         if len(text) > {"algorithms": 40 * _LONGEST, "own": own.LONGEST_IN_ADDRESS}.get(name, _LONGEST):
             raise CollsimError(f"{len(text)} characters are too many.")
@@ -328,7 +345,9 @@ def _read(name: str, text: str, read: Callable[[str], Any], fallback: Any, found
         complaints.append(Complaint(name, _shortened(text), str(error), written(fallback)))
 
 
-def _agreed(found: dict[str, Any], query: Mapping[str, str], base: Choice, complaints: list[Complaint]) -> dict[str, str]:
+def _agreed(
+    found: dict[str, Any], query: Mapping[str, str], base: Choice, complaints: list[Complaint]
+) -> dict[str, str]:
     """Collective and algorithm that belong together; where they do not, the collective wins if the address names it."""
     collective, algorithm = found.get("collective"), found.get("algorithm")
     if collective is None and algorithm is not None:
@@ -381,7 +400,11 @@ def to_query(choice: Choice) -> dict[str, str]:
     query |= {"algorithms": ",".join(choice.algorithms)} if choice.algorithms else {}
     query |= {"sizes": choice.sizes} if choice.sizes != Choice.sizes else {}
     query = {name: text for name, text in query.items() if text}
-    plain = {f.name: written(f.default) for f in fields(Choice) if f.name in ("dtype", "engine", "sharing", "fabric", "p2p", "gdr")}
+    plain = {
+        f.name: written(f.default)
+        for f in fields(Choice)
+        if f.name in ("dtype", "engine", "sharing", "fabric", "p2p", "gdr")
+    }
     kept = choice.takes if choice.place == OWN else ()  # what is left out there is as the file has it
     return {name: text for name, text in query.items() if name in kept or plain.get(name) != text}
 

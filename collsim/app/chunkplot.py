@@ -41,10 +41,17 @@ def _chart(table: pd.DataFrame) -> alt.LayerChart:
     base = alt.Chart(frame).encode(
         x=alt.X("chunks:Q", scale=alt.Scale(type="log", base=2, nice=False), title=t("option.chunks")),
         y=alt.Y("time:Q", scale=alt.Scale(type="log"), title=t("compare.time.axis"), axis=axis(frame["time"], 10)),
-        tooltip=[alt.Tooltip("chunks:Q", title=t("option.chunks")), alt.Tooltip("said:N", title=t("compare.time.axis"))],
+        tooltip=[
+            alt.Tooltip("chunks:Q", title=t("option.chunks")),
+            alt.Tooltip("said:N", title=t("compare.time.axis")),
+        ],
     )
     line = base.mark_line(color=color("room", dark), strokeWidth=2.8)
     dots = base.mark_point(color=color("room", dark), filled=True, size=60, opacity=1)
-    top = base.transform_filter(alt.datum.time == float(table["time"].min())).mark_point(color=color("ink", dark), size=220, strokeWidth=2)
-    picture: alt.LayerChart = alt.layer(line, dots, top).properties(height=300, description=t("tab.chunks")).configure(**chart_look(dark))
+    top = base.transform_filter(alt.datum.time == float(table["time"].min())).mark_point(
+        color=color("ink", dark), size=220, strokeWidth=2
+    )
+    picture: alt.LayerChart = (
+        alt.layer(line, dots, top).properties(height=300, description=t("tab.chunks")).configure(**chart_look(dark))
+    )
     return picture

@@ -1,4 +1,5 @@
-"""A student's side of a class: the question that the teacher asks, one vote, and the answer once it is revealed. Fits a phone."""
+"""A student's side of a class: the question that the teacher asks, one vote, and the answer once it is revealed. Fits a
+phone."""
 
 from __future__ import annotations
 
@@ -78,7 +79,9 @@ def _door(code: str) -> None:
     if code:
         mistake(t("class.none", code=code))
     st.html(f'<div class="cs-note">{html.escape(t("class.door"))}</div>')
-    st.text_input(t("class.code"), key="class_code", help=t("class.code.help"), max_chars=4, on_change=_typed, width=240)
+    st.text_input(
+        t("class.code"), key="class_code", help=t("class.code.help"), max_chars=4, on_change=_typed, width=240
+    )
 
 
 def _typed() -> None:
@@ -115,13 +118,22 @@ def _vote(code: str, asked: Asked, question: Question, board: Board) -> None:
             for k, text in enumerate(question.options):
                 kind: Kind = "primary" if board.mine == k else "secondary"
                 key = f"vote_{asked.turn}_{k}"
-                st.button(f"{chr(65 + k)} · {text}", key=key, type=kind, on_click=_cast, args=(code, float(k), asked.turn), width="stretch")
+                st.button(
+                    f"{chr(65 + k)} · {text}",
+                    key=key,
+                    type=kind,
+                    on_click=_cast,
+                    args=(code, float(k), asked.turn),
+                    width="stretch",
+                )
     else:
         with st.form(f"vote_{asked.turn}", border=False, enter_to_submit=True):
             field = f"vote_number_{asked.turn}"
             hint = t(f"ask.answer.{question.unit}")
             st.text_input(t("ask.answer"), key=field, placeholder=hint, max_chars=LONGEST_ANSWER)
-            st.form_submit_button(t("ask.check"), type="primary", on_click=_cast_number, args=(code, question, asked.turn, field))
+            st.form_submit_button(
+                t("ask.check"), type="primary", on_click=_cast_number, args=(code, question, asked.turn, field)
+            )
         if why := st.session_state.pop("vote_mistake", ""):
             mistake(why)
     mine = board.mine

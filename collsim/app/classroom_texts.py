@@ -9,7 +9,10 @@ CLASSROOM: dict[str, tuple[str, str]] = {
     ),
     "ask.count": ("Predict first, then look. Question {number} of {all}", "先预测，再看。第 {number} 题，共 {all} 题"),
     "ask.peek": ("Show the run", "显示运行过程"),
-    "ask.hidden": ("The run would give the answer away; it comes back with the answer.", "运行过程会透露答案；揭晓之后再显示。"),
+    "ask.hidden": (
+        "The run would give the answer away; it comes back with the answer.",
+        "运行过程会透露答案；揭晓之后再显示。",
+    ),
     "ask.back": ("Previous", "上一题"),
     "ask.next": ("Next", "下一题"),
     "ask.new": ("New questions", "换一组"),
@@ -26,13 +29,18 @@ CLASSROOM: dict[str, tuple[str, str]] = {
     "ask.is": ("The answer is {answer}.", "答案是 {answer}。"),
     "class.start": ("Ask a class", "全班作答"),
     "class.start.help": (
-        "Opens a room on this server. Students answer in their own browsers; the votes stay hidden until you reveal them.",
+        "Opens a room on this server. Students answer in their own browsers; the votes stay hidden until you reveal "
+        "them.",
         "在此服务器上开一间教室。学生在各自的浏览器里作答；揭晓之前看不到投票结果。",
     ),
-    "class.full": ("As many classes as this server takes are open; try again later.", "此服务器上的课堂已满；请稍后再试。"),
+    "class.full": (
+        "As many classes as this server takes are open; try again later.",
+        "此服务器上的课堂已满；请稍后再试。",
+    ),
     "class.join": ("Students open", "学生打开"),
     "class.local": (
-        "In place of {host} students write the name or IP address of this computer (Streamlit prints it as Network URL).",
+        "In place of {host} students write the name or IP address of this computer (Streamlit prints it as Network "
+        "URL).",
         "学生要把 {host} 换成这台电脑的名称或 IP 地址（Streamlit 启动时显示为 Network URL）。",
     ),
     "class.votes": ("{votes} of {here} have answered", "{here} 人中已有 {votes} 人作答"),
@@ -58,7 +66,10 @@ CLASSROOM: dict[str, tuple[str, str]] = {
     "class.others": ("other answers", "其他答案"),
     "class.tally": ("Answers of the class", "全班答案"),
     "break.start": ("Break it", "故障注入"),
-    "break.start.help": ("Make one thing of this run go wrong, and see who notices first.", "让这次运行的一处出错，看谁最先发现。"),
+    "break.start.help": (
+        "Make one thing of this run go wrong, and see who notices first.",
+        "让这次运行的一处出错，看谁最先发现。",
+    ),
     "break.label": ("What goes wrong", "出什么错"),
     "break.lose": ("lose a send", "丢失一次发送"),
     "break.swap": ("swap two chunks", "交换两个 chunk"),

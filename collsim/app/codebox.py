@@ -1,4 +1,5 @@
-"""The same as code, at the foot of every page: Python, command line, PyTorch, NCCL's environment and nccl-tests, ready to copy."""
+"""The same as code, at the foot of every page: Python, command line, PyTorch, NCCL's environment and nccl-tests, ready
+to copy."""
 
 from __future__ import annotations
 
@@ -52,7 +53,11 @@ def _part(part: Part) -> None:
 def of_run(choice: Choice, used: dict[str, Any], ranks: int) -> None:
     """Explore: one run."""
     left = [Part(t("python"), elsewhere.python(choice, used), "python"), *_torch(choice, [choice.nbytes], used, ranks)]
-    right = [Part(t("cli"), elsewhere.command(choice, used)), *_environment(choice, used), _tests([(choice, used)], ranks)]
+    right = [
+        Part(t("cli"), elsewhere.command(choice, used)),
+        *_environment(choice, used),
+        _tests([(choice, used)], ranks),
+    ]
     draw(left, right, (choice.own if choice.place == OWN else "",))
 
 
@@ -72,7 +77,10 @@ def of_race(runners: list[tuple[Choice, dict[str, Any], int]]) -> None:
     runs = [(one, options) for one, options, _ in runners]
     lines = "\n".join(elsewhere.command(one, options) for one, options in runs)
     left = [Part(t("python"), elsewhere.python_race(runs), "python"), *_torch(first, [first.nbytes], used, ranks)]
-    right = [Part(t("cli"), lines), *(_tests([(one, options)], n) for one, options, n in runners if elsewhere.nccl_tests(one, options, n))]
+    right = [
+        Part(t("cli"), lines),
+        *(_tests([(one, options)], n) for one, options, n in runners if elsewhere.nccl_tests(one, options, n)),
+    ]
     draw(left, right, tuple(one.own for one, _ in runs if one.place == OWN))
 
 
@@ -86,12 +94,15 @@ def of_change(
     runs: int,
     beside: tuple[str, list[str]],
 ) -> None:
-    """What-if: a run before and after; `changed` is the code of the machine after the change, of which `after` may say only a part.
+    """What-if: a run before and after; `changed` is the code of the machine after the change, of which `after` may say
+    only a part.
 
-    `trouble` are the further keywords of `simulate` after it; `runs`: so many with other jitter; `beside`: the lines of Python and the
-    words of the command line for what runs at the same time.
+    `trouble` are the further keywords of `simulate` after it; `runs`: so many with other jitter; `beside`: the lines of
+    Python and the words of the command line for what runs at the same time.
     """
-    lines = "\n".join(dict.fromkeys((elsewhere.command(before, used), elsewhere.command(after, used, trouble, beside[1]))))
+    lines = "\n".join(
+        dict.fromkeys((elsewhere.command(before, used), elsewhere.command(after, used, trouble, beside[1])))
+    )
     script = elsewhere.python_change(before, changed, used, trouble, runs, beside[0])
     left = [Part(t("python"), script, "python"), *_torch(after, [after.nbytes], used, ranks)]
     notes = [t("code.edits")] if changed != elsewhere.place(after) else []
@@ -107,14 +118,19 @@ def of_change(
 def of_way(choice: Choice, a: int, b: int, ranks: int) -> None:
     """Machines: the way from one rank to another."""
     hardware = "nvidia-smi topo -m\nnvidia-smi topo -p2p r\n" if elsewhere.gpus(choice) else "lstopo\n"
-    left = [Part(t("python"), elsewhere.python_way(choice, a, b), "python"), *_torch(choice, [choice.nbytes], {}, ranks)]
+    left = [
+        Part(t("python"), elsewhere.python_way(choice, a, b), "python"),
+        *_torch(choice, [choice.nbytes], {}, ranks),
+    ]
     right = [Part(t("cli"), elsewhere.command(choice, {})), Part(t("code.hardware"), hardware.rstrip())]
     draw(left, [*right, *_environment(choice, {})], (choice.own if choice.place == OWN else "",))
 
 
 def _torch(choice: Choice, sizes: list[str], used: dict[str, Any], ranks: int) -> list[Part]:
     """A script and the line that starts it."""
-    code = pytorch.script(choice.collective, [cs.parse_bytes(size) for size in sizes], choice.dtype, int(used.get("root", 0)))
+    code = pytorch.script(
+        choice.collective, [cs.parse_bytes(size) for size in sizes], choice.dtype, int(used.get("root", 0))
+    )
     if code is None:
         return [Part("PyTorch", "", note=t("code.torch.none", dtype=choice.dtype))]
     nodes = choice.copies if ranks % choice.copies == 0 else 1

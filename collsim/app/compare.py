@@ -77,7 +77,9 @@ def _coming(choice: Choice) -> None:
 def _lead(choice: Choice, pipelined: bool) -> None:
     """What is compared, and what was done to be fair to those that pipeline."""
     place = place_label(choice.place) + (f" × {choice.copies}" if choice.copies > 1 else "")
-    words = t("compare.lead", collective=choice.collective, place=place, ranks=build_place(choice).ranks, engine=choice.engine)
+    words = t(
+        "compare.lead", collective=choice.collective, place=place, ranks=build_place(choice).ranks, engine=choice.engine
+    )
     if pipelined:
         words += " " + t("compare.chunks", counts=", ".join(map(str, PIPELINES)))
     st.html(f'<div class="cs-note">{html.escape(words)}</div>')
@@ -88,14 +90,17 @@ def _sentences(choice: Choice, leaders: list[str], found: list[Crossing]) -> Non
         return algorithm_label(name, choice.collective)
 
     if found:
-        lines = [t("compare.cross", first=named(c.first), second=named(c.second), nbytes=format_bytes(c.nbytes)) for c in found]
+        lines = [
+            t("compare.cross", first=named(c.first), second=named(c.second), nbytes=format_bytes(c.nbytes))
+            for c in found
+        ]
     else:
         lines = [t("compare.nocross", first=named(leaders[0]))] if leaders else []
     body = "".join(f"<b>{html.escape(line)}</b>" for line in lines)
     st.html(f'<div class="cs-why" style="border-color:var(--cs-done)">{body}</div>' if body else "<span></span>")
 
 
-# ---- charts ----------------------------------------------------------------------------------------------------------------------
+# ---- charts --------------------------------------------------------------------------------------------------------
 
 
 def _legend(names: list[str]) -> None:
@@ -132,9 +137,14 @@ def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
         .mark_line(strokeWidth=2.8)
         .encode(
             x=alt.X(
-                "nbytes:Q", scale=alt.Scale(type="log", base=2, nice=False), title=t("compare.size.axis"), axis=axis(frame["nbytes"], 2)
+                "nbytes:Q",
+                scale=alt.Scale(type="log", base=2, nice=False),
+                title=t("compare.size.axis"),
+                axis=axis(frame["nbytes"], 2),
             ),
-            y=alt.Y(f"{what}:Q", scale=alt.Scale(type="log"), title=t(f"compare.{what}.axis"), axis=axis(frame[what], 10)),
+            y=alt.Y(
+                f"{what}:Q", scale=alt.Scale(type="log"), title=t(f"compare.{what}.axis"), axis=axis(frame[what], 10)
+            ),
             color=alt.Color("name:N", scale=hue, legend=None),
             strokeDash=alt.StrokeDash("name:N", scale=dash, legend=None),
         )
@@ -154,7 +164,8 @@ def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
 
 
 def _marks(found: list[Crossing], near: float, dark: bool) -> list[Any]:
-    """A rule, a ring and a label where the lead changes; `near` are the bytes below which a label has no room to its left."""
+    """A rule, a ring and a label where the lead changes; `near` are the bytes below which a label has no room to its
+    left."""
     if not found:
         return []
     frame = pd.DataFrame([{"nbytes": c.nbytes, "time": c.time, "label": format_bytes(c.nbytes)} for c in found])
@@ -176,14 +187,17 @@ def _said(what: str, value: float) -> str:
     return format_time(value) if what == "time" else format_bandwidth(value)
 
 
-# ---- table -----------------------------------------------------------------------------------------------------------------------
+# ---- table
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def _table(good: pd.DataFrame, choice: Choice) -> None:
     head, button = st.columns([4, 1], vertical_alignment="bottom")
     head.markdown(f"**{t('compare.table')}**")
     csv = good.drop(columns=["error", "name"]).to_csv(index=False)
-    button.download_button(t("compare.csv"), csv, f"collsim-{choice.collective}.csv", "text/csv", on_click="ignore", width="stretch")
+    button.download_button(
+        t("compare.csv"), csv, f"collsim-{choice.collective}.csv", "text/csv", on_click="ignore", width="stretch"
+    )
     wide = good.pivot_table(index="nbytes", columns="name", values="time", sort=False).sort_index()
     best = wide.idxmin(axis=1)
     shown = wide.map(format_time)

@@ -1,4 +1,5 @@
-"""One kind of control each, and the sentences for mistakes: every control starts at the choice and holds nothing that is not on offer."""
+"""One kind of control each, and the sentences for mistakes: every control starts at the choice and holds nothing that
+is not on offer."""
 
 from __future__ import annotations
 
@@ -30,7 +31,13 @@ def pick(name: str, options: Sequence[str], current: str, label: Callable[[str],
     """One of a list."""
     key = _start(name, current if current in options else options[0], lambda v: v in options)
     return str(
-        st.selectbox(t(name), options, format_func={value: label(value) for value in options}.__getitem__, key=key, help=_help(name))
+        st.selectbox(
+            t(name),
+            options,
+            format_func={value: label(value) for value in options}.__getitem__,
+            key=key,
+            help=_help(name),
+        )
     )
 
 
@@ -42,7 +49,12 @@ def many(name: str, options: list[str], current: Sequence[str], label: Callable[
 
 
 def segment(
-    name: str, options: list[Any], current: Any, shown: Callable[[Any], str] = str, label: str | None = None, help: str | None = None
+    name: str,
+    options: list[Any],
+    current: Any,
+    shown: Callable[[Any], str] = str,
+    label: str | None = None,
+    help: str | None = None,
 ) -> Any:
     """One of a few, all in sight."""
     key = _start(name, current if current in options else options[0], lambda v: v in options)
@@ -67,11 +79,16 @@ def number(name: str, current: int, least: int, most: int, label: str | None = N
     return int(st.number_input(label or t(name), least, most, key=key, step=1, help=help or _help(name)))
 
 
-def quantity(name: str, options: Sequence[str], current: str, label: str | None = None, read: Callable[[str], Any] | None = None) -> str:
-    """A text with a unit, from a list or typed. One that cannot be read gets a sentence below it, and the last good one counts."""
+def quantity(
+    name: str, options: Sequence[str], current: str, label: str | None = None, read: Callable[[str], Any] | None = None
+) -> str:
+    """A text with a unit, from a list or typed. One that cannot be read gets a sentence below it, and the last good one
+    counts."""
     key = _start(name, current, lambda v: isinstance(v, str))
     offered = list(dict.fromkeys([*options, current, st.session_state[key]]))
-    typed = st.selectbox(label or t(name), offered, key=key, format_func=spaced, accept_new_options=True, help=_help(name))
+    typed = st.selectbox(
+        label or t(name), offered, key=key, format_func=spaced, accept_new_options=True, help=_help(name)
+    )
     try:
         return str((read or READERS[name])(str(typed or current)))
     except CollsimError as error:

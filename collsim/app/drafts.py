@@ -81,7 +81,9 @@ _BODIES: dict[str, tuple[str, str]] = {
     ),
 }
 #: Code to begin with, by name: the collective it is for, and the code.
-STARTERS: dict[str, tuple[str, str]] = {name: (collective, _HEAD + body) for name, (collective, body) in _BODIES.items()}
+STARTERS: dict[str, tuple[str, str]] = {
+    name: (collective, _HEAD + body) for name, (collective, body) in _BODIES.items()
+}
 _turns = itertools.count(1)
 
 
@@ -126,7 +128,8 @@ def topology(draft: Draft) -> cs.Topology:
     return one if draft.ranks <= one.ranks else cs.machine(draft.place, nodes=-(-draft.ranks // one.ranks))
 
 
-# ---- address ---------------------------------------------------------------------------------------------------------------------
+# ---- address
+# ---------------------------------------------------------------------------------------------------------------------
 
 _READERS: dict[str, Any] = {
     "collective": one_of("collective", played_collectives),
@@ -162,7 +165,9 @@ def write(draft: Draft) -> dict[str, str]:
     usual = STARTERS[starter][0] if starter else plain.collective
     query |= {"collective": draft.collective} if draft.collective != usual else {}
     return query | {
-        name: str(getattr(draft, name)) for name in ("ranks", "place", "nbytes") if getattr(draft, name) != getattr(plain, name)
+        name: str(getattr(draft, name))
+        for name in ("ranks", "place", "nbytes")
+        if getattr(draft, name) != getattr(plain, name)
     }
 
 

@@ -15,7 +15,8 @@ from .panels import MOST_QUESTIONS
 from .run import expected_outcome, quietly, simulate
 from .worker import Tell
 
-# In runs of `outcome`: questions run it again with twice the bytes and with every kind of link doubled, a broken run twice.
+# In runs of `outcome`: questions run it again with twice the bytes and with every kind of link doubled, a broken run
+# twice.
 _RUNS_OF_QUESTIONS, _RUNS_OF_BROKEN = 3.0, 1.5
 
 

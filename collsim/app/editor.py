@@ -12,7 +12,8 @@ from .allowed import LONGEST
 _HTML = (
     '<div class="editor"><div class="inner"><div class="lines" aria-hidden="true"></div><div class="bar"></div>'
     '<pre class="paint" aria-hidden="true"></pre>'
-    f'<textarea spellcheck="false" autocapitalize="off" autocomplete="off" wrap="off" maxlength="{LONGEST}"></textarea></div></div>'
+    '<textarea spellcheck="false" autocapitalize="off" autocomplete="off" wrap="off" '
+    f'maxlength="{LONGEST}"></textarea></div></div>'
 )
 _COLORS = {  # light, dark
     "NOTE": ("#5C6A72", "#98A7AE"),

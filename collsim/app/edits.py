@@ -45,8 +45,8 @@ NOBODY = -1
 class Edit:
     """What is changed. `kind` and `cable` are empty for none; a cable is `a~b`, two names of devices.
 
-    `straggler` (a rank, or NOBODY) with `how`, `jitter` (mean extra delay of a transfer), `traffic` and `beside` (another collective at
-    the same time) are trouble that only a run without barriers can show.
+    `straggler` (a rank, or NOBODY) with `how`, `jitter` (mean extra delay of a transfer), `traffic` and `beside`
+    (another collective at the same time) are trouble that only a run without barriers can show.
     """
 
     gdr: str = "off"
@@ -100,7 +100,9 @@ def read(query: dict[str, str]) -> tuple[Edit, list[Complaint]]:
         if text is None:
             continue
         if len(text) > 80 or (known is not None and text not in known):
-            complaints.append(Complaint(word, text[:60], "unknown", str(getattr(PLAIN, _FIELDS.get(word, word))) or "-"))
+            complaints.append(
+                Complaint(word, text[:60], "unknown", str(getattr(PLAIN, _FIELDS.get(word, word))) or "-")
+            )
             continue
         found[_FIELDS.get(word, word)] = int(text) if word in _COUNTS else text
     return replace(PLAIN if found else Edit(), **found), complaints
@@ -111,12 +113,15 @@ def write(edit: Edit) -> dict[str, str]:
     if edit == Edit():
         return {}
     pairs = {word: _FIELDS.get(word, word) for word in WORDS}
-    said = {word: str(getattr(edit, name)) for word, name in pairs.items() if getattr(edit, name) != getattr(PLAIN, name)}
+    said = {
+        word: str(getattr(edit, name)) for word, name in pairs.items() if getattr(edit, name) != getattr(PLAIN, name)
+    }
     return said or {"then_gdr": "same"}
 
 
 def changed(choice: Choice, edit: Edit) -> cs.Topology:
-    """The place after the edit. Raises CollsimError for what cannot be: a cable that is not there, ranks that are cut off."""
+    """The place after the edit. Raises CollsimError for what cannot be: a cable that is not there, ranks that are cut
+    off."""
     place = build_place(_switched(choice, edit))
     if given := _joined(choice, edit):
         place = place_of(_switched(choice, edit), **given)
@@ -136,7 +141,11 @@ def code(choice: Choice, edit: Edit) -> tuple[Choice, str]:
         text += f".scaled({edit.kind!r}, {FACTORS[edit.factor]:g})"
     if edit.cable:
         a, _, b = edit.cable.partition("~")
-        text += f".without_link({a!r}, {b!r})" if edit.do == "cut" else f".with_link({a!r}, {b!r}, bandwidth={CABLE[edit.do]!r})"
+        text += (
+            f".without_link({a!r}, {b!r})"
+            if edit.do == "cut"
+            else f".with_link({a!r}, {b!r}, bandwidth={CABLE[edit.do]!r})"
+        )
     return after, text
 
 
@@ -162,7 +171,9 @@ def conditions(choice: Choice, edit: Edit, ranks: int) -> dict[str, Any]:
 def _joined(choice: Choice, edit: Edit) -> dict[str, Any]:
     """Keywords of `machine` that an edit sets, where there are several nodes to order and to join."""
     given: dict[str, Any] = {"placement": edit.placement} if edit.placement != "same" and choice.copies > 1 else {}
-    return given | ({"oversubscription": edit.oversubscription} if edit.oversubscription > 1 and choice.copies > 1 else {})
+    return given | (
+        {"oversubscription": edit.oversubscription} if edit.oversubscription > 1 and choice.copies > 1 else {}
+    )
 
 
 def _switched(choice: Choice, edit: Edit) -> Choice:
@@ -183,8 +194,8 @@ class Change:
         links: a row per link with a name, kind, bytes and share before and after; the largest changes first.
         tornado: what, name (English and Chinese), and the share of the time saved by doubling, after the change.
         crossings: neighbours in a ring that sit in different nodes: before, after, of how many.
-        verdict: the busiest cable after the change and what doubling would save, English and Chinese; empty where nothing moves.
-        times: s, of many runs after the change that differ in their jitter; empty without jitter.
+        verdict: the busiest cable after the change and what doubling would save, English and Chinese; empty where
+        nothing moves. times: s, of many runs after the change that differ in their jitter; empty without jitter.
         several: the run and those beside it, after the change; None where nothing runs beside.
     """
 
@@ -233,14 +244,20 @@ def change(choice: Choice, edit: Edit, tell: Tell = quietly) -> Change:
         speedup=first.time / second.time if second.time else 1.0,
         links=_links(cs.compare(first, second).links, first, second),
         tornado=_tornado(second, table),
-        crossings=(place.crossings(ring, (ring + 1) % len(ring)), other.crossings(ring, (ring + 1) % len(ring)), len(ring)),
+        crossings=(
+            place.crossings(ring, (ring + 1) % len(ring)),
+            other.crossings(ring, (ring + 1) % len(ring)),
+            len(ring),
+        ),
         verdict=("", "") if table.empty else busiest_cable(second, table),
         times=times,
         several=None if together is None else several(together),
     )
 
 
-def _together(choice: Choice, beside: str, place: cs.Topology, options: dict[str, Any], **trouble: Any) -> cs.Together | None:
+def _together(
+    choice: Choice, beside: str, place: cs.Topology, options: dict[str, Any], **trouble: Any
+) -> cs.Together | None:
     """The run with others beside it, where any are asked for."""
     if not beside:
         return None
@@ -249,7 +266,9 @@ def _together(choice: Choice, beside: str, place: cs.Topology, options: dict[str
     return besides(plan, beside, place, choice.nbytes, choice.dtype, "event", **{**engine_settings(choice), **trouble})
 
 
-def _times(choice: Choice, edit: Edit, plan: cs.Schedule, place: cs.Topology, trouble: dict[str, Any], tell: Tell) -> tuple[float, ...]:
+def _times(
+    choice: Choice, edit: Edit, plan: cs.Schedule, place: cs.Topology, trouble: dict[str, Any], tell: Tell
+) -> tuple[float, ...]:
     """s, of many runs that differ in their jitter."""
     settings = {**engine_settings(choice), **trouble}
 
@@ -261,7 +280,9 @@ def _times(choice: Choice, edit: Edit, plan: cs.Schedule, place: cs.Topology, tr
         return tuple(many.tolist())
     times = []
     for seed in range(RUNS):
-        times.append(besides(plan, edit.beside, place, choice.nbytes, choice.dtype, "event", seed=seed, **settings)[0].time)
+        times.append(
+            besides(plan, edit.beside, place, choice.nbytes, choice.dtype, "event", seed=seed, **settings)[0].time
+        )
         told(seed + 1, RUNS)
     return tuple(times)
 
@@ -291,7 +312,9 @@ def _links(table: pd.DataFrame, *traces: cs.Trace) -> pd.DataFrame:
         names |= {trace.topology.link_name(int(i)): link_name(trace, int(i)) for i in used}
     shown = table[moved].assign(size=table["bytes"].abs(), turn=table["share"].abs())
     shown = shown.sort_values(["size", "turn"], ascending=False, kind="stable").drop(columns=["size", "turn"])
-    return shown.assign(en=[names.get(n, (n, n))[0] for n in shown["link"]], zh=[names.get(n, (n, n))[1] for n in shown["link"]])
+    return shown.assign(
+        en=[names.get(n, (n, n))[0] for n in shown["link"]], zh=[names.get(n, (n, n))[1] for n in shown["link"]]
+    )
 
 
 def _sensitivity(trace: cs.Trace) -> pd.DataFrame:
@@ -304,7 +327,10 @@ def _sensitivity(trace: cs.Trace) -> pd.DataFrame:
 def _tornado(trace: cs.Trace, table: pd.DataFrame) -> pd.DataFrame:
     """What doubling saves, with names for people."""
     by_name = {trace.topology.link_name(int(i)): link_name(trace, int(i)) for i in np.flatnonzero(trace.link_bytes)}
-    said = [kind_name(n) if what == "kind" else by_name.get(n, (n, n)) for what, n in zip(table["what"], table["name"], strict=True)]
+    said = [
+        kind_name(n) if what == "kind" else by_name.get(n, (n, n))
+        for what, n in zip(table["what"], table["name"], strict=True)
+    ]
     return table.assign(en=[en for en, _ in said], zh=[zh for _, zh in said], doubled=table["doubled"].clip(lower=0))
 
 
@@ -340,7 +366,9 @@ def has_cable(choice: Choice, edit: Edit) -> bool:
         return True
     names = place.devices.name
     ends = set(edit.cable.split("~"))
-    return any({names[a], names[b]} == ends for a, b in zip(place.links.src.tolist(), place.links.dst.tolist(), strict=True))
+    return any(
+        {names[a], names[b]} == ends for a, b in zip(place.links.src.tolist(), place.links.dst.tolist(), strict=True)
+    )
 
 
 def cables(choice: Choice) -> dict[str, tuple[str, str]]:
@@ -348,7 +376,9 @@ def cables(choice: Choice) -> dict[str, tuple[str, str]]:
     try:
         place = build_place(choice)
         options = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
-        trace = _run(replace(choice, engine="lockstep"), place, options)  # a cable carries the same bytes in both engines
+        trace = _run(
+            replace(choice, engine="lockstep"), place, options
+        )  # a cable carries the same bytes in both engines
     except CollsimError:
         return {}
     links, names = place.links, place.devices.name
@@ -363,6 +393,10 @@ def cables(choice: Choice) -> dict[str, tuple[str, str]]:
             a, b = sorted(ends)
             one, two = device_name(trace, a), device_name(trace, b)
             node = max(int(place.devices.node[a]), int(place.devices.node[b]))
-            where = (f", node {node}", f"，节点 {node}") if int(place.devices.node.max(initial=0)) > 0 and node >= 0 else ("", "")
+            where = (
+                (f", node {node}", f"，节点 {node}")
+                if int(place.devices.node.max(initial=0)) > 0 and node >= 0
+                else ("", "")
+            )
             found[f"{names[a]}~{names[b]}"] = (f"{one[0]} – {two[0]}{where[0]}", f"{one[1]} – {two[1]}{where[1]}")
     return found

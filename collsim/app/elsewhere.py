@@ -25,7 +25,8 @@ _PROGRAMS = {
     "scatter": "scatter_perf",
     "sendrecv": "sendrecv_perf",
 }
-#: Algorithms that NCCL 2.30 has itself, with the value of NCCL_ALGO (src/graph/tuning.cc); None where NCCL has but one way.
+#: Algorithms that NCCL 2.30 has itself, with the value of NCCL_ALGO (src/graph/tuning.cc); None where NCCL has but one
+#: way.
 _NCCL = {
     "allreduce_ring": "Ring",
     "allreduce_double_binary_tree": "Tree",
@@ -82,7 +83,13 @@ def python_sweep(choice: Choice, pairs: list[tuple[str, dict[str, Any]]]) -> str
     """A script that prints the times of a comparison, a column for each algorithm."""
     ways = "".join(f"    ({name!r}, {options!r}),\n" for name, options in pairs)
     engine = engine_pair(choice)
-    more = f", {choice.dtype!r}, {engine!r}" if engine != "lockstep" else f", dtype={choice.dtype!r}" if choice.dtype != "float32" else ""
+    more = (
+        f", {choice.dtype!r}, {engine!r}"
+        if engine != "lockstep"
+        else f", dtype={choice.dtype!r}"
+        if choice.dtype != "float32"
+        else ""
+    )
     return (
         "import collsim as cs\n\n"
         f"m = {place(choice)}\n"
@@ -113,21 +120,28 @@ def python_change(
 
     Args:
         trouble: further keywords of `simulate` after the change. runs: so many with other jitter, for a distribution.
-        beside: lines that name `plans` and `ranks` of all that run at once, the run itself first; empty where it runs alone.
+        beside: lines that name `plans` and `ranks` of all that run at once, the run itself first; empty where it runs
+        alone.
     """
     words = "".join(f", {name}={value!r}" for name, value in options.items())
-    conditions = "".join(f", {name}={_rows(value) if name == 'background' else repr(value)}" for name, value in trouble.items())
+    conditions = "".join(
+        f", {name}={_rows(value) if name == 'background' else repr(value)}" for name, value in trouble.items()
+    )
     more = (", **trouble", ", **trouble") if trouble else ("", "")
     settings = _more(before).replace(", engine='event'", "")
     many = f"times = cs.simulate_many(after.schedule, changed, {before.nbytes!r}{settings}, runs={runs}{conditions})\n"
-    after = f"changed = {changed}\nafter = run(changed{conditions})\n" if runs else f"after = run({changed}{conditions})\n"
+    after = (
+        f"changed = {changed}\nafter = run(changed{conditions})\n" if runs else f"after = run({changed}{conditions})\n"
+    )
     tail = ""
     if beside:
         all_of_them = f"cs.simulate(plans, changed, {before.nbytes!r}{_more(before)}, ranks=ranks{conditions}"
         after = f"changed = {changed}\nplan = cs.schedule({before.algorithm!r}, topology=changed{words})\n{beside}"
         after += f"both = {all_of_them})\nafter = both[0]\n"
         many = f"import numpy as np\n\ntimes = np.array([{all_of_them}, seed=i)[0].time for i in range({runs})])\n"
-        tail = "print(both.to_frame()[['algorithm', 'ranks', 'alone', 'time', 'slowdown']])\nboth.save('together.html')\n"
+        tail = (
+            "print(both.to_frame()[['algorithm', 'ranks', 'alone', 'time', 'slowdown']])\nboth.save('together.html')\n"
+        )
     return (
         "import collsim as cs\n\n\n"
         f"def run(m{more[0]}):\n"
@@ -153,9 +167,20 @@ def python_way(choice: Choice, a: int, b: int) -> str:
     return f"import collsim as cs\n\nm = {place(choice)}\nprint(m.explain({a}, {b}))\n".replace("'", '"')
 
 
-def command(choice: Choice, options: dict[str, Any], trouble: Mapping[str, Any] | None = None, beside: Sequence[str] = ()) -> str:
-    """The line for a shell that does the same; of `trouble` what has an option there: slow, late and jitter. `beside`: further words."""
-    words = ["collsim", "run", choice.algorithm, *_place_words(choice), "--nbytes", choice.nbytes.replace(" ", ""), *_setting_words(choice)]
+def command(
+    choice: Choice, options: dict[str, Any], trouble: Mapping[str, Any] | None = None, beside: Sequence[str] = ()
+) -> str:
+    """The line for a shell that does the same; of `trouble` what has an option there: slow, late and jitter. `beside`:
+    further words."""
+    words = [
+        "collsim",
+        "run",
+        choice.algorithm,
+        *_place_words(choice),
+        "--nbytes",
+        choice.nbytes.replace(" ", ""),
+        *_setting_words(choice),
+    ]
     for name, value in options.items():
         words += [f"--{name.replace('_', '-')}", str(value)]
     for name, given in (trouble or {}).items():
@@ -219,12 +244,14 @@ def environment(choice: Choice, options: dict[str, Any]) -> dict[str, str]:
 def exports(settings: dict[str, str]) -> str:
     """Settings as lines for a shell; with those that show what NCCL chose."""
     return "".join(
-        f"export {name}={value}\n" for name, value in {**settings, "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,GRAPH"}.items()
+        f"export {name}={value}\n"
+        for name, value in {**settings, "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,GRAPH"}.items()
     )
 
 
 def nccl_tests(choice: Choice, options: dict[str, Any], ranks: int, sizes: str | None = None) -> str | None:
-    """The command that runs the same collective on real GPUs; None where NCCL has no such algorithm, or this is no machine with GPUs.
+    """The command that runs the same collective on real GPUs; None where NCCL has no such algorithm, or this is no
+    machine with GPUs.
 
     Args:
         sizes: as `size_range` takes them; the choice's own size unless given.
@@ -245,4 +272,8 @@ def nccl_tests(choice: Choice, options: dict[str, Any], ranks: int, sizes: str |
 def factor(value: float, ranks: int) -> str:
     """The busbw factor as people write it: `30/16`, or `1`."""
     top = value * ranks
-    return f"{value:g}" if math.isclose(value, round(value)) or not math.isclose(top, round(top)) else f"{round(top)}/{ranks}"
+    return (
+        f"{value:g}"
+        if math.isclose(value, round(value)) or not math.isclose(top, round(top))
+        else f"{round(top)}/{ranks}"
+    )

@@ -1,4 +1,5 @@
-"""What the Measured page shows, as a value: which run, what the model is told of it, and its address; a log of one's own as a run."""
+"""What the Measured page shows, as a value: which run, what the model is told of it, and its address; a log of one's
+own as a run."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ SAMPLE, SAMPLE_MACHINE = "a100-2x4-tcp", "polaris"
 #: What a log of each format is called in a file of its own.
 _FILES = {"nccl-tests": "nccl-tests.txt", "nccl-tests-json": "nccl-tests.json"}
 
-_HOST = re.compile(r"#\s+Rank\s+\d{1,7}\s.{0,80}?\bon\s+(\S{1,80})\s+device\s+\d+\s+\[[^\]]{0,40}\]\s*(.{0,80})", re.ASCII)
+_HOST = re.compile(
+    r"#\s+Rank\s+\d{1,7}\s.{0,80}?\bon\s+(\S{1,80})\s+device\s+\d+\s+\[[^\]]{0,40}\]\s*(.{0,80})", re.ASCII
+)
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,9 @@ class Shown:
 
     Attributes:
         run: name of a published run, or `own`. plain: the model is told the machine only, not its settings.
-        text: a log of one's own (not part of the address). table: which of its tables. collective: what it ran, where it does not say.
-        machine, nodes, p2p, gdr: where it ran, as the reader says. ranks: of an OSU log, which does not say; 0 is one per GPU.
+        text: a log of one's own (not part of the address). table: which of its tables. collective: what it ran, where
+        it does not say. machine, nodes, p2p, gdr: where it ran, as the reader says. ranks: of an OSU log, which does
+        not say; 0 is one per GPU.
     """
 
     run: str = "a100-2x8-ib"
@@ -79,13 +83,20 @@ def _runs(name: str) -> bool:
     return True
 
 
-# ---- address ---------------------------------------------------------------------------------------------------------------------
+# ---- address -------------------------------------------------------------------------------------------------------
 
 
 def read(query: Mapping[str, str]) -> tuple[Shown, list[Complaint]]:
     """What an address says, and what in it cannot be used."""
     shown, complaints = Shown(), []
-    readers: dict[str, Callable[[str], Any]] = {"run": _run, "told": _told, "machine": _machine, "nodes": _nodes, "p2p": flag, "gdr": flag}
+    readers: dict[str, Callable[[str], Any]] = {
+        "run": _run,
+        "told": _told,
+        "machine": _machine,
+        "nodes": _nodes,
+        "p2p": flag,
+        "gdr": flag,
+    }
     readers["ranks"] = _ranks
     for name, text in query.items():
         field = "plain" if name == "told" else name
@@ -145,7 +156,8 @@ def write(shown: Shown) -> dict[str, str]:
     return said
 
 
-# ---- runs ------------------------------------------------------------------------------------------------------------------------
+# ---- runs
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def run_of(shown: Shown) -> Run:
@@ -177,7 +189,8 @@ def place_of(shown: Shown) -> cs.Topology:
 
 
 def prepared(shown: Shown, tell: Tell = quietly) -> tuple[Run, pd.DataFrame, Gap]:
-    """A run with its prediction and gap. Raises CollsimError for a log that cannot be read or does not fit the machine."""
+    """A run with its prediction and gap. Raises CollsimError for a log that cannot be read or does not fit the
+    machine."""
     run = run_of(shown)
     table = against(run)
     tell("run", 0.1)
@@ -185,7 +198,8 @@ def prepared(shown: Shown, tell: Tell = quietly) -> tuple[Run, pd.DataFrame, Gap
 
 
 def expected_prepared(shown: Shown) -> float:
-    """Seconds that `prepared` should take: some twenty predictions for every row, and NCCL's search on a machine of links."""
+    """Seconds that `prepared` should take: some twenty predictions for every row, and NCCL's search on a machine of
+    links."""
     return 0.1 if not shown.own else 0.5 + 0.005 * min(shown.text.count("\n"), MOST_ROWS)
 
 
@@ -195,9 +209,10 @@ class Fitted:
 
     Attributes:
         yaml: the machine with it, as `load_topology` reads it.
-        factors: knob -> factor. unknown: knobs that the log says nothing about. links: kind -> (share of nominal, seconds to cross).
-        rows: a row per measurement: collective, nbytes, measured, before and after (seconds as predicted without and with it).
-        before, after, held_out: median relative errors without it, with it, and at sizes left out of the fit (None: too few).
+        factors: knob -> factor. unknown: knobs that the log says nothing about. links: kind -> (share of nominal,
+        seconds to cross). rows: a row per measurement: collective, nbytes, measured, before and after (seconds as
+        predicted without and with it). before, after, held_out: median relative errors without it, with it, and at
+        sizes left out of the fit (None: too few).
     """
 
     yaml: str
@@ -211,7 +226,8 @@ class Fitted:
 
 
 def fitted(shown: Shown, tell: Tell = quietly) -> Fitted:
-    """Calibrate the machine to all tables of a log. Raises CollsimError for a log that cannot be read, or has too little."""
+    """Calibrate the machine to all tables of a log. Raises CollsimError for a log that cannot be read, or has too
+    little."""
     log = read_log(shown.text)
     log = log[(log["time"] > 0) & (log["nbytes"] > 0)].head(MOST_ROWS)
     if shown.collective:
@@ -227,10 +243,14 @@ def fitted(shown: Shown, tell: Tell = quietly) -> Fitted:
     tell("run", 0.9)
     ranks = [None if count != count or count is None else int(count) for count in log["ranks"]]
     calls = list(zip(log["collective"], log["nbytes"], ranks, strict=True))
-    rows = found.residuals.rename(columns={"predicted": "after"}).assign(before=[predict(c, place, int(n), r).time for c, n, r in calls])
+    rows = found.residuals.rename(columns={"predicted": "after"}).assign(
+        before=[predict(c, place, int(n), r).time for c, n, r in calls]
+    )
     before = float((rows["before"] / rows["measured"] - 1).abs().median())
     links = {kind: (f.carries, f.alpha) for kind, f in found.measured.links.items()}
-    return Fitted(found.machine.to_yaml(), dict(found.factors), found.unknown, links, rows, before, found.error, found.held_out)
+    return Fitted(
+        found.machine.to_yaml(), dict(found.factors), found.unknown, links, rows, before, found.error, found.held_out
+    )
 
 
 def expected_fitted(shown: Shown) -> float:
@@ -251,7 +271,8 @@ def ranks_of(shown: Shown) -> int:
 
 
 def over_mpi(shown: Shown) -> tuple[pd.DataFrame, osu.Case]:
-    """An OSU log beside the MPI model. Raises CollsimError for a log that cannot be read or a collective that is not modelled."""
+    """An OSU log beside the MPI model. Raises CollsimError for a log that cannot be read or a collective that is not
+    modelled."""
     place = cs.machine(shown.machine, nodes=shown.nodes)
     ranks = ranks_of(shown)
     rows = _table(osu.read(shown.text, ranks), shown)
@@ -281,7 +302,9 @@ def _kind(text: str) -> str:
 def sample() -> str:
     """A log as nccl-tests would have printed it for one of the published runs."""
     run = published()[SAMPLE]
-    table = pd.DataFrame({"collective": run.collective, "ranks": run.facts.ranks, "nbytes": run.nbytes, "time": run.times})
+    table = pd.DataFrame(
+        {"collective": run.collective, "ranks": run.facts.ranks, "nbytes": run.nbytes, "time": run.times}
+    )
     table["count"] = table["nbytes"] // 4
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sample.txt"
@@ -290,7 +313,8 @@ def sample() -> str:
 
 
 def guessed(text: str, shown: Shown) -> Shown:
-    """Machine and number of nodes as far as the log's lines of devices or communicators tell; the reader may know better."""
+    """Machine and number of nodes as far as the log's lines of devices or communicators tell; the reader may know
+    better."""
     if graphlog.looks(text):
         with suppress(CollsimError):  # the page says what is wrong with it
             shown = replace(shown, nodes=min(graphlog.job_of(text).nodes or shown.nodes, MOST_NODES))
@@ -312,7 +336,9 @@ def python_of(shown: Shown) -> str:
     if shown.own:
         made = _own_python(shown)
     else:
-        made = f'run = nccl.published_run("{shown.run}")' + (".plain" if shown.plain and published()[shown.run].plain else "")
+        made = f'run = nccl.published_run("{shown.run}")' + (
+            ".plain" if shown.plain and published()[shown.run].plain else ""
+        )
     return (
         "import collsim as cs\nfrom collsim import nccl\nfrom collsim.viz import nccl_plots\n\n"
         f"{made}\nprint(nccl.explain(run))\nnccl_plots.curve(nccl.against(run))\n"

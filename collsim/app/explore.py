@@ -49,7 +49,11 @@ def page() -> None:
     if broken is not None and broken.timeline is not None:
         _play(broken.timeline, f"{_ident(now.good)}&{now.panels}")
     elif shown.timeline is None:
-        st.html(f'<div class="cs-note">{t("player.large", transfers=f"{shown.figures.transfers:,}", limit=f"{MOST_TRANSFERS:,}")}</div>')
+        st.html(
+            "<div "
+            f'class="cs-note">'
+            f"{t('player.large', transfers=f'{shown.figures.transfers:,}', limit=f'{MOST_TRANSFERS:,}')}</div>"
+        )
     else:
         _play(shown.timeline, _ident(now.good))
     if broken is None and not asks:  # the tables are those of the whole run
@@ -77,7 +81,9 @@ def _from_file(choice: Choice) -> None:
 def _play(timeline: dict[str, Any], ident: str) -> None:
     """The player, from the moment of the address; where it is paused is where the page opens again."""
     now = session()
-    stands_in = filebox.uploaded() is None and now.good != now.choice  # the moment is one of the run that is still to come
+    stands_in = (
+        filebox.uploaded() is None and now.good != now.choice
+    )  # the moment is one of the run that is still to come
     player(timeline, ident, {key: now.start[key] for key in now.start if key == "view" or not stands_in}, _moment)
 
 
@@ -90,7 +96,8 @@ def _ident(choice: Choice) -> str:
     return "&".join(f"{k}={v}" for k, v in to_query(choice).items() if k not in ("algorithms", "sizes"))
 
 
-# ---- headline --------------------------------------------------------------------------------------------------------------------
+# ---- headline
+# -------------------------------------------------------------------------------------------------------------------
 
 
 def _headline(shown: Outcome) -> None:
@@ -124,16 +131,28 @@ def _why(shown: Outcome) -> str:
     more = [neck["more"][language()]] if neck and neck.get("more") else []
     if shown.alone is not None:
         alone: Figures = shown.alone
-        more.append(t("channels.one", channels=shown.channels, time=format_time(alone.time), busbw=format_bandwidth(alone.busbw)))
+        more.append(
+            t(
+                "channels.one",
+                channels=shown.channels,
+                time=format_time(alone.time),
+                busbw=format_bandwidth(alone.busbw),
+            )
+        )
     lines = "".join(f"<span>{html.escape(line)}</span>" for line in more)
     return f'<div class="cs-why">{_named("bottleneck")}<b>{html.escape(first)}</b>{lines}</div>'
 
 
-# ---- tables ----------------------------------------------------------------------------------------------------------------------
+# ---- tables
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def _tables(shown: Outcome, choice: Choice) -> None:
-    parts: dict[str, Callable[[Outcome, Choice], None]] = {"tab.links": _links, "tab.ranks": _endpoints, "tab.steps": _steps}
+    parts: dict[str, Callable[[Outcome, Choice], None]] = {
+        "tab.links": _links,
+        "tab.ranks": _endpoints,
+        "tab.steps": _steps,
+    }
     if filebox.uploaded() is None:
         parts["tab.about"] = _about
         if "chunks" in own_options(choice.algorithm):
@@ -183,7 +202,9 @@ def _endpoints(shown: Outcome, _choice: Choice) -> None:
     table = shown.endpoints
     _note(t("ranks.note"))
     ranks = int((~table["helper"]).sum())
-    names = [t("endpoint.rank", index=i) if i < ranks else t("endpoint.helper", index=i - ranks) for i in table["endpoint"]]
+    names = [
+        t("endpoint.rank", index=i) if i < ranks else t("endpoint.helper", index=i - ranks) for i in table["endpoint"]
+    ]
     most = float(max(table["sent"].max(), table["received"].max(), 1)) / MEBI
     bar: dict[str, Any] = {"format": "%.4g", "min_value": 0, "max_value": most}
     _table(
@@ -241,7 +262,9 @@ def _about(shown: Outcome, choice: Choice) -> None:
 
 
 def _table(frame: pd.DataFrame, columns: dict[str, Any]) -> None:
-    st.dataframe(frame, column_config=columns, hide_index=True, width="stretch", height=min(420, 38 + 35 * max(1, len(frame))))
+    st.dataframe(
+        frame, column_config=columns, hide_index=True, width="stretch", height=min(420, 38 + 35 * max(1, len(frame)))
+    )
 
 
 def _note(text: str) -> None:

@@ -1,4 +1,5 @@
-"""Files on a page: any format of a run, made when asked for; and a place to give a schedule file that is then played."""
+"""Files on a page: any format of a run, made when asked for; and a place to give a schedule file that is then
+played."""
 
 from __future__ import annotations
 
@@ -32,14 +33,16 @@ def uploaded() -> Upload | None:
     return cast("Upload | None", st.session_state.get(_UPLOAD))
 
 
-# ---- out -------------------------------------------------------------------------------------------------------------------------
+# ---- out -----------------------------------------------------------------------------------------------------------
 
 
 def downloads(choice: Choice) -> None:
     """One menu of all formats, a button that makes the file, and then one that hands it over."""
     upload = uploaded()
     able = [entry for entry in files.offers() if upload is None or entry.holds != "table"]
-    function, expected = (files.file, files.expected_file) if upload is None else (files.converted, files.expected_converted)
+    function, expected = (
+        (files.file, files.expected_file) if upload is None else (files.converted, files.expected_converted)
+    )
     given: tuple[Any, ...] = (choice,) if upload is None else (upload, choice)
     _choose(able, lambda name: (function, expected, (*given, name, language())))
 
@@ -62,12 +65,17 @@ def of_comparison(choice: Choice) -> None:
     _choose(files.tables(), lambda name: (files.comparison, files.expected_comparison, (choice, name)))
 
 
-def _choose(able: list[Format], work: Callable[[str], tuple[Callable[..., Any], Callable[..., float], tuple[Any, ...]]]) -> None:
-    """The menu, the button, and the file; `work` is what makes it in a format: a function, the seconds it should take, its arguments."""
+def _choose(
+    able: list[Format], work: Callable[[str], tuple[Callable[..., Any], Callable[..., float], tuple[Any, ...]]]
+) -> None:
+    """The menu, the button, and the file; `work` is what makes it in a format: a function, the seconds it should take,
+    its arguments."""
     labels = {entry.name: _label(entry) for entry in able}
     pick, make, _ = st.columns([3, 1, 2], vertical_alignment="bottom", gap="small")
     known = st.session_state.get("w_format")
-    st.session_state["w_format"] = known if known in labels else next(iter([name for name in labels if name == _FIRST] or labels))
+    st.session_state["w_format"] = (
+        known if known in labels else next(iter([name for name in labels if name == _FIRST] or labels))
+    )
     name = pick.selectbox(t("files.format"), list(labels), format_func=labels.__getitem__, key="w_format")
     if "gif" in labels and not files.films():
         st.html(f'<div class="cs-note">{html.escape(t("files.nofilm"))}</div>')
@@ -88,7 +96,8 @@ def _label(entry: Format) -> str:
     return f"{t(f'files.{entry.holds}')}{t('colon')}{about} ({entry.suffixes[0]})"
 
 
-# ---- in --------------------------------------------------------------------------------------------------------------------------
+# ---- in
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def upload_box() -> None:
@@ -96,7 +105,9 @@ def upload_box() -> None:
     kept = uploaded()
     with st.popover(t("files.change", name=kept.name) if kept else t("files.give"), width="stretch"):
         st.html(f'<div class="cs-note">{html.escape(t("files.note"))}</div>')
-        st.file_uploader(t("files.file"), type=files.suffixes(), key="w_schedule_file", max_upload_size=2, on_change=_take)
+        st.file_uploader(
+            t("files.file"), type=files.suffixes(), key="w_schedule_file", max_upload_size=2, on_change=_take
+        )
         if wrong := st.session_state.pop(_WRONG, None):
             mistake(told(wrong, language()))
         if kept:
@@ -126,7 +137,8 @@ def _drop() -> None:
 
 
 def played(choice: Choice) -> tuple[tuple[Outcome, str, str], tuple[Upload, Choice]] | None:
-    """The uploaded schedule's Outcome, its label and what is wrong with it; and of which upload and choice, which under a bar are the last.
+    """The uploaded schedule's Outcome, its label and what is wrong with it; and of which upload and choice, which under
+    a bar are the last.
 
     None while it is computed or where it cannot run.
     """

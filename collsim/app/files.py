@@ -1,6 +1,7 @@
 """Files of a run, out and in, through the one registry of formats. Nothing here knows Streamlit.
 
-Out: whatever `exchange` can write from a schedule, a Trace, a machine or a sweep. In: a schedule in any format that it reads.
+Out: whatever `exchange` can write from a schedule, a Trace, a machine or a sweep. In: a schedule in any format that it
+reads.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ from .worker import Tell
 MOST_BYTES = 2 * 2**20
 #: A file of more bytes than this is handed over zipped, where that makes it much smaller.
 _PLAIN = 4 * 2**20
-#: Processor seconds that a file takes: to begin with, and for each transfer. Measured from 16 ranks to 261,120 transfers of 256 ranks.
+#: Processor seconds that a file takes: to begin with, and for each transfer. Measured from 16 ranks to 261,120
+#: transfers of 256 ranks.
 _SECONDS: dict[str, tuple[float, float]] = {
     "chakra": (0.2, 54e-6),
     "chrome-trace": (0.2, 66e-6),
@@ -74,7 +76,7 @@ class Upload:
     data: bytes
 
 
-# ---- out -------------------------------------------------------------------------------------------------------------------------
+# ---- out -----------------------------------------------------------------------------------------------------------
 
 
 def offers() -> list[Format]:
@@ -104,7 +106,8 @@ def _to_write(name: str, transfers: int) -> float:
 
 
 def file(choice: Choice, name: str, language: str, tell: Tell = quietly) -> tuple[str, bytes]:
-    """The name and the bytes of a file of a run; several files come as one zip. Raises CollsimError for what a format cannot hold."""
+    """The name and the bytes of a file of a run; several files come as one zip. Raises CollsimError for what a format
+    cannot hold."""
     entry = formats()[name]
     thing: Any
     if entry.holds == "topology":
@@ -175,7 +178,8 @@ def comparison(choice: Choice, name: str, tell: Tell = quietly) -> tuple[str, by
 
 
 def _tabled(table: pd.DataFrame, entry: Format, by: str) -> tuple[str, bytes]:
-    """A table as a file; nccl-tests' JSON holds the sizes of one way only, so there it is a file for each in one zip."""
+    """A table as a file; nccl-tests' JSON holds the sizes of one way only, so there it is a file for each in one
+    zip."""
     if entry.name != "nccl-tests-json" or table[by].nunique() == 1:
         return written(table, entry, {})
     packed = io.BytesIO()
@@ -185,7 +189,8 @@ def _tabled(table: pd.DataFrame, entry: Format, by: str) -> tuple[str, bytes]:
     return f"collsim{entry.suffixes[0]}.zip", packed.getvalue()
 
 
-# ---- in --------------------------------------------------------------------------------------------------------------------------
+# ---- in
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def suffixes() -> list[str]:
@@ -195,7 +200,8 @@ def suffixes() -> list[str]:
 
 
 def schedule_of(upload: Upload) -> Schedule:
-    """What is in a file. Raises CollsimError: too large, no schedule, damaged, or wrong with the gpu, thread block and step of it."""
+    """What is in a file. Raises CollsimError: too large, no schedule, damaged, or wrong with the gpu, thread block and
+    step of it."""
     if len(upload.data) > MOST_BYTES:
         raise CollsimError(f"{len(upload.data):,} bytes are too many; a schedule file here has at most {MOST_BYTES:,}")
     ending = "".join(s for s in Path(upload.name).suffixes[-2:] if s[1:].lower() in suffixes()).lower()
@@ -267,6 +273,8 @@ def converted(upload: Upload, choice: Choice, name: str, language: str, tell: Te
     thing: Any = plan
     if entry.holds != "schedule":
         place = build_place(choice)
-        thing = place if entry.holds == "topology" else cs.simulate(plan, place, choice.nbytes, choice.dtype, choice.engine)
+        thing = (
+            place if entry.holds == "topology" else cs.simulate(plan, place, choice.nbytes, choice.dtype, choice.engine)
+        )
     known = {"nbytes": cs.parse_bytes(choice.nbytes), "lang": language}
     return written(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})

@@ -1,4 +1,5 @@
-"""Words of files, out and in, in English and Chinese. A format without an entry here shows what its own file says about it."""
+"""Words of files, out and in, in English and Chinese. A format without an entry here shows what its own file says about
+it."""
 
 FILES: dict[str, tuple[str, str]] = {
     "tab.files": ("Files", "文件"),
@@ -18,16 +19,21 @@ FILES: dict[str, tuple[str, str]] = {
     "files.give": ("Your own schedule …", "使用自己的调度……"),
     "files.change": ("From a file: {name}", "来自文件：{name}"),
     "files.note": (
-        "MSCCL XML, JSON, CSV, TE-CCL, or the log of an NCCL job (NCCL_DEBUG=INFO), up to 2 MB. It is checked, timed on the machine "
+        "MSCCL XML, JSON, CSV, TE-CCL, or the log of an NCCL job (NCCL_DEBUG=INFO), up to 2 MB. It is checked, timed "
+        "on the machine "
         "below and played; it stays in this tab and is not part of the address.",
-        "MSCCL XML、JSON、CSV、TE-CCL，或 NCCL 作业日志（NCCL_DEBUG=INFO），最大 2 MB。程序会检查它，在下方的机器上计时并播放；"
+        "MSCCL XML、JSON、CSV、TE-CCL，或 NCCL 作业日志（NCCL_DEBUG=INFO），最大 2 MB。程序会检查它，"
+        "在下方的机器上计时并播放；"
         "文件只留在本标签页，不进入链接。",
     ),
     "files.file": ("Schedule file", "调度文件"),
     "files.drop": ("Back to the algorithms", "回到算法列表"),
     "files.right": ("{name}: {label} is right.", "{name}：{label}，正确。"),
     "files.wrong": ("{name} does not do what it promises: {why}", "{name} 没有做到它所承诺的：{why}"),
-    "format.chakra": ("Chakra execution traces for ASTRA-sim, one per rank", "供 ASTRA-sim 使用的 Chakra 执行轨迹，每个 rank 一个"),
+    "format.chakra": (
+        "Chakra execution traces for ASTRA-sim, one per rank",
+        "供 ASTRA-sim 使用的 Chakra 执行轨迹，每个 rank 一个",
+    ),
     "format.chrome-trace": ("Perfetto timeline, for ui.perfetto.dev", "Perfetto 时间线，用 ui.perfetto.dev 打开"),
     "format.csv": ("CSV, a row per transfer", "CSV，每次传输一行"),
     "format.dot": ("Graphviz picture", "Graphviz 图"),

@@ -48,7 +48,9 @@ def _found(fitted: Fitted) -> None:
     with right:
         _residuals(fitted)
     save, use = st.columns([1.2, 3], vertical_alignment="center", gap="medium")
-    save.download_button(t("fit.download"), fitted.yaml, _FILE, "text/yaml", key="fit_yaml", on_click="ignore", width="stretch")
+    save.download_button(
+        t("fit.download"), fitted.yaml, _FILE, "text/yaml", key="fit_yaml", on_click="ignore", width="stretch"
+    )
     with use:
         onward(t("fit.onward"), "onward_fit", lambda choice: replace(choice, **filed(fitted.yaml)))
 
@@ -63,7 +65,8 @@ def _verdict(fitted: Fitted) -> None:
     said = "fit.few" if fitted.held_out is None else "fit.good" if fitted.held_out <= GOOD else "fit.poor"
     hue, held = "done" if said == "fit.good" else "full", t("fit.held.note")
     st.html(
-        f'<div class="cs-head">{parts}<div class="cs-why" style="border-color:var(--cs-{hue})"><b>{html.escape(t(said))}</b>'
+        f'<div class="cs-head">{parts}<div class="cs-why" '
+        f'style="border-color:var(--cs-{hue})"><b>{html.escape(t(said))}</b>'
         f"<span>{html.escape(held)}</span></div></div>"
     )
 
@@ -72,7 +75,10 @@ def _parameters(fitted: Fitted) -> None:
     """Every knob that was turned, and what cables were found to carry."""
     rows = [(t(f"knob.{name}"), f"× {factor:.2f}") for name, factor in fitted.factors.items()]
     rows += [
-        (t("fit.link", kind=kind), t("fit.carries", share=f"{100 * share:.0f}\N{NO-BREAK SPACE}%", alpha=format_time(alpha)))
+        (
+            t("fit.link", kind=kind),
+            t("fit.carries", share=f"{100 * share:.0f}\N{NO-BREAK SPACE}%", alpha=format_time(alpha)),
+        )
         for kind, (share, alpha) in fitted.links.items()
     ]
     table = pd.DataFrame(rows, columns=[t("fit.parameter"), t("fit.found")])
@@ -87,9 +93,16 @@ def _residuals(fitted: Fitted) -> None:
     dark, names = is_dark(), {"before": t("fit.before"), "after": t("fit.after")}
     frame = fitted.rows.melt(["collective", "nbytes", "measured"], ["before", "after"], "when", "seconds")
     frame = frame.assign(
-        ratio=frame["seconds"] / frame["measured"], name=frame["when"].map(names), size=[format_bytes(int(n)) for n in frame["nbytes"]]
+        ratio=frame["seconds"] / frame["measured"],
+        name=frame["when"].map(names),
+        size=[format_bytes(int(n)) for n in frame["nbytes"]],
     )
-    x = alt.X("nbytes:Q", scale=alt.Scale(type="log", base=2, nice=False), title=t("compare.size.axis"), axis=axis(frame["nbytes"], 2))
+    x = alt.X(
+        "nbytes:Q",
+        scale=alt.Scale(type="log", base=2, nice=False),
+        title=t("compare.size.axis"),
+        axis=axis(frame["nbytes"], 2),
+    )
     ticks = alt.Axis(values=[0.1, 0.25, 0.5, 0.8, 1, 1.25, 2, 4, 10], labelExpr="format(datum.value, '~r') + '×'")
     y = alt.Y("ratio:Q", scale=alt.Scale(type="log", nice=False, padding=12), title=t("fit.ratio"), axis=ticks)
     hues = alt.Scale(domain=list(names.values()), range=[color("ink3", dark), color("room", dark)])

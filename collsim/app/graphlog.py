@@ -1,4 +1,5 @@
-"""A log of NCCL (NCCL_DEBUG=INFO) beside what its search finds on the machine: rings and trees of both. Nothing here knows Streamlit."""
+"""A log of NCCL (NCCL_DEBUG=INFO) beside what its search finds on the machine: rings and trees of both. Nothing here
+knows Streamlit."""
 
 from __future__ import annotations
 
@@ -18,9 +19,11 @@ from .run import Refused
 
 @dataclass(frozen=True)
 class Orders:
-    """Ring orders, or parents of trees (-1 the root): distinct ones with how many channels have each, in the log and by the search.
+    """Ring orders, or parents of trees (-1 the root): distinct ones with how many channels have each, in the log and by
+    the search.
 
-    `alike`: how many of the log's channels have an order that the search finds as well; None where there is nothing to compare with.
+    `alike`: how many of the log's channels have an order that the search finds as well; None where there is nothing to
+    compare with.
     """
 
     logged: tuple[tuple[tuple[int, ...], int], ...]
@@ -62,7 +65,8 @@ def job_of(text: str) -> NcclJob:
 def read(text: str, place: cs.Topology) -> Job:
     """The log's graphs beside those of the search.
 
-    Raises CollsimError for a damaged log, more ranks than the machine has, and another number of nodes than the log says.
+    Raises CollsimError for a damaged log, more ranks than the machine has, and another number of nodes than the log
+    says.
     """
     job = job_of(text)
     if job.ranks > place.ranks:
@@ -80,7 +84,9 @@ def read(text: str, place: cs.Topology) -> Job:
     return Job(job.ranks, nodes, job.version, _orders(logged[0], rings), _orders(logged[1], trees), ways)
 
 
-def _searched(place: cs.Topology, ranks: int, nodes: int) -> tuple[Sequence[tuple[int, ...]], Sequence[tuple[int, ...]]]:
+def _searched(
+    place: cs.Topology, ranks: int, nodes: int
+) -> tuple[Sequence[tuple[int, ...]], Sequence[tuple[int, ...]]]:
     """Rings and trees by the search; none where there is none (RCCL, large nodes, uneven nodes)."""
     if ranks % nodes:
         return (), ()

@@ -61,7 +61,7 @@ def kept_titles() -> dict[str, Text]:
     return {name: kept_lesson(name).title for name in NAMES}
 
 
-# ---- address ---------------------------------------------------------------------------------------------------------------------
+# ---- address -------------------------------------------------------------------------------------------------------
 
 
 def read(query: Mapping[str, str]) -> tuple[Reading, list[Complaint]]:
@@ -99,7 +99,8 @@ def arrive() -> None:
     enter(PAGE, read)
 
 
-# ---- page ------------------------------------------------------------------------------------------------------------------------
+# ---- page
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def page() -> None:
@@ -131,7 +132,9 @@ def _say(text: Text) -> str:
 
 def _title(reading: Reading, told: Told) -> str:
     where = t("lessons.count", number=NAMES.index(reading.lesson) + 1, all=len(NAMES))
-    return f'<div class="cs-lesson"><small>{where}</small><h1 class="cs-title">{html.escape(_say(told.title))}</h1></div>'
+    return (
+        f'<div class="cs-lesson"><small>{where}</small><h1 class="cs-title">{html.escape(_say(told.title))}</h1></div>'
+    )
 
 
 def _list(reading: Reading) -> None:
@@ -141,7 +144,15 @@ def _list(reading: Reading) -> None:
         with st.container(key="lessonlist"):
             for name, title in kept_titles().items():
                 note = t("lessons.done") if name in reading.answers else None
-                st.button(_say(title), key=f"lesson_{name}", type="tertiary", help=note, on_click=_open, args=(name,), width="stretch")
+                st.button(
+                    _say(title),
+                    key=f"lesson_{name}",
+                    type="tertiary",
+                    help=note,
+                    on_click=_open,
+                    args=(name,),
+                    width="stretch",
+                )
 
 
 def _open(name: str) -> None:
@@ -165,7 +176,14 @@ def _question(reading: Reading, told: Told) -> None:
         with st.container(key="choices"):
             for k, choice in enumerate(question.choices):
                 name = f"answer_{reading.lesson}_{k}"
-                st.button(_say(choice.text), key=name, on_click=_answer, args=(reading.lesson, k), width="stretch", shortcut=str(k + 1))
+                st.button(
+                    _say(choice.text),
+                    key=name,
+                    on_click=_answer,
+                    args=(reading.lesson, k),
+                    width="stretch",
+                    shortcut=str(k + 1),
+                )
         st.html(f'<div class="cs-note small">{html.escape(t("lessons.waits"))}</div>')
         return
     st.html(card.choices(question, given))
@@ -173,7 +191,13 @@ def _question(reading: Reading, told: Told) -> None:
     body = f"<p><b>{html.escape(verdict)}</b> {html.escape(question.why)}</p>"
     body += "".join(f"<p>{html.escape(_say(p))}</p>" for p in told.after)
     st.html(f'<div class="cs-after" role="status">{body}</div>{_table(told)}')
-    st.button(t("lessons.again"), key=f"again_{reading.lesson}", type="tertiary", on_click=_answer, args=(reading.lesson, None))
+    st.button(
+        t("lessons.again"),
+        key=f"again_{reading.lesson}",
+        type="tertiary",
+        on_click=_answer,
+        args=(reading.lesson, None),
+    )
 
 
 def _table(told: Told) -> str:
@@ -182,7 +206,10 @@ def _table(told: Told) -> str:
     cells = [[html.escape(_say(cell)) for cell in row] for row in told.table]
     head = "".join(f"<th>{cell}</th>" for cell in cells[0])
     rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in cells[1:])
-    return f'<div class="cs-table"><table aria-label="{html.escape(t("lessons.table"))}"><tr>{head}</tr>{rows}</table></div>'
+    return (
+        '<div class="cs-table"><table '
+        f'aria-label="{html.escape(t("lessons.table"))}"><tr>{head}</tr>{rows}</table></div>'
+    )
 
 
 def _onward(reading: Reading, back: Any, onward: Any) -> None:
@@ -191,14 +218,21 @@ def _onward(reading: Reading, back: Any, onward: Any) -> None:
     before = NAMES[max(0, at - 1)]
     back.button(t("lessons.back"), key="lesson_back", disabled=at == 0, on_click=_open, args=(before,), width="stretch")
     if at + 1 < len(NAMES):
-        onward.button(t("lessons.next"), key="lesson_next", type="primary", on_click=_open, args=(NAMES[at + 1],), width="stretch")
+        onward.button(
+            t("lessons.next"), key="lesson_next", type="primary", on_click=_open, args=(NAMES[at + 1],), width="stretch"
+        )
 
 
 @st.fragment
 def _player(reading: Reading, told: Told) -> None:
     """The run of the lesson; answering a question does not disturb it."""
     begins = dict(reading.moment)
-    data: dict[str, Any] = {"id": reading.lesson, "timeline": told.timeline, "lang": language(), "theme": "dark" if is_dark() else "light"}
+    data: dict[str, Any] = {
+        "id": reading.lesson,
+        "timeline": told.timeline,
+        "lang": language(),
+        "theme": "dark" if is_dark() else "light",
+    }
     data["view"] = begins.get("view", told.view)
     if "t" in begins:
         data["t"] = float(begins["t"])
@@ -208,9 +242,15 @@ def _player(reading: Reading, told: Told) -> None:
 
 def _marks(reading: Reading) -> str:
     """Style of the numbers in the list: the open lesson, and those that are answered."""
-    rules = [f".st-key-lesson_{name} button::before{{background:var(--cs-done);color:var(--cs-card)}}" for name in reading.answers]
+    rules = [
+        f".st-key-lesson_{name} button::before{{background:var(--cs-done);color:var(--cs-card)}}"
+        for name in reading.answers
+    ]
     now = f".st-key-lesson_{reading.lesson} button"
-    rules.append(f"{now}::before{{background:var(--cs-ink);color:var(--cs-card);border-color:var(--cs-ink)}}{now} p{{font-weight:700}}")
+    rules.append(
+        f"{now}::before{{background:var(--cs-ink);color:var(--cs-card);border-color:var(--cs-ink)}}{now} "
+        "p{font-weight:700}"
+    )
     return "".join(rules)
 
 
@@ -222,15 +262,19 @@ _STYLE = """
 .st-key-lessonlist button>div>span{display:flex;width:100%;justify-content:space-between;text-align:left}
 :is(.st-key-lesson_next,.st-key-lesson_back) button{min-height:40px}
 .st-key-lesson_next button p{color:var(--cs-card);font-weight:700}
-.cs-table{overflow-x:auto}.cs-table table{border-collapse:collapse;width:100%;font-size:14px;line-height:19px;color:var(--cs-ink)}
-.cs-table :is(th,td){text-align:right;padding:4px 5px;border-bottom:1px solid var(--cs-grid);font-weight:400;vertical-align:bottom}
+.cs-table{overflow-x:auto}.cs-table table{border-collapse:collapse;width:100%;font-size:14px;line-height:19px;
+ color:var(--cs-ink)}
+.cs-table :is(th,td){text-align:right;padding:4px 5px;border-bottom:1px solid var(--cs-grid);font-weight:400;
+ vertical-align:bottom}
 .cs-table th{font-weight:700;color:var(--cs-ink2);font-size:13px}.cs-table :is(th,td):first-child{text-align:left}
 .st-key-lessonlist{counter-reset:lesson;gap:0!important}
 .st-key-lessonlist button{justify-content:flex-start;padding:8px 0!important;min-height:44px;border-radius:0;
  border-bottom:1px solid var(--cs-grid)!important;text-align:left;width:100%}
 .st-key-lessonlist button p{font-size:15px;line-height:20px;text-align:left;color:var(--cs-ink)}
-.st-key-lessonlist button::before{counter-increment:lesson;content:counter(lesson);flex:none;width:24px;height:24px;border-radius:50%;
- border:1px solid var(--cs-edge);font-size:13px;line-height:23px;text-align:center;margin-right:10px;color:var(--cs-ink2);font-weight:700}
+.st-key-lessonlist button::before{counter-increment:lesson;content:counter(lesson);flex:none;width:24px;height:24px;
+ border-radius:50%;
+ border:1px solid var(--cs-edge);font-size:13px;line-height:23px;text-align:center;margin-right:10px;
+ color:var(--cs-ink2);font-weight:700}
 @media(max-width:1400px){
  .cs-lesson p{font-size:17px;line-height:24px}
  .st-key-lessonstage [data-testid=stHorizontalBlock]:not(.st-key-lessonstage [data-testid=stColumn] *){flex-wrap:wrap}

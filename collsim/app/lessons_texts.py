@@ -8,7 +8,10 @@ LESSONS: dict[str, tuple[str, str]] = {
     "lessons.right": ("Right.", "正确。"),
     "lessons.wrong": ("No.", "不对。"),
     "lessons.again": ("Hide the answer", "隐藏答案"),
-    "lessons.waits": ("The answer, and what follows from it, appear when you choose.", "选择之后显示答案，以及由此得出的结论。"),
+    "lessons.waits": (
+        "The answer, and what follows from it, appear when you choose.",
+        "选择之后显示答案，以及由此得出的结论。",
+    ),
     "lessons.next": ("Next lesson", "下一课"),
     "lessons.back": ("Previous lesson", "上一课"),
     "lessons.done": ("answered", "已回答"),

@@ -1,7 +1,8 @@
 """The look: tokens, the style sheet of the parts that Streamlit draws, and the theme of the charts.
 
-The same tokens stand in `.streamlit/config.toml` (Streamlit's own widgets) and in the player; a test holds the first two together.
-`light-dark()` follows the `color-scheme` that Streamlit sets, so nothing here needs to know which theme is on.
+The same tokens stand in `.streamlit/config.toml` (Streamlit's own widgets) and in the player; a test holds the first
+two together. `light-dark()` follows the `color-scheme` that Streamlit sets, so nothing here needs to know which theme
+is on.
 """
 
 from __future__ import annotations
@@ -48,22 +49,28 @@ STYLE = f"""<style>
 .cs-legend span{{display:inline-flex;align-items:center;gap:8px;white-space:nowrap}}
 [class*=st-key-card_]{{background:var(--cs-card);border-color:var(--cs-line)!important;border-radius:10px}}
 .cs-legend i{{display:inline-block;width:34px;height:0}}
-[data-tag],[data-baseweb=tag]{{background:var(--cs-ink)!important}} :is([data-tag],[data-baseweb=tag]) *{{color:var(--cs-card)!important}}
+[data-tag],[data-baseweb=tag]{{background:var(--cs-ink)!important}}
+ :is([data-tag],[data-baseweb=tag]) *{{color:var(--cs-card)!important}}
 [data-testid=stMultiSelect] :is([data-tag],[data-baseweb=tag],[data-tag] *){{max-width:100%!important}}
-[data-testid=stSidebar] [data-testid=stMultiSelect] div:has(>[data-testid=stMultiSelectTagsContainer]){{max-height:none}}
-[data-testid=stSidebar] [data-testid=stMultiSelect] [data-tag]{{height:auto;min-height:28px;padding-top:3px;padding-bottom:3px}}
-[data-testid=stSidebar] [data-testid=stMultiSelect] [data-tag] span{{white-space:normal;font-size:13px;line-height:16px}}
+[data-testid=stSidebar] [data-testid=stMultiSelect]
+ div:has(>[data-testid=stMultiSelectTagsContainer]){{max-height:none}}
+[data-testid=stSidebar] [data-testid=stMultiSelect] [data-tag]{{height:auto;min-height:28px;padding-top:3px;
+ padding-bottom:3px}}
+[data-testid=stSidebar] [data-testid=stMultiSelect] [data-tag] span{{white-space:normal;font-size:13px;
+ line-height:16px}}
 [data-testid=stBaseButton-primary] *{{color:var(--cs-card)!important}}
 [data-testid=stSelectbox] input{{text-overflow:ellipsis}}
 .st-key-ask_row [data-testid=stCheckbox] label{{align-items:center}}
 [data-testid=stCheckbox] label:has(input:checked)>div:first-of-type>div{{background:var(--cs-card)!important}}
 [data-testid=stButtonGroup] button:is([data-selected],[data-testid$=Active]){{background:var(--cs-ink)!important}}
-[data-testid=stButtonGroup] button:is([data-selected],[data-testid$=Active]) *{{color:var(--cs-card)!important;font-weight:700}}
+[data-testid=stButtonGroup] button:is([data-selected],[data-testid$=Active]) *{{color:var(--cs-card)!important;
+ font-weight:700}}
 [data-testid=stSidebar] [data-testid=stButtonGroup] button{{padding-left:6px;padding-right:6px;min-width:0}}
 [data-testid=stElementContainer]:has(:disabled) [data-testid=stWidgetLabel] p{{color:var(--cs-ink2)!important}}
 [data-testid=stTopNavLink] span{{font-size:15px}}
 .st-key-switches [data-testid=stButtonGroup] button{{padding-left:10px;padding-right:10px;min-width:0}}
-.st-key-switches{{position:fixed;top:9px;right:56px;z-index:999991;width:auto!important;flex-direction:row;gap:10px;align-items:center}}
+.st-key-switches{{position:fixed;top:9px;right:56px;z-index:999991;width:auto!important;flex-direction:row;gap:10px;
+ align-items:center}}
 .cs-head{{display:flex;flex-wrap:wrap;gap:8px 40px;align-items:flex-start;color:var(--cs-ink);padding:2px 4px 4px}}
 small[title]{{cursor:help}}
 .cs-fig small{{display:block;font-size:14px;line-height:18px;font-weight:700;color:var(--cs-ink2)}}
@@ -83,14 +90,17 @@ small[title]{{cursor:help}}
  .st-key-whatif_tables [data-testid=stHorizontalBlock]{{flex-direction:column}}
  .st-key-whatif_tables [data-testid=stColumn]{{width:100%;flex:none}}
  .st-key-card_broken [data-testid=stButtonGroup] button{{padding-left:9px;padding-right:9px}}
- [data-testid=stSidebar]:is([data-collapsed=false],[aria-expanded=true]){{width:240px!important;min-width:240px!important}}
+ [data-testid=stSidebar]:is([data-collapsed=false],[aria-expanded=true]){{width:240px!important;
+ min-width:240px!important}}
  [data-testid=stMainBlockContainer]{{padding:46px 14px 24px}}
  .cs-head{{gap:6px 22px}} .cs-fig b{{font-size:26px;line-height:31px}} .cs-fig b i{{font-size:16px}}
  .cs-fig span{{white-space:normal;max-width:116px;font-size:13px;line-height:16px}}
- .cs-why{{min-width:320px;padding-left:12px}} .cs-why b{{font-size:17px;line-height:22px}} .cs-why span{{font-size:14px;line-height:18px}}
+ .cs-why{{min-width:320px;padding-left:12px}} .cs-why b{{font-size:17px;line-height:22px}}
+ .cs-why span{{font-size:14px;line-height:18px}}
 }}
 @media(max-width:760px){{
- .st-key-switches{{position:static;margin-top:12px}} .cs-why{{min-width:0;flex-basis:100%}} .cs-fig span{{white-space:normal}}
+ .st-key-switches{{position:static;margin-top:12px}} .cs-why{{min-width:0;flex-basis:100%}}
+ .cs-fig span{{white-space:normal}}
 }}
 @media print{{[data-testid=stSidebar],[data-testid=stHeader],.st-key-switches{{display:none}}}}
 </style>"""
@@ -104,7 +114,13 @@ def color(token: str, dark: bool) -> str:
 def chart_look(dark: bool) -> dict[str, Any]:
     """Configuration of an Altair chart: system fonts, ink text, light grid."""
     ink, grid, line = color("ink2", dark), color("grid", dark), color("line", dark)
-    words = {"labelFontSize": 14, "titleFontSize": 15, "labelColor": ink, "titleColor": ink, "titleFontWeight": "normal"}
+    words = {
+        "labelFontSize": 14,
+        "titleFontSize": 15,
+        "labelColor": ink,
+        "titleColor": ink,
+        "titleFontWeight": "normal",
+    }
     return {
         "font": FONT,
         "background": color("card", dark),
@@ -133,6 +149,12 @@ def mark() -> str:
 
 def logo(dark: bool) -> str:
     """The name with its mark."""
-    words = f'font-family="Segoe UI,Helvetica Neue,Arial,sans-serif" font-size="20" font-weight="700" fill="{color("ink", dark)}"'
+    words = (
+        'font-family="Segoe UI,Helvetica Neue,Arial,sans-serif" font-size="20" font-weight="700" '
+        f'fill="{color("ink", dark)}"'
+    )
     name = f'<text x="38" y="22.5" {words}>collsim</text>'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" width="120" height="32" viewBox="0 0 120 32">{_ring(dark)}{name}</svg>'
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="120" height="32" viewBox="0 0 120 '
+        f'32">{_ring(dark)}{name}</svg>'
+    )

@@ -70,7 +70,8 @@ def page() -> None:
         _about(yard, shown)
 
 
-# ---- controls --------------------------------------------------------------------------------------------------------------------
+# ---- controls
+# -------------------------------------------------------------------------------------------------------------------
 
 
 def _controls(yard: Yard) -> Yard:
@@ -86,7 +87,9 @@ def _controls(yard: Yard) -> Yard:
         counts = sorted({*NODES, min(yard.nodes, MOST_NODES)}) if several else [1]
         yard = replace(yard, nodes=_select("nodes", t("nodes"), counts, yard.nodes, disabled=not several))
     with fabric:
-        yard = replace(yard, fabric=_select("fabric", t("fabric"), list(FABRICS), yard.fabric, fabric_label, yard.nodes < 2))
+        yard = replace(
+            yard, fabric=_select("fabric", t("fabric"), list(FABRICS), yard.fabric, fabric_label, yard.nodes < 2)
+        )
     ranks = _ranks(yard)
     yard = replace(yard, a=min(yard.a, ranks - 1), b=min(yard.b, ranks - 1))
     with a:
@@ -130,7 +133,9 @@ def _start(name: str, value: Any, known: Any) -> str:
 
 def _select(name: str, label: str, options: list[Any], current: Any, shown: Any = str, disabled: bool = False) -> Any:
     words = {value: shown(value) for value in options}
-    return st.selectbox(label, options, format_func=words.__getitem__, key=_start(name, current, options), disabled=disabled)
+    return st.selectbox(
+        label, options, format_func=words.__getitem__, key=_start(name, current, options), disabled=disabled
+    )
 
 
 def _picked() -> None:
@@ -145,7 +150,8 @@ def _picked() -> None:
         st.session_state.pop(name, None)
 
 
-# ---- the two ways ----------------------------------------------------------------------------------------------------------------
+# ---- the two ways
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def _cards(shown: Look, yard: Yard) -> None:
@@ -187,7 +193,12 @@ def _place_title(yard: Yard, shown: Look) -> str:
 def _card(way: Way, title: str) -> dict[str, Any]:
     """One card: words of the way, a row for each hop."""
     chinese = language() == "zh"
-    words = {"hops": len(way.hops), "latency": format_time(way.alpha), "rate": format_bandwidth(way.bandwidth), "cable": way.limit}
+    words = {
+        "hops": len(way.hops),
+        "latency": format_time(way.alpha),
+        "rate": format_bandwidth(way.bandwidth),
+        "cable": way.limit,
+    }
     memory = sum(hop["kind"] == "memory" for hop in way.hops)
     return {
         "title": title,
@@ -222,7 +233,9 @@ def _costs(shown: Look, yard: Yard) -> None:
     blocks = [(t("machines.alone", nbytes=size, a=yard.a, b=yard.b), [(on, w.alone) for on, w in ways])]
     rings = [(on, w.ring) for on, w in ways if w.ring is not None]
     if len(rings) == len(ways):
-        blocks.append((t("machines.ring", nbytes=size, ranks=shown.ranks), [(on, r) for on, r in rings if r is not None]))
+        blocks.append(
+            (t("machines.ring", nbytes=size, ranks=shown.ranks), [(on, r) for on, r in rings if r is not None])
+        )
     body = "".join(_bars(title, [(_switch(yard, on), seconds) for on, seconds in rows]) for title, rows in blocks)
     first = ""
     if len(ways) == 2 and len(blocks) == 2:
@@ -231,7 +244,11 @@ def _costs(shown: Look, yard: Yard) -> None:
         if little and ring[1][1] < 1.005 * ring[0][1]:
             first = t("machines.cost.none")
         else:
-            first = t("machines.cost.same", ring=_ratio(ring)) if little else t("machines.cost", alone=_ratio(alone), ring=_ratio(ring))
+            first = (
+                t("machines.cost.same", ring=_ratio(ring))
+                if little
+                else t("machines.cost", alone=_ratio(alone), ring=_ratio(ring))
+            )
     with st.container(border=True, key="card_costs"):
         said = f'<b style="font-size:19px;line-height:27px;color:var(--cs-ink)">{html.escape(first)}</b>'
         st.html(f'<div style="display:grid;grid-template-columns:1fr 1.4fr 1.4fr;gap:8px 40px">{said}{body}</div>')
@@ -247,14 +264,18 @@ def _bars(title: str, rows: list[tuple[str, float]]) -> str:
     lines = ""
     for name, seconds in rows:
         hue = "full" if seconds > 1.2 * rows[0][1] else "ink3"
-        bar = f"display:block;height:16px;border-radius:3px;width:{100 * seconds / longest:.1f}%;background:var(--cs-{hue})"
-        rail = f'<span style="background:var(--cs-grid);height:16px;border-radius:3px"><span style="{bar}"></span></span>'
+        width = 100 * seconds / longest
+        bar = f"display:block;height:16px;border-radius:3px;width:{width:.1f}%;background:var(--cs-{hue})"
+        rail = (
+            f'<span style="background:var(--cs-grid);height:16px;border-radius:3px"><span style="{bar}"></span></span>'
+        )
         lines += f'<span>{html.escape(name)}</span>{rail}<b style="text-align:right">{format_time(seconds)}</b>'
     grid = "display:grid;grid-template-columns:auto 1fr auto;gap:6px 12px;align-items:center;font-size:15px"
     return f'<div><div class="cs-note">{html.escape(title)}</div><div style="{grid}">{lines}</div></div>'
 
 
-# ---- as code, one's own, and about -----------------------------------------------------------------------------------------------
+# ---- as code, one's own, and about
+# ----------------------------------------------------------------------------------------------
 
 
 def _code(yard: Yard, shown: Look) -> None:

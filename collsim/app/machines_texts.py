@@ -21,7 +21,10 @@ MACHINES: dict[str, tuple[str, str]] = {
         "One link, {latency} of latency; alone it is limited to {rate} by {cable}.",
         "只有一段链路，延迟 {latency}；单独传输时受 {cable} 限制，最高 {rate}。",
     ),
-    "machines.self": ("A rank reaches itself without any link; choose two.", "rank 到自身不经过任何链路；请选两个不同的。"),
+    "machines.self": (
+        "A rank reaches itself without any link; choose two.",
+        "rank 到自身不经过任何链路；请选两个不同的。",
+    ),
     "machines.hop": ("hop", "经过"),
     "machines.cable": ("link", "链路"),
     "machines.rate": ("GB/s", "GB/s"),
@@ -37,7 +40,10 @@ MACHINES: dict[str, tuple[str, str]] = {
         "两种情况走同一条路：对这两个 rank 没有区别。",
     ),
     "machines.none": ("{what}: no way. {why}", "{what}：无路可走。{why}"),
-    "machines.alone": ("{nbytes} from rank {a} to rank {b}, nothing else running", "{nbytes} 从 rank {a} 到 rank {b}，无其他传输"),
+    "machines.alone": (
+        "{nbytes} from rank {a} to rank {b}, nothing else running",
+        "{nbytes} 从 rank {a} 到 rank {b}，无其他传输",
+    ),
     "machines.ring": ("{nbytes} ring allreduce over all {ranks} ranks", "{ranks} 个 rank 的 {nbytes} 环形 allreduce"),
     "machines.cost": (
         "Alone, off takes {alone}\N{NO-BREAK SPACE}× the time; in a ring over all ranks {ring}\N{NO-BREAK SPACE}×.",

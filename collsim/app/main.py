@@ -67,7 +67,11 @@ def _page(name: str, first: str) -> st.Page:
     """One entry of the menu; a class is reached by its address only."""
     seen: Literal["hidden", "visible"] = "hidden" if name == "class" else "visible"
     return st.Page(
-        _drawn(name), title=t(f"page.{name}"), url_path="first" if name == first else name, default=name == first, visibility=seen
+        _drawn(name),
+        title=t(f"page.{name}"),
+        url_path="first" if name == first else name,
+        default=name == first,
+        visibility=seen,
     )
 
 
@@ -81,7 +85,8 @@ def warm_up() -> threading.Thread:
 
 
 def _drawn(name: str) -> Callable[[], None]:
-    """A page with everything round it, as Streamlit's menu wants it: a function without arguments and with a name of its own."""
+    """A page with everything round it, as Streamlit's menu wants it: a function without arguments and with a name of
+    its own."""
 
     def page() -> None:
         OWN.get(name, lambda: enter(name))()

@@ -1,4 +1,5 @@
-"""Measured: a published run or one's own log beside the prediction, how far off that is, and what would explain the gap."""
+"""Measured: a published run or one's own log beside the prediction, how far off that is, and what would explain the
+gap."""
 
 from __future__ import annotations
 
@@ -112,7 +113,9 @@ def _over_mpi(shown: Shown) -> None:
     except CollsimError as error:
         mistake(told(error, language()))
         return
-    figures = "".join(_figure(name, table[(table["nbytes"] >= low) & (table["nbytes"] < high)]) for name, low, high in _BANDS)
+    figures = "".join(
+        _figure(name, table[(table["nbytes"] >= low) & (table["nbytes"] < high)]) for name, low, high in _BANDS
+    )
     where = t("measured.host" if case.gpu == "none" else "measured.gpus")
     words = t("measured.mpi", ranks=case.ranks, nodes=case.nodes, where=where)
     why = f'<div class="cs-why"><b>{html.escape(words)}</b><span>{html.escape(t("measured.mpi.note"))}</span></div>'
@@ -132,14 +135,26 @@ def _graphs(shown: Shown) -> None:
         mistake(told(error, language()))
         return
     version = f" {job.version}" if job.version else ""
-    words = t("graphs.job", version=version, ranks=job.ranks, nodes=job.nodes, rings=job.rings.channels, trees=job.trees.channels)
+    words = t(
+        "graphs.job",
+        version=version,
+        ranks=job.ranks,
+        nodes=job.nodes,
+        rings=job.rings.channels,
+        trees=job.trees.channels,
+    )
     ways = t("fit.comma").join(f"{name} × {count}" for name, count in job.transports)
     via = t("graphs.via", ways=ways) if ways else t("graphs.novia")
-    st.html(f'<div class="cs-head"><div class="cs-why"><b>{html.escape(words)}</b><span>{html.escape(via)}</span></div></div>')
+    st.html(
+        '<div class="cs-head"><div '
+        f'class="cs-why"><b>{html.escape(words)}</b><span>{html.escape(via)}</span></div></div>'
+    )
     for kind, orders in (("rings", job.rings), ("trees", job.trees)):
         with st.container(border=True, key=f"card_graphs_{kind}"):
             st.markdown(f"**{t(f'graphs.{kind}')}** {_alike(orders)}")
-            for column, side, those in zip(st.columns(2, gap="small"), ("logged", "found"), (orders.logged, orders.found), strict=True):
+            for column, side, those in zip(
+                st.columns(2, gap="small"), ("logged", "found"), (orders.logged, orders.found), strict=True
+            ):
                 rows = [(" ".join("–" if rank < 0 else str(rank) for rank in order), count) for order, count in those]
                 table = pd.DataFrame(rows, columns=[t(f"graphs.{side}"), t("graphs.channels")])
                 column.dataframe(table, hide_index=True, width="stretch")
@@ -152,13 +167,17 @@ def _alike(orders: graphlog.Orders) -> str:
     return t("graphs.alike", count=orders.alike, channels=orders.channels)
 
 
-# ---- controls --------------------------------------------------------------------------------------------------------------------
+# ---- controls
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def _controls(shown: Shown) -> Shown:
     """One row: title, which run, what the model is told."""
     title, which, said = st.columns([3.2, 3.6, 2.6], vertical_alignment="bottom", gap="small")
-    title.html(f'<h1 class="cs-title">{html.escape(t("measured.title"))}</h1><div class="cs-note">{html.escape(t("measured.note"))}</div>')
+    title.html(
+        f'<h1 class="cs-title">{html.escape(t("measured.title"))}</h1><div '
+        f'class="cs-note">{html.escape(t("measured.note"))}</div>'
+    )
     with which:
         run = _pick("run", t("measured.run"), {name: _title(name) for name in (*published(), OWN)}, shown.run)
     if run != shown.run:
@@ -169,7 +188,9 @@ def _controls(shown: Shown) -> Shown:
         words = {name: t(f"measured.told.{name}") for name in ("all", "plain")}
         key = _start("told", "plain" if shown.plain and tells else "all", words)
         look: dict[str, Any] = {"width": "stretch", "disabled": not tells, "help": t("measured.told.help")}
-        picked = st.segmented_control(t("measured.told"), list(words), format_func=words.__getitem__, key=key, required=True, **look)
+        picked = st.segmented_control(
+            t("measured.told"), list(words), format_func=words.__getitem__, key=key, required=True, **look
+        )
     return replace(shown, plain=tells and picked == "plain")
 
 
@@ -194,7 +215,9 @@ def _own(shown: Shown) -> Shown:
         known = {name: place_label(name) for name in evidence.machines()}
         shown = replace(shown, machine=_pick("machine", t("measured.machine"), known, shown.machine))
     with nodes:
-        count = st.number_input(t("nodes"), 1, MOST_NODES, key=_start("nodes", shown.nodes, range(1, MOST_NODES + 1)), step=1)
+        count = st.number_input(
+            t("nodes"), 1, MOST_NODES, key=_start("nodes", shown.nodes, range(1, MOST_NODES + 1)), step=1
+        )
     shown = replace(shown, nodes=int(count))
     shown = replace(shown, p2p=_switch(p2p, "p2p", shown.p2p), gdr=_switch(gdr, "gdr", shown.gdr, off=shown.nodes == 1))
     if osu.looks(shown.text):
@@ -221,7 +244,9 @@ def _which(shown: Shown) -> Shown:
         return shown  # the page says what is wrong with it
     tables = log["table"].nunique()
     if tables > 1:
-        shown = replace(shown, table=_pick("table", t("measured.table"), {k: str(k + 1) for k in range(tables)}, shown.table))
+        shown = replace(
+            shown, table=_pick("table", t("measured.table"), {k: str(k + 1) for k in range(tables)}, shown.table)
+        )
     if log["collective"].isna().any():
         names = {"": t("measured.unknown"), **{name: name for name in BUSBW}}
         shown = replace(shown, collective=_pick("collective", t("collective"), names, shown.collective))
@@ -244,16 +269,24 @@ def _start(name: str, value: Any, known: Any) -> str:
     return key
 
 
-# ---- verdict ---------------------------------------------------------------------------------------------------------------------
+# ---- verdict
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 def _verdict(table: pd.DataFrame, gap: Gap) -> None:
     """Error by band of sizes, and what would explain the gap."""
-    figures = "".join(_figure(name, table[(table["nbytes"] >= low) & (table["nbytes"] < high)]) for name, low, high in _BANDS)
+    figures = "".join(
+        _figure(name, table[(table["nbytes"] >= low) & (table["nbytes"] < high)]) for name, low, high in _BANDS
+    )
     small, lead, note = t("measured.gap"), *_explained(gap)
     hue = "done" if gap.small else "full"
-    why = f'<div class="cs-why" style="border-color:var(--cs-{hue})"><small style="color:var(--cs-ink2)">{html.escape(small)}</small>'
-    st.html(f'<div class="cs-head">{figures}{why}<b>{html.escape(lead)}</b><span>{html.escape(note)}</span></div></div>')
+    why = (
+        f'<div class="cs-why" style="border-color:var(--cs-{hue})"><small '
+        f'style="color:var(--cs-ink2)">{html.escape(small)}</small>'
+    )
+    st.html(
+        f'<div class="cs-head">{figures}{why}<b>{html.escape(lead)}</b><span>{html.escape(note)}</span></div></div>'
+    )
 
 
 def _figure(name: str, band: pd.DataFrame) -> str:
@@ -264,7 +297,10 @@ def _figure(name: str, band: pd.DataFrame) -> str:
     count = t("measured.sizes.one") if len(band) == 1 else t("measured.sizes.many", count=len(band))
     number, unit = _parts(abs(math.log(ratio)))
     words = f"<small>{html.escape(t(f'measured.{name}'))}</small><b>{number}<i>{unit}</i></b>"
-    return f'<div class="cs-fig">{words}<span>{html.escape(t(f"measured.off.{way}"))}</span><span>{html.escape(count)}</span></div>'
+    return (
+        "<div "
+        f'class="cs-fig">{words}<span>{html.escape(t(f"measured.off.{way}"))}</span><span>{html.escape(count)}</span></div>'
+    )
 
 
 def _parts(distance: float) -> tuple[str, str]:
@@ -293,7 +329,8 @@ def _cause(key: str) -> str:
     return t(f"gap.{key}")
 
 
-# ---- curves ----------------------------------------------------------------------------------------------------------------------
+# ---- curves
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 def _curves(table: pd.DataFrame, gap: Gap, run: Run) -> None:
@@ -311,7 +348,10 @@ def _curves(table: pd.DataFrame, gap: Gap, run: Run) -> None:
 
 def _legend(tuner: bool, under: bool) -> None:
     dark = is_dark()
-    items = [f'<span><b style="color:{color("ink", dark)};font-size:22px;line-height:0">●</b>{html.escape(t("measured.dots"))}</span>']
+    items = [
+        "<span><b "
+        f'style="color:{color("ink", dark)};font-size:22px;line-height:0">●</b>{html.escape(t("measured.dots"))}</span>'
+    ]
     for key, kind, token, there in (
         ("line", "solid", "room", True), ("tuner", "dotted", "edge", tuner), ("under", "dashed", "full", under)
     ):  # fmt: skip
@@ -332,22 +372,36 @@ def _curve(table: pd.DataFrame, what: str) -> None:
         ours=table[names["predicted"]].map(said),
         choice=table["algorithm"] + " " + table["protocol"],
     )
-    x = alt.X("nbytes:Q", scale=alt.Scale(type="log", base=2, nice=False), title=t("compare.size.axis"), axis=axis(frame["nbytes"], 2))
+    x = alt.X(
+        "nbytes:Q",
+        scale=alt.Scale(type="log", base=2, nice=False),
+        title=t("compare.size.axis"),
+        axis=axis(frame["nbytes"], 2),
+    )
     upwards = axis(pd.concat([frame[c] for c in (what, *names.values()) if c in frame]).dropna(), 10)
     title, scale, base, layers = t(f"compare.{what}.axis"), alt.Scale(type="log"), alt.Chart(frame).encode(x=x), []
-    for key, token, dash, wide in (("tuner", "edge", [2, 4], 2.0), ("predicted", "room", [1, 0], 3.0), ("under", "full", [8, 5], 2.6)):
+    for key, token, dash, wide in (
+        ("tuner", "edge", [2, 4], 2.0),
+        ("predicted", "room", [1, 0], 3.0),
+        ("under", "full", [8, 5], 2.6),
+    ):
         if names[key] in frame and frame[names[key]].notna().any():
             line = base.mark_line(color=color(token, dark), strokeWidth=wide, strokeDash=dash)
             layers.append(line.encode(y=alt.Y(f"{names[key]}:Q", scale=scale, title=title, axis=upwards)))
     heads = {"size": "nbytes", "said": "measured.dots", "ours": "measured.line", "choice": "measured.col.choice"}
     tips = [alt.Tooltip(f"{column}:N", title=t(key)) for column, key in heads.items()]
-    layers.append(base.mark_point(filled=True, size=75, color=color("ink", dark), opacity=1).encode(y=alt.Y(f"{what}:Q"), tooltip=tips))
+    layers.append(
+        base.mark_point(filled=True, size=75, color=color("ink", dark), opacity=1).encode(
+            y=alt.Y(f"{what}:Q"), tooltip=tips
+        )
+    )
     room = {"left": 4, "right": 24, "top": 8, "bottom": 4}
     picture = alt.layer(*layers).properties(height=380, description=title, padding=room)
     st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key=f"chart_measured_{what}")
 
 
-# ---- what was tried, and all runs -------------------------------------------------------------------------------------------------
+# ---- what was tried, and all runs
+# -------------------------------------------------------------------------------------------------
 
 
 def _tried(gap: Gap) -> None:
@@ -357,9 +411,18 @@ def _tried(gap: Gap) -> None:
     rows += [(_cause(c.key), c.distance, "full" if c.key in best else "room") for c in gap.tried[:_MOST_TRIED]]
     frame = pd.DataFrame(rows, columns=["cause", "left", "hue"])
     frame["said"], dark, tokens = ["".join(_parts(left)) for left in frame["left"]], is_dark(), ["edge", "full", "room"]
-    y = alt.Y("cause:N", sort=None, title=None, axis=alt.Axis(labelLimit=420, ticks=False, domain=False, labelPadding=8))
-    x = alt.X("left:Q", title=None, axis=None, scale=alt.Scale(domain=[0, 1.5 * max(float(frame["left"].max()), 0.01)], nice=False))
-    hues = alt.Color("hue:N", legend=None, scale=alt.Scale(domain=tokens, range=[color(token, dark) for token in tokens]))
+    y = alt.Y(
+        "cause:N", sort=None, title=None, axis=alt.Axis(labelLimit=420, ticks=False, domain=False, labelPadding=8)
+    )
+    x = alt.X(
+        "left:Q",
+        title=None,
+        axis=None,
+        scale=alt.Scale(domain=[0, 1.5 * max(float(frame["left"].max()), 0.01)], nice=False),
+    )
+    hues = alt.Color(
+        "hue:N", legend=None, scale=alt.Scale(domain=tokens, range=[color(token, dark) for token in tokens])
+    )
     base = alt.Chart(frame).encode(x=x, y=y)
     words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text="said:N")
     bars = base.mark_bar(size=18).encode(color=hues)
@@ -378,7 +441,9 @@ def _every(shown: Shown) -> None:
     middle = large.groupby(["name", "this"], sort=False)["ratio"].median().reset_index()
     ticks = alt.Axis(values=[0.1, 0.25, 0.5, 1, 2, 4], labelExpr="format(datum.value, '~r') + '×'")
     x = alt.X("ratio:Q", scale=alt.Scale(type="log", domain=[0.05, 4], clamp=True), title=None, axis=ticks)
-    y = alt.Y("name:N", sort=list(dict.fromkeys(name)), title=None, axis=alt.Axis(labelLimit=420, ticks=False, domain=False))
+    y = alt.Y(
+        "name:N", sort=list(dict.fromkeys(name)), title=None, axis=alt.Axis(labelLimit=420, ticks=False, domain=False)
+    )
     hue = alt.condition("datum.this", alt.value(color("full", dark)), alt.value(color("ink3", dark)))
     near = alt.Chart(pd.DataFrame([{"low": 1 / NEAR, "high": NEAR}]))
     shade = near.mark_rect(color=color("room", dark), opacity=0.2).encode(x=alt.X("low:Q"), x2="high:Q")
@@ -409,9 +474,13 @@ def _scatter(shown: Shown) -> None:
     marks = axis(pd.Series(ends), 10)
     x = alt.X("measured:Q", scale=scale, title=t("measured.scatter.x"), axis=marks)
     y = alt.Y("ours:Q", scale=scale, title=t("measured.scatter.y"), axis=marks)
-    line = pd.DataFrame({"measured": ends, "ours": ends, "low": [v / NEAR for v in ends], "high": [v * NEAR for v in ends]})
+    line = pd.DataFrame(
+        {"measured": ends, "ours": ends, "low": [v / NEAR for v in ends], "high": [v * NEAR for v in ends]}
+    )
     shade = (
-        alt.Chart(line).mark_area(color=color("room", dark), opacity=0.2, clip=True).encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q")
+        alt.Chart(line)
+        .mark_area(color=color("room", dark), opacity=0.2, clip=True)
+        .encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q")
     )
     even = alt.Chart(line).mark_line(color=color("edge", dark), strokeWidth=1.4).encode(x=x, y=y)
     hue = alt.condition("datum.this", alt.value(color("full", dark)), alt.value(color("ink3", dark)))
@@ -432,33 +501,57 @@ def _map(run: Run) -> None:
     frame = table.assign(size=table["nbytes"].map(format_bytes), said=table["time"].map(format_time))
     there = [name for name in _HUES if name in set(frame["algorithm"])]
     hues = alt.Scale(domain=there, range=[color(_HUES[name], dark) for name in there])
-    x = alt.X("size:O", sort=sizes, title=t("compare.size.axis"), axis=alt.Axis(labelAngle=-45, ticks=False, domain=False))
+    x = alt.X(
+        "size:O", sort=sizes, title=t("compare.size.axis"), axis=alt.Axis(labelAngle=-45, ticks=False, domain=False)
+    )
     y = alt.Y("nodes:O", sort="descending", title=t("nodes"), axis=alt.Axis(ticks=False, domain=False, labelPadding=8))
-    tips = [alt.Tooltip(f"{name}:N", title=t(key)) for name, key in (("size", "nbytes"), ("algorithm", "measured.col.choice"))]
-    tips += [alt.Tooltip("protocol:N", title=t("measured.protocol")), alt.Tooltip("said:N", title=t("measured.col.predicted"))]
+    tips = [
+        alt.Tooltip(f"{name}:N", title=t(key))
+        for name, key in (("size", "nbytes"), ("algorithm", "measured.col.choice"))
+    ]
+    tips += [
+        alt.Tooltip("protocol:N", title=t("measured.protocol")),
+        alt.Tooltip("said:N", title=t("measured.col.predicted")),
+    ]
     base = alt.Chart(frame).encode(x=x, y=y, tooltip=tips)
     cells = base.mark_rect(stroke=color("card", dark), strokeWidth=2).encode(
         color=alt.Color("algorithm:N", scale=hues, legend=alt.Legend(orient="top", title=None))
     )
     words = base.mark_text(fontSize=12, fontWeight="bold", color=color("card", dark)).encode(text="protocol:N")
-    picture = alt.layer(cells, words).properties(height=alt.Step(36), description=t("measured.map", collective=collective))
+    picture = alt.layer(cells, words).properties(
+        height=alt.Step(36), description=t("measured.map", collective=collective)
+    )
     with st.container(border=True, key="card_map"):
         st.markdown(f"**{t('measured.map', collective=collective)}**")
         st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key="chart_map")
 
 
 def _crossing(run: Run) -> None:
-    """Allreduce by ring and by tree: predicted as lines, NCCL's tuner as dashes, and from which size on the ring is ahead."""
+    """Allreduce by ring and by tree: predicted as lines, NCCL's tuner as dashes, and from which size on the ring is
+    ahead."""
     found, dark = kept_crossing(run.facts), is_dark()
     table = found.table
     ratios = pd.DataFrame(
-        {"nbytes": table["nbytes"], "line": table["ring"] / table["tree"], "tuner": table["ring_tuner"] / table["tree_tuner"]}
+        {
+            "nbytes": table["nbytes"],
+            "line": table["ring"] / table["tree"],
+            "tuner": table["ring_tuner"] / table["tree_tuner"],
+        }
     )
     frame = ratios.melt("nbytes", ["line", "tuner"], "which", "ratio").dropna()
-    frame = frame.assign(who=[t(f"measured.{which}") for which in frame["which"]], size=[format_bytes(int(n)) for n in frame["nbytes"]])
-    x = alt.X("nbytes:Q", scale=alt.Scale(type="log", base=2, nice=False), title=t("compare.size.axis"), axis=axis(frame["nbytes"], 2))
+    frame = frame.assign(
+        who=[t(f"measured.{which}") for which in frame["which"]], size=[format_bytes(int(n)) for n in frame["nbytes"]]
+    )
+    x = alt.X(
+        "nbytes:Q",
+        scale=alt.Scale(type="log", base=2, nice=False),
+        title=t("compare.size.axis"),
+        axis=axis(frame["nbytes"], 2),
+    )
     ticks = alt.Axis(values=[0.25, 0.5, 0.7, 1, 1.4, 2, 4, 8, 16, 32], labelExpr="format(datum.value, '~r') + '×'")
-    y = alt.Y("ratio:Q", scale=alt.Scale(type="log", nice=False, padding=14), title=t("measured.crossing.axis"), axis=ticks)
+    y = alt.Y(
+        "ratio:Q", scale=alt.Scale(type="log", nice=False, padding=14), title=t("measured.crossing.axis"), axis=ticks
+    )
     names = [t("measured.line"), t("measured.tuner")]
     hue = alt.Color(
         "who:N",
@@ -468,8 +561,16 @@ def _crossing(run: Run) -> None:
     dash = alt.StrokeDash("who:N", scale=alt.Scale(domain=names, range=[[1, 0], [3, 4]]), legend=None)
     tips = ["size:N", "who:N", alt.Tooltip("ratio:Q", format=".2f", title=t("measured.crossing.axis"))]
     even = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=color("ink3", dark)).encode(y="one:Q")
-    lines = alt.Chart(frame).mark_line(strokeWidth=2.6, point=True).encode(x=x, y=y, color=hue, strokeDash=dash, tooltip=tips)
-    said = t("measured.crossing.never") if found.crossing is None else t("measured.crossing.at", size=_about(found.crossing))
+    lines = (
+        alt.Chart(frame)
+        .mark_line(strokeWidth=2.6, point=True)
+        .encode(x=x, y=y, color=hue, strokeDash=dash, tooltip=tips)
+    )
+    said = (
+        t("measured.crossing.never")
+        if found.crossing is None
+        else t("measured.crossing.at", size=_about(found.crossing))
+    )
     picture = alt.layer(even, lines).properties(height=250, description=said)
     with st.container(border=True, key="card_crossing"):
         title = t("measured.crossing")

@@ -16,26 +16,40 @@ MEASURED: dict[str, tuple[str, str]] = {
         "Only the machine: as if nobody had said what was switched off or pinned. What would explain the gap?",
         "只有机器：就像没人说过哪些功能被关闭或被指定。差距该如何解释？",
     ),
-    "measured.file": ("Output of nccl-tests (text or JSON), OSU or NCCL", "nccl-tests（文本或 JSON）、OSU 或 NCCL 的输出"),
+    "measured.file": (
+        "Output of nccl-tests (text or JSON), OSU or NCCL",
+        "nccl-tests（文本或 JSON）、OSU 或 NCCL 的输出",
+    ),
     "measured.ranks": ("MPI ranks (OSU does not print them)", "MPI rank 数（OSU 不打印）"),
-    "measured.mpi": ("MPI, {ranks} ranks on {nodes} node(s), {where}", "MPI，{nodes} 个节点上 {ranks} 个 rank，{where}"),
+    "measured.mpi": (
+        "MPI, {ranks} ranks on {nodes} node(s), {where}",
+        "MPI，{nodes} 个节点上 {ranks} 个 rank，{where}",
+    ),
     "measured.mpi.note": (
-        "An OSU log is held against the model of MPI, not NCCL's: rounds of messages, then bytes at the rate a rank moves or reduces.",
+        "An OSU log is held against the model of MPI, not NCCL's: rounds of messages, then bytes at the rate a rank "
+        "moves or reduces.",
         "OSU 日志与 MPI 模型比较，而不是 NCCL 的模型：先是若干轮消息，再按一个 rank 搬运或归约的速率传输字节。",
     ),
     "measured.host": ("buffers in host memory", "缓冲区在主机内存"),
     "measured.gpus": ("buffers on GPUs", "缓冲区在 GPU 上"),
-    "measured.scatter": ("Predicted against measured busbw, all published runs", "预测与实测 busbw 的对比，全部公开数据"),
+    "measured.scatter": (
+        "Predicted against measured busbw, all published runs",
+        "预测与实测 busbw 的对比，全部公开数据",
+    ),
     "measured.scatter.x": ("measured busbw", "实测 busbw"),
     "measured.scatter.y": ("predicted busbw", "预测 busbw"),
     "measured.sample": ("Try a sample", "试试示例"),
     "measured.machine": ("Ran on", "运行机器"),
     "measured.table": ("Table", "第几张表"),
     "measured.empty": (
-        "Drop the output of all_reduce_perf or a sibling here, of osu_allreduce, or a log of NCCL_DEBUG=INFO, and say where it ran.",
+        "Drop the output of all_reduce_perf or a sibling here, of osu_allreduce, or a log of NCCL_DEBUG=INFO, and say "
+        "where it ran.",
         "把 all_reduce_perf 等测试、OSU 的 osu_allreduce 的输出或 NCCL_DEBUG=INFO 日志拖到这里，并选择运行的机器。",
     ),
-    "measured.nocollective": ("The log does not say what was run; choose the collective.", "日志没有说明运行的是哪种集合通信；请选择。"),
+    "measured.nocollective": (
+        "The log does not say what was run; choose the collective.",
+        "日志没有说明运行的是哪种集合通信；请选择。",
+    ),
     "measured.unknown": ("not said", "未说明"),
     "measured.notimes": ("This log has no time above 0.", "这份日志里没有大于 0 的时间。"),
     "measured.manyranks": (
@@ -59,21 +73,25 @@ MEASURED: dict[str, tuple[str, str]] = {
     ),
     "measured.guess": ("Hypothesis that fits best: {cause}.", "最吻合的假设：{cause}。"),
     "measured.guess.slower": (
-        "Measured slower than predicted, {apart} apart on average; under it {left} would be left. A hypothesis, not a finding.",
+        "Measured slower than predicted, {apart} apart on average; under it {left} would be left. A hypothesis, not a "
+        "finding.",
         "实测比预测慢，平均相差 {apart}；按此假设还剩 {left}。这只是假设，不是结论。",
     ),
     "measured.guess.faster": (
-        "Measured faster than predicted, {apart} apart on average; under it {left} would be left. A hypothesis, not a finding.",
+        "Measured faster than predicted, {apart} apart on average; under it {left} would be left. A hypothesis, not a "
+        "finding.",
         "实测比预测快，平均相差 {apart}；按此假设还剩 {left}。这只是假设，不是结论。",
     ),
     "measured.or": ("; or as well: ", "；或同样吻合："),
     "measured.none": ("None of {count} hypotheses explains it.", "{count} 个假设都不能解释。"),
     "measured.none.slower": (
-        "Measured slower than predicted, {apart} apart on average. Something that the model does not know, or the model itself.",
+        "Measured slower than predicted, {apart} apart on average. Something that the model does not know, or the "
+        "model itself.",
         "实测比预测慢，平均相差 {apart}。原因是模型不知道的因素，或是模型本身。",
     ),
     "measured.none.faster": (
-        "Measured faster than predicted, {apart} apart on average. Something that the model does not know, or the model itself.",
+        "Measured faster than predicted, {apart} apart on average. Something that the model does not know, or the "
+        "model itself.",
         "实测比预测快，平均相差 {apart}。原因是模型不知道的因素，或是模型本身。",
     ),
     "measured.factor": ("a factor of {factor}", "{factor} 倍"),
@@ -89,15 +107,25 @@ MEASURED: dict[str, tuple[str, str]] = {
         "Each dot is a size; the ring is the median from 16 MiB on. Shaded: within 1.25×.",
         "每点为一个数据量；圆环是 16 MiB 以上的中位数。阴影：1.25 倍以内。",
     ),
-    "measured.map": ("What NCCL would run: {collective} over size and nodes", "NCCL 会选什么：{collective}，按数据量与节点数"),
+    "measured.map": (
+        "What NCCL would run: {collective} over size and nodes",
+        "NCCL 会选什么：{collective}，按数据量与节点数",
+    ),
     "measured.protocol": ("Protocol", "协议"),
     "measured.crossing": ("Ring or tree (allreduce):", "ring 还是 tree（allreduce）："),
-    "measured.crossing.at": ("predicted, the ring is ahead from about {size} on.", "按预测，大约从 {size} 起 ring 更快。"),
+    "measured.crossing.at": (
+        "predicted, the ring is ahead from about {size} on.",
+        "按预测，大约从 {size} 起 ring 更快。",
+    ),
     "measured.crossing.never": ("predicted, they do not cross.", "按预测，两者不相交。"),
     "measured.crossing.axis": ("ring time ÷ tree time", "ring 时间 ÷ tree 时间"),
-    "measured.crossing.note": ("Above 1× the tree is faster, below it the ring.", "高于 1× 时 tree 更快，低于 1× 时 ring 更快。"),
+    "measured.crossing.note": (
+        "Above 1× the tree is faster, below it the ring.",
+        "高于 1× 时 tree 更快，低于 1× 时 ring 更快。",
+    ),
     "measured.nolog": (
-        "This is no output of nccl-tests, of OSU or of NCCL; a table of nccl-tests begins with lines such as: # nThread 1 nGpus 8.",
+        "This is no output of nccl-tests, of OSU or of NCCL; a table of nccl-tests begins with lines such as: # "
+        "nThread 1 nGpus 8.",
         "这不是 nccl-tests、OSU 或 NCCL 的输出；nccl-tests 的表格以类似 # nThread 1 nGpus 8 的行开头。",
     ),
     # a log of NCCL
@@ -122,13 +150,15 @@ MEASURED: dict[str, tuple[str, str]] = {
     ),
     "graphs.nothing": ("Nothing to compare: the log or the search has none.", "无法比较：日志或搜索中没有。"),
     "graphs.note": (
-        "The search is NCCL's own, run on the machine chosen above. Where they differ, the machine is another, or a setting was.",
+        "The search is NCCL's own, run on the machine chosen above. Where they differ, the machine is another, or a "
+        "setting was.",
         "搜索过程与 NCCL 相同，在上方所选的机器上进行。若两者不同，则机器不同，或设置不同。",
     ),
     # calibration
     "fit.title": ("Calibrate this machine to the log", "用这份日志校准机器"),
     "fit.note": (
-        "A few factors of the model are fitted to all tables of the log. The machine with them is a file for pages, scripts and commands.",
+        "A few factors of the model are fitted to all tables of the log. The machine with them is a file for pages, "
+        "scripts and commands.",
         "用日志中的全部表格拟合模型的少数几个系数；校准后的机器存为文件，可用于所有页面、脚本和命令。",
     ),
     "fit.do": ("Calibrate", "校准"),

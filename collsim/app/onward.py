@@ -16,7 +16,8 @@ PAGES = ("explore", "race", "compare", "whatif")
 
 
 def onward(note: str, key: str, take: Callable[[Choice], Choice]) -> None:
-    """Draw them after a note. `take` puts the machine into the choice that the pages share; it is called when one is pressed."""
+    """Draw them after a note. `take` puts the machine into the choice that the pages share; it is called when one is
+    pressed."""
     with st.container(key=key, horizontal=True, vertical_alignment="center"):
         st.html(f'<div class="cs-note">{html.escape(note)}</div>', width="content")
         for page in PAGES:

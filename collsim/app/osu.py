@@ -1,4 +1,5 @@
-"""A log of OSU's micro-benchmarks beside what the MPI model predicts for the same ranks and network. Nothing here knows Streamlit."""
+"""A log of OSU's micro-benchmarks beside what the MPI model predicts for the same ranks and network. Nothing here knows
+Streamlit."""
 
 from __future__ import annotations
 
@@ -66,7 +67,9 @@ def against(rows: pd.DataFrame, case: Case) -> pd.DataFrame:
     if timed.empty:
         raise Refused("measured.notimes")
     if case.ranks < max(2, case.nodes):
-        raise CollsimError(f"ranks={case.ranks} is too few; on {case.nodes} nodes there are at least {max(2, case.nodes)}")
+        raise CollsimError(
+            f"ranks={case.ranks} is too few; on {case.nodes} nodes there are at least {max(2, case.nodes)}"
+        )
     table = timed.groupby("nbytes", as_index=False)[["time", "busbw"]].median()
     table["predicted"] = [mpi.time_of(case, int(n)) for n in table["nbytes"]]
     ratio = table["predicted"] / table["time"]
@@ -78,7 +81,8 @@ def python_of(case: Case) -> str:
     return (
         "from types import SimpleNamespace\n\nimport collsim as cs\nfrom collsim.nccl import mpi\n\n"
         f'table = cs.load("osu.log", ranks={case.ranks})\n'
-        f'case = SimpleNamespace(gpu="{case.gpu}", ranks={case.ranks}, nodes={case.nodes}, collective="{case.collective}",\n'
+        f'case = SimpleNamespace(gpu="{case.gpu}", ranks={case.ranks}, nodes={case.nodes}, '
+        f'collective="{case.collective}",\n'
         f'                       inter_link="{case.inter_link}", nccl_version="")\n'
         'table["predicted"] = [mpi.time_of(case, n) for n in table["nbytes"]]\n'
         'print(table[["nbytes", "time", "predicted"]])\n'

@@ -1,4 +1,5 @@
-"""A machine of one's own: a text that `load_topology` reads, packed into the address, built within bounds. Nothing here knows Streamlit."""
+"""A machine of one's own: a text that `load_topology` reads, packed into the address, built within bounds. Nothing here
+knows Streamlit."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ class Own:
     Attributes:
         file: the name under which it is offered for download, and in code to copy.
         ranks: of one copy, as the file has it. gpus: of one node; none of a network that is no machine.
-        takes: which of `nodes`, `fabric`, `p2p`, `gdr` can be set: none for a network that is no machine, no nodes without network cards.
-        asked: those that the file sets itself.
+        takes: which of `nodes`, `fabric`, `p2p`, `gdr` can be set: none for a network that is no machine, no nodes
+        without network cards. asked: those that the file sets itself.
         notes: what the file does not say and was assumed.
     """
 
@@ -51,7 +52,8 @@ class Own:
     notes: tuple[str, ...]
 
 
-# ---- address ---------------------------------------------------------------------------------------------------------------------
+# ---- address
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 def packed(text: str) -> str:
@@ -61,7 +63,8 @@ def packed(text: str) -> str:
 
 
 def unpacked(letters: str) -> str:
-    """The text again, never more than `LONGEST_TEXT` bytes of it. Raises CollsimError for anything that `packed` did not write."""
+    """The text again, never more than `LONGEST_TEXT` bytes of it. Raises CollsimError for anything that `packed` did
+    not write."""
     try:
         opened = zlib.decompressobj()
         raw = opened.decompress(base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4)), LONGEST_TEXT)
@@ -74,7 +77,8 @@ def unpacked(letters: str) -> str:
     return text
 
 
-# ---- the machine -----------------------------------------------------------------------------------------------------------------
+# ---- the machine
+# -----------------------------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=64)
@@ -104,7 +108,9 @@ def settings(text: str, nodes: int, fabric: str, p2p: bool, gdr: bool) -> dict[s
     return given
 
 
-def build(text: str, nodes: int = 1, fabric: str = "switch", p2p: bool = True, gdr: bool = True, **more: Any) -> cs.Topology:
+def build(
+    text: str, nodes: int = 1, fabric: str = "switch", p2p: bool = True, gdr: bool = True, **more: Any
+) -> cs.Topology:
     """The machine as asked for; `more` goes to `machine` (placement, oversubscription). Raises CollsimError."""
     given = settings(text, nodes, fabric, p2p, gdr) | more
     if facts(text).ranks * given.get("nodes", 1) > MOST_RANKS:
@@ -138,11 +144,14 @@ def _parsed(text: str, **given: Any) -> cs.Topology:
 
 
 def _too_large(ranks: float, most: int = MOST_RANKS) -> CollsimError:
-    return CollsimError(f"{min(ranks, 1e15):,.0f} ranks are more than this page computes from a file; {most} is the most")
+    return CollsimError(
+        f"{min(ranks, 1e15):,.0f} ranks are more than this page computes from a file; {most} is the most"
+    )
 
 
 def _require_small(text: str, name: str) -> None:
-    """Raises CollsimError for YAML that asks for far more ranks, or larger options, than a page builds; nothing is built to find out."""
+    """Raises CollsimError for YAML that asks for far more ranks, or larger options, than a page builds; nothing is
+    built to find out."""
     node = compose(text, name, "YAML")
     top = _entries(node)
     if "network" in top:
@@ -171,9 +180,11 @@ def _plain(node: Any) -> Any:
 
 
 def _require_few(kind: str, *sizes: Any, **more: Any) -> Any:
-    """In the place of the function that builds a network: raises CollsimError for sizes far beyond what a page computes.
+    """In the place of the function that builds a network: raises CollsimError for sizes far beyond what a page
+    computes.
 
-    A fat tree of 16 ports has 1,024 ranks, a dragonfly of 16 hosts, switches and cables more: their sizes count more than once.
+    A fat tree of 16 ports has 1,024 ranks, a dragonfly of 16 hosts, switches and cables more: their sizes count more
+    than once.
     """
     most = 16 if kind in ("fat_tree", "dragonfly") else MOST_RANKS
     values = (*sizes, *(value for name, value in more.items() if name not in ("bandwidth", "alpha")))

@@ -1,7 +1,8 @@
 """What the questions and the breaking of a run add to the address of Explore.
 
-`ask` is the seed of the questions, `question` the one that is open, `answer` what was answered to it (`shown`: revealed without an
-answer); `class` the room of a class, with the teacher's key after a dash; `break` a way to break the run and a seed.
+`ask` is the seed of the questions, `question` the one that is open, `answer` what was answered to it (`shown`: revealed
+without an answer); `class` the room of a class, with the teacher's key after a dash; `break` a way to break the run and
+a seed.
 """
 
 from __future__ import annotations
@@ -62,7 +63,11 @@ def write(panels: Panels) -> dict[str, str]:
     """The words of an address that open these panels."""
     query: dict[str, str] = {}
     if panels.seed is not None:
-        query = {"ask": str(panels.seed), "question": str(panels.number + 1) if panels.number else "", "answer": panels.answer}
+        query = {
+            "ask": str(panels.seed),
+            "question": str(panels.number + 1) if panels.number else "",
+            "answer": panels.answer,
+        }
     query |= {"class": panels.room, "break": f"{panels.way}-{panels.place}" if panels.way else ""}
     return {name: text for name, text in query.items() if text}
 

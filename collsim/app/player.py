@@ -14,7 +14,10 @@ from .state import is_dark, language
 
 @st.fragment
 def player(
-    timeline: dict[str, Any], ident: str, start: Mapping[str, Any], report: Callable[[dict[str, Any]], None] = lambda moment: None
+    timeline: dict[str, Any],
+    ident: str,
+    start: Mapping[str, Any],
+    report: Callable[[dict[str, Any]], None] = lambda moment: None,
 ) -> None:
     """Mount the player. It keeps playing over reruns; what it reports reruns only this fragment.
 

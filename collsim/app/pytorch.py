@@ -1,7 +1,7 @@
 """The same collective in PyTorch: a script that times it as nccl-tests does, and the line that starts it on every rank.
 
-Each script was run with torch 2.13 on two and three CPU processes (gloo). `all_gather_into_tensor` and `reduce_scatter_tensor` are
-known since torch 1.13; 2.13 still has them beside their new names.
+Each script was run with torch 2.13 on two and three CPU processes (gloo). `all_gather_into_tensor` and
+`reduce_scatter_tensor` are known since torch 1.13; 2.13 still has them beside their new names.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 import collsim as cs
 from collsim.dtypes import itemsize
 
-#: Calls on `x` (and `y`) by collective, and how many elements each rank's tensors have for `size` elements of nccl-tests.
+#: Calls on `x` (and `y`) by collective, and how many elements each rank's tensors have for `size` elements of
+#: nccl-tests.
 _CALLS: dict[str, tuple[str, str, str]] = {
     "allreduce": ("size", "", "dist.all_reduce(x)"),
     "reduce": ("size", "", "dist.reduce(x, dst={root})"),
@@ -19,8 +20,16 @@ _CALLS: dict[str, tuple[str, str, str]] = {
     "allgather": ("size // n", "size // n * n", "dist.all_gather_into_tensor(y, x)"),
     "reduce_scatter": ("size // n * n", "size // n", "dist.reduce_scatter_tensor(y, x)"),
     "alltoall": ("size // n * n", "size // n * n", "dist.all_to_all_single(y, x)"),
-    "gather": ("size // n", "size // n * n", "dist.gather(x, list(y.chunk(n)) if rank == {root} else None, dst={root})"),
-    "scatter": ("size // n", "size // n * n", "dist.scatter(x, list(y.chunk(n)) if rank == {root} else None, src={root})"),
+    "gather": (
+        "size // n",
+        "size // n * n",
+        "dist.gather(x, list(y.chunk(n)) if rank == {root} else None, dst={root})",
+    ),
+    "scatter": (
+        "size // n",
+        "size // n * n",
+        "dist.scatter(x, list(y.chunk(n)) if rank == {root} else None, src={root})",
+    ),
     "sendrecv": ("size", "size", "exchange()"),
 }
 _EXCHANGE = """
@@ -31,7 +40,12 @@ def exchange():  # every rank sends to the next, as sendrecv_perf does
 
 """
 #: torch's names of types, where they differ; None: its collectives do not take it.
-_DTYPES: dict[str, str | None] = {"uint32": None, "uint64": None, "float8_e4m3": "float8_e4m3fn", "float8_e5m2": "float8_e5m2"}
+_DTYPES: dict[str, str | None] = {
+    "uint32": None,
+    "uint64": None,
+    "float8_e4m3": "float8_e4m3fn",
+    "float8_e5m2": "float8_e5m2",
+}
 
 
 def script(collective: str, sizes: list[int], dtype: str, root: int = 0) -> str | None:
@@ -70,7 +84,8 @@ def script(collective: str, sizes: list[int], dtype: str, root: int = 0) -> str 
         f"    start = ready()\n    for _ in range(runs):\n        {call.format(root=root)}\n"
         "    seconds = (ready() - start) / runs\n"
         f"    if rank == 0:\n        algbw, factor = nbytes / seconds / 1e9, {_factor(collective)}\n"
-        '        print(f"{nbytes} B: {seconds * 1e6:.1f} us, algbw {algbw:.2f} GB/s, busbw {algbw * factor:.2f} GB/s")\n\n\n'
+        '        print(f"{nbytes} B: {seconds * 1e6:.1f} us, algbw {algbw:.2f} GB/s, busbw {algbw * factor:.2f} '
+        'GB/s")\n\n\n'
         f"for nbytes in ({each}{',' if len(sizes) == 1 else ''}):\n"
         f"    timed(nbytes // {itemsize(dtype)}, nbytes)\n"
         "dist.destroy_process_group()\n"

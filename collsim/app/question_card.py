@@ -34,7 +34,8 @@ def choices(question: Question, given: int | None, groups: Sequence[Group] = (),
 def plain_choices(question: Question) -> str:
     """The choices with their letters and nothing that tells which is right, to be read from a wall."""
     cards = [
-        f'<div class="cs-choice"><i>{chr(65 + k)}</i><div><b>{html.escape(text)}</b></div></div>' for k, text in enumerate(question.options)
+        f'<div class="cs-choice"><i>{chr(65 + k)}</i><div><b>{html.escape(text)}</b></div></div>'
+        for k, text in enumerate(question.options)
     ]
     return f'<div class="cs-choices">{"".join(cards)}</div>'
 
@@ -45,7 +46,8 @@ def numbers(question: Question, groups: Sequence[Group], others: int, words: tup
     rows = [(shown(value, question.unit), votes, right) for value, votes, right in groups]
     rows += [(words[1], others, False)] if others else []
     lines = "".join(
-        f'<div class="cs-choice {"right" if right else ""}"><i>{"✓" if right else "✗"}</i><div><b>{html.escape(text)}</b>'
+        '<div class="cs-choice '
+        f'{"right" if right else ""}"><i>{"✓" if right else "✗"}</i><div><b>{html.escape(text)}</b>'
         f"{_bar(votes, everybody)}</div></div>"
         for text, votes, right in rows
     )
@@ -54,7 +56,10 @@ def numbers(question: Question, groups: Sequence[Group], others: int, words: tup
 
 def verdict(text: str, head: str = "") -> str:
     """Right or not, and why."""
-    return f'<div class="cs-after" role="status"><p>{f"<b>{html.escape(head)}</b> " if head else ""}{html.escape(text)}</p></div>'
+    return (
+        '<div class="cs-after" '
+        f'role="status"><p>{f"<b>{html.escape(head)}</b> " if head else ""}{html.escape(text)}</p></div>'
+    )
 
 
 def _bar(votes: int, everybody: int) -> str:
@@ -73,7 +78,8 @@ STYLE = """
 .st-key-card_question [data-testid=stBaseButton-tertiary]{min-height:34px;text-decoration:underline}
 .st-key-card_question button p{font-size:17px;text-align:left}
 .cs-note.small{font-size:14px;line-height:19px}
-.cs-choice{display:flex;gap:12px;border:1px solid var(--cs-line);border-radius:8px;padding:9px 12px;margin-bottom:8px;color:var(--cs-ink2)}
+.cs-choice{display:flex;gap:12px;border:1px solid var(--cs-line);border-radius:8px;padding:9px 12px;margin-bottom:8px;
+ color:var(--cs-ink2)}
 .cs-choice>div{flex:1;min-width:0}
 .cs-choice i{font-style:normal;font-weight:700;width:18px;flex:none;font-size:16px;line-height:22px}
 .cs-choice b{display:block;font-size:16px;line-height:22px;overflow-wrap:anywhere}
@@ -82,11 +88,13 @@ STYLE = """
 .cs-choice.given{border:2px solid var(--cs-full)}.cs-choice.given :is(i,b){color:var(--cs-fulltext)}
 .cs-after p{font-size:16px;line-height:23px;margin:6px 0;color:var(--cs-ink)}
 .cs-votes{display:flex;align-items:center;gap:10px;font-style:normal;margin-top:6px}
-.cs-votes u{display:block;height:14px;min-width:2px;border-radius:3px;background:var(--cs-ink2);text-decoration:none;transition:width .3s}
+.cs-votes u{display:block;height:14px;min-width:2px;border-radius:3px;background:var(--cs-ink2);text-decoration:none;
+ transition:width .3s}
 .cs-votes s{text-decoration:none;white-space:nowrap;font-size:15px;line-height:20px;font-weight:700;color:var(--cs-ink)}
 .cs-votes u{max-width:calc(100% - 92px)} .right .cs-votes u{background:var(--cs-done)}
 @media(max-width:1400px){
- .st-key-choices{flex-direction:row!important;flex-wrap:wrap} .st-key-choices>div{flex:1 1 200px!important;width:auto!important}
+ .st-key-choices{flex-direction:row!important;flex-wrap:wrap} .st-key-choices>div{flex:1 1 200px!important;
+ width:auto!important}
  .st-key-choices button{min-height:60px} .st-key-card_question button p{font-size:16px}
  .cs-choices{display:grid;grid-template-columns:repeat(auto-fit,minmax(210px,1fr));gap:8px} .cs-choice{margin:0}
  .st-key-card_question .cs-note.small{display:none} .st-key-card_question{padding:12px 14px!important}

@@ -55,11 +55,17 @@ def page() -> None:
     _offer(runners)
     with st.expander(t("race.runners")):
         runners = _choose(runners)
-        with st.popover(t("own.change", file=own.facts(text).file) if (text := session().choice.own) else t("own.give")):
+        with st.popover(
+            t("own.change", file=own.facts(text).file) if (text := session().choice.own) else t("own.give")
+        ):
             ownbox(text, PAGE, _take, _drop)
     with top:
         runners = _top(runners)
-    leave(PAGE, runners, races.write(runners) | ({"t": f"{seconds:g}"} if seconds is not None and "t" in st.query_params else {}))
+    leave(
+        PAGE,
+        runners,
+        races.write(runners) | ({"t": f"{seconds:g}"} if seconds is not None and "t" in st.query_params else {}),
+    )
     with said:
         complain(session().complaints)
     _race(runners, seconds)
@@ -83,14 +89,18 @@ def _drop() -> None:
     remembered()[PAGE] = tuple(map(dropped, remembered()[PAGE]))
 
 
-# ---- controls --------------------------------------------------------------------------------------------------------------------
+# ---- controls
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def _top(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
     """Title, which race, and what all runners share."""
     first = runners[0]
     title, which, what, size, engine = st.columns([2.6, 3, 1.7, 1.5, 1.8], vertical_alignment="bottom", gap="small")
-    title.html(f'<h1 class="cs-title">{html.escape(t("race.title"))}</h1><div class="cs-note">{html.escape(t("race.nominal"))}</div>')
+    title.html(
+        f'<h1 class="cs-title">{html.escape(t("race.title"))}</h1><div '
+        f'class="cs-note">{html.escape(t("race.nominal"))}</div>'
+    )
     with which:
         st.session_state["w_race"] = races.ready_name(runners)
         names = {name: t(f"race.{name}") for name in (*races.READY, "own")}
@@ -101,7 +111,12 @@ def _top(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
         nbytes = _quantity("nbytes", SIZES, first.nbytes)
     with engine:
         chosen: Any = st.segmented_control(
-            t("engine"), list(ENGINES), key=_start("engine", first.engine), required=True, width="stretch", help=t("engine.help")
+            t("engine"),
+            list(ENGINES),
+            key=_start("engine", first.engine),
+            required=True,
+            width="stretch",
+            help=t("engine.help"),
         )
     made = races.shared(runners, collective=collective, nbytes=nbytes, engine=chosen or first.engine)
     if collective != first.collective:  # the runners' controls, drawn already, must start again
@@ -136,7 +151,9 @@ def _choose(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
 def _one(one: Choice, number: int) -> Choice:
     """The controls of one runner."""
     known = list(cs.algorithms(one.collective))
-    algorithm = _select(f"algorithm{number}", t("algorithm"), known, one.algorithm, lambda name: algorithm_label(name, one.collective))
+    algorithm = _select(
+        f"algorithm{number}", t("algorithm"), known, one.algorithm, lambda name: algorithm_label(name, one.collective)
+    )
     values: dict[str, Any] = {"algorithm": algorithm, "options": one.options if algorithm == one.algorithm else ()}
     places = [*([OWN] if session().choice.own else []), *cs.topology.machines(), *networks()]
     place = values["place"] = _select(f"place{number}", t("place"), places, one.place, place_label)
@@ -147,7 +164,9 @@ def _one(one: Choice, number: int) -> Choice:
     if "p2p" in takes:
         left, right = st.columns(2)
         for box, name in ((left, "p2p"), (right, "gdr")):
-            values[name] = bool(box.toggle(t(name), key=_start(f"{name}{number}", getattr(one, name)), help=t(f"{name}.help")))
+            values[name] = bool(
+                box.toggle(t(name), key=_start(f"{name}{number}", getattr(one, name)), help=t(f"{name}.help"))
+            )
     elif place == OWN:
         pass  # a network from a file is as the file has it
     elif has_shape(place):
@@ -161,7 +180,11 @@ def _one(one: Choice, number: int) -> Choice:
 def _set(one: Choice, number: int) -> Choice:
     """Chunks, channels and where a server sits: what changes a race most."""
     known, given = own_options(one.algorithm), dict(one.options)
-    for name, choices in (("chunks", [1, 4, 16, 64, 256]), ("channels", [None, 1, 2, 4, 8]), ("server", ["rank", "helper"])):
+    for name, choices in (
+        ("chunks", [1, 4, 16, 64, 256]),
+        ("channels", [None, 1, 2, 4, 8]),
+        ("server", ["rank", "helper"]),
+    ):
         if name not in known or (name == "channels" and not one.on_machine):
             continue
         usual = None if name == "channels" else known[name].default
@@ -203,7 +226,8 @@ def _number(name: str, label: str, current: int, least: int, most: int) -> int:
 
 
 def _quantity(name: str, options: list[str], current: str) -> str:
-    """A text with a unit, from the list or typed; one that cannot be read gets a sentence, and the last good one counts."""
+    """A text with a unit, from the list or typed; one that cannot be read gets a sentence, and the last good one
+    counts."""
     key = _start(name, current)
     offered = list(dict.fromkeys([*options, current, st.session_state[key]]))
     typed = st.selectbox(t(name), offered, key=key, format_func=spaced, accept_new_options=True, help=t(f"{name}.help"))
@@ -214,13 +238,16 @@ def _quantity(name: str, options: list[str], current: str) -> str:
         return current
 
 
-# ---- the race --------------------------------------------------------------------------------------------------------------------
+# ---- the race
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def _race(runners: tuple[Choice, ...], seconds: float | None) -> None:
     """Those that can start, and a sentence for each that cannot; under a bar the race before."""
     event = runners[0].engine == "event"
-    found = latest(races.field, runners, expected=races.expected_field, compiled=event, otherwise=(races.READY["ways"],))
+    found = latest(
+        races.field, runners, expected=races.expected_field, compiled=event, otherwise=(races.READY["ways"],)
+    )
     if found is None:
         return
     shown: races.Field = found[0]
@@ -236,12 +263,20 @@ def _race(runners: tuple[Choice, ...], seconds: float | None) -> None:
         mistake(t("race.nobody"))
         return
     both = zip(started, course([r for _, r in started]), strict=True)
-    entries = [{**facts, "name": names[n], "note": _note(runners, n), "why": r.why[language() == "zh"]} for (n, r), facts in both]
+    entries = [
+        {**facts, "name": names[n], "note": _note(runners, n), "why": r.why[language() == "zh"]}
+        for (n, r), facts in both
+    ]
     if shown.overtaking is not None:
         first, other, size = shown.overtaking
         words = t("race.cross", nbytes=format_bytes(size), other=names[other], first=names[first])
         st.html(f'<div class="cs-note">{html.escape(words)}</div>')
-    data = {"id": json.dumps(races.write(runners)), "runners": entries, "lang": language(), "theme": "dark" if is_dark() else "light"}
+    data = {
+        "id": json.dumps(races.write(runners)),
+        "runners": entries,
+        "lang": language(),
+        "theme": "dark" if is_dark() else "light",
+    }
     mount = st.components.v2.component("collsim_race", js=race_source())
     mount(key="race", data=data | ({} if seconds is None else {"t": seconds}), on_state_change=lambda: None)
     with st.expander(t("code.title")):
@@ -265,7 +300,11 @@ def _name(runners: tuple[Choice, ...], n: int) -> str:
         return place_label(one.place)
     if by in ("p2p", "gdr"):
         return t("race.on" if getattr(one, by) else "race.off", what=t(by))
-    return t("race.nodes", place=place_label(one.place), count=one.nodes) if by == "copies" else t("race.runner", number=n + 1)
+    return (
+        t("race.nodes", place=place_label(one.place), count=one.nodes)
+        if by == "copies"
+        else t("race.runner", number=n + 1)
+    )
 
 
 def _note(runners: tuple[Choice, ...], n: int) -> str:

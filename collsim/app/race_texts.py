@@ -24,7 +24,8 @@ RACE: dict[str, tuple[str, str]] = {
     "race.server.rank": ("on rank 0", "在 rank 0 上"),
     "race.server.helper": ("on a machine of its own", "独占一台机器"),
     "race.large": (
-        "{name}: {transfers} transfers are too many to race here (up to {limit} are). Use fewer ranks, chunks or channels.",
+        "{name}: {transfers} transfers are too many to race here (up to {limit} are). Use fewer ranks, chunks or "
+        "channels.",
         "{name}：共 {transfers} 次传输，超出竞速的上限（{limit}）。请减少 rank、chunk 或 channel。",
     ),
     "race.failed": ("{name} cannot start: {why}", "{name} 无法出发：{why}"),

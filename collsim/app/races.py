@@ -1,4 +1,5 @@
-"""A race as asked for: two to four choices, the races that come ready, and their address. Nothing here knows Streamlit."""
+"""A race as asked for: two to four choices, the races that come ready, and their address. Nothing here knows
+Streamlit."""
 
 from __future__ import annotations
 
@@ -11,7 +12,18 @@ from collsim.errors import CollsimError
 from collsim.viz.race import Runner, runner
 
 from . import own
-from .choice import Choice, Complaint, engine_settings, from_query, moment, networks, own_options, to_query, usual_algorithms, written
+from .choice import (
+    Choice,
+    Complaint,
+    engine_settings,
+    from_query,
+    moment,
+    networks,
+    own_options,
+    to_query,
+    usual_algorithms,
+    written,
+)
 from .own import OWN
 from .run import RUNS_OF_OUTCOME, SECONDS_TO_DRAW, Refused, asked, build_place, options_used, quietly, seconds
 from .worker import Tell
@@ -65,7 +77,9 @@ def read(query: dict[str, str]) -> tuple[tuple[Choice, ...], list[Complaint]]:
     texts = [query[f"runner{n}"] for n in range(1, MOST + 1) if f"runner{n}" in query] if ready == "own" else []
     for n in range(1, MOST + 1) if any(f"runner{n}" in query for n in range(1, MOST + 1)) else ():
         if f"runner{n}" not in query and (n <= LEAST or f"runner{n + 1}" in query):
-            complaints.append(Complaint(f"runner{n}", "", f"runner{n} is not there; runners are counted from 1 without a gap", "–"))
+            complaints.append(
+                Complaint(f"runner{n}", "", f"runner{n} is not there; runners are counted from 1 without a gap", "–")
+            )
     known = READY["ways" if ready == "own" else ready]
     common, found = from_query({name: query[name] for name in (*SHARED, "own") if name in query}, known[0])
     complaints += found
@@ -80,13 +94,18 @@ def read(query: dict[str, str]) -> tuple[tuple[Choice, ...], list[Complaint]]:
 def _runner(text: str, number: int, common: Choice, complaints: list[Complaint]) -> Choice:
     """`algorithm:allreduce_tree;machine:dgx-a100;nodes:1` on top of what all share."""
     if len(text) > _LONGEST:
-        complaints.append(Complaint(f"runner{number}", text[:60] + "…", f"{len(text)} characters are too many.", common.algorithm))
+        complaints.append(
+            Complaint(f"runner{number}", text[:60] + "…", f"{len(text)} characters are too many.", common.algorithm)
+        )
         return common
     for part in text.split(";"):
         if ":" not in part:
             complaints.append(Complaint(f"runner{number}", part[:60], "it is not name:value", common.algorithm))
     pairs = dict(part.split(":", 1) for part in text.split(";") if ":" in part)
-    words = {**{name: written(getattr(common, name)) for name in SHARED}, **{k: v for k, v in pairs.items() if k not in SHARED[1:]}}
+    words = {
+        **{name: written(getattr(common, name)) for name in SHARED},
+        **{k: v for k, v in pairs.items() if k not in SHARED[1:]},
+    }
     made, found = asked(words, Choice(nodes=1, own=common.own))
     made = made if made.place == OWN else replace(made, own="")
     complaints += [replace(c, name=f"runner{number}.{c.name}") for c in found]
@@ -98,7 +117,11 @@ def write(runners: tuple[Choice, ...]) -> dict[str, str]:
     first, ready = runners[0], ready_name(runners)
     query = {} if ready in ("own", "ways") else {"race": ready}
     usual = READY[ready][0] if ready in READY else Choice()
-    query |= {name: written(getattr(first, name)) for name in SHARED if getattr(first, name) != getattr(usual, name) or ready == "own"}
+    query |= {
+        name: written(getattr(first, name))
+        for name in SHARED
+        if getattr(first, name) != getattr(usual, name) or ready == "own"
+    }
     if ready == "own":
         query |= dict([("own", own.packed(one.own)) for one in runners if one.place == OWN][:1])
         for number, one in enumerate(runners, 1):
@@ -112,20 +135,26 @@ def _nodes(one: Choice) -> dict[str, str]:
 
 
 def shared(runners: tuple[Choice, ...], **values: Any) -> tuple[Choice, ...]:
-    """All runners with another size, type or engine, or on another collective: then each takes one of its usual ways in turn."""
+    """All runners with another size, type or engine, or on another collective: then each takes one of its usual ways in
+    turn."""
     collective = values.get("collective", runners[0].collective)
     if collective == runners[0].collective:
         return tuple(replace(one, **values) for one in runners)
     ways = usual_algorithms(collective)
     several = len({one.algorithm for one in runners}) > 1
-    return tuple(replace(one, **values, algorithm=ways[n % len(ways) if several else 0], options=()) for n, one in enumerate(runners))
+    return tuple(
+        replace(one, **values, algorithm=ways[n % len(ways) if several else 0], options=())
+        for n, one in enumerate(runners)
+    )
 
 
 def on(choice: Choice) -> tuple[Choice, ...]:
     """A race on one place: the first usual ways of the collective, those that pipeline with chunks enough to do so."""
     ways = usual_algorithms(choice.collective)[:LEAST]
     chosen = [_pipelined(replace(choice, algorithm=name, options=())) for name in ways]
-    made = tuple(replace(one, algorithms=(), sizes=Choice.sizes, own=one.own if one.place == OWN else "") for one in chosen)
+    made = tuple(
+        replace(one, algorithms=(), sizes=Choice.sizes, own=one.own if one.place == OWN else "") for one in chosen
+    )
     return resized(made, LEAST)
 
 
@@ -208,7 +237,8 @@ def _planned(choice: Choice) -> tuple[cs.Topology, cs.Schedule]:
 
 
 def overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[int, int, int] | None:
-    """(first, other, bytes): up to that size the other, which comes second here, would be first. None where it never would.
+    """(first, other, bytes): up to that size the other, which comes second here, would be first. None where it never
+    would.
 
     Only on one generic network, where it takes a moment.
     """

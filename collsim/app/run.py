@@ -22,7 +22,17 @@ from collsim.viz.timeline import MOST_TRANSFERS as MOST_PLAYED
 from collsim.viz.timeline import encode, timeline
 
 from . import own
-from .choice import Choice, Complaint, engine_pair, engine_settings, from_query, network_text, networks, own_options, usual_algorithms
+from .choice import (
+    Choice,
+    Complaint,
+    engine_pair,
+    engine_settings,
+    from_query,
+    network_text,
+    networks,
+    own_options,
+    usual_algorithms,
+)
 from .own import OWN
 from .worker import Tell
 
@@ -64,8 +74,8 @@ class Outcome:
         bottleneck: `{"text": {"en", "zh"}, "more": {...}}`, or None where nothing moves.
         channels: how many were used; `alone` are the figures of a single channel where that is another run.
         links, steps, endpoints: the tables, in SI units.
-        claimed: what the algorithm claims: steps, and bytes that the busiest endpoint sends; None where it claims nothing.
-        timeline: what the player gets, or None where there are too many transfers to animate.
+        claimed: what the algorithm claims: steps, and bytes that the busiest endpoint sends; None where it claims
+        nothing. timeline: what the player gets, or None where there are too many transfers to animate.
     """
 
     place: str
@@ -93,7 +103,13 @@ def place_of(choice: Choice, **more: Any) -> cs.Topology:
     if choice.place in networks():
         made: cs.Topology = parse_topology(network_text(choice), cs.topology.NETWORKS)
         return made
-    words: dict[str, Any] = {"nodes": choice.nodes, "fabric": choice.fabric, "p2p": choice.p2p, "gdr": choice.gdr, **more}
+    words: dict[str, Any] = {
+        "nodes": choice.nodes,
+        "fabric": choice.fabric,
+        "p2p": choice.p2p,
+        "gdr": choice.gdr,
+        **more,
+    }
     return own.build(choice.own, **words) if choice.place == OWN else cs.topology.machine(choice.place, **words)
 
 
@@ -140,16 +156,21 @@ def _plan(choice: Choice, topology: cs.Topology, options: dict[str, Any]) -> cs.
     return plan
 
 
-def _trace(choice: Choice, topology: cs.Topology, options: dict[str, Any], progress: Progress | None = None) -> cs.Trace:
+def _trace(
+    choice: Choice, topology: cs.Topology, options: dict[str, Any], progress: Progress | None = None
+) -> cs.Trace:
     plan = _plan(choice, topology, options)
-    return cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, progress=progress, **engine_settings(choice))
+    return cs.simulate(
+        plan, topology, choice.nbytes, choice.dtype, choice.engine, progress=progress, **engine_settings(choice)
+    )
 
 
 def quietly(stage: str, share: float) -> None:
     """Nobody wants to know how far it is."""
 
 
-#: An outcome runs its schedule again: for the bottleneck with each of a few kinds of link doubled, and with a single channel.
+#: An outcome runs its schedule again: for the bottleneck with each of a few kinds of link doubled, and with a single
+#: channel.
 RUNS_OF_OUTCOME = 8
 SECONDS_TO_DRAW = 6e-6  # per transfer of a timeline, measured
 _SECONDS_OF_SCENARIO = 0.02  # of a comparison, beside its transfers
@@ -165,7 +186,9 @@ def expected_outcome(choice: Choice) -> float:
 
 def seconds(choice: Choice, plan: cs.Schedule, topology: cs.Topology, nbytes: Any) -> float:
     """Seconds that one simulation should take."""
-    return float(cs.expected_cost(plan, topology, nbytes, choice.dtype, choice.engine, **engine_settings(choice)).seconds)
+    return float(
+        cs.expected_cost(plan, topology, nbytes, choice.dtype, choice.engine, **engine_settings(choice)).seconds
+    )
 
 
 def outcome(choice: Choice, tell: Tell = quietly) -> Outcome:
@@ -237,7 +260,8 @@ PIPELINES = (1, 4, 16, 64, 256)
 
 
 class _Here(Executor):
-    """Does everything at once where it is asked: a server with threads must not be forked, as a sweep that takes longer would."""
+    """Does everything at once where it is asked: a server with threads must not be forked, as a sweep that takes longer
+    would."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         done: Future[Any] = Future()
@@ -269,7 +293,8 @@ def _seconds_or_none(choice: Choice, plan: cs.Schedule, topology: cs.Topology, n
 
 
 def compare(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
-    """The algorithms of a choice over its sizes: the rows of `cs.sweep`, each with the number of chunks that was the fastest.
+    """The algorithms of a choice over its sizes: the rows of `cs.sweep`, each with the number of chunks that was the
+    fastest.
 
     Ask `expected_compare` before: it refuses what is too much.
     """
@@ -283,8 +308,11 @@ def compare(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
     return table.loc[sorted(fastest)].drop(columns=["options"]).reset_index(drop=True)
 
 
-def swept(choice: Choice, pairs: list[tuple[str, dict[str, Any]]], topology: cs.Topology, tell: Tell = quietly) -> pd.DataFrame:
-    """`cs.sweep` of algorithms with their options over the sizes of a choice; in processes of its own only where a worker does it."""
+def swept(
+    choice: Choice, pairs: list[tuple[str, dict[str, Any]]], topology: cs.Topology, tell: Tell = quietly
+) -> pd.DataFrame:
+    """`cs.sweep` of algorithms with their options over the sizes of a choice; in processes of its own only where a
+    worker does it."""
     return cs.sweep(
         choice.collective,
         pairs,
@@ -327,7 +355,8 @@ class Crossing:
 
 
 def crossings(table: pd.DataFrame) -> tuple[list[str], list[Crossing]]:
-    """The fastest algorithm of each size in turn, and where the lead changes (between two sizes: where the straight lines meet)."""
+    """The fastest algorithm of each size in turn, and where the lead changes (between two sizes: where the straight
+    lines meet)."""
     good = table[table["error"].isna()]
     if good.empty:
         return [], []

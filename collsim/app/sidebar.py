@@ -1,4 +1,5 @@
-"""The sidebar: what, where, how. Every control is built from the registry and the machines, none knows an algorithm by name."""
+"""The sidebar: what, where, how. Every control is built from the registry and the machines, none knows an algorithm by
+name."""
 
 from __future__ import annotations
 
@@ -81,11 +82,16 @@ def _what(choice: Choice, page: str) -> Choice:
         return replace(choice, nbytes=quantity("nbytes", SIZES, choice.nbytes))
     collective = pick("collective", played_collectives(), choice.collective)
     if collective != choice.collective:
-        choice = replace(choice, collective=collective, algorithm=usual_algorithm(collective), options=(), algorithms=())
+        choice = replace(
+            choice, collective=collective, algorithm=usual_algorithm(collective), options=(), algorithms=()
+        )
     known = list(cs.algorithms(collective))
     if page == "compare":
         several = many(
-            "algorithms", known, choice.algorithms or usual_algorithms(collective), lambda name: algorithm_label(name, collective)
+            "algorithms",
+            known,
+            choice.algorithms or usual_algorithms(collective),
+            lambda name: algorithm_label(name, collective),
         )
         if not several:
             mistake(t("compare.none"))
@@ -95,8 +101,13 @@ def _what(choice: Choice, page: str) -> Choice:
     algorithm = pick("algorithm", known, choice.algorithm, lambda name: algorithm_label(name, collective))
     if algorithm != choice.algorithm:
         kept = own_options(algorithm)
-        choice = replace(choice, algorithm=algorithm, options=tuple((k, v) for k, v in choice.options if k in kept and k == "root"))
-    st.html(f'<div class="cs-note" style="font-size:14px;line-height:19px;margin-top:-4px">{html.escape(_when(algorithm))}</div>')
+        choice = replace(
+            choice, algorithm=algorithm, options=tuple((k, v) for k, v in choice.options if k in kept and k == "root")
+        )
+    st.html(
+        '<div class="cs-note" '
+        f'style="font-size:14px;line-height:19px;margin-top:-4px">{html.escape(_when(algorithm))}</div>'
+    )
     choice = replace(choice, nbytes=quantity("nbytes", SIZES, choice.nbytes))
     if page == "explore":
         upload_box()
@@ -134,7 +145,9 @@ def _machine(choice: Choice) -> Choice:
         choice = replace(choice, nodes=segment("nodes", near, choice.nodes))
     if choice.copies > 1:
         choice = replace(choice, fabric=pick("fabric", list(FABRICS), choice.fabric, fabric_label))
-    switched: dict[str, Any] = {name: switch(name, getattr(choice, name)) for name in ("p2p", "gdr") if name in choice.takes}
+    switched: dict[str, Any] = {
+        name: switch(name, getattr(choice, name)) for name in ("p2p", "gdr") if name in choice.takes
+    }
     return replace(choice, **switched)
 
 
@@ -201,14 +214,23 @@ def _place_facts(choice: Choice) -> tuple[int, int]:
 def _channels(given: int | None, offered: int) -> int | None:
     """How many channels; None means all that the machine offers (one, on a generic network)."""
     usual = max(1, offered)
-    counts = sorted({1, 2, 4, 8, usual} - {n for n in (2, 4, 8) if usual > 1 and n > usual} | ({given} if given else set()))
-    chosen = segment("channels", counts, given or usual, lambda n: t("option.channels.all", count=n) if n == usual > 1 else str(n))
+    counts = sorted(
+        {1, 2, 4, 8, usual} - {n for n in (2, 4, 8) if usual > 1 and n > usual} | ({given} if given else set())
+    )
+    chosen = segment(
+        "channels", counts, given or usual, lambda n: t("option.channels.all", count=n) if n == usual > 1 else str(n)
+    )
     return None if chosen == usual else chosen
 
 
 def _option(algorithm: str, o: Option, value: Any, ranks: int) -> Any:
-    key = f"{algorithm}_{o.name}" + (f"_{ranks}" if o.default is None else "")  # one that follows the ranks starts anew with them
-    text = {"label": _option_text(o.name), "help": t(f"option.{o.name}.help") if f"option.{o.name}.help" in TEXTS else None}
+    key = f"{algorithm}_{o.name}" + (
+        f"_{ranks}" if o.default is None else ""
+    )  # one that follows the ranks starts anew with them
+    text = {
+        "label": _option_text(o.name),
+        "help": t(f"option.{o.name}.help") if f"option.{o.name}.help" in TEXTS else None,
+    }
     if o.kind == "flag":
         return switch(key, bool(value), **text)
     if o.kind == "choice":
@@ -221,7 +243,9 @@ def _sides(algorithm: str, o: Option, value: str | None, ranks: int) -> str | No
     """Sides of a grid whose product is the number of ranks, or None: as the algorithm finds them itself."""
     pairs = [f"{d}x{ranks // d}" for d in range(2, ranks // 2 + 1) if ranks % d == 0]
     key, label = f"{algorithm}_{o.name}_{ranks}", _option_text(o.name)
-    chosen = quantity(key, [_AUTO, *pairs], value or _AUTO, label, lambda text: text if text == _AUTO else option(o)(text))
+    chosen = quantity(
+        key, [_AUTO, *pairs], value or _AUTO, label, lambda text: text if text == _AUTO else option(o)(text)
+    )
     return None if chosen == _AUTO else chosen
 
 

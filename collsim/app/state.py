@@ -23,8 +23,8 @@ class Session:
     Attributes:
         choice: what the controls say, as far as it could be read; `good`: the last one that ran.
         complaints: what was wrong with the address that was opened.
-        start: moment and view at which the player begins (from the address, or from before a page was left); `now`: as last reported.
-        panels: the question that is open on Explore, and how its run is broken.
+        start: moment and view at which the player begins (from the address, or from before a page was left); `now`: as
+        last reported. panels: the question that is open on Explore, and how its run is broken.
         written: the address as this session wrote it; another one means that a person changed it.
     """
 

@@ -17,13 +17,16 @@ _CSS = """
 .ground{display:none;background:var(--st-background-color)}
 .seg{display:inline-flex;border:1px solid var(--st-border-color);border-radius:7px;overflow:hidden}
 .seg,.link{background:var(--st-secondary-background-color)}
-button{border:0;background:none;color:var(--st-text-color);font:14px/20px var(--st-font);padding:6px 11px;min-height:34px;cursor:pointer}
+button{border:0;background:none;color:var(--st-text-color);font:14px/20px var(--st-font);padding:6px 11px;
+ min-height:34px;cursor:pointer}
 .seg button+button{border-left:1px solid var(--st-border-color)}
 .seg button[aria-pressed=true]{background:var(--st-primary-color);color:var(--st-background-color);font-weight:700}
-.link{float:right;width:36px;height:36px;margin-left:10px;padding:0;border:1px solid var(--st-border-color);border-radius:7px}
+.link{float:right;width:36px;height:36px;margin-left:10px;padding:0;border:1px solid var(--st-border-color);
+ border-radius:7px}
 .link svg{width:18px;height:18px;vertical-align:middle;fill:none;stroke:currentColor;stroke-width:1.7}
 .link svg{stroke-linecap:round;stroke-linejoin:round}
-.says{position:absolute;right:0;top:44px;max-width:420px;overflow-wrap:anywhere;z-index:9;border-radius:6px;font:14px/20px var(--st-font)}
+.says{position:absolute;right:0;top:44px;max-width:420px;overflow-wrap:anywhere;z-index:9;border-radius:6px;
+ font:14px/20px var(--st-font)}
 .says:not(:empty){padding:6px 12px;background:var(--st-primary-color);color:var(--st-background-color)}
 button:focus-visible{outline:2px solid var(--st-text-color);outline-offset:-4px}
 """
@@ -35,7 +38,12 @@ def switches(pages: list[str]) -> None:
         if "w_lang" not in st.session_state:
             st.session_state["w_lang"] = language()
         st.segmented_control(
-            t("language"), list(LANGUAGES), format_func=LANGUAGES.__getitem__, key="w_lang", required=True, label_visibility="collapsed"
+            t("language"),
+            list(LANGUAGES),
+            format_func=LANGUAGES.__getitem__,
+            key="w_lang",
+            required=True,
+            label_visibility="collapsed",
         )
         theme = st.components.v2.component("collsim_theme", html=_HTML, css=_CSS, js=joined("../app/switches.js"))
         words = {
@@ -45,7 +53,13 @@ def switches(pages: list[str]) -> None:
             "link": t("link.page"),
             "copied": t("link.copied"),
         }
-        theme(key="theme", data={**words, "isDark": is_dark(), "pages": pages}, width="content", height="content", on_isDark_change=_seen)
+        theme(
+            key="theme",
+            data={**words, "isDark": is_dark(), "pages": pages},
+            width="content",
+            height="content",
+            on_isDark_change=_seen,
+        )
 
 
 def _seen() -> None:

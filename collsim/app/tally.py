@@ -1,8 +1,8 @@
 """A class votes: rooms in the memory of the server, each with one question and a vote for every browser tab.
 
-Nothing is written down and nobody is named: a voter is a random word of its browser tab, gone with the tab. A tab that is opened anew may
-vote anew; it is a show of hands, not an exam. Rooms, voters and idle time are bounded, so that nothing grows without end.
-Nothing here knows Streamlit.
+Nothing is written down and nobody is named: a voter is a random word of its browser tab, gone with the tab. A tab that
+is opened anew may vote anew; it is a show of hands, not an exam. Rooms, voters and idle time are bounded, so that
+nothing grows without end. Nothing here knows Streamlit.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class Board:
     """What a page shows of a room at one moment.
 
     Attributes:
-        groups: (place of the choice or number in SI units, votes, is it right), every choice in its order, or the commonest numbers;
+        groups: (place of the choice or number in SI units, votes, is it right), every choice in its order, or the
+        commonest numbers;
             empty until the teacher reveals.
         others: votes for numbers beyond those.
         mine: the vote of who asks, or None.
@@ -120,7 +121,8 @@ class Rooms:
             return code[:4] in self._rooms
 
     def ask(self, room: str, asked: Asked) -> None:
-        """Put a question to the class. The one that stands there already keeps its votes; a new one begins with none."""
+        """Put a question to the class. The one that stands there already keeps its votes; a new one begins with
+        none."""
         with self._lock:
             one = self._led(room)
             if one is None:
@@ -144,7 +146,8 @@ class Rooms:
                 one.revealed = True
 
     def vote(self, code: str, voter: str, value: float, turn: int) -> bool:
-        """Take a vote, or another one from the same voter in its place. False: the vote is over, or the room is full."""
+        """Take a vote, or another one from the same voter in its place. False: the vote is over, or the room is
+        full."""
         with self._lock:
             one = self._rooms.get(code)
             if one is None or one.asked is None or one.revealed or one.asked.turn != turn:

@@ -30,7 +30,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "how": ("How", "怎么做"),
     "collective": ("Collective", "集合通信"),
     "collective.help": (
-        "What is to be reached: who holds what before and after. allreduce: every rank has a buffer, and ends with the sum of all.",
+        "What is to be reached: who holds what before and after. allreduce: every rank has a buffer, and ends with "
+        "the sum of all.",
         "要达成的结果：之前和之后各 rank 持有什么。allreduce：每个 rank 各有一份数据，最终都持有总和。",
     ),
     "algorithm": ("Algorithm", "算法"),
@@ -42,7 +43,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "algorithms.help": ("Compared on the same machine at the same sizes.", "在同一台机器上以相同的数据量进行对比。"),
     "nbytes": ("Size", "数据量"),
     "nbytes.help": (
-        "The size column of nccl-tests: for allgather and reduce-scatter the whole array. Type any size, with its unit.",
+        "The size column of nccl-tests: for allgather and reduce-scatter the whole array. Type any size, "
+        "with its unit.",
         "即 nccl-tests 的 size 一栏：对 allgather 和 reduce-scatter 是整个数组。可以输入任意大小，请带单位。",
     ),
     "dtype": ("Element type", "数据类型"),
@@ -70,10 +72,14 @@ TEXTS: dict[str, tuple[str, str]] = {
     "fabric.mesh": ("mesh of nodes", "节点 mesh"),
     "fabric.dragonfly": ("dragonfly", "dragonfly"),
     "ranks": ("Ranks", "Rank 数"),
-    "ranks.help": ("The participants, numbered from 0; on a machine each is a GPU.", "参与者，从 0 开始编号；在机器上每个是一块 GPU。"),
+    "ranks.help": (
+        "The participants, numbered from 0; on a machine each is a GPU.",
+        "参与者，从 0 开始编号；在机器上每个是一块 GPU。",
+    ),
     "shape": ("Shape", "形状"),
     "shape.help": (
-        "torus and mesh: ranks along each dimension, as 4x4; fat tree: ports of a switch; dragonfly: hosts x switches x cables.",
+        "torus and mesh: ranks along each dimension, as 4x4; fat tree: ports of a switch; dragonfly: hosts x switches "
+        "x cables.",
         "torus 和 mesh：各维的 rank 数，如 4x4；fat tree：每台交换机的端口数；dragonfly：主机数 x 交换机数 x 线缆数。",
     ),
     "bandwidth": ("Bandwidth of a cable", "每条线缆的带宽"),
@@ -100,7 +106,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "sharing": ("Links shared", "链路共享"),
     "sharing.help": (
-        "fair: transfers on a link share it equally (max-min). fifo: a link serves one transfer at a time, store and forward. "
+        "fair: transfers on a link share it equally (max-min). fifo: a link serves one transfer at a time, store and "
+        "forward. "
         "none: no contention at all.",
         "fair：同一链路上的传输公平分享带宽（max-min）。fifo：链路一次只服务一个传输，存储转发。none：完全没有争用。",
     ),
@@ -128,7 +135,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "option.pattern": ("Tree pattern", "树的形态"),
     "option.dims": ("Sides of the grid", "网格各边"),
     "option.dims.help": (
-        "Ranks along each dimension, for example 2x8; their product is the number of ranks. auto: as the network or the ranks say.",
+        "Ranks along each dimension, for example 2x8; their product is the number of ranks. auto: as the network or "
+        "the ranks say.",
         "各维的 rank 数，例如 2x8；乘积等于 rank 总数。auto：由网络或 rank 数决定。",
     ),
     "option.arity": ("Children of a rank", "每个 rank 的子结点数"),
@@ -136,7 +144,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "option.base": ("Base", "进制"),
     "option.all_ports": ("All ports at once", "同时使用所有端口"),
     "option.root": ("Root", "Root"),
-    "option.root.help": ("The rank from which all goes out, or to which all comes.", "数据由它发出、或汇集到它的那个 rank。"),
+    "option.root.help": (
+        "The rank from which all goes out, or to which all comes.",
+        "数据由它发出、或汇集到它的那个 rank。",
+    ),
     "option.server": ("Server", "服务器"),
     "option.server.help": (
         "rank: rank 0 is the server as well. helper: the server is a host of its own.",
@@ -151,11 +162,13 @@ TEXTS: dict[str, tuple[str, str]] = {
         "算法带宽，与 nccl-tests 的输出一致：数据量除以时间。",
     ),
     "busbw.help": (
-        "Bus bandwidth, as nccl-tests prints it: algbw times a factor of the collective; compare it with the speed of a link.",
+        "Bus bandwidth, as nccl-tests prints it: algbw times a factor of the collective; compare it with the speed of "
+        "a link.",
         "总线带宽，与 nccl-tests 的输出一致：algbw 乘以该集合通信的系数，可与链路速率相比较。",
     ),
     "bound.help": (
-        "The bytes that must cross the links, at their bandwidth, and the latency: no schedule on this machine is faster.",
+        "The bytes that must cross the links, at their bandwidth, and the latency: no schedule on this machine is "
+        "faster.",
         "必须经过各链路的字节数除以带宽，再计入延迟：在这台机器上没有更快的调度。",
     ),
     "bottleneck.help": (
@@ -168,7 +181,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "algbw.note": ("{nbytes} ÷ time", "{nbytes} ÷ 时间"),
     "busbw.note": ("algbw × {factor}", "algbw × {factor}"),
     "bound": ("Lower bound", "下界"),
-    "bound.note": ("this run takes {gap}\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}that", "本次运行是它的 {gap}\N{NO-BREAK SPACE}倍"),
+    "bound.note": (
+        "this run takes {gap}\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}that",
+        "本次运行是它的 {gap}\N{NO-BREAK SPACE}倍",
+    ),
     "bound.reached": ("this run reaches it", "本次运行达到下界"),
     "bound.none": ("nothing has to move", "无须移动数据"),
     "bottleneck": ("Bottleneck", "瓶颈"),
@@ -193,13 +209,15 @@ TEXTS: dict[str, tuple[str, str]] = {
     "tab.chunks": ("Best chunk count", "最佳 chunk 数"),
     "chunks.find": ("Find the best number of chunks", "找出最佳 chunk 数"),
     "chunks.note": (
-        "Few chunks leave links idle, many pay the latency each time; the best lies between. All are run on this machine at this size.",
+        "Few chunks leave links idle, many pay the latency each time; the best lies between. All are run on this "
+        "machine at this size.",
         "chunk 太少，链路空闲；太多，每个都要付出延迟；最佳值在两者之间。全部在这台机器上以当前数据量运行。",
     ),
     "chunks.best": ("{count} chunks are the fastest: {time}.", "{count} 个 chunk 最快：{time}。"),
     "tab.elsewhere": ("The same run elsewhere", "在别处重现这次运行"),
     "links.note": (
-        "{used} of {all} directed links carry data. Busy: bytes ÷ bandwidth, as a share of the run. Bandwidths are nominal, per direction.",
+        "{used} of {all} directed links carry data. Busy: bytes ÷ bandwidth, as a share of the run. Bandwidths are "
+        "nominal, per direction.",
         "{all} 条单向链路中有 {used} 条传输了数据。占用：字节数 ÷ 带宽，占全程的比例。带宽为标称值，单向。",
     ),
     "links.idle": ("Show idle links too", "也显示空闲链路"),
@@ -232,11 +250,15 @@ TEXTS: dict[str, tuple[str, str]] = {
         "NCCL 没有 {name} 算法，因此没有在真实硬件上运行它的命令。",
     ),
     "nccl.note": (
-        "On real hardware, with nccl-tests built with MPI. NCCL chooses its protocol and chunk sizes itself; compare the busbw column.",
+        "On real hardware, with nccl-tests built with MPI. NCCL chooses its protocol and chunk sizes itself; compare "
+        "the busbw column.",
         "用于真实硬件，需要带 MPI 编译的 nccl-tests。协议和 chunk 大小由 NCCL 自行选择；请比较 busbw 一栏。",
     ),
     "nccl.nogpu": ("There are no GPUs for NCCL here.", "这里没有 NCCL 可用的 GPU。"),
-    "code.title": ("The same elsewhere: Python, command line, PyTorch, NCCL", "在别处重现：Python、命令行、PyTorch、NCCL"),
+    "code.title": (
+        "The same elsewhere: Python, command line, PyTorch, NCCL",
+        "在别处重现：Python、命令行、PyTorch、NCCL",
+    ),
     "code.torch": ("PyTorch, run.py", "PyTorch，run.py"),
     "code.torch.note": (
         "NCCL where there are GPUs, else Gloo; the backend chooses its own algorithm, NCCL the one of NCCL_ALGO.",
@@ -246,15 +268,18 @@ TEXTS: dict[str, tuple[str, str]] = {
     "code.environment": ("NCCL environment", "NCCL 环境变量"),
     "code.hardware": ("On the real machine", "在真实机器上"),
     "code.edits": (
-        'The other changes have no option on the command line: write the changed machine with cs.save(m, "changed.yaml") and give it '
+        "The other changes have no option on the command line: write the changed machine with cs.save(m, "
+        '"changed.yaml") and give it '
         "as --topology-file changed.yaml.",
-        '其余改动没有命令行选项：用 cs.save(m, "changed.yaml") 保存改动后的机器，再以 --topology-file changed.yaml 使用。',
+        '其余改动没有命令行选项：用 cs.save(m, "changed.yaml") 保存改动后的机器，再以 --topology-file changed.yaml '
+        "使用。",
     ),
     # player
     "player.large": (
         "{transfers} transfers are too many to animate (up to {limit} are). The figures and tables are complete; "
         "with fewer channels, chunks or ranks you see it move.",
-        "共 {transfers} 次传输，多到无法播放（上限 {limit}）。数值和表格仍是完整的；减少 channel、chunk 或 rank 即可看到动画。",
+        "共 {transfers} 次传输，多到无法播放（上限 {limit}）。数值和表格仍是完整的；减少 channel、chunk 或 rank "
+        "即可看到动画。",
     ),
     # compare
     "compare.title": ("Which algorithm wins, and from which size on?", "哪种算法更快，从多大的数据量开始？"),
@@ -271,7 +296,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "compare.time.axis": ("time", "时间"),
     "compare.busbw.axis": ("busbw", "busbw"),
     "compare.size.axis": ("size", "数据量"),
-    "compare.cross": ("{first} is faster up to {nbytes}, then {second}.", "{nbytes} 以内 {first} 更快，之后 {second} 更快。"),
+    "compare.cross": (
+        "{first} is faster up to {nbytes}, then {second}.",
+        "{nbytes} 以内 {first} 更快，之后 {second} 更快。",
+    ),
     "compare.nocross": ("{first} is the fastest at every size.", "在所有数据量下 {first} 都最快。"),
     "compare.table": ("Table", "表格"),
     "compare.nothing": ("Nothing to draw: every value is nought.", "没有可画的内容：所有数值都是零。"),
@@ -308,7 +336,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "这次对比约有 {transfers} 次传输，超出本页的上限（{limit}）。请减少 rank、算法或数据量，或改用命令行。",
     ),
     "ours": (
-        "Something in collsim itself went wrong: {why}. The address of this page holds the whole state; please report it.",
+        "Something in collsim itself went wrong: {why}. The address of this page holds the whole state; please report "
+        "it.",
         "collsim 自身出错：{why}。本页地址包含全部状态，请将其报告给我们。",
     ),
 }

@@ -86,7 +86,12 @@ def trial(text: str, collective: str, ranks: int) -> Trial:
             right.append(n)
         except CollsimError as error:
             return _wrong(
-                ranks, n, error, schedule if n == ranks or ranks not in right else made.schedules[ranks], tuple(right), made.printed
+                ranks,
+                n,
+                error,
+                schedule if n == ranks or ranks not in right else made.schedules[ranks],
+                tuple(right),
+                made.printed,
             )
     whole = made.schedules.get(ranks)
     if made.error is not None:
@@ -94,7 +99,9 @@ def trial(text: str, collective: str, ranks: int) -> Trial:
     return Trial(ranks, whole, right_for=tuple(right), printed=made.printed)
 
 
-def _wrong(ranks: int, n: int, error: CollsimError, schedule: Schedule | None, right: tuple[int, ...], printed: str) -> Trial:
+def _wrong(
+    ranks: int, n: int, error: CollsimError, schedule: Schedule | None, right: tuple[int, ...], printed: str
+) -> Trial:
     place = {key: getattr(error, key, None) for key in ("step", "rank", "chunk")}
     text = str(error)
     if text.endswith(("No step writes it.", "It was never replaced.")):
@@ -112,12 +119,15 @@ def _wrong(ranks: int, n: int, error: CollsimError, schedule: Schedule | None, r
     )
 
 
-# ---- the process -----------------------------------------------------------------------------------------------------------------
+# ---- the process
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def _attempt(code: Code, collective: str, ranks: tuple[int, ...]) -> Attempt:
     if not hasattr(os, "fork"):  # the same rules for the code, and a clock that stops it; no process of its own
-        return attempt_frames(lambda send: produce(lambda: _function(code), collective, ranks, LIMITS, 0, send), collective, ranks, LIMITS)
+        return attempt_frames(
+            lambda send: produce(lambda: _function(code), collective, ranks, LIMITS, 0, send), collective, ranks, LIMITS
+        )
     task = {"exercise": "write", "collective": collective, "ranks": ranks, "helpers": 0}
     task |= {"student": _FILE, "code": code.text, "function": code.function}
     with _ROOM, tempfile.TemporaryDirectory(prefix="collsim-write-") as home:
@@ -132,8 +142,15 @@ def _attempt(code: Code, collective: str, ranks: tuple[int, ...]) -> Attempt:
 
 
 def _process(job: bytes, home: str) -> bytes:
-    """A fresh Python with an empty environment and an empty folder; it forks once more, and sets the limits and the fence there."""
-    environment = {"PATH": os.environ.get("PATH", ""), "HOME": home, "TMPDIR": home, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    """A fresh Python with an empty environment and an empty folder; it forks once more, and sets the limits and the
+    fence there."""
+    environment = {
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": home,
+        "TMPDIR": home,
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
     process = subprocess.Popen(
         [sys.executable, "-I", "-c", _START],
         stdin=subprocess.PIPE,

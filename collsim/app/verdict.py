@@ -1,4 +1,5 @@
-"""All that the Write page shows of a draft: the trial of its code, and the run of what it yields. Nothing here knows Streamlit."""
+"""All that the Write page shows of a draft: the trial of its code, and the run of what it yields. Nothing here knows
+Streamlit."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ class Verdict:
 
     Attributes:
         tried: the trial of its code.
-        figures: time (s), bound (s), gap, bytes that the busiest endpoint sends, and those in buffers; None where nothing could run.
-        timeline: what the player gets; it opens at a mistake by itself.
+        figures: time (s), bound (s), gap, bytes that the busiest endpoint sends, and those in buffers; None where
+        nothing could run. timeline: what the player gets; it opens at a mistake by itself.
         cannot: why the steps cannot run on the place, where that is so.
     """
 
@@ -48,5 +49,11 @@ def verdict(draft: Draft, tell: Tell = quietly) -> Verdict:
     except CollsimError as error:
         return Verdict(tried, cannot=error)
     busiest = int(trace.sent_bytes.max(initial=0))
-    figures = {"time": trace.time, "bound": trace.bound.time, "gap": trace.gap, "sent": busiest, "share": busiest / max(1, trace.nbytes)}
+    figures = {
+        "time": trace.time,
+        "bound": trace.bound.time,
+        "gap": trace.gap,
+        "sent": busiest,
+        "share": busiest / max(1, trace.nbytes),
+    }
     return Verdict(tried, figures, encode(timeline(trace)))

@@ -1,7 +1,8 @@
 """Results on a page: at once where they take a moment, else with a bar, an estimate and a way to stop.
 
-A page asks for `latest(...)` and draws what it gets. Short work is done on the spot. Longer work goes to a worker (`collsim.app.work`);
-until it is there the page shows the last result that it had. Another choice, another page and a closed tab stop it.
+A page asks for `latest(...)` and draws what it gets. Short work is done on the spot. Longer work goes to a worker
+(`collsim.app.work`); until it is there the page shows the last result that it had. Another choice, another page and a
+closed tab stop it.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class Asked:
 
 @dataclass
 class Desk:
-    """What one tab, the session `who`, waits for, and the last result that it had from each function: its arguments and its pickle."""
+    """What one tab, the session `who`, waits for, and the last result that it had from each function: its arguments and
+    its pickle."""
 
     who: str
     page: str = ""
@@ -76,7 +78,8 @@ def latest(
     only: bool = False,
     apart: bool = False,
 ) -> tuple[Any, tuple[Any, ...]] | None:
-    """The result of `function(*arguments)` and its arguments; or the last one before it, under a bar or a sentence that says why.
+    """The result of `function(*arguments)` and its arguments; or the last one before it, under a bar or a sentence that
+    says why.
 
     Args:
         function: of a module that knows no Streamlit; takes `tell` besides. It raises CollsimError for what cannot be.
@@ -134,7 +137,12 @@ def turn(page: str) -> None:
 
 
 def _found(
-    asked: Asked, function: Callable[..., Any], arguments: tuple[Hashable, ...], expected: Callable[..., float], compiled: bool, apart: bool
+    asked: Asked,
+    function: Callable[..., Any],
+    arguments: tuple[Hashable, ...],
+    expected: Callable[..., float],
+    compiled: bool,
+    apart: bool,
 ) -> bytes | None:
     """The result, if it is there within a glance. Raises CollsimError for what cannot be."""
     job = asked.job or workers().join(desk().who, asked.key)
@@ -166,7 +174,8 @@ def _found(
 
 
 def _ended(asked: Asked, kept: bool) -> None:
-    """Say why there is nothing new, and that what stands below is `kept` from before; what was stopped can be started again."""
+    """Say why there is nothing new, and that what stands below is `kept` from before; what was stopped can be started
+    again."""
     assert asked.ended is not None
     mistake(f"{told(asked.ended, language())} {t('mistake.kept') if kept else ''}".strip())
     if isinstance(asked.ended, Refused) and asked.ended.key in ("work.stopped", "work.died"):
@@ -189,7 +198,8 @@ def _under_way(name: str) -> None:
 
 
 def _share(job: Job) -> float:
-    """What the work itself says of how far it is; before it says anything, what the estimate says, if there is one; never the whole."""
+    """What the work itself says of how far it is; before it says anything, what the estimate says, if there is one;
+    never the whole."""
     estimate = 0.95 * min(1.0, job.seconds / job.expected) if job.expected else 0.0
     return min(0.98, max(job.share, estimate))
 

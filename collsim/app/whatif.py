@@ -77,7 +77,9 @@ def page() -> None:
     leave(PAGE, edit, query | {name: st.query_params[name] for name in start})
     complain(now.complaints)
     event = edits.timed(now.choice, edit).engine == "event"
-    found = latest(edits.change, now.choice, edit, expected=edits.expected_change, compiled=event, otherwise=(Choice(), Edit()))
+    found = latest(
+        edits.change, now.choice, edit, expected=edits.expected_change, compiled=event, otherwise=(Choice(), Edit())
+    )
     if found is None:
         return
     shown: Change = found[0]
@@ -94,7 +96,10 @@ def page() -> None:
         _links(shown)
     with right, st.container(border=True, key="card_tornado"):
         _tornado(shown)
-    if (of, did) == (now.choice, edit):  # else the last good pictures stand here, and this change may not be possible at all
+    if (of, did) == (
+        now.choice,
+        edit,
+    ):  # else the last good pictures stand here, and this change may not be possible at all
         with st.expander(t("code.title")):
             _code(now.choice, edit)
 
@@ -106,7 +111,11 @@ def _code(choice: Choice, edit: Edit) -> None:
     after, changed = edits.code(before, edit)
     trouble = edits.conditions(choice, edit, place.ranks)
     other = edits.changed(choice, edit)
-    said = (beside.python(edit.beside, other), beside.command(edit.beside, other, choice.algorithm)) if edit.beside else ("", [])
+    said = (
+        (beside.python(edit.beside, other), beside.command(edit.beside, other, choice.algorithm))
+        if edit.beside
+        else ("", [])
+    )
     codebox.of_change(before, after, changed, used, place.ranks, trouble, edits.RUNS if edit.jitter else 0, said)
 
 
@@ -117,7 +126,8 @@ def _elsewhere() -> None:
         st.session_state.pop(f"w_x_{name}", None)
 
 
-# ---- the changes -----------------------------------------------------------------------------------------------------------------
+# ---- the changes
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def _changes(choice: Choice, edit: Edit) -> Edit:
@@ -127,13 +137,23 @@ def _changes(choice: Choice, edit: Edit) -> Edit:
     cables = kept_cables(choice)
     first = st.columns([1.3, 1.2, 1.9, 1.2, 1, 1.2], vertical_alignment="bottom", gap="small")
     with first[0]:
-        kind = _select("kind", t("whatif.kind"), ["", *known], edit.kind, lambda k: kind_name(k)[chinese] if k else t("whatif.none"))
+        kind = _select(
+            "kind",
+            t("whatif.kind"),
+            ["", *known],
+            edit.kind,
+            lambda k: kind_name(k)[chinese] if k else t("whatif.none"),
+        )
     with first[1]:
         factor = _select("factor", t("whatif.factor"), list(edits.FACTORS), edit.factor, _said, not kind)
     with first[2]:
         offered = list(dict.fromkeys(["", *cables, *([edit.cable] if edit.cable else [])]))
         cable = _select(
-            "cable", t("whatif.cable"), offered, edit.cable, lambda c: cables.get(c, (c, c))[chinese] if c else t("whatif.none")
+            "cable",
+            t("whatif.cable"),
+            offered,
+            edit.cable,
+            lambda c: cables.get(c, (c, c))[chinese] if c else t("whatif.none"),
         )
     with first[3]:
         do = _select("do", t("whatif.do"), list(edits.CABLE), edit.do, _said, not cable)
@@ -141,17 +161,30 @@ def _changes(choice: Choice, edit: Edit) -> Edit:
         offered_ranks = dict.fromkeys([edits.NOBODY, *range(edits.ranks(choice)), edit.straggler])
         names = {r: t("whatif.none") if r == edits.NOBODY else f"rank {r}" for r in offered_ranks}
         key = _start("straggler", edit.straggler, names)
-        rank = st.selectbox(t("whatif.straggler"), list(names), format_func=names.__getitem__, key=key, help=t("whatif.straggler.help"))
+        rank = st.selectbox(
+            t("whatif.straggler"), list(names), format_func=names.__getitem__, key=key, help=t("whatif.straggler.help")
+        )
     with first[5]:
         how = _select("how", t("whatif.how"), list(edits.STRAGGLERS), edit.how, _said, rank == edits.NOBODY)
     made = replace(edit, kind=kind, factor=factor, cable=cable, do=do, straggler=rank, how=how)
     second = st.columns(7, vertical_alignment="bottom", gap="small")
     with second[0]:
-        jitter = _select("jitter", t("whatif.jitter"), list(edits.JITTERS), edit.jitter, _mean, told=t("whatif.jitter.help"))
+        jitter = _select(
+            "jitter", t("whatif.jitter"), list(edits.JITTERS), edit.jitter, _mean, told=t("whatif.jitter.help")
+        )
     with second[1]:
-        traffic = _select("traffic", t("whatif.traffic"), list(edits.TRAFFIC), edit.traffic, _other, told=t("whatif.traffic.help"))
+        traffic = _select(
+            "traffic", t("whatif.traffic"), list(edits.TRAFFIC), edit.traffic, _other, told=t("whatif.traffic.help")
+        )
     with second[2]:
-        companion = _select("beside", t("whatif.beside"), edits.companions(choice), edit.beside, _companion, told=t("whatif.beside.help"))
+        companion = _select(
+            "beside",
+            t("whatif.beside"),
+            edits.companions(choice),
+            edit.beside,
+            _companion,
+            told=t("whatif.beside.help"),
+        )
     made = replace(made, jitter=jitter, traffic=traffic, beside=companion)
     return _machine_changes(made, choice, second[3:]) if choice.on_machine else made
 
@@ -207,17 +240,21 @@ def _start(name: str, value: Any, known: Any) -> str:
     return key
 
 
-def _select(name: str, label: str, options: list[str], current: str, shown: Any, disabled: bool = False, told: str | None = None) -> str:
+def _select(
+    name: str, label: str, options: list[str], current: str, shown: Any, disabled: bool = False, told: str | None = None
+) -> str:
     words = {value: shown(value) for value in options}
     key = _start(name, current, options)
     return str(st.selectbox(label, options, format_func=words.__getitem__, key=key, disabled=disabled, help=told))
 
 
-# ---- before and after ------------------------------------------------------------------------------------------------------------
+# ---- before and after
+# ------------------------------------------------------------------------------------------------------------
 
 
 def _headline(shown: Change, barrier: bool) -> None:
-    """By how much, from what to what, and which cable is the busiest now; `barrier`: the run that was asked for has barriers."""
+    """By how much, from what to what, and which cable is the busiest now; `barrier`: the run that was asked for has
+    barriers."""
     if shown.nothing:
         first = t("whatif.nothing")
     elif abs(shown.speedup - 1) < 5e-4:
@@ -241,10 +278,17 @@ def _spread(shown: Change) -> None:
     """How the time is spread over many runs with jitter."""
     times = np.array(shown.times)
     low, middle, high = np.quantile(times, (0.05, 0.5, 0.95))
-    words = {"median": format_time(middle), "low": format_time(low), "high": format_time(high), "before": format_time(shown.before.time)}
+    words = {
+        "median": format_time(middle),
+        "low": format_time(low),
+        "high": format_time(high),
+        "before": format_time(shown.before.time),
+    }
     said = t("whatif.spread", runs=len(times), last=len(times) - 1, **words)
     counts, edges = np.histogram(times, bins=24)
-    unit, per = next((name, scale) for name, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)) if high >= scale or scale == 1e-6)
+    unit, per = next(
+        (name, scale) for name, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)) if high >= scale or scale == 1e-6
+    )
     frame = pd.DataFrame({"low": edges[:-1] / per, "high": edges[1:] / per, "runs": counts})
     dark = is_dark()
     x = alt.X(
@@ -255,8 +299,14 @@ def _spread(shown: Change) -> None:
         axis=alt.Axis(tickCount=8, format="~r"),
     )
     bars = alt.Chart(frame).mark_bar(color=color("room", dark), stroke=color("card", dark))
-    bars = bars.encode(x=x, x2="high:Q", y=alt.Y("runs:Q", title=t("whatif.runs"), axis=alt.Axis(tickCount=4)), tooltip=["runs:Q"])
-    marks = alt.Chart(pd.DataFrame({"low": [middle / per]})).mark_rule(color=color("full", dark), strokeWidth=3).encode(x="low:Q")
+    bars = bars.encode(
+        x=x, x2="high:Q", y=alt.Y("runs:Q", title=t("whatif.runs"), axis=alt.Axis(tickCount=4)), tooltip=["runs:Q"]
+    )
+    marks = (
+        alt.Chart(pd.DataFrame({"low": [middle / per]}))
+        .mark_rule(color=color("full", dark), strokeWidth=3)
+        .encode(x="low:Q")
+    )
     with st.container(border=True, key="card_spread"):
         st.markdown(f"**{said}**")
         picture = alt.layer(bars, marks).properties(height=150, description=said)
@@ -272,7 +322,12 @@ def _pictures(shown: Change, choice: Choice, edit: Edit, seconds: float | None) 
         {**facts, "name": name, "note": note, "why": one.why[language() == "zh"]}
         for one, facts, name in zip(runners, course(runners), names, strict=True)
     ]
-    data = {"id": repr((choice, edit)), "runners": entries, "lang": language(), "theme": "dark" if is_dark() else "light"}
+    data = {
+        "id": repr((choice, edit)),
+        "runners": entries,
+        "lang": language(),
+        "theme": "dark" if is_dark() else "light",
+    }
     mount = st.components.v2.component("collsim_race", js=race_source())
     mount(key="before_after", data=data | ({} if seconds is None else {"t": seconds}), on_state_change=lambda: None)
 
@@ -284,8 +339,16 @@ def _several(shown: Several, ident: str, start: dict[str, Any]) -> None:
         this, *others = (row[4] for row in shown.rows)
         factor, low, high = (f"{value:.3g}" for value in (this, min(others), max(others)))
         key = "whatif.several.free" if factor == "1" else "whatif.several"
-        st.markdown(f"**{t(key, count=len(shown.rows), alone=format_time(alone), time=format_time(took), factor=factor)}**")
-        key = "whatif.several.others" if low != high else "whatif.several.other.free" if high == "1" else "whatif.several.other"
+        st.markdown(
+            f"**{t(key, count=len(shown.rows), alone=format_time(alone), time=format_time(took), factor=factor)}**"
+        )
+        key = (
+            "whatif.several.others"
+            if low != high
+            else "whatif.several.other.free"
+            if high == "1"
+            else "whatif.several.other"
+        )
         st.html(f'<div class="cs-note">{html.escape(t(key, low=low, high=high))}</div>')
         player(shown.timeline, ident, start)
 
@@ -326,7 +389,8 @@ def _tornado(shown: Change) -> None:
         return
     dark = is_dark()
     names = [
-        every(k)[language() == "zh"] if w == "kind" else n for w, k, n in zip(table["what"], table["name"], table[language()], strict=True)
+        every(k)[language() == "zh"] if w == "kind" else n
+        for w, k, n in zip(table["what"], table["name"], table[language()], strict=True)
     ]
     frame = pd.DataFrame({"name": names, "saved": table["doubled"], "what": table["what"]})
     frame = frame.assign(said=[f"{100 * v:.1f}\N{NO-BREAK SPACE}%" for v in frame["saved"]]).drop_duplicates("name")
@@ -335,7 +399,10 @@ def _tornado(shown: Change) -> None:
     base = alt.Chart(frame).encode(
         y=alt.Y("name:N", sort=list(frame["name"]), title=None, axis=alt.Axis(labelLimit=260)),
         x=alt.X(
-            "saved:Q", title=t("whatif.saves"), axis=alt.Axis(format="%", tickCount=5, labelOverlap=True), scale=alt.Scale(domain=[0, most])
+            "saved:Q",
+            title=t("whatif.saves"),
+            axis=alt.Axis(format="%", tickCount=5, labelOverlap=True),
+            scale=alt.Scale(domain=[0, most]),
         ),
         tooltip=[alt.Tooltip("name:N", title=t("col.link")), alt.Tooltip("said:N", title=t("whatif.saves"))],
     )

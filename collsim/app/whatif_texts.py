@@ -52,15 +52,18 @@ WHATIF: dict[str, tuple[str, str]] = {
     ),
     "whatif.traffic": ("Other traffic", "背景流量"),
     "whatif.traffic.help": (
-        "Another job: from rank 0, or from every rank, to the rank half the ranks further on, as many bytes as this run has, "
+        "Another job: from rank 0, or from every rank, to the rank half the ranks further on, as many bytes as this "
+        "run has, "
         "from the start.",
-        "另一个作业：从 rank 0（或每个 rank）发往相隔半数 rank 的那个 rank，字节数与本次运行的数据量相同，从一开始就发送。",
+        "另一个作业：从 rank 0（或每个 rank）发往相隔半数 rank 的那个 rank，字节数与本次运行的数据量相同，"
+        "从一开始就发送。",
     ),
     "whatif.traffic.one": ("from rank 0", "来自 rank 0"),
     "whatif.traffic.all": ("from every rank", "来自每个 rank"),
     "whatif.beside": ("Another collective", "另一个集合通信"),
     "whatif.beside.help": (
-        "At the same time, of the same size: the same again (two jobs on one machine), or allreduce rings over groups of ranks, as "
+        "At the same time, of the same size: the same again (two jobs on one machine), or allreduce rings over groups "
+        "of ranks, as "
         "tensor parallelism (inside each node) or data parallelism (across the nodes) has them.",
         "同时运行、数据量相同：再来一个同样的（两个作业共用一台机器），或在 rank 分组上做 ring allreduce，"
         "即张量并行（每个节点内）或数据并行（跨节点）的分组。",
@@ -84,7 +87,10 @@ WHATIF: dict[str, tuple[str, str]] = {
         "What runs beside it takes {low} times as long as alone.",
         "与它同时运行的，用时为单独运行的 {low} 倍。",
     ),
-    "whatif.several.other.free": ("What runs beside it takes as long as alone.", "与它同时运行的，用时与单独运行相同。"),
+    "whatif.several.other.free": (
+        "What runs beside it takes as long as alone.",
+        "与它同时运行的，用时与单独运行相同。",
+    ),
     "whatif.event": (
         "With trouble there is no barrier after a step: both runs are of the event engine.",
         "有故障或干扰时，各步之后没有 barrier：两次运行都用 event 引擎。",
@@ -106,7 +112,8 @@ WHATIF: dict[str, tuple[str, str]] = {
     "whatif.busy.after": ("Busy after", "之后占用"),
     "whatif.tornado": ("What it would pay to make faster, after the change", "改动之后，加快哪里才有收益"),
     "whatif.tornado.note": (
-        "Each bar: the share of the time that twice the bandwidth of this kind, or of this one cable, would save; each was run again.",
+        "Each bar: the share of the time that twice the bandwidth of this kind, or of this one cable, would save; "
+        "each was run again.",
         "每一条：该类链路或该线缆带宽加倍后可省的时间占比；每一项都重新运行过。",
     ),
     "whatif.saves": ("time saved by doubling", "加倍可省的时间"),

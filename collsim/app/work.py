@@ -1,7 +1,8 @@
-"""Work that takes longer than a glance: done in a process of its own, which is killed when nobody waits for it any more.
+"""Work that takes longer than a glance: done in a process of its own, which is killed when nobody waits for it any
+more.
 
-A process and not a thread, because a process can be stopped wherever it is, leaves no memory behind, and lets a class of thirty go on
-clicking while it computes. Nothing here knows Streamlit, but for `tab_is_open`.
+A process and not a thread, because a process can be stopped wherever it is, leaves no memory behind, and lets a class
+of thirty go on clicking while it computes. Nothing here knows Streamlit, but for `tab_is_open`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from cachetools import LRUCache
 
 from .worker import prepare
 
-#: Results of all sessions together and what they were made from, in bytes as pickled; the least recently used goes first.
+#: Results of all sessions together and what they were made from, in bytes as pickled; the least recently used goes
+#: first.
 MOST_KEPT = 96 * 2**20
 #: So many computations at a time in each row; the others wait.
 WORKERS = min(2, os.cpu_count() or 1)
@@ -50,7 +52,8 @@ def key_of(function: Callable[..., Any], arguments: tuple[Hashable, ...]) -> Key
 
 
 class Kept:
-    """Results as pickles, for all sessions, never more than so many bytes of them and of their arguments: a file may be among those."""
+    """Results as pickles, for all sessions, never more than so many bytes of them and of their arguments: a file may be
+    among those."""
 
     def __init__(self, most: int = MOST_KEPT):
         self._lock = threading.Lock()
@@ -80,7 +83,8 @@ class Job:
         short: it stands in the row of those that take a moment. expected: seconds that it should take.
         began: when a worker took it up (`time.monotonic`), or None while it waits in the row.
         stage: `queue`, `start`, `compile` or `run`; share: how much of it is done, 0 to 1.
-        over: set at the end; then `result` is its pickle, or `error` says why there is none; neither, where it was stopped.
+        over: set at the end; then `result` is its pickle, or `error` says why there is none; neither, where it was
+        stopped.
     """
 
     def __init__(self, key: Key, function: Callable[..., Any], short: bool, expected: float):
@@ -141,7 +145,11 @@ class Workers:
     """A few processes, and the two rows of computations that wait for one: short ones, and all others."""
 
     def __init__(
-        self, count: int = WORKERS, patience: float = PATIENCE, keep: Kept | None = None, here: Callable[[str], bool] = lambda who: False
+        self,
+        count: int = WORKERS,
+        patience: float = PATIENCE,
+        keep: Kept | None = None,
+        here: Callable[[str], bool] = lambda who: False,
     ):
         self.patience, self.kept, self.here = patience, keep or Kept(), here
         self.pace = 1.0  # what computations took here over what was expected, lately
@@ -156,7 +164,8 @@ class Workers:
         atexit.register(self.close)
 
     def ask(self, who: str, function: Callable[..., Any], arguments: tuple[Hashable, ...], expected: float) -> Job:
-        """Start a computation, or join the one that somebody else waits for already. `who` must call `seen` now and then.
+        """Start a computation, or join the one that somebody else waits for already. `who` must call `seen` now and
+        then.
 
         `expected` are seconds, 0 where nobody can know; then nothing is learnt from what it took.
         """
@@ -237,7 +246,8 @@ class Workers:
         return unseen <= self.patience or (unseen <= HIDDEN and self.here(who))
 
     def _serve(self, row: queue.SimpleQueue[Job]) -> None:
-        """One worker's life: take the next computation, see it through; a process that was killed is replaced at once."""
+        """One worker's life: take the next computation, see it through; a process that was killed is replaced at
+        once."""
         worker: Worker | None = None
         while True:
             job = row.get()
@@ -306,7 +316,8 @@ def workers() -> Workers:
 
 
 class Engine:
-    """Is the event engine compiled, so that a run takes what it takes? At the start a worker sees to it, while the first page is read."""
+    """Is the event engine compiled, so that a run takes what it takes? At the start a worker sees to it, while the
+    first page is read."""
 
     SECONDS = 10.0  # to compile it (docs/performance.md); to load what was compiled, 0.6
 

@@ -15,6 +15,9 @@ WORK: dict[str, tuple[str, str]] = {
     ),
     "work.stop": ("Cancel", "取消"),
     "work.stopped": ("Stopped before it was done.", "已在完成前停止。"),
-    "work.died": ("The computation ended by itself; most likely it ran out of memory.", "计算中途退出，很可能是内存不足。"),
+    "work.died": (
+        "The computation ended by itself; most likely it ran out of memory.",
+        "计算中途退出，很可能是内存不足。",
+    ),
     "work.again": ("Run it after all", "重新运行"),
 }

@@ -1,8 +1,9 @@
 """A worker: a process that computes for the app, one thing after another, and says how far it is.
 
-It reads pickles `(function, arguments)` from its standard input, calls `function(*arguments, tell=...)`, and writes pickles to its standard
-output: `("at", stage, share)` as it goes, then `("done", pickled result)`, `("refused", CollsimError)` or `("failed", sentence)`.
-Both ends are ours, so pickle is safe here. Whoever wants it to stop kills it; when its input ends, it goes by itself.
+It reads pickles `(function, arguments)` from its standard input, calls `function(*arguments, tell=...)`, and writes
+pickles to its standard output: `("at", stage, share)` as it goes, then `("done", pickled result)`, `("refused",
+CollsimError)` or `("failed", sentence)`. Both ends are ours, so pickle is safe here. Whoever wants it to stop kills it;
+when its input ends, it goes by itself.
 """
 
 from __future__ import annotations

@@ -55,7 +55,9 @@ def page() -> None:
         wanted = replace(draft, turn=0)
         found = latest(verdict, wanted, expected=expected_verdict, apart=True)
     with left:
-        editor(draft.code, draft.turn, t("write.editor"), found[0].tried.line if found and found[1] == (wanted,) else None)
+        editor(
+            draft.code, draft.turn, t("write.editor"), found[0].tried.line if found and found[1] == (wanted,) else None
+        )
         st.html(f'<div class="cs-note" style="font-size:14px;line-height:20px">{_code_words(t("write.how"))}</div>')
     if found is not None:
         (of,) = found[1]
@@ -78,7 +80,8 @@ def _play(draft: Draft, shown: Verdict) -> None:
     _player(draft, shown.timeline)
 
 
-# ---- controls --------------------------------------------------------------------------------------------------------------------
+# ---- controls
+# -------------------------------------------------------------------------------------------------------------------
 
 
 def _controls(draft: Draft) -> Draft:
@@ -93,7 +96,10 @@ def _controls(draft: Draft) -> Draft:
         st.html(f'<h2 class="cs-part next">{html.escape(t("where"))}</h2>')
         place = _place(draft.place)
         if place not in drafts.MACHINES:
-            st.html(f'<div class="cs-note" style="font-size:14px;line-height:19px;margin-top:-4px">{html.escape(t("write.cables"))}</div>')
+            st.html(
+                '<div class="cs-note" '
+                f'style="font-size:14px;line-height:19px;margin-top:-4px">{html.escape(t("write.cables"))}</div>'
+            )
         return replace(draft, place=place, nbytes=quantity("nbytes", SIZES, draft.nbytes))
 
 
@@ -113,7 +119,8 @@ def _place(current: str) -> str:
     return str(st.selectbox(t("write.place"), known, format_func=labels.__getitem__, key="w_where"))
 
 
-# ---- verdict ---------------------------------------------------------------------------------------------------------------------
+# ---- verdict
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def _verdict(draft: Draft, tried: Trial, figures: dict[str, float] | None) -> None:
@@ -121,7 +128,10 @@ def _verdict(draft: Draft, tried: Trial, figures: dict[str, float] | None) -> No
     head, lines = _sentences(draft, tried)
     body = "".join(f"<span>{html.escape(line)}</span>" for line in lines)
     token = "done" if tried.passed else "full"
-    st.html(f'<div class="cs-why" style="border-color:var(--cs-{token})" role="status"><b>{html.escape(head)}</b>{body}</div>')
+    st.html(
+        f'<div class="cs-why" style="border-color:var(--cs-{token})" '
+        f'role="status"><b>{html.escape(head)}</b>{body}</div>'
+    )
     if tried.passed and figures and tried.schedule is not None:
         st.html(f'<div class="cs-head">{_boxes(tried.schedule, figures, draft)}</div>')
     if tried.schedule is not None and tried.schedule.steps:
@@ -131,7 +141,8 @@ def _verdict(draft: Draft, tried: Trial, figures: dict[str, float] | None) -> No
             st.html(f'<pre class="cs-steps">{html.escape(over)}</pre>' if over else "<span></span>")
     if tried.printed.strip():
         st.html(
-            f'<div class="cs-note">{html.escape(t("write.printed"))}</div><pre class="cs-steps">{html.escape(tried.printed[:600])}</pre>'
+            f'<div class="cs-note">{html.escape(t("write.printed"))}</div><pre '
+            f'class="cs-steps">{html.escape(tried.printed[:600])}</pre>'
         )
 
 
@@ -143,7 +154,10 @@ def _sentences(draft: Draft, tried: Trial) -> tuple[str, list[str]]:
         head = t("write.right", ranks=tried.ranks, collective=draft.collective)
         others = [n for n in tried.right_for if n != tried.ranks]
         lines = [t("write.others", others=", ".join(map(str, others)))] if others and tried.failed is None else []
-        return head, [*lines, *([t("write.otherwrong", failed=tried.failed), tried.told(language())] if tried.failed else [])]
+        return head, [
+            *lines,
+            *([t("write.otherwrong", failed=tried.failed), tried.told(language())] if tried.failed else []),
+        ]
     if tried.schedule is not None and tried.rank is not None and tried.chunk is not None:
         place: dict[str, object] = {"who": tried.schedule.who(tried.rank), "chunk": tried.chunk}
         head = t("write.where", **place) if tried.step is None else t("write.wrong", **place, step=tried.step + 1)
@@ -175,14 +189,20 @@ def _diagram(schedule: Schedule, step: int | None, rank: int | None) -> str:
     rows = ["<tr><td></td>" + "".join(f"<th>{k + 1}</th>" for k in range(first, last)) + "</tr>"]
     for index, name in enumerate(names):
         marks = [' class="bad"' if (index, k) == (rank, step) else "" for k in range(first, last)]
-        row = "".join(f"<td{mark}>{html.escape(cells[index][k])}</td>" for mark, k in zip(marks, range(first, last), strict=True))
+        row = "".join(
+            f"<td{mark}>{html.escape(cells[index][k])}</td>" for mark, k in zip(marks, range(first, last), strict=True)
+        )
         rows.append(f"<tr><th>{html.escape(name)}</th>{row}</tr>")
     more = t("write.more", steps=schedule.steps, first=first + 1, last=last) if last - first < schedule.steps else ""
     title, legend = html.escape(t("write.diagram")), html.escape(f"{t('write.legend')} {more}".strip())
-    return f'<div class="cs-steps"><table aria-label="{title}">{"".join(rows)}</table></div><div class="cs-note small">{legend}</div>'
+    return (
+        f'<div class="cs-steps"><table aria-label="{title}">{"".join(rows)}</table></div><div class="cs-note '
+        f'small">{legend}</div>'
+    )
 
 
-# ---- the run ---------------------------------------------------------------------------------------------------------------------
+# ---- the run
+# --------------------------------------------------------------------------------------------------------------------
 
 
 @st.fragment
@@ -191,7 +211,9 @@ def _player(draft: Draft, sent: dict[str, Any] | None) -> None:
     if sent is None:
         st.html(f'<div class="cs-note" style="padding:24px 4px">{html.escape(t("write.nosteps"))}</div>')
         return
-    name = hashlib.sha256(f"{draft.code}{draft.collective}{draft.ranks}{draft.place}{draft.nbytes}".encode()).hexdigest()[:12]
+    name = hashlib.sha256(
+        f"{draft.code}{draft.collective}{draft.ranks}{draft.place}{draft.nbytes}".encode()
+    ).hexdigest()[:12]
     data: dict[str, Any] = {"id": name, "timeline": sent, "lang": language(), "theme": "dark" if is_dark() else "light"}
     data["view"] = "physical" if draft.place in drafts.MACHINES else "logical"
     mount = st.components.v2.component("collsim_player", js=player_source())
@@ -203,7 +225,9 @@ def _below(draft: Draft) -> None:
     with st.expander(t("write.safe")):
         memory = format_bytes(LIMITS.memory)
         counts = {"stepcount": f"{LIMITS.steps:,}", "transfers": f"{LIMITS.transfers:,}"}
-        text = t("write.safe.text", steps=", ".join(sorted(STEPS)), seconds=f"{LIMITS.seconds:g}", memory=memory, **counts)
+        text = t(
+            "write.safe.text", steps=", ".join(sorted(STEPS)), seconds=f"{LIMITS.seconds:g}", memory=memory, **counts
+        )
         fence = t("write.fence.on" if confine.version() else "write.fence.off")
         st.markdown(f"{text}\n\n{t('write.fence')} {fence}")
     with st.expander(t("write.elsewhere")):
@@ -219,18 +243,24 @@ def _code_words(text: str) -> str:
     return re.sub(r"`(.+?)`", r"<code>\1</code>", html.escape(text))
 
 
-#: A wide screen has editor and verdict in one column and the player beside them; a narrow one editor beside verdict and the player below.
+#: A wide screen has editor and verdict in one column and the player beside them; a narrow one editor beside verdict and
+#: the player below.
 _STYLE = """
 @media(min-width:1600px){.st-key-write_text [data-testid=stHorizontalBlock]{flex-direction:column}
  .st-key-write_text [data-testid=stColumn]{width:100%;flex:none}}
-@media(max-width:1599px){.st-key-write_stage [data-testid=stHorizontalBlock]:has(.st-key-write_play){flex-direction:column}
+@media(max-width:1599px){.st-key-write_stage
+ [data-testid=stHorizontalBlock]:has(.st-key-write_play){flex-direction:column}
  [data-testid=stColumn]:has(.st-key-write_play),[data-testid=stColumn]:has(.st-key-write_text){width:100%;flex:none}}
-.cs-steps{overflow:auto;background:var(--cs-card);border:1px solid var(--cs-line);border-radius:8px;padding:8px 12px;margin:0;
- font:14px/22px ui-monospace,'Cascadia Code',Menlo,'Liberation Mono',monospace;color:var(--cs-ink);max-height:330px;white-space:pre}
-.cs-steps table{border-collapse:collapse}.cs-steps th{font-weight:400;color:var(--cs-ink2);text-align:left;padding:1px 12px 1px 0}
+.cs-steps{overflow:auto;background:var(--cs-card);border:1px solid var(--cs-line);border-radius:8px;padding:8px 12px;
+ margin:0;
+ font:14px/22px ui-monospace,'Cascadia Code',Menlo,'Liberation Mono',monospace;color:var(--cs-ink);max-height:330px;
+ white-space:pre}
+.cs-steps table{border-collapse:collapse}.cs-steps th{font-weight:400;color:var(--cs-ink2);text-align:left;
+ padding:1px 12px 1px 0}
 .cs-steps td{padding:1px 8px}.cs-steps tr:first-child th{text-align:center;padding:1px 8px}
 .cs-steps td.bad{outline:2px solid var(--cs-full);outline-offset:-1px;border-radius:4px;font-weight:700}
-@media(max-width:1400px){.st-key-write_text .cs-head{gap:6px 14px}.st-key-write_text [data-testid=stVerticalBlock]{gap:8px}}
+@media(max-width:1400px){.st-key-write_text .cs-head{gap:6px 14px}
+ .st-key-write_text [data-testid=stVerticalBlock]{gap:8px}}
 .cs-note.small{font-size:14px;line-height:19px;margin-top:4px}
 .cs-note code{font:13px ui-monospace,Menlo,monospace;background:var(--cs-card);padding:1px 4px;border-radius:4px}
 """

@@ -4,7 +4,8 @@ WRITE: dict[str, tuple[str, str]] = {
     "page.write": ("Write your own", "自己编写"),
     "write.title": ("Write a collective, and see whether it is one", "自己写一个集合通信，看它对不对"),
     "write.how": (
-        "A function of n that yields steps. `cs.copy(src, dst, chunk)` replaces, `cs.reduce(src, dst, chunk)` adds; all transfers of one "
+        "A function of n that yields steps. `cs.copy(src, dst, chunk)` replaces, `cs.reduce(src, dst, chunk)` adds; "
+        "all transfers of one "
         "yield run at the same moment. It is checked as you type (at once with Ctrl+Enter).",
         "写一个关于 n 的函数，逐步 yield。`cs.copy(src, dst, chunk)` 覆盖，"
         "`cs.reduce(src, dst, chunk)` 相加；同一个 yield 中的传输同时进行。"
@@ -19,13 +20,22 @@ WRITE: dict[str, tuple[str, str]] = {
     "write.start.broadcast": ("Broadcast, doubling", "广播，逐次翻倍"),
     "write.start.own": ("Your own", "自己的代码"),
     "write.place": ("Run it on", "运行在"),
-    "write.editor": ("Code of the algorithm; Escape, then Tab leaves the editor", "算法的代码；先按 Esc 再按 Tab 可离开编辑器"),
+    "write.editor": (
+        "Code of the algorithm; Escape, then Tab leaves the editor",
+        "算法的代码；先按 Esc 再按 Tab 可离开编辑器",
+    ),
     "write.cables": ("Cables of 25 GB/s and 1 µs, nominal, per direction.", "每条线缆 25 GB/s、1 µs（标称值，单向）。"),
     # verdict
-    "write.right": ("Right: {ranks} ranks hold what {collective} asks for.", "正确：{ranks} 个 rank 都得到了 {collective} 要求的结果。"),
+    "write.right": (
+        "Right: {ranks} ranks hold what {collective} asks for.",
+        "正确：{ranks} 个 rank 都得到了 {collective} 要求的结果。",
+    ),
     "write.others": ("It is also right for {others} ranks.", "对 {others} 个 rank 也正确。"),
     "write.otherwrong": ("With {failed} ranks it is not right:", "但 {failed} 个 rank 时不正确："),
-    "write.wrong": ("Not right yet: look at {who}, chunk {chunk}, step {step}.", "还不对：请看 {who} 的 chunk {chunk}，第 {step} 步。"),
+    "write.wrong": (
+        "Not right yet: look at {who}, chunk {chunk}, step {step}.",
+        "还不对：请看 {who} 的 chunk {chunk}，第 {step} 步。",
+    ),
     "write.where": ("Not right yet: look at {who}, chunk {chunk}.", "还不对：请看 {who} 的 chunk {chunk}。"),
     "write.noplace": ("Not right yet.", "还不对。"),
     "write.line": ("Line {line}: ", "第 {line} 行："),
@@ -35,7 +45,10 @@ WRITE: dict[str, tuple[str, str]] = {
         "+2←3 adds what comes in chunk 2 from rank 3, =2←3 replaces; steps count from 1, as in the player.",
         "+2←3：加上来自 rank 3 的 chunk 2；=2←3：用它覆盖。步从 1 数起，与播放器一致。",
     ),
-    "write.more": ("{steps} steps in all; steps {first} to {last} are shown.", "共 {steps} 步；这里显示第 {first} 到 {last} 步。"),
+    "write.more": (
+        "{steps} steps in all; steps {first} to {last} are shown.",
+        "共 {steps} 步；这里显示第 {first} 到 {last} 步。",
+    ),
     "write.printed": ("Your code printed", "代码的输出"),
     "write.sent": ("The busiest sends", "最忙的 rank 发送"),
     "write.sent.note": ("{share} of its buffer", "缓冲区的 {share} 倍"),
@@ -47,23 +60,32 @@ WRITE: dict[str, tuple[str, str]] = {
     # safety
     "write.safe": ("What runs here, what may not, and why that is safe", "这里能运行什么、不能运行什么、为什么安全"),
     "write.safe.text": (
-        "**Read before it runs.** The code is restricted Python: loops, arithmetic, functions, lists, numpy's array functions and "
-        "collsim's {steps}. Any other import, any name with a leading underscore and any attribute that is not on a list is refused, with "
-        "its line, before anything runs. So the code has no way to a file, a program, the network or this server's memory.\n\n"
-        "**A process of its own.** What passes runs in a fresh Python process with an empty environment, for at most {seconds} seconds, "
-        "with {memory} of memory, {stepcount} steps and {transfers} transfers for one number of ranks. Then it is ended.\n\n"
-        "**Only a table comes back.** The process sends transfers, never a verdict and never an object. They are checked here, so code "
+        "**Read before it runs.** The code is restricted Python: loops, arithmetic, functions, lists, numpy's array "
+        "functions and "
+        "collsim's {steps}. Any other import, any name with a leading underscore and any attribute that is not on a "
+        "list is refused, with "
+        "its line, before anything runs. So the code has no way to a file, a program, the network or this server's "
+        "memory.\n\n"
+        "**A process of its own.** What passes runs in a fresh Python process with an empty environment, for at most "
+        "{seconds} seconds, "
+        "with {memory} of memory, {stepcount} steps and {transfers} transfers for one number of ranks. Then it is "
+        "ended.\n\n"
+        "**Only a table comes back.** The process sends transfers, never a verdict and never an object. They are "
+        "checked here, so code "
         "cannot claim to be right.",
         "**先读，后运行。**代码是受限的 Python：循环、算术、函数、列表、numpy 的数组函数，以及 collsim 的 {steps}。"
         "其他 import、以下划线开头的名字、不在清单上的属性，都会在运行之前被拒绝，并指出所在的行。"
         "因此代码接触不到文件、程序、网络，也接触不到本服务器的内存。\n\n"
-        "**独立的进程。**通过检查的代码在一个全新的 Python 进程中运行，环境变量为空，最多 {seconds} 秒、{memory} 内存；每个 rank 数最多 "
+        "**独立的进程。**通过检查的代码在一个全新的 Python 进程中运行，环境变量为空，最多 {seconds} 秒、{memory} "
+        "内存；每个 rank 数最多 "
         "{stepcount} 步、{transfers} 次传输。之后进程即被结束。\n\n"
         "**只有一张表传回来。**进程传回的是传输表，不是结论，也不是对象。检查在这里进行，所以代码无法谎称自己正确。",
     ),
     "write.fence": (
-        "**A fence around it.** Where the system has Landlock (Linux 5.13 and later), the kernel besides holds that process: it writes "
-        "only in an empty folder of its own, reads only that, Python and the system's folders, and reaches no TCP (6.7) and no other "
+        "**A fence around it.** Where the system has Landlock (Linux 5.13 and later), the kernel besides holds that "
+        "process: it writes "
+        "only in an empty folder of its own, reads only that, Python and the system's folders, and reaches no TCP "
+        "(6.7) and no other "
         "process (6.12).",
         "**内核围栏。**在有 Landlock 的系统上（Linux 5.13 起），内核还会限制该进程：只能写入自己的空文件夹，"
         "只能读取该文件夹、Python 与系统目录，不能使用 TCP（6.7 起），也不能向其他进程发信号（6.12 起）。",

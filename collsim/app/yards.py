@@ -1,4 +1,5 @@
-"""Which machine is looked at, and which two of its ranks; with the address that says so. Nothing here knows Streamlit."""
+"""Which machine is looked at, and which two of its ranks; with the address that says so. Nothing here knows
+Streamlit."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ MOST_RANKS = 256
 
 @dataclass(frozen=True)
 class Yard:
-    """What is asked: a machine of the catalogue, or `text` of one's own; ranks `a` and `b`; what is compared: `p2p` or `gdr`."""
+    """What is asked: a machine of the catalogue, or `text` of one's own; ranks `a` and `b`; what is compared: `p2p` or
+    `gdr`."""
 
     machine: str = "pcie-8gpu"
     nodes: int = 1
@@ -83,12 +85,17 @@ def _ranks(yard: Yard) -> int:
 def write(yard: Yard) -> dict[str, str]:
     """The address of a yard; what stands at its default is left out."""
     plain = Yard()
-    query = {name: str(getattr(yard, name)) for name in READERS if name != "own" and getattr(yard, name) != getattr(plain, name)}
+    query = {
+        name: str(getattr(yard, name))
+        for name in READERS
+        if name != "own" and getattr(yard, name) != getattr(plain, name)
+    }
     return query | ({"machine": OWN, "own": own.packed(yard.text)} if yard.text else {})
 
 
 def build(yard: Yard, **switched: Any) -> cs.Topology:
-    """The machine, with P2P or GDR as asked. Raises CollsimError for what cannot be, Refused for what is too large to draw."""
+    """The machine, with P2P or GDR as asked. Raises CollsimError for what cannot be, Refused for what is too large to
+    draw."""
     words: dict[str, Any] = {"nodes": yard.nodes, "fabric": yard.fabric, **switched}
     place: cs.Topology = own.build(yard.text, **words) if yard.text else cs.machine(yard.machine, **words)
     if place.ranks > MOST_RANKS:
@@ -109,7 +116,8 @@ def chosen(choice: Choice, yard: Yard) -> Choice:
 
 @dataclass(frozen=True)
 class Look:
-    """What the page shows: `ways` for on and off (None where there is no way, then `why` says so), and whether both are the same."""
+    """What the page shows: `ways` for on and off (None where there is no way, then `why` says so), and whether both are
+    the same."""
 
     name: str
     ranks: int
@@ -120,7 +128,8 @@ class Look:
 
 
 def look(yard: Yard) -> Look:
-    """Build the machine with the switch on and off, and find the way in both. Raises CollsimError where even the first has none."""
+    """Build the machine with the switch on and off, and find the way in both. Raises CollsimError where even the first
+    has none."""
     places: list[cs.Topology | None] = []
     why = ["", ""]
     for at, on in enumerate((True, False)):

@@ -15,11 +15,19 @@ from .shell import command
 def convert(
     source: Annotated[str, typer.Argument(help="a schedule, topology, log or table; `collsim list formats`")],
     target: Annotated[str, typer.Argument(help="the format follows from the suffix")],
-    read_as: Annotated[str | None, typer.Option("--from", help="Format of the source, where its suffix does not say.")] = None,
-    write_as: Annotated[str | None, typer.Option("--to", help="Format of the target, where its suffix does not say.")] = None,
+    read_as: Annotated[
+        str | None, typer.Option("--from", help="Format of the source, where its suffix does not say.")
+    ] = None,
+    write_as: Annotated[
+        str | None, typer.Option("--to", help="Format of the target, where its suffix does not say.")
+    ] = None,
     nbytes: Annotated[str | None, typer.Option(help="Size, for formats with bytes in them.")] = None,
 ) -> None:
     """Read one file and write it as another: `collsim convert a.xml b.json`."""
     options = {} if nbytes is None else {"nbytes": nbytes}
     thing = cs.convert(source, target, read_as=read_as, write_as=write_as, **options)
-    print(f"{source} holds {thing!r}; written to {target}" if not hasattr(thing, "iloc") else f"{len(thing)} rows written to {target}")
+    print(
+        f"{source} holds {thing!r}; written to {target}"
+        if not hasattr(thing, "iloc")
+        else f"{len(thing)} rows written to {target}"
+    )

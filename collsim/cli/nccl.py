@@ -72,7 +72,8 @@ def calibrate(
     log: Annotated[Path, typer.Argument(help="nccl-tests output, text or JSON.")],
     place: Place,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="YAML of the machine with what its links carry; --topology-file reads it.")
+        Path | None,
+        typer.Option("-o", "--out", help="YAML of the machine with what its links carry; --topology-file reads it."),
     ] = None,
 ) -> None:
     """Fit the links of your cluster to its own log; prints the residuals."""

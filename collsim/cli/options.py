@@ -1,4 +1,5 @@
-"""Options that several commands take, and what they stand for: where a run takes place, how it is timed, which algorithm."""
+"""Options that several commands take, and what they stand for: where a run takes place, how it is timed, which
+algorithm."""
 
 from __future__ import annotations
 
@@ -22,7 +23,10 @@ Sizes = Annotated[str, typer.Option(help="Sizes first:last:factor, as '1KiB:1GiB
 Language = Annotated[str, typer.Option(help="en or zh.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Load = Annotated[Path | None, typer.Option(help="A Python file that registers algorithms of your own; it is run.")]
-Progress = Annotated[bool | None, typer.Option("--progress/--no-progress", help="A bar on stderr; where that is a terminal unless given.")]
+Progress = Annotated[
+    bool | None,
+    typer.Option("--progress/--no-progress", help="A bar on stderr; where that is a terminal unless given."),
+]
 
 
 @dataclass(frozen=True)
@@ -30,27 +34,40 @@ class Place:
     """Where a run takes place: a machine, a generic network, or what a file describes."""
 
     machine: Annotated[str | None, typer.Option(help="A machine by name, see `collsim list machines`.")] = None
-    topology: Annotated[str | None, typer.Option(help="A generic network: 'ring(8, bandwidth=25GB/s, alpha=1us)'.")] = None
-    topology_file: Annotated[Path | None, typer.Option("--topology-file", help="nvidia-smi topo -m, NCCL topology XML, or our YAML.")] = (
+    topology: Annotated[str | None, typer.Option(help="A generic network: 'ring(8, bandwidth=25GB/s, alpha=1us)'.")] = (
         None
     )
-    nodes: Annotated[int | None, typer.Option(help="How many of the machine, joined by its network; 1 unless given.")] = None
-    p2p: Annotated[bool | None, typer.Option("--p2p/--no-p2p", help="GPUDirect P2P between the GPUs of a node; on unless given.")] = None
-    gdr: Annotated[bool | None, typer.Option("--gdr/--no-gdr", help="GPUDirect RDMA between GPU and NIC; on unless given.")] = None
+    topology_file: Annotated[
+        Path | None, typer.Option("--topology-file", help="nvidia-smi topo -m, NCCL topology XML, or our YAML.")
+    ] = None
+    nodes: Annotated[
+        int | None, typer.Option(help="How many of the machine, joined by its network; 1 unless given.")
+    ] = None
+    p2p: Annotated[
+        bool | None, typer.Option("--p2p/--no-p2p", help="GPUDirect P2P between the GPUs of a node; on unless given.")
+    ] = None
+    gdr: Annotated[
+        bool | None, typer.Option("--gdr/--no-gdr", help="GPUDirect RDMA between GPU and NIC; on unless given.")
+    ] = None
     fabric: Annotated[
         str | None,
         typer.Option(
-            help="What joins the nodes: switch (unless given), leaf-spine, fat-tree, rail, rail-only, planes, torus, mesh, dragonfly."
+            help="What joins the nodes: switch (unless given), leaf-spine, fat-tree, rail, rail-only, planes, torus, "
+            "mesh, dragonfly."
         ),
     ] = None
-    oversubscription: Annotated[float | None, typer.Option(help="Ports down / capacity up of a leaf switch; 1 unless given.")] = None
+    oversubscription: Annotated[
+        float | None, typer.Option(help="Ports down / capacity up of a leaf switch; 1 unless given.")
+    ] = None
 
     def network(self, ranks: int | None = None) -> cs.Topology:
         """The one place that was named, or one switch for so many ranks."""
         if sum(given is not None for given in (self.machine, self.topology, self.topology_file)) > 1:
             raise CollsimError("give one of --machine, --topology and --topology-file")
         asked = {name: getattr(self, name) for name in ("nodes", "p2p", "gdr", "fabric", "oversubscription")}
-        joined = {name: value for name, value in asked.items() if value is not None}  # the rest as the machine or its file has it
+        joined = {
+            name: value for name, value in asked.items() if value is not None
+        }  # the rest as the machine or its file has it
         if self.machine is not None:
             return cs.machine(self.machine, **joined)
         if self.topology is not None:
@@ -74,15 +91,26 @@ def _read(file: Path, options: dict[str, Any]) -> cs.Topology:
 
 @dataclass(frozen=True)
 class Timing:
-    """How a run is timed: the type of its elements, the engine, and what the event engine is told about the machine's state."""
+    """How a run is timed: the type of its elements, the engine, and what the event engine is told about the machine's
+    state."""
 
     dtype: Annotated[str, typer.Option(help="Element type, as NCCL names them.")] = "float32"
     engine: Annotated[str, typer.Option(help="lockstep: a barrier after each step; event: none.")] = "lockstep"
-    sharing: Annotated[str | None, typer.Option(help="Of the event engine: fair, fifo (store and forward) or none.")] = None
-    jitter: Annotated[str | None, typer.Option(help="Of the event engine: mean extra delay of every transfer, as '1us'.")] = None
-    seed: Annotated[int | None, typer.Option(help="Of the event engine: where the random numbers of --jitter begin.")] = None
-    slow: Annotated[list[str] | None, typer.Option(help="Of the event engine: rank=factor by which its cables are slower.")] = None
-    late: Annotated[list[str] | None, typer.Option(help="Of the event engine: rank=time after which it joins, as '3=1ms'.")] = None
+    sharing: Annotated[
+        str | None, typer.Option(help="Of the event engine: fair, fifo (store and forward) or none.")
+    ] = None
+    jitter: Annotated[
+        str | None, typer.Option(help="Of the event engine: mean extra delay of every transfer, as '1us'.")
+    ] = None
+    seed: Annotated[
+        int | None, typer.Option(help="Of the event engine: where the random numbers of --jitter begin.")
+    ] = None
+    slow: Annotated[
+        list[str] | None, typer.Option(help="Of the event engine: rank=factor by which its cables are slower.")
+    ] = None
+    late: Annotated[
+        list[str] | None, typer.Option(help="Of the event engine: rank=time after which it joins, as '3=1ms'.")
+    ] = None
 
     @property
     def conditions(self) -> dict[str, Any]:

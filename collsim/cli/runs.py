@@ -29,7 +29,8 @@ def run(
     nbytes: Size = "64MiB",
     load: Load = None,
     beside: Annotated[
-        list[str] | None, typer.Option(help="At the same time: algorithm (on the ranks of the run), algorithm@0-7 or @0,8.")
+        list[str] | None,
+        typer.Option(help="At the same time: algorithm (on the ranks of the run), algorithm@0-7 or @0,8."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Also write x.html, x.gif, x.png or x.json.")] = None,
     progress: Progress = None,
@@ -43,7 +44,9 @@ def run(
         return
     _say_cost(cs.expected_cost(plan, network, nbytes, timing.dtype, timing.engine, **timing.conditions))
     cs.verify(plan)
-    trace = cs.simulate(plan, network, nbytes, timing.dtype, timing.engine, progress=wanted(progress), **timing.conditions)
+    trace = cs.simulate(
+        plan, network, nbytes, timing.dtype, timing.engine, progress=wanted(progress), **timing.conditions
+    )
     if out is not None:
         trace.save(out)
     if as_json:
@@ -54,16 +57,27 @@ def run(
 
 
 def _run_together(
-    plan: cs.Schedule, beside: list[str], network: cs.Topology, nbytes: str, timing: Timing, out: Path | None, progress: Any, as_json: bool
+    plan: cs.Schedule,
+    beside: list[str],
+    network: cs.Topology,
+    nbytes: str,
+    timing: Timing,
+    out: Path | None,
+    progress: Any,
+    as_json: bool,
 ) -> None:
     """Several collectives at once, all of the same size: a row for each, with its slow-down."""
     if timing.engine != "event":
-        raise cs.CollsimError(f"--beside needs --engine event, got {timing.engine!r}: a barrier after each step would tie them together")
+        raise cs.CollsimError(
+            f"--beside needs --engine event, got {timing.engine!r}: a barrier after each step would tie them together"
+        )
     others = [_companion(word, plan, network) for word in beside]
     plans, ranks = [plan, *(s for s, _ in others)], [None, *(r for _, r in others)]
     what = network, nbytes, timing.dtype, "event"
     at_once = cs.expected_cost(plans, *what, ranks=ranks, **timing.conditions)
-    _say_cost(at_once, *(cs.expected_cost(s, *what, ranks=r, **timing.conditions) for s, r in zip(plans, ranks, strict=True)))
+    _say_cost(
+        at_once, *(cs.expected_cost(s, *what, ranks=r, **timing.conditions) for s, r in zip(plans, ranks, strict=True))
+    )
     for schedule in plans:
         cs.verify(schedule)
     together = cs.simulate(plans, *what, ranks=ranks, progress=wanted(progress), **timing.conditions)
@@ -74,12 +88,15 @@ def _run_together(
         print_json({"time": together.time, "collectives": records(table)})
         return
     said = {"alone": cs.format_time, "time": cs.format_time, "nbytes": cs.format_bytes, "slowdown": "{:.3g}".format}
-    show([{name: said.get(name, str)(value) for name, value in row.items()} for row in records(table)], f"at once on {network.name}")
+    show(
+        [{name: said.get(name, str)(value) for name, value in row.items()} for row in records(table)],
+        f"at once on {network.name}",
+    )
 
 
 def _companion(word: str, plan: cs.Schedule, network: cs.Topology) -> tuple[cs.Schedule, list[int] | None]:
-    """`allreduce_ring@0-3` or `@0,8` as a schedule and its ranks; without ranks those of the run, and its own algorithm with the options of
-    the run."""
+    """`allreduce_ring@0-3` or `@0,8` as a schedule and its ranks; without ranks those of the run, and its own algorithm
+    with the options of the run."""
     name, at, listed = word.partition("@")
     if not at:
         return plan if name == plan.name else cs.schedule(name, ranks=plan.ranks, topology=network), None
@@ -89,7 +106,9 @@ def _companion(word: str, plan: cs.Schedule, network: cs.Topology) -> tuple[cs.S
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
         if not first <= last < network.ranks:
             where = f"{network.name} has ranks 0 to {network.ranks - 1}"
-            raise cs.CollsimError(f"--beside {word!r}: {part!r} names no ranks ({where}); write algorithm@0-7 or algorithm@0,8")
+            raise cs.CollsimError(
+                f"--beside {word!r}: {part!r} names no ranks ({where}); write algorithm@0-7 or algorithm@0,8"
+            )
         ranks += range(first, last + 1)
     return cs.schedule(name, ranks=len(ranks)), ranks
 
@@ -106,7 +125,9 @@ def _trace_record(trace: cs.Trace) -> dict[str, Any]:
     neck = trace.bottleneck
     return {
         **trace.row(),
-        "bottleneck": None if neck is None else {"link": neck.name, "kind": neck.kind, "share": neck.share, "saves": neck.saves},
+        "bottleneck": None
+        if neck is None
+        else {"link": neck.name, "kind": neck.kind, "share": neck.share, "saves": neck.saves},
         "sent_bytes": trace.sent_bytes.tolist(),
         "links": records(trace.links[trace.links.bytes > 0]),
     }
@@ -136,7 +157,8 @@ def compare(
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
-    """Time the algorithms of a collective over sizes: a row each, the fastest of a size marked with *, the best at the largest first."""
+    """Time the algorithms of a collective over sizes: a row each, the fastest of a size marked with *, the best at the
+    largest first."""
     network = place.network()
     sizes = cs.size_range(nbytes)
     engine = (timing.engine, timing.conditions)
@@ -145,12 +167,18 @@ def compare(
     if as_json:
         print_json(found)
         return
-    fastest = {size: min((r["time"] for r in found if r["nbytes"] == size and r["error"] is None), default=math.nan) for size in sizes}
+    fastest = {
+        size: min((r["time"] for r in found if r["nbytes"] == size and r["error"] is None), default=math.nan)
+        for size in sizes
+    }
     ran = [row for row in found if row["error"] is None]
     by_choice: dict[str, dict[int, str]] = {}
     for row in sorted(ran, key=lambda row: (-row["nbytes"], row["time"])):
         by_choice.setdefault(row["algorithm"], {})[row["nbytes"]] = _cell(row, fastest[row["nbytes"]])
-    table = [{"algorithm": name, **{cs.format_bytes(size): cells[size] for size in sizes}} for name, cells in by_choice.items()]
+    table = [
+        {"algorithm": name, **{cs.format_bytes(size): cells[size] for size in sizes}}
+        for name, cells in by_choice.items()
+    ]
     show(table, f"{collective} on {network.name}")
     for name, why in {row["algorithm"]: row["error"] for row in found if row["error"] is not None}.items():
         print(f"{name}: {why}")
@@ -163,7 +191,9 @@ def _cell(row: dict[str, Any], best: float) -> str:
 @command()
 def sweep(
     plan: Annotated[Path, typer.Argument(help="A YAML file; docs/sweeps.md describes it.")],
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="x.parquet, x.csv, x.json or x.sqlite; a killed sweep goes on.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="x.parquet, x.csv, x.json or x.sqlite; a killed sweep goes on.")
+    ] = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:

@@ -19,14 +19,18 @@ from .tables import print_json, show
 
 @command("list")
 def list_(
-    what: Annotated[str, typer.Argument(help="algorithms, machines, topologies, collectives or formats")] = "algorithms",
+    what: Annotated[
+        str, typer.Argument(help="algorithms, machines, topologies, collectives or formats")
+    ] = "algorithms",
     as_json: Json = False,
 ) -> None:
     """What there is: algorithms, machines, topologies, collectives, file formats."""
     tables: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "algorithms": _algorithm_rows,
         "machines": lambda: [{"name": name, "what": str(about)} for name, about in cs.machines().items()],
-        "topologies": lambda: [{"name": name, "what": (f.__doc__ or "").split("\n")[0]} for name, f in cs.topology.NETWORKS.items()],
+        "topologies": lambda: [
+            {"name": name, "what": (f.__doc__ or "").split("\n")[0]} for name, f in cs.topology.NETWORKS.items()
+        ],
         "collectives": _collective_rows,
         "formats": _format_rows,
     }
@@ -40,14 +44,25 @@ def list_(
 
 def _algorithm_rows() -> list[dict[str, Any]]:
     return [
-        {"name": a.name, "collective": a.collective, "options": ", ".join(o for o in a.options if o != "topology"), "what": a.doc}
+        {
+            "name": a.name,
+            "collective": a.collective,
+            "options": ", ".join(o for o in a.options if o != "topology"),
+            "what": a.doc,
+        }
         for a in cs.algorithms().values()
     ]
 
 
 def _collective_rows() -> list[dict[str, Any]]:
     return [
-        {"name": c.name, "before": c.before, "after": c.after, "reduces": c.reduces, "busbw / algbw at n=8": round(c.busbw(8), 4)}
+        {
+            "name": c.name,
+            "before": c.before,
+            "after": c.after,
+            "reduces": c.reduces,
+            "busbw / algbw at n=8": round(c.busbw(8), 4),
+        }
         for c in cs.collectives().values()
     ]
 
@@ -81,7 +96,14 @@ def show_(
     plan = algorithm_of(algorithm, load)(ranks, **own_options(context))
     if as_json:
         names = plan.transfers.dtype.names or ()
-        print_json({"name": plan.name, "ranks": plan.ranks, "chunks": plan.chunks, **{k: plan.transfers[k].tolist() for k in names}})
+        print_json(
+            {
+                "name": plan.name,
+                "ranks": plan.ranks,
+                "chunks": plan.chunks,
+                **{k: plan.transfers[k].tolist() for k in names},
+            }
+        )
         return
     entry = find(plan.name)
     print(plan)
@@ -97,7 +119,8 @@ def verify(
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
-    """Check that an algorithm does what its collective promises, for many numbers of ranks. Exit code 1 if it does not."""
+    """Check that an algorithm does what its collective promises, for many numbers of ranks. Exit code 1 if it does
+    not."""
     entry = algorithm_of(algorithm, load)
     own = own_options(context)
     checked = _rank_range(ranks)
@@ -105,7 +128,10 @@ def verify(
     if as_json:
         print_json({"algorithm": entry.name, "checked": checked, "failed": failed})
     elif failed:
-        print(f"{entry.name}: {len(failed)} of {len(checked)} numbers of ranks fail; the first, n={min(failed)}:\n{failed[min(failed)]}")
+        print(
+            f"{entry.name}: {len(failed)} of {len(checked)} numbers of ranks fail; the first, "
+            f"n={min(failed)}:\n{failed[min(failed)]}"
+        )
     else:
         print(f"{entry.name}: correct for n = {ranks.replace(':', ' to ')}")
     if failed:

@@ -60,7 +60,10 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
 def _fields(kind: Any) -> list[inspect.Parameter]:
     """The fields of a dataclass as parameters."""
     hints = get_type_hints(kind, include_extras=True)
-    return [inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name]) for f in fields(kind)]
+    return [
+        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
+        for f in fields(kind)
+    ]
 
 
 def _ended(function: Callable[..., None], given: dict[str, Any]) -> None:
@@ -99,7 +102,9 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def main_options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+    ] = False,
 ) -> None:
     """See collective communication move, check it, and trust the numbers."""
 

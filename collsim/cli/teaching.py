@@ -39,7 +39,9 @@ def worksheet(
 
 @command()
 def grade(
-    folder: Annotated[Path, typer.Argument(help="What the students handed in: name.py, name.ipynb, or a folder name/.")],
+    folder: Annotated[
+        Path, typer.Argument(help="What the students handed in: name.py, name.ipynb, or a folder name/.")
+    ],
     out: Annotated[Path | None, typer.Option("-o", "--out", help="CSV, on disk after each student.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Only these exercises.")] = None,
     lang: Language = "en",
@@ -62,7 +64,8 @@ def site(
     lang: Annotated[list[str] | None, typer.Option(help="en, zh; both unless given.")] = None,
     progress: Progress = None,
 ) -> None:
-    """Build the static site: lessons, gallery, races and questions for any web server or a USB stick; plays from file:// too."""
+    """Build the static site: lessons, gallery, races and questions for any web server or a USB stick; plays from
+    file:// too."""
     from collsim.site import build
 
     made = build(out, lang or ("en", "zh"), progress=wanted(progress))

@@ -1,4 +1,5 @@
-"""What other tools read and write: schedules, measurements, logs, timelines and networks. One file (or folder) per format.
+"""What other tools read and write: schedules, measurements, logs, timelines and networks. One file (or folder) per
+format.
 
 Dropping a module that calls `register(Format(...))` into this folder is the only edit that a new format needs.
 """

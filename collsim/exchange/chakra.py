@@ -1,8 +1,9 @@
 """Chakra execution traces (.et): a schedule as ASTRA-sim's custom collective, out and back.
 
-Source: mlcommons/chakra schema/protobuf/et_def.proto (messages GlobalMetadata, Node, AttributeProto) and its framing: per rank a file
-`prefix.<rank>.et`, each message behind its length as a varint. A transfer is a COMM_SEND node at its sender and a COMM_RECV node at its
-receiver, an addition a COMP node; `data_deps` say what each waits for. Needs the package protobuf (`pip install collsim[exchange]`).
+Source: mlcommons/chakra schema/protobuf/et_def.proto (messages GlobalMetadata, Node, AttributeProto) and its framing:
+per rank a file `prefix.<rank>.et`, each message behind its length as a varint. A transfer is a COMM_SEND node at its
+sender and a COMM_RECV node at its receiver, an addition a COMP node; `data_deps` say what each waits for. Needs the
+package protobuf (`pip install collsim[exchange]`).
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def _messages() -> dict[str, Any]:
     """The message classes of the schema (the part that is used here), made by protobuf."""
     try:
         descriptor_pb2, descriptor_pool, message_factory = (
-            import_module(f"google.protobuf.{name}") for name in ("descriptor_pb2", "descriptor_pool", "message_factory")
+            import_module(f"google.protobuf.{name}")
+            for name in ("descriptor_pb2", "descriptor_pool", "message_factory")
         )
     except ImportError as error:
         raise CollsimError("Chakra traces need the package protobuf: pip install 'collsim[exchange]'") from error
@@ -74,10 +76,12 @@ def _messages() -> dict[str, Any]:
             made.oneof_decl.add(name="value")
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    return {name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"ChakraProtoMsg.{name}")) for name in _SCHEMA}
+    return {
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"ChakraProtoMsg.{name}")) for name in _SCHEMA
+    }
 
 
-# ---- out ---------------------------------------------------------------------------------------------------------------------------
+# ---- out -----------------------------------------------------------------------------------------------------------
 
 
 def write_chakra(schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize: int = 4) -> None:
@@ -91,7 +95,9 @@ def write_chakra(schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize:
     if nbytes is None:
         raise CollsimError("a Chakra trace counts bytes: say how many, for example nbytes='64MiB'")
     if len(schedule) > MOST_ELEMENTS:
-        raise CollsimError(f"{schedule.label} has {len(schedule):,} transfers; Chakra traces are written for at most {MOST_ELEMENTS:,}")
+        raise CollsimError(
+            f"{schedule.label} has {len(schedule):,} transfers; Chakra traces are written for at most {MOST_ELEMENTS:,}"
+        )
     kinds = _messages()
     nodes = _nodes(schedule, chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), kinds)
     target = Path(path)
@@ -144,18 +150,25 @@ def _nodes(schedule: Schedule, sizes: list[int], kinds: dict[str, Any]) -> list[
                 done = add(dst, RECV, f"receive {into} from {src}", deps, comm_size=sizes[chunk], **ends)
             if src == dst or adds:
                 held = [*wrote.get((dst, into), []), *written[dst, into]] if adds else []
-                done = add(dst, COMP, f"{'add' if adds else 'copy'} into {into}", [*deps, *held, *([done] if src != dst else [])])
+                done = add(
+                    dst,
+                    COMP,
+                    f"{'add' if adds else 'copy'} into {into}",
+                    [*deps, *held, *([done] if src != dst else [])],
+                )
             written[dst, into] = [done]
         for key, last in written.items():
             wrote[key], read[key] = last, []
     return nodes
 
 
-# ---- back --------------------------------------------------------------------------------------------------------------------------
+# ---- back
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def read_chakra(path: Any) -> list[dict[str, Any]]:
-    """The nodes of one trace file (`name.<rank>.et`): id, name, type, data_deps, ctrl_deps and every attribute by its name.
+    """The nodes of one trace file (`name.<rank>.et`): id, name, type, data_deps, ctrl_deps and every attribute by its
+    name.
 
     Raises FormatError for a file that is cut or is no Chakra trace.
     """
@@ -167,7 +180,9 @@ def read_chakra(path: Any) -> list[dict[str, Any]]:
         try:
             node.ParseFromString(part)
         except Exception as error:  # protobuf's DecodeError has several homes
-            refuse(path, f"message {number}", f"is no {'Node' if number else 'GlobalMetadata'} of Chakra ({error})"[:200])
+            refuse(
+                path, f"message {number}", f"is no {'Node' if number else 'GlobalMetadata'} of Chakra ({error})"[:200]
+            )
         if number:
             values = {a.name: getattr(a, a.WhichOneof("value")) for a in node.attr if a.WhichOneof("value")}
             plain = {"id": node.id, "name": node.name, "type": node.type}
@@ -188,7 +203,9 @@ def _messages_in(path: Any, data: bytes) -> Iterator[bytes]:
             if not data[at - 1] & 0x80:
                 break
         if at + length > len(data):
-            refuse(path, f"byte {at}", f"a message of {length} bytes, but only {len(data) - at} are left; is the file cut?")
+            refuse(
+                path, f"byte {at}", f"a message of {length} bytes, but only {len(data) - at} are left; is the file cut?"
+            )
         count += 1
         if count > MOST_ELEMENTS:
             refuse(path, "", f"more than {MOST_ELEMENTS:,} messages")

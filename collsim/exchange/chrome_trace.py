@@ -1,9 +1,10 @@
 """Chrome trace event JSON of a Trace, for ui.perfetto.dev and chrome://tracing.
 
-Source: the Trace Event Format (Google, 2016) and perfetto.dev/docs/getting-started/other-formats. Ranks are processes; a thread is one
-channel's sends or receives, with a further lane where transfers overlap, so that slices of a thread never cut each other. Every transfer is
-a slice at its sender and one at its receiver, joined by a flow; counters show the rate on the busiest links in GB/s. Times are in
-microseconds. Events are written one by one, so a large trace needs little memory; `.gz` is zipped, and both viewers open that.
+Source: the Trace Event Format (Google, 2016) and perfetto.dev/docs/getting-started/other-formats. Ranks are processes;
+a thread is one channel's sends or receives, with a further lane where transfers overlap, so that slices of a thread
+never cut each other. Every transfer is a slice at its sender and one at its receiver, joined by a flow; counters show
+the rate on the busiest links in GB/s. Times are in microseconds. Events are written one by one, so a large trace needs
+little memory; `.gz` is zipped, and both viewers open that.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ Longs = npt.NDArray[np.int64]
 _US = 1e6
 
 
-def write_chrome_trace(trace: Trace, path: Any, *, counters: int = 32, flows: bool = True, limit: int = 5_000_000) -> None:
+def write_chrome_trace(
+    trace: Trace, path: Any, *, counters: int = 32, flows: bool = True, limit: int = 5_000_000
+) -> None:
     """Write a trace for Perfetto.
 
     Args:
@@ -35,10 +38,16 @@ def write_chrome_trace(trace: Trace, path: Any, *, counters: int = 32, flows: bo
         limit: most transfers that are written. Raises CollsimError beyond it.
     """
     if len(trace.schedule) > limit:
-        raise CollsimError(f"{trace.schedule.label} has {len(trace.schedule):,} transfers; limit={limit:,}; fewer ranks show the same")
+        raise CollsimError(
+            f"{trace.schedule.label} has {len(trace.schedule):,} transfers; limit={limit:,}; fewer ranks show the same"
+        )
     with writing(path) as file:
         file.write(b'{"displayTimeUnit":"ns","otherData":')
-        file.write(json.dumps({k: v for k, v in trace.row().items() if not isinstance(v, float) or np.isfinite(v)}, default=str).encode())
+        file.write(
+            json.dumps(
+                {k: v for k, v in trace.row().items() if not isinstance(v, float) or np.isfinite(v)}, default=str
+            ).encode()
+        )
         file.write(b',"traceEvents":[\n')
         first = True
         for event in _events(trace, counters, flows):
@@ -106,11 +115,32 @@ def _slices(trace: Trace, sides: dict[str, tuple[Longs, Longs]], flows: bool) ->
             pid, peer = int(row[own]), int(row[other])
             slot = f"{chunk}" if chunk == into else f"{chunk}→{into}"
             name = f"{'+' if adds else '='}{slot} {'from' if word == 'receive' else 'to'} {peer}"
-            args = {"step": int(row["step"]), "chunk": chunk, "into": into, "peer": peer, "bytes": int(trace.slot_bytes[chunk])}
-            event = {"ph": "X", "name": name, "cat": "reduce" if adds else "copy", "pid": pid, "tid": tid, "ts": _short(ts)}
+            args = {
+                "step": int(row["step"]),
+                "chunk": chunk,
+                "into": into,
+                "peer": peer,
+                "bytes": int(trace.slot_bytes[chunk]),
+            }
+            event = {
+                "ph": "X",
+                "name": name,
+                "cat": "reduce" if adds else "copy",
+                "pid": pid,
+                "tid": tid,
+                "ts": _short(ts),
+            }
             yield {**event, "dur": _short(dur), "args": args}
             if flows and word == "send":
-                yield {"ph": "s", "id": k, "name": "transfer", "cat": "transfer", "pid": pid, "tid": tid, "ts": _short(ts)}
+                yield {
+                    "ph": "s",
+                    "id": k,
+                    "name": "transfer",
+                    "cat": "transfer",
+                    "pid": pid,
+                    "tid": tid,
+                    "ts": _short(ts),
+                }
             elif flows and word == "receive":
                 end = {"ph": "f", "bp": "e", "id": k, "name": "transfer", "cat": "transfer", "pid": pid, "tid": tid}
                 yield {**end, "ts": _short(ts + dur / 2)}
@@ -141,7 +171,14 @@ def _counters(trace: Trace, rows: Longs, most: int) -> Iterator[dict[str, Any]]:
         total = np.cumsum(np.bincount(where.ravel(), weights=change, minlength=len(at)))
         name = f"{names[links.src[link]]} → {names[links.dst[link]]}"
         for ts, value in zip(at.tolist(), total.tolist(), strict=True):
-            yield {"ph": "C", "name": name, "pid": pid, "tid": 0, "ts": _short(ts * _US), "args": {"GB/s": round(max(0.0, value), 6)}}
+            yield {
+                "ph": "C",
+                "name": name,
+                "pid": pid,
+                "tid": 0,
+                "ts": _short(ts * _US),
+                "args": {"GB/s": round(max(0.0, value), 6)},
+            }
 
 
 def _short(us: float) -> float:
@@ -157,6 +194,9 @@ register(
         "Chrome trace events of a simulation, for ui.perfetto.dev",
         None,
         write_chrome_trace,
-        options=(("counters", "number of busiest links whose rate is shown"), ("flows", "arrows from sends to receives")),
+        options=(
+            ("counters", "number of busiest links whose rate is shown"),
+            ("flows", "arrows from sends to receives"),
+        ),
     )
 )

@@ -1,9 +1,9 @@
 """Our own CSV: a row per transfer, for people who make schedules in a spreadsheet or a script of their own.
 
-Grammar: the first line may be `# {json}` with the facts of the schedule (collective, ranks, chunks, root ...); then the header
-`step,src,dst,chunk,into,op` and optionally `channel` and `after`. `into` may be left empty (the same slot), `op` is `copy` or `reduce`,
-`after` names the transfers (by number, from 0, with `;` between) that this one waits for. Steps rise from 0 without gaps.
-Without the first line, `collective=` must be given and the rest is what the rows use.
+Grammar: the first line may be `# {json}` with the facts of the schedule (collective, ranks, chunks, root ...); then the
+header `step,src,dst,chunk,into,op` and optionally `channel` and `after`. `into` may be left empty (the same slot), `op`
+is `copy` or `reduce`, `after` names the transfers (by number, from 0, with `;` between) that this one waits for. Steps
+rise from 0 without gaps. Without the first line, `collective=` must be given and the rest is what the rows use.
 """
 
 from __future__ import annotations
@@ -40,10 +40,16 @@ def facts_of(schedule: Schedule) -> dict[str, Any]:
 
 
 def frozen(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
-    """A Schedule from facts and steps. Raises FormatError for facts that cannot be, and for steps that freeze refuses."""
+    """A Schedule from facts and steps. Raises FormatError for facts that cannot be, and for steps that freeze
+    refuses."""
     name, what = facts.get("name", "imported"), facts.get("collective")
     helpers_on, options = facts.get("helpers_on", "host"), facts.get("options", {})
-    if not isinstance(name, str) or not isinstance(what, str) or not isinstance(options, dict) or helpers_on not in ("host", "switch"):
+    if (
+        not isinstance(name, str)
+        or not isinstance(what, str)
+        or not isinstance(options, dict)
+        or helpers_on not in ("host", "switch")
+    ):
         refuse(path, "", "name and collective are texts, options an object, helpers_on 'host' or 'switch'")
     ranks = whole(path, "", "ranks", facts.get("ranks"), 1, 2**24)
     endpoints = whole(path, "", "endpoints", facts.get("endpoints", ranks), ranks, 2**25)
@@ -82,10 +88,13 @@ def waits_of(schedule: Schedule) -> list[list[int]]:
 
 
 def with_waits(path: Any, schedule: Schedule, waits: Any) -> Schedule:
-    """The schedule with explicit dependencies. Raises FormatError unless there is a list of earlier transfers for each transfer."""
+    """The schedule with explicit dependencies. Raises FormatError unless there is a list of earlier transfers for each
+    transfer."""
     if not isinstance(waits, list) or len(waits) != len(schedule) or not all(isinstance(w, list) for w in waits):
         refuse(path, "depends", f"expected a list of transfers for each of the {len(schedule)} transfers")
-    rows = [whole(path, f"transfer {k}", "depends", other, 0, k - 1) for k, listed in enumerate(waits) for other in listed]
+    rows = [
+        whole(path, f"transfer {k}", "depends", other, 0, k - 1) for k, listed in enumerate(waits) for other in listed
+    ]
     start = np.concatenate([[0], np.cumsum([len(w) for w in waits], dtype=np.int64)]).astype(np.int64)
     depends = start, np.array(rows, np.int64)
     for array in depends:
@@ -93,7 +102,9 @@ def with_waits(path: Any, schedule: Schedule, waits: Any) -> Schedule:
     return replace(schedule, depends=depends)
 
 
-def read_csv(path: Any, *, collective: str | None = None, ranks: int | None = None, root: int | None = None) -> Schedule:
+def read_csv(
+    path: Any, *, collective: str | None = None, ranks: int | None = None, root: int | None = None
+) -> Schedule:
     """The schedule of a CSV file. Raises FormatError with the line and what was expected there."""
     text = read_text(path)
     facts: dict[str, Any] = {}
@@ -122,8 +133,11 @@ def _facts(path: Any, line: str) -> dict[str, Any]:
     return facts
 
 
-def _table(path: Any, text: str, offset: int) -> tuple[np.ndarray[Any, np.dtype[np.int64]], list[int], list[list[str]] | None]:
-    """(rows, 7): step, src, dst, chunk, into, reduce, channel; the line of each row; and its `after`, where there is such a column."""
+def _table(
+    path: Any, text: str, offset: int
+) -> tuple[np.ndarray[Any, np.dtype[np.int64]], list[int], list[list[str]] | None]:
+    """(rows, 7): step, src, dst, chunk, into, reduce, channel; the line of each row; and its `after`, where there is
+    such a column."""
     rows: list[int] = []
     lines: list[int] = []
     waits: list[list[str]] = []
@@ -187,7 +201,11 @@ def _steps(path: Any, table: np.ndarray[Any, np.dtype[np.int64]], lines: list[in
         refuse(path, f"line {lines[0]}", f"the first step is {number[0]}; steps rise from 0 without gaps")
     if len(bad):
         row = int(bad[0])
-        refuse(path, f"line {lines[row]}", f"step {number[row]} after step {number[row - 1]}; steps rise from 0 without gaps")
+        refuse(
+            path,
+            f"line {lines[row]}",
+            f"step {number[row]} after step {number[row - 1]}; steps rise from 0 without gaps",
+        )
     ends = [*np.flatnonzero(jump).tolist(), len(number)] if len(number) else []
     for begin, end in pairwise(ends):
         _, src, dst, chunk, into, adds, channel = table[begin:end].T.astype(np.int32)
@@ -195,9 +213,13 @@ def _steps(path: Any, table: np.ndarray[Any, np.dtype[np.int64]], lines: list[in
 
 
 def write_csv(schedule: Schedule, path: Any) -> None:
-    """Write a schedule as CSV: a line of facts, a header, a row per transfer. Raises FormatError beyond ten million transfers."""
+    """Write a schedule as CSV: a line of facts, a header, a row per transfer. Raises FormatError beyond ten million
+    transfers."""
     if len(schedule) > _MOST_ROWS:
-        raise FormatError(f"{schedule.label} has {len(schedule):,} transfers; CSV takes {_MOST_ROWS:,}. JSON keeps repeated steps short")
+        raise FormatError(
+            f"{schedule.label} has {len(schedule):,} transfers; CSV takes {_MOST_ROWS:,}. JSON keeps repeated steps "
+            "short"
+        )
     write_text(path, _lines(schedule))
 
 

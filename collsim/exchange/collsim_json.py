@@ -1,10 +1,11 @@
 """Our own JSON: the whole Schedule, repeated steps kept short. What `load` of what `save` wrote is the same schedule.
 
-Grammar: `{"format": "collsim-schedule", "version": 1, "name", "collective", "ranks", "endpoints", "chunks", "slots", "root",
-"helpers_on", "options": {}, "columns": ["src", "dst", "chunk", "into", "op", "channel"], "steps": [...], "depends": [...]}`. A step is
-a list of rows in the order of the columns, or `{"times", "shift", "modulus", "transfers": [rows]}` for a pattern that repeats (see
-`collsim.repeat`), or `{"width", "transfers": [rows]}` where every row stands for a range of chunks (see `collsim.copy`).
-`depends` lists for every transfer the transfers (by number, from 0) that it waits for, where the schedule says so.
+Grammar: `{"format": "collsim-schedule", "version": 1, "name", "collective", "ranks", "endpoints", "chunks", "slots",
+"root", "helpers_on", "options": {}, "columns": ["src", "dst", "chunk", "into", "op", "channel"], "steps": [...],
+"depends": [...]}`. A step is a list of rows in the order of the columns, or `{"times", "shift", "modulus", "transfers":
+[rows]}` for a pattern that repeats (see `collsim.repeat`), or `{"width", "transfers": [rows]}` where every row stands
+for a range of chunks (see `collsim.copy`). `depends` lists for every transfer the transfers (by number, from 0) that it
+waits for, where the schedule says so.
 """
 
 from __future__ import annotations
@@ -56,9 +57,23 @@ def _step(path: Any, number: int, given: Any) -> Step:
                     whole(path, f"{where}, row {k}", name, value)
     src, dst, chunk, into, channel = np.array(columns, np.int64).reshape(5, -1).astype(np.int32)
     adds = np.array([r[4] == "reduce" for r in rows], bool)
-    times, width = whole(path, where, "times", pattern.get("times", 1)), whole(path, where, "width", pattern.get("width", 1), 1)
+    times, width = (
+        whole(path, where, "times", pattern.get("times", 1)),
+        whole(path, where, "width", pattern.get("width", 1), 1),
+    )
     shift = whole(path, where, "shift", pattern.get("shift", 0), -(2**31) + 1)
-    return Step(src, dst, chunk, into, adds, channel, times, shift, whole(path, where, "modulus", pattern.get("modulus", 1), 1), width)
+    return Step(
+        src,
+        dst,
+        chunk,
+        into,
+        adds,
+        channel,
+        times,
+        shift,
+        whole(path, where, "modulus", pattern.get("modulus", 1), 1),
+        width,
+    )
 
 
 def write_collsim_json(schedule: Schedule, path: Any) -> None:
@@ -75,7 +90,13 @@ def _parts(schedule: Schedule) -> Iterator[str]:
     for number, p in enumerate(schedule.patterns):
         op = np.where(p.reduce, "reduce", "copy")
         rows = list(zip(*(a.tolist() for a in (p.src, p.dst, p.chunk, p.into, op, p.channel)), strict=True))
-        more = {"times": p.times, "shift": p.shift, "modulus": p.modulus} if p.times > 1 else {"width": p.width} if p.width > 1 else {}
+        more = (
+            {"times": p.times, "shift": p.shift, "modulus": p.modulus}
+            if p.times > 1
+            else {"width": p.width}
+            if p.width > 1
+            else {}
+        )
         yield f"{',' if number else ''}\n  {json.dumps({**more, 'transfers': rows} if more else rows)}"
     yield "\n ]"
     if schedule.depends is not None:

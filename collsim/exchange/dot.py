@@ -17,9 +17,12 @@ _MOST_TRANSFERS = 20_000
 
 
 def write_dot(schedule: Schedule, path: Any) -> None:
-    """Write a schedule as a Graphviz digraph. Raises CollsimError beyond 20,000 transfers, which no picture can show."""
+    """Write a schedule as a Graphviz digraph. Raises CollsimError beyond 20,000 transfers, which no picture can
+    show."""
     if len(schedule) > _MOST_TRANSFERS or schedule.endpoints * schedule.steps > _MOST_TRANSFERS:
-        raise CollsimError(f"{schedule.label} has {len(schedule):,} transfers; a picture takes {_MOST_TRANSFERS:,}. Use fewer ranks")
+        raise CollsimError(
+            f"{schedule.label} has {len(schedule):,} transfers; a picture takes {_MOST_TRANSFERS:,}. Use fewer ranks"
+        )
     write_text(path, (f"{line}\n" for line in _lines(schedule)))
 
 
@@ -33,7 +36,10 @@ def _lines(schedule: Schedule) -> Iterator[str]:
         nodes = " ".join(f'n{r}_{moment} [label="{name}"{shape}];' for r, name in enumerate(names))
         yield f"  {{ rank=same; {nodes} }}"
     for r in range(schedule.endpoints):
-        yield f"  {' -> '.join(f'n{r}_{m}' for m in range(schedule.steps + 1))} [color=grey80, arrowhead=none, weight=100];"
+        yield (
+            f"  {' -> '.join(f'n{r}_{m}' for m in range(schedule.steps + 1))} [color=grey80, arrowhead=none, "
+            "weight=100];"
+        )
     for t in schedule.transfers:
         slot = f"{t['chunk']}" if t["chunk"] == t["into"] else f"{t['chunk']}→{t['into']}"
         look = "color=firebrick" if t["reduce"] else "color=steelblue"

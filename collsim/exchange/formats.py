@@ -1,4 +1,5 @@
-"""The registry of file formats: one entry each, one file each; `load`, `save` and `convert` find the entry by suffix and content."""
+"""The registry of file formats: one entry each, one file each; `load`, `save` and `convert` find the entry by suffix
+and content."""
 
 from __future__ import annotations
 
@@ -68,12 +69,16 @@ def load(path: Any, format: str | None = None, **options: Any) -> Any:
         return load_algorithm(name)
     entry = _named(format) if format is not None else _guess(path)
     if entry.read is None:
-        raise CollsimError(f"{entry.name} can be written but not read; it can be read: {_listed(e for e in _FORMATS.values() if e.read)}")
+        raise CollsimError(
+            f"{entry.name} can be written but not read; it can be read: "
+            f"{_listed(e for e in _FORMATS.values() if e.read)}"
+        )
     return entry.read(path, **options)
 
 
 def save(thing: Any, path: Any, format: str | None = None, **options: Any) -> Path:
-    """Write a Schedule, a Topology, a Trace or a table to a file, in the format of its suffix (or `format=`); whole or not at all.
+    """Write a Schedule, a Topology, a Trace or a table to a file, in the format of its suffix (or `format=`); whole or
+    not at all.
 
     Returns where it is. Raises CollsimError for a thing or suffix that no format takes.
     """
@@ -93,10 +98,14 @@ def _writer(holds: str, path: Any, format: str | None) -> Callable[..., None]:
     if writer is not None:
         return writer
     known = sorted({s for e in _FORMATS.values() if e.write and e.holds == holds for s in e.suffixes})
-    raise CollsimError(f"no format writes a {holds} to {Path(name_of(path)).name!r}; its suffixes: {', '.join(known) or 'none'}")
+    raise CollsimError(
+        f"no format writes a {holds} to {Path(name_of(path)).name!r}; its suffixes: {', '.join(known) or 'none'}"
+    )
 
 
-def convert(source: Any, target: Any, *, read_as: str | None = None, write_as: str | None = None, **options: Any) -> Any:
+def convert(
+    source: Any, target: Any, *, read_as: str | None = None, write_as: str | None = None, **options: Any
+) -> Any:
     """Load one file and save it as another; returns what was in it.
 
     Options go to the writer (`nbytes=` for formats with bytes). A log is converted as the schedule that it describes.
@@ -132,7 +141,9 @@ def _named(name: str) -> Format:
 def _by_suffix(path: Any) -> list[Format]:
     """Formats whose suffix the file has, the longest suffix first."""
     name = Path(name_of(path)).name.lower().removesuffix(".gz")
-    found = [(max(len(s) for s in e.suffixes if name.endswith(s)), e) for e in _FORMATS.values() if name.endswith(e.suffixes)]
+    found = [
+        (max(len(s) for s in e.suffixes if name.endswith(s)), e) for e in _FORMATS.values() if name.endswith(e.suffixes)
+    ]
     return [e for _, e in sorted(found, key=lambda pair: -pair[0])]
 
 
@@ -152,7 +163,9 @@ def _guess(path: Any) -> Format:
     if written and not sharing:
         raise FormatError(f"{Path(name_of(path)).name}: {written} files can be written, but not be loaded")
     known = _listed(sharing or (e for e in _FORMATS.values() if e.read))
-    raise FormatError(f"{Path(name_of(path)).name}: its beginning does not look like any of: {known}; say which with format=")
+    raise FormatError(
+        f"{Path(name_of(path)).name}: its beginning does not look like any of: {known}; say which with format="
+    )
 
 
 def _listed(entries: Iterable[Format]) -> str:

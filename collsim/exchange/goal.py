@@ -1,8 +1,9 @@
 """GOAL schedules for LogGOPSim and ATLAHS, out and back.
 
-Source: spcl/LogGOPSim (Schedgen, txt2bin grammar). `num_ranks N`, then per rank `rank R { ... }` with `l1: send 1024b to 1 tag 3`,
-`l2: recv 1024b from 3 tag 3`, `l3: calc 2500` (ns) and `l3 requires l2` (starts after the other is complete) or `irequires` (after it has
-started). A message matches the receive of its source and tag in order. Comments are `//` and `/* */`.
+Source: spcl/LogGOPSim (Schedgen, txt2bin grammar). `num_ranks N`, then per rank `rank R { ... }` with `l1: send 1024b
+to 1 tag 3`, `l2: recv 1024b from 3 tag 3`, `l3: calc 2500` (ns) and `l3 requires l2` (starts after the other is
+complete) or `irequires` (after it has started). A message matches the receive of its source and tag in order. Comments
+are `//` and `/* */`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ _NS = 1e9
 
 @dataclass(frozen=True)
 class Task:
-    """One line of GOAL: `kind` send, recv or calc; `amount` bytes, or nanoseconds of a calc; `requires` labels of the same rank."""
+    """One line of GOAL: `kind` send, recv or calc; `amount` bytes, or nanoseconds of a calc; `requires` labels of the
+    same rank."""
 
     rank: int
     label: str
@@ -36,7 +38,9 @@ class Task:
     requires: tuple[str, ...] = ()
 
 
-def write_goal(schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize: int = 4, reduce_rate: float | None = None) -> None:
+def write_goal(
+    schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize: int = 4, reduce_rate: float | None = None
+) -> None:
     """Write a schedule as GOAL, its dependencies explicit: what sends a chunk waits for what wrote it.
 
     Args:
@@ -49,7 +53,9 @@ def write_goal(schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize: i
     if nbytes is None:
         raise CollsimError("GOAL counts bytes: say how many, for example nbytes='64MiB'")
     if len(schedule) > MOST_ELEMENTS:
-        raise CollsimError(f"{schedule.label} has {len(schedule):,} transfers; GOAL is written for at most {MOST_ELEMENTS:,}")
+        raise CollsimError(
+            f"{schedule.label} has {len(schedule):,} transfers; GOAL is written for at most {MOST_ELEMENTS:,}"
+        )
     sizes = chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist()
     lines = _lines(schedule, sizes, reduce_rate)
     write_text(path, _document(schedule, lines))
@@ -109,7 +115,8 @@ def _arrival(
     sizes: list[int],
     reduce_rate: float | None,
 ) -> str:
-    """The receive of a transfer (or a calc for a local copy), and the addition; returns the task after which the slot holds it."""
+    """The receive of a transfer (or a calc for a local copy), and the addition; returns the task after which the slot
+    holds it."""
     src, dst, chunk, into, adds = row
     if src == dst:
         label = w.task(dst, "calc 0", [*sources, *w.read[dst, into]])
@@ -120,7 +127,8 @@ def _arrival(
     return label
 
 
-# ---- back -------------------------------------------------------------------------------------------------------------------------
+# ---- back
+# --------------------------------------------------------------------------------------------------------------------
 
 _TASK = re.compile(
     r"([A-Za-z][A-Za-z0-9_]{0,63}):\s*(?:(send|recv)\s+(\d{1,18})b\s+(?:to|from)\s+(\d{1,9})(?:\s+tag\s+(\d{1,10}))?|calc\s+(\d{1,18}))"
@@ -131,7 +139,8 @@ _NEEDS = re.compile(r"([A-Za-z][A-Za-z0-9_]{0,63})\s+i?requires\s+([A-Za-z][A-Za
 
 
 def read_goal(path: Any) -> list[Task]:
-    """The tasks of a GOAL file, in its order. Raises FormatError naming the line, also for sends and receives that do not match."""
+    """The tasks of a GOAL file, in its order. Raises FormatError naming the line, also for sends and receives that do
+    not match."""
     text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), read_text(path), flags=re.DOTALL)
     tasks: dict[tuple[int, str], Task] = {}
     needs: dict[tuple[int, str], list[str]] = defaultdict(list)
@@ -158,7 +167,10 @@ def read_goal(path: Any) -> list[Task]:
             needs[rank, need[1]].append(need[2])
         else:
             refuse(
-                path, where, f"{line[:60]!r}; expected a rank block, 'l: send Nb to R tag T', 'l: recv ...', 'l: calc N' or 'a requires b'"
+                path,
+                where,
+                f"{line[:60]!r}; expected a rank block, 'l: send Nb to R tag T', 'l: recv ...', 'l: calc N' or 'a "
+                "requires b'",
             )
     if ranks is None or rank >= 0:
         refuse(path, "", "ends inside a rank" if rank >= 0 else "no 'num_ranks N'")
@@ -166,7 +178,9 @@ def read_goal(path: Any) -> list[Task]:
     return _with_needs(path, tasks, needs)
 
 
-def _keep(path: Any, where: str, tasks: dict[tuple[int, str], Task], rank: int, found: re.Match[str], ranks: int) -> None:
+def _keep(
+    path: Any, where: str, tasks: dict[tuple[int, str], Task], rank: int, found: re.Match[str], ranks: int
+) -> None:
     label, kind, nbytes, peer, tag, calc = found.groups()
     if (rank, label) in tasks:
         refuse(path, where, f"label {label!r} is there twice in rank {rank}")
@@ -188,7 +202,10 @@ def _match(path: Any, tasks: dict[tuple[int, str], Task]) -> None:
         if [t.amount for t in sent] != [t.amount for t in received]:
             src, dst, tag = key
             refuse(
-                path, "", f"rank {src} sends {len(sent)} messages to {dst} with tag {tag}, which receives {len(received)}, or other sizes"
+                path,
+                "",
+                f"rank {src} sends {len(sent)} messages to {dst} with tag {tag}, which receives {len(received)}, or "
+                "other sizes",
             )
 
 
@@ -209,6 +226,9 @@ register(
         "GOAL for LogGOPSim and ATLAHS",
         None,
         write_goal,
-        options=(("nbytes", "size of the operation, for example 64MiB"), ("reduce_rate", "bytes per second of an addition")),
+        options=(
+            ("nbytes", "size of the operation, for example 64MiB"),
+            ("reduce_rate", "bytes per second of an addition"),
+        ),
     )
 )

@@ -1,13 +1,15 @@
 """The synthesized algorithms of SCCL, msccl-tools and TACCL (`*.msccl.json`, `*.sccl.json`): what `msccl solve` writes.
 
-Grammar (microsoft/msccl-tools, msccl/serialization.py, algorithm.py, collectives.py; older files and TACCL's say `sccl_type` for
-`msccl_type`): an object of type `algorithm` with `collective` {`nodes`, `chunks`: [{`pre`: ranks, `post`: ranks, `addr`}]}, `instance`
-{`chunks`: pieces that every chunk is cut into} and `steps`: [{`rounds`, `sends`: [[address, src, dst, ...]]}]. Chunks with one address are
-contributions to one sum. A send adds what the source has at an address, as it was when the step began, to what the target has there.
+Grammar (microsoft/msccl-tools, msccl/serialization.py, algorithm.py, collectives.py; older files and TACCL's say
+`sccl_type` for `msccl_type`): an object of type `algorithm` with `collective` {`nodes`, `chunks`: [{`pre`: ranks,
+`post`: ranks, `addr`}]}, `instance` {`chunks`: pieces that every chunk is cut into} and `steps`: [{`rounds`, `sends`:
+[[address, src, dst, ...]]}]. Chunks with one address are contributions to one sum. A send adds what the source has at
+an address, as it was when the step began, to what the target has there.
 
-Which collective it is follows from who has what before and after, not from the name. A send is a copy where the target's
-contributions are among those that come, a reduction where they have none in common; anything between would count some twice, and is
-refused. `rounds` and `topology` say how many sends a link of the synthesizer's machine takes at a time; the simulation has its own machine.
+Which collective it is follows from who has what before and after, not from the name. A send is a copy where the
+target's contributions are among those that come, a reduction where they have none in common; anything between would
+count some twice, and is refused. `rounds` and `topology` say how many sends a link of the synthesizer's machine takes
+at a time; the simulation has its own machine.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ class Address:
 class Layout:
     """The collective that the addresses make up, and the slot that each address reads and writes.
 
-    `chunks` per buffer. For alltoall, `place[address]` is the slot at the source, at the target, and on the way; else the same three times.
+    `chunks` per buffer. For alltoall, `place[address]` is the slot at the source, at the target, and on the way; else
+    the same three times.
     """
 
     collective: str
@@ -84,7 +87,8 @@ def _list(path: Any, where: str, value: Any) -> list[Any]:
     return value
 
 
-# ---- the collective --------------------------------------------------------------------------------------------------------------
+# ---- the collective
+# --------------------------------------------------------------------------------------------------------------
 
 
 def _addresses(path: Any, data: dict[str, Any]) -> tuple[int, list[Address]]:
@@ -102,7 +106,9 @@ def _addresses(path: Any, data: dict[str, Any]) -> tuple[int, list[Address]]:
     if sorted(found) != list(range(len(found))) or not found:
         refuse(path, "collective", f"addresses {sorted(found)[:8]}; expected 0, 1, 2 ... without gaps")
     if len(found) * pieces * ranks > _MOST_CELLS:
-        refuse(path, "", f"{len(found) * pieces:,} addresses on {ranks} ranks; at most {_MOST_CELLS:,} cells are followed")
+        refuse(
+            path, "", f"{len(found) * pieces:,} addresses on {ranks} ranks; at most {_MOST_CELLS:,} cells are followed"
+        )
     return ranks, [_address(path, a, found[a]) for a in range(len(found)) for _ in range(pieces)]
 
 
@@ -112,7 +118,8 @@ def _ranks(path: Any, where: str, key: str, value: Any, ranks: int) -> tuple[int
 
 
 def _address(path: Any, number: int, chunks: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> Address:
-    """Chunks of one address are contributions to a sum: one from each of several ranks, all wanted by the same ranks."""
+    """Chunks of one address are contributions to a sum: one from each of several ranks, all wanted by the same
+    ranks."""
     where, after = f"address {number}", chunks[0][1]
     if any(len(before) != 1 for before, _ in chunks) or any(wanted != after for _, wanted in chunks):
         refuse(path, where, "each chunk must start on one rank, and those of one address go to the same ranks")
@@ -143,7 +150,9 @@ def _layout(path: Any, addresses: list[Address], ranks: int) -> Layout:
         )
     if to_all:
         return (
-            _in_order("broadcast", sources[0], len(addresses)) if len(set(sources)) == 1 else _blocks(path, "allgather", 0, sources, ranks)
+            _in_order("broadcast", sources[0], len(addresses))
+            if len(set(sources)) == 1
+            else _blocks(path, "allgather", 0, sources, ranks)
         )
     if len(set(sources)) == 1:
         return _blocks(path, "scatter", sources[0], targets, ranks)
@@ -153,7 +162,9 @@ def _layout(path: Any, addresses: list[Address], ranks: int) -> Layout:
 
 
 def _unknown(path: Any) -> Layout:
-    refuse(path, "collective", "its conditions are those of no collective that is known here (a scan, or one made by hand)")
+    refuse(
+        path, "collective", "its conditions are those of no collective that is known here (a scan, or one made by hand)"
+    )
 
 
 def _in_order(name: str, root: int, count: int) -> Layout:
@@ -169,12 +180,15 @@ def _blocks(path: Any, name: str, root: int, owner: list[int], ranks: int) -> La
         place.append((rank * per + seen[rank],) * 3)
         seen[rank] += 1
     if rest or set(seen) != {per}:
-        refuse(path, "collective", f"{name} with {min(seen)} to {max(seen)} addresses per rank; expected as many on each")
+        refuse(
+            path, "collective", f"{name} with {min(seen)} to {max(seen)} addresses per rank; expected as many on each"
+        )
     return Layout(name, root, len(owner), place)
 
 
 def _pairs(path: Any, sources: list[int], targets: list[int], ranks: int) -> Layout:
-    """alltoall: read in the target's block at the source, written into the source's block after all that is sent, relayed after both."""
+    """alltoall: read in the target's block at the source, written into the source's block after all that is sent,
+    relayed after both."""
     per, rest = divmod(len(sources), ranks * ranks)
     seen = [[0] * ranks for _ in range(ranks)]
     chunks, place = ranks * per, []
@@ -187,7 +201,8 @@ def _pairs(path: Any, sources: list[int], targets: list[int], ranks: int) -> Lay
     return Layout("alltoall", 0, chunks, place)
 
 
-# ---- the sends -------------------------------------------------------------------------------------------------------------------
+# ---- the sends
+# -------------------------------------------------------------------------------------------------------------------
 
 
 class _Sends:
@@ -207,7 +222,11 @@ class _Sends:
                 refuse(self.path, f"step {number}", f"more than {_MOST_SENDS:,} sends")
             rows = self._step(number, sends)
             if number == 0 and self.layout.collective == "alltoall":
-                own = [(a.before[0], place) for a, place in zip(self.addresses, self.layout.place, strict=True) if a.before == a.after]
+                own = [
+                    (a.before[0], place)
+                    for a, place in zip(self.addresses, self.layout.place, strict=True)
+                    if a.before == a.after
+                ]
                 rows["copy"] += [(rank, rank, place[0], place[1]) for rank, place in own]
             made = [make(*map(list, zip(*rows[name], strict=True))) for name, make in _MAKERS.items() if rows[name]]
             if made:
@@ -230,7 +249,9 @@ class _Sends:
             written = there != before.get((dst, address), 0)
             if (dst, address) in copied or (not adds and (written or there & coming != there)):
                 both = [r for r in range(self.ranks) if (there & coming) >> r & 1]
-                counted = f"ranks {both[:8]} would count twice" if both else "two sends of this step write the same place"
+                counted = (
+                    f"ranks {both[:8]} would count twice" if both else "two sends of this step write the same place"
+                )
                 refuse(self.path, where, counted)
             if not adds:
                 copied.add((dst, address))
@@ -243,7 +264,10 @@ class _Sends:
             refuse(self.path, f"step {number}", f"send {str(send)[:60]}; expected [address, src, dst]")
         where = f"step {number}, send {str(send)[:60]}"
         address = whole(self.path, where, "address", send[0], 0, len(self.addresses) - 1)
-        src, dst = (whole(self.path, where, name, value, 0, self.ranks - 1) for name, value in (("src", send[1]), ("dst", send[2])))
+        src, dst = (
+            whole(self.path, where, name, value, 0, self.ranks - 1)
+            for name, value in (("src", send[1]), ("dst", send[2]))
+        )
         return address, src, dst
 
     def _slot(self, rank: int, address: int) -> int:

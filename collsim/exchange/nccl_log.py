@@ -7,8 +7,8 @@ Source: NVIDIA/nccl src/init.cc, src/graph/connect.cc, src/graph/rings.cc, src/t
 - `Trees [0] 1/-1/-1->0->-1 [1] ...`: children -> rank -> parent per channel, from every rank;
 - `Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM`: a transport, also with `[send]`, `[receive]` and `NET/IB/0/GDRDMA`;
 - `comm 0x... rank 0 nRanks 16 nNodes 2 localRanks 8`, `NCCL version 2.21.5`;
-- `comm 0x... rank 0 nranks 16 ... commId 0x... - Init START` (NCCL 2.17 and later; `splitCount 1 color 0` for a part of one): what this
-  thread says from here on is about that communicator.
+- `comm 0x... rank 0 nranks 16 ... commId 0x... - Init START` (NCCL 2.17 and later; `splitCount 1 color 0` for a part of
+  one): what this thread says from here on is about that communicator.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _STEP = re.compile(r"Ring (\d{1,4}) : (-?\d{1,7}) -> (\d{1,7}) -> (-?\d{1,7})", 
 _TREES = re.compile(r"Trees((?: \[\d{1,4}\] [-\d/]{1,80}->\d{1,7}->-?\d{1,7}(?:\|[-\d/>|]{1,80})?)+)", re.ASCII)
 _TREE = re.compile(r"\[(\d{1,4})\] (-?\d{1,7}(?:/-?\d{1,7})*)->(\d{1,7})->(-?\d{1,7})", re.ASCII)
 _VIA = re.compile(
-    r"Channel (\d{1,4})(?:/\d{1,4})? : (\d{1,7})\[[0-9a-f]{1,8}\] -> (\d{1,7})\[[0-9a-f]{1,8}\] (?:\[(?:send|receive)\] )?via (\S{1,80})",
+    r"Channel (\d{1,4})(?:/\d{1,4})? : (\d{1,7})\[[0-9a-f]{1,8}\] -> (\d{1,7})\[[0-9a-f]{1,8}\] "
+    r"(?:\[(?:send|receive)\] )?via (\S{1,80})",
     re.ASCII,
 )
 _COMM = re.compile(r"comm (0x[0-9a-f]{1,16}) rank (\d{1,7}) n[rR]anks (\d{1,7})(?: nNodes (\d{1,7}))?", re.ASCII)
@@ -61,7 +62,9 @@ class NcclJob:
     trees: dict[int, tuple[int, ...]] = field(default_factory=dict)
     transports: dict[tuple[int, int, int], str] = field(default_factory=dict)
 
-    def schedule(self, collective: str = "allreduce", algorithm: Pattern | None = None, root: int = 0, pieces: int = 1) -> Schedule:
+    def schedule(
+        self, collective: str = "allreduce", algorithm: Pattern | None = None, root: int = 0, pieces: int = 1
+    ) -> Schedule:
         """What this job does for a collective: along its rings (default), or for allreduce along its trees.
 
         Args:
@@ -73,7 +76,9 @@ class NcclJob:
         chosen = algorithm or ("ring" if self.rings else "tree")
         if chosen not in ("ring", "tree"):
             raise CollsimError(unknown("algorithm of a job", chosen, ("ring", "tree")))
-        able = ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce") if chosen == "ring" else ("allreduce",)
+        able = (
+            ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce") if chosen == "ring" else ("allreduce",)
+        )
         if kind.name not in able:
             raise CollsimError(f"NCCL has no {chosen} for {kind.name}; it has one for {', '.join(able)}")
         if not 0 <= root < self.ranks or pieces < 1:
@@ -81,8 +86,13 @@ class NcclJob:
         found = self.rings if chosen == "ring" else self.trees
         if not found:
             raise CollsimError(f"the log has no {chosen}s; log them with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH")
-        parts = [_channel(kind.name, self.ranks, len(found), c, found[k], chosen, root, pieces) for c, k in enumerate(sorted(found))]
-        blocks = self.ranks if chosen == "ring" and kind.name in ("allreduce", "allgather", "reduce_scatter") else pieces
+        parts = [
+            _channel(kind.name, self.ranks, len(found), c, found[k], chosen, root, pieces)
+            for c, k in enumerate(sorted(found))
+        ]
+        blocks = (
+            self.ranks if chosen == "ring" and kind.name in ("allreduce", "allgather", "reduce_scatter") else pieces
+        )
         return freeze(
             f"nccl_{chosen}",
             kind.name,
@@ -95,15 +105,21 @@ class NcclJob:
 
     def __str__(self) -> str:
         via = sorted({t.split("/")[0] + ("/GDRDMA" if "GDRDMA" in t else "") for t in self.transports.values()})
-        lines = [f"{self.ranks} ranks, {len(self.rings)} rings, {len(self.trees)} trees, transports: {', '.join(via) or 'not logged'}"]
+        lines = [
+            f"{self.ranks} ranks, {len(self.rings)} rings, {len(self.trees)} trees, transports: "
+            f"{', '.join(via) or 'not logged'}"
+        ]
         lines += [f"ring {c}: {' '.join(map(str, order))}" for c, order in sorted(self.rings.items())]
         return "\n".join(lines)
 
 
-# ---- schedules ------------------------------------------------------------------------------------------------------------------
+# ---- schedules
+# ------------------------------------------------------------------------------------------------------------------
 
 
-def _channel(name: str, n: int, channels: int, c: int, order: tuple[int, ...], pattern: str, root: int, pieces: int) -> Iterator[Step]:
+def _channel(
+    name: str, n: int, channels: int, c: int, order: tuple[int, ...], pattern: str, root: int, pieces: int
+) -> Iterator[Step]:
     """The steps of one channel on its share of the buffer."""
     if pattern == "tree":
         return _tree(order, np.arange(pieces) * channels + c, c)
@@ -113,7 +129,8 @@ def _channel(name: str, n: int, channels: int, c: int, order: tuple[int, ...], p
 
 
 def _ring(name: str, order: np.ndarray[Any, Any], channels: int, c: int) -> Iterator[Step]:
-    """Reduce-scatter and allgather around a ring: block b of the buffer belongs to rank b, the channel's part of it is b * channels + c.
+    """Reduce-scatter and allgather around a ring: block b of the buffer belongs to rank b, the channel's part of it is
+    b * channels + c.
 
     (NVIDIA/nccl src/device/all_reduce.h, all_gather.h, reduce_scatter.h.)
     """
@@ -156,7 +173,8 @@ def _depths(parent: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int64]]:
     return depth
 
 
-# ---- reading --------------------------------------------------------------------------------------------------------------------
+# ---- reading
+# --------------------------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -171,8 +189,8 @@ class _Lines:
 
 
 class _Communicators:
-    """Which communicator a line is about: the one that its thread, else its process, began last. Older logs do not say when one begins;
-    there a channel 0 that is printed again belongs to the next one."""
+    """Which communicator a line is about: the one that its thread, else its process, began last. Older logs do not say
+    when one begins; there a channel 0 that is printed again belongs to the next one."""
 
     def __init__(self) -> None:
         self.unnamed = [_Lines()]
@@ -196,7 +214,8 @@ class _Communicators:
 
 
 def read_nccl_log(path: Any) -> NcclJob:
-    """The largest communicator of an NCCL log. Raises FormatError if there is none, or its rings or trees do not close."""
+    """The largest communicator of an NCCL log. Raises FormatError if there is none, or its rings or trees do not
+    close."""
     version, nodes, sizes = "", 0, [0]
     jobs = _Communicators()
     for number, line in enumerate(read_text(path, most=_MOST_LINES).splitlines(), 1):
@@ -220,7 +239,8 @@ def read_nccl_log(path: Any) -> NcclJob:
 
 
 def _thread(head: str) -> str:
-    """`host:pid:tid` of what stands before `NCCL INFO`: it is followed by `[device]`, and MPI's tag may be glued to it."""
+    """`host:pid:tid` of what stands before `NCCL INFO`: it is followed by `[device]`, and MPI's tag may be glued to
+    it."""
     words = head.split()
     return words[-2].rpartition(">:")[2] if len(words) > 1 else ""
 
@@ -268,7 +288,9 @@ def _rings(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
                 continue  # cut, and nobody logged its neighbours
         if sorted(order) != list(range(ranks)):
             missing = sorted(set(range(ranks)) - set(order))[:3]
-            why = f"visits {len(order)} of {ranks} ranks" + (f" (not {', '.join(map(str, missing))})" if missing else "")
+            why = f"visits {len(order)} of {ranks} ranks" + (
+                f" (not {', '.join(map(str, missing))})" if missing else ""
+            )
             refuse(path, f"ring of channel {channel}", why)
         found[channel] = tuple(order)
     return found
@@ -290,7 +312,11 @@ def _trees(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
             continue
         parent = tuple(parents.get(r, -2) for r in range(ranks))
         if -2 in parent or sum(p == -1 for p in parent) != 1 or not _reaches_root(parent):
-            refuse(path, f"tree of channel {channel}", "is not a tree: one rank has no parent, and every other one leads there")
+            refuse(
+                path,
+                f"tree of channel {channel}",
+                "is not a tree: one rank has no parent, and every other one leads there",
+            )
         found[channel] = parent
     return found
 
@@ -307,7 +333,8 @@ def _reaches_root(parent: tuple[int, ...]) -> bool:
 
 
 def _looks(head: str) -> bool:
-    """A long job's rings may come far behind what its ranks say of themselves; a table of nccl-tests may have a few lines of NCCL."""
+    """A long job's rings may come far behind what its ranks say of themselves; a table of nccl-tests may have a few
+    lines of NCCL."""
     patterns = any(word in head for word in ("Channel 0", "Trees [", "Ring 0"))
     return "NCCL INFO" in head and (patterns or not ("nThread" in head or "out-of-place" in head))
 

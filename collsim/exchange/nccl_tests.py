@@ -1,13 +1,13 @@
 """nccl-tests' tables, text and JSON, in and out: what people measured, and what collsim would have printed.
 
-Source: NVIDIA/nccl-tests 2.19.6 src/common.cu (columns and number formats, `getFloatStr`) and doc/PERFORMANCE.md (what size and
-bandwidths mean). Text: lines that begin with `#` are headers; a row is `size count type redop root` and then, out of place and in place,
-`time (us) algbw busbw (GB/s) #wrong`. Older versions leave out redop and root, print an error magnitude instead of #wrong; `-I`
-adds four columns per half; MPI tags in front of lines, NCCL's own lines and several tables in one log are normal. JSON: what
-`-J file` writes, version 3.
+Source: NVIDIA/nccl-tests 2.19.6 src/common.cu (columns and number formats, `getFloatStr`) and doc/PERFORMANCE.md (what
+size and bandwidths mean). Text: lines that begin with `#` are headers; a row is `size count type redop root` and then,
+out of place and in place, `time (us) algbw busbw (GB/s) #wrong`. Older versions leave out redop and root, print an
+error magnitude instead of #wrong; `-I` adds four columns per half; MPI tags in front of lines, NCCL's own lines and
+several tables in one log are normal. JSON: what `-J file` writes, version 3.
 
-A table is a pandas DataFrame in SI units: a row per size with `table, collective, ranks, nbytes, count, dtype, redop, root, time, algbw,
-busbw, wrong` and the last four again with `in_place_` in front.
+A table is a pandas DataFrame in SI units: a row per size with `table, collective, ranks, nbytes, count, dtype, redop,
+root, time, algbw, busbw, wrong` and the last four again with `in_place_` in front.
 """
 
 from __future__ import annotations
@@ -64,18 +64,21 @@ _TAG = re.compile(
 )
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d", re.ASCII)  # behind a row, with -S
 _RANK = re.compile(r"#\s+Rank\s+(\d{1,7})\s", re.ASCII)
-_TEST = re.compile(r"\b((?:all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|gather|scatter|sendrecv)_perf)\b")
+_TEST = re.compile(
+    r"\b((?:all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|gather|scatter|sendrecv)_perf)\b"
+)
 _MOST_ROWS = 200_000
 _GB = 1e9
 _US = 1e-6
 _HALF = ("time", "algbw", "busbw", "wrong")
 
 
-# ---- text in --------------------------------------------------------------------------------------------------------------------
+# ---- text in -------------------------------------------------------------------------------------------------------
 
 
 def read_nccl_tests(path: Any, *, collective: str | None = None, ranks: int | None = None) -> pd.DataFrame:
-    """The rows of all tables of a log, in SI units. Raises FormatError naming the line of a damaged row, or if there is no table.
+    """The rows of all tables of a log, in SI units. Raises FormatError naming the line of a damaged row, or if there is
+    no table.
 
     Args:
         collective, ranks: what was run, where the log does not say (older versions do not print the test's name).
@@ -97,7 +100,12 @@ def read_nccl_tests(path: Any, *, collective: str | None = None, ranks: int | No
         if len(rows) > _MOST_ROWS:
             refuse(path, f"line {number}", f"more than {_MOST_ROWS:,} rows")
     if not rows:
-        refuse(path, "", "no row of an nccl-tests table; expected lines of size, count, type, redop, root, time, algbw, busbw, #wrong ...")
+        refuse(
+            path,
+            "",
+            "no row of an nccl-tests table; expected lines of size, count, type, redop, root, time, algbw, busbw, "
+            "#wrong ...",
+        )
     return _frame(rows)
 
 
@@ -133,7 +141,10 @@ def _row(path: Any, number: int, line: str) -> dict[str, Any] | None:
     root = rest.pop(0) if len(rest) % 4 == 1 and re.fullmatch(r"-?\d+", rest[0]) else None
     if len(rest) not in (4, 8, 16):
         refuse(
-            path, where, f"{len(tokens)} values; expected size, count, type, redop, root and twice time, algbw, busbw, #wrong (13 in all)"
+            path,
+            where,
+            f"{len(tokens)} values; expected size, count, type, redop, root and twice time, algbw, busbw, #wrong (13 "
+            "in all)",
         )
     half = max(4, len(rest) // 2)
     row: dict[str, Any] = {
@@ -160,11 +171,22 @@ def _half(path: Any, where: str, tokens: list[str], prefix: str) -> dict[str, fl
 def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     import pandas as pd
 
-    columns = ["table", "collective", "ranks", "nbytes", "count", "dtype", "redop", "root", *_HALF, *(f"in_place_{h}" for h in _HALF)]
+    columns = [
+        "table",
+        "collective",
+        "ranks",
+        "nbytes",
+        "count",
+        "dtype",
+        "redop",
+        "root",
+        *_HALF,
+        *(f"in_place_{h}" for h in _HALF),
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
-# ---- JSON in ------------------------------------------------------------------------------------------------------------------
+# ---- JSON in -------------------------------------------------------------------------------------------------------
 
 
 def read_nccl_tests_json(path: Any) -> pd.DataFrame:
@@ -209,11 +231,13 @@ def _result(path: Any, where: str, result: Any) -> dict[str, Any]:
     return row
 
 
-# ---- out --------------------------------------------------------------------------------------------------------------------------
+# ---- out
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def number(value: float, width: int) -> str:
-    """A number as nccl-tests prints it (common.cu getFloatStr): two decimals if they fit, else one, else none, else 1.2e+07."""
+    """A number as nccl-tests prints it (common.cu getFloatStr): two decimals if they fit, else one, else none, else
+    1.2e+07."""
     power = 0 if value < 1 else len(str(int(value)))
     for decimals, most in ((2, width - 2), (1, width - 1), (0, width + 1)):
         if power < most:
@@ -222,10 +246,11 @@ def number(value: float, width: int) -> str:
 
 
 def write_nccl_tests(table: pd.DataFrame, path: Any) -> None:
-    """Print a sweep (or what `load` made of a log) in the columns of all_reduce_perf and its siblings; a table per algorithm and topology.
+    """Print a sweep (or what `load` made of a log) in the columns of all_reduce_perf and its siblings; a table per
+    algorithm and topology.
 
-    collsim has one time per size, so both halves are the same, and #wrong is 0. Raises CollsimError for a table without the columns
-    collective, ranks, nbytes and time.
+    collsim has one time per size, so both halves are the same, and #wrong is 0. Raises CollsimError for a table without
+    the columns collective, ranks, nbytes and time.
     """
     write_text(path, _text(_checked(table)))
 
@@ -233,7 +258,10 @@ def write_nccl_tests(table: pd.DataFrame, path: Any) -> None:
 def _checked(table: pd.DataFrame) -> pd.DataFrame:
     missing = [c for c in ("collective", "ranks", "nbytes", "time") if c not in table.columns]
     if missing:
-        raise CollsimError(f"a table for nccl-tests needs the columns collective, ranks, nbytes and time; missing: {', '.join(missing)}")
+        raise CollsimError(
+            "a table for nccl-tests needs the columns collective, ranks, nbytes and time; missing: "
+            f"{', '.join(missing)}"
+        )
     table = table[table["time"].notna()]
     if not len(table):
         raise CollsimError("no row of the table has a time")
@@ -244,7 +272,11 @@ def _checked(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _groups(table: pd.DataFrame) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    keys = [k for k in ("table", "collective", "algorithm", "options", "topology", "ranks", "dtype", "engine") if k in table.columns]
+    keys = [
+        k
+        for k in ("table", "collective", "algorithm", "options", "topology", "ranks", "dtype", "engine")
+        if k in table.columns
+    ]
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in table.to_dict("records"):
         groups.setdefault(repr([row[k] for k in keys]), []).append({str(k): v for k, v in row.items()})
@@ -274,10 +306,13 @@ def _text(table: pd.DataFrame) -> Iterator[str]:
 
 _HEAD = (
     "#\n",
-    f"# {'':>10}  {'':>12}  {'':>8}  {'':>6}  {'':>6}           out-of-place                       in-place          \n",
-    f"# {'size':>10}  {'count':>12}  {'type':>8}  {'redop':>6}  {'root':>6}  {'time':>7}  {'algbw':>6}  {'busbw':>6}  {'#wrong':>6}  "
+    f"# {'':>10}  {'':>12}  {'':>8}  {'':>6}  {'':>6}           out-of-place                       in-place  "
+    f"        \n",
+    f"# {'size':>10}  {'count':>12}  {'type':>8}  {'redop':>6}  {'root':>6}  {'time':>7}  {'algbw':>6}  {'busbw':>6}  "
+    f"{'#wrong':>6}  "
     f"{'time':>7}  {'algbw':>6}  {'busbw':>6}  {'#wrong':>6}\n",
-    f"# {'(B)':>10}  {'(elements)':>12}  {'':>8}  {'':>6}  {'':>6}  {'(us)':>7}  {'(GB/s)':>6}  {'(GB/s)':>6}  {'':>6}  "
+    f"# {'(B)':>10}  {'(elements)':>12}  {'':>8}  {'':>6}  {'':>6}  {'(us)':>7}  {'(GB/s)':>6}  {'(GB/s)':>6}  "
+    f"{'':>6}  "
     f"{'(us)':>7}  {'(GB/s)':>6}  {'(GB/s)':>6}  {'':>6}\n",
 )
 
@@ -327,14 +362,26 @@ def _bandwidths(row: dict[str, Any], prefix: str = "") -> tuple[float, float]:
 
 
 def write_nccl_tests_json(table: pd.DataFrame, path: Any) -> None:
-    """Write one table as `nccl-tests -J` does (version 3). Raises CollsimError for a table of several algorithms or topologies."""
+    """Write one table as `nccl-tests -J` does (version 3). Raises CollsimError for a table of several algorithms or
+    topologies."""
     groups = list(_groups(_checked(table)))
     if len(groups) > 1:
-        raise CollsimError(f"nccl-tests' JSON holds one table, this one has {len(groups)} (of algorithms, topologies ...); filter it first")
+        raise CollsimError(
+            f"nccl-tests' JSON holds one table, this one has {len(groups)} (of algorithms, topologies ...); filter it "
+            "first"
+        )
     facts, rows = groups[0]
     test = next(t for t, c in TESTS.items() if c == facts["collective"])
     devices = [
-        {"rank": r, "group": 0, "pid": 0, "hostname": "collsim", "device": r, "device_hex": "0000:00:00", "device_info": "simulated"}
+        {
+            "rank": r,
+            "group": 0,
+            "pid": 0,
+            "hostname": "collsim",
+            "device": r,
+            "device_hex": "0000:00:00",
+            "device_info": "simulated",
+        }
         for r in range(int(facts["ranks"]))
     ]
     results = [_as_result(row) for row in rows]
@@ -369,7 +416,12 @@ def _as_result(row: dict[str, Any]) -> dict[str, Any]:
     for key, prefix in (("out_of_place", ""), ("in_place", "in_place_")):
         algbw, busbw = _bandwidths(row, prefix)
         time = _value(row, f"{prefix}time", float(row["time"]))
-        result[key] = {"time": time / _US, "alg_bw": algbw / _GB, "bus_bw": busbw / _GB, "nwrong": "N/A" if prefix and kind.apart else "0"}
+        result[key] = {
+            "time": time / _US,
+            "alg_bw": algbw / _GB,
+            "bus_bw": busbw / _GB,
+            "nwrong": "N/A" if prefix and kind.apart else "0",
+        }
     return result
 
 
@@ -384,9 +436,21 @@ def _has_row(head: str) -> bool:
         return True
 
 
-_ABOUT = (("collective", "what was run, where the log does not say"), ("ranks", "how many ranks ran, where the log does not say"))
+_ABOUT = (
+    ("collective", "what was run, where the log does not say"),
+    ("ranks", "how many ranks ran, where the log does not say"),
+)
 register(
-    Format("nccl-tests", (".txt", ".log", ".out"), "table", "nccl-tests tables", read_nccl_tests, write_nccl_tests, _looks_text, _ABOUT)
+    Format(
+        "nccl-tests",
+        (".txt", ".log", ".out"),
+        "table",
+        "nccl-tests tables",
+        read_nccl_tests,
+        write_nccl_tests,
+        _looks_text,
+        _ABOUT,
+    )
 )
 register(
     Format(

@@ -1,7 +1,7 @@
 """Networks: what `load_topology` reads, our YAML out, ASTRA-sim's YAML out, SimGrid's platform XML out.
 
-Sources: astra-network-analytical (topology, npus_count, bandwidth in GB of 2^30 bytes, latency in ns per link, dimension 0 the fastest);
-simgrid.org/doc/latest/XML_reference.html (platform 4.1: hosts, links, routes).
+Sources: astra-network-analytical (topology, npus_count, bandwidth in GB of 2^30 bytes, latency in ns per link,
+dimension 0 the fastest); simgrid.org/doc/latest/XML_reference.html (platform 4.1: hosts, links, routes).
 """
 
 from __future__ import annotations
@@ -45,11 +45,13 @@ def write_yaml(topology: Topology, path: Any) -> None:
     write_text(path, topology.to_yaml())
 
 
-# ---- ASTRA-sim ----------------------------------------------------------------------------------------------------------------
+# ---- ASTRA-sim
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def write_astra(topology: Topology, path: Any) -> None:
-    """Write a network of ASTRA-sim's, or a ring, switch, fully connected network, torus or hypercube of equal cables, as its network YAML.
+    """Write a network of ASTRA-sim's, or a ring, switch, fully connected network, torus or hypercube of equal cables,
+    as its network YAML.
 
     Raises CollsimError for any other network: ASTRA-sim's analytical backend has no words for it.
     """
@@ -77,7 +79,8 @@ def _loaded(topology: Topology) -> list[tuple[str, int, float, float]]:
 
 
 def _dimensions(topology: Topology) -> list[tuple[str, int]]:
-    """(kind, size) of every dimension, the fastest first. A hypercube is rings of two, a torus rings with its last dimension first."""
+    """(kind, size) of every dimension, the fastest first. A hypercube is rings of two, a torus rings with its last
+    dimension first."""
     n = topology.ranks
     plain = {"ring": "Ring", "switch": "Switch", "fully_connected": "FullyConnected"}
     links = {"ring": 2 * n if n > 2 else 2, "switch": 2 * n, "fully_connected": n * (n - 1)}
@@ -91,10 +94,14 @@ def _dimensions(topology: Topology) -> list[tuple[str, int]]:
         dims = [("Ring", size) for size in reversed(sizes) if size > 1]
         expected = sum(2 * n if size > 2 else n for _, size in dims)
     else:
-        raise CollsimError(f"ASTRA-sim has no words for {topology.name}; it has rings, switches, fully connected networks and tori of them")
+        raise CollsimError(
+            f"ASTRA-sim has no words for {topology.name}; it has rings, switches, fully connected networks and tori "
+            "of them"
+        )
     if len(topology.links) != expected or topology.endpoints != n or any(size < 2 for _, size in dims) or not dims:
         raise CollsimError(
-            f"{topology.name} has cables or endpoints more or fewer than a plain {topology.shape}; ASTRA-sim cannot say that"
+            f"{topology.name} has cables or endpoints more or fewer than a plain {topology.shape}; ASTRA-sim cannot "
+            "say that"
         )
     return dims
 
@@ -109,16 +116,19 @@ def _uniform(topology: Topology) -> tuple[float, float]:
     rates, delays = np.unique(topology.links.bandwidth), np.unique(topology.links.alpha)
     if len(rates) != 1 or len(delays) != 1:
         raise CollsimError(
-            f"{topology.name} has {len(rates)} bandwidths and {len(delays)} alphas; ASTRA-sim's networks have one per dimension"
+            f"{topology.name} has {len(rates)} bandwidths and {len(delays)} alphas; ASTRA-sim's networks have one per "
+            "dimension"
         )
     return float(rates[0]), float(delays[0])
 
 
-# ---- SimGrid --------------------------------------------------------------------------------------------------------------------
+# ---- SimGrid
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def write_simgrid(topology: Topology, path: Any, *, speed: str = "1Gf") -> None:
-    """Write a topology as a SimGrid platform: a host per endpoint, a link per direction of each cable, a route per pair of endpoints.
+    """Write a topology as a SimGrid platform: a host per endpoint, a link per direction of each cable, a route per pair
+    of endpoints.
 
     Args:
         speed: of each host, for programs that compute.
@@ -127,7 +137,9 @@ def write_simgrid(topology: Topology, path: Any, *, speed: str = "1Gf") -> None:
     """
     n = topology.endpoints
     if n * (n - 1) > _MOST_ROUTES:
-        raise CollsimError(f"{topology.name} has {n} endpoints; SimGrid's full routing is written for at most {int(_MOST_ROUTES**0.5)}")
+        raise CollsimError(
+            f"{topology.name} has {n} endpoints; SimGrid's full routing is written for at most {int(_MOST_ROUTES**0.5)}"
+        )
     if not re.fullmatch(r"\d+(\.\d+)?[kMGTPE]?f", speed):
         raise CollsimError(f"speed={speed!r} is not SimGrid's; write for example '1Gf'")
     write_text(path, (f"{line}\n" for line in _simgrid(topology, speed)))
@@ -150,7 +162,10 @@ def _simgrid(topology: Topology, speed: str) -> Iterator[str]:
     src, dst = src[src != dst], dst[src != dst]
     routes = topology.routes(src, dst)
     for pair, (a, b) in enumerate(zip(src.tolist(), dst.tolist(), strict=True)):
-        hops = "".join(f"<link_ctn id={quoteattr(f'{k}: {names[links.src[k]]} to {names[links.dst[k]]}')}/>" for k in routes[pair].tolist())
+        hops = "".join(
+            f"<link_ctn id={quoteattr(f'{k}: {names[links.src[k]]} to {names[links.dst[k]]}')}/>"
+            for k in routes[pair].tolist()
+        )
         yield f'    <route src="{_host(topology, a)}" dst="{_host(topology, b)}" symmetrical="NO">{hops}</route>'
     yield "  </zone>"
     yield "</platform>"
@@ -160,7 +175,8 @@ def _host(topology: Topology, endpoint: int) -> str:
     return f"rank{endpoint}" if endpoint < topology.ranks else f"helper{endpoint - topology.ranks}"
 
 
-# ---- the registry -----------------------------------------------------------------------------------------------------------------
+# ---- the registry
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def _looks_astra(head: str) -> bool:
@@ -172,11 +188,23 @@ def _looks_xml(head: str) -> bool:
 
 
 def _looks_topo_m(head: str) -> bool:
-    return re.search(r"^[ \t\x1b\[\d;m]*GPU0\s", head, re.MULTILINE) is not None and re.search(r"\sX\s", head) is not None
+    return (
+        re.search(r"^[ \t\x1b\[\d;m]*GPU0\s", head, re.MULTILINE) is not None and re.search(r"\sX\s", head) is not None
+    )
 
 
 register(Format("topology-yaml", (".yaml", ".yml"), "topology", "our YAML", read_yaml, write_yaml))
-register(Format("astra-sim", (".astra.yaml", ".astra.yml"), "topology", "ASTRA-sim network YAML", read_yaml, write_astra, _looks_astra))
+register(
+    Format(
+        "astra-sim",
+        (".astra.yaml", ".astra.yml"),
+        "topology",
+        "ASTRA-sim network YAML",
+        read_yaml,
+        write_astra,
+        _looks_astra,
+    )
+)
 register(Format("nccl-topology", (".xml",), "topology", "NCCL topology XML", read_topology, None, _looks_xml))
 register(Format("topo-m", (".txt",), "topology", "nvidia-smi topo -m", read_topology, None, _looks_topo_m))
 register(Format("simgrid", (".simgrid.xml", ".platform.xml"), "topology", "SimGrid platform", None, write_simgrid))

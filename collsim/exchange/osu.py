@@ -1,15 +1,17 @@
 """OSU micro-benchmarks (OMB): the tables that osu_allreduce and its siblings print, in.
 
-Source: mvapich.cse.ohio-state.edu/benchmarks, OMB 3 to 7, util/osu_util_mpi.c (`print_header`, `print_stats`). A table begins with its
-title (`# OSU MPI Allreduce Latency Test v7.0`, with `-CUDA` or `-ROCM` where buffers sit on GPUs; the `#` is sometimes lost) and a line
-of columns (`# Size  Avg Latency(us)  Min Latency(us)  Max Latency(us)  Iterations`); a row is a size and the columns, in microseconds
-or MB/s of 10^6. Other lines between them (mpirun's, UCX's) are normal, as are several tables in one log.
+Source: mvapich.cse.ohio-state.edu/benchmarks, OMB 3 to 7, util/osu_util_mpi.c (`print_header`, `print_stats`). A table
+begins with its title (`# OSU MPI Allreduce Latency Test v7.0`, with `-CUDA` or `-ROCM` where buffers sit on GPUs; the
+`#` is sometimes lost) and a line of columns (`# Size  Avg Latency(us)  Min Latency(us)  Max Latency(us)  Iterations`);
+a row is a size and the columns, in microseconds or MB/s of 10^6. Other lines between them (mpirun's, UCX's) are normal,
+as are several tables in one log.
 
-OSU's size is what one rank gives: for allgather, alltoall, reduce-scatter, gather and scatter nccl-tests' size is the whole array, `n`
-times that. `nbytes` here is nccl-tests'; it needs `ranks`, which OSU does not print. `block` is OSU's.
+OSU's size is what one rank gives: for allgather, alltoall, reduce-scatter, gather and scatter nccl-tests' size is the
+whole array, `n` times that. `nbytes` here is nccl-tests'; it needs `ranks`, which OSU does not print. `block` is OSU's.
 
-A table is a pandas DataFrame in SI units: a row per size with `table, test, collective, ranks, nbytes, block, time, min_time, max_time,
-algbw, busbw, iterations`. Bandwidth tests (osu_bw, osu_bibw) have algbw and no time, latency tests of pairs are sendrecv.
+A table is a pandas DataFrame in SI units: a row per size with `table, test, collective, ranks, nbytes, block, time,
+min_time, max_time, algbw, busbw, iterations`. Bandwidth tests (osu_bw, osu_bibw) have algbw and no time, latency tests
+of pairs are sendrecv.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ TESTS = {
     "multiple": "sendrecv",
     "bidirectional": "sendrecv",
 }
-#: Collectives whose size OSU counts per pair of ranks or per rank, nccl-tests in all. Reduce-scatter's is the whole array in both.
+#: Collectives whose size OSU counts per pair of ranks or per rank, nccl-tests in all. Reduce-scatter's is the whole
+#: array in both.
 _PER_RANK = ("allgather", "alltoall", "gather", "scatter")
 
 _TITLE = re.compile(
@@ -61,7 +64,14 @@ _ROW = re.compile(r"^\d{1,19}\s+[-\d.]", re.ASCII)
 _MOST_ROWS, _LONGEST = 200_000, 300
 _US, _MB = 1e-6, 1e6
 #: What a column's heading begins with, and what it is.
-_KINDS = (("avg", "time"), ("min", "min_time"), ("max", "max_time"), ("latency", "time"), ("bandwidth", "algbw"), ("iter", "iterations"))
+_KINDS = (
+    ("avg", "time"),
+    ("min", "min_time"),
+    ("max", "max_time"),
+    ("latency", "time"),
+    ("bandwidth", "algbw"),
+    ("iter", "iterations"),
+)
 
 
 @dataclass
@@ -75,7 +85,8 @@ class _Table:
 
 
 def read_osu(path: Any, *, collective: str | None = None, ranks: int | None = None) -> pd.DataFrame:
-    """The rows of all tables of a log, in SI units. Raises FormatError naming the line of a damaged row, or if there is no table.
+    """The rows of all tables of a log, in SI units. Raises FormatError naming the line of a damaged row, or if there is
+    no table.
 
     Args:
         collective: what was run, where the title is missing.
@@ -94,7 +105,11 @@ def read_osu(path: Any, *, collective: str | None = None, ranks: int | None = No
         else:
             _note(path, number, line[:_LONGEST], seen, given)
     if not rows:
-        refuse(path, "", "no row of an OSU table; expected a title (# OSU MPI Allreduce Latency Test) and lines of size and latency")
+        refuse(
+            path,
+            "",
+            "no row of an OSU table; expected a title (# OSU MPI Allreduce Latency Test) and lines of size and latency",
+        )
     return _frame(rows)
 
 
@@ -117,14 +132,22 @@ def _columns(path: Any, number: int, line: str) -> tuple[str, ...]:
         kind = next((kind for word, kind in _KINDS if head.lower().startswith(word)), "")
         found.append("algbw" if head.upper().startswith("MB/S") else kind)
     if "time" not in found and "algbw" not in found:
-        refuse(path, f"line {number}", "a line of columns without a latency or a bandwidth; expected for example '# Size  Avg Latency(us)'")
+        refuse(
+            path,
+            f"line {number}",
+            "a line of columns without a latency or a bandwidth; expected for example '# Size  Avg Latency(us)'",
+        )
     return tuple(found)
 
 
 def _row(path: Any, number: int, line: str, seen: _Table, ranks: int | None) -> dict[str, Any]:
     where, tokens = f"line {number}", line.split()[:64]
     if len(tokens) <= len(seen.columns):
-        refuse(path, where, f"{len(tokens)} values, but the table has {len(seen.columns) + 1} columns; is the file truncated?")
+        refuse(
+            path,
+            where,
+            f"{len(tokens)} values, but the table has {len(seen.columns) + 1} columns; is the file truncated?",
+        )
     values = dict.fromkeys(("time", "min_time", "max_time", "algbw", "iterations"), math.nan)
     for kind, text in zip(seen.columns, tokens[1:], strict=False):
         if kind:
@@ -149,7 +172,20 @@ def _row(path: Any, number: int, line: str, seen: _Table, ranks: int | None) -> 
 def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     import pandas as pd
 
-    columns = ["table", "test", "collective", "ranks", "nbytes", "block", "time", "min_time", "max_time", "algbw", "busbw", "iterations"]
+    columns = [
+        "table",
+        "test",
+        "collective",
+        "ranks",
+        "nbytes",
+        "block",
+        "time",
+        "min_time",
+        "max_time",
+        "algbw",
+        "busbw",
+        "iterations",
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -157,5 +193,8 @@ def _looks(head: str) -> bool:
     return any(_TITLE.match(line.strip()[:_LONGEST]) for line in head.splitlines()[:2000])
 
 
-_OPTIONS = (("collective", "what was run, where the title is missing"), ("ranks", "how many ranks ran; OSU does not print it"))
+_OPTIONS = (
+    ("collective", "what was run, where the title is missing"),
+    ("ranks", "how many ranks ran; OSU does not print it"),
+)
 register(Format("osu", (".txt", ".log", ".out"), "table", "OSU micro-benchmarks", read_osu, None, _looks, _OPTIONS))

@@ -19,7 +19,13 @@ _TIMES = ("time", "bound", "alpha", "start", "finish", "in_place_time")
 _RATES = ("algbw", "busbw", "bandwidth", "in_place_algbw", "in_place_busbw")
 _SIZES = ("nbytes", "bytes")
 _LEFT_OUT = ("scenario",)  # a fingerprint, for machines
-_TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "µ": r"\textmu{}", "\N{NO-BREAK SPACE}": "~"}
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "µ": r"\textmu{}",
+    "\N{NO-BREAK SPACE}": "~",
+}
 _TEX |= {c: "\\" + c for c in "&%$#_{}"}
 
 
@@ -64,7 +70,9 @@ def write_markdown(table: pd.DataFrame, path: Any, *, columns: list[str] | None 
     write_text(path, "\n".join(lines) + "\n")
 
 
-def write_latex(table: pd.DataFrame, path: Any, *, columns: list[str] | None = None, caption: str = "", label: str = "") -> None:
+def write_latex(
+    table: pd.DataFrame, path: Any, *, columns: list[str] | None = None, caption: str = "", label: str = ""
+) -> None:
     """Write a table as LaTeX (needs the booktabs package). Raises CollsimError for columns that it does not have."""
     names, rows = _cells(table, columns)
     write_text(path, (f"{line}\n" for line in _latex(names, rows, caption, label)))
@@ -93,5 +101,9 @@ def _escaped(text: str) -> str:
 
 
 _OPTIONS = (("columns", "names of the columns to show, in order"),)
-register(Format("markdown", (".md",), "table", "a comparison as a Markdown table", None, write_markdown, options=_OPTIONS))
-register(Format("latex", (".tex",), "table", "a comparison as a LaTeX table (booktabs)", None, write_latex, options=_OPTIONS))
+register(
+    Format("markdown", (".md",), "table", "a comparison as a Markdown table", None, write_markdown, options=_OPTIONS)
+)
+register(
+    Format("latex", (".tex",), "table", "a comparison as a LaTeX table (booktabs)", None, write_latex, options=_OPTIONS)
+)

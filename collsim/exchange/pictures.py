@@ -1,4 +1,5 @@
-"""Pictures, films and pages of a run. They are drawn in the room of pictures, which gives its writer to every Trace when it is there."""
+"""Pictures, films and pages of a run. They are drawn in the room of pictures, which gives its writer to every Trace
+when it is there."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from .formats import Format, register
 
 
 def write_picture(trace: Trace, path: Any, **options: Any) -> None:
-    """Write a run as what the suffix says. Raises CollsimError for unknown options, and `.mp4` where ffmpeg is missing."""
+    """Write a run as what the suffix says. Raises CollsimError for unknown options, and `.mp4` where ffmpeg is
+    missing."""
     views["picture"](trace, path, **options)
 
 
@@ -23,7 +25,12 @@ register(
         "html",
         (".html",),
         about="the player with the run in it, one file that needs no network",
-        options=(_LANG, ("theme", "light or dark"), ("view", "physical or logical"), ("t", "the moment to open at, in seconds")),
+        options=(
+            _LANG,
+            ("theme", "light or dark"),
+            ("view", "physical or logical"),
+            ("t", "the moment to open at, in seconds"),
+        ),
     )
 )
 register(_picture("gif", (".gif",), about="a film of the run", options=(_LANG, _FRAMES)))

@@ -1,10 +1,10 @@
 """TE-CCL schedules (microsoft/TE-CCL): what its solvers write as JSON.
 
-Grammar (teccl/solvers/allgather.py, alltoall.py; files in teccl/examples/experiments/output_provided): keys `1-Epoch_Duration` ...;
-`N-Flows` is a list of `Chunk C from S traveled over A->B [with volume V] in epoch E [via switches W, ...]`; `N-Chunk_paths` (or alike) maps
-`Demand at D for chunk C from S met by epoch E` to a list of `A->B in epoch E [via switches W]`. Nodes that are only switches have
-numbers too; ranks are the other nodes in rising order. Volumes below 1 (alltoall's linear program) are cut into equal pieces, and
-a node passes on first what it got first.
+Grammar (teccl/solvers/allgather.py, alltoall.py; files in teccl/examples/experiments/output_provided): keys
+`1-Epoch_Duration` ...; `N-Flows` is a list of `Chunk C from S traveled over A->B [with volume V] in epoch E [via
+switches W, ...]`; `N-Chunk_paths` (or alike) maps `Demand at D for chunk C from S met by epoch E` to a list of `A->B in
+epoch E [via switches W]`. Nodes that are only switches have numbers too; ranks are the other nodes in rising order.
+Volumes below 1 (alltoall's linear program) are cut into equal pieces, and a node passes on first what it got first.
 
 Epochs are the solver's clock, ours are steps: a transfer belongs to the step after the one that brought what it sends.
 """
@@ -51,7 +51,8 @@ class Flow:
 
 
 def read_teccl(path: Any, *, collective: str | None = None) -> Schedule:
-    """The schedule of a TE-CCL file: an allgather where every chunk goes to all other ranks, an alltoall where it goes to one.
+    """The schedule of a TE-CCL file: an allgather where every chunk goes to all other ranks, an alltoall where it goes
+    to one.
 
     Raises FormatError for flows that cannot be: a node sends what it does not have, a chunk nobody asks for.
     """
@@ -124,7 +125,8 @@ def _flows_of_paths(path: Any, data: dict[str, Any]) -> list[Flow]:
 
 
 def _settled(flows: Iterable[Flow]) -> dict[tuple[int, int], set[int]]:
-    """Without demands: where each chunk comes to rest. A copied chunk rests wherever it went, a moved one where more came than left."""
+    """Without demands: where each chunk comes to rest. A copied chunk rests wherever it went, a moved one where more
+    came than left."""
     into: dict[tuple[int, int], dict[int, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
     out: dict[tuple[int, int], dict[int, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
     for f in flows:
@@ -132,7 +134,8 @@ def _settled(flows: Iterable[Flow]) -> dict[tuple[int, int], set[int]]:
         out[f.source, f.chunk][f.a] += f.volume
     wanted = {}
     copied = any(
-        out[key][key[0]] > 1 or any(out[key][node] > came[node] for node in out[key] if node != key[0]) for key, came in into.items()
+        out[key][key[0]] > 1 or any(out[key][node] > came[node] for node in out[key] if node != key[0])
+        for key, came in into.items()
     )
     for key, came in into.items():
         wanted[key] = {node for node in came if copied or came[node] > out[key][node]}
@@ -200,19 +203,32 @@ def _alltoall(path: Any, flows: list[Flow], nodes: list[int], wanted: dict[tuple
     if pieces > _MOST_PIECES:
         refuse(path, "", f"volumes need {pieces} pieces per chunk; at most {_MOST_PIECES} are cut")
     _require_room(path, n * (2 * n * per + n * n * per))
-    target = {(s, c, p): rank[g] * per + k * pieces + p for (s, g), cs in places.items() for k, c in enumerate(cs) for p in range(pieces)}
+    target = {
+        (s, c, p): rank[g] * per + k * pieces + p
+        for (s, g), cs in places.items()
+        for k, c in enumerate(cs)
+        for p in range(pieces)
+    }
     goal_of = {(s, c): g for (s, g), cs in places.items() for c in cs}
     return _moved(path, flows, rank, pieces, per, target, goal_of)
 
 
 def _moved(
-    path: Any, flows: list[Flow], rank: dict[int, int], pieces: int, per: int, target: dict[Piece, int], goal_of: dict[tuple[int, int], int]
+    path: Any,
+    flows: list[Flow],
+    rank: dict[int, int],
+    pieces: int,
+    per: int,
+    target: dict[Piece, int],
+    goal_of: dict[tuple[int, int], int],
 ) -> Schedule:
     """Send the pieces along the flows, first in first out at every node."""
     n = len(rank)
     chunks = n * per
     relay = {piece: 2 * chunks + k for k, piece in enumerate(sorted(target))}
-    held: dict[tuple[int, int, int], list[tuple[int, int, int]]] = defaultdict(list)  # (source, chunk, node) -> (epoch, piece, step)
+    held: dict[tuple[int, int, int], list[tuple[int, int, int]]] = defaultdict(
+        list
+    )  # (source, chunk, node) -> (epoch, piece, step)
     for source, chunk, piece in sorted(target):
         held[source, chunk, source].append((-1, piece, 0))
     steps = _Steps()

@@ -1,9 +1,10 @@
-"""What NCCL would do and how long it would take: its own tuner beside a model of the algorithm over the machine's links.
+"""What NCCL would do and how long it would take: its own tuner beside a model of the algorithm over the machine's
+links.
 
-`predict` answers with both, `trace` simulates the algorithm it chose, `accuracy` holds the model against tables of published runs,
-`calibrate` fits it to a cluster of one's own, `backend` says what to give to torch.distributed. `published` are measured runs, `explain`
-names the hypothesis that fits a gap best, `choices` and `ring_and_tree` say what NCCL would do over sizes and nodes,
-`search` the rings, trees and heads of NVLS it finds on a machine's links.
+`predict` answers with both, `trace` simulates the algorithm it chose, `accuracy` holds the model against tables of
+published runs, `calibrate` fits it to a cluster of one's own, `backend` says what to give to torch.distributed.
+`published` are measured runs, `explain` names the hypothesis that fits a gap best, `choices` and `ring_and_tree` say
+what NCCL would do over sizes and nodes, `search` the rings, trees and heads of NVLS it finds on a machine's links.
 """
 
 from .accuracy import Accuracy, accuracy

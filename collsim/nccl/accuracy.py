@@ -1,8 +1,9 @@
-"""How wrong are we? Predict every row of a table of published runs from its machine's words, and say how far off that was.
+"""How wrong are we? Predict every row of a table of published runs from its machine's words, and say how far off that
+was.
 
-A run's machine is built from the columns that describe it (`gpu`, `ranks`, `nodes`, `intra_link`, `inter_link`, `gdr`, `algo`,
-`proto`, `collective`); `case_id`, `system` and `source` are never read by a prediction. Times are compared, not bandwidths.
-The report weighs by run: the median over a run's rows, then over runs.
+A run's machine is built from the columns that describe it (`gpu`, `ranks`, `nodes`, `intra_link`, `inter_link`, `gdr`,
+`algo`, `proto`, `collective`); `case_id`, `system` and `source` are never read by a prediction. Times are compared, not
+bandwidths. The report weighs by run: the median over a run's rows, then over runs.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ class Accuracy:
     """What was predicted and how far off it was.
 
     Attributes:
-        predictions: a row per measured row that could be predicted: case_id, size_bytes, time_us_pred, algorithm, protocol.
-        cases: a row per run and band: kind, library, median error (0.1 is 10 %), ratio predicted / measured, shares within 1.25x, 1.6x.
-        effects: pairs of runs that differ in one thing: measured and predicted ratio of times.
-        failed: case_id, or case_id and line of a measured row -> why it could not be predicted.
+        predictions: a row per measured row that could be predicted: case_id, size_bytes, time_us_pred, algorithm,
+        protocol. cases: a row per run and band: kind, library, median error (0.1 is 10 %), ratio predicted / measured,
+        shares within 1.25x, 1.6x. effects: pairs of runs that differ in one thing: measured and predicted ratio of
+        times. failed: case_id, or case_id and line of a measured row -> why it could not be predicted.
         notes: what a prediction had to assume -> the runs it was assumed for.
     """
 
@@ -65,7 +66,8 @@ class Accuracy:
         return _summary(self.cases[self.cases.library == library], ["kind", "band"])
 
     def farthest(self, library: str | None = None) -> pd.DataFrame:
-        """`cases`, the farthest off first: a run predicted ten times too fast is as far off as one predicted ten times too slow."""
+        """`cases`, the farthest off first: a run predicted ten times too fast is as far off as one predicted ten times
+        too slow."""
         chosen = self.cases if library is None else self.cases[self.cases.library == library]
         return chosen.sort_values("ratio", ascending=False, key=lambda ratio: np.abs(np.log(ratio.astype(float))))
 
@@ -74,10 +76,11 @@ class Accuracy:
 
 
 def accuracy(cases: str | Path, measured: str | Path, out: str | Path | None = None) -> Accuracy:
-    """Predict every row of `measured` (CSV) from the machine words of `cases` (CSV), and write the predictions to `out` (CSV).
+    """Predict every row of `measured` (CSV) from the machine words of `cases` (CSV), and write the predictions to `out`
+    (CSV).
 
-    Raises FormatError for a file that is not there, lacks a column or has no row that can be read; a run that cannot be predicted, and a
-    row that cannot be read, is named in `failed`.
+    Raises FormatError for a file that is not there, lacks a column or has no row that can be read; a run that cannot be
+    predicted, and a row that cannot be read, is named in `failed`.
     """
     described, rows, unread = read_tables(cases, measured)
     found, failed = accuracy_of(described, rows)
@@ -93,7 +96,8 @@ Row = tuple[str, "Prediction | MpiTime", float]
 
 @dataclass(frozen=True)
 class MpiTime:
-    """Seconds that a collective over MPI takes for so many bytes, and the algorithm that the library's published rules give."""
+    """Seconds that a collective over MPI takes for so many bytes, and the algorithm that the library's published rules
+    give."""
 
     nbytes: int
     time: float
@@ -111,7 +115,9 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
     described = _table(cases, ("case_id", *_DESCRIBES))
     twice = described.case_id[described.case_id.duplicated()]
     if len(twice):
-        raise FormatError(f"{cases}: case_id {twice.iloc[0]!r} stands on several lines; give every run a name of its own")
+        raise FormatError(
+            f"{cases}: case_id {twice.iloc[0]!r} stands on several lines; give every run a name of its own"
+        )
     described = described.assign(
         ranks=described.ranks.map(_pointless),
         nodes=described.nodes.map(_pointless),
@@ -121,7 +127,10 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
     sizes, times = (pd.to_numeric(rows[column], errors="coerce") for column in ("size_bytes", "time_us"))
     whole = (sizes > 0) & (sizes <= _LARGEST) & (sizes == np.floor(sizes))
     timed = (times > 0) & np.isfinite(times) | (rows.time_us.str.strip() == "")
-    wrong = {"size_bytes": (whole, f"a whole number from 1 to 2**{_LARGEST.bit_length() - 1}"), "time_us": (timed, "a positive number")}
+    wrong = {
+        "size_bytes": (whole, f"a whole number from 1 to 2**{_LARGEST.bit_length() - 1}"),
+        "time_us": (timed, "a positive number"),
+    }
     unread = {
         f"{rows.case_id[i]}, line {i + 2}": f"{column}={rows[column][i]!r} is not {wanted}"
         for column, (good, wanted) in wrong.items()
@@ -134,7 +143,8 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
 
 
 def _pointless(number: str) -> str:
-    """`8` for the `8.0` of a table that was edited elsewhere; what is no whole number stays, for a sentence about its run."""
+    """`8` for the `8.0` of a table that was edited elsewhere; what is no whole number stays, for a sentence about its
+    run."""
     try:
         value = float(number)
     except ValueError:
@@ -160,7 +170,15 @@ def accuracy_of(described: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Row],
 def bands_of(found: Sequence[Row], described: pd.DataFrame, rows: pd.DataFrame, failed: Mapping[str, str]) -> Accuracy:
     """The report on predicted rows."""
     table = [
-        (run, p.nbytes, p.time * 1e6, p.algorithm, p.protocol, s * 1e6, np.nan if p.tuner_time is None else p.tuner_time * 1e6)
+        (
+            run,
+            p.nbytes,
+            p.time * 1e6,
+            p.algorithm,
+            p.protocol,
+            s * 1e6,
+            np.nan if p.tuner_time is None else p.tuner_time * 1e6,
+        )
         for run, p, s in found
     ]
     columns = ["case_id", "size_bytes", "time_us_pred", "algorithm", "protocol", "time_us", "tuner_us"]
@@ -186,7 +204,9 @@ def _table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
     if len(table.columns) == 1 and ";" in table.columns[0]:
         raise FormatError(f"{path}: its columns are separated by semicolons; save it with commas")
     if missing := [c for c in columns if c not in table]:
-        raise FormatError(f"{path}: has no column {', '.join(map(repr, missing))}; it has {', '.join(map(str, table.columns))}")
+        raise FormatError(
+            f"{path}: has no column {', '.join(map(repr, missing))}; it has {', '.join(map(str, table.columns))}"
+        )
     return table.fillna("")  # a line that ends early
 
 
@@ -225,7 +245,8 @@ def _whole(case: pd.Series[Any], column: str) -> int:
 
 
 def _pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction:
-    """The prediction with the algorithm and protocol that the run pinned; where NCCL has it not here, what it would choose."""
+    """The prediction with the algorithm and protocol that the run pinned; where NCCL has it not here, what it would
+    choose."""
     algo = "" if case.algo.lower() == "auto" else case.algo
     proto = "" if case.proto.lower() in ("auto", "", "n/a") else case.proto
     if collective_name(case.collective) in ("alltoall", "sendrecv"):
@@ -251,7 +272,9 @@ def _usable(predictions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
         rounded = (round(t, 6) for t in predictions.time_us)
         keep = [key not in marked for key in zip(predictions.case_id, predictions.size_bytes, rounded, strict=True)]
         predictions = predictions[keep]
-    return predictions.assign(ratio=predictions.time_us_pred / predictions.time_us, tuner=predictions.tuner_us / predictions.time_us)
+    return predictions.assign(
+        ratio=predictions.time_us_pred / predictions.time_us, tuner=predictions.tuner_us / predictions.time_us
+    )
 
 
 def _per_case(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
@@ -261,7 +284,11 @@ def _per_case(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
         band = usable[(usable.size_bytes >= low) & (usable.size_bytes < high)]
         for case_id, rows in band.groupby("case_id", sort=False):
             case: Any = info.loc[case_id]
-            kind = case["kind"] if "kind" in info else case["intra_link"] + (f" / {case['inter_link']}" if case["nodes"] != "1" else "")
+            kind = (
+                case["kind"]
+                if "kind" in info
+                else case["intra_link"] + (f" / {case['inter_link']}" if case["nodes"] != "1" else "")
+            )
             off, error = np.abs(np.log(rows.ratio)), np.abs(rows.ratio - 1)
             found.append(
                 {
@@ -278,7 +305,19 @@ def _per_case(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
                     "algorithm": "/".join(sorted(set(rows.algorithm))),
                 }
             )
-    columns = ["case_id", "library", "kind", "band", "rows", "error", "ratio", "within_1.25", "within_1.6", "tuner_error", "algorithm"]
+    columns = [
+        "case_id",
+        "library",
+        "kind",
+        "band",
+        "rows",
+        "error",
+        "ratio",
+        "within_1.25",
+        "within_1.6",
+        "tuner_error",
+        "algorithm",
+    ]
     return pd.DataFrame(found, columns=columns)
 
 
@@ -322,7 +361,9 @@ def _effect(a: pd.Series[Any], b: pd.Series[Any]) -> str:
     differ = [k for k in ("gpu", "ranks", "nodes", "intra_link", "inter_link", "gdr", "algo", "proto") if a[k] != b[k]]
     if differ == ["algo"] and {a.algo, b.algo} & {"auto"}:
         return ""
-    if set(differ) == {"ranks", "nodes"} or (set(differ) == {"ranks", "nodes", "inter_link", "gdr"} and "1" in (a.nodes, b.nodes)):
+    if set(differ) == {"ranks", "nodes"} or (
+        set(differ) == {"ranks", "nodes", "inter_link", "gdr"} and "1" in (a.nodes, b.nodes)
+    ):
         per_node = {int(x.ranks) / int(x.nodes) for x in (a, b)}
         return "more nodes" if len(per_node) == 1 else ""
     if set(differ) == {"ranks", "nodes", "inter_link"} and "1" in (a.nodes, b.nodes):
@@ -331,9 +372,14 @@ def _effect(a: pd.Series[Any], b: pd.Series[Any]) -> str:
 
 
 def _ratio(usable: pd.DataFrame, first: str, second: str) -> tuple[float, float] | None:
-    """Median over common sizes of time(second) / time(first), measured and predicted; None where they share no range of sizes."""
-    a, b = (usable[usable.case_id == x].drop_duplicates("size_bytes").sort_values("size_bytes") for x in (first, second))
-    shared = a[(a.size_bytes >= b.size_bytes.min()) & (a.size_bytes <= b.size_bytes.max())] if len(a) and len(b) else a[:0]
+    """Median over common sizes of time(second) / time(first), measured and predicted; None where they share no range of
+    sizes."""
+    a, b = (
+        usable[usable.case_id == x].drop_duplicates("size_bytes").sort_values("size_bytes") for x in (first, second)
+    )
+    shared = (
+        a[(a.size_bytes >= b.size_bytes.min()) & (a.size_bytes <= b.size_bytes.max())] if len(a) and len(b) else a[:0]
+    )
     if not len(shared):
         return None
     at, known = np.log(shared.size_bytes), np.log(b.size_bytes)
@@ -353,14 +399,21 @@ def report(result: Accuracy) -> str:
     if len(result.effects):
         lines += ["Effects, pairs of runs that differ in one thing:", _effects_text(result.effects), ""]
     worst = result.farthest("nccl").head(15).itertuples()
-    lines += ["Farthest off:"] + [f"  {r.case_id:42s} {r.band:18s} {r.ratio:5.2f} x measured ({r.algorithm})" for r in worst]
+    lines += ["Farthest off:"] + [
+        f"  {r.case_id:42s} {r.band:18s} {r.ratio:5.2f} x measured ({r.algorithm})" for r in worst
+    ]
     lines += ["", f"Not predicted: {len(result.failed)}"] + [f"  {case}: {why}" for case, why in result.failed.items()]
-    lines += ["", "Assumed:"] * bool(result.notes) + [f"  {note}: {', '.join(runs)}" for note, runs in result.notes.items()]
+    lines += ["", "Assumed:"] * bool(result.notes) + [
+        f"  {note}: {', '.join(runs)}" for note, runs in result.notes.items()
+    ]
     return "\n".join(lines)
 
 
 def _bands_text(bands: pd.DataFrame) -> str:
-    head = "  size               runs  median error  runs within 1.25x  1.6x   rows within 1.25x  1.6x   NCCL's tuner alone"
+    head = (
+        "  size               runs  median error  runs within 1.25x  1.6x   rows within 1.25x  1.6x   NCCL's tuner "
+        "alone"
+    )
     return "\n".join([head, *(_band_line(name, row) for name, row in bands.iterrows())])
 
 
@@ -381,5 +434,8 @@ def _kinds_text(kinds: pd.DataFrame) -> str:
 def _effects_text(effects: pd.DataFrame) -> str:
     found = []
     for name, pairs in [*effects.groupby("effect"), ("all", effects)]:
-        found.append(f"  {name!s:22s} {len(pairs):4d} pairs, right sign {pairs.sign.mean():5.0%}, ratio off by {pairs.off.median():6.1%}")
+        found.append(
+            f"  {name!s:22s} {len(pairs):4d} pairs, right sign {pairs.sign.mean():5.0%}, ratio off by "
+            f"{pairs.off.median():6.1%}"
+        )
     return "\n".join(found)

@@ -3,8 +3,9 @@
 Sources: PyTorch docs/source/distributed.md ("Which backend to use?" and the table of what each backend can do, 2.13),
 torch/distributed/distributed_c10d.py (default backend by device).
 
-RCCL is what `nccl` means on AMD GPUs. collsim predicts it with NCCL's algorithms and the rates of xGMI that published runs of MI300X and
-MI325X show (`links`, docs/accuracy.md); RCCL's own tuning tables are not modelled, because too few runs are published to check them.
+RCCL is what `nccl` means on AMD GPUs. collsim predicts it with NCCL's algorithms and the rates of xGMI that published
+runs of MI300X and MI325X show (`links`, docs/accuracy.md); RCCL's own tuning tables are not modelled, because too few
+runs are published to check them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Literal
 from ..errors import CollsimError, unknown
 
 _ON = (("gloo", "cpu"), ("gloo", "gpu"), ("mpi", "cpu"), ("mpi", "gpu"), ("nccl", "cpu"), ("nccl", "gpu"))
-#: What PyTorch's documentation says: operation -> yes, no, or ? (only with an MPI that was built for GPUs) on each of _ON.
+#: What PyTorch's documentation says: operation -> yes, no, or ? (only with an MPI that was built for GPUs) on each of
+#: _ON.
 _TABLE = {
     "send": "yn y? ny",
     "recv": "yn y? ny",
@@ -37,7 +39,8 @@ def supports(backend: str, operation: str, device: str) -> str:
     """What PyTorch's documentation says: `yes`, `no`, or `if built for GPUs`.
 
     Args:
-        backend: gloo, mpi or nccl. operation: a function of torch.distributed, such as all_reduce or send. device: `cpu` or `gpu`.
+        backend: gloo, mpi or nccl. operation: a function of torch.distributed, such as all_reduce or send. device:
+        `cpu` or `gpu`.
 
     Raises CollsimError for another word.
     """
@@ -57,7 +60,9 @@ class Advice:
     otherwise: str = ""
 
     def __str__(self) -> str:
-        return f"{self.backend}: " + " ".join(self.reasons) + (f" Otherwise: {self.otherwise}" if self.otherwise else "")
+        return (
+            f"{self.backend}: " + " ".join(self.reasons) + (f" Otherwise: {self.otherwise}" if self.otherwise else "")
+        )
 
 
 def backend(
@@ -90,7 +95,13 @@ def backend(
     lacking = [name for name in operations if supports(advice.backend, name, device) == "no"]
     if not lacking:
         return advice
-    return replace(advice, reasons=(*advice.reasons, f"It has no {' and no '.join(lacking)} for CUDA tensors: copy them to the CPU first."))
+    return replace(
+        advice,
+        reasons=(
+            *advice.reasons,
+            f"It has no {' and no '.join(lacking)} for CUDA tensors: copy them to the CPU first.",
+        ),
+    )
 
 
 def place_of(tensors: object, places: Sequence[str]) -> str:
@@ -101,13 +112,18 @@ def place_of(tensors: object, places: Sequence[str]) -> str:
     return place
 
 
-def _advice(tensors: str, ranks_per_gpu: float, gpus: int, nvlink: bool, hosts: int, rdma: bool, built_with_mpi: bool, amd: bool) -> Advice:
+def _advice(
+    tensors: str, ranks_per_gpu: float, gpus: int, nvlink: bool, hosts: int, rdma: bool, built_with_mpi: bool, amd: bool
+) -> Advice:
     where = place_of(tensors, ("gpu", "cpu", "both"))
     if where == "cpu" or gpus == 0:
         other = "mpi, where the cluster's MPI knows the network (it has no reduce_scatter)." if built_with_mpi else ""
         return Advice(
             "gloo",
-            ("Tensors are in host memory; NCCL moves CUDA tensors only.", "Gloo is built in and is PyTorch's default for CPU."),
+            (
+                "Tensors are in host memory; NCCL moves CUDA tensors only.",
+                "Gloo is built in and is PyTorch's default for CPU.",
+            ),
             other,
         )
     if ranks_per_gpu > 1:
@@ -118,15 +134,21 @@ def _advice(tensors: str, ranks_per_gpu: float, gpus: int, nvlink: bool, hosts: 
             "one rank per GPU, then nccl.",
         )
     if where == "both":
-        return Advice("cpu:gloo,cuda:nccl", ("One group with a backend per device: NCCL for CUDA tensors, Gloo for CPU tensors.",))
-    reasons = ["Tensors are on GPUs and every GPU has one rank: the documentation's rule of thumb is NCCL, on InfiniBand and on Ethernet."]
+        return Advice(
+            "cpu:gloo,cuda:nccl", ("One group with a backend per device: NCCL for CUDA tensors, Gloo for CPU tensors.",)
+        )
+    reasons = [
+        "Tensors are on GPUs and every GPU has one rank: the documentation's rule of thumb is NCCL, on InfiniBand and "
+        "on Ethernet."
+    ]
     if amd:
         reasons.append("On AMD GPUs the backend of that name is RCCL.")
     if gpus == 1:
         reasons.append("With a single rank nothing is sent, so any backend does; no rule depends on NCCL's version.")
     if not nvlink and gpus > hosts:
         reasons.append(
-            "Without NVLink the GPUs use PCIe peer to peer, or host memory where that is not allowed; still ahead of Gloo's TCP."
+            "Without NVLink the GPUs use PCIe peer to peer, or host memory where that is not allowed; still ahead of "
+            "Gloo's TCP."
         )
     if hosts > 1 and not rdma:
         reasons.append("Between hosts NCCL uses TCP sockets here, at what a CPU moves per NIC.")

@@ -1,6 +1,8 @@
-"""What is known of a calibrated machine: the knobs that `calibrate` turns, the links they give, and where nobody measured.
+"""What is known of a calibrated machine: the knobs that `calibrate` turns, the links they give, and where nobody
+measured.
 
-A topology brings its calibration along in `facts["calibration"]` (`collsim.topology.calibrated`); `predict` reads it here.
+A topology brings its calibration along in `facts["calibration"]` (`collsim.topology.calibrated`); `predict` reads it
+here.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ _INSIDE = tuple(name for name in CARRIES if name not in _NETS)
 
 #: Median error at sizes left out of a fit above which a calibration is called poor: twice what it should reach.
 POOR = 0.1
-#: What `calibrate` turns: few, so that a single sweep can determine them. Those that a log does not move stay as they are.
+#: What `calibrate` turns: few, so that a single sweep can determine them. Those that a log does not move stay as they
+#: are.
 CLUSTER: Knobs = {
     "launch": (("launch", ()), ("launch_p2p", ()), ("launch_per_gpu", ())),
     "launch per peer": (("peer", ()),),
@@ -80,7 +83,10 @@ def poor(held_out: float | None) -> str | None:
     """A sentence where predictions between the sizes measured are bad; None where they are not, or nobody knows."""
     if held_out is None or held_out <= POOR:
         return None
-    return f"sizes left out of the fit are {held_out:.0%} off in the median; the run was disturbed, or this model lacks something"
+    return (
+        f"sizes left out of the fit are {held_out:.0%} off in the median; the run was disturbed, or this model "
+        "lacks something"
+    )
 
 
 def fitted_on(
@@ -95,11 +101,16 @@ def _situation(facts: Facts) -> dict[str, Any]:
     return {"gpu": facts.gpu, "nodes": facts.nodes, "inside": facts.inside, "net": facts.net, "gdr": facts.gdr}
 
 
-def beyond(seen: Mapping[str, Any], facts: Facts, collective: str, nbytes: int, settings: Mapping[str, str]) -> Iterator[str]:
+def beyond(
+    seen: Mapping[str, Any], facts: Facts, collective: str, nbytes: int, settings: Mapping[str, str]
+) -> Iterator[str]:
     """Sentences on what a prediction takes from outside the log that was fitted."""
     smallest, largest = seen["sizes"]
     if not smallest <= nbytes <= largest:
-        yield f"{format_bytes(nbytes)} is outside the sizes measured ({format_bytes(smallest)} to {format_bytes(largest)})"
+        yield (
+            f"{format_bytes(nbytes)} is outside the sizes measured ({format_bytes(smallest)} to "
+            f"{format_bytes(largest)})"
+        )
     if collective not in seen["collectives"]:
         yield f"{collective} was not measured; the log has {', '.join(seen['collectives'])}"
     if facts.ranks not in seen["ranks"]:
@@ -109,9 +120,14 @@ def beyond(seen: Mapping[str, Any], facts: Facts, collective: str, nbytes: int, 
 
 
 def residue_of(
-    seen: Mapping[str, Any], residues: Sequence[Residue], facts: Facts, call: tuple[str, int], settings: Mapping[str, str]
+    seen: Mapping[str, Any],
+    residues: Sequence[Residue],
+    facts: Facts,
+    call: tuple[str, int],
+    settings: Mapping[str, str],
 ) -> float:
-    """Factor on the time of a call (collective, bytes) that the log's residue says: between sizes by interpolation, fading outside.
+    """Factor on the time of a call (collective, bytes) that the log's residue says: between sizes by interpolation,
+    fading outside.
 
     1 for what the log did not measure: another collective, number of ranks, machine or setting.
     """

@@ -31,7 +31,10 @@ def grown(machine: Facts | Topology, nodes: int) -> Facts:
     if nodes == one.nodes:
         return one
     if one.net == "none" and nodes > 1:
-        raise CollsimError("this machine has one node and says nothing of a network; give it with two nodes, such as machine(..., nodes=2)")
+        raise CollsimError(
+            "this machine has one node and says nothing of a network; give it with two nodes, such as machine(..., "
+            "nodes=2)"
+        )
     return replace(one, ranks=nodes * one.local, nodes=nodes, hosts=one.hosts * nodes // one.nodes)
 
 
@@ -45,7 +48,8 @@ def choices(
 ) -> pd.DataFrame:
     """What NCCL runs for every size and number of nodes: a row each.
 
-    Columns: nodes, ranks, nbytes, algorithm, protocol, channels, time and tuner (seconds), notes (what was assumed, as `predict` says).
+    Columns: nodes, ranks, nbytes, algorithm, protocol, channels, time and tuner (seconds), notes (what was assumed, as
+    `predict` says).
 
     Args:
         machine: a machine of at least two nodes (what joins them must be known), or one node with `nodes=[1]`.
@@ -69,7 +73,8 @@ def choices(
 def _predicted(
     collective: str, machine: Facts | Topology, facts: Facts, nbytes: Any, links: Parameters | None, **settings: Any
 ) -> Prediction:
-    """The prediction for so many nodes of a machine, with what the machine was calibrated to where nothing else is told."""
+    """The prediction for so many nodes of a machine, with what the machine was calibrated to where nothing else is
+    told."""
     p = predict(collective, facts, nbytes, links=links_of(machine) if links is None else links, **settings)
     known = calibration_of(machine) if links is None else None
     return p if known is None else as_measured(p, known, settings_of(settings))
@@ -77,7 +82,8 @@ def _predicted(
 
 @dataclass(frozen=True)
 class Crossover:
-    """Ring and tree over sizes: seconds of each by the model and by NCCL's tuner; where they cross, in bytes (None: nowhere).
+    """Ring and tree over sizes: seconds of each by the model and by NCCL's tuner; where they cross, in bytes (None:
+    nowhere).
 
     `table` has the columns nbytes, ring, tree, ring_tuner, tree_tuner; `notes` are what was assumed, as `predict` says.
     """
@@ -91,7 +97,8 @@ class Crossover:
 def ring_and_tree(
     machine: Facts | Topology, nbytes: Sequence[Any] = SIZES, nodes: int | None = None, links: Parameters | None = None
 ) -> Crossover:
-    """Allreduce with NCCL_ALGO=Ring and =Tree: from which size on the ring is faster, by the model and by NCCL's own formulas.
+    """Allreduce with NCCL_ALGO=Ring and =Tree: from which size on the ring is faster, by the model and by NCCL's own
+    formulas.
 
     Args:
         links: as in `choices`.
@@ -106,11 +113,14 @@ def ring_and_tree(
             row |= {name.lower(): p.time, f"{name.lower()}_tuner": np.nan if p.tuner_time is None else p.tuner_time}
         rows.append(row)
     table = pd.DataFrame(rows)
-    return Crossover(table, _crossing(table, "ring", "tree"), _crossing(table, "ring_tuner", "tree_tuner"), tuple(notes))
+    return Crossover(
+        table, _crossing(table, "ring", "tree"), _crossing(table, "ring_tuner", "tree_tuner"), tuple(notes)
+    )
 
 
 def _crossing(table: pd.DataFrame, ring: str, tree: str) -> float | None:
-    """The last size from which on the ring is ahead, found between two sizes on logarithmic axes; None where one is ahead everywhere."""
+    """The last size from which on the ring is ahead, found between two sizes on logarithmic axes; None where one is
+    ahead everywhere."""
     x, ahead = np.log(table["nbytes"].to_numpy(float)), np.log(table[tree].to_numpy() / table[ring].to_numpy())
     turns = np.flatnonzero((ahead[:-1] < 0) & (ahead[1:] >= 0))
     if not len(turns):

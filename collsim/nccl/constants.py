@@ -1,7 +1,8 @@
-"""NCCL's own tables, as they stand in NCCL 2.30.7. Bandwidth in GB/s (10^9 B/s), latency in microseconds, as NCCL writes them.
+"""NCCL's own tables, as they stand in NCCL 2.30.7. Bandwidth in GB/s (10^9 B/s), latency in microseconds, as NCCL
+writes them.
 
-Sources, all NVIDIA/nccl v2.30.7-1: `src/graph/tuning.cc` (latencies, caps, corrections), `src/graph/topo.h` (link speeds),
-`src/graph/search.cc` (speed tables), `src/enqueue.cc` and `src/include/comm.h` (channels, threads, chunks).
+Sources, all NVIDIA/nccl v2.30.7-1: `src/graph/tuning.cc` (latencies, caps, corrections), `src/graph/topo.h` (link
+speeds), `src/graph/search.cc` (speed tables), `src/enqueue.cc` and `src/include/comm.h` (channels, threads, chunks).
 """
 
 from __future__ import annotations
@@ -62,11 +63,27 @@ PAT_OVERLAP = 3.5
 #: Rows of the caps below, by compute capability of the oldest GPU.
 GENERATIONS: Final = ("Volta", "Ampere", "Hopper", "Blackwell")
 
-#: GB/s, columns one node, two nodes, more (tuning.cc: llMaxBws, perChMaxRingLL128Bws, perChMaxTreeLL128Bws, perChMaxTreeBws, ...).
-LL_MAX: Final = {"Volta": (39.0, 39.0, 20.4), "Ampere": (87.7, 22.5, 19.0), "Hopper": (141.0, 45.0, 35.0), "Blackwell": (282.0, 90.0, 70.0)}
+#: GB/s, columns one node, two nodes, more (tuning.cc: llMaxBws, perChMaxRingLL128Bws, perChMaxTreeLL128Bws,
+#: perChMaxTreeBws, ...).
+LL_MAX: Final = {
+    "Volta": (39.0, 39.0, 20.4),
+    "Ampere": (87.7, 22.5, 19.0),
+    "Hopper": (141.0, 45.0, 35.0),
+    "Blackwell": (282.0, 90.0, 70.0),
+}
 RING_LL128_MAX: Final = {"Volta": (20.0,) * 3, "Ampere": (20.0,) * 3, "Hopper": (36.7,) * 3, "Blackwell": (40.0,) * 3}
-TREE_LL128_MAX: Final = {"Volta": (20.0,) * 3, "Ampere": (20.0,) * 3, "Hopper": (36.7, 36.7, 29.0), "Blackwell": (55.6, 31.67, 20.0)}
-TREE_MAX: Final = {"Volta": (26.5, 18.5, 10.0), "Ampere": (24.0, 23.6, 17.8), "Hopper": (38.7, 41.4, 36.0), "Blackwell": (70.0, 42.8, 24.0)}
+TREE_LL128_MAX: Final = {
+    "Volta": (20.0,) * 3,
+    "Ampere": (20.0,) * 3,
+    "Hopper": (36.7, 36.7, 29.0),
+    "Blackwell": (55.6, 31.67, 20.0),
+}
+TREE_MAX: Final = {
+    "Volta": (26.5, 18.5, 10.0),
+    "Ampere": (24.0, 23.6, 17.8),
+    "Hopper": (38.7, 41.4, 36.0),
+    "Blackwell": (70.0, 42.8, 24.0),
+}
 NVLSTREE_MAX: Final = {
     "Volta": (26.5, 18.5, 10.0),
     "Ampere": (24.0, 23.6, 17.8),
@@ -79,19 +96,44 @@ NVLS_EFFICIENCY: Final = {"Volta": 0.0, "Ampere": 0.0, "Hopper": 0.85, "Blackwel
 TREE_CORRECTION: Final = {
     "LL": (1, 1, 1, 1, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1, 1, 1, 1),
     "LL128": (1, 1, 1, 1, 1, 0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9, 0.9, 1, 1, 1),
-    "Simple": (0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6, 0.5, 0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9, 0.9),
+    "Simple": (
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.8,
+        0.7,
+        0.6,
+        0.6,
+        0.5,
+        0.5,
+        0.5,
+        0.5,
+        0.6,
+        0.7,
+        0.8,
+        0.7,
+        0.7,
+        0.8,
+        0.9,
+        0.9,
+        0.9,
+    ),
 }
 
 #: So many of its entries are read (tuning.cc, ncclTopoGetAlgoTime).
 TREE_CORRECTED: Final = {"Tree": 23, "NVLSTree": 24}
 
-#: Share of the bus bandwidth: a ring with LL128; a tree, then with LL128 on one node and on more, then of the plain pattern; PAT. With LL
-#: a tree's is divided (tuning.cc, ncclTopoTuneModel).
+#: Share of the bus bandwidth: a ring with LL128; a tree, then with LL128 on one node and on more, then of the plain
+#: pattern; PAT. With LL a tree's is divided (tuning.cc, ncclTopoTuneModel).
 RING_LL128_SHARE, TREE_SHARE, TREE_LL128_SHARE, PLAIN_TREE_SHARE, PAT_SHARE = 0.92, 0.92, (7 / 9, 120 / 128), 0.85, 0.75
 TREE_LL_DIVISOR = 3.8
 
-#: Factor on the latency of an allreduce's ring with Simple over several nodes, before Ampere and since, from so many bytes per channel and
-#: rank on (tuning.cc, ncclTopoGetAlgoTime).
+#: Factor on the latency of an allreduce's ring with Simple over several nodes, before Ampere and since, from so many
+#: bytes per channel and rank on (tuning.cc, ncclTopoGetAlgoTime).
 RING_PLATEAU, RING_PLATEAU_BYTES = (1.9, 1.4), 64
 
 #: Microseconds a CPU needs to post one network step; three times that for Simple (tuning.cc, getNetOverhead).
@@ -110,7 +152,14 @@ NVLINK: Final = {60: 18.0, 70: 20.0, 75: 20.0, 80: 20.0, 86: 12.0, 89: 12.0, 90:
 PCIE_X16: Final = {1: 3.0, 2: 6.0, 3: 12.0, 4: 24.0, 5: 48.0, 6: 96.0}
 
 #: GB/s between sockets (topo.h).
-SOCKET: Final = {"intel-broadwell": 6.0, "intel-skylake": 10.0, "intel-sapphire": 22.0, "intel-emerald": 40.0, "amd": 16.0, "arm": 6.0}
+SOCKET: Final = {
+    "intel-broadwell": 6.0,
+    "intel-skylake": 10.0,
+    "intel-sapphire": 22.0,
+    "intel-emerald": 40.0,
+    "amd": 16.0,
+    "arm": 6.0,
+}
 
 #: Speeds per channel that the search tries, GB/s (search.cc).
 SPEEDS_INTRA: Final = {
@@ -121,19 +170,40 @@ SPEEDS_INTRA: Final = {
 SPEEDS_INTER: Final = {
     0: (48.0, 30.0, 28.0, 24.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.4, 1.2, 0.24, 0.12),
     90: (48.0, 45.0, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5, 15.0, 12.0, 6.0, 3.0, 2.4, 1.2, 0.24, 0.12),
-    100: (96.0, 86.0, 80.0, 48.0, 45.1, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5, 15.0, 12.0, 6.0, 3.0, 2.4, 1.2, 0.24, 0.12),
+    100: (
+        96.0,
+        86.0,
+        80.0,
+        48.0,
+        45.1,
+        42.0,
+        40.0,
+        30.0,
+        24.0,
+        22.0,
+        20.0,
+        17.5,
+        15.0,
+        12.0,
+        6.0,
+        3.0,
+        2.4,
+        1.2,
+        0.24,
+        0.12,
+    ),
 }
 
-#: What a GPU's path through an Intel host bridge reserves of PCIe for each byte (topo.h, INTEL_P2P_OVERHEAD), and what a path to a GPU
-#: before Ampere from a card or CPU reserves on the way back (search.cc, followPath).
+#: What a GPU's path through an Intel host bridge reserves of PCIe for each byte (topo.h, INTEL_P2P_OVERHEAD), and what
+#: a path to a GPU before Ampere from a card or CPU reserves on the way back (search.cc, followPath).
 INTEL_P2P, WAY_BACK = 1.2, 1 / 8
 
 #: The search goes on to a speed that is more than this share of the best (search.cc, ncclTopoCompute).
 SLOWER_SPEED = 0.49
 #: GB/s of the one channel that is left where nothing is found (search.cc, "falling back to simple order").
 LAST_RESORT = 0.1
-#: GB/s of a channel from which channels are duplicated; after Ampere, where there are more than so many, from so many GB/s on
-#: (search.cc, ncclTopoDupChannels).
+#: GB/s of a channel from which channels are duplicated; after Ampere, where there are more than so many, from so many
+#: GB/s on (search.cc, ncclTopoDupChannels).
 DUPLICATED, DUPLICATED_FEW, DUPLICATED_FAST = 25.0, 4, 50.0
 
 #: Most ranks of a node with NVLS, and so heads (src/include/device.h, NCCL_MAX_NVLS_ARITY).
@@ -145,8 +215,9 @@ MAX_CHANNELS, SEARCH_CHANNELS = 64, 32
 #: Bytes per thread below which threads and channels are given up (src/include/comm.h); Ring LL multiplies by n.
 THREAD_THRESHOLD: Final = {"LL": 8, "LL128": 8, "Simple": 64}
 
-#: Most threads of a channel; of a ring with Simple whose channels have no more than so many GB/s together; of NVLS; and at least. Simple
-#: gets more on top for a ring, else all of them. Halved only as a multiple of THREADS_HALVED (tuning.cc, src/enqueue.cc topoGetAlgoInfo).
+#: Most threads of a channel; of a ring with Simple whose channels have no more than so many GB/s together; of NVLS; and
+#: at least. Simple gets more on top for a ring, else all of them. Halved only as a multiple of THREADS_HALVED
+#: (tuning.cc, src/enqueue.cc topoGetAlgoInfo).
 THREADS: Final = {"LL": 512, "LL128": 640, "Simple": 512}
 SLOW_RING, SLOW_RING_THREADS, NVLS_THREADS, LEAST_THREADS = 12.0, 256, 640, 96
 RING_EXTRA_THREADS, SIMPLE_THREADS, THREADS_HALVED = 32, 640, 128

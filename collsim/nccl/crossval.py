@@ -1,9 +1,10 @@
 """Where the constants of `links` come from, and would they have been found without the runs that they are judged on?
 
-`refit` starts from what is published about links (`PRIOR`: NCCL's own step latencies and link speeds, or a round number) and turns few
-knobs on the runs of a table. Knobs are nested: one for a family (all fabrics, all networks), and one per kind inside it, which is held
-back more strongly: a kind with thin data stays near its family, and one without any gets the family's. `cross_validate` does it again
-and again with a share of the systems (or GPUs, or sources) left out, and predicts those.
+`refit` starts from what is published about links (`PRIOR`: NCCL's own step latencies and link speeds, or a round
+number) and turns few knobs on the runs of a table. Knobs are nested: one for a family (all fabrics, all networks), and
+one per kind inside it, which is held back more strongly: a kind with thin data stays near its family, and one without
+any gets the family's. `cross_validate` does it again and again with a share of the systems (or GPUs, or sources) left
+out, and predicts those.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ _RDMA, _SOFTWARE = ("ib", "roce"), ("efa", "tcp", "tcpx", "tcpxo")
 _NETWORKS = (*_RDMA, "slingshot", *_SOFTWARE)
 _NEAR = (*FABRICS, "pcie", "host")
 
-#: What is known without any run: NCCL's link speeds over nominal ones (src/graph/topo.h), its step latencies as they are, a NIC that
-#: carries its rate less headers, and round numbers for the rest.
+#: What is known without any run: NCCL's link speeds over nominal ones (src/graph/topo.h), its step latencies as they
+#: are, a NIC that carries its rate less headers, and round numbers for the rest.
 PRIOR = Parameters(
     carries={
         **{f"nvlink-{cc}": c.NVLINK[cc] / NVLINK_GBPS[g] for cc, g in ((70, 2), (80, 3), (90, 4), (100, 5))},
@@ -73,7 +74,16 @@ def _both(kinds: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
 _SINGLE: Knobs = {
     **{
         name: ((name, ()),)
-        for name in ("launch", "launch_p2p", "launch_per_gpu", "blocks", "peer", "step_without_gdr", "rendezvous", "chain")
+        for name in (
+            "launch",
+            "launch_p2p",
+            "launch_per_gpu",
+            "blocks",
+            "peer",
+            "step_without_gdr",
+            "rendezvous",
+            "chain",
+        )
     },
     **{f"{name} {p}": ((name, (p,)),) for name in ("fill", "fade") for p in c.PROTOCOLS},
     "wait LL": (("wait", ("LL", "LL128")),),
@@ -99,11 +109,18 @@ _KIND: Knobs = {
     "steps over PCIe": (("step", ("pcie", "host")),),
     "bulk steps over PCIe": (("step_bulk", ("pcie", "host")),),
     **{f"steps of {kinds[0]}": _both(kinds) for kinds in (("slingshot",), ("efa",), ("tcp",), ("tcpx", "tcpxo"))},
-    **{f"bulk steps of {kinds[0]}": (("step_bulk", kinds),) for kinds in (("slingshot",), ("efa",), ("tcp",), ("tcpx", "tcpxo"))},
-    **{f"{kinds[0]} carries": (("carries", kinds),) for kinds in (*((k,) for k in CARRIES if k not in (*_RDMA, "efa", "pcie6")), _RDMA)},
+    **{
+        f"bulk steps of {kinds[0]}": (("step_bulk", kinds),)
+        for kinds in (("slingshot",), ("efa",), ("tcp",), ("tcpx", "tcpxo"))
+    },
+    **{
+        f"{kinds[0]} carries": (("carries", kinds),)
+        for kinds in (*((k,) for k in CARRIES if k not in (*_RDMA, "efa", "pcie6")), _RDMA)
+    },
 }
 KNOBS: Knobs = {**_SINGLE, **_FAMILY, **_KIND}
-#: How strongly a knob is held at 1: families lightly, kinds inside them more than twice as strongly as what stands alone.
+#: How strongly a knob is held at 1: families lightly, kinds inside them more than twice as strongly as what stands
+#: alone.
 PULL = {**dict.fromkeys(_SINGLE, 1.2), **dict.fromkeys(_FAMILY, 0.4), **dict.fromkeys(_KIND, 2.5)}
 _ROWS = 5  # of a run and band that a fit looks at
 
@@ -116,9 +133,14 @@ def refit(cases: str | Path, measured: str | Path) -> Parameters:
 
 
 def cross_validate(
-    cases: str | Path, measured: str | Path, by: str = "system", folds: int = 10, said: Callable[[str], None] | None = None
+    cases: str | Path,
+    measured: str | Path,
+    by: str = "system",
+    folds: int = 10,
+    said: Callable[[str], None] | None = None,
 ) -> Accuracy:
-    """Accuracy on runs that the constants have not seen: `folds` times a share of the values of column `by` is left out.
+    """Accuracy on runs that the constants have not seen: `folds` times a share of the values of column `by` is left
+    out.
 
     Raises FormatError where the table of cases has no such column.
     """
@@ -134,11 +156,17 @@ def cross_validate(
     times = np.zeros(len(runs))
     for fold in range(min(folds, len(order))):
         out = np.isin(names, order[fold::folds])
-        links = _links([replace(s, weight=w) for s, w, hidden in zip(samples, weights, out, strict=True) if w > 0 and not hidden])
-        times[out] = [time_of(replace(s.call, links=links)).total for s, hidden in zip(samples, out, strict=True) if hidden]
+        links = _links(
+            [replace(s, weight=w) for s, w, hidden in zip(samples, weights, out, strict=True) if w > 0 and not hidden]
+        )
+        times[out] = [
+            time_of(replace(s.call, links=links)).total for s, hidden in zip(samples, out, strict=True) if hidden
+        ]
         if said:
             said(f"fold {fold + 1}: {out.sum()} rows of {len(order[fold::folds])} out of {len(order)} by {by}")
-    blind: list[Row] = [(case_id, replace(p, time=t), seconds) for (case_id, p, seconds), t in zip(runs, times, strict=True)]
+    blind: list[Row] = [
+        (case_id, replace(p, time=t), seconds) for (case_id, p, seconds), t in zip(runs, times, strict=True)
+    ]
     return bands_of(blind, described, rows, {**failed, **unread})
 
 
@@ -162,7 +190,9 @@ def sample(prediction: Prediction, seconds: float) -> Sample:
 
 def _weights(runs: list[str], sizes: list[int]) -> npt.NDArray[np.float64]:
     """Every run counts the same in every band, and only some of its rows are looked at."""
-    table = pd.DataFrame({"run": runs, "band": np.searchsorted([low for _, low, _ in reversed(BANDS)][1:], sizes, side="right")})
+    table = pd.DataFrame(
+        {"run": runs, "band": np.searchsorted([low for _, low, _ in reversed(BANDS)][1:], sizes, side="right")}
+    )
     grouped = table.groupby(["run", "band"])
     at, count = grouped.cumcount(), grouped["run"].transform("size")
     keep = (count <= _ROWS) | ((at * _ROWS // count) != ((at - 1) * _ROWS // count))

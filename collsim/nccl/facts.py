@@ -1,4 +1,5 @@
-"""The facts of a machine that decide how NCCL runs on it: GPU generation, links inside, NICs, nodes. No names of systems.
+"""The facts of a machine that decide how NCCL runs on it: GPU generation, links inside, NICs, nodes. No names of
+systems.
 
 Rates are B/s, one direction, nominal (what the standard says); what a link really carries is `collsim.nccl.links`.
 """
@@ -22,7 +23,8 @@ NETS: tuple[Net, ...] = ("none", "ib", "roce", "efa", "slingshot", "tcp", "tcpx"
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU as collectives see it: compute capability (80 is 8.0; AMD 0), NVLinks or xGMI links, PCIe generation, GPUs in its usual box."""
+    """A GPU as collectives see it: compute capability (80 is 8.0; AMD 0), NVLinks or xGMI links, PCIe generation, GPUs
+    in its usual box."""
 
     cc: int
     links: int
@@ -76,7 +78,8 @@ GA102_LINK_GBPS = 14.0625
 XGMI_GBPS = 64.0
 #: GB/s of a x16 slot in one direction after line coding: PCI-SIG.
 PCIE_GBPS = {1: 4.0, 2: 8.0, 3: 15.75, 4: 31.5, 5: 63.0, 6: 121.0}
-#: Gbit/s of the NIC that a box of this GPU generation was usually sold with, where nobody says: DGX-1/2, DGX A100, DGX H100/B200 guides.
+#: Gbit/s of the NIC that a box of this GPU generation was usually sold with, where nobody says: DGX-1/2, DGX A100, DGX
+#: H100/B200 guides.
 USUAL_NIC = {0: 100, 80: 200, 90: 400}
 
 
@@ -129,9 +132,13 @@ class Facts:
         if self.net not in NETS:
             raise CollsimError(unknown("kind of network", self.net, NETS))
         if self.nodes > 1 and (self.net == "none" or self.nics <= 0 or self.nic_rate <= 0):
-            raise CollsimError(f"{self.nodes} nodes need NICs: say nics, nic_rate and net (one of {', '.join(NETS[1:])})")
+            raise CollsimError(
+                f"{self.nodes} nodes need NICs: say nics, nic_rate and net (one of {', '.join(NETS[1:])})"
+            )
         if self.ranks > self.nodes and self.inside == "none":
-            raise CollsimError(f"{self.ranks} ranks on {self.nodes} nodes share nodes, but no link inside a node is given")
+            raise CollsimError(
+                f"{self.ranks} ranks on {self.nodes} nodes share nodes, but no link inside a node is given"
+            )
 
     @property
     def local(self) -> int:
@@ -161,7 +168,8 @@ def require_one_host(facts: Facts) -> None:
     """Raise CollsimError where GPUs would exchange data through host memory that they do not share."""
     if facts.inside == "host" and facts.hosts > facts.nodes:
         raise CollsimError(
-            f"without P2P: the {facts.local} GPUs of an NVLink domain sit in {facts.hosts // facts.nodes} hosts, which share no memory; "
+            f"without P2P: the {facts.local} GPUs of an NVLink domain sit in {facts.hosts // facts.nodes} hosts, "
+            "which share no memory; "
             "NCCL over the network inside such a domain is not modelled: leave P2P on, or describe its hosts as nodes"
         )
 

@@ -36,7 +36,8 @@ _NUDGE = 1e-4
 _KINDS_INSIDE = {"pcie": ("c2c", "pcie"), "host": ("c2c", "pcie")}
 #: How strongly factors are kept near 1, and the log ratio from which a measurement counts as an outlier.
 _PULL, _OUTLIER = 0.15, 0.1
-#: Width in octaves over which what the factors leave is smoothed, the weight of knowing nothing, and sizes for a check with half of them.
+#: Width in octaves over which what the factors leave is smoothed, the weight of knowing nothing, and sizes for a check
+#: with half of them.
 _OCTAVES, _NOTHING, _FEWEST_SIZES = 1.0, 0.1, 8
 
 
@@ -54,9 +55,10 @@ class Calibration:
     """What a cluster's own measurements say about its links.
 
     Attributes:
-        machine: the machine with it: a Topology whose links carry what was measured, for `predict` and `simulate` alike (Facts stay Facts).
-        links: the same for `predict(..., links=...)`, without the residues.
-        measured: factors (knob -> factor on collsim's own figure; only those that this log says something about), what was measured,
+        machine: the machine with it: a Topology whose links carry what was measured, for `predict` and `simulate` alike
+        (Facts stay Facts). links: the same for `predict(..., links=...)`, without the residues.
+        measured: factors (knob -> factor on collsim's own figure; only those that this log says something about), what
+        was measured,
             errors, and the residues: what the knobs leave, by size.
         residuals: a row per measurement: collective, nbytes, measured and predicted seconds, ratio.
     """
@@ -72,7 +74,8 @@ class Calibration:
 
     @property
     def fitted_on(self) -> Mapping[str, Any]:
-        """What was measured: sizes (smallest and largest, bytes), ranks, collectives, gpu, nodes, inside, net, gdr, settings."""
+        """What was measured: sizes (smallest and largest, bytes), ranks, collectives, gpu, nodes, inside, net, gdr,
+        settings."""
         return self.measured.fitted_on
 
     @property
@@ -82,7 +85,8 @@ class Calibration:
 
     @property
     def held_out(self) -> float | None:
-        """Median relative error at sizes left out: each half of them predicted from a fit of the other; None where there are too few."""
+        """Median relative error at sizes left out: each half of them predicted from a fit of the other; None where
+        there are too few."""
         return self.measured.held_out
 
     @property
@@ -91,7 +95,8 @@ class Calibration:
         return tuple(name for name in CLUSTER if name not in self.factors)
 
     def predict(self, collective: str, nbytes: Any, *, extrapolate: bool = False, **environment: Any) -> Prediction:
-        """As `predict`, with these links. Raises CollsimError beyond what was measured, unless `extrapolate` is said."""
+        """As `predict`, with these links. Raises CollsimError beyond what was measured, unless `extrapolate` is
+        said."""
         found = predict(collective, self.machine, nbytes, links=self.links, **environment)
         settings = settings_of(environment)
         guessed = "; ".join(beyond(self.fitted_on, found.facts, found.collective, found.nbytes, settings))
@@ -105,14 +110,19 @@ class Calibration:
         Raises CollsimError where there is no Topology to write: for Facts, and for a suffix other than .yaml or .yml.
         """
         if not isinstance(self.machine, Topology):
-            raise CollsimError("Facts have no links to write down; calibrate a topology, for example machine('dgx-a100', nodes=2)")
+            raise CollsimError(
+                "Facts have no links to write down; calibrate a topology, for example machine('dgx-a100', nodes=2)"
+            )
         views["save"](self.machine, path)
 
     def __str__(self) -> str:
         left_out = "" if self.held_out is None else f", {self.held_out:.1%} at sizes left out of the fit"
         lines = [f"{len(self.residuals)} measurements, median error {self.error:.1%} after fitting{left_out}"]
         lines += [f"  {name:36s} x {factor:.2f}" for name, factor in self.factors.items()]
-        lines += [f"  {kind} links: {f.carries:.0%} of nominal, {format_time(f.alpha)} each" for kind, f in self.measured.links.items()]
+        lines += [
+            f"  {kind} links: {f.carries:.0%} of nominal, {format_time(f.alpha)} each"
+            for kind, f in self.measured.links.items()
+        ]
         by_size = [factor for residue in self.measured.residues for factor in residue.factors]
         lines.append(f"  left to the sizes themselves          x {min(by_size):.2f} to {max(by_size):.2f}")
         worst = self.residuals.assign(off=(self.residuals.ratio - 1).abs()).nlargest(3, "off")
@@ -130,16 +140,17 @@ class Calibration:
 def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: str | None) -> Calibration:
     """Fit the links of one cluster to its own nccl-tests log.
 
-    First the knobs of `calibrated.CLUSTER`, few and named; what they leave of each collective and number of ranks is smoothed over sizes
-    (a weight of one octave, robust against single rows) and kept beside them. What that is worth is checked at sizes left out.
+    First the knobs of `calibrated.CLUSTER`, few and named; what they leave of each collective and number of ranks is
+    smoothed over sizes (a weight of one octave, robust against single rows) and kept beside them. What that is worth is
+    checked at sizes left out.
 
     Args:
-        measured: columns `collective, nbytes, time` (seconds) and perhaps `ranks`, as `exchange` reads nccl-tests' output.
-        machine: where it ran.
+        measured: columns `collective, nbytes, time` (seconds) and perhaps `ranks`, as `exchange` reads nccl-tests'
+        output. machine: where it ran.
         environment: NCCL_ALGO, NCCL_PROTO as they were set.
 
-    Raises CollsimError for a table with fewer than 4 usable rows (with a size, a time, and 2 ranks or more) or without those columns, and
-    for cells that are no numbers.
+    Raises CollsimError for a table with fewer than 4 usable rows (with a size, a time, and 2 ranks or more) or without
+    those columns, and for cells that are no numbers.
     """
     if missing := [name for name in ("collective", "nbytes", "time") if name not in measured]:
         raise CollsimError(f"calibrate wants columns collective, nbytes and time; {', '.join(missing)} is missing")
@@ -149,7 +160,8 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
     usable = _usable(measured, facts)
     if len(usable) < 4:
         raise CollsimError(
-            f"{len(usable)} usable rows are too few to calibrate with; run nccl-tests on 2 GPUs or more over a range of sizes "
+            f"{len(usable)} usable rows are too few to calibrate with; run nccl-tests on 2 GPUs or more over a range "
+            "of sizes "
             "(-b 8 -e 1G -f 2)"
         )
     samples = [sample(row, facts, environment) for row in usable.itertuples()]
@@ -175,8 +187,11 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
 
 
 def _usable(measured: pd.DataFrame, facts: Facts) -> pd.DataFrame:
-    """Rows that say something of links: with a size and a time, of 2 ranks or more (all of the machine where none are told)."""
-    table = measured.assign(**{name: _numbers(measured, name) for name in ("nbytes", "time", "ranks") if name in measured})
+    """Rows that say something of links: with a size and a time, of 2 ranks or more (all of the machine where none are
+    told)."""
+    table = measured.assign(
+        **{name: _numbers(measured, name) for name in ("nbytes", "time", "ranks") if name in measured}
+    )
     ranks = table.ranks.where(table.ranks > 0, facts.ranks) if "ranks" in table else float(facts.ranks)
     table = table.assign(ranks=ranks)
     return table[(table.time > 0) & (table.nbytes > 0) & (table.ranks > 1)]
@@ -209,7 +224,8 @@ def _fitted(samples: Sequence[Sample]) -> tuple[dict[str, float], tuple[Residue,
 
 
 def _smoothed(x: Floats, left: Floats, at: Floats) -> Floats:
-    """Mean of log ratios near each size, Gaussian weight of one octave, single outliers weighed down; towards 0 where little is known."""
+    """Mean of log ratios near each size, Gaussian weight of one octave, single outliers weighed down; towards 0 where
+    little is known."""
     near = np.exp(-0.5 * ((at[:, None] - x) / _OCTAVES) ** 2)
     middle = np.zeros(len(at))  # what the knobs say; a row far from all others is not believed
     for _ in range(8):
@@ -247,8 +263,9 @@ def _held_out(samples: Sequence[Sample]) -> float | None:
 def figures(machine: Topology, links: Parameters) -> dict[str, Figures]:
     """What cables of each kind carry and what they take to cross, for simulations of whole chunks.
 
-    A ring's share of the nominal rate; and of a step of the protocol Simple, which moves whole chunks as a simulation does, what the
-    cables of other kinds on that way leave. Kinds are those between neighbours in a node, and between nodes.
+    A ring's share of the nominal rate; and of a step of the protocol Simple, which moves whole chunks as a simulation
+    does, what the cables of other kinds on that way leave. Kinds are those between neighbours in a node, and between
+    nodes.
     """
     facts, found = facts_of(machine), dict[str, Figures]()
     call = Call("allgather", "Ring", "Simple", 2**30, facts, communicator(facts, found=searched(facts)), links)
@@ -258,13 +275,18 @@ def figures(machine: Topology, links: Parameters) -> dict[str, Figures]:
         step = step_time(one, "allgather", "Simple") / (facts.local - 1)
         kinds = _KINDS_INSIDE.get(facts.inside, ("nvlink", "xgmi"))
         ways = (machine.route(0, peer) for peer in range(1, facts.local))
-        way = next((w for w in ways if any(hop.kind in kinds for hop in w)), [])  # pairs may have a bridge that the ring's others lack
+        way = next(
+            (w for w in ways if any(hop.kind in kinds for hop in w)), []
+        )  # pairs may have a bridge that the ring's others lack
         found |= _of_way(way, kinds, inside_rate(call) / facts.link_rate, step)
     if facts.nodes > 1:
         near, far = hops("allgather", "Ring", facts)
         inside = 0.0 if not near else near * step
         step = (step_time(call, "allgather", "Simple") - inside) / far
-        way = [hop._replace(alpha=found[hop.kind].alpha) if hop.kind in found else hop for hop in machine.route(0, per_node)]
+        way = [
+            hop._replace(alpha=found[hop.kind].alpha) if hop.kind in found else hop
+            for hop in machine.route(0, per_node)
+        ]
         found |= _of_way(way, ("infiniband", "ethernet", "cable"), net_rate(call) / (facts.nics * facts.nic_rate), step)
     return found
 
@@ -294,7 +316,9 @@ def moved(samples: Sequence[Sample], start: Parameters, knob: tuple[tuple[str, t
     """Does turning this knob, up or down, change the time of any sample?"""
     either = [turned(start, {"it": knob}, {"it": factor}) for factor in (math.exp(-0.5), math.exp(0.5))]
     return any(
-        time_of(replace(s.call, links=links)).total != time_of(replace(s.call, links=start)).total for s in samples for links in either
+        time_of(replace(s.call, links=links)).total != time_of(replace(s.call, links=start)).total
+        for s in samples
+        for links in either
     )
 
 
@@ -308,8 +332,8 @@ def solve(
 ) -> dict[str, float]:
     """Factors that bring predictions closest to what was measured.
 
-    Levenberg-Marquardt on log ratios with a loss of width `scale`: `soft_l1` still follows outliers, as a median does; `cauchy` lets go
-    of them. `pull`, one for all or by knob, keeps factors near 1 where data say little.
+    Levenberg-Marquardt on log ratios with a loss of width `scale`: `soft_l1` still follows outliers, as a median does;
+    `cauchy` lets go of them. `pull`, one for all or by knob, keeps factors near 1 where data say little.
     """
     names = list(knobs)
     pulls = np.array([pull[name] if isinstance(pull, Mapping) else pull for name in names])
@@ -329,7 +353,10 @@ def solve(
     everything, still = range(len(samples)), np.zeros(len(names))
     usual = times(still, everything)
     # most knobs move few samples, and only those need another look for the slope
-    moved = [np.flatnonzero(np.any([times(s * e, everything) != usual for s in (-0.5, 0.5)], axis=0)) for e in np.eye(len(names))]
+    moved = [
+        np.flatnonzero(np.any([times(s * e, everything) != usual for s in (-0.5, 0.5)], axis=0))
+        for e in np.eye(len(names))
+    ]
 
     def slope(x: Floats, seconds: Floats) -> Floats:
         at, columns = residuals(x, seconds), []

@@ -1,9 +1,11 @@
-"""What would explain a gap between prediction and measurement: of named changes to the machine, the one under which the model fits best.
+"""What would explain a gap between prediction and measurement: of named changes to the machine, the one under which the
+model fits best.
 
-A hypothesis, never a finding: several causes can cost the same, a cause that is not on the list cannot be named, and the model itself is
-off by some percent (docs/accuracy.md). Each hypothesis changes one fact of the machine, or one environment variable of NCCL, and
-nothing is fitted. The distance of a curve is the mean over its sizes of |ln(predicted / measured)|, so that 0.1 is about 10 %; sizes
-count by how well the model knows them (`KNOWN`): being 20 % off says much at 1 GiB and little at 8 KiB.
+A hypothesis, never a finding: several causes can cost the same, a cause that is not on the list cannot be named, and
+the model itself is off by some percent (docs/accuracy.md). Each hypothesis changes one fact of the machine, or one
+environment variable of NCCL, and nothing is fitted. The distance of a curve is the mean over its sizes of |ln(predicted
+/ measured)|, so that 0.1 is about 10 %; sizes count by how well the model knows them (`KNOWN`): being 20 % off says
+much at 1 GiB and little at 8 KiB.
 """
 
 from __future__ import annotations
@@ -22,13 +24,16 @@ from .published import Run
 
 #: Median error of the model from a size on, bytes (docs/accuracy.md, NCCL and RCCL); a size weighs the inverse.
 KNOWN = ((2**24, 0.06), (2**16, 0.22), (0, 0.18))
-#: Below this distance there is no gap to explain: about twice the model's own median error for large sizes (docs/accuracy.md).
+#: Below this distance there is no gap to explain: about twice the model's own median error for large sizes
+#: (docs/accuracy.md).
 NO_GAP = 0.13
 #: A hypothesis counts if it leaves no more than this share of the distance.
 EXPLAINS = 2 / 3
-#: And if it leaves no more than this, a factor of 1.6 (the wider band of the accuracy page), or next to nothing of a very large gap.
+#: And if it leaves no more than this, a factor of 1.6 (the wider band of the accuracy page), or next to nothing of a
+#: very large gap.
 LEAVES, NEXT_TO_NOTHING = math.log(1.6), 0.2
-#: Hypotheses within this distance of the best explain as well: the model's own error for large sizes does not tell them apart.
+#: Hypotheses within this distance of the best explain as well: the model's own error for large sizes does not tell them
+#: apart.
 AS_WELL = KNOWN[0][1]
 
 #: The oldest PCIe generation whose real rates are known (links.CARRIES).
@@ -83,13 +88,19 @@ class Gap:
     def __str__(self) -> str:
         """In a sentence or two."""
         if self.small:
-            return f"Prediction and measurement are {apart(self.distance)} apart on average; there is nothing to explain."
-        much = f"measured {'slower' if self.ratio < 1 else 'faster'} than predicted, {apart(self.distance)} apart on average"
+            return (
+                f"Prediction and measurement are {apart(self.distance)} apart on average; there is nothing to explain."
+            )
+        much = (
+            f"measured {'slower' if self.ratio < 1 else 'faster'} than predicted, {apart(self.distance)} apart on "
+            "average"
+        )
         if self.best is None:
             return f"It was {much}; none of {len(self.tried)} hypotheses explains that."
         others = f" As well would: {'; '.join(c.says for c in self.as_well)}." if self.as_well else ""
         return (
-            f"It was {much}. The hypothesis that fits best: {self.best.says}; it leaves {apart(self.best.distance)}.{others} "
+            f"It was {much}. The hypothesis that fits best: {self.best.says}; it leaves "
+            f"{apart(self.best.distance)}.{others} "
             "This is a hypothesis, not a finding."
         )
 
@@ -103,14 +114,21 @@ def apart(distance: float) -> str:
 def explain(run: Run, links: Parameters = MEASURED) -> Gap:
     """Try every hypothesis on a run; see `Gap`. Raises CollsimError where not even the plain prediction can be made."""
     plain = np.array([p.time for p in run.predicted(links)])
-    distance, ratio = _distance(plain, run), float(np.exp(np.average(np.log(plain / np.array(run.times)), weights=_weights(run))))
+    distance, ratio = (
+        _distance(plain, run),
+        float(np.exp(np.average(np.log(plain / np.array(run.times)), weights=_weights(run)))),
+    )
     tried = []
     for one in HYPOTHESES:
         seconds = _under(one, run, links)
         if seconds is not None and not np.allclose(seconds, plain, rtol=1e-3):
             tried.append(Candidate(one.key, one.says, _distance(seconds, run), tuple(float(s) for s in seconds)))
     tried.sort(key=lambda c: c.distance)
-    fits = bool(tried) and distance >= NO_GAP and tried[0].distance <= min(EXPLAINS * distance, max(LEAVES, NEXT_TO_NOTHING * distance))
+    fits = (
+        bool(tried)
+        and distance >= NO_GAP
+        and tried[0].distance <= min(EXPLAINS * distance, max(LEAVES, NEXT_TO_NOTHING * distance))
+    )
     near = [c for c in tried[1:] if c.distance <= tried[0].distance + AS_WELL] if fits else []
     return Gap(distance, ratio, tuple(tried), tried[0] if fits else None, tuple(near))
 
@@ -137,7 +155,8 @@ def _under(one: Hypothesis, run: Run, links: Parameters) -> Any:
         return None
 
 
-# ---- what changes -----------------------------------------------------------------------------------------------------------------
+# ---- what changes
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def _p2p_off(facts: Facts) -> Facts | None:
@@ -204,7 +223,9 @@ HYPOTHESES = (
     Hypothesis("tcp", "TCP sockets were used instead of RDMA", _tcp),
     Hypothesis("rdma", "RDMA was used instead of TCP sockets", _rdma),
     Hypothesis("one_nic", "only one NIC per node was used", _one_nic),
-    Hypothesis("half_network", "the network gave half of its rate (oversubscribed, shared, or a slower port)", _half_network),
+    Hypothesis(
+        "half_network", "the network gave half of its rate (oversubscribed, shared, or a slower port)", _half_network
+    ),
     Hypothesis("pcie_older", "PCIe ran one generation slower", _older_pcie),
     Hypothesis("pcie_width", "the GPUs had half of their PCIe lanes", _half_width),
     Hypothesis("two_sockets", "the GPUs sat on two sockets", _two_sockets),

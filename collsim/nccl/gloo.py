@@ -1,9 +1,10 @@
-"""Gloo as torch.distributed uses it: which algorithm, in which segments, and about how long over TCP, buffers in host memory.
+"""Gloo as torch.distributed uses it: which algorithm, in which segments, and about how long over TCP, buffers in host
+memory.
 
-Sources: Gloo gloo/allreduce.cc (ring, bcube), allgather.cc, broadcast.cc, alltoall.cc and docs/algorithms.md (70dc3602); PyTorch
-ProcessGroupGloo (2.13): reduce_scatter is an allreduce of the whole input, of which every rank keeps its slice. Halving-doubling,
-ring_chunked and the ring that sends whole vectors are Gloo's older classes, which PyTorch does not call; no threshold of size chooses
-between algorithms. Seconds, bytes, B/s.
+Sources: Gloo gloo/allreduce.cc (ring, bcube), allgather.cc, broadcast.cc, alltoall.cc and docs/algorithms.md
+(70dc3602); PyTorch ProcessGroupGloo (2.13): reduce_scatter is an allreduce of the whole input, of which every rank
+keeps its slice. Halving-doubling, ring_chunked and the ring that sends whole vectors are Gloo's older classes, which
+PyTorch does not call; no threshold of size chooses between algorithms. Seconds, bytes, B/s.
 """
 
 from __future__ import annotations
@@ -20,14 +21,17 @@ from .links import CARRIES, TCP_PER_NIC
 from .machines import facts_of
 from .predict import collective_name
 
-#: Bytes of a segment at most, and how many a rank has on the way at once (gloo/allreduce.h maxSegmentSize, gloo/allreduce.cc ring).
+#: Bytes of a segment at most, and how many a rank has on the way at once (gloo/allreduce.h maxSegmentSize,
+#: gloo/allreduce.cc ring).
 SEGMENT, IN_FLIGHT = 2**20, 2
-#: Seconds that Gloo needs for a message over TCP: one way through the kernel, 26 us on 10 GbE (RTI Perftest), order of magnitude elsewhere.
+#: Seconds that Gloo needs for a message over TCP: one way through the kernel, 26 us on 10 GbE (RTI Perftest), order of
+#: magnitude elsewhere.
 TCP_MESSAGE = 26e-6
 #: B/s between processes of one host over loopback TCP: what one core copies, order of magnitude.
 LOOPBACK = 4e9
-#: Share of a slot that a copy between pinned host memory and a GPU gets: 55 of 63 GB/s on an H200 (github.com/stas00/ml-engineering
-#: network), 9.6 to 11.4 of 15.75 on a V100 in a virtual machine (github.com/router-gao/cuda-demo); between them.
+#: Share of a slot that a copy between pinned host memory and a GPU gets: 55 of 63 GB/s on an H200
+#: (github.com/stas00/ml-engineering network), 9.6 to 11.4 of 15.75 on a V100 in a virtual machine
+#: (github.com/router-gao/cuda-demo); between them.
 COPIES = 0.8
 
 
@@ -76,7 +80,15 @@ def choose(collective: str, ranks: Any, nbytes: Any, *, bcube: bool = False) -> 
     if bcube and name != "allreduce":
         raise CollsimError(f"bcube is an allreduce; Gloo has no bcube {name}")
     said, ours, file = ("bcube", "allreduce_bcube", "allreduce.cc") if bcube else _RUNS[name]
-    segments = _segments(n, size) if ours == "allreduce_ring" else 2 * n if ours == "allgather_ring" else 1 if said == "binomial" else n
+    segments = (
+        _segments(n, size)
+        if ours == "allreduce_ring"
+        else 2 * n
+        if ours == "allgather_ring"
+        else 1
+        if said == "binomial"
+        else n
+    )
     return GlooRun(said, ours, segments, -(-size // segments), f"Gloo 70dc3602 gloo/{file}")
 
 
@@ -88,9 +100,9 @@ def _segments(n: int, size: int) -> int:
 def gloo_time(collective: str, machine: Facts | Topology, nbytes: Any, *, tensors: str = "gpu") -> float:
     """Seconds of a collective with Gloo over TCP, to the order of magnitude: no published runs stand behind it.
 
-    Ring algorithms in host memory: allreduce sends 2(n-1)/n of the buffer in 2(n-1) steps, of which the segments in flight hide the rest;
-    reduce_scatter is PyTorch's allreduce and slice; broadcast is binomial; sendrecv is a message, over one card where it leaves the node;
-    CUDA tensors cross PCIe twice.
+    Ring algorithms in host memory: allreduce sends 2(n-1)/n of the buffer in 2(n-1) steps, of which the segments in
+    flight hide the rest; reduce_scatter is PyTorch's allreduce and slice; broadcast is binomial; sendrecv is a message,
+    over one card where it leaves the node; CUDA tensors cross PCIe twice.
 
     Args:
         tensors: `gpu` or `cpu`: where they live.

@@ -1,9 +1,11 @@
-"""The graphs that NCCL's tuner is told: as the search finds them on a machine's links, or by a closed rule per kind of wiring.
+"""The graphs that NCCL's tuner is told: as the search finds them on a machine's links, or by a closed rule per kind of
+wiring.
 
-NCCL searches channel by channel, each reserving its speed on every link it crosses, and keeps the speed that gives most in total.
-Where there is a Topology that is done for rings, trees and NVLS (`search`, `heads`). Where only Facts are known, the regular machines
-that they describe have a closed answer: how many channels of speed s fit on the tightest link (src/graph/search.cc; constants in
-`constants`), and trees and NVLS follow from the ring. GB/s and microseconds, as NCCL counts.
+NCCL searches channel by channel, each reserving its speed on every link it crosses, and keeps the speed that gives most
+in total. Where there is a Topology that is done for rings, trees and NVLS (`search`, `heads`). Where only Facts are
+known, the regular machines that they describe have a closed answer: how many channels of speed s fit on the tightest
+link (src/graph/search.cc; constants in `constants`), and trees and NVLS follow from the ring. GB/s and microseconds, as
+NCCL counts.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from .machines import Searched
 from .search import duplicated
 from .tuner import Communicator, Graph, doubled
 
-#: The x86 processors usually sold with a PCIe generation, for the bandwidth between sockets (Intel ARK; see constants.SOCKET).
+#: The x86 processors usually sold with a PCIe generation, for the bandwidth between sockets (Intel ARK; see
+#: constants.SOCKET).
 _SOCKET_BY_PCIE = {3: "intel-skylake", 4: "intel-skylake", 5: "intel-sapphire", 6: "intel-emerald"}
 #: RCCL prints 48 GB/s per xGMI link of an MI300X (ROCm/rccl issue 1210).
 XGMI_PER_LINK = 48.0
@@ -28,13 +31,16 @@ _NIC_COUNTS = 0.96
 _STAGED = 0.5
 #: NVLink generation by compute capability.
 _NVLINK_OF = {60: 1, 70: 2, 75: 2, 80: 3, 90: 4, 100: 5}
-#: From Hopper on, with channels of more than so many GB/s between nodes, channels are doubled again up to so many (src/graph/connect.cc).
+#: From Hopper on, with channels of more than so many GB/s between nodes, channels are doubled again up to so many
+#: (src/graph/connect.cc).
 _FAST_CHANNEL, _FEW_CHANNELS = 45.0, 16
 #: Sums of speeds are compared with this much room.
 _ROUNDING = 1.0001
 
 
-def communicator(facts: Facts, channels: int | None = None, pat: bool | None = None, found: Searched | None = None) -> Communicator:
+def communicator(
+    facts: Facts, channels: int | None = None, pat: bool | None = None, found: Searched | None = None
+) -> Communicator:
     """What NCCL's tuner would be told about this machine.
 
     Args:
@@ -78,12 +84,16 @@ def ring_graph(facts: Facts) -> Graph:
     total = per_nic * facts.nics if facts.local == 1 else min(per_nic * facts.nics, inside)
     channels, speed = _fit(per_nic, total, facts)
     type_inter = "PXN" if facts.nvswitch and facts.cc >= 90 else "PXB" if facts.gdr is not False else "PHB"
-    return _duplicated(Graph(channels, speed, speed, path if facts.local > 1 else "LOC", type_inter, facts.nvswitch), facts)
+    return _duplicated(
+        Graph(channels, speed, speed, path if facts.local > 1 else "LOC", type_inter, facts.nvswitch), facts
+    )
 
 
 def _searched_ring(found: Searched, facts: Facts) -> Graph:
     rings = found.rings
-    graph = Graph(len(rings.channels), rings.speed, rings.speed, rings.type_intra, rings.type_inter, rings.same_channels)
+    graph = Graph(
+        len(rings.channels), rings.speed, rings.speed, rings.type_intra, rings.type_inter, rings.same_channels
+    )
     return _duplicated(graph, facts)
 
 
@@ -107,7 +117,8 @@ def _searched_heads(heads: Heads) -> Graph:
 def tree_graph(facts: Facts, ring: Graph) -> Graph:
     """The tree search is asked for as many channels as the ring has; between nodes it may be faster inside.
 
-    The search knows better which tree: from Hopper on the plain one where the way back from the first GPU's card to the second is worse.
+    The search knows better which tree: from Hopper on the plain one where the way back from the first GPU's card to the
+    second is worse.
     """
     table = c.speeds(facts.cc or 90, facts.nodes)
     if facts.nodes > 1 and facts.local == 1:
@@ -115,7 +126,9 @@ def tree_graph(facts: Facts, ring: Graph) -> Graph:
     pattern = c.SPLIT_TREE if facts.cc < 80 else c.BALANCED_TREE
     if facts.nodes == 1:
         return replace(ring, pattern=pattern)
-    return replace(ring, bw_intra=_raised(table, ring.bw_inter, intra_bandwidth(facts) / ring.channels), pattern=pattern)
+    return replace(
+        ring, bw_intra=_raised(table, ring.bw_inter, intra_bandwidth(facts) / ring.channels), pattern=pattern
+    )
 
 
 def nvls_graph(facts: Facts, ring: Graph) -> Graph:
@@ -154,7 +167,13 @@ def intra_bandwidth(facts: Facts) -> float:
 
 def socket_bandwidth(facts: Facts) -> float:
     """GB/s between the two sockets of a node, by NCCL's constants."""
-    return c.SOCKET["amd" if facts.cpu == "amd" else "arm" if facts.cpu == "arm" else _SOCKET_BY_PCIE.get(facts.pcie, "intel-broadwell")]
+    return c.SOCKET[
+        "amd"
+        if facts.cpu == "amd"
+        else "arm"
+        if facts.cpu == "arm"
+        else _SOCKET_BY_PCIE.get(facts.pcie, "intel-broadwell")
+    ]
 
 
 def path_type(facts: Facts) -> str:
@@ -167,13 +186,18 @@ def path_type(facts: Facts) -> str:
 
 
 def _fit(per_channel: float, total: float, facts: Facts) -> tuple[int, float]:
-    """Channels and their speed: the first speed of the table that uses the most of `total` GB/s, each at most `per_channel`."""
+    """Channels and their speed: the first speed of the table that uses the most of `total` GB/s, each at most
+    `per_channel`."""
     best = (1, c.LAST_RESORT)
     ends = facts.nics if facts.nodes > 1 else 1.0
     for speed in c.speeds(facts.cc or 90, facts.nodes):
         if speed > per_channel * _ROUNDING:
             continue
-        fits = min(c.SEARCH_CHANNELS // 2, math.floor(total / speed + 1e-6), math.floor(per_channel / speed + 1e-6) * max(1, int(ends)))
+        fits = min(
+            c.SEARCH_CHANNELS // 2,
+            math.floor(total / speed + 1e-6),
+            math.floor(per_channel / speed + 1e-6) * max(1, int(ends)),
+        )
         if fits >= 1 and fits * speed > best[0] * best[1] * _ROUNDING:
             best = (fits, speed)
         if best[0] * best[1] >= total:

@@ -1,9 +1,10 @@
-"""The heads of NVLink SHARP in a node, found as NCCL's search does for its NVLS pattern (src/graph/search.cc, ncclTopoSearchTryNvls).
+"""The heads of NVLink SHARP in a node, found as NCCL's search does for its NVLS pattern (src/graph/search.cc,
+ncclTopoSearchTryNvls).
 
-A channel has one GPU as its head, which pulls sums out of the NVSwitch: every GPU's links to the switch carry the channel's speed in both
-directions, the head's twice that. Over several nodes the head also sends and receives over a network card beside it. More channels win,
-then more bandwidth between nodes; then the speed between nodes is raised alone, up to twice the other. Within one node every GPU is a
-head. GB/s.
+A channel has one GPU as its head, which pulls sums out of the NVSwitch: every GPU's links to the switch carry the
+channel's speed in both directions, the head's twice that. Over several nodes the head also sends and receives over a
+network card beside it. More channels win, then more bandwidth between nodes; then the speed between nodes is raised
+alone, up to twice the other. Within one node every GPU is a head. GB/s.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from .ways import Node, Question, Rules
 
 @dataclass(frozen=True)
 class Heads:
-    """GPUs that head a channel each, and the cards beside them (none in one node); GB/s of a channel inside and between nodes."""
+    """GPUs that head a channel each, and the cards beside them (none in one node); GB/s of a channel inside and between
+    nodes."""
 
     gpus: tuple[int, ...]
     cards: tuple[int, ...]
@@ -29,7 +31,8 @@ class Heads:
 
 
 def heads(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> Heads | None:
-    """Search the heads of one node; arguments as for `search.rings`. None without an NVSwitch, before Hopper, and where nothing fits."""
+    """Search the heads of one node; arguments as for `search.rings`. None without an NVSwitch, before Hopper, and where
+    nothing fits."""
     if plan.sm < 90 or not plan.of_kind("nvswitch"):
         return None
     return _heads(Question.of(plan, gpus, cards, rules))
@@ -82,7 +85,8 @@ def _fitting(node: Node, pairs: Sequence[tuple[int, int]], speed: float) -> int:
 
 
 def _between(node: Node, used: Sequence[tuple[int, int]], speed: float, table: Sequence[float]) -> float:
-    """The speed between nodes, raised step by step while it is less than twice that inside (where there is one node nothing holds it)."""
+    """The speed between nodes, raised step by step while it is less than twice that inside (where there is one node
+    nothing holds it)."""
     found = speed
     for faster in table[: table.index(speed)][::-1]:
         if found >= 2 * speed or not _fits(node, _loads(node, used, speed, faster)):

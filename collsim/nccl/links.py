@@ -1,11 +1,12 @@
 """What links really carry, and what a step over them really costs: few factors, per kind of link and protocol.
 
-All but those in `READ_OFF` were found together by `crossval.refit`: least squares on the logarithm of predicted over measured time of
-some 170 published nccl-tests runs, weighed by run, with a loss that lets go of those far from all others (Cauchy), starting from NCCL's
-own link speeds and step latencies (`crossval.PRIOR`), with kinds of link that few systems have held near their family.
-`docs/accuracy.md` shows how they do on systems left out of that fit. Beside a factor stands a published run on an undisturbed machine
-that shows it. Two or three significant digits are kept.
-No constant speaks of a system: only of what carries the data. Seconds, bytes, B/s; fractions of the nominal rate of one direction.
+All but those in `READ_OFF` were found together by `crossval.refit`: least squares on the logarithm of predicted over
+measured time of some 170 published nccl-tests runs, weighed by run, with a loss that lets go of those far from all
+others (Cauchy), starting from NCCL's own link speeds and step latencies (`crossval.PRIOR`), with kinds of link that few
+systems have held near their family. `docs/accuracy.md` shows how they do on systems left out of that fit. Beside a
+factor stands a published run on an undisturbed machine that shows it. Two or three significant digits are kept.
+No constant speaks of a system: only of what carries the data. Seconds, bytes, B/s; fractions of the nominal rate of one
+direction.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ FABRICS: Final = ("nvswitch", "mesh", "cube", "bridge", "xgmi")
 
 #: Fraction of the nominal rate that a ring of large transfers gets.
 CARRIES: Final[dict[str, float]] = {
-    "nvlink-70": 0.81,  # 8x V100, allreduce 134.7 of 150 GB/s: github.com/Panlichen/nccl-tests test_scripts/v100_8card_para
+    # 8x V100, allreduce 134.7 of 150 GB/s: github.com/Panlichen/nccl-tests test_scripts/v100_8card_para
+    "nvlink-70": 0.81,
     "nvlink-80": 0.78,  # 4x and 8x A100, 234.7 of 300: github.com/eugenesiow/LLM-Insights infrastructure/hardware
     "nvlink-90": 0.83,  # 4 to 8 H200, 363 to 366 of 450: github.com/stas00/ml-engineering network
     "nvlink-100": 0.76,  # 4 to 8 B200, 673 to 686 of 900: github.com/stas00/ml-engineering network
@@ -27,7 +29,8 @@ CARRIES: Final[dict[str, float]] = {
     "xgmi": 0.77,  # 8x MI300X, 312.9 of 448: github.com/stas00/ml-engineering network
     "pcie3": 0.77,  # NCCL's own constant is 12 of 15.75 (src/graph/topo.h)
     "pcie4": 0.66,  # A100-PCIE under one switch, 19.7 of 31.5: github.com/thomaslie210/NCCL_Test_Results
-    "pcie5": 0.85,  # read off: one peer-to-peer copy gets 53.9 of 63, and no ring more: github.com/voipmonitor/rtx6kpro hardware
+    # read off: one peer-to-peer copy gets 53.9 of 63, and no ring more: github.com/voipmonitor/rtx6kpro hardware
+    "pcie5": 0.85,
     "pcie6": 0.85,  # read off: as PCIe 5, nothing measured is at hand
     "ib": 0.93,  # B200 ring over 8 NDR, 388 of 400: github.com/togethercomputer/together-nccl-tests
     "roce": 0.93,  # MI325X 350 of 400, H100 157 of 200 (github.com/hisohara/ai-scripts; NVIDIA/nccl issue 1411)
@@ -38,15 +41,17 @@ CARRIES: Final[dict[str, float]] = {
     "tcpxo": 0.95,  # A3 Mega, 188.7 of 200: github.com/GoogleCloudPlatform/cluster-toolkit
 }
 
-#: NVLink SHARP: fraction of a GPU's links that S(1+1/n) bytes get, by compute capability: H200 with 6 and 7 GPUs 435.6 and 460.0,
-#: B200 with 7 and 8 GPUs 811 and 841 GB/s of busbw (github.com/stas00/ml-engineering network; together-nccl-tests).
+#: NVLink SHARP: fraction of a GPU's links that S(1+1/n) bytes get, by compute capability: H200 with 6 and 7 GPUs 435.6
+#: and 460.0, B200 with 7 and 8 GPUs 811 and 841 GB/s of busbw (github.com/stas00/ml-engineering network;
+#: together-nccl-tests).
 NVLS_CARRIES: Final[dict[int, float]] = {90: 0.66, 100: 0.59}
 
-#: Through pinned host memory. The two directions share one path, so that each gets half when both are busy. One way: 18.2 of 31.5 GB/s
-#: between 2 RTX 4090 (github.com/Panlichen/nccl-tests test_scripts/4090_2card_para). Both at once, in each direction: 9.1 there, 4.0 of
-#: 15.75 between 2 RTX 2080 Ti (github.com/Anthony-Hoo/Anthony-Hoo.github.io), 5.2 between 4 A100 (github.com/eugenesiow/LLM-Insights).
-#: Across sockets, read off: 1.35 against 3.6 GB/s between 2 A40 (NVIDIA/nccl-tests issue 74); over a PCIe fabric between two boxes 4.1
-#: (github.com/thomaslie210/NCCL_Test_Results SmartIO).
+#: Through pinned host memory. The two directions share one path, so that each gets half when both are busy. One way:
+#: 18.2 of 31.5 GB/s between 2 RTX 4090 (github.com/Panlichen/nccl-tests test_scripts/4090_2card_para). Both at once, in
+#: each direction: 9.1 there, 4.0 of 15.75 between 2 RTX 2080 Ti (github.com/Anthony-Hoo/Anthony-Hoo.github.io), 5.2
+#: between 4 A100 (github.com/eugenesiow/LLM-Insights). Across sockets, read off: 1.35 against 3.6 GB/s between 2 A40
+#: (NVIDIA/nccl-tests issue 74); over a PCIe fabric between two boxes 4.1 (github.com/thomaslie210/NCCL_Test_Results
+#: SmartIO).
 HOST_ONE_WAY, HOST_CROSSING = 0.63, 0.4
 
 #: PCIe peer traffic over the inter-socket link: 14.4 to 15.8 of 19.7 GB/s (github.com/thomaslie210/NCCL_Test_Results).
@@ -60,32 +65,36 @@ TCP_PER_NIC = 4.2e9
 #: (github.com/thomaslie210/NCCL_Test_Results GDR_Off).
 WITHOUT_GDR = 0.57
 
-#: A PCIe card reaches its NIC through the host bridge, and send and receive meet there: 14.8 of 25 GB/s both ways, 24.1 one way
-#: (GDR_On there).
+#: A PCIe card reaches its NIC through the host bridge, and send and receive meet there: 14.8 of 25 GB/s both ways, 24.1
+#: one way (GDR_On there).
 HOST_BRIDGE = 0.67
 
-#: Read off: point-to-point traffic over the network against a ring's: sendrecv 24.9 to 26.2, alltoall 44.7 to 49.5 per GPU with a
-#: 50 GB/s NIC (github.com/xxrjun/nccl-tests-cluster). NCCL gives one peer few channels.
+#: Read off: point-to-point traffic over the network against a ring's: sendrecv 24.9 to 26.2, alltoall 44.7 to 49.5 per
+#: GPU with a 50 GB/s NIC (github.com/xxrjun/nccl-tests-cluster). NCCL gives one peer few channels.
 NET_P2P: Final[dict[str, float]] = {"sendrecv": 0.54, "alltoall": 0.85}
 
-#: Read off: point-to-point inside a node: pieces up to this size stay on one channel, which moves this much per second: an A100 pair is
-#: flat at 12.5 GB/s up to 2 MiB (github.com/abhivijay96/nccl-tests exps/cw).
+#: Read off: point-to-point inside a node: pieces up to this size stay on one channel, which moves this much per second:
+#: an A100 pair is flat at 12.5 GB/s up to 2 MiB (github.com/abhivijay96/nccl-tests exps/cw).
 P2P_SPLIT, CHANNEL_RATE = 2.0**21, 12.5e9
 
-#: What a tree gets of the rate that a ring gets: NCCL's own factor (tuning.cc); 556 of 686 GB/s on B200 (together-nccl-tests).
+#: What a tree gets of the rate that a ring gets: NCCL's own factor (tuning.cc); 556 of 686 GB/s on B200
+#: (together-nccl-tests).
 TREE = 0.92
 
-#: Seconds of launch: per call, per call of grouped sends and receives, and per GPU of a node (one host process often launches for all).
+#: Seconds of launch: per call, per call of grouped sends and receives, and per GPU of a node (one host process often
+#: launches for all).
 LAUNCH, LAUNCH_P2P, LAUNCH_PER_GPU = 3.5e-6, 8.1e-6, 2.1e-6
 
-#: Factor on that for allgather and reduce-scatter, where every rank has a block for every other and none is empty: the smallest call
-#: takes 14.0 and 27.8 us on 4 and 8 A100 where allreduce takes 11.8 and 23.2 (github.com/abhivijay96/nccl-tests exps/cw).
+#: Factor on that for allgather and reduce-scatter, where every rank has a block for every other and none is empty: the
+#: smallest call takes 14.0 and 27.8 us on 4 and 8 A100 where allreduce takes 11.8 and 23.2
+#: (github.com/abhivijay96/nccl-tests exps/cw).
 BLOCKS = 1.47
 
 #: Seconds per peer of an alltoall.
 PEER = 2.4e-6
 
-#: Factor on NCCL's step latency (tuning.cc, hwLatencies) of LL and LL128. Networks that a CPU drives take ten times as long as RDMA.
+#: Factor on NCCL's step latency (tuning.cc, hwLatencies) of LL and LL128. Networks that a CPU drives take ten times as
+#: long as RDMA.
 STEP: Final[dict[str, float]] = {
     **dict.fromkeys(FABRICS, 0.15),
     **dict.fromkeys(("pcie", "host"), 0.14),
@@ -110,12 +119,13 @@ STEP_BULK: Final[dict[str, float]] = {
 #: Factor on a network step that is staged through host memory.
 STEP_WITHOUT_GDR = 1.6
 
-#: Slingshot's provider sends up to about this many bytes at once and negotiates beyond (libfabric 2.4 changes: rendezvous eager size 2K;
-#: buffers of LL are twice the data); a step then takes this much longer.
+#: Slingshot's provider sends up to about this many bytes at once and negotiates beyond (libfabric 2.4 changes:
+#: rendezvous eager size 2K; buffers of LL are twice the data); a step then takes this much longer.
 EAGER: Final[dict[str, int]] = {"slingshot": 4096}
 RENDEZVOUS = 16e-6
 
-#: Pipeline: share of sqrt(waiting x bytes) that cannot be hidden, and the ratio bytes/waiting at which it fades (many chunks in flight).
+#: Pipeline: share of sqrt(waiting x bytes) that cannot be hidden, and the ratio bytes/waiting at which it fades (many
+#: chunks in flight).
 FILL: Final[dict[str, tuple[float, float]]] = {"LL": (1.7, 16.0), "LL128": (2.9, 27.0), "Simple": (1.6, 13.0)}
 
 #: Waiting that even a ring of two has: filling and draining the buffers of a channel.
@@ -144,7 +154,8 @@ NCCLS: Final[dict[str, str]] = {"tree": "src/graph/tuning.cc: a tree's bandwidth
 
 @dataclass(frozen=True)
 class Parameters:
-    """The constants above as one value, so that a calibration can replace some of them. Fields are described where they are set."""
+    """The constants above as one value, so that a calibration can replace some of them. Fields are described where they
+    are set."""
 
     carries: Mapping[str, float] = field(default_factory=lambda: dict(CARRIES))
     nvls_carries: Mapping[int, float] = field(default_factory=lambda: dict(NVLS_CARRIES))

@@ -1,4 +1,5 @@
-"""Facts of a Topology made by `collsim.topology.machine` or from a file, as it is after edits: its GPUs, their wiring, NICs, levels."""
+"""Facts of a Topology made by `collsim.topology.machine` or from a file, as it is after edits: its GPUs, their wiring,
+NICs, levels."""
 
 from __future__ import annotations
 
@@ -30,14 +31,17 @@ def facts_of(machine: Facts | Topology, ranks: Any = None) -> Facts:
     Args:
         ranks: use only so many, spread over all nodes; where that is uneven, the fullest node counts. None: all GPUs.
 
-    Raises CollsimError for a Topology that is no machine (a generic network says nothing of GPUs), or more ranks than GPUs.
+    Raises CollsimError for a Topology that is no machine (a generic network says nothing of GPUs), or more ranks than
+    GPUs.
     """
     found = machine if isinstance(machine, Facts) else _read(machine)
     count = found.ranks if ranks is None else parse_count(ranks, "ranks")
     if count == found.ranks:
         return found
     if not found.nodes <= count <= found.ranks:
-        raise CollsimError(f"ranks={count}: this machine has {found.ranks} GPUs on {found.nodes} nodes, and each node takes part")
+        raise CollsimError(
+            f"ranks={count}: this machine has {found.ranks} GPUs on {found.nodes} nodes, and each node takes part"
+        )
     hosts = -(-count // found.per_host) if found.hosts > found.nodes else found.hosts
     fewer = replace(found, ranks=count, hosts=hosts)
     if found.inside not in ("mesh", "xgmi") or fewer.local == 1:
@@ -54,26 +58,33 @@ def _read(topology: Topology) -> Facts:
     asked = topology.facts.get("asked") if isinstance(topology, Topology) else None
     if not asked or not hasattr(asked[0], "of_kind"):
         name = getattr(topology, "name", topology)
-        raise CollsimError(f"{name!r} is not a machine; NCCL runs on GPUs: give machine('dgx-a100', nodes=2) or nccl.Facts")
+        raise CollsimError(
+            f"{name!r} is not a machine; NCCL runs on GPUs: give machine('dgx-a100', nodes=2) or nccl.Facts"
+        )
     plan = asked[0]
     amd = _is_amd(plan)
     if plan.of_kind("gpu") and not plan.sm and not amd and "file" in topology.facts:
         raise CollsimError(
-            f"{topology.name} does not say which GPUs it has, and NCCL's choices depend on it: give the file that NCCL writes on such "
-            "a node (NCCL_TOPO_DUMP_FILE=topo.xml; its <gpu> elements have sm=), nvidia-smi's with gpu='A100', or a known machine"
+            f"{topology.name} does not say which GPUs it has, and NCCL's choices depend on it: give the file that "
+            "NCCL writes on such "
+            "a node (NCCL_TOPO_DUMP_FILE=topo.xml; its <gpu> elements have sm=), nvidia-smi's with gpu='A100', or a "
+            "known machine"
         )
     if not plan.of_kind("gpu") or (not plan.sm and not amd):
         raise CollsimError(f"{topology.name} has no GPU that NCCL or RCCL runs on")
     known = sorted({card.cc for card in GPUS.values()} - {0})
     if not amd and plan.sm not in known:
         raise CollsimError(
-            f"{topology.name}: sm={plan.sm} is no compute capability that the model of NCCL knows ({', '.join(map(str, known))}); "
+            f"{topology.name}: sm={plan.sm} is no compute capability that the model of NCCL knows "
+            f"({', '.join(map(str, known))}); "
             "RCCL on GPUs without xGMI is not modelled"
         )
     nodes = nodes_of(topology)
     seen = [_facts(topology, node) for node in nodes]
     if len({facts.inside for facts in seen}) > 1:
-        raise CollsimError(f"{topology.name}: its nodes are wired differently now; NCCL's choice for such a mixture is not modelled")
+        raise CollsimError(
+            f"{topology.name}: its nodes are wired differently now; NCCL's choice for such a mixture is not modelled"
+        )
     least = min(seen, key=lambda facts: (facts.nics * facts.nic_rate, facts.link_rate))
     return replace(least, wires=Wires(nodes, topology.facts["p2p"], topology.facts["gdr"], least.told))
 
@@ -112,7 +123,8 @@ def _facts(topology: Topology, node: Node) -> Facts:
 
 
 def _hosts(plan: Machine) -> int:
-    """Hosts of a node: sockets that a link joins share an operating system. An NVLink domain over several trays has several."""
+    """Hosts of a node: sockets that a link joins share an operating system. An NVLink domain over several trays has
+    several."""
     graph: nx.Graph[str] = nx.Graph()
     graph.add_nodes_from(name for name in plan.devices if name.startswith("cpu"))
     graph.add_edges_from((a, b) for a, b, _ in plan.joints if a in graph and b in graph)
@@ -126,11 +138,17 @@ def _is_amd(plan: Machine) -> bool:
 def _left_of_rings(topology: Topology, plan: Machine, gpus: int) -> float:
     """What NCCL's rings carry on a mesh of links that was edited, over what they carried as built."""
     if _is_amd(plan):
-        raise CollsimError(f"{topology.name}: RCCL's rings on a changed xGMI mesh are not modelled; scale all its links, or use simulate()")
+        raise CollsimError(
+            f"{topology.name}: RCCL's rings on a changed xGMI mesh are not modelled; scale all its links, or use "
+            "simulate()"
+        )
     rules = Rules(LEVELS.index(topology.facts["p2p"]), LEVELS.index(topology.facts["gdr"]))
     now, built = (rings(p, gpus, (), rules) for p in (plan, topology.facts["asked"][0]))
     if LEVELS.index(now.type_intra) > NVB:
-        raise CollsimError(f"{topology.name}: no ring is left that stays on NVLinks, and NCCL's mixture of NVLink and PCIe is not modelled")
+        raise CollsimError(
+            f"{topology.name}: no ring is left that stays on NVLinks, and NCCL's mixture of NVLink and PCIe is not "
+            "modelled"
+        )
     return now.total / built.total
 
 
@@ -139,9 +157,11 @@ def search(machine: Facts | Topology, ranks: Any = None, *, NCCL_CROSS_NIC: int 
 
     Args:
         ranks: fewer ranks than GPUs.
-        NCCL_CROSS_NIC: 0, rings stay on one card on all nodes; 1, they need not; 2 (NCCL's own), they may where that gives more.
+        NCCL_CROSS_NIC: 0, rings stay on one card on all nodes; 1, they need not; 2 (NCCL's own), they may where that
+        gives more.
 
-    Raises CollsimError where no wiring is known (Facts from words), for RCCL, which searches otherwise, and beyond 16 GPUs in a node.
+    Raises CollsimError where no wiring is known (Facts from words), for RCCL, which searches otherwise, and beyond 16
+    GPUs in a node.
     """
     facts = facts_of(machine, ranks)
     found = searched(facts, cross_nic=cross_nic_of(NCCL_CROSS_NIC))
@@ -152,7 +172,8 @@ def search(machine: Facts | Topology, ranks: Any = None, *, NCCL_CROSS_NIC: int 
             else f"{facts.local} ranks in a node, wiring {'unknown' if facts.wires is None else 'known'}"
         )
         raise CollsimError(
-            f"no search of graphs here ({why}): it takes a Topology of NVIDIA GPUs, 2 ranks or more, and at most {MOST_GPUS} in a node"
+            f"no search of graphs here ({why}): it takes a Topology of NVIDIA GPUs, 2 ranks or more, and at most "
+            f"{MOST_GPUS} in a node"
         )
     return found
 
@@ -168,7 +189,8 @@ def cross_nic_of(value: int | str | None) -> int:
 
 @dataclass(frozen=True)
 class Searched:
-    """What the search is told of a machine: the nodes that differ, ranks on each, several nodes or one, what NCCL may do."""
+    """What the search is told of a machine: the nodes that differ, ranks on each, several nodes or one, what NCCL may
+    do."""
 
     nodes: tuple[Node, ...]
     local: int
@@ -180,7 +202,9 @@ class Searched:
         """The least rings of all nodes, as all take the least of their graphs."""
         found = [rings(node.plan, self.local, self._cards(node), self.rules) for node in self.nodes]
         least = min(found, key=lambda r: r.total)
-        return replace(least, channels=least.channels[: min(len(r.channels) for r in found)], speed=min(r.speed for r in found))
+        return replace(
+            least, channels=least.channels[: min(len(r.channels) for r in found)], speed=min(r.speed for r in found)
+        )
 
     @property
     def trees(self) -> Trees:
@@ -202,7 +226,9 @@ class Searched:
         """The heads of NVLS on the node that has fewest; None where a node has none."""
         found = [heads(node.plan, self.local, self._cards(node), self.rules) for node in self.nodes]
         there = [h for h in found if h is not None]
-        return min(there, key=lambda h: (len(h.gpus), h.speed_intra, h.speed_inter)) if len(there) == len(found) else None
+        return (
+            min(there, key=lambda h: (len(h.gpus), h.speed_intra, h.speed_inter)) if len(there) == len(found) else None
+        )
 
     def _cards(self, node: Node) -> tuple[float, ...]:
         return node.cards if self.several else ()
@@ -231,10 +257,18 @@ def _inside(plan: Machine, level: str, count: int) -> tuple[Inside, float, bool]
     names = [plan.devices[i] for i in plan.of_kind("gpu")]
     crossing = _socket(plan, "gpu0") != _socket(plan, names[-1])
     fast = [
-        [(b if a == gpu else a, cable) for a, b, cable in plan.joints if gpu in (a, b) and cable.kind in ("nvlink", "xgmi")]
+        [
+            (b if a == gpu else a, cable)
+            for a, b, cable in plan.joints
+            if gpu in (a, b) and cable.kind in ("nvlink", "xgmi")
+        ]
         for gpu in names
     ]
-    slots = [cable.nominal or cable.bandwidth for a, b, cable in plan.joints if {a, b} & set(names) and cable.kind in ("pcie", "c2c")]
+    slots = [
+        cable.nominal or cable.bandwidth
+        for a, b, cable in plan.joints
+        if {a, b} & set(names) and cable.kind in ("pcie", "c2c")
+    ]
     peers = [{name for name, _ in own} for own in fast]
     rate = min(sum(cable.nominal or cable.bandwidth for _, cable in own) for own in fast)
     if any(peers) and level != "LOC":
@@ -242,7 +276,8 @@ def _inside(plan: Machine, level: str, count: int) -> tuple[Inside, float, bool]
         if any(switched):
             if not all(switched):
                 raise CollsimError(
-                    f"{names[switched.index(False)]} has no NVLink to the NVSwitch that others have; NCCL there is not modelled"
+                    f"{names[switched.index(False)]} has no NVLink to the NVSwitch that others have; NCCL there is "
+                    "not modelled"
                 )
             return "nvswitch", rate, crossing
         if all(len(own) == count - 1 for own in peers):
@@ -251,7 +286,8 @@ def _inside(plan: Machine, level: str, count: int) -> tuple[Inside, float, bool]
         if all(len(own) > 1 for own in peers):
             if _is_amd(plan):
                 raise CollsimError(
-                    f"{names[0]} has xGMI to {len(peers[0])} of {count - 1} GPUs; RCCL's rings on a mesh with gaps are not modelled"
+                    f"{names[0]} has xGMI to {len(peers[0])} of {count - 1} GPUs; RCCL's rings on a mesh with gaps "
+                    "are not modelled"
                 )
             return "cube", rate, crossing
     through = not crossing and len(plan.of_kind("pcie")) > 0
@@ -285,20 +321,32 @@ def _generation(plan: Machine, matters: bool) -> int:
     digits = [ch for ch in slot.label.split(".")[0] if ch.isdigit()] if slot else []
     if slot is None or not digits:
         return 0
-    lanes, rate = PCIE_GBPS[int(digits[0])] / (pcie(int(digits[0]), slot.width).nominal or 1.0), slot.nominal or slot.bandwidth
+    lanes, rate = (
+        PCIE_GBPS[int(digits[0])] / (pcie(int(digits[0]), slot.width).nominal or 1.0),
+        slot.nominal or slot.bandwidth,
+    )
     alike = [g for g, full in PCIE_GBPS.items() if abs(lanes * rate / full - 1) < _ALIKE]
     if not alike and matters:
-        raise CollsimError(f"PCIe of {format_bandwidth(rate)} is of no generation that NCCL knows; scale it by 2 or 0.5")
+        raise CollsimError(
+            f"PCIe of {format_bandwidth(rate)} is of no generation that NCCL knows; scale it by 2 or 0.5"
+        )
     return alike[0] if alike else int(digits[0])
 
 
 def _nics(topology: Topology, node: Node) -> tuple[float, float, Net]:
-    """Cards that rings use and the B/s of each: those that together give most at one speed, as all channels have one speed."""
+    """Cards that rings use and the B/s of each: those that together give most at one speed, as all channels have one
+    speed."""
     card = card_of(topology)
     assert card is not None
-    kind = ("ib" if card.cable.kind == "infiniband" else "roce") if card.name == "file" else _NET_OF_CARD.get(card.name.split("-")[0])
+    kind = (
+        ("ib" if card.cable.kind == "infiniband" else "roce")
+        if card.name == "file"
+        else _NET_OF_CARD.get(card.name.split("-")[0])
+    )
     if kind is None:
-        raise CollsimError(f"NIC {card.name!r}: NCCL's way over it is not modelled; known kinds: {', '.join(_NET_OF_CARD)}")
+        raise CollsimError(
+            f"NIC {card.name!r}: NCCL's way over it is not modelled; known kinds: {', '.join(_NET_OF_CARD)}"
+        )
     fastest = sorted(node.cards, reverse=True)
     used = max(range(len(fastest)), key=lambda i: (i + 1) * fastest[i])
     return used + 1.0, fastest[used], kind

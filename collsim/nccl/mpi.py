@@ -1,11 +1,12 @@
-"""MPI collectives: which algorithm a library publishes that it runs, and how long OSU's micro-benchmarks say that they take.
+"""MPI collectives: which algorithm a library publishes that it runs, and how long OSU's micro-benchmarks say that they
+take.
 
-`choose` reads the tables of `openmpi` and `mpich`. `time_of` is a simpler model than NCCL's: rounds of messages, then bytes at the rate
-a rank can move or reduce, whatever the algorithm. Counting the rounds and bytes of the algorithm that is chosen instead, with the same
-constants, is farther off on the runs below (small sizes 31 % for 21 %, middle 43 % for 35 %, large 18 % for 16 %): what is measured over
-sizes is smooth where the tables jump. Constants were found by least squares over 30 published OSU runs (buffers on host and GPU, 8 to
-128 ranks, InfiniBand, RoCE, Slingshot): github.com/aistabci/abci2.0benchmark, github.com/stackhpc, github.com/argonne-lcf.
-Seconds, bytes, B/s.
+`choose` reads the tables of `openmpi` and `mpich`. `time_of` is a simpler model than NCCL's: rounds of messages, then
+bytes at the rate a rank can move or reduce, whatever the algorithm. Counting the rounds and bytes of the algorithm that
+is chosen instead, with the same constants, is farther off on the runs below (small sizes 31 % for 21 %, middle 43 % for
+35 %, large 18 % for 16 %): what is measured over sizes is smooth where the tables jump. Constants were found by least
+squares over 30 published OSU runs (buffers on host and GPU, 8 to 128 ranks, InfiniBand, RoCE, Slingshot):
+github.com/aistabci/abci2.0benchmark, github.com/stackhpc, github.com/argonne-lcf. Seconds, bytes, B/s.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from .predict import collective_name
 from .words import network
 
 #: Buffers that a rank moves, as its number grows.
-_ROUNDED = {"allreduce": 2.0, **dict.fromkeys(("allgather", "alltoall", "broadcast", "reduce", "reduce_scatter", "sendrecv"), 1.0)}
+_ROUNDED = {
+    "allreduce": 2.0,
+    **dict.fromkeys(("allgather", "alltoall", "broadcast", "reduce", "reduce_scatter", "sendrecv"), 1.0),
+}
 
 #: Our name of a collective -> MPI's.
 _OPERATIONS = {"broadcast": "bcast", **{name: name for name in openmpi.NAMES if name != "bcast"}}
@@ -46,15 +50,23 @@ class MpiChoice:
 
 
 def choose(
-    library: str, collective: str, ranks: Any, nbytes: Any, *, itemsize: int = 4, one_per_node: bool = False, commutative: bool = True
+    library: str,
+    collective: str,
+    ranks: Any,
+    nbytes: Any,
+    *,
+    itemsize: int = 4,
+    one_per_node: bool = False,
+    commutative: bool = True,
 ) -> MpiChoice:
     """The algorithm that a library's published rules give.
 
     Args:
         library: `openmpi` (its component tuned) or `mpich`.
-        collective: allreduce, broadcast, reduce, allgather, alltoall, reduce_scatter, reduce_scatter_block, gather or scatter.
-        ranks: 2 or more. nbytes: the whole buffer; of allgather, alltoall, gather and scatter all blocks of a rank together.
-        itemsize: bytes of an element. one_per_node: no two ranks share a node. commutative: the operator is (sum, max ...).
+        collective: allreduce, broadcast, reduce, allgather, alltoall, reduce_scatter, reduce_scatter_block, gather or
+        scatter. ranks: 2 or more. nbytes: the whole buffer; of allgather, alltoall, gather and scatter all blocks of a
+        rank together. itemsize: bytes of an element. one_per_node: no two ranks share a node. commutative: the operator
+        is (sum, max ...).
 
     Raises CollsimError for an unknown library or collective, and fewer than 2 ranks.
     """
@@ -74,12 +86,19 @@ def choose(
 
 
 def chosen_for(case: Any, nbytes: int) -> MpiChoice | None:
-    """The choice for a row of a table; None where its library (column nccl_version) publishes no rules: Cray's MPICH has its own."""
+    """The choice for a row of a table; None where its library (column nccl_version) publishes no rules: Cray's MPICH
+    has its own."""
     said = str(getattr(case, "nccl_version", "")).lower()
     library = next((name for name in LIBRARIES if said.startswith(name)), None)
     if library is None or int(case.ranks) < 2:
         return None
-    return choose(library, collective_name(case.collective), int(case.ranks), nbytes, one_per_node=int(case.ranks) == int(case.nodes))
+    return choose(
+        library,
+        collective_name(case.collective),
+        int(case.ranks),
+        nbytes,
+        one_per_node=int(case.ranks) == int(case.nodes),
+    )
 
 
 @dataclass(frozen=True)
@@ -97,21 +116,30 @@ class Rates:
     reduce: float
 
 
-#: Buffers in host memory; in GPU memory with Open MPI over UCX (reductions go through the host); the same with Cray MPICH.
+#: Buffers in host memory; in GPU memory with Open MPI over UCX (reductions go through the host); the same with Cray
+#: MPICH.
 HOST = Rates(1e-6, 1.5e-6, 4.5e9, 3e9)
 GPU = Rates(15e-6, 3e-6, 2e9, 1.3e9)
 GPU_CRAY = Rates(40e-6, 3e-6, 14e9, 14e9)
-#: B/s that all ranks of a node move together; a message inside a node against one between nodes; per peer of an alltoall.
+#: B/s that all ranks of a node move together; a message inside a node against one between nodes; per peer of an
+#: alltoall.
 NODE, INSIDE, PEER = 20e9, 0.4, 0.45e-6
-#: Share of sqrt(rounds x bytes) between the latency and the bandwidth regime, and the ratio of the two at which it has halved; what a NIC
-#: carries under many ranks.
+#: Share of sqrt(rounds x bytes) between the latency and the bandwidth regime, and the ratio of the two at which it has
+#: halved; what a NIC carries under many ranks.
 FILL, FADE, WIRE = 1.5, 64, 0.9
 
 
 def time_of(case: Any, nbytes: int) -> float:
-    """Seconds of one call. `case` has the columns gpu, ranks, nodes, collective, inter_link and nccl_version (the library) of a table."""
+    """Seconds of one call. `case` has the columns gpu, ranks, nodes, collective, inter_link and nccl_version (the
+    library) of a table."""
     ranks, nodes, kind = int(case.ranks), int(case.nodes), collective_name(case.collective)
-    rates = HOST if "none" in case.gpu.lower() else GPU_CRAY if "cray" in str(getattr(case, "nccl_version", "")).lower() else GPU
+    rates = (
+        HOST
+        if "none" in case.gpu.lower()
+        else GPU_CRAY
+        if "cray" in str(getattr(case, "nccl_version", "")).lower()
+        else GPU
+    )
     latency = rates.start + _latency(kind, ranks, nodes, rates)
     flow = _flow(kind, ranks, nodes, nbytes, rates, case.inter_link)
     return latency + flow + FILL * math.sqrt(latency * flow) / (1 + flow / (FADE * latency))

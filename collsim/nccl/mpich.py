@@ -1,7 +1,7 @@
 """Which algorithm MPICH runs within a communicator, by ranks and bytes: its default selection as tables.
 
-Source: src/mpi/coll/coll_selection.json, MPICH 07f13b45, without hierarchy. Bytes compared: those of the buffer for broadcast,
-allreduce and reduce; all ranks' together for allgather and reduce_scatter; one rank's block for alltoall.
+Source: src/mpi/coll/coll_selection.json, MPICH 07f13b45, without hierarchy. Bytes compared: those of the buffer for
+broadcast, allreduce and reduce; all ranks' together for allgather and reduce_scatter; one rank's block for alltoall.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ _RULES: dict[str, tuple[tuple[str | int | None, int | None, tuple[str, str | Non
         (None, None, _VAN_DE_GEIJN),
     ),
     "allreduce": ((None, 8, _DOUBLING), (None, None, ("reduce_scatter_allgather", "allreduce_halving_doubling"))),
-    "reduce": ((None, 2048, ("binomial", "reduce_binomial")), (None, None, ("reduce_scatter_gather", "reduce_halving_gather"))),
+    "reduce": (
+        (None, 2048, ("binomial", "reduce_binomial")),
+        (None, None, ("reduce_scatter_gather", "reduce_halving_gather")),
+    ),
     "allgather": (
         ("pow2", 524287, ("recursive_doubling", "allgather_recursive_doubling")),
         ("pow2", None, ("ring", "allgather_ring")),
@@ -45,11 +48,16 @@ _RULES: dict[str, tuple[tuple[str | int | None, int | None, tuple[str, str | Non
 _RULES["reduce_scatter_block"] = _RULES["reduce_scatter"]
 #: With fewer elements than the largest power of two of ranks, a reduction is not scattered.
 _FEW = {"allreduce": _DOUBLING, "reduce": ("binomial", "reduce_binomial")}
-_ORDERED = {**_FEW, "reduce_scatter": ("recursive_doubling", None), "reduce_scatter_block": ("recursive_doubling", None)}
+_ORDERED = {
+    **_FEW,
+    "reduce_scatter": ("recursive_doubling", None),
+    "reduce_scatter_block": ("recursive_doubling", None),
+}
 
 
 def choose(operation: str, ranks: int, nbytes: int, *, elements: int, commutative: bool) -> tuple[str, str | None]:
-    """(MPICH's name, ours) for MPI's name of a collective and its whole buffer. Operators that do not commute are taken as not built in."""
+    """(MPICH's name, ours) for MPI's name of a collective and its whole buffer. Operators that do not commute are taken
+    as not built in."""
     power = 1 << ranks.bit_length() - 1
     if not commutative and operation in _ORDERED:
         block = operation.startswith("reduce_scatter") and ranks == power
@@ -60,5 +68,6 @@ def choose(operation: str, ranks: int, nbytes: int, *, elements: int, commutativ
     return next(
         found
         for who, most, found in _RULES[operation]
-        if (who is None or (ranks == power if who == "pow2" else ranks < int(who))) and (most is None or compared <= most)
+        if (who is None or (ranks == power if who == "pow2" else ranks < int(who)))
+        and (most is None or compared <= most)
     )

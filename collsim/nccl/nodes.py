@@ -1,7 +1,7 @@
 """The nodes of a Topology as they are now: cables that were edited have their rate of now, failed ones are gone.
 
-NCCL looks at each node by itself, and the slowest decides (src/init.cc: all ranks take the least of their graphs), so that only nodes that
-differ matter.
+NCCL looks at each node by itself, and the slowest decides (src/init.cc: all ranks take the least of their graphs), so
+that only nodes that differ matter.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from ..topology.plan import Machine
 
 @dataclass(frozen=True)
 class Node:
-    """One of the nodes: its wiring as it is, and B/s of each network card: of its port or slot, nominal; 0 where it failed."""
+    """One of the nodes: its wiring as it is, and B/s of each network card: of its port or slot, nominal; 0 where it
+    failed."""
 
     plan: Machine
     cards: tuple[float, ...]
@@ -29,7 +30,8 @@ class Node:
 
 @dataclass(frozen=True)
 class Wires:
-    """What a search of rings needs of a Topology: nodes that differ, and the worst path types allowed (of `topology.plan.LEVELS`).
+    """What a search of rings needs of a Topology: nodes that differ, and the worst path types allowed (of
+    `topology.plan.LEVELS`).
 
     `told` is what the facts said that were read off them: facts that say otherwise are of another machine.
     """
@@ -55,10 +57,14 @@ def nodes_of(topology: Topology) -> tuple[Node, ...]:
     _require_words(topology, router, share)
     local = 2 * len(plan.joints) * router.nodes
     inside = share[:local].reshape(router.nodes, -1, 2).min(axis=2)
-    ports = share[local : local + 2 * router.nodes * len(router.cards)] if router.fabric else np.ones(2 * len(router.cards))
+    ports = (
+        share[local : local + 2 * router.nodes * len(router.cards)] if router.fabric else np.ones(2 * len(router.cards))
+    )
     cards = ports.reshape(router.nodes, -1, 2).min(axis=2)
     rows = np.unique(np.hstack([inside, cards]), axis=0)
-    return tuple(_node(_wired(plan, row[: len(plan.joints)]), (rate * row[len(plan.joints) :]).tolist()) for row in rows)
+    return tuple(
+        _node(_wired(plan, row[: len(plan.joints)]), (rate * row[len(plan.joints) :]).tolist()) for row in rows
+    )
 
 
 def _node(plan: Machine, ports: list[float]) -> Node:
@@ -89,7 +95,10 @@ def _shares(topology: Topology, router: ClusterRouter, card: Nic | None) -> Floa
     inside = np.repeat([unedited(cable) for *_, cable in router.machine.joints], 2)
     built = [np.tile(inside, router.nodes)]
     if router.fabric is not None and card is not None:
-        built += [np.full(2 * router.fabric.ports, unedited(card.cable)), np.full(2 * len(router.fabric.a), unedited(router.fabric.uplink))]
+        built += [
+            np.full(2 * router.fabric.ports, unedited(card.cable)),
+            np.full(2 * len(router.fabric.a), unedited(router.fabric.uplink)),
+        ]
     before = np.concatenate(built)
     now = np.zeros(len(before))
     now[np.setdiff1d(np.arange(len(before)), list(router.lost))] = topology.links.bandwidth
@@ -98,7 +107,9 @@ def _shares(topology: Topology, router: ClusterRouter, card: Nic | None) -> Floa
 
 
 def _wired(plan: Machine, share: Floats) -> Machine:
-    joints = tuple((a, b, _times(cable, float(s))) for (a, b, cable), s in zip(plan.joints, share, strict=True) if s > 0)
+    joints = tuple(
+        (a, b, _times(cable, float(s))) for (a, b, cable), s in zip(plan.joints, share, strict=True) if s > 0
+    )
     return replace(plan, joints=joints)
 
 
@@ -110,7 +121,8 @@ def _times(cable: Cable, by: float) -> Cable:
 
 
 def _require_words(topology: Topology, router: ClusterRouter, share: Floats) -> None:
-    """Refuse edits of cables that data cross and that the model has no word for: all but GPU links, network cards and PCIe as a whole."""
+    """Refuse edits of cables that data cross and that the model has no word for: all but GPU links, network cards and
+    PCIe as a whole."""
     kept = np.setdiff1d(np.arange(len(share)), list(router.lost))
     local = 2 * len(router.machine.joints) * router.nodes
     known = {"nvlink", "xgmi"}
@@ -129,8 +141,10 @@ def _require_words(topology: Topology, router: ClusterRouter, share: Floats) -> 
         hit = crossed[odd[kept[crossed]]]
         if len(hit):
             raise CollsimError(
-                f"{topology.name}: the ring crosses {topology.link_name(int(hit[0]))}, which was changed; the model of NCCL knows "
-                "the rates of NVLinks, of network cards and of PCIe as a whole (scaled(kind='pcie')), not of this cable: use simulate()"
+                f"{topology.name}: the ring crosses {topology.link_name(int(hit[0]))}, which was changed; the model "
+                "of NCCL knows "
+                "the rates of NVLinks, of network cards and of PCIe as a whole (scaled(kind='pcie')), not of this "
+                "cable: use simulate()"
             )
 
 

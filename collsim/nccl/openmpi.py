@@ -1,9 +1,10 @@
 """Which algorithm Open MPI's component `tuned` runs, by ranks and bytes: its fixed decision rules as tables.
 
-Source: ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, Open MPI main 8efebee (6.1.0a1). Thresholds were averaged over the clusters of
-who contributed them; they are not a law of nature. All run unsegmented (segment size 0 is passed). Between nodes `han` has the higher
-priority in that version, and uses these rules within a node and between the nodes. Bytes compared: those of the buffer; of one rank's
-block for allgather, alltoall, gather, scatter and reduce_scatter_block.
+Source: ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, Open MPI main 8efebee (6.1.0a1). Thresholds were averaged over
+the clusters of who contributed them; they are not a law of nature. All run unsegmented (segment size 0 is passed).
+Between nodes `han` has the higher priority in that version, and uses these rules within a node and between the nodes.
+Bytes compared: those of the buffer; of one rank's block for allgather, alltoall, gather, scatter and
+reduce_scatter_block.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from functools import cache
 
 SOURCE = "Open MPI 8efebee ompi/mca/coll/tuned/coll_tuned_decision_fixed.c"
 
-#: A line for fewer than so many ranks; in it `bytes:id` for fewer than so many bytes, from the left, and the id for all others. Lines with
-#: `ordered` are for operators that do not commute. `_disjoint`: no two ranks share a node. K is 1024, M 1024 K.
+#: A line for fewer than so many ranks; in it `bytes:id` for fewer than so many bytes, from the left, and the id for all
+#: others. Lines with `ordered` are for operators that do not commute. `_disjoint`: no two ranks share a node. K is
+#: 1024, M 1024 K.
 _RULES = {
     "allreduce": """
         ordered <4 | 128K:3 1
@@ -223,14 +225,25 @@ NAMES: dict[str, dict[int, tuple[str, str | None]]] = {
         3: ("recursive_halving", "reduce_scatter_recursive_halving"),
         4: ("butterfly", "reduce_scatter_butterfly"),
     },
-    "gather": {1: ("basic_linear", "gather_flat"), 2: ("binomial", "gather_binomial"), 3: ("linear_sync", "gather_flat")},
-    "scatter": {1: ("basic_linear", "scatter_flat"), 2: ("binomial", "scatter_binomial"), 3: ("linear_nb", "scatter_flat")},
+    "gather": {
+        1: ("basic_linear", "gather_flat"),
+        2: ("binomial", "gather_binomial"),
+        3: ("linear_sync", "gather_flat"),
+    },
+    "scatter": {
+        1: ("basic_linear", "scatter_flat"),
+        2: ("binomial", "scatter_binomial"),
+        3: ("linear_nb", "scatter_flat"),
+    },
 }
 _OF_A_BLOCK = ("allgather", "alltoall", "gather", "scatter", "reduce_scatter_block")
 
 
-def choose(operation: str, ranks: int, nbytes: int, *, elements: int, apart: bool, commutative: bool) -> tuple[str, str | None]:
-    """(Open MPI's name, ours) for MPI's name of a collective and its whole buffer. `apart`: no two ranks share a node."""
+def choose(
+    operation: str, ranks: int, nbytes: int, *, elements: int, apart: bool, commutative: bool
+) -> tuple[str, str | None]:
+    """(Open MPI's name, ours) for MPI's name of a collective and its whole buffer. `apart`: no two ranks share a
+    node."""
     table = f"{operation}_disjoint" if apart and f"{operation}_disjoint" in _RULES else operation
     compared = nbytes // ranks if operation in _OF_A_BLOCK else nbytes
     found = _row(table, ranks, commutative)
@@ -239,7 +252,8 @@ def choose(operation: str, ranks: int, nbytes: int, *, elements: int, apart: boo
 
 
 def _fallback(operation: str, number: int, ranks: int, elements: int, commutative: bool) -> int:
-    """What an algorithm runs instead where it cannot (coll_base_allreduce.c, coll_base_allgather.c, coll_base_reduce.c)."""
+    """What an algorithm runs instead where it cannot (coll_base_allreduce.c, coll_base_allgather.c,
+    coll_base_reduce.c)."""
     power = 1 << ranks.bit_length() - 1
     if operation == "allreduce" and number == 6 and (elements < power or not commutative):
         return 3 if commutative else 2

@@ -1,6 +1,8 @@
-"""Where every constant of the prediction comes from: NCCL itself, a vendor, a fit over published runs, or read off few of them.
+"""Where every constant of the prediction comes from: NCCL itself, a vendor, a fit over published runs, or read off few
+of them.
 
-What is fitted is not written down here but asked of `crossval.KNOBS`, and how much data stands behind it is counted by turning it.
+What is fitted is not written down here but asked of `crossval.KNOBS`, and how much data stands behind it is counted by
+turning it.
 """
 
 from __future__ import annotations
@@ -52,22 +54,40 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "words._NVLINK_OF": ("vendor", "NVIDIA's data sheets"),
     "timing._CHUNK": ("NCCL's own", f"{_NCCL} src/include/device.h, NCCL_STEPS"),
     "timing._SLICES": ("NCCL's own", f"{_NCCL} src/include/collectives.h"),
-    "timing._PAYLOAD": ("NCCL's own", f"{_NCCL} src/graph/tuning.cc: share of a line that is data, LL128 as measured by NCCL"),
-    "timing._PEERS": ("read off", "129 us on 32 ranks, the most of any small alltoall measured (argonne-lcf/alcf-nccl-tests)"),
+    "timing._PAYLOAD": (
+        "NCCL's own",
+        f"{_NCCL} src/graph/tuning.cc: share of a line that is data, LL128 as measured by NCCL",
+    ),
+    "timing._PEERS": (
+        "read off",
+        "129 us on 32 ranks, the most of any small alltoall measured (argonne-lcf/alcf-nccl-tests)",
+    ),
     "simulated.SLOT": ("NCCL's own", f"{_NCCL} src/include/device.h"),
     "simulated.NVLS_CHUNK": ("NCCL's own", f"{_NCCL} src/enqueue.cc, calcCollChunking"),
-    **{f"mpi.{name}": ("fitted", _OSU) for name in ("HOST", "GPU", "GPU_CRAY", "NODE", "INSIDE", "PEER", "FILL", "FADE", "WIRE")},
+    **{
+        f"mpi.{name}": ("fitted", _OSU)
+        for name in ("HOST", "GPU", "GPU_CRAY", "NODE", "INSIDE", "PEER", "FILL", "FADE", "WIRE")
+    },
 }
-#: What a picture shows at most, how long a search goes on, room for rounding, units, labels, and buffers that a rank moves by counting.
+#: What a picture shows at most, how long a search goes on, room for rounding, units, labels, and buffers that a rank
+#: moves by counting.
 _NO_CONSTANT = {
-    *("simulated._MOST_CHANNELS", "simulated._MOST_CHUNKS", "mpi._ROUNDED", "graphs._ROUNDING", "machines._ALIKE", "words._LANES"),
+    *(
+        "simulated._MOST_CHANNELS",
+        "simulated._MOST_CHUNKS",
+        "mpi._ROUNDED",
+        "graphs._ROUNDING",
+        "machines._ALIKE",
+        "words._LANES",
+    ),
     *(f"search.{name}" for name in ("_STEPS", "_STEPS_ALL", "MOST_GPUS", "_FREE", "_PCI", "_REPLAY", "_TREES")),
 }
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A constant and its origin. `runs` and `systems` count the published runs that it moves, where it was fitted to them."""
+    """A constant and its origin. `runs` and `systems` count the published runs that it moves, where it was fitted to
+    them."""
 
     name: str
     value: str
@@ -81,7 +101,11 @@ def own_names(room: ModuleType) -> Iterator[tuple[str, Any]]:
     """Constants that a module sets itself: upper case, with a number somewhere inside; not those that it imports."""
     for statement in ast.parse(inspect.getsource(room)).body:
         targets = (
-            statement.targets if isinstance(statement, ast.Assign) else [statement.target] if isinstance(statement, ast.AnnAssign) else []
+            statement.targets
+            if isinstance(statement, ast.Assign)
+            else [statement.target]
+            if isinstance(statement, ast.AnnAssign)
+            else []
         )
         for node in (n for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)):
             if node.id == node.id.upper() and _has_number(value := getattr(room, node.id)):
@@ -116,18 +140,25 @@ def _kind(field: str, entry: str | int | None) -> Kind:
         return "NCCL's own"
     turns = any(field == f and (not entries or entry in entries) for knob in KNOBS.values() for f, entries in knob)
     if not turns:
-        raise LookupError(f"links: {name} has no mark: no knob of crossval turns it, and it stands in neither READ_OFF nor NCCLS")
+        raise LookupError(
+            f"links: {name} has no mark: no knob of crossval turns it, and it stands in neither READ_OFF nor NCCLS"
+        )
     return "fitted"
 
 
 def table(samples: Sequence[Sample] = (), runs: Sequence[tuple[str, str]] = ()) -> list[Constant]:
-    """Every constant. `samples` are measured calls, `runs` the run and the system of each, to count what stands behind a fit."""
+    """Every constant. `samples` are measured calls, `runs` the run and the system of each, to count what stands behind
+    a fit."""
     found = []
     for field, entry, number, kind in of_links():
         name = field if entry is None else f"{field}[{entry}]"
         start = getattr(PRIOR, field)
         first = start if entry is None else start[entry]
-        source = f"from {first:.3g}" if kind == "fitted" else links.READ_OFF.get(_plain(field, entry)) or links.NCCLS[_plain(field, entry)]
+        source = (
+            f"from {first:.3g}"
+            if kind == "fitted"
+            else links.READ_OFF.get(_plain(field, entry)) or links.NCCLS[_plain(field, entry)]
+        )
         moved = _moved(samples, field, entry) if kind == "fitted" else []
         behind = {runs[i] for i in moved} if runs else set()
         counts = (len(behind), len({system for _, system in behind})) if kind == "fitted" and runs else (None, None)
@@ -149,7 +180,13 @@ def _plain(field: str, entry: str | int | None) -> str:
 def _short(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"table of {len(value)}"
-    return f"{value:g}" if isinstance(value, (int, float)) else f"{len(value)} values" if isinstance(value, tuple) else "4 rates"
+    return (
+        f"{value:g}"
+        if isinstance(value, (int, float))
+        else f"{len(value)} values"
+        if isinstance(value, tuple)
+        else "4 rates"
+    )
 
 
 def _moved(samples: Sequence[Sample], field: str, entry: str | int | None) -> list[int]:
@@ -157,4 +194,6 @@ def _moved(samples: Sequence[Sample], field: str, entry: str | int | None) -> li
     knob = {"it": ((field, () if entry is None else (entry,)),)}
     either = [turned(links.MEASURED, knob, {"it": math.exp(step)}) for step in (-0.5, 0.5)]
     usual = [time_of(s.call).total for s in samples]
-    return [i for i, s in enumerate(samples) if any(time_of(replace(s.call, links=p)).total != usual[i] for p in either)]
+    return [
+        i for i, s in enumerate(samples) if any(time_of(replace(s.call, links=p)).total != usual[i] for p in either)
+    ]

@@ -1,4 +1,5 @@
-"""What nccl-tests would print for a collective on a machine: the model's time, and beside it what NCCL's tuner believes."""
+"""What nccl-tests would print for a collective on a machine: the model's time, and beside it what NCCL's tuner
+believes."""
 
 from __future__ import annotations
 
@@ -74,7 +75,8 @@ class Prediction:
     def __str__(self) -> str:
         believed = "" if self.tuner_time is None else f"; NCCL's tuner believes {format_time(self.tuner_time)}"
         return (
-            f"{self.collective} of {format_bytes(self.nbytes)} on {self.facts.ranks} {self.facts.gpu}: {format_time(self.time)}, busbw "
+            f"{self.collective} of {format_bytes(self.nbytes)} on {self.facts.ranks} {self.facts.gpu}: "
+            f"{format_time(self.time)}, busbw "
             f"{format_bandwidth(self.busbw)}, {self.algorithm} {self.protocol}, {self.channels} channels{believed}"
         )
 
@@ -103,9 +105,11 @@ def predict(
         machine: `machine("dgx-h100", nodes=2)`, or Facts.
         nbytes: nccl-tests' size: for allgather and reduce_scatter the whole array.
         ranks: fewer ranks than GPUs.
-        NCCL_ALGO ... NCCL_PAT_ENABLE: NCCL's environment variables, with their values as NCCL takes them; None or "": not set.
-            NCCL_CROSS_NIC decides which graphs the search finds, and so what the tuner chooses; the time beyond that takes the network for
-            one switch between all cards, where no way is longer. `trace` simulates the rings over the machine's own rails and spines.
+        NCCL_ALGO ... NCCL_PAT_ENABLE: NCCL's environment variables, with their values as NCCL takes them; None or "":
+        not set.
+            NCCL_CROSS_NIC decides which graphs the search finds, and so what the tuner chooses; the time beyond that
+            takes the network for one switch between all cards, where no way is longer. `trace` simulates the rings over
+            the machine's own rails and spines.
         links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
 
     Raises CollsimError for unknown names and values, and where NCCL_ALGO and NCCL_PROTO leave nothing.
@@ -119,7 +123,10 @@ def predict(
     found = searched(facts, p2p, cross_nic_of(NCCL_CROSS_NIC))
     if found and (crossings := found.rings.crossings(facts.nodes)):
         hops = facts.nodes * len(found.rings.channels)
-        notes += (f"{crossings} of {hops} hops of rings between nodes change the card, on rails the rail: that way is not slower here",)
+        notes += (
+            f"{crossings} of {hops} hops of rings between nodes change the card, on rails the rail: that way is not "
+            "slower here",
+        )
     most = parse_count(NCCL_MAX_NCHANNELS, "NCCL_MAX_NCHANNELS") if _text(NCCL_MAX_NCHANNELS) else None
     pat = _flag("NCCL_PAT_ENABLE", NCCL_PAT_ENABLE, auto=True)
     algorithms, protocols = _text(NCCL_ALGO), _text(NCCL_PROTO)
@@ -134,7 +141,9 @@ def predict(
         here = _alone(Call(name, "Ring", "LL", size, facts, comm, links), notes)
     elif name in _POINT_TO_POINT:
         parts = time_of(Call(name, "Ring", "Simple", size, facts, comm, links))
-        here = _prediction(name, size, facts, parts, None, ("P2P", "Simple", comm.running_channels, c.THREADS["Simple"]), notes, found)
+        here = _prediction(
+            name, size, facts, parts, None, ("P2P", "Simple", comm.running_channels, c.THREADS["Simple"]), notes, found
+        )
     else:
         choice = choose(name, comm, size, algorithms, protocols)
         if most is not None and choice.algorithm.startswith("NVLS"):
@@ -142,7 +151,11 @@ def predict(
         parts = time_of(Call(name, choice.algorithm, choice.protocol, size, facts, comm, links))
         run = (choice.algorithm, choice.protocol, choice.channels, choice.threads)
         here = _prediction(name, size, facts, parts, choice, run, notes, found)
-    return here if known is None else as_measured(here, known, settings_of({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols}))
+    return (
+        here
+        if known is None
+        else as_measured(here, known, settings_of({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols}))
+    )
 
 
 def as_measured(p: Prediction, known: Measured, settings: Mapping[str, str]) -> Prediction:
@@ -165,7 +178,9 @@ def _prediction(
     graphs: Searched | None,
 ) -> Prediction:
     rate = size / parts.total
-    return Prediction(name, size, parts.total, rate, rate * BUSBW[name](facts.ranks), *run, parts, choice, facts, notes, graphs)
+    return Prediction(
+        name, size, parts.total, rate, rate * BUSBW[name](facts.ranks), *run, parts, choice, facts, notes, graphs
+    )
 
 
 def _alone(call: Call, notes: tuple[str, ...]) -> Prediction:
@@ -189,7 +204,8 @@ def _text(value: object) -> str:
 
 
 def _flag(variable: str, value: object, auto: bool = False) -> bool | None:
-    """On or off; None where it is not set, or set to what NCCL itself takes then: 2, where it has an automatic choice."""
+    """On or off; None where it is not set, or set to what NCCL itself takes then: 2, where it has an automatic
+    choice."""
     text = _text(value).lower()
     if text == "" or (auto and text == "2"):
         return None
@@ -201,7 +217,9 @@ def _flag(variable: str, value: object, auto: bool = False) -> bool | None:
 def _environment(facts: Facts, p2p: str, gdr_level: object) -> tuple[Facts, tuple[str, ...]]:
     """The machine that is left after NCCL_P2P_* and NCCL_NET_GDR_LEVEL."""
     notes: list[str] = []
-    needed = "NVL" if facts.inside in ("nvswitch", "mesh", "bridge", "cube", "xgmi") else "SYS" if facts.crossing else "PHB"
+    needed = (
+        "NVL" if facts.inside in ("nvswitch", "mesh", "bridge", "cube", "xgmi") else "SYS" if facts.crossing else "PHB"
+    )
     if facts.inside not in ("none", "host") and not c.type_at_most(needed, p2p):
         facts = replace(facts, inside="host", link_rate=PCIE_GBPS[facts.pcie] * 1e9)
         require_one_host(facts)

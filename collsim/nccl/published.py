@@ -1,8 +1,8 @@
 """A few published runs over the kinds of machine, each with its source, to hold a prediction against.
 
-`published.json` beside this file holds facts only: for each run its machine in the words that `words.facts` reads, and some of the
-sizes and out-of-place times that its owners printed. `plain` are the words of the same machine where nothing was switched off or
-pinned: predict with those, and the run has a gap that `gaps.explain` should explain.
+`published.json` beside this file holds facts only: for each run its machine in the words that `words.facts` reads, and
+some of the sizes and out-of-place times that its owners printed. `plain` are the words of the same machine where
+nothing was switched off or pinned: predict with those, and the run has a gap that `gaps.explain` should explain.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Run:
         name: for addresses and code; title: for people, (English, Chinese).
         facts: the machine. settings: NCCL's environment variables that were set, as `predict` takes them.
         nbytes: nccl-tests' sizes, rising; times: seconds, out of place.
-        plain: the same run on the machine as it would be described by who knows none of its settings; None where that is the same.
-        source: where it was published; year.
+        plain: the same run on the machine as it would be described by who knows none of its settings; None where that
+        is the same. source: where it was published; year.
     """
 
     name: str
@@ -55,7 +55,10 @@ class Run:
 
     def __post_init__(self) -> None:
         if not self.nbytes or len(self.nbytes) != len(self.times):
-            raise CollsimError(f"{self.name}: {len(self.nbytes)} sizes and {len(self.times)} times; give as many of each, and at least one")
+            raise CollsimError(
+                f"{self.name}: {len(self.nbytes)} sizes and {len(self.times)} times; give as many of each, and at "
+                "least one"
+            )
         if min(self.nbytes) <= 0 or not all(np.isfinite(t) and t > 0 for t in self.times):
             raise CollsimError(f"{self.name}: sizes and times must be positive")
 
@@ -89,7 +92,9 @@ def _run(entry: Mapping[str, Any]) -> Run:
         nbytes=sizes,
         times=tuple(t * 1e-6 for t in times),
         settings=_settings(entry),
-        words=tuple((k, str(entry[k])) for k in ("gpu", "ranks", "nodes", "inside", "between", "gdr", "algorithm", "protocol")),
+        words=tuple(
+            (k, str(entry[k])) for k in ("gpu", "ranks", "nodes", "inside", "between", "gdr", "algorithm", "protocol")
+        ),
         source=entry["source"],
         year=entry["year"],
     )
@@ -108,10 +113,13 @@ def _settings(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in pinned if value.lower() not in _AUTO)
 
 
-def own_run(collective: str, machine: Facts | Topology, nbytes: Sequence[int], times: Sequence[float], ranks: int | None = None) -> Run:
+def own_run(
+    collective: str, machine: Facts | Topology, nbytes: Sequence[int], times: Sequence[float], ranks: int | None = None
+) -> Run:
     """Measured times of your own as a Run: sizes in bytes, times in seconds, of `collective` on `machine`.
 
-    Sizes of 0 are left out; a size that occurs several times keeps its median. Raises CollsimError where nothing is left.
+    Sizes of 0 are left out; a size that occurs several times keeps its median. Raises CollsimError where nothing is
+    left.
     """
     name = collective_name(collective)
     by_size: dict[int, list[float]] = {}
@@ -128,21 +136,36 @@ def own_run(collective: str, machine: Facts | Topology, nbytes: Sequence[int], t
 def against(run: Run, links: Parameters = MEASURED) -> pd.DataFrame:
     """Measured and predicted, a row per size.
 
-    Columns: nbytes; time, predicted, tuner (seconds; tuner is NaN where NCCL has no opinion); busbw, predicted_busbw, tuner_busbw (B/s);
-    ratio (predicted over measured time); algorithm, protocol, limit (the tightest link).
+    Columns: nbytes; time, predicted, tuner (seconds; tuner is NaN where NCCL has no opinion); busbw, predicted_busbw,
+    tuner_busbw (B/s); ratio (predicted over measured time); algorithm, protocol, limit (the tightest link).
     """
     factor = BUSBW[run.collective](run.facts.ranks)
     rows = []
     for n, seconds, p in zip(run.nbytes, run.times, run.predicted(links), strict=True):
         believed = np.nan if p.tuner_time is None else p.tuner_time
-        busbw = {"busbw": factor * n / seconds, "predicted_busbw": factor * n / p.time, "tuner_busbw": factor * n / believed}
+        busbw = {
+            "busbw": factor * n / seconds,
+            "predicted_busbw": factor * n / p.time,
+            "tuner_busbw": factor * n / believed,
+        }
         chosen = {"algorithm": p.algorithm, "protocol": p.protocol, "limit": p.parts.limit}
-        rows.append({"nbytes": n, "time": seconds, "predicted": p.time, "tuner": believed, **busbw, "ratio": p.time / seconds, **chosen})
+        rows.append(
+            {
+                "nbytes": n,
+                "time": seconds,
+                "predicted": p.time,
+                "tuner": believed,
+                **busbw,
+                "ratio": p.time / seconds,
+                **chosen,
+            }
+        )
     return pd.DataFrame(rows)
 
 
 def together(runs: Iterable[Run] | None = None) -> pd.DataFrame:
-    """`against` of many runs (None: all published ones) under one another, with the columns run, title, title_zh in front."""
+    """`against` of many runs (None: all published ones) under one another, with the columns run, title, title_zh in
+    front."""
     chosen = published().values() if runs is None else runs
     parts = [against(run).assign(run=run.name, title=run.title[0], title_zh=run.title[1]) for run in chosen]
     if not parts:

@@ -1,18 +1,22 @@
-"""Ring and tree orders of a node, searched as NCCL searches them (src/graph/search.cc, ncclTopoCompute and ncclTopoSearchRec, in outline).
+"""Ring and tree orders of a node, searched as NCCL searches them (src/graph/search.cc, ncclTopoCompute and
+ncclTopoSearchRec, in outline).
 
-Channel by channel, each reserving its speed on every directed link that it crosses, at the rates NCCL plans with (`ways`). First every
-channel in the same order, then each in its own; then worse paths between GPUs, worse paths to the network cards, other cards on the way out
-(NCCL_CROSS_NIC=2), lower speeds. Kept is what gives most in total, then the one with fewer links. GPUs are tried in PCI order, then in
-the order of the channel before, then by the bandwidth and length of their paths; behind an NVSwitch only neighbours by number.
+Channel by channel, each reserving its speed on every directed link that it crosses, at the rates NCCL plans with
+(`ways`). First every channel in the same order, then each in its own; then worse paths between GPUs, worse paths to the
+network cards, other cards on the way out (NCCL_CROSS_NIC=2), lower speeds. Kept is what gives most in total, then the
+one with fewer links. GPUs are tried in PCI order, then in the order of the channel before, then by the bandwidth and
+length of their paths; behind an NVSwitch only neighbours by number.
 
-A ring returns from its last GPU to the first, or to a card. A tree is a chain of the node's GPUs whose links to other nodes are at its
-first GPU (TREE), at its second the way out (SPLIT_TREE), or half at each (BALANCED_TREE); it needs ways back of the same type, and is
-searched for as many channels as the rings got, at the highest speed at which they fit. Then its speed inside the node is raised alone.
+A ring returns from its last GPU to the first, or to a card. A tree is a chain of the node's GPUs whose links to other
+nodes are at its first GPU (TREE), at its second the way out (SPLIT_TREE), or half at each (BALANCED_TREE); it needs
+ways back of the same type, and is searched for as many channels as the rings got, at the highest speed at which they
+fit. Then its speed inside the node is raised alone.
 
-Left out: the second pass that raises a ring's speed after its channels were doubled, RCCL's own tables, and nodes of more than 16 GPUs,
-whose NVSwitches make them regular. A round gets fewer steps than NCCL gives it (2^12 of 2^14), all rounds together 2^15: a search that runs
-out keeps the best it has, as NCCL's does. Rounds that could not give more than what is found, for want of room at GPUs or cards, are not
-run; they end when they have all that there is room for, where NCCL goes on for fewer links. GB/s.
+Left out: the second pass that raises a ring's speed after its channels were doubled, RCCL's own tables, and nodes of
+more than 16 GPUs, whose NVSwitches make them regular. A round gets fewer steps than NCCL gives it (2^12 of 2^14), all
+rounds together 2^15: a search that runs out keeps the best it has, as NCCL's does. Rounds that could not give more than
+what is found, for want of room at GPUs or cards, are not run; they end when they have all that there is room for, where
+NCCL goes on for fewer links. GB/s.
 """
 
 from __future__ import annotations
@@ -39,7 +43,8 @@ _TREES = (c.BALANCED_TREE, c.SPLIT_TREE, c.TREE)
 
 @dataclass(frozen=True)
 class Channel:
-    """One channel through a node: GPUs in order, and the network cards by which it enters and leaves (-1 where there is one node)."""
+    """One channel through a node: GPUs in order, and the network cards by which it enters and leaves (-1 where there is
+    one node)."""
 
     gpus: tuple[int, ...]
     enters: int = -1
@@ -48,10 +53,11 @@ class Channel:
 
 @dataclass(frozen=True)
 class Rings:
-    """The rings that the search found. `speed`: GB/s of each channel; types as in nvidia-smi and NCCL, worst of any channel.
+    """The rings that the search found. `speed`: GB/s of each channel; types as in nvidia-smi and NCCL, worst of any
+    channel.
 
-    `same_channels`: all in one order. `cross_nic`: 0, every channel leaves by the card it enters by; 1, by any; 2, in pairs of channels
-    that are each other's way back.
+    `same_channels`: all in one order. `cross_nic`: 0, every channel leaves by the card it enters by; 1, by any; 2, in
+    pairs of channels that are each other's way back.
     """
 
     channels: tuple[Channel, ...]
@@ -76,23 +82,28 @@ class Rings:
         return over_nodes(self.channels, nodes, self.exchanged)
 
     def crossings(self, nodes: int) -> int:
-        """How many of the hops between nodes, one per channel and node, end at another card than they began at: on rails they change rail.
+        """How many of the hops between nodes, one per channel and node, end at another card than they began at: on
+        rails they change rail.
 
         Pairs of channels are exchanged on every other node to avoid that (src/graph/connect.cc, ncclTopoPostset).
         """
         if nodes < 2:
             return 0
         count = len(self.channels)
-        of = [[self.channels[c ^ 1 if self.exchanged and node % 2 else c] for c in range(count)] for node in range(nodes)]
+        of = [
+            [self.channels[c ^ 1 if self.exchanged and node % 2 else c] for c in range(count)] for node in range(nodes)
+        ]
         return sum(of[k][c].leaves != of[(k + 1) % nodes][c].enters for k in range(nodes) for c in range(count))
 
 
 @dataclass(frozen=True)
 class Trees:
-    """The trees inside a node that the search found: each channel a chain, from the GPU at which the parent's node is reached.
+    """The trees inside a node that the search found: each channel a chain, from the GPU at which the parent's node is
+    reached.
 
-    `speed_intra`, `speed_inter`: GB/s of each channel in the node and between nodes. `pattern`: `constants.BALANCED_TREE`, `SPLIT_TREE`
-    or `TREE`, which says to which GPUs of the chain other nodes are joined. The rest as in `Rings`.
+    `speed_intra`, `speed_inter`: GB/s of each channel in the node and between nodes. `pattern`:
+    `constants.BALANCED_TREE`, `SPLIT_TREE` or `TREE`, which says to which GPUs of the chain other nodes are joined. The
+    rest as in `Rings`.
     """
 
     channels: tuple[Channel, ...]
@@ -112,11 +123,13 @@ class Trees:
     def parents(self, nodes: int) -> tuple[tuple[int, ...], ...]:
         """Tree of each running channel over so many nodes like this one: the parent of every rank, -1 for the root.
 
-        As an INFO log's `Trees [0] ...` tell it: every channel has one tree of the double binary tree, its copy in the second half of the
-        channels the other (src/graph/connect.cc, connectTrees).
+        As an INFO log's `Trees [0] ...` tell it: every channel has one tree of the double binary tree, its copy in the
+        second half of the channels the other (src/graph/connect.cc, connectTrees).
         """
         pair = node_chains(nodes * len(self.channels[0].gpus), nodes, self.shape)
-        return tuple(tuple(renamed(tree, order).tolist()) for tree in pair for order in over_nodes(self.channels, nodes))
+        return tuple(
+            tuple(renamed(tree, order).tolist()) for tree in pair for order in over_nodes(self.channels, nodes)
+        )
 
 
 #: Tree patterns in the words of `allreduce_double_binary_tree`.
@@ -124,9 +137,12 @@ SHAPES = {c.BALANCED_TREE: "balanced", c.SPLIT_TREE: "split", c.TREE: "tree"}
 
 
 def over_nodes(channels: tuple[Channel, ...], nodes: int, exchanged: bool = False) -> npt.NDArray[np.int32]:
-    """(channels, ranks): GPUs in the order of each channel, node after node; `exchanged` pairs of channels swap on every other node."""
+    """(channels, ranks): GPUs in the order of each channel, node after node; `exchanged` pairs of channels swap on
+    every other node."""
     local = len(channels[0].gpus)
-    chains = [[channels[k ^ 1 if exchanged and node % 2 else k].gpus for node in range(nodes)] for k in range(len(channels))]
+    chains = [
+        [channels[k ^ 1 if exchanged and node % 2 else k].gpus for node in range(nodes)] for k in range(len(channels))
+    ]
     offset = local * np.arange(nodes)[:, None]
     return np.array([(np.array(chain) + offset).ravel() for chain in chains], np.int32)
 
@@ -153,7 +169,8 @@ def rings(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> R
 
 
 def trees(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules, channels: int) -> Trees:
-    """Search the trees of one node, as many channels as its rings have once duplicated; the other arguments as for `rings`."""
+    """Search the trees of one node, as many channels as its rings have once duplicated; the other arguments as for
+    `rings`."""
     return _trees(Question.of(plan, gpus, cards, rules), channels)
 
 
@@ -182,7 +199,8 @@ def _plain(node: Node) -> Channel:
 
 @dataclass(frozen=True)
 class _Found:
-    """A solution: its channels, their GB/s inside and between nodes, what was allowed (numbers of `LEVELS`), links in all."""
+    """A solution: its channels, their GB/s inside and between nodes, what was allowed (numbers of `LEVELS`), links in
+    all."""
 
     channels: tuple[Channel, ...]
     intra: float
@@ -205,7 +223,8 @@ class _Found:
 
 @dataclass
 class _Round:
-    """One search: all channels of one speed and these path types, in at most `steps` steps; `best` is what earlier rounds found.
+    """One search: all channels of one speed and these path types, in at most `steps` steps; `best` is what earlier
+    rounds found.
 
     A solution has at least `least` channels; with `most` of them the round ends.
     """
@@ -257,13 +276,21 @@ class _Round:
             return
         if card < 0:
             self._walk([g], card, order, -1)
-        elif (way := self.node.into.get((card, g))) and self._take(way, self.node.out.get((g, card)), self.type_inter, self.inter):
+        elif (way := self.node.into.get((card, g))) and self._take(
+            way, self.node.out.get((g, card)), self.type_inter, self.inter
+        ):
             last = len(self.node.gpus) - 1
-            self._walk([g], card, order, last if self.pattern == c.RING else min(1, last) if self.pattern == c.SPLIT_TREE else 0)
+            self._walk(
+                [g],
+                card,
+                order,
+                last if self.pattern == c.RING else min(1, last) if self.pattern == c.SPLIT_TREE else 0,
+            )
             self._give(way, self.inter)
 
     def _walk(self, path: list[int], card: int, order: int, back: int, leaves: int = -1) -> None:
-        """Go on from the last GPU of the path. `back`: the place in the channel from which it returns to a card, -1 for none (any more)."""
+        """Go on from the last GPU of the path. `back`: the place in the channel from which it returns to a card, -1 for
+        none (any more)."""
         self.steps -= 1
         if self._over:
             return
@@ -322,7 +349,9 @@ class _Round:
         self.channels.append(channel)
         count, best = len(self.channels), self.best
         total, before = count * self.intra, 0.0 if best is None else best.total
-        fewer = best is not None and (best.pattern, best.cross) == (self.pattern, self.cross) and self.links < best.links
+        fewer = (
+            best is not None and (best.pattern, best.cross) == (self.pattern, self.cross) and self.links < best.links
+        )
         if count >= self.least and (total > before + 1e-9 or (abs(total - before) <= 1e-9 and fewer)):
             allowed = (self.type_intra, self.type_inter, self.same, self.cross, self.pattern)
             self.best = _Found(tuple(self.channels), self.intra, self.inter, *allowed, self.links)
@@ -440,7 +469,8 @@ def _ports(node: Node, speed: float, cards: Collection[int]) -> int:
 
 
 def _entries(node: Node, speed: float, inter: int) -> int:
-    """Channels of a speed for which there is room where they enter: at the cards near enough to a GPU, and at the slots of such GPUs."""
+    """Channels of a speed for which there is room where they enter: at the cards near enough to a GPU, and at the slots
+    of such GPUs."""
     near = [way for way, found in node.into.items() if found.type <= inter]
     return min(_ports(node, speed, {card for card, _ in near}), sum(node.slots(g, speed) for g in {g for _, g in near}))
 

@@ -1,9 +1,11 @@
-"""The algorithm that NCCL would choose, run chunk by chunk over the links of the machine: the Trace behind a prediction.
+"""The algorithm that NCCL would choose, run chunk by chunk over the links of the machine: the Trace behind a
+prediction.
 
-It knows nothing of protocols, launches or measured rates: it shows where the bytes go and which links they share. Its time is that of
-the links as the topology states them, so it is a lower bound of what is measured; `predict` is the number to compare with nccl-tests.
-Rings and trees take the orders that NCCL's search finds (`nccl.search`), so that NCCL_CROSS_NIC says here which cards, rails and spines
-carry them, which the prediction does not know; where there is no search (RCCL, more than 16 GPUs in a node) the topology's own orders.
+It knows nothing of protocols, launches or measured rates: it shows where the bytes go and which links they share. Its
+time is that of the links as the topology states them, so it is a lower bound of what is measured; `predict` is the
+number to compare with nccl-tests. Rings and trees take the orders that NCCL's search finds (`nccl.search`), so that
+NCCL_CROSS_NIC says here which cards, rails and spines carry them, which the prediction does not know; where there is no
+search (RCCL, more than 16 GPUs in a node) the topology's own orders.
 """
 
 from __future__ import annotations
@@ -22,26 +24,34 @@ from .facts import Facts
 from .predict import Prediction, predict
 from .search import over_nodes
 
-#: Bytes of a chunk that a channel sends at a time with Simple: one slot of the buffer (NCCL src/include/device.h: 4 MiB / NCCL_STEPS).
+#: Bytes of a chunk that a channel sends at a time with Simple: one slot of the buffer (NCCL src/include/device.h: 4 MiB
+#: / NCCL_STEPS).
 SLOT = 512 * 1024
 #: The same for NVLS (src/enqueue.cc, calcCollChunking).
 NVLS_CHUNK = 128 * 1024
 _MOST_CHANNELS, _MOST_CHUNKS = 8, 32
 
 
-def trace(collective: str, machine: Topology, nbytes: Any, *, engine: str = "lockstep", **environment: Any) -> tuple[Prediction, Trace]:
+def trace(
+    collective: str, machine: Topology, nbytes: Any, *, engine: str = "lockstep", **environment: Any
+) -> tuple[Prediction, Trace]:
     """What `predict` says, and the simulation of that algorithm on the machine.
 
     Args:
         machine: a Topology made by `machine(...)`.
         engine: `lockstep` or `event`.
-        environment: ranks, NCCL_ALGO ... as for `predict`; fewer ranks are the first GPUs of each node. NCCL_P2P_DISABLE and
-            NCCL_NET_GDR_LEVEL change the prediction only: give the machine `p2p=False`, `gdr=False` for the paths to change too.
+        environment: ranks, NCCL_ALGO ... as for `predict`; fewer ranks are the first GPUs of each node.
+        NCCL_P2P_DISABLE and
+            NCCL_NET_GDR_LEVEL change the prediction only: give the machine `p2p=False`, `gdr=False` for the paths to
+            change too.
 
-    Raises CollsimError for Facts, which have no links, and for a number of ranks that nodes cannot share evenly; else as `predict`.
+    Raises CollsimError for Facts, which have no links, and for a number of ranks that nodes cannot share evenly; else
+    as `predict`.
     """
     if not isinstance(machine, Topology):
-        raise CollsimError(f"trace wants a Topology, whose links it simulates, got {machine!r}; give machine('dgx-a100', nodes=2)")
+        raise CollsimError(
+            f"trace wants a Topology, whose links it simulates, got {machine!r}; give machine('dgx-a100', nodes=2)"
+        )
     prediction = predict(collective, machine, nbytes, **environment)
     machine = _of_ranks(machine, prediction.facts)
     return prediction, simulate(schedule_of(prediction, machine), machine, prediction.nbytes, engine=engine)
@@ -52,7 +62,10 @@ def _of_ranks(machine: Topology, facts: Facts) -> Topology:
     if facts.ranks == machine.ranks:
         return machine
     if facts.ranks % facts.nodes:
-        raise CollsimError(f"ranks={facts.ranks}: {facts.nodes} nodes cannot share them evenly, which a simulation needs; use a multiple")
+        raise CollsimError(
+            f"ranks={facts.ranks}: {facts.nodes} nodes cannot share them evenly, which a simulation needs; use a "
+            "multiple"
+        )
     here = np.flatnonzero(np.arange(machine.ranks) % (machine.ranks // facts.nodes) < facts.local)
     orders = None
     if machine.orders is not None:
@@ -80,7 +93,9 @@ def schedule_of(prediction: Prediction, machine: Topology) -> Schedule:
         return schedule(f"{p.collective}_chain", ranks=ranks, chunks=chunks, channels=channels, topology=machine)
     pieces = max(1, min(_MOST_CHUNKS // 2, p.nbytes // (NVLS_CHUNK * p.facts.local)))
     if p.algorithm == "NVLS":
-        return schedule(f"{p.collective}_nvls", ranks=ranks, **({"chunks": pieces} if p.collective == "allreduce" else {}))
+        return schedule(
+            f"{p.collective}_nvls", ranks=ranks, **({"chunks": pieces} if p.collective == "allreduce" else {})
+        )
     if p.algorithm == "NVLSTree":
         return schedule("allreduce_nvls_tree", ranks=ranks, per_node=p.facts.local, chunks=pieces, topology=machine)
     if p.algorithm == "PAT":

@@ -1,14 +1,17 @@
-"""How long an algorithm takes over the links of a machine: launch, steps, bytes on the tightest link, and the pipeline between.
+"""How long an algorithm takes over the links of a machine: launch, steps, bytes on the tightest link, and the pipeline
+between.
 
 The second opinion beside NCCL's tuner. Assumptions, each with its data in `links`:
 
-- Time = launch + steps + bytes of the tightest link / what that link carries + the part of the pipeline that steps cannot hide.
+- Time = launch + steps + bytes of the tightest link / what that link carries + the part of the pipeline that steps
+  cannot hide.
 - Bytes are counted per link direction: 2(n-1)/n of the buffer for a ring, S(1+1/n) for NVLS, and so on (`loads`).
 - What a link carries is a fraction of its nominal rate per kind of link, found from large transfers only.
 - A step costs NCCL's latency for that protocol and kind of link, times one factor per kind.
 - Through host memory both directions share one path: a collective that sends and receives gets about half.
 - TCP carries what a CPU moves per NIC, whatever the wire.
-- The last rank of a ring can finish only when its last slice has been copied out: half a chunk of every channel (`drain`).
+- The last rank of a ring can finish only when its last slice has been copied out: half a chunk of every channel
+  (`drain`).
 
 Inside: seconds, bytes, B/s.
 """
@@ -27,11 +30,14 @@ _ROOTED = ("broadcast", "reduce")
 _BLOCKS = ("allgather", "reduce_scatter")
 _POINT_TO_POINT = ("alltoall", "sendrecv")
 #: Bytes of a chunk of a channel with Simple, and the slices it is cut in: half of the 4 MiB buffer, sent in two (NCCL
-#: src/include/device.h NCCL_STEPS, collectives.h ALLREDUCE_CHUNKSTEPS and ALLREDUCE_SLICESTEPS; allgather and reduce-scatter the same).
+#: src/include/device.h NCCL_STEPS, collectives.h ALLREDUCE_CHUNKSTEPS and ALLREDUCE_SLICESTEPS; allgather and
+#: reduce-scatter the same).
 _CHUNK, _SLICES = 2**21, 2
-#: Share of the bytes on the wire that is data: flags take half of LL's lines and 1 in 16 of LL128's (NCCL counts 0.92; tuning.cc).
+#: Share of the bytes on the wire that is data: flags take half of LL's lines and 1 in 16 of LL128's (NCCL counts 0.92;
+#: tuning.cc).
 _PAYLOAD = {"LL": 0.5, "LL128": 0.92, "Simple": 1.0}
-#: Peers of an alltoall up to which its launch grows: no alltoall of less than 32 MiB measured has more than 32 ranks (`origins`).
+#: Peers of an alltoall up to which its launch grows: no alltoall of less than 32 MiB measured has more than 32 ranks
+#: (`origins`).
 _PEERS = 32
 
 
@@ -122,7 +128,8 @@ def hops(collective: str, algorithm: str, facts: Facts) -> tuple[float, float]:
 def fill_time(call: Call, steps: float, flow: float) -> float:
     """What a step cannot overlap with the next: grows as the root of latency and bytes, gone where chunks are many.
 
-    Thread blocks of newer GPUs move more, so that less is left: by NCCL's own rate per channel (constants.RING_LL128_MAX).
+    Thread blocks of newer GPUs move more, so that less is left: by NCCL's own rate per channel
+    (constants.RING_LL128_MAX).
     """
     k, facts = call.links, call.facts
     if call.collective in _POINT_TO_POINT:
@@ -137,14 +144,22 @@ def fill_time(call: Call, steps: float, flow: float) -> float:
 
 
 def drain_time(call: Call, flow: float) -> float:
-    """What the last slice of a ring adds: it is received before it is copied out, with nothing behind it to overlap with.
+    """What the last slice of a ring adds: it is received before it is copied out, with nothing behind it to overlap
+    with.
 
-    Of 2(n-1) or n-1 chunks of S/n in a row the last adds a slice: half of a two-rank allgather, nothing to speak of for many ranks or
-    once a channel has several rounds of full chunks. LL and LL128 pass on single lines, so that they have none. A bound on the
-    number of channels does not shorten it: nobody measured that, and NCCL with fewer channels is not known to be faster.
+    Of 2(n-1) or n-1 chunks of S/n in a row the last adds a slice: half of a two-rank allgather, nothing to speak of for
+    many ranks or once a channel has several rounds of full chunks. LL and LL128 pass on single lines, so that they have
+    none. A bound on the number of channels does not shorten it: nobody measured that, and NCCL with fewer channels is
+    not known to be faster.
     """
     n = call.facts.ranks
-    if call.algorithm != "Ring" or call.protocol != "Simple" or call.collective in _ROOTED or call.nbytes == 0 or n == 1:
+    if (
+        call.algorithm != "Ring"
+        or call.protocol != "Simple"
+        or call.collective in _ROOTED
+        or call.nbytes == 0
+        or n == 1
+    ):
         return 0.0
     steps = (2 if call.collective == "allreduce" else 1) * (n - 1)
     return flow / steps / _SLICES * min(1.0, _CHUNK * n * (call.comm.free or call.comm.running_channels) / call.nbytes)
@@ -188,7 +203,9 @@ def inside_rate(call: Call) -> float:
         one_way = call.collective in _ROOTED or facts.partly
         rate = facts.link_rate * k.host_one_way * (1.0 if one_way else 0.5)
         return rate * k.host_crossing if facts.crossing else rate
-    if call.algorithm in ("NVLS", "NVLSTree") and call.collective == "allreduce":  # others only multicast, as fast as a ring
+    if (
+        call.algorithm in ("NVLS", "NVLSTree") and call.collective == "allreduce"
+    ):  # others only multicast, as fast as a ring
         return facts.link_rate * k.nvls_carries[90 if facts.cc < 100 else 100]
     rate = facts.link_rate * k.carries[inside_kind(facts)]
     return rate * k.crossing if facts.inside == "pcie" and facts.crossing else rate
@@ -208,7 +225,9 @@ def net_rate(call: Call) -> float:
     rate = facts.nic_rate * k.carries[facts.net]
     if facts.net == "tcp":
         rate = min(rate, k.tcp_per_nic)
-    elif call.collective not in _ROOTED:  # where send and receive meet on the way to the NIC, one way alone is not held back
+    elif (
+        call.collective not in _ROOTED
+    ):  # where send and receive meet on the way to the NIC, one way alone is not held back
         staged = facts.gdr is False and facts.net in ("ib", "roce", "efa")
         rate *= k.without_gdr if staged else k.host_bridge if facts.card else 1.0
     rate *= k.net_p2p.get(call.collective, 1.0)
@@ -216,11 +235,12 @@ def net_rate(call: Call) -> float:
 
 
 def channel_cap(call: Call) -> float:
-    """B/s that the thread blocks of all channels can move, by NCCL's own caps; inf for NVLS, where the switch moves them.
+    """B/s that the thread blocks of all channels can move, by NCCL's own caps; inf for NVLS, where the switch moves
+    them.
 
-    NCCL counts those of LL128 and of trees by the channels of its search, which run twice. A ring with Simple, sends and receives have no
-    cap of NCCL's: one channel is taken to move what a channel of the search moves with LL128, which is twice its share and binds only
-    where NCCL_MAX_NCHANNELS leaves few. LL fills half of its lines.
+    NCCL counts those of LL128 and of trees by the channels of its search, which run twice. A ring with Simple, sends
+    and receives have no cap of NCCL's: one channel is taken to move what a channel of the search moves with LL128,
+    which is twice its share and binds only where NCCL_MAX_NCHANNELS leaves few. LL fills half of its lines.
     """
     comm, at = call.comm, column(call.comm.nodes)
     row, channels = c.generation(comm.cc), min(comm.ring.channels, comm.running_channels / 2) * 1e9

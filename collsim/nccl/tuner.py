@@ -1,7 +1,7 @@
 """What NCCL's tuner believes: the time of every (algorithm, protocol), and the choice it makes from them.
 
-A re-implementation of NCCL 2.30.7 `src/graph/tuning.cc` and of the choice in `src/enqueue.cc`. It is a formula: no contention, no
-chunks, and it is off by tens of percent where those matter. `collsim.nccl.timing` is the other opinion.
+A re-implementation of NCCL 2.30.7 `src/graph/tuning.cc` and of the choice in `src/enqueue.cc`. It is a formula: no
+contention, no chunks, and it is off by tens of percent where those matter. `collsim.nccl.timing` is the other opinion.
 Units here are NCCL's: GB/s (10^9 B/s), microseconds, bytes.
 """
 
@@ -74,7 +74,9 @@ class Communicator:
 
     def graph(self, algorithm: str) -> Graph | None:
         """Tree and PAT use the tree graph, NVLS and NVLSTree the nvls graph."""
-        return {"Ring": self.ring, "Tree": self.tree, "PAT": self.tree, "NVLS": self.nvls, "NVLSTree": self.nvls}.get(algorithm)
+        return {"Ring": self.ring, "Tree": self.tree, "PAT": self.tree, "NVLS": self.nvls, "NVLSTree": self.nvls}.get(
+            algorithm
+        )
 
     @property
     def running_channels(self) -> int:
@@ -99,7 +101,8 @@ class Cost:
 
 @dataclass(frozen=True)
 class Choice:
-    """What the tuner chose, and the microseconds it believes that takes. `costs` holds all that it compared, by (algorithm, protocol)."""
+    """What the tuner chose, and the microseconds it believes that takes. `costs` holds all that it compared, by
+    (algorithm, protocol)."""
 
     algorithm: str
     protocol: str
@@ -122,7 +125,8 @@ def cost_table(collective: str, comm: Communicator, algorithms: str = "", protoc
     """Latency (us) and bandwidth (GB/s, of nccl-tests' size) of every (algorithm, protocol) that may be chosen.
 
     Args:
-        algorithms, protocols: as NCCL_ALGO and NCCL_PROTO: `"Ring,Tree"`, `"^LL128"`, `"allreduce:tree;broadcast:ring"`.
+        algorithms, protocols: as NCCL_ALGO and NCCL_PROTO: `"Ring,Tree"`, `"^LL128"`,
+        `"allreduce:tree;broadcast:ring"`.
     """
     if collective not in _EXIST:
         raise CollsimError(unknown("collective of NCCL's tuner", collective, _EXIST))
@@ -133,7 +137,9 @@ def cost_table(collective: str, comm: Communicator, algorithms: str = "", protoc
         for protocol in c.PROTOCOLS:
             if algorithm not in allowed_a or protocol not in allowed_p:
                 continue
-            if not available(collective, algorithm, protocol, comm, forced_ll128=bool(protocols) and "^" not in protocols):
+            if not available(
+                collective, algorithm, protocol, comm, forced_ll128=bool(protocols) and "^" not in protocols
+            ):
                 continue
             bandwidth = bandwidth_of(collective, algorithm, protocol, comm)
             if bandwidth > 0:
@@ -159,7 +165,8 @@ def choose(collective: str, comm: Communicator, nbytes: int, algorithms: str = "
 
 
 def allowed(spec: str, collective: str, known: tuple[str, ...], variable: str) -> frozenset[str]:
-    """The names that NCCL_ALGO or NCCL_PROTO leaves: a list, `^` for all but, or `collective:list` parts joined by `;`."""
+    """The names that NCCL_ALGO or NCCL_PROTO leaves: a list, `^` for all but, or `collective:list` parts joined by
+    `;`."""
     for part in spec.split(";"):
         prefix, colon, rest = part.rpartition(":")
         if colon and prefix.strip().lower().replace("_", "") != collective.replace("_", ""):
@@ -269,7 +276,9 @@ def latency_of(collective: str, algorithm: str, protocol: str, comm: Communicato
     return base + depth * inter / c.PAT_OVERLAP + c.PAT_PER_RANK * n
 
 
-def _ring_latency(collective: str, protocol: str, graph: Graph, comm: Communicator, intra: float, inter: float) -> float:
+def _ring_latency(
+    collective: str, protocol: str, graph: Graph, comm: Communicator, intra: float, inter: float
+) -> float:
     p, n, nodes = c.PROTOCOLS.index(protocol), comm.ranks, comm.nodes
     if collective in ("broadcast", "reduce"):
         hw = "NET" if nodes > 1 else "NVLINK" if graph.type_intra == "NVL" else "PCI"
@@ -304,7 +313,8 @@ def time_of(collective: str, cost: Cost, comm: Communicator, nbytes: int) -> flo
 
 
 def resources(algorithm: str, protocol: str, comm: Communicator, nbytes: int) -> tuple[int, int]:
-    """(channels, threads per channel) of a call: fewer of both where there is too little to do (src/enqueue.cc, topoGetAlgoInfo)."""
+    """(channels, threads per channel) of a call: fewer of both where there is too little to do (src/enqueue.cc,
+    topoGetAlgoInfo)."""
     if algorithm in ("NVLS", "NVLSTree"):
         table = c.NVLS_CHANNELS[100 if comm.cc >= 100 else 90]
         return table[comm.nodes > 1], c.NVLS_THREADS

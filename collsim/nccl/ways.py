@@ -1,4 +1,5 @@
-"""A node as NCCL's search sees it: ways between GPUs and to network cards, what each reserves, and the room on every directed link.
+"""A node as NCCL's search sees it: ways between GPUs and to network cards, what each reserves, and the room on every
+directed link.
 
 At the rates NCCL plans with (src/graph/topo.h); a way is as bad as its worst element (`topology.plan`). GB/s.
 """
@@ -24,7 +25,8 @@ def nccl_rate(cable: Cable) -> float:
 
 @dataclass(frozen=True)
 class Rules:
-    """What NCCL may do: worst path types for P2P and GPUDirect RDMA (numbers of `topology.plan.LEVELS`), NCCL_CROSS_NIC; and the CPU."""
+    """What NCCL may do: worst path types for P2P and GPUDirect RDMA (numbers of `topology.plan.LEVELS`),
+    NCCL_CROSS_NIC; and the CPU."""
 
     p2p: int
     gdr: int
@@ -72,7 +74,8 @@ class Node:
         return self._way(there, back) if there and back else None
 
     def _out(self, g: int, card: int) -> Way | None:
-        """To a card: directly, over NVLink through the GPU beside it (PXN) where that is nearer, else through the socket."""
+        """To a card: directly, over NVLink through the GPU beside it (PXN) where that is nearer, else through the
+        socket."""
         gpu, nic, port = self.gpus[g], self.nics[card], 2 * len(self.plan.joints) + 2 * card
         own = self.paths.best(gpu, nic)
         beside = [
@@ -104,7 +107,8 @@ class Node:
         return self._way(there, back, port=port, least=PHB) if there and back else None
 
     def _way(self, *parts: Path, port: int | None = None, least: int = LOC) -> Way:
-        """Parts after one another. Intel's root complex costs a GPU's PHB path a fifth more; before Ampere a GPU pays an eighth back."""
+        """Parts after one another. Intel's root complex costs a GPU's PHB path a fifth more; before Ampere a GPU pays
+        an eighth back."""
         type_ = max(least, *(part.type for part in parts))
         kinds, joints = self.plan.kinds, self.plan.joints
         first, last = parts[0].devices[0], parts[-1].devices[-1]
@@ -129,7 +133,8 @@ class Node:
         return most
 
     def holds(self, g: int, speed: float, worst: int) -> tuple[int, int]:
-        """How many channels of a speed a GPU's links hold out of it and into it: NVLinks, or all where worse paths are allowed."""
+        """How many channels of a speed a GPU's links hold out of it and into it: NVLinks, or all where worse paths are
+        allowed."""
         kinds = FAST if worst <= NVB else (*FAST, "pcie", "c2c")
         own = [link for _, link, cable in self.paths.neighbours[self.gpus[g]] if cable.kind in kinds]
         out, into = (sum(int(self.room[link ^ way] / speed + 1e-6) for link in own) for way in (0, 1))
@@ -145,8 +150,8 @@ class Node:
 class Question:
     """All that the searches of a node depend on, to remember their answers by.
 
-    `gpus`: how many of its GPUs take part, the first ones. `cards`: B/s of each network card, one direction; empty where there is one node,
-    0 for a card that failed.
+    `gpus`: how many of its GPUs take part, the first ones. `cards`: B/s of each network card, one direction; empty
+    where there is one node, 0 for a card that failed.
     """
 
     devices: tuple[str, ...]
@@ -176,7 +181,15 @@ class Question:
 
 
 def _own_cards(plan: Machine, gpus: int, cards: tuple[float, ...]) -> tuple[float, ...]:
-    """Without the cards of hosts that have no GPU among these: of an NVLink domain over many trays, NCCL sees the trays of the job."""
+    """Without the cards of hosts that have no GPU among these: of an NVLink domain over many trays, NCCL sees the trays
+    of the job."""
     host: nx.Graph[str] = nx.Graph((a, b) for a, b, cable in plan.joints if cable.kind not in FAST)
-    own = {device for rank in plan.ranks[:gpus] if (gpu := plan.devices[rank]) in host for device in nx.node_connected_component(host, gpu)}
-    return tuple(rate if plan.devices[nic] in own else 0.0 for rate, nic in zip(cards, plan.of_kind("nic"), strict=False))
+    own = {
+        device
+        for rank in plan.ranks[:gpus]
+        if (gpu := plan.devices[rank]) in host
+        for device in nx.node_connected_component(host, gpu)
+    }
+    return tuple(
+        rate if plan.devices[nic] in own else 0.0 for rate, nic in zip(cards, plan.of_kind("nic"), strict=False)
+    )

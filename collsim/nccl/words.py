@@ -1,6 +1,7 @@
 """The vocabulary of tables of measurements: `nvlink3-nvswitch`, `8xHDR200 IB`, `pcie4-x16-nop2p` ... into `Facts`.
 
-A grammar, not a list: technology and generation first, then wiring. A word it cannot read is a CollsimError that says which.
+A grammar, not a list: technology and generation first, then wiring. A word it cannot read is a CollsimError that says
+which.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ _NVLINK_OF = {70: 2, 80: 3, 90: 4, 100: 5, 103: 5}
 
 #: Words that say what a network is: its kind, a generation of InfiniBand, a rate with its unit, or that nobody says.
 _NETWORK = re.compile(
-    r"tcp|socket|ipoib|efa|slingshot|roce|gbe|ethernet|infiniband|mnnvl|\bib\b|[efhnx]dr|\d\s*g(?:b|bit/s)?\b|\bnics?\b|not stated", re.I
+    r"tcp|socket|ipoib|efa|slingshot|roce|gbe|ethernet|infiniband|mnnvl|\bib\b|[efhnx]dr|\d\s*g(?:b|"
+    r"bit/s)?\b|\bnics?\b|not stated",
+    re.I,
 )
 _NOT_STATED = re.compile(r"not stated|^nic rate", re.I)
 _RATE = re.compile(r"(?:EDR|HDR|NDR|XDR|FDR|Slingshot|)\s*(\d+)\s*(?:G|GbE|Gb|)\b", re.I)
@@ -42,7 +45,8 @@ class _Wires:
 
 
 def facts(gpu_name: str, ranks: int, nodes: int, intra_link: str, inter_link: str, gdr: str = "") -> Facts:
-    """Facts of a machine in the words of a table's columns. Raises CollsimError naming the word that is not understood."""
+    """Facts of a machine in the words of a table's columns. Raises CollsimError naming the word that is not
+    understood."""
     card = gpu(gpu_name)
     if ranks < 1 or nodes < 1 or ranks < nodes:
         raise CollsimError(f"ranks={ranks} on nodes={nodes}: each node needs at least one rank")
@@ -85,8 +89,8 @@ def _domains(intra_link: str, inter_link: str, ranks: int, nodes: int) -> int:
 
 
 def _no_gdr(gpu_name: str, cc: int, net: str) -> bool:
-    """GeForce cards and the GB10 have no GPUDirect RDMA (NVIDIA GPUDirect RDMA documentation: Tesla and Quadro class); over EFA it came
-    with the A100 (AWS, EC2 accelerated computing: P4d and later)."""
+    """GeForce cards and the GB10 have no GPUDirect RDMA (NVIDIA GPUDirect RDMA documentation: Tesla and Quadro class);
+    over EFA it came with the A100 (AWS, EC2 accelerated computing: P4d and later)."""
     return gpu_name.upper().startswith(("RTX 2", "RTX 3", "RTX 4", "RTX 5", "GB10")) or (net == "efa" and 0 < cc < 80)
 
 
@@ -101,13 +105,17 @@ def _inside(word: str, card: Gpu, local: int) -> _Wires:
         return _nvlink(int(match[1]), match[2], text, card, local)
     if text.startswith("xgmi"):
         if card.cc:
-            raise CollsimError(f"intra_link={text!r}: only AMD's GPUs have xGMI; write for example nvlink4-nvswitch or pcie4-x16-nop2p")
+            raise CollsimError(
+                f"intra_link={text!r}: only AMD's GPUs have xGMI; write for example nvlink4-nvswitch or pcie4-x16-nop2p"
+            )
         return _Wires("xgmi", min(card.links, local - 1) * XGMI_GBPS * 1e9, card.pcie)
     if match := re.match(r"pcie(\d)\b-?(.*)", text):
         return _pcie(int(match[1]), match[2])
     if text == "shm":
         return _Wires("host", PCIE_GBPS[card.pcie] * 1e9, card.pcie)
-    raise CollsimError(f"intra_link={word!r} is not understood; write for example nvlink3-nvswitch, pcie4-x16-p2p or pcie4-x16-nop2p")
+    raise CollsimError(
+        f"intra_link={word!r} is not understood; write for example nvlink3-nvswitch, pcie4-x16-p2p or pcie4-x16-nop2p"
+    )
 
 
 def _nvlink(generation: int, wiring: str, text: str, card: Gpu, local: int) -> _Wires:
@@ -115,20 +123,27 @@ def _nvlink(generation: int, wiring: str, text: str, card: Gpu, local: int) -> _
         raise CollsimError(f"NVLink generation {generation} is not known; known: {', '.join(map(str, NVLINK_GBPS))}")
     links = next((GPUS[cut].links for cut in ("A800", "H800") if cut.lower() in text), card.links)
     if not links or not card.cc:
-        raise CollsimError(f"intra_link={text!r}: this GPU has no NVLink; write for example pcie5-x16-p2p, pcie5-x16-nop2p or xgmi-mi300x")
+        raise CollsimError(
+            f"intra_link={text!r}: this GPU has no NVLink; write for example pcie5-x16-p2p, pcie5-x16-nop2p or "
+            "xgmi-mi300x"
+        )
     per_link = (GA102_LINK_GBPS if card.cc in (86, 89) else NVLINK_GBPS[generation]) * 1e9
     if wiring == "hybridcubemesh":
         return _Wires("cube", links * per_link, card.pcie)
     if wiring.startswith("mesh"):
         others = max(1, int(wiring[4:] or 4) - 1)
         return _Wires("mesh", links * per_link * min(1.0, (local - 1) / others), card.pcie)
-    if wiring == "bridge" and local > 2:  # pairs: between them a ring goes through host bridges, beyond NCCL's P2P level
+    if (
+        wiring == "bridge" and local > 2
+    ):  # pairs: between them a ring goes through host bridges, beyond NCCL's P2P level
         return _Wires("host", PCIE_GBPS[card.pcie] * 1e9, card.pcie)
     if wiring == "bridge":
         return _Wires("bridge", min(links, _BRIDGE_LINKS) * per_link, card.pcie)
     if wiring.startswith("nv"):
         return _Wires("nvswitch", links * per_link, card.pcie)
-    raise CollsimError(f"NVLink wiring {wiring!r} is not understood; known: nvswitch, nvl72, mesh4, hybridcubemesh, bridge")
+    raise CollsimError(
+        f"NVLink wiring {wiring!r} is not understood; known: nvswitch, nvl72, mesh4, hybridcubemesh, bridge"
+    )
 
 
 def _pcie(generation: int, wiring: str) -> _Wires:
@@ -136,14 +151,26 @@ def _pcie(generation: int, wiring: str) -> _Wires:
         raise CollsimError(f"PCIe generation {generation} is not known; known: {', '.join(map(str, PCIE_GBPS))}")
     width = int(m[1]) if (m := re.search(r"x(\d+)", wiring)) else _LANES
     switches = (
-        int(m[1]) if (m := re.search(r"(\d+)switch", wiring)) else 2 if "between" in wiring else int("plx" in wiring or "fabric" in wiring)
+        int(m[1])
+        if (m := re.search(r"(\d+)switch", wiring))
+        else 2
+        if "between" in wiring
+        else int("plx" in wiring or "fabric" in wiring)
     )
     roots = int(m[1]) if (m := re.search(r"(\d+)root", wiring)) else max(1, switches)
     sockets = int(m[1]) if (m := re.search(r"(\d+)socket", wiring)) else 2 if "crosssocket" in wiring else 1
     apart = sockets > 1 or "fabric" in wiring  # a PCIe fabric between boxes is as far as another socket, or farther
     staged = "nop2p" in wiring or "shm" in wiring
     rate = PCIE_GBPS[generation] * 1e9 * width / _LANES
-    return _Wires("host" if staged else "pcie", rate, generation, apart, switches, 1 if "tree" in wiring else roots, "between" in wiring)
+    return _Wires(
+        "host" if staged else "pcie",
+        rate,
+        generation,
+        apart,
+        switches,
+        1 if "tree" in wiring else roots,
+        "between" in wiring,
+    )
 
 
 def _nics(word: str, card: Gpu, local: int) -> tuple[float, float, Net]:
@@ -152,7 +179,9 @@ def _nics(word: str, card: Gpu, local: int) -> tuple[float, float, Net]:
     if text.lower() in ("none", "n/a"):
         raise CollsimError(f"inter_link={word!r} says nothing about the network between nodes")
     if not _NETWORK.search(text):
-        raise CollsimError(f"inter_link={word!r} is not understood; write for example 8xNDR400 IB, 4x100G EFA or 1x10GbE (TCP sockets)")
+        raise CollsimError(
+            f"inter_link={word!r} is not understood; write for example 8xNDR400 IB, 4x100G EFA or 1x10GbE (TCP sockets)"
+        )
     slingshot = "slingshot" in text.lower()
     plain = re.sub(r"\(.*?\)", "", text)
     counted = _COUNT.match(plain)

@@ -1,7 +1,8 @@
 """What can be asked about a run. Every number here is read from the run, or from running it again; none is typed.
 
-Each function takes the run and a random generator and gives a question, or None where it makes no sense for this run. Wrong choices are
-the ideas that people do have (steps of a ring: n, or 2n-1; a parameter server that sends as much as a worker; ...).
+Each function takes the run and a random generator and gives a question, or None where it makes no sense for this run.
+Wrong choices are the ideas that people do have (steps of a ring: n, or 2n-1; a parameter server that sends as much as a
+worker; ...).
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def _pair(en: str, zh: str) -> Text:
     return en, zh
 
 
-def _choice(topic: str, ask: Text, why: Text, right: Choice, wrong: list[Choice], random: Random, most: int = 4) -> Question | None:
+def _choice(
+    topic: str, ask: Text, why: Text, right: Choice, wrong: list[Choice], random: Random, most: int = 4
+) -> Question | None:
     """A choice question in random order; None if no wrong choice differs from the right one."""
     seen, kept = {right.text[0]}, []
     for one in wrong:
@@ -59,14 +62,17 @@ def _choice(topic: str, ask: Text, why: Text, right: Choice, wrong: list[Choice]
         return None
     choices = [right, *kept[: most - 1]]
     order = random.permutation(len(choices))
-    return Question("choice", topic, ask, why, answer=int(np.flatnonzero(order == 0)[0]), choices=tuple(choices[k] for k in order))
+    return Question(
+        "choice", topic, ask, why, answer=int(np.flatnonzero(order == 0)[0]), choices=tuple(choices[k] for k in order)
+    )
 
 
 def _steps_text(count: int) -> Text:
     return ("1 step" if count == 1 else f"{count} steps"), f"{count} 步"
 
 
-# ---- the schedule ------------------------------------------------------------------------------------------------------------
+# ---- the schedule
+# -----------------------------------------------------------------------------------------------------------
 
 
 def steps(run: Run, random: Random) -> Question | None:
@@ -74,7 +80,13 @@ def steps(run: Run, random: Random) -> Question | None:
     s, n = run.trace.schedule, run.n
     per_step = len(s) / s.steps
     ideas: list[tuple[int, Text]] = [
-        (n, ("One step per rank: but n hops would bring a chunk back to where it began.", "每个 rank 一步：但走 n 跳就回到起点了。")),
+        (
+            n,
+            (
+                "One step per rank: but n hops would bring a chunk back to where it began.",
+                "每个 rank 一步：但走 n 跳就回到起点了。",
+            ),
+        ),
         (
             2 * n - 1,
             (
@@ -83,8 +95,14 @@ def steps(run: Run, random: Random) -> Question | None:
             ),
         ),
         (n - 1, ("n-1 is one half of a ring; and a tree needs fewer still.", "n-1 只是 ring 的一半；而树需要的更少。")),
-        (2 * (n - 1), ("2(n-1) is a ring's allreduce; this is not one.", "2(n-1) 是 ring allreduce 的步数；这里不是。")),
-        (max(1, (n - 1).bit_length()), ("log2(n) steps are possible, but not with this pattern.", "log2(n) 步是可能的，但不是这种模式。")),
+        (
+            2 * (n - 1),
+            ("2(n-1) is a ring's allreduce; this is not one.", "2(n-1) 是 ring allreduce 的步数；这里不是。"),
+        ),
+        (
+            max(1, (n - 1).bit_length()),
+            ("log2(n) steps are possible, but not with this pattern.", "log2(n) 步是可能的，但不是这种模式。"),
+        ),
         (2, ("In and out again would be two steps.", "一进一出才是两步。")),
     ]
     why = (
@@ -110,8 +128,10 @@ def sent(run: Run, random: Random) -> Question | None:
     count = int((mine["src"] == rank).sum()) - int(((mine["src"] == rank) & (mine["dst"] == rank)).sum())
     ask = _pair(f"How many bytes does rank {rank} send in all?", f"rank {rank} 总共发送多少字节？")
     why = (
-        f"Rank {rank} sends {count} chunks, together {format_bytes(value)}, {share:.4g} of its {format_bytes(t.nbytes)} buffer.",
-        f"rank {rank} 发送 {count} 个 chunk，共 {format_bytes(value)}，是其 {format_bytes(t.nbytes)} 缓冲区的 {share:.4g} 倍。",
+        f"Rank {rank} sends {count} chunks, together {format_bytes(value)}, {share:.4g} of its "
+        f"{format_bytes(t.nbytes)} buffer.",
+        f"rank {rank} 发送 {count} 个 chunk，共 {format_bytes(value)}，是其 {format_bytes(t.nbytes)} 缓冲区的 "
+        f"{share:.4g} 倍。",
     )
     return Question("number", "sent", ask, why, value, "bytes")
 
@@ -124,7 +144,8 @@ def total_sent(run: Run, random: Random) -> Question | None:
         return None
     ask = _pair("How many bytes do all endpoints together send?", "所有端点总共发送多少字节？")
     why = (
-        f"The busiest endpoint sends {format_bytes(one)}; over all {t.schedule.endpoints} endpoints it adds up to {format_bytes(total)}, "
+        f"The busiest endpoint sends {format_bytes(one)}; over all {t.schedule.endpoints} endpoints it adds up to "
+        f"{format_bytes(total)}, "
         f"{total / t.nbytes:.4g} buffers.",
         f"最忙的端点发送 {format_bytes(one)}；全部 {t.schedule.endpoints} 个端点加起来是 {format_bytes(total)}，"
         f"相当于 {total / t.nbytes:.4g} 份缓冲区。",
@@ -134,13 +155,22 @@ def total_sent(run: Run, random: Random) -> Question | None:
         Choice(_size(one), ("That is what one endpoint sends, the busiest.", "这是单个端点（最忙的那个）发送的量。")),
         Choice(
             _size(2 * total),
-            ("Every byte is sent once and received once; do not count both.", "每个字节发送一次、接收一次；不要重复计算。"),
+            (
+                "Every byte is sent once and received once; do not count both.",
+                "每个字节发送一次、接收一次；不要重复计算。",
+            ),
         ),
         Choice(
             _size(total // 2),
-            ("That is one of two halves (reduce-scatter or allgather).", "这只是两半之一（reduce-scatter 或 allgather）。"),
+            (
+                "That is one of two halves (reduce-scatter or allgather).",
+                "这只是两半之一（reduce-scatter 或 allgather）。",
+            ),
         ),
-        Choice(_size(t.nbytes * run.n), ("n buffers would be one whole buffer from each rank.", "n 份意味着每个 rank 各发一整份。")),
+        Choice(
+            _size(t.nbytes * run.n),
+            ("n buffers would be one whole buffer from each rank.", "n 份意味着每个 rank 各发一整份。"),
+        ),
     ]
     return _choice("total", ask, why, right, wrong, random)
 
@@ -167,22 +197,33 @@ def hot_endpoint(run: Run, random: Random) -> Question | None:
     if len(top) == 1:
         who = names[int(top[0])]
         right = Choice((who, who), ("What everybody needs goes through it.", "大家需要的数据都要经过它。"))
-        wrong = [Choice(same, ("That would be a ring, or a server spread over all ranks.", "那是 ring，或者分摊到所有 rank 的服务器。"))]
+        wrong = [
+            Choice(
+                same,
+                (
+                    "That would be a ring, or a server spread over all ranks.",
+                    "那是 ring，或者分摊到所有 rank 的服务器。",
+                ),
+            )
+        ]
     else:
         right = Choice(same, ("Every endpoint does the same work.", "每个端点的工作量相同。"))
         wrong = [
             Choice(
-                (names[0], names[0]), ("Rank 0 is special only in a server or a rooted tree.", "只有参数服务器或有根的树里 rank 0 才特殊。")
+                (names[0], names[0]),
+                ("Rank 0 is special only in a server or a rooted tree.", "只有参数服务器或有根的树里 rank 0 才特殊。"),
             )
         ]
     others = [e for e in random.permutation(len(names)) if e not in top or len(top) > 1]
     wrong += [
-        Choice((names[e], names[e]), ("It sends no more than the others of its kind.", "它发送的并不比同类端点多。")) for e in others[:2]
+        Choice((names[e], names[e]), ("It sends no more than the others of its kind.", "它发送的并不比同类端点多。"))
+        for e in others[:2]
     ]
     return _choice("hot", ask, why, right, wrong, random)
 
 
-# ---- data --------------------------------------------------------------------------------------------------------------------
+# ---- data
+# -------------------------------------------------------------------------------------------------------------------
 
 
 def contributions_after(run: Run, random: Random) -> Question | None:
@@ -199,7 +240,8 @@ def contributions_after(run: Run, random: Random) -> Question | None:
     )
     writes = len(held) - 1
     why = (
-        f"It began with 1, its own, and was written {writes} times in these steps; now it holds {held[-1]} of {s.ranks}.",
+        f"It began with 1, its own, and was written {writes} times in these steps; now it holds {held[-1]} of "
+        f"{s.ranks}.",
         f"开始时只有自己的 1 份，这些步里被写入 {writes} 次；现在包含 {s.ranks} 份中的 {held[-1]} 份。",
     )
     return Question("number", "contributions", ask, why, held[-1], "count")
@@ -228,7 +270,10 @@ def who_has(run: Run, random: Random) -> Question | None:
         f"Then rank{'s' * (len(have) > 1)} {names} of {s.ranks} hold it complete.",
         f"此时 {s.ranks} 个 rank 中，{names} 已持有完整的它。",
     )
-    right = Choice((f"rank {one}", f"rank {one}"), ("It has arrived there, with every contribution.", "它已到达那里，且包含全部贡献。"))
+    right = Choice(
+        (f"rank {one}", f"rank {one}"),
+        ("It has arrived there, with every contribution.", "它已到达那里，且包含全部贡献。"),
+    )
     wrong = [Choice((f"rank {r}", f"rank {r}"), _lacking(run, r, chunk, after, goal)) for r in others]
     return _choice("who", ask, why, right, wrong, random)
 
@@ -242,7 +287,8 @@ def _lacking(run: Run, rank: int, chunk: int, after: int, goal: int) -> Text:
     return f"It holds {count} of {goal} contributions then.", f"此时它只有 {goal} 份贡献中的 {count} 份。"
 
 
-# ---- links -------------------------------------------------------------------------------------------------------------------
+# ---- links
+# ------------------------------------------------------------------------------------------------------------------
 
 
 def link_bytes(run: Run, random: Random) -> Question | None:
@@ -277,16 +323,27 @@ def busiest_link(run: Run, random: Random) -> Question | None:
     order = random.permutation(len(links))
     names = [t.topology.link_name(k) for k in links]
     choices = [Choice((name, name), _share_text(run, k)) for name, k in zip(names, links, strict=True)]
-    ask = _pair("Which of these links is the bottleneck: busy for the largest part of the run?", "下列哪条链路是瓶颈，即占用时间比例最大？")
+    ask = _pair(
+        "Which of these links is the bottleneck: busy for the largest part of the run?",
+        "下列哪条链路是瓶颈，即占用时间比例最大？",
+    )
     why = (
-        f"{names[0]} carries {format_bytes(t.link_bytes[links[0]])} at {format_bandwidth(t.topology.links.bandwidth[links[0]])}, "
+        f"{names[0]} carries {format_bytes(t.link_bytes[links[0]])} at "
+        f"{format_bandwidth(t.topology.links.bandwidth[links[0]])}, "
         f"{100 * busy[links[0]] / t.spent:.3g} % of the run.",
-        f"{names[0]} 以 {format_bandwidth(t.topology.links.bandwidth[links[0]])} 传输 {format_bytes(t.link_bytes[links[0]])}，"
+        f"{names[0]} 以 {format_bandwidth(t.topology.links.bandwidth[links[0]])} 传输 "
+        f"{format_bytes(t.link_bytes[links[0]])}，"
         f"占全程的 {100 * busy[links[0]] / t.spent:.3g} %。",
     )
     place = int(np.flatnonzero(order == 0)[0])
     return Question(
-        "link", "bottleneck", ask, why, place, choices=tuple(choices[k] for k in order), links=tuple(links[int(k)] for k in order)
+        "link",
+        "bottleneck",
+        ask,
+        why,
+        place,
+        choices=tuple(choices[k] for k in order),
+        links=tuple(links[int(k)] for k in order),
     )
 
 
@@ -315,7 +372,9 @@ def hops(run: Run, random: Random) -> Question | None:
     path = [str(names[t.topology.links.src[k]]) for k in route] + [str(names[t.topology.links.dst[route[-1]]])]
     a, b = t.schedule.who(src), t.schedule.who(dst)
     alpha = float(t.topology.links.alpha[route].sum())
-    ask = _pair(f"How many links does a chunk cross on its way from {a} to {b}?", f"一个 chunk 从 {a} 到 {b} 要经过多少条链路？")
+    ask = _pair(
+        f"How many links does a chunk cross on its way from {a} to {b}?", f"一个 chunk 从 {a} 到 {b} 要经过多少条链路？"
+    )
     way = " → ".join(path)
     why = (
         f"The way is {way}: {len(route)} links, and their alphas add up to {format_time(alpha)}.",
@@ -324,7 +383,8 @@ def hops(run: Run, random: Random) -> Question | None:
     return Question("number", "hops", ask, why, len(route), "count")
 
 
-# ---- time --------------------------------------------------------------------------------------------------------------------
+# ---- time
+# -------------------------------------------------------------------------------------------------------------------
 
 
 def doubling(run: Run, random: Random) -> Question | None:
@@ -335,7 +395,10 @@ def doubling(run: Run, random: Random) -> Question | None:
     kind = str(random.choice(sorted(neck.saves)))
     saved = neck.saves[kind]
     links = ("cable", "线缆") if kind == "cable" else (f"{kind} link", f" {kind} 链路")
-    ask = _pair(f"Every {links[0]} gets twice the bandwidth. How much shorter is the run?", f"所有{links[1]}的带宽加倍。运行时间缩短多少？")
+    ask = _pair(
+        f"Every {links[0]} gets twice the bandwidth. How much shorter is the run?",
+        f"所有{links[1]}的带宽加倍。运行时间缩短多少？",
+    )
     before, after = format_time(run.trace.spent), format_time(run.trace.spent * (1 - saved))
     changes = saved >= 0.0005
     why = (
@@ -359,7 +422,10 @@ def doubling(run: Run, random: Random) -> Question | None:
         ),
         (
             0.0,
-            ("It would change nothing only if the link were never what a step waits for.", "只有当各步从不等待这种链路时，才会毫无变化。"),
+            (
+                "It would change nothing only if the link were never what a step waits for.",
+                "只有当各步从不等待这种链路时，才会毫无变化。",
+            ),
         ),
         (0.25, ("A quarter is a guess between half and nothing.", "四分之一只是折中的猜测。")),
     ]
@@ -393,15 +459,19 @@ def time(run: Run, random: Random) -> Question | None:
     slowest = run.trace.topology.links
     link = int(run.used[0])
     ask = _pair(
-        f"The busiest link has {format_bandwidth(slowest.bandwidth[link])} and alpha {format_time(slowest.alpha[link])}. "
+        f"The busiest link has {format_bandwidth(slowest.bandwidth[link])} and alpha "
+        f"{format_time(slowest.alpha[link])}. "
         f"How long does the run take?",
-        f"最忙的链路带宽 {format_bandwidth(slowest.bandwidth[link])}、alpha {format_time(slowest.alpha[link])}。运行需要多长时间？",
+        f"最忙的链路带宽 {format_bandwidth(slowest.bandwidth[link])}、alpha {format_time(slowest.alpha[link])}。"
+        "运行需要多长时间？",
     )
     why = (
-        f"{format_time(t.spent)}: the {len(path.transfers)} transfers that follow from one another spend {alpha} on latency, "
+        f"{format_time(t.spent)}: the {len(path.transfers)} transfers that follow from one another spend {alpha} on "
+        "latency, "
         f"{beta} on their "
         f"bytes and {waiting} on sharing and waiting.",
-        f"{format_time(t.spent)}：前后相继的 {len(path.transfers)} 次传输中，延迟占 {alpha}，传字节占 {beta}，共享与等待占 {waiting}。",
+        f"{format_time(t.spent)}：前后相继的 {len(path.transfers)} 次传输中，延迟占 {alpha}，传字节占 {beta}，"
+        f"共享与等待占 {waiting}。",
     )
     return Question("number", "time", ask, why, t.spent, "time", tolerance=0.05)
 
@@ -435,7 +505,8 @@ def nothing_but_latency(run: Run, random: Random) -> Question | None:
     left = neck.latency * t.spent
     ask = _pair("How long would the run take with almost no bytes?", "如果几乎没有数据要传，需要多长时间？")
     why = (
-        f"Only the latencies remain: {_steps_text(t.schedule.steps)[0]} and the alphas of their routes make {format_time(left)}.",
+        f"Only the latencies remain: {_steps_text(t.schedule.steps)[0]} and the alphas of their routes make "
+        f"{format_time(left)}.",
         f"只剩延迟：{t.schedule.steps} 步各条路径的 alpha 合计 {format_time(left)}。",
     )
     return Question("number", "latency", ask, why, left, "time", tolerance=0.05)
@@ -450,15 +521,30 @@ def twice_the_bytes(run: Run, random: Random) -> Question | None:
         return None
     other = simulate(t.schedule, t.topology, 2 * t.nbytes, t.dtype, t.engine)
     factor = other.spent / t.spent
-    ask = _pair("By what factor does the time grow if the buffer is twice as large?", "如果缓冲区加倍，时间变为原来的多少倍？")
+    ask = _pair(
+        "By what factor does the time grow if the buffer is twice as large?", "如果缓冲区加倍，时间变为原来的多少倍？"
+    )
     why = (
-        f"{format_time(other.spent)} instead of {format_time(t.spent)}, {factor:.3g} times: the bytes double, the latencies do not.",
+        f"{format_time(other.spent)} instead of {format_time(t.spent)}, {factor:.3g} times: the bytes double, the "
+        "latencies do not.",
         f"{format_time(t.spent)} 变为 {format_time(other.spent)}，即 {factor:.3g} 倍：字节数加倍，延迟不变。",
     )
     return Question("number", "factor", ask, why, factor, "factor", tolerance=0.03)
 
 
 ASKERS: tuple[Callable[[Run, Random], Question | None], ...] = (
-    busiest_link, steps, link_bytes, doubling, sent, contributions_after, who_has, time, total_sent, busbw, hot_endpoint, twice_the_bytes,
-    nothing_but_latency, hops,
-)  # fmt: skip
+    busiest_link,
+    steps,
+    link_bytes,
+    doubling,
+    sent,
+    contributions_after,
+    who_has,
+    time,
+    total_sent,
+    busbw,
+    hot_endpoint,
+    twice_the_bytes,
+    nothing_but_latency,
+    hops,
+)

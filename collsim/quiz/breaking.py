@@ -1,7 +1,8 @@
 """Break it: one thing goes wrong in a run, and the checker, or the clock, says what.
 
-Four ways break the schedule (a send is lost, two chunks are swapped, a send carries a chunk too many, a send happens twice), two the
-machine (a cable is cut, a rank is slow). A broken schedule is a schedule like any other: it can be played, timed and verified.
+Four ways break the schedule (a send is lost, two chunks are swapped, a send carries a chunk too many, a send happens
+twice), two the machine (a cable is cut, a rank is slow). A broken schedule is a schedule like any other: it can be
+played, timed and verified.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, lang: str = "en") -
     """Break one thing of a run.
 
     Args:
-        how: `lose` a send, `swap` two chunks, `oversize` a chunk, `repeat` a send, `cut` the busiest cable, `slow` a rank by half.
-        seed: which send, cable or rank.
+        how: `lose` a send, `swap` two chunks, `oversize` a chunk, `repeat` a send, `cut` the busiest cable, `slow` a
+        rank by half. seed: which send, cable or rank.
 
     Raises CollsimError for another word, and for a run in which nothing moves or that is too large to take apart.
     """
@@ -69,7 +70,8 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, lang: str = "en") -
     return Broken(how, what[k], says[k], _timed(trace, plan), wrong)
 
 
-# ---- the schedule ------------------------------------------------------------------------------------------------------------
+# ---- the schedule
+# ------------------------------------------------------------------------------------------------------------
 
 
 def _lose(steps: list[Step], s: Schedule, random: Random) -> Text:
@@ -80,7 +82,8 @@ def _lose(steps: list[Step], s: Schedule, random: Random) -> Text:
 
 
 def _swap(steps: list[Step], s: Schedule, random: Random) -> Text:
-    """Two sends of one step carry each other's chunk; where all carry the same, one reads the next chunk, or goes the wrong way."""
+    """Two sends of one step carry each other's chunk; where all carry the same, one reads the next chunk, or goes the
+    wrong way."""
     at, row = _pick(steps, random)
     step = steps[at]
     plain = bool(step.chunk[row] == step.into[row])
@@ -93,7 +96,10 @@ def _swap(steps: list[Step], s: Schedule, random: Random) -> Text:
             column[[row, other]] = column[[other, row]]
         second = _told(s, step, other)
         steps[at] = replace(step, chunk=chunk, into=into)
-        return f"In step {at} {told[0]} and {second[0]} carry each other's chunk.", f"第 {at} 步，{told[1]} 与 {second[1]} 互换了 chunk。"
+        return (
+            f"In step {at} {told[0]} and {second[0]} carry each other's chunk.",
+            f"第 {at} 步，{told[1]} 与 {second[1]} 互换了 chunk。",
+        )
     if s.slots == 1:
         src, dst = step.src.copy(), step.dst.copy()
         src[row], dst[row] = dst[row], src[row]
@@ -101,7 +107,10 @@ def _swap(steps: list[Step], s: Schedule, random: Random) -> Text:
         return f"In step {at} {told[0]} goes the other way.", f"第 {at} 步，{told[1]} 的方向反了。"
     chunk[row] = (chunk[row] + 1) % s.slots
     steps[at] = replace(step, chunk=chunk)
-    return f"In step {at} {told[0]} reads chunk {chunk[row]} instead.", f"第 {at} 步，{told[1]} 读取的却是 chunk {chunk[row]}。"
+    return (
+        f"In step {at} {told[0]} reads chunk {chunk[row]} instead.",
+        f"第 {at} 步，{told[1]} 读取的却是 chunk {chunk[row]}。",
+    )
 
 
 def _oversize(steps: list[Step], s: Schedule, random: Random) -> Text:
@@ -197,7 +206,8 @@ def _timed(trace: Trace, plan: Schedule | CollsimError) -> Trace | None:
     return simulate(plan, trace.topology, trace.nbytes, trace.dtype, trace.engine)
 
 
-# ---- the machine -------------------------------------------------------------------------------------------------------------
+# ---- the machine
+# -------------------------------------------------------------------------------------------------------------
 
 Outcome = tuple[Text, Text, Trace | None, CollsimError | None]
 

@@ -1,7 +1,8 @@
 """What collsim says about a mistake, in Chinese: one table for lessons, exercises and the app.
 
-Errors are written once, in English, where they arise. A sentence that begins with a place (file, line, network) is read from the left: the
-place, then what is wrong there. One that is not in the table keeps its English words after a Chinese beginning.
+Errors are written once, in English, where they arise. A sentence that begins with a place (file, line, network) is read
+from the left: the place, then what is wrong there. One that is not in the table keeps its English words after a Chinese
+beginning.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 import re
 
 _AT = r"(?P<name>\S+\(\d+\))(?: at line (?P<line>\d+) of editor\.py)?(?:: \S+)?"
-_MOVE = r", step (?P<step>\d+): (?P<what>copy|reduce) of chunk (?P<chunk>-?\d+) from (?P<a>\w+ \d+) to (?P<b>\w+ \d+)(?: into slot \d+)?: "
+_MOVE = (
+    r", step (?P<step>\d+): (?P<what>copy|reduce) of chunk (?P<chunk>-?\d+) from (?P<a>\w+ \d+) to (?P<b>\w+ "
+    r"\d+)(?: into slot \d+)?: "
+)
 _SAID = r"，第 \g<step> 步，从 \g<a> 到 \g<b> 的 \g<what>（chunk \g<chunk>）："
 #: Sentences, the special before the general. A group `rest` is a sentence of its own.
 _PATTERNS: list[tuple[str, str]] = [
@@ -22,7 +26,10 @@ _PATTERNS: list[tuple[str, str]] = [
         r"\g<name>" + _SAID + r"\8=\9 不存在；可取 \10 到 \11",
     ),
     (_AT + _MOVE + r"an endpoint sends a chunk to itself", r"\g<name>" + _SAID + "不能发给自己"),
-    (_AT + _MOVE + r"(.+) writes the same slot in this step; .*", r"\g<name>" + _SAID + r"\8 在同一步也写入这里，结果不确定"),
+    (
+        _AT + _MOVE + r"(.+) writes the same slot in this step; .*",
+        r"\g<name>" + _SAID + r"\8 在同一步也写入这里，结果不确定",
+    ),
     (
         _AT + r", step (?P<step>\d+): (.+) sends chunk (\d+) to (.+), but holds nothing in it yet",
         r"\g<name>，第 \g<step> 步：\4 向 \6 发送 chunk \5，但自己还没有它的数据",
@@ -42,23 +49,32 @@ _PATTERNS: list[tuple[str, str]] = [
         r"\1：最后一步之后，\2 的 chunk \3 = \4，而 \5 要求 \6。第 \7 步首次出错。",
     ),
     (
-        r"(\S+): after the last step (.+?) has chunk (\d+) = (.+), but (\S+) wants (.+?)\. The last step that writes it is step (\d+)\.",
+        r"(\S+): after the last step (.+?) has chunk (\d+) = (.+), but (\S+) wants (.+?)\. The last step that writes "
+        r"it is step (\d+)\.",
         r"\1：最后一步之后，\2 的 chunk \3 = \4，而 \5 要求 \6。最后写入它的是第 \7 步。",
     ),
     (
-        r"(\S+): after the last step (.+?) has chunk (\d+) = (.+), but (\S+) wants (.+?)\. (?:No step writes it|It was never replaced)\.",
+        r"(\S+): after the last step (.+?) has chunk (\d+) = (.+), but (\S+) wants (.+?)\. (?:No step writes it|It "
+        r"was never replaced)\.",
         r"\1：最后一步之后，\2 的 chunk \3 = \4，而 \5 要求 \6。没有任何一步写入它。",
     ),
     (
-        r"(\S+?)(?: at line (\d+) of .+?)?: (?:\S+, )?step (\d+): (copy|reduce) of chunk (\d+) from (.+?) to (.+?): (.+)",
+        r"(\S+?)(?: at line (\d+) of .+?)?: (?:\S+, )?step (\d+): (copy|reduce) of chunk (\d+) from (.+?) to (.+?): "
+        r"(.+)",
         r"\1：第 \3 步，从 \6 到 \7 的 chunk \5（\4）：\8",
     ),
     (
         r"(.+) yields more than ([\d,]+) (steps|transfers) and has not ended; does a loop never stop\?",
         r"\1 已产生超过 \2 个 \3 仍未结束；是不是有循环停不下来？",
     ),
-    (r"the function did not end within (\S+) seconds; does a loop never stop\?", r"函数在 \1 秒内没有结束；是不是有循环停不下来？"),
-    (r"(.+) returned (.+); it must yield its steps: .*", r"\1 返回了 \2；它必须逐步 yield：yield copy(...)、yield reduce(...)"),
+    (
+        r"the function did not end within (\S+) seconds; does a loop never stop\?",
+        r"函数在 \1 秒内没有结束；是不是有循环停不下来？",
+    ),
+    (
+        r"(.+) returned (.+); it must yield its steps: .*",
+        r"\1 返回了 \2；它必须逐步 yield：yield copy(...)、yield reduce(...)",
+    ),
     (
         r"(.+) yields (.+); a step is made with copy\(\.\.\.\) or reduce\(\.\.\.\), or a list of them",
         r"\1 产生了 \2；一步要用 copy(...) 或 reduce(...) 生成，或由它们组成的列表",
@@ -77,17 +93,26 @@ _PATTERNS: list[tuple[str, str]] = [
         r"(\w+)='?(.*?)'? does not start with a number; write for example (.*)",
         r"\1 “\2” 不是以数字开头；请写例如 '64MiB'、'25GB/s' 或 '1.5us'。",
     ),
-    (r"(\w+)='?(.*?)'? is ([\d.e+-]+) bytes; a size is a whole number of bytes", r"\1 “\2” 等于 \3 字节；数据量必须是整数字节。"),
+    (
+        r"(\w+)='?(.*?)'? is ([\d.e+-]+) bytes; a size is a whole number of bytes",
+        r"\1 “\2” 等于 \3 字节；数据量必须是整数字节。",
+    ),
     (r"(\w+)='?(.*?)'? is more than 1 EiB; is the unit right\?", r"\1 “\2” 超过 1 EiB；单位是否写对？"),
     (r"(\w+)='?(.*?)'?: unknown unit of time '(.*?)'; use .*", r"\1 “\2”：未知的时间单位 “\3”；请用 s、ms、us 或 ns。"),
-    (r"(\w+)='?(.*?)'?: unknown unit '(.*?)'.*", r"\1 “\2”：未知的单位 “\3”；请用 B、kB、MB、GB、KiB、MiB、GiB，速率可用 Gbit/s。"),
+    (
+        r"(\w+)='?(.*?)'?: unknown unit '(.*?)'.*",
+        r"\1 “\2”：未知的单位 “\3”；请用 B、kB、MB、GB、KiB、MiB、GiB，速率可用 Gbit/s。",
+    ),
     (r"(\w+)='?(.*?)'? has no time in its unit; write .*", r"\1 “\2” 缺少时间单位；请写例如 '25GB/s' 或 '400Gbit/s'。"),
     (r"(\w+)='?(.*?)'? must be more than 0 bytes per second", r"\1 “\2” 必须大于 0。"),
     (r"(\w+)='?(.*?)'? is not a finite number", r"\1 “\2” 不是有限的数。"),
     (r"(\w+)='?(.*?)'? is not a whole number", r"\1 “\2” 不是整数。"),
     (r"(\w+)='?(.*?)'? is too small; \w+ is at least (\d+)", r"\1=\2 太小；至少为 \3。"),
     (r"(\w+)='?(.*?)'? is too large; \w+ is at most (\d+) here", r"\1=\2 太大；这里最多为 \3。"),
-    (r"(\w+)=(\d+) is not a rank; with (\d+) ranks it is 0 to (\d+)", r"\1=\2 不是一个 rank；共 \3 个 rank 时可取 0 到 \4。"),
+    (
+        r"(\w+)=(\d+) is not a rank; with (\d+) ranks it is 0 to (\d+)",
+        r"\1=\2 不是一个 rank；共 \3 个 rank 时可取 0 到 \4。",
+    ),
     (r"the code of a class is four letters\.?", "课堂代码是四个字母。"),
     (r"it is not name:value", "应写成 名称:值。"),
     (r"(\w+) is not there; runners are counted from 1 without a gap", r"没有 \1；参赛者从 1 开始连续编号。"),
@@ -104,10 +129,19 @@ _PATTERNS: list[tuple[str, str]] = [
         r"\1 没有能做归约或多播的交换机：NVLink SHARP 需要第三代 NVSwitch（dgx-h100 及以后）。",
     ),
     (r"sizes '(.*?)' must be .*", r"数据量范围 “\1” 应写成 '首个:最后一个:倍数'，例如 '1KiB:1GiB:4'。"),
-    (r"sizes '(.*?)' need 0 < first <= last and a finite factor above 1", r"数据量范围 “\1” 要求 0 < 首个 ≤ 最后一个，且倍数大于 1。"),
+    (
+        r"sizes '(.*?)' need 0 < first <= last and a finite factor above 1",
+        r"数据量范围 “\1” 要求 0 < 首个 ≤ 最后一个，且倍数大于 1。",
+    ),
     (r"sizes '(.*?)' are more than 200; use a larger factor", r"数据量范围 “\1” 多于 200 个；请用更大的倍数。"),
-    (r"(\S+): ranks=(\d+): it needs a power of two; the nearest are (\d+) and (\d+)", r"\1：rank 数 \2 不是 2 的幂；最接近的是 \3 和 \4。"),
-    (r"(\S+): ranks=(\d+): it needs an even number; use (\d+) or (\d+).*", r"\1：rank 数 \2 必须是偶数；请用 \3 或 \4。"),
+    (
+        r"(\S+): ranks=(\d+): it needs a power of two; the nearest are (\d+) and (\d+)",
+        r"\1：rank 数 \2 不是 2 的幂；最接近的是 \3 和 \4。",
+    ),
+    (
+        r"(\S+): ranks=(\d+): it needs an even number; use (\d+) or (\d+).*",
+        r"\1：rank 数 \2 必须是偶数；请用 \3 或 \4。",
+    ),
     (r"(\S+): ranks=(\d+): it needs (.+)", r"\1：rank 数 \2 不满足要求：需要 \3。"),
     (r"(\S+): dims='?(.*?)'? do not make (\d+) ranks; .*", r"\1：各边 \2 的乘积不是 \3；例如 16 个 rank 可写 '4x4'。"),
     (r"(\S+): (\w+)=(-?\d+) makes no tree; use 2 or more", r"\1：\2=\3 构不成树；请用 2 或更大。"),
@@ -115,25 +149,49 @@ _PATTERNS: list[tuple[str, str]] = [
         r"(\S+): servers=(\d+) do not fit on (\d+) ranks; .*",
         r"\1：\3 个 rank 放不下 \2 个服务器；最多 \3 个，或用 server='helper'。",
     ),
-    (r"planes=(\d+) is more than the (\d+) network cards of a node; .*", r"平面数 \1 超过每个节点的网卡数 \2；每个平面需要一块网卡。"),
+    (
+        r"planes=(\d+) is more than the (\d+) network cards of a node; .*",
+        r"平面数 \1 超过每个节点的网卡数 \2；每个平面需要一块网卡。",
+    ),
     (r"machine '(.*?)' has no network card, so .*", r"机器 \1 没有网卡，因此不能有多个节点；请用 nodes=1。"),
     (r"fat_tree\((\d+)\): .* must be even; use (\d+)", r"fat_tree(\1)：交换机端口数必须是偶数；请用 \2。"),
     (r"topology '(.*?)': (?:too many|missing|got an|multiple).*", r"网络 “\1” 的参数个数不对。"),
     (r"topology '(.*?)' is not of the form '(.*)'", r"网络 “\1” 应写成 \2 的形式。"),
-    (r"([\d,]+) ranks are more than this page computes from a file; (\d+) is the most", r"文件描述了 \1 个 rank，超出本页的上限 \2。"),
+    (
+        r"([\d,]+) ranks are more than this page computes from a file; (\d+) is the most",
+        r"文件描述了 \1 个 rank，超出本页的上限 \2。",
+    ),
     (r"([\d,]+) characters are more than a topology here may have \(([\d,]+)\)", r"\1 个字符，超出拓扑文本的上限 \2。"),
-    (r"([\d,]+) bytes are too many; a schedule file here has at most ([\d,]+)", r"文件有 \1 字节；这里的调度文件最多 \2 字节。"),
+    (
+        r"([\d,]+) bytes are too many; a schedule file here has at most ([\d,]+)",
+        r"文件有 \1 字节；这里的调度文件最多 \2 字节。",
+    ),
     (r"option (\S+)=(\S+) is too large; (\d+) is the most here", r"选项 \1=\2 太大；这里最多为 \3。"),
     (r"the address does not hold the machine", r"链接中没有包含这台机器。"),
     (r"the topology in the address cannot be read", r"链接中的拓扑无法读取。"),
     (r"the topology in the address is cut short or too long", r"链接中的拓扑不完整或过长。"),
-    (r"the file does not hold a schedule, but something else that collsim reads", r"文件中不是调度，而是 collsim 能读的其他内容。"),
+    (
+        r"the file does not hold a schedule, but something else that collsim reads",
+        r"文件中不是调度，而是 collsim 能读的其他内容。",
+    ),
     (r"(\S+) has no links of that kind: (?P<rest>.+)", r"\1 没有这类链路：\g<rest>"),
     (r"([\w(),= -]+?): (?P<rest>unknown (?:device|link|kind) .+)", r"\1：\g<rest>"),
-    (r"(.+) has (\d+) helper endpoints; MSCCL runs on the ranks alone", r"\1 有 \2 个辅助端点；MSCCL 只在 rank 上运行。"),
-    (r"ASTRA-sim has no words for (\S+); .*", r"ASTRA-sim 无法描述 \1；它只有环、交换机、全连接以及由它们组成的 torus。"),
-    (r"(.+) has (\d+) bandwidths and (\d+) alphas; .*", r"\1 有 \2 种带宽和 \3 种 alpha；ASTRA-sim 的网络每一维只有一种。"),
-    (r"(.+?)(?:, after removing .*)? is not connected: (.+) cannot reach each other.*", r"\1 不连通：\2 之间无法到达。"),
+    (
+        r"(.+) has (\d+) helper endpoints; MSCCL runs on the ranks alone",
+        r"\1 有 \2 个辅助端点；MSCCL 只在 rank 上运行。",
+    ),
+    (
+        r"ASTRA-sim has no words for (\S+); .*",
+        r"ASTRA-sim 无法描述 \1；它只有环、交换机、全连接以及由它们组成的 torus。",
+    ),
+    (
+        r"(.+) has (\d+) bandwidths and (\d+) alphas; .*",
+        r"\1 有 \2 种带宽和 \3 种 alpha；ASTRA-sim 的网络每一维只有一种。",
+    ),
+    (
+        r"(.+?)(?:, after removing .*)? is not connected: (.+) cannot reach each other.*",
+        r"\1 不连通：\2 之间无法到达。",
+    ),
     (r"(\S+) has no link between (.+?); (\S+) is joined to (.+)", r"\1 在 \2 之间没有链路；\3 连到 \4。"),
     # files: place first, then what is wrong there
     (r"(\S+\.\w+), line (\d+): (?P<rest>.+)", r"\1 第 \2 行：\g<rest>"),
@@ -141,7 +199,10 @@ _PATTERNS: list[tuple[str, str]] = [
     (r"(\S+\.\w+), (gpu \d+(?:, thread block \d+)?(?:, step \d+)?): (?P<rest>.+)", r"\1，\2：\g<rest>"),
     (r"(\S+\.(?:xml|yaml|yml|txt|json|csv|log|out)): (?P<rest>.+)", r"\1：\g<rest>"),
     (r"(machine|network|topology|links|options|collsim): (?P<rest>.+)", r"\1：\g<rest>"),
-    (r"(ring|line|star|switch|fully_connected|tree|torus|mesh|hypercube|fat_tree|dragonfly): (?P<rest>.+)", r"\1：\g<rest>"),
+    (
+        r"(ring|line|star|switch|fully_connected|tree|torus|mesh|hypercube|fat_tree|dragonfly): (?P<rest>.+)",
+        r"\1：\g<rest>",
+    ),
     (r"(\S+) is empty; expected .*", r"\1 是空的；应为 nvidia-smi topo -m 文本、NCCL 拓扑 XML 或 YAML。"),
     (
         r"(\S+) is not a topology: expected .*",
@@ -152,7 +213,10 @@ _PATTERNS: list[tuple[str, str]] = [
     (r"not well-formed XML \((.*)\); is the file truncated\?", r"不是格式良好的 XML（\1）；文件是否被截断？"),
     (r"not JSON: (.*); is the file truncated\?", r"不是合法的 JSON（\1）；文件是否被截断？"),
     (r"version '?(.*?)'? is unknown; this collsim reads version 1", r"未知版本 \1；此 collsim 读取版本 1。"),
-    (r"give one of machine, network and links; it has (.*)", r"machine、network、links 三者须给出且只给一个；现在是：\1。"),
+    (
+        r"give one of machine, network and links; it has (.*)",
+        r"machine、network、links 三者须给出且只给一个；现在是：\1。",
+    ),
     (r"the graph has no rank: .*", r"图中没有 rank：至少给一个节点写 kind='gpu'。"),
     (r"no GPU in it, so there is nothing to simulate", r"其中没有 GPU，无从仿真。"),
     (r"the outermost element is <(.*)>; NCCL .*", r"最外层元素是 <\1>；NCCL 拓扑文件以 <system version=...> 开头。"),

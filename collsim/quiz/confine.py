@@ -1,7 +1,8 @@
 """Where Linux can: a process that may write only below one folder, signal only its own, and leaves no children behind.
 
-Landlock (Linux 5.13 and later; signals since 6.12, TCP since 6.7) needs no rights, so an ordinary teacher's account is enough.
-Numbers and structs: Linux include/uapi/linux/landlock.h and prctl.h. Elsewhere these functions do nothing and say so.
+Landlock (Linux 5.13 and later; signals since 6.12, TCP since 6.7) needs no rights, so an ordinary teacher's account is
+enough. Numbers and structs: Linux include/uapi/linux/landlock.h and prctl.h. Elsewhere these functions do nothing and
+say so.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def version() -> int:
 
 
 def only_below(folder: str) -> bool:
-    """From now on this process and its children write only below `folder`, read only that and the system, and reach nobody else.
+    """From now on this process and its children write only below `folder`, read only that and the system, and reach
+    nobody else.
 
     It cannot be undone. False where the system has no such thing; raises OSError where it refuses.
     """
@@ -77,7 +79,8 @@ def _called(number: int, *arguments: object) -> int:
 
 
 def end_with_parent(parent: int) -> None:
-    """From now on this process is killed when the thread that forked it ends, however that ends; at once where process `parent` is gone."""
+    """From now on this process is killed when the thread that forked it ends, however that ends; at once where process
+    `parent` is gone."""
     if _libc is not None:
         _libc.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent:  # it ended before the call, which tells nobody of that
@@ -91,7 +94,8 @@ def adopt_orphans() -> None:
 
 
 def end_children() -> None:
-    """End all children of this process, and theirs, however fast they make new ones. Only for a process whose children are strangers."""
+    """End all children of this process, and theirs, however fast they make new ones. Only for a process whose children
+    are strangers."""
     if _libc is None:
         return
     for _ in range(_ROUNDS):

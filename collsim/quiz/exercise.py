@@ -39,7 +39,8 @@ class Task:
         ranks: the numbers of ranks that are tried, in this order.
         steps, sent: the most steps, and the most buffers that the busiest rank may send, as functions of n.
         one_peer: in a step a rank may send to at most one other and receive from at most one.
-        network, at, nbytes, within: where, for how many ranks and for which size time is compared with the bound, and how close it
+        network, at, nbytes, within: where, for how many ranks and for which size time is compared with the bound, and
+        how close it
             must come (None: the comparison is only shown).
         starter: code to begin with.
         helpers: endpoints beyond the ranks that the steps may use.
@@ -188,7 +189,8 @@ class Result:
 
     @property
     def picture(self) -> str:
-        """The failure as text: the steps, the place in brackets, and what the wrong slot held over time. Empty if all is well."""
+        """The failure as text: the steps, the place in brackets, and what the wrong slot held over time. Empty if all
+        is well."""
         if self.passed or self.schedule is None:
             return ""
         drawn = failure(self.schedule, self.step, self.rank)
@@ -222,7 +224,12 @@ class Result:
             lines += [say(("Your function printed:", "您的函数打印了：")), self.printed.rstrip()]
         if not self.passed:
             lines.append(
-                say(("Stuck? .hint(1), .hint(2), .hint(3) help, each more.", "卡住了？.hint(1)、.hint(2)、.hint(3) 一条比一条具体。"))
+                say(
+                    (
+                        "Stuck? .hint(1), .hint(2), .hint(3) help, each more.",
+                        "卡住了？.hint(1)、.hint(2)、.hint(3) 一条比一条具体。",
+                    )
+                )
             )
         return "\n".join(lines)
 
@@ -240,7 +247,8 @@ class Result:
         return text + str(picture)
 
 
-# ---- judging ---------------------------------------------------------------------------------------------------------------
+# ---- judging
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def judged(exercise: Exercise, made: Attempt) -> Result:
@@ -260,7 +268,9 @@ def judged(exercise: Exercise, made: Attempt) -> Result:
     return _compared(exercise, made)
 
 
-def _failed(exercise: Exercise, made: Attempt, n: int | None, why: str, error: ScheduleError | None, schedule: Schedule | None) -> Result:
+def _failed(
+    exercise: Exercise, made: Attempt, n: int | None, why: str, error: ScheduleError | None, schedule: Schedule | None
+) -> Result:
     where = {name: getattr(error, name, None) for name in ("rank", "chunk", "step")}
     if why.endswith(("No step writes it.", "It was never replaced.")):
         where["step"] = None
@@ -289,7 +299,8 @@ def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
         step, whom, many = crowd
         return exercise.say(
             (
-                f"With {n} ranks: correct, but in step {step} {whom} talks to {many} others in one direction; one is allowed.",
+                f"With {n} ranks: correct, but in step {step} {whom} talks to {many} others in one direction; one is "
+                "allowed.",
                 f"{n} 个 rank 时：结果正确，但第 {step} 步 {whom} 在同一方向上与 {many} 个对象通信；只允许一个。",
             )
         )
@@ -299,8 +310,10 @@ def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
     if sent > task.sent(n) * (1 + 1e-9):
         return exercise.say(
             (
-                f"With {n} ranks: correct, but {schedule.who(who)} sends {sent:.4g} buffers; {task.sent(n):.4g} would do.",
-                f"{n} 个 rank 时：结果正确，但 {schedule.who(who)} 发送了 {sent:.4g} 份数据；{task.sent(n):.4g} 份就够。",
+                f"With {n} ranks: correct, but {schedule.who(who)} sends {sent:.4g} buffers; {task.sent(n):.4g} would "
+                "do.",
+                f"{n} 个 rank 时：结果正确，但 {schedule.who(who)} 发送了 {sent:.4g} 份数据；{task.sent(n):.4g} "
+                "份就够。",
             )
         )
     return None
@@ -343,18 +356,28 @@ def _compared(exercise: Exercise, made: Attempt) -> Result:
         gap = (f"{trace.gap:.3g} x the bound of {bound}", f"是下界 {bound} 的 {trace.gap:.3g} 倍")
     facts = exercise.say(
         (
-            f"{schedule.ranks} ranks: {_steps(schedule.steps)}, the busiest sends {sent:.4g} of its buffer; {task.nbytes} "
+            f"{schedule.ranks} ranks: {_steps(schedule.steps)}, the busiest sends {sent:.4g} of its buffer; "
+            f"{task.nbytes} "
             f"on {topology.name} takes {format_time(trace.time)}, {gap[0]}.",
-            f"{schedule.ranks} 个 rank：{schedule.steps} 步，最忙的 rank 发送 {sent:.4g} 份数据；在 {topology.name} 上传 {task.nbytes} 需 "
+            f"{schedule.ranks} 个 rank：{schedule.steps} 步，最忙的 rank 发送 {sent:.4g} 份数据；在 {topology.name} "
+            f"上传 {task.nbytes} 需 "
             f"{format_time(trace.time)}，{gap[1]}。",
         )
     )
     if task.within is not None and trace.gap > task.within:
         why = exercise.say(
-            (f"Correct, but not within {task.within:g} of the bound. {facts}", f"结果正确，但超过了下界的 {task.within:g} 倍。{facts}")
+            (
+                f"Correct, but not within {task.within:g} of the bound. {facts}",
+                f"结果正确，但超过了下界的 {task.within:g} 倍。{facts}",
+            )
         )
         if trace.bottleneck is not None:
-            why += exercise.say((f" {trace.bottleneck}.", f" 瓶颈：{trace.bottleneck.name}，占用 {100 * trace.bottleneck.share:.3g} %。"))
+            why += exercise.say(
+                (
+                    f" {trace.bottleneck}.",
+                    f" 瓶颈：{trace.bottleneck.name}，占用 {100 * trace.bottleneck.share:.3g} %。",
+                )
+            )
         return Result(exercise, False, why, ranks=schedule.ranks, schedule=schedule, trace=trace, printed=made.printed)
     tried = ", ".join(map(str, made.schedules))
     right = exercise.say((f"Correct for n = {tried}. {facts}", f"n = {tried} 时均正确。{facts}"))

@@ -1,7 +1,7 @@
 """A table of who solved what. Students' code runs in processes of its own, with limits; the verdict is made here.
 
-All hand-ins are read before any is run, and every result is on disk before the next student's code runs, so that nothing that one
-student's code does can lose another's result.
+All hand-ins are read before any is run, and every result is on disk before the next student's code runs, so that
+nothing that one student's code does can lose another's result.
 """
 
 from __future__ import annotations
@@ -49,17 +49,18 @@ def grade(
 ) -> pd.DataFrame:
     """Check every student's functions; a row per student and exercise handed in.
 
-    A student hands in `name.py`, `name.ipynb`, `name.json` (the progress file) or a folder `name/` of these; the function for exercise
-    `ring-allreduce` is called `ring_allreduce`.
+    A student hands in `name.py`, `name.ipynb`, `name.json` (the progress file) or a folder `name/` of these; the
+    function for exercise `ring-allreduce` is called `ring_allreduce`.
 
     Args:
         only: names of exercises; all unless given.
-        out: a CSV file that is complete after every student; students whose code has not changed since are not run again.
-        limits: seconds and bytes for each function.
+        out: a CSV file that is complete after every student; students whose code has not changed since are not run
+        again. limits: seconds and bytes for each function.
         progress: True for a bar, or a function of (students done, in all, student).
 
     Returns:
-        Columns student, exercise, passed, reason, gap (time over bound), digest (of the code). `summary` makes the table for a wall.
+        Columns student, exercise, passed, reason, gap (time over bound), digest (of the code). `summary` makes the
+        table for a wall.
     """
     for name in only or ():
         if name not in TASKS:
@@ -92,14 +93,17 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     order = [name for name in TASKS if name in set(frame["exercise"])]
-    table = frame[frame["exercise"] != ""].pivot_table(index="student", columns="exercise", values="passed", aggfunc="max")
+    table = frame[frame["exercise"] != ""].pivot_table(
+        index="student", columns="exercise", values="passed", aggfunc="max"
+    )
     table = table.reindex(index=sorted(set(frame["student"])), columns=order).astype("Float64").astype("Int64")
     table.insert(0, "passed", table.sum(axis=1, skipna=True).astype(int))
     return pd.DataFrame(table)
 
 
 def _clear_up() -> None:
-    """Remove the folders of gradings that were killed: each has the number of its process in its name, and has not changed for a day.
+    """Remove the folders of gradings that were killed: each has the number of its process in its name, and has not
+    changed for a day.
 
     The number alone would not do: containers that share a folder for temporary files do not see each other's processes.
     """
@@ -117,7 +121,8 @@ def _clear_up() -> None:
             continue
 
 
-# ---- one student -----------------------------------------------------------------------------------------------------------
+# ---- one student
+# -----------------------------------------------------------------------------------------------------------
 
 
 def _graded(one: Submission, only: Sequence[str] | None, lang: str, limits: guard.Limits) -> list[dict[str, Any]]:
@@ -136,7 +141,13 @@ def _graded(one: Submission, only: Sequence[str] | None, lang: str, limits: guar
         left = stuck[1:]
     if not rows:
         rows.append(
-            _row(one, "", False, f"no function is named like an exercise; known: {', '.join(n.replace('-', '_') for n in TASKS)}", None)
+            _row(
+                one,
+                "",
+                False,
+                f"no function is named like an exercise; known: {', '.join(n.replace('-', '_') for n in TASKS)}",
+                None,
+            )
         )
     return rows
 
@@ -194,11 +205,19 @@ def _read(told: bytes, names: Sequence[str]) -> dict[str, guard.Attempt]:
     return found
 
 
-# ---- the table -------------------------------------------------------------------------------------------------------------
+# ---- the table
+# -------------------------------------------------------------------------------------------------------------
 
 
 def _row(one: Submission, exercise: str, passed: bool, reason: str, gap: float | None) -> dict[str, Any]:
-    return {"student": one.student, "exercise": exercise, "passed": passed, "reason": reason, "gap": gap, "digest": one.digest}
+    return {
+        "student": one.student,
+        "exercise": exercise,
+        "passed": passed,
+        "reason": reason,
+        "gap": gap,
+        "digest": one.digest,
+    }
 
 
 def _frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
@@ -228,7 +247,9 @@ def _known(target: Path | None) -> list[dict[str, Any]]:
     if target is None or not target.is_file():
         return []
     try:
-        frame = pd.read_csv(target, dtype={"student": str, "exercise": str, "reason": str, "digest": str}, keep_default_na=True)
+        frame = pd.read_csv(
+            target, dtype={"student": str, "exercise": str, "reason": str, "digest": str}, keep_default_na=True
+        )
         frame = frame.fillna({"exercise": "", "reason": ""})[COLUMNS]
     except (ValueError, KeyError) as error:
         raise CollsimError(f"{str(target)!r} is not a table of grades: {error}; give another name") from error

@@ -1,8 +1,9 @@
 """Run a learner's function where it can do no harm: in a process of its own, with a limit on seconds, bytes and steps.
 
-What comes back is a table of transfers and nothing else: no pickle, no verdict. The table is checked here, in the caller's process,
-so a function can print, loop, raise, exit, change what it is given or patch collsim, and the answer stays true.
-Where a process cannot be forked (Windows, a browser) the function runs here, under a trace function that stops it at the deadline.
+What comes back is a table of transfers and nothing else: no pickle, no verdict. The table is checked here, in the
+caller's process, so a function can print, loop, raise, exit, change what it is given or patch collsim, and the answer
+stays true. Where a process cannot be forked (Windows, a browser) the function runs here, under a trace function that
+stops it at the deadline.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ _MOST_SLOTS = 1_000_000  # of all ranks together
 
 @dataclass(frozen=True)
 class Limits:
-    """What a learner's function may use: seconds and bytes for one attempt, and how much it may yield for one number of ranks.
+    """What a learner's function may use: seconds and bytes for one attempt, and how much it may yield for one number of
+    ranks.
 
     Attributes:
         folder: the only one in which it may write; empty: as the user may (see `confine` for where this holds).
@@ -52,7 +54,8 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """What a function yielded: a Schedule for every number of ranks up to the first that failed, and why that one failed.
+    """What a function yielded: a Schedule for every number of ranks up to the first that failed, and why that one
+    failed.
 
     Attributes:
         schedules: by number of ranks.
@@ -71,29 +74,51 @@ class _Late(BaseException):
 
 
 def attempt(
-    function: Callable[..., Any], collective: str, ranks: Sequence[int], limits: Limits | None = None, *, helpers: int = 0
+    function: Callable[..., Any],
+    collective: str,
+    ranks: Sequence[int],
+    limits: Limits | None = None,
+    *,
+    helpers: int = 0,
 ) -> Attempt:
     """Call `function(n)` for each n and take what it yields, as far as it gets."""
     limits = limits or Limits()
     return attempt_frames(
-        lambda send: _produce(lambda: function, collective, ranks, limits, helpers, send), collective, ranks, limits, helpers
+        lambda send: _produce(lambda: function, collective, ranks, limits, helpers, send),
+        collective,
+        ranks,
+        limits,
+        helpers,
     )
 
 
 def attempt_frames(
-    job: Callable[[Callable[[bytes], None]], None], collective: str, ranks: Sequence[int], limits: Limits, helpers: int = 0
+    job: Callable[[Callable[[bytes], None]], None],
+    collective: str,
+    ranks: Sequence[int],
+    limits: Limits,
+    helpers: int = 0,
 ) -> Attempt:
     """The same for a job that sends its frames itself."""
     frames, ending = apart(job, limits)
     return read_frames(frames, collective, ranks, helpers, ending)
 
 
-def produce(find: Callable[[], Callable[..., Any]], collective: str, ranks: Sequence[int], limits: Limits, helpers: int, send: Any) -> None:
-    """In the child: find the function (a file may have to be loaded first), call it for each n, send a frame for each."""
+def produce(
+    find: Callable[[], Callable[..., Any]],
+    collective: str,
+    ranks: Sequence[int],
+    limits: Limits,
+    helpers: int,
+    send: Any,
+) -> None:
+    """In the child: find the function (a file may have to be loaded first), call it for each n, send a frame for
+    each."""
     _produce(find, collective, ranks, limits, helpers, send)
 
 
-# ---- in the child ------------------------------------------------------------------------------------------------------------
+# ---- in the child
+# ------------------------------------------------------------------------------------------------------------
 
 
 def _produce(
@@ -141,7 +166,9 @@ def _entry(function: Any, collective: str, limits: Limits, helpers: int) -> Algo
     named = getattr(function, "__name__", None) or getattr(function, "name", "my_function")
     inner = function.function if isinstance(function, Algorithm) else function
     if not callable(inner):
-        raise ScheduleError(f"check() wants a function of n that yields steps, got {_short(function)}; give its name without calling it")
+        raise ScheduleError(
+            f"check() wants a function of n that yields steps, got {_short(function)}; give its name without calling it"
+        )
     helping = (lambda n: helpers) if helpers else None
     return _Watched(str(named), collective, inner, None, None, "", "", ("", ""), helpers=helping, limits=limits)
 
@@ -150,7 +177,9 @@ def _counted(steps: Any, label: str, limits: Limits) -> Iterator[Any]:
     if isinstance(steps, Step):
         steps = [steps]
     if isinstance(steps, str) or not hasattr(steps, "__iter__"):
-        raise ScheduleError(f"{label} returned {_short(steps)}; it must yield its steps: yield copy(...), yield reduce(...)")
+        raise ScheduleError(
+            f"{label} returned {_short(steps)}; it must yield its steps: yield copy(...), yield reduce(...)"
+        )
     moved = 0
     for number, item in enumerate(steps):
         parts = item if isinstance(item, (list, tuple)) else [item]
@@ -174,7 +203,11 @@ def _packed(n: int, s: Schedule) -> bytes:
     head: dict[str, Any] = {"n": n, "name": s.name, "chunks": s.chunks, "slots": s.slots}
     patterns = [p if p.times > 1 else p.at(0) for p in s.patterns]
     head["patterns"] = [(len(p), p.times, p.shift, p.modulus) for p in patterns]
-    body = b"".join(np.concatenate([getattr(p, c) for p in patterns]).astype(np.int32).tobytes() for c in COLUMNS) if patterns else b""
+    body = (
+        b"".join(np.concatenate([getattr(p, c) for p in patterns]).astype(np.int32).tobytes() for c in COLUMNS)
+        if patterns
+        else b""
+    )
     return json.dumps(head).encode() + b"\n" + body
 
 
@@ -195,11 +228,13 @@ def _whole(value: Any) -> int | None:
     return int(value) if isinstance(value, (int, np.integer)) else None
 
 
-# ---- the processes -----------------------------------------------------------------------------------------------------------
+# ---- the processes
+# -----------------------------------------------------------------------------------------------------------
 
 
 def apart(job: Callable[[Callable[[bytes], None]], None], limits: Limits) -> tuple[list[bytes], str]:
-    """Run a job in a child process where there are such, else here; its frames, and how it ended where it did not end well."""
+    """Run a job in a child process where there are such, else here; its frames, and how it ended where it did not end
+    well."""
     return forked(job, limits) if hasattr(os, "fork") else (_inside(job, limits), "")
 
 
@@ -207,7 +242,9 @@ def forked(job: Callable[[Callable[[bytes], None]], None], limits: Limits) -> tu
     """Run a job in a forked child; its frames, and one sentence on how it ended where it did not end well."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # a fork beside threads; the child does no more than call the function
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # a fork beside threads; the child does no more than call the function
         parent = os.getpid()
         child = os.fork()
     if child == 0:
@@ -221,7 +258,9 @@ def forked(job: Callable[[Callable[[bytes], None]], None], limits: Limits) -> tu
     return _frames(data), _ending(status, late, limits)
 
 
-def _be_the_child(job: Callable[[Callable[[bytes], None]], None], writing: int, reading: int, limits: Limits, parent: int) -> None:
+def _be_the_child(
+    job: Callable[[Callable[[bytes], None]], None], writing: int, reading: int, limits: Limits, parent: int
+) -> None:
     code = 1
     try:
         os.setsid()
@@ -258,10 +297,15 @@ def _send(out: Any, frame: bytes) -> None:
 
 
 def _restrict(limits: Limits) -> None:
-    """Seconds of processor time, bytes of memory beyond what the process has now, no large files, no core dump, no more processes."""
+    """Seconds of processor time, bytes of memory beyond what the process has now, no large files, no core dump, no more
+    processes."""
     import resource
 
-    wanted = [(resource.RLIMIT_CPU, int(limits.seconds) + 1), (resource.RLIMIT_FSIZE, 10_000_000), (resource.RLIMIT_CORE, 0)]
+    wanted = [
+        (resource.RLIMIT_CPU, int(limits.seconds) + 1),
+        (resource.RLIMIT_FSIZE, 10_000_000),
+        (resource.RLIMIT_CORE, 0),
+    ]
     wanted.append((resource.RLIMIT_NPROC, 0))  # threads count as well; root is not held by it
     with contextlib.suppress(OSError, ValueError), open("/proc/self/statm") as pages:
         wanted.append((resource.RLIMIT_AS, int(pages.read().split()[0]) * resource.getpagesize() + limits.memory))
@@ -349,10 +393,13 @@ def _frames(data: bytes) -> list[bytes]:
     return found
 
 
-# ---- back here ---------------------------------------------------------------------------------------------------------------
+# ---- back here
+# ---------------------------------------------------------------------------------------------------------------
 
 
-def read_frames(frames: Sequence[bytes], collective: str, ranks: Sequence[int], helpers: int = 0, ending: str = "") -> Attempt:
+def read_frames(
+    frames: Sequence[bytes], collective: str, ranks: Sequence[int], helpers: int = 0, ending: str = ""
+) -> Attempt:
     """Schedules from frames, every one checked again as if a stranger had sent it."""
     schedules: dict[int, Schedule] = {}
     printed, done = "", False
@@ -366,7 +413,9 @@ def read_frames(frames: Sequence[bytes], collective: str, ranks: Sequence[int], 
                 printed, done = printable(str(head["printed"])[:_MOST_PRINTED]), True
             elif "error" in head and error is None:
                 failed = next((n for n in ranks if n not in schedules), ranks[-1])
-                error = ScheduleError(printable(str(head["error"])), **{k: _whole(head.get(k)) for k in ("step", "rank", "chunk")})
+                error = ScheduleError(
+                    printable(str(head["error"])), **{k: _whole(head.get(k)) for k in ("step", "rank", "chunk")}
+                )
             elif error is None and head["n"] in ranks:
                 schedules[int(head["n"])] = _unpacked(head, body, collective, helpers)
         except CollsimError as wrong:
@@ -401,7 +450,9 @@ def _unpacked(head: dict[str, Any], body: bytes, collective: str, helpers: int) 
         raise ScheduleError(f"{chunks} chunks do not fit {collective} with {n} ranks")
     slots = max(int(head["slots"]), kind.slots(chunks))
     name = printable(str(head["name"])[:60])
-    return freeze(name, collective, n, steps, chunks=chunks, slots=slots, block=n if kind.blocks else 1, helpers=helpers)
+    return freeze(
+        name, collective, n, steps, chunks=chunks, slots=slots, block=n if kind.blocks else 1, helpers=helpers
+    )
 
 
 def _refuse_too_much(head: dict[str, Any], endpoints: int) -> None:
@@ -412,6 +463,12 @@ def _refuse_too_much(head: dict[str, Any], endpoints: int) -> None:
         raise ScheduleError("a pattern is repeated less than once")
     slots = max(int(head["slots"]), int(head["chunks"]))
     if slots * endpoints > _MOST_SLOTS:
-        raise ScheduleError(f"chunk {slots - 1:,} is used; with {endpoints} ranks at most {_MOST_SLOTS // endpoints:,} chunks are checked")
-    if sum(size * times for size, times, _ in patterns) > limits.transfers or sum(times for _, times, _ in patterns) > limits.steps:
+        raise ScheduleError(
+            f"chunk {slots - 1:,} is used; with {endpoints} ranks at most {_MOST_SLOTS // endpoints:,} chunks are "
+            "checked"
+        )
+    if (
+        sum(size * times for size, times, _ in patterns) > limits.transfers
+        or sum(times for _, times, _ in patterns) > limits.steps
+    ):
         raise ScheduleError(f"more than {limits.transfers:,} transfers or {limits.steps:,} steps")

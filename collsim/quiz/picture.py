@@ -1,4 +1,5 @@
-"""The picture of a failure, as text: the schedule with the place in brackets, and what the wrong slot held after each step."""
+"""The picture of a failure, as text: the schedule with the place in brackets, and what the wrong slot held after each
+step."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ def failure(schedule: Schedule, step: int | None, rank: int | None) -> str:
     for number, name in enumerate(names):
         rows.append([name, *(_marked(cells[number][k], number == rank and k == step) for k in shown)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
 
 
 def _marked(cell: str, here: bool) -> str:
@@ -37,7 +40,11 @@ def history(schedule: Schedule, rank: int, chunk: int, lang: str = "en") -> str:
     head = f"{who}, chunk {chunk} over time:" if lang == "en" else f"{who} 的 chunk {chunk} 随时间的变化："
     lines = [head]
     for step, counts in moments[:_COLUMNS]:
-        when = ("at the start" if lang == "en" else "开始时") if step < 0 else (f"after step {step}" if lang == "en" else f"第 {step} 步后")
+        when = (
+            ("at the start" if lang == "en" else "开始时")
+            if step < 0
+            else (f"after step {step}" if lang == "en" else f"第 {step} 步后")
+        )
         lines.append(f"  {when}: {_sum(counts, chunk, lang)}")
     return "\n".join(lines)
 

@@ -1,4 +1,5 @@
-"""Progress: one small local file that says what was solved, with the code that solved it, so that a teacher can run it again."""
+"""Progress: one small local file that says what was solved, with the code that solved it, so that a teacher can run it
+again."""
 
 from __future__ import annotations
 
@@ -46,7 +47,9 @@ def noted(result: Result, function: Callable[..., Any]) -> None:
         entries = progress()
     except FormatError:
         return
-    entry = entries.setdefault(result.exercise.name, {"passed": False, "tries": 0, "gap": None, "when": None, "code": ""})
+    entry = entries.setdefault(
+        result.exercise.name, {"passed": False, "tries": 0, "gap": None, "when": None, "code": ""}
+    )
     entry["tries"] = int(entry.get("tries") or 0) + 1
     if result.passed:
         entry["when"] = entry.get("when") or datetime.now(UTC).isoformat(timespec="seconds")

@@ -86,7 +86,8 @@ class Question:
         return "\n".join([self.text, *(f"  {chr(65 + k)}. {text}" for k, text in enumerate(self.options))])
 
     def check(self, given: Any) -> Reply:
-        """Is it right? A number may carry its unit ("8 MiB", "4.7ms"); a choice is its place from 0, its letter or its text.
+        """Is it right? A number may carry its unit ("8 MiB", "4.7ms"); a choice is its place from 0, its letter or its
+        text.
 
         Raises CollsimError for an answer that is not one.
         """
@@ -98,7 +99,8 @@ class Question:
         return Reply(right, f"{self._verdict(right)} {why}" + (f" {self.why}" if right else ""))
 
     def value(self, given: Any) -> float:
-        """An answer as a number: in SI units, or the place of a choice. Raises CollsimError for one that is not an answer."""
+        """An answer as a number: in SI units, or the place of a choice. Raises CollsimError for one that is not an
+        answer."""
         return _parsed(given, self.unit) if self.kind == "number" else float(self._place(given))
 
     def right(self, value: float) -> bool:

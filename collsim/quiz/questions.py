@@ -1,4 +1,5 @@
-"""Questions made from a run: as many as asked for, of every kind, the same for the same seed and new ones for every other."""
+"""Questions made from a run: as many as asked for, of every kind, the same for the same seed and new ones for every
+other."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ def questions(trace: Trace, seed: int = 0, count: int = 8, lang: str = "en") -> 
     if not trace.time or not trace.link_bytes.any():
         raise CollsimError(f"nothing moves in {trace!r}, so there is nothing to ask; take more ranks or a larger size")
     run = Run(trace)
-    random = np.random.default_rng([seed, zlib.crc32(f"{trace.schedule.label} {trace.topology.name} {trace.nbytes}".encode())])
+    random = np.random.default_rng(
+        [seed, zlib.crc32(f"{trace.schedule.label} {trace.topology.name} {trace.nbytes}".encode())]
+    )
     found: dict[str, Question] = {}
     for turn in range(4):  # every asker once, then again with other ranks and links
         for k in _order(random, turn):

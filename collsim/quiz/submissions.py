@@ -1,4 +1,5 @@
-"""What students hand in: a Python file, a notebook, a progress file, or a folder of these; read as text, never run here."""
+"""What students hand in: a Python file, a notebook, a progress file, or a folder of these; read as text, never run
+here."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ class Submission:
 
 
 def submissions(folder: Path | str) -> list[Submission]:
-    """All hand-ins of a folder, by the name of the file or subfolder. Raises CollsimError if there is no folder or nothing in it."""
+    """All hand-ins of a folder, by the name of the file or subfolder. Raises CollsimError if there is no folder or
+    nothing in it."""
     root = Path(folder)
     if not root.is_dir():
         raise CollsimError(f"no folder {str(root)!r} with submissions")
@@ -58,7 +60,8 @@ def submissions(folder: Path | str) -> list[Submission]:
             found.setdefault(entry.stem, []).append(entry)
     if not found:
         raise CollsimError(
-            f"nothing in {str(root)!r} to grade; a student hands in name.py, name.ipynb, name.json (progress) or a folder name/"
+            f"nothing in {str(root)!r} to grade; a student hands in name.py, name.ipynb, name.json (progress) or a "
+            "folder name/"
         )
     return [_read(student, files) for student, files in found.items()]
 
@@ -81,13 +84,17 @@ def _read(student: str, files: Iterable[Path]) -> Submission:
 def _answers(path: Path) -> dict[str, Answer]:
     if path.suffix == ".json":
         return {
-            name: made for name, entry in progress(path).items() if name in TASKS and (made := _last_function(str(entry.get("code", ""))))
+            name: made
+            for name, entry in progress(path).items()
+            if name in TASKS and (made := _last_function(str(entry.get("code", ""))))
         }
     text = path.read_text(encoding="utf-8")
     code = _notebook(text) if path.suffix == ".ipynb" else text
     body = ast.parse(code).body
     defined = {node.name for node in body if isinstance(node, ast.FunctionDef)}
-    defined |= {name.id for node in body if isinstance(node, ast.Assign) for name in node.targets if isinstance(name, ast.Name)}
+    defined |= {
+        name.id for node in body if isinstance(node, ast.Assign) for name in node.targets if isinstance(name, ast.Name)
+    }
     return {name: Answer(code, name.replace("-", "_")) for name in TASKS if name.replace("-", "_") in defined}
 
 

@@ -1,6 +1,8 @@
-"""The process in which one student's code runs: told over stdin what to run, it answers with tables of transfers, a line per exercise.
+"""The process in which one student's code runs: told over stdin what to run, it answers with tables of transfers, a
+line per exercise.
 
-Every exercise runs in a child of this process (see `guard`), so that an endless loop in one costs only that one. Nothing here judges.
+Every exercise runs in a child of this process (see `guard`), so that an endless loop in one costs only that one.
+Nothing here judges.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ def main() -> None:
     for task in job["tasks"]:
         frames, ending = apart(lambda send, task=task: _run(task, limits, answers_to, send), limits)  # type: ignore[misc]
         confine.end_children()
-        line = json.dumps({"exercise": task["exercise"], "ending": ending, "frames": [base64.b64encode(f).decode() for f in frames]})
+        line = json.dumps(
+            {"exercise": task["exercise"], "ending": ending, "frames": [base64.b64encode(f).decode() for f in frames]}
+        )
         data = line.encode() + b"\n"
         while data:
             data = data[os.write(answers_to, data) :]

@@ -28,7 +28,9 @@ def facts(trace: Trace, lang: str = "en") -> list[str]:
         cable = links.cables[links.cable[k]]
         if cable.label not in seen and trace.link_bytes[k]:
             seen.add(cable.label)
-            rows.append(f"{cable.label} ({cable.kind}): {_rate(links.bandwidth[k], lang)}, alpha {_time(links.alpha[k])}")
+            rows.append(
+                f"{cable.label} ({cable.kind}): {_rate(links.bandwidth[k], lang)}, alpha {_time(links.alpha[k])}"
+            )
     ranks = _in(lang, f"{trace.schedule.ranks} ranks", f"{trace.schedule.ranks} 个 rank")
     chunks = _in(lang, f"{trace.schedule.chunks} chunks", f"{trace.schedule.chunks} 个 chunk")
     return [f"{ranks}, {chunks}, {format_bytes(trace.nbytes)}, {trace.dtype}, engine {trace.engine}", *rows]
@@ -62,7 +64,9 @@ def worksheet(trace: Trace, seed: int = 0, count: int = 8, lang: str = "en") -> 
     """The worksheet and the answer key of a run, both as Markdown. Another seed, other questions."""
     asked = questions(trace, seed, count, lang)
     given = facts(trace, lang)
-    return markdown(asked, title(trace, seed, lang), given), markdown(asked, title(trace, seed, lang, True), given, key=True)
+    return markdown(asked, title(trace, seed, lang), given), markdown(
+        asked, title(trace, seed, lang, True), given, key=True
+    )
 
 
 def _in(lang: str, en: str, zh: str) -> str:

@@ -1,4 +1,5 @@
-"""Under which conditions the event engine runs: how links are shared, what things cost, and what is wrong with the machine."""
+"""Under which conditions the event engine runs: how links are shared, what things cost, and what is wrong with the
+machine."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class Flows:
 
 
 def flows(topology: Topology, src: Any, dst: Any, nbytes: Any, start: Any = 0.0) -> Flows:
-    """Flows from anything broadcastable; `nbytes` and `start` may be texts with units. Raises CollsimError for what cannot be."""
+    """Flows from anything broadcastable; `nbytes` and `start` may be texts with units. Raises CollsimError for what
+    cannot be."""
     s, d = (_ranks(name, value, topology) for name, value in (("src", src), ("dst", dst)))
     b, t = np.asarray(_sizes(nbytes)), np.asarray(_times(start))
     try:
@@ -44,7 +46,9 @@ def flows(topology: Topology, src: Any, dst: Any, nbytes: Any, start: Any = 0.0)
     except ValueError as error:
         lengths = ", ".join(f"{name} {np.size(v)}" for name, v in (("src", s), ("dst", d), ("nbytes", b), ("start", t)))
         raise CollsimError(f"flows need arrays of one length, one entry a flow; got {lengths}") from error
-    return Flows(s.astype(np.int64).ravel(), d.astype(np.int64).ravel(), b.astype(np.int64).ravel(), t.astype(np.float64).ravel())
+    return Flows(
+        s.astype(np.int64).ravel(), d.astype(np.int64).ravel(), b.astype(np.int64).ravel(), t.astype(np.float64).ravel()
+    )
 
 
 def _ranks(name: str, value: Any, topology: Topology) -> npt.NDArray[Any]:
@@ -56,7 +60,9 @@ def _ranks(name: str, value: Any, topology: Topology) -> npt.NDArray[Any]:
         raise CollsimError(f"{name} must be rank numbers, got {array.ravel()[:1].tolist()[0]!r}")
     bad = array[(array < 0) | (array >= topology.ranks)] if array.size else array
     if bad.size:
-        raise CollsimError(f"{name}={bad.ravel()[0]} is not a rank of {topology.name}; its ranks are 0 to {topology.ranks - 1}")
+        raise CollsimError(
+            f"{name}={bad.ravel()[0]} is not a rank of {topology.name}; its ranks are 0 to {topology.ranks - 1}"
+        )
     return array.astype(np.int64)
 
 
@@ -121,16 +127,19 @@ def conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
 
 
 def moment(name: str, value: Any) -> float:
-    """A time in s, as `parse_time`. One so long that sums of such would leave what a number can hold is a mistake in a unit."""
+    """A time in s, as `parse_time`. One so long that sums of such would leave what a number can hold is a mistake in a
+    unit."""
     seconds = parse_time(value, name)
     if seconds > _LONGEST:
-        raise CollsimError(f"{name}={seconds:g} s is longer than {_LONGEST:g} s; is the unit right? {name}='1us' is a microsecond")
+        raise CollsimError(
+            f"{name}={seconds:g} s is longer than {_LONGEST:g} s; is the unit right? {name}='1us' is a microsecond"
+        )
     return seconds
 
 
 def slowed(topology: Topology, given: Conditions) -> Topology:
-    """The topology with the rates that are really there: all cables of a slow rank's device are slower, one between two of them by the
-    larger factor."""
+    """The topology with the rates that are really there: all cables of a slow rank's device are slower, one between two
+    of them by the larger factor."""
     if not given.slow:
         return topology
     slower, links, of_device = topology, topology.links, np.zeros(len(topology.devices))
@@ -148,7 +157,9 @@ def _by_rank(name: str, value: Any, topology: Topology) -> dict[int, Any]:
         raise CollsimError(f"{name}={value!r} must say which rank: {name}={{3: ...}}")
     for rank in value:
         if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or not 0 <= rank < topology.ranks:
-            raise CollsimError(f"{name}: {rank!r} is not a rank of {topology.name}; its ranks are 0 to {topology.ranks - 1}")
+            raise CollsimError(
+                f"{name}: {rank!r} is not a rank of {topology.name}; its ranks are 0 to {topology.ranks - 1}"
+            )
     return {int(rank): v for rank, v in value.items()}
 
 
@@ -156,19 +167,29 @@ def _factor(rank: int, value: Any) -> float:
     try:
         factor = float(value)
     except (TypeError, ValueError) as error:
-        raise CollsimError(f"slow[{rank}]={value!r} is not a number; slow={{{rank}: 2}} makes rank {rank} half as fast") from error
+        raise CollsimError(
+            f"slow[{rank}]={value!r} is not a number; slow={{{rank}: 2}} makes rank {rank} half as fast"
+        ) from error
     if not 1 / _SLOWEST < factor < _SLOWEST:
         raise CollsimError(
-            f"slow[{rank}]={value!r} must be more than 0 and less than {_SLOWEST:g}; slow={{{rank}: 2}} makes rank {rank} half as fast"
+            f"slow[{rank}]={value!r} must be more than 0 and less than {_SLOWEST:g}; slow={{{rank}: 2}} makes rank "
+            f"{rank} half as fast"
         )
     return factor
 
 
 def _background(topology: Topology, value: Any) -> Flows:
     """From `Flows`, or rows `(src, dst, nbytes)` or `(src, dst, nbytes, start)`."""
-    found = flows(topology, *(getattr(value, f.name) for f in fields(Flows))) if isinstance(value, Flows) else _listed(topology, value)
+    found = (
+        flows(topology, *(getattr(value, f.name) for f in fields(Flows)))
+        if isinstance(value, Flows)
+        else _listed(topology, value)
+    )
     if (same := np.flatnonzero(found.src == found.dst)).size:
-        raise CollsimError(f"background: flow {same[0]} goes from rank {found.src[same[0]]} to itself and crosses no link; leave it out")
+        raise CollsimError(
+            f"background: flow {same[0]} goes from rank {found.src[same[0]]} to itself and crosses no link; leave it "
+            "out"
+        )
     return found
 
 
@@ -178,6 +199,9 @@ def _listed(topology: Topology, value: Any) -> Flows:
     except TypeError:
         rows = []
     if not rows or any(len(row) not in (3, 4) for row in rows):
-        raise CollsimError(f"background={value!r}: background is a list of (src, dst, nbytes) or (src, dst, nbytes, start), at least one")
+        raise CollsimError(
+            f"background={value!r}: background is a list of (src, dst, nbytes) or (src, dst, nbytes, start), at least "
+            "one"
+        )
     src, dst, nbytes, start = zip(*(row if len(row) == 4 else (*row, 0.0) for row in rows), strict=True)
     return flows(topology, list(src), list(dst), list(nbytes), list(start))

@@ -1,10 +1,10 @@
 """How much work a run of the event engine will be, counted from its routes before it starts.
 
-What is counted: rows, distinct routes, and for max-min sharing *visits*: flows and links that are looked at when rates are worked out
-anew (`Timing.visits` says how many there were). Transfers of one step that are joined over shared links form a part; whenever one of
-them begins or ends, all of its part that still flows is looked at, half of it in the mean. Those that cannot be told apart (equal latency,
-equal share, equal bytes) begin and end together. Beside each step flow background traffic and, for as many steps as it has, the
-largest step of each other schedule.
+What is counted: rows, distinct routes, and for max-min sharing *visits*: flows and links that are looked at when rates
+are worked out anew (`Timing.visits` says how many there were). Transfers of one step that are joined over shared links
+form a part; whenever one of them begins or ends, all of its part that still flows is looked at, half of it in the mean.
+Those that cannot be told apart (equal latency, equal share, equal bytes) begin and end together. Beside each step flow
+background traffic and, for as many steps as it has, the largest step of each other schedule.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class _Beside(NamedTuple):
 
 def effort(jobs: Sequence[Job], topology: Topology, given: Conditions) -> Effort:
     """What the jobs' steps ask of the engine, each step by itself with what flows beside it."""
-    each = [_of_job(job, _beside(job, [*jobs[:i], *jobs[i + 1 :]], given), topology, given) for i, job in enumerate(jobs)]
+    each = [
+        _of_job(job, _beside(job, [*jobs[:i], *jobs[i + 1 :]], given), topology, given) for i, job in enumerate(jobs)
+    ]
     routes, visits, crossings, shares = zip(*each, strict=True)
     return Effort(sum(routes), sum(visits), sum(crossings), any(shares))
 
@@ -73,7 +75,10 @@ def _of_job(job: Job, beside: _Beside, topology: Topology, given: Conditions) ->
     slots, patterns = Slots(job.slot_bytes), job.singles
     for group in by_pairs(patterns):
         first = patterns[group[0]]
-        src, dst = np.concatenate([job.place[first.src], beside.src]), np.concatenate([job.place[first.dst], beside.dst])
+        src, dst = (
+            np.concatenate([job.place[first.src], beside.src]),
+            np.concatenate([job.place[first.dst], beside.dst]),
+        )
         found, bandwidth, alpha = ways(topology, src, dst, given)
         routes += len(np.unique(src * topology.endpoints + dst))
         if given.sharing == "none":
@@ -113,9 +118,17 @@ def _parts(routes: Routes, links: int) -> Longs:
 
 
 def _visits(
-    routes: Routes, part: Longs, nbytes: Floats, weight: Floats, bandwidth: Floats, alpha: Floats, given: Conditions, own: int
+    routes: Routes,
+    part: Longs,
+    nbytes: Floats,
+    weight: Floats,
+    bandwidth: Floats,
+    alpha: Floats,
+    given: Conditions,
+    own: int,
 ) -> float:
-    """Visits of one step; of its flows the first `own` begin and end in it, the others flow on, each in a part (`weight`) of such steps."""
+    """Visits of one step; of its flows the first `own` begin and end in it, the others flow on, each in a part
+    (`weight`) of such steps."""
     owner = np.repeat(np.arange(len(routes)), routes.hops)
     moving = (nbytes > 0) & (routes.hops > 0)
     links, n = len(bandwidth), len(routes)
@@ -128,7 +141,9 @@ def _visits(
     mine = np.flatnonzero(moving[:own])
     if given.jitter:
         moments = 2.0 * np.bincount(part[mine], minlength=n)
-        alive = share.max() / (share.max() + given.jitter)  # the longer a flow takes beside its jitter, the more are under way with it
+        alive = share.max() / (
+            share.max() + given.jitter
+        )  # the longer a flow takes beside its jitter, the more are under way with it
     else:
         moments = _different(part[mine], latency[mine], n) + _different(part[mine], latency[mine] + share[mine], n)
         alive = 1.0

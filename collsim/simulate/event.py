@@ -1,30 +1,34 @@
 """The event engine: no barrier; every transfer starts as soon as what it needs is there.
 
 Semantics
-- A transfer starts when (a) every transfer of earlier steps that writes the slot it reads has arrived, (b) on its channel the
-  transfers of earlier steps are done: sends after sends at its source, receives after receives at its destination, and (c) both its
-  endpoints have joined (launch, late ranks). Transfers of one step do not wait for one another.
-- Where a schedule carries explicit dependencies (`Schedule.depends`) they replace (b). Nothing holds back a slot that is still being
-  read: what arrives waits in the receiver's buffers, as in NCCL's FIFOs.
-- Latency first: the sum of alpha over the route, the overhead per transfer, and its jitter; they load no link. Then the bytes flow
-  over all links of the route at once, and the transfer has arrived when the last byte has. A transfer without bytes costs its
-  latency; a local copy costs nothing.
-- `sharing="fair"`: at every moment the rates of all flows are max-min fair over whole routes (Bertsekas & Gallager 1992, section
-  6.5.2; SimGrid's network model without its corrections for TCP).
-- `sharing="fifo"`: store and forward. Each link serves one transfer at a time, in the order of arrival (at the same moment in the
-  order of the schedule's rows); it takes bytes/bandwidth, and alpha later the transfer is at the next link (ASTRA-sim's
-  congestion-aware backend, extern/network_backend/analytical/congestion_aware/network/Link.cpp).
-- `sharing="none"`: cut-through without contention: latency, then bytes over the slowest link of the route. Links then carry more than
-  they can, so such a run may stay below the lower bound of a real network.
-- Reducing takes bytes/gamma on the receiving device, after arrival, one transfer after another; nothing where gamma is not given.
+- A transfer starts when (a) every transfer of earlier steps that writes the slot it reads has arrived, (b) on its
+  channel the transfers of earlier steps are done: sends after sends at its source, receives after receives at its
+  destination, and (c) both its endpoints have joined (launch, late ranks). Transfers of one step do not wait for one
+  another.
+- Where a schedule carries explicit dependencies (`Schedule.depends`) they replace (b). Nothing holds back a slot that
+  is still being read: what arrives waits in the receiver's buffers, as in NCCL's FIFOs.
+- Latency first: the sum of alpha over the route, the overhead per transfer, and its jitter; they load no link. Then the
+  bytes flow over all links of the route at once, and the transfer has arrived when the last byte has. A transfer
+  without bytes costs its latency; a local copy costs nothing.
+- `sharing="fair"`: at every moment the rates of all flows are max-min fair over whole routes (Bertsekas & Gallager
+  1992, section 6.5.2; SimGrid's network model without its corrections for TCP).
+- `sharing="fifo"`: store and forward. Each link serves one transfer at a time, in the order of arrival (at the same
+  moment in the order of the schedule's rows); it takes bytes/bandwidth, and alpha later the transfer is at the next
+  link (ASTRA-sim's congestion-aware backend, extern/network_backend/analytical/congestion_aware/network/Link.cpp).
+- `sharing="none"`: cut-through without contention: latency, then bytes over the slowest link of the route. Links then
+  carry more than they can, so such a run may stay below the lower bound of a real network.
+- Reducing takes bytes/gamma on the receiving device, after arrival, one transfer after another; nothing where gamma is
+  not given.
 - An injection limit is one more link at the start of every route, shared by all that its endpoint sends.
 - Links are full duplex; devices forward at line rate; there are no packets, no protocol and no loss.
 
 How a run is computed (`Timing.how`); each gives the same times, the cheaper is tried first:
-- `symmetry`: where every step lasts equally long for all its transfers and none of them can start before the step, the lockstep
-  engine's times are exact, and a repeated pattern is worked out once.
-- `program order`: one walk over the transfers; given up where one comes to a link before an earlier row is through with it.
-- `events`: a queue of events; rates are worked out anew only for flows joined, over shared links, to one that began or ended.
+- `symmetry`: where every step lasts equally long for all its transfers and none of them can start before the step, the
+  lockstep engine's times are exact, and a repeated pattern is worked out once.
+- `program order`: one walk over the transfers; given up where one comes to a link before an earlier row is through with
+  it.
+- `events`: a queue of events; rates are worked out anew only for flows joined, over shared links, to one that began or
+  ended.
 """
 
 from __future__ import annotations
@@ -54,10 +58,15 @@ _ROW_BYTES, _GATE_BYTES = 32, 92  # per transfer: tables.ROW; the tables of `que
 def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: Progress | None = None) -> list[Timing]:
     """Run jobs side by side; the timing of each.
 
-    Raises TopologyError where endpoints cannot reach each other, ScheduleError where explicit dependencies form a circle, CollsimError
-    where there are more transfers than memory holds.
+    Raises TopologyError where endpoints cannot reach each other, ScheduleError where explicit dependencies form a
+    circle, CollsimError where there are more transfers than memory holds.
     """
-    if given.shortcuts and len(jobs) == 1 and given.steady and (timing := in_step(jobs[0], topology, given)) is not None:
+    if (
+        given.shortcuts
+        and len(jobs) == 1
+        and given.steady
+        and (timing := in_step(jobs[0], topology, given)) is not None
+    ):
         return [timing]
     _require_room(jobs, _ROW_BYTES)
     plan = lay(jobs)
@@ -81,7 +90,11 @@ def _require_room(jobs: Sequence[Job], row_bytes: int) -> None:
     need = rows * row_bytes + slots * 8
     if rows >= 2**31 or need > (have := _memory()):
         wanted = f"{rows:,} transfers would take {need / 2**30:.3g} GiB"
-        limit = "more than 2,147,483,647 do not fit its tables" if rows >= 2**31 else f"this machine has {have / 2**30:.3g} GiB"
+        limit = (
+            "more than 2,147,483,647 do not fit its tables"
+            if rows >= 2**31
+            else f"this machine has {have / 2**30:.3g} GiB"
+        )
         raise CollsimError(f"engine 'event': {wanted}, and {limit}; use fewer ranks or chunks, or engine='lockstep'")
 
 
@@ -94,7 +107,8 @@ def _memory() -> float:
 
 
 class _Run:
-    """The arrays of one run, and the two ways through them. The kernels are imported where they are needed: that may compile them."""
+    """The arrays of one run, and the two ways through them. The kernels are imported where they are needed: that may
+    compile them."""
 
     def __init__(self, plan: Plan, topology: Topology, given: Conditions, progress: Progress | None):
         from .kernels import tables, walk
@@ -103,7 +117,9 @@ class _Run:
         self.net = network(plan, topology, given)
         self.edges = edges(plan)
         self.parts = [parts(plan, number) for number in range(len(plan.jobs))]
-        self.delay = np.random.default_rng(given.seed).exponential(given.jitter, plan.rows) if given.jitter else np.zeros(0)
+        self.delay = (
+            np.random.default_rng(given.seed).exponential(given.jitter, plan.rows) if given.jitter else np.zeros(0)
+        )
         self.sharing, self.gamma = SHARING.index(given.sharing), given.gamma or 0.0
         self.units = int(self.net.routes["unit"].max(initial=-1)) + 1
         self.rows = np.empty(plan.rows, tables.ROW)
@@ -126,13 +142,17 @@ class _Run:
 
         plan = self.plan
         before = self.edges
-        if (before.row >= np.repeat(np.arange(len(before.start) - 1 if len(before.start) else 0), np.diff(before.start))).any():
+        if (
+            before.row >= np.repeat(np.arange(len(before.start) - 1 if len(before.start) else 0), np.diff(before.start))
+        ).any():
             return False
         clocks = np.zeros(plan.queues), np.zeros(plan.queues), np.zeros(plan.slots)
         network = self.net.routes, self.net.route_link, self.net.links.copy(), np.zeros(self.units, tables.UNIT)
         rules = self.sharing, self.gamma, self.given.overhead
         for part, turned, first, last, row in self._slices():
-            if not walk.in_order(part, *turned, first, last, row, *rules, self.rows, self.delay, *network, *clocks, *before):
+            if not walk.in_order(
+                part, *turned, first, last, row, *rules, self.rows, self.delay, *network, *clocks, *before
+            ):
                 return False
             self.tell(row + (last - first) * len(part))
         return True
@@ -173,7 +193,9 @@ class _Run:
         written = []
         more, fresh = True, len(ready)
         while more:
-            more = queue.advance(_SLICE, fresh, *rules, *network, pending, *gates, *_turned(self.edges, self.plan.rows), *space)
+            more = queue.advance(
+                _SLICE, fresh, *rules, *network, pending, *gates, *_turned(self.edges, self.plan.rows), *space
+            )
             fresh = 0
             self.visits += 0 if log else int(counters[queue.VISITED])
             self.tell(int(counters[queue.DONE]))
@@ -235,7 +257,9 @@ def _stuck(plan: Plan, edges: Edges, pending: npt.NDArray[np.int32]) -> Schedule
     names = []
     for r in circle[:6]:
         t = schedule.transfers[r - plan.bases[number].row]
-        names.append(f"transfer {r - plan.bases[number].row} (step {t['step']}, {t['src']} to {t['dst']}, chunk {t['chunk']})")
+        names.append(
+            f"transfer {r - plan.bases[number].row} (step {t['step']}, {t['src']} to {t['dst']}, chunk {t['chunk']})"
+        )
     more = f", and {len(circle) - 6} more" if len(circle) > 6 else ""
     first = schedule.transfers[circle[0] - plan.bases[number].row]
     return ScheduleError(
@@ -292,10 +316,14 @@ def _segments(run: _Run, number: int, how: str) -> Segments:
             rate = run.net.links["bandwidth"][link]
             return Segments(row - base, link, begin, begin + run.rows["nbytes"][row] / rate, rate)
         flowing = np.flatnonzero(value > 0)
-        return Segments(row[flowing] - base, np.full(len(flowing), -1), begin[flowing], begin[flowing + 1], value[flowing])
+        return Segments(
+            row[flowing] - base, np.full(len(flowing), -1), begin[flowing], begin[flowing + 1], value[flowing]
+        )
     row = np.arange(base, last)
     row = row[(run.rows["nbytes"][row] > 0) & np.isfinite(run.net.routes["narrow"][run.rows["route"][row]])]
     route = run.net.routes[run.rows["route"][row]]
     extra = run.delay[row] if len(run.delay) else 0.0
     begin = run.rows["start"][row] + (route["latency"] + extra)
-    return Segments(row - base, np.full(len(row), -1), begin, begin + run.rows["nbytes"][row] / route["narrow"], route["narrow"])
+    return Segments(
+        row - base, np.full(len(row), -1), begin, begin + run.rows["nbytes"][row] / route["narrow"], route["narrow"]
+    )

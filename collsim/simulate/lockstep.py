@@ -2,13 +2,14 @@
 
 Assumptions:
 - Steps are separated by a barrier that costs nothing; a step lasts as long as its slowest transfer.
-- In a step, a transfer takes the sum of alpha over its route, plus the largest (bytes of that link in that step / bandwidth) over
-  the links of its route: the transfers of a step share a link fairly and end together, and data flow through (cut-through), they
-  are not stored at every hop.
+- In a step, a transfer takes the sum of alpha over its route, plus the largest (bytes of that link in that step /
+  bandwidth) over the links of its route: the transfers of a step share a link fairly and end together, and data flow
+  through (cut-through), they are not stored at every hop.
 - Links are full duplex: each direction is a link of its own. Devices forward at line rate; reducing costs nothing.
 - A transfer without bytes (fewer elements than chunks) still costs its alphas; a local copy costs nothing.
 
-Exact against the closed forms of Thakur, Rabenseifner & Gropp 2005 and Chan et al. 2007 on networks where no link is shared.
+Exact against the closed forms of Thakur, Rabenseifner & Gropp 2005 and Chan et al. 2007 on networks where no link is
+shared.
 """
 
 from __future__ import annotations
@@ -33,9 +34,10 @@ class Timing(NamedTuple):
 
     step_start, step_end: s, the first start and the last arrival of each step. link_bytes: over each link.
     transfers: (start, finish) in s of every transfer, worked out on demand. how: the way it was computed.
-    flows: the times and rates at which bytes flow, on demand; None where they follow from start and finish (see `usage`).
-    visits: flows and links that were looked at when rates were worked out anew.
-    crossing: the same as flows, link by link (every link of a route has its own stretch), on demand; None where nothing runs beside.
+    flows: the times and rates at which bytes flow, on demand; None where they follow from start and finish (see
+    `usage`). visits: flows and links that were looked at when rates were worked out anew.
+    crossing: the same as flows, link by link (every link of a route has its own stretch), on demand; None where nothing
+    runs beside.
     """
 
     step_start: Floats
@@ -118,8 +120,9 @@ def lockstep(
 def _worked_out(
     group: Iterable[int], patterns: tuple[Step, ...], paths: Paths, slots: Slots, space: Space, link_bytes: Floats
 ) -> Iterator[tuple[int, Floats, Floats | Paths]]:
-    """For steps with the same pairs, or for each repetition that differs: its number, how long it (or each alike) lasts in s, and the
-    seconds of each row; the paths where those differ between repetitions, because all of them could fill the memory."""
+    """For steps with the same pairs, or for each repetition that differs: its number, how long it (or each alike) lasts
+    in s, and the seconds of each row; the paths where those differ between repetitions, because all of them could fill
+    the memory."""
     each, even = None, 0.0
     for number in group:
         step = patterns[number]
@@ -137,12 +140,18 @@ def _worked_out(
         else:
             load, seconds = paths.load(nbytes)
             link_bytes[paths.here] += load * step.times
-        yield number, np.full(step.times, seconds.max()), seconds[:1].copy() if (seconds == seconds[0]).all() else seconds
+        yield (
+            number,
+            np.full(step.times, seconds.max()),
+            seconds[:1].copy() if (seconds == seconds[0]).all() else seconds,
+        )
     if each is not None:
         paths.add(link_bytes, each[0], even)
 
 
-def _transfer_times(schedule: Schedule, slots: Slots, step_start: Floats, known: list[Floats | Paths]) -> tuple[Floats, Floats]:
+def _transfer_times(
+    schedule: Schedule, slots: Slots, step_start: Floats, known: list[Floats | Paths]
+) -> tuple[Floats, Floats]:
     """(start, finish) of every transfer, in the order of `schedule.transfers`."""
     start, finish = np.empty(len(schedule)), np.empty(len(schedule))
     row = number = 0

@@ -1,6 +1,7 @@
 """Routes of one step's pairs: the bytes that they put on links, and the seconds that they take.
 
-Summed hop by hop and a bite at a time, so that what is read stays in the processor's cache; a million routes have ten million hops.
+Summed hop by hop and a bite at a time, so that what is read stays in the processor's cache; a million routes have ten
+million hops.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Slots:
         return float(nbytes[0]) if (nbytes == nbytes[0]).all() else nbytes
 
     def same_in_every_turn(self, step: Step) -> bool:
-        """Do all repetitions of a step carry the same bytes? They do where all slots that they can reach are of one size."""
+        """Do all repetitions of a step carry the same bytes? They do where all slots that they can reach are of one
+        size."""
         if step.times == 1 or step.shift == 0 or self.alike:
             return True
         groups = np.unique(step.chunk // step.modulus)
@@ -75,8 +77,9 @@ class Paths:
         return load, self.alpha + self._longest(load / self.bandwidth)
 
     def each(self, space: Space | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
-        """How many pairs cross each link in use, and for each pair the seconds per byte of the link that holds it up most, where every pair
-        sends as many bytes. The first is in memory of `space`, if there is one: the next call overwrites it.
+        """How many pairs cross each link in use, and for each pair the seconds per byte of the link that holds it up
+        most, where every pair sends as many bytes. The first is in memory of `space`, if there is one: the next call
+        overwrites it.
         """
         count, flow = (space or Space()).pair(len(self.bandwidth))
         count.fill(0)
@@ -110,7 +113,8 @@ class Paths:
 
 
 class Space:
-    """Memory for one count and one float per link, used again and again: fresh pages cost more than what is written to them."""
+    """Memory for one count and one float per link, used again and again: fresh pages cost more than what is written to
+    them."""
 
     def __init__(self) -> None:
         self._count, self._flow = np.empty(0, np.int32), np.empty(0)
@@ -151,14 +155,17 @@ def paths_of(topology: Topology, src: Longs, dst: Longs) -> Paths:
 
 
 def _used(columns: list[Column], count: int) -> tuple[Longs | slice, list[Column]]:
-    """Which of `count` links are used, in their order, and the hops with positions among them; all, where a good part of them is."""
+    """Which of `count` links are used, in their order, and the hops with positions among them; all, where a good part
+    of them is."""
     total = sum(len(link) for _, link in columns)
     if not columns or 4 * total >= count:
         return slice(0, count), columns
     used = np.zeros(count if 64 * total >= count else 0, bool)
     if not len(used):
         here = np.unique(np.concatenate([link for _, link in columns]))
-        return here.astype(np.int64), [Column(pair, np.searchsorted(here, link).astype(np.int32)) for pair, link in columns]
+        return here.astype(np.int64), [
+            Column(pair, np.searchsorted(here, link).astype(np.int32)) for pair, link in columns
+        ]
     for _, link in columns:
         used[link] = True
     here = np.flatnonzero(used)

@@ -1,4 +1,5 @@
-"""What the event engine runs on: several schedules and flows laid out as one numbering of endpoints, queues, slots and routes."""
+"""What the event engine runs on: several schedules and flows laid out as one numbering of endpoints, queues, slots and
+routes."""
 
 from __future__ import annotations
 
@@ -60,7 +61,9 @@ class Job:
 
 def schedule_job(schedule: Schedule, slot_bytes: Longs, place: Longs, begin: float = 0.0) -> Job:
     """A schedule with its ranks on the endpoints `place`."""
-    return Job(schedule.patterns, schedule.endpoints, schedule.slots, schedule.channels, place, slot_bytes, begin, schedule)
+    return Job(
+        schedule.patterns, schedule.endpoints, schedule.slots, schedule.channels, place, slot_bytes, begin, schedule
+    )
 
 
 def flow_job(flows: Flows) -> Job:
@@ -84,7 +87,8 @@ class Bases(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Jobs with their common numbering. `pairs`: (source, destination) endpoint of each route id, of the schedule's numbering."""
+    """Jobs with their common numbering. `pairs`: (source, destination) endpoint of each route id, of the schedule's
+    numbering."""
 
     jobs: Sequence[Job]
     bases: list[Bases]
@@ -142,8 +146,8 @@ def _distinct(job: Job) -> tuple[list[Ints], Longs, Longs]:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Routes and links as the kernels take them (kernels.tables.ROUTE, LINK). Link ids beyond the topology's are injection limits,
-    one per endpoint; `first_links` is how many the topology has."""
+    """Routes and links as the kernels take them (kernels.tables.ROUTE, LINK). Link ids beyond the topology's are
+    injection limits, one per endpoint; `first_links` is how many the topology has."""
 
     routes: npt.NDArray[Any]
     route_link: Ints
@@ -174,8 +178,8 @@ def network(plan: Plan, topology: Topology, given: Conditions) -> Network:
 
 
 def ways(topology: Topology, src: Longs, dst: Longs, given: Conditions) -> tuple[Routes, Floats, Floats]:
-    """Routes between endpoints, and bandwidth and alpha of the links they cross. An injection limit is one more link in front of each route
-    that is not empty, its number beyond the topology's links."""
+    """Routes between endpoints, and bandwidth and alpha of the links they cross. An injection limit is one more link in
+    front of each route that is not empty, its number beyond the topology's links."""
     links, found = topology.links, topology.routes(src, dst)
     if not given.injection:
         return found, links.bandwidth, links.alpha
@@ -209,7 +213,8 @@ def ready(plan: Plan, given: Conditions) -> Floats:
 
 
 def turn(pattern: Step) -> tuple[int, int]:
-    """How far each repetition of a pattern goes on, and modulo what; one that stays where it is has all slots for its turn."""
+    """How far each repetition of a pattern goes on, and modulo what; one that stays where it is has all slots for its
+    turn."""
     if pattern.times == 1 or not pattern.shift:
         return 0, int(np.iinfo(np.int32).max)
     return int(pattern.shift), int(pattern.modulus)
@@ -267,7 +272,9 @@ def _checked(depends: Any, job: Job) -> tuple[Longs, Longs]:
     start, rows = np.asarray(depends[0], np.int64), np.asarray(depends[1], np.int64)
     label = job.schedule.label if job.schedule is not None else "flows"
     if len(start) != job.rows + 1 or start[0] != 0 or start[-1] != len(rows) or (np.diff(start) < 0).any():
-        raise ScheduleError(f"{label}: depends needs {job.rows + 1} rising offsets, from 0 to the number of dependencies ({len(rows)})")
+        raise ScheduleError(
+            f"{label}: depends needs {job.rows + 1} rising offsets, from 0 to the number of dependencies ({len(rows)})"
+        )
     if len(rows) and (rows.min() < 0 or rows.max() >= job.rows):
         raise ScheduleError(f"{label}: depends names transfer {rows.max()}; transfers are 0 to {job.rows - 1}")
     return start, rows

@@ -32,11 +32,16 @@ from .waiting import COUNTED, waiting
 ENGINES = ("lockstep", "event")
 _MOST_RUNS = 1_000_000
 _OF_COLLECTIVES = {"gamma", "launch", "late", "background"}
-#: Event engine: s of a transfer in program order; how many times that takes a transfer through the queue, a route, and one link of one flow
-#: in a visit (benchmarks/test_cost.py prints how near this comes); without the compiler; bytes per transfer.
+#: Event engine: s of a transfer in program order; how many times that takes a transfer through the queue, a route, and
+#: one link of one flow in a visit (benchmarks/test_cost.py prints how near this comes); without the compiler; bytes per
+#: transfer.
 _SECONDS_TRANSFER, _QUEUED, _ROUTED, _CROSSED, _PLAIN, _BYTES = 8e-8, 8.0, 6.0, 0.32, 400.0, 130.0
 _SECONDS_RUN = 1e-3  # of a run that does next to nothing
-_SECONDS_STEP, _SECONDS_ROW, _BYTES_ROW = 1e-4, 5e-7, 200.0  # lockstep: per step, per row; per row of the longest step, for its routes
+_SECONDS_STEP, _SECONDS_ROW, _BYTES_ROW = (
+    1e-4,
+    5e-7,
+    200.0,
+)  # lockstep: per step, per row; per row of the longest step, for its routes
 Longs = npt.NDArray[np.int64]
 
 
@@ -85,34 +90,41 @@ def simulate(
     """Time a schedule on a topology; or several at once, side by side.
 
     Args:
-        schedule: from `cs.schedule(...)` or an algorithm called with n. Its rank r sits on the topology's rank r. A list of schedules
+        schedule: from `cs.schedule(...)` or an algorithm called with n. Its rank r sits on the topology's rank r. A
+        list of schedules
             runs them at the same time (engine `event`) and returns a `Together`.
         topology: at least as many ranks as the schedule; helpers get a place of their own where it has one for them.
-        nbytes: nccl-tests' size in bytes, or a text such as `"64MiB"`; for allgather and reduce_scatter the whole array. For several
+        nbytes: nccl-tests' size in bytes, or a text such as `"64MiB"`; for allgather and reduce_scatter the whole
+        array. For several
             schedules one size, or a list of them.
         dtype: chunks are cut between elements of this type.
-        engine: `lockstep` (a barrier after each step; the default) or `event` (none; the default for several schedules).
-        ranks: ranks of the topology on which the schedule's ranks sit, where they are not the first; for several schedules a list of
+        engine: `lockstep` (a barrier after each step; the default) or `event` (none; the default for several
+        schedules). ranks: ranks of the topology on which the schedule's ranks sit, where they are not the first; for
+        several schedules a list of
             such lists, one each (arrays as well, also of sizes and times).
-        begin: s, when it is launched; for several schedules one time or a list. `time` and the other moments of a Trace count from 0 s,
+        begin: s, when it is launched; for several schedules one time or a list. `time` and the other moments of a Trace
+        count from 0 s,
             its rates and shares from the launch. Engine `event` only, as the options that follow.
-        progress: True for a bar in a notebook or terminal (also where `bottleneck` runs it again), or a function that is called with
+        progress: True for a bar in a notebook or terminal (also where `bottleneck` runs it again), or a function that
+        is called with
             (transfers done, in all) now and then; whatever it raises ends the run. Either way Ctrl-C ends it.
 
     Options of the event engine (its semantics are in `collsim.simulate.event`):
-        sharing: `"fair"` (max-min fair rates; the default), `"fifo"` (store and forward) or `"none"` (no contention: links carry more than
+        sharing: `"fair"` (max-min fair rates; the default), `"fifo"` (store and forward) or `"none"` (no contention:
+        links carry more than
             they can, so the time may be below the bound of the network, and the gap below 1).
         gamma: B/s at which a device reduces what has arrived. launch: s before a collective's first transfer.
         overhead: s per transfer. injection: B/s that one endpoint can send in all.
-        jitter, seed: mean in s of an exponentially distributed extra delay of every transfer, and where its random numbers begin.
-        late: {rank: s} by which a rank joins later. slow: {rank: factor} by which all cables of a rank's device are slower; the Trace's
+        jitter, seed: mean in s of an exponentially distributed extra delay of every transfer, and where its random
+        numbers begin. late: {rank: s} by which a rank joins later. slow: {rank: factor} by which all cables of a rank's
+        device are slower; the Trace's
             topology has those rates.
         background: other traffic: rows (src rank, dst rank, nbytes) or (..., start), or `Flows`.
         shortcuts: False makes every run go through the queue of events, to see that it gives the same times.
 
     Raises:
-        CollsimError for a bad size, dtype, engine or option; TopologyError where the ranks do not fit or cannot reach each other;
-        ScheduleError for explicit dependencies that form a circle.
+        CollsimError for a bad size, dtype, engine or option; TopologyError where the ranks do not fit or cannot reach
+        each other; ScheduleError for explicit dependencies that form a circle.
     """
     require_progress(progress, *COUNTED)
     work, given = _asked("simulate", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
@@ -135,22 +147,29 @@ def _asked(
     begin: Any,
     options: Mapping[str, Any],
 ) -> tuple[_Work, Conditions | None]:
-    """What `who` was asked to run, slow ranks already slow, and under which conditions: None for the lockstep engine."""
+    """What `who` was asked to run, slow ranks already slow, and under which conditions: None for the lockstep
+    engine."""
     _require_topology(who, topology)
     many = isinstance(schedule, (list, tuple))
     schedules: list[Any] = list(schedule) if many else [schedule]  # type: ignore[arg-type]
     for one in schedules:
         if not isinstance(one, Schedule):
-            raise CollsimError(f"{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)")
+            raise CollsimError(
+                f"{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)"
+            )
     engine = ("event" if many else "lockstep") if engine is None else require_word("engine", engine, ENGINES)
     if not schedules:
         raise CollsimError(f"{who} got an empty list; give at least one schedule")
     if many and engine == "lockstep":
-        raise CollsimError("several schedules at once need engine='event': a barrier after each step would tie them together")
+        raise CollsimError(
+            "several schedules at once need engine='event': a barrier after each step would tie them together"
+        )
     work = _work(schedules, topology, nbytes, dtype, ranks if many else [ranks], begin if many else [begin])
     if engine == "lockstep":
         if options or work.begin[0]:
-            raise CollsimError(f"engine 'lockstep' has no option {next(iter(options), 'begin')!r}; it is one of engine='event'")
+            raise CollsimError(
+                f"engine 'lockstep' has no option {next(iter(options), 'begin')!r}; it is one of engine='event'"
+            )
         return work, None
     given = conditions(topology, options)
     return replace(work, topology=slowed(work.topology, given)), given
@@ -158,7 +177,9 @@ def _asked(
 
 def _require_topology(who: str, value: object) -> None:
     if not isinstance(value, Topology):
-        raise CollsimError(f"{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')")
+        raise CollsimError(
+            f"{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,14 +209,22 @@ def _work(schedules: list[Schedule], topology: Topology, nbytes: Any, dtype: Any
 
 
 def _with_helpers(topology: Topology, schedules: list[Schedule], helpers: list[int]) -> Topology:
-    """The topology with places for the helpers of all schedules, in their order: hosts of their own, but a switch may reduce for many."""
+    """The topology with places for the helpers of all schedules, in their order: hosts of their own, but a switch may
+    reduce for many."""
     if len(schedules) == 1:
         return topology.with_helpers(helpers[0], on=schedules[0].helpers_on)
-    switches = {i: topology.with_helpers(helpers[i], on="switch") for i, s in enumerate(schedules) if s.helpers_on == "switch"}
-    switches = {i: wide for i, wide in switches.items() if len(wide.devices) == len(topology.devices)}  # else there is none: hosts
+    switches = {
+        i: topology.with_helpers(helpers[i], on="switch") for i, s in enumerate(schedules) if s.helpers_on == "switch"
+    }
+    switches = {
+        i: wide for i, wide in switches.items() if len(wide.devices) == len(topology.devices)
+    }  # else there is none: hosts
     wide = topology.with_helpers(sum(h for i, h in enumerate(helpers) if i not in switches))
     n, hosts = topology.ranks, iter(wide.endpoint_device[topology.ranks :])
-    devices = [switches[i].endpoint_device[n : n + h] if i in switches else [next(hosts) for _ in range(h)] for i, h in enumerate(helpers)]
+    devices = [
+        switches[i].endpoint_device[n : n + h] if i in switches else [next(hosts) for _ in range(h)]
+        for i, h in enumerate(helpers)
+    ]
     return replace(wide, endpoint_device=np.concatenate([wide.endpoint_device[:n], *devices]).astype(np.int32))
 
 
@@ -212,7 +241,8 @@ def _each(name: str, value: Any, n: int) -> list[Any]:
 def _group(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
     if schedule.ranks > topology.ranks:
         raise TopologyError(
-            f"{schedule.label} has {schedule.ranks} ranks, {topology.name} only {topology.ranks}; use fewer ranks or more nodes"
+            f"{schedule.label} has {schedule.ranks} ranks, {topology.name} only {topology.ranks}; use fewer ranks or "
+            "more nodes"
         )
     if ranks is None:
         return np.arange(schedule.ranks)
@@ -220,9 +250,15 @@ def _group(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
         group = np.asarray(ranks)
     except ValueError:  # lists of different lengths
         group = np.zeros(0, object)
-    if group.ndim != 1 or group.dtype.kind not in "iu" or len(group) != schedule.ranks or len(np.unique(group)) != len(group):
+    if (
+        group.ndim != 1
+        or group.dtype.kind not in "iu"
+        or len(group) != schedule.ranks
+        or len(np.unique(group)) != len(group)
+    ):
         raise CollsimError(
-            f"ranks={ranks!r} must be {schedule.ranks} different ranks of {topology.name}, one for each rank of {schedule.label}"
+            f"ranks={ranks!r} must be {schedule.ranks} different ranks of {topology.name}, one for each rank of "
+            f"{schedule.label}"
         )
     if group.min() < 0 or group.max() >= topology.ranks:
         raise TopologyError(f"ranks={ranks!r}: {topology.name} has ranks 0 to {topology.ranks - 1}")
@@ -230,12 +266,15 @@ def _group(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
 
 
 def _seen_from(topology: Topology, schedule: Schedule, ranks: Longs, place: Longs) -> tuple[Topology, Longs]:
-    """The topology as a schedule's ranks see it, whose rank r is the schedule's; and the place of its endpoints there."""
+    """The topology as a schedule's ranks see it, whose rank r is the schedule's; and the place of its endpoints
+    there."""
     if np.array_equal(ranks, np.arange(topology.ranks)):
         return topology, place
     if np.array_equal(place, np.arange(len(place))):
         return topology, place
-    view = replace(topology, ranks=schedule.ranks, endpoint_device=topology.endpoint_device[place].astype(np.int32), orders=None)
+    view = replace(
+        topology, ranks=schedule.ranks, endpoint_device=topology.endpoint_device[place].astype(np.int32), orders=None
+    )
     return view, np.arange(len(place))
 
 
@@ -269,10 +308,16 @@ def _event(
 
 
 def _rerun(
-    work: _Work, dtype: Any, options: Mapping[str, Any], bar: bool, topology: Topology, no_bytes: bool = False, only: int | None = None
+    work: _Work,
+    dtype: Any,
+    options: Mapping[str, Any],
+    bar: bool,
+    topology: Topology,
+    no_bytes: bool = False,
+    only: int | None = None,
 ) -> list[Trace]:
-    """The same run with other links (of a topology with all helpers in their places, and slow ranks already slow), without bytes, or with
-    one of its schedules alone."""
+    """The same run with other links (of a topology with all helpers in their places, and slow ranks already slow),
+    without bytes, or with one of its schedules alone."""
     keep = range(len(work.schedules)) if only is None else [only]
 
     def chosen(values: list[Any]) -> list[Any]:
@@ -290,13 +335,22 @@ def _together(work: _Work, dtype: Any, options: Mapping[str, Any], progress: Pro
     """All schedules side by side, slow ranks already slow."""
     again = work, dtype, options, progress is True
     traces, background = _event(work, dtype, conditions(work.topology, options), progress, partial(_rerun, *again))
-    return Together(traces, work.topology, work.place, background, partial(_by_themselves, *again), partial(_together_again, *again))
+    return Together(
+        traces, work.topology, work.place, background, partial(_by_themselves, *again), partial(_together_again, *again)
+    )
 
 
-def _together_again(work: _Work, dtype: Any, options: Mapping[str, Any], bar: bool, topology: Topology, no_bytes: bool) -> Together:
+def _together_again(
+    work: _Work, dtype: Any, options: Mapping[str, Any], bar: bool, topology: Topology, no_bytes: bool
+) -> Together:
     """The same with the links of another topology, or without bytes."""
     again = replace(work, topology=replace(work.topology, name=topology.name, links=topology.links))
-    return _together(_emptied(again, dtype) if no_bytes else again, dtype, {**options, "background": None} if no_bytes else options, bar)
+    return _together(
+        _emptied(again, dtype) if no_bytes else again,
+        dtype,
+        {**options, "background": None} if no_bytes else options,
+        bar,
+    )
 
 
 def _emptied(work: _Work, dtype: Any) -> _Work:
@@ -316,7 +370,8 @@ def _trace_again(rerun: Any, whole: Topology, number: int, topology: Topology, n
 
 
 def chunk_bytes(schedule: Schedule, nbytes: int, item: int) -> Longs:
-    """Bytes of each slot: whole elements, as even as they allow; scratch slots are as large as the chunk they stand for.
+    """Bytes of each slot: whole elements, as even as they allow; scratch slots are as large as the chunk they stand
+    for.
 
     A size that is not a whole number of elements keeps its last, partial element: no byte vanishes.
     """
@@ -346,7 +401,8 @@ def simulate_flows(
         nbytes, start: bytes and seconds of each flow, or one for all; texts with units are read.
         sharing: `"fair"`, `"fifo"` or `"none"`, as in `simulate`.
         progress: as in `simulate`; flows are counted.
-        options: the conditions of `simulate` that cables and transfers have: overhead, injection, jitter, seed, slow, shortcuts.
+        options: the conditions of `simulate` that cables and transfers have: overhead, injection, jitter, seed, slow,
+        shortcuts.
 
     Returns:
         A FlowTrace; `finish` holds each flow's end in seconds.
@@ -357,7 +413,8 @@ def simulate_flows(
     _require_topology("simulate_flows", topology)
     for name in _OF_COLLECTIVES & options.keys():
         raise CollsimError(
-            f"simulate_flows has no option {name!r}: it is one of collectives; a flow has its own start, and is traffic itself"
+            f"simulate_flows has no option {name!r}: it is one of collectives; a flow has its own start, and is "
+            "traffic itself"
         )
     given = conditions(topology, {**options, "sharing": sharing})
     topology = slowed(topology, given)
@@ -392,7 +449,8 @@ def simulate_many(
     """
     if jitter is None:
         raise CollsimError(
-            "simulate_many wants jitter=, the mean extra delay of a transfer, such as jitter='1us'; without it all runs are one"
+            "simulate_many wants jitter=, the mean extra delay of a transfer, such as jitter='1us'; without it all "
+            "runs are one"
         )
     first, many = parse_count(seed, "seed", least=0), parse_count(runs, "runs")
     if many > _MOST_RUNS:
@@ -400,15 +458,17 @@ def simulate_many(
     times = np.empty(many)
     with told(progress, "runs", "runs done", "in all") as tell:
         for i in range(many):
-            times[i] = simulate(schedule, topology, nbytes, dtype, "event", jitter=jitter, seed=first + i, **options).time
+            times[i] = simulate(
+                schedule, topology, nbytes, dtype, "event", jitter=jitter, seed=first + i, **options
+            ).time
             if tell is not None:
                 tell(i + 1, many)
     return times
 
 
 class Cost(NamedTuple):
-    """What a run is expected to take: transfers, s and bytes of memory, how it would be computed, and how often flows and links would be
-    looked at for new rates."""
+    """What a run is expected to take: transfers, s and bytes of memory, how it would be computed, and how often flows
+    and links would be looked at for new rates."""
 
     transfers: int
     seconds: float
@@ -428,10 +488,12 @@ def expected_cost(
     begin: Any = 0.0,
     **options: Any,
 ) -> Cost:
-    """What `simulate` with these arguments would cost, before it is run: within a factor of about three (docs/performance.md).
+    """What `simulate` with these arguments would cost, before it is run: within a factor of about three
+    (docs/performance.md).
 
-    Transfers, routes and flows that share links are counted (`collsim.simulate.cost`). Where the event engine can use symmetry it is
-    found out here. The first run in a process also loads the compiler (about 1 s; 10 s when its cache is empty). Raises as `simulate`.
+    Transfers, routes and flows that share links are counted (`collsim.simulate.cost`). Where the event engine can use
+    symmetry it is found out here. The first run in a process also loads the compiler (about 1 s; 10 s when its cache is
+    empty). Raises as `simulate`.
     """
     work, given = _asked("expected_cost", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
     if given is None:
@@ -452,5 +514,7 @@ def _cost_of_steps(work: _Work, how: str) -> Cost:
     turns = [1 if slots.same_in_every_turn(p) else p.times for p in schedule.patterns]
     rows = sum(len(p) * k for p, k in zip(schedule.patterns, turns, strict=True))
     seconds = _SECONDS_STEP * sum(turns) + _SECONDS_ROW * rows + 1e-8 * schedule.steps
-    memory = _BYTES_ROW * max((len(p) for p in schedule.patterns), default=0) + 24.0 * (len(work.topology.links) + schedule.steps)
+    memory = _BYTES_ROW * max((len(p) for p in schedule.patterns), default=0) + 24.0 * (
+        len(work.topology.links) + schedule.steps
+    )
     return Cost(len(schedule), seconds, memory, how)

@@ -1,10 +1,11 @@
-"""When a barrier costs nothing: the event engine's times are then the lockstep engine's, and repeated steps are worked out once.
+"""When a barrier costs nothing: the event engine's times are then the lockstep engine's, and repeated steps are worked
+out once.
 
-The argument, by induction over the steps. If (1) in each step all transfers last equally long, and (2) each transfer has a
-predecessor on its channel (at its source or its destination) in the step before, then all transfers of a step start together, at the
-end of the step before. They really last that long without a barrier too: (3) where they share links, all have the same latency and
-carry equally many bytes, so that the common rate bytes / (duration - alpha) fits every link, fills one link of every route, and is
-thus max-min fair.
+The argument, by induction over the steps. If (1) in each step all transfers last equally long, and (2) each transfer
+has a predecessor on its channel (at its source or its destination) in the step before, then all transfers of a step
+start together, at the end of the step before. They really last that long without a barrier too: (3) where they share
+links, all have the same latency and carry equally many bytes, so that the common rate bytes / (duration - alpha) fits
+every link, fills one link of every route, and is thus max-min fair.
 """
 
 from __future__ import annotations
@@ -35,17 +36,29 @@ def in_step(job: Job, topology: Topology, given: Conditions) -> Timing | None:
     for group in by_pairs(patterns):
         paths = paths_of(topology, job.place[patterns[group[0]].src], job.place[patterns[group[0]].dst])
         for number in group:
-            if not (slots.same_in_every_turn(patterns[number]) and _together(paths, patterns[number], slots, given.sharing)):
+            if not (
+                slots.same_in_every_turn(patterns[number]) and _together(paths, patterns[number], slots, given.sharing)
+            ):
                 return None
-    return lockstep(schedule, topology, job.slot_bytes, job.place).later(given.launch + float(np.max(job.begin)))._replace(how="symmetry")
+    return (
+        lockstep(schedule, topology, job.slot_bytes, job.place)
+        .later(given.launch + float(np.max(job.begin)))
+        ._replace(how="symmetry")
+    )
 
 
 def _follows(before: Step, step: Step, channels: int) -> bool:
     """Has each transfer of a step a predecessor on its channel in the step before?"""
-    if before.src is step.src or (len(before) == len(step) and (before.src == step.src).all() and (before.channel == step.channel).all()):
+    if before.src is step.src or (
+        len(before) == len(step) and (before.src == step.src).all() and (before.channel == step.channel).all()
+    ):
         return True
-    sent = np.isin(step.src.astype(np.int64) * channels + step.channel, before.src.astype(np.int64) * channels + before.channel)
-    received = np.isin(step.dst.astype(np.int64) * channels + step.channel, before.dst.astype(np.int64) * channels + before.channel)
+    sent = np.isin(
+        step.src.astype(np.int64) * channels + step.channel, before.src.astype(np.int64) * channels + before.channel
+    )
+    received = np.isin(
+        step.dst.astype(np.int64) * channels + step.channel, before.dst.astype(np.int64) * channels + before.channel
+    )
     return bool((sent | received).all())
 
 

@@ -68,7 +68,9 @@ class FlowTrace:
         """A row per flow: src, dst, bytes, start, finish (s)."""
         import pandas as pd
 
-        return pd.DataFrame({"src": self.src, "dst": self.dst, "bytes": self.nbytes, "start": self.start, "finish": self.finish})
+        return pd.DataFrame(
+            {"src": self.src, "dst": self.dst, "bytes": self.nbytes, "start": self.start, "finish": self.finish}
+        )
 
     def __repr__(self) -> str:
         return f"<FlowTrace {len(self.src)} flows on {self.topology.name}, {self.sharing}: {format_time(self.time)}>"
@@ -76,8 +78,8 @@ class FlowTrace:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Whole(Trace):
-    """Several collectives as one run, for whatever shows a Trace: endpoints are the topology's, slots and channels of one collective stand
-    behind those of the one before, steps are in the order in which they begin.
+    """Several collectives as one run, for whatever shows a Trace: endpoints are the topology's, slots and channels of
+    one collective stand behind those of the one before, steps are in the order in which they begin.
 
     Attributes:
         parts: the Trace of each collective. places: its endpoints in the common numbering. first_slot: its first slot.
@@ -110,14 +112,16 @@ class Whole(Trace):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Together:
-    """Several collectives at once. It is a sequence of their Traces, in the order given; what shows a Trace shows `whole`.
+    """Several collectives at once. It is a sequence of their Traces, in the order given; what shows a Trace shows
+    `whole`.
 
     Attributes:
         topology: what all of them run on.
         traces: one Trace each; its `time` is the moment it ends, counted from 0 s of the whole run.
         places: the topology's endpoint of each endpoint of each schedule.
         background: what the other traffic took, where there was some.
-        by_themselves: runs each with nothing beside it. rerun: runs all again with the links of another topology, or without bytes.
+        by_themselves: runs each with nothing beside it. rerun: runs all again with the links of another topology, or
+        without bytes.
     """
 
     traces: list[Trace]
@@ -174,8 +178,8 @@ class Together:
         return self.whole.usage(link)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row per collective: the figures of its Trace (`time` is the moment at which it ends), begin, spent, alone (spent with nothing
-        beside it, s) and slowdown."""
+        """A row per collective: the figures of its Trace (`time` is the moment at which it ends), begin, spent, alone
+        (spent with nothing beside it, s) and slowdown."""
         import pandas as pd
 
         frame = pd.DataFrame([t.row() for t in self.traces])
@@ -204,7 +208,8 @@ class Together:
         return f"<Together on {self.topology.name}: {parts}>"
 
 
-# ---- as one run ------------------------------------------------------------------------------------------------------------
+# ---- as one run
+# ------------------------------------------------------------------------------------------------------------
 
 
 def _whole(several: Together) -> Whole:

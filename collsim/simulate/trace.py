@@ -38,8 +38,8 @@ class Bottleneck:
     Attributes:
         link, name, kind, label: its id, `"node0/nic7 → fabric/switch0"`, `"infiniband"`, `"IB HDR"`.
         links: ids of all links of its kind that are as busy (within 1 %).
-        share: bytes / bandwidth / spent, with the bytes of others: the part of the run in which it could not have carried more.
-        saves: part of the time that doubling the bandwidth of all links of a kind saves, per kind in use.
+        share: bytes / bandwidth / spent, with the bytes of others: the part of the run in which it could not have
+        carried more. saves: part of the time that doubling the bandwidth of all links of a kind saves, per kind in use.
         latency: part of the time that would remain with endless bandwidth.
     """
 
@@ -98,11 +98,13 @@ class Trace:
     background: FlowTrace | None = None
     begin: float = 0.0
 
-    # ---- the figures -------------------------------------------------------------------------------------------------------
+    # ---- the figures
+    # -------------------------------------------------------------------------------------------------------
 
     @property
     def time(self) -> float:
-        """Seconds from 0 to the arrival of the last transfer: where it was launched later (`begin`), the moment of its end."""
+        """Seconds from 0 to the arrival of the last transfer: where it was launched later (`begin`), the moment of its
+        end."""
         return float(self.timing.step_end.max(initial=0.0))
 
     @property
@@ -132,7 +134,8 @@ class Trace:
         """spent / bound: 1.0 is optimal. Below 1 only with sharing `"none"`, where links carry more than they can."""
         return self.spent / self.bound.time if self.bound.time else 1.0
 
-    # ---- traffic -----------------------------------------------------------------------------------------------------------
+    # ---- traffic
+    # -----------------------------------------------------------------------------------------------------------
 
     @cached_property
     def link_bytes(self) -> npt.NDArray[np.int64]:
@@ -141,10 +144,13 @@ class Trace:
 
     @cached_property
     def other_bytes(self) -> npt.NDArray[np.int64]:
-        """(links,) bytes that others put on each directed link between launch and end of this run: collectives, background traffic."""
+        """(links,) bytes that others put on each directed link between launch and end of this run: collectives,
+        background traffic."""
         total = np.zeros(len(self.topology.links))
         for other in self.others:
-            within = other.step_start.min(initial=self.begin) >= self.begin and other.step_end.max(initial=0.0) <= self.time
+            within = (
+                other.step_start.min(initial=self.begin) >= self.begin and other.step_end.max(initial=0.0) <= self.time
+            )
             if other.crossing is None or within:
                 total += other.link_bytes
                 continue
@@ -155,7 +161,8 @@ class Trace:
 
     @cached_property
     def link_busy(self) -> Floats:
-        """(links,) seconds each link needs, at full rate, for all bytes that crossed it in the run, those of others too."""
+        """(links,) seconds each link needs, at full rate, for all bytes that crossed it in the run, those of others
+        too."""
         return _fixed((self.link_bytes + self.other_bytes) / self.topology.links.bandwidth)
 
     @cached_property
@@ -177,7 +184,9 @@ class Trace:
                 step = pattern if turns == 1 else pattern.at(k)
                 away = step.src != step.dst
                 moved = np.broadcast_to(slots.moved(step), len(step))[away]
-                total += np.bincount(getattr(step, side)[away], weights=moved, minlength=len(total)) * (pattern.times // turns)
+                total += np.bincount(getattr(step, side)[away], weights=moved, minlength=len(total)) * (
+                    pattern.times // turns
+                )
         return _fixed(np.rint(total).astype(np.int64))
 
     @cached_property
@@ -202,7 +211,11 @@ class Trace:
 
     @property
     def _engine_said(self) -> str:
-        return self.engine if self.conditions is None else f"{self.engine} (sharing {self.conditions.sharing}; computed by {self.how})"
+        return (
+            self.engine
+            if self.conditions is None
+            else f"{self.engine} (sharing {self.conditions.sharing}; computed by {self.how})"
+        )
 
     @cached_property
     def segments(self) -> Segments:
@@ -220,12 +233,13 @@ class Trace:
         """What one link carries over time: an exact step function in B/s, and the transfers that make it up."""
         return usage_of(self.segments, require_link(link, self.topology), self._routes)
 
-    # ---- tables ------------------------------------------------------------------------------------------------------------
+    # ---- tables
+    # ------------------------------------------------------------------------------------------------------------
 
     @property
     def links(self) -> pd.DataFrame:
-        """A row per directed link: link, src, dst, kind, label, bandwidth (B/s), bytes, other (bytes of others meanwhile), busy (s), share
-        (of the run)."""
+        """A row per directed link: link, src, dst, kind, label, bandwidth (B/s), bytes, other (bytes of others
+        meanwhile), busy (s), share (of the run)."""
         return self._links.copy()
 
     @cached_property
@@ -262,7 +276,14 @@ class Trace:
                 moved += [int(np.broadcast_to(slots.moved(step), len(step)).sum())] * (pattern.times // turns)
         begin, end = self.timing.step_start, self.timing.step_end
         return pd.DataFrame(
-            {"step": np.arange(len(sizes)), "start": begin, "end": end, "time": end - begin, "transfers": sizes, "bytes": moved}
+            {
+                "step": np.arange(len(sizes)),
+                "start": begin,
+                "end": end,
+                "time": end - begin,
+                "transfers": sizes,
+                "bytes": moved,
+            }
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -296,11 +317,13 @@ class Trace:
             "gap": self.gap,
         }
 
-    # ---- why ---------------------------------------------------------------------------------------------------------------
+    # ---- why
+    # ---------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def bottleneck(self) -> Bottleneck | None:
-        """The busiest link and what doubling each kind of link would save, found by running again; None where nothing moved."""
+        """The busiest link and what doubling each kind of link would save, found by running again; None where nothing
+        moved."""
         if not self.spent or not self.link_bytes.any():
             return None
         share = np.where(self.link_bytes > 0, self.link_busy / self.spent, 0.0)
@@ -325,7 +348,8 @@ class Trace:
         return 1 - self.again(topology).spent / self.spent
 
     def again(self, topology: Topology, no_bytes: bool = False) -> Trace:
-        """The same run, with all its options, with the links of another topology (an edit of this Trace's), or without any bytes."""
+        """The same run, with all its options, with the links of another topology (an edit of this Trace's), or without
+        any bytes."""
         if self.rerun is not None:
             return self.rerun(topology, no_bytes)
         from .run import simulate
@@ -333,7 +357,8 @@ class Trace:
         return simulate(self.schedule, topology, 0 if no_bytes else self.nbytes, self.dtype, self.engine)
 
     def explain(self) -> str:
-        """Three sentences: the bottleneck, what would change it (found by running again), and the gap to the lower bound."""
+        """Three sentences: the bottleneck, what would change it (found by running again), and the gap to the lower
+        bound."""
         neck = self.bottleneck
         if neck is None:
             return "Nothing had to move."
@@ -354,7 +379,8 @@ class Trace:
         times = f"{self.gap:.3g}"
         return "reaches it" if times == "1" else f"takes {times} × that"
 
-    # ---- showing -----------------------------------------------------------------------------------------------------------
+    # ---- showing
+    # -----------------------------------------------------------------------------------------------------------
 
     def questions(self, seed: int = 0, **options: Any) -> Any:
         """Questions about this very run, with worked answers (`count`, `lang`)."""
@@ -365,19 +391,24 @@ class Trace:
         return views["animate"](self, **options)
 
     def save(self, path: Any, **options: Any) -> Any:
-        """Write `x.html` (offline player), `.gif`, `.png`, `.trace.json` (Perfetto) ... by suffix. Raises CollsimError for others."""
+        """Write `x.html` (offline player), `.gif`, `.png`, `.trace.json` (Perfetto) ... by suffix. Raises CollsimError
+        for others."""
         return views["save"](self, path, **options)
 
     def _repr_html_(self) -> str | None:
         return views["html"](self) if "html" in views else None
 
     def __repr__(self) -> str:
-        return f"<Trace {self.schedule.label} on {self.topology.name}, {format_bytes(self.nbytes)}: {format_time(self.time)}>"
+        return (
+            f"<Trace {self.schedule.label} on {self.topology.name}, {format_bytes(self.nbytes)}: "
+            f"{format_time(self.time)}>"
+        )
 
     def __str__(self) -> str:
         launched = f"; launched at {format_time(self.begin)}, it took {format_time(self.spent)}" if self.begin else ""
         lines = [
-            f"{self.schedule.label} on {self.topology.name}, {format_bytes(self.nbytes)}, {self.dtype}, engine {self._engine_said}",
+            f"{self.schedule.label} on {self.topology.name}, {format_bytes(self.nbytes)}, {self.dtype}, engine "
+            f"{self._engine_said}",
             f"time   {format_time(self.time)}{launched}",
             f"algbw  {format_bandwidth(self.algbw)}",
             f"busbw  {format_bandwidth(self.busbw)}",

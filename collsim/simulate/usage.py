@@ -68,8 +68,11 @@ def _owner(routes: Routes) -> Longs:
     return np.repeat(np.arange(len(routes)), routes.hops)
 
 
-def steady_segments(schedule: Any, topology: Topology, slot_bytes: Longs, place: Longs, start: Floats, finish: Floats) -> Segments:
-    """Bytes that flow at one rate from the end of the latency to the arrival: the picture that the lockstep engine has of a step."""
+def steady_segments(
+    schedule: Any, topology: Topology, slot_bytes: Longs, place: Longs, start: Floats, finish: Floats
+) -> Segments:
+    """Bytes that flow at one rate from the end of the latency to the arrival: the picture that the lockstep engine has
+    of a step."""
     t = schedule.transfers
     routes = topology.routes(place[t["src"]], place[t["dst"]])
     nbytes = slot_bytes[t["chunk"]]

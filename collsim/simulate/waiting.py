@@ -52,8 +52,8 @@ def _listen(bar: Bar, until: ExitStack) -> None:
 
 @contextmanager
 def in_one_piece() -> Iterator[None]:
-    """Ctrl-C waits until the end: numba torn in two while it is imported fails in every later run of the process, and an interrupt that
-    comes while it loads or compiles, or while processes fork, may be lost."""
+    """Ctrl-C waits until the end: numba torn in two while it is imported fails in every later run of the process, and
+    an interrupt that comes while it loads or compiles, or while processes fork, may be lost."""
     if threading.current_thread() is not threading.main_thread() or (usual := signal.getsignal(signal.SIGINT)) is None:
         yield
         return

@@ -88,7 +88,13 @@ def build(
     return Site(target, runs, len(files), sum(p.stat().st_size for p in files))
 
 
-def _write(work: Path, lang: Sequence[str], places: Sequence[Place], only: Sequence[str] | None, tell: Callable[..., None] | None) -> int:
+def _write(
+    work: Path,
+    lang: Sequence[str],
+    places: Sequence[Place],
+    only: Sequence[str] | None,
+    tell: Callable[..., None] | None,
+) -> int:
     for folder in ("assets", "runs", *lang):
         (work / folder).mkdir(parents=True, exist_ok=True)
     here = Path(__file__).parent
@@ -120,7 +126,10 @@ def classic(module: str) -> str:
     plain = re.sub(r"^export \{[^}]*\};?$", "", plain, flags=re.MULTILINE)
     if re.search(r"^(export|import)\b", plain, flags=re.MULTILINE):
         raise CollsimError("player.js has an import or an export that cannot be made a plain script")
-    return f'(function () {{\n"use strict";\n{plain}\nglobalThis.collsimPlayer = {{ createPlayer, createClock }};\n}})();\n'
+    return (
+        f'(function () {{\n"use strict";\n{plain}\nglobalThis.collsimPlayer = {{ createPlayer, createClock '
+        "};\n})();\n"
+    )
 
 
 def _write_run(work: Path, key: str, trace: Trace, seed: int) -> None:
@@ -130,7 +139,9 @@ def _write_run(work: Path, key: str, trace: Trace, seed: int) -> None:
     (work / "runs" / f"{key}.js").write_text(f'collsimRun("{key}","{packed}");\n', encoding="ascii")
 
 
-def _write_pages(folder: Path, lang: str, entries: Sequence[Entry], lessons: Sequence[Lesson], places: Sequence[Place]) -> None:
+def _write_pages(
+    folder: Path, lang: str, entries: Sequence[Entry], lessons: Sequence[Lesson], places: Sequence[Place]
+) -> None:
     version = _version()
     k = pages.LANGUAGES.index(lang)
 
@@ -143,7 +154,11 @@ def _write_pages(folder: Path, lang: str, entries: Sequence[Entry], lessons: Seq
         after = files[number + 1] if number + 1 < len(files) else None
         data = {"kind": "lesson", "run": f"lesson--{lesson.key}", "view": lesson.view}
         write(file, lesson.title[k], pages.lesson_body(lesson, lang, before, after), data)
-    counts = {"runs": len(entries), "algorithms": len({e.algorithm for e in entries}), "places": len({e.place for e in entries})}
+    counts = {
+        "runs": len(entries),
+        "algorithms": len({e.algorithm for e in entries}),
+        "places": len({e.place for e in entries}),
+    }
     contents = pages.contents_body(list(zip(files, lessons, strict=True)), lang, counts)
     write("index.html", pages.say("lessons", lang), contents, {"kind": "contents"})
     names = {place.key: place.name[k] for place in places}
@@ -156,10 +171,16 @@ def _write_pages(folder: Path, lang: str, entries: Sequence[Entry], lessons: Seq
         {"kind": "gallery", "runs": listed, "places": names, "first": first},
     )
     races = races_of(entries)
-    race_names = {key: pages.say("course", lang, place=names[place], ranks=n) for key in races for place, _, n in [key.rpartition("/")]}
+    race_names = {
+        key: pages.say("course", lang, place=names[place], ranks=n)
+        for key in races
+        for place, _, n in [key.rpartition("/")]
+    }
     write("race.html", pages.say("race", lang), pages.race_body(lang, race_names), {"kind": "race", "races": races})
     keys = [{"key": f"lesson--{lesson.key}", "href": file} for file, lesson in zip(files, lessons, strict=True)]
-    write("questions.html", pages.say("questions", lang), pages.questions_body(lang), {"kind": "questions", "keys": keys})
+    write(
+        "questions.html", pages.say("questions", lang), pages.questions_body(lang), {"kind": "questions", "keys": keys}
+    )
 
 
 def races_of(entries: Sequence[Entry]) -> dict[str, list[str]]:
@@ -170,7 +191,9 @@ def races_of(entries: Sequence[Entry]) -> dict[str, list[str]]:
             if e.algorithm == name:
                 races.setdefault(f"{e.place}/{e.ranks}", []).append(e.key)
     full = {key: keys for key, keys in races.items() if len(keys) > 1}
-    return dict(sorted(full.items(), key=lambda race: race[0] != "switch/8"))  # the others stay in the order of the places
+    return dict(
+        sorted(full.items(), key=lambda race: race[0] != "switch/8")
+    )  # the others stay in the order of the places
 
 
 def _version() -> str:

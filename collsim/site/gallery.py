@@ -57,7 +57,12 @@ PLACES: tuple[Place, ...] = (
     Place("dgx-a100", ("DGX A100", "DGX A100"), (8,), _PICTURED),
     Place("dgx-h100", ("DGX H100", "DGX H100"), (8,), _PICTURED),
     Place("dgx-a100~2x", ("two DGX A100", "两台 DGX A100"), (16,), _PICTURED),
-    Place("dgx-a100~2x no-gdr", ("two DGX A100, GPUDirect RDMA off", "两台 DGX A100，关闭 GPUDirect RDMA"), (16,), _PICTURED),
+    Place(
+        "dgx-a100~2x no-gdr",
+        ("two DGX A100, GPUDirect RDMA off", "两台 DGX A100，关闭 GPUDirect RDMA"),
+        (16,),
+        _PICTURED,
+    ),
 )
 
 
@@ -70,7 +75,9 @@ class Shown:
     trace: Trace
 
 
-def shown(places: Sequence[Place] = PLACES, only: Sequence[str] | None = None, nbytes: str = "64MiB") -> Iterator[Shown]:
+def shown(
+    places: Sequence[Place] = PLACES, only: Sequence[str] | None = None, nbytes: str = "64MiB"
+) -> Iterator[Shown]:
     """All runs that a page can show: algorithm by algorithm on every place; those that do not fit there are left out.
 
     Args:

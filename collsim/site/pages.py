@@ -52,7 +52,8 @@ def page(name: str, lang: str, title: str, body: str, data: Mapping[str, Any], v
     other = "zh" if lang == "en" else "en"
     current = name if not name.startswith("lesson") else "index.html"
     links = "".join(
-        f'<a href="{file}"{" aria-current=page" if file == current else ""}>{html.escape(say(key, lang))}</a>' for file, key in _MENU
+        f'<a href="{file}"{" aria-current=page" if file == current else ""}>{html.escape(say(key, lang))}</a>'
+        for file, key in _MENU
     )
     words = {key: say(key, lang) for key in ("reveal", "answer", "check", "right", "wrong", "unclear", "tally", "show")}
     return _SHELL.format(
@@ -80,7 +81,11 @@ def inline(value: Any) -> str:
 def lesson_body(lesson: Lesson, lang: str, before: str | None, after: str | None) -> str:
     k = LANGUAGES.index(lang)
     text = "".join(f'<p class="lead">{html.escape(p[k])}</p>\n' for p in lesson.paragraphs)
-    ways = [f'<a href="{file}">{html.escape(say(key, lang))}</a>' for file, key in ((before, "back"), (after, "next")) if file]
+    ways = [
+        f'<a href="{file}">{html.escape(say(key, lang))}</a>'
+        for file, key in ((before, "back"), (after, "next"))
+        if file
+    ]
     return (
         f'<h1>{html.escape(lesson.title[k])}</h1>\n{text}<div id="player" class="player"></div>\n'
         f'<h2>{html.escape(say("questions", lang))}</h2><p class="tally" aria-live="polite"></p>'
@@ -98,13 +103,17 @@ def contents_body(lessons: Sequence[tuple[str, Lesson]], lang: str, counts: Mapp
 def gallery_body(lang: str) -> str:
     controls = "".join(_select(name, lang) for name in ("algorithm", "place", "ranks"))
     return (
-        f'<h1>{html.escape(say("gallery", lang))}</h1><div class="controls">{controls}</div><div id="player" class="player"></div>'
-        f'<h2>{html.escape(say("questions", lang))}</h2><p class="tally" aria-live="polite"></p><div id="questions"></div>'
+        f'<h1>{html.escape(say("gallery", lang))}</h1><div class="controls">{controls}</div><div id="player" '
+        'class="player"></div>'
+        f'<h2>{html.escape(say("questions", lang))}</h2><p class="tally" aria-live="polite"></p><div '
+        'id="questions"></div>'
     )
 
 
 def race_body(lang: str, places: Mapping[str, str]) -> str:
-    options = "".join(f'<option value="{html.escape(key)}">{html.escape(name)}</option>' for key, name in places.items())
+    options = "".join(
+        f'<option value="{html.escape(key)}">{html.escape(name)}</option>' for key, name in places.items()
+    )
     return (
         f'<h1>{html.escape(say("race", lang))}</h1><p class="lead">{html.escape(say("racing", lang))}</p>'
         f'<div class="controls">{_select("place", lang, options)}</div><div id="racers" class="racers"></div>'

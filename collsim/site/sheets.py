@@ -12,14 +12,17 @@ from ..simulate import Trace
 from ..viz.worksheet import Item, pdf
 
 
-def write_worksheet(trace: Trace, out: Path | str, *, seed: int = 0, count: int = 8, lang: str = "en") -> tuple[Path, Path]:
+def write_worksheet(
+    trace: Trace, out: Path | str, *, seed: int = 0, count: int = 8, lang: str = "en"
+) -> tuple[Path, Path]:
     """Write `sheet.md` (or `.pdf`) and beside it `sheet-key.md` (or `.pdf`); both paths.
 
     Args:
         out: the worksheet's file; its suffix says whether Markdown or PDF is written.
         seed: another seed, other questions.
 
-    Raises CollsimError for another suffix, a folder that is not there, or Chinese as PDF on a machine without a Chinese font.
+    Raises CollsimError for another suffix, a folder that is not there, or Chinese as PDF on a machine without a Chinese
+    font.
     """
     sheet = Path(out)
     if sheet.suffix.lower() not in (".md", ".pdf"):

@@ -17,15 +17,20 @@ TEXTS: dict[str, tuple[str, str]] = {
     "check": ("Check", "检查"),
     "right": ("Right.", "正确。"),
     "wrong": ("No.", "不对。"),
-    "unclear": ("Write a number and its unit, for example 4.7 ms or 112 MiB.", "请写数字和单位，例如 4.7 ms 或 112 MiB。"),
+    "unclear": (
+        "Write a number and its unit, for example 4.7 ms or 112 MiB.",
+        "请写数字和单位，例如 4.7 ms 或 112 MiB。",
+    ),
     "tally": ("{right} of {asked} right", "{asked} 题中答对 {right} 题"),
     "next": ("Next lesson", "下一课"),
     "back": ("Lesson before", "上一课"),
     "about": (
-        "{runs} runs, computed beforehand: {algorithms} algorithms on {places} machines and networks. Nothing is installed "
+        "{runs} runs, computed beforehand: {algorithms} algorithms on {places} machines and networks. Nothing is "
+        "installed "
         "and nothing is loaded from "
         "elsewhere; the pages also work from a USB stick.",
-        "{runs} 次预先算好的运行：{algorithms} 种算法，{places} 种机器与网络。无需安装，不从别处加载任何东西；放在 U 盘上也能用。",
+        "{runs} 次预先算好的运行：{algorithms} 种算法，{places} 种机器与网络。无需安装，不从别处加载任何东西；放在 U "
+        "盘上也能用。",
     ),
     "course": ("{place}, {ranks} ranks", "{place}，{ranks} 个 rank"),
     "racing": (

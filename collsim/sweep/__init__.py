@@ -1,4 +1,5 @@
-"""Sweeps: the product of algorithms, topologies, rank orders, sizes and engines, as one tidy table that survives a crash."""
+"""Sweeps: the product of algorithms, topologies, rank orders, sizes and engines, as one tidy table that survives a
+crash."""
 
 from .plan import read_plan
 from .run import sweep

@@ -1,4 +1,5 @@
-"""NCCL as one of the algorithms of a sweep: the model of `collsim.nccl` says what it would choose and take, under its settings.
+"""NCCL as one of the algorithms of a sweep: the model of `collsim.nccl` says what it would choose and take, under its
+settings.
 
 Its room is imported when a sweep asks for it: `import collsim` stays quick.
 """
@@ -17,7 +18,8 @@ NCCL = "nccl"
 
 
 def check_settings(collectives: Iterable[str], settings: dict[str, Any]) -> None:
-    """Raises CollsimError for collectives that nccl-tests has not, and for settings that are not NCCL's. Values are checked when run."""
+    """Raises CollsimError for collectives that nccl-tests has not, and for settings that are not NCCL's. Values are
+    checked when run."""
     from ..nccl.predict import collective_name, predict
 
     for name in collectives:

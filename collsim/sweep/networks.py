@@ -1,4 +1,5 @@
-"""Where a scenario runs: a Topology, or words for one (`"switch(64)"`, `"dgx-a100"`, a mapping of machine, nodes and edits)."""
+"""Where a scenario runs: a Topology, or words for one (`"switch(64)"`, `"dgx-a100"`, a mapping of machine, nodes and
+edits)."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ _EDITS = ("scaled", "with_link", "without_link", "without_device")
 def networks(given: Any) -> list[Topology]:
     """All topologies that `given` stands for, in order. Raises CollsimError for names and keys that do not exist.
 
-    A mapping has `machine` (or `network`) and the keywords of its builder, each one value or a list of them, and the edits
-    `scaled: {infiniband: 2}`, `with_link: [[a, b, {bandwidth: half}]]`, `without_link: [[a, b]]`, `without_device: [a]`.
+    A mapping has `machine` (or `network`) and the keywords of its builder, each one value or a list of them, and the
+    edits `scaled: {infiniband: 2}`, `with_link: [[a, b, {bandwidth: half}]]`, `without_link: [[a, b]]`,
+    `without_device: [a]`.
     """
     several = isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping))
     entries = list(given) if several else [given]
@@ -37,7 +39,9 @@ def _one(entry: Any) -> Iterable[Topology]:
         return [machine(entry) if entry in machines() else parse_topology(entry, NETWORKS)]
     if isinstance(entry, Mapping):
         return _from_mapping(dict(entry))
-    raise TopologyError(f"topology {entry!r} is neither a Topology nor words for one, such as 'switch(64)' or 'dgx-a100'")
+    raise TopologyError(
+        f"topology {entry!r} is neither a Topology nor words for one, such as 'switch(64)' or 'dgx-a100'"
+    )
 
 
 def _from_mapping(entry: dict[str, Any]) -> Iterable[Topology]:

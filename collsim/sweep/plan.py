@@ -47,12 +47,16 @@ def read_plan(path: str | Path) -> dict[str, Any]:
     for key, _ in node.value:
         line = key.start_mark.line + 1
         if lines.setdefault(str(key.value), line) != line:
-            raise FormatError(f"{place.name}, line {line}: key {key.value!r} is there twice, first in line {lines[str(key.value)]}")
+            raise FormatError(
+                f"{place.name}, line {line}: key {key.value!r} is there twice, first in line {lines[str(key.value)]}"
+            )
     try:
         plan = yaml.constructor.SafeConstructor().construct_document(node)  # type: ignore[no-untyped-call]
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        raise FormatError(f"{place.name}, line {mark.line + 1 if mark else 1}: {getattr(error, 'problem', error)}") from None
+        raise FormatError(
+            f"{place.name}, line {mark.line + 1 if mark else 1}: {getattr(error, 'problem', error)}"
+        ) from None
     for key in plan:
         if key not in _KEYS:
             raise FormatError(f"{place.name}, line {lines.get(str(key), 1)}: {unknown('key', key, _KEYS)}")
@@ -85,7 +89,12 @@ def _require_known(key: str, entry: Any) -> None:
         require_word("engine", name, ENGINES)
     elif key == "dtype":
         itemsize(name)
-    elif key == "topology" and isinstance(entry, str) and entry not in machines() and (name := entry.partition("(")[0]) not in NETWORKS:
+    elif (
+        key == "topology"
+        and isinstance(entry, str)
+        and entry not in machines()
+        and (name := entry.partition("(")[0]) not in NETWORKS
+    ):
         raise CollsimError(unknown("topology", name, [*machines(), *NETWORKS]))
     elif key == "topology" and isinstance(entry, dict) and isinstance(name := entry.get("machine", ""), str) and name:
         require_word("machine", name, machines())

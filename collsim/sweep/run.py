@@ -53,7 +53,8 @@ def sweep(
 
     Args:
         collective: names of collectives.
-        algorithm: names, Algorithms, or `(name, {option: value or list})` pairs; all of the collectives when None. `"nccl"` is what NCCL
+        algorithm: names, Algorithms, or `(name, {option: value or list})` pairs; all of the collectives when None.
+        `"nccl"` is what NCCL
             itself would choose and take (`nccl.predict`), and its options are NCCL's settings:
             `("nccl", {"NCCL_PROTO": ["LL", "Simple"], "NCCL_P2P_DISABLE": [0, 1]})`; such rows have the engine `nccl`.
         topology: Topologies, or words for them: `"switch(64)"`, `"dgx-a100"`,
@@ -62,14 +63,15 @@ def sweep(
         engine: names, or `(name, {keyword: value})` pairs.
         order: rank orders: `"given"`, `"reversed"`, `"random:7"`, or permutations.
         where: keeps a scenario if it returns true for its inputs, a dict with the columns of the table.
-        executor: any PEP 3148 executor (processes of this computer when None); it gets one piece of work per schedule and topology.
-        out: `x.sqlite`, `x.parquet`, `x.csv` or `x.json`: results are on disk as they come, and a sweep that was killed goes on
+        executor: any PEP 3148 executor (processes of this computer when None); it gets one piece of work per schedule
+        and topology. out: `x.sqlite`, `x.parquet`, `x.csv` or `x.json`: results are on disk as they come, and a sweep
+        that was killed goes on
             where it was when it is called again.
         progress: True for a bar in a notebook or terminal, or a function of (scenarios done, in all, seconds).
 
     Returns:
-        Columns: scenario (hash of its inputs and of the model's version), the inputs, the figures (`Trace.row`), and `error`: what cannot
-        run is a row with its reason and no figures; it does not end the sweep.
+        Columns: scenario (hash of its inputs and of the model's version), the inputs, the figures (`Trace.row`), and
+        `error`: what cannot run is a row with its reason and no figures; it does not end the sweep.
 
     Raises CollsimError for unknown names, bad sizes and places, before anything runs.
     """
@@ -142,7 +144,9 @@ def _processes() -> Iterator[tuple[Executor, int]]:
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
     width = os.cpu_count() or 1
     others = multiprocessing.active_children()
-    with ProcessPoolExecutor(width, multiprocessing.get_context(method), signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+    with ProcessPoolExecutor(
+        width, multiprocessing.get_context(method), signal.signal, (signal.SIGINT, signal.SIG_IGN)
+    ) as pool:
         try:
             with in_one_piece():  # a Ctrl-C that comes while processes fork would be lost
                 pool.submit(int)
@@ -157,7 +161,8 @@ def _processes() -> Iterator[tuple[Executor, int]]:
 def _spread(work: list[Work], store: Store, executor: Executor, count: Callable[[int], None], width: int) -> list[Work]:
     """Keep `width` pieces in flight, and the results as they come. Returns what a dying pool left undone.
 
-    When the workers die, the pieces in flight are suspects: run one at a time (a width of 1) the guilty one is found and reported.
+    When the workers die, the pieces in flight are suspects: run one at a time (a width of 1) the guilty one is found
+    and reported.
     """
     waiting = list(reversed(work))
     flying: dict[Future[list[tuple[str, Row]]], Work] = {}
@@ -184,7 +189,8 @@ def _spread(work: list[Work], store: Store, executor: Executor, count: Callable[
 
 
 def _portable(work: Work) -> Work:
-    """An algorithm from a notebook cell is not there in another process: its schedule travels instead (or why there is none)."""
+    """An algorithm from a notebook cell is not there in another process: its schedule travels instead (or why there is
+    none)."""
     if not isinstance(work.algorithm, Algorithm):
         return work
     try:

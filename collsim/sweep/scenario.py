@@ -48,7 +48,8 @@ class Work:
     """Scenarios that share a schedule and a topology, which are built once for all of them.
 
     Attributes:
-        algorithm: its name; an Algorithm that is not part of the package; or what became of one on its way to another process; `"nccl"` for
+        algorithm: its name; an Algorithm that is not part of the package; or what became of one on its way to another
+        process; `"nccl"` for
             what NCCL itself would do, and then `options` are its settings.
         collective: its name.
         order: rank r sits where rank order[r] of the topology would; None as it is.
@@ -88,7 +89,9 @@ def scenarios(
         if not chosen_ones:
             raise CollsimError(f"a sweep needs at least one {what}; the list given is empty")
     if where is not None and not callable(where):
-        raise CollsimError(f"where={where!r} must be a function of a scenario's inputs, for example lambda row: row['ranks'] > 8")
+        raise CollsimError(
+            f"where={where!r} must be a function of a scenario's inputs, for example lambda row: row['ranks'] > 8"
+        )
     version = model_version()
     work = []
     for network in networks(topology):
@@ -106,7 +109,9 @@ def scenarios(
                 "order": ranks_order[0],
             }
             cases, keys, inputs = [], [], []
-            for size, type_, (engine_name, engine_options) in product(sizes, types, [(NCCL, {})] if entry == NCCL else engines):
+            for size, type_, (engine_name, engine_options) in product(
+                sizes, types, [(NCCL, {})] if entry == NCCL else engines
+            ):
                 row = {**label, "nbytes": size, "dtype": type_, "engine": engine_name, "engine_options": engine_options}
                 if where is not None and not where(dict(row)):
                     continue
@@ -115,7 +120,9 @@ def scenarios(
                 inputs.append(row)
             if cases:
                 known = name if _ours(entry) else entry
-                work.append(Work(known, kind, options, network, ranks_order[1], tuple(cases), tuple(keys), tuple(inputs)))
+                work.append(
+                    Work(known, kind, options, network, ranks_order[1], tuple(cases), tuple(keys), tuple(inputs))
+                )
     return work
 
 
@@ -156,7 +163,8 @@ def model_version() -> str:
 
 
 def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | str, str, dict[str, Any]]]:
-    """(algorithm, collective, options) of each choice; the algorithm is `"nccl"` where NCCL chooses, once for each collective."""
+    """(algorithm, collective, options) of each choice; the algorithm is `"nccl"` where NCCL chooses, once for each
+    collective."""
     kinds = [str(c) for c in _listed(collective)]
     for kind in kinds:
         find_collective(kind)
@@ -198,7 +206,9 @@ def _orders(order: Any, ranks: int) -> list[tuple[str, tuple[int, ...] | None]]:
         elif _is_permutation(entry, ranks):
             found.append((",".join(map(str, entry)), tuple(int(r) for r in entry)))
         else:
-            raise CollsimError(f"order {entry!r} is not 'given', 'reversed', 'random:7' or a permutation of 0 to {ranks - 1}")
+            raise CollsimError(
+                f"order {entry!r} is not 'given', 'reversed', 'random:7' or a permutation of 0 to {ranks - 1}"
+            )
     return found
 
 
@@ -218,7 +228,12 @@ def _pair(what: str, item: Any, kind: Any) -> tuple[Any, dict[str, Any]]:
     """A name with its options; one alone has none."""
     if isinstance(item, kind):
         return item, {}
-    if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], kind) and isinstance(item[1], Mapping):
+    if (
+        isinstance(item, (tuple, list))
+        and len(item) == 2
+        and isinstance(item[0], kind)
+        and isinstance(item[1], Mapping)
+    ):
         return item[0], dict(item[1])
     raise CollsimError(f"{what} {item!r} is neither a name nor a (name, {{option: value}}) pair")
 

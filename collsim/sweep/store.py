@@ -25,8 +25,8 @@ _MAPPINGS = ("options", "engine_options")  # columns of dicts, JSON texts in a t
 class Store:
     """Rows by scenario id. Opened on a file, each batch is on disk when `add` returns; without one it lives in memory.
 
-    `x.sqlite` is the store itself. For `x.parquet`, `x.csv` or `x.json` the store is `x.parquet.part` beside it, and becomes the
-    table when the sweep is complete.
+    `x.sqlite` is the store itself. For `x.parquet`, `x.csv` or `x.json` the store is `x.parquet.part` beside it, and
+    becomes the table when the sweep is complete.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None):
@@ -35,7 +35,9 @@ class Store:
         if path is not None:
             target = require_path(path, "out")
             if target.suffix not in _TABLES + _STORES:
-                raise CollsimError(f"results go to a file ending in {', '.join(_TABLES + _STORES)}, not {target.name!r}")
+                raise CollsimError(
+                    f"results go to a file ending in {', '.join(_TABLES + _STORES)}, not {target.name!r}"
+                )
             require_place(target)
             self.place = str(target)
             if target.suffix == ".parquet":
@@ -60,7 +62,8 @@ class Store:
         return FormatError(f"cannot write {self.place!r}: {error}")
 
     def add(self, rows: Iterable[tuple[str, Row]]) -> None:
-        """Append rows; one that is there already is replaced. Raises FormatError where the disk is full or another sweep writes there."""
+        """Append rows; one that is there already is replaced. Raises FormatError where the disk is full or another
+        sweep writes there."""
         try:
             with self._db:
                 texts = [(key, json.dumps(row, default=str)) for key, row in rows]
@@ -102,4 +105,6 @@ def _require_parquet() -> None:
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        raise CollsimError("writing .parquet needs pyarrow (pip install pyarrow); .csv and .sqlite need nothing more") from None
+        raise CollsimError(
+            "writing .parquet needs pyarrow (pip install pyarrow); .csv and .sqlite need nothing more"
+        ) from None

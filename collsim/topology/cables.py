@@ -1,8 +1,8 @@
 """What machines are wired with: every number, one direction, with its source.
 
-`nominal` is what the standard says, `effective` what was measured or what NCCL plans with. alpha is per link crossed. In a source
-*spec* is a standard or a data sheet, *measured* a published figure, *NCCL* a constant of its src/graph/topo.h (commit 5067397),
-and *order of magnitude* a choice between such figures, to be calibrated.
+`nominal` is what the standard says, `effective` what was measured or what NCCL plans with. alpha is per link crossed.
+In a source *spec* is a standard or a data sheet, *measured* a published figure, *NCCL* a constant of its
+src/graph/topo.h (commit 5067397), and *order of magnitude* a choice between such figures, to be calibrated.
 """
 
 from __future__ import annotations
@@ -21,12 +21,31 @@ _EXCALIBUR = "ukri-excalibur/excalibur-tests output"
 _PCIE_ALPHA = {
     1: (0.4e-6, "alpha order of magnitude: as PCIe 3.0"),
     2: (0.4e-6, "alpha order of magnitude: as PCIe 3.0"),
-    3: (0.4e-6, f"alpha measured: OSU latency V100 with GPUDirect 2.38 µs less host 0.87 µs over 4 PCIe links is 0.38 µs each ({_ABCI})"),
-    4: (0.5e-6, f"alpha measured: OSU latency A100 with GPUDirect 3.29 µs less host 1.47 µs over 4 PCIe links is 0.455 µs each ({_ABCI})"),
-    5: (0.35e-6, f"alpha measured: flag ping-pong through one switch 0.633 to 0.727 µs over 2 links is 0.32 to 0.36 µs each ({_RTX})"),
+    3: (
+        0.4e-6,
+        "alpha measured: OSU latency V100 with GPUDirect 2.38 µs less host 0.87 µs over 4 PCIe links is 0.38 µs each "
+        f"({_ABCI})",
+    ),
+    4: (
+        0.5e-6,
+        "alpha measured: OSU latency A100 with GPUDirect 3.29 µs less host 1.47 µs over 4 PCIe links is 0.455 µs "
+        f"each ({_ABCI})",
+    ),
+    5: (
+        0.35e-6,
+        "alpha measured: flag ping-pong through one switch 0.633 to 0.727 µs over 2 links is 0.32 to 0.36 µs each "
+        f"({_RTX})",
+    ),
     6: (0.35e-6, "alpha order of magnitude: as PCIe 5.0"),
 }
-_PCIE_LANE = {1: 0.25e9, 2: 0.5e9, 3: 8e9 * 128 / 130 / 8, 4: 16e9 * 128 / 130 / 8, 5: 32e9 * 128 / 130 / 8, 6: 121e9 / 16}
+_PCIE_LANE = {
+    1: 0.25e9,
+    2: 0.5e9,
+    3: 8e9 * 128 / 130 / 8,
+    4: 16e9 * 128 / 130 / 8,
+    5: 32e9 * 128 / 130 / 8,
+    6: 121e9 / 16,
+}
 _PCIE_NCCL = {1: 3e9 / 16, 2: 6e9 / 16, 3: 12e9 / 16, 4: 24e9 / 16, 5: 48e9 / 16, 6: 96e9 / 16}
 
 
@@ -44,13 +63,15 @@ def pcie(generation: int, lanes: int = 16) -> Cable:
         nominal=nominal,
         effective=_PCIE_NCCL[generation] * lanes,
         width=lanes,
-        source=f"bandwidth spec: {_PCIE_LANE[generation] / 1e9:.3f} GB/s per lane (PCI-SIG; {_ML}); effective: {_NCCL}; {why}",
+        source=f"bandwidth spec: {_PCIE_LANE[generation] / 1e9:.3f} GB/s per lane (PCI-SIG; {_ML}); effective: "
+        f"{_NCCL}; {why}",
     )
 
 
 _NVLINK_ALPHA = (
     0.7e-6,
-    "alpha order of magnitude: between NCCL's 0.6 µs per LL step (src/graph/tuning.cc hwLatencies) and the 1.85 µs of a whole V100 copy, "
+    "alpha order of magnitude: between NCCL's 0.6 µs per LL step (src/graph/tuning.cc hwLatencies) and the 1.85 µs of "
+    "a whole V100 copy, "
     f"launch included ({_ABCI})",
 )
 _NVLINK = {  # generation: (GPUs, nominal per link, NCCL's per link)
@@ -74,7 +95,8 @@ def nvlink(generation: int, links: int) -> Cable:
         nominal=nominal * links,
         effective=effective * links,
         width=links,
-        source=f"bandwidth spec: {nominal / 1e9:g} GB/s per link of {gpus} ({_ML}); effective: {effective / 1e9:g} per link, "
+        source=f"bandwidth spec: {nominal / 1e9:g} GB/s per link of {gpus} ({_ML}); effective: {effective / 1e9:g} "
+        "per link, "
         f"{_NCCL}; {why}",
     )
 
@@ -88,7 +110,8 @@ NVLINK_BRIDGE = Cable(
     nominal=56.25e9,
     effective=48e9,
     width=4,
-    source=f"bandwidth spec: 14.0625 GB/s per link of GA102; effective: 12 per link, {_NCCL}; measured 50.8 GB/s each way on an A40 pair "
+    source=f"bandwidth spec: 14.0625 GB/s per link of GA102; effective: 12 per link, {_NCCL}; measured 50.8 GB/s each "
+    "way on an A40 pair "
     f"(NVIDIA/nccl-tests issue 74); {_NVLINK_ALPHA[1]}",
 )
 
@@ -100,7 +123,8 @@ C2C = Cable(
     alpha=0.5e-6,
     nominal=450e9,
     effective=359e9,
-    source=f"bandwidth spec: 900 GB/s both directions together; effective: measured host to device 359 GB/s on GH200 ({_ML}); "
+    source="bandwidth spec: 900 GB/s both directions together; effective: measured host to device 359 GB/s on GH200 "
+    f"({_ML}); "
     "alpha order of magnitude: as a PCIe hop",
 )
 
@@ -113,7 +137,8 @@ GRACE_LINK = replace(
     nominal=150e9,
     effective=None,
     alpha=0.2e-6,
-    source="bandwidth order of magnitude: below C2C, not re-checked, to be calibrated; alpha order of magnitude: as between other sockets",
+    source="bandwidth order of magnitude: below C2C, not re-checked, to be calibrated; alpha order of magnitude: as "
+    "between other sockets",
 )
 
 
@@ -131,7 +156,11 @@ def xgmi_gpu(links: int = 1, gcn: str = "942") -> Cable:
     short = gcn.lower().removeprefix("gfx")
     short = "910" if short.startswith(("90a", "910")) else "" if short.startswith("90") else short
     _, nominal, rccl, what = next(row for row in _XGMI if short.startswith(row[0]))
-    spec = f"64 GB/s per peer link ({_ML})" if what == "MI300" else f"order of magnitude, {nominal / 1e9:g} GB/s per link of {what}"
+    spec = (
+        f"64 GB/s per peer link ({_ML})"
+        if what == "MI300"
+        else f"order of magnitude, {nominal / 1e9:g} GB/s per link of {what}"
+    )
     measured = f", measured 47.67 busbw between two GPUs ({_ML})" if what == "MI300" else ""
     return Cable(
         kind="xgmi",
@@ -141,7 +170,8 @@ def xgmi_gpu(links: int = 1, gcn: str = "942") -> Cable:
         nominal=nominal * links,
         effective=rccl * links,
         width=links,
-        source=f"bandwidth {'spec: ' if what == 'MI300' else ''}{spec}; effective: RCCL plans with {rccl / 1e9:g} per link of {what} "
+        source=f"bandwidth {'spec: ' if what == 'MI300' else ''}{spec}; effective: RCCL plans with {rccl / 1e9:g} per "
+        f"link of {what} "
         f"(ROCm/rccl src/graph/topo.h; issue 1210){measured}; alpha order of magnitude: as NVLink",
     )
 
@@ -160,13 +190,15 @@ def ici(gigabytes: float, what: str, source: str) -> Cable:
 
 _SOCKET_ALPHA = (
     0.2e-6,
-    "alpha order of magnitude: above a remote memory access (0.1 µs), below the 0.58 µs that another NUMA node adds to a peer copy on EPYC "
+    "alpha order of magnitude: above a remote memory access (0.1 µs), below the 0.58 µs that another NUMA node adds "
+    "to a peer copy on EPYC "
     "(0.72 against 1.3 µs, voipmonitor/rtx6kpro hardware/asus-esc8000a-e13p-broadcom-switches.md)",
 )
 
 
 def socket_link(label: str, gigatransfers: float, links: int, nccl: float, cpu: str, lanes: int = 16) -> Cable:
-    """The link between two sockets: `links` of `lanes` lanes at `gigatransfers` per second; `nccl` is its model's GB/s."""
+    """The link between two sockets: `links` of `lanes` lanes at `gigatransfers` per second; `nccl` is its model's
+    GB/s."""
     nominal = gigatransfers * 1e9 * lanes / 8 * links
     alpha, why = _SOCKET_ALPHA
     return Cable(
@@ -193,7 +225,8 @@ def dram(label: str, megatransfers: int, channels: int, cpu: str) -> Cable:
         alpha=0.1e-6,
         nominal=rate,
         width=channels,
-        source=f"bandwidth spec: {channels} channels × 8 bytes × {megatransfers} MT/s, {cpu} (JEDEC arithmetic; reads and "
+        source=f"bandwidth spec: {channels} channels × 8 bytes × {megatransfers} MT/s, {cpu} (JEDEC arithmetic; reads "
+        "and "
         f"writes share it); "
         "alpha order of magnitude: one DRAM access",
     )
@@ -201,7 +234,8 @@ def dram(label: str, megatransfers: int, channels: int, cpu: str) -> Cable:
 
 @dataclass(frozen=True)
 class Nic:
-    """A network card: the cable to its switch, and whether it does RDMA (without it there is no GPUDirect RDMA either)."""
+    """A network card: the cable to its switch, and whether it does RDMA (without it there is no GPUDirect RDMA
+    either)."""
 
     name: str
     cable: Cable
@@ -233,11 +267,13 @@ _ROCE = (
 _TCP = (
     0.91,
     13e-6,
-    "effective: measured NCCL socket busbw 1.14 of 1.25 GB/s (dexhunter/allreduce-experiments), faster cards reach less; "
+    "effective: measured NCCL socket busbw 1.14 of 1.25 GB/s (dexhunter/allreduce-experiments), faster cards reach "
+    "less; "
     "alpha measured: kernel TCP 26 µs one way over two cables at 10 GbE (RTI Perftest 6.1)",
 )
 _HDR_WHY = (
-    "effective: ib_read_bw 197.5 Gbit/s (Azure/aks-rdma-infiniband); alpha measured: host latency over two cables 1.47 µs with HDR "
+    "effective: ib_read_bw 197.5 Gbit/s (Azure/aks-rdma-infiniband); alpha measured: host latency over two cables "
+    "1.47 µs with HDR "
     f"({_ABCI}), 0.97 µs with HDR100 ({_EXCALIBUR}): 0.49 to 0.74 µs each"
 )
 
@@ -250,7 +286,8 @@ NICS: dict[str, Nic] = {
             12.5e9,
             12.17e9,
             0.5e-6,
-            f"effective: osu_bw host 12.17 GB/s ({_EXCALIBUR}); alpha measured: host latency 0.87 to 1.02 µs over two cables "
+            f"effective: osu_bw host 12.17 GB/s ({_EXCALIBUR}); alpha measured: host latency 0.87 to 1.02 µs over two "
+            "cables "
             f"({_ABCI}; {_EXCALIBUR})",
         ),
         _infiniband("hdr", 25e9, 24.69e9, 0.6e-6, _HDR_WHY),
@@ -261,7 +298,13 @@ NICS: dict[str, Nic] = {
             0.6e-6,
             "effective: NCCL busbw 48.9 GB/s per NIC (xxrjun/nccl-tests-cluster); alpha order of magnitude: as HDR",
         ),
-        _infiniband("xdr", 100e9, 97e9, 0.6e-6, "effective: order of magnitude, as the share of NDR; alpha order of magnitude: as HDR"),
+        _infiniband(
+            "xdr",
+            100e9,
+            97e9,
+            0.6e-6,
+            "effective: order of magnitude, as the share of NDR; alpha order of magnitude: as HDR",
+        ),
         *(_ethernet(g, True) for g in (25, 50, 100, 200, 400, 800)),
         *(_ethernet(g, False) for g in (1, 10, 25, 40, 50, 100, 200, 400)),
         Nic(
@@ -285,7 +328,8 @@ NICS: dict[str, Nic] = {
                 "EFA 200G",
                 25e9,
                 7e-6,
-                f"bandwidth spec: 200 Gbit/s per adapter; effective: ib_write_bw SRD 193.72 Gbit/s on p5en ({_ML}); alpha "
+                f"bandwidth spec: 200 Gbit/s per adapter; effective: ib_write_bw SRD 193.72 Gbit/s on p5en ({_ML}); "
+                "alpha "
                 f"order of magnitude: as EFA 100G",
                 nominal=25e9,
                 effective=24.2e9,
@@ -298,7 +342,8 @@ NICS: dict[str, Nic] = {
                 "4 × EFA 100G",
                 50e9,
                 7e-6,
-                "bandwidth spec: 32 × 100 Gbit/s of AWS p5, four to a GPU; effective: order of magnitude, the share of EFA 200G; "
+                "bandwidth spec: 32 × 100 Gbit/s of AWS p5, four to a GPU; effective: order of magnitude, the share "
+                "of EFA 200G; "
                 "alpha order of magnitude: as EFA 100G",
                 nominal=50e9,
                 effective=48.4e9,
@@ -311,9 +356,11 @@ NICS: dict[str, Nic] = {
                 "Slingshot 11",
                 25e9,
                 0.9e-6,
-                "bandwidth spec: Rosetta ports of 200 Gbit/s (De Sensi et al. 2020, arXiv 2008.08886); effective: NCCL ring "
+                "bandwidth spec: Rosetta ports of 200 Gbit/s (De Sensi et al. 2020, arXiv 2008.08886); effective: "
+                "NCCL ring "
                 "busbw 92 of 100 GB/s on 4 NICs "
-                "(boeschf/nccl-benchmark-on-alps-2025); alpha order of magnitude: about 1.8 µs between hosts under one switch",
+                "(boeschf/nccl-benchmark-on-alps-2025); alpha order of magnitude: about 1.8 µs between hosts under "
+                "one switch",
                 nominal=25e9,
                 effective=23e9,
             ),

@@ -1,6 +1,8 @@
-"""A machine with what its links were found to carry, beside what they are sold with: the result of `calibrate`, kept with the topology.
+"""A machine with what its links were found to carry, beside what they are sold with: the result of `calibrate`, kept
+with the topology.
 
-The routes stay as they are, as in every edit of figures. A file keeps it under the key `calibration` (docs/machines.md).
+The routes stay as they are, as in every edit of figures. A file keeps it under the key `calibration`
+(docs/machines.md).
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from .network import Cable, Links, Topology
 
 @dataclass(frozen=True)
 class Figures:
-    """What a link of one kind was found to be: fraction of its nominal bandwidth that data get, and seconds to cross it."""
+    """What a link of one kind was found to be: fraction of its nominal bandwidth that data get, and seconds to cross
+    it."""
 
     carries: float
     alpha: float
@@ -27,12 +30,15 @@ class Figures:
     def __post_init__(self) -> None:
         for name, value, above in (("carries", self.carries, 0.0), ("alpha", self.alpha, -1.0)):
             if isinstance(value, bool) or not isinstance(value, Real) or not above < value < 1e3:
-                raise TopologyError(f"{name}={value!r} must be a number {'above 0' if above == 0 else 'of seconds, 0 or more'}")
+                raise TopologyError(
+                    f"{name}={value!r} must be a number {'above 0' if above == 0 else 'of seconds, 0 or more'}"
+                )
 
 
 @dataclass(frozen=True)
 class Residue:
-    """What the parameters leave of one collective on so many ranks: the factor on their time at sizes (bytes, ascending), smoothed."""
+    """What the parameters leave of one collective on so many ranks: the factor on their time at sizes (bytes,
+    ascending), smoothed."""
 
     collective: str
     ranks: int
@@ -41,7 +47,9 @@ class Residue:
 
     def __post_init__(self) -> None:
         if not self.sizes or len(self.sizes) != len(self.factors) or list(self.sizes) != sorted(set(self.sizes)):
-            raise TopologyError(f"residue of {self.collective}: {len(self.sizes)} ascending sizes and as many factors are wanted")
+            raise TopologyError(
+                f"residue of {self.collective}: {len(self.sizes)} ascending sizes and as many factors are wanted"
+            )
         for name, values in (("sizes", self.sizes), ("factors", self.factors)):
             if not all(isinstance(v, Real) and not isinstance(v, bool) and 0 < v < float("inf") for v in values):
                 raise TopologyError(f"residue of {self.collective}: {name} must be numbers above 0")
@@ -54,9 +62,9 @@ class Measured:
     Attributes:
         links: kind of link -> its figures.
         factors: parameter of the NCCL model -> factor on collsim's own figure; read by `collsim.nccl`.
-        fitted_on: what was measured: sizes, collectives, ranks and so on; beyond it a prediction is a guess, and says so.
-        error: median relative error of the fit. held_out: the same at sizes that were left out of it; None where they were too few.
-        residues: what the factors leave, by size.
+        fitted_on: what was measured: sizes, collectives, ranks and so on; beyond it a prediction is a guess, and says
+        so. error: median relative error of the fit. held_out: the same at sizes that were left out of it; None where
+        they were too few. residues: what the factors leave, by size.
     """
 
     links: Mapping[str, Figures]
@@ -69,19 +77,26 @@ class Measured:
     def __post_init__(self) -> None:
         sizes = self.fitted_on.get("sizes")
         if not isinstance(sizes, list) or len(sizes) != 2 or not all(isinstance(size, int) for size in sizes):
-            raise TopologyError(f"fitted_on: sizes={sizes!r} must be two numbers of bytes, the smallest and the largest measured")
+            raise TopologyError(
+                f"fitted_on: sizes={sizes!r} must be two numbers of bytes, the smallest and the largest measured"
+            )
         for name in ("ranks", "collectives"):
             if not isinstance(self.fitted_on.get(name), list):
-                raise TopologyError(f"fitted_on: {name}={self.fitted_on.get(name)!r} must be a list of what was measured")
+                raise TopologyError(
+                    f"fitted_on: {name}={self.fitted_on.get(name)!r} must be a list of what was measured"
+                )
         if missing := [name for name in ("gpu", "nodes", "inside", "net", "gdr") if name not in self.fitted_on]:
-            raise TopologyError(f"fitted_on: {', '.join(missing)} is missing: what the machine was when it was measured")
+            raise TopologyError(
+                f"fitted_on: {', '.join(missing)} is missing: what the machine was when it was measured"
+            )
 
 
 _SOURCE = "calibrated to a log of one's own"
 
 
 def calibrated(topology: Topology, found: Measured) -> Topology:
-    """The same machine whose links carry what was measured. Raises TopologyError for a kind of link that it does not have."""
+    """The same machine whose links carry what was measured. Raises TopologyError for a kind of link that it does not
+    have."""
     links = topology.links
     kinds = sorted({c.kind for c in links.cables})
     if strange := sorted(set(found.links) - set(kinds)):
@@ -93,8 +108,12 @@ def calibrated(topology: Topology, found: Measured) -> Topology:
     rate = np.where(turned, share * np.array([c.bandwidth for c in cables])[links.cable], links.bandwidth)
     delay = np.where(turned, np.array([c.alpha for c in cables])[links.cable], links.alpha)
     name = topology.name if "calibration" in topology.facts else f"{topology.name}, calibrated"
-    facts = MappingProxyType({**topology.facts, "calibration": found, "calls before": len(topology.facts.get("calls", ()))})
-    return replace(topology, name=name, links=Links(links.src, links.dst, delay, rate, links.cable, cables), facts=facts)
+    facts = MappingProxyType(
+        {**topology.facts, "calibration": found, "calls before": len(topology.facts.get("calls", ()))}
+    )
+    return replace(
+        topology, name=name, links=Links(links.src, links.dst, delay, rate, links.cable, cables), facts=facts
+    )
 
 
 def _changed(cable: Cable, found: Measured) -> Cable:
@@ -102,4 +121,10 @@ def _changed(cable: Cable, found: Measured) -> Cable:
         return cable
     said, nominal = found.links[cable.kind], cable.nominal or cable.bandwidth
     before = cable.source.removeprefix(f"{_SOURCE}; before: ")
-    return replace(cable, bandwidth=nominal * said.carries, nominal=nominal, alpha=said.alpha, source=f"{_SOURCE}; before: {before}")
+    return replace(
+        cable,
+        bandwidth=nominal * said.carries,
+        nominal=nominal,
+        alpha=said.alpha,
+        source=f"{_SOURCE}; before: {before}",
+    )

@@ -1,17 +1,18 @@
 """Many copies of one machine, joined by a fabric: device, link and route by index arithmetic.
 
-Node k's device d is k * D + d and its link l is k * L + l (D devices and L links in a machine); the fabric's follow. A route is a way
-inside the first node, a way through the fabric and a way inside the last one; those inside a node are found once per pair of
-local devices, by NCCL's rules:
+Node k's device d is k * D + d and its link l is k * L + l (D devices and L links in a machine); the fabric's follow. A
+route is a way inside the first node, a way through the fabric and a way inside the last one; those inside a node are
+found once per pair of local devices, by NCCL's rules:
 
-- P2P (src/graph/paths.cc, ncclTopoCheckP2p): direct where the path's type is within the level, by default PXB (SYS on AMD
-  processors with at most 2 GPUs). Otherwise data go through host memory on the receiver's socket (NCCL's SHM transport, buffer at the
-  receiver, NCCL_SHM_LOCALITY=2): the PCIe links of both GPUs, the socket link where they differ, memory in and out.
-- GPUDirect RDMA (ncclTopoCheckGdr): where card and GPU are within the level, by default PXB (P2C on Grace); GPUs before Ampere
-  send that way only with NVLink or alone (NCCL_NET_GDR_READ). Otherwise through host memory on the GPU's socket.
-- A GPU uses its nearest card; GPUs that share equally near cards take them in turn. On rails and planes the receiver's nearest card
-  says the lane, and the sender uses its own card of that lane: directly within PXB, else over NVLink through the GPU beside it
-  (PXN), else its nearest card and the way across the spines.
+- P2P (src/graph/paths.cc, ncclTopoCheckP2p): direct where the path's type is within the level, by default PXB (SYS on
+  AMD processors with at most 2 GPUs). Otherwise data go through host memory on the receiver's socket (NCCL's SHM
+  transport, buffer at the receiver, NCCL_SHM_LOCALITY=2): the PCIe links of both GPUs, the socket link where they
+  differ, memory in and out.
+- GPUDirect RDMA (ncclTopoCheckGdr): where card and GPU are within the level, by default PXB (P2C on Grace); GPUs before
+  Ampere send that way only with NVLink or alone (NCCL_NET_GDR_READ). Otherwise through host memory on the GPU's socket.
+- A GPU uses its nearest card; GPUs that share equally near cards take them in turn. On rails and planes the receiver's
+  nearest card says the lane, and the sender uses its own card of that lane: directly within PXB, else over NVLink
+  through the GPU beside it (PXN), else its nearest card and the way across the spines.
 
 NCCL's use of a network card inside a node (ncclTopoCheckNet) is not modelled.
 """
@@ -36,7 +37,8 @@ from .plan import LEVELS, LOC, NVB, NVL, P2C, PXB, SYS, Machine, Path, Paths
 
 Local = tuple[int, ...]
 
-#: NVLink SHARP came with Hopper's NVSwitch (NCCL src/graph/tuning.cc: nvlsEfficiency is 0 below compute capability 9.0).
+#: NVLink SHARP came with Hopper's NVSwitch (NCCL src/graph/tuning.cc: nvlsEfficiency is 0 below compute capability
+#: 9.0).
 _NVLS_SM = 90
 
 
@@ -50,7 +52,8 @@ class Policy:
 
 
 class Leg(NamedTuple):
-    """How one local device reaches another: links in the first node, card out, card in (-1 inside a node), links in the last."""
+    """How one local device reaches another: links in the first node, card out, card in (-1 inside a node), links in the
+    last."""
 
     out: Local
     card_out: int
@@ -68,7 +71,8 @@ class Hurt(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ClusterRouter:
-    """Routes between devices of nodes. `lost` are original link numbers that are gone; the others are renumbered without gaps."""
+    """Routes between devices of nodes. `lost` are original link numbers that are gone; the others are renumbered
+    without gaps."""
 
     machine: Machine
     nodes: int
@@ -78,7 +82,8 @@ class ClusterRouter:
     legs: dict[tuple[int, ...], Leg | str] = field(default_factory=dict)
     chosen: dict[tuple[int, int], int | None] = field(default_factory=dict)
 
-    # ---- sizes ---------------------------------------------------------------------------------------------------------------
+    # ---- sizes
+    # ---------------------------------------------------------------------------------------------------------------
 
     @property
     def _local_links(self) -> int:
@@ -95,17 +100,22 @@ class ClusterRouter:
         return self.nodes * self._local_links + fabric
 
     def memories(self, count: int) -> Ints:
-        """Devices for `count` helpers: the first memory of node 0, 1, ..., then the second ones. Raises TopologyError without any."""
+        """Devices for `count` helpers: the first memory of node 0, 1, ..., then the second ones. Raises TopologyError
+        without any."""
         local = self.machine.of_kind("memory")
         if not local:
-            raise TopologyError(f"{self.machine.name} has no host memory for a helper endpoint to sit in; let a rank serve (server='rank')")
+            raise TopologyError(
+                f"{self.machine.name} has no host memory for a helper endpoint to sit in; let a rank serve "
+                "(server='rank')"
+            )
         which, node = np.divmod(np.arange(count), self.nodes)
         device = node * len(self.machine.devices) + np.array(local, np.int64)[which % len(local)]
         return np.asarray(device, np.int32)
 
     def reducing_switches(self, count: int) -> Ints:
-        """Devices for `count` helpers that are switches which reduce: the NVSwitches of the nodes (NVLS), one each, or for a single
-        helper of several nodes the one switch between them (SHARP). Raises TopologyError where there is no such switch.
+        """Devices for `count` helpers that are switches which reduce: the NVSwitches of the nodes (NVLS), one each, or
+        for a single helper of several nodes the one switch between them (SHARP). Raises TopologyError where there is no
+        such switch.
         """
         size = len(self.machine.devices)
         local = self.machine.of_kind("nvswitch")
@@ -119,12 +129,14 @@ class ClusterRouter:
         alone = self.fabric is not None and self.fabric.switches == ((1, "switch"),) and not len(self.fabric.a)
         if count != 1 or not alone or not self.machine.nic or nic(self.machine.nic).cable.kind != "infiniband":
             raise TopologyError(
-                f"{count} reducing switches have no place on {self.nodes} × {self.machine.name}: it takes one NVSwitch per node (NVLS) "
+                f"{count} reducing switches have no place on {self.nodes} × {self.machine.name}: it takes one "
+                "NVSwitch per node (NVLS) "
                 "or one InfiniBand switch that joins all nodes (SHARP, fabric='switch')"
             )
         return np.array([self.nodes * size], np.int32)
 
-    # ---- what is broken ------------------------------------------------------------------------------------------------------
+    # ---- what is broken
+    # ------------------------------------------------------------------------------------------------------
 
     def without(self, lost: npt.NDArray[np.bool_]) -> ClusterRouter:
         """The same with links (numbered as now) gone."""
@@ -169,7 +181,8 @@ class ClusterRouter:
 
     @cached_property
     def _fabric_repair(self) -> tuple[npt.NDArray[np.bool_], Shortest] | None:
-        """Which fabric links are lost, and shortest ways over the others; None while all cables between switches are there."""
+        """Which fabric links are lost, and shortest ways over the others; None while all cables between switches are
+        there."""
         if self.fabric is None:
             return None
         inside = self.nodes * self._local_links
@@ -182,7 +195,8 @@ class ClusterRouter:
         count = self.fabric.ports + sum(n for n, _ in self.fabric.switches)
         return gone, Shortest(count, src[~gone], dst[~gone])
 
-    # ---- routes --------------------------------------------------------------------------------------------------------------
+    # ---- routes
+    # --------------------------------------------------------------------------------------------------------------
 
     def columns(self, src: Longs, dst: Longs) -> list[Column]:
         """Routes between devices in nodes, hop by hop, for arrays of equal length. Raises NoWay."""
@@ -207,7 +221,8 @@ class ClusterRouter:
         return [column for hop in hops if len((column := _squeezed(hop, self._kept)).link)]
 
     def _legs(self, node: Ints, a: Ints, goal: Ints, b: Ints) -> tuple[list[Leg], Longs]:
-        """The different ways between local devices that these pairs need, and which of them each pair takes. Raises NoWay."""
+        """The different ways between local devices that these pairs need, and which of them each pair takes. Raises
+        NoWay."""
         size, (states, state) = len(self.machine.devices), self._hurt
         shape = (2, len(states), size, len(states), size)
         if len(states) == 1:
@@ -218,7 +233,9 @@ class ClusterRouter:
         keys = np.stack(np.unravel_index(code[first], shape), axis=1).tolist()
         return [self._leg(tuple(key), int(i)) for key, i in zip(keys, first, strict=True)], which
 
-    def _stand_ins(self, src: Longs, dst: Longs, starts: npt.NDArray[np.bool_], ends: npt.NDArray[np.bool_]) -> tuple[Longs, Longs]:
+    def _stand_ins(
+        self, src: Longs, dst: Longs, starts: npt.NDArray[np.bool_], ends: npt.NDArray[np.bool_]
+    ) -> tuple[Longs, Longs]:
         """For the switch between the nodes, the same device of the next node: the way to that passes through it."""
         inside = self.nodes * len(self.machine.devices)
         there, here = (dst + len(self.machine.devices)) % inside, (src + len(self.machine.devices)) % inside
@@ -269,7 +286,8 @@ class ClusterRouter:
             table[i] = [*found, *[-1] * (width - len(found))]
         return table
 
-    # ---- one pair of local devices -------------------------------------------------------------------------------------------
+    # ---- one pair of local devices
+    # -------------------------------------------------------------------------------------------
 
     def _leg(self, key: tuple[int, ...], pair: int) -> Leg:
         if key not in self.legs:
@@ -290,7 +308,11 @@ class ClusterRouter:
             if path is not None:
                 return Leg(path.links, -1, -1, (), f"{LEVELS[path.type]} path between {self._ends(a, b)}")
             other = self._remote(state, a, state, b)
-            return other if isinstance(other, Leg) else f"no links join {self._ends(a, b)}; let a rank serve (server='rank')"
+            return (
+                other
+                if isinstance(other, Leg)
+                else f"no links join {self._ends(a, b)}; let a rank serve (server='rank')"
+            )
         if path is not None and self._own_links(path):
             return Leg(path.links, -1, -1, (), "over the chips' own links")
         if path is not None and self._p2p(path):
@@ -302,7 +324,10 @@ class ClusterRouter:
             return (
                 other
                 if isinstance(other, Leg)
-                else (f"P2P is not allowed, and no host memory or network card joins {self._ends(a, b)}; allow it with p2p=True")
+                else (
+                    f"P2P is not allowed, and no host memory or network card joins {self._ends(a, b)}; allow it with "
+                    "p2p=True"
+                )
             )
         why = f"{self._word(path)}, {self._why_not(path)}" if path else "no direct path"
         return Leg((*there.links, *back.links), -1, -1, (), f"{why}: staged through host memory (SHM)")
@@ -335,7 +360,9 @@ class ClusterRouter:
         card_out, out = own, self._to_card(state, a, own)
         lanes = self.fabric.lanes
         if lanes is not None and lanes[card_out] != lanes[card_in]:
-            wanted = [c for c in range(len(self.cards)) if lanes[c] == lanes[card_in] and c not in self._hurt[0][state].cards]
+            wanted = [
+                c for c in range(len(self.cards)) if lanes[c] == lanes[card_in] and c not in self._hurt[0][state].cards
+            ]
             better = self._in_lane(state, a, wanted)
             if better is not None:
                 card_out, out = better
@@ -360,11 +387,15 @@ class ClusterRouter:
             for peer in paths.nearest(cards[card], self.machine.of_kind("gpu")):
                 first, last = paths.best(a, peer), paths.best(peer, cards[card])
                 if first and last and first.type == NVL and last.type <= min(P2C, self.policy.gdr):
-                    return card, ((*first.links, *last.links), f"PXN through {self.machine.devices[peer]}, GPUDirect RDMA")
+                    return card, (
+                        (*first.links, *last.links),
+                        f"PXN through {self.machine.devices[peer]}, GPUDirect RDMA",
+                    )
         return None
 
     def card_of(self, state: int, device: int) -> int | None:
-        """The card that a local device uses: its nearest; devices of a kind that share equally near ones take them in turn."""
+        """The card that a local device uses: its nearest; devices of a kind that share equally near ones take them in
+        turn."""
         if (state, device) not in self.chosen:
             self._choose_cards(state, self.machine.kinds[device])
         return self.chosen[state, device]
@@ -395,7 +426,10 @@ class ClusterRouter:
         """Links between a device and a card, in the direction of the data, and how."""
         paths, nic = self._paths[state], self.cards[card]
         ends = (device, nic) if sending else (nic, device)
-        path, seen = paths.best(*ends), paths.best(device, nic)  # NCCL judges both directions by the GPU's path to the card
+        path, seen = (
+            paths.best(*ends),
+            paths.best(device, nic),
+        )  # NCCL judges both directions by the GPU's path to the card
         if path is None or seen is None:
             return None
         if self.machine.kinds[device] != "gpu":
@@ -408,9 +442,13 @@ class ClusterRouter:
         halves = (paths.best(ends[0], memory), paths.best(memory, ends[1]))
         if halves[0] is None or halves[1] is None:
             return None
-        return (*halves[0].links, *halves[1].links), f"{LEVELS[seen.type]}, no GPUDirect RDMA: staged through host memory"
+        return (
+            *halves[0].links,
+            *halves[1].links,
+        ), f"{LEVELS[seen.type]}, no GPUDirect RDMA: staged through host memory"
 
-    # ---- words ---------------------------------------------------------------------------------------------------------------
+    # ---- words
+    # ---------------------------------------------------------------------------------------------------------------
 
     def words(self, src: int, dst: int) -> str:
         """What nvidia-smi and NCCL call the way between two devices, and whether it is direct or staged."""
@@ -426,7 +464,8 @@ class ClusterRouter:
 
 
 def smi_word(machine: Machine, path: Path) -> str:
-    """nvidia-smi topo -m's word for a path between two devices; NV# counts links at the first; NVB has its PCIe word."""
+    """nvidia-smi topo -m's word for a path between two devices; NV# counts links at the first; NVB has its PCIe
+    word."""
     said = machine.words.get((path.devices[0], path.devices[-1]))
     if said:
         return said
@@ -434,7 +473,10 @@ def smi_word(machine: Machine, path: Path) -> str:
         cable = machine.joints[path.links[0] // 2][2]
         return "XGMI" if cable.kind == "xgmi" else f"NV{cable.width}"
     if path.type == NVB:
-        plain = Paths(machine, frozenset(link for link in range(2 * len(machine.joints)) if machine.joints[link // 2][2].kind == "nvlink"))
+        plain = Paths(
+            machine,
+            frozenset(link for link in range(2 * len(machine.joints)) if machine.joints[link // 2][2].kind == "nvlink"),
+        )
         around = plain.best(path.devices[0], path.devices[-1])
         return smi_word(machine, around) if around else "no word"
     if LEVELS[path.type] in ("PHB", "P2C", "C2C"):
@@ -450,7 +492,8 @@ def _split(device: Longs, size: int) -> tuple[Ints, Ints]:
 
 
 def _distinct(code: npt.NDArray[Any], most: int) -> tuple[Longs, Longs]:
-    """Where each different code below `most` is first, in the order of the codes, and for all which of them they are."""
+    """Where each different code below `most` is first, in the order of the codes, and for all which of them they
+    are."""
     if most > 1000 + 4 * len(code):
         _, first, which = np.unique(code, return_index=True, return_inverse=True)
         return first, which.ravel()

@@ -1,7 +1,7 @@
 """What-if edits. Each returns another topology, whose name says what was changed.
 
-Changed numbers leave the routes as they are, because hardware does not reroute around a slow cable. A lost cable or device
-does change them: a generic network goes the shortest way that is left, a machine chooses again as NCCL would.
+Changed numbers leave the routes as they are, because hardware does not reroute around a slow cable. A lost cable or
+device does change them: a generic network goes the shortest way that is left, a machine chooses again as NCCL would.
 Devices keep their numbers; a device that was lost stays in the table without cables.
 """
 
@@ -38,10 +38,14 @@ class Repairs(Protocol):
         ...
 
 
-def with_link(topology: Topology, a: str | int, b: str | int, *, bandwidth: object = None, alpha: object = None) -> Topology:
+def with_link(
+    topology: Topology, a: str | int, b: str | int, *, bandwidth: object = None, alpha: object = None
+) -> Topology:
     """Another bandwidth or alpha on the cable between devices a and b, both directions."""
     if bandwidth is None and alpha is None:
-        raise TopologyError(f"with_link({a!r}, {b!r}) changes nothing; give bandwidth='half', bandwidth='25GB/s' or alpha='2us'")
+        raise TopologyError(
+            f"with_link({a!r}, {b!r}) changes nothing; give bandwidth='half', bandwidth='25GB/s' or alpha='2us'"
+        )
     which = _between(topology, a, b)
     rate, delay = topology.links.bandwidth.copy(), topology.links.alpha.copy()
     said = []
@@ -49,7 +53,11 @@ def with_link(topology: Topology, a: str | int, b: str | int, *, bandwidth: obje
         if bandwidth is not None:
             factor = _factor(bandwidth)
             rate[which] = rate[which] * factor if factor is not None else parse_bandwidth(bandwidth)
-            said.append(f"bandwidth {bandwidth}" if isinstance(bandwidth, str) else f"bandwidth {format_bandwidth(rate[which][0])}")
+            said.append(
+                f"bandwidth {bandwidth}"
+                if isinstance(bandwidth, str)
+                else f"bandwidth {format_bandwidth(rate[which][0])}"
+            )
         if alpha is not None:
             delay[which] = parse_time(alpha)
             said.append(f"alpha {alpha}" if isinstance(alpha, str) else f"alpha {format_time(delay[which][0])}")
@@ -91,7 +99,9 @@ def without_device(topology: Topology, device: str | int) -> Topology:
     here = np.flatnonzero(topology.endpoint_device == gone)
     if len(here):
         what = f"rank {here[0]}" if here[0] < topology.ranks else f"helper {here[0] - topology.ranks}"
-        raise TopologyError(f"{topology.name}: {what} sits on {name}, so it cannot be taken away; simulate fewer ranks instead")
+        raise TopologyError(
+            f"{topology.name}: {what} sits on {name}, so it cannot be taken away; simulate fewer ranks instead"
+        )
     lost = (topology.links.src == gone) | (topology.links.dst == gone)
     return _without(topology, lost, f"without {name}", ("without_device", {"device": name}))
 
@@ -161,8 +171,17 @@ def _relabelled(links: Links, which: npt.NDArray[np.int64], rate: Floats, delay:
     for i in which:
         old = links.cables[links.cable[i]]
         label = old.label if old.label.endswith(" (changed)") else f"{old.label} (changed)"
-        nominal = float(rate[i]) * ((old.nominal or old.bandwidth) / old.bandwidth)  # it still carries the share that it carried
-        new = Cable(old.kind, label, float(rate[i]), float(delay[i]), f"changed by who asked; before: {old.source}", nominal=nominal)
+        nominal = float(rate[i]) * (
+            (old.nominal or old.bandwidth) / old.bandwidth
+        )  # it still carries the share that it carried
+        new = Cable(
+            old.kind,
+            label,
+            float(rate[i]),
+            float(delay[i]),
+            f"changed by who asked; before: {old.source}",
+            nominal=nominal,
+        )
         if new not in cables:
             cables.append(new)
         column[i] = cables.index(new)

@@ -7,7 +7,8 @@ from .network import Hop, Topology
 
 
 def explain(topology: Topology, src: str | int, dst: str | int) -> str:
-    """Which way the data go from src to dst, hop by hop; why; what limits it alone (B/s, one direction) and its latency (s)."""
+    """Which way the data go from src to dst, hop by hop; why; what limits it alone (B/s, one direction) and its latency
+    (s)."""
     a, b = topology.endpoint(src), topology.endpoint(dst)
     names = [topology._endpoint_name(e) for e in (a, b)]
     if a == b:
@@ -18,7 +19,10 @@ def explain(topology: Topology, src: str | int, dst: str | int) -> str:
     if topology.router is not None:
         why = topology.router.words(int(topology.endpoint_device[a]), int(topology.endpoint_device[b]))
     links = "1 link" if len(hops) == 1 else f"{len(hops)} links"
-    return f"{names[0].capitalize()} to {names[1]}: {why + '. ' if why else ''}{way}. {links}: {_crossed(hops)}. {_limit(hops)}"
+    return (
+        f"{names[0].capitalize()} to {names[1]}: {why + '. ' if why else ''}{way}. {links}: {_crossed(hops)}. "
+        f"{_limit(hops)}"
+    )
 
 
 def _crossed(hops: list[Hop]) -> str:
@@ -32,4 +36,7 @@ def _crossed(hops: list[Hop]) -> str:
 def _limit(hops: list[Hop]) -> str:
     slowest = min(hops, key=lambda hop: hop.bandwidth)
     latency = sum(hop.alpha for hop in hops)
-    return f"Alone it is limited to {format_bandwidth(slowest.bandwidth)} by {slowest.label}, after {format_time(latency)} of latency."
+    return (
+        f"Alone it is limited to {format_bandwidth(slowest.bandwidth)} by {slowest.label}, after "
+        f"{format_time(latency)} of latency."
+    )

@@ -1,9 +1,9 @@
 """Fabrics: what joins the network cards of many machines, with routes in closed form.
 
-Cards are numbered node by node: port p = node * cards per node + card. Port p has cable p to its switch; cables between switches
-follow. Cable i is links 2i (from the port or the lower layer) and 2i+1 (back). Uplinks are picked by the destination (D-mod-k), so
-that different destinations spread over them. `oversubscription` is ports down / capacity up of a leaf: the uplinks of a leaf
-carry together exactly its ports' rate divided by it.
+Cards are numbered node by node: port p = node * cards per node + card. Port p has cable p to its switch; cables between
+switches follow. Cable i is links 2i (from the port or the lower layer) and 2i+1 (back). Uplinks are picked by the
+destination (D-mod-k), so that different destinations spread over them. `oversubscription` is ports down / capacity up
+of a leaf: the uplinks of a leaf carry together exactly its ports' rate divided by it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from ..units import parse_count
 from .generic import Around, Groups
 from .network import Cable, Longs, NextHop
 
-#: (switch of the sender, switch of the receiver, receiving port) -> (pairs, hops) cables' links between switches, -1 where fewer.
+#: (switch of the sender, switch of the receiver, receiving port) -> (pairs, hops) cables' links between switches, -1
+#: where fewer.
 SwitchRoute = Callable[[Longs, Longs, Longs], Longs]
 
 
@@ -54,7 +55,8 @@ class Fabric:
         return len(self.home)
 
     def ways(self, src: Longs, dst: Longs) -> Longs:
-        """(pairs, hops) fabric links from port src to port dst in order; -1 where a route is shorter. Hops lie together in memory."""
+        """(pairs, hops) fabric links from port src to port dst in order; -1 where a route is shorter. Hops lie together
+        in memory."""
         one, two = self.home[src].astype(src.dtype), self.home[dst].astype(src.dtype)
         inner = self.between(one, two, dst).T
         table = np.empty((len(inner) + 2, len(src)), src.dtype)
@@ -88,7 +90,8 @@ class UpDown:
 
 @dataclass(frozen=True)
 class ThreeLayers:
-    """Fat tree: pods of `edges` edge and `ups` aggregation switches; each aggregation switch has `tops` cores of its own."""
+    """Fat tree: pods of `edges` edge and `ups` aggregation switches; each aggregation switch has `tops` cores of its
+    own."""
 
     edges: int
     ups: int
@@ -145,7 +148,8 @@ class _GroupsOfSwitches:
         return self.groups(at + first, goal * p) - first
 
 
-# ---- builders: (nodes, cards per node, cable of a card, options) -> Fabric ------------------------------------------------------
+# ---- builders: (nodes, cards per node, cable of a card, options) -> Fabric
+# ------------------------------------------------------
 
 
 @dataclass
@@ -174,14 +178,20 @@ class _Asked:
         cable = self.cable
         label = f"{times:g} × {cable.label}" if trunk and times != 1 else cable.label
         effective = None if cable.effective is None else cable.effective * times
-        source = cable.source if times == 1 else f"×{times:.6g} of the card's rate, by the fabric's design; {cable.source}"
+        source = (
+            cable.source if times == 1 else f"×{times:.6g} of the card's rate, by the fabric's design; {cable.source}"
+        )
         nominal = None if cable.nominal is None else cable.nominal * times
-        return replace(cable, label=label, bandwidth=cable.bandwidth * times, nominal=nominal, effective=effective, source=source)
+        return replace(
+            cable, label=label, bandwidth=cable.bandwidth * times, nominal=nominal, effective=effective, source=source
+        )
 
     def oversubscription(self) -> float:
         value = self.take("oversubscription", 1)
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1e6:
-            raise TopologyError(f"oversubscription={value!r} must be a number above 0; 2 halves the way up of every leaf")
+            raise TopologyError(
+                f"oversubscription={value!r} must be a number above 0; 2 halves the way up of every leaf"
+            )
         return float(value)
 
 
@@ -216,7 +226,9 @@ def _two_layers(asked: _Asked, home: Longs, down: int) -> Fabric:
 def _planes(asked: _Asked, planes: int | None = None) -> Fabric:
     count = planes or asked.count("planes", 2)
     if count > asked.cards:
-        raise TopologyError(f"planes={count} is more than the {asked.cards} network cards of a node; each plane needs a card")
+        raise TopologyError(
+            f"planes={count} is more than the {asked.cards} network cards of a node; each plane needs a card"
+        )
     home = np.arange(asked.ports) % asked.cards % count
     lanes = tuple(card % count for card in range(asked.cards))
     return Fabric(asked.name, ((count, "plane"),), home, _NONE, _NONE, asked.cable, nothing, lanes, separate=count > 1)
@@ -233,7 +245,8 @@ def _fat_tree(asked: _Asked) -> Fabric:
     half = k // 2
     if k % 2 or half * half * k < asked.ports:
         raise TopologyError(
-            f"a fat tree of switches with radix={k} ports holds {half * half * k:,} cards, not {asked.ports:,}; use radix={least}"
+            f"a fat tree of switches with radix={k} ports holds {half * half * k:,} cards, not {asked.ports:,}; use "
+            f"radix={least}"
         )
     pods = -(-asked.ports // (half * half))
     ups = max(1, math.ceil(half / ratio - 1e-9))
@@ -244,7 +257,9 @@ def _fat_tree(asked: _Asked) -> Fabric:
     b = np.concatenate([layer_a + edge // half * ups + up, layer_a + layer_b + agg % ups * half + top])
     switches = ((layer_a, "edge"), (layer_b, "aggregation"), (ups * half, "core"))
     uplink = asked.uplink(half / ratio / ups)
-    return Fabric(asked.name, switches, np.arange(asked.ports) // half, a, b, uplink, ThreeLayers(half, ups, half, pods))
+    return Fabric(
+        asked.name, switches, np.arange(asked.ports) // half, a, b, uplink, ThreeLayers(half, ups, half, pods)
+    )
 
 
 def _grid(asked: _Asked) -> Fabric:
@@ -254,7 +269,10 @@ def _grid(asked: _Asked) -> Fabric:
         raise TopologyError(f"dims={dims!r} must be a list of sizes, for example dims={_nearly_square(asked.nodes)}")
     sizes = tuple(parse_count(d, "dims") for d in dims)
     if math.prod(sizes) != asked.nodes:
-        raise TopologyError(f"dims={tuple(dims)} hold {math.prod(sizes)} nodes, not {asked.nodes}; a {asked.name} has one router per node")
+        raise TopologyError(
+            f"dims={tuple(dims)} hold {math.prod(sizes)} nodes, not {asked.nodes}; a {asked.name} has one router per "
+            "node"
+        )
     node = np.arange(asked.nodes)
     a, b, stride = [], [], 1
     for size in reversed(sizes):
@@ -279,7 +297,8 @@ def _dragonfly(asked: _Asked) -> Fabric:
     groups = a * h + 1
     if a * groups * p < asked.ports:
         raise TopologyError(
-            f"a dragonfly with switches={a}, cables={h} holds {a * groups * p:,} cards, not {asked.ports:,}; use more switches"
+            f"a dragonfly with switches={a}, cables={h} holds {a * groups * p:,} cards, not {asked.ports:,}; use more "
+            "switches"
         )
     x, y = np.triu_indices(a, 1)
     group = np.repeat(np.arange(groups) * a, len(x))
@@ -319,7 +338,8 @@ FABRICS: dict[str, str] = {
 
 
 def fabric(name: str, nodes: int, cards: int, cable: Cable, **options: Any) -> Fabric:
-    """A fabric for nodes * cards ports. Raises TopologyError for an unknown name or option, or sizes that do not fit."""
+    """A fabric for nodes * cards ports. Raises TopologyError for an unknown name or option, or sizes that do not
+    fit."""
     name = str(name).lower().replace("_", "-")
     if name not in _BUILDERS:
         raise TopologyError(unknown("fabric", name, _BUILDERS))

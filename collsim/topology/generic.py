@@ -1,9 +1,9 @@
 """Generic networks: every cable alike, routes in closed form.
 
-`bandwidth` and `alpha` are of each cable, one direction: B/s or text, s or text. Ranks are devices 0 to n-1; switches follow.
-Cable i is links 2i (from the end named first) and 2i+1 (back). Routes cross the fewest links; among equals the lower next
-device, in a ring (and in each ring of a torus) clockwise, r to r+1. In a fat tree the destination picks the way up, so that
-different destinations spread over the switches (D-mod-k routing, Zahavi et al. 2010).
+`bandwidth` and `alpha` are of each cable, one direction: B/s or text, s or text. Ranks are devices 0 to n-1; switches
+follow. Cable i is links 2i (from the end named first) and 2i+1 (back). Routes cross the fewest links; among equals the
+lower next device, in a ring (and in each ring of a torus) clockwise, r to r+1. In a fat tree the destination picks the
+way up, so that different destinations spread over the switches (D-mod-k routing, Zahavi et al. 2010).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _MOST_CABLES = 100_000_000
 _TEACHING = "default of generic networks, a round teaching value (25 GB/s is the rate of one HDR InfiniBand port)"
 
 
-# ---- next hops: (device now, device to reach) -> next device ---------------------------------------------------------------
+# ---- next hops: (device now, device to reach) -> next device
+# ---------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,9 @@ class Clos:
         from_edge = np.where(e == goal_edge, goal, agg + e // half * half + goal % half)
         from_agg = np.where(a // half == goal_pod, edge + goal_edge, core + a % half * half + goal_edge % half)
         from_core = agg + goal_pod * half + c // half
-        return np.where(at < edge, edge + at // half, np.where(at < agg, from_edge, np.where(at < core, from_agg, from_core)))
+        return np.where(
+            at < edge, edge + at // half, np.where(at < agg, from_edge, np.where(at < core, from_agg, from_core))
+        )
 
 
 @dataclass(frozen=True)
@@ -134,11 +137,13 @@ class Groups:
         return np.where(at < first, first + at // p, np.where(group == goal_group, local, away))
 
 
-# ---- the networks ------------------------------------------------------------------------------------------------------------
+# ---- the networks
+# ------------------------------------------------------------------------------------------------------------
 
 
 def ring(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
-    """A cable from each rank to the next, and from the last to the first; full duplex, so there are two rings of links."""
+    """A cable from each rank to the next, and from the last to the first; full duplex, so there are two rings of
+    links."""
     n = _ranks("ring", ranks)
     a = np.arange(n if n > 2 else n - 1)
     clockwise = np.arange(n, dtype=np.int32)
@@ -168,7 +173,9 @@ def switch(ranks: int, *, helpers: int = 0, bandwidth: object = BANDWIDTH, alpha
     """
     n = _ranks("switch", ranks)
     rank = np.arange(n)
-    made = _network("switch", (n,), n, rank, np.full(n, n), Through(n), bandwidth, alpha, extra=((1, "switch", "switch"),))
+    made = _network(
+        "switch", (n,), n, rank, np.full(n, n), Through(n), bandwidth, alpha, extra=((1, "switch", "switch"),)
+    )
     return made.with_helpers(parse_count(helpers, "helpers", least=0))
 
 
@@ -190,7 +197,8 @@ def tree(ranks: int, *, arity: int = 2, bandwidth: object = BANDWIDTH, alpha: ob
 
 
 def torus(*dims: int, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
-    """A ring along every dimension; rank = row-major position, the last dimension fastest. `torus(4, 4, 4)` has 64 ranks."""
+    """A ring along every dimension; rank = row-major position, the last dimension fastest. `torus(4, 4, 4)` has 64
+    ranks."""
     sizes = _dims("torus", dims)
     return _grid("torus", sizes, True, bandwidth, alpha)
 
@@ -206,7 +214,8 @@ def hypercube(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPH
     n = _ranks("hypercube", ranks)
     if n & (n - 1):
         raise TopologyError(
-            f"hypercube({n}): the number of ranks must be a power of two; a cube of {n} dimensions is hypercube({2 ** min(n, 40)})"
+            f"hypercube({n}): the number of ranks must be a power of two; a cube of {n} dimensions is "
+            f"hypercube({2 ** min(n, 40)})"
         )
     bits = np.arange(n.bit_length() - 1)
     a = np.repeat(np.arange(n), len(bits))
@@ -215,7 +224,8 @@ def hypercube(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPH
 
 
 def fat_tree(k: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
-    """k-ary fat tree of switches with k ports, k^3/4 ranks, full bisection (Al-Fares, Loukissas & Vahdat 2008, section 2.2)."""
+    """k-ary fat tree of switches with k ports, k^3/4 ranks, full bisection (Al-Fares, Loukissas & Vahdat 2008, section
+    2.2)."""
     k = parse_count(k, "k", least=2)
     if k % 2:
         raise TopologyError(f"fat_tree({k}): k, the ports of a switch, must be even; use {k + 1}")
@@ -232,12 +242,16 @@ def fat_tree(k: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) ->
     return _network("fat_tree", (k,), hosts, a, b, Clos(k), bandwidth, alpha, extra=extra)
 
 
-def dragonfly(hosts: int = 2, switches: int = 4, cables: int = 2, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
-    """Largest dragonfly: g = switches*cables + 1 groups, all switches of a group joined, one cable between any two groups.
+def dragonfly(
+    hosts: int = 2, switches: int = 4, cables: int = 2, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA
+) -> Topology:
+    """Largest dragonfly: g = switches*cables + 1 groups, all switches of a group joined, one cable between any two
+    groups.
 
     Args:
         hosts: ranks at each switch (p). switches: switches in a group (a). cables: global cables at each switch (h).
-            Balanced when a = 2p = 2h (Kim, Dally, Scott & Abts 2008, section 3.1). Minimal routes: at most local, global, local.
+            Balanced when a = 2p = 2h (Kim, Dally, Scott & Abts 2008, section 3.1). Minimal routes: at most local,
+            global, local.
     """
     p, a, h = parse_count(hosts, "hosts"), parse_count(switches, "switches"), parse_count(cables, "cables")
     groups = a * h + 1
@@ -251,16 +265,22 @@ def dragonfly(hosts: int = 2, switches: int = 4, cables: int = 2, *, bandwidth: 
     once = gx < gy
     one = np.concatenate([np.arange(ranks), ranks + group + np.tile(x, groups), ranks + near[once]])
     two = np.concatenate([ranks + np.arange(ranks) // p, ranks + group + np.tile(y, groups), ranks + far[once]])
-    return _network("dragonfly", (p, a, h), ranks, one, two, Groups(p, a, h), bandwidth, alpha, extra=((total, "switch", "switch"),))
+    return _network(
+        "dragonfly", (p, a, h), ranks, one, two, Groups(p, a, h), bandwidth, alpha, extra=((total, "switch", "switch"),)
+    )
 
 
 #: The generic networks by name, for menus and for text such as `"ring(8, bandwidth=25GB/s)"`.
 NETWORKS: MappingProxyType[str, Callable[..., Topology]] = MappingProxyType(
-    {f.__name__: f for f in (ring, line, star, switch, fully_connected, tree, torus, mesh, hypercube, fat_tree, dragonfly)}
+    {
+        f.__name__: f
+        for f in (ring, line, star, switch, fully_connected, tree, torus, mesh, hypercube, fat_tree, dragonfly)
+    }
 )
 
 
-# ---- making them -----------------------------------------------------------------------------------------------------------
+# ---- making them
+# -----------------------------------------------------------------------------------------------------------
 
 
 def _network(
@@ -308,7 +328,14 @@ def both_ways(a: Longs, b: Longs, cable: Cable) -> Links:
     """Links a[i] to b[i] and back, one cable: 2i and 2i+1."""
     src = np.stack([a, b], axis=1).ravel().astype(np.int32)
     dst = np.stack([b, a], axis=1).ravel().astype(np.int32)
-    return Links(src, dst, np.full(len(src), cable.alpha), np.full(len(src), cable.bandwidth), np.zeros(len(src), np.int32), (cable,))
+    return Links(
+        src,
+        dst,
+        np.full(len(src), cable.alpha),
+        np.full(len(src), cable.bandwidth),
+        np.zeros(len(src), np.int32),
+        (cable,),
+    )
 
 
 def _grid(shape: str, dims: tuple[int, ...], wrap: bool, bandwidth: object, alpha: object) -> Topology:

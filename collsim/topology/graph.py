@@ -1,6 +1,7 @@
 """Topologies from any graph, and graphs from any topology.
 
-Routes on a graph cross the fewest links; among equals the lower next device. They are found per destination when first asked for.
+Routes on a graph cross the fewest links; among equals the lower next device. They are found per destination when first
+asked for.
 """
 
 from __future__ import annotations
@@ -89,10 +90,10 @@ class Shortest:
 def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:
     """A topology from a networkx graph, directed or not.
 
-    Nodes with `kind="gpu"` are the ranks, in node order, or by the attribute `rank` (0, 1, ...) if all have it; without any `kind`
-    every node is a rank. Other kinds are those of devices: cpu, memory, pcie, nvswitch, nic, switch, host. Edges carry `bandwidth` (B/s
-    or text, one direction) and `alpha` (s or text, 0 when left out), and may carry `kind`, `label`, `source`. An undirected edge
-    is two links. Parallel edges are bonded: their bandwidths add.
+    Nodes with `kind="gpu"` are the ranks, in node order, or by the attribute `rank` (0, 1, ...) if all have it; without
+    any `kind` every node is a rank. Other kinds are those of devices: cpu, memory, pcie, nvswitch, nic, switch, host.
+    Edges carry `bandwidth` (B/s or text, one direction) and `alpha` (s or text, 0 when left out), and may carry `kind`,
+    `label`, `source`. An undirected edge is two links. Parallel edges are bonded: their bandwidths add.
 
     Raises TopologyError: which edge lacks what; which ranks are not connected; no rank at all.
     """
@@ -106,11 +107,15 @@ def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:
 
 
 def from_cables(name: str, nodes: Mapping[Any, Mapping[str, Any]], joined: Mapping[tuple[int, int], Cable]) -> Topology:
-    """A topology from devices (name: kind, rank, node) and links, in this order; links are (device number, device number): cable."""
+    """A topology from devices (name: kind, rank, node) and links, in this order; links are (device number, device
+    number): cable."""
     kinds = _kinds(nodes)
     place = _places(nodes, kinds)
     links = _links(joined)
-    numbers = [n if isinstance(n, int | np.integer) and -1 <= n < 2**31 else -1 for n in (data.get("node", -1) for data in nodes.values())]
+    numbers = [
+        n if isinstance(n, int | np.integer) and -1 <= n < 2**31 else -1
+        for n in (data.get("node", -1) for data in nodes.values())
+    ]
     topology = Topology(
         name=name,
         ranks=len(place),
@@ -128,7 +133,9 @@ def require_connected(topology: Topology, ways: Shortest) -> None:
     groups = ways.cut_off(topology.endpoint_device.astype(np.int64))
     if groups is not None:
         one, other = (listed(group) for group in groups)
-        raise TopologyError(f"{topology.name} is not connected: {one} and {other} cannot reach each other; add a link between them")
+        raise TopologyError(
+            f"{topology.name} is not connected: {one} and {other} cannot reach each other; add a link between them"
+        )
 
 
 def listed(ranks: Iterable[int]) -> str:
@@ -156,9 +163,12 @@ def _places(nodes: Mapping[Any, Mapping[str, Any]], kinds: npt.NDArray[np.int8])
     ranks: list[Any] = [attributes[g].get("rank") for g in gpus]
     if all(r is None for r in ranks):
         return gpus
-    if any(isinstance(r, bool) or not isinstance(r, int | np.integer) for r in ranks) or sorted(ranks) != list(range(len(gpus))):
+    if any(isinstance(r, bool) or not isinstance(r, int | np.integer) for r in ranks) or sorted(ranks) != list(
+        range(len(gpus))
+    ):
         raise TopologyError(
-            f"the rank attributes of the {len(gpus)} gpu nodes must be 0 to {len(gpus) - 1}, each once; they are {ranks[:20]}"
+            f"the rank attributes of the {len(gpus)} gpu nodes must be 0 to {len(gpus) - 1}, each once; they are "
+            f"{ranks[:20]}"
         )
     return gpus[np.argsort(ranks)]
 
@@ -193,7 +203,8 @@ def _links(joined: Mapping[tuple[int, int], Cable]) -> Links:
 def _cable(a: Hashable, b: Hashable, data: dict[str, Any]) -> Cable:
     if "bandwidth" not in data:
         raise TopologyError(
-            f"edge {a!r} to {b!r} has no bandwidth; give it one, for example bandwidth='25GB/s' (its attributes: {list(data)})"
+            f"edge {a!r} to {b!r} has no bandwidth; give it one, for example bandwidth='25GB/s' (its attributes: "
+            f"{list(data)})"
         )
     try:
         rate, delay = parse_bandwidth(data["bandwidth"]), parse_time(data.get("alpha", 0.0))
@@ -212,7 +223,10 @@ def _cable(a: Hashable, b: Hashable, data: dict[str, Any]) -> Cable:
 
 def _bonded(one: Cable, other: Cable, a: Hashable, b: Hashable) -> Cable:
     if one.kind != other.kind:
-        raise TopologyError(f"edges {a!r} to {b!r} are of two kinds, {one.kind} and {other.kind}; a pair of devices has links of one kind")
+        raise TopologyError(
+            f"edges {a!r} to {b!r} are of two kinds, {one.kind} and {other.kind}; a pair of devices has links of one "
+            "kind"
+        )
     rate = one.bandwidth + other.bandwidth
     return Cable(one.kind, f"{one.label} + {other.label}", rate, max(one.alpha, other.alpha), one.source, nominal=rate)
 

@@ -1,8 +1,9 @@
 """A Topology: devices, directed links, which device each endpoint sits on, and the route between any two endpoints.
 
-The columns are arrays, so a million GPUs are index arithmetic. Bandwidth is of one direction, in bytes per second; alpha is
-seconds per link crossed. Every link belongs to a `Cable`, which carries the source of its numbers.
-Routes are deterministic. In generic networks: fewest links; among equals the lower next device, in a ring clockwise (r to r+1).
+The columns are arrays, so a million GPUs are index arithmetic. Bandwidth is of one direction, in bytes per second;
+alpha is seconds per link crossed. Every link belongs to a `Cable`, which carries the source of its numbers.
+Routes are deterministic. In generic networks: fewest links; among equals the lower next device, in a ring clockwise (r
+to r+1).
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class Cable:
         label: product name as people say it, `"NVLink 3 ×12"`.
         bandwidth: bytes per second, one direction: what simulations use.
         alpha: seconds to cross it.
-        nominal, effective: bytes per second, one direction: what the standard says, and what is measured or NCCL assumes
+        nominal, effective: bytes per second, one direction: what the standard says, and what is measured or NCCL
+        assumes
             (None where nothing is published).
         width: lanes of PCIe, or links bonded into one (the # of NV#).
         source: where the numbers come from. A cable without one is refused.
@@ -67,7 +69,8 @@ class Cable:
 
 
 class MadeNames(Sequence[str]):
-    """Names made when asked for, so that a million devices need no million strings. Each kind has a length and says `name(i)`, i from 0."""
+    """Names made when asked for, so that a million devices need no million strings. Each kind has a length and says
+    `name(i)`, i from 0."""
 
     def name(self, i: int) -> str:
         """Name i. Raises IndexError beyond the last."""
@@ -103,7 +106,8 @@ class Names(MadeNames):
 
 @dataclass(frozen=True, eq=False)
 class Devices:
-    """Columns, one entry per device. `kind` are codes into DEVICE_KINDS; `node` is the machine it is in, -1 for the fabric."""
+    """Columns, one entry per device. `kind` are codes into DEVICE_KINDS; `node` is the machine it is in, -1 for the
+    fabric."""
 
     name: Sequence[str]
     kind: npt.NDArray[np.int8]
@@ -156,7 +160,8 @@ class Routes:
 
 
 class Column(NamedTuple):
-    """One hop of many routes: pair `pair[i]` crosses `link[i]`, each pair once; `pair` is None where all of them make this hop."""
+    """One hop of many routes: pair `pair[i]` crosses `link[i]`, each pair once; `pair` is None where all of them make
+    this hop."""
 
     pair: Longs | None
     link: Ints
@@ -182,7 +187,8 @@ NextHop = Callable[[Longs, Longs], Longs]
 
 
 class Router(Protocol):
-    """Finds whole routes where the next hop does not follow from place and goal alone (staging passes a switch twice)."""
+    """Finds whole routes where the next hop does not follow from place and goal alone (staging passes a switch
+    twice)."""
 
     def columns(self, src: Longs, dst: Longs) -> list[Column]:
         """Routes between devices, hop by hop. Raises NoWay for the first pair that has none."""
@@ -218,13 +224,14 @@ class Hop(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Topology:
-    """A network on which schedules can be timed. Build one with `ring`, `switch`, `machine`, `Topology.from_networkx` ...
+    """A network on which schedules can be timed. Build one with `ring`, `switch`, `machine`, `Topology.from_networkx`
+    ...
 
     Attributes:
         name: how it was asked for, `"ring(8, bandwidth=25GB/s)"`; edits add themselves to it.
         ranks: number of ranks; rank r is endpoint r.
-        endpoint_device: device of each endpoint; those beyond the ranks are helpers (a parameter server, a switch that reduces).
-        next_hop, router: one of the two finds the routes.
+        endpoint_device: device of each endpoint; those beyond the ranks are helpers (a parameter server, a switch that
+        reduces). next_hop, router: one of the two finds the routes.
         shape: what kind of network, for drawing and for ring orders: `ring`, `switch`, `machine`, `graph` ...
         orders: ring orders, (channels available, ranks): channel c should visit the ranks in the order of row c.
         facts: anything a builder wants to be shown: nodes, machine name, fabric, p2p, gdr ...
@@ -257,7 +264,8 @@ class Topology:
         return in_rows(self.columns(src, dst), np.size(src))
 
     def columns(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> list[Column]:
-        """The same routes hop by hop, which is how they are found: for many pairs faster to sum over. Raises as `routes` does."""
+        """The same routes hop by hop, which is how they are found: for many pairs faster to sum over. Raises as
+        `routes` does."""
         s, d = np.atleast_1d(np.asarray(src, np.int64)), np.atleast_1d(np.asarray(dst, np.int64))
         self._require_endpoints(s, d)
         return self._find_routes(s, d)
@@ -268,7 +276,11 @@ class Topology:
             if bad.any():
                 raise TopologyError(
                     f"{self.name} has no place for endpoint {array[bad][0]}: it has {self.ranks} ranks"
-                    + (f" and {self.endpoints - self.ranks} helpers" if self.endpoints > self.ranks else " and no helper endpoint")
+                    + (
+                        f" and {self.endpoints - self.ranks} helpers"
+                        if self.endpoints > self.ranks
+                        else " and no helper endpoint"
+                    )
                 )
 
     def _find_routes(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> list[Column]:
@@ -279,13 +291,17 @@ class Topology:
             try:
                 return self.router.columns(at, goal)
             except NoWay as lost:
-                raise TopologyError(f"{self.name}: {self._pair(src[lost.pair], dst[lost.pair])}; {lost.reason}") from None
+                raise TopologyError(
+                    f"{self.name}: {self._pair(src[lost.pair], dst[lost.pair])}; {lost.reason}"
+                ) from None
         assert self.next_hop is not None
         found: list[Column] = []
         moving = np.flatnonzero(at != goal)
         while len(moving):
             if len(found) > len(self.devices):
-                raise TopologyError(f"{self.name}: the route from rank {src[moving[0]]} to rank {dst[moving[0]]} never arrives")
+                raise TopologyError(
+                    f"{self.name}: the route from rank {src[moving[0]]} to rank {dst[moving[0]]} never arrives"
+                )
             nxt = self.next_hop(at[moving], goal[moving])
             if (nxt < 0).any():
                 lost_pair = moving[np.argmax(nxt < 0)]
@@ -302,11 +318,16 @@ class Topology:
         return keys[order], order
 
     def link_between(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> Ints:
-        """Ids of the links from devices `src` to neighbouring devices `dst`. Raises TopologyError where there is none."""
+        """Ids of the links from devices `src` to neighbouring devices `dst`. Raises TopologyError where there is
+        none."""
         keys, order = self._link_keys
         asked = np.asarray(src, np.int64) * len(self.devices) + np.asarray(dst, np.int64)
         found = np.searchsorted(keys, asked)
-        ok = (found < len(keys)) & (keys[np.minimum(found, len(keys) - 1)] == asked) if len(keys) else np.zeros(asked.shape, bool)
+        ok = (
+            (found < len(keys)) & (keys[np.minimum(found, len(keys) - 1)] == asked)
+            if len(keys)
+            else np.zeros(asked.shape, bool)
+        )
         if not np.all(ok):
             lost = np.atleast_1d(asked)[np.argmin(np.atleast_1d(ok))]
             a, b = divmod(int(lost), len(self.devices))
@@ -325,7 +346,8 @@ class Topology:
     def _endpoint_name(self, endpoint: int) -> str:
         return f"rank {endpoint}" if endpoint < self.ranks else f"helper {endpoint - self.ranks}"
 
-    # ---- names -------------------------------------------------------------------------------------------------------------
+    # ---- names
+    # -------------------------------------------------------------------------------------------------------------
 
     def device(self, name: str | int) -> int:
         """Number of a device by name or number. Raises TopologyError with the nearest names."""
@@ -343,13 +365,17 @@ class Topology:
         return f"{self.devices.name[self.links.src[link]]} → {self.devices.name[self.links.dst[link]]}"
 
     def endpoint(self, place: str | int) -> int:
-        """An endpoint by number, or by the name of the device it sits on. Raises TopologyError for a device without one."""
+        """An endpoint by number, or by the name of the device it sits on. Raises TopologyError for a device without
+        one."""
         if isinstance(place, int | np.integer):
             return int(place)
         device = self.device(place)
         here = np.flatnonzero(self.endpoint_device == device)
         if not len(here):
-            raise TopologyError(f"{self.name}: no rank sits on {place!r}; ranks sit on {self.devices.name[self.endpoint_device[0]]!r}, ...")
+            raise TopologyError(
+                f"{self.name}: no rank sits on {place!r}; ranks sit on "
+                f"{self.devices.name[self.endpoint_device[0]]!r}, ..."
+            )
         return int(here[0])
 
     def crossings(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> int:
@@ -359,7 +385,8 @@ class Topology:
         node = self.devices.node[self.endpoint_device]
         return int((node[s] != node[d]).sum())
 
-    # ---- paths for people --------------------------------------------------------------------------------------------------
+    # ---- paths for people
+    # --------------------------------------------------------------------------------------------------
 
     def route(self, src: str | int, dst: str | int) -> list[Hop]:
         """The links that data cross from one rank (or device of a rank, by name) to another, in order.
@@ -370,7 +397,15 @@ class Topology:
         route = self.routes(self.endpoint(src), self.endpoint(dst))[0]
         cable = [links.cables[c] for c in links.cable[route]]
         return [
-            Hop(names[links.src[i]], names[links.dst[i]], c.kind, c.label, float(links.bandwidth[i]), float(links.alpha[i]), int(i))
+            Hop(
+                names[links.src[i]],
+                names[links.dst[i]],
+                c.kind,
+                c.label,
+                float(links.bandwidth[i]),
+                float(links.alpha[i]),
+                int(i),
+            )
             for i, c in zip(route, cable, strict=True)
         ]
 
@@ -380,14 +415,16 @@ class Topology:
 
         return explain(self, src, dst)
 
-    # ---- what if -----------------------------------------------------------------------------------------------------------
+    # ---- what if
+    # -----------------------------------------------------------------------------------------------------------
 
     def with_helpers(self, count: int, on: str = "host") -> Topology:
         """This network with a place for `count` helper endpoints (itself where it has enough already).
 
-        A helper on a `host` (a parameter server): networks around a switch, a hub or a root get extra hosts with the same cable, on
-        machines it lives in host memory. A helper on a `switch` that reduces (NVLS, SHARP): the switch of `switch(n)`, the NVSwitch of
-        each node, or the one InfiniBand switch between the nodes; other generic networks give it a host.
+        A helper on a `host` (a parameter server): networks around a switch, a hub or a root get extra hosts with the
+        same cable, on machines it lives in host memory. A helper on a `switch` that reduces (NVLS, SHARP): the switch
+        of `switch(n)`, the NVSwitch of each node, or the one InfiniBand switch between the nodes; other generic
+        networks give it a host.
         Raises TopologyError where there is no natural place.
         """
         from .places import with_helpers
@@ -421,12 +458,14 @@ class Topology:
         return without_device(self, device)
 
     def scaled(self, kind: str | None = None, by: float = 2.0) -> Topology:
-        """The same with the bandwidth of every link of a kind (all links when None) multiplied. Routes stay as they are."""
+        """The same with the bandwidth of every link of a kind (all links when None) multiplied. Routes stay as they
+        are."""
         from .edits import scaled
 
         return scaled(self, kind, by)
 
-    # ---- graphs ------------------------------------------------------------------------------------------------------------
+    # ---- graphs
+    # ------------------------------------------------------------------------------------------------------------
 
     @staticmethod
     def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:
@@ -439,7 +478,8 @@ class Topology:
         return from_networkx(graph, name)
 
     def to_networkx(self) -> nx.DiGraph[Any]:
-        """A directed graph: device names (`kind`, `node`, `rank`); edges with `bandwidth`, `alpha`, `kind`, `label`, `source`."""
+        """A directed graph: device names (`kind`, `node`, `rank`); edges with `bandwidth`, `alpha`, `kind`, `label`,
+        `source`."""
         from .graph import to_networkx
 
         return to_networkx(self)
@@ -450,10 +490,12 @@ class Topology:
 
         return to_yaml(self)
 
-    # ---- showing -----------------------------------------------------------------------------------------------------------
+    # ---- showing
+    # -----------------------------------------------------------------------------------------------------------
 
     def draw(self, ax: Any = None, lang: str = "en") -> Any:
-        """Draw the network: kinds of link by colour, bandwidth by width; beyond a few nodes a box stands for each. Returns the Axes.
+        """Draw the network: kinds of link by colour, bandwidth by width; beyond a few nodes a box stands for each.
+        Returns the Axes.
 
         Args:
             ax: matplotlib's Axes to draw in; None makes a figure that fits.
@@ -475,8 +517,8 @@ def _freeze(*arrays: npt.NDArray[Any]) -> None:
 def ring_orders(topology: Topology | None, ranks: int, channels: int) -> Ints:
     """(channels, ranks): the order in which each channel's ring visits the ranks.
 
-    A topology offers one order per channel it can use at full speed (another NIC, other NVLinks, the other way round); more
-    channels than it offers use them again from the first. Without a topology every channel goes 0, 1, 2, ...
+    A topology offers one order per channel it can use at full speed (another NIC, other NVLinks, the other way round);
+    more channels than it offers use them again from the first. Without a topology every channel goes 0, 1, 2, ...
     """
     plain = np.arange(ranks, dtype=np.int32)[None, :]
     offered = plain if topology is None or topology.orders is None or topology.ranks != ranks else topology.orders

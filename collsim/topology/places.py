@@ -57,7 +57,10 @@ def with_helpers(topology: Topology, count: int, on: str = "host") -> Topology:
         return topology
     if isinstance(topology.router, HasMemory):
         place = topology.router.reducing_switches(count) if on == "switch" else topology.router.memories(count)
-        return replace(topology, endpoint_device=np.concatenate([topology.endpoint_device[: topology.ranks], place]).astype(np.int32))
+        return replace(
+            topology,
+            endpoint_device=np.concatenate([topology.endpoint_device[: topology.ranks], place]).astype(np.int32),
+        )
     if on == "switch" and topology.shape == "switch":
         middle = np.full(more, topology.ranks, np.int32)
         return replace(topology, endpoint_device=np.concatenate([topology.endpoint_device, middle]))
@@ -76,7 +79,8 @@ def _joins(topology: Topology) -> list[int]:
     if topology.shape == "fully_connected":
         return list(range(len(topology.devices)))
     raise TopologyError(
-        f"{topology.name} has no place for a helper endpoint such as a parameter server: no device of it has a free port; "
+        f"{topology.name} has no place for a helper endpoint such as a parameter server: no device of it has a free "
+        "port; "
         f"let a rank serve (server='rank'), or use switch({n}), where a server gets a cable of its own"
     )
 
@@ -107,4 +111,10 @@ def _with_host(topology: Topology) -> Topology:
     ways = topology.next_hop
     if isinstance(ways, Shortest):
         ways = Shortest(len(devices), more.src, more.dst)
-    return replace(topology, devices=devices, links=more, next_hop=ways, endpoint_device=np.append(topology.endpoint_device, np.int32(me)))
+    return replace(
+        topology,
+        devices=devices,
+        links=more,
+        next_hop=ways,
+        endpoint_device=np.append(topology.endpoint_device, np.int32(me)),
+    )

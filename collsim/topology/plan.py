@@ -1,7 +1,8 @@
 """A machine as a plan: its devices, its cables, and the paths in it as NCCL sees them.
 
-Path types and their order are NCCL's (src/graph/topo.h): a path is as bad as its worst element; among paths the better type
-wins, then more bandwidth, then fewer links, then the lower device. A GPU is passed only between two NVLinks (NVB), once.
+Path types and their order are NCCL's (src/graph/topo.h): a path is as bad as its worst element; among paths the better
+type wins, then more bandwidth, then fewer links, then the lower device. A GPU is passed only between two NVLinks (NVB),
+once.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _LINK_TYPE = {"nvlink": NVL, "xgmi": NVL, "ici": NVL, "c2c": C2C, "pcie": PIX, "
 
 @dataclass
 class Plan:
-    """A sheet to draw a machine on: `join` adds cables, and devices as they are first named (`gpu0`, `pcie1`, `cpu0` ...)."""
+    """A sheet to draw a machine on: `join` adds cables, and devices as they are first named (`gpu0`, `pcie1`, `cpu0`
+    ...)."""
 
     devices: list[str] = field(default_factory=list)
     joints: list[tuple[str, str, Cable]] = field(default_factory=list)
@@ -50,8 +52,8 @@ class Machine:
         amd_cpu: NCCL allows P2P across sockets on AMD processors with at most 2 GPUs.
         bridge: nvidia-smi's word for two PCIe roots of one socket: `NODE` (a host bridge each) or `PHB` (one for all).
         rings: ring orders of one machine alone, one per channel; rank order when empty.
-        paths: orders in each node when there are several, entered at the first GPU and left at the last; rotations when empty.
-        nvswitches: NVSwitch chips, which are one device as in NCCL; 0 where it is not known.
+        paths: orders in each node when there are several, entered at the first GPU and left at the last; rotations when
+        empty. nvswitches: NVSwitch chips, which are one device as in NCCL; 0 where it is not known.
         dims: sizes of the torus that the ranks' own links make, where they do.
         words: nvidia-smi's word for pairs of local devices, where a file has said it.
         source: where the wiring comes from.
@@ -177,13 +179,17 @@ class Paths:
             yield Path(type_, (*path.links, link), (*path.devices, there), min(path.bandwidth, cable.bandwidth))
 
     def nearest(self, start: int, goals: Iterable[int]) -> list[int]:
-        """Those of `goals` with the best path from `start` (type, bandwidth, links), in order; empty where none is reached."""
-        found = [(path.type, -path.bandwidth, len(path.links), goal) for goal in goals if (path := self.best(start, goal))]
+        """Those of `goals` with the best path from `start` (type, bandwidth, links), in order; empty where none is
+        reached."""
+        found = [
+            (path.type, -path.bandwidth, len(path.links), goal) for goal in goals if (path := self.best(start, goal))
+        ]
         return [goal for *key, goal in found if key == list(min(found)[:3])]
 
 
 def _passes(kind: str, next_kind: str, cable: Cable, path: Path) -> bool:
-    """May data pass through a device of this kind? GPUs only as NVLink, NVLink, to a GPU, once; NICs and memories never.
+    """May data pass through a device of this kind? GPUs only as NVLink, NVLink, to a GPU, once; NICs and memories
+    never.
 
     TPUs have routers of their own, so data pass any number of them.
     """
@@ -222,8 +228,8 @@ def server(
     """The usual server: `switches` PCIe switches at each socket, `gpus` GPUs and `nics` cards behind each switch.
 
     Args:
-        slot, uplink, card_slot: PCIe of a GPU, of a switch to its socket, of a card; the last two as the slot when left out.
-        memory, between: DRAM of each socket; the link between sockets.
+        slot, uplink, card_slot: PCIe of a GPU, of a switch to its socket, of a card; the last two as the slot when left
+        out. memory, between: DRAM of each socket; the link between sockets.
         nvlinks: every GPU's links to the NVSwitches, which are one device as in NCCL; None where there are none.
     """
     plan = Plan()

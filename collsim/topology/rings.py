@@ -10,8 +10,9 @@ _MOST_STEPS = 20_000
 def found_rings(plan: Machine) -> list[tuple[int, ...]]:
     """Local ranks in ring order, one per channel, the same in number and order whenever asked.
 
-    With direct NVLinks (or xGMI): rings along them, each using one link of a pair in one direction, as many as are found one after
-    the other, both ways round. Otherwise one ring in the order of the PCIe tree, so that neighbours in the tree are neighbours in the ring.
+    With direct NVLinks (or xGMI): rings along them, each using one link of a pair in one direction, as many as are
+    found one after the other, both ways round. Otherwise one ring in the order of the PCIe tree, so that neighbours in
+    the tree are neighbours in the ring.
     """
     return _link_rings(plan) or [_tree_order(plan)]
 
@@ -46,7 +47,8 @@ def _link_rings(plan: Machine) -> list[tuple[int, ...]]:
 
 
 def _one_ring(n: int, free: dict[tuple[int, int], int]) -> tuple[int, ...] | None:
-    """A cycle through all n over links that are free, the widest tried first; None where there is none, or none is found soon."""
+    """A cycle through all n over links that are free, the widest tried first; None where there is none, or none is
+    found soon."""
     if n < 2:
         return None
     stack: list[tuple[int, ...]] = [(0,)]

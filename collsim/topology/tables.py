@@ -1,4 +1,5 @@
-"""The catalogue as Markdown: every machine, every link with its figures and source. `docs/machines.md` holds it; a test compares."""
+"""The catalogue as Markdown: every machine, every link with its figures and source. `docs/machines.md` holds it; a test
+compares."""
 
 from __future__ import annotations
 
@@ -16,13 +17,22 @@ def machine_tables() -> str:
         for cable in dict.fromkeys(cable for *_, cable in plan.joints):
             links.setdefault(cable, []).append(name)
     rows = [
-        [f"`{n}`", p.about, f"{len(p.ranks)}", f"{len(p.of_kind('nic'))} × {p.nic}" if p.of_kind("nic") else "", p.source]
+        [
+            f"`{n}`",
+            p.about,
+            f"{len(p.ranks)}",
+            f"{len(p.of_kind('nic'))} × {p.nic}" if p.of_kind("nic") else "",
+            p.source,
+        ]
         for n, p in plans.items()
     ]
     cables = [
-        [*_figures(c), ", ".join(names), c.source] for c, names in sorted(links.items(), key=lambda item: (item[0].kind, item[0].label))
+        [*_figures(c), ", ".join(names), c.source]
+        for c, names in sorted(links.items(), key=lambda item: (item[0].kind, item[0].label))
     ]
-    cards = [[f"`{nic.name}`", *_figures(nic.cable), "yes" if nic.rdma else "no", nic.cable.source] for nic in NICS.values()]
+    cards = [
+        [f"`{nic.name}`", *_figures(nic.cable), "yes" if nic.rdma else "no", nic.cable.source] for nic in NICS.values()
+    ]
     fabrics = [[f"`{name}`", about] for name, about in FABRICS.items()]
     figures = ["link", "nominal GB/s", "effective GB/s", "alpha µs"]
     return "\n\n".join(

@@ -1,4 +1,5 @@
-"""Pictures of a Trace: the player in a notebook or a file, still pictures, and plots. Reads Traces; computes nothing new.
+"""Pictures of a Trace: the player in a notebook or a file, still pictures, and plots. Reads Traces; computes nothing
+new.
 
 matplotlib and Pillow are imported when a picture is asked for, never before.
 """
@@ -21,13 +22,15 @@ def animate(trace: Trace, lang: str = "en", **options: Any) -> Animation:
 
     Args:
         lang: `en` or `zh`.
-        options: of the frame: `height` (pixels), `theme` (`light`, `dark`), `view` (`physical`, `logical`), `t` (seconds).
+        options: of the frame: `height` (pixels), `theme` (`light`, `dark`), `view` (`physical`, `logical`), `t`
+        (seconds).
     """
     return Animation(trace, lang, options)
 
 
 def html(trace: Trace) -> str | None:
-    """The player as HTML for a notebook; None where the run is too large to be drawn, so that the text is shown instead."""
+    """The player as HTML for a notebook; None where the run is too large to be drawn, so that the text is shown
+    instead."""
     from ..errors import CollsimError
 
     try:

@@ -1,4 +1,5 @@
-"""One node by itself: host memory, sockets, PCIe switches and GPUs as a tree from the top, the NVSwitch as a bar below."""
+"""One node by itself: host memory, sockets, PCIe switches and GPUs as a tree from the top, the NVSwitch as a bar
+below."""
 
 from __future__ import annotations
 
@@ -57,14 +58,20 @@ def _tree_above(sheet: Sheet, node: Node, rows: tuple[float, float, float, float
     for p in node.of("pcie"):
         mine = [middle[g] for g in node.hanging(p, "gpu")]
         wide = max(min(136.0, room), min(room, max(mine) - min(mine) + 62)) if mine else 110.0
-        sheet.boxes[p] = centred(middle[p], rows[2] + 22, wide, 44) if mine or not lower else centred(middle[p], rows[2] - 40, wide, 30)
+        sheet.boxes[p] = (
+            centred(middle[p], rows[2] + 22, wide, 44)
+            if mine or not lower
+            else centred(middle[p], rows[2] - 40, wide, 30)
+        )
     apart = min((b - a for a, b in pairwise(sorted(middle[c] for c in node.of("cpu")))), default=300.0)
     for c in node.of("cpu"):
         direct = [middle[d] for d in node.near[c] if node.kind[d] == "gpu"]
         wide = max(min(130.0, apart - 20), max(direct) - min(direct) + 62 if direct else 0.0)
         sheet.boxes[c] = centred(middle[c], rows[1] + 21, wide, 42)
     for m in node.of("memory"):
-        over = next((middle[c] for c in node.near[m] if node.kind[c] == "cpu" and c in middle), next(iter(middle.values())))
+        over = next(
+            (middle[c] for c in node.near[m] if node.kind[c] == "cpu" and c in middle), next(iter(middle.values()))
+        )
         sheet.boxes[m] = centred(over, rows[0] + 18, min(160.0, apart - 8), 36)
     _tree_cables(sheet, node)
 

@@ -39,11 +39,18 @@ def bottleneck(trace: Trace) -> dict[str, Any] | None:
             f"延迟：即使每条链路的带宽都无限大，仍需 {words.percent(found.latency)} 的时间；最忙的链路只用了 {share}。",
         )
     elif found.share > 1.0005:  # without contention a link carries more than it can
-        text = f"{subject[0]}: its bytes would need {share} of the run.", f"{subject[1]}：按其带宽传完需要全程的 {share}。"
+        text = (
+            f"{subject[0]}: its bytes would need {share} of the run.",
+            f"{subject[1]}：按其带宽传完需要全程的 {share}。",
+        )
     else:
         text = f"{subject[0]}: busy {share} of the run.", f"{subject[1]}：全程 {share} 的时间在忙。"
     more = _counterfactual(trace, found)
-    return {"text": {"en": text[0], "zh": text[1]}, "more": {"en": more[0], "zh": more[1]}, "short": {"en": subject[0], "zh": subject[1]}}
+    return {
+        "text": {"en": text[0], "zh": text[1]},
+        "more": {"en": more[0], "zh": more[1]},
+        "short": {"en": subject[0], "zh": subject[1]},
+    }
 
 
 def _subject(trace: Trace, found: Bottleneck) -> Pair:
@@ -64,7 +71,10 @@ def _subject(trace: Trace, found: Bottleneck) -> Pair:
     used = _used(trace, found)
     if len(found.links) == used:
         return "Every cable in use", "每条用到的线缆"
-    return f"{len(found.links)} of {used} cable directions in use", f"用到的 {used} 个线缆方向中的 {len(found.links)} 个"
+    return (
+        f"{len(found.links)} of {used} cable directions in use",
+        f"用到的 {used} 个线缆方向中的 {len(found.links)} 个",
+    )
 
 
 def _used(trace: Trace, found: Bottleneck) -> int:
@@ -80,11 +90,15 @@ def _counterfactual(trace: Trace, found: Bottleneck) -> Pair:
     own = found.saves[found.kind]
     then = _then(trace, found)
     what = (
-        ("it", "带宽加倍") if len(found.saves) > 1 or len(found.links) == 1 or found.kind != "cable" else ("all cables", "所有线缆带宽加倍")
+        ("it", "带宽加倍")
+        if len(found.saves) > 1 or len(found.links) == 1 or found.kind != "cable"
+        else ("all cables", "所有线缆带宽加倍")
     )
     en = [f"Doubling {what[0]} saves {_saved(own)}{then[0]}."]
     zh = [f"{what[1]}{_saved_zh(own)}{then[1]}"]
-    others = sorted(((kind, saved) for kind, saved in found.saves.items() if kind != found.kind), key=lambda pair: -pair[1])
+    others = sorted(
+        ((kind, saved) for kind, saved in found.saves.items() if kind != found.kind), key=lambda pair: -pair[1]
+    )
     for kind, saved in (pair for pair in others if pair[1] >= _NOTHING):
         name, name_zh = words.kind_name(kind)
         en.append(f"Doubling {name} saves {_saved(saved)}.")
@@ -108,8 +122,13 @@ def _hot_links_alone(trace: Trace, found: Bottleneck) -> Pair | None:
     own, others = (1 - _faster(trace, which).spent / trace.spent for which in (hot, ~hot))
     links = trace.topology.links
     many = len({frozenset((int(links.src[i]), int(links.dst[i]))) for i in found.links}) > 1
-    en = f"Doubling {'only these' if many else 'only it'} saves {_saved(own)}; doubling all others saves {_saved(others)}."
-    return en, words.tidy(f"只把{'它们' if many else '它'}的带宽加倍{_saved_zh(own)}；其余全部加倍{_saved_zh(others)}。")
+    en = (
+        f"Doubling {'only these' if many else 'only it'} saves {_saved(own)}; doubling all others saves "
+        f"{_saved(others)}."
+    )
+    return en, words.tidy(
+        f"只把{'它们' if many else '它'}的带宽加倍{_saved_zh(own)}；其余全部加倍{_saved_zh(others)}。"
+    )
 
 
 def _faster(trace: Trace, which: npt.NDArray[np.bool_]) -> Trace:
@@ -119,7 +138,8 @@ def _faster(trace: Trace, which: npt.NDArray[np.bool_]) -> Trace:
 
 
 def busiest_cable(trace: Trace, table: pd.DataFrame) -> Pair:
-    """One cable, the busiest: for how much of the run, and what doubling it alone and doubling each kind of link would save.
+    """One cable, the busiest: for how much of the run, and what doubling it alone and doubling each kind of link would
+    save.
 
     `table` is what `sensitivity` found for this Trace, with at least one cable tried.
     """
@@ -142,7 +162,9 @@ def busiest_cable(trace: Trace, table: pd.DataFrame) -> Pair:
         en.append(f"{words.listed([one for one, _ in idle]).replace(' and ', ' or ')}, nothing")
         zh.append(f"{words.listed([one for _, one in idle], True).replace(' 和 ', ' 或 ')} 加倍毫无收益")
     other, other_zh = _besides(trace, link)
-    head, head_zh = ("", "") if said.startswith(kind) else (f"{words.capital(kind)} ", f"{kind_zh} ")  # PCIe 0 → CPU 0 says it already
+    head, head_zh = (
+        ("", "") if said.startswith(kind) else (f"{words.capital(kind)} ", f"{kind_zh} ")
+    )  # PCIe 0 → CPU 0 says it already
     return f"{head}{said} is busy {share} of the run{other}: {'; '.join(en)}.", words.tidy(
         f"{head_zh}{said_zh} 全程 {share} 的时间在忙{other_zh}：{'；'.join(zh)}。"
     )
@@ -181,7 +203,12 @@ def _with_channels(trace: Trace) -> Pair | None:
     schedule, topology = trace.schedule, trace.topology
     entry = algorithms().get(schedule.name)
     offered = 0 if topology.orders is None else len(topology.orders)
-    if entry is None or "channels" not in entry.options or offered <= schedule.channels or topology.ranks != schedule.ranks:
+    if (
+        entry is None
+        or "channels" not in entry.options
+        or offered <= schedule.channels
+        or topology.ranks != schedule.ranks
+    ):
         return None
     if len(schedule) * offered > _MOST_AGAIN or trace.rerun is not None:
         return None  # a run with conditions of its own cannot be repeated with another schedule

@@ -25,7 +25,10 @@ def arrange_cluster(what: Picture, topology: Topology) -> Layout:
     column = max(26.0, min(140.0, 1110 / across), min(26.0, 1110 / widest))
     upright = column < 76 and across == len(nodes)
     several = topology.ranks > len(nodes)
-    wide, tall = column - (8 if across == len(nodes) else 22), 74.0 if upright else 84.0 if several and across == len(nodes) else 40.0
+    wide, tall = (
+        column - (8 if across == len(nodes) else 22),
+        74.0 if upright else 84.0 if several and across == len(nodes) else 40.0,
+    )
     sheet = Sheet(what, min(1.1, min(9.0, column / 5) / sqrt(max(1.0, float(what.bandwidth.max(initial=1e9)) / 1e9))))
     for i, d in enumerate(nodes):
         row, at = divmod(i, across)

@@ -9,7 +9,8 @@ from .sheet import Node, Sheet
 
 
 def cube(sheet: Sheet, node: Node, scale: float = 1.0, reverse: bool = False) -> None:
-    """Two squares with diagonals, corner joined to corner: 0 1 | 5 4 above, 3 2 | 6 7 below; PCIe above and below, sockets outside."""
+    """Two squares with diagonals, corner joined to corner: 0 1 | 5 4 above, 3 2 | 6 7 below; PCIe above and below,
+    sockets outside."""
 
     def at(x: float, y: float) -> Point:
         return (464 - x if reverse else x) * scale, y * scale
@@ -32,7 +33,12 @@ def cube(sheet: Sheet, node: Node, scale: float = 1.0, reverse: bool = False) ->
             continue
         upper = all(i in rows for i in mine)
         xs = [sheet.boxes[gpus[i]].cx for i in mine]
-        box = centred((min(xs) + max(xs)) / 2, at(0, 176 if upper else 446)[1], max(xs) - min(xs) + 26 * scale, 24 * min(1.3, scale))
+        box = centred(
+            (min(xs) + max(xs)) / 2,
+            at(0, 176 if upper else 446)[1],
+            max(xs) - min(xs) + 26 * scale,
+            24 * min(1.3, scale),
+        )
         sheet.boxes[p] = box
         for i in mine:
             gpu = sheet.boxes[gpus[i]]
@@ -58,7 +64,9 @@ def _cube_sockets(sheet: Sheet, node: Node, at: Any, scale: float) -> None:
             sheet.cable(p, c, (edge, switch.cy), (x, switch.cy), (x, box.y if switch.cy < box.cy else box.bottom))
         for m in node.near[c]:
             if node.kind[m] == "memory":
-                sheet.boxes[m] = centred(box.cx - (11 if is_left else -11) * scale, box.bottom + 32 * scale, 52 * scale, 20 * scale)
+                sheet.boxes[m] = centred(
+                    box.cx - (11 if is_left else -11) * scale, box.bottom + 32 * scale, 52 * scale, 20 * scale
+                )
     if len(cpus) == 2 and sheet.joined(cpus[0], cpus[1]):
         a, b = sorted(cpus, key=lambda c: sheet.boxes[c].cx)
         x0, x1, y = sheet.boxes[a].cx - 10 * scale, sheet.boxes[b].cx + 10 * scale, at(0, 146)[1]

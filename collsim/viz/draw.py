@@ -1,4 +1,5 @@
-"""A topology as a still picture: devices where people draw them, links coloured by their kind and as wide as their bandwidth."""
+"""A topology as a still picture: devices where people draw them, links coloured by their kind and as wide as their
+bandwidth."""
 
 from __future__ import annotations
 
@@ -66,8 +67,8 @@ def draw(topology: Topology, ax: Axes | None = None, lang: str = "en") -> Axes:
 
 
 def shown_links(topology: Topology) -> npt.NDArray[np.bool_] | None:
-    """Which links are drawn: of three nodes and more, and of a rack, only those that data between ranks cross, for want of room; None
-    for all."""
+    """Which links are drawn: of three nodes and more, and of a rack, only those that data between ranks cross, for want
+    of room; None for all."""
     nodes = 1 + int(topology.devices.node.max(initial=-1))
     rack = nodes == 1 and 16 < topology.ranks <= MOST_RANKS
     if not rack and (nodes < 3 or topology.ranks > MOST_RANKS_IN_ROW):
@@ -107,7 +108,8 @@ def _points(ax: Axes, wide: float, tall: float) -> float:
 
 
 def _width(made: Layout, bandwidth: float) -> float:
-    """Width of one direction of a cable, in points of a figure of its own (72 to the inch); thinner where nodes are small."""
+    """Width of one direction of a cable, in points of a figure of its own (72 to the inch); thinner where nodes are
+    small."""
     room = 0.6 if len(made.panels) > 2 else 1.0
     return max(0.8, made.pipe * room * sqrt(bandwidth / 1e9) * 72 / _PIXELS)
 
@@ -129,7 +131,9 @@ def _kinds(topology: Topology, made: Layout, lang: str) -> list[tuple[str, str, 
 def _said(kind: str, label: str, rate: float, one: float, lang: str) -> str:
     """`IB NDR, 50 GB/s each way`; `4 × IB NDR, ...` where a drawn link stands for several."""
     rated = f"{format_bandwidth(rate)} 每个方向" if lang == "zh" else f"{format_bandwidth(rate)} each way"
-    if label.replace(" ", words.NBSP) == format_bandwidth(one).replace(" ", words.NBSP):  # a generic cable is called by its rate
+    if label.replace(" ", words.NBSP) == format_bandwidth(one).replace(
+        " ", words.NBSP
+    ):  # a generic cable is called by its rate
         return rated
     several = f"{rate / one:.3g} × " if rate > 1.01 * one else ""
     return f"{several}{label or words.capital(words.kind_name(kind)[lang == 'zh'])}, {rated}"
@@ -145,7 +149,17 @@ def _panels(ax: Axes, made: Layout, lang: str, family: list[str], scale: float, 
         note = text_of(panel.note, lang)
         text = text_of(panel.label, lang) + (f" {note}" if note.startswith("×") else f" · {note}" if note else "")
         x, y = panel.box.x + 14 + dx, (panel.box.bottom - 11 if panel.foot else panel.box.y + 19) + _HEAD
-        ax.text(x, y, text, fontsize=8.5 * scale, fontweight="bold", family=family, color=palette.INK2, zorder=5, clip_on=True)
+        ax.text(
+            x,
+            y,
+            text,
+            fontsize=8.5 * scale,
+            fontweight="bold",
+            family=family,
+            color=palette.INK2,
+            zorder=5,
+            clip_on=True,
+        )
 
 
 def _links(ax: Axes, made: Layout, scale: float, dx: float) -> None:
@@ -170,7 +184,15 @@ def _devices(ax: Axes, made: Layout, lang: str, family: list[str], scale: float,
         host = what.kind[device] in ("cpu", "memory")
         rank = what.endpoint[device] >= 0 or what.kind[device] == "gpu"
         place = box.moved(dx, _HEAD)
-        _box(ax, place, palette.HOST if host else palette.CARD, palette.INK if rank else palette.EDGE, 4, (1.2 if rank else 0.8) * scale, 4)
+        _box(
+            ax,
+            place,
+            palette.HOST if host else palette.CARD,
+            palette.INK if rank else palette.EDGE,
+            4,
+            (1.2 if rank else 0.8) * scale,
+            4,
+        )
         name_box(ax, place, text_of(made.labels[device], lang), family, rank=rank, strong=rank, scale=scale)
 
 
@@ -178,7 +200,9 @@ def _box(ax: Axes, box: Box, fill: str, edge: str, radius: float, line: float, o
     from matplotlib.patches import FancyBboxPatch
 
     style = f"round,pad=0,rounding_size={min(radius, box.w / 2, box.h / 2)}"
-    patch: Any = FancyBboxPatch((box.x, box.y), box.w, box.h, boxstyle=style, facecolor=fill, edgecolor=edge, linewidth=line, zorder=order)
+    patch: Any = FancyBboxPatch(
+        (box.x, box.y), box.w, box.h, boxstyle=style, facecolor=fill, edgecolor=edge, linewidth=line, zorder=order
+    )
     ax.add_patch(patch)
 
 

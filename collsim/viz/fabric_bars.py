@@ -11,7 +11,8 @@ _LEAST = 150.0
 
 
 def between(sheet: Sheet, nodes: list[Node], left: float, right: float) -> None:
-    """The fabric's switches between two nodes: one tall bar, or a stack; those that only one node touches stand on its side."""
+    """The fabric's switches between two nodes: one tall bar, or a stack; those that only one node touches stand on its
+    side."""
     what = sheet.what
     switches = [d for d in range(len(what)) if what.kind[d] == "switch" and d not in sheet.boxes]
     if not switches:
@@ -22,7 +23,13 @@ def between(sheet: Sheet, nodes: list[Node], left: float, right: float) -> None:
     middle = (left + right) / 2
     for d in switches:
         sides = {what.node[n] for n in cards[d]}
-        x = middle if len(sides) != 1 or len(nodes) == 1 or len(switches) == 1 else left + 52 if 0 in sides else right - 52
+        x = (
+            middle
+            if len(sides) != 1 or len(nodes) == 1 or len(switches) == 1
+            else left + 52
+            if 0 in sides
+            else right - 52
+        )
         column.setdefault(x, []).append(d)
     rows = [sheet.boxes[n].cy for d in switches for n in cards[d]] or [44.0, 201.5]
     low, high = min(rows) - 16, max(rows) + 20
@@ -33,8 +40,18 @@ def between(sheet: Sheet, nodes: list[Node], left: float, right: float) -> None:
         leaves = [d for d in stack if cards[d]]
         spines = [d for d in stack if not cards[d]]
         wide = 44.0 if len(column) == 1 else 34.0
-        heights = [sum(sheet.boxes[n].cy for n in cards[d]) / len(cards[d]) for d in leaves] if len(leaves) > 1 else None
-        _stack(sheet, leaves or spines, x, low, high, wide if len(leaves) < 2 else 56.0 if len(column) == 1 else wide, heights)
+        heights = (
+            [sum(sheet.boxes[n].cy for n in cards[d]) / len(cards[d]) for d in leaves] if len(leaves) > 1 else None
+        )
+        _stack(
+            sheet,
+            leaves or spines,
+            x,
+            low,
+            high,
+            wide if len(leaves) < 2 else 56.0 if len(column) == 1 else wide,
+            heights,
+        )
         if leaves and spines:
             _stack(sheet, spines, x, high + 14, high + 14 + 26 * len(spines), 70.0)
     fabric_names(sheet, switches)
@@ -43,10 +60,14 @@ def between(sheet: Sheet, nodes: list[Node], left: float, right: float) -> None:
             card, bar = sheet.boxes[n], sheet.boxes[d]
             y = card.cy
             if bar.y <= y <= bar.bottom:
-                sheet.cable(n, d, (card.right if bar.cx > card.cx else card.x, y), (bar.x if bar.cx > card.cx else bar.right, y))
+                sheet.cable(
+                    n, d, (card.right if bar.cx > card.cx else card.x, y), (bar.x if bar.cx > card.cx else bar.right, y)
+                )
 
 
-def _stack(sheet: Sheet, devices: list[int], x: float, low: float, high: float, wide: float, rows: list[float] | None = None) -> None:
+def _stack(
+    sheet: Sheet, devices: list[int], x: float, low: float, high: float, wide: float, rows: list[float] | None = None
+) -> None:
     """Boxes one below another; each at its own height where `rows` are far enough apart."""
     if rows and len(rows) == len(devices) and min((b - a for a, b in pairwise(rows)), default=0.0) > 13:
         for d, y in zip(devices, rows, strict=True):

@@ -50,12 +50,14 @@ def on_rails(nodes: list[Node], what: Picture) -> bool:
 
 
 def _deep(node: Node) -> float:
-    """Height of a panel with NVLinks below its GPUs; many that join GPUs directly need more of it. 0 where there are none."""
+    """Height of a panel with NVLinks below its GPUs; many that join GPUs directly need more of it. 0 where there are
+    none."""
     return 540.0 if len(node.pairs) > 16 else 456.0 if node.of("nvswitch") or node.pairs else 0.0
 
 
 def _take(sheet: Sheet, own: Sheet, mirror: float | None) -> None:
-    """Put the drawing of one node on the sheet, as it is or seen in a mirror (a mirror swaps left-hand and right-hand traffic back)."""
+    """Put the drawing of one node on the sheet, as it is or seen in a mirror (a mirror swaps left-hand and right-hand
+    traffic back)."""
     for d, box in own.boxes.items():
         sheet.boxes[d] = box if mirror is None else box.mirrored(mirror)
     for pair, corners in own.bends.items():
@@ -65,7 +67,8 @@ def _take(sheet: Sheet, own: Sheet, mirror: float | None) -> None:
 
 
 def _inside(sheet: Sheet, node: Node, pitch: float, panel: float, reverse: bool) -> None:
-    """One node with its NICs at the right edge; `reverse` counts GPUs from the right, for the node that will be mirrored."""
+    """One node with its NICs at the right edge; `reverse` counts GPUs from the right, for the node that will be
+    mirrored."""
     gpus = node.of("gpu")[::-1] if reverse else node.of("gpu")
     wide = min(42.0, max(30.0, pitch - 11))
     offset = 19 + max(0.0, (panel - 30 - len(gpus) * pitch) / 2)
@@ -108,7 +111,8 @@ def _place_pcie(sheet: Sheet, node: Node, gpus: list[int], pitch: float) -> list
 
 
 def _place_cpus(sheet: Sheet, node: Node, homes: list[int], reverse: bool) -> bool:
-    """Sockets between their PCIe switches where there is room, else above them (True); memory over each, if it is drawn."""
+    """Sockets between their PCIe switches where there is room, else above them (True); memory over each, if it is
+    drawn."""
     cpus = node.of("cpu")
     taken = [sheet.boxes[p] for p in homes]
     upper = [sheet.boxes[p] for p in node.of("pcie") if not node.hanging(p, "gpu")]
@@ -130,17 +134,23 @@ def _place_cpus(sheet: Sheet, node: Node, homes: list[int], reverse: bool) -> bo
         for p in homes:
             sheet.boxes[p] = sheet.boxes[p].moved(0, 6)
             for g in node.hanging(p, "gpu"):
-                sheet.bends[(g, p)] = [(sheet.bends[(g, p)][0][0], 293), (sheet.bends[(g, p)][0][0], sheet.boxes[p].bottom)]
+                sheet.bends[(g, p)] = [
+                    (sheet.bends[(g, p)][0][0], 293),
+                    (sheet.bends[(g, p)][0][0], sheet.boxes[p].bottom),
+                ]
         _climb(sheet, node, homes)
     for a in cpus:
         for b in cpus:
             if a < b and sheet.joined(a, b):
-                _between_sockets(sheet, *sorted((a, b), key=lambda d: sheet.boxes[d].cx), above=above, upper=bool(upper))
+                _between_sockets(
+                    sheet, *sorted((a, b), key=lambda d: sheet.boxes[d].cx), above=above, upper=bool(upper)
+                )
     return above
 
 
 def _between_sockets(sheet: Sheet, first: int, last: int, *, above: bool, upper: bool) -> None:
-    """Over the sockets where they stand between PCIe switches or over a tree of them, else under them, where no memory is."""
+    """Over the sockets where they stand between PCIe switches or over a tree of them, else under them, where no memory
+    is."""
     one, two = sheet.boxes[first], sheet.boxes[last]
     if above and not upper:
         sheet.cable(first, last, (one.cx, one.bottom), (one.cx, 213), (two.cx, 213), (two.cx, two.bottom))
@@ -203,7 +213,9 @@ def _place_nics(sheet: Sheet, node: Node, homes: list[int], panel: float, revers
         box = sheet.boxes[home]
         mine = [m for m in nics if node.home(m) == home]
         q, k = mine.index(d), len(mine)
-        if node.kind[home] == "pcie" and not node.hanging(home, "gpu"):  # a switch of switches: round the sockets above it
+        if node.kind[home] == "pcie" and not node.hanging(
+            home, "gpu"
+        ):  # a switch of switches: round the sockets above it
             x = panel - 56.0
             sheet.cable(home, d, (box.right, box.cy), (x, box.cy), (x, y), (sheet.boxes[d].x, y))
             continue

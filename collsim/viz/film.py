@@ -1,6 +1,8 @@
-"""A run as a short film: devices, links coloured by their use in the current step, chunks on their way, the clock. Pillow only.
+"""A run as a short film: devices, links coloured by their use in the current step, chunks on their way, the clock.
+Pillow only.
 
-The picture is simpler than the player's but true to it: a chunk takes on each hop the share of its time that this hop alone needs.
+The picture is simpler than the player's but true to it: a chunk takes on each hop the share of its time that this hop
+alone needs.
 """
 
 from __future__ import annotations
@@ -42,10 +44,22 @@ def gif(trace: Trace, path: Path, lang: str = "en", frames: int = 60) -> None:
     """An animated GIF of about nine seconds that repeats for ever."""
     from PIL.Image import Dither, Quantize
 
-    pictures = [picture.quantize(colors=64, method=Quantize.FASTOCTREE, dither=Dither.NONE) for picture in _frames(trace, lang, frames)]
+    pictures = [
+        picture.quantize(colors=64, method=Quantize.FASTOCTREE, dither=Dither.NONE)
+        for picture in _frames(trace, lang, frames)
+    ]
     pause = max(20, int(1000 * _SECONDS / len(pictures)))
     durations = [*([pause] * (len(pictures) - 1)), 1600]
-    pictures[0].save(path, format="GIF", save_all=True, append_images=pictures[1:], duration=durations, loop=0, optimize=True, disposal=1)
+    pictures[0].save(
+        path,
+        format="GIF",
+        save_all=True,
+        append_images=pictures[1:],
+        duration=durations,
+        loop=0,
+        optimize=True,
+        disposal=1,
+    )
 
 
 def _ffmpeg() -> str:
@@ -57,7 +71,9 @@ def _ffmpeg() -> str:
 
         return str(get_ffmpeg_exe())
     except (ImportError, RuntimeError) as error:
-        why = "writing .mp4 needs the program ffmpeg, which is not installed here (pip install imageio-ffmpeg brings one)"
+        why = (
+            "writing .mp4 needs the program ffmpeg, which is not installed here (pip install imageio-ffmpeg brings one)"
+        )
         raise CollsimError(f"{why}; or save as .gif or .html") from error
 
 
@@ -66,7 +82,18 @@ def mp4(trace: Trace, path: Path, lang: str = "en", frames: int = 240) -> None:
     ffmpeg = _ffmpeg()
     pictures = _frames(trace, lang, frames)
     first = next(pictures).convert("RGB")
-    command = [ffmpeg, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-video_size", f"{first.width}x{first.height}"]
+    command = [
+        ffmpeg,
+        "-y",
+        "-loglevel",
+        "error",
+        "-f",
+        "rawvideo",
+        "-pix_fmt",
+        "rgb24",
+        "-video_size",
+        f"{first.width}x{first.height}",
+    ]
     command += [
         "-framerate",
         "30",
@@ -87,7 +114,9 @@ def mp4(trace: Trace, path: Path, lang: str = "en", frames: int = 240) -> None:
                 film.write(picture.convert("RGB").tobytes())
         if process.wait():
             said.seek(0)
-            raise CollsimError(f"ffmpeg could not write the film: {said.read().decode(errors='replace').strip()[-300:]}")
+            raise CollsimError(
+                f"ffmpeg could not write the film: {said.read().decode(errors='replace').strip()[-300:]}"
+            )
 
 
 def _frames(trace: Trace, lang: str, frames: int) -> Iterator[Image]:
@@ -152,7 +181,8 @@ class Film:
         self._words(pen, t, now)
         return picture.resize(self.size, Image.Resampling.BOX)
 
-    # ---- facts ---------------------------------------------------------------------------------------------------------------
+    # ---- facts
+    # ---------------------------------------------------------------------------------------------------------------
 
     def _step_at(self, t: float) -> int:
         starts = self.made["steps"]["t0"]
@@ -190,7 +220,8 @@ class Film:
         return self._along(hops[hop], float(part))
 
     def _waiting(self, hops: list[int], first: int, t: float) -> tuple[float, float]:
-        """The same where each hop has times of its own: between two hops a chunk waits at the end of the one it has crossed."""
+        """The same where each hop has times of its own: between two hops a chunk waits at the end of the one it has
+        crossed."""
         begin, end = (self.made["hops"][k][first : first + len(hops)] for k in ("t0", "t1"))
         hop = max(0, int(np.searchsorted(begin, t, side="right")) - 1)
         return self._along(hops[hop], (t - begin[hop]) / (end[hop] - begin[hop]) if end[hop] > begin[hop] else 1.0)
@@ -202,7 +233,8 @@ class Film:
         at = min(1.0, max(0.0, part)) * along[-1]
         return float(np.interp(at, along, path[:, 0])), float(np.interp(at, along, path[:, 1]))
 
-    # ---- drawing -------------------------------------------------------------------------------------------------------------
+    # ---- drawing
+    # -------------------------------------------------------------------------------------------------------------
 
     def _at(self, x: float, y: float) -> tuple[float, float]:
         return x * self.scale, y * self.scale + _HEAD * _FINE
@@ -216,7 +248,9 @@ class Film:
     def _panels(self, pen: ImageDraw) -> None:
         for p in self.made["panels"]:
             (x, y), (right, bottom) = self._at(p["x"], p["y"]), self._at(p["x"] + p["w"], p["y"] + p["h"])
-            pen.rounded_rectangle((x, y, right, bottom), 8 * _FINE, fill=palette.SUNK, outline=palette.LINE, width=_FINE)
+            pen.rounded_rectangle(
+                (x, y, right, bottom), 8 * _FINE, fill=palette.SUNK, outline=palette.LINE, width=_FINE
+            )
             pen.text(
                 (x + 10 * _FINE, bottom - 15 * _FINE if p["foot"] else y + 4 * _FINE),
                 text_of(p["label"], self.lang),
@@ -257,10 +291,19 @@ class Film:
         d, links = self.made["devices"], self.made["links"]
         live = {e for link in use for e in (links["src"][link], links["dst"][link])}
         for i in range(len(d["kind"])):
-            (x, y), (right, bottom) = self._at(d["x"][i], d["y"][i]), self._at(d["x"][i] + d["w"][i], d["y"][i] + d["h"][i])
+            (x, y), (right, bottom) = (
+                self._at(d["x"][i], d["y"][i]),
+                self._at(d["x"][i] + d["w"][i], d["y"][i] + d["h"][i]),
+            )
             on, rank = i in live, d["endpoint"][i] >= 0
             ink = palette.INK if on else palette.EDGE
-            pen.rounded_rectangle((x, y, right, bottom), 3 * _FINE, fill=palette.CARD, outline=ink, width=int(1.4 * _FINE) if on else _FINE)
+            pen.rounded_rectangle(
+                (x, y, right, bottom),
+                3 * _FINE,
+                fill=palette.CARD,
+                outline=ink,
+                width=int(1.4 * _FINE) if on else _FINE,
+            )
             label = text_of(d["label"][i], self.lang)
             if not label:
                 continue
@@ -271,7 +314,11 @@ class Film:
             fits = pen.textlength(label, font=font) <= right - x - 2 and (bottom - y) >= 8 * _FINE
             if fits:
                 pen.text(
-                    ((x + right) / 2, (y + bottom) / 2), label, fill=palette.INK if on or rank else palette.INK3, font=font, anchor="mm"
+                    ((x + right) / 2, (y + bottom) / 2),
+                    label,
+                    fill=palette.INK if on or rank else palette.INK3,
+                    font=font,
+                    anchor="mm",
                 )
 
     def _tokens(self, pen: ImageDraw, t: float) -> None:
@@ -294,22 +341,34 @@ class Film:
             else:
                 pen.ellipse(box, fill=palette.DONE, outline=palette.CARD, width=_FINE)
             if numbers:
-                pen.text((x, y), str(transfers["chunk"][i]), fill=palette.INK if adds else palette.CARD, font=font, anchor="mm")
+                pen.text(
+                    (x, y),
+                    str(transfers["chunk"][i]),
+                    fill=palette.INK if adds else palette.CARD,
+                    font=font,
+                    anchor="mm",
+                )
 
     def _words(self, pen: ImageDraw, t: float, step: int) -> None:
         made, wide = self.made, self.size[0] * _FINE
-        pen.text((12 * _FINE, 9 * _FINE), text_of(made["meta"]["title"], self.lang), fill=palette.INK, font=self._letters(15))
+        pen.text(
+            (12 * _FINE, 9 * _FINE), text_of(made["meta"]["title"], self.lang), fill=palette.INK, font=self._letters(15)
+        )
         base = (self.size[1] - _FOOT) * _FINE
         count = len(made["steps"]["t0"])
         phase = next((text_of(p["label"], self.lang) for p in made["phases"] if p["first"] <= step <= p["last"]), "")
-        said = f"step {step + 1} of {count}, {phase}" if self.lang == "en" else f"第 {step + 1} 步，共 {count} 步，{phase}"
+        said = (
+            f"step {step + 1} of {count}, {phase}" if self.lang == "en" else f"第 {step + 1} 步，共 {count} 步，{phase}"
+        )
         clock = f"{words.time(t)} / {words.time(self.time)}"
         pen.text((12 * _FINE, base + 6 * _FINE), said if count else "", fill=palette.INK, font=self._letters(12))
         pen.text((wide - 12 * _FINE, base + 6 * _FINE), clock, fill=palette.INK, font=self._letters(12), anchor="ra")
         y = base + 29 * _FINE
         pen.line((12 * _FINE, y, wide - 12 * _FINE, y), fill=palette.GRID, width=4 * _FINE)
         if self.time:
-            pen.line((12 * _FINE, y, 12 * _FINE + (wide - 24 * _FINE) * t / self.time, y), fill=palette.INK, width=4 * _FINE)
+            pen.line(
+                (12 * _FINE, y, 12 * _FINE + (wide - 24 * _FINE) * t / self.time, y), fill=palette.INK, width=4 * _FINE
+            )
 
 
 def _first_hops(made: dict[str, Any]) -> Any:

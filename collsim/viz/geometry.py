@@ -83,7 +83,8 @@ def beside(points: Sequence[Point], by: float) -> list[Point]:
 
 
 def both_ways(points: Sequence[Point], gap: float) -> tuple[list[Point], list[Point]]:
-    """The two directions of a cable, `gap` pixels apart, each on its right-hand side (left-hand with a negative gap)."""
+    """The two directions of a cable, `gap` pixels apart, each on its right-hand side (left-hand with a negative
+    gap)."""
     return beside(points, gap / 2), beside(list(points)[::-1], gap / 2)
 
 

@@ -1,7 +1,8 @@
-"""One ES module out of several: what the player's hosts load is one text, its source are modules that import one another.
+"""One ES module out of several: what the player's hosts load is one text, its source are modules that import one
+another.
 
-No bundler: imports are followed, their lines dropped, and the files put one after another, each after those it needs. That is
-enough because the files keep to one form of import and no two of them use one name; both are checked here.
+No bundler: imports are followed, their lines dropped, and the files put one after another, each after those it needs.
+That is enough because the files keep to one form of import and no two of them use one name; both are checked here.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ _TWO = re.compile(r"^(?:export )?(?:const|let) .*[^(\[{=>\s],\n", re.MULTILINE)
 
 @functools.cache
 def joined(entry: str) -> str:
-    """The text of one ES module: `entry`, a path below this folder, and before it all that it imports; its default export alone is left.
+    """The text of one ES module: `entry`, a path below this folder, and before it all that it imports; its default
+    export alone is left.
 
-    Raises ValueError for an import of another form than `import { a, b } from "./c.js";`, and for a name that two files declare.
+    Raises ValueError for an import of another form than `import { a, b } from "./c.js";`, and for a name that two files
+    declare.
     """
     order: list[Path] = []
     _follow((HERE / entry).resolve(), order, set())
@@ -31,10 +34,14 @@ def joined(entry: str) -> str:
         if other := re.search(r"^(?:import\b|export (?:\*|\{)).*", text, re.MULTILINE):
             raise ValueError(f'{path.name}: {other[0]!r} cannot be joined; write import {{ a, b }} from "./c.js";')
         if two := _TWO.search(text):
-            raise ValueError(f"{path.name}: {two[0].rstrip()!r} goes on with another name; give each a statement of its own")
+            raise ValueError(
+                f"{path.name}: {two[0].rstrip()!r} goes on with another name; give each a statement of its own"
+            )
         for name in _DECLARED.findall(text):
             if name in owner:
-                raise ValueError(f"{name} is declared in {owner[name].name} and in {path.name}; joined they would clash")
+                raise ValueError(
+                    f"{name} is declared in {owner[name].name} and in {path.name}; joined they would clash"
+                )
             owner[name] = path
         # anywidget takes a named export `render` for its own, so what modules export to one another stays inside.
         parts.append(re.sub(r"^export (?!default\b)", "", text, flags=re.MULTILINE).strip())
@@ -42,7 +49,8 @@ def joined(entry: str) -> str:
 
 
 def _follow(path: Path, order: list[Path], seen: set[Path]) -> None:
-    """Files in the order in which a browser would run them: what is imported first (modules may import each other in a circle)."""
+    """Files in the order in which a browser would run them: what is imported first (modules may import each other in a
+    circle)."""
     seen.add(path)
     for _, target in _IMPORT.findall(path.read_text(encoding="utf-8")):
         other = (path.parent / target).resolve()

@@ -1,8 +1,8 @@
 """Where devices and links are drawn, in CSS pixels: deterministic, so that pictures can be compared.
 
-Machines are arranged as people draw them (`machines.py` here); generic networks by their shape: a ring on a circle, ranks
-under a switch, a tree with its root on top, a torus as a grid with its long cables bent round it. Anything else is arranged by
-networkx. The stage hugs what is in it; a player scales it to fit.
+Machines are arranged as people draw them (`machines.py` here); generic networks by their shape: a ring on a circle,
+ranks under a switch, a tree with its root on top, a torus as a grid with its long cables bent round it. Anything else
+is arranged by networkx. The stage hugs what is in it; a player scales it to fit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ STAGE = (1134.0, 470.0)
 
 @dataclass(frozen=True)
 class Panel:
-    """The box of one node, or a band behind one level of switches (`node` -1). `foot`: its name stands at its bottom, not at its top."""
+    """The box of one node, or a band behind one level of switches (`node` -1). `foot`: its name stands at its bottom,
+    not at its top."""
 
     box: Box
     label: Text
@@ -70,7 +71,8 @@ def layout(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Layou
     """Place everything that is drawn of a topology.
 
     Args:
-        carried: (links,) bytes on each link, or which links are used: what is idle may be left out. None to draw everything.
+        carried: (links,) bytes on each link, or which links are used: what is idle may be left out. None to draw
+        everything.
     """
     from .clusters import arrange_cluster
     from .machines import arrange_nodes
@@ -87,7 +89,8 @@ def layout(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Layou
     return arrange(what, topology.name)
 
 
-# ---- generic networks ------------------------------------------------------------------------------------------------------
+# ---- generic networks
+# ------------------------------------------------------------------------------------------------------
 
 
 def arrange(what: Picture, name: str = "") -> Layout:
@@ -242,10 +245,16 @@ def _star(what: Picture, name: str = "") -> Placed:
 
 def _switch(what: Picture, name: str = "") -> Placed:
     """Ranks under the switch, helpers in their middle; more than 16 stand in two rows, above it and below."""
-    hub = what.kind.index("switch") if "switch" in what.kind else int(np.argmax(np.bincount(what.src, minlength=len(what))))
+    hub = (
+        what.kind.index("switch")
+        if "switch" in what.kind
+        else int(np.argmax(np.bincount(what.src, minlength=len(what))))
+    )
     ranks = [d for d in range(len(what)) if d != hub and 0 <= what.endpoint[d] < what.ranks]
     helpers = [d for d in range(len(what)) if d != hub and d not in set(ranks)]
-    rows = [ranks] if len(ranks) + len(helpers) <= 17 else [ranks[: ceil(len(ranks) / 2)], ranks[ceil(len(ranks) / 2) :]]
+    rows = (
+        [ranks] if len(ranks) + len(helpers) <= 17 else [ranks[: ceil(len(ranks) / 2)], ranks[ceil(len(ranks) / 2) :]]
+    )
     rows[0] = rows[0][: len(rows[0]) // 2] + helpers + rows[0][len(rows[0]) // 2 :]
     pitch = 69.0 if len(rows[0]) <= 17 else max(7.0, 1110 / len(rows[0]))
     place: list[Point] = [(0.0, 0.0)] * len(what)
@@ -259,7 +268,11 @@ def _switch(what: Picture, name: str = "") -> Placed:
 def _switch_bar(made: Layout) -> None:
     """The switch as a bar as wide as the row of ranks, so that every cable is vertical."""
     what = made.picture
-    hub = what.kind.index("switch") if "switch" in what.kind else int(np.argmax(np.bincount(what.src, minlength=len(what))))
+    hub = (
+        what.kind.index("switch")
+        if "switch" in what.kind
+        else int(np.argmax(np.bincount(what.src, minlength=len(what))))
+    )
     others = [b for d, b in enumerate(made.boxes) if d != hub]
     if not others:
         return
@@ -288,15 +301,21 @@ def _verticals(made: Layout) -> None:
 
 
 def _tree(what: Picture, name: str = "") -> Placed:
-    """The root on top (the lowest rank, or the switches farthest from the ranks), children below, parents above their middle."""
+    """The root on top (the lowest rank, or the switches farthest from the ranks), children below, parents above their
+    middle."""
     near = what.neighbours()
-    root = 0 if what.kind[0] != "gpu" or len(near[0]) != 1 or len(what) < 3 else max(range(len(what)), key=lambda d: (len(near[d]), -d))
+    root = (
+        0
+        if what.kind[0] != "gpu" or len(near[0]) != 1 or len(what) < 3
+        else max(range(len(what)), key=lambda d: (len(near[d]), -d))
+    )
     root = 0 if what.shape == "tree" else root
     return tree_places(near, root), {}
 
 
 def tree_places(near: list[list[int]], root: int) -> list[Point]:
-    """A place for every device of a tree; parents above the middle of their children, what is not connected in a row below."""
+    """A place for every device of a tree; parents above the middle of their children, what is not connected in a row
+    below."""
     depth, parent, order = {root: 0}, {root: -1}, [root]
     for d in order:
         for c in near[d]:
@@ -359,7 +378,8 @@ def _dims(what: Picture, name: str) -> tuple[int, ...]:
 
 
 def _grid(what: Picture, name: str = "") -> Placed:
-    """Rows and columns, a third dimension as planes side by side; cables that are not between neighbours bend round the boxes."""
+    """Rows and columns, a third dimension as planes side by side; cables that are not between neighbours bend round the
+    boxes."""
     dims = _dims(what, name)
     if len(dims) == 1:
         return _ring(what) if what.shape == "torus" else _line(what)
@@ -381,7 +401,9 @@ def _grid(what: Picture, name: str = "") -> Placed:
     return place, _long_ways(what, place, cell, pitch)
 
 
-def _long_ways(what: Picture, place: list[Point], cell: list[tuple[int, int, int]], pitch: float) -> dict[tuple[int, int], list[Point]]:
+def _long_ways(
+    what: Picture, place: list[Point], cell: list[tuple[int, int, int]], pitch: float
+) -> dict[tuple[int, int], list[Point]]:
     """Bends for the cables of a grid that do not join neighbours: along the gaps between rows and columns."""
     half, aside = pitch * 0.3, pitch * 0.44
     bends = {}
@@ -439,10 +461,13 @@ def _dragonfly(what: Picture, name: str = "") -> Placed:
 
 
 def _graph(what: Picture, name: str = "") -> Placed:
-    """Any network: by layers where ranks hang on switches, else by springs (networkx, from a circle, so always the same)."""
+    """Any network: by layers where ranks hang on switches, else by springs (networkx, from a circle, so always the
+    same)."""
     leaves = [d for d in range(len(what)) if what.endpoint[d] >= 0]
     near = what.neighbours()
-    if len(leaves) < len(what) and all(len(near[d]) <= 2 and all(what.endpoint[c] < 0 for c in near[d]) for d in leaves):
+    if len(leaves) < len(what) and all(
+        len(near[d]) <= 2 and all(what.endpoint[c] < 0 for c in near[d]) for d in leaves
+    ):
         return _layered(what)
     if len(what) > 300:
         return _circle(what)
@@ -456,7 +481,9 @@ def _graph(what: Picture, name: str = "") -> Placed:
     points = np.array([found[d] for d in range(len(what))])
     spread = np.ptp(points, axis=0)
     scale = max(260.0, 74.0 * sqrt(len(what)))
-    return [(float(x), float(y)) for x, y in (points - points.min(axis=0)) / np.maximum(spread, 1e-9) * [1.6 * scale, scale]], {}
+    return [
+        (float(x), float(y)) for x, y in (points - points.min(axis=0)) / np.maximum(spread, 1e-9) * [1.6 * scale, scale]
+    ], {}
 
 
 SHAPES: dict[str, Callable[[Picture, str], Placed]] = {

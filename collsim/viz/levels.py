@@ -1,4 +1,5 @@
-"""The switches of a fabric above what hangs on them: one bar, or a band for each level with its name and number of switches."""
+"""The switches of a fabric above what hangs on them: one bar, or a band for each level with its name and number of
+switches."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ _TITLE = 152.0  # room for a band's name, left of its switches
 
 
 def levels_of(what: Picture, lowest: list[int]) -> list[list[int]]:
-    """Switches by their distance to `lowest` (cards or nodes): leaves, what is above them, and so on; those of one name stay together."""
+    """Switches by their distance to `lowest` (cards or nodes): leaves, what is above them, and so on; those of one name
+    stay together."""
     near, far, order = what.neighbours(), dict.fromkeys(lowest, 0), list(lowest)
     for d in order:
         for s in near[d]:
@@ -51,7 +53,8 @@ def _word(what: Picture, switch: int) -> str:
 
 
 def fabric_on_top(sheet: Sheet, cards: list[int], left: float, right: float) -> None:
-    """Boxes, bands and cables of the fabric above the cards, whose boxes are there already; y grows upwards from -8 to less."""
+    """Boxes, bands and cables of the fabric above the cards, whose boxes are there already; y grows upwards from -8 to
+    less."""
     what = sheet.what
     levels = levels_of(what, cards)
     switches = [d for level in levels for d in level]
@@ -101,14 +104,17 @@ def _over_their_own(sheet: Sheet, level: list[int], below: set[int]) -> None:
     for d in level:
         boxes = [sheet.boxes[n] for n in near[d] if n in below]
         spans.append((min(b.x for b in boxes), max(b.right for b in boxes)) if boxes else (0.0, -1.0))
-    apart = all(one[1] + 10 < two[0] for one, two in pairwise(spans)) and all(high - low > _NARROW for low, high in spans)
+    apart = all(one[1] + 10 < two[0] for one, two in pairwise(spans)) and all(
+        high - low > _NARROW for low, high in spans
+    )
     if apart and len(level) > 1:
         for d, (low, high) in zip(level, spans, strict=True):
             sheet.boxes[d] = replace(sheet.boxes[d], x=low - 4, w=high - low + 8)
 
 
 def _climb(sheet: Sheet, low: set[int], high: set[int]) -> None:
-    """From boxes up to the switches above them: straight up where they can be, else slanting between two short upright ends."""
+    """From boxes up to the switches above them: straight up where they can be, else slanting between two short upright
+    ends."""
     near = sheet.what.neighbours()
     for d in [*low, *high]:
         ends = [n for n in near[d] if n in (high if d in low else low)]
@@ -128,7 +134,8 @@ def _climb(sheet: Sheet, low: set[int], high: set[int]) -> None:
 
 
 def _port(sheet: Sheet, device: int, other: int, others: set[int]) -> float:
-    """Where on the edge of a box the cable to `other` ends: in the order in which all of them stand, so that they do not cross there."""
+    """Where on the edge of a box the cable to `other` ends: in the order in which all of them stand, so that they do
+    not cross there."""
     box, order = sheet.boxes[device], sorted(others, key=lambda d: (sheet.boxes[d].cx, d))
     room = box.w - min(12.0, box.w / 2)
     return box.cx + room * ((order.index(other) + 0.5) / len(order) - 0.5)
@@ -146,7 +153,14 @@ def _along(sheet: Sheet, level: list[int]) -> None:
         lane = far.index((i, k))
         y = one.y - 5 - 8.0 * min(6, len(level) - 1) * (lane + 0.5) / ceil(len(far))
         out = one.w * (0.3 + 0.15 * (lane % 3))
-        sheet.cable(level[i], level[k], (one.cx + out / 2, one.y), (one.cx + out / 2, y), (two.cx - out / 2, y), (two.cx - out / 2, two.y))
+        sheet.cable(
+            level[i],
+            level[k],
+            (one.cx + out / 2, one.y),
+            (one.cx + out / 2, y),
+            (two.cx - out / 2, y),
+            (two.cx - out / 2, two.y),
+        )
 
 
 def _mean(values: list[float]) -> float:

@@ -1,8 +1,10 @@
-"""Machines as people draw them: a row of GPUs, PCIe and sockets above, the NVSwitch below, NICs at the edge that faces the fabric.
+"""Machines as people draw them: a row of GPUs, PCIe and sockets above, the NVSwitch below, NICs at the edge that faces
+the fabric.
 
-One node alone is a plain picture of the box, a rack of many GPUs a picture of its trays. Two nodes face each other, the second one
-mirrored, so that the ring runs 7 → 8 along the bottom and 15 → 0 along the top without a crossing. Where they are more, or the fabric has
-levels, they stand side by side below it. Sizes of the first are those of the mock (CSS pixels).
+One node alone is a plain picture of the box, a rack of many GPUs a picture of its trays. Two nodes face each other, the
+second one mirrored, so that the ring runs 7 → 8 along the bottom and 15 → 0 along the top without a crossing. Where
+they are more, or the fabric has levels, they stand side by side below it. Sizes of the first are those of the mock (CSS
+pixels).
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ def arrange_nodes(what: Picture, topology: Topology) -> Layout | None:
 
 
 def _has_levels(what: Picture, nodes: list[Node]) -> bool:
-    """Is the fabric more than what fits between two nodes: one switch, a leaf for every pair of cards, or one switch at each node?"""
+    """Is the fabric more than what fits between two nodes: one switch, a leaf for every pair of cards, or one switch at
+    each node?"""
     levels = levels_of(what, [d for n in nodes for d in n.of("nic")])
     if not levels or sum(map(len, levels)) == 1:
         return False

@@ -1,4 +1,5 @@
-"""Where a schedule that does not keep its collective's promise goes wrong: one cell, one step, one transfer, one sentence.
+"""Where a schedule that does not keep its collective's promise goes wrong: one cell, one step, one transfer, one
+sentence.
 
 The player puts an outline round that cell and says the sentence. `timeline` asks here by itself; hosts pass nothing.
 """
@@ -29,11 +30,13 @@ class Mistake(NamedTuple):
     """The first wrong cell.
 
     Attributes:
-        kind: `twice` (a contribution is counted more than once), `foreign` (one is in it that does not belong there), `missing` (some
-            never arrive), `nothing` (the cell stays empty) or `empty` (a step sends a cell, or adds to one, that holds nothing yet).
+        kind: `twice` (a contribution is counted more than once), `foreign` (one is in it that does not belong there),
+        `missing` (some
+            never arrive), `nothing` (the cell stays empty) or `empty` (a step sends a cell, or adds to one, that holds
+            nothing yet).
         rank, chunk: endpoint and slot of the cell.
-        step: in which it goes wrong, from 0; for what is missing the last that writes the cell; None where no step does.
-        row: of `schedule.transfers`, the transfer that does it, or None.
+        step: in which it goes wrong, from 0; for what is missing the last that writes the cell; None where no step
+        does. row: of `schedule.transfers`, the transfer that does it, or None.
         text: one or two sentences in English and Chinese; steps are counted from 1 there, as the player counts them.
     """
 
@@ -46,7 +49,8 @@ class Mistake(NamedTuple):
 
 
 def mistake(schedule: Schedule) -> Mistake | None:
-    """The first wrong cell of a schedule, or None where `verify` finds nothing. Raises ScheduleError for one that names no cell."""
+    """The first wrong cell of a schedule, or None where `verify` finds nothing. Raises ScheduleError for one that names
+    no cell."""
     try:
         verify(schedule)
     except ScheduleError as error:
@@ -87,7 +91,8 @@ def _empty(schedule: Schedule, step: int, endpoint: int, slot: int) -> Mistake |
         return None  # a plain first arrival: what is wrong with it is in its contributions
     other, other_zh = endpoint_name(schedule, int(schedule.transfers["src"][row]))
     text = (
-        f"In step {step + 1} {other} reduces into chunk {slot} of {who}, which holds nothing yet; the first one must be a copy.",
+        f"In step {step + 1} {other} reduces into chunk {slot} of {who}, which holds nothing yet; the first one must "
+        "be a copy.",
         f"第 {step + 1} 步，{other_zh} 要加到 {who_zh} 的 chunk {slot} 上，但那里还没有数据；第一次应为 copy。",
     )
     return Mistake("empty", endpoint, slot, step, row, _tidy(text))
@@ -118,7 +123,9 @@ def _wrong(schedule: Schedule, rank: int, slot: int) -> Mistake:
         f"最后一步之后，{has[1]} 的 chunk {slot} {what[1]}；{schedule.collective} 要求{wants_zh}。{since[1]}",
     )
     found = step if step >= 0 else None
-    return Mistake(kind, rank, slot, found, None if found is None else _row(schedule, found, rank, slot, sends=False), _tidy(text))
+    return Mistake(
+        kind, rank, slot, found, None if found is None else _row(schedule, found, rank, slot, sends=False), _tidy(text)
+    )
 
 
 def _wanted(schedule: Schedule, rank: int, slot: int) -> Counts:

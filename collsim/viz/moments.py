@@ -1,4 +1,5 @@
-"""What happens in each step, counted: who sends, how many contributions move, which links they wait for. No words yet."""
+"""What happens in each step, counted: who sends, how many contributions move, which links they wait for. No words
+yet."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ def goal(schedule: Schedule) -> int:
 
 
 def counted(schedule: Schedule) -> Iterator[tuple[Step, Ints, Ints, Ints, npt.NDArray[np.int64]]]:
-    """Each step with the contributions sent, those in the written slots before and after, and the (endpoints, slots) table after."""
+    """Each step with the contributions sent, those in the written slots before and after, and the (endpoints, slots)
+    table after."""
     count = starting(schedule).astype(np.int64)
     for step in schedule.each_step():
         held = count[step.src, step.chunk]
@@ -79,7 +81,9 @@ def moments(trace: Trace) -> Iterator[Moment]:
         routes = _routes(trace, step, known)
         limit, crowd, load = _limits(routes, nbytes, bandwidth)
         finished = (count[:, : schedule.chunks] >= full).sum(axis=1)
-        yield Moment(number, step, held, had, has, finished, nbytes, trace.finish[rows] - trace.start[rows], limit, crowd, load)
+        yield Moment(
+            number, step, held, had, has, finished, nbytes, trace.finish[rows] - trace.start[rows], limit, crowd, load
+        )
 
 
 def _routes(trace: Trace, step: Step, known: dict[bytes, Routes]) -> Routes:
@@ -92,7 +96,8 @@ def _routes(trace: Trace, step: Step, known: dict[bytes, Routes]) -> Routes:
 
 
 def _limits(routes: Routes, nbytes: Ints, bandwidth: Floats) -> tuple[Ints, Ints, Floats]:
-    """For each transfer the link of its route that needs longest for what it carries in this step, its transfers, its seconds."""
+    """For each transfer the link of its route that needs longest for what it carries in this step, its transfers, its
+    seconds."""
     hops = routes.hops
     limit, crowd, load = np.full(len(hops), -1), np.zeros(len(hops), np.int64), np.zeros(len(hops))
     if not len(routes.link):

@@ -1,7 +1,8 @@
-"""A sentence or two per step, in English and Chinese, made from what the step does; and why the run takes as long as it does.
+"""A sentence or two per step, in English and Chinese, made from what the step does; and why the run takes as long as it
+does.
 
-Subject first, numbers with units, the nouns of the field. Where a step follows no pattern that fits a sentence, the algorithm's
-own line (`says=`) takes the place of the first sentence.
+Subject first, numbers with units, the nouns of the field. Where a step follows no pattern that fits a sentence, the
+algorithm's own line (`says=`) takes the place of the first sentence.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def _join(a: str, b: str, between: str) -> str:
     return between.join(part for part in (a, b) if part)
 
 
-# ---- what moves ------------------------------------------------------------------------------------------------------------
+# ---- what moves
+# ------------------------------------------------------------------------------------------------------------
 
 
 class Senders(NamedTuple):
@@ -90,7 +92,9 @@ def _irregular(trace: Trace, moment: Moment) -> Pair:
     en, zh = entry.says if entry is not None else ("", "")
     count, total = len(moment.step), words.size(int(moment.nbytes.sum()))
     many = "transfers carry" if count > 1 else "transfer carries"
-    return _join(en, f"In this step {count:,} {many} {total} in all.", " "), _join(zh, f"本步共 {count:,} 个传输，合计 {total}。", "")
+    return _join(en, f"In this step {count:,} {many} {total} in all.", " "), _join(
+        zh, f"本步共 {count:,} 个传输，合计 {total}。", ""
+    )
 
 
 def _clause(trace: Trace, moment: Moment, mask: Mask, adds: bool) -> Pair | None:
@@ -112,7 +116,9 @@ def _clause(trace: Trace, moment: Moment, mask: Mask, adds: bool) -> Pair | None
     one = _finished(chunks) if moment.held[mask].min() >= goal(trace.schedule) > 1 else chunks
     holds = _holds(moment.held[mask], goal(trace.schedule), 1 if chunks[0].startswith("one") else 2)
     verb, verb_zh = (
-        ("each exchange" if who.many else "exchanges", "交换") if whom.exchange else ("each send" if who.many else "sends", "发送")
+        ("each exchange" if who.many else "exchanges", "交换")
+        if whom.exchange
+        else ("each send" if who.many else "sends", "发送")
     )
     after = _after_reduce(trace, moment, mask, whom) if adds else _after_copy(trace, moment, mask, whom)
     en = f"{who.en} {verb} {one[0]}{holds[0]} {whom.en}{after[0]}."
@@ -180,8 +186,11 @@ class Receivers(NamedTuple):
     which: bool = True  # the words end with the receiver, so that `, which` can follow
 
 
-def _receivers(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], rings: Receivers | None = None) -> Receivers | None:
-    """Whom some transfers go to, in words; None without a pattern. `rings`: the answer where channels are rings of their own."""
+def _receivers(
+    trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], rings: Receivers | None = None
+) -> Receivers | None:
+    """Whom some transfers go to, in words; None without a pattern. `rings`: the answer where channels are rings of
+    their own."""
     n, schedule = trace.schedule.ranks, trace.schedule
     targets = np.unique(dst)
     if rings is not None:
@@ -238,7 +247,9 @@ def _one_each(a: npt.NDArray[Any], b: npt.NDArray[Any], n: int) -> Receivers:
         )
     if len(a) == n and _one_ring(a, b):
         return Receivers("to the next rank of its ring", "向环中的下一个 rank ", ("the next rank", "对方"))
-    return Receivers("to its partner" if len(a) == n else "to one other rank each", "向各自的伙伴 ", ("the receiver", "接收方"))
+    return Receivers(
+        "to its partner" if len(a) == n else "to one other rank each", "向各自的伙伴 ", ("the receiver", "接收方")
+    )
 
 
 def _to_many(trace: Trace, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Receivers | None:
@@ -253,24 +264,38 @@ def _to_many(trace: Trace, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Receiver
     if b.max() < n and each[0] == n - (a.max() < n):
         own = a.max() < n
         return Receivers(
-            "to each of the other ranks" if own else "to every rank", "向其余每个 rank" if own else "向每个 rank", ("each", "对方")
+            "to each of the other ranks" if own else "to every rank",
+            "向其余每个 rank" if own else "向每个 rank",
+            ("each", "对方"),
         )
     if len(np.unique(b)) < len(b) and each[0] == 1:
         return Receivers("to its parent", "向父结点", ("each parent", "父结点"))
     if each[0] == 2 and len(np.unique(a)) == n and np.isin((b - a) % n, (1, n - 1)).all():
         return Receivers("to its two neighbours", "向两侧的邻居", ("each neighbour", "对方"), plural=True)
-    some, some_zh = (f"to {each[0]} other ranks", f"向 {each[0]} 个 rank") if each[0] > 1 else ("to one other rank", "向另一个 rank")
+    some, some_zh = (
+        (f"to {each[0]} other ranks", f"向 {each[0]} 个 rank")
+        if each[0] > 1
+        else ("to one other rank", "向另一个 rank")
+    )
     return Receivers(some, some_zh, ("each receiver", "接收方"), plural=bool(each[0] > 1))
 
 
-def _channel_rings(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], channel: npt.NDArray[Any]) -> Receivers | None:
+def _channel_rings(
+    trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], channel: npt.NDArray[Any]
+) -> Receivers | None:
     """Several channels, each of them a ring of its own order through all ranks."""
     found = np.unique(channel)
-    if len(found) < 2 or len(src) != len(found) * trace.schedule.ranks or ((dst - src) % trace.schedule.ranks == 1).all():
+    if (
+        len(found) < 2
+        or len(src) != len(found) * trace.schedule.ranks
+        or ((dst - src) % trace.schedule.ranks == 1).all()
+    ):
         return None
     if not all(_one_ring(src[channel == c], dst[channel == c]) for c in found):
         return None
-    return Receivers("to the next rank of that channel's ring", "向该 channel 环中的下一个 rank", ("the next rank", "对方"))
+    return Receivers(
+        "to the next rank of that channel's ring", "向该 channel 环中的下一个 rank", ("the next rank", "对方")
+    )
 
 
 def _one_ring(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
@@ -300,7 +325,9 @@ def _after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> 
     had, has = moment.had[mask], moment.has[mask]
     zh = f"；{whom.name[1]}"
     start, adds, own, have = (
-        (f"; {whom.name[0]}", "adds", "its own", "has") if whom.exchange or not whom.which else (", which", "adds", "its own", "has")
+        (f"; {whom.name[0]}", "adds", "its own", "has")
+        if whom.exchange or not whom.which
+        else (", which", "adds", "its own", "has")
     )
     if whom.plural:
         start, adds, own, have = ", which", "add", "their own", "have"
@@ -309,7 +336,11 @@ def _after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> 
     total = int(has[0])
     many, many_zh = (f"{total}", f"变成 {total} 份") if total < full else (f"all {full}", f"得到全部 {full} 份")
     arrived = (has - had) // np.maximum(1, moment.held[mask])
-    together = int(arrived[0]) if arrived.min() == arrived.max() > 1 and moment.held[mask].min() == moment.held[mask].max() else 0
+    together = (
+        int(arrived[0])
+        if arrived.min() == arrived.max() > 1 and moment.held[mask].min() == moment.held[mask].max()
+        else 0
+    )
     if had.max() == 0 and not together:
         return f"{start} {'keep' if whom.plural else 'keeps'} it and {have} {many}", f"{zh}保存它，{many_zh}"
     if had.max() == 0:
@@ -318,7 +349,10 @@ def _after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> 
     count, count_zh = (f" {some}", f"自己的 {some} 份") if some else ("", "自己的一份")
     if together:
         all_of = "both" if together == 2 else f"all {together}"
-        return f"{start} {adds} {all_of} to {own}{count} and {have} {many}", f"{zh}把收到的 {together} 个与{count_zh}相加，{many_zh}"
+        return (
+            f"{start} {adds} {all_of} to {own}{count} and {have} {many}",
+            f"{zh}把收到的 {together} 个与{count_zh}相加，{many_zh}",
+        )
     return f"{start} {adds} {own}{count} and {have} {many}", f"{zh}加上{count_zh}，{many_zh}"
 
 
@@ -356,7 +390,8 @@ def _after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pa
     )
 
 
-# ---- how long it takes -----------------------------------------------------------------------------------------------------
+# ---- how long it takes
+# -----------------------------------------------------------------------------------------------------
 
 
 def _how_long(trace: Trace, moment: Moment) -> Pair:
@@ -397,7 +432,8 @@ def _delivery(trace: Trace, moment: Moment, kind: str, rows: npt.NDArray[np.int6
 
 
 def _crowd(trace: Trace, moment: Moment) -> Pair | None:
-    """Incast and its mirror image: many transfers of different pairs through the one link that ends the step; none without contention."""
+    """Incast and its mirror image: many transfers of different pairs through the one link that ends the step; none
+    without contention."""
     if trace.conditions is not None and trace.conditions.sharing == "none":
         return None
     worst = int(np.argmax(moment.load))

@@ -1,7 +1,8 @@
-"""Pictures of predictions: the curve beside what was measured, residuals by machine, what NCCL chooses, where ring and tree cross.
+"""Pictures of predictions: the curve beside what was measured, residuals by machine, what NCCL chooses, where ring and
+tree cross.
 
-Like `plots`: each draws into `ax` or a figure of its own and returns the Axes; `lang` is `en` or `zh`. Measured is always ink dots,
-the prediction a blue line, NCCL's tuner grey dashes.
+Like `plots`: each draws into `ax` or a figure of its own and returns the Axes; `lang` is `en` or `zh`. Measured is
+always ink dots, the prediction a blue line, NCCL's tuner grey dashes.
 """
 
 from __future__ import annotations
@@ -25,18 +26,25 @@ if TYPE_CHECKING:
 NEAR, FAIR = 1.25, 1.6
 _MOST_RUNS = 40
 #: Colours of NCCL's algorithms, the same in every map.
-_HUES = dict(zip(("Ring", "Tree", "NVLS", "NVLSTree", "PAT", "P2P"), (palette.SERIES[k] for k in (0, 2, 4, 1, 3, 5)), strict=True))
+_HUES = dict(
+    zip(
+        ("Ring", "Tree", "NVLS", "NVLSTree", "PAT", "P2P"), (palette.SERIES[k] for k in (0, 2, 4, 1, 3, 5)), strict=True
+    )
+)
 _SCALES = {"time": 1.0, "busbw": 1e-9}
 
 
 def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, lang: str = "en") -> Axes:
-    """Measured, predicted, and what NCCL's tuner believes, over size, both axes logarithmic. `table` is what `nccl.against` returns.
+    """Measured, predicted, and what NCCL's tuner believes, over size, both axes logarithmic. `table` is what
+    `nccl.against` returns.
 
     `what`: `time` (seconds) or `busbw` (GB/s).
     """
     if what not in _SCALES:
         raise CollsimError(f"what={what!r} must be 'time' or 'busbw'")
-    _needs(table, {"nbytes", "time", "predicted", "tuner", "busbw", "predicted_busbw", "tuner_busbw", "ratio"}, "against")
+    _needs(
+        table, {"nbytes", "time", "predicted", "tuner", "busbw", "predicted_busbw", "tuner_busbw", "ratio"}, "against"
+    )
     ax = _axes(ax, 7.2, 4.4)
     ours, believed = ("predicted", "tuner") if what == "time" else ("predicted_busbw", "tuner_busbw")
     line, x, scale = table.sort_values("nbytes"), np.sort(table["nbytes"].to_numpy(float)), _SCALES[what]
@@ -56,8 +64,11 @@ def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, lang:
     return _clean(ax, "both", lang)
 
 
-def predicted_against_measured(table: pd.DataFrame, what: str = "busbw", ax: Axes | None = None, lang: str = "en") -> Axes:
-    """A dot per size of many runs: measured across, predicted up; on the diagonal they agree. `table` is what `nccl.together` returns."""
+def predicted_against_measured(
+    table: pd.DataFrame, what: str = "busbw", ax: Axes | None = None, lang: str = "en"
+) -> Axes:
+    """A dot per size of many runs: measured across, predicted up; on the diagonal they agree. `table` is what
+    `nccl.together` returns."""
     if what not in _SCALES:
         raise CollsimError(f"what={what!r} must be 'time' or 'busbw'")
     ours = "predicted" if what == "time" else "predicted_busbw"
@@ -69,7 +80,9 @@ def predicted_against_measured(table: pd.DataFrame, what: str = "busbw", ax: Axe
     for factor, alpha in ((FAIR, 0.10), (NEAR, 0.28)):
         inside = float(np.mean(np.abs(np.log(table["ratio"])) <= np.log(factor)))
         label = _in(lang, f"within {factor:g}×: {words.percent(inside)}", f"{factor:g} 倍以内：{words.percent(inside)}")
-        ax.fill_between(ends, ends / factor, ends * factor, color=palette.USE["room"], alpha=alpha, linewidth=0, label=label)
+        ax.fill_between(
+            ends, ends / factor, ends * factor, color=palette.USE["room"], alpha=alpha, linewidth=0, label=label
+        )
     ax.plot(ends, ends, color=palette.EDGE, linewidth=1)
     for (low, high, en, zh), color, marker in zip(_bands(), palette.SERIES, "o^s", strict=False):
         band = (table["nbytes"] >= low) & (table["nbytes"] < high)
@@ -89,7 +102,8 @@ def predicted_against_measured(table: pd.DataFrame, what: str = "busbw", ax: Axe
 
 
 def residuals(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
-    """Predicted over measured time, a row per run and a dot per size, larger for larger sizes. `table` is what `nccl.together` returns."""
+    """Predicted over measured time, a row per run and a dot per size, larger for larger sizes. `table` is what
+    `nccl.together` returns."""
     _needs(table, {"nbytes", "ratio", "run", "title", "title_zh"}, "together")
     runs = list(dict.fromkeys(table["run"]))
     if len(runs) > _MOST_RUNS:
@@ -106,7 +120,9 @@ def residuals(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> 
         ax.scatter(part["ratio"], np.full(len(part), row), s=grown, color=palette.INK, alpha=0.45, linewidths=0)
         large = part[part["nbytes"] >= 2**24]["ratio"]
         if len(large):
-            ax.plot(np.exp(np.log(large).median()), row, "|", color=palette.USE["full"], markersize=12, markeredgewidth=2.4)
+            ax.plot(
+                np.exp(np.log(large).median()), row, "|", color=palette.USE["full"], markersize=12, markeredgewidth=2.4
+            )
     ax.set_yticks(range(len(runs)), titles)
     ax.set_ylim(len(runs) - 0.4, -0.6)
     ax.set_xscale("log")
@@ -133,7 +149,9 @@ def choice_map(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") ->
     for row in table.to_dict("records"):
         x, y = sizes.index(row["nbytes"]), nodes.index(row["nodes"])
         ax.add_patch(_cell(x, y, hues[row["algorithm"]]))
-        ax.text(x, y, f"{row['algorithm']}\n{row['protocol']}", ha="center", va="center", color=palette.CARD, fontsize=7.5)
+        ax.text(
+            x, y, f"{row['algorithm']}\n{row['protocol']}", ha="center", va="center", color=palette.CARD, fontsize=7.5
+        )
     for name in names:
         ax.plot([], [], "s", color=hues[name], label=name)
     ax.set_xlim(-0.5, len(sizes) - 0.5)
@@ -150,13 +168,20 @@ def choice_map(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") ->
 
 
 def crossover(found: Crossover, ax: Axes | None = None, lang: str = "en") -> Axes:
-    """Ring and tree over size, and the size from which on the ring is faster. `found` is what `nccl.ring_and_tree` returns."""
+    """Ring and tree over size, and the size from which on the ring is faster. `found` is what `nccl.ring_and_tree`
+    returns."""
     ax = _axes(ax, 7.2, 4.4)
     table = found.table
     x = table["nbytes"].to_numpy(float)
     for name, color, marker in (("ring", palette.USE["room"], "o"), ("tree", palette.DONE, "s")):
         ax.plot(
-            x, table[name], color=color, marker=marker, markersize=4, linewidth=2, label=_in(lang, f"{name}, predicted", f"{name}，预测")
+            x,
+            table[name],
+            color=color,
+            marker=marker,
+            markersize=4,
+            linewidth=2,
+            label=_in(lang, f"{name}, predicted", f"{name}，预测"),
         )
         believed = _in(lang, f"{name}, NCCL's tuner", f"{name}，NCCL tuner")
         ax.plot(x, table[f"{name}_tuner"], "--", color=color, linewidth=1.2, alpha=0.8, label=believed)
@@ -182,7 +207,8 @@ def crossover(found: Crossover, ax: Axes | None = None, lang: str = "en") -> Axe
     return _clean(ax, "both", lang)
 
 
-# ---- parts -----------------------------------------------------------------------------------------------------------------
+# ---- parts
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def _needs(table: Any, columns: set[str], maker: str) -> None:

@@ -1,4 +1,5 @@
-"""The colours of the still pictures and films: those of the player in light dress (Okabe and Ito's hues, moved in lightness only)."""
+"""The colours of the still pictures and films: those of the player in light dress (Okabe and Ito's hues, moved in
+lightness only)."""
 
 from __future__ import annotations
 

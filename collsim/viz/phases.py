@@ -1,4 +1,5 @@
-"""Phases of a schedule, found from its flags alone: where it adds, where it copies, and where the finished sums lie in between."""
+"""Phases of a schedule, found from its flags alone: where it adds, where it copies, and where the finished sums lie in
+between."""
 
 from __future__ import annotations
 
@@ -26,7 +27,12 @@ class Phase:
     reduce: bool
 
     def entry(self) -> dict[str, Any]:
-        return {"label": {"en": self.en, "zh": self.zh}, "first": self.first, "last": self.last, "reduce": int(self.reduce)}
+        return {
+            "label": {"en": self.en, "zh": self.zh},
+            "first": self.first,
+            "last": self.last,
+            "reduce": int(self.reduce),
+        }
 
 
 def phases(schedule: Schedule) -> list[Phase]:
@@ -62,7 +68,8 @@ def _bands(schedule: Schedule) -> list[tuple[str, int, int]]:
 
 
 def _split_style(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
-    """`reduce-scatter, allgather`, `reduce, broadcast` or `push, pull`: by where the sums are when they are finished."""
+    """`reduce-scatter, allgather`, `reduce, broadcast` or `push, pull`: by where the sums are when they are
+    finished."""
     kind = collective(schedule.collective)
     after = {"all": "allgather", "root": "gather", "own": "scatter"}.get(kind.after, "copy")
     if "server" in schedule.name:
@@ -74,7 +81,11 @@ def _split_style(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple
         if number == end:
             finished = (count[:, : schedule.chunks] >= full).sum(axis=1)
             if finished.max() == schedule.chunks and schedule.ranks > 2:
-                return ("push", "pull") if _fan_in(schedule) and schedule.endpoints == schedule.ranks else ("reduce", "broadcast")
+                return (
+                    ("push", "pull")
+                    if _fan_in(schedule) and schedule.endpoints == schedule.ranks
+                    else ("reduce", "broadcast")
+                )
             break
     if "tree" in schedule.name:
         return "reduce", "broadcast"

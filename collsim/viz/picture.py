@@ -1,8 +1,8 @@
 """What is drawn of a topology: every device and link, or, where there are too many, a smaller set that stands for them.
 
-A device that nothing uses may be left out (an idle NIC of a single node), and in a large cluster one box stands for a whole node.
-`device_of` and `link_of` say where each device and link of the topology went, so that no byte is lost on the way to the screen:
-bytes of links that were merged are added, and a link inside a merged box is part of that box.
+A device that nothing uses may be left out (an idle NIC of a single node), and in a large cluster one box stands for a
+whole node. `device_of` and `link_of` say where each device and link of the topology went, so that no byte is lost on
+the way to the screen: bytes of links that were merged are added, and a link inside a merged box is part of that box.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ def picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Pict
     folded = nodes > MOST_NODES or (nodes > 0 and topology.ranks > (MOST_RANKS if nodes < 3 else MOST_RANKS_IN_ROW))
     boxes = nodes + int((topology.devices.node < 0).sum()) if folded else len(topology.devices)
     if boxes > MOST_BOXES:
-        raise CollsimError(f"{topology.name} has {boxes:,} boxes to draw, at most {MOST_BOXES:,} can be; its figures need no picture")
+        raise CollsimError(
+            f"{topology.name} has {boxes:,} boxes to draw, at most {MOST_BOXES:,} can be; its figures need no picture"
+        )
     if folded:
         return _by_node(topology, nodes, carried)
     keep = np.ones(len(topology.devices), bool)
@@ -91,8 +93,8 @@ def picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Pict
 
 
 def _one_switch(topology: Topology) -> Ints:
-    """For each device the one that is drawn for it: cascaded PCIe switches with the GPUs of only one of them are one box, and switches
-    that hold cards only are drawn as the switch that they hang on, or as their socket."""
+    """For each device the one that is drawn for it: cascaded PCIe switches with the GPUs of only one of them are one
+    box, and switches that hold cards only are drawn as the switch that they hang on, or as their socket."""
     devices, links = topology.devices, topology.links
     alias = np.arange(len(devices))
     kind = np.array(DEVICE_KINDS)[devices.kind]
@@ -135,8 +137,8 @@ def _trees(near: dict[int, list[int]]) -> list[list[int]]:
 
 
 def _worth_drawing(topology: Topology, used: npt.NDArray[np.bool_], nodes: int) -> npt.NDArray[np.bool_]:
-    """What nothing touches is left out: host memory, switches beside those in use, all NICs of a single node that stays inside, and,
-    where nodes are many and narrow, sockets on which only switches hang."""
+    """What nothing touches is left out: host memory, switches beside those in use, all NICs of a single node that stays
+    inside, and, where nodes are many and narrow, sockets on which only switches hang."""
     devices, links = topology.devices, topology.links
     touched = np.zeros(len(devices), bool)
     touched[links.src[used]] = touched[links.dst[used]] = True
@@ -182,7 +184,11 @@ def _by_node(topology: Topology, nodes: int, carried: npt.NDArray[Any] | None) -
 
 
 def _merged(
-    topology: Topology, device_of: Ints, shape: str, carried: npt.NDArray[Any] | None, first: npt.NDArray[np.intp] | None = None
+    topology: Topology,
+    device_of: Ints,
+    shape: str,
+    carried: npt.NDArray[Any] | None,
+    first: npt.NDArray[np.intp] | None = None,
 ) -> Picture:
     """`first`: the device that gives each box its name and kind; None for the lowest of those in it."""
     devices, links = topology.devices, topology.links
@@ -227,8 +233,8 @@ def _merged(
 
 
 def _rates(bandwidth: Floats, link: Ints, count: int, carried: npt.NDArray[Any] | None) -> Floats:
-    """Bandwidth of links that stand for several: their sum, or where they carry unequal bytes so much that the share in use is that
-    of the busiest of them: a folded thing shows its maximum, never its mean alone."""
+    """Bandwidth of links that stand for several: their sum, or where they carry unequal bytes so much that the share in
+    use is that of the busiest of them: a folded thing shows its maximum, never its mean alone."""
     total = np.bincount(link, weights=bandwidth, minlength=count).astype(np.float64)
     if carried is None:
         return total

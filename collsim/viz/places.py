@@ -55,7 +55,8 @@ def plural_ranks(endpoints: list[int], ranks: int) -> Pair:
 
 
 def device_name(trace: Trace, device: int) -> Pair:
-    """`rank 3` for a device with a rank on it, `server` for a helper's, else its own short name: `PCIe 2`, `NIC 7`, `switch`."""
+    """`rank 3` for a device with a rank on it, `server` for a helper's, else its own short name: `PCIe 2`, `NIC 7`,
+    `switch`."""
     topology = trace.topology
     on = np.flatnonzero(topology.endpoint_device[trace.place] == device)
     if len(on):

@@ -1,7 +1,7 @@
 """Plots that are good without touching anything. Each draws into `ax` or a figure of its own, and returns the Axes.
 
-`lang` is `en` or `zh`. Lines differ in marker and dash, bars in length and print, cells in number: all read the same in grey.
-matplotlib's object-oriented interface only: no global state, safe in a server's threads.
+`lang` is `en` or `zh`. Lines differ in marker and dash, bars in length and print, cells in number: all read the same in
+grey. matplotlib's object-oriented interface only: no global state, safe in a server's threads.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ _DASHES = ("-", (0, (5, 3)), (0, (1, 1.5)), (0, (7, 2, 1, 2)), (0, (2, 4)))  # l
 
 
 def time_over_size(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
-    """Time against message size, a line per algorithm and topology, both axes logarithmic. `frame` is what `sweep` returns."""
+    """Time against message size, a line per algorithm and topology, both axes logarithmic. `frame` is what `sweep`
+    returns."""
     return _over_size(frame, "time", _in(lang, "time", "时间"), ax, lang, logarithmic=True)
 
 
@@ -48,7 +49,8 @@ def busbw_over_size(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en
 
 
 def link_utilisation(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
-    """A bar per link in use, the busiest on top: the part of the run in which it could not have carried more, and its bytes."""
+    """A bar per link in use, the busiest on top: the part of the run in which it could not have carried more, and its
+    bytes."""
     ax = _axes(ax, 7.2, 4.2)
     used = np.flatnonzero(trace.link_bytes > 0)
     share = trace.link_busy / trace.spent if trace.spent else trace.link_busy * 0
@@ -63,7 +65,11 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, lang: str = "en") -> 
     ax.set_xlim(0, 116)
     ax.set_xticks(range(0, 101, 20))
     ax.set_xlabel(
-        _in(lang, "busy, % of the run (bytes ÷ bandwidth ÷ time, one direction)", "忙碌时间占全程的百分比（字节 ÷ 带宽 ÷ 时间，单向）")
+        _in(
+            lang,
+            "busy, % of the run (bytes ÷ bandwidth ÷ time, one direction)",
+            "忙碌时间占全程的百分比（字节 ÷ 带宽 ÷ 时间，单向）",
+        )
     )
     more = ""
     if left_out := len(used) - len(order):
@@ -106,7 +112,8 @@ def gantt(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
     unit, factor = _time_unit(trace.time)
     if len(t) > _MOST_MARKS:
         raise CollsimError(
-            f"{s.label} has {len(t):,} transfers; a Gantt chart of more than {_MOST_MARKS:,} is a black wall. Use link_utilisation"
+            f"{s.label} has {len(t):,} transfers; a Gantt chart of more than {_MOST_MARKS:,} is a black wall. Use "
+            "link_utilisation"
         )
     lanes = min(s.endpoints, _MOST_LANES)
     for adds, color, name in ((True, palette.USE["room"], "reduce"), (False, palette.DONE, "copy")):
@@ -136,10 +143,16 @@ def gantt(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
 
 
 def winner_map(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
-    """The fastest algorithm over size and number of ranks: a cell each, coloured and numbered. `frame` is what `sweep` returns."""
+    """The fastest algorithm over size and number of ranks: a cell each, coloured and numbered. `frame` is what `sweep`
+    returns."""
     _require(frame, {"nbytes", "ranks", "algorithm", "time"}, "sweep")
     ax = _axes(ax, 7.6, 3.8)
-    best = frame[frame["time"].notna()].sort_values("time", kind="stable").groupby(["ranks", "nbytes"], as_index=False).first()
+    best = (
+        frame[frame["time"].notna()]
+        .sort_values("time", kind="stable")
+        .groupby(["ranks", "nbytes"], as_index=False)
+        .first()
+    )
     sizes, ranks, names = (sorted(best[c].unique()) for c in ("nbytes", "ranks", "algorithm"))
     for row in best.to_dict("records"):
         x, y, number = sizes.index(row["nbytes"]), ranks.index(row["ranks"]), names.index(row["algorithm"])
@@ -169,10 +182,18 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Ax
     top = frame.sort_values("doubled", ascending=False, kind="stable").head(_MOST_BARS)
     y = np.arange(len(top))
     colors = [palette.USE["full"] if what == "kind" else palette.USE["room"] for what in top["what"]]
-    ax.barh(y, 100 * top["doubled"], color=colors, height=0.66, hatch=["" if what == "kind" else "//" for what in top["what"]],
-            edgecolor=palette.CARD)  # fmt: skip
+    ax.barh(
+        y,
+        100 * top["doubled"],
+        color=colors,
+        height=0.66,
+        hatch=["" if what == "kind" else "//" for what in top["what"]],
+        edgecolor=palette.CARD,
+    )
     all_of = _in(lang, "all {}", "全部 {}")
-    ax.set_yticks(y, [all_of.format(n) if w == "kind" else n for w, n in zip(top["what"], top["name"], strict=True)], fontsize=8)
+    ax.set_yticks(
+        y, [all_of.format(n) if w == "kind" else n for w, n in zip(top["what"], top["name"], strict=True)], fontsize=8
+    )
     for row, saved in enumerate(top["doubled"]):
         ax.text(max(100 * saved, 0) + 1, row, words.percent(float(saved)), va="center", fontsize=8, color=palette.INK2)
     ax.invert_yaxis()
@@ -182,7 +203,8 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Ax
 
 
 def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
-    """Time against the number of chunks, a line per algorithm, the best ringed and named: too few do not overlap, too many pay alpha.
+    """Time against the number of chunks, a line per algorithm, the best ringed and named: too few do not overlap, too
+    many pay alpha.
 
     `frame` is `best(...).tried`, or a sweep over `chunks`.
     """
@@ -194,8 +216,19 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "e
     chunked = chunked.assign(chunks=chunked["options"].map(lambda o: o["chunks"])).sort_values("chunks")
     for number, (name, part) in enumerate(chunked.groupby("algorithm", sort=False)):
         low = min(part.to_dict("records"), key=lambda row: row["time"])
-        color, label = palette.SERIES[number % len(palette.SERIES)], f"{name}, {low['chunks']}: {words.time(low['time'])}"
-        ax.plot(part["chunks"], part["time"], label=label, color=color, marker="osD^v"[number % 5], markersize=4, linewidth=1.8)
+        color, label = (
+            palette.SERIES[number % len(palette.SERIES)],
+            f"{name}, {low['chunks']}: {words.time(low['time'])}",
+        )
+        ax.plot(
+            part["chunks"],
+            part["time"],
+            label=label,
+            color=color,
+            marker="osD^v"[number % 5],
+            markersize=4,
+            linewidth=1.8,
+        )
         ax.plot(low["chunks"], low["time"], "o", markersize=11, fillstyle="none", color=color)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
@@ -220,7 +253,9 @@ def differences(comparison: Comparison, ax: Axes | None = None, lang: str = "en"
         (0.19, "bytes_b", palette.USE["room"], "//", comparison.b),
     ):
         label = f"{trace.schedule.label}, {trace.topology.name}: {words.time(trace.time)}"
-        ax.barh(y + shift, kinds[column] / 2**20, height=0.36, color=color, hatch=hatch, edgecolor=palette.CARD, label=label)
+        ax.barh(
+            y + shift, kinds[column] / 2**20, height=0.36, color=color, hatch=hatch, edgecolor=palette.CARD, label=label
+        )
     ax.set_yticks(y, list(kinds.index))
     ax.invert_yaxis()
     ax.set_xlabel(_in(lang, "bytes over all links of a kind, MiB", "每类链路的总字节，MiB"))
@@ -228,13 +263,16 @@ def differences(comparison: Comparison, ax: Axes | None = None, lang: str = "en"
     return _clean(ax, "x", lang)
 
 
-# ---- parts -----------------------------------------------------------------------------------------------------------------
+# ---- parts
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def _require(frame: pd.DataFrame, columns: set[str], maker: str) -> None:
     missing = columns - set(frame.columns)
     if missing:
-        raise CollsimError(f"the table has no column {', '.join(sorted(missing))}; give what collsim.{maker}(...) returns")
+        raise CollsimError(
+            f"the table has no column {', '.join(sorted(missing))}; give what collsim.{maker}(...) returns"
+        )
 
 
 def _cell(x: int, y: int, color: str) -> Rectangle:
@@ -291,14 +329,22 @@ def _clean(ax: Axes, grid: Literal["both", "x", "y"], lang: str) -> Axes:
 
 def _title(trace: Trace, lang: str, more: tuple[str, str] = ("", "")) -> str:
     """What ran where, in as many lines as it needs."""
-    what, where, size, took = trace.schedule.label, trace.topology.name, format_bytes(trace.nbytes), words.time(trace.time)
+    what, where, size, took = (
+        trace.schedule.label,
+        trace.topology.name,
+        format_bytes(trace.nbytes),
+        words.time(trace.time),
+    )
     said = _in(lang, f"{what} on {where}, {size}: {took}{more[0]}", f"{what}，{where}，{size}：{took}{more[1]}")
     return textwrap.fill(said, _LONGEST_LINE)
 
 
 def _time_unit(seconds: float) -> tuple[str, float]:
     """Unit of an axis, and how many of it are in a second."""
-    return next(((unit, factor) for unit, factor, least in (("s", 1.0, 1.0), ("ms", 1e3, 1e-3)) if seconds >= least), ("µs", 1e6))
+    return next(
+        ((unit, factor) for unit, factor, least in (("s", 1.0, 1.0), ("ms", 1e3, 1e-3)) if seconds >= least),
+        ("µs", 1e6),
+    )
 
 
 def _carried(trace: Trace, links: npt.NDArray[np.int64]) -> tuple[Any, Any]:
@@ -319,9 +365,15 @@ def _over_size(frame: pd.DataFrame, column: str, label: str, ax: Axes | None, la
         line = part.sort_values("nbytes")
         said = ", ".join(map(str, name)) if isinstance(name, tuple) else str(name)
         ax.plot(
-            line["nbytes"].to_numpy(), line[column].to_numpy() * factor, label=said, color=palette.SERIES[number % len(palette.SERIES)],
-            marker="osD^v"[number % 5], markersize=4, linewidth=1.8, linestyle="-" if number < len(palette.SERIES) else "--",
-        )  # fmt: skip
+            line["nbytes"].to_numpy(),
+            line[column].to_numpy() * factor,
+            label=said,
+            color=palette.SERIES[number % len(palette.SERIES)],
+            marker="osD^v"[number % 5],
+            markersize=4,
+            linewidth=1.8,
+            linestyle="-" if number < len(palette.SERIES) else "--",
+        )
     ax.set_xscale("log", base=2)
     if logarithmic:
         ax.set_yscale("log")

@@ -1,4 +1,5 @@
-"""A race: several runs on one clock. What the module ``race.js`` needs of each, and that module with the player in one text."""
+"""A race: several runs on one clock. What the module ``race.js`` needs of each, and that module with the player in one
+text."""
 
 from __future__ import annotations
 
@@ -49,7 +50,10 @@ def why(trace: Trace) -> Pair:
     if found is None:
         return "Nothing has to move.", "没有数据需要移动。"
     en, zh = _sends(trace)
-    return f"{en} {found['text']['en']} {found['more']['en']}".strip(), f"{zh}{found['text']['zh']}{found['more']['zh']}"
+    return (
+        f"{en} {found['text']['en']} {found['more']['en']}".strip(),
+        f"{zh}{found['text']['zh']}{found['more']['zh']}",
+    )
 
 
 def _sends(trace: Trace) -> Pair:
@@ -63,11 +67,15 @@ def _sends(trace: Trace) -> Pair:
     if np.isclose(sent, sent[top]).sum() > 1:
         return f"The busiest ranks send {buffers} {plural}.", f"最忙的 rank 发送 {buffers} 份缓冲区。"
     en, zh = endpoint_name(s, top)
-    return f"{words.capital(en)} sends {buffers} {plural}, more than any other.", f"{zh} 发送 {buffers} 份缓冲区，多于其他端点。"
+    return (
+        f"{words.capital(en)} sends {buffers} {plural}, more than any other.",
+        f"{zh} 发送 {buffers} 份缓冲区，多于其他端点。",
+    )
 
 
 def course(runners: Sequence[Runner]) -> list[dict[str, Any]]:
-    """What the module gets of each runner beside its names: place (equal times share one), load and whether its busiest cable is hot."""
+    """What the module gets of each runner beside its names: place (equal times share one), load and whether its busiest
+    cable is hot."""
     times = [r.time for r in runners]
     most, least = max(r.busiest for r in runners), min(r.busiest for r in runners)
     return [

@@ -1,4 +1,5 @@
-"""A rack of many GPUs in one NVLink domain: trays above and below the NVSwitches, each with its sockets, GPUs and cards."""
+"""A rack of many GPUs in one NVLink domain: trays above and below the NVSwitches, each with its sockets, GPUs and
+cards."""
 
 from __future__ import annotations
 
@@ -12,7 +13,11 @@ def is_rack(nodes: list[Node]) -> bool:
     """One node whose GPUs all hang on a socket and on one NVSwitch."""
     node = nodes[0]
     bars = node.of("nvswitch")
-    return len(nodes) == 1 and len(bars) == 1 and all(node.home(g) in node.of("cpu") and bars[0] in node.near[g] for g in node.of("gpu"))
+    return (
+        len(nodes) == 1
+        and len(bars) == 1
+        and all(node.home(g) in node.of("cpu") and bars[0] in node.near[g] for g in node.of("gpu"))
+    )
 
 
 def rack(sheet: Sheet, node: Node, title: str) -> None:
@@ -56,7 +61,9 @@ def _tray(sheet: Sheet, node: Node, cpus: list[int], left: float, middle: float,
         gpus, cards = node.hanging(c, "gpu"), node.hanging(c, "nic")
         sheet.boxes[c] = Box(x0, row(30 + 26, 22), 2 * _SLOT, 22)
         for k, g in enumerate(gpus):
-            sheet.boxes[g] = centred(x0 + (k + 0.5) * 2 * _SLOT / len(gpus), row(0, 30) + 15, min(26.0, 2 * _SLOT / len(gpus) - 2), 30)
+            sheet.boxes[g] = centred(
+                x0 + (k + 0.5) * 2 * _SLOT / len(gpus), row(0, 30) + 15, min(26.0, 2 * _SLOT / len(gpus) - 2), 30
+            )
             _upright(sheet, g, c)
         for k, card in enumerate(cards):
             x = x0 + 10 + k * (2 * _SLOT - 20) / max(1, len(cards) - 1)

@@ -31,13 +31,17 @@ def key(trace: Trace) -> list[dict[str, Any]]:
         cable = links.cables[links.cable[link]]
         share = float(trace.link_busy[link])
         if share > best.get(cable.kind, (-1.0, {}))[0]:
-            best[cable.kind] = (share, {"kind": cable.kind, "label": cable.label, "bandwidth": float(links.bandwidth[link])})
+            best[cable.kind] = (
+                share,
+                {"kind": cable.kind, "label": cable.label, "bandwidth": float(links.bandwidth[link])},
+            )
     return [entry for _, entry in sorted(best.values(), key=lambda pair: -pair[0])]
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Links of the topology that are alike. `nodes` are the two that a network link joins, where there is one such pair."""
+    """Links of the topology that are alike. `nodes` are the two that a network link joins, where there is one such
+    pair."""
 
     kind: str
     nodes: tuple[int, int] | None
@@ -59,7 +63,9 @@ def rows(trace: Trace, made: Layout) -> list[dict[str, Any]]:
         count, top = sum(len(g.links) for g in rest), words.percent(max(g.share for g in rest))
         en, zh = (f"{count} more links", f"none above {top}"), (f"另外 {count} 条链路", f"都不超过 {top}")
         drawn = _drawn(made, tuple(link for g in rest for link in g.links), taken)
-        lines.append({"label": {"en": en[0], "zh": zh[0]}, "note": {"en": en[1], "zh": zh[1]}, "links": drawn, "hot": False})
+        lines.append(
+            {"label": {"en": en[0], "zh": zh[0]}, "note": {"en": en[1], "zh": zh[1]}, "links": drawn, "hot": False}
+        )
     return [line for line in lines if line["links"]]
 
 
@@ -145,7 +151,10 @@ def _pcie_ends(trace: Trace, group: Group) -> Pair | None:
     """PCIe links that all end in a GPU, or all in a socket."""
     links, kinds = trace.topology.links, trace.topology.devices.kind
     which = list(group.links)
-    for kind, name in (("gpu", ("PCIe to the GPUs", "连到 GPU 的 PCIe")), ("cpu", ("PCIe to the sockets", "连到 CPU 的 PCIe"))):
+    for kind, name in (
+        ("gpu", ("PCIe to the GPUs", "连到 GPU 的 PCIe")),
+        ("cpu", ("PCIe to the sockets", "连到 CPU 的 PCIe")),
+    ):
         code = DEVICE_KINDS.index(kind)
         if bool(((kinds[links.src[which]] == code) | (kinds[links.dst[which]] == code)).all()):
             return name

@@ -1,4 +1,5 @@
-"""The sheet that machines are drawn on: devices of a node by kind, boxes, bent cables, names; and the Layout made of it."""
+"""The sheet that machines are drawn on: devices of a node by kind, boxes, bent cables, names; and the Layout made of
+it."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from .geometry import Box, Point, both_ways, straight
 from .layout import SHORT, Layout, Panel, hugged, label
 from .picture import Picture
 
-#: Hybrid cube mesh of the DGX-1: two squares with their diagonals, joined corner to corner (GPU numbers of one machine).
+#: Hybrid cube mesh of the DGX-1: two squares with their diagonals, joined corner to corner (GPU numbers of one
+#: machine).
 _CUBE = {(a, b) for q in (0, 4) for a in range(q, q + 4) for b in range(a + 1, q + 4)} | {(a, a + 4) for a in range(4)}
 
 
@@ -55,7 +57,8 @@ class Node:
 
 @dataclass(eq=False)
 class Sheet:
-    """What is being drawn: a box per device, and for cables that are not straight their corners, from the first device to the second."""
+    """What is being drawn: a box per device, and for cables that are not straight their corners, from the first device
+    to the second."""
 
     what: Picture
     pipe: float
@@ -77,12 +80,15 @@ class Sheet:
     def __post_init__(self) -> None:
         self._near = [set(n) for n in self.what.neighbours()]
         self._rate: dict[tuple[int, int], float] = {}
-        for a, b, rate in zip(self.what.src.tolist(), self.what.dst.tolist(), self.what.bandwidth.tolist(), strict=True):
+        for a, b, rate in zip(
+            self.what.src.tolist(), self.what.dst.tolist(), self.what.bandwidth.tolist(), strict=True
+        ):
             pair = (min(a, b), max(a, b))
             self._rate[pair] = max(rate, self._rate.get(pair, 0.0))
 
     def narrow(self, pairs: Iterable[tuple[int, int]], room: float) -> None:
-        """Make all cables narrower, by one ruler, until one direction of each of these takes no more than `room` pixels."""
+        """Make all cables narrower, by one ruler, until one direction of each of these takes no more than `room`
+        pixels."""
         widest = max((self._rate.get((min(pair), max(pair)), 0.0) for pair in pairs), default=0.0)
         if widest:
             self.pipe = min(self.pipe, max(room, 1.5) / sqrt(widest / 1e9))
@@ -101,7 +107,12 @@ def finished(sheet: Sheet, key: Box | None) -> Layout:
         sheet.boxes[d] = Box(16.0 + 70 * i, bottom + 24, 58, 26)
     boxes = [sheet.boxes[d] for d in range(len(what))]
     made = Layout(
-        what, boxes, [sheet.names.get(d, label(what, d)) for d in range(len(what))], panels=sheet.panels, pipe=sheet.pipe, key=key
+        what,
+        boxes,
+        [sheet.names.get(d, label(what, d)) for d in range(len(what))],
+        panels=sheet.panels,
+        pipe=sheet.pipe,
+        key=key,
     )
     crowd: Counter[tuple[int, int]] = Counter()
     for a, b in zip(what.src.tolist(), what.dst.tolist(), strict=True):
@@ -158,7 +169,9 @@ def name_insides(sheet: Sheet, node: Node, small: bool = False) -> None:
     wide = all(sheet.boxes[d].w > 100 for d in node.of("pcie"))
     for d in node.of("pcie"):
         place = number_of(sheet.what, d)
-        sheet.names[d] = {"en": f"PCIe switch {place}".strip(), "zh": f"PCIe 交换机 {place}".strip()} if wide else "PCIe"
+        sheet.names[d] = (
+            {"en": f"PCIe switch {place}".strip(), "zh": f"PCIe 交换机 {place}".strip()} if wide else "PCIe"
+        )
     for d in node.of("cpu"):
         sheet.names[d] = f"CPU {number_of(sheet.what, d)}".strip()
     for d in node.of("memory"):
@@ -171,7 +184,11 @@ def name_insides(sheet: Sheet, node: Node, small: bool = False) -> None:
 def fabric_names(sheet: Sheet, switches: Iterable[int]) -> None:
     """`InfiniBand switch` for a single one; `leaf 3`, `spine 0` where there are several."""
     what, switches = sheet.what, list(switches)
-    kinds = {k for s, d, k in zip(what.src.tolist(), what.dst.tolist(), what.link_kind, strict=True) if s in switches or d in switches}
+    kinds = {
+        k
+        for s, d, k in zip(what.src.tolist(), what.dst.tolist(), what.link_kind, strict=True)
+        if s in switches or d in switches
+    }
     en, zh = ("Ethernet", "以太网") if kinds == {"ethernet"} else ("InfiniBand", "InfiniBand ")
     for d in switches:
         if len(switches) == 1:
@@ -193,12 +210,19 @@ def down_to_bars(sheet: Sheet, node: Node) -> None:
             to = sheet.boxes[bar]
             start = box.cx if len(bars) == 1 else box.x + (i + 0.5) * box.w / len(bars)
             down = to.y > box.y
-            end = start if to.x + 8 < start < to.right - 8 else to.x + to.w * (node.of("gpu").index(g) + 0.5) / len(node.of("gpu"))
-            sheet.cable(g, bar, (start, box.bottom if down else box.y), (end, to.y if down else to.bottom), left_hand=down)
+            end = (
+                start
+                if to.x + 8 < start < to.right - 8
+                else to.x + to.w * (node.of("gpu").index(g) + 0.5) / len(node.of("gpu"))
+            )
+            sheet.cable(
+                g, bar, (start, box.bottom if down else box.y), (end, to.y if down else to.bottom), left_hand=down
+            )
 
 
 def arches(sheet: Sheet, node: Node, depth: float, up: bool = False) -> None:
-    """Cables from GPU to GPU as nested arches below (or above) the row; arches that share a stretch get lanes of their own."""
+    """Cables from GPU to GPU as nested arches below (or above) the row; arches that share a stretch get lanes of their
+    own."""
     pairs = sorted(node.pairs, key=lambda p: (abs(sheet.boxes[p[0]].cx - sheet.boxes[p[1]].cx), p))
     ports: dict[int, list[tuple[float, tuple[int, int]]]] = {}
     for a, b in pairs:

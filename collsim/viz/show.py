@@ -38,7 +38,8 @@ class Animation:
         return _sentence(lambda: notebook_frame(encode(self.timeline), self.lang, **self.options))
 
     def widget(self) -> Any:
-        """The player as a live widget: `w.state` says where it stands, `w.t = seconds` seeks, `w.timeline = ...` plays another run.
+        """The player as a live widget: `w.state` says where it stands, `w.t = seconds` seeks, `w.timeline = ...` plays
+        another run.
 
         Raises CollsimError where anywidget (extra `notebook`) is not installed.
         """
@@ -70,22 +71,26 @@ def _sentence(call: Callable[[], str]) -> str:
         raise CollsimError(str(error)) from error
 
 
-# ---- files -----------------------------------------------------------------------------------------------------------------
+# ---- files
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def save(trace: Trace, path: Any, **options: Any) -> Path:
     """Write a run to a file; what is written follows from the suffix.
 
-    `.html`: the player in one offline file (`lang`, `theme`, `view`, `t`). `.json`: the timeline. `.gif`, `.mp4`: a film (`lang`,
-    `frames`). `.png`, `.svg`: the machine with the bytes on every link (`lang`, `dpi`).
+    `.html`: the player in one offline file (`lang`, `theme`, `view`, `t`). `.json`: the timeline. `.gif`, `.mp4`: a
+    film (`lang`, `frames`). `.png`, `.svg`: the machine with the bytes on every link (`lang`, `dpi`).
 
     Raises:
-        CollsimError for another suffix, an unknown option, a place where nothing can be written, or `.mp4` where ffmpeg is missing.
+        CollsimError for another suffix, an unknown option, a place where nothing can be written, or `.mp4` where ffmpeg
+        is missing.
     """
     target = require_path(path)
     writer = WRITERS.get(target.suffix.lower())
     if writer is None:
-        raise CollsimError(f"cannot save to {str(target)!r}: the suffix {target.suffix!r} is none of {', '.join(WRITERS)}")
+        raise CollsimError(
+            f"cannot save to {str(target)!r}: the suffix {target.suffix!r} is none of {', '.join(WRITERS)}"
+        )
     require_place(target)
     known = _options(target.suffix.lower())
     for name in options:
@@ -101,7 +106,12 @@ def _options(suffix: str) -> list[str]:
     """Names of the options that the registry of formats lists for a picture of this suffix."""
     from ..exchange import formats
 
-    return [name for entry in formats().values() if entry.holds == "trace" and suffix in entry.suffixes for name, _ in entry.options]
+    return [
+        name
+        for entry in formats().values()
+        if entry.holds == "trace" and suffix in entry.suffixes
+        for name, _ in entry.options
+    ]
 
 
 def _written(writer: Callable[..., None], trace: Trace, path: Path, options: dict[str, Any]) -> None:

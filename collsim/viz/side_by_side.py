@@ -1,7 +1,8 @@
-"""Several nodes side by side under the fabric: cards on top, then sockets, PCIe switches, GPUs and the NVSwitch, each in its row.
+"""Several nodes side by side under the fabric: cards on top, then sockets, PCIe switches, GPUs and the NVSwitch, each
+in its row.
 
-Everything in a node has a column of its own, so that cables are vertical and none passes behind a box: a PCIe switch stands over its
-GPUs and under its cards, a socket between its switches.
+Everything in a node has a column of its own, so that cables are vertical and none passes behind a box: a PCIe switch
+stands over its GPUs and under its cards, a socket between its switches.
 """
 
 from __future__ import annotations
@@ -116,7 +117,8 @@ def _rows(sheet: Sheet, nodes: list[Node]) -> _Rows:
     return rows
 
 
-# ---- columns ---------------------------------------------------------------------------------------------------------------
+# ---- columns
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def _columns(inside: _Inside) -> None:
@@ -168,7 +170,8 @@ def _own_column(inside: _Inside, device: int) -> None:
     inside.x += _HOST + 32 * max(0, len(cards) - over) + 4
 
 
-# ---- boxes and cables ------------------------------------------------------------------------------------------------------
+# ---- boxes and cables
+# ------------------------------------------------------------------------------------------------------
 
 
 def _boxes(inside: _Inside, left: float, rows: _Rows) -> None:
@@ -184,7 +187,9 @@ def _boxes(inside: _Inside, left: float, rows: _Rows) -> None:
             sheet.boxes[d] = centred(middle, top + 11, high - low - 2, 22)
     narrow = rows.card > 30
     for card, x in inside.cards.items():
-        sheet.boxes[card] = centred(left + x, rows.nic + rows.card / 2, min(28.0, inside.pitch - 6) if narrow else 54.0, rows.card)
+        sheet.boxes[card] = centred(
+            left + x, rows.nic + rows.card / 2, min(28.0, inside.pitch - 6) if narrow else 54.0, rows.card
+        )
     bars = node.of("nvswitch")
     places = [sheet.boxes[g] for g in ranks_of(node)]
     low, wide = min(b.x for b in places), max(b.right for b in places) - min(b.x for b in places)
@@ -221,7 +226,9 @@ def _upwards(inside: _Inside) -> None:
         for card in inside.nics(host):
             box = sheet.boxes[card]
             if top.x + 4 <= box.cx <= top.right - 4:
-                between = sheet.joined(host, card) and top.w < 40 and any(node.kind[d] == "cpu" for d in node.near[host])
+                between = (
+                    sheet.joined(host, card) and top.w < 40 and any(node.kind[d] == "cpu" for d in node.near[host])
+                )
                 x = box.cx + (0 if not between else -5 if _host_side(inside, host) > 0 else 5)
                 sheet.cable(host, card, (x, top.y), (x, box.bottom))
             else:

@@ -1,4 +1,5 @@
-"""A still picture of a run: the machine, every link as wide as its capacity and coloured by its use, with bytes and busy share."""
+"""A still picture of a run: the machine, every link as wide as its capacity and coloured by its use, with bytes and
+busy share."""
 
 from __future__ import annotations
 
@@ -45,7 +46,10 @@ def fonts(lang: str = "en") -> list[str]:
 def language(lang: str) -> str:
     """The language in which labels can be written here: English where no font has the characters, and says so."""
     if lang == "zh" and not any(name in CHINESE for name in fonts("zh")):
-        warnings.warn("no Chinese font is installed (for example Noto Sans CJK SC); the picture is labelled in English", stacklevel=3)
+        warnings.warn(
+            "no Chinese font is installed (for example Noto Sans CJK SC); the picture is labelled in English",
+            stacklevel=3,
+        )
         return "en"
     return lang
 
@@ -89,8 +93,14 @@ def text_of(value: Any, lang: str) -> str:
 
 def _head(ax: Axes, made: dict[str, Any], lang: str, family: list[str]) -> None:
     figures = made["figures"]
-    ax.text(16, 26, text_of(made["meta"]["title"], lang), fontsize=12, fontweight="bold", family=family, color=palette.INK)
-    parts = [words.time(figures["time"]), f"algbw {words.rate(figures['algbw'])}", f"busbw {words.rate(figures['busbw'])}"]
+    ax.text(
+        16, 26, text_of(made["meta"]["title"], lang), fontsize=12, fontweight="bold", family=family, color=palette.INK
+    )
+    parts = [
+        words.time(figures["time"]),
+        f"algbw {words.rate(figures['algbw'])}",
+        f"busbw {words.rate(figures['busbw'])}",
+    ]
     if made["bottleneck"]:
         parts.append(text_of(made["bottleneck"]["text"], lang))
     ax.text(16, 48, " · ".join(parts), fontsize=8.5, family=family, color=palette.INK2)
@@ -110,7 +120,14 @@ def _stage(ax: Axes, made: dict[str, Any], lang: str, family: list[str], dx: flo
         style = f"round,pad=0,rounding_size={min(radius, w / 2, h / 2)}"
         ax.add_patch(
             FancyBboxPatch(
-                (x + dx, y + dy), w, h, boxstyle=style, facecolor=fill, edgecolor=edge, linewidth=line, zorder=4 if radius < 9 else 1
+                (x + dx, y + dy),
+                w,
+                h,
+                boxstyle=style,
+                facecolor=fill,
+                edgecolor=edge,
+                linewidth=line,
+                zorder=4 if radius < 9 else 1,
             )
         )
 
@@ -129,12 +146,17 @@ def _stage(ax: Axes, made: dict[str, Any], lang: str, family: list[str], dx: flo
     _links(ax, made, dx, dy)
     d = made["devices"]
     used = {
-        i for link, b in enumerate(made["figures"]["link_bytes"]) if b for i in (made["links"]["src"][link], made["links"]["dst"][link])
+        i
+        for link, b in enumerate(made["figures"]["link_bytes"])
+        if b
+        for i in (made["links"]["src"][link], made["links"]["dst"][link])
     }
     for i, kind in enumerate(d["kind"]):
         on, host = i in used, kind in ("cpu", "memory")
         fill = palette.HOST if host and on else palette.SUNK if host else palette.CARD
-        box(d["x"][i], d["y"][i], d["w"][i], d["h"][i], fill, palette.INK if on else palette.EDGE, 4, 1.2 if on else 0.7)
+        box(
+            d["x"][i], d["y"][i], d["w"][i], d["h"][i], fill, palette.INK if on else palette.EDGE, 4, 1.2 if on else 0.7
+        )
         _name(ax, d, i, text_of(d["label"][i], lang), on, family, dx, dy)
 
 
@@ -143,8 +165,11 @@ def _name(ax: Axes, d: dict[str, Any], i: int, label: str, on: bool, family: lis
     name_box(ax, Box(d["x"][i] + dx, d["y"][i] + dy, d["w"][i], d["h"][i]), label, family, rank=rank, strong=rank or on)
 
 
-def name_box(ax: Axes, box: Box, label: str, family: list[str], *, rank: bool, strong: bool, scale: float = 1.0) -> None:
-    """The label inside its box, upright in tall ones, left out where it would not be legible. `scale`: of the text, in narrow Axes."""
+def name_box(
+    ax: Axes, box: Box, label: str, family: list[str], *, rank: bool, strong: bool, scale: float = 1.0
+) -> None:
+    """The label inside its box, upright in tall ones, left out where it would not be legible. `scale`: of the text, in
+    narrow Axes."""
     letters = max(1, len(label))
     upright = box.h > 1.7 * box.w or (box.h > box.w and box.w < 6 * letters)
     room, deep = (box.h, box.w) if upright else (box.w, box.h)
@@ -152,13 +177,23 @@ def name_box(ax: Axes, box: Box, label: str, family: list[str], *, rank: bool, s
     if size < 4.5 or not label:
         return
     ax.text(
-        box.cx, box.cy, label, ha="center", va="center", rotation=90 if upright else 0,
-        fontsize=size, fontweight="bold" if strong else "normal", family=family, color=palette.INK if strong else palette.INK3, zorder=5,
-    )  # fmt: skip
+        box.cx,
+        box.cy,
+        label,
+        ha="center",
+        va="center",
+        rotation=90 if upright else 0,
+        fontsize=size,
+        fontweight="bold" if strong else "normal",
+        family=family,
+        color=palette.INK if strong else palette.INK3,
+        zorder=5,
+    )
 
 
 def _links(ax: Axes, made: dict[str, Any], dx: float, dy: float) -> None:
-    """Casing as wide as capacity, core as wide as what it carried; a number on the first link of each line of the table."""
+    """Casing as wide as capacity, core as wide as what it carried; a number on the first link of each line of the
+    table."""
     from matplotlib.collections import LineCollection
 
     links, part = made["links"], shares(made)
@@ -171,27 +206,45 @@ def _links(ax: Axes, made: dict[str, Any], dx: float, dy: float) -> None:
         colors = [palette.TINT[palette.use(part[i])] if busy else palette.IDLE for i in chosen]
         if busy:
             ax.add_collection(
-                LineCollection([paths[i] for i in chosen], linewidths=[w + 1.2 for w in widths], colors=palette.EDGE, zorder=2)
+                LineCollection(
+                    [paths[i] for i in chosen], linewidths=[w + 1.2 for w in widths], colors=palette.EDGE, zorder=2
+                )
             )
         ax.add_collection(LineCollection([paths[i] for i in chosen], linewidths=widths, colors=colors, zorder=2))
         hollow = [q for q, w in enumerate(widths) if w > 6]
         if not busy and hollow:
             inner = LineCollection(
-                [paths[chosen[q]] for q in hollow], linewidths=[widths[q] - 1.6 for q in hollow], colors=palette.SUNK, zorder=2
+                [paths[chosen[q]] for q in hollow],
+                linewidths=[widths[q] - 1.6 for q in hollow],
+                colors=palette.SUNK,
+                zorder=2,
             )
             ax.add_collection(inner)
         if busy:
             core = [max(1.0, w * sqrt(min(1.0, part[i]))) for i, w in zip(chosen, widths, strict=True)]
             ax.add_collection(
                 LineCollection(
-                    [paths[i] for i in chosen], linewidths=core, colors=[palette.USE[palette.use(part[i])] for i in chosen], zorder=3
+                    [paths[i] for i in chosen],
+                    linewidths=core,
+                    colors=[palette.USE[palette.use(part[i])] for i in chosen],
+                    zorder=3,
                 )
             )
     for number, row in enumerate(made["rows"], start=1):
         x, y = _middle(paths[row["links"][0]])
         color = palette.USE[palette.use(max(part[i] for i in row["links"]))]
-        ax.text(x, y, str(number), fontsize=7, fontweight="bold", color=palette.CARD, ha="center", va="center", zorder=6,
-                bbox={"boxstyle": "circle,pad=0.25", "facecolor": color, "edgecolor": palette.CARD, "linewidth": 0.8})  # fmt: skip
+        ax.text(
+            x,
+            y,
+            str(number),
+            fontsize=7,
+            fontweight="bold",
+            color=palette.CARD,
+            ha="center",
+            va="center",
+            zorder=6,
+            bbox={"boxstyle": "circle,pad=0.25", "facecolor": color, "edgecolor": palette.CARD, "linewidth": 0.8},
+        )
 
 
 def _middle(path: Any) -> tuple[float, float]:
@@ -214,11 +267,37 @@ def _table(ax: Axes, made: dict[str, Any], lang: str, family: list[str], top: fl
         y = top + 14 + number * _ROW
         busiest = max(row["links"], key=lambda i: part[i])
         color = palette.USE[palette.use(part[busiest])]
-        ax.text(24, y - 4, str(number), fontsize=7, fontweight="bold", color=palette.CARD, ha="center", va="center",
-                bbox={"boxstyle": "circle,pad=0.25", "facecolor": color, "edgecolor": color})  # fmt: skip
         ax.text(
-            42, y, text_of(row["label"], lang), fontsize=9, fontweight="bold" if row["hot"] else "normal", family=family, color=palette.INK
+            24,
+            y - 4,
+            str(number),
+            fontsize=7,
+            fontweight="bold",
+            color=palette.CARD,
+            ha="center",
+            va="center",
+            bbox={"boxstyle": "circle,pad=0.25", "facecolor": color, "edgecolor": color},
+        )
+        ax.text(
+            42,
+            y,
+            text_of(row["label"], lang),
+            fontsize=9,
+            fontweight="bold" if row["hot"] else "normal",
+            family=family,
+            color=palette.INK,
         )
         ax.text(300, y, text_of(row["note"], lang), fontsize=8, family=family, color=palette.INK3)
-        ax.text(right - 90, y, words.size(link_bytes[busiest]), fontsize=9, family=family, color=palette.INK, ha="right")
-        ax.text(right, y, words.percent(part[busiest]), fontsize=9, fontweight="bold", family=family, color=color, ha="right")
+        ax.text(
+            right - 90, y, words.size(link_bytes[busiest]), fontsize=9, family=family, color=palette.INK, ha="right"
+        )
+        ax.text(
+            right,
+            y,
+            words.percent(part[busiest]),
+            fontsize=9,
+            fontweight="bold",
+            family=family,
+            color=color,
+            ha="right",
+        )

@@ -1,13 +1,14 @@
 """A Trace as one strict JSON object, all that a player needs (docs/timeline.md).
 
-Times are seconds, sizes bytes, rates bytes per second; coordinates CSS pixels. Columns, not rows; every number is a plain Python
-number, so that `json.dumps(allow_nan=False)` never stumbles.
+Times are seconds, sizes bytes, rates bytes per second; coordinates CSS pixels. Columns, not rows; every number is a
+plain Python number, so that `json.dumps(allow_nan=False)` never stumbles.
 
-A schedule that does not do what its collective promises is played like any other, and its first wrong cell goes along as
-`mistake = {"kind", "rank", "chunk", "step", "transfer", "text": {"en", "zh"}}` (null where the schedule is right; see `mistake.Mistake`):
-`rank` and `chunk` are the endpoint and slot of the cell, `step` counts from 0, `transfer` is the id in `transfers` of the one that does
-it; both are null where no step writes the cell. The player opens at that moment, outlines the cell in every view and says `text`. Hosts
-pass nothing for it: `timeline(trace)` runs `verify` on the schedule itself.
+A schedule that does not do what its collective promises is played like any other, and its first wrong cell goes along
+as `mistake = {"kind", "rank", "chunk", "step", "transfer", "text": {"en", "zh"}}` (null where the schedule is right;
+see `mistake.Mistake`): `rank` and `chunk` are the endpoint and slot of the cell, `step` counts from 0, `transfer` is
+the id in `transfers` of the one that does it; both are null where no step writes the cell. The player opens at that
+moment, outlines the cell in every view and says `text`. Hosts pass nothing for it: `timeline(trace)` runs `verify` on
+the schedule itself.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def timeline(trace: Trace | Together, also: npt.NDArray[np.bool_] | None = None)
     """Everything that a player shows of a run, or of several collectives at once.
 
     Args:
-        also: (links,) links to draw even where nothing crosses them, so that two runs on one machine get the same picture.
+        also: (links,) links to draw even where nothing crosses them, so that two runs on one machine get the same
+        picture.
 
     Raises CollsimError for a run of more than 200,000 transfers, and says what to look at instead.
     """
@@ -88,7 +90,9 @@ def timeline(trace: Trace | Together, also: npt.NDArray[np.bool_] | None = None)
         "logical": logical(s),
         "state": _state(trace) if several is None else together.state(several),
         "figures": _figures(trace, made),
-        "bottleneck": None if found is None else {**found, "links": _drawn(made, trace.bottleneck.links if trace.bottleneck else ())},
+        "bottleneck": None
+        if found is None
+        else {**found, "links": _drawn(made, trace.bottleneck.links if trace.bottleneck else ())},
         "mistake": _mistake(trace, order),
         "text": _text(trace),
     }
@@ -126,17 +130,21 @@ def dumps(made: dict[str, Any]) -> str:
     return json.dumps(made, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 
-# ---- parts -----------------------------------------------------------------------------------------------------------------
+# ---- parts
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def _too_many(trace: Trace) -> str:
     s = trace.schedule
     extra = [
-        f"{name}={value}" for name, value in s.options.items() if name in ("chunks", "channels") and isinstance(value, int) and value > 1
+        f"{name}={value}"
+        for name, value in s.options.items()
+        if name in ("chunks", "channels") and isinstance(value, int) and value > 1
     ]
     fewer = f" or less than {' and '.join(extra)}" if extra else ""
     return (
-        f"{s.label} has {len(s):,} transfers; the player shows at most {MOST_TRANSFERS:,}. Choose fewer than {s.ranks:,} ranks{fewer}, "
+        f"{s.label} has {len(s):,} transfers; the player shows at most {MOST_TRANSFERS:,}. Choose fewer than "
+        f"{s.ranks:,} ranks{fewer}, "
         "or read the figures without a picture: trace.row(), trace.links, trace.steps, collsim.viz.plots"
     )
 
@@ -187,7 +195,9 @@ def _version() -> str:
 def _identity(trace: Trace) -> str:
     """A hash of what was run and what came out: equal runs have equal ids."""
     s, links = trace.schedule, trace.topology.links
-    digest = hashlib.sha256(f"{s.label} {trace.topology.name} {trace.nbytes} {trace.dtype} {trace.engine} {trace.time!r}".encode())
+    digest = hashlib.sha256(
+        f"{s.label} {trace.topology.name} {trace.nbytes} {trace.dtype} {trace.engine} {trace.time!r}".encode()
+    )
     columns: list[Any] = [links.src, links.dst, links.bandwidth, links.alpha, trace.link_bytes, trace.timing.step_end]
     for p in s.patterns:
         columns += [p.src, p.dst, p.chunk, p.into, p.reduce, np.array([p.times, p.shift, p.modulus, p.width])]
@@ -204,13 +214,18 @@ def _stage(made: Layout) -> dict[str, Any]:
 
 
 def _panels(made: Layout) -> list[dict[str, Any]]:
-    return [{"x": p.box.x, "y": p.box.y, "w": p.box.w, "h": p.box.h, "label": p.label, "note": p.note, "foot": p.foot} for p in made.panels]
+    return [
+        {"x": p.box.x, "y": p.box.y, "w": p.box.w, "h": p.box.h, "label": p.label, "note": p.note, "foot": p.foot}
+        for p in made.panels
+    ]
 
 
 def _devices(trace: Trace, made: Layout) -> dict[str, Any]:
     what = made.picture
     labels = list(made.labels)
-    ours = {int(there): here for here, there in enumerate(trace.place)}  # the schedule may use only some of the topology's ranks
+    ours = {
+        int(there): here for here, there in enumerate(trace.place)
+    }  # the schedule may use only some of the topology's ranks
     endpoints = [ours.get(e, -1) if e >= 0 else -1 for e in what.endpoint]
     for d, endpoint in enumerate(endpoints):
         if endpoint >= trace.schedule.ranks:
@@ -276,7 +291,8 @@ def _routes(trace: Trace, made: Layout) -> tuple[dict[str, Any], npt.NDArray[np.
 
 
 def _flows(trace: Trace, made: Layout, routes: dict[str, Any], route: npt.NDArray[np.int64]) -> dict[str, Any] | None:
-    """What crosses cables at which rates, others' bytes too, where the engine has stretches of its own for that (no barriers).
+    """What crosses cables at which rates, others' bytes too, where the engine has stretches of its own for that (no
+    barriers).
 
     Adds to `routes` one route for each cable that is on its own (store and forward, and what others carry).
     """
@@ -296,7 +312,9 @@ def _flows(trace: Trace, made: Layout, routes: dict[str, Any], route: npt.NDArra
             single[link] = len(routes["start"]) - 1
             routes["link"].append(int(link_of[link]))
             routes["start"].append(len(routes["link"]))
-    columns = [(single[np.minimum(f.link, len(link_of))], f) for f in parts] + ([] if stored else [(route[own.row], own)])
+    columns = [(single[np.minimum(f.link, len(link_of))], f) for f in parts] + (
+        [] if stored else [(route[own.row], own)]
+    )
     number = np.concatenate([n for n, _ in columns])
     begin, end, rate = (np.concatenate([getattr(f, name) for _, f in columns]) for name in ("begin", "end", "rate"))
     begin, end = np.maximum(begin, trace.begin), np.minimum(end, trace.time)
@@ -313,7 +331,8 @@ def _flows(trace: Trace, made: Layout, routes: dict[str, Any], route: npt.NDArra
 def _transfers(trace: Trace, route: npt.NDArray[np.int64], order: npt.NDArray[np.int64]) -> dict[str, Any]:
     t = trace.schedule.transfers
     columns: dict[str, Any] = {
-        name: t[name][order].astype(int).tolist() for name in ("step", "src", "dst", "chunk", "into", "reduce", "channel")
+        name: t[name][order].astype(int).tolist()
+        for name in ("step", "src", "dst", "chunk", "into", "reduce", "channel")
     }
     columns["bytes"] = trace.slot_bytes[t["chunk"]][order].tolist()
     columns["t0"], columns["t1"] = _seconds(trace.start[order]), _seconds(trace.finish[order])
@@ -322,7 +341,8 @@ def _transfers(trace: Trace, route: npt.NDArray[np.int64], order: npt.NDArray[np
 
 
 def _hops(trace: Trace, made: Layout, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
-    """When each hop of each transfer begins and ends, where the engine has times of its own for them (store and forward)."""
+    """When each hop of each transfer begins and ends, where the engine has times of its own for them (store and
+    forward)."""
     t = trace.schedule.transfers
     if trace.engine != "event" or not 0 < len(t) <= _MOST_HOPPING:
         return None

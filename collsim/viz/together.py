@@ -1,4 +1,5 @@
-"""Several collectives as one run: what of a timeline each of them says for itself, and how much slower each is than alone."""
+"""Several collectives as one run: what of a timeline each of them says for itself, and how much slower each is than
+alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The way from one rank to another, hop by hop: alone, and while a ring runs over all ranks. Beside it the module ``ways.js``."""
+"""The way from one rank to another, hop by hop: alone, and while a ring runs over all ranks. Beside it the module
+``ways.js``."""
 
 from __future__ import annotations
 
@@ -30,10 +31,12 @@ class Way:
 
     Attributes:
         said: nvidia-smi's and NCCL's words for it, English and Chinese; empty where there are none.
-        hops: for each link `from`, `to` (pairs of words), `cable`, `kind`, `bandwidth` (B/s), `alpha` (s), `ring` (share of its capacity
+        hops: for each link `from`, `to` (pairs of words), `cable`, `kind`, `bandwidth` (B/s), `alpha` (s), `ring`
+        (share of its capacity
             that the ring uses), `hot` (it is the one that limits the ring).
         alpha: seconds of latency; `bandwidth`: of the slowest hop, B/s; `limit`: that hop's cable.
-        alone: seconds for the buffer with nothing else running; `ring`: seconds of a ring allreduce of it over all ranks, None where
+        alone: seconds for the buffer with nothing else running; `ring`: seconds of a ring allreduce of it over all
+        ranks, None where
             there is no ring to run.
         links: the links crossed; `timeline`, `marks`: for the player.
     """
@@ -64,7 +67,9 @@ def ways(places: list[Topology], src: int, dst: int, nbytes: Any) -> list[Way]:
 
 def _one(place: Topology, src: int, dst: int) -> Any:
     """A single transfer."""
-    return freeze(f"rank {src} to rank {dst}", "sendrecv", place.ranks, [copy(src, dst, chunk=0, into=1)], chunks=1, slots=2)
+    return freeze(
+        f"rank {src} to rank {dst}", "sendrecv", place.ranks, [copy(src, dst, chunk=0, into=1)], chunks=1, slots=2
+    )
 
 
 def _ring(place: Topology, nbytes: Any) -> Trace:

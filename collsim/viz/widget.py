@@ -1,4 +1,5 @@
-"""The player as a live widget in a notebook (extra `notebook`): what happens in it is seen in Python, and the other way round."""
+"""The player as a live widget in a notebook (extra `notebook`): what happens in it is seen in Python, and the other way
+round."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from .page import player_source
 
 @cache
 def player_widget() -> Any:
-    """The widget class: traits `timeline`, `lang`, `theme`, `view`, `t` (s; set it to seek) and `state` (what the player reports).
+    """The widget class: traits `timeline`, `lang`, `theme`, `view`, `t` (s; set it to seek) and `state` (what the
+    player reports).
 
     Raises CollsimError where anywidget is not installed.
     """
@@ -20,11 +22,13 @@ def player_widget() -> Any:
         import traitlets
     except ImportError as error:
         raise CollsimError(
-            "a live widget needs anywidget: pip install 'collsim[notebook]'; without it trace.animate() shows the player too"
+            "a live widget needs anywidget: pip install 'collsim[notebook]'; without it trace.animate() shows the "
+            "player too"
         ) from error
 
     class PlayerWidget(anywidget.AnyWidget):  # type: ignore[misc]
-        """The player; `state` is `{t, step, playing, view, speed, done}` after every pause, seek, end and change of view."""
+        """The player; `state` is `{t, step, playing, view, speed, done}` after every pause, seek, end and change of
+        view."""
 
         _esm = player_source()
         timeline = traitlets.Dict().tag(sync=True)

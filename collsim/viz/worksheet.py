@@ -14,12 +14,21 @@ from ..errors import CollsimError
 
 _WIDTH, _HEIGHT = 8.27, 11.69  # inches, A4
 _COLUMNS, _TOP, _BOTTOM, _LINE = 92, 0.94, 0.06, 0.0185
-_CHINESE = ("Noto Sans CJK SC", "Source Han Sans SC", "Noto Serif CJK SC", "PingFang SC", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei")
+_CHINESE = (
+    "Noto Sans CJK SC",
+    "Source Han Sans SC",
+    "Noto Serif CJK SC",
+    "PingFang SC",
+    "Microsoft YaHei",
+    "SimHei",
+    "WenQuanYi Zen Hei",
+)
 
 
 @dataclass(frozen=True)
 class Item:
-    """One question as it is printed: its text, lettered options, and in a key its answer and reasons (else lines to write on)."""
+    """One question as it is printed: its text, lettered options, and in a key its answer and reasons (else lines to
+    write on)."""
 
     text: str
     options: Sequence[str] = ()
@@ -56,7 +65,10 @@ def _fonts(text: str) -> list[str]:
     known = {f.name for f in font_manager.fontManager.ttflist}
     found = [name for name in _CHINESE if name in known]
     if not found:
-        raise CollsimError(f"no font on this machine has Chinese; install one of {', '.join(_CHINESE)}, or write the worksheet as Markdown")
+        raise CollsimError(
+            f"no font on this machine has Chinese; install one of {', '.join(_CHINESE)}, or write the worksheet as "
+            "Markdown"
+        )
     return found + usual
 
 
@@ -70,7 +82,9 @@ def _blocks(heading: str, given: Sequence[str], items: Sequence[Item]) -> Iterat
     for number, item in enumerate(items, 1):
         lines: list[Line] = [(text, 0.0, "normal") for text in wrapped(f"{number}.  {item.text}", _COLUMNS)]
         lines += [
-            (text, 0.04, "normal") for k, option in enumerate(item.options) for text in wrapped(f"{chr(65 + k)}.  {option}", _COLUMNS - 6)
+            (text, 0.04, "normal")
+            for k, option in enumerate(item.options)
+            for text in wrapped(f"{chr(65 + k)}.  {option}", _COLUMNS - 6)
         ]
         if item.answer:
             lines += [(text, 0.04, "bold" if first else "normal") for first, text in _answered(item)]

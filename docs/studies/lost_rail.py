@@ -6,7 +6,10 @@ from collsim.viz import plots
 whole = cs.machine("dgx-a100", nodes=4)
 broken = whole.without_link("node0/nic3", "fabric/switch0")  # one cable of 32
 for channels in (8, 1):
-    a, b = (cs.simulate(cs.schedule("allreduce_ring", topology=whole, channels=channels), place, "1GiB") for place in (whole, broken))
+    a, b = (
+        cs.simulate(cs.schedule("allreduce_ring", topology=whole, channels=channels), place, "1GiB")
+        for place in (whole, broken)
+    )
     print(f"{channels} channels: {cs.compare(a, b)}")
     if channels == 8:
         plots.link_utilisation(b).figure.savefig("lost_rail.png")

@@ -3,7 +3,9 @@
 import collsim as cs
 from collsim.viz import plots
 
-bridged = cs.machine("rtx3090-4gpu", nodes=2)  # two workstations of four RTX 3090 in bridged pairs, one 25 GbE card each
+bridged = cs.machine(
+    "rtx3090-4gpu", nodes=2
+)  # two workstations of four RTX 3090 in bridged pairs, one 25 GbE card each
 bare = bridged
 for node in (0, 1):
     for a, b in ((0, 1), (2, 3)):

@@ -1,7 +1,8 @@
-"""What the tests hold algorithms against, written without collsim's own rules: plain dictionaries, one transfer at a time.
+"""What the tests hold algorithms against, written without collsim's own rules: plain dictionaries, one transfer at a
+time.
 
-`is_right` says whether a schedule keeps its promise, `seconds` what it costs on a switch with one full-duplex port per rank, and
-`options_to_try` which options an algorithm is called with.
+`is_right` says whether a schedule keeps its promise, `seconds` what it costs on a switch with one full-duplex port per
+rank, and `options_to_try` which options an algorithm is called with.
 """
 
 from collections import Counter
@@ -103,7 +104,8 @@ def sent_by_busiest(s):
 
 
 def seconds(s, nbytes, alpha, beta):
-    """Step by step: alpha, and beta for each byte of the busiest port; a switch that reduces is a part of the network, no port."""
+    """Step by step: alpha, and beta for each byte of the busiest port; a switch that reduces is a part of the network,
+    no port."""
     total = 0.0
     for step in s.each_step():
         away = step.src != step.dst

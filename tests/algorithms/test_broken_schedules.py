@@ -1,7 +1,7 @@
 """Schedules broken on purpose: every break is caught, with a sentence that names rank, chunk and step.
 
-A mutant that still keeps the promise is no break. An independent count (by_hand.is_right) decides, and only the mutants of
-HARMLESS may be so, each for the reason given there.
+A mutant that still keeps the promise is no break. An independent count (by_hand.is_right) decides, and only the mutants
+of HARMLESS may be so, each for the reason given there.
 """
 
 import re
@@ -27,7 +27,15 @@ def rebuilt(s, table):
     steps = [Step(*part) for part in zip(*(np.split(c, cuts) for c in columns), strict=True)]
     helpers = s.endpoints - s.ranks
     return freeze(
-        s.name, s.collective, s.ranks, steps, chunks=s.chunks, slots=s.slots, helpers=helpers, root=s.root, helpers_on=s.helpers_on
+        s.name,
+        s.collective,
+        s.ranks,
+        steps,
+        chunks=s.chunks,
+        slots=s.slots,
+        helpers=helpers,
+        root=s.root,
+        helpers_on=s.helpers_on,
     )
 
 
@@ -45,7 +53,9 @@ def drop(t):
 def swap(t):
     """Two transfers of different messages carry each other's chunk."""
     for i in spread(np.arange(len(t))):
-        other = (t["chunk"] != t["chunk"][i]) & ~((t["src"] == t["src"][i]) & (t["dst"] == t["dst"][i]) & (t["step"] == t["step"][i]))
+        other = (t["chunk"] != t["chunk"][i]) & ~(
+            (t["src"] == t["src"][i]) & (t["dst"] == t["dst"][i]) & (t["step"] == t["step"][i])
+        )
         if other.any():
             j = int(np.argmax(np.roll(other, -i))) + i
             new = t.copy()
@@ -91,7 +101,9 @@ BREAKS = (drop, swap, copy_for_reduce, reduce_for_copy, add_twice, send_early)
 
 FIRST_AT_A_HELPER = "a helper's slot is empty, so the first contribution is the same whether copied or added"
 ALREADY_THERE = "the allgather also hands blocks to ranks that have them from the scatter"
-SWITCH_KEEPS_IT = "the switch still holds the sum that it handed to the head, so the head's answer brings it nothing new"
+SWITCH_KEEPS_IT = (
+    "the switch still holds the sum that it handed to the head, so the head's answer brings it nothing new"
+)
 HARMLESS = {
     ("allreduce_nvls", drop): SWITCH_KEEPS_IT,
     ("allreduce_nvls", send_early): SWITCH_KEEPS_IT,

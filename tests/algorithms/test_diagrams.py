@@ -1,6 +1,7 @@
 """Golden text diagrams for n = 4 and 5: what an algorithm does may not change unseen.
 
-After a change that is meant: `python tests/algorithms/test_diagrams.py` writes diagrams.txt anew, and the diff is to be read.
+After a change that is meant: `python tests/algorithms/test_diagrams.py` writes diagrams.txt anew, and the diff is to be
+read.
 """
 
 from pathlib import Path
@@ -25,7 +26,8 @@ def test_diagrams_are_the_golden_ones():
 
 
 BY_HAND = {
-    # Open MPI's comment in coll_base_allgather.c for the ring; NCCL's positions: rank r starts with chunk r and adds on arrival
+    # Open MPI's comment in coll_base_allgather.c for the ring; NCCL's positions: rank r starts with chunk r and adds on
+    # arrival
     ("allreduce_ring", 4): """
         step 0  step 1  step 2  step 3  step 4  step 5
 rank 0  +3←3    +2←3    +1←3    =0←3    =3←3    =2←3

@@ -53,7 +53,8 @@ def test_claimed_cost_is_the_real_cost(name):
 
 @every_algorithm
 def test_closed_form_is_what_the_steps_add_up_to(name):
-    """On one full-duplex port per rank; a formula that begins with ≤ is a bound, from four ranks on within a factor of five."""
+    """On one full-duplex port per rank; a formula that begins with ≤ is a bound, from four ranks on within a factor of
+    five."""
     entry = ALGORITHMS[name]
     for n in sizes(entry, 33):
         for options in options_to_try(entry, n) if n < 18 else [{}]:
@@ -68,7 +69,9 @@ def test_closed_form_is_what_the_steps_add_up_to(name):
                 assert price == pytest.approx(real, rel=1e-9), s
 
 
-@pytest.mark.parametrize("name", [name for name, a in ALGORITHMS.items() if a.formula.startswith("≤") and "chunks" in a.options])
+@pytest.mark.parametrize(
+    "name", [name for name, a in ALGORITHMS.items() if a.formula.startswith("≤") and "chunks" in a.options]
+)
 def test_bounds_of_trees_are_tight_for_many_chunks(name):
     entry = ALGORITHMS[name]
     real, price = seconds(entry(16, chunks=500), 1e8, 1e-6, 1e-10), entry.price(16, 1e8, 1e-6, 1e-10, chunks=500)
@@ -76,8 +79,13 @@ def test_bounds_of_trees_are_tight_for_many_chunks(name):
 
 
 def hops(s, network):
-    """Cables that the messages cross: two through a switch, one to a switch that reduces; the least and the most of all."""
-    to_switch = (s.transfers["src"] >= s.ranks) | (s.transfers["dst"] >= s.ranks) if s.helpers_on == "switch" else np.zeros(len(s), bool)
+    """Cables that the messages cross: two through a switch, one to a switch that reduces; the least and the most of
+    all."""
+    to_switch = (
+        (s.transfers["src"] >= s.ranks) | (s.transfers["dst"] >= s.ranks)
+        if s.helpers_on == "switch"
+        else np.zeros(len(s), bool)
+    )
     crossed = np.where(to_switch, 1, 2 if network == "switch" else 1)
     return crossed.min(), crossed.max()
 
@@ -134,7 +142,9 @@ def test_written_out_steps_give_the_same_as_repeated_ones(name):
     entry = ALGORITHMS[name]
     for n in sizes(entry, 6):
         s = entry(n)
-        out = freeze(name, s.collective, n, list(s.each_step()), chunks=s.chunks, slots=s.slots, helpers=s.endpoints - n)
+        out = freeze(
+            name, s.collective, n, list(s.each_step()), chunks=s.chunks, slots=s.slots, helpers=s.endpoints - n
+        )
         assert all(p.times == 1 for p in out.patterns)
         assert np.array_equal(out.transfers, s.transfers)
         assert str(out).split("\n")[1:] == str(s).split("\n")[1:]

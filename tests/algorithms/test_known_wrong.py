@@ -43,7 +43,9 @@ def test_a_double_add_is_not_an_allreduce():
     steps = [*s.each_step(), cs.reduce(0, 1, chunk=0)]
     wrong = cs.algorithm("allreduce", name="allreduce_twice")(lambda n: iter(steps))
     try:
-        with pytest.raises(cs.ScheduleError, match=r"rank 1 has chunk 0 = 2·r0 \+ 2·r1 \+ 2·r2 \+ 2·r3, but allreduce wants"):
+        with pytest.raises(
+            cs.ScheduleError, match=r"rank 1 has chunk 0 = 2·r0 \+ 2·r1 \+ 2·r2 \+ 2·r3, but allreduce wants"
+        ):
             cs.verify(wrong(4))
     finally:
         from collsim import registry
@@ -76,18 +78,22 @@ def test_a_single_parameter_server_is_its_link():
 
 
 def test_a_pipelined_tree_does_not_lose_to_the_ring_at_every_large_size():
-    """64 ranks, 192 MiB: in 256 chunks the double binary tree moves about 2S as the ring does, with a fraction of its alpha."""
+    """64 ranks, 192 MiB: in 256 chunks the double binary tree moves about 2S as the ring does, with a fraction of its
+    alpha."""
     switch = cs.topology.switch(64, bandwidth=1e10, alpha=2e-5)
     ring = time("allreduce_ring", switch)
     unpipelined = time("allreduce_double_binary_tree", switch, chunks=1)
     pipelined = time("allreduce_double_binary_tree", switch, chunks=256)
     assert unpipelined > ring  # the mistake
     assert pipelined < 1.2 * ring
-    assert time("allreduce_double_binary_tree", switch, nbytes=2**22, chunks=32) < time("allreduce_ring", switch, nbytes=2**22)
+    assert time("allreduce_double_binary_tree", switch, nbytes=2**22, chunks=32) < time(
+        "allreduce_ring", switch, nbytes=2**22
+    )
 
 
 def test_a_ring_sends_2_n_minus_1_over_n_one_way_and_receives_as_much():
-    """The volume is of one direction; each rank's cable carries it out and as much in, a total of 2(n-1)S over all links."""
+    """The volume is of one direction; each rank's cable carries it out and as much in, a total of 2(n-1)S over all
+    links."""
     n = 8
     ring = cs.topology.ring(n, bandwidth=1e10, alpha=0)
     t = cs.simulate(cs.schedule("allreduce_ring", ranks=n), ring, nbytes=NBYTES, dtype="int8")
@@ -143,7 +149,8 @@ def test_two_level_allreduce_by_reduce_and_broadcast_would_use_one_nic():
 
 
 def test_busbw_is_no_link_rate_where_the_switch_reduces():
-    """A GPU of a DGX H100 has 450 GB/s each way; the ring stays below, NVLS goes above: S(1 + 1/n) per link, not 2S(n-1)/n."""
+    """A GPU of a DGX H100 has 450 GB/s each way; the ring stays below, NVLS goes above: S(1 + 1/n) per link, not
+    2S(n-1)/n."""
     node = cs.machine("dgx-h100")
     ring = cs.simulate(cs.schedule("allreduce_ring", topology=node), node, nbytes="1GiB")
     nvls = cs.simulate(cs.schedule("allreduce_nvls", topology=node, chunks=16), node, nbytes="1GiB")

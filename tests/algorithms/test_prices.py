@@ -26,7 +26,9 @@ def price(name, n, nbytes, **options):
     return ALGORITHMS[name].price(n, nbytes, ALPHA, BETA, **options)
 
 
-@pytest.mark.parametrize("name", [name for name, a in ALGORITHMS.items() if a.helpers is None and a.network == "switch"])
+@pytest.mark.parametrize(
+    "name", [name for name, a in ALGORITHMS.items() if a.helpers is None and a.network == "switch"]
+)
 def test_nobody_is_cheaper_than_the_bandwidth_bound(name):
     entry = ALGORITHMS[name]
     for n in sizes(entry, 33, 2):
@@ -38,7 +40,9 @@ def test_recursive_doubling_is_better_up_to_the_known_size(n):
     """Equal where lg n (alpha + S beta) = 2 lg n alpha + 2(n-1)/n S beta: S = alpha lg n / (beta (lg n - 2(n-1)/n))."""
     lg = n.bit_length() - 1
     crossing = ALPHA * lg / (BETA * (lg - 2 * (n - 1) / n))
-    assert price("allreduce_recursive_doubling", n, crossing) == pytest.approx(price("allreduce_halving_doubling", n, crossing))
+    assert price("allreduce_recursive_doubling", n, crossing) == pytest.approx(
+        price("allreduce_halving_doubling", n, crossing)
+    )
     for nbytes, better, worse in (
         (crossing / 2, "recursive_doubling", "halving_doubling"),
         (crossing * 2, "halving_doubling", "recursive_doubling"),
@@ -60,22 +64,35 @@ def test_the_classic_advice_holds():
     """Small: few steps. Large: few bytes. Chan et al. 2007; Thakur, Rabenseifner & Gropp 2005."""
     n, small, large = 64, 256, 2**30
     assert (
-        price("allreduce_recursive_doubling", n, small) < price("allreduce_halving_doubling", n, small) < price("allreduce_ring", n, small)
+        price("allreduce_recursive_doubling", n, small)
+        < price("allreduce_halving_doubling", n, small)
+        < price("allreduce_ring", n, small)
     )
-    assert price("allreduce_halving_doubling", n, large) < price("allreduce_ring", n, large) < price("allreduce_tree", n, large)
+    assert (
+        price("allreduce_halving_doubling", n, large)
+        < price("allreduce_ring", n, large)
+        < price("allreduce_tree", n, large)
+    )
     assert price("broadcast_binomial", n, small) < price("broadcast_scatter_allgather_recursive_doubling", n, small)
     assert price("broadcast_scatter_allgather_ring", n, large) < price("broadcast_binomial", n, large)
-    assert price("broadcast_double_binary_tree", n, large, chunks=500) < price("broadcast_scatter_allgather_ring", n, large)
+    assert price("broadcast_double_binary_tree", n, large, chunks=500) < price(
+        "broadcast_scatter_allgather_ring", n, large
+    )
     assert price("alltoall_bruck", n, small) < price("alltoall_pairwise", n, small)
     assert price("alltoall_pairwise", n, large) < price("alltoall_bruck", n, large)
     assert price("allgather_bruck", n, small) < price("allgather_ring", n, small)
     assert (
-        price("allreduce_sharp", n, large, chunks=100) < price("allreduce_nvls", n, large, chunks=100) < price("allreduce_ring", n, large)
+        price("allreduce_sharp", n, large, chunks=100)
+        < price("allreduce_nvls", n, large, chunks=100)
+        < price("allreduce_ring", n, large)
     )
 
 
 def test_nvls_gains_what_the_reference_says():
     """2(n-1)/(n+1) over the ring: 1.56 for n = 8, towards 2 for many."""
     for n, gain in ((8, 14 / 9), (64, 126 / 65)):
-        ring, nvls = ALGORITHMS["allreduce_ring"].price(n, 1e9, 0, BETA), ALGORITHMS["allreduce_nvls"].price(n, 1e9, 0, BETA, chunks=10_000)
+        ring, nvls = (
+            ALGORITHMS["allreduce_ring"].price(n, 1e9, 0, BETA),
+            ALGORITHMS["allreduce_nvls"].price(n, 1e9, 0, BETA, chunks=10_000),
+        )
         assert ring / nvls == pytest.approx(gain, rel=1e-3)

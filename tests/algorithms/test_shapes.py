@@ -53,14 +53,17 @@ def test_bidirectional_ring_is_twice_as_fast_on_a_ring_and_no_faster_behind_a_sw
 
 
 @pytest.mark.parametrize("inner", ["ring", "direct", "pat"])
-@pytest.mark.parametrize("outer", ["ring", "tree", "double_binary_tree", "recursive_doubling", "halving_doubling", "direct_two_shot"])
+@pytest.mark.parametrize(
+    "outer", ["ring", "tree", "double_binary_tree", "recursive_doubling", "halving_doubling", "direct_two_shot"]
+)
 def test_hierarchical_allreduce_takes_any_inner_and_outer(inner, outer):
     for n, per_node in ((12, 4), (15, 5), (8, 8), (6, 1), (9, 3)):
         cs.verify(cs.schedule("allreduce_hierarchical", ranks=n, inner=inner, outer=outer, per_node=per_node))
 
 
 def test_hierarchical_allreduce_brings_each_byte_over_the_network_as_seldom_as_can_be():
-    """4 nodes of 8: all NICs of a node together carry 2(N-1)/N*S; a flat ring in rank order as much, through one NIC."""
+    """4 nodes of 8: all NICs of a node together carry 2(N-1)/N*S; a flat ring in rank order as much, through one
+    NIC."""
     two_level = cs.schedule("allreduce_hierarchical", ranks=32, per_node=8)
     assert crossings(two_level, 8) == pytest.approx(4 * 2 * 3 / 4)
     t = two_level.transfers
@@ -71,7 +74,12 @@ def test_hierarchical_allreduce_brings_each_byte_over_the_network_as_seldom_as_c
 
 def test_nodes_are_those_of_the_machine():
     machine = cs.machine("dgx-a100", nodes=2)
-    for name in ("allreduce_hierarchical", "allgather_hierarchical", "reduce_scatter_hierarchical", "alltoall_hierarchical"):
+    for name in (
+        "allreduce_hierarchical",
+        "allgather_hierarchical",
+        "reduce_scatter_hierarchical",
+        "alltoall_hierarchical",
+    ):
         s = cs.schedule(name, topology=machine, per_node=1)  # the machine knows better
         cs.verify(s)
         t = s.transfers
@@ -114,7 +122,9 @@ def test_channels_follow_the_ring_orders_of_the_machine(name):
     cs.verify(s)
     assert s.channels >= 8
     t = s.transfers
-    leaving = [set(t["src"][(t["channel"] == c) & (t["src"] < 8) & (t["dst"] >= 8)].tolist()) for c in range(s.channels)]
+    leaving = [
+        set(t["src"][(t["channel"] == c) & (t["src"] < 8) & (t["dst"] >= 8)].tolist()) for c in range(s.channels)
+    ]
     # each channel leaves the node at another GPU, so through another NIC; a chain is a ring with one hop less
     assert len(set().union(*leaving)) >= (7 if "chain" in name else 8)
 
@@ -139,7 +149,8 @@ def test_pat_sends_little_far_and_much_near():
 
 
 def test_swing_crosses_fewer_links_of_a_ring_than_recursive_doubling():
-    """De Sensi et al. 2024: byte-hops of the reduce-scatter for n = 64 on a ring, 135*S/64 against 192*S/64 per rank."""
+    """De Sensi et al. 2024: byte-hops of the reduce-scatter for n = 64 on a ring, 135*S/64 against 192*S/64 per
+    rank."""
     ring = cs.topology.ring(64)
 
     def byte_hops(name):
@@ -171,7 +182,10 @@ def test_nvls_and_sharp_load_a_ranks_link_as_their_papers_say():
 
 def test_bine_broadcast_is_the_papers_for_eight_ranks():
     """De Sensi et al. 2025: 0→3; 0→7, 3→4; 0→1, 3→2, 4→5, 7→6."""
-    steps = [set(zip(s.src.tolist(), s.dst.tolist(), strict=True)) for s in cs.schedule("broadcast_bine", ranks=8).each_step()]
+    steps = [
+        set(zip(s.src.tolist(), s.dst.tolist(), strict=True))
+        for s in cs.schedule("broadcast_bine", ranks=8).each_step()
+    ]
     assert steps == [{(0, 3)}, {(0, 7), (3, 4)}, {(0, 1), (3, 2), (4, 5), (7, 6)}]
 
 

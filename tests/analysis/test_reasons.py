@@ -27,7 +27,9 @@ def test_the_critical_path_of_a_ring_is_one_transfer_per_step():
 
 def test_incast_shows_as_waiting():
     """Seven workers push to one server: each alone would need 1/7 of the time that the shared cable takes."""
-    run = cs.simulate(cs.schedule("allreduce_parameter_server", ranks=8), cs.topology.switch(8, bandwidth=B, alpha=ALPHA), "64MiB")
+    run = cs.simulate(
+        cs.schedule("allreduce_parameter_server", ranks=8), cs.topology.switch(8, bandwidth=B, alpha=ALPHA), "64MiB"
+    )
     path = critical_path(run)
     assert len(path.transfers) == 2
     assert path.beta.sum() == pytest.approx(2 * 64 * MIB / B)
@@ -59,7 +61,9 @@ def test_one_cable_of_many_equal_ones_changes_nothing():
 
 
 def test_the_server_cable_is_the_one_that_matters():
-    run = cs.simulate(cs.schedule("allreduce_parameter_server", ranks=8), cs.topology.switch(8, bandwidth=B, alpha=ALPHA), "64MiB")
+    run = cs.simulate(
+        cs.schedule("allreduce_parameter_server", ranks=8), cs.topology.switch(8, bandwidth=B, alpha=ALPHA), "64MiB"
+    )
     first = sensitivity(run).query("what == 'link'").iloc[0]
     assert "rank0" in first["name"] or "gpu0" in first["name"]
     assert first.doubled == pytest.approx(0.5, rel=1e-2)
@@ -109,7 +113,9 @@ def test_best_finds_the_rank_order_that_undoes_a_shuffle():
     """On a ring of 8 every rank must send to its neighbour: one cable each, and no two messages on one."""
     network = cs.topology.ring(8)
     mixed = reordered(network, (0, 5, 2, 7, 4, 1, 6, 3))
-    straight, crooked = (cs.simulate(cs.schedule("allreduce_ring", ranks=8), place, "64MiB").time for place in (network, mixed))
+    straight, crooked = (
+        cs.simulate(cs.schedule("allreduce_ring", ranks=8), place, "64MiB").time for place in (network, mixed)
+    )
     assert crooked > 2 * straight
     found = best("allreduce", mixed, "64MiB", algorithm=["allreduce_ring"], orders=1)
     assert found.trace.time == pytest.approx(straight)
@@ -133,7 +139,10 @@ def test_exchanges_of_ranks_find_what_a_tour_does_not():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda net: best("allreduce", net, "1MiB", algorithm=["broadcast_chain"]), "broadcast_chain is an algorithm for broadcast"),
+        (
+            lambda net: best("allreduce", net, "1MiB", algorithm=["broadcast_chain"]),
+            "broadcast_chain is an algorithm for broadcast",
+        ),
         (lambda net: best("allreduce", net, "-1MiB"), "^nbytes='-1MiB' is negative"),
         (lambda net: best("allreduce", net, "1MiB", orders=-1), "orders=-1"),
         (
@@ -161,7 +170,10 @@ def test_best_chunk_count_of_a_chain_is_near_its_formula():
 def test_the_cheapest_machine_in_time():
     table = cheapest(
         {"fast": 10.0, "slow": 1.0, "dear": 20.0},
-        {name: cs.topology.switch(4, bandwidth=rate) for name, rate in (("fast", "50GB/s"), ("slow", "1GB/s"), ("dear", "100GB/s"))},
+        {
+            name: cs.topology.switch(4, bandwidth=rate)
+            for name, rate in (("fast", "50GB/s"), ("slow", "1GB/s"), ("dear", "100GB/s"))
+        },
         "allreduce",
         "64MiB",
         "10ms",

@@ -1,4 +1,5 @@
-"""Addresses that nobody wrote in good faith: whatever they say there is a page, and a sentence for every value that cannot be used."""
+"""Addresses that nobody wrote in good faith: whatever they say there is a page, and a sentence for every value that
+cannot be used."""
 
 import random
 
@@ -10,7 +11,18 @@ from collsim.app import compare, edits, panels, races, yards
 from collsim.app.choice import READERS, Choice, moment
 from collsim.app.main import PAGES
 
-NONSENSE = ["💥", "-1", "1e400", "nan", "<script>alert(1)</script>", "x" * 400, "' OR 1=1", "../../etc/passwd", "1;2", "{}"]
+NONSENSE = [
+    "💥",
+    "-1",
+    "1e400",
+    "nan",
+    "<script>alert(1)</script>",
+    "x" * 400,
+    "' OR 1=1",
+    "../../etc/passwd",
+    "1;2",
+    "{}",
+]
 BEGINS = ["t", "view", "lang"]
 #: The words that every page reads; those of Explore that its panels need company for are left out.
 WORDS = {
@@ -43,7 +55,13 @@ def test_every_value_that_cannot_be_used_gets_a_sentence(page):
 def test_a_rank_that_the_machine_does_not_have_is_told_of_and_not_just_moved():
     said = " ".join(messages(opened("machines", {"machine": "dgx-a100", "a": "99", "b": "3"})))
     assert "a=99 is not a rank; with 8 ranks it is 0 to 7" in said
-    zh = " ".join(messages(opened("explore", {"collective": "broadcast", "network": "switch", "ranks": "4", "root": "99", "lang": "zh"})))
+    zh = " ".join(
+        messages(
+            opened(
+                "explore", {"collective": "broadcast", "network": "switch", "ranks": "4", "root": "99", "lang": "zh"}
+            )
+        )
+    )
     assert "root=99 不是一个 rank；共 4 个 rank 时可取 0 到 3" in zh
 
 
@@ -59,7 +77,9 @@ def test_a_cable_that_is_not_there_and_an_option_of_another_algorithm_are_told_o
     for cable in ("nope~nothing", "gpu0~gpu1", "gpu0"):
         (said,) = messages(opened("whatif", {**place, "cable": cable, "do": "cut"}))
         assert f"cable={cable}" in said
-    assert messages(opened("whatif", {**place, "cable": next(iter(edits.cables(Choice(nodes=1, nbytes="1MiB"))))})) == []
+    assert (
+        messages(opened("whatif", {**place, "cable": next(iter(edits.cables(Choice(nodes=1, nbytes="1MiB"))))})) == []
+    )
     (said,) = messages(opened("explore", {**place, "algorithm": "allreduce_ring", "arity": "3", "lang": "en"}))
     assert "arity=3: allreduce_ring has no option arity" in said
     (said,) = messages(opened("explore", {**place, "algorithm": "allreduce_ring", "arity": "3", "lang": "zh"}))

@@ -26,7 +26,13 @@ CHOICES = [
     Choice(),
     Choice(place="ring", ranks=5, bandwidth="100Gbit/s", alpha="500ns", nbytes="1000003B", dtype="bfloat16"),
     Choice(nodes=3, p2p=False, gdr=False, options=(("channels", 4),)),
-    Choice(collective="broadcast", algorithm="broadcast_chain", options=(("root", 3), ("chunks", 16)), place="switch", ranks=7),
+    Choice(
+        collective="broadcast",
+        algorithm="broadcast_chain",
+        options=(("root", 3), ("chunks", 16)),
+        place="switch",
+        ranks=7,
+    ),
     Choice(algorithm="allreduce_parameter_server", options=(("server", "helper"),), place="star", ranks=9),
     Choice(algorithms=("allreduce_ring", "allreduce_tree"), sizes="1KiB:1MiB:4"),
     Choice(place="torus", shape="2x2x2"),
@@ -78,7 +84,9 @@ def test_a_bad_value_falls_back_and_says_so_in_one_sentence(name, text):
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.dictionaries(st.sampled_from([*READERS, "root", "chunks", "channels", "server", "t", "x"]), st.text(max_size=80)))
+@given(
+    st.dictionaries(st.sampled_from([*READERS, "root", "chunks", "channels", "server", "t", "x"]), st.text(max_size=80))
+)
 def test_no_address_at_all_raises(query):
     choice, _ = from_query(query)
     assert choice.algorithm in cs.algorithms(choice.collective)
@@ -120,6 +128,8 @@ def test_options_of_algorithms_have_addresses_of_their_own():
 def test_the_text_of_every_network_builds_it(network):
     from collsim.topology.spec import parse_topology
 
-    topology = parse_topology(network_text(Choice(place=network, bandwidth="100Gbit/s", alpha="2us")), cs.topology.NETWORKS)
+    topology = parse_topology(
+        network_text(Choice(place=network, bandwidth="100Gbit/s", alpha="2us")), cs.topology.NETWORKS
+    )
     assert 2 <= topology.ranks <= MOST_RANKS
     assert topology.links.bandwidth[0] == 12.5e9

@@ -17,7 +17,14 @@ from collsim.app.panels import MOST_QUESTIONS, Panels, read, write
 from collsim.app.texts import LANGUAGES, say
 from collsim.quiz.breaking import WAYS
 
-RUN = {"collective": "allreduce", "algorithm": "allreduce_ring", "network": "switch", "ranks": "4", "bandwidth": "25GB/s", "alpha": "1us"}
+RUN = {
+    "collective": "allreduce",
+    "algorithm": "allreduce_ring",
+    "network": "switch",
+    "ranks": "4",
+    "bandwidth": "25GB/s",
+    "alpha": "1us",
+}
 RUN |= {"nbytes": "64MiB"}
 CHOICE = from_query(RUN)[0]
 QUESTIONS = asked_about(CHOICE, 1)
@@ -30,7 +37,9 @@ def student() -> None:
 
 
 def words(at):
-    return html.unescape(re.sub("<.*?>", " ", " ".join(e.proto.body for e in at.get("html") if "<style>" not in e.proto.body)))
+    return html.unescape(
+        re.sub("<.*?>", " ", " ".join(e.proto.body for e in at.get("html") if "<style>" not in e.proto.body))
+    )
 
 
 def figures(at):
@@ -45,7 +54,8 @@ def joined(code, **query):
     return at.run()
 
 
-# ---- alone -----------------------------------------------------------------------------------------------------------------------
+# ---- alone
+# --------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -113,10 +123,19 @@ def test_another_seed_asks_otherwise_and_another_run_asks_about_itself():
     assert figures(at)
 
 
-@pytest.mark.parametrize("query", [
-    {"ask": "x"}, {"ask": "-1"}, {"ask": "1", "question": "99"}, {"ask": "1", "answer": "z" * 50}, {"class": "<b>"}, {"break": "bend"},
-    {"break": "lose-x"}, {"ask": "1" * 60},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"ask": "x"},
+        {"ask": "-1"},
+        {"ask": "1", "question": "99"},
+        {"ask": "1", "answer": "z" * 50},
+        {"class": "<b>"},
+        {"break": "bend"},
+        {"break": "lose-x"},
+        {"ask": "1" * 60},
+    ],
+)
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_hostile_address_gets_one_sentence(query, lang):
     at = opened(**RUN, **query, lang=lang)
@@ -126,11 +145,17 @@ def test_a_hostile_address_gets_one_sentence(query, lang):
 
 
 def test_an_address_says_the_panels_and_is_read_back():
-    for panels in (Panels(), Panels(3, 2, "8 MiB", "bcdf-abcdefgh"), Panels(way="cut", place=4), Panels(0, room="bcdf")):
+    for panels in (
+        Panels(),
+        Panels(3, 2, "8 MiB", "bcdf-abcdefgh"),
+        Panels(way="cut", place=4),
+        Panels(0, room="bcdf"),
+    ):
         assert read(write(panels)) == (panels, [])
 
 
-# ---- with a class ----------------------------------------------------------------------------------------------------------------
+# ---- with a class
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def test_a_student_votes_once_sees_nothing_of_the_others_and_learns_the_answer_at_the_reveal():
@@ -212,7 +237,8 @@ def test_an_invitation_opens_the_students_page():
     rooms().close(room)
 
 
-# ---- break it --------------------------------------------------------------------------------------------------------------------
+# ---- break it
+# -------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -261,7 +287,9 @@ def test_steps_are_counted_from_one_in_both_languages():
 def test_what_a_broken_run_says_first_is_where_the_checker_first_finds_it():
     found = broken(CHOICE, "lose", 3, "en")
     at = found.timeline["mistake"]
-    trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4, bandwidth="25GB/s", alpha="1us"), "64MiB")
+    trace = cs.simulate(
+        cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4, bandwidth="25GB/s", alpha="1us"), "64MiB"
+    )
     error = cs.break_it(trace, "lose", seed=3).error
     assert (at["rank"], at["chunk"]) == (error.rank, error.chunk)
 

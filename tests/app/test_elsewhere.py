@@ -19,7 +19,13 @@ CHOICES = [
     Choice(options=(("channels", 1),), p2p=False, gdr=False, nbytes="1000003"),
     Choice(place="switch", ranks=5, bandwidth="100Gbit/s", alpha="500ns", dtype="bfloat16", nbytes="3 MB"),
     Choice(place="torus", shape="2x4"),
-    Choice(collective="broadcast", algorithm="broadcast_chain", options=(("root", 3), ("chunks", 16)), nodes=1, place="dgx-h100"),
+    Choice(
+        collective="broadcast",
+        algorithm="broadcast_chain",
+        options=(("root", 3), ("chunks", 16)),
+        nodes=1,
+        place="dgx-h100",
+    ),
     Choice(algorithm="allreduce_parameter_server", options=(("server", "helper"),), place="switch", ranks=6),
 ]
 
@@ -46,7 +52,9 @@ def test_the_command_line_gives_the_same_time(choice):
     assert json.loads(done.stdout)["time"] == pytest.approx(simulate(choice).time, rel=1e-12)
 
 
-@pytest.mark.parametrize("choice", [Choice(sizes="1KiB:64MiB:64"), Choice(place="switch", ranks=6, sizes="1KiB:1MiB:32", engine="event")])
+@pytest.mark.parametrize(
+    "choice", [Choice(sizes="1KiB:64MiB:64"), Choice(place="switch", ranks=6, sizes="1KiB:1MiB:32", engine="event")]
+)
 def test_the_script_of_a_comparison_gives_the_same_times(choice):
     names = {}
     with contextlib.redirect_stdout(io.StringIO()):
@@ -76,5 +84,9 @@ def test_algorithms_and_programs_that_are_named_exist():
 
 
 def test_the_busbw_factor_reads_as_in_nccl_tests():
-    assert [elsewhere.factor(cs.collective(c).busbw(16), 16) for c in ("allreduce", "allgather", "broadcast")] == ["30/16", "15/16", "1"]
+    assert [elsewhere.factor(cs.collective(c).busbw(16), 16) for c in ("allreduce", "allgather", "broadcast")] == [
+        "30/16",
+        "15/16",
+        "1",
+    ]
     assert own_options("allreduce_ring").keys() == {"channels"}

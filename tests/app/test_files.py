@@ -86,7 +86,8 @@ def test_a_race_and_a_comparison_are_written_as_tables(name):
 def test_a_race_and_a_comparison_hand_over_files(page, language):
     at = AppTest.from_string(f"from collsim.app.main import main\nmain(first={page!r})", default_timeout=60)
     at.query_params.update(
-        {"lang": language} | ({"sizes": "1KiB:1MiB:1024", "network": "switch", "ranks": "4"} if page == "compare" else {})
+        {"lang": language}
+        | ({"sizes": "1KiB:1MiB:1024", "network": "switch", "ranks": "4"} if page == "compare" else {})
     )
     fine(at.run())
     if page == "race":
@@ -222,7 +223,9 @@ def test_the_best_number_of_chunks_is_the_one_that_is_the_fastest():
     table = chunks.tried(choice)
     best = int(table.loc[table["time"].idxmin()]["chunks"])
     assert best > 1
-    by_hand = {c: simulate(Choice(**{**choice.__dict__, "options": (("chunks", c),)})).time for c in (1, best, 2 * best, 1024)}
+    by_hand = {
+        c: simulate(Choice(**{**choice.__dict__, "options": (("chunks", c),)})).time for c in (1, best, 2 * best, 1024)
+    }
     assert min(by_hand, key=by_hand.get) == best
 
 

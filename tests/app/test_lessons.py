@@ -37,7 +37,9 @@ def words(at):
 
 
 def played(at):
-    return next(json.loads(e.proto.json) for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_player"))
+    return next(
+        json.loads(e.proto.json) for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_player")
+    )
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -53,7 +55,10 @@ def test_every_lesson_opens_asks_and_answers(name, lang):
 
     escaped = words(at)
     assert html.escape(told.question.ask[zh]) in escaped
-    hidden = [html.escape(text[zh]) for text in (told.question.explanation, *told.after, *(c.why for c in told.question.choices))]
+    hidden = [
+        html.escape(text[zh])
+        for text in (told.question.explanation, *told.after, *(c.why for c in told.question.choices))
+    ]
     assert not [text for text in hidden if text in escaped]
     at.button(key=f"answer_{name}_0").click().run()
     assert not at.exception
@@ -93,7 +98,8 @@ def test_the_numbers_are_those_of_the_runs():
         cs.verify(one.trace.schedule)
 
 
-#: Numbers that are names or facts of others: a product's version, and PyTorch's own figures, whose source `chapters.py` states.
+#: Numbers that are names or facts of others: a product's version, and PyTorch's own figures, whose source `chapters.py`
+#: states.
 NAMED = {"4.0", "2.13", "25", "0", "1", "2"}
 NUMBER = re.compile(r"(?<![\w.\-])\d[\d,]*(?:\.\d+)?")
 
@@ -106,7 +112,12 @@ def typed_numbers(source):
         inputs = {str(v) for v in values if isinstance(v, int)}
         words = [v for v in values if isinstance(v, str)]
         inputs |= {n for v in words if re.fullmatch(r"\d+ ?\w+(/s)?", v) for n in re.findall(r"\d+", v)}
-        found += [(function.name, n) for v in words for n in (m.rstrip(",") for m in NUMBER.findall(v)) if n not in inputs | NAMED]
+        found += [
+            (function.name, n)
+            for v in words
+            for n in (m.rstrip(",") for m in NUMBER.findall(v))
+            if n not in inputs | NAMED
+        ]
     return found
 
 
@@ -116,7 +127,9 @@ def test_no_number_of_a_lesson_is_typed(module):
 
 
 def test_a_typed_number_would_be_found():
-    assert typed_numbers('def f():\n    t = run(8, "64MiB")\n    return f"64 MiB over 8 ranks take {t.time}, not 4.7 ms"') == [("f", "4.7")]
+    assert typed_numbers(
+        'def f():\n    t = run(8, "64MiB")\n    return f"64 MiB over 8 ranks take {t.time}, not 4.7 ms"'
+    ) == [("f", "4.7")]
 
 
 def test_the_story_is_read_in_order_and_answers_are_remembered():
@@ -137,7 +150,8 @@ def test_the_story_is_read_in_order_and_answers_are_remembered():
 
 
 @pytest.mark.parametrize(
-    "query", [{"lesson": "<script>"}, {"lesson": "rings"}, {"lesson": "ring", "answer": "0"}, {"answer": "99"}, {"answer": "x"}]
+    "query",
+    [{"lesson": "<script>"}, {"lesson": "rings"}, {"lesson": "ring", "answer": "0"}, {"answer": "99"}, {"answer": "x"}],
 )
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_hostile_address_gets_one_sentence_and_a_lesson(query, lang):

@@ -103,7 +103,9 @@ def test_a_text_that_is_no_topology_gets_a_sentence_and_the_picture_stays():
     assert sent(at)["cards"]
 
 
-@pytest.mark.parametrize("yard", [Yard(), Yard("dgx-h100", 4, "rail", 3, 17, "gdr", "1MiB"), Yard(text=SMI, a=1, b=3)], ids=str)
+@pytest.mark.parametrize(
+    "yard", [Yard(), Yard("dgx-h100", 4, "rail", 3, 17, "gdr", "1MiB"), Yard(text=SMI, a=1, b=3)], ids=str
+)
 def test_what_is_written_is_read_back(yard):
     assert yards.read(yards.write(yard)) == (yard, [])
 

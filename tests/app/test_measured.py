@@ -1,4 +1,5 @@
-"""The Measured page: every published run in both languages, a log of one's own, and a sentence for everything that is wrong."""
+"""The Measured page: every published run in both languages, a log of one's own, and a sentence for everything that is
+wrong."""
 
 from dataclasses import replace
 
@@ -70,7 +71,9 @@ def test_the_map_of_choices_and_the_crossing_say_what_predict_says():
     crossings = {name: ring_and_tree(run.facts).crossing for name, run in published().items()}
     name = next(name for name, crossing in crossings.items() if crossing)
     at = fine(opened(run=name))
-    assert format_bytes(2 ** round(np.log2(crossings[name]))) in " ".join(m.value for m in at.markdown if "allreduce" in m.value)
+    assert format_bytes(2 ** round(np.log2(crossings[name]))) in " ".join(
+        m.value for m in at.markdown if "allreduce" in m.value
+    )
     apart = next(name for name, crossing in crossings.items() if crossing is None)
     assert any("do not cross" in m.value for m in fine(opened(run=apart)).markdown)
 
@@ -90,7 +93,9 @@ def test_the_address_says_what_is_shown_and_opens_it_again():
     assert text_of(fine(opened(**address(at)))) == text_of(at)
 
 
-@pytest.mark.parametrize("shown", [Shown(), Shown("v100-8", plain=True), Shown("own", machine="polaris", nodes=4, p2p=False, gdr=False)])
+@pytest.mark.parametrize(
+    "shown", [Shown(), Shown("v100-8", plain=True), Shown("own", machine="polaris", nodes=4, p2p=False, gdr=False)]
+)
 def test_what_is_written_is_read_back(shown):
     assert evidence.read(evidence.write(shown)) == (shown, [])
 
@@ -109,7 +114,10 @@ def test_a_sample_log_is_one_click_away_and_its_machine_is_known(language):
 def test_a_log_of_ones_own_is_predicted_and_its_machine_guessed():
     at = fine(dropped(evidence.sample()))
     assert charts(at) == 7
-    lines = "".join(f"#  Rank {r:2d} Group  0 Pid 1 on host{r // 8} device {r % 8} [0000:00:00] NVIDIA H100 80GB HBM3\n" for r in range(16))
+    lines = "".join(
+        f"#  Rank {r:2d} Group  0 Pid 1 on host{r // 8} device {r % 8} [0000:00:00] NVIDIA H100 80GB HBM3\n"
+        for r in range(16)
+    )
     guess = evidence.guessed(lines, Shown("own"))
     assert (guess.nodes, "H100" in evidence.facts_of(evidence.cs.machine(guess.machine)).gpu) == (2, True)
     card = evidence.guessed("# Rank 0 Pid 1 on a device 0 [0x01] NVIDIA GeForce RTX 4090\n", Shown("own"))
@@ -117,7 +125,10 @@ def test_a_log_of_ones_own_is_predicted_and_its_machine_guessed():
 
 
 def test_a_log_that_does_not_say_what_ran_is_asked_about():
-    row = "     1048576        262144     float     sum      -1    40.1   26.1   26.1       0    40.0   26.2   26.2       0\n"
+    row = (
+        "     1048576        262144     float     sum      -1    40.1   26.1   26.1       0    40.0   26.2   26.2   "
+        "    0\n"
+    )
     at = dropped(row)
     assert "choose the collective" in messages(at)[0]
     fine(at.selectbox(key="w_e_collective").set_value("allreduce").run())
@@ -189,7 +200,8 @@ HOSTILE_LOGS = {
     "damaged row": evidence.sample().replace("float", "float 7 7", 1),
     "not JSON": '{"results": [',
     "other JSON": '{"results": 5}',
-    "too many ranks": "# Rank 900 Pid 1 on a device 0 [0x01] X\n# all_reduce_perf\n 8 2 float sum -1 1.0 1 1 0 1.0 1 1 0\n",
+    "too many ranks": "# Rank 900 Pid 1 on a device 0 [0x01] X\n# all_reduce_perf\n 8 2 float sum -1 1.0 1 1 0 1.0 1 "
+    "1 0\n",
     "only zeros": "# all_reduce_perf\n 0 0 float sum -1 0.0 0 0 0 0.0 0 0 0\n",
     "a huge size": "# all_reduce_perf\n 9999999999999999999 2 float sum -1 1.0 1 1 0 1.0 1 1 0\n",
 }
@@ -228,7 +240,11 @@ def test_a_hostile_address_gets_one_sentence_and_a_page(query):
 
 
 def test_both_languages_have_every_word_and_every_hypothesis():
-    assert not [key for key, pair in MEASURED.items() if len(pair) != 2 or not all(pair) or placeholders(pair[0]) != placeholders(pair[1])]
+    assert not [
+        key
+        for key, pair in MEASURED.items()
+        if len(pair) != 2 or not all(pair) or placeholders(pair[0]) != placeholders(pair[1])
+    ]
     assert {f"gap.{h.key}" for h in HYPOTHESES} == {key for key in MEASURED if key.startswith("gap.")}
 
 
@@ -242,7 +258,9 @@ def test_every_word_of_the_page_is_used():
     families = ("page.", "gap.", "knob.", "measured.told.", "measured.off.", "measured.guess.", "measured.none.")
     bands = {f"measured.{name}" for name in ("large", "middle", "small", "dots", "line", "tuner", "under")}
     bands |= {f"graphs.{name}" for name in ("rings", "trees", "logged", "found")}
-    assert not [key for key in MEASURED if f'"{key}"' not in source and not key.startswith(families) and key not in bands]
+    assert not [
+        key for key in MEASURED if f'"{key}"' not in source and not key.startswith(families) and key not in bands
+    ]
 
 
 TWO_TABLES = (
@@ -255,7 +273,9 @@ TWO_TABLES = (
      1048576        131072     float    none      -1    30.0   34.95   17.48       0    30.0   34.95   17.48       0
 """
 )
-ROW = "     1048576        262144     float     sum      -1    40.1   26.1   26.1       0    40.0   26.2   26.2       0\n"
+ROW = (
+    "     1048576        262144     float     sum      -1    40.1   26.1   26.1       0    40.0   26.2   26.2       0\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +316,8 @@ def test_a_log_whose_collective_is_known_is_fitted_on_every_pandas(monkeypatch):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_log_calibrates_a_machine_that_is_predicted_calibrated_wherever_it_is_loaded(language):
-    """The file that is handed out, read as the pages read a machine of one's own: its predictions are those of the calibration."""
+    """The file that is handed out, read as the pages read a machine of one's own: its predictions are those of the
+    calibration."""
     at = fine(opened(run="own", lang=language))
     fine(at.button(key="w_e_sample").click().run())
     fine(at.button(key="fit_do").click().run())
@@ -330,9 +351,12 @@ h:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_log_of_nccl_is_held_against_the_search(language):
-    """A100 behind NVSwitches: all rings 0 1 2 ... 7, so that the first of the log's two is found and the second is not."""
+    """A100 behind NVSwitches: all rings 0 1 2 ... 7, so that the first of the log's two is found and the second is
+    not."""
     at = fine(dropped(INFO, machine="dgx-a100", nodes="1", lang=language))
-    assert MEASURED["graphs.alike"][language == "zh"].format(count=1, channels=2) in " ".join(m.value for m in at.markdown)
+    assert MEASURED["graphs.alike"][language == "zh"].format(count=1, channels=2) in " ".join(
+        m.value for m in at.markdown
+    )
     assert "P2P/CUMEM" in text_of(at)
     small = dropped(
         INFO.replace("nRanks 8", "nRanks 9").replace("5   6   7\n", "5   6   7   8\n", 1).replace("0   7", "0   8   7"),

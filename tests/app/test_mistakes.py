@@ -14,7 +14,17 @@ from collsim.errors import CollsimError
 from collsim.topology.fabrics import FABRICS
 
 HAN = re.compile("[\u4e00-\u9fff]")
-OPTIONS = {"dims": "3x5", "arity": 1, "radix": 1, "base": 1, "chunks": 1024, "servers": 99, "server": "helper", "channels": 99, "root": 7}
+OPTIONS = {
+    "dims": "3x5",
+    "arity": 1,
+    "radix": 1,
+    "base": 1,
+    "chunks": 1024,
+    "servers": 99,
+    "server": "helper",
+    "channels": 99,
+    "root": 7,
+}
 TEXTS = [
     "",
     "hello",
@@ -24,8 +34,19 @@ TEXTS = [
     "collsim: 1\nnetwork: ring(x)\n",
     "collsim: 1\nlinks: []",
 ]
-TEXTS += ["collsim: 1\nmachine: dgx-a100\noptions: {nodes: 0}\n", "collsim: 1\nmachine: dgx-a100\noptions: {nodes: 99999}\n", "a: [", "*a"]
-TEXTS += ["<system>", "<x/>", "<system version='1'><cpu/></system>", "<!DOCTYPE a [<!ENTITY b 'x'>]><system>&b;</system>", "a: " + "[" * 99]
+TEXTS += [
+    "collsim: 1\nmachine: dgx-a100\noptions: {nodes: 0}\n",
+    "collsim: 1\nmachine: dgx-a100\noptions: {nodes: 99999}\n",
+    "a: [",
+    "*a",
+]
+TEXTS += [
+    "<system>",
+    "<x/>",
+    "<system version='1'><cpu/></system>",
+    "<!DOCTYPE a [<!ENTITY b 'x'>]><system>&b;</system>",
+    "a: " + "[" * 99,
+]
 TEXTS += [
     "GPU0 GPU1\nGPU0 X PIX\n",
     "GPU0 GPU1\nGPU0 X FOO\nGPU1 PIX X\n",
@@ -47,9 +68,23 @@ FILES = {
     "f.csv": b"\xff",
     "g.xml": b"<algo",
 }
-FILES |= {"h.xml": b"<!DOCTYPE a [<!ENTITY b 'x'>]><algo>&b;</algo>", "i.txt": b"hello", "large.csv": b"0" * (files.MOST_BYTES + 1)}
-WORDS = {"collective": ["allreduse"], "nodes": ["0", "2.5", "999"], "nbytes": ["64M", "-1", "1.5B", "many", "1e400"], "p2p": ["maybe"]}
-WORDS |= {"bandwidth": ["0", "25GB", "fast/s"], "alpha": ["-1us", "1 year", "nan"], "shape": ["axb", "0x4"], "machine": ["own", "dgx"]}
+FILES |= {
+    "h.xml": b"<!DOCTYPE a [<!ENTITY b 'x'>]><algo>&b;</algo>",
+    "i.txt": b"hello",
+    "large.csv": b"0" * (files.MOST_BYTES + 1),
+}
+WORDS = {
+    "collective": ["allreduse"],
+    "nodes": ["0", "2.5", "999"],
+    "nbytes": ["64M", "-1", "1.5B", "many", "1e400"],
+    "p2p": ["maybe"],
+}
+WORDS |= {
+    "bandwidth": ["0", "25GB", "fast/s"],
+    "alpha": ["-1us", "1 year", "nan"],
+    "shape": ["axb", "0x4"],
+    "machine": ["own", "dgx"],
+}
 WORDS |= {"sizes": ["1:2:0", "64M:1G", "1KiB:1GiB:1.0000001", "::::"], "sharing": ["x"], "own": ["zz"], "root": ["99"]}
 
 

@@ -1,4 +1,5 @@
-"""A machine is taken along from Machines and from Measured: each of the four pages opens on it, with nothing left of another one."""
+"""A machine is taken along from Machines and from Measured: each of the four pages opens on it, with nothing left of
+another one."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,7 +18,9 @@ def machines():
 
 def measured():
     """The same for a machine that was calibrated to a log."""
-    at = fine(AppTest.from_string("from collsim.app.main import main\nmain(first='measured')", default_timeout=60).run())
+    at = fine(
+        AppTest.from_string("from collsim.app.main import main\nmain(first='measured')", default_timeout=60).run()
+    )
     fine(at.selectbox(key="w_e_run").set_value("own").run())
     fine(at.button(key="w_e_sample").click().run())
     return fine(at.button(key="fit_do").click().run()), "onward_fit", own.OWN, 2

@@ -74,7 +74,12 @@ def test_the_comparison_is_the_sweep():
     table = compare(choice)
     assert set(table["algorithm"]) == set(usual_algorithms("allreduce"))
     ring = table[table["algorithm"] == "allreduce_ring"]
-    again = cs.sweep("allreduce", "allreduce_ring", cs.topology.switch(8, bandwidth="25GB/s", alpha="1us"), cs.size_range("1KiB:1MiB:32"))
+    again = cs.sweep(
+        "allreduce",
+        "allreduce_ring",
+        cs.topology.switch(8, bandwidth="25GB/s", alpha="1us"),
+        cs.size_range("1KiB:1MiB:32"),
+    )
     assert np.allclose(ring["time"], again["time"], rtol=1e-12)
 
 

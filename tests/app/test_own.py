@@ -136,14 +136,22 @@ def test_code_to_copy_reads_the_file_and_gives_the_same_time(choice, tmp_path, m
     assert json.loads(done.stdout)["time"] == pytest.approx(simulate(choice).time, rel=1e-12)
 
 
-# ---- hostile ---------------------------------------------------------------------------------------------------------------------
+# ---- hostile
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 def packed(text):
     return base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
 
 
-NETWORKS = ["ring(100000000)", "ring(ranks=1e7)", "ring('99999999')", "torus(4096, 4096)", "fat_tree(k=400)", "dragonfly(99, 99, 99)"]
+NETWORKS = [
+    "ring(100000000)",
+    "ring(ranks=1e7)",
+    "ring('99999999')",
+    "torus(4096, 4096)",
+    "fat_tree(k=400)",
+    "dragonfly(99, 99, 99)",
+]
 NETWORKS += ["ring(1_000_000_000)", "switch(8, helpers=30000)", "ring(" + "9" * 400 + ")"]
 HOSTILE = {
     **{text[:24]: f"collsim: 1\nnetwork: {text}\n" for text in NETWORKS},

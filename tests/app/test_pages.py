@@ -176,7 +176,9 @@ def test_typing_a_bad_size_leaves_a_sentence_below_and_the_picture_as_it_was():
     assert json.loads(players(at)[0].proto.json)["id"] != before
 
 
-@pytest.mark.parametrize("query", [{"nbytes": "8"}, {"nbytes": "0"}, {"nbytes": "1000003", "ranks": "7"}, {"ranks": "1"}], ids=str)
+@pytest.mark.parametrize(
+    "query", [{"nbytes": "8"}, {"nbytes": "0"}, {"nbytes": "1000003", "ranks": "7"}, {"ranks": "1"}], ids=str
+)
 def test_tiny_and_odd_runs_are_not_mistakes(query):
     fine(opened(**({"network": "switch"} | query)))
 

@@ -43,7 +43,11 @@ def test_every_ready_race_starts_in_both_languages(name, language):
 
 def test_the_first_race_is_ring_tree_and_server_and_has_a_bare_address():
     at = fine(opened())
-    assert [(r["name"], r["place"]) for r in sent(at)["runners"]] == [("Ring", 1), ("Double binary tree", 2), ("Parameter server", 3)]
+    assert [(r["name"], r["place"]) for r in sent(at)["runners"]] == [
+        ("Ring", 1),
+        ("Double binary tree", 2),
+        ("Parameter server", 3),
+    ]
     assert at.query_params == {}
 
 

@@ -1,4 +1,5 @@
-"""The thirty students of `benchmarks/thirty_students.py` in short: a few of them, for a few seconds, on a server of their own."""
+"""The thirty students of `benchmarks/thirty_students.py` in short: a few of them, for a few seconds, on a server of
+their own."""
 
 import argparse
 import asyncio
@@ -24,7 +25,10 @@ def script():
 
 def test_a_few_students_walk_about_and_see_nothing_wrong(script, tmp_path):
     given = argparse.Namespace(students=4, minutes=0.25, think=0.5, csv=tmp_path / "students.csv")
-    with script.server(tmp_path / "log.txt") as (port, pid), ThreadPoolExecutor(1) as aside:  # Playwright has a loop in this thread
+    with (
+        script.server(tmp_path / "log.txt") as (port, pid),
+        ThreadPoolExecutor(1) as aside,
+    ):  # Playwright has a loop in this thread
         notes, rows = aside.submit(lambda: asyncio.run(script.walk(given, port, pid, every=0.5))).result()
     assert notes.wrong == []
     assert len(notes.reruns) >= 4

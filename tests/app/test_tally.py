@@ -8,7 +8,9 @@ from collsim.app.choice import Choice
 from collsim.app.tally import Asked, Full, Rooms
 from collsim.quiz import questions
 
-TRACE = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4, bandwidth="25GB/s", alpha="1us"), "64MiB")
+TRACE = cs.simulate(
+    cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4, bandwidth="25GB/s", alpha="1us"), "64MiB"
+)
 FOUND = questions(TRACE, 1, 8)
 STEPS = next(k for k, q in enumerate(FOUND) if q.topic == "steps")
 TIME = next(k for k, q in enumerate(FOUND) if q.topic == "time")
@@ -52,7 +54,9 @@ def test_votes_are_counted_once_per_voter_and_shown_only_after_the_reveal(rooms)
     assert (board.votes, board.groups, board.mine) == (2, (), right)
     rooms.reveal(room)
     board = rooms.look(code, "carl")
-    assert [votes for _, votes, _ in board.groups] == [{right: 1, wrong: 1}.get(k, 0) for k in range(len(FOUND[STEPS].choices))]
+    assert [votes for _, votes, _ in board.groups] == [
+        {right: 1, wrong: 1}.get(k, 0) for k in range(len(FOUND[STEPS].choices))
+    ]
     assert [k for k, (_, _, is_right) in enumerate(board.groups) if is_right] == [right]
     assert board.mine is None
     assert not rooms.vote(code, "carl", right, 0), "the vote is over"

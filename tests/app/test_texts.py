@@ -12,7 +12,9 @@ APP = Path(__file__).parents[2] / "collsim" / "app"
 
 
 def test_no_text_is_empty_in_either_language():
-    assert not [key for key, pair in TEXTS.items() if len(pair) != len(LANGUAGES) or not all(text.strip() for text in pair)]
+    assert not [
+        key for key, pair in TEXTS.items() if len(pair) != len(LANGUAGES) or not all(text.strip() for text in pair)
+    ]
 
 
 def test_both_languages_fill_in_the_same_values():
@@ -39,9 +41,23 @@ def test_every_text_that_is_asked_for_exists_and_every_text_is_asked_for():
         and isinstance(node.args[0], ast.Constant)
     }
     assert literal <= set(TEXTS), literal - set(TEXTS)
-    families = ("option.", "format.", "files.", "fabric.", "page.", "compare.time", "compare.busbw", "nodes.", "p2p", "gdr", "engine")
+    families = (
+        "option.",
+        "format.",
+        "files.",
+        "fabric.",
+        "page.",
+        "compare.time",
+        "compare.busbw",
+        "nodes.",
+        "p2p",
+        "gdr",
+        "engine",
+    )
     unused = [
-        key for key in TEXTS if not re.search(f"[\"']{key}[\"']", source) and not key.startswith(families) and not key.endswith(".help")
+        key
+        for key in TEXTS
+        if not re.search(f"[\"']{key}[\"']", source) and not key.startswith(families) and not key.endswith(".help")
     ]
     assert not unused
 

@@ -133,7 +133,9 @@ def test_who_asks_for_what_is_under_way_joins_it_without_an_estimate(slow, monke
     opened(explore, **BUSY)
     (job,) = under_way(slow)
     job.waiting = {"somebody else": job.waiting.popitem()[1]}
-    monkeypatch.setattr("collsim.app.explore.expected_outcome", lambda choice: pytest.fail("an estimate of what is under way"))
+    monkeypatch.setattr(
+        "collsim.app.explore.expected_outcome", lambda choice: pytest.fail("an estimate of what is under way")
+    )
     fine(opened(explore, **BUSY))
     assert under_way(slow) == [job]
     assert len(job.waiting) == 2

@@ -44,13 +44,20 @@ def opened(page, query):
 
 def controls(at):
     """Everything that can be set now, as (element, how to set it to something)."""
-    found = [(w, lambda w, rng: w.select_index(rng.randrange(len(w.options)))) for w in at.selectbox if w.options and not w.disabled]
+    found = [
+        (w, lambda w, rng: w.select_index(rng.randrange(len(w.options))))
+        for w in at.selectbox
+        if w.options and not w.disabled
+    ]
     found += [
-        (w, lambda w, rng: w.set_value(rng.choice(SEGMENTS[w.key]))) for w in at.segmented_control if w.key in SEGMENTS and not w.disabled
+        (w, lambda w, rng: w.set_value(rng.choice(SEGMENTS[w.key])))
+        for w in at.segmented_control
+        if w.key in SEGMENTS and not w.disabled
     ]
     found += [(w, lambda w, rng: w.set_value(rng.random() < 0.5)) for w in at.toggle if not w.disabled]
     found += [
-        (w, lambda w, rng: w.set_value(rng.choice([w.min, min(w.max, w.min + 1), min(w.max, 7), min(w.max, 16)]))) for w in at.number_input
+        (w, lambda w, rng: w.set_value(rng.choice([w.min, min(w.max, w.min + 1), min(w.max, 7), min(w.max, 16)])))
+        for w in at.number_input
     ]
     found += [(w, lambda w, rng: w.click()) for w in at.button if not w.disabled]
     found += [(w, lambda w, rng: w.set_value(rng.choice(PASTED))) for w in at.text_area]
@@ -58,7 +65,9 @@ def controls(at):
     return found
 
 
-@pytest.mark.parametrize(("page", "door"), [(page, door) for page in PAGES for door in range(len(DOORS.get(page, [{}])))])
+@pytest.mark.parametrize(
+    ("page", "door"), [(page, door) for page in PAGES for door in range(len(DOORS.get(page, [{}])))]
+)
 def test_a_random_walk_never_reaches_a_traceback(page, door):
     query = DOORS.get(page, [{}])[door]
     rng, at, path = random.Random(100 * door + len(page)), opened(page, query), [query]

@@ -131,7 +131,9 @@ def test_the_moment_of_explore_is_its_own(monkeypatch):
     shown = []
 
     def component(name, **_):
-        return lambda key, data, **_: shown.append((key, data.get("t"))) or {"state": {"t": 2e-6, "view": "logical", "why": "pause"}}
+        return lambda key, data, **_: (
+            shown.append((key, data.get("t"))) or {"state": {"t": 2e-6, "view": "logical", "why": "pause"}}
+        )
 
     monkeypatch.setattr("streamlit.components.v2.component", component)
     at = opened(beside="again", **SMALL)
@@ -177,8 +179,8 @@ def test_round_robin_crosses_the_fabric_at_every_step_of_the_ring():
     assert found.speedup < 1
 
 
-#: Trouble whose time is known, on a switch of 4 with cables of 25 GB/s and 1 us and a ring of 2 (n - 1) = 6 steps. Bytes of a step: a
-#: quarter of 25 MB = 250 us; healthy: 6 * (250 + 2) us.
+#: Trouble whose time is known, on a switch of 4 with cables of 25 GB/s and 1 us and a ring of 2 (n - 1) = 6 steps.
+#: Bytes of a step: a quarter of 25 MB = 250 us; healthy: 6 * (250 + 2) us.
 RING = Choice(place="switch", ranks=4, nbytes="25MB", bandwidth="25GB/s", alpha="1us")
 HEALTHY = 6 * 252e-6
 
@@ -188,7 +190,9 @@ def test_a_straggler_slows_every_step_of_a_ring():
     network = cs.topology.switch(4, bandwidth="25GB/s", alpha="1us")
     slowed = cs.simulate(cs.schedule("allreduce_ring", topology=network), network, "25MB", engine="event", slow={2: 2})
     assert found.before.time == pytest.approx(HEALTHY, rel=1e-6)
-    assert found.after.time == pytest.approx(6 * 502e-6, rel=1e-6)  # every chunk crosses the slow cables at half the speed
+    assert found.after.time == pytest.approx(
+        6 * 502e-6, rel=1e-6
+    )  # every chunk crosses the slow cables at half the speed
     assert found.after.time == pytest.approx(slowed.time, rel=1e-9)
     assert "rank 2" in found.verdict[0]
     assert "busy 99.6" in found.verdict[0]  # 6 * 500 of 6 * 502 us, at the rate that it has
@@ -216,7 +220,10 @@ def test_jitter_makes_a_distribution_that_is_the_same_every_time():
 
 def test_the_verdict_says_what_doubling_one_cable_and_what_doubling_all_would_save():
     en, zh = edits.change(RING, edits.PLAIN).verdict
-    assert "all links between the sockets" in edits.change(Choice(place="pcie-8gpu", nodes=1, nbytes="1MiB"), edits.PLAIN).verdict[0]
+    assert (
+        "all links between the sockets"
+        in edits.change(Choice(place="pcie-8gpu", nodes=1, nbytes="1MiB"), edits.PLAIN).verdict[0]
+    )
     # 4 * 2 directed cables are equally busy: one alone saves nothing, all of them 125 of 252 us
     assert "doubling this cable alone saves nothing; all the cables, 50" in en.replace("\N{NO-BREAK SPACE}", " ")
     assert "毫无收益" in zh
@@ -249,7 +256,9 @@ def test_trouble_has_an_address_a_verdict_and_code(query, language):
         assert word in code
 
 
-@pytest.mark.parametrize("edit", [Edit(gdr="same", straggler=2, how="late1ms", traffic="all"), Edit(gdr="same", jitter="1us", straggler=1)])
+@pytest.mark.parametrize(
+    "edit", [Edit(gdr="same", straggler=2, how="late1ms", traffic="all"), Edit(gdr="same", jitter="1us", straggler=1)]
+)
 def test_the_script_of_trouble_gives_the_times_of_the_page(edit):
     found = edits.change(RING, edit)
     before = edits.timed(RING, edit)
@@ -276,7 +285,11 @@ def test_an_edit_in_an_address_is_not_joined_by_the_one_of_the_first_page():
 
 @pytest.mark.parametrize(
     "edit",
-    [Edit(), edits.PLAIN, Edit("on", "off", "pcie", "four", "a~b", "cut", "round-robin", 4, 3, "slow10", "1us", "one", "data")],
+    [
+        Edit(),
+        edits.PLAIN,
+        Edit("on", "off", "pcie", "four", "a~b", "cut", "round-robin", 4, 3, "slow10", "1us", "one", "data"),
+    ],
     ids=str,
 )
 def test_what_is_written_is_read_back(edit):
@@ -311,20 +324,32 @@ def test_a_hostile_address_gets_at_most_one_sentence_and_a_picture(query):
 
 
 def test_every_word_of_the_page_is_used():
-    source = "".join((Path(edits.__file__).parent / name).read_text() for name in ("whatif.py", "edits.py", "codebox.py")).replace("'", '"')
+    source = "".join(
+        (Path(edits.__file__).parent / name).read_text() for name in ("whatif.py", "edits.py", "codebox.py")
+    ).replace("'", '"')
     known = {*edits.SWITCHED, *edits.FACTORS, *edits.CABLE, *edits.STRAGGLERS}
-    families = ("page.", "whatif.links", "whatif.placement.", "whatif.traffic.", "whatif.beside.", *(f"whatif.{name}" for name in known))
+    families = (
+        "page.",
+        "whatif.links",
+        "whatif.placement.",
+        "whatif.traffic.",
+        "whatif.beside.",
+        *(f"whatif.{name}" for name in known),
+    )
     assert not [key for key in WHATIF if f'"{key}"' not in source and not key.startswith(families)]
 
 
 def test_the_same_once_more_on_one_set_of_cables_takes_as_long_as_both():
-    """A ring on a switch, both times the same chunks on the same cables: half the rate of each, so 6 steps of 500 and 2 us."""
+    """A ring on a switch, both times the same chunks on the same cables: half the rate of each, so 6 steps of 500 and 2
+    us."""
     found = edits.change(RING, Edit(gdr="same", beside="again"))
     assert found.before.time == pytest.approx(HEALTHY, rel=1e-6)
     assert found.after.time == pytest.approx(6 * 502e-6, rel=1e-6)
     assert [row[:2] for row in found.several.rows] == [("allreduce_ring", 4)] * 2
     assert [row[4] for row in found.several.rows] == pytest.approx([502 / 252] * 2)
-    assert "(with 35.8 MiB of other traffic)" in found.verdict[0].replace("\N{NO-BREAK SPACE}", " ")  # 37.5 MB, as much as its own
+    assert "(with 35.8 MiB of other traffic)" in found.verdict[0].replace(
+        "\N{NO-BREAK SPACE}", " "
+    )  # 37.5 MB, as much as its own
     assert len(decode(found.several.timeline)["groups"]) == 2
 
 
@@ -349,7 +374,9 @@ def test_another_collective_beside_has_an_address_a_player_and_code(what, langua
     at = fine(opened(lang=language, **query))
     assert query.items() <= address(at).items()
     (player,) = [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_player")]
-    found = edits.change(Choice(place="pcie-8gpu", nodes=2, nbytes="64KiB", options=(("channels", 1),)), Edit(gdr="same", beside=what))
+    found = edits.change(
+        Choice(place="pcie-8gpu", nodes=2, nbytes="64KiB", options=(("channels", 1),)), Edit(gdr="same", beside=what)
+    )
     assert len(decode(json.loads(player.proto.json)["timeline"])["groups"]) == len(found.several.rows) > 1
     assert f"{found.several.rows[0][4]:.3g}" in " ".join(m.value for m in at.markdown)
     assert "plans" in " ".join(c.value for c in at.code)
@@ -386,7 +413,9 @@ def test_the_script_and_the_command_of_several_at_once_give_the_times_of_the_pag
     if jitter:
         assert [*names["times"]] == pytest.approx(found.times, rel=1e-9)
         return
-    line = shlex.split(elsewhere.command(before, {"channels": 1}, trouble, beside.command(what, place, choice.algorithm)))
+    line = shlex.split(
+        elsewhere.command(before, {"channels": 1}, trouble, beside.command(what, place, choice.algorithm))
+    )
     done = CliRunner().invoke(app, [*line[1:], "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["collectives"][0]["time"] == pytest.approx(found.several.rows[0][3], rel=1e-9)

@@ -94,7 +94,9 @@ def test_a_learners_endless_code_ends_with_the_worker_that_tries_it(staff):
     job = workers.ask("a", verdict, (draft,), 0.0)
     eventually(lambda: job.worker is not None)
     worker = psutil.Process(job.worker.process.pid)
-    eventually(lambda: len(worker.children(recursive=True)) >= 2)  # a fresh Python, and the child in which the code runs
+    eventually(
+        lambda: len(worker.children(recursive=True)) >= 2
+    )  # a fresh Python, and the child in which the code runs
     learners = [child.pid for child in worker.children(recursive=True)]
     workers.leave("a", job)
     eventually(lambda: not any(map(alive, learners)), 2.0)  # its own limit is 4 seconds of processor time
@@ -147,7 +149,10 @@ def test_who_is_not_seen_any_more_has_gone(staff):
 
 def test_whose_tab_is_open_may_look_once_a_minute(staff):
     workers = staff(patience=15.0, here="open".__eq__)
-    open_, closed = workers.ask("open", chores.count, (1000, 0.1), 1.0), workers.ask("closed", chores.count, (1001, 0.1), 1.0)
+    open_, closed = (
+        workers.ask("open", chores.count, (1000, 0.1), 1.0),
+        workers.ask("closed", chores.count, (1001, 0.1), 1.0),
+    )
     unseen(open_, "open", 61)
     unseen(closed, "closed", 61)
     workers.forget()
@@ -247,7 +252,9 @@ def test_a_worker_and_its_folder_go_when_its_server_is_killed(staff, tmp_path):
         "while not job.share: time.sleep(0.05)\n"
         "print(job.worker.process.pid, flush=True); time.sleep(600)"
     )
-    server = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)})
+    server = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)}
+    )
     pid = int(server.stdout.readline())
     assert alive(pid)
     (folder,) = tmp_path.iterdir()

@@ -90,7 +90,11 @@ def test_right_code_shows_its_time_beside_the_bound():
 
 
 def test_code_that_is_right_for_some_ranks_only_says_for_which_it_is_not():
-    code = HEAD + "def mine(n):\n    yield cs.reduce(np.array([1, 2, 3]), 0, chunk=0)\n    yield cs.copy(0, np.array([1, 2, 3]), chunk=0)\n"
+    code = (
+        HEAD
+        + "def mine(n):\n    yield cs.reduce(np.array([1, 2, 3]), 0, chunk=0)\n    yield cs.copy(0, np.array([1, 2, "
+        "3]), chunk=0)\n"
+    )
     made = trial(code, "allreduce", 4)
     assert made.passed
     assert made.failed == 2
@@ -138,7 +142,8 @@ HOSTILE = {
     "steps": HEAD + "def f(n):\n    while True:\n        yield cs.copy(0, 1, chunk=0)",
     "transfers": HEAD + "def f(n):\n    yield cs.copy(np.zeros(10 ** 6, int), 1, chunk=np.arange(10 ** 6))",
     "repeat": HEAD + "def f(n):\n    yield cs.repeat(cs.copy(0, 1, chunk=0), 10 ** 12, 1, 1)",
-    "prints": HEAD + "def f(n):\n    for k in range(10 ** 4):\n        print('<b>x</b>' * 100)\n    yield cs.copy(0, 1, chunk=0)",
+    "prints": HEAD
+    + "def f(n):\n    for k in range(10 ** 4):\n        print('<b>x</b>' * 100)\n    yield cs.copy(0, 1, chunk=0)",
 }
 
 
@@ -156,7 +161,9 @@ def test_hostile_code_gets_a_sentence_and_never_a_traceback(app, name):
     assert messages(app) == []
 
 
-@pytest.mark.parametrize("code", ["def f(n):\n    while True:\n        pass", "def f(n):\n    x = 10 ** 10 ** 10\n    yield x"])
+@pytest.mark.parametrize(
+    "code", ["def f(n):\n    while True:\n        pass", "def f(n):\n    x = 10 ** 10 ** 10\n    yield x"]
+)
 def test_code_that_never_ends_is_ended(code):
     made = trial(code, "allreduce", 4)
     assert not made.passed
@@ -174,7 +181,12 @@ def test_the_page_says_what_holds_the_process_here(language, monkeypatch):
 @pytest.mark.skipif(not confine.version(), reason="this system has no Landlock")
 def test_code_that_got_past_the_lists_still_writes_nowhere_but_in_its_own_folder(tmp_path):
     def tried(path):
-        lines = ["import collsim as cs", "def f(n):", f"    open({path!r}, 'w').write('x')", "    yield cs.copy(0, 1, chunk=0)"]
+        lines = [
+            "import collsim as cs",
+            "def f(n):",
+            f"    open({path!r}, 'w').write('x')",
+            "    yield cs.copy(0, 1, chunk=0)",
+        ]
         return _attempt(Code("\n".join(lines), "f"), "allreduce", (2,))
 
     outside = tmp_path / "outside"
@@ -210,7 +222,15 @@ def test_the_address_holds_the_state_and_bombs_do_not_go_off():
 
 @pytest.mark.parametrize(
     "query",
-    [{"code": "!!!"}, {"code": "AAAA"}, {"start": "<script>"}, {"ranks": "1"}, {"ranks": "99999"}, {"place": "torus"}, {"nbytes": "64M"}],
+    [
+        {"code": "!!!"},
+        {"code": "AAAA"},
+        {"start": "<script>"},
+        {"ranks": "1"},
+        {"ranks": "99999"},
+        {"place": "torus"},
+        {"nbytes": "64M"},
+    ],
 )
 def test_a_hostile_address_gets_one_sentence_and_a_page(query):
     at = opened(**query)
@@ -232,7 +252,13 @@ def test_a_starting_point_brings_its_collective_and_the_page_other_places():
 
 
 @pytest.mark.parametrize(
-    "ending", ["cs.reduce(r, r, chunk=0)", "cs.reduce(r, r + 1, chunk=0)", "cs.copy(r, 0 * r, chunk=0)", "cs.copy(r, r, chunk=r / 2)"]
+    "ending",
+    [
+        "cs.reduce(r, r, chunk=0)",
+        "cs.reduce(r, r + 1, chunk=0)",
+        "cs.copy(r, 0 * r, chunk=0)",
+        "cs.copy(r, r, chunk=r / 2)",
+    ],
 )
 def test_common_mistakes_are_told_in_both_languages(ending):
     made = trial(HEAD + f"def f(n):\n    r = np.arange(n)\n    yield {ending}\n", "allreduce", 4)

@@ -19,7 +19,12 @@ def app_url(tmp_path_factory):
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
     log = tmp_path_factory.mktemp("app") / "log.txt"
-    flags = ["--server.headless=true", "--server.fileWatcherType=none", "--browser.gatherUsageStats=false", "--server.address=127.0.0.1"]
+    flags = [
+        "--server.headless=true",
+        "--server.fileWatcherType=none",
+        "--browser.gatherUsageStats=false",
+        "--server.address=127.0.0.1",
+    ]
     with log.open("w") as out:
         command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", *flags]
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=ROOT)

@@ -35,7 +35,9 @@ def test_a_pressed_button_can_be_read_in_the_dark(page, app_url):
     page.goto(f"{app_url}/?network=ring&ranks=4&break=lose-0")
     button = page.get_by_role("button", name="Mend it")
     button.wait_for(timeout=SLOW)
-    ink, ground = button.locator("p").evaluate("e => [getComputedStyle(e).color, getComputedStyle(e.closest('button')).backgroundColor]")
+    ink, ground = button.locator("p").evaluate(
+        "e => [getComputedStyle(e).color, getComputedStyle(e.closest('button')).backgroundColor]"
+    )
     dark, light = (sum(map(int, re.findall(r"\d+", color)[:3])) for color in (ink, ground))
     assert light - dark > 300, (ink, ground)
 

@@ -6,7 +6,8 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
-#: Three browsers and a server on two cores that others use as well: everything waits for what it needs to see, and gives up late.
+#: Three browsers and a server on two cores that others use as well: everything waits for what it needs to see, and
+#: gives up late.
 SLOW = 240_000
 RUN = "?collective=allreduce&algorithm=allreduce_ring&network=switch&ranks=4&bandwidth=25GB/s&alpha=1us&nbytes=64MiB"
 
@@ -14,7 +15,9 @@ RUN = "?collective=allreduce&algorithm=allreduce_ring&network=switch&ranks=4&ban
 @pytest.fixture
 def students(chromium):
     """Two browsers that share nothing with the teacher's or with each other; small ones, like phones."""
-    contexts = [chromium.new_context(viewport={"width": 400, "height": 800}, locale=locale) for locale in ("en-US", "zh-CN")]
+    contexts = [
+        chromium.new_context(viewport={"width": 400, "height": 800}, locale=locale) for locale in ("en-US", "zh-CN")
+    ]
     for context in contexts:
         context.set_default_timeout(SLOW)
     yield [context.new_page() for context in contexts]

@@ -1,8 +1,9 @@
-"""Every page in English and light, and in Chinese and dark: no finding of axe-core, and no gross change of what it looks like.
+"""Every page in English and light, and in Chinese and dark: no finding of axe-core, and no gross change of what it
+looks like.
 
-The screenshots stay in `build/screenshots`. What is compared are thumbnails of 64 pixels' width, blurred, so that another font or a line
-that breaks elsewhere does not matter, and a chart that is gone does. After a change that is meant: `make pictures`, look at the new
-thumbnails in `tests/browser/pictures`, commit them.
+The screenshots stay in `build/screenshots`. What is compared are thumbnails of 64 pixels' width, blurred, so that
+another font or a line that breaks elsewhere does not matter, and a chart that is gone does. After a change that is
+meant: `make pictures`, look at the new thumbnails in `tests/browser/pictures`, commit them.
 """
 
 import io
@@ -20,7 +21,8 @@ ROOT = Path(__file__).parents[2]
 SHOTS, ACCEPTED = ROOT / "build" / "screenshots", Path(__file__).parent / "pictures"
 ACCEPT = os.environ.get("ACCEPT_PICTURES") == "1"
 WIDE = 64
-#: A block of the thumbnail has changed beyond this difference of its colour (of 255), and the page where more than this share of them has.
+#: A block of the thumbnail has changed beyond this difference of its colour (of 255), and the page where more than this
+#: share of them has.
 BLOCK, SHARE = 28, 0.10
 
 
@@ -28,7 +30,9 @@ BLOCK, SHARE = 28, 0.10
 def test_axe_core_finds_nothing_and_the_page_has_not_changed_grossly(seen, chromium, app_url):
     found, name = visited(chromium, app_url, *seen), "-".join(seen)
     complaints = [complaint for width in WIDTHS if (complaint := compared(f"{name}-{width}", found.pictures[width]))]
-    complaints += [f"{v['id']}: {v['help']}\n  " + "\n  ".join(n["html"][:200] for n in v["nodes"][:5]) for v in found.violations]
+    complaints += [
+        f"{v['id']}: {v['help']}\n  " + "\n  ".join(n["html"][:200] for n in v["nodes"][:5]) for v in found.violations
+    ]
     assert not complaints, "\n".join(complaints)
 
 
@@ -43,7 +47,10 @@ def compared(name, picture):
     if not kept.exists():
         return f"{name} has no accepted picture; `make pictures` makes it"
     changed = share_changed(Image.open(kept).convert("RGB"), now)
-    where = f"{kept.relative_to(ROOT)}; the whole of it is {SHOTS.relative_to(ROOT)}/{name}.png. If that is meant: make pictures"
+    where = (
+        f"{kept.relative_to(ROOT)}; the whole of it is {SHOTS.relative_to(ROOT)}/{name}.png. If that is meant: "
+        "make pictures"
+    )
     return f"{changed:.0%} of {name} looks different from {where}" if changed > SHARE else ""
 
 

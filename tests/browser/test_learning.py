@@ -1,4 +1,5 @@
-"""Write your own and Lessons in a real browser: what is typed is checked, and the picture keeps playing while a class answers."""
+"""Write your own and Lessons in a real browser: what is typed is checked, and the picture keeps playing while a class
+answers."""
 
 import re
 

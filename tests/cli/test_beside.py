@@ -25,10 +25,16 @@ def test_a_companion_without_ranks_has_those_of_the_run():
     beside = "--ranks", "4", "--beside", "allreduce_ring", "--beside", "allreduce_recursive_doubling"
     assert [row["ranks"] for row in rows(*beside)] == [4, 4, 4]
     assert [row["ranks"] for row in rows("--beside", "allreduce_recursive_doubling")] == [8, 8]
-    assert [row["ranks"] for row in rows("--beside", "allreduce_ring@0-2,5", "--beside", "allreduce_ring@7,6")] == [8, 4, 2]
+    assert [row["ranks"] for row in rows("--beside", "allreduce_ring@0-2,5", "--beside", "allreduce_ring@7,6")] == [
+        8,
+        4,
+        2,
+    ]
 
 
-@pytest.mark.parametrize("listed", ["²", "0-²", "", "1-", "-1", "x", "3-1", "8", "0-99999999999", "0-" + "9" * 5000, "0,,1"])
+@pytest.mark.parametrize(
+    "listed", ["²", "0-²", "", "1-", "-1", "x", "3-1", "8", "0-99999999999", "0-" + "9" * 5000, "0,,1"]
+)
 def test_what_is_no_rank_is_refused_before_it_is_counted_out(listed):
     done = told("--beside", f"allreduce_ring@{listed}")
     assert done.exit_code == 2, done.output

@@ -1,4 +1,5 @@
-"""`progress=`: a bar where somebody sees it, a function that is checked before the run, and a run that can be stopped."""
+"""`progress=`: a bar where somebody sees it, a function that is checked before the run, and a run that can be
+stopped."""
 
 import os
 import signal
@@ -31,7 +32,13 @@ COMMAND = [sys.executable, "-m", "collsim", "verify", "allreduce_ring", "--ranks
 )
 def test_what_cannot_be_called_is_refused_before_the_run(call):
     called = []
-    for wrong in (lambda: called.append(1), lambda one: called.append(1), lambda *, keyword: called.append(1), 7, "yes"):
+    for wrong in (
+        lambda: called.append(1),
+        lambda one: called.append(1),
+        lambda *, keyword: called.append(1),
+        7,
+        "yes",
+    ):
         with pytest.raises(cs.CollsimError, match="progress="):
             call(wrong)
     assert not called
@@ -84,7 +91,9 @@ def test_flows_that_share_everything_can_be_stopped_too():
     src = np.repeat(np.arange(hosts), 16)
     dst = (src + rng.integers(1, hosts, len(src))) % hosts
     told = []
-    simulate_flows(cs.topology.switch(hosts), src, dst, rng.integers(2**20, 2**26, len(src)), progress=lambda *n: told.append(n))
+    simulate_flows(
+        cs.topology.switch(hosts), src, dst, rng.integers(2**20, 2**26, len(src)), progress=lambda *n: told.append(n)
+    )
     assert len(told) > 4
     assert told == sorted(told)
 
@@ -108,7 +117,9 @@ def test_ctrl_c_waits_until_the_compiler_is_loaded():
 
 
 def test_the_expected_cost_grows_with_the_transfers():
-    less, more = (expected_cost(cs.schedule("allreduce_ring", n), cs.topology.switch(n), UNEVEN, engine="event") for n in (16, 32))
+    less, more = (
+        expected_cost(cs.schedule("allreduce_ring", n), cs.topology.switch(n), UNEVEN, engine="event") for n in (16, 32)
+    )
     assert more.transfers / less.transfers == pytest.approx(62 * 32 / (30 * 16))
     assert more.seconds > less.seconds
 

@@ -9,13 +9,26 @@ from contextlib import contextmanager
 
 import pytest
 
-LONG = ["run", "alltoall_direct", "--topology", "ring(128)", "--engine", "event", "--nbytes", "1000003"]  # 16,384 transfers, a minute
-PLAN = "collective: allreduce\ntopology: ['switch(256)', 'ring(256)']\nnbytes: [1000003, 1000007, 1000033, 1000037]\nengine: [event]\n"
+LONG = [
+    "run",
+    "alltoall_direct",
+    "--topology",
+    "ring(128)",
+    "--engine",
+    "event",
+    "--nbytes",
+    "1000003",
+]  # 16,384 transfers, a minute
+PLAN = (
+    "collective: allreduce\ntopology: ['switch(256)', 'ring(256)']\nnbytes: [1000003, 1000007, 1000033, "
+    "1000037]\nengine: [event]\n"
+)
 
 
 @contextmanager
 def started(*words, cwd):
-    """A command in a group of its own, that hears Ctrl-C even where these tests do not (`nohup`, `&` in a script); killed at the end."""
+    """A command in a group of its own, that hears Ctrl-C even where these tests do not (`nohup`, `&` in a script);
+    killed at the end."""
     command = subprocess.Popen(
         [sys.executable, "-m", "collsim", *map(str, words)],
         cwd=cwd,

@@ -1,4 +1,5 @@
-"""The second MSCCL interpreter and the sample files of one test module are used by others, whatever pytest's import mode."""
+"""The second MSCCL interpreter and the sample files of one test module are used by others, whatever pytest's import
+mode."""
 
 import sys
 from pathlib import Path

@@ -1,7 +1,7 @@
 """A second MSCCL interpreter, on real numbers and in random order; it shares no line with the one in collsim.
 
-It reads the XML with the standard library and moves integers. Thread blocks are tried in a random order, one instruction at a time,
-and a connection holds at most `depth` messages.
+It reads the XML with the standard library and moves integers. Thread blocks are tried in a random order, one
+instruction at a time, and a connection holds at most `depth` messages.
 """
 
 import random
@@ -42,7 +42,8 @@ def shift(root, buffer, g):
 
 
 def run(path, data, seed=0, depth=4):
-    """Results: (gpu, offset) -> number of the output buffer. Raises AssertionError where a program gets stuck or reads nothing."""
+    """Results: (gpu, offset) -> number of the output buffer. Raises AssertionError where a program gets stuck or reads
+    nothing."""
     root = ET.parse(path).getroot()
     mem = memory(root, data)
     programs = {(int(g.get("id")), int(tb.get("id"))): (tb, list(tb)) for g in root for tb in g}
@@ -76,7 +77,9 @@ def one(root, mem, programs, done, wires, key, depth):
     cells = {}
     for side in ("src", "dst"):
         buffer = st.get(side + "buf")
-        cells[side] = [(mem[buffer], (g, int(st.get(side + "off")) + shift(root, buffer, g) + k)) for k in range(max(count, 0))]
+        cells[side] = [
+            (mem[buffer], (g, int(st.get(side + "off")) + shift(root, buffer, g) + k)) for k in range(max(count, 0))
+        ]
     if message is not None:
         assert len(message) == count
     values = message

@@ -1,4 +1,5 @@
-"""One door for all files: the format is found, what was saved comes back, a file is whole or not there, and nothing bad gets through."""
+"""One door for all files: the format is found, what was saved comes back, a file is whole or not there, and nothing bad
+gets through."""
 
 import gzip
 import json
@@ -96,7 +97,8 @@ def test_convert_goes_from_any_schedule_to_any_other(tmp_path):
 def test_an_algorithm_is_loaded_through_the_same_door(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(
-        "import collsim as cs\n\n@cs.algorithm('broadcast')\ndef to_all_of_mine(n):\n    yield [cs.copy(0, r, 0) for r in range(1, n)]\n"
+        "import collsim as cs\n\n@cs.algorithm('broadcast')\ndef to_all_of_mine(n):\n    yield [cs.copy(0, r, 0) for "
+        "r in range(1, n)]\n"
     )
     try:
         assert load(path)(3).collective == "broadcast"
@@ -109,9 +111,12 @@ def test_an_algorithm_is_loaded_through_the_same_door(tmp_path):
 
 def test_files_of_one_suffix_are_told_apart_by_what_is_in_them(tmp_path):
     (tmp_path / "topo.xml").write_text(
-        '<system version="1"><cpu numaid="0" affinity="f" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="85">'
-        '<pci busid="0000:01:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"><gpu dev="0" sm="80" rank="0" gdr="1"/></pci>'
-        '<pci busid="0000:02:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"><gpu dev="1" sm="80" rank="1" gdr="1"/></pci>'
+        '<system version="1"><cpu numaid="0" affinity="f" arch="x86_64" vendor="GenuineIntel" familyid="6" '
+        'modelid="85">'
+        '<pci busid="0000:01:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"><gpu dev="0" sm="80" '
+        'rank="0" gdr="1"/></pci>'
+        '<pci busid="0000:02:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"><gpu dev="1" sm="80" '
+        'rank="1" gdr="1"/></pci>'
         "</cpu></system>"
     )
     save(cs.schedule("allreduce_ring", ranks=2), tmp_path / "algo.xml")
@@ -130,7 +135,11 @@ def test_a_name_without_a_known_suffix_is_recognised_by_its_content(tmp_path):
 
 
 def test_adding_a_format_is_one_registration(tmp_path):
-    register(Format("count", (".count",), "schedule", "number of transfers", write=lambda s, path: path.write_text(str(len(s)))))
+    register(
+        Format(
+            "count", (".count",), "schedule", "number of transfers", write=lambda s, path: path.write_text(str(len(s)))
+        )
+    )
     try:
         save(cs.schedule("allreduce_ring", ranks=2), tmp_path / "a.count")
         assert (tmp_path / "a.count").read_text() == "4"
@@ -166,7 +175,7 @@ def test_a_wrong_call_says_the_way_out(call, words, tmp_path):
         call(cs.schedule("allreduce_ring", ranks=2), tmp_path)
 
 
-# ---- whole or not at all -----------------------------------------------------------------------------------------------------------
+# ---- whole or not at all -------------------------------------------------------------------------------------------
 
 
 def test_a_file_that_cannot_be_finished_is_not_there(tmp_path):
@@ -188,12 +197,22 @@ def test_a_file_that_cannot_be_finished_is_not_there(tmp_path):
 def test_a_place_that_cannot_be_written_is_named_as_it_was_given(name, tmp_path):
     schedule, topology = cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4)
     trace = cs.simulate(schedule, topology, "1MiB")
-    things = {"schedule": schedule, "topology": topology, "trace": trace, "table": cs.sweep("allreduce", "allreduce_ring", topology, 1024)}
+    things = {
+        "schedule": schedule,
+        "topology": topology,
+        "trace": trace,
+        "table": cs.sweep("allreduce", "allreduce_ring", topology, 1024),
+    }
     entry = formats()[name]
     options = {"nbytes": "1MiB"} if name == "goal" else {}
     suffix = max(entry.suffixes, key=len)
     (tmp_path / f"folder{suffix}").mkdir()
-    for place in (tmp_path / f"folder{suffix}", tmp_path / "none" / f"x{suffix}", f"/proc/x{suffix}", tmp_path / ("x" * 300 + suffix)):
+    for place in (
+        tmp_path / f"folder{suffix}",
+        tmp_path / "none" / f"x{suffix}",
+        f"/proc/x{suffix}",
+        tmp_path / ("x" * 300 + suffix),
+    ):
         with pytest.raises(cs.FormatError) as refused:
             save(things[entry.holds], place, name, **options)
         assert str(refused.value).startswith(f"cannot write {str(place)!r}: ")
@@ -218,9 +237,13 @@ def test_a_written_file_has_the_permissions_of_any_other(tmp_path):
     assert (tmp_path / "a.json").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
-# ---- bad input -----------------------------------------------------------------------------------------------------------------------
+# ---- bad input
+# --------------------------------------------------------------------------------------------------------------------
 
-HEAD = '{"format": "collsim-schedule", "version": 1, "name": "a", "collective": "allreduce", "ranks": 2, "chunks": 1, "steps": '
+HEAD = (
+    '{"format": "collsim-schedule", "version": 1, "name": "a", "collective": "allreduce", "ranks": 2, "chunks": 1, '
+    '"steps": '
+)
 
 
 @pytest.mark.parametrize(
@@ -254,14 +277,22 @@ HEAD = '{"format": "collsim-schedule", "version": 1, "name": "a", "collective": 
         ("a.csv", "step,src,dst,chunk,into,op\n1,0,1,0,0,copy\n", "line 2: the first step is 1"),
         ("a.csv", "step,src,dst,chunk,into,op\n0,0,1,0,0,copy\n2,0,1,0,0,copy\n", "line 3: step 2 after step 0"),
         ("a.csv", "step,src,dst,chunk\n0,0,1,0\n", "line 1: the header"),
-        ("a.csv", '# {"collsim": 9, "collective": "allreduce"}\nstep,src,dst,chunk,into,op\n', "line 1: an unknown version"),
+        (
+            "a.csv",
+            '# {"collsim": 9, "collective": "allreduce"}\nstep,src,dst,chunk,into,op\n',
+            "line 1: an unknown version",
+        ),
         ("a.csv", '# {"collsim": 1,\nstep,src,dst,chunk,into,op\n', "line 1: expected"),
         ("a.xml", "<algo", "not well-formed"),
         ("a.xml", '<!DOCTYPE x [<!ENTITY a "aaaa">]><algo name="&a;"/>', "document type"),
         ("a.xml", '<algo ngpus="1" nchunksperloop="1" coll="allreduce">' + "<algo>" * 5000, "expected <gpu> here"),
         ("a.xml", "<algo>" * 5000, "no attribute 'ngpus'"),
         ("a.xml", '<algo ngpus="2" nchunksperloop="1" coll="allreduce"><gpu id="0"/>', "line 1: not well-formed"),
-        ("a.json", '{"args": [], "results": [{"size": 8, "count": 2, "type": {"time": 20.5}}]}', "result 0: expected an object with size"),
+        (
+            "a.json",
+            '{"args": [], "results": [{"size": 8, "count": 2, "type": {"time": 20.5}}]}',
+            "result 0: expected an object with size",
+        ),
         ("a.json", HEAD + '[[[0,1,0,0,["copy"],0]]]}', "step 0: op="),
         ("a.json", HEAD.replace('"allreduce"', '["allreduce"]') + "[]}", "collective are texts"),
         ("a.json", HEAD.replace('"name"', '"helpers_on": {}, "name"') + "[]}", "helpers_on 'host' or 'switch'"),
@@ -282,9 +313,23 @@ def test_a_damaged_file_is_refused_with_its_place(name, text, words, tmp_path):
 
 @pytest.mark.parametrize("name", ["a.json", "a.csv", "a.xml", "a.txt", "a.log", "a.yaml"])
 def test_other_encodings_zeros_and_rubbish_are_refused(name, tmp_path):
-    kind = {"a.json": "json", "a.csv": "csv", "a.xml": "msccl", "a.txt": "nccl-tests", "a.log": "nccl-log", "a.yaml": "topology-yaml"}[name]
+    kind = {
+        "a.json": "json",
+        "a.csv": "csv",
+        "a.xml": "msccl",
+        "a.txt": "nccl-tests",
+        "a.log": "nccl-log",
+        "a.yaml": "topology-yaml",
+    }[name]
     path = tmp_path / name
-    for data in (b"", b"\0" * 100, "naïve".encode("utf-16"), b"abc\xff\xfe", os.urandom(1000), b"\x1f\x8b" + b"\0" * 50):
+    for data in (
+        b"",
+        b"\0" * 100,
+        "naïve".encode("utf-16"),
+        b"abc\xff\xfe",
+        os.urandom(1000),
+        b"\x1f\x8b" + b"\0" * 50,
+    ):
         path.write_bytes(data)
         with pytest.raises(cs.FormatError):
             load(path, format=kind)
@@ -314,7 +359,10 @@ def test_a_file_of_100_megabytes_is_refused(tmp_path):
 
 def test_millions_of_elements_are_refused_while_they_come(tmp_path):
     gpu = '<gpu id="0" i_chunks="1" o_chunks="1" s_chunks="0"><tb id="0" send="-1" recv="-1" chan="0">'
-    step = '<step s="{}" type="nop" srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1" cnt="2097153" depid="-1" deps="-1" hasdep="0"/>'
+    step = (
+        '<step s="{}" type="nop" srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1" cnt="2097153" depid="-1" deps="-1" '
+        'hasdep="0"/>'
+    )
     path = tmp_path / "a.xml"
     path.write_text('<algo ngpus="1" nchunksperloop="1" coll="allreduce">' + gpu + "".join(map(step.format, range(3))))
     with pytest.raises(cs.FormatError, match="step 0: cnt=2097153 is out of range"):
@@ -336,7 +384,8 @@ def test_a_long_message_is_short(tmp_path):
     assert len(str(caught.value)) < 200
 
 
-# ---- rubbish of all kinds --------------------------------------------------------------------------------------------------------------
+# ---- rubbish of all kinds
+# -------------------------------------------------------------------------------------------------------------
 
 
 def samples():
@@ -349,18 +398,28 @@ def samples():
 
     ring = HEAD.replace('"chunks": 1', '"chunks": 1, "slots": 2')
     algo = (
-        '<algo name="a" proto="LL" nchannels="1" nchunksperloop="2" ngpus="2" coll="allreduce" inplace="0" outofplace="1">'
+        '<algo name="a" proto="LL" nchannels="1" nchunksperloop="2" ngpus="2" coll="allreduce" inplace="0" '
+        'outofplace="1">'
         '<gpu id="0" i_chunks="2" o_chunks="2" s_chunks="1"><tb id="0" send="1" recv="1" chan="0">'
         '<step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="0"/>'
-        '<step s="1" type="r" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="0"/></tb></gpu>'
+        '<step s="1" type="r" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="2" depid="-1" deps="-1" '
+        'hasdep="0"/></tb></gpu>'
         '<gpu id="1" i_chunks="2" o_chunks="2" s_chunks="1"><tb id="0" send="0" recv="0" chan="0">'
-        '<step s="0" type="rrcs" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="2" depid="1" deps="0" hasdep="0"/></tb>'
+        '<step s="0" type="rrcs" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="2" depid="1" deps="0" '
+        'hasdep="0"/></tb>'
         '<tb id="1" send="-1" recv="-1" chan="0">'
-        '<step s="0" type="cpy" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="1"/></tb></gpu></algo>'
+        '<step s="0" type="cpy" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="1" depid="-1" deps="-1" '
+        'hasdep="1"/></tb></gpu></algo>'
     )
     return {
-        "json": (ring + '[[[0,1,0,0,"reduce",0]],{"times":2,"shift":0,"modulus":1,"transfers":[[1,0,0,0,"copy",0]]}]}', {}),
-        "csv": ("step,src,dst,chunk,into,op,channel\n0,0,1,0,,reduce,0\n1,1,0,0,0,copy,1\n", {"collective": "allreduce"}),
+        "json": (
+            ring + '[[[0,1,0,0,"reduce",0]],{"times":2,"shift":0,"modulus":1,"transfers":[[1,0,0,0,"copy",0]]}]}',
+            {},
+        ),
+        "csv": (
+            "step,src,dst,chunk,into,op,channel\n0,0,1,0,,reduce,0\n1,1,0,0,0,copy,1\n",
+            {"collective": "allreduce"},
+        ),
         "msccl": (algo, {}),
         "teccl": (json.dumps(ALLGATHER), {}),
         "teccl (alltoall)": (json.dumps(ALLTOALL), {}),
@@ -381,7 +440,20 @@ def damaged(draw, data):
         a, b = sorted((draw(st.integers(0, len(data))), draw(st.integers(0, len(data)))))
         piece = draw(
             st.sampled_from(
-                [b"", b"-1", b"0", b"99999999999999999999", b"1e999", b"nan", b"\xff", b"<", b'"', b"{", b"\n", bytes(data[a:b])]
+                [
+                    b"",
+                    b"-1",
+                    b"0",
+                    b"99999999999999999999",
+                    b"1e999",
+                    b"nan",
+                    b"\xff",
+                    b"<",
+                    b'"',
+                    b"{",
+                    b"\n",
+                    bytes(data[a:b]),
+                ]
             )
         )
         how = draw(st.sampled_from(["cut", "insert", "number", "end"]))

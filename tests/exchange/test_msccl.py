@@ -1,4 +1,5 @@
-"""MSCCL XML: what is read does what the file does; what is written does what the schedule does; what is wrong is named."""
+"""MSCCL XML: what is read does what the file does; what is written does what the schedule does; what is wrong is
+named."""
 
 import itertools
 import os
@@ -23,7 +24,8 @@ PUBLISHED = sorted((DATA / "msccl-xml").glob("*.xml"))
 
 def step(s, kind, src="i0", dst="i0", cnt=1, waits=(-1, -1), signals=1):
     return (
-        f'<step s="{s}" type="{kind}" srcbuf="{src[0]}" srcoff="{src[1:]}" dstbuf="{dst[0]}" dstoff="{dst[1:]}" cnt="{cnt}" '
+        f'<step s="{s}" type="{kind}" srcbuf="{src[0]}" srcoff="{src[1:]}" dstbuf="{dst[0]}" dstoff="{dst[1:]}" '
+        f'cnt="{cnt}" '
         f'depid="{waits[0]}" deps="{waits[1]}" hasdep="{signals}"/>'
     )
 
@@ -34,9 +36,14 @@ def tb(number, send, recv, *steps, chan=0):
 
 def algo(tmp_path, *gpus, coll="allreduce", chunks=1, inplace=1, sizes="4 4 4", more=""):
     i, o, s = sizes.split()
-    body = "".join(f'<gpu id="{g}" i_chunks="{i}" o_chunks="{o}" s_chunks="{s}">{"".join(tbs)}</gpu>' for g, tbs in enumerate(gpus))
+    body = "".join(
+        f'<gpu id="{g}" i_chunks="{i}" o_chunks="{o}" s_chunks="{s}">{"".join(tbs)}</gpu>' for g, tbs in enumerate(gpus)
+    )
     path = tmp_path / "a.xml"
-    head = f'name="a" proto="LL" nchannels="1" nchunksperloop="{chunks}" ngpus="{len(gpus)}" coll="{coll}" inplace="{inplace}" {more}'
+    head = (
+        f'name="a" proto="LL" nchannels="1" nchunksperloop="{chunks}" ngpus="{len(gpus)}" coll="{coll}" '
+        f'inplace="{inplace}" {more}'
+    )
     path.write_text(f"<algo {head}>{body}</algo>")
     return path
 
@@ -69,11 +76,15 @@ def agrees(path, schedule=None, seed=0):
         out = cs.replay(read, data)
         assert all(out[g, c] == value for (g, c), value in want.items())
     if schedule is not None:
-        assert (cs.replay(schedule, data) == cs.replay(read, data)).all() or read.collective in ("reduce", "reduce_scatter", "gather")
+        assert (cs.replay(schedule, data) == cs.replay(read, data)).all() or read.collective in (
+            "reduce",
+            "reduce_scatter",
+            "gather",
+        )
     return read
 
 
-# ---- reading ------------------------------------------------------------------------------------------------------------------
+# ---- reading -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(not PUBLISHED, reason=f"no published MSCCL files in {DATA}; set COLLSIM_DATA")
@@ -92,12 +103,15 @@ def test_published_files_verify_simulate_and_agree_with_a_second_interpreter(pat
 
 
 def test_a_ring_of_three_is_four_steps(tmp_path):
-    """MSCCL's fused ring: s, rrs, rrcs, rcs, r on every gpu; NCCL counts 2n - 1 primitives, there are 2(n - 1) messages."""
+    """MSCCL's fused ring: s, rrs, rrcs, rcs, r on every gpu; NCCL counts 2n - 1 primitives, there are 2(n - 1)
+    messages."""
 
     def ring(g):
         c = [(g - k) % 3 for k in range(3)]
         kinds = [("s", c[0]), ("rrs", c[1]), ("rrcs", c[2]), ("rcs", c[0]), ("r", c[1])]
-        return [tb(0, (g + 1) % 3, (g - 1) % 3, *(step(s, kind, f"i{x}", f"i{x}") for s, (kind, x) in enumerate(kinds)))]
+        return [
+            tb(0, (g + 1) % 3, (g - 1) % 3, *(step(s, kind, f"i{x}", f"i{x}") for s, (kind, x) in enumerate(kinds)))
+        ]
 
     path = algo(tmp_path, *(ring(g) for g in range(3)), chunks=3, sizes="3 0 0")
     schedule = agrees(path)
@@ -109,7 +123,10 @@ def test_a_ring_of_three_is_four_steps(tmp_path):
 def test_an_rrs_whose_source_is_still_needed_adds_elsewhere(tmp_path):
     """Gpu 1 passes on the sum but keeps its own chunk; its output is what comes back."""
     a = [tb(0, 1, 1, step(0, "s"), step(1, "r", dst="o0"))]
-    b = [tb(0, 0, 0, step(0, "rrs"), step(1, "re", "s0", "i0", waits=(1, 0))), tb(1, -1, -1, step(0, "cpy", "i0", "s0"))]
+    b = [
+        tb(0, 0, 0, step(0, "rrs"), step(1, "re", "s0", "i0", waits=(1, 0))),
+        tb(1, -1, -1, step(0, "cpy", "i0", "s0")),
+    ]
     path = algo(tmp_path, a, b)
     text = refused(path, "wrong result", "gpu 1", "thread block 0, step 1", "2·r1[chunk 0]")
     assert "every gpu" in text
@@ -146,7 +163,13 @@ def test_a_message_that_is_overwritten_before_it_is_taken_goes_through_a_mailbox
 def test_a_broadcast_whose_root_spoils_its_own_chunk_is_wrong(tmp_path):
     a = [tb(0, 1, -1, step(0, "s", cnt=2), step(1, "cpy", "i1", "i0"))]
     b = [tb(0, -1, 0, step(0, "r", cnt=2))]
-    refused(algo(tmp_path, a, b, coll="broadcast", chunks=2), "wrong result", "gpu 0, thread block 0, step 1", "r0[chunk 1]", root=0)
+    refused(
+        algo(tmp_path, a, b, coll="broadcast", chunks=2),
+        "wrong result",
+        "gpu 0, thread block 0, step 1",
+        "r0[chunk 1]",
+        root=0,
+    )
 
 
 def test_a_root_that_the_file_does_not_name_is_found(tmp_path):
@@ -176,13 +199,17 @@ def test_custom_needs_to_be_told_its_collective(tmp_path):
 def test_attributes_may_be_missing_or_in_any_order(tmp_path):
     path = exchange(tmp_path)
     text = path.read_text().replace(' inplace="1"', "").replace(' proto="LL"', "").replace(' nchannels="1"', "")
-    path.write_text(text.replace('<algo name="a"', '<!-- licence --><algo inplace="1" minBytes="0" maxcount="1" name="a"'))
+    path.write_text(
+        text.replace('<algo name="a"', '<!-- licence --><algo inplace="1" minBytes="0" maxcount="1" name="a"')
+    )
     assert len(read_msccl(path)) == 2
 
 
 def test_a_wait_for_a_step_that_does_not_signal_is_a_warning(tmp_path):
     a = [tb(0, 1, -1, step(0, "s", signals=0)), tb(1, -1, 1, step(0, "r", waits=(0, 0)))]
-    with pytest.warns(UserWarning, match="gpu 0, thread block 1, step 0 waits for step 0 of thread block 0, which never signals"):
+    with pytest.warns(
+        UserWarning, match="gpu 0, thread block 1, step 0 waits for step 0 of thread block 0, which never signals"
+    ):
         read_msccl(algo(tmp_path, a, [tb(0, 0, 0, step(0, "rrcs"))]))
 
 
@@ -201,7 +228,9 @@ def test_a_result_that_depends_on_which_thread_block_is_faster_is_a_warning(tmp_
     """Gpu 1 sends its chunk from one thread block and overwrites it from another, which does not wait for that."""
     a = [tb(0, 1, 1, step(0, "s"), step(1, "rrc"))]
     b = [tb(0, 0, -1, step(0, "s")), tb(1, -1, 0, step(0, "rrc"))]
-    with pytest.warns(UserWarning, match="a race: .* in another order, a.xml, gpu 0, thread block 0, step 1: wrong result"):
+    with pytest.warns(
+        UserWarning, match="a race: .* in another order, a.xml, gpu 0, thread block 0, step 1: wrong result"
+    ):
         cs.verify(read_msccl(algo(tmp_path, a, b)))
     b[1] = tb(1, -1, 0, step(0, "rrc", waits=(0, 0)))
     with warnings.catch_warnings():
@@ -209,19 +238,26 @@ def test_a_result_that_depends_on_which_thread_block_is_faster_is_a_warning(tmp_
         read_msccl(algo(tmp_path, a, b))
 
 
-# ---- what is wrong is named -----------------------------------------------------------------------------------------------------
+# ---- what is wrong is named ----------------------------------------------------------------------------------------
 
 
 def test_a_deadlock_names_its_circle(tmp_path):
     a = tb(0, 1, 1, step(0, "r"), step(1, "s"))
     b = tb(0, 0, 0, step(0, "r"), step(1, "s"))
-    text = refused(exchange(tmp_path, a=a, b=b), "deadlock", "gpu 0, thread block 0, step 0 (r)", "gpu 1, thread block 0, step 0 (r)")
+    text = refused(
+        exchange(tmp_path, a=a, b=b),
+        "deadlock",
+        "gpu 0, thread block 0, step 0 (r)",
+        "gpu 1, thread block 0, step 0 (r)",
+    )
     assert text.count("waits") == 2
 
 
 def test_thread_blocks_that_wait_for_each_other_are_a_deadlock(tmp_path):
     a = tb(0, 1, -1, step(0, "s", waits=(1, 0))) + tb(1, -1, 1, step(0, "r", waits=(0, 0)))
-    refused(exchange(tmp_path, a=a), "deadlock", "waits for step 0 of thread block 1", "waits for step 0 of thread block 0")
+    refused(
+        exchange(tmp_path, a=a), "deadlock", "waits for step 0 of thread block 1", "waits for step 0 of thread block 0"
+    )
 
 
 def test_a_send_that_nobody_receives_is_named(tmp_path):
@@ -237,7 +273,9 @@ def test_a_receive_that_nobody_serves_is_named(tmp_path):
 def test_messages_of_different_sizes_are_named(tmp_path):
     a = tb(0, 1, 1, step(0, "s", cnt=2), step(1, "r"))
     refused(
-        exchange(tmp_path, a=a, chunks=2), "gpu 1, thread block 0, step 0", "receives 1 chunks, but gpu 0, thread block 0, step 0 sends 2"
+        exchange(tmp_path, a=a, chunks=2),
+        "gpu 1, thread block 0, step 0",
+        "receives 1 chunks, but gpu 0, thread block 0, step 0 sends 2",
     )
 
 
@@ -248,7 +286,12 @@ def test_a_read_of_nothing_is_named(tmp_path):
 
 def test_a_result_that_is_there_twice_is_wrong(tmp_path):
     b = tb(0, 0, 0, step(0, "rrc"), step(1, "re", "i0", "i0"), step(2, "s"))
-    refused(exchange(tmp_path, b=b), "wrong result", "2·r0[chunk 0] + 2·r1[chunk 0]", "allreduce wants chunk 0 of every gpu, added")
+    refused(
+        exchange(tmp_path, b=b),
+        "wrong result",
+        "2·r0[chunk 0] + 2·r1[chunk 0]",
+        "allreduce wants chunk 0 of every gpu, added",
+    )
 
 
 def test_a_result_that_is_missing_is_wrong(tmp_path):
@@ -317,7 +360,8 @@ def test_the_runtimes_limits_are_kept_on_request(tmp_path):
     refused(path, "301 steps; the runtime takes 256", strict=True)
 
 
-# ---- writing -----------------------------------------------------------------------------------------------------------------------
+# ---- writing
+# --------------------------------------------------------------------------------------------------------------------
 
 ABLE = {name: a for name, a in cs.algorithms().items() if a.collective in COLLECTIVES}
 
@@ -340,14 +384,17 @@ def test_every_algorithm_without_helpers_comes_back_the_same(name, inplace, tmp_
         write_msccl(schedule, path, inplace=inplace)
         read = agrees(path, schedule, seed=n)
         assert read.collective == schedule.collective
-        assert read.steps <= schedule.steps + 3  # out of place: the input is copied, and the result where it was made in scratch
+        assert (
+            read.steps <= schedule.steps + 3
+        )  # out of place: the input is copied, and the result where it was made in scratch
         written += 1
     assert written or ABLE[name](8).endpoints > 8
 
 
 @pytest.mark.parametrize("n", [4, 32])
 def test_a_direct_alltoall_fits_into_the_thread_blocks_of_a_channel(n, tmp_path):
-    """n - 1 peers to send to and as many to receive from: at 32 ranks 62 connections share 31 thread blocks, and one copies."""
+    """n - 1 peers to send to and as many to receive from: at 32 ranks 62 connections share 31 thread blocks, and one
+    copies."""
     r = np.arange(n)
     steps = [copy(r, (r + k) % n, (r + k) % n, n + r) for k in range(n)]
     schedule = freeze("alltoall_direct", "alltoall", n, steps, chunks=n)
@@ -362,7 +409,10 @@ def test_an_allreduce_over_two_channels_keeps_them(tmp_path):
     ring = cs.schedule("allreduce_ring", ranks=n)
     steps = [Step(s.src, s.dst, 2 * s.chunk, 2 * s.into, s.reduce, s.channel) for s in ring.each_step()]
     # the mirrored ring: rank r stands for rank -r
-    back = [Step((-s.src) % n, (-s.dst) % n, s.chunk * 2 + 1, s.into * 2 + 1, s.reduce, s.channel + 1) for s in ring.each_step()]
+    back = [
+        Step((-s.src) % n, (-s.dst) % n, s.chunk * 2 + 1, s.into * 2 + 1, s.reduce, s.channel + 1)
+        for s in ring.each_step()
+    ]
     schedule = freeze("two", "allreduce", n, [[a, b] for a, b in zip(steps, back, strict=True)], chunks=2 * n)
     cs.verify(schedule)
     write_msccl(schedule, tmp_path / "a.xml")
@@ -396,11 +446,14 @@ def test_a_schedule_beyond_the_limits_is_not_written(tmp_path):
 
 @st.composite
 def schedules(draw):
-    """Allreduces of a random shape: random transfers, most of them useless, before a reduce to a rank and a broadcast of scratch slots."""
+    """Allreduces of a random shape: random transfers, most of them useless, before a reduce to a rank and a broadcast
+    of scratch slots."""
     n, chunks = draw(st.integers(2, 4)), draw(st.integers(1, 3))
     root = draw(st.integers(0, n - 1))
     scratch = chunks
-    rows = draw(st.lists(st.lists(st.tuples(*[st.integers(0, 10**6)] * 4, st.booleans()), min_size=1, max_size=4), max_size=4))
+    rows = draw(
+        st.lists(st.lists(st.tuples(*[st.integers(0, 10**6)] * 4, st.booleans()), min_size=1, max_size=4), max_size=4)
+    )
     steps = [
         copy(
             np.repeat(np.arange(n), chunks),
@@ -436,14 +489,23 @@ def test_any_schedule_comes_back_the_same(tmp_path_factory, schedule, inplace, s
 
 def test_an_in_place_alltoall_ends_where_it_began(tmp_path):
     """Two gpus swap one block each: the same buffer before and after, which a schedule shows in slots of their own."""
-    blocks = [[tb(0, 1 - g, 1 - g, step(0, "cpy", f"i{1 - g}", "s0"), step(1, "s", "s0"), step(2, "r", dst=f"o{1 - g}"))] for g in range(2)]
+    blocks = [
+        [tb(0, 1 - g, 1 - g, step(0, "cpy", f"i{1 - g}", "s0"), step(1, "s", "s0"), step(2, "r", dst=f"o{1 - g}"))]
+        for g in range(2)
+    ]
     read = agrees(algo(tmp_path, *blocks, coll="alltoall", chunks=2))
     assert (read.collective, read.chunks) == ("alltoall", 2)
 
 
 def test_both_placements_of_a_file_are_checked(tmp_path):
-    """inplace and outofplace: right where input and output are one buffer, but out of place nobody copies gpu 0's own sum there."""
+    """inplace and outofplace: right where input and output are one buffer, but out of place nobody copies gpu 0's own
+    sum there."""
     a = tb(0, 1, 1, step(0, "rrc", "i0", "i0"), step(1, "s"))
     b = tb(0, 0, 0, step(0, "s"), step(1, "r", dst="o0"))
     assert len(read_msccl(exchange(tmp_path, a=a, b=b))) == 2
-    refused(exchange(tmp_path, a=a, b=b, more='outofplace="1"'), "wrong result", "gpu 0", "nothing writes chunk 0 of the output buffer")
+    refused(
+        exchange(tmp_path, a=a, b=b, more='outofplace="1"'),
+        "wrong result",
+        "gpu 0",
+        "nothing writes chunk 0 of the output buffer",
+    )

@@ -1,4 +1,5 @@
-"""Algorithms synthesized by SCCL and msccl-tools: conditions say which collective, sends become copies and reductions."""
+"""Algorithms synthesized by SCCL and msccl-tools: conditions say which collective, sends become copies and
+reductions."""
 
 import json
 
@@ -73,7 +74,12 @@ def test_the_collective_follows_from_its_conditions_and_the_schedule_verifies(tm
 
 
 def test_a_root_other_than_the_first_is_found(tmp_path):
-    assert [read(tmp_path, CASES[name][0]).root for name in ("broadcast", "reduce", "gather", "scatter")] == [2, 2, 1, 1]
+    assert [read(tmp_path, CASES[name][0]).root for name in ("broadcast", "reduce", "gather", "scatter")] == [
+        2,
+        2,
+        1,
+        1,
+    ]
 
 
 def test_a_chunk_cut_into_pieces_has_an_address_for_each(tmp_path):

@@ -14,7 +14,10 @@ def log(rings, trees=(), more=()):
     """Lines as NCCL prints them: rings from rank 0, trees from every rank."""
     n = len(rings[0]) if rings else len(trees[0])
     lines = ["somehost:4711:4711 [0] NCCL INFO NCCL version 2.21.5+cuda12.4"]
-    lines += [f"[1,0]<stdout>:{PREFIX}comm 0x55d2 rank {r} nRanks {n} nNodes 2 localRanks {n // 2} localRank 0 MNNVL 0" for r in range(n)]
+    lines += [
+        f"[1,0]<stdout>:{PREFIX}comm 0x55d2 rank {r} nRanks {n} nNodes 2 localRanks {n // 2} localRank 0 MNNVL 0"
+        for r in range(n)
+    ]
     for c, order in enumerate(rings):
         lines.append(f"{PREFIX}Channel {c:02d}/{len(rings):02d} :  " + "".join(f"{r:4d}" for r in order))
     for r in range(n):
@@ -125,7 +128,8 @@ def test_what_a_log_does_not_hold_is_said(tmp_path):
 
 
 def of_groups(groups, named):
-    """Every rank of every group says line after line at the same time as all others, as in a job that makes them all at once."""
+    """Every rank of every group says line after line at the same time as all others, as in a job that makes them all at
+    once."""
     spoken = []
     for number, (ring, hosts) in enumerate(groups):
         n = len(ring)
@@ -134,9 +138,14 @@ def of_groups(groups, named):
             parent = ring[ring.index(r) - 1] if r != ring[0] else -1
             below = ring[ring.index(r) + 1] if r != ring[-1] else -1
             begins = [
-                f"ncclCommInitRankConfig comm 0x5{number}{r} rank {r} nranks {n} cudaDev 0 busId 1000 commId 0xab{number} - Init START"
+                f"ncclCommInitRankConfig comm 0x5{number}{r} rank {r} nranks {n} cudaDev 0 busId 1000 commId "
+                f"0xab{number} - Init START"
             ]
-            rings = [f"Channel {c:02d}/02 : {' '.join(map(str, ring))}" for c in range(2)] if r == 0 else ["nothing to say"] * 2
+            rings = (
+                [f"Channel {c:02d}/02 : {' '.join(map(str, ring))}" for c in range(2)]
+                if r == 0
+                else ["nothing to say"] * 2
+            )
             trees = [f"Trees [0] {below}/-1/-1->{r}->{parent} [1] {below}/-1/-1->{r}->{parent}"]
             via = [f"Channel 00/0 : {r}[0] -> {ring[(ring.index(r) + 1) % n]}[1] via P2P/CUMEM"]
             spoken.append([who + text for text in [*(begins if named else ["Setting affinity"]), *rings, *trees, *via]])

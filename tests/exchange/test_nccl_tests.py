@@ -69,12 +69,24 @@ def test_a_table_is_read_in_si_units_with_its_test_and_ranks(tmp_path):
 @pytest.mark.parametrize(
     ("line", "time", "in_place"),
     [
-        ("1024 256 float sum 12.3 0.08 0.16 2e-07 12.1 0.08 0.16 0e+00", 12.3e-6, 12.1e-6),  # no root, an error magnitude
+        (
+            "1024 256 float sum 12.3 0.08 0.16 2e-07 12.1 0.08 0.16 0e+00",
+            12.3e-6,
+            12.1e-6,
+        ),  # no root, an error magnitude
         ("1024 256 float 12.3 0.08 0.16 0e+00 12.1 0.08 0.16 0e+00", 12.3e-6, 12.1e-6),  # neither redop nor root
         ("1024 256 float sum -1 12.3 0.08 0.16 0", 12.3e-6, None),  # one half
         ("1024 256 float sum -1 12.3 0.08 0.16 0 11 14 13 2 12.1 0.08 0.16 0 11 14 13 2", 12.3e-6, 12.1e-6),  # -I
-        ("[1,0]<stdout>:  1024 256 float sum -1 12.3 0.08 0.16 N/A 12.1 0.08 0.16 N/A", 12.3e-6, 12.1e-6),  # mpirun --tag-output
-        ("[prterun-node1-7@1,0]<stdout>: 1024 256 float sum -1 12.3 0.08 0.16 0 12.1 0.08 0.16 0", 12.3e-6, 12.1e-6),  # Open MPI 5
+        (
+            "[1,0]<stdout>:  1024 256 float sum -1 12.3 0.08 0.16 N/A 12.1 0.08 0.16 N/A",
+            12.3e-6,
+            12.1e-6,
+        ),  # mpirun --tag-output
+        (
+            "[prterun-node1-7@1,0]<stdout>: 1024 256 float sum -1 12.3 0.08 0.16 0 12.1 0.08 0.16 0",
+            12.3e-6,
+            12.1e-6,
+        ),  # Open MPI 5
         ("worker-0 | 1024 256 float sum -1 12.3 0.08 0.16 0 12.1 0.08 0.16 0", 12.3e-6, 12.1e-6),  # docker compose
         (
             "2025-03-01T10:00:00.123456789Z 1024 256 float sum -1 12.3 0.08 0.16 0 12.1 0.08 0.16 0",
@@ -149,7 +161,12 @@ def test_numbers_are_printed_as_nccl_tests_does():
 
 
 def sweep():
-    return cs.sweep(collective="allreduce", algorithm=["allreduce_ring"], topology=[cs.topology.switch(8)], nbytes=[1000, 2**20, 2**30])
+    return cs.sweep(
+        collective="allreduce",
+        algorithm=["allreduce_ring"],
+        topology=[cs.topology.switch(8)],
+        nbytes=[1000, 2**20, 2**30],
+    )
 
 
 def test_a_simulated_sweep_is_printed_in_the_columns_of_all_reduce_perf(tmp_path):
@@ -184,7 +201,10 @@ def test_a_log_that_was_read_can_be_written_again(tmp_path):
 
 def test_a_sweep_over_algorithms_makes_a_table_each(tmp_path):
     table = cs.sweep(
-        collective="allreduce", algorithm=["allreduce_ring", "allreduce_tree"], topology=[cs.topology.switch(4)], nbytes=[2**20]
+        collective="allreduce",
+        algorithm=["allreduce_ring", "allreduce_tree"],
+        topology=[cs.topology.switch(4)],
+        nbytes=[2**20],
     )
     save(table, tmp_path / "a.txt")
     assert list(load(tmp_path / "a.txt")["table"]) == [0, 1]
@@ -195,7 +215,9 @@ def test_a_sweep_over_algorithms_makes_a_table_each(tmp_path):
 def test_alltoall_has_no_in_place_check(tmp_path):
     table = pd.DataFrame({"collective": ["alltoall"], "ranks": [4], "nbytes": [2**20], "time": [1e-4]})
     save(table, tmp_path / "a.txt")
-    row = next(line for line in (tmp_path / "a.txt").read_text().splitlines() if line and not line.startswith("#")).split()
+    row = next(
+        line for line in (tmp_path / "a.txt").read_text().splitlines() if line and not line.startswith("#")
+    ).split()
     assert (row[8], row[12]) == ("0", "N/A")
     assert row[1] == str(2**20 // 4 // 4)  # count is per peer
 
@@ -217,7 +239,9 @@ def test_published_tables_survive_being_printed_and_read(tmp_path):
     """Times keep three digits, the print precision of nccl-tests (0.005 us near zero)."""
     given = pd.read_csv(MEASURED, keep_default_na=False)
     given = given[(given["time_us"] != "") & (given["collective"] == "allreduce")].head(400)
-    table = pd.DataFrame({"collective": "allreduce", "ranks": given["ranks"].astype(int), "nbytes": given["size_bytes"].astype(int)})
+    table = pd.DataFrame(
+        {"collective": "allreduce", "ranks": given["ranks"].astype(int), "nbytes": given["size_bytes"].astype(int)}
+    )
     table["time"] = given["time_us"].astype(float) * 1e-6
     table["table"] = pd.factorize(given["case_id"])[0]
     save(table, tmp_path / "a.txt")

@@ -65,7 +65,11 @@ def test_the_size_of_an_allgather_is_of_one_rank_and_becomes_nccl_tests(tmp_path
     assert list(table["block"]) == [1, 2**20]
     assert list(table["nbytes"]) == [8, 8 * 2**20]
     last = table.iloc[-1]
-    assert (last["min_time"], last["max_time"], last["iterations"]) == (pytest.approx(104.26e-6), pytest.approx(104.33e-6), 100)
+    assert (last["min_time"], last["max_time"], last["iterations"]) == (
+        pytest.approx(104.26e-6),
+        pytest.approx(104.33e-6),
+        100,
+    )
 
 
 def test_without_ranks_sizes_stay_as_printed_and_there_is_no_busbw(tmp_path):
@@ -85,7 +89,10 @@ def test_latency_and_bandwidth_of_pairs_are_told_apart(tmp_path):
 
 def test_a_title_that_lost_its_hash_and_one_in_other_words_are_read(tmp_path):
     table = read(
-        tmp_path, PLAIN.replace("# ", "") + "\n# OSU MPI All-to-All Personalized Exchange Latency Test v7.3\n" + FULL.split("\n", 3)[3]
+        tmp_path,
+        PLAIN.replace("# ", "")
+        + "\n# OSU MPI All-to-All Personalized Exchange Latency Test v7.3\n"
+        + FULL.split("\n", 3)[3],
     )
     assert list(dict.fromkeys(table["collective"])) == ["allreduce", "alltoall"]
 
@@ -111,7 +118,10 @@ def test_every_title_leads_to_a_collective_that_there_is():
 BAD = [
     ("", "no row of an OSU table"),
     (PLAIN.split("4  ")[0], "no row of an OSU table"),
-    (FULL.replace("104.30            104.26            104.33         100", "104.30"), "line 7: 2 values, but the table has 5 columns"),
+    (
+        FULL.replace("104.30            104.26            104.33         100", "104.30"),
+        "line 7: 2 values, but the table has 5 columns",
+    ),
     (PLAIN.replace("1.98", "-1.98"), "line 4: time='-1.98' is not a number from 0"),
     (PLAIN.replace("1.98", "1.98e99"), "line 4: time='1.98e99'"),
     (PLAIN.replace("Avg Latency(us)", "Overall"), "line 3: a line of columns without a latency"),

@@ -57,7 +57,9 @@ def test_a_trace_has_a_slice_at_both_ends_of_every_transfer(name, tmp_path):
     assert processes == {0: "rank 0", 1: "rank 1", 2: "rank 2", 3: "rank 3", 4: "links (GB/s)"}
 
 
-@pytest.mark.parametrize("algorithm", ["allreduce_ring", "allreduce_parameter_server", "allreduce_tree", "allreduce_direct_two_shot"])
+@pytest.mark.parametrize(
+    "algorithm", ["allreduce_ring", "allreduce_parameter_server", "allreduce_tree", "allreduce_direct_two_shot"]
+)
 def test_slices_of_a_thread_never_cut_each_other_and_flows_land_in_slices(algorithm, tmp_path):
     s = cs.schedule(algorithm, ranks=5)
     save(cs.simulate(s, cs.topology.switch(5, helpers=s.endpoints - 5), 12345), tmp_path / "a.trace.json")
@@ -116,7 +118,9 @@ def run_goal(tasks):
     while waiting:
         left = []
         for t in waiting:
-            if any((t.rank, r) not in done for r in t.requires) or (t.kind == "recv" and not mail[t.peer, t.rank, t.tag]):
+            if any((t.rank, r) not in done for r in t.requires) or (
+                t.kind == "recv" and not mail[t.peer, t.rank, t.tag]
+            ):
                 left.append(t)
             else:
                 if t.kind == "recv":
@@ -157,7 +161,10 @@ def test_what_goal_sends_on_waits_for_what_brought_it(tmp_path):
     [
         ("rank 0 {\n}", "line 1: expected 'num_ranks N'"),
         ("num_ranks 2\nrank 5 {\n}", "rank=5"),
-        ("num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 0\n}", "rank 0 sends 1 messages to 1 with tag 0, which receives 0"),
+        (
+            "num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 0\n}",
+            "rank 0 sends 1 messages to 1 with tag 0, which receives 0",
+        ),
         ("num_ranks 2\nrank 0 {\nl1: calc 5\nl1 requires l9\n}", "no task 'l9'"),
         ("num_ranks 2\nrank 0 {\nl1: calc 5\nl1: calc 5\n}", "line 4: label 'l1' is there twice"),
         ("num_ranks 2\nrank 0 {\nl1: jump 5\n}", "line 3: 'l1: jump 5'"),
@@ -196,7 +203,8 @@ def test_chakra_traces_match_end_to_end(schedule, tmp_path):
     adds = sum(n["type"] == COMP for own in nodes for n in own)
     assert adds == int(schedule.transfers["reduce"].sum())
     assert (
-        sum(map(sum, sent.values())) == cs.simulate(schedule, cs.topology.switch(4, helpers=schedule.endpoints - 4), SIZE).sent_bytes.sum()
+        sum(map(sum, sent.values()))
+        == cs.simulate(schedule, cs.topology.switch(4, helpers=schedule.endpoints - 4), SIZE).sent_bytes.sum()
     )
 
 
@@ -252,7 +260,8 @@ def test_astra_sim_networks_come_back_with_the_same_times(topology, tmp_path):
 
 def test_an_astra_sim_network_of_several_dimensions_comes_back_also_when_its_rates_changed(tmp_path):
     text = (
-        "topology: [Ring, FullyConnected, Switch]\nnpus_count: [4, 3, 2]\nbandwidth: [200.0, 100.0, 50.0]\nlatency: [50.0, 500.0, 2000.0]\n"
+        "topology: [Ring, FullyConnected, Switch]\nnpus_count: [4, 3, 2]\nbandwidth: [200.0, 100.0, "
+        "50.0]\nlatency: [50.0, 500.0, 2000.0]\n"
     )
     (tmp_path / "a.astra.yaml").write_text(text)
     network = load(tmp_path / "a.astra.yaml")
@@ -266,7 +275,9 @@ def test_an_astra_sim_network_of_several_dimensions_comes_back_also_when_its_rat
         save(network.without_link("gpu0", "gpu1"), tmp_path / "c.astra.yaml")
 
 
-@pytest.mark.parametrize("topology", [cs.topology.line(4), cs.topology.fat_tree(4), cs.topology.ring(4).with_link(0, 1, bandwidth="half")])
+@pytest.mark.parametrize(
+    "topology", [cs.topology.line(4), cs.topology.fat_tree(4), cs.topology.ring(4).with_link(0, 1, bandwidth="half")]
+)
 def test_networks_that_astra_sim_cannot_say_are_refused(topology, tmp_path):
     with pytest.raises(cs.CollsimError, match="ASTRA-sim"):
         save(topology, tmp_path / "a.astra.yaml")
@@ -348,7 +359,9 @@ def test_one_door_for_every_file_of_a_trace(tmp_path, name):
     mine, other = tmp_path / name, tmp_path / f"b{name[1:]}"
     assert trace().save(mine) == mine
     save(trace(), other)
-    written = [gzip.decompress(path.read_bytes()) if name.endswith(".gz") else path.read_bytes() for path in (mine, other)]
+    written = [
+        gzip.decompress(path.read_bytes()) if name.endswith(".gz") else path.read_bytes() for path in (mine, other)
+    ]
     assert written[0] == written[1]
     assert (b"traceEvents" in written[0]) == (".trace.json" in name)
 

@@ -76,13 +76,22 @@ def test_an_alltoall_with_split_chunks_is_cut_into_pieces(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda d: d["6-Flows"].__setitem__(3, d["6-Flows"][3].replace("epoch 2", "epoch 0")), "node 2 holds 0 of this chunk by then"),
+        (
+            lambda d: d["6-Flows"].__setitem__(3, d["6-Flows"][3].replace("epoch 2", "epoch 0")),
+            "node 2 holds 0 of this chunk by then",
+        ),
         (lambda d: d["6-Flows"].append("Chunk 0 from 2 traveled 3->1"), "expected 'Chunk C from S traveled over"),
-        (lambda d: d["6-Flows"].append("Chunk 0 from 2 traveled over 3->1 with volume 1e999 in epoch 0"), "volume above 0"),
+        (
+            lambda d: d["6-Flows"].append("Chunk 0 from 2 traveled over 3->1 with volume 1e999 in epoch 0"),
+            "volume above 0",
+        ),
         (lambda d: d["6-Flows"].append(7), "expected 'Chunk C"),
         (lambda d: d["6-Flows"].clear(), "no flows"),
         (lambda d: d.update({"8-Chunk_paths": {"Demand at 1": []}}), "expected 'Demand at D"),
-        (lambda d: d.update({"8-Chunk_paths": {"Demand at 9 for chunk 0 from 2 met by epoch 1": []}}), "wanted by or from a node"),
+        (
+            lambda d: d.update({"8-Chunk_paths": {"Demand at 9 for chunk 0 from 2 met by epoch 1": []}}),
+            "wanted by or from a node",
+        ),
     ],
 )
 def test_flows_that_cannot_be_are_named(tmp_path, change, words):

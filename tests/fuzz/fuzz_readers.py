@@ -1,8 +1,9 @@
-"""Feed the readers of files with damaged ones, guided by coverage: `python tests/fuzz/fuzz_readers.py SECONDS [FORMAT ...]`.
+"""Feed the readers of files with damaged ones, guided by coverage: `python tests/fuzz/fuzz_readers.py SECONDS [FORMAT
+...]`.
 
-Needs `pip install atheris`. What breaks a reader (anything but a CollsimError, more than ten seconds, or 4 GiB) is kept in
-`tests/fuzz/broke/`, named after its format; `test_broke.py` reads all of them again, so a file belongs into the repository together with
-the change that mends the reader.
+Needs `pip install atheris`. What breaks a reader (anything but a CollsimError, more than ten seconds, or 4 GiB) is kept
+in `tests/fuzz/broke/`, named after its format; `test_broke.py` reads all of them again, so a file belongs into the
+repository together with the change that mends the reader.
 """
 
 import hashlib
@@ -20,14 +21,20 @@ LONGEST_MESSAGE = 1000
 
 
 def kinds():
-    """What is read: every format of the registry that is no topology, topologies (their text says of which kind), and sweep plans."""
+    """What is read: every format of the registry that is no topology, topologies (their text says of which kind), and
+    sweep plans."""
     from collsim.exchange import formats
 
-    return [*(name for name, entry in formats().items() if entry.read and entry.holds != "topology"), "topology", "plan"]
+    return [
+        *(name for name, entry in formats().items() if entry.read and entry.holds != "topology"),
+        "topology",
+        "plan",
+    ]
 
 
 def attempt(kind, path):
-    """Read a file; check and simulate what it holds. Only a CollsimError may come out, with a message that can be read."""
+    """Read a file; check and simulate what it holds. Only a CollsimError may come out, with a message that can be
+    read."""
     import collsim as cs
     from collsim.exchange import load
     from collsim.sweep import read_plan
@@ -76,7 +83,8 @@ def seeds(kind):
 
 
 def fuzz(kind, seconds, place):
-    """One process of libFuzzer; it ends early where a file is too slow or too large, and leaves that file in `place`."""
+    """One process of libFuzzer; it ends early where a file is too slow or too large, and leaves that file in
+    `place`."""
     import atheris
 
     with atheris.instrument_imports(include=["collsim.exchange", "collsim.topology.files", "collsim.sweep.plan"]):
@@ -123,7 +131,9 @@ def main(seconds, chosen):
             place, end = Path(folder), time.monotonic() + seconds
             while (left := int(end - time.monotonic())) > 0:
                 subprocess.run([sys.executable, __file__, "--one", kind, str(left), folder], check=False)
-                for found in [f for f in place.iterdir() if f.name.partition("-")[0] in ("timeout", "oom", "crash", "leak")]:
+                for found in [
+                    f for f in place.iterdir() if f.name.partition("-")[0] in ("timeout", "oom", "crash", "leak")
+                ]:
                     _keep(kind, found.read_bytes(), found.name)
                     found.unlink()
 

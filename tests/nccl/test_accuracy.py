@@ -40,7 +40,8 @@ def test_every_row_that_can_be_is_predicted_and_the_others_are_named(tables):
 
 
 def test_words_that_nobody_understands_are_said(tables):
-    """An algorithm that NCCL does not have is predicted as what it would choose, with a note; a network that cannot be read is not."""
+    """An algorithm that NCCL does not have is predicted as what it would choose, with a note; a network that cannot be
+    read is not."""
     with (tables / "cases.csv").open("a") as file:
         file.write("quantum,A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,quantum,auto\n")
         file.write("pat,A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,pat,auto\n")
@@ -65,11 +66,16 @@ def test_a_run_over_open_mpi_names_the_algorithm_of_its_published_rules(tables):
     lines = (tables / "cases.csv").read_text().splitlines()
     library = {"osu": "openmpi-ucx"}
     (tables / "cases.csv").write_text(
-        "\n".join(f"{line},{'nccl_version' if line.startswith('case_id') else library.get(line.split(',')[0], '')}" for line in lines)
+        "\n".join(
+            f"{line},{'nccl_version' if line.startswith('case_id') else library.get(line.split(',')[0], '')}"
+            for line in lines
+        )
         + "\n"
     )
     predictions = accuracy(tables / "cases.csv", tables / "measured.csv").predictions.set_index("case_id")
-    assert predictions.algorithm["osu"] == "MPI recursive_doubling"  # 16 ranks, 1 KiB: <64 segmented ring, <4K recursive doubling
+    assert (
+        predictions.algorithm["osu"] == "MPI recursive_doubling"
+    )  # 16 ranks, 1 KiB: <64 segmented ring, <4K recursive doubling
 
 
 def test_rows_without_a_described_run_are_named(tables):
@@ -87,7 +93,8 @@ def test_names_and_places_of_runs_do_not_change_a_prediction(tables):
 
 
 def test_errors_weigh_by_run(tables):
-    """A second run with many rows weighs no more than one with a single row: the median of two medians is their mean."""
+    """A second run with many rows weighs no more than one with a single row: the median of two medians is their
+    mean."""
     with (tables / "cases.csv").open("a") as file:
         file.write("long,A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto\n")
     with (tables / "measured.csv").open("a") as file:
@@ -103,12 +110,17 @@ def test_the_farthest_off_come_first_be_they_too_fast_or_too_slow(tables):
     took = {"fast": 82000, "slow": 4100, "near": 12300}
     lines = [f"{name},A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto" for name in reversed(took)]
     (tables / "cases.csv").write_text(CASE + "\n".join(lines) + "\n")
-    (tables / "measured.csv").write_text("case_id,size_bytes,time_us\n" + "".join(f"{k},1073741824,{us}\n" for k, us in took.items()))
+    (tables / "measured.csv").write_text(
+        "case_id,size_bytes,time_us\n" + "".join(f"{k},1073741824,{us}\n" for k, us in took.items())
+    )
     described, rows, _ = read_tables(tables / "cases.csv", tables / "measured.csv")
     found, failed = accuracy_of(described, rows)
     result = bands_of(found, described, rows, failed)
     assert list(result.farthest().case_id) == list(result.farthest("nccl").case_id) == list(took)
-    for text in (str(result).partition("Farthest off")[2], page(result, found, described).partition("## The misses first")[2]):
+    for text in (
+        str(result).partition("Farthest off")[2],
+        page(result, found, described).partition("## The misses first")[2],
+    ):
         assert sorted(took, key=text.index) == list(took)
 
 
@@ -128,7 +140,11 @@ def test_published_runs_are_predicted_as_well_as_we_claim():
     result = accuracy(TABLES / "cases.csv", TABLES / "measured.csv")
     assert len(result.failed) <= 0.05 * result.cases.case_id.nunique()
     bands = result.bands()
-    claimed = {"16 MiB and more": (0.10, 0.75, 0.88), "64 KiB to 16 MiB": (0.30, 0.42, 0.75), "below 64 KiB": (0.25, 0.50, 0.80)}
+    claimed = {
+        "16 MiB and more": (0.10, 0.75, 0.88),
+        "64 KiB to 16 MiB": (0.30, 0.42, 0.75),
+        "below 64 KiB": (0.25, 0.50, 0.80),
+    }
     for band, (error, near, far) in claimed.items():
         row = bands.loc[band]
         assert row.error <= error, band
@@ -141,7 +157,11 @@ def test_published_runs_are_predicted_as_well_as_we_claim():
 @pytest.mark.parametrize(
     ("file", "text", "said"),
     [
-        ("cases.csv", CASE + "good,A100,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto\n" * 2, "'good' stands on several lines"),
+        (
+            "cases.csv",
+            CASE + "good,A100,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto\n" * 2,
+            "'good' stands on several lines",
+        ),
         ("cases.csv", CASE.replace(",", ";"), "separated by semicolons"),
         ("cases.csv", "", "cannot be read"),
         ("measured.csv", "case_id,size_bytes,time_us\ngood,8.5,18\n", "line 2: size_bytes='8.5' is not a whole number"),
@@ -157,7 +177,9 @@ def test_a_table_that_cannot_be_meant_is_a_sentence_and_nothing_is_written(table
 
 def test_a_byte_order_mark_whole_numbers_with_a_point_and_a_blank_time_are_understood(tables):
     cases, rows = (tables / "cases.csv").read_text(), (tables / "measured.csv").read_text()
-    (tables / "cases.csv").write_text("\ufeff" + cases.replace("good,A100-SXM4,8,1", "good,A100-SXM4,8.0,1.0"), encoding="utf-8")
+    (tables / "cases.csv").write_text(
+        "\ufeff" + cases.replace("good,A100-SXM4,8,1", "good,A100-SXM4,8.0,1.0"), encoding="utf-8"
+    )
     (tables / "measured.csv").write_text("\ufeff" + rows + "good,2097152,\n", encoding="utf-8")
     result = accuracy(tables / "cases.csv", tables / "measured.csv")
     assert list(result.failed) == ["odd"]
@@ -180,7 +202,8 @@ def test_columns_that_say_nothing_may_be_missing(tables):
     """GPUDirect unsaid, algorithm and protocol NCCL's own; without a GPU it is MPI."""
     whole = accuracy(tables / "cases.csv", tables / "measured.csv")
     (tables / "cases.csv").write_text(
-        "\n".join(line.rsplit(",", 3)[0] for line in (tables / "cases.csv").read_text().splitlines()) + "\n", encoding="utf-8"
+        "\n".join(line.rsplit(",", 3)[0] for line in (tables / "cases.csv").read_text().splitlines()) + "\n",
+        encoding="utf-8",
     )
     short = accuracy(tables / "cases.csv", tables / "measured.csv")
     assert list(short.predictions.time_us_pred) == list(whole.predictions.time_us_pred)
@@ -188,14 +211,17 @@ def test_columns_that_say_nothing_may_be_missing(tables):
 
 
 def test_effects_are_of_runs_that_could_be_predicted_and_8_0_is_8(tables):
-    """Two numbers of nodes of one system, as a spreadsheet writes them; a run that cannot be predicted has no effect."""
+    """Two numbers of nodes of one system, as a spreadsheet writes them; a run that cannot be predicted has no
+    effect."""
     runs = {"one": "8.0,1.0", "two": "16.0,2.0", "many": "many,2"}
     lines = [
         f"{name},A100-SXM4,{n},allreduce,nvlink3-nvswitch,{'none' if name == 'one' else '8xHDR200 IB'},,auto,auto,x"
         for name, n in runs.items()
     ]
     (tables / "cases.csv").write_text(CASE.replace("\n", ",system\n") + "\n".join(lines) + "\n")
-    (tables / "measured.csv").write_text("case_id,size_bytes,time_us\n" + "".join(f"{name},1073741824,9000\n" for name in runs))
+    (tables / "measured.csv").write_text(
+        "case_id,size_bytes,time_us\n" + "".join(f"{name},1073741824,9000\n" for name in runs)
+    )
     result = accuracy(tables / "cases.csv", tables / "measured.csv")
     assert list(result.failed) == ["many"]
     assert [(e.effect, e.first, e.second) for e in result.effects.itertuples()] == [("more nodes", "one", "two")]
@@ -205,7 +231,8 @@ def test_effects_are_of_runs_that_could_be_predicted_and_8_0_is_8(tables):
 @pytest.mark.parametrize("name", ["AllReduce", "all_reduce", "reduce_scatter", "ReduceScatter", "reducescatter"])
 def test_collectives_are_spelt_over_mpi_as_over_nccl(tables, name):
     (tables / "cases.csv").write_text(
-        CASE + f"good,A100-SXM4,8,1,{name},nvlink3-nvswitch,none,,auto,auto\nosu,none,16,2,{name},shm,4xHDR200 IB,,mpi-auto,\n"
+        CASE + f"good,A100-SXM4,8,1,{name},nvlink3-nvswitch,none,,auto,auto\nosu,none,16,2,{name},shm,4xHDR200 "
+        "IB,,mpi-auto,\n"
     )
     (tables / "measured.csv").write_text("case_id,size_bytes,time_us\ngood,1024,6\nosu,1024,6.3\n")
     result = accuracy(tables / "cases.csv", tables / "measured.csv")

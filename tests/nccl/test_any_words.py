@@ -12,25 +12,82 @@ from collsim.nccl.accuracy import accuracy_of, library
 from collsim.nccl.words import facts, network
 
 #: The words of published tables, and kinds of machine that can have them.
-NVLINK = ("A100-SXM4", "A100-SXM4 (ND A100 v4 class)", "A40", "B200", "GB200", "GH200-120GB", "H100-PCIe", "H100-SXM5-80GB", "H20", "H200")
+NVLINK = (
+    "A100-SXM4",
+    "A100-SXM4 (ND A100 v4 class)",
+    "A40",
+    "B200",
+    "GB200",
+    "GH200-120GB",
+    "H100-PCIe",
+    "H100-SXM5-80GB",
+    "H20",
+    "H200",
+)
 NVLINK += ("H800", "RTX 2080 Ti", "RTX 3090", "V100-SXM2-16GB", "V100-SXM3-32GB", "A100-PCIE-40GB")
 AMD = ("MI300X", "MI325X")
 PLAIN = ("RTX 4090", "RTX 5090", "RTX PRO 6000 Blackwell 96GB", "GB10")
 WIRED = tuple(f"nvlink{g}-{w}" for g in (2, 3, 4, 5) for w in ("nvswitch", "mesh4", "hybridcubemesh", "bridge"))
 WIRED += ("nvlink4-nvswitch-h800", "nvlink5-nvl4", "nvlink5-nvl72", "nvlink5-nvl8")
-SLOTS = ("", "none", "shm", "pcie3-x16-nop2p", "pcie4-fabric-nop2p", "pcie4-p2p", "pcie4-x16", "pcie4-x16-crosssocket", "pcie4-x16-p2p")
-SLOTS += ("pcie4-x16-nop2p-crosssocket", "pcie5-plx-p2p", "pcie5-plx-shm-between-switches", "pcie5-x16-1socket", "pcie5-x16-2socket")
-SLOTS += ("pcie5-x16-2switch-1root", "pcie5-x16-2switch-2root", "pcie5-x16-3switch-tree", "pcie5-x16-4switch", "pcie5-x16-direct-2socket")
-NETS = ("", "1 NIC 400G per GPU (rate inferred)", "16x100G RoCE", "16x200G EFA", "1x100G EFA", "1x10GbE (TCP sockets)", "1x25GbE RoCE")
-NETS += ("1xEDR100 IB", "1xSlingshot200 (libfabric)", "200G RoCE (2x100G functions)", "2xSlingshot (TCP sockets)", "32x100G EFA")
-NETS += ("2xSlingshot (libfabric cxi)", "400G IB per GPU (rate not stated)", "400G IB per GPU between racks", "4x200GbE TCPX")
-NETS += ("4x200G IB (inferred: 95 GB/s at ~24 GB/s per NIC)", "8x200GbE TCPXO", "8x400G EFA v4", "8x400G IB/RoCE (not stated)")
+SLOTS = (
+    "",
+    "none",
+    "shm",
+    "pcie3-x16-nop2p",
+    "pcie4-fabric-nop2p",
+    "pcie4-p2p",
+    "pcie4-x16",
+    "pcie4-x16-crosssocket",
+    "pcie4-x16-p2p",
+)
+SLOTS += (
+    "pcie4-x16-nop2p-crosssocket",
+    "pcie5-plx-p2p",
+    "pcie5-plx-shm-between-switches",
+    "pcie5-x16-1socket",
+    "pcie5-x16-2socket",
+)
+SLOTS += (
+    "pcie5-x16-2switch-1root",
+    "pcie5-x16-2switch-2root",
+    "pcie5-x16-3switch-tree",
+    "pcie5-x16-4switch",
+    "pcie5-x16-direct-2socket",
+)
+NETS = (
+    "",
+    "1 NIC 400G per GPU (rate inferred)",
+    "16x100G RoCE",
+    "16x200G EFA",
+    "1x100G EFA",
+    "1x10GbE (TCP sockets)",
+    "1x25GbE RoCE",
+)
+NETS += (
+    "1xEDR100 IB",
+    "1xSlingshot200 (libfabric)",
+    "200G RoCE (2x100G functions)",
+    "2xSlingshot (TCP sockets)",
+    "32x100G EFA",
+)
+NETS += (
+    "2xSlingshot (libfabric cxi)",
+    "400G IB per GPU (rate not stated)",
+    "400G IB per GPU between racks",
+    "4x200GbE TCPX",
+)
+NETS += (
+    "4x200G IB (inferred: 95 GB/s at ~24 GB/s per NIC)",
+    "8x200GbE TCPXO",
+    "8x400G EFA v4",
+    "8x400G IB/RoCE (not stated)",
+)
 NETS += ("8xHDR200 IB", "8xNDR400 IB", "HDR200 IPoIB (TCP sockets)", "IB/RoCE (rate not stated)", "NIC rate not stated")
 NETS += ("Slingshot (TCP sockets)", "Slingshot200 (libfabric)", "nvl72 (MNNVL)")
 COLLECTIVES = ("allgather", "allreduce", "alltoall", "broadcast", "reduce", "reducescatter", "sendrecv")
 SIZES = tuple(2**k for k in range(3, 34))
-#: Times may fall where NCCL changes its choice (it keeps LL for long in broadcasts over many nodes), and grow faster than bytes where it
-#: changes to a slower one; not by more than this. With one choice they do not fall.
+#: Times may fall where NCCL changes its choice (it keeps LL for long in broadcasts over many nodes), and grow faster
+#: than bytes where it changes to a slower one; not by more than this. With one choice they do not fall.
 FALLS, GROWS = 0.5, 8.0
 
 

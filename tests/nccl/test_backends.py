@@ -68,7 +68,9 @@ def test_the_table_above_is_that_of_the_documentation():
 def test_every_statement_of_the_guide_is_in_the_table():
     """What the advice says of a backend that lacks something, against the documentation's cells."""
     shared = backend("gpu", ranks_per_gpu=2)
-    lacking = [name for name in ("send", "recv", "barrier", "all_reduce", "gather") if supports("gloo", name, "gpu") == "no"]
+    lacking = [
+        name for name in ("send", "recv", "barrier", "all_reduce", "gather") if supports("gloo", name, "gpu") == "no"
+    ]
     assert lacking == ["send", "recv", "barrier"]
     assert "it has no send, recv or barrier for them" in str(shared)
     assert supports("mpi", "reduce_scatter", "cpu") == "no"
@@ -79,7 +81,9 @@ def test_every_statement_of_the_guide_is_in_the_table():
 
 
 def test_operations_that_the_advice_cannot_do_are_said():
-    assert "no send and no barrier" in str(backend("gpu", ranks_per_gpu=2, operations=("send", "all_reduce", "barrier")))
+    assert "no send and no barrier" in str(
+        backend("gpu", ranks_per_gpu=2, operations=("send", "all_reduce", "barrier"))
+    )
     assert "copy them" not in str(backend("gpu", ranks_per_gpu=2, operations=("all_reduce",)))
     assert "copy them" not in str(backend("gpu", operations=("send", "barrier", "all_to_all")))
     assert "copy them" not in str(backend("cpu", operations=("send", "barrier", "reduce_scatter")))
@@ -112,7 +116,11 @@ def test_the_algorithms_of_gloo_can_be_run(collective):
 def test_bcube_only_where_it_is_asked_for():
     assert choose("allreduce", 8, 64).name == "ring"
     assert choose("allreduce", 8, 64, bcube=True).algorithm == "allreduce_bcube"
-    for wrong in ({"collective": "broadcast", "bcube": True}, {"collective": "sendrecv"}, {"collective": "allreduce", "ranks": 1}):
+    for wrong in (
+        {"collective": "broadcast", "bcube": True},
+        {"collective": "sendrecv"},
+        {"collective": "allreduce", "ranks": 1},
+    ):
         with pytest.raises(CollsimError):
             choose(**{"ranks": 8, "nbytes": 64, **wrong})
 
@@ -120,7 +128,9 @@ def test_bcube_only_where_it_is_asked_for():
 def test_a_slow_wire_and_a_busy_cpu_both_hold_gloo_back():
     """8 NICs of 100 Gbit/s give what a CPU moves for each of them; one of 10 Gbit/s what TCP carries of it."""
     slow = facts("A100-SXM4", 16, 2, "nvlink3-nvswitch", "1x10GbE (TCP sockets)")
-    assert gloo_time("allreduce", slow, "1GiB", tensors="cpu") == pytest.approx(2 * 15 / 16 * 2**30 / (1.25e9 * 0.92), rel=0.01)
+    assert gloo_time("allreduce", slow, "1GiB", tensors="cpu") == pytest.approx(
+        2 * 15 / 16 * 2**30 / (1.25e9 * 0.92), rel=0.01
+    )
     fast = facts("A100-SXM4", 16, 2, "nvlink3-nvswitch", "8x100GbE (TCP sockets)")
     assert gloo_time("allreduce", fast, "1GiB", tensors="cpu") == pytest.approx(
         2 * 15 / 16 * 2**30 / (8 * 4.1e9), rel=0.02
@@ -140,9 +150,12 @@ def test_gloo_reduce_scatter_is_an_allreduce():
 
 
 def test_a_message_of_gloo_is_one_message_over_one_card_however_many_nodes_there_are():
-    """12.5 GB/s of wire, of which a CPU moves 4.2: 26 us and 1 GiB. Inside a node eight ranks share loopback's 4 GB/s."""
+    """12.5 GB/s of wire, of which a CPU moves 4.2: 26 us and 1 GiB. Inside a node eight ranks share loopback's 4
+    GB/s."""
     times = [
-        gloo_time("sendrecv", facts("A100-SXM4", 8 * n, n, "nvlink3-nvswitch", "8x100GbE (TCP sockets)"), GIB, tensors="cpu")
+        gloo_time(
+            "sendrecv", facts("A100-SXM4", 8 * n, n, "nvlink3-nvswitch", "8x100GbE (TCP sockets)"), GIB, tensors="cpu"
+        )
         for n in (2, 8)
     ]
     assert times == [pytest.approx(26e-6 + GIB / 4.2e9)] * 2

@@ -17,13 +17,20 @@ from collsim.nccl.links import MEASURED
 FACTS = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
 SIZES = [2**k for k in range(3, 34)]
 TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))
-SLOWER = {"launch": 1.5, "bandwidth inside a node": 0.8, "bandwidth between nodes": 0.7, "latency inside a node, Simple": 1.4}
+SLOWER = {
+    "launch": 1.5,
+    "bandwidth inside a node": 0.8,
+    "bandwidth between nodes": 0.7,
+    "latency inside a node, Simple": 1.4,
+}
 
 
 def sweep(links, machine=FACTS, noise=0.0, seed=1, collective="allreduce"):
     """What nccl-tests would print on a machine with these links."""
     rng = np.random.default_rng(seed)
-    times = [predict(collective, machine, n, links=links).time * float(np.exp(noise * rng.standard_normal())) for n in SIZES]
+    times = [
+        predict(collective, machine, n, links=links).time * float(np.exp(noise * rng.standard_normal())) for n in SIZES
+    ]
     return pd.DataFrame({"collective": collective, "nbytes": SIZES, "time": times})
 
 
@@ -52,7 +59,8 @@ def test_what_a_log_says_nothing_about_is_named_and_left_alone():
 @pytest.mark.parametrize("name", ["dgx-a100", "dgx-h100", "rtx4090-8gpu", "a40-8gpu", "polaris", "mi300x-8gpu"])
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_held_out_sizes_are_within_five_percent_after_a_file(name, nodes, tmp_path):
-    """With 3 % of noise and two rows ten times too slow; collsim's own figures are more than 15 % off on the same sizes."""
+    """With 3 % of noise and two rows ten times too slow; collsim's own figures are more than 15 % off on the same
+    sizes."""
     machine = cs.machine(name, nodes=nodes)
     table = sweep(turned(MEASURED, CLUSTER, SLOWER), machine, noise=0.03)
     table.loc[[6, 20], "time"] *= 10  # both are fitted on
@@ -62,7 +70,9 @@ def test_held_out_sizes_are_within_five_percent_after_a_file(name, nodes, tmp_pa
     assert median_error([predict("allreduce", machine, n).time for n in held.nbytes], held) > 0.15
 
 
-@pytest.mark.parametrize(("name", "nodes"), [("dgx-a100", 1), ("dgx-h100", 2), ("rtx4090-8gpu", 1), ("a40-8gpu", 1), ("polaris", 2)])
+@pytest.mark.parametrize(
+    ("name", "nodes"), [("dgx-a100", 1), ("dgx-h100", 2), ("rtx4090-8gpu", 1), ("a40-8gpu", 1), ("polaris", 2)]
+)
 def test_a_simulation_on_the_file_takes_what_was_measured(name, nodes, tmp_path):
     """At 1 GiB, where bandwidth decides, within 10 %; on the machine as it is sold it is more than 20 % too fast."""
     machine = cs.machine(name, nodes=nodes)
@@ -75,7 +85,8 @@ def test_a_simulation_on_the_file_takes_what_was_measured(name, nodes, tmp_path)
 
 
 def test_latency_of_a_link_is_a_share_of_the_step_that_was_measured():
-    """Two NVLinks are crossed in a step of a DGX A100: NCCL's 3.4 us for Simple, times collsim's 0.45, times the factor found."""
+    """Two NVLinks are crossed in a step of a DGX A100: NCCL's 3.4 us for Simple, times collsim's 0.45, times the factor
+    found."""
     machine = cs.machine("dgx-a100")
     found = cs.calibrate(sweep(turned(MEASURED, CLUSTER, SLOWER), machine), machine)
     step = 3.4e-6 * 0.45 * found.factors["latency inside a node, Simple"]
@@ -100,7 +111,8 @@ def test_a_calibrated_machine_keeps_its_routes_and_is_calibrated_anew_from_its_n
 
 @pytest.mark.parametrize("rates", ["nominal", "effective"])
 def test_a_calibration_is_no_edit_and_an_edit_no_calibration(rates):
-    """Facts are of nominal rates, edited or not: the calibration stands in the parameters alone, whichever came first."""
+    """Facts are of nominal rates, edited or not: the calibration stands in the parameters alone, whichever came
+    first."""
     machine = cs.machine("dgx-a100", nodes=2, rates=rates)
     edits = {
         "network": lambda m: m.scaled(kind="infiniband", by=0.5),
@@ -118,9 +130,13 @@ def test_a_calibration_is_no_edit_and_an_edit_no_calibration(rates):
 
 
 def test_edits_before_and_since_a_calibration_come_back_from_the_file(tmp_path):
-    machine = cs.machine("dgx-a100", nodes=2).with_link("node1/gpu0", "node1/nvswitch", bandwidth="100GB/s", alpha="3us")
+    machine = cs.machine("dgx-a100", nodes=2).with_link(
+        "node1/gpu0", "node1/nvswitch", bandwidth="100GB/s", alpha="3us"
+    )
     known = cs.calibrate(sweep(turned(MEASURED, CLUSTER, SLOWER), machine), machine).machine
-    since = known.with_link("node0/gpu0", "node0/nvswitch", bandwidth="100GB/s", alpha="2us").scaled(kind="infiniband", by=0.5)
+    since = known.with_link("node0/gpu0", "node0/nvswitch", bandwidth="100GB/s", alpha="2us").scaled(
+        kind="infiniband", by=0.5
+    )
     (tmp_path / "a.yaml").write_text(since.to_yaml())
     again = cs.load_topology(tmp_path / "a.yaml")
     assert again.links.bandwidth == pytest.approx(since.links.bandwidth, rel=1e-12)
@@ -138,7 +154,8 @@ def bent(size):
 
 
 def test_what_no_knob_explains_stays_with_its_sizes(tmp_path):
-    """Left-out sizes of a bent curve: within 5 %, also after a file; far outside the log the bend is gone, and of other collectives."""
+    """Left-out sizes of a bent curve: within 5 %, also after a file; far outside the log the bend is gone, and of other
+    collectives."""
     machine = cs.machine("dgx-a100")
     table = sweep(MEASURED, machine)
     table["time"] *= bent(table.nbytes)
@@ -146,7 +163,10 @@ def test_what_no_knob_explains_stays_with_its_sizes(tmp_path):
     found.save(tmp_path / "a.yaml")
     again, held = cs.load_topology(tmp_path / "a.yaml"), table.iloc[1::2]
     for known in (found, again):
-        times = [(known.predict if known is found else lambda c, n: predict(c, again, n))("allreduce", n).time for n in held.nbytes]
+        times = [
+            (known.predict if known is found else lambda c, n: predict(c, again, n))("allreduce", n).time
+            for n in held.nbytes
+        ]
         assert median_error(times, held) < 0.05
     knobs_alone = [predict("allreduce", machine, n, links=found.links).time for n in held.nbytes]
     assert median_error(times, held) < 0.5 * median_error(knobs_alone, held)
@@ -195,7 +215,8 @@ def test_it_refuses_to_extrapolate_silently():
 
 
 def test_what_is_asked_of_a_calibration_is_judged_by_the_machine_that_is_asked_for():
-    """Fewer ranks, or no P2P, were not measured, and the residue of the log is not theirs: as with the calibrated machine itself."""
+    """Fewer ranks, or no P2P, were not measured, and the residue of the log is not theirs: as with the calibrated
+    machine itself."""
     machine = cs.machine("dgx-a100")
     table = sweep(MEASURED, machine)
     table["time"] *= bent(table.nbytes)
@@ -229,7 +250,12 @@ def test_a_machine_from_a_file_says_where_nobody_measured(tmp_path):
         ("allreduce", cs.load_topology(tmp_path / "a.yaml", nodes=4), "64KiB", "nodes is 4 here, and was 2"),
         ("allreduce", cs.load_topology(tmp_path / "a.yaml", nic="roce-100"), "64KiB", "net is roce here, and was ib"),
         ("allreduce", cs.load_topology(tmp_path / "a.yaml", nodes=1), "64KiB", "net is none here, and was ib"),
-        ("allreduce", cs.load_topology(tmp_path / "a.yaml", p2p=False), "64KiB", "inside is host here, and was nvswitch"),
+        (
+            "allreduce",
+            cs.load_topology(tmp_path / "a.yaml", p2p=False),
+            "64KiB",
+            "inside is host here, and was nvswitch",
+        ),
     ):
         assert any(what in note for note in predict(collective, other, nbytes).notes), what
 
@@ -238,7 +264,10 @@ def test_a_damaged_calibration_is_named_with_its_line(tmp_path):
     file = tmp_path / "odd.yaml"
     whole = "collsim: 1\nmachine: dgx-a100\ncalibration:\n  links: {nvlink: {carries: 0.8, alpha: 1us}}\n"
     whole += "  nccl: {launch: 1.2}\n  fitted_on: {sizes: [8, 1024], "
-    whole += "ranks: [8], collectives: [allreduce], gpu: A100, nodes: 1, inside: nvswitch, net: none, gdr: null}\n  median_error: 0.01\n"
+    whole += (
+        "ranks: [8], collectives: [allreduce], gpu: A100, nodes: 1, inside: nvswitch, net: none, gdr: null}\n  "
+        "median_error: 0.01\n"
+    )
     file.write_text(whole)
     assert cs.load_topology(file).route(0, 1)[0].alpha == pytest.approx(1e-6)
     for good, bad, what in (
@@ -255,7 +284,11 @@ def test_a_damaged_calibration_is_named_with_its_line(tmp_path):
             "median_error: 0.01\n  residues: [{collective: a, ranks: 8, sizes: [8, 4], factors: [1, 1]}]",
             "line 8.*ascending",
         ),
-        ("median_error: 0.01", "median_error: 0.01\n  residues: [{collective: a, ranks: 8, sizes: [8], factors: [-1]}]", "above 0"),
+        (
+            "median_error: 0.01",
+            "median_error: 0.01\n  residues: [{collective: a, ranks: 8, sizes: [8], factors: [-1]}]",
+            "above 0",
+        ),
     ):
         file.write_text(whole.replace(good, bad))
         with pytest.raises(CollsimError, match=what):

@@ -10,7 +10,12 @@ from collsim.nccl import facts, facts_of, predict, search, trace
 
 @pytest.mark.parametrize(
     ("name", "inside", "gigabytes"),
-    [("dgx-a100", "nvswitch", 300), ("dgx-h100", "nvswitch", 450), ("dgx-1v", "cube", 150), ("mi300x-8gpu", "xgmi", 448)],
+    [
+        ("dgx-a100", "nvswitch", 300),
+        ("dgx-h100", "nvswitch", 450),
+        ("dgx-1v", "cube", 150),
+        ("mi300x-8gpu", "xgmi", 448),
+    ],
 )
 def test_facts_are_read_off_the_wiring(name, inside, gigabytes):
     seen = facts_of(topology.machine(name))
@@ -50,8 +55,12 @@ def test_every_machine_with_gpus_is_predicted_with_and_without_p2p_and_gdr():
 
 
 def test_in_a_mesh_fewer_gpus_have_fewer_links_as_the_words_of_tables_say():
-    """4 of 12 NVLinks join two A100 of four, and one of seven xGMI links two MI300X of eight; behind a switch all links stay."""
-    for name, card, word, sizes in (("polaris", "A100", "nvlink3-mesh4", (2, 3, 4)), ("mi300x-8gpu", "MI300X", "xgmi-mi300x", (2, 4, 8))):
+    """4 of 12 NVLinks join two A100 of four, and one of seven xGMI links two MI300X of eight; behind a switch all links
+    stay."""
+    for name, card, word, sizes in (
+        ("polaris", "A100", "nvlink3-mesh4", (2, 3, 4)),
+        ("mi300x-8gpu", "MI300X", "xgmi-mi300x", (2, 4, 8)),
+    ):
         machine = topology.machine(name)
         for n in sizes:
             there = facts_of(machine, n)
@@ -75,10 +84,13 @@ def test_a_part_of_the_gpus():
 
 
 def test_scaled_infiniband_is_seen_and_a_card_carries_no_more_than_its_slot():
-    """Halved, the ring's bytes take twice as long; doubled, HDR's 25 GB/s would be 50, of which PCIe 4.0 leaves 31.5."""
+    """Halved, the ring's bytes take twice as long; doubled, HDR's 25 GB/s would be 50, of which PCIe 4.0 leaves
+    31.5."""
     built = topology.machine("dgx-a100", nodes=2)
     half, double = built.scaled(kind="infiniband", by=0.5), built.scaled(kind="infiniband", by=2)
-    slow, usual, fast = (predict("allreduce", m, "256MiB", NCCL_ALGO="Ring", NCCL_PROTO="Simple") for m in (half, built, double))
+    slow, usual, fast = (
+        predict("allreduce", m, "256MiB", NCCL_ALGO="Ring", NCCL_PROTO="Simple") for m in (half, built, double)
+    )
     assert [p.facts.nic_rate for p in (slow, usual, fast)] == [12.5e9, 25e9, 31.5e9]
     assert slow.parts.limit == usual.parts.limit == "ib"
     assert slow.parts.bytes == pytest.approx(2 * usual.parts.bytes)
@@ -101,7 +113,10 @@ def test_failed_and_slow_cards():
     failed = facts_of(built.without_link("node1/nic2", "fabric/switch0"))
     slow = facts_of(built.with_link("node1/nic2", "fabric/switch0", bandwidth="half"))
     assert (failed.nics, failed.nic_rate) == (slow.nics, slow.nic_rate) == (7, 25e9)
-    assert predict("allgather", built.without_link("node1/nic2", "fabric/switch0"), "1GiB").time > predict("allgather", built, "1GiB").time
+    assert (
+        predict("allgather", built.without_link("node1/nic2", "fabric/switch0"), "1GiB").time
+        > predict("allgather", built, "1GiB").time
+    )
 
 
 def test_pcie_as_a_whole_is_another_generation():
@@ -129,7 +144,9 @@ DEVICE = """<pci busid="0000:{bus}:00.0" class="0x030200" link_speed="32.0 GT/s 
 
 
 def test_a_topology_file_with_gpus_is_predicted_and_one_without_says_the_way_out(tmp_path):
-    nvlinks = '<gpu dev="{i}" sm="90" rank="{i}" gdr="1"><nvlink target="0000:ff:00.0" count="18" tclass="0x068000"/></gpu>'
+    nvlinks = (
+        '<gpu dev="{i}" sm="90" rank="{i}" gdr="1"><nvlink target="0000:ff:00.0" count="18" tclass="0x068000"/></gpu>'
+    )
     for name, inside in (("full.xml", nvlinks), ("bare.xml", "")):
         gpus = "".join(DEVICE.format(bus=f"{i:02d}", inside=inside.format(i=i)) for i in range(2))
         (tmp_path / name).write_text(XML.format(gpus=gpus))

@@ -1,4 +1,5 @@
-"""Published decision rules of MPI libraries, row by row as they are written down, and the times of OSU's micro-benchmarks."""
+"""Published decision rules of MPI libraries, row by row as they are written down, and the times of OSU's
+micro-benchmarks."""
 
 import re
 from types import SimpleNamespace
@@ -16,7 +17,8 @@ K, M = 2**10, 2**20
 @pytest.mark.parametrize(
     ("collective", "ranks", "nbytes", "name"),
     [
-        # n < 4: <8 ring, <4K recursive doubling, <8K ring, <16K recursive doubling, <64K ring, <256K segmented ring, else Rabenseifner
+        # n < 4: <8 ring, <4K recursive doubling, <8K ring, <16K recursive doubling, <64K ring, <256K segmented ring,
+        # else Rabenseifner
         ("allreduce", 3, 12, "recursive_doubling"),
         ("allreduce", 3, 4 * K, "ring"),
         ("allreduce", 3, 8 * K, "recursive_doubling"),
@@ -32,7 +34,12 @@ K, M = 2**10, 2**20
         ("allreduce", 64, 256 * K - 1, "recursive_doubling"),
         ("allreduce", 128, 128 * K - 1, "nonoverlapping"),
         ("allreduce", 128, 128 * K, "recursive_doubling"),
-        ("allreduce", 5000, 16 * K - 1, "recursive_doubling"),  # <16K segmented ring, which falls back: 4095 floats are fewer than ranks
+        (
+            "allreduce",
+            5000,
+            16 * K - 1,
+            "recursive_doubling",
+        ),  # <16K segmented ring, which falls back: 4095 floats are fewer than ranks
         ("allreduce", 5000, 32 * K, "rabenseifner"),
         # n < 16: <8 k-nomial, <64 binary, <4K k-nomial, <16K binary, <32K binomial, else linear
         ("broadcast", 8, 4, "knomial"),
@@ -75,7 +82,8 @@ def test_open_mpi(collective, ranks, nbytes, name):
 
 
 def test_open_mpi_with_a_rank_per_node():
-    """n < 8: <1M allgather and reduce, else recursive doubling; n <= 64: <32K, <128K recursive doubling, else Rabenseifner."""
+    """n < 8: <1M allgather and reduce, else recursive doubling; n <= 64: <32K, <128K recursive doubling, else
+    Rabenseifner."""
     apart = {"one_per_node": True}
     assert choose("openmpi", "allreduce", 4, M - 1, **apart).name == "allgather_reduce"
     assert choose("openmpi", "allreduce", 4, M, **apart).name == "recursive_doubling"
@@ -167,7 +175,9 @@ def test_mistakes_are_said():
 
 
 def test_a_table_reports_the_choice_of_a_library_that_publishes_its_rules():
-    case = SimpleNamespace(gpu="none", ranks="64", nodes="2", collective="allreduce", inter_link="1xEDR100 IB", nccl_version="openmpi-ucx")
+    case = SimpleNamespace(
+        gpu="none", ranks="64", nodes="2", collective="allreduce", inter_link="1xEDR100 IB", nccl_version="openmpi-ucx"
+    )
     assert mpi.chosen_for(case, 256 * K).name == "rabenseifner"
     case.nccl_version = "cray-mpich"
     assert mpi.chosen_for(case, 256 * K) is None

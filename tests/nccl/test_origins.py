@@ -23,14 +23,17 @@ def test_every_constant_has_its_mark_and_every_mark_its_constant():
     found = {known.name: known for known in origins.table()}
     assert {known.kind for known in found.values()} == KINDS
     assert all(known.source and known.value for known in found.values())
-    assert {f.name for f in fields(links.Parameters)} == {name.removeprefix("links.").split("[")[0] for name in found if "links." in name}
+    assert {f.name for f in fields(links.Parameters)} == {
+        name.removeprefix("links.").split("[")[0] for name in found if "links." in name
+    }
     assert set(origins.ORIGINS) <= set(found), "a mark of something that is gone"
     names = {field if entry is None else f"{field}.{entry}" for field, entry, *_ in origins.of_links()}
     assert {*links.READ_OFF, *links.NCCLS} <= names
 
 
 def bare(source, known):
-    """(function, number) of numbers that functions hold themselves: fractions, and whole numbers beyond small counts, units and `known`."""
+    """(function, number) of numbers that functions hold themselves: fractions, and whole numbers beyond small counts,
+    units and `known`."""
     for function in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)):
         for node in (inner for line in function.body for inner in ast.walk(line)):
             if (
@@ -47,7 +50,8 @@ def bare(source, known):
 
 
 def test_functions_hold_no_constant_of_their_own():
-    """Compute capabilities are names of generations; half is a half, and powers of ten are units or room for rounding."""
+    """Compute capabilities are names of generations; half is a half, and powers of ten are units or room for
+    rounding."""
     generations = {0, 60, 70, 75, 80, 86, 89, 90, 100, 103, 120, 121}
     assert generations >= {gpu.cc for gpu in GPUS.values()}
     found = {room.__name__: list(bare(inspect.getsource(room), generations)) for room in origins.ROOMS}
@@ -63,7 +67,9 @@ def test_a_constant_without_a_mark_is_found(monkeypatch):
 
 
 def test_a_new_constant_in_a_room_needs_a_mark(monkeypatch, tmp_path):
-    (tmp_path / "warp.py").write_text("from math import pi\nFACTOR: float = 9.0\nNAMES = ('a',)\nHALF, TWICE = 0.5, 2.0\n")
+    (tmp_path / "warp.py").write_text(
+        "from math import pi\nFACTOR: float = 9.0\nNAMES = ('a',)\nHALF, TWICE = 0.5, 2.0\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     room = import_module("warp")
     assert dict(origins.own_names(room)) == {"FACTOR": 9.0, "HALF": 0.5, "TWICE": 2.0}
@@ -82,7 +88,8 @@ def test_what_a_fit_stands_on_is_counted_by_turning_the_constant():
     samples = [sample(predict("allreduce", machine, 2**28), 1e-3) for machine in (pair, two, two)]
     found = {known.name: known for known in origins.table(samples, [("a", "one"), ("b", "two"), ("c", "two")])}
     counted = {
-        name: (found[f"links.{name}"].runs, found[f"links.{name}"].systems) for name in ("carries[nvlink-80]", "carries[roce]", "launch")
+        name: (found[f"links.{name}"].runs, found[f"links.{name}"].systems)
+        for name in ("carries[nvlink-80]", "carries[roce]", "launch")
     }
     assert counted == {"carries[nvlink-80]": (1, 1), "carries[roce]": (2, 1), "launch": (3, 2)}
 
@@ -107,5 +114,7 @@ def strings(source: str) -> set[str]:
         if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and isinstance(node.body[0], ast.Expr)
     }
     return {
-        node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
     }

@@ -80,11 +80,17 @@ def test_without_p2p_the_data_go_through_host_memory():
     assert staged.parts.bytes == pytest.approx(2 * 7 / 8 * GIB / (31.5e9 * MEASURED.host_one_way / 2))
     assert staged.time > 10 * predict("allreduce", A100, "1GiB").time
     assert predict("allreduce", A100, "1GiB", NCCL_P2P_LEVEL="NVL").facts.inside == "nvswitch"
-    assert predict("allreduce", facts("A100-PCIE-40GB", 2, 1, "pcie4-x16-p2p", "none"), MIB, NCCL_P2P_LEVEL="NVL").facts.inside == "host"
+    assert (
+        predict(
+            "allreduce", facts("A100-PCIE-40GB", 2, 1, "pcie4-x16-p2p", "none"), MIB, NCCL_P2P_LEVEL="NVL"
+        ).facts.inside
+        == "host"
+    )
 
 
 def test_the_last_slice_of_a_ring_is_half_of_a_short_allgather_between_two():
-    """One step of S/2, cut in two slices: the second is copied out alone, half of the wire time; from two rounds of chunks on it fades."""
+    """One step of S/2, cut in two slices: the second is copied out alone, half of the wire time; from two rounds of
+    chunks on it fades."""
     pair = facts("A100-SXM4-80GB", 2, 1, "nvlink3-nvswitch", "none")
 
     def drained(size, machine=pair):
@@ -103,7 +109,10 @@ def test_one_way_through_host_memory_is_faster_than_both():
 
 def test_gpudirect_off_is_slower_over_one_nic():
     pair = facts("A100-PCIE-40GB", 2, 2, "none", "1xHDR200 IB", "yes")
-    assert predict("allreduce", pair, "256MiB", NCCL_NET_GDR_LEVEL="LOC").time > 1.1 * predict("allreduce", pair, "256MiB").time
+    assert (
+        predict("allreduce", pair, "256MiB", NCCL_NET_GDR_LEVEL="LOC").time
+        > 1.1 * predict("allreduce", pair, "256MiB").time
+    )
 
 
 def test_tcp_is_held_back_by_the_cpu_on_a_fast_wire_and_by_the_wire_on_a_slow_one():
@@ -137,11 +146,14 @@ def test_mistakes_get_a_sentence():
 
 
 def test_graphs_that_nccl_is_known_to_find():
-    """DGX-1V 6 x 20 and 12 channels, DGX A100 12 x 20 and 24, H100 12 x 30 and 24, two nodes of H100 8 x 45 and 16, B200 16 x 45."""
+    """DGX-1V 6 x 20 and 12 channels, DGX A100 12 x 20 and 24, H100 12 x 30 and 24, two nodes of H100 8 x 45 and 16,
+    B200 16 x 45."""
     known = {V100: (6, 20.0, 12), A100: (12, 20.0, 24), H100: (12, 30.0, 24), TWO_H100: (8, 45.0, 16)}
     for machine, (channels, speed, running) in known.items():
         comm = communicator(machine)
-        assert (comm.ring.channels, comm.ring.bw_intra, comm.running_channels) == (channels, speed, running), machine.gpu
+        assert (comm.ring.channels, comm.ring.bw_intra, comm.running_channels) == (channels, speed, running), (
+            machine.gpu
+        )
     b200 = communicator(facts("B200", 8, 1, "nvlink5-nvswitch", "none"))
     assert (b200.ring.channels, b200.ring.bw_intra) == (16, 45.0)
     nvls = [g for g in (communicator(H100).nvls, b200.nvls) if g]
@@ -158,7 +170,17 @@ def test_what_nccl_does_not_take_is_refused_by_name_for_every_collective(collect
 
 @pytest.mark.parametrize("unset", [None, ""])
 def test_none_and_nothing_are_not_set(unset):
-    names = ("ALGO", "PROTO", "P2P_DISABLE", "P2P_LEVEL", "NET_GDR_LEVEL", "MAX_NCHANNELS", "CROSS_NIC", "NVLS_ENABLE", "PAT_ENABLE")
+    names = (
+        "ALGO",
+        "PROTO",
+        "P2P_DISABLE",
+        "P2P_LEVEL",
+        "NET_GDR_LEVEL",
+        "MAX_NCHANNELS",
+        "CROSS_NIC",
+        "NVLS_ENABLE",
+        "PAT_ENABLE",
+    )
     for machine in (H100, TWO_H100):
         usual = predict("allreduce", machine, GIB)
         assert usual.algorithm.startswith("NVLS")
@@ -167,8 +189,13 @@ def test_none_and_nothing_are_not_set(unset):
 
 def test_two_leaves_nvls_and_pat_to_nccl():
     singles = facts("H100-SXM5", 8, 8, "none", "1xNDR400 IB")
-    for variable, machine, collective in (("NCCL_NVLS_ENABLE", H100, "allreduce"), ("NCCL_PAT_ENABLE", singles, "allgather")):
-        usual, off, chosen = (predict(collective, machine, 64 * KIB, **asked) for asked in ({}, {variable: 0}, {variable: "2"}))
+    for variable, machine, collective in (
+        ("NCCL_NVLS_ENABLE", H100, "allreduce"),
+        ("NCCL_PAT_ENABLE", singles, "allgather"),
+    ):
+        usual, off, chosen = (
+            predict(collective, machine, 64 * KIB, **asked) for asked in ({}, {variable: 0}, {variable: "2"})
+        )
         assert chosen == usual != off
 
 
@@ -180,7 +207,9 @@ def test_a_level_is_a_number_or_its_text():
 
 def test_ranks_are_a_whole_number_in_any_form():
     assert (
-        predict("allreduce", A100, GIB, ranks="4") == predict("allreduce", A100, GIB, ranks=4.0) == predict("allreduce", A100, GIB, ranks=4)
+        predict("allreduce", A100, GIB, ranks="4")
+        == predict("allreduce", A100, GIB, ranks=4.0)
+        == predict("allreduce", A100, GIB, ranks=4)
     )
 
 

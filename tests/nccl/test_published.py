@@ -19,7 +19,16 @@ RUNS = published()
 
 def test_some_twenty_runs_over_the_kinds_of_machine():
     assert 20 <= len(RUNS) <= 30
-    assert {r.facts.inside for r in RUNS.values()} >= {"nvswitch", "mesh", "cube", "bridge", "pcie", "host", "xgmi", "none"}
+    assert {r.facts.inside for r in RUNS.values()} >= {
+        "nvswitch",
+        "mesh",
+        "cube",
+        "bridge",
+        "pcie",
+        "host",
+        "xgmi",
+        "none",
+    }
     assert {r.facts.net for r in RUNS.values()} >= {"ib", "roce", "efa", "slingshot", "tcp", "tcpxo", "none"}
 
 
@@ -36,7 +45,9 @@ def test_every_run_has_a_source_titles_in_both_languages_and_rising_sizes(name):
 @pytest.mark.parametrize("name", RUNS)
 def test_no_published_figure_is_faster_than_the_wire(name):
     run = RUNS[name]
-    if run.facts.nodes == 1 and run.facts.inside != "host":  # over two nodes tree and NVLS beat the wire's busbw; NVLS beats a link's
+    if (
+        run.facts.nodes == 1 and run.facts.inside != "host"
+    ):  # over two nodes tree and NVLS beat the wire's busbw; NVLS beats a link's
         rate = max(BUSBW[run.collective](run.facts.ranks) * n / t for n, t in zip(run.nbytes, run.times, strict=True))
         assert rate < 1.1 * run.facts.link_rate
 
@@ -110,7 +121,8 @@ def test_choices_have_a_row_per_size_and_nodes_and_say_what_predict_says():
 
 
 def test_choices_and_crossings_of_a_calibrated_machine_are_of_what_was_measured():
-    """A log half as slow again at all sizes: the row of the machine itself is what predict says of it, and others say what is guessed."""
+    """A log half as slow again at all sizes: the row of the machine itself is what predict says of it, and others say
+    what is guessed."""
     machine = cs.machine("dgx-a100", nodes=2)
     sizes = [2**k for k in range(3, 31, 3)]
     times = [1.5 * cs.nccl.predict("allreduce", machine, n).time for n in sizes]
@@ -124,7 +136,9 @@ def test_choices_and_crossings_of_a_calibrated_machine_are_of_what_was_measured(
         choices("allreduce", machine, ["1GiB"], [2]).time
     )
     crossing = ring_and_tree(known.machine, ["1MiB", "1GiB"])
-    assert list(crossing.table.ring) == [cs.nccl.predict("allreduce", known.machine, n, NCCL_ALGO="Ring").time for n in ("1MiB", "1GiB")]
+    assert list(crossing.table.ring) == [
+        cs.nccl.predict("allreduce", known.machine, n, NCCL_ALGO="Ring").time for n in ("1MiB", "1GiB")
+    ]
     assert any("NCCL_ALGO is Ring here" in note for note in crossing.notes)
 
 

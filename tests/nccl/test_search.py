@@ -27,7 +27,8 @@ def loads(seen: Rings) -> Counter:
 
 
 def test_dgx1v_six_rings_that_use_every_nvlink_once():
-    """NCCL finds 6 channels of 20 GB/s, 12 once doubled: three cycles, both ways round, one link of 20 GB/s each (nccl issue 671)."""
+    """NCCL finds 6 channels of 20 GB/s, 12 once doubled: three cycles, both ways round, one link of 20 GB/s each (nccl
+    issue 671)."""
     machine = topology.machine("dgx-1v")
     seen = search(machine).rings
     assert (len(seen.channels), seen.speed, seen.type_intra) == (6, 20.0, "NVL")
@@ -40,10 +41,16 @@ def test_dgx1v_six_rings_that_use_every_nvlink_once():
 
 @pytest.mark.parametrize(
     ("name", "ring", "running"),
-    [("dgx-a100", (12, 20.0), 24), ("dgx-h100", (12, 30.0), 24), ("hgx-b200", (16, 45.0), 32), ("dgx-2", (6, 20.0), 12)],
+    [
+        ("dgx-a100", (12, 20.0), 24),
+        ("dgx-h100", (12, 30.0), 24),
+        ("hgx-b200", (16, 45.0), 32),
+        ("dgx-2", (6, 20.0), 12),
+    ],
 )
 def test_nvswitch_machines_get_the_graphs_that_nccl_prints(name, ring, running):
-    """`Pattern 4, ... nChannels 12, bw 20.000000/20.000000, type NVL/PIX, sameChannels 1` on A100, 12 x 30 on H100 (nccl issue 1197)."""
+    """`Pattern 4, ... nChannels 12, bw 20.000000/20.000000, type NVL/PIX, sameChannels 1` on A100, 12 x 30 on H100
+    (nccl issue 1197)."""
     facts = facts_of(topology.machine(name))
     comm = communicator(facts, found=search(topology.machine(name)))
     assert (comm.ring.channels, comm.ring.bw_intra) == ring
@@ -53,18 +60,29 @@ def test_nvswitch_machines_get_the_graphs_that_nccl_prints(name, ring, running):
 
 
 def test_two_hopper_nodes_cross_cards_in_pairs():
-    """A published INFO log of 2 x 8 Hopper GPUs with 8 NICs of 400 Gbit/s: `Pattern 4, crossNic 2, nChannels 8, bw 48.000000/48.000000,
-    type NVL/PIX`, 16 channels of which rank 0 meets the other node in 00 and 01 (and their copies 08 and 09) only.
+    """A published INFO log of 2 x 8 Hopper GPUs with 8 NICs of 400 Gbit/s: `Pattern 4, crossNic 2, nChannels 8, bw
+    48.000000/48.000000, type NVL/PIX`, 16 channels of which rank 0 meets the other node in 00 and 01 (and their copies
+    08 and 09) only.
     """
     seen = search(topology.machine("dgx-h100", nodes=2)).rings
-    assert (len(seen.channels), seen.speed, seen.type_intra, seen.type_inter, seen.cross_nic) == (8, 48.0, "NVL", "PIX", 2)
+    assert (len(seen.channels), seen.speed, seen.type_intra, seen.type_inter, seen.cross_nic) == (
+        8,
+        48.0,
+        "NVL",
+        "PIX",
+        2,
+    )
     assert [i for i, ch in enumerate(seen.channels) if 0 in (ch.gpus[0], ch.gpus[-1])] == [0, 1]
-    assert all((a.enters, a.leaves) == (b.leaves, b.enters) for a, b in zip(seen.channels[::2], seen.channels[1::2], strict=True))
+    assert all(
+        (a.enters, a.leaves) == (b.leaves, b.enters)
+        for a, b in zip(seen.channels[::2], seen.channels[1::2], strict=True)
+    )
     assert predict("allreduce", topology.machine("dgx-h100", nodes=2), "1GiB").channels == 16
 
 
 def test_cross_nic_0_keeps_every_ring_on_its_card():
-    """Seven rings of 48 GB/s or eight of 45: the last GPU reaches the first one's card over NVLink (PXN), 8 x 48 is more than its 370.8."""
+    """Seven rings of 48 GB/s or eight of 45: the last GPU reaches the first one's card over NVLink (PXN), 8 x 48 is
+    more than its 370.8."""
     seen = search(topology.machine("dgx-h100", nodes=2), NCCL_CROSS_NIC=0).rings
     assert (len(seen.channels), seen.speed, seen.type_inter) == (8, 45.0, "PXN")
     assert all(ch.enters == ch.leaves for ch in seen.channels)
@@ -72,7 +90,8 @@ def test_cross_nic_0_keeps_every_ring_on_its_card():
 
 
 def test_every_node_of_the_catalogue_agrees_with_the_closed_rule_where_that_is_exact():
-    """Machines with NVLink everywhere: the same total. (Over PCIe the closed rule looks at one GPU, the search at all shared links.)"""
+    """Machines with NVLink everywhere: the same total. (Over PCIe the closed rule looks at one GPU, the search at all
+    shared links.)"""
     agreed = 0
     for name in topology.machines():
         for nodes in (1, 2):
@@ -90,7 +109,8 @@ def test_every_node_of_the_catalogue_agrees_with_the_closed_rule_where_that_is_e
 
 
 def test_bridged_pairs_leave_the_pair_over_pcie():
-    """RTX 3090, NVLink between 0-1 and 2-3 only: rings go along the bridges, and 24 GB/s of PCIe 4.0 hold two of 12 each way."""
+    """RTX 3090, NVLink between 0-1 and 2-3 only: rings go along the bridges, and 24 GB/s of PCIe 4.0 hold two of 12
+    each way."""
     seen = search(topology.machine("rtx3090-4gpu")).rings
     assert seen.type_intra == "PHB"
     steps = loads(seen)
@@ -108,7 +128,8 @@ def test_dual_root_server_is_held_by_its_sockets():
 
 
 def test_a_cut_nvlink_costs_rings():
-    """DGX-1V without the double link 0-3: GPUs 0 and 3 keep 4 of 6 links, so that at most 4 rings of 20 GB/s are left."""
+    """DGX-1V without the double link 0-3: GPUs 0 and 3 keep 4 of 6 links, so that at most 4 rings of 20 GB/s are
+    left."""
     cut = topology.machine("dgx-1v").without_link("node0/gpu0", "node0/gpu3")
     seen = search(cut).rings
     assert 40.0 <= seen.total <= 80.0
@@ -124,7 +145,8 @@ def test_what_cannot_be_ringed_falls_back_as_nccl_does():
 
 
 def test_crossings_are_what_cross_nic_decides():
-    """0 keeps the card. 2 pairs channels, exchanged on every other node, so that an even number of nodes stays on its rails; 1 does not."""
+    """0 keeps the card. 2 pairs channels, exchanged on every other node, so that an even number of nodes stays on its
+    rails; 1 does not."""
     machine = topology.machine("dgx-h100", nodes=4, fabric="rail")
     kept, free, paired = (search(machine, NCCL_CROSS_NIC=k).rings for k in (0, 1, 2))
     assert (kept.crossings(4), paired.crossings(4)) == (0, 0)
@@ -146,15 +168,19 @@ def test_no_search_without_wires():
             search(machine)
     with pytest.raises(CollsimError, match=r"2 ranks or more, and at most 16 in a node"):
         search(topology.machine("dgx-a100"), ranks=1)
-    assert search(topology.machine("dgx-a100", nodes=2), ranks=2).rings.channels[0].gpus == (0,)  # one in each of two nodes
+    assert search(topology.machine("dgx-a100", nodes=2), ranks=2).rings.channels[0].gpus == (
+        0,
+    )  # one in each of two nodes
 
 
-# ---- trees and heads of NVLS ------------------------------------------------------------------------------------------------------
+# ---- trees and heads of NVLS
+# -----------------------------------------------------------------------------------------------------
 
 
 def test_an_a100_pair_gets_the_trees_of_its_log():
-    """`Pattern 4, nChannels 12, bw 20/20, sameChannels 1`, then `Pattern 1, nChannels 12, bw 40/40, sameChannels 0`: channels 0 to 5 are
-    GPU/0 GPU/1, 6 to 11 GPU/1 GPU/0. A chain needs a link one way only: 6 x 40 of 240 GB/s each way.
+    """`Pattern 4, nChannels 12, bw 20/20, sameChannels 1`, then `Pattern 1, nChannels 12, bw 40/40, sameChannels 0`:
+    channels 0 to 5 are GPU/0 GPU/1, 6 to 11 GPU/1 GPU/0. A chain needs a link one way only: 6 x 40 of 240 GB/s each
+    way.
     """
     found = search(topology.machine("dgx-a100"), ranks=2)
     seen = found.trees
@@ -164,7 +190,8 @@ def test_an_a100_pair_gets_the_trees_of_its_log():
 
 
 def test_h100_graphs_are_those_of_the_log():
-    """`Pattern 1, nChannels 12, bw 30/30, sameChannels 1` and `Pattern 5, nChannels 8, bw 40/60` (NVIDIA/nccl issue 1197)."""
+    """`Pattern 1, nChannels 12, bw 30/30, sameChannels 1` and `Pattern 5, nChannels 8, bw 40/60` (NVIDIA/nccl issue
+    1197)."""
     found = search(topology.machine("dgx-h100"))
     seen, heads = found.trees, found.heads
     assert (seen.pattern, len(seen.channels), seen.speed_intra, seen.type_intra, seen.same_channels) == (
@@ -178,7 +205,8 @@ def test_h100_graphs_are_those_of_the_log():
 
 
 def test_heads_of_two_hopper_nodes_sit_beside_their_cards():
-    """`NVLS Head 0: 0 8`, `Head 1: 1 9` ... in a published log of 2 x 8 Hopper GPUs: GPU k of both nodes, over card k."""
+    """`NVLS Head 0: 0 8`, `Head 1: 1 9` ... in a published log of 2 x 8 Hopper GPUs: GPU k of both nodes, over card
+    k."""
     heads = search(topology.machine("dgx-h100", nodes=2)).heads
     assert (heads.gpus, heads.cards) == (tuple(range(8)), tuple(range(8)))
     assert (heads.speed_intra, heads.speed_inter, heads.type_inter) == (40.0, 48.0, "PIX")
@@ -203,20 +231,26 @@ def test_a_cut_nvlink_slows_heads_and_trees():
         for a, b in pairwise(channel.gpus):
             steps.update({("out", a): found.trees.speed_intra, ("into", b): found.trees.speed_intra})
     assert max(steps["out", 3], steps["into", 3]) <= 185.4 < max(steps.values()) <= 370.8
-    assert predict("allreduce", slow, "1GiB").time > 1.5 * predict("allreduce", topology.machine("dgx-h100"), "1GiB").time
+    assert (
+        predict("allreduce", slow, "1GiB").time > 1.5 * predict("allreduce", topology.machine("dgx-h100"), "1GiB").time
+    )
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_one_gpu_per_node_gets_the_plain_tree_twice_as_fast_inside(ranks):
-    """A100 and one HDR card, PCIe 4.0: `Pattern 4, nChannels 1, bw 24/24, type LOC/PHB` and `Pattern 3, bw 48/24` (log of node n013)."""
+    """A100 and one HDR card, PCIe 4.0: `Pattern 4, nChannels 1, bw 24/24, type LOC/PHB` and `Pattern 3, bw 48/24` (log
+    of node n013)."""
     found = search(topology.machine("polaris", nodes=ranks), ranks=ranks)
-    assert [(len(found.rings.channels), found.rings.speed, found.rings.type_intra, found.rings.type_inter)] == [(1, 24.0, "LOC", "PHB")]
+    assert [(len(found.rings.channels), found.rings.speed, found.rings.type_intra, found.rings.type_inter)] == [
+        (1, 24.0, "LOC", "PHB")
+    ]
     assert (found.trees.pattern, found.trees.speed_intra, found.trees.speed_inter) == (TREE, 48.0, 24.0)
 
 
 def test_trees_over_nodes_are_those_of_logs():
-    """One GPU on each of 3 nodes: `Tree 0 : -1 -> 0 -> 2/-1/-1`, `Tree 1 : 1 -> 0 -> 2/-1/-1`; of 2: `Trees [0] 1/-1/-1->0->-1 [1]
-    -1/-1/-1->0->1`. Two GPUs of a node without a network: `[0] 1/-1/-1->0->-1 [1] 1/-1/-1->0->-1` (nccl-tests issue 287).
+    """One GPU on each of 3 nodes: `Tree 0 : -1 -> 0 -> 2/-1/-1`, `Tree 1 : 1 -> 0 -> 2/-1/-1`; of 2: `Trees [0]
+    1/-1/-1->0->-1 [1] -1/-1/-1->0->1`. Two GPUs of a node without a network: `[0] 1/-1/-1->0->-1 [1] 1/-1/-1->0->-1`
+    (nccl-tests issue 287).
     """
     one = Trees((Channel((0,), 0, 0),), 1.2, 0.24, "LOC", "PHB", True, 0, TREE)
     first, second = one.parents(3)
@@ -227,22 +261,31 @@ def test_trees_over_nodes_are_those_of_logs():
 
 
 def test_links_of_a_balanced_tree_leave_from_the_second_gpu():
-    """Four nodes of chains 2-3-0-1, nodes 1 and 3 below node 2, which is below 0: the first child hangs at node 2's second GPU where the
-    tree is balanced or split, the second child only where it is split (connect.cc: treeToChild0, treeToChild1)."""
+    """Four nodes of chains 2-3-0-1, nodes 1 and 3 below node 2, which is below 0: the first child hangs at node 2's
+    second GPU where the tree is balanced or split, the second child only where it is split (connect.cc: treeToChild0,
+    treeToChild1)."""
     channel = (Channel((2, 3, 0, 1), 1, 1),)
-    found = [Trees(channel, 24.0, 24.0, "NVL", "PIX", True, 0, kind).parents(4)[0] for kind in (BALANCED_TREE, SPLIT_TREE, TREE)]
+    found = [
+        Trees(channel, 24.0, 24.0, "NVL", "PIX", True, 0, kind).parents(4)[0]
+        for kind in (BALANCED_TREE, SPLIT_TREE, TREE)
+    ]
     assert [(tree[2], tree[6], tree[14]) for tree in found] == [(-1, 11, 10), (-1, 11, 11), (-1, 10, 10)]
     assert [(tree[3], tree[0], tree[1]) for tree in found] == [(2, 3, 0)] * 3
 
 
 def test_hopper_nodes_take_the_plain_tree_and_ampere_the_balanced_one():
-    """The second GPU reaches the first one's card over NVLink (PXN), but the card reaches it only through the host: worse than PIX. From
-    compute capability 9.0 on NCCL tries the plain tree before worse paths."""
+    """The second GPU reaches the first one's card over NVLink (PXN), but the card reaches it only through the host:
+    worse than PIX. From compute capability 9.0 on NCCL tries the plain tree before worse paths."""
     hopper, ampere = (search(topology.machine(name, nodes=2)).trees for name in ("dgx-h100", "dgx-a100"))
     assert (hopper.pattern, hopper.type_inter, ampere.pattern) == (TREE, "PIX", BALANCED_TREE)
     believed = [
-        predict("allreduce", topology.machine("dgx-h100", nodes=2), "1GiB", NCCL_ALGO="Tree", NCCL_PROTO="Simple").tuner_time,
-        choose("allreduce", communicator(facts_of(topology.machine("dgx-h100", nodes=2))), 2**30, "Tree", "Simple").time_us * 1e-6,
+        predict(
+            "allreduce", topology.machine("dgx-h100", nodes=2), "1GiB", NCCL_ALGO="Tree", NCCL_PROTO="Simple"
+        ).tuner_time,
+        choose(
+            "allreduce", communicator(facts_of(topology.machine("dgx-h100", nodes=2))), 2**30, "Tree", "Simple"
+        ).time_us
+        * 1e-6,
     ]
     assert believed[0] == pytest.approx(believed[1] / 0.85, rel=0.01)  # tuning.cc takes 15 % off a plain tree
 
@@ -283,9 +326,10 @@ machine:
 
 
 def test_blackwell_cards_across_amd_sockets_get_the_fallback_that_nccl_warns_of(tmp_path):
-    """`Could not find a path for pattern 4 / 1, falling back to simple order`, `Channel 00/02 : 0 1`, `2 coll channels`: 2 RTX 5090 on EPYC
-    (nccl-tests issue 287). 16 GB/s between sockets is less than 18, the least of NCCL's table from compute capability 10.0 on; the same box
-    with Ada cards finds 15. What is predicted is the same path through host memory, so about as fast.
+    """`Could not find a path for pattern 4 / 1, falling back to simple order`, `Channel 00/02 : 0 1`, `2 coll
+    channels`: 2 RTX 5090 on EPYC (nccl-tests issue 287). 16 GB/s between sockets is less than 18, the least of NCCL's
+    table from compute capability 10.0 on; the same box with Ada cards finds 15. What is predicted is the same path
+    through host memory, so about as fast.
     """
     times = {}
     for gpu, sm, speed in (("RTX 5090", 120, 0.1), ("RTX 4090", 89, 15.0)):
@@ -300,10 +344,13 @@ def test_blackwell_cards_across_amd_sockets_get_the_fallback_that_nccl_warns_of(
 
 
 def test_of_a_rack_the_search_sees_the_cards_of_the_trays_in_use():
-    """GB200 NVL72: 18 trays of four GPUs and four cards, joined by NVLink alone; four ranks in a rack sit on one tray."""
+    """GB200 NVL72: 18 trays of four GPUs and four cards, joined by NVLink alone; four ranks in a rack sit on one
+    tray."""
     node = searched(facts_of(cs.machine("gb200-nvl72", nodes=2), 8)).nodes[0]
     assert len(node.plan.of_kind("nic")) == 72
     asked = Question.of(node.plan, 4, (50e9,) * 72, Rules(LOC, SYS))
     assert asked.node().cards == [0, 1, 2, 3]
-    both_sockets = Question.of(searched(facts_of(cs.machine("dgx-a100", nodes=2), 8)).nodes[0].plan, 4, (25e9,) * 8, Rules(LOC, SYS))
+    both_sockets = Question.of(
+        searched(facts_of(cs.machine("dgx-a100", nodes=2), 8)).nodes[0].plan, 4, (25e9,) * 8, Rules(LOC, SYS)
+    )
     assert both_sockets.node().cards == list(range(8))

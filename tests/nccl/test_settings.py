@@ -1,4 +1,5 @@
-"""NCCL's settings over all machines of the catalogue: each is predicted or refused with a sentence, and turns the time the right way."""
+"""NCCL's settings over all machines of the catalogue: each is predicted or refused with a sentence, and turns the time
+the right way."""
 
 import itertools
 from collections.abc import Mapping
@@ -30,7 +31,8 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
 }
 #: These take something away; the other settings choose, and NCCL's own choice need not be the fastest.
 TAKES = {"NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL", "NCCL_NET_GDR_LEVEL", "NCCL_MAX_NCHANNELS"}
-#: How much NCCL may gain where a setting makes its tuner change the algorithm or the protocol: its choice is not always the fastest.
+#: How much NCCL may gain where a setting makes its tuner change the algorithm or the protocol: its choice is not always
+#: the fastest.
 SWITCH = 0.65
 #: Fewer bytes in flight are no slower as long as latency decides.
 LARGE = 2**24
@@ -38,7 +40,8 @@ LARGE = 2**24
 
 @cache
 def machine(name: str, nodes: int, fabric: str) -> Facts:
-    """The facts of a machine, read once. Several nodes are searched for some; the others take the closed rule, which is quick."""
+    """The facts of a machine, read once. Several nodes are searched for some; the others take the closed rule, which is
+    quick."""
     found = cs.nccl.facts_of(cs.machine(name, nodes=nodes, **({"fabric": fabric} if nodes > 1 else {})))
     return found if nodes == 1 or (nodes == 2 and name in SEARCHED) else replace(found, wires=None)
 
@@ -54,7 +57,8 @@ def told(collective: str, place: tuple[str, int, str], size: int, settings: Mapp
 
 
 def most(p: Prediction) -> float:
-    """B/s of busbw that the nominal rates of links allow: a GPU's own inside a node, the cards' of a node between nodes."""
+    """B/s of busbw that the nominal rates of links allow: a GPU's own inside a node, the cards' of a node between
+    nodes."""
     facts: Facts = p.facts
     n, local = facts.ranks, facts.local
     if p.collective == "alltoall":
@@ -73,12 +77,22 @@ def most(p: Prediction) -> float:
 @pytest.mark.parametrize("name", MACHINES)
 def test_every_setting_is_predicted_or_refused_and_nothing_beats_its_links(name):
     for place in (p for p in PLACES if p[0] == name):
-        for collective, (variable, values) in itertools.product(("allreduce", "allgather", "alltoall"), SETTINGS.items()):
+        for collective, (variable, values) in itertools.product(
+            ("allreduce", "allgather", "alltoall"), SETTINGS.items()
+        ):
             for value, size in itertools.product(values, (8, 2**30)):
                 found = told(collective, place, size, {variable: value})
                 if found is not None:
                     assert found.time > 1e-6
-                    assert found.busbw <= most(found), (place, collective, variable, value, size, found.busbw, most(found))
+                    assert found.busbw <= most(found), (
+                        place,
+                        collective,
+                        variable,
+                        value,
+                        size,
+                        found.busbw,
+                        most(found),
+                    )
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -93,7 +107,15 @@ def test_what_takes_something_away_does_not_make_it_faster(name):
                 for pinned, least in (({}, SWITCH), (same, 0.999)):
                     found = told(collective, place, size, {variable: value, **pinned})
                     if found is not None:
-                        assert found.time >= least * usual.time, (place, collective, size, variable, value, pinned, found.time / usual.time)
+                        assert found.time >= least * usual.time, (
+                            place,
+                            collective,
+                            size,
+                            variable,
+                            value,
+                            pinned,
+                            found.time / usual.time,
+                        )
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -101,7 +123,9 @@ def test_what_takes_something_away_does_not_make_it_faster(name):
 def test_fewer_channels_move_less_and_one_no_more_than_a_thread_block(name, collective):
     place = name, 1, "switch"
     pinned = {} if collective == "alltoall" else {"NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple"}
-    rates = [predict(collective, machine(*place), 2**30, NCCL_MAX_NCHANNELS=k, **pinned).busbw for k in (64, 16, 8, 4, 2, 1)]
+    rates = [
+        predict(collective, machine(*place), 2**30, NCCL_MAX_NCHANNELS=k, **pinned).busbw for k in (64, 16, 8, 4, 2, 1)
+    ]
     assert all(fewer <= 1.001 * more for more, fewer in itertools.pairwise(rates))
     assert rates[-1] <= 40e9  # the most that NCCL counts for one channel of any generation (constants.RING_LL128_MAX)
 

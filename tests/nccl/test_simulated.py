@@ -52,7 +52,9 @@ def test_fewer_ranks_are_spread_over_the_nodes_as_they_are_predicted(algorithm):
     node = run.topology.devices.node[run.topology.endpoint_device[:4]]
     assert list(node) == [0, 0, 1, 1]
     carried = run.links.groupby("kind")["bytes"].sum()
-    assert carried["infiniband"] == pytest.approx({"Ring": 2 * 2 * (2 * 3 / 4), "Tree": 2 * 2}[algorithm] * GIB)  # card to switch to card
+    assert carried["infiniband"] == pytest.approx(
+        {"Ring": 2 * 2 * (2 * 3 / 4), "Tree": 2 * 2}[algorithm] * GIB
+    )  # card to switch to card
     assert 0.2 * p.time < run.time < 1.3 * p.time
     p, run = trace("allreduce", one, GIB, ranks=4, NCCL_ALGO=algorithm)
     assert run.links.groupby("kind")["bytes"].sum()["nvlink"] > 0
@@ -74,26 +76,35 @@ def test_without_p2p_the_simulation_loads_host_memory():
 
 
 def test_the_tree_is_that_of_the_search():
-    """Every rank's parent in the first channel of the schedule, read off its copies downwards, is the parent that the search says."""
+    """Every rank's parent in the first channel of the schedule, read off its copies downwards, is the parent that the
+    search says."""
     for name, nodes in (("dgx-h100", 4), ("dgx-a100", 3), ("dgx-1v", 1)):
         machine = topology.machine(name, nodes=nodes)
         prediction, _ = trace("allreduce", machine, "1MiB", NCCL_ALGO="Tree", NCCL_PROTO="Simple")
         rows = schedule_of(prediction, machine).transfers
         down = rows[~rows["reduce"] & (rows["channel"] == 0)]
         wanted = prediction.graphs.trees.parents(nodes)[0]
-        assert {(int(r["dst"]), int(r["src"])) for r in down} == {(rank, up) for rank, up in enumerate(wanted) if up >= 0}, name
+        assert {(int(r["dst"]), int(r["src"])) for r in down} == {
+            (rank, up) for rank, up in enumerate(wanted) if up >= 0
+        }, name
 
 
 def test_cross_nic_says_over_which_cards_the_simulated_rings_go():
-    """Two H100 nodes on rails. 0: a ring's last GPU leaves by the first one's card, over NVLink (PXN); 2: in pairs, each by its own. So
-    NVLink carries one more hop of 8 rings, in each of the 2 nodes, with 0; the cards carry the same. The prediction has one switch between
-    all cards and cannot tell, beyond what NCCL's tuner makes of it: the same time with the algorithm pinned.
+    """Two H100 nodes on rails. 0: a ring's last GPU leaves by the first one's card, over NVLink (PXN); 2: in pairs,
+    each by its own. So NVLink carries one more hop of 8 rings, in each of the 2 nodes, with 0; the cards carry the
+    same. The prediction has one switch between all cards and cannot tell, beyond what NCCL's tuner makes of it: the
+    same time with the algorithm pinned.
     """
     machine = topology.machine("dgx-h100", nodes=2, fabric="rail")
-    runs = {k: trace("allreduce", machine, "256MiB", NCCL_ALGO="Ring", NCCL_PROTO="Simple", NCCL_CROSS_NIC=k) for k in (0, 2)}
+    runs = {
+        k: trace("allreduce", machine, "256MiB", NCCL_ALGO="Ring", NCCL_PROTO="Simple", NCCL_CROSS_NIC=k)
+        for k in (0, 2)
+    }
     carried = {k: run.links.groupby("kind")["bytes"].sum() for k, (_, run) in runs.items()}
     hop = 2 * 15 / 16 * 2**28 / 8  # of one ring over one cable
-    assert carried[0]["nvlink"] - carried[2]["nvlink"] == pytest.approx(2 * 8 * 2 * hop, rel=0.01)  # up to the switch and down, 8 rings
+    assert carried[0]["nvlink"] - carried[2]["nvlink"] == pytest.approx(
+        2 * 8 * 2 * hop, rel=0.01
+    )  # up to the switch and down, 8 rings
     assert carried[0]["infiniband"] == pytest.approx(carried[2]["infiniband"])
     assert runs[0][1].time > runs[2][1].time
     assert runs[0][0].time == runs[2][0].time

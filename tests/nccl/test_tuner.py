@@ -9,7 +9,9 @@ from collsim.nccl.tuner import Communicator, Graph, available, choose, cost_tabl
 KIB, MIB = 1024, 1024**2
 
 
-def one_node(channels: int, speed: float, cc: int, nvls: Graph | None = None, path: str = "NVL", ranks: int = 8) -> Communicator:
+def one_node(
+    channels: int, speed: float, cc: int, nvls: Graph | None = None, path: str = "NVL", ranks: int = 8
+) -> Communicator:
     graph = Graph(channels, speed, speed, type_intra=path)
     return Communicator(ranks, 1, cc, graph, graph, nvls)
 
@@ -30,18 +32,25 @@ B200 = one_node(16, 45, 100, Graph(8, 80, 90, pattern=c.NVLS))
 
 
 def table(collective: str, comm: Communicator) -> dict[tuple[str, str], tuple[float, float]]:
-    return {(e.algorithm, e.protocol): (round(e.latency, 1), round(e.bandwidth, 1)) for e in cost_table(collective, comm)}
+    return {
+        (e.algorithm, e.protocol): (round(e.latency, 1), round(e.bandwidth, 1)) for e in cost_table(collective, comm)
+    }
 
 
 def test_the_table_that_nccl_printed_for_two_hosts_over_sockets():
-    # Ring LL: 6.6 + 2 steps x 5.0 = 16.6; 2 channels x 2.4 x 0.5 x n/(2(n-1)) = 1.2 (two nodes use bwIntra 1.2: 2 x 1.2 x 0.5 x 1 = 1.2)
+    # Ring LL: 6.6 + 2 steps x 5.0 = 16.6; 2 channels x 2.4 x 0.5 x n/(2(n-1)) = 1.2 (two nodes use bwIntra 1.2: 2 x 1.2
+    # x 0.5 x 1 = 1.2)
     assert table("allreduce", SOCKETS) == {
         ("Tree", "LL"): (16.8, 0.5),
         ("Tree", "Simple"): (36.4, 1.9),
         ("Ring", "LL"): (16.6, 1.2),
         ("Ring", "Simple"): (36.4, 2.4),
     }
-    assert table("allgather", SOCKETS) == {("Ring", "LL"): (11.6, 2.4), ("Ring", "Simple"): (22.4, 4.8), ("PAT", "Simple"): (17.6, 3.6)}
+    assert table("allgather", SOCKETS) == {
+        ("Ring", "LL"): (11.6, 2.4),
+        ("Ring", "Simple"): (22.4, 4.8),
+        ("PAT", "Simple"): (17.6, 3.6),
+    }
     assert table("broadcast", SOCKETS) == {("Ring", "LL"): (9.3, 1.2), ("Ring", "Simple"): (22.4, 2.4)}
 
 
@@ -65,7 +74,11 @@ def test_eight_h100():
     assert costs["Ring", "Simple"] == (56.0, 205.7)
     assert costs["NVLS", "Simple"] == (25.0, 272.0)
     gather = table("allgather", H100)
-    assert (gather["Ring", "LL"], gather["Ring", "LL128"], gather["Ring", "Simple"]) == ((10.8, 161.1), (27.3, 378.5), (32.2, 411.4))
+    assert (gather["Ring", "LL"], gather["Ring", "LL128"], gather["Ring", "Simple"]) == (
+        (10.8, 161.1),
+        (27.3, 378.5),
+        (32.2, 411.4),
+    )
     assert table("broadcast", H100)["Ring", "LL"] == (7.2, 141.0)
     assert table("broadcast", H100)["Ring", "Simple"] == (11.8, 360.0)
 
@@ -94,7 +107,8 @@ def test_the_choice_switches_at_these_powers_of_two(collective, comm, switches):
 
 
 def test_a100_v100_and_pcie_rings():
-    # n/(2(n-1)) = 8/14. A100: LL min(87.7, 120), LL128 0.92 x 240; V100: LL min(39, 60), LL128 0.92 x 120; PCIe: 8.4 + 14 x 5.7 = 88.2
+    # n/(2(n-1)) = 8/14. A100: LL min(87.7, 120), LL128 0.92 x 240; V100: LL min(39, 60), LL128 0.92 x 120; PCIe: 8.4 +
+    # 14 x 5.7 = 88.2
     a100, v100, pcie = table("allreduce", A100), table("allreduce", DGX1V), table("allreduce", PCIE)
     assert [a100["Ring", p] for p in c.PROTOCOLS] == [(15.0, 50.1), (40.6, 126.2), (56.0, 137.1)]
     assert [v100["Ring", p] for p in c.PROTOCOLS] == [(15.0, 22.3), (40.6, 63.1), (56.0, 68.6)]
@@ -105,7 +119,11 @@ def test_a100_v100_and_pcie_rings():
 def test_two_and_eight_nodes_of_h100():
     # Tree LL over 2 nodes: 6.8 + 2(7 x 0.6 + 1 x 5.0) = 25.2; over 8 nodes lg N = 3. NVLSTree: 25 + 2 x 20.9 = 66.8.
     two, eight = table("allreduce", hopper(2)), table("allreduce", hopper(8))
-    assert (two["Tree", "LL"], two["Tree", "LL128"], two["NVLSTree", "Simple"]) == ((25.2, 19.5), (48.5, 146.8), (66.8, 246.2))
+    assert (two["Tree", "LL"], two["Tree", "LL128"], two["NVLSTree", "Simple"]) == (
+        (25.2, 19.5),
+        (48.5, 146.8),
+        (66.8, 246.2),
+    )
     assert eight["Ring", "Simple"] == (585.2, 182.9)  # 8.4 + 112 x 3.4 + 14 x 14
     assert (eight["Tree", "Simple"], eight["NVLSTree", "Simple"]) == ((148.4, 144.0), (150.4, 182.9))
 
@@ -116,7 +134,11 @@ def test_b200_nvls_is_capped_by_the_raised_speed():
 
 
 def test_only_rings_carry_broadcast_and_reduce():
-    assert {e.algorithm for e in cost_table("broadcast", H100)} == {e.algorithm for e in cost_table("reduce", H100)} == {"Ring"}
+    assert (
+        {e.algorithm for e in cost_table("broadcast", H100)}
+        == {e.algorithm for e in cost_table("reduce", H100)}
+        == {"Ring"}
+    )
 
 
 def test_pat_is_for_one_gpu_per_node():
@@ -127,8 +149,12 @@ def test_pat_is_for_one_gpu_per_node():
 def test_long_rings_of_simple_pay_more_latency_between_nodes():
     cost = next(e for e in cost_table("allreduce", hopper(8)) if (e.algorithm, e.protocol) == ("Ring", "Simple"))
     size = 16 * 64 * 64  # channels after doubling x ranks x 64 bytes
-    assert time_of("allreduce", cost, hopper(8), size) == pytest.approx(1.4 * 585.2 + size / 1000 / cost.bandwidth, rel=1e-3)
-    assert time_of("allreduce", cost, hopper(8), size - 1) == pytest.approx(585.2 + size / 1000 / cost.bandwidth, rel=1e-3)
+    assert time_of("allreduce", cost, hopper(8), size) == pytest.approx(
+        1.4 * 585.2 + size / 1000 / cost.bandwidth, rel=1e-3
+    )
+    assert time_of("allreduce", cost, hopper(8), size - 1) == pytest.approx(
+        585.2 + size / 1000 / cost.bandwidth, rel=1e-3
+    )
 
 
 def test_nccl_algo_and_proto_restrict_the_choice():

@@ -91,7 +91,17 @@ def test_efa_has_gpudirect_rdma_since_the_a100():
     assert facts("A100-SXM4-40GB", 16, 2, "nvlink3-nvswitch", "4x100G EFA").gdr is None
 
 
-GPUS = ("V100-SXM2-32GB", "A100-PCIE-40GB", "A40", "RTX 4090", "H100-SXM5-80GB", "GB200", "GB10", "RTX PRO 6000 Blackwell 96GB", "MI300X")
+GPUS = (
+    "V100-SXM2-32GB",
+    "A100-PCIE-40GB",
+    "A40",
+    "RTX 4090",
+    "H100-SXM5-80GB",
+    "GB200",
+    "GB10",
+    "RTX PRO 6000 Blackwell 96GB",
+    "MI300X",
+)
 LINKS = (
     "none",
     "nvlink2-hybridcubemesh",
@@ -103,12 +113,20 @@ LINKS = (
     "shm",
     "xgmi-mi300x",
 )
-NETS = ("1x10GbE (TCP sockets)", "16x200G EFA", "HDR200 IPoIB (TCP sockets)", "8xNDR400 IB", "NIC rate not stated", "nvl72 (MNNVL)")
+NETS = (
+    "1x10GbE (TCP sockets)",
+    "16x200G EFA",
+    "HDR200 IPoIB (TCP sockets)",
+    "8xNDR400 IB",
+    "NIC rate not stated",
+    "nvl72 (MNNVL)",
+)
 
 
 @pytest.mark.parametrize("gpu", GPUS)
 def test_every_combination_of_words_is_predicted_sanely_or_refused_in_a_sentence(gpu):
-    """More bytes never take much less time, and no link gives more than it has (NVLS sends half of what busbw counts)."""
+    """More bytes never take much less time, and no link gives more than it has (NVLS sends half of what busbw
+    counts)."""
     predicted = 0
     for link, net, nodes, local in itertools.product(LINKS, NETS, (1, 2, 16), (1, 3, 8)):
         try:
@@ -117,8 +135,18 @@ def test_every_combination_of_words_is_predicted_sanely_or_refused_in_a_sentence
             continue
         for collective in BUSBW if machine.ranks > 1 else ():
             runs = [predict(collective, machine, n) for n in (8, 2**16, 2**24, 2**32)]
-            assert all(b.time > 0.6 * a.time > 0 for a, b in itertools.pairwise(runs)), (link, net, nodes, local, collective)
+            assert all(b.time > 0.6 * a.time > 0 for a, b in itertools.pairwise(runs)), (
+                link,
+                net,
+                nodes,
+                local,
+                collective,
+            )
             if machine.nodes == 1:
-                assert runs[-1].busbw <= machine.link_rate * (2 if runs[-1].algorithm == "NVLS" else 1), (link, local, collective)
+                assert runs[-1].busbw <= machine.link_rate * (2 if runs[-1].algorithm == "NVLS" else 1), (
+                    link,
+                    local,
+                    collective,
+                )
             predicted += 1
     assert predicted > 300

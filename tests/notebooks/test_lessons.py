@@ -94,7 +94,9 @@ def test_every_number_in_the_prose_is_what_the_run_beside_it_says(name):
             for mark in MARK.finditer(prose):
                 value = str(eval(mark.group(1), names))
                 before = prose[: mark.start()]
-                assert before.endswith(value), f"{lang} cell {k}: the prose says {before[-12:]!r}, the run says {value!r} ({mark.group(1)})"
+                assert before.endswith(value), (
+                    f"{lang} cell {k}: the prose says {before[-12:]!r}, the run says {value!r} ({mark.group(1)})"
+                )
                 checked += 1
     assert checked >= 4, "a lesson without a number from its runs"
 
@@ -113,7 +115,8 @@ def test_no_quantity_is_typed_that_is_not_an_input_of_the_code(name, lang):
 
 
 def prose_numbers(prose):
-    """Numbers that stand in a text and are not followed by the expression that makes them; code, formulas, links, headings left out."""
+    """Numbers that stand in a text and are not followed by the expression that makes them; code, formulas, links,
+    headings left out."""
     bare = re.sub(r"\S*[ \N{NO-BREAK SPACE}]?\S*" + MARK.pattern, " ", prose, flags=re.DOTALL)
     bare = re.sub(r"(?m)^#.*$|`[^`]*`|\$\$[\s\S]*?\$\$|\$[^$]*\$|\]\([^)]*\)", " ", bare)
     return [number.replace(",", "").rstrip(".") for number in re.findall(r"(?<![\w.\-])\d[\d,]*(?:\.\d+)?", bare)]
@@ -122,8 +125,12 @@ def prose_numbers(prose):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_every_other_number_in_the_prose_is_an_input_of_the_code(name, lang):
-    inputs = set(re.findall(r"\d+(?:\.\d+)?", "\n".join(text(c) for c in cells(name, lang) if c["cell_type"] == "code")))
-    typed = [n for c in cells(name, lang) if c["cell_type"] == "markdown" for n in prose_numbers(text(c)) if n not in inputs]
+    inputs = set(
+        re.findall(r"\d+(?:\.\d+)?", "\n".join(text(c) for c in cells(name, lang) if c["cell_type"] == "code"))
+    )
+    typed = [
+        n for c in cells(name, lang) if c["cell_type"] == "markdown" for n in prose_numbers(text(c)) if n not in inputs
+    ]
     assert not typed, f"write the expression behind each: 4.73 ms<!--= cs.format_time(t.time) -->; typed: {typed}"
 
 

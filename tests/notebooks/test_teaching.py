@@ -1,4 +1,5 @@
-"""The teacher's guide: its links open what they say, its numbers are those of the runs behind them, in both languages."""
+"""The teacher's guide: its links open what they say, its numbers are those of the runs behind them, in both
+languages."""
 
 import re
 from pathlib import Path
@@ -37,7 +38,9 @@ def test_every_number_is_what_the_linked_run_says(lang):
     assert len(marks) > 15
     for mark in marks:
         value = str(eval(mark.group(1), names))
-        assert text[: mark.start()].endswith(value), f"the guide says {text[mark.start() - 12 : mark.start()]!r}, the run {value!r}"
+        assert text[: mark.start()].endswith(value), (
+            f"the guide says {text[mark.start() - 12 : mark.start()]!r}, the run {value!r}"
+        )
 
 
 @pytest.mark.parametrize("lang", GUIDES)

@@ -117,7 +117,10 @@ def hierarchical_2x8(n):
     parts, rounds = 32, list(_rounds(n))
     for t in range(parts + len(rounds) - 1):
         yield [
-            maker(src, dst, chunk + 16 * c) for c in range(parts) if 0 <= t - c < len(rounds) for maker, src, dst, chunk in [rounds[t - c]]
+            maker(src, dst, chunk + 16 * c)
+            for c in range(parts)
+            if 0 <= t - c < len(rounds)
+            for maker, src, dst, chunk in [rounds[t - c]]
         ]
 
 

@@ -7,7 +7,9 @@ import collsim as cs
 from collsim.quiz import break_it
 from collsim.quiz.breaking import WAYS
 
-RING = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4, bandwidth="25GB/s", alpha="1us"), "64MiB")
+RING = cs.simulate(
+    cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4, bandwidth="25GB/s", alpha="1us"), "64MiB"
+)
 NAMES = (
     "allreduce_ring",
     "allreduce_tree",

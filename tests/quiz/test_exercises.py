@@ -61,7 +61,8 @@ def test_the_first_wrong_rank_chunk_and_step_are_named_and_drawn():
             yield cs.reduce(1, 2, chunk=0)
 
     result = exercise("ring-allreduce").check(doubled)
-    # for n = 3 the correct ring is followed by one reduce too many: rank 2 then holds the sum of chunk 0 twice, in step 4
+    # for n = 3 the correct ring is followed by one reduce too many: rank 2 then holds the sum of chunk 0 twice, in step
+    # 4
     assert (result.passed, result.ranks, result.rank, result.chunk, result.step) == (False, 3, 2, 0, 4)
     assert "2·r0 + 2·r1 + 2·r2" in result.reason
     assert "[+0←1]" in result.picture

@@ -18,7 +18,10 @@ from collsim.quiz.guard import Limits
 
 SOLUTIONS = (Path(__file__).parent / "solutions.py").read_text()
 QUICK = Limits(seconds=1.5, memory=512 << 20)
-RIGHT = "import numpy as np\nimport collsim as cs\n\ndef broadcast_to_all(n):\n    yield cs.copy(0, np.arange(1, n), chunk=0)\n"
+RIGHT = (
+    "import numpy as np\nimport collsim as cs\n\ndef broadcast_to_all(n):\n    yield cs.copy(0, np.arange(1, n), "
+    "chunk=0)\n"
+)
 
 
 def hand_in(folder, **files):
@@ -37,7 +40,9 @@ def test_files_notebooks_progress_files_and_folders_are_graded(tmp_path, progres
     hand_in(tmp_path, anna__py=RIGHT, bert__py=RIGHT.replace("np.arange(1, n)", "1"))
     (tmp_path / "carla").mkdir()
     (tmp_path / "carla" / "part1.py").write_text(RIGHT)
-    (tmp_path / "carla" / "part2.py").write_text("import collsim as cs\ndef send_one_chunk(n):\n    yield cs.copy(0, 1, chunk=0)\n")
+    (tmp_path / "carla" / "part2.py").write_text(
+        "import collsim as cs\ndef send_one_chunk(n):\n    yield cs.copy(0, 1, chunk=0)\n"
+    )
     cells = [
         "import numpy as np\nimport collsim as cs",
         "%matplotlib inline",
@@ -45,12 +50,20 @@ def test_files_notebooks_progress_files_and_folders_are_graded(tmp_path, progres
         "print(1/0)",
         "exercise('x').check(f)",
     ]
-    book = {"cells": [{"cell_type": "markdown", "source": ["# hello"]}, *({"cell_type": "code", "source": [c]} for c in cells)]}
+    book = {
+        "cells": [
+            {"cell_type": "markdown", "source": ["# hello"]},
+            *({"cell_type": "code", "source": [c]} for c in cells),
+        ]
+    }
     (tmp_path / "dora.ipynb").write_text(json.dumps(book))
     namespace: dict = {}
     exec(SOLUTIONS, namespace)
     code = "def anything(n):\n    yield cs.copy(0, np.arange(1, n), chunk=0)\n"
-    held = {"schema": "collsim.progress/1", "exercises": {"broadcast-to-all": {"passed": True, "tries": 1, "code": code}}}
+    held = {
+        "schema": "collsim.progress/1",
+        "exercises": {"broadcast-to-all": {"passed": True, "tries": 1, "code": code}},
+    }
     (tmp_path / "emil.json").write_text(json.dumps(held))
     frame = grade(tmp_path)
     assert {s: bool(one(frame, s).passed) for s in ("anna", "bert", "carla", "dora", "emil")} == {
@@ -64,7 +77,10 @@ def test_files_notebooks_progress_files_and_folders_are_graded(tmp_path, progres
 
 
 def test_a_claimed_pass_without_code_that_passes_counts_for_nothing(tmp_path):
-    claim = {"schema": "collsim.progress/1", "exercises": {"hierarchical-2x8": {"passed": True, "code": "def f(n):\n    return []\n"}}}
+    claim = {
+        "schema": "collsim.progress/1",
+        "exercises": {"hierarchical-2x8": {"passed": True, "code": "def f(n):\n    return []\n"}},
+    }
     hand_in(tmp_path, liar__json=json.dumps(claim))
     assert not one(grade(tmp_path), "liar", "hierarchical-2x8").passed
 
@@ -149,7 +165,9 @@ def test_hostile_code_passes_nothing_and_its_reason_is_a_sentence(hostile_class,
     rows = hostile_class[hostile_class.student == kind]
     assert not rows.passed.any() or kind == "forks"
     assert rows.reason.str.len().min() > 5
-    assert not rows.reason.str.contains("[\\x00-\\x09\\x0b-\\x1f\\x7f]").any(), "a reason may not move the teacher's cursor"
+    assert not rows.reason.str.contains("[\\x00-\\x09\\x0b-\\x1f\\x7f]").any(), (
+        "a reason may not move the teacher's cursor"
+    )
 
 
 VANDAL = """    import os, glob, signal
@@ -223,7 +241,9 @@ def test_what_a_student_starts_does_not_outlive_the_grading(tmp_path):
     """)
     hand_in(tmp_path, daemon__py=daemon)
     grade(tmp_path, limits=QUICK)
-    alive = [p for p in Path("/proc").glob("[0-9]*/cmdline") if mark.encode() in _read(p)] if Path("/proc").is_dir() else []
+    alive = (
+        [p for p in Path("/proc").glob("[0-9]*/cmdline") if mark.encode() in _read(p)] if Path("/proc").is_dir() else []
+    )
     assert alive == []
 
 
@@ -267,7 +287,8 @@ def test_code_that_kills_the_grading_itself_is_named_and_the_next_start_goes_on_
     folder.mkdir()
     hand_in(folder, a_good__py=RIGHT, m_bad__py=HOSTILE["kills_its_parent"], z_good__py=RIGHT)
     start = (
-        f"from collsim.quiz import grading; grading._START = {PLAIN!r} + grading._START; grading.grade({str(folder)!r}, out={str(out)!r})"
+        f"from collsim.quiz import grading; grading._START = {PLAIN!r} + grading._START; "
+        f"grading.grade({str(folder)!r}, out={str(out)!r})"
     )
     assert subprocess.run([sys.executable, "-c", start], capture_output=True).returncode == -signal.SIGKILL
     kept = pd.read_csv(out)
@@ -317,7 +338,9 @@ def test_a_grading_that_is_stopped_blames_nobody(tmp_path, monkeypatch):
     out = tmp_path / "grades.csv"
 
     def stopped(*_):
-        assert "ended the grading" in pd.read_csv(out).reason[0], "if the process dies here, the table says who was running"
+        assert "ended the grading" in pd.read_csv(out).reason[0], (
+            "if the process dies here, the table says who was running"
+        )
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
@@ -368,7 +391,8 @@ def test_folders_of_gradings_that_were_killed_go_with_the_next_one(tmp_path, pro
     dead.wait()
     (tmp_path / "tmp").mkdir()
     left, elsewhere, living, other = (
-        tmp_path / "tmp" / f"collsim-grade-{who}" for who in (f"{dead.pid}-x", f"{dead.pid}-y", f"{os.getpid()}-x", "nobody-x")
+        tmp_path / "tmp" / f"collsim-grade-{who}"
+        for who in (f"{dead.pid}-x", f"{dead.pid}-y", f"{os.getpid()}-x", "nobody-x")
     )
     for folder in (left, elsewhere, living, other):
         folder.mkdir()

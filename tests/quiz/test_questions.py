@@ -11,7 +11,9 @@ from collsim.quiz.asking import ASKERS, Run
 
 
 def run(name="allreduce_ring", n=8, nbytes="64MiB", **options):
-    return cs.simulate(cs.schedule(name, ranks=n, **options), cs.topology.switch(n, bandwidth="25GB/s", alpha="1us"), nbytes)
+    return cs.simulate(
+        cs.schedule(name, ranks=n, **options), cs.topology.switch(n, bandwidth="25GB/s", alpha="1us"), nbytes
+    )
 
 
 def two_machines():
@@ -32,7 +34,12 @@ RUNS = {
 
 def asked(trace, topic, seeds=range(40)):
     """All different questions of one topic that some seed asks."""
-    asker = next(a for a in ASKERS for s in range(9) if (q := a(Run(trace), np.random.default_rng(s))) is not None and q.topic == topic)
+    asker = next(
+        a
+        for a in ASKERS
+        for s in range(9)
+        if (q := a(Run(trace), np.random.default_rng(s))) is not None and q.topic == topic
+    )
     found = {q.ask[0]: q for s in seeds if (q := asker(Run(trace), np.random.default_rng(s))) is not None}
     return list(found.values())
 

@@ -60,7 +60,9 @@ class Fifo(Alone):
 
     def carry(self, row, links, nbytes):
         for link in links:
-            with self.cables[link].request(priority=self.env.now * 1e18 + row) as turn:  # in order of arrival, then of rows
+            with self.cables[link].request(
+                priority=self.env.now * 1e18 + row
+            ) as turn:  # in order of arrival, then of rows
                 yield turn
                 yield self.env.timeout(nbytes / self.links.bandwidth[link])
             yield self.env.timeout(self.links.alpha[link])

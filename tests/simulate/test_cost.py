@@ -30,7 +30,11 @@ def pairs():
         ("allreduce_ring", network("switch", 32), {"background": pairs()}),
         ("allreduce_ring", cs.machine("pcie-8gpu", nodes=4), {}),
         ("alltoall_direct", cs.topology.fully_connected(32), {"injection": "25GB/s", "jitter": "1us"}),
-        ("alltoall_direct", network("switch", 32), {"injection": "10GB/s", "jitter": "1us", "ranks": np.arange(32)[::-1]}),
+        (
+            "alltoall_direct",
+            network("switch", 32),
+            {"injection": "10GB/s", "jitter": "1us", "ranks": np.arange(32)[::-1]},
+        ),
     ],
 )
 def test_how_often_rates_are_worked_out_is_known_within_a_factor_of_three(name, topo, options):
@@ -80,7 +84,8 @@ def test_a_cost_is_asked_for_with_the_arguments_of_the_run():
 
 
 def test_heavy_uneven_sharing_is_expected_to_take_long():
-    """The same 4,032 transfers: with jitter no two of them end together, and each end changes the rates of all that are left."""
+    """The same 4,032 transfers: with jitter no two of them end together, and each end changes the rates of all that are
+    left."""
     s, topo = cs.schedule("alltoall_direct", 64), network("switch", 64)
     even, uneven = (expected_cost(s, topo, "16MiB", engine="event", jitter=jitter) for jitter in (0, "10us"))
     assert uneven.visits > 1000 * even.visits

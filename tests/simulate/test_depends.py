@@ -31,7 +31,9 @@ def test_dependencies_that_point_forward_are_followed_too():
 
 
 def test_a_circle_of_dependencies_is_named():
-    with pytest.raises(cs.ScheduleError, match=r"cannot end: transfer \d .* waits for transfer \d .*waits for the first of them"):
+    with pytest.raises(
+        cs.ScheduleError, match=r"cannot end: transfer \d .* waits for transfer \d .*waits for the first of them"
+    ):
         run(explicit([[2], [0], [1]]), network("line", 4), 1_000_000)
 
 
@@ -39,6 +41,10 @@ def test_dependencies_of_the_wrong_shape_are_refused():
     from dataclasses import replace
 
     with pytest.raises(cs.ScheduleError, match="rising offsets"):
-        run(replace(explicit([[], [0], [1]]), depends=(np.zeros(2, np.int64), np.zeros(0, np.int64))), network("line", 4), 1)
+        run(
+            replace(explicit([[], [0], [1]]), depends=(np.zeros(2, np.int64), np.zeros(0, np.int64))),
+            network("line", 4),
+            1,
+        )
     with pytest.raises(cs.ScheduleError, match="names transfer 9"):
         run(explicit([[], [9], [1]]), network("line", 4), 1)

@@ -22,15 +22,18 @@ close = pytest.approx
     ids=["one hop", "two hops over a switch", "three hops in a ring"],
 )
 def test_one_mebibyte_takes_what_astra_sims_network_tests_say(topo, dst, stored, through):
-    """2^20 B / 50 GiB/s = 19,531.25 ns. h hops: h * (19,531.25 + 500) stored and forwarded, 19,531.25 + 500 h cut through; ASTRA-sim
-    counts whole nanoseconds."""
-    times = {sharing: simulate_flows(topo, [0], [dst], "1MiB", sharing=sharing).time for sharing in ("fifo", "fair", "none")}
+    """2^20 B / 50 GiB/s = 19,531.25 ns. h hops: h * (19,531.25 + 500) stored and forwarded, 19,531.25 + 500 h cut
+    through; ASTRA-sim counts whole nanoseconds."""
+    times = {
+        sharing: simulate_flows(topo, [0], [dst], "1MiB", sharing=sharing).time for sharing in ("fifo", "fair", "none")
+    }
     assert int(times["fifo"] * 1e9) == stored
     assert int(times["fair"] * 1e9 + 1e-6) == int(times["none"] * 1e9 + 1e-6) == through
 
 
 def test_incast_shares_the_receivers_cable():
-    """Eight workers send 1 MB each into one cable: 8 MB at 25 GB/s, two alphas; store and forward adds 1 MB on the first cable."""
+    """Eight workers send 1 MB each into one cable: 8 MB at 25 GB/s, two alphas; store and forward adds 1 MB on the
+    first cable."""
     topo = network("switch", 9)
     fair = simulate_flows(topo, range(1, 9), 0, 1_000_000)
     assert fair.finish == close(np.full(8, 2 * ALPHA + 8e6 / RATE), rel=1e-12)
@@ -39,8 +42,8 @@ def test_incast_shares_the_receivers_cable():
 
 
 def test_max_min_gives_the_short_flows_what_the_long_one_cannot_use():
-    """The textbook line: one flow over three links, one over each; the first link has a second short flow. All rates by hand: link 0 has
-    three flows, 1/3 each; what remains of links 1 and 2 is 2/3 for their own."""
+    """The textbook line: one flow over three links, one over each; the first link has a second short flow. All rates by
+    hand: link 0 has three flows, 1/3 each; what remains of links 1 and 2 is 2/3 for their own."""
     topo = network("line", 4, alpha=0)
     t = simulate_flows(topo, [0, 0, 0, 1, 2], [3, 1, 1, 2, 3], [10**9, 10**9, 10**9, 2 * 10**9, 2 * 10**9])
     assert t.finish == close(np.full(5, 3e9 / RATE), rel=1e-12)
@@ -53,7 +56,8 @@ def test_a_flow_that_ends_hands_its_share_to_the_others():
 
 
 def test_a_flow_that_begins_later_takes_its_share_from_then():
-    """Alone for 1 s at 25 GB/s, then half: 50 GB end after 1 + 2 = 3 s; the second has moved 25 GB by then and the last 25 GB take 1 s."""
+    """Alone for 1 s at 25 GB/s, then half: 50 GB end after 1 + 2 = 3 s; the second has moved 25 GB by then and the last
+    25 GB take 1 s."""
     topo = network("switch", 3, alpha=0)
     t = simulate_flows(topo, [1, 2], 0, [50 * 10**9, 50 * 10**9], start=["0s", "1s"])
     assert t.finish == close([3.0, 4.0], rel=1e-12)
@@ -69,7 +73,8 @@ def test_a_pipelined_chain_reaches_its_textbook_time(chunks, sharing):
 
 
 def test_without_a_barrier_two_slow_cables_on_different_ways_cost_only_once():
-    """0 to 1 to 4 and 2 to 3 to 5, of 1 MB each; 0-1 and 3-5 run at a tenth. With a barrier 10 + 10 units of time, without 11."""
+    """0 to 1 to 4 and 2 to 3 to 5, of 1 MB each; 0-1 and 3-5 run at a tenth. With a barrier 10 + 10 units of time,
+    without 11."""
     s = freeze("two_ways", "broadcast", 6, [copy([0, 2], [1, 3], [0, 1]), copy([1, 3], [4, 5], [0, 1])], chunks=2)
     topo = network("fully_connected", 6, alpha=0)
     topo = topo.with_link("gpu0", "gpu1", bandwidth=RATE / 10).with_link("gpu3", "gpu5", bandwidth=RATE / 10)
@@ -90,7 +95,8 @@ def test_where_a_barrier_costs_nothing_both_engines_agree(n, shape, shortcuts):
     assert b.finish == close(a.finish, rel=1e-9)
 
 
-# ---- costs -------------------------------------------------------------------------------------------------------------------
+# ---- costs
+# -------------------------------------------------------------------------------------------------------------------
 
 
 def test_reducing_costs_bytes_over_gamma_of_each_reduce_step():

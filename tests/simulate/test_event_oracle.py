@@ -17,7 +17,8 @@ from hypothesis import strategies as st
     shortcuts=st.booleans(),
 )
 def test_every_start_and_finish_is_that_of_the_simpy_model(name, seed, nbytes, sharing, gamma, shortcuts):
-    """Where an order counts (fifo, reducing) a little jitter keeps arrivals apart: the order of a tie hangs on the last bit."""
+    """Where an order counts (fifo, reducing) a little jitter keeps arrivals apart: the order of a tie hangs on the last
+    bit."""
     s, topo = on_six(name), irregular(seed)
     jitter = 1e-6 if gamma or sharing == "fifo" else 0
     delay = np.random.default_rng(seed).exponential(jitter, len(s)) if jitter else None

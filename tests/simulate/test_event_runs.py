@@ -16,7 +16,9 @@ close = pytest.approx
 
 
 def python(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]).stdout
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
+    ).stdout
 
 
 def test_the_compiler_is_loaded_by_the_event_engine_only():
@@ -36,7 +38,8 @@ def test_without_a_compiler_the_same_source_gives_the_same_times():
         "    print([x.hex() for x in r.finish.tolist()])\n"
         "    r = cs.simulate(s, t, 100_003, engine='event', sharing=sharing, jitter=1e-6, background=[(0, 2, 10**6)])\n"
         "    print(r.how, [x.hex() for x in r.finish.tolist()])\n"
-        "    print([x.hex() for x in cs.simulate_flows(t, [0, 1, 1], [3, 4, 5], [10**6, 10**5, 0], sharing=sharing).finish.tolist()])\n"
+        "    print([x.hex() for x in cs.simulate_flows(t, [0, 1, 1], [3, 4, 5], [10**6, 10**5, 0], "
+        "sharing=sharing).finish.tolist()])\n"
     )
     assert python(code.format("sys.modules['numba'] = None")) == python(code.format("pass"))
 
@@ -67,10 +70,13 @@ def test_the_cost_of_a_run_is_known_before_it_starts():
 
 
 def test_the_cost_of_lockstep_grows_with_what_is_worked_out_not_with_what_it_stands_for():
-    """2^16 ranks on one switch: a ring is two rows a rank, halving and doubling a row a rank and step; 8.6 × 10^9 transfers."""
+    """2^16 ranks on one switch: a ring is two rows a rank, halving and doubling a row a rank and step; 8.6 × 10^9
+    transfers."""
     n = 2**16
     topo = network("switch", n)
-    ring, halving = (expected_cost(cs.schedule(name, n), topo, 4 * n) for name in ("allreduce_ring", "allreduce_halving_doubling"))
+    ring, halving = (
+        expected_cost(cs.schedule(name, n), topo, 4 * n) for name in ("allreduce_ring", "allreduce_halving_doubling")
+    )
     assert ring.transfers == halving.transfers == 2 * n * (n - 1)
     assert ring.seconds < halving.seconds < 10
     assert ring.memory < 100e6
@@ -90,7 +96,10 @@ def test_a_run_says_how_it_was_computed():
 
 def test_an_idle_collective_beside_a_busy_one():
     both = cs.simulate(
-        [cs.schedule("allreduce_ring", 1), cs.schedule("allreduce_ring", 4)], network("switch", 5), "1MB", ranks=[[4], [0, 1, 2, 3]]
+        [cs.schedule("allreduce_ring", 1), cs.schedule("allreduce_ring", 4)],
+        network("switch", 5),
+        "1MB",
+        ranks=[[4], [0, 1, 2, 3]],
     )
     assert both[0].time == 0
     assert both.slowdown == close([1, 1])
@@ -100,7 +109,10 @@ def test_a_pipelined_tree_beats_the_ring_where_steps_cost_more_than_bytes():
     """256 ranks, 1 MiB: the ring pays 510 alphas, two trees in 8 chunks each a tenth of that."""
     topo = network("switch", 256)
     ring = run(cs.schedule("allreduce_ring", 256), topo, "1MiB").time
-    assert min(run(cs.schedule("allreduce_double_binary_tree", 256, chunks=c), topo, "1MiB").time for c in (1, 4, 8)) < ring / 2
+    assert (
+        min(run(cs.schedule("allreduce_double_binary_tree", 256, chunks=c), topo, "1MiB").time for c in (1, 4, 8))
+        < ring / 2
+    )
 
 
 @pytest.mark.parametrize("options", [{}, {"shortcuts": False}, {"jitter": "1us"}])
@@ -133,7 +145,8 @@ def test_one_rank_or_no_flows_need_no_time():
 
 
 def test_the_reason_is_found_under_the_same_conditions():
-    """All conditions are kept when the run is repeated with faster cables: with gamma of half the time, doubling saves less."""
+    """All conditions are kept when the run is repeated with faster cables: with gamma of half the time, doubling saves
+    less."""
     s, topo = cs.schedule("allreduce_ring", 4), network("ring", 4, alpha=0)
     plain = run(s, topo, "4MiB").bottleneck
     costly = run(s, topo, "4MiB", gamma=RATE / 2).bottleneck
@@ -158,7 +171,10 @@ def test_the_reason_is_found_under_the_same_conditions():
         ({"slow": {True: 2}}, "True is not a rank"),
         ({"jitter": 1e308}, "jitter=1e\\+308 s is longer than"),
         ({"late": {1: 1e300}}, r"late\[1\]=1e\+300 s is longer"),
-        ({"background": [(0, 1, 5), (2, 2, "1MB")]}, "flow 1 goes from rank 2 to itself and crosses no link; leave it out"),
+        (
+            {"background": [(0, 1, 5), (2, 2, "1MB")]},
+            "flow 1 goes from rank 2 to itself and crosses no link; leave it out",
+        ),
         ({"background": cs.Flows(*np.array([[2], [2], [5], [0]]))}, "flow 0 goes from rank 2 to itself"),
         ({"background": cs.Flows(*np.array([[0], [1], [-5], [0]]))}, "nbytes=-5 is negative"),
         ({"background": cs.Flows(*np.array([[0], [9], [5], [0]]))}, "dst=9 is not a rank"),

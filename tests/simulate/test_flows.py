@@ -1,7 +1,7 @@
 """Plain flows against times worked out by hand, and what is refused.
 
-S bytes, cables of B bytes per second and alpha seconds. Over h cables a flow alone takes h (alpha + S/B) where each cable stores it and
-forwards it (`fifo`), and h alpha + S/B where it flows through (`fair`, `none`).
+S bytes, cables of B bytes per second and alpha seconds. Over h cables a flow alone takes h (alpha + S/B) where each
+cable stores it and forwards it (`fifo`), and h alpha + S/B where it flows through (`fair`, `none`).
 """
 
 import numpy as np
@@ -24,7 +24,8 @@ def finish(topo, src, dst, nbytes, sharing, start=0.0):
     return simulate_flows(topo, src, dst, nbytes, start=start, sharing=sharing).finish
 
 
-# ---- one flow ----------------------------------------------------------------------------------------------------------------
+# ---- one flow
+# ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("nbytes", [1, 8, 1500, 4096, MIB, 64 * MIB, 2**30])
@@ -69,13 +70,14 @@ def test_on_a_chain_of_different_cables_the_slowest_counts_or_each_of_them(rates
         assert finish(topo, 0, 3, 10**9, sharing) == close([1 + 6e-3], rel=1e-12)
 
 
-# ---- several -----------------------------------------------------------------------------------------------------------------
+# ---- several
+# -----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 16, 64])
 def test_incast_of_k_ends_together_or_one_by_one(k):
-    """Through one switch into one cable. Fair: all end at 2 alpha + k S/B. Stored: all are at the switch at S/B + alpha; the i-th leaves it
-    i S/B later. Alone: as if no one else were there."""
+    """Through one switch into one cable. Fair: all end at 2 alpha + k S/B. Stored: all are at the switch at S/B +
+    alpha; the i-th leaves it i S/B later. Alone: as if no one else were there."""
     topo, src = network("switch", k + 1), np.arange(1, k + 1)
     one = MIB / RATE
     assert finish(topo, src, 0, MIB, "fair") == close(np.full(k, 2 * ALPHA + k * one), rel=1e-12)
@@ -93,12 +95,15 @@ def test_one_that_sends_to_k_shares_its_own_cable(k):
 
 @pytest.mark.parametrize("sharing", ["fair", "fifo", "none"])
 def test_both_directions_of_a_cable_are_apart(sharing):
-    assert finish(network("fully_connected", 2), [0, 1], [1, 0], MIB, sharing) == close(np.full(2, ALPHA + MIB / RATE), rel=1e-12)
+    assert finish(network("fully_connected", 2), [0, 1], [1, 0], MIB, sharing) == close(
+        np.full(2, ALPHA + MIB / RATE), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("distance", [1, 2, 5])
 def test_everybody_sends_round_a_ring(distance):
-    """Every cable is on `distance` routes. Fair: distance (alpha + S/B), sharing all the time; stored: the same, one after another."""
+    """Every cable is on `distance` routes. Fair: distance (alpha + S/B), sharing all the time; stored: the same, one
+    after another."""
     r = np.arange(16)
     for sharing in ("fair", "fifo"):
         ends = finish(network("ring", 16), r, (r + distance) % 16, MIB, sharing)
@@ -108,19 +113,22 @@ def test_everybody_sends_round_a_ring(distance):
 @pytest.mark.parametrize("n", [2, 5, 16])
 def test_all_to_all_fills_every_cable(n):
     src, dst = np.nonzero(~np.eye(n, dtype=bool))
-    assert finish(network("switch", n), src, dst, MIB, "fair") == close(np.full(n * (n - 1), 2 * ALPHA + (n - 1) * MIB / RATE), rel=1e-12)
+    assert finish(network("switch", n), src, dst, MIB, "fair") == close(
+        np.full(n * (n - 1), 2 * ALPHA + (n - 1) * MIB / RATE), rel=1e-12
+    )
 
 
 def test_stored_flows_are_served_in_the_order_of_arrival_not_of_size():
-    """Into rank 0: 4 MiB sent at 0 is at the switch after 4 units and a bit; 1 MiB sent at 1 unit is there at 2 and goes first, to 3; the
-    large one, at 4, does not wait."""
+    """Into rank 0: 4 MiB sent at 0 is at the switch after 4 units and a bit; 1 MiB sent at 1 unit is there at 2 and
+    goes first, to 3; the large one, at 4, does not wait."""
     unit = MIB / RATE
     ends = finish(network("switch", 3), [1, 2], 0, [4 * MIB, MIB], "fifo", start=[0.0, unit])
     assert ends == close([8 * unit + 2 * ALPHA, 3 * unit + 2 * ALPHA], rel=1e-12)
 
 
 def test_fair_flows_of_three_sizes_into_one_cable():
-    """1, 2 and 4 units. Thirds until the first ends at 3; halves for the second's last unit, until 5; the third's last two alone: 7."""
+    """1, 2 and 4 units. Thirds until the first ends at 3; halves for the second's last unit, until 5; the third's last
+    two alone: 7."""
     unit = MIB / RATE
     ends = finish(network("switch", 4, alpha=0), [1, 2, 3], 0, [MIB, 2 * MIB, 4 * MIB], "fair")
     assert ends == close(np.array([3, 5, 7]) * unit, rel=1e-12)
@@ -133,7 +141,8 @@ def test_a_start_delays_a_flow_by_itself():
         assert ends == close(starts + ALPHA + MIB / RATE, rel=1e-12)
 
 
-# ---- edges -------------------------------------------------------------------------------------------------------------------
+# ---- edges
+# -------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sharing", ["fair", "fifo", "none"])
@@ -149,7 +158,8 @@ def test_nothing_to_carry_costs_the_latency_and_nobody_to_carry_to_costs_nothing
 
 @pytest.mark.parametrize("sharing", ["fair", "fifo", "none"])
 def test_many_flows_and_huge_ones_stay_finite(sharing):
-    """100,000 flows into one cable: the last ends when all bytes are through. And one of 2^60 bytes takes its 248 days."""
+    """100,000 flows into one cable: the last ends when all bytes are through. And one of 2^60 bytes takes its 248
+    days."""
     topo = network("switch", 3)
     ends = finish(topo, 1, np.zeros(100_000, int), 1000, sharing)
     assert np.isfinite(ends).all()

@@ -37,7 +37,8 @@ def carried(t):
 
 @pytest.mark.parametrize(("name", "n"), EVERY)
 def test_every_way_of_computing_gives_the_same(name, n):
-    """Symmetry or program order against the queue of events; and both carry over each link what its routes say, as lockstep does."""
+    """Symmetry or program order against the queue of events; and both carry over each link what its routes say, as
+    lockstep does."""
     s, topo = of(name, n), network("switch", n)
     for nbytes in (4 * 840 * n, 1_000_003):
         barrier = cs.simulate(s, topo, nbytes)
@@ -53,7 +54,9 @@ def test_every_way_of_computing_gives_the_same(name, n):
 
 
 def test_symmetry_is_used_where_it_should_be():
-    used = {name for name, n in EVERY if n == 8 and run(of(name, n), network("switch", n), 4 * 840 * n).how == "symmetry"}
+    used = {
+        name for name, n in EVERY if n == 8 and run(of(name, n), network("switch", n), 4 * 840 * n).how == "symmetry"
+    }
     assert {"allreduce_ring", "allreduce_recursive_doubling", "allreduce_halving_doubling"} <= used
     assert "allreduce_tree" not in used
 
@@ -94,9 +97,11 @@ def test_no_link_ever_carries_more_than_it_can_and_every_byte_is_carried(name, s
 
 @settings(max_examples=40, deadline=None)
 @given(**ANY, factor=st.floats(1, 10), sharing=SHARING)
-def test_more_of_all_bandwidth_or_less_of_all_latency_is_never_slower_without_contention(name, seed, nbytes, factor, sharing):
-    """Without contention each transfer only gets shorter. With it, all bandwidths and latencies together by one factor is a change of
-    clock: everything takes 1/factor of the time."""
+def test_more_of_all_bandwidth_or_less_of_all_latency_is_never_slower_without_contention(
+    name, seed, nbytes, factor, sharing
+):
+    """Without contention each transfer only gets shorter. With it, all bandwidths and latencies together by one factor
+    is a change of clock: everything takes 1/factor of the time."""
     s, topo = on_six(name), irregular(seed)
     links = topo.links
     wide = replace(topo, links=replace(links, bandwidth=links.bandwidth * factor))
@@ -108,11 +113,18 @@ def test_more_of_all_bandwidth_or_less_of_all_latency_is_never_slower_without_co
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 1000), name=st.sampled_from(CASES), nbytes=st.integers(0, 1_000_000), sharing=st.sampled_from(["fair", "none"]))
+@given(
+    seed=st.integers(0, 1000),
+    name=st.sampled_from(CASES),
+    nbytes=st.integers(0, 1_000_000),
+    sharing=st.sampled_from(["fair", "none"]),
+)
 def test_relabelling_ranks_on_a_symmetric_network_changes_nothing(seed, name, nbytes, sharing):
     order = np.random.default_rng(seed).permutation(6)
     s, topo = on_six(name), network("switch", 6)
-    assert run(s, topo, nbytes, sharing=sharing, ranks=order).time == close(run(s, topo, nbytes, sharing=sharing).time, rel=1e-9)
+    assert run(s, topo, nbytes, sharing=sharing, ranks=order).time == close(
+        run(s, topo, nbytes, sharing=sharing).time, rel=1e-9
+    )
 
 
 @settings(max_examples=40, deadline=None)
@@ -129,15 +141,33 @@ def test_flows_are_finite_deterministic_and_no_faster_than_alone(seed, n, sharin
 
 
 @settings(max_examples=40, deadline=None)
-@given(**ANY, sharing=st.sampled_from(["fair", "fifo"]), jitter=st.sampled_from([0, "2us"]), gamma=st.sampled_from([None, "30GB/s"]))
-def test_no_link_carries_more_than_it_can_at_any_moment_whatever_the_trouble(name, seed, nbytes, sharing, jitter, gamma):
-    """From the stretches at one rate themselves: at the middle of every interval between two changes, the rates on a link are summed."""
+@given(
+    **ANY,
+    sharing=st.sampled_from(["fair", "fifo"]),
+    jitter=st.sampled_from([0, "2us"]),
+    gamma=st.sampled_from([None, "30GB/s"]),
+)
+def test_no_link_carries_more_than_it_can_at_any_moment_whatever_the_trouble(
+    name, seed, nbytes, sharing, jitter, gamma
+):
+    """From the stretches at one rate themselves: at the middle of every interval between two changes, the rates on a
+    link are summed."""
     topo = irregular(seed)
     t = run(
-        on_six(name), topo, nbytes, sharing=sharing, jitter=jitter, gamma=gamma, seed=seed, background=[(0, 5, "1MB"), (3, 2, "2MB", 1e-5)]
+        on_six(name),
+        topo,
+        nbytes,
+        sharing=sharing,
+        jitter=jitter,
+        gamma=gamma,
+        seed=seed,
+        background=[(0, 5, "1MB"), (3, 2, "2MB", 1e-5)],
     )
     rows = t.schedule.transfers
-    parts = [(t.segments, topo.routes(rows["src"], rows["dst"])), (t.background.segments, topo.routes(t.background.src, t.background.dst))]
+    parts = [
+        (t.segments, topo.routes(rows["src"], rows["dst"])),
+        (t.background.segments, topo.routes(t.background.src, t.background.dst)),
+    ]
     when = np.unique(np.concatenate([np.concatenate([s.begin, s.end]) for s, _ in parts]))
     middle = (when[1:] + when[:-1]) / 2
     wide = np.diff(when) > 1e-9 * when[-1] if len(when) else np.zeros(0, bool)
@@ -159,7 +189,8 @@ def test_the_same_seed_gives_the_same_run_to_the_last_bit(name, seed, nbytes, sh
     s, topo = on_six(name), irregular(seed)
     for shortcuts in (True, False):
         first, again, other = (
-            run(s, topo, nbytes, sharing=sharing, jitter="1us", seed=x, shortcuts=shortcuts) for x in (seeds[0], seeds[0], seeds[1])
+            run(s, topo, nbytes, sharing=sharing, jitter="1us", seed=x, shortcuts=shortcuts)
+            for x in (seeds[0], seeds[0], seeds[1])
         )
         assert np.array_equal(first.finish, again.finish)
         assert np.array_equal(first.start, again.start)
@@ -180,7 +211,8 @@ def test_one_faster_cable_or_a_shorter_latency_never_slows_a_run_without_content
 @settings(max_examples=60, deadline=None)
 @given(n=st.integers(1, 30), seed=st.integers(0, 10_000), sharing=SHARING, shortcuts=st.booleans())
 def test_explicit_dependencies_are_kept(n, seed, sharing, shortcuts):
-    """Any graph without a circle, in any order of rows: nothing starts before all that it waits for has arrived, and then at once."""
+    """Any graph without a circle, in any order of rows: nothing starts before all that it waits for has arrived, and
+    then at once."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(n)
     waits = [[] for _ in range(n)]

@@ -18,7 +18,8 @@ def network(name, n, **options):
     return getattr(cs.topology, name)(n, bandwidth=RATE, alpha=ALPHA, **options)
 
 
-# ---- closed forms ------------------------------------------------------------------------------------------------------------
+# ---- closed forms
+# ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8, 16, 33])
@@ -31,15 +32,17 @@ def test_ring_allreduce_takes_2n_minus_2_steps_of_its_largest_chunk(n, shape, ca
 
 
 def test_a_size_that_does_not_divide_costs_its_largest_chunk():
-    """1,000,003 bytes of float32 over 7 ranks: 250,001 elements, the last of 3 bytes; 250,001 = 7 * 35,714 + 3, so chunks 0-2 hold 35,715
-    elements and the rest 35,714. In every one of the 12 steps each chunk is under way once, so every step lasts as long as 35,715."""
+    """1,000,003 bytes of float32 over 7 ranks: 250,001 elements, the last of 3 bytes; 250,001 = 7 * 35,714 + 3, so
+    chunks 0-2 hold 35,715 elements and the rest 35,714. In every one of the 12 steps each chunk is under way once, so
+    every step lasts as long as 35,715."""
     t = cs.simulate(cs.schedule("allreduce_ring", 7), network("switch", 7), 1_000_003)
     assert t.slot_bytes.tolist() == [142_860] * 3 + [142_856] * 3 + [142_855]
     assert t.time == close(12 * (2 * ALPHA + 142_860 / RATE), rel=1e-9)
 
 
 def test_a_size_smaller_than_the_ranks_still_pays_every_alpha():
-    """8 bytes over 16 ranks are 2 elements: chunks 0 and 1 of 4 bytes, 14 empty ones; in each of 30 steps both are under way."""
+    """8 bytes over 16 ranks are 2 elements: chunks 0 and 1 of 4 bytes, 14 empty ones; in each of 30 steps both are
+    under way."""
     t = cs.simulate(cs.schedule("allreduce_ring", 16), network("switch", 16), 8)
     assert t.slot_bytes.tolist() == [4, 4] + [0] * 14
     assert t.time == close(30 * (2 * ALPHA + 4 / RATE), rel=1e-9)
@@ -80,7 +83,8 @@ def test_a_local_copy_costs_nothing():
     assert t.sent_bytes.sum() == 0
 
 
-# ---- conservation and bookkeeping --------------------------------------------------------------------------------------------
+# ---- conservation and bookkeeping
+# --------------------------------------------------------------------------------------------
 
 
 def names():
@@ -95,7 +99,12 @@ def try_schedule(name, n):
 
 
 @settings(max_examples=60, deadline=None)
-@given(name=st.sampled_from(names()), n=st.integers(2, 13), nbytes=st.integers(0, 5_000_000), shape=st.sampled_from(["switch", "ring"]))
+@given(
+    name=st.sampled_from(names()),
+    n=st.integers(2, 13),
+    nbytes=st.integers(0, 5_000_000),
+    shape=st.sampled_from(["switch", "ring"]),
+)
 def test_bytes_in_are_bytes_out_and_no_run_beats_its_bound(name, n, nbytes, shape):
     s = try_schedule(name, n)
     if s is None:
@@ -144,7 +153,8 @@ def test_ranges_of_chunks_give_the_times_of_rows_written_out(n, nbytes, shape):
 
 
 def test_halving_and_doubling_of_many_ranks_is_its_closed_form():
-    """2 lg n steps of two alphas and halves of halves: 2 (n-1)/n S in all, here of 2^16 ranks, 8.6 thousand million transfers."""
+    """2 lg n steps of two alphas and halves of halves: 2 (n-1)/n S in all, here of 2^16 ranks, 8.6 thousand million
+    transfers."""
     n = 2**16
     t = cs.simulate(cs.schedule("allreduce_halving_doubling", n), network("switch", n), 4 * n)
     assert len(t.schedule) == 2 * n * (n - 1)
@@ -158,7 +168,8 @@ def test_a_pattern_that_repeats_without_a_shift_moves_its_own_chunks():
     assert t.sent_bytes.tolist() == [4 * even(10, 3)[1], 0]
 
 
-# ---- why ---------------------------------------------------------------------------------------------------------------------
+# ---- why
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 def test_doubling_the_only_kind_of_cable_halves_the_time_of_a_bandwidth_bound_run():
@@ -187,7 +198,8 @@ def test_no_reason_is_given_where_no_byte_moved():
     assert cs.simulate(cs.schedule("allreduce_ring", 4), network("switch", 4), 0).bottleneck is None
 
 
-# ---- refusals ----------------------------------------------------------------------------------------------------------------
+# ---- refusals
+# ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

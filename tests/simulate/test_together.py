@@ -20,8 +20,8 @@ def test_two_rings_on_one_set_of_cables_take_twice_as_long_without_latency():
 
 
 def test_a_cable_is_as_busy_as_all_that_cross_it_make_it():
-    """4 MB and 1 MB on one ring without latency: all shared until the small one is over, then the large one alone. Every cable is full all
-    the time, and of what crosses it in the short run's time half is the other's."""
+    """4 MB and 1 MB on one ring without latency: all shared until the small one is over, then the large one alone.
+    Every cable is full all the time, and of what crosses it in the short run's time half is the other's."""
     s, topo = cs.schedule("allreduce_ring", 4), network("ring", 4, alpha=0)
     large, small = cs.simulate([s, s], topo, ["4MB", "1MB"])
     for t in (large, small):
@@ -43,7 +43,9 @@ def test_groups_of_ranks_that_share_no_cable_do_not_notice_each_other():
 def test_sizes_times_and_ranks_of_several_may_be_arrays():
     s, topo = cs.schedule("allreduce_ring", 4), network("switch", 8)
     listed = cs.simulate([s, s], topo, [1000, 2000], begin=[0, 1e-3], ranks=[[0, 1, 2, 3], [4, 5, 6, 7]])
-    arrays = cs.simulate([s, s], topo, np.array([1000, 2000]), begin=np.array([0, 1e-3]), ranks=np.arange(8).reshape(2, 4))
+    arrays = cs.simulate(
+        [s, s], topo, np.array([1000, 2000]), begin=np.array([0, 1e-3]), ranks=np.arange(8).reshape(2, 4)
+    )
     assert [t.time for t in arrays] == [t.time for t in listed]
     with pytest.raises(cs.CollsimError, match="nbytes has 3 entries for 2 schedules"):
         cs.simulate([s, s], topo, np.array([1, 2, 3]))
@@ -57,12 +59,15 @@ def test_a_collective_begun_later_ends_later():
 
 
 def test_a_run_launched_later_has_the_same_rates_and_reasons():
-    """What it spends counts from its launch, only `time` from 0: 1 GB beside 1 GB of other traffic, at 0 s and at 1 s."""
+    """What it spends counts from its launch, only `time` from 0: 1 GB beside 1 GB of other traffic, at 0 s and at 1
+    s."""
     s, topo = cs.schedule("allreduce_ring", 4), network("switch", 4)
     now = run(s, topo, "1GB", background=[(0, 2, "1GB")])
     later = run(s, topo, "1GB", background=[(0, 2, "1GB", "1s")], begin="1s")
     assert later.time == close(1 + now.time, rel=1e-12)
-    assert (later.spent, later.algbw, later.busbw, later.gap) == close((now.time, now.algbw, now.busbw, now.gap), rel=1e-9)
+    assert (later.spent, later.algbw, later.busbw, later.gap) == close(
+        (now.time, now.algbw, now.busbw, now.gap), rel=1e-9
+    )
     assert later.links["share"].tolist() == close(now.links["share"].tolist(), rel=1e-6)
     assert later.explain() == now.explain()
     assert "launched at 1\N{NO-BREAK SPACE}s, it took" in str(later)
@@ -73,7 +78,8 @@ def test_a_run_launched_later_has_the_same_rates_and_reasons():
 
 
 def test_what_others_carried_before_a_launch_is_not_of_the_run():
-    """A ring of 0.06 s at 0 s, another at 10 s on the same cables: neither meets the other, and all of them together take 10.06 s."""
+    """A ring of 0.06 s at 0 s, another at 10 s on the same cables: neither meets the other, and all of them together
+    take 10.06 s."""
     s, topo = cs.schedule("allreduce_ring", 4), network("switch", 4, alpha=0)
     both = cs.simulate([s, s], topo, "1GB", begin=[0, "10s"])
     alone = run(s, topo, "1GB")
@@ -92,9 +98,12 @@ def test_what_others_carried_before_a_launch_is_not_of_the_run():
 
 
 def test_what_is_looked_at_runs_only_what_it_needs(monkeypatch):
-    """Tables need no other run; the bottleneck one for each kind of link doubled and one without bytes; the slow-down each ring alone."""
+    """Tables need no other run; the bottleneck one for each kind of link doubled and one without bytes; the slow-down
+    each ring alone."""
     runs = []
-    monkeypatch.setattr(importlib.import_module("collsim.simulate.run"), "event", lambda *a: runs.append(a) or event(*a))
+    monkeypatch.setattr(
+        importlib.import_module("collsim.simulate.run"), "event", lambda *a: runs.append(a) or event(*a)
+    )
     ring, topo = cs.schedule("allreduce_ring", 4), cs.machine("dgx-a100", nodes=2)
     both = cs.simulate([ring] * 4, topo, "1MB", ranks=[range(r, r + 4) for r in (0, 6, 8, 12)])
     assert len(both.links) == len(topo.links)
@@ -115,14 +124,23 @@ def test_helpers_of_several_schedules_have_places_of_their_own():
 def test_a_parameter_server_beside_switches_that_reduce():
     """On a machine: the server in host memory, NVLS on each node's NVSwitch; two NVLS at once share their switches."""
     topo = cs.machine("dgx-h100", nodes=2)
-    server, nvls = cs.schedule("allreduce_parameter_server", 16, server="helper"), cs.schedule("allreduce_nvls_tree", topology=topo)
+    server, nvls = (
+        cs.schedule("allreduce_parameter_server", 16, server="helper"),
+        cs.schedule("allreduce_nvls_tree", topology=topo),
+    )
     assert (server.helpers_on, nvls.helpers_on) == ("host", "switch")
     for order in ([server, nvls], [nvls, server]):
         both = cs.simulate(order, topo, "1MiB")
         kinds = {
-            t.schedule.name: {topo.devices.name[d].rstrip("0123456789") for d in t.topology.endpoint_device[t.place[16:]]} for t in both
+            t.schedule.name: {
+                topo.devices.name[d].rstrip("0123456789") for d in t.topology.endpoint_device[t.place[16:]]
+            }
+            for t in both
         }
-        assert kinds == {"allreduce_parameter_server": {"node0/memory"}, "allreduce_nvls_tree": {"node0/nvswitch", "node1/nvswitch"}}
+        assert kinds == {
+            "allreduce_parameter_server": {"node0/memory"},
+            "allreduce_nvls_tree": {"node0/nvswitch", "node1/nvswitch"},
+        }
         assert (both.slowdown >= 1 - 1e-9).all()
     twice = cs.simulate([nvls, nvls], topo, "1MiB")
     assert twice.time > cs.simulate(nvls, topo, "1MiB", engine="event").time

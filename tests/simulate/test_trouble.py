@@ -35,8 +35,8 @@ def shares(t):
 
 @pytest.mark.parametrize("sharing", ["fair", "fifo", "none"])
 def test_the_cables_of_a_slow_rank_are_busy_at_the_rate_that_they_have(sharing):
-    """On a switch, without latency, rank 2 four times slower: each of 6 steps lasts as long as its cables need, the others' a quarter of
-    that; stored and forwarded, a chunk that leaves or reaches rank 2 takes 4 and 1 units."""
+    """On a switch, without latency, rank 2 four times slower: each of 6 steps lasts as long as its cables need, the
+    others' a quarter of that; stored and forwarded, a chunk that leaves or reaches rank 2 takes 4 and 1 units."""
     s, topo = cs.schedule("allreduce_ring", 4), network("switch", 4, alpha=0)
     t = run(s, topo, 4_000_000, slow={2: 4}, sharing=sharing)
     busy = shares(t)
@@ -68,14 +68,17 @@ def test_a_run_in_which_every_rank_is_slow_is_worked_out_as_one_in_which_none_is
 def test_a_cable_between_two_slow_ranks_is_slower_by_the_larger_factor():
     """Cable to cable, without a switch: all ranks 3 times slower take 3 times as long; between 3 and 2 it is 3."""
     s, topo = cs.schedule("allreduce_ring", 4), network("ring", 4, alpha=0)
-    assert run(s, topo, 4_000_000, slow=dict.fromkeys(range(4), 3)).time == close(3 * run(s, topo, 4_000_000).time, rel=1e-9)
+    assert run(s, topo, 4_000_000, slow=dict.fromkeys(range(4), 3)).time == close(
+        3 * run(s, topo, 4_000_000).time, rel=1e-9
+    )
     links = run(s, topo, 4_000_000, slow={0: 2, 1: 3}).links.set_index("link")["bandwidth"]
     said = {"gpu0 → gpu1": 3, "gpu1 → gpu0": 3, "gpu1 → gpu2": 3, "gpu3 → gpu0": 2, "gpu2 → gpu3": 1}
     assert {name: links[name] for name in said} == close({name: RATE / factor for name, factor in said.items()})
 
 
 def test_a_cable_that_others_use_too_is_not_said_to_be_idle():
-    """1 GB flows into rank 1 beside a ring of 4, and takes half of that cable: 6 MB in the time in which the ring's 6 MB cross it."""
+    """1 GB flows into rank 1 beside a ring of 4, and takes half of that cable: 6 MB in the time in which the ring's 6
+    MB cross it."""
     s, topo = cs.schedule("allreduce_ring", 4), network("switch", 4, alpha=0)
     t = run(s, topo, 4_000_000, background=[(2, 1, "1GB")])
     assert (t.link_bytes == 6_000_000).all()
@@ -85,8 +88,8 @@ def test_a_cable_that_others_use_too_is_not_said_to_be_idle():
 
 
 def test_stored_and_forwarded_other_traffic_counts_where_it_has_come():
-    """1 GB from rank 2 to rank 1 at 25 GB/s: 40 ms to the switch, and 40 ms from there. Ranks 0 and 3 share nothing with it and are done
-    in 20 ms: by then half of it has crossed the first cable and nothing the second."""
+    """1 GB from rank 2 to rank 1 at 25 GB/s: 40 ms to the switch, and 40 ms from there. Ranks 0 and 3 share nothing
+    with it and are done in 20 ms: by then half of it has crossed the first cable and nothing the second."""
     topo = network("switch", 4, alpha=0)
     s = freeze("far", "broadcast", 4, [copy(0, 3, 0)], chunks=1)
     t = run(s, topo, 250_000_000, background=[(2, 1, "1GB")], sharing="fifo")
@@ -125,7 +128,8 @@ def test_jitter_is_the_same_for_a_seed_and_never_helps():
 
 
 def test_background_traffic_slows_what_it_shares_a_cable_with():
-    """One endless flow into rank 1 takes half of that cable: the ring's transfers 0 to 1 take twice as long, and all wait for them."""
+    """One endless flow into rank 1 takes half of that cable: the ring's transfers 0 to 1 take twice as long, and all
+    wait for them."""
     n = 4
     s, topo = cs.schedule("allreduce_ring", n), network("switch", n, alpha=0)
     plain = run(s, topo, 4_000_000)
@@ -135,12 +139,18 @@ def test_background_traffic_slows_what_it_shares_a_cable_with():
 
 
 def test_a_faster_cable_can_make_a_run_slower():
-    """As Braess's road: rank 0's cable doubled lets 1 to 3 begin while the critical 2 to 3 still runs, and takes half of its cable.
+    """As Braess's road: rank 0's cable doubled lets 1 to 3 begin while the critical 2 to 3 still runs, and takes half
+    of its cable.
 
-    One unit of time per MB on most cables, four on rank 4's. Before: 2 to 3 ends at 1, 3 to 4 at 5. After: 0 to 1 ends at 0.5, 2 to 3 has
-    half its bytes left and half the rate, ends at 1.5, and 3 to 4 at 5.5.
+    One unit of time per MB on most cables, four on rank 4's. Before: 2 to 3 ends at 1, 3 to 4 at 5. After: 0 to 1 ends
+    at 0.5, 2 to 3 has half its bytes left and half the rate, ends at 1.5, and 3 to 4 at 5.5.
     """
-    s = freeze("braess", "broadcast", 5, [copy([0, 2], [1, 3], [0, 1], channel=[1, 0]), copy([1, 3], [3, 4], [0, 1], channel=[1, 0])])
+    s = freeze(
+        "braess",
+        "broadcast",
+        5,
+        [copy([0, 2], [1, 3], [0, 1], channel=[1, 0]), copy([1, 3], [3, 4], [0, 1], channel=[1, 0])],
+    )
     before = cs.topology.switch(5, bandwidth=1e9, alpha=0)
     before = before.with_link("gpu1", "switch0", bandwidth=2e9).with_link("gpu4", "switch0", bandwidth=1e9 / 4)
     after = before.with_link("gpu0", "switch0", bandwidth=2e9)

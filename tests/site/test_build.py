@@ -23,7 +23,9 @@ def test_a_site_has_pages_in_both_languages_and_every_link_leads_somewhere(site)
 def test_nothing_in_the_site_names_another_host(site):
     for path in site.path.rglob("*"):
         if path.is_file() and path.parent.name != "runs":
-            found = set(re.findall(r"https?://[\w./-]+", path.read_text(encoding="utf-8"))) - {"http://www.w3.org/2000/svg"}
+            found = set(re.findall(r"https?://[\w./-]+", path.read_text(encoding="utf-8"))) - {
+                "http://www.w3.org/2000/svg"
+            }
             assert not found, f"{path.name}: {found}"
 
 
@@ -43,7 +45,9 @@ def test_a_run_weighs_little_enough_for_thirty_megabytes(site):
 def test_building_twice_gives_the_same_bytes(tmp_path):
     some = {"places": [gallery.PLACES[1]], "only": ["allreduce_ring"]}
     one, two = build(tmp_path / "a", **some), build(tmp_path / "b", **some)
-    files = [sorted((p.relative_to(s.path), p.read_bytes()) for p in s.path.rglob("*") if p.is_file()) for s in (one, two)]
+    files = [
+        sorted((p.relative_to(s.path), p.read_bytes()) for p in s.path.rglob("*") if p.is_file()) for s in (one, two)
+    ]
     assert files[0] == files[1]
 
 
@@ -88,7 +92,9 @@ def test_text_cannot_leave_its_script_element():
 def test_every_number_of_a_lesson_changes_with_its_run(make, monkeypatch):
     """With cables of half the bandwidth the times in the text change: they were computed, not typed."""
     before = make()
-    monkeypatch.setattr(lessons, "simulate", lambda s, topology, nbytes: cs.simulate(s, topology.scaled(by=0.5), nbytes))
+    monkeypatch.setattr(
+        lessons, "simulate", lambda s, topology, nbytes: cs.simulate(s, topology.scaled(by=0.5), nbytes)
+    )
     after = make()
     assert [k for k, (a, b) in enumerate(zip(before.paragraphs, after.paragraphs, strict=True)) if a != b] or make in (
         lessons.collective,

@@ -1,4 +1,5 @@
-"""The site in a browser, from file://: it plays, asks, reveals, in both languages, and asks nobody else for anything."""
+"""The site in a browser, from file://: it plays, asks, reveals, in both languages, and asks nobody else for
+anything."""
 
 import re
 from urllib.parse import urlparse
@@ -31,7 +32,9 @@ def visit(chromium, site):
     yield go
     context.close()
     assert seen.wrong == []
-    outside = [url for url in seen.asked if urlparse(url).scheme not in ("file", "blob", "data") or not _inside(url, site.path)]
+    outside = [
+        url for url in seen.asked if urlparse(url).scheme not in ("file", "blob", "data") or not _inside(url, site.path)
+    ]
     assert outside == [], "requests that leave the folder"
 
 
@@ -118,7 +121,9 @@ def test_racers_share_one_clock_and_the_slowest_is_last(visit):
     assert page.locator("#racers [role=group][data-t]").count() == 3
     page.evaluate("raceClock.seek(raceClock.total * 0.5)")
     page.wait_for_timeout(500)
-    shown = [float(t) for t in page.locator("#racers [role=group][data-t]").evaluate_all("all => all.map(p => p.dataset.t)")]
+    shown = [
+        float(t) for t in page.locator("#racers [role=group][data-t]").evaluate_all("all => all.map(p => p.dataset.t)")
+    ]
     assert max(shown) > min(shown), "at half of the slowest run's time the others have ended"
 
 

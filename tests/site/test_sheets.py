@@ -40,7 +40,9 @@ def test_a_sheet_and_its_key_are_written(tmp_path, suffix, lang):
 
 
 def test_the_same_seed_writes_the_same_pdf_and_another_seed_another(tmp_path):
-    a, b, c = (write_worksheet(TRACE, tmp_path / f"{k}.pdf", seed=s)[0].read_bytes() for k, s in (("a", 1), ("b", 1), ("c", 2)))
+    a, b, c = (
+        write_worksheet(TRACE, tmp_path / f"{k}.pdf", seed=s)[0].read_bytes() for k, s in (("a", 1), ("b", 1), ("c", 2))
+    )
     assert a == b
     assert a != c
 

@@ -30,6 +30,10 @@ def test_mpi_processes_give_the_same_table_as_one(tmp_path):
     script = tmp_path / "sweep_over_mpi.py"
     script.write_text(SCRIPT)
     done = subprocess.run(
-        [MPIEXEC, "-n", "3", sys.executable, "-m", "mpi4py.futures", script], capture_output=True, text=True, timeout=120, check=False
+        [MPIEXEC, "-n", "3", sys.executable, "-m", "mpi4py.futures", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.stdout.split() == ["False", "3", "12", "True", "True"], done.stderr

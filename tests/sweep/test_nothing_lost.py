@@ -79,7 +79,11 @@ def test_a_complete_store_is_not_run_again(tmp_path):
 
 @pytest.mark.parametrize("engine", ["lockstep", ["lockstep", ("event", {"sharing": "fair"})]])
 def test_every_kind_of_table_holds_what_sweep_returns(tmp_path, engine):
-    given = {"algorithm": ["allreduce_ring", ("allreduce_tree", {"chunks": 4})], "topology": "switch(6)", "nbytes": [1, "1MiB"]}
+    given = {
+        "algorithm": ["allreduce_ring", ("allreduce_tree", {"chunks": 4})],
+        "topology": "switch(6)",
+        "nbytes": [1, "1MiB"],
+    }
     frame = cs.sweep(**given, engine=engine, where=lambda row: True, out=tmp_path / "t.csv")
     figures = ["nbytes", "time", "algbw", "busbw", "bound"]
     readers = {
@@ -132,7 +136,13 @@ def test_a_full_disk_ends_the_sweep_with_a_sentence_and_keeps_what_is_there(tmp_
 
 def test_the_id_knows_the_inputs():
     def ids(**changed):
-        given = {"collective": "allreduce", "algorithm": "allreduce_ring", "topology": "switch(4)", "nbytes": "1MiB", **changed}
+        given = {
+            "collective": "allreduce",
+            "algorithm": "allreduce_ring",
+            "topology": "switch(4)",
+            "nbytes": "1MiB",
+            **changed,
+        }
         return set(cs.sweep(**given).scenario)
 
     base = ids()
@@ -174,17 +184,41 @@ def test_processes_give_the_same_table_as_one():
 
 def test_dask_survives_a_killed_worker(tmp_path):
     distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
-    with subprocess.Popen([sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard",
-                           "--host", "127.0.0.1", "--scheduler-file", str(tmp_path / "scheduler.json")],
-                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as scheduler:  # fmt: skip
+    with subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "distributed.cli.dask_scheduler",
+            "--port",
+            "0",
+            "--no-dashboard",
+            "--host",
+            "127.0.0.1",
+            "--scheduler-file",
+            str(tmp_path / "scheduler.json"),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as scheduler:
         workers = [
             subprocess.Popen(
-                [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(tmp_path / "scheduler.json"),
-                 "--nthreads", "1", "--no-dashboard", "--local-directory", str(tmp_path)],
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                [
+                    sys.executable,
+                    "-m",
+                    "distributed.cli.dask_worker",
+                    "--scheduler-file",
+                    str(tmp_path / "scheduler.json"),
+                    "--nthreads",
+                    "1",
+                    "--no-dashboard",
+                    "--local-directory",
+                    str(tmp_path),
+                ],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
             )
             for _ in range(2)
-        ]  # fmt: skip
+        ]
         try:
             deadline = time.monotonic() + 60
             while not (tmp_path / "scheduler.json").exists() and time.monotonic() < deadline:

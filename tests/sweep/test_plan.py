@@ -50,7 +50,10 @@ def test_a_plan_is_the_call_written_down(tmp_path):
         ("", "line 1: a plan is a mapping"),
         ("collective: allreduce\n", "needs a topology"),
         ("topology:\n", "line 1: topology is empty"),
-        ("topology: ring(4)\nnbytes: 1KiB\ntopology: ring(8)\n", "line 3: key 'topology' is there twice, first in line 1"),
+        (
+            "topology: ring(4)\nnbytes: 1KiB\ntopology: ring(8)\n",
+            "line 3: key 'topology' is there twice, first in line 1",
+        ),
         ("a: &x [1, 2]\ntopology: [*x, *x]\n", "line 2: refused, aliases"),
     ],
 )

@@ -8,8 +8,16 @@ import collsim as cs
 
 
 def test_a_row_for_every_combination_in_order():
-    frame = cs.sweep("allreduce", ["allreduce_ring", "allreduce_tree"], [cs.topology.switch(4), cs.topology.ring(4)], ["1KiB", "1MiB"])
-    assert list(frame.algorithm) == ["allreduce_ring"] * 2 + ["allreduce_tree"] * 2 + ["allreduce_ring"] * 2 + ["allreduce_tree"] * 2
+    frame = cs.sweep(
+        "allreduce",
+        ["allreduce_ring", "allreduce_tree"],
+        [cs.topology.switch(4), cs.topology.ring(4)],
+        ["1KiB", "1MiB"],
+    )
+    assert (
+        list(frame.algorithm)
+        == ["allreduce_ring"] * 2 + ["allreduce_tree"] * 2 + ["allreduce_ring"] * 2 + ["allreduce_tree"] * 2
+    )
     assert list(frame.nbytes) == [1024, 2**20] * 4
     assert frame.error.isna().all()
 
@@ -24,7 +32,9 @@ def test_a_row_is_the_simulation_itself():
 
 def test_options_of_an_algorithm_go_with_its_name():
     two = cs.machine("dgx-a100", nodes=2)
-    frame = cs.sweep("allreduce", [("allreduce_ring", {"channels": 1}), ("allreduce_ring", {"channels": 8})], two, "256MiB")
+    frame = cs.sweep(
+        "allreduce", [("allreduce_ring", {"channels": 1}), ("allreduce_ring", {"channels": 8})], two, "256MiB"
+    )
     assert frame.time[1] < frame.time[0] / 4
 
 
@@ -35,7 +45,12 @@ def test_what_cannot_run_is_a_row_with_its_reason():
 
 
 def test_any_executor_gives_the_same_table():
-    given = ("allreduce", ["allreduce_ring", "allreduce_tree"], [cs.topology.switch(4), cs.topology.ring(4)], ["1KiB", "1MiB"])
+    given = (
+        "allreduce",
+        ["allreduce_ring", "allreduce_tree"],
+        [cs.topology.switch(4), cs.topology.ring(4)],
+        ["1KiB", "1MiB"],
+    )
     with ThreadPoolExecutor(2) as pool:
         assert cs.sweep(*given, executor=pool).equals(cs.sweep(*given))
 
@@ -60,7 +75,9 @@ def test_mistakes_are_told_before_anything_runs(given, sentence):
 def test_nccl_is_an_algorithm_with_its_settings_as_options():
     two = cs.machine("dgx-a100", nodes=2)
     settings = {"NCCL_PROTO": ["LL", "Simple"], "NCCL_P2P_DISABLE": [0, 1]}
-    frame = cs.sweep("allreduce", ["allreduce_ring", ("nccl", settings)], [two, cs.topology.switch(8)], ["1MiB", "64MiB"])
+    frame = cs.sweep(
+        "allreduce", ["allreduce_ring", ("nccl", settings)], [two, cs.topology.switch(8)], ["1MiB", "64MiB"]
+    )
     asked = frame[(frame.algorithm == "nccl") & (frame.topology == two.name)]
     assert len(asked) == 2 * 2 * 2
     assert set(asked.engine) == {"nccl"}

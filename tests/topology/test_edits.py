@@ -94,7 +94,9 @@ def test_a_lost_spine_is_gone_round():
 @pytest.mark.parametrize("hurt", ["node0/nvswitch", "node0/nic3", "node1/pcie0", "fabric/spine2"])
 def test_routes_on_a_hurt_machine_use_only_links_that_are_left(hurt):
     topology = machine("dgx-a100", nodes=3, fabric="leaf-spine", p2p="sys", gdr="sys")
-    topology = topology.without_link("node1/pcie0", "node1/cpu0") if hurt == "node1/pcie0" else topology.without_device(hurt)
+    topology = (
+        topology.without_link("node1/pcie0", "node1/cpu0") if hurt == "node1/pcie0" else topology.without_device(hurt)
+    )
     n = topology.ranks
     src, dst = np.divmod(np.arange(n * n), n)
     routes = topology.routes(src, dst)
@@ -107,7 +109,9 @@ def test_routes_on_a_hurt_machine_use_only_links_that_are_left(hurt):
 
 
 def test_losing_the_only_switch_names_who_is_apart():
-    with pytest.raises(cs.TopologyError, match="ranks 0, 1, 2, 3, 4, 5, 6, 7 and ranks 8, 9, 10, 11, 12, 13, 14, 15 cannot reach"):
+    with pytest.raises(
+        cs.TopologyError, match="ranks 0, 1, 2, 3, 4, 5, 6, 7 and ranks 8, 9, 10, 11, 12, 13, 14, 15 cannot reach"
+    ):
         machine("dgx-h100", nodes=2).without_device("fabric/switch0")
 
 
@@ -139,7 +143,8 @@ def test_helpers_keep_an_edit():
     assert topology.route(0, 4)[0].bandwidth == 12.5e9
 
 
-# ---- every edit on every kind of machine -----------------------------------------------------------------------------------
+# ---- every edit on every kind of machine
+# -----------------------------------------------------------------------------------
 
 KINDS = [
     "dgx-1v",
@@ -157,7 +162,10 @@ KINDS = [
 def figures(topology):
     """All that an edit could change by mistake."""
     links = topology.links
-    return [a.tobytes() for a in (links.src, links.dst, links.bandwidth, links.alpha, links.cable)] + [topology.name, links.cables]
+    return [a.tobytes() for a in (links.src, links.dst, links.bandwidth, links.alpha, links.cable)] + [
+        topology.name,
+        links.cables,
+    ]
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -183,7 +191,9 @@ def test_with_link_changes_both_directions_of_one_cable_and_says_so(name):
     for i in sorted({int(np.argmax(topology.links.cable == c)) for c in range(len(topology.links.cables))}):
         a, b = topology.devices.name[topology.links.src[i]], topology.devices.name[topology.links.dst[i]]
         edited = topology.with_link(a, b, bandwidth="x0.25", alpha="7us")
-        changed = np.flatnonzero((edited.links.bandwidth != topology.links.bandwidth) | (edited.links.alpha != topology.links.alpha))
+        changed = np.flatnonzero(
+            (edited.links.bandwidth != topology.links.bandwidth) | (edited.links.alpha != topology.links.alpha)
+        )
         assert {(int(edited.links.src[j]), int(edited.links.dst[j])) for j in changed} == {
             (topology.device(a), topology.device(b)), (topology.device(b), topology.device(a)),
         }  # fmt: skip

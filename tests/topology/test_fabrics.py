@@ -117,9 +117,12 @@ def test_of_an_odd_number_of_nodes_the_smaller_half_counts(options, share, nodes
 
 
 def test_a_half_that_leaves_share_is_not_slowed_by_the_oversubscription():
-    """5 nodes, two to a leaf: nodes 0 and 1 fill leaf 0, so that what crosses is leaf 0's way up; of 3, 4 | 5 two share leaf 1."""
+    """5 nodes, two to a leaf: nodes 0 and 1 fill leaf 0, so that what crosses is leaf 0's way up; of 3, 4 | 5 two share
+    leaf 1."""
     for ratio, expected in ((1, 2 * 4 * 25e9), (4, 2 * 4 * 25e9 / 4)):
-        topology = machine("aws-p4d", nodes=5, nic="ib-hdr", fabric="leaf-spine", nodes_per_leaf=2, oversubscription=ratio)
+        topology = machine(
+            "aws-p4d", nodes=5, nic="ib-hdr", fabric="leaf-spine", nodes_per_leaf=2, oversubscription=ratio
+        )
         assert cut(topology, halves(topology)) == pytest.approx(expected)
     across = machine("aws-p4d", nodes=2, nic="ib-hdr", fabric="leaf-spine", nodes_per_leaf=2, oversubscription=4)
     assert cut(across, halves(across)) == pytest.approx(4 * 25e9)  # both on one leaf: nothing goes up
@@ -127,7 +130,8 @@ def test_a_half_that_leaves_share_is_not_slowed_by_the_oversubscription():
 
 @pytest.mark.parametrize(("nodes", "radix", "ratio"), [(4, 8, 2), (4, 8, 4), (8, 8, 1), (6, 8, 1)])
 def test_bisection_of_a_fat_tree_counts_its_edge_switches(nodes, radix, ratio):
-    """A node's 4 cards fill one edge switch of radix 8, whose ways up carry 4 cards' rate divided by the oversubscription."""
+    """A node's 4 cards fill one edge switch of radix 8, whose ways up carry 4 cards' rate divided by the
+    oversubscription."""
     topology = machine("aws-p4d", nodes=nodes, nic="ib-hdr", fabric="fat-tree", radix=radix, oversubscription=ratio)
     assert cut(topology, halves(topology)) == pytest.approx(nodes / 2 * 4 * 25e9 / ratio)
 
@@ -141,17 +145,26 @@ def test_bisection_of_a_dragonfly_is_no_more_than_its_global_cables():
 
 def test_bisection_of_a_torus_is_two_cuts_of_its_longer_rings():
     topology = machine("dgx-a100", nodes=16, fabric="torus", dims=(4, 4))
-    assert cut(topology, halves(topology)) == pytest.approx(2 * 4 * 8 * 25e9)  # 4 rings cut twice, 8 cards' worth a cable
+    assert cut(topology, halves(topology)) == pytest.approx(
+        2 * 4 * 8 * 25e9
+    )  # 4 rings cut twice, 8 cards' worth a cable
     grid = machine("dgx-a100", nodes=16, fabric="mesh", dims=(4, 4))
     assert cut(grid, halves(grid)) == pytest.approx(4 * 8 * 25e9)
 
 
 def test_bisection_of_generic_networks_is_the_textbook_formula():
     t = cs.topology
-    every = {"ring": (t.ring(8), 2), "line": (t.line(8), 1), "torus": (t.torus(4, 4), 8), "hypercube": (t.hypercube(8), 4)}
+    every = {
+        "ring": (t.ring(8), 2),
+        "line": (t.line(8), 1),
+        "torus": (t.torus(4, 4), 8),
+        "hypercube": (t.hypercube(8), 4),
+    }
     for name, (topology, cables) in every.items():
         graph = topology.to_networkx()
-        crossing = [d["bandwidth"] for a, b, d in graph.edges(data=True) if int(a[3:]) < topology.ranks // 2 <= int(b[3:])]
+        crossing = [
+            d["bandwidth"] for a, b, d in graph.edges(data=True) if int(a[3:]) < topology.ranks // 2 <= int(b[3:])
+        ]
         assert sum(crossing) == cables * 25e9, name
 
 
@@ -165,11 +178,20 @@ def test_rails_of_one_unit_cross_one_leaf_and_others_the_spine():
 def test_pxn_moves_data_over_nvlink_to_the_gpu_whose_card_is_on_the_rail():
     on, off = machine("dgx-h100", nodes=2, fabric="rail"), machine("dgx-h100", nodes=2, fabric="rail", pxn=False)
     assert [h.dst for h in on.route(3, 8)] == [
-        "node0/nvswitch", "node0/gpu0", "node0/pcie0", "node0/nic0", "fabric/leaf0", "node1/nic0", "node1/pcie0", "node1/gpu0",
-    ]  # fmt: skip
+        "node0/nvswitch",
+        "node0/gpu0",
+        "node0/pcie0",
+        "node0/nic0",
+        "fabric/leaf0",
+        "node1/nic0",
+        "node1/pcie0",
+        "node1/gpu0",
+    ]
     assert "fabric/spine0" in [h.dst for h in off.route(3, 8)]
     assert "PXN through gpu0" in on.explain(3, 8)
-    assert "PXN" not in machine("dgx-h100", nodes=2, fabric="rail", gdr=False).explain(3, 8)  # the other GPU's card must be in reach
+    assert "PXN" not in machine("dgx-h100", nodes=2, fabric="rail", gdr=False).explain(
+        3, 8
+    )  # the other GPU's card must be in reach
 
 
 @pytest.mark.parametrize("name", ["dgx-a100", "dgx-h100"])
@@ -197,7 +219,12 @@ def test_planes_keep_to_themselves():
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.sampled_from(sorted(FABRICS)), st.integers(2, 9), st.sampled_from(["dgx-1v", "dgx-a100", "pcie-8gpu"]), st.booleans())
+@given(
+    st.sampled_from(sorted(FABRICS)),
+    st.integers(2, 9),
+    st.sampled_from(["dgx-1v", "dgx-a100", "pcie-8gpu"]),
+    st.booleans(),
+)
 def test_any_cluster_is_the_same_as_its_explicit_graph(name, nodes, plan, gdr):
     """Every hop of the arithmetic is an edge of the graph with the same figures."""
     topology = machine(plan, nodes=nodes, fabric=name, gdr=gdr, pxn=True)

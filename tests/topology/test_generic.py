@@ -80,7 +80,10 @@ def test_ties_go_to_the_lower_next_device_as_in_the_explicit_graph(name):
         (generic.mesh(4, 4), 24),
         (generic.hypercube(8), 12),
         (generic.fat_tree(4), 48),  # 16 hosts, 16 edge to aggregation, 16 aggregation to core
-        (generic.dragonfly(2, 4, 2), 72 + 9 * 6 + 36),  # hosts, 9 groups of 6 local cables, a cable between any two groups
+        (
+            generic.dragonfly(2, 4, 2),
+            72 + 9 * 6 + 36,
+        ),  # hosts, 9 groups of 6 local cables, a cable between any two groups
     ],
 )
 def test_number_of_cables_is_what_the_definition_says(topology, cables):

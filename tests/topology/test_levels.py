@@ -1,4 +1,5 @@
-"""P2P and GPUDirect RDMA levels on every machine: nothing is lost on the way, paths are the hand-drawn ones, off is never faster."""
+"""P2P and GPUDirect RDMA levels on every machine: nothing is lost on the way, paths are the hand-drawn ones, off is
+never faster."""
 
 import numpy as np
 import pytest
@@ -42,7 +43,8 @@ def test_what_enters_a_device_that_is_no_endpoint_leaves_it(name, level):
     assert (into - ends == out - starts).all()
 
 
-# ---- which way, drawn by hand ----------------------------------------------------------------------------------------------
+# ---- which way, drawn by hand
+# ----------------------------------------------------------------------------------------------
 
 NODE = "node0/"
 DIRECT = ["gpu0", "pcie0", "nic0"]  # the card at the GPU's own switch: PIX
@@ -73,7 +75,12 @@ def test_the_gdr_level_decides_between_the_card_and_host_memory(gdr, near, far):
 @pytest.mark.parametrize("gdr", [True, "sys"])
 def test_the_single_root_server_reaches_its_card_over_three_switches(gdr):
     """GPU 0 under pcie1 under pcie0, the card at pcie0: PXB."""
-    assert way(machine("pcie-8gpu-single-root", nodes=2, gdr=gdr), 0, 8)[:4] == ["node0/gpu0", "node0/pcie1", "node0/pcie0", "node0/nic0"]
+    assert way(machine("pcie-8gpu-single-root", nodes=2, gdr=gdr), 0, 8)[:4] == [
+        "node0/gpu0",
+        "node0/pcie1",
+        "node0/pcie0",
+        "node0/nic0",
+    ]
 
 
 @pytest.mark.parametrize("gdr", [False, "pix"])
@@ -95,7 +102,9 @@ def test_cascaded_switches_are_pxb(p2p, expected):
     assert way(machine("pcie-8gpu-single-root", p2p=p2p), 0, 7) == [NODE + d for d in expected]
 
 
-@pytest.mark.parametrize(("p2p", "direct"), [(True, False), ("pxb", False), ("phb", True), ("node", True), ("sys", True)])
+@pytest.mark.parametrize(
+    ("p2p", "direct"), [(True, False), ("pxb", False), ("phb", True), ("node", True), ("sys", True)]
+)
 def test_root_ports_of_one_socket_are_phb(p2p, direct):
     expected = ["gpu0", "cpu0", "gpu1"] if direct else ["gpu0", "cpu0", "memory0", "cpu0", "gpu1"]
     assert way(machine("workstation-4gpu", p2p=p2p), 0, 1) == [NODE + d for d in expected]
@@ -109,10 +118,13 @@ def test_nvlink_through_another_gpu_is_a_level_of_its_own(p2p, nvb):
     assert ("node0/memory1" in hops) is not nvb
 
 
-# ---- off is never faster ---------------------------------------------------------------------------------------------------
+# ---- off is never faster
+# ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("algorithm", ["allreduce_ring", "allreduce_recursive_doubling", "alltoall_pairwise", "broadcast_binomial"])
+@pytest.mark.parametrize(
+    "algorithm", ["allreduce_ring", "allreduce_recursive_doubling", "alltoall_pairwise", "broadcast_binomial"]
+)
 @pytest.mark.parametrize("name", WITH_MEMORY)
 def test_p2p_off_is_never_faster_whatever_the_algorithm(name, algorithm):
     on, off = machine(name, p2p="sys"), machine(name, p2p=False)

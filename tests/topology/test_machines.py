@@ -27,7 +27,8 @@ def way(topology, a, b):
     return [hops[0].src, *(hop.dst for hop in hops)]
 
 
-# ---- the catalogue ---------------------------------------------------------------------------------------------------------
+# ---- the catalogue
+# ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", WITH_CARDS)
@@ -53,7 +54,9 @@ def test_every_link_has_a_source_that_says_what_kind_of_figure_it_is(name):
 
 
 @pytest.mark.parametrize("name", WITH_CARDS)
-@pytest.mark.parametrize("options", [{}, {"nodes": 2}, {"nodes": 3, "p2p": False, "gdr": False}, {"nodes": 2, "fabric": "rail"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"nodes": 2}, {"nodes": 3, "p2p": False, "gdr": False}, {"nodes": 2, "fabric": "rail"}], ids=str
+)
 def test_routes_join_their_ends_link_by_link(name, options):
     topology = machine(name, **options)
     src, dst = all_pairs(topology)
@@ -129,7 +132,8 @@ def test_dropping_a_file_in_is_all_a_machine_takes(tmp_path, monkeypatch):
         package.machines.cache_clear()
 
 
-# ---- DGX A100, the figures of the first picture ----------------------------------------------------------------------------
+# ---- DGX A100, the figures of the first picture
+# ----------------------------------------------------------------------------
 
 
 def test_dgx_a100_crosses_six_links_to_the_next_node():
@@ -145,7 +149,10 @@ def test_dgx_a100_crosses_six_links_to_the_next_node():
 
 def test_dgx_a100_nvlink_is_300_GB_per_second_and_two_hops_of_0_7_microseconds():
     hops = machine("dgx-a100").route(0, 5)
-    assert [(hop.dst, hop.bandwidth, hop.alpha) for hop in hops] == [("node0/nvswitch", 300e9, 0.7e-6), ("node0/gpu5", 300e9, 0.7e-6)]
+    assert [(hop.dst, hop.bandwidth, hop.alpha) for hop in hops] == [
+        ("node0/nvswitch", 300e9, 0.7e-6),
+        ("node0/gpu5", 300e9, 0.7e-6),
+    ]
 
 
 def test_ring_over_two_dgx_a100_takes_the_hand_worked_time():
@@ -167,7 +174,9 @@ def test_each_channel_leaves_a_dgx_a100_through_another_card():
 def test_without_gpudirect_rdma_data_cross_pcie_and_memory_on_both_sides(gdr):
     hops = [hop.dst for hop in machine("dgx-a100", nodes=2, gdr=gdr).route(0, 8)]
     there = (
-        ["node0/pcie0", "node0/nic0"] if gdr else ["node0/pcie0", "node0/cpu0", "node0/memory0", "node0/cpu0", "node0/pcie0", "node0/nic0"]
+        ["node0/pcie0", "node0/nic0"]
+        if gdr
+        else ["node0/pcie0", "node0/cpu0", "node0/memory0", "node0/cpu0", "node0/pcie0", "node0/nic0"]
     )
     back = ["node1/pcie0", "node1/gpu0"]
     if not gdr:
@@ -175,7 +184,8 @@ def test_without_gpudirect_rdma_data_cross_pcie_and_memory_on_both_sides(gdr):
     assert hops == [*there, "fabric/switch0", "node1/nic0", *back]
 
 
-# ---- DGX-1V ----------------------------------------------------------------------------------------------------------------
+# ---- DGX-1V
+# ----------------------------------------------------------------------------------------------------------------
 
 PUBLISHED = {  # nvidia-smi topo -m of a DGX-1V, NVLinks only (NVIDIA/nccl issue 671)
     0: {1: 1, 2: 1, 3: 2, 4: 2},
@@ -191,7 +201,9 @@ PUBLISHED = {  # nvidia-smi topo -m of a DGX-1V, NVLinks only (NVIDIA/nccl issue
 
 def nvlinks(topology):
     found = {g: {} for g in range(8)}
-    for s, d, c in zip(topology.links.src.tolist(), topology.links.dst.tolist(), topology.links.cable.tolist(), strict=True):
+    for s, d, c in zip(
+        topology.links.src.tolist(), topology.links.dst.tolist(), topology.links.cable.tolist(), strict=True
+    ):
         if topology.links.cables[c].kind == "nvlink":
             found[s][d] = topology.links.cables[c].width
     return found
@@ -256,7 +268,8 @@ def test_level_nvlink_refuses_nvb_and_stages():
     assert way(machine("dgx-1v", p2p="nvlink"), 0, 3) == ["node0/gpu0", "node0/gpu3"]
 
 
-# ---- PCIe servers ----------------------------------------------------------------------------------------------------------
+# ---- PCIe servers
+# ----------------------------------------------------------------------------------------------------------
 
 PIX = ["node0/gpu0", "node0/pcie0", "node0/gpu1"]
 STAGED = ["node0/gpu0", "node0/pcie0", "node0/cpu0", "node0/memory0", "node0/cpu0", "node0/pcie0", "node0/gpu1"]
@@ -367,17 +380,24 @@ def test_the_path_types_agree_with_a_search_over_all_simple_paths():
     for a, b in ((0, 3), (0, 5), (0, 7), (2, 4)):
         nv = [p for p in nx.all_simple_paths(graph, a, b, cutoff=2) if all(plan.kinds[d] == "gpu" for d in p)]
         shortest = min(map(len, nv))
-        width = max(min(graph.edges[e]["cable"].bandwidth for e in itertools.pairwise(p)) for p in nv if len(p) == shortest)
+        width = max(
+            min(graph.edges[e]["cable"].bandwidth for e in itertools.pairwise(p)) for p in nv if len(p) == shortest
+        )
         path = Paths(plan).best(a, b)
         assert (LEVELS[path.type], path.bandwidth) == ("NVL" if shortest == 2 else "NVB", width)
 
 
-# ---- helpers, placement, mistakes ------------------------------------------------------------------------------------------
+# ---- helpers, placement, mistakes
+# ------------------------------------------------------------------------------------------
 
 
 def test_helpers_on_machines_live_in_host_memory_of_each_node_in_turn():
     topology = machine("dgx-a100", nodes=2).with_helpers(3)
-    assert [topology.devices.name[d] for d in topology.endpoint_device[16:]] == ["node0/memory0", "node1/memory0", "node0/memory1"]
+    assert [topology.devices.name[d] for d in topology.endpoint_device[16:]] == [
+        "node0/memory0",
+        "node1/memory0",
+        "node0/memory1",
+    ]
     assert way(topology, 0, 16) == ["node0/gpu0", "node0/pcie0", "node0/cpu0", "node0/memory0"]
     assert way(topology, 16, 17)[-3:] == ["node1/pcie0", "node1/cpu0", "node1/memory0"]
 

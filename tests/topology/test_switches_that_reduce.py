@@ -1,4 +1,5 @@
-"""A helper that is a switch sits on the switch: NVLS on the NVSwitch, SHARP on the InfiniBand switch; no cable is invented for it."""
+"""A helper that is a switch sits on the switch: NVLS on the NVSwitch, SHARP on the InfiniBand switch; no cable is
+invented for it."""
 
 import numpy as np
 import pytest
@@ -43,7 +44,8 @@ def test_nvls_tree_helpers_are_the_nvswitches_of_the_nodes():
 
 
 def test_a_reducing_switch_beats_the_speed_of_its_links():
-    """Each direction carries S(1 + 1/n), not 2S(n-1)/n: busbw up to 450 GB/s * 2 * 7/8 / (9/8) = 700 GB/s (nccl-tests issue 153)."""
+    """Each direction carries S(1 + 1/n), not 2S(n-1)/n: busbw up to 450 GB/s * 2 * 7/8 / (9/8) = 700 GB/s (nccl-tests
+    issue 153)."""
     box = cs.machine("dgx-h100")
     trace = cs.simulate(cs.schedule("allreduce_nvls", ranks=8, chunks=64), box, GIB)
     assert 450e9 < trace.busbw < 700e9

@@ -69,7 +69,9 @@ def test_kinds_differ_in_colour_and_bandwidth_in_width():
     drawn = cores(cs.machine("dgx-a100", nodes=2).draw())
     width = {kind: max(w for c, w in drawn if c == KINDS[kind].upper()) for kind in ("nvlink", "pcie", "infiniband")}
     assert width["nvlink"] > width["pcie"] > width["infiniband"]
-    assert width["nvlink"] / width["infiniband"] == pytest.approx((300 / 25) ** 0.5)  # area of a pipe: square root of the rate
+    assert width["nvlink"] / width["infiniband"] == pytest.approx(
+        (300 / 25) ** 0.5
+    )  # area of a pipe: square root of the rate
 
 
 def test_two_directions_of_every_cable_are_drawn():
@@ -81,7 +83,10 @@ def test_the_key_says_what_each_kind_carries():
     said = texts(cs.machine("dgx-a100", nodes=2).draw())
     assert any("NVLink 3 ×12" in text and "300" in text for text in said)
     assert any("IB HDR" in text and "25" in text for text in said)
-    assert texts(cs.topology.switch(4, bandwidth="25GB/s").draw())[-1].replace("\N{NO-BREAK SPACE}", " ") == "25 GB/s each way"
+    assert (
+        texts(cs.topology.switch(4, bandwidth="25GB/s").draw())[-1].replace("\N{NO-BREAK SPACE}", " ")
+        == "25 GB/s each way"
+    )
 
 
 def test_beyond_a_few_nodes_a_box_stands_for_each():

@@ -91,7 +91,9 @@ def test_an_mp4_is_h264_with_every_frame(trace, tmp_path):
     except CollsimError as error:
         pytest.skip(str(error))
     path = trace.save(tmp_path / "run.mp4", frames=6)
-    told = subprocess.run([ffmpeg, "-i", str(path), "-f", "null", "-"], capture_output=True, text=True, check=True).stderr
+    told = subprocess.run(
+        [ffmpeg, "-i", str(path), "-f", "null", "-"], capture_output=True, text=True, check=True
+    ).stderr
     assert re.search(r"Video: h264 .*yuv420p", told), told
     assert re.findall(r"frame=\s*(\d+)", told)[-1] == "6"
     assert "Duration: 00:00:00.20" in told
@@ -144,7 +146,9 @@ def test_volume_ends_at_the_bytes_of_the_link(trace):
 
 
 def test_plots_of_a_sweep():
-    frame = cs.sweep(algorithm=["allreduce_ring", "allreduce_tree"], topology=[cs.topology.switch(4)], nbytes=[1024, 2**20])
+    frame = cs.sweep(
+        algorithm=["allreduce_ring", "allreduce_tree"], topology=[cs.topology.switch(4)], nbytes=[1024, 2**20]
+    )
     for draw in (plots.time_over_size, plots.busbw_over_size):
         assert [line.get_label() for line in draw(frame).lines] == ["allreduce_ring", "allreduce_tree"]
     with pytest.raises(CollsimError, match="busbw"):
@@ -153,7 +157,8 @@ def test_plots_of_a_sweep():
 
 def test_drawing_libraries_are_not_loaded_before_they_are_needed():
     code = (
-        "import sys, collsim as cs; t = cs.simulate(cs.schedule('allreduce_ring', ranks=4), cs.topology.switch(4), '1MiB'); "
+        "import sys, collsim as cs; t = cs.simulate(cs.schedule('allreduce_ring', ranks=4), cs.topology.switch(4), "
+        "'1MiB'); "
         "t._repr_html_(); print(sorted({m.split('.')[0] for m in sys.modules} & {'matplotlib', 'PIL'}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

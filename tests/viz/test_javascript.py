@@ -15,7 +15,9 @@ from collsim.viz.ways import ways_source
 def test_a_host_gets_one_module_that_imports_nothing(source):
     text = source()
     assert not re.search(r"^import\b", text, re.MULTILINE)
-    assert re.findall(r"^export \w+", text, re.MULTILINE) == ["export default"], "a named export may mean something to a host"
+    assert re.findall(r"^export \w+", text, re.MULTILINE) == ["export default"], (
+        "a named export may mean something to a host"
+    )
     assert len(re.findall(r"^function createPlayer\(", text, re.MULTILINE)) == 1
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", ""), "nothing is loaded from elsewhere"
 
@@ -25,7 +27,9 @@ def test_every_file_of_the_player_is_in_the_module_after_what_it_needs():
     heads = [path.read_text(encoding="utf-8").splitlines()[0] for path in sorted((HERE / "player").glob("*.js"))]
     assert len(heads) > 20
     assert all(text.count(head) == 1 for head in heads), [head for head in heads if text.count(head) != 1]
-    assert text.index("const NB =") < text.index("const WORDS ="), "a constant that another reads while loading comes first"
+    assert text.index("const NB =") < text.index("const WORDS ="), (
+        "a constant that another reads while loading comes first"
+    )
 
 
 @pytest.mark.parametrize(

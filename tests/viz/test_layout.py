@@ -66,7 +66,10 @@ def check(made):
     for a, b, line in zip(made.picture.src, made.picture.dst, made.lines, strict=True):
         assert near(made.boxes[a], line[0]), (made.picture.name[a], line[0], made.boxes[a])
         assert near(made.boxes[b], line[-1]), (made.picture.name[b], line[-1], made.boxes[b])
-        assert all(-0.1 <= x <= made.w + 0.1 and -0.1 <= y <= made.h + 0.1 for x, y in line), (made.picture.name[a], made.picture.name[b])
+        assert all(-0.1 <= x <= made.w + 0.1 and -0.1 <= y <= made.h + 0.1 for x, y in line), (
+            made.picture.name[a],
+            made.picture.name[b],
+        )
 
 
 def check_legible(made):
@@ -85,7 +88,10 @@ def behind(line, boxes):
     found = set()
     for (x0, y0), (x1, y1) in itertools.pairwise(line):
         enter, leave = np.zeros(len(edges)), np.ones(len(edges))
-        for start, step, low, high in ((x0, x1 - x0, edges[:, 0], edges[:, 1]), (y0, y1 - y0, edges[:, 2], edges[:, 3])):
+        for start, step, low, high in (
+            (x0, x1 - x0, edges[:, 0], edges[:, 1]),
+            (y0, y1 - y0, edges[:, 2], edges[:, 3]),
+        ):
             if abs(step) < 1e-9:
                 leave = np.where((start < low) | (start > high), -1.0, leave)
                 continue
@@ -96,7 +102,8 @@ def behind(line, boxes):
 
 
 def letters(label, box):
-    """Height of the letters that fit in a box, upright in a tall one as the player writes them; a letter is 0.56 of that wide."""
+    """Height of the letters that fit in a box, upright in a tall one as the player writes them; a letter is 0.56 of
+    that wide."""
     count = max(len(text) for text in (label.values() if isinstance(label, dict) else [label]))
     room, deep = (box.h - 8, box.w * 0.8) if box.h > 1.7 * box.w else (box.w - 5, box.h * 0.75)
     return min(room / (count * 0.56), deep) if count else 99
@@ -155,12 +162,28 @@ def dgx_a100(a, b):
         (8, 9, dgx_a100, 4),
         (2, 0, lambda a, b: "SYS", 0),
         (4, 0, lambda a, b: "SYS", 0),
-        (4, 2, lambda a, b: "PIX" if a[1] // (2 if a[0] == "GPU" else 1) == b[1] // (2 if b[0] == "GPU" else 1) else "NODE", 2),
+        (
+            4,
+            2,
+            lambda a, b: (
+                "PIX" if a[1] // (2 if a[0] == "GPU" else 1) == b[1] // (2 if b[0] == "GPU" else 1) else "NODE"
+            ),
+            2,
+        ),
         (4, 4, lambda a, b: "NV6" if a[0] == b[0] == "GPU" else "NODE" if a[1] == b[1] else "SYS", 0),
     ],
-    ids=["HGX H100, 12 cards", "DGX A100, 9 cards", "2 sockets", "4 sockets", "pairs with a card", "4 sockets with a card"],
+    ids=[
+        "HGX H100, 12 cards",
+        "DGX A100, 9 cards",
+        "2 sockets",
+        "4 sockets",
+        "pairs with a card",
+        "4 sockets with a card",
+    ],
 )
-def test_a_machine_of_ones_own_stands_in_its_box_with_as_many_switches_as_gpus_are_told_apart_by(gpus, cards, word, switches):
+def test_a_machine_of_ones_own_stands_in_its_box_with_as_many_switches_as_gpus_are_told_apart_by(
+    gpus, cards, word, switches
+):
     for nodes in (1, 2) if cards else (1,):
         topology = pasted(gpus, cards, word, nodes)
         for made in drawn(topology):
@@ -199,12 +222,15 @@ def test_without_gpudirect_host_memory_is_in_the_picture_and_nothing_is_hidden()
 
 def tops(made, word):
     """The y of all switches of a level."""
-    return {round(b.y) for b, name in zip(made.boxes, made.picture.name, strict=True) if name.startswith(f"fabric/{word}")}
+    return {
+        round(b.y) for b, name in zip(made.boxes, made.picture.name, strict=True) if name.startswith(f"fabric/{word}")
+    }
 
 
 @pytest.mark.parametrize("nodes", [4, 16])
 @pytest.mark.parametrize(
-    ("fabric", "levels"), [("leaf-spine", ["leaf", "spine"]), ("rail", ["leaf", "spine"]), ("fat-tree", ["edge", "aggregation", "core"])]
+    ("fabric", "levels"),
+    [("leaf-spine", ["leaf", "spine"]), ("rail", ["leaf", "spine"]), ("fat-tree", ["edge", "aggregation", "core"])],
 )
 def test_a_fabric_stands_on_top_level_by_level_and_its_bands_say_what_they_are(fabric, levels, nodes):
     made = layout(machine("dgx-h100", nodes=nodes, fabric=fabric))
@@ -214,7 +240,9 @@ def test_a_fabric_stands_on_top_level_by_level_and_its_bands_say_what_they_are(f
     assert heights == sorted(heights, reverse=True)
     assert all(heights[0] < b.y for b, kind in zip(made.boxes, made.picture.kind, strict=True) if kind != "switch")
     bands = {p.label["en"]: p.note["en"] for p in made.panels if p.node < 0}
-    count = Counter(name.removeprefix("fabric/").rstrip("0123456789") for name in made.picture.name if name.startswith("fabric/"))
+    count = Counter(
+        name.removeprefix("fabric/").rstrip("0123456789") for name in made.picture.name if name.startswith("fabric/")
+    )
     assert bands == {word.capitalize(): f"× {count[word]}" for word in levels}
 
 
@@ -256,7 +284,8 @@ def test_any_graph_is_drawn_and_always_the_same():
 
 
 def test_two_dgx_a100_stand_as_in_the_mock():
-    """Positions of the mock, in pixels: GPU 0 at (19, 293), NIC 7 at (438, 192), the switch in the middle; node 1 mirrored."""
+    """Positions of the mock, in pixels: GPU 0 at (19, 293), NIC 7 at (438, 192), the switch in the middle; node 1
+    mirrored."""
     made = idle(machine("dgx-a100", nodes=2))
     at = dict(zip(made.picture.name, made.boxes, strict=True))
     assert made.w == 1134

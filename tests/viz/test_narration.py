@@ -19,16 +19,19 @@ def told(name, topology, nbytes="64MiB", **options):
 
 
 def test_ring_of_four_by_hand():
-    """64 MiB over 4 ranks: chunks of 16 MiB; 16 MiB ÷ 25 GB/s + 1 µs = 672 µs. Contributions grow 1, 2, 3; then finished chunks 2, 3, 4."""
+    """64 MiB over 4 ranks: chunks of 16 MiB; 16 MiB ÷ 25 GB/s + 1 µs = 672 µs. Contributions grow 1, 2, 3; then
+    finished chunks 2, 3, 4."""
     english = [en for en, _ in told("allreduce_ring", cs.topology.ring(4, bandwidth="25GB/s", alpha="1us"))]
     assert english == [
         *(
-            f"Every rank sends one 16{_NB}MiB chunk that holds {k} of 4 contributions to the next rank, which adds its own and has {has}. "
+            f"Every rank sends one 16{_NB}MiB chunk that holds {k} of 4 contributions to the next rank, which adds "
+            f"its own and has {has}. "
             f"Each arrives after 672{_NB}µs."
             for k, has in ((1, "2"), (2, "3"), (3, "all 4"))
         ),
         *(
-            f"Every rank sends one finished 16{_NB}MiB chunk to the next rank; every rank has {have} finished chunks then. "
+            f"Every rank sends one finished 16{_NB}MiB chunk to the next rank; every rank has {have} finished chunks "
+            "then. "
             f"Each arrives after 672{_NB}µs."
             for have in ("2 of 4", "3 of 4", "all 4")
         ),
@@ -43,7 +46,8 @@ def test_ring_of_four_in_chinese():
     )
     assert (
         chinese[-1]
-        == f"每个 rank 向下一个 rank 发送一个 16{_NB}MiB 的已完成 chunk；此后每个 rank 有全部 4 个已完成的 chunk。各需 672{_NB}µs。"
+        == f"每个 rank 向下一个 rank 发送一个 16{_NB}MiB 的已完成 chunk；此后每个 rank 有全部 4 个已完成的 chunk。"
+        f"各需 672{_NB}µs。"
     )
 
 
@@ -59,23 +63,29 @@ def test_incast_is_told():
     """8 × 64 MiB through one cable of 25 GB/s: 512 MiB ÷ 25 GB/s = 21.5 ms."""
     push, pull = told("allreduce_parameter_server", cs.topology.switch(8), server="helper")
     assert push[0] == (
-        f"Every rank sends one 64{_NB}MiB chunk that holds 1 of 8 contributions to the server, which adds them up and has all 8. "
+        f"Every rank sends one 64{_NB}MiB chunk that holds 1 of 8 contributions to the server, which adds them up and "
+        "has all 8. "
         f"8 chunks wait for one cable (switch → server): 512{_NB}MiB through it takes 21.5{_NB}ms."
     )
     assert "8 个 chunk 等同一条线缆（交换机 → 服务器）" in push[1]
-    assert pull[0].startswith(f"The server sends one finished 64{_NB}MiB chunk to every rank; all 8 ranks have the sum then.")
+    assert pull[0].startswith(
+        f"The server sends one finished 64{_NB}MiB chunk to every rank; all 8 ranks have the sum then."
+    )
 
 
 def test_a_queue_is_told_with_what_the_cable_itself_needs():
-    """7 × 256 MiB ÷ 25 GB/s = 75.2 ms on the server's cable; the first hop, stored and forwarded, is no part of that. Without contention
-    nothing waits, and the bytes would need 7 × 2 of the 4 cable times that the run takes."""
+    """7 × 256 MiB ÷ 25 GB/s = 75.2 ms on the server's cable; the first hop, stored and forwarded, is no part of that.
+    Without contention nothing waits, and the bytes would need 7 × 2 of the 4 cable times that the run takes."""
     place = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
     plan = cs.schedule("allreduce_parameter_server", topology=place)
     fifo, free = (cs.simulate(plan, place, "256MiB", engine="event", sharing=sharing) for sharing in ("fifo", "none"))
     assert f"1.75{_NB}GiB through it takes 75.2{_NB}ms." in narrate(fifo)[0][0]
     assert "wait" not in narrate(free)[0][0]
     assert "等" not in narrate(free)[0][1]
-    assert bottleneck(free)["text"]["en"] == f"The cable rank 0 → switch, each way: its bytes would need 350{_NB}% of the run."
+    assert (
+        bottleneck(free)["text"]["en"]
+        == f"The cable rank 0 → switch, each way: its bytes would need 350{_NB}% of the run."
+    )
 
 
 def test_exchange_of_halves():
@@ -147,6 +157,8 @@ def test_bottleneck_is_latency_where_bytes_hardly_matter():
 
 def test_bottleneck_of_a_server_names_its_cable():
     topology = cs.topology.switch(8)
-    found = bottleneck(cs.simulate(cs.schedule("allreduce_parameter_server", topology=topology, server="helper"), topology, "64MiB"))
+    found = bottleneck(
+        cs.simulate(cs.schedule("allreduce_parameter_server", topology=topology, server="helper"), topology, "64MiB")
+    )
     assert found["short"] == {"en": "The cable server → switch, each way", "zh": "线缆 服务器 → 交换机（双向）"}
     assert found["more"]["en"] == f"Doubling only it saves 50{_NB}%; doubling all others saves nothing."

@@ -16,14 +16,23 @@ MACHINE = cs.machine("dgx-a100", nodes=2)
 def tables():
     run = nccl.against(nccl.published_run("a100-2x8-ib"))
     crossing = nccl.ring_and_tree(MACHINE, nodes=4)
-    return {"run": run, "all": nccl.together(), "choices": nccl.choices("allreduce", MACHINE, nodes=[1, 2, 4]), "crossing": crossing}
+    return {
+        "run": run,
+        "all": nccl.together(),
+        "choices": nccl.choices("allreduce", MACHINE, nodes=[1, 2, 4]),
+        "crossing": crossing,
+    }
 
 
 DRAWN = {
     "curve": (lambda t, **k: plots.curve(t["run"], **k), "measured", "实测"),
     "busbw": (lambda t, **k: plots.curve(t["run"], "busbw", **k), "tuner believes", "tuner 的估计"),
     "scatter": (lambda t, **k: plots.predicted_against_measured(t["all"], **k), "predicted busbw", "预测 busbw"),
-    "scatter of times": (lambda t, **k: plots.predicted_against_measured(t["all"], "time", **k), "measured time", "实测时间"),
+    "scatter of times": (
+        lambda t, **k: plots.predicted_against_measured(t["all"], "time", **k),
+        "measured time",
+        "实测时间",
+    ),
     "residuals": (lambda t, **k: plots.residuals(t["all"], **k), "8 A100 on NVSwitch", "8 块 A100，NVSwitch"),
     "choices": (lambda t, **k: plots.choice_map(t["choices"], **k), "nodes", "节点数"),
     "crossing": (lambda t, **k: plots.crossover(t["crossing"], **k), "the ring is ahead from", "起 ring 更快"),
@@ -32,7 +41,14 @@ DRAWN = {
 
 def words_of(ax):
     legend = ax.get_legend()
-    parts = [*ax.texts, ax.xaxis.label, ax.yaxis.label, ax._left_title, *ax.get_yticklabels(), *(legend.get_texts() if legend else ())]
+    parts = [
+        *ax.texts,
+        ax.xaxis.label,
+        ax.yaxis.label,
+        ax._left_title,
+        *ax.get_yticklabels(),
+        *(legend.get_texts() if legend else ()),
+    ]
     return " ".join(t.get_text() for t in parts)
 
 
@@ -56,7 +72,9 @@ def test_dots_are_what_was_measured_and_the_line_what_was_predicted(what, tables
     lines = {line.get_label(): line for line in ax.lines}
     scale = 1e-9 if what == "busbw" else 1
     assert np.allclose(lines["measured"].get_ydata(), tables["run"][what] * scale)
-    assert np.allclose(lines["predicted"].get_ydata(), tables["run"]["predicted" if what == "time" else "predicted_busbw"] * scale)
+    assert np.allclose(
+        lines["predicted"].get_ydata(), tables["run"]["predicted" if what == "time" else "predicted_busbw"] * scale
+    )
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
 
 

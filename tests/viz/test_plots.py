@@ -53,7 +53,9 @@ def test_the_best_number_of_chunks_is_marked():
 def test_a_comparison_draws_both_runs(trace):
     other = cs.simulate(cs.schedule("allreduce_parameter_server", ranks=8), NETWORK, "64MiB")
     ax = plots.differences(compare(trace, other))
-    assert sum(bar.get_width() for bar in ax.patches) == pytest.approx((trace.link_bytes.sum() + other.link_bytes.sum()) / 2**20)
+    assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(
+        (trace.link_bytes.sum() + other.link_bytes.sum()) / 2**20
+    )
 
 
 @pytest.mark.parametrize(

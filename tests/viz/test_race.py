@@ -11,7 +11,9 @@ from collsim.viz.timeline import decode
 def three():
     network = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
     ways = [("allreduce_parameter_server", {"server": "helper"}), ("allreduce_ring", {}), ("allreduce_ring", {})]
-    return [runner(cs.simulate(cs.schedule(name, topology=network, **options), network, "64MiB")) for name, options in ways]
+    return [
+        runner(cs.simulate(cs.schedule(name, topology=network, **options), network, "64MiB")) for name, options in ways
+    ]
 
 
 def test_places_follow_the_times_and_equal_times_share_one(three):

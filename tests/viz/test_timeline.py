@@ -57,7 +57,11 @@ def check(made, trace):
     for phase in made["phases"]:
         assert is_text(phase["label"])
         assert 0 <= phase["first"] <= phase["last"] < s.steps
-    assert [p["first"] for p in made["phases"]] == [0, *(p["last"] + 1 for p in made["phases"][:-1])] if s.steps else not made["phases"]
+    assert (
+        [p["first"] for p in made["phases"]] == [0, *(p["last"] + 1 for p in made["phases"][:-1])]
+        if s.steps
+        else not made["phases"]
+    )
     assert len(made["logical"]["x"]) == len(made["logical"]["y"]) == s.endpoints
     assert all(0 <= v <= 1 for v in made["logical"]["x"] + made["logical"]["y"])
 
@@ -86,8 +90,15 @@ def check_moves(made, trace, links):
     for route, nbytes in zip(t["route"], t["bytes"], strict=True):
         for link in routes["link"][routes["start"][route] : routes["start"][route + 1]]:
             own[link] += nbytes
-    assert own.tolist() == made["figures"]["link_bytes"], "what transfers carry over their routes is what the links carried"
-    assert len(made["steps"]["text"]["en"]) == len(made["steps"]["text"]["zh"]) == trace.schedule.steps == len(made["steps"]["t0"])
+    assert own.tolist() == made["figures"]["link_bytes"], (
+        "what transfers carry over their routes is what the links carried"
+    )
+    assert (
+        len(made["steps"]["text"]["en"])
+        == len(made["steps"]["text"]["zh"])
+        == trace.schedule.steps
+        == len(made["steps"]["t0"])
+    )
     assert all(made["steps"]["text"]["en"])
     assert all(made["steps"]["text"]["zh"])
 
@@ -136,7 +147,8 @@ def test_link_bytes_are_those_of_the_trace_link_by_link():
     made = timeline(trace)
     names = made["devices"]["name"]
     drawn = {
-        (names[a], names[b]): n for a, b, n in zip(made["links"]["src"], made["links"]["dst"], made["figures"]["link_bytes"], strict=True)
+        (names[a], names[b]): n
+        for a, b, n in zip(made["links"]["src"], made["links"]["dst"], made["figures"]["link_bytes"], strict=True)
     }
     frame = trace.links
     for src, dst, nbytes in zip(frame["src"], frame["dst"], frame["bytes"], strict=True):
@@ -153,7 +165,8 @@ def test_many_nodes_become_boxes_and_no_byte_between_them_is_lost():
 
 
 def test_rows_of_the_first_picture():
-    """256 MiB ring over two DGX A100: two InfiniBand lines of 99.5 %, PCIe 79 %, NVLink 8.3 % (the arithmetic is in the mock's notes)."""
+    """256 MiB ring over two DGX A100: two InfiniBand lines of 99.5 %, PCIe 79 %, NVLink 8.3 % (the arithmetic is in the
+    mock's notes)."""
     made = timeline(run("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB"))
     told = [(row["label"]["en"], row["note"]["en"], row["hot"]) for row in made["rows"]]
     assert told[0] == ("IB node 0 → node 1", "7 → 8", True)
@@ -162,13 +175,16 @@ def test_rows_of_the_first_picture():
     assert told[3][0] == "NVLink"
     assert [e["label"] for e in made["key"]] == ["IB HDR", "PCIe 4.0 ×16", "NVLink 3 ×12"]
     assert made["bottleneck"]["text"]["en"] == "InfiniBand between the nodes: busy 99.5\N{NO-BREAK SPACE}% of the run."
-    assert made["bottleneck"]["more"]["en"].startswith("Doubling it saves 21\N{NO-BREAK SPACE}% (then PCIe is the limit).")
+    assert made["bottleneck"]["more"]["en"].startswith(
+        "Doubling it saves 21\N{NO-BREAK SPACE}% (then PCIe is the limit)."
+    )
     assert "8 channels save 87" in made["bottleneck"]["more"]["en"]
     assert made["rows"][0]["label"]["zh"] == "IB 节点 0 → 节点 1"
 
 
 def test_a_reducing_switch_is_no_node():
-    """The InfiniBand switch that reduces for NVLS trees stands in no node: its links have no node's number, and none below 0."""
+    """The InfiniBand switch that reduces for NVLS trees stands in no node: its links have no node's number, and none
+    below 0."""
     made = timeline(run("allreduce_nvls", machine("dgx-h100", nodes=2)))
     assert all("-1" not in row["label"]["en"] for row in made["rows"])
     assert any(row["label"]["en"].startswith("InfiniBand") for row in made["rows"])
@@ -196,7 +212,9 @@ def test_small_timelines_go_as_they_are_and_large_ones_packed():
     assert encode(large) == packed, "the same bytes every time"
 
 
-@pytest.mark.parametrize("wrong", ["[1]", "{", '{"schema":"collsim.timeline/2"}', '{"schema":"collsim.timeline/1","z":"!!!"}', "{}"])
+@pytest.mark.parametrize(
+    "wrong", ["[1]", "{", '{"schema":"collsim.timeline/2"}', '{"schema":"collsim.timeline/1","z":"!!!"}', "{}"]
+)
 def test_what_is_no_timeline_is_refused(wrong):
     with pytest.raises(FormatError, match="timeline"):
         decode(wrong)
@@ -254,7 +272,9 @@ def test_runs_without_a_barrier(name, options):
 def test_store_and_forward_gives_every_hop_its_own_time():
     """Six ranks push 1 MiB each to one: on the last cable they go one after another, each 1 MiB ÷ 25 GB/s = 41.9 µs."""
     topology = cs.topology.switch(6)
-    trace = cs.simulate(cs.schedule("allreduce_parameter_server", topology=topology), topology, "1MiB", engine="event", sharing="fifo")
+    trace = cs.simulate(
+        cs.schedule("allreduce_parameter_server", topology=topology), topology, "1MiB", engine="event", sharing="fifo"
+    )
     made = timeline(trace)
     t, hops = made["transfers"], made["hops"]
     assert len(hops["t0"]) == len(hops["t1"]) == 2 * len(t["t0"])
@@ -276,22 +296,30 @@ def crossed(made):
 @pytest.mark.parametrize("sharing", ["fair", "fifo", "none"])
 @pytest.mark.parametrize("name", ["allreduce_ring", "allreduce_parameter_server"])
 def test_cables_show_the_rates_of_the_run_and_what_others_carry(name, sharing):
-    """Rank 1 three times slower, and 1 MB from rank 2 to rank 5 beside: no cable carries more than it can at any moment, and at the end
-    each has carried what the host counted."""
+    """Rank 1 three times slower, and 1 MB from rank 2 to rank 5 beside: no cable carries more than it can at any
+    moment, and at the end each has carried what the host counted."""
     topology = cs.topology.switch(6)
     trouble = {"slow": {1: 3}, "background": [(2, 5, "1MB")]}
-    trace = cs.simulate(cs.schedule(name, topology=topology), topology, "1MiB", engine="event", sharing=sharing, **trouble)
+    trace = cs.simulate(
+        cs.schedule(name, topology=topology), topology, "1MiB", engine="event", sharing=sharing, **trouble
+    )
     made = timeline(trace)
     links = made["links"]
     rate = dict(zip([made["devices"]["name"][a] for a in links["src"]], links["bandwidth"], strict=True))
     assert rate["gpu1"] == pytest.approx(rate["gpu0"] / 3)
     assert crossed(made) == pytest.approx(made["figures"]["link_bytes"], abs=1)
-    assert sum(made["figures"]["link_bytes"]) == trace.link_bytes.sum() + trace.other_bytes.sum() > trace.link_bytes.sum()
+    assert (
+        sum(made["figures"]["link_bytes"]) == trace.link_bytes.sum() + trace.other_bytes.sum() > trace.link_bytes.sum()
+    )
     flows, routes = made["flows"], made["routes"]
     if sharing == "none":
         return
     for link, most in enumerate(links["bandwidth"]):
-        on = [i for i, r in enumerate(flows["route"]) if link in routes["link"][routes["start"][r] : routes["start"][r + 1]]]
+        on = [
+            i
+            for i, r in enumerate(flows["route"])
+            if link in routes["link"][routes["start"][r] : routes["start"][r + 1]]
+        ]
         for t in (flows["t0"][i] for i in on):
             now = [i for i in on if flows["t0"][i] <= t < flows["t1"][i] - 1e-10]
             assert sum(flows["bytes"][i] / (flows["t1"][i] - flows["t0"][i]) for i in now) <= most * (1 + 1e-3)
@@ -316,6 +344,8 @@ def test_a_run_launched_later_is_played_from_0_and_judged_from_its_launch():
 
 def test_a_run_stored_and_forwarded_alone_needs_no_rates_beside_its_hops():
     topology = cs.topology.switch(4)
-    made = timeline(cs.simulate(cs.schedule("allreduce_tree", topology=topology), topology, "1MiB", engine="event", sharing="fifo"))
+    made = timeline(
+        cs.simulate(cs.schedule("allreduce_tree", topology=topology), topology, "1MiB", engine="event", sharing="fifo")
+    )
     assert "hops" in made
     assert "flows" not in made

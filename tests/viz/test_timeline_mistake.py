@@ -1,4 +1,5 @@
-"""A schedule that is wrong is played, and its first wrong cell is named: where, since when, by which transfer, in two languages."""
+"""A schedule that is wrong is played, and its first wrong cell is named: where, since when, by which transfer, in two
+languages."""
 
 import pytest
 
@@ -28,7 +29,14 @@ CASES = {
         "rank 2 holds nothing in chunk 0; broadcast wants r0. No step",
         "chunk 0 是空的",
     ),
-    "empty": ("broadcast", [cs.copy(1, 2, 0)], (1, 0), 0, "In step 1 rank 1 sends chunk 0 to rank 2, but holds nothing", "第 1 步"),
+    "empty": (
+        "broadcast",
+        [cs.copy(1, 2, 0)],
+        (1, 0),
+        0,
+        "In step 1 rank 1 sends chunk 0 to rank 2, but holds nothing",
+        "第 1 步",
+    ),
 }
 
 
@@ -46,7 +54,12 @@ def test_the_wrong_cell_is_named(case):
 
 
 def test_a_contribution_that_does_not_belong_is_told_from_one_too_many():
-    steps = [cs.copy([0, 0], [1, 2], 0), cs.copy([1, 1], [0, 2], 1), cs.copy([2, 2], [0, 1], 2), cs.copy(2, 1, 2, into=0)]
+    steps = [
+        cs.copy([0, 0], [1, 2], 0),
+        cs.copy([1, 1], [0, 2], 1),
+        cs.copy([2, 2], [0, 1], 2),
+        cs.copy(2, 1, 2, into=0),
+    ]
     found = mistake(made("allgather", steps))
     assert (found.kind, found.rank, found.chunk, found.step) == ("foreign", 1, 0, 3)
     assert "rank 1 holds r2 of chunk 2 in chunk 0; allgather wants r0. First wrong in step 4." in found.text[0]
@@ -82,4 +95,6 @@ def test_every_broken_run_is_played_with_its_mistake_and_the_transfer_that_does_
 
 
 def test_a_right_schedule_has_no_mistake():
-    assert timeline(cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), "1MiB"))["mistake"] is None
+    assert (
+        timeline(cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), "1MiB"))["mistake"] is None
+    )

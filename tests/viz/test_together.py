@@ -1,4 +1,5 @@
-"""Several collectives at once, as one picture: what the player is given, and that files and tables take them like one run."""
+"""Several collectives at once, as one picture: what the player is given, and that files and tables take them like one
+run."""
 
 import json
 
@@ -14,7 +15,8 @@ RATE = 25e9
 
 
 def two_rings(**options):
-    """A ring of four and a chain of three over ranks 3, 2, 5 of one switch, without latency; they share the cables of ranks 2 and 3."""
+    """A ring of four and a chain of three over ranks 3, 2, 5 of one switch, without latency; they share the cables of
+    ranks 2 and 3."""
     topo = cs.topology.switch(6, bandwidth=RATE, alpha=0)
     ring, chain = cs.schedule("allreduce_ring", 4), cs.schedule("broadcast_chain", 3, chunks=4)
     return cs.simulate([ring, chain], topo, ["4MB", "2MB"], ranks=[[0, 1, 2, 3], [3, 2, 5]], **options)
@@ -44,7 +46,8 @@ def test_the_whole_is_what_its_parts_are(sharing):
 
 
 def test_every_cell_of_the_whole_ends_where_its_collective_wants_it():
-    """Played by the rules of the player: 4 contributions in every chunk of the ring, the root's own in every chunk of the chain."""
+    """Played by the rules of the player: 4 contributions in every chunk of the ring, the root's own in every chunk of
+    the chain."""
     made = timeline(two_rings())
     state, t = made["state"], made["transfers"]
     assert state["goal"] == [4] * 4 + [1] * 4
@@ -107,7 +110,8 @@ def test_several_at_once_can_be_written_like_one_run(tmp_path, suffix):
 
 
 def test_the_bottleneck_of_all_is_found_by_running_all_again():
-    """Two rings on one set of cables, without latency: twice the bandwidth, half the time; without bytes nothing remains."""
+    """Two rings on one set of cables, without latency: twice the bandwidth, half the time; without bytes nothing
+    remains."""
     s, topo = cs.schedule("allreduce_ring", 4), cs.topology.ring(4, bandwidth=RATE, alpha=0)
     both = cs.simulate([s, s], topo, "4MiB")
     assert both.whole.bottleneck.share == pytest.approx(1)

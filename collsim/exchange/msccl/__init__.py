@@ -1,6 +1,7 @@
 """MSCCL: algorithms that NCCL's relatives on NVIDIA and AMD GPUs run from XML files.
 
-`program` is the grammar, `interpret` runs a program on symbols, `lower` makes a Schedule of one, `compile` makes one of a Schedule.
+`program` is the grammar, `interpret` runs a program on symbols, `lower` makes a Schedule of one, `compile` makes one of
+a Schedule.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ def read_msccl(path: Any, *, collective: str | None = None, root: int | None = N
     Args:
         collective: what a program of kind `custom` should do.
         root: root of a broadcast or reduce; without it, the rank for which the program is right.
-        strict: refuse programs beyond the runtime's limits (256 steps per thread block, 216 thread blocks per gpu ...) as well.
+        strict: refuse programs beyond the runtime's limits (256 steps per thread block, 216 thread blocks per gpu ...)
+        as well.
 
-    Raises FormatError naming gpu, thread block and step for a malformed file, a deadlock, a send or receive without its partner, a read
-    of what was never written and a wrong result. Warns where a step waits for one that does not signal (hasdep=0), and of a
-    race: a result that is right in one order of the thread blocks but not in another.
+    Raises FormatError naming gpu, thread block and step for a malformed file, a deadlock, a send or receive without its
+    partner, a read of what was never written and a wrong result. Warns where a step waits for one that does not signal
+    (hasdep=0), and of a race: a result that is right in one order of the thread blocks but not in another.
     """
     program = parse(path)
     too_much = over_limits(program) if strict else None
@@ -54,7 +56,9 @@ def read_msccl(path: Any, *, collective: str | None = None, root: int | None = N
         except FormatError as error:
             if not runs:
                 raise
-            raise FormatError(f'{error}. In place it is right; out of place, which outofplace="1" promises, it is not') from None
+            raise FormatError(
+                f'{error}. In place it is right; out of place, which outofplace="1" promises, it is not'
+            ) from None
     _warn_of_races(program, path, runs[0].meaning)
     try:
         return lower(program, runs[0])
@@ -95,13 +99,17 @@ def _warn_of_silence(program: Program, path: Any) -> None:
                     continue
                 other, number = step.waits
                 if last[other] < number:
-                    why = f"waits for step {number} of thread block {other}, which never signals (hasdep=0): the runtime would hang"
+                    why = (
+                        f"waits for step {number} of thread block {other}, which never signals (hasdep=0): the "
+                        "runtime would hang"
+                    )
                     warnings.warn(f"{Path(path).name}, {at(g, b, s)} {why}", stacklevel=3)
                     return
 
 
 def _warn_of_races(program: Program, path: Any, meaning: Meaning) -> None:
-    """Run it again in other orders: a program whose result depends on which thread block is faster lacks a dependency."""
+    """Run it again in other orders: a program whose result depends on which thread block is faster lacks a
+    dependency."""
     size = sum(len(block.steps) for gpu in program.gpus for block in gpu.blocks)
     many = 1 + max((len(gpu.blocks) for gpu in program.gpus), default=0)
     luck = random.Random(0)
@@ -117,7 +125,9 @@ def _warn_of_races(program: Program, path: Any, meaning: Meaning) -> None:
         try:
             interpret(program, path, meaning, first=first)
         except FormatError as error:
-            warnings.warn(f"a race: the result depends on which thread block is faster; in another order, {error}", stacklevel=3)
+            warnings.warn(
+                f"a race: the result depends on which thread block is faster; in another order, {error}", stacklevel=3
+            )
             return
 
 
@@ -130,11 +140,13 @@ def write_msccl(
         protocol: Simple, LL or LL128; that of the file it was read from unless given.
         inplace: send and receive buffer are one (the default); alltoall is always out of place.
 
-    Raises ScheduleError for a collective or helper endpoints that MSCCL does not have, a schedule beyond the runtime's limits, or one that
-    does not do what its collective promises.
+    Raises ScheduleError for a collective or helper endpoints that MSCCL does not have, a schedule beyond the runtime's
+    limits, or one that does not do what its collective promises.
     """
     try:
-        program = compile_schedule(schedule, name=name, protocol=protocol or schedule.options.get("protocol", "Simple"), inplace=inplace)
+        program = compile_schedule(
+            schedule, name=name, protocol=protocol or schedule.options.get("protocol", "Simple"), inplace=inplace
+        )
     except FormatError as error:
         raise ScheduleError(f"{schedule.label} makes no program that is right: {error}") from error
     write(program, path)
@@ -149,6 +161,10 @@ register(
         read_msccl,
         write_msccl,
         lambda head: "<algo" in head,
-        (("protocol", "Simple, LL or LL128"), ("inplace", "send and receive buffer are one"), ("name", "name of the algorithm")),
+        (
+            ("protocol", "Simple, LL or LL128"),
+            ("inplace", "send and receive buffer are one"),
+            ("name", "name of the algorithm"),
+        ),
     )
 )

@@ -1,9 +1,10 @@
 """From a Schedule to an MSCCL program that real GPUs run.
 
-Every transfer between ranks becomes a message: `s` at its sender, `r` (copy) or `rrc` (reduce) at its receiver; neighbouring chunks of one
-step travel as one. Each connection (peer, channel) gets a thread block; where a gpu sends on what it has just received, both
-connections share one and the pair is fused (`rcs`, `rrcs`), as in NCCL's own rings. Reads come before writes within a step, and
-whatever a step must not overtake is written as a dependency; several of them as `nop`s in front, as the runtime wants.
+Every transfer between ranks becomes a message: `s` at its sender, `r` (copy) or `rrc` (reduce) at its receiver;
+neighbouring chunks of one step travel as one. Each connection (peer, channel) gets a thread block; where a gpu sends on
+what it has just received, both connections share one and the pair is fused (`rcs`, `rrcs`), as in NCCL's own rings.
+Reads come before writes within a step, and whatever a step must not overtake is written as a dependency; several of
+them as `nop`s in front, as the runtime wants.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class Operation:
         return [] if self.type == "s" else [(self.dst[0], self.dst[1] + k) for k in range(self.count)]
 
 
-def compile_schedule(schedule: Schedule, *, name: str | None = None, protocol: str = "Simple", inplace: bool | None = None) -> Program:
+def compile_schedule(
+    schedule: Schedule, *, name: str | None = None, protocol: str = "Simple", inplace: bool | None = None
+) -> Program:
     """The program of a schedule, checked against the runtime's limits and run on symbols before it is handed out.
 
     Args:
@@ -59,13 +62,21 @@ def compile_schedule(schedule: Schedule, *, name: str | None = None, protocol: s
     """
     kind = collective(schedule.collective)
     if kind.name not in COLLECTIVES:
-        raise ScheduleError(f"{schedule.label}: MSCCL has no such collective: {unknown('collective', kind.name, COLLECTIVES)}")
+        raise ScheduleError(
+            f"{schedule.label}: MSCCL has no such collective: {unknown('collective', kind.name, COLLECTIVES)}"
+        )
     if schedule.endpoints > schedule.ranks:
-        raise ScheduleError(f"{schedule.label} has {schedule.endpoints - schedule.ranks} helper endpoints; MSCCL runs on the ranks alone")
+        raise ScheduleError(
+            f"{schedule.label} has {schedule.endpoints - schedule.ranks} helper endpoints; MSCCL runs on the ranks "
+            "alone"
+        )
     if protocol not in ("Simple", "LL", "LL128"):
         raise ScheduleError(unknown("protocol", protocol, ("Simple", "LL", "LL128")))
     if len(schedule) > _MOST_TRANSFERS:
-        raise ScheduleError(f"{schedule.label} has {len(schedule):,} transfers; a program of the runtime has at most {_MOST_TRANSFERS:,}")
+        raise ScheduleError(
+            f"{schedule.label} has {len(schedule):,} transfers; a program of the runtime has at most "
+            f"{_MOST_TRANSFERS:,}"
+        )
     together = not kind.apart if inplace is None else inplace and not kind.apart
     meaning = Meaning(kind, schedule.ranks, schedule.chunks, schedule.root, together)
     operations = list(_operations(schedule, _Memory(schedule, meaning)))
@@ -87,7 +98,8 @@ def compile_schedule(schedule: Schedule, *, name: str | None = None, protocol: s
 
 
 class _Memory:
-    """Where the slots of a schedule lie. Out of place the input stays as it is: the work is done in the output or in scratch."""
+    """Where the slots of a schedule lie. Out of place the input stays as it is: the work is done in the output or in
+    scratch."""
 
     def __init__(self, schedule: Schedule, meaning: Meaning):
         self.schedule, self.meaning = schedule, meaning
@@ -123,11 +135,13 @@ class _Memory:
                 yield gpu, self.span(slot), (buffer, offset)
 
 
-# ---- operations in the order of the steps --------------------------------------------------------------------------------------
+# ---- operations in the order of the steps
+# --------------------------------------------------------------------------------------
 
 
 def _operations(schedule: Schedule, memory: _Memory) -> Iterator[Operation]:
-    """All instructions, in an order in which they may run: in each step what is sent, then what is local, then what is received."""
+    """All instructions, in an order in which they may run: in each step what is sent, then what is local, then what is
+    received."""
     yield from _copies(memory.prologue(), -1)
     for number, step in enumerate(schedule.each_step()):
         messages = list(_messages(step, memory))
@@ -150,7 +164,11 @@ def _runs(moves: list[tuple[Any, Span, Span]]) -> Iterator[tuple[Any, Span, Span
     while at < len(moves):
         key, (a, i), (b, j) = moves[at]
         count = 1
-        while at + count < len(moves) and count < Limits().count and moves[at + count] == (key, (a, i + count), (b, j + count)):
+        while (
+            at + count < len(moves)
+            and count < Limits().count
+            and moves[at + count] == (key, (a, i + count), (b, j + count))
+        ):
             count += 1
         yield key, (a, i), (b, j), count
         at += count
@@ -169,7 +187,8 @@ def _messages(step: Step, memory: _Memory) -> Iterator[tuple[int, int, int, Span
 
 
 def _local(step: Step, memory: _Memory, number: int) -> Iterator[Operation]:
-    """Copies and reduces within a gpu: who reads goes before who overwrites; in a circle, values go through scratch first."""
+    """Copies and reduces within a gpu: who reads goes before who overwrites; in a circle, values go through scratch
+    first."""
     rows = np.flatnonzero(step.src == step.dst).tolist()
     todo = [
         Operation(
@@ -202,12 +221,14 @@ def _local(step: Step, memory: _Memory, number: int) -> Iterator[Operation]:
         first.src = spare
 
 
-# ---- thread blocks and dependencies --------------------------------------------------------------------------------------------
+# ---- thread blocks and dependencies
+# --------------------------------------------------------------------------------------------
 
 
 @dataclass
 class _Place:
-    """An assembled operation: its thread block and step there, and for each thread block the step known to be finished by then."""
+    """An assembled operation: its thread block and step there, and for each thread block the step known to be finished
+    by then."""
 
     block: int
     step: int
@@ -269,8 +290,8 @@ def _sizes(operations: list[Operation], gpu: int) -> dict[str, int]:
 
 
 def _pairs(operations: list[Operation], fuse: bool) -> Iterator[tuple[int, int, int, int]]:
-    """(gpu, channel, peer it receives from, peer it sends to) that share a thread block: those that pass most on, and, where a channel
-    would have too many thread blocks, others in the order in which they are first used."""
+    """(gpu, channel, peer it receives from, peer it sends to) that share a thread block: those that pass most on, and,
+    where a channel would have too many thread blocks, others in the order in which they are first used."""
     passed: dict[tuple[int, int, int, int], int] = defaultdict(int)
     holds: dict[tuple[int, Span], Operation] = {}
     ends: dict[tuple[int, int], dict[str, dict[int, None]]] = defaultdict(lambda: {"send": {}, "recv": {}})
@@ -279,7 +300,11 @@ def _pairs(operations: list[Operation], fuse: bool) -> Iterator[tuple[int, int, 
             ends[op.gpu, op.channel]["send" if op.type == "s" else "recv"][op.peer] = None
         if op.type == "s":
             before = holds.get((op.gpu, op.src))
-            if before is not None and (before.dst, before.count, before.channel) == (op.src, op.count, op.channel) and before.peer >= 0:
+            if (
+                before is not None
+                and (before.dst, before.count, before.channel) == (op.src, op.count, op.channel)
+                and before.peer >= 0
+            ):
                 passed[op.gpu, op.channel, before.peer, op.peer] += 1
         for span in op.writes():
             holds[op.gpu, span] = op
@@ -298,7 +323,8 @@ def _pairs(operations: list[Operation], fuse: bool) -> Iterator[tuple[int, int, 
 
 
 def _place(gpu: _Assembly, op: Operation) -> None:
-    """Append an operation to its thread block, with the dependencies it needs; fuse a send into the receive just before it."""
+    """Append an operation to its thread block, with the dependencies it needs; fuse a send into the receive just before
+    it."""
     side = "local" if op.peer < 0 else "send" if op.type == "s" else "recv"
     number = gpu.block(side, op.peer, op.channel)
     block, knows = gpu.blocks[number], gpu.knows[number]
@@ -337,11 +363,16 @@ def _before(gpu: _Assembly, op: Operation) -> list[_Place]:
 def _fits(previous: tuple[Operation, _Place], op: Operation, before: list[_Place]) -> bool:
     """Does a send pass on exactly what its thread block's last instruction received?"""
     received, place = previous
-    return received.type in ("r", "rrc") and (received.dst, received.count) == (op.src, op.count) and all(p is place for p in before)
+    return (
+        received.type in ("r", "rrc")
+        and (received.dst, received.count) == (op.src, op.count)
+        and all(p is place for p in before)
+    )
 
 
 def _missing(before: list[_Place], knows: dict[int, int], own: int) -> list[tuple[int, int]]:
-    """(thread block, step) to wait for that a thread block does not know to be finished; what follows from another one is left out."""
+    """(thread block, step) to wait for that a thread block does not know to be finished; what follows from another one
+    is left out."""
     wanted: dict[int, _Place] = {}
     for place in before:
         if place.block != own and knows.get(place.block, -1) < place.step:

@@ -1,8 +1,9 @@
 """Run an MSCCL program on symbols: does it end, is everything it reads defined, and is the result right?
 
-Rules (microsoft/msccl src/collectives/device/msccl_interpreter.h): a thread block runs its steps in order; messages between a sender, a
-receiver and a channel are first in, first out; a step waits until the step it depends on is finished. Each rank's chunk is a
-random 64-bit number and sums are modulo 2^64, as in `verify`, so a contribution that is there twice is seen.
+Rules (microsoft/msccl src/collectives/device/msccl_interpreter.h): a thread block runs its steps in order; messages
+between a sender, a receiver and a channel are first in, first out; a step waits until the step it depends on is
+finished. Each rank's chunk is a random 64-bit number and sums are modulo 2^64, as in `verify`, so a contribution that
+is there twice is seen.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ from .program import BUFFERS, Block, Instruction, Program, at
 Cell = tuple[int, str, int]
 #: An instruction: (gpu, thread block, step).
 Spot = tuple[int, int, int]
-_WORDS = {"reducescatter": "reduce_scatter", "all_reduce": "allreduce", "all_gather": "allgather", "all_to_all": "alltoall"}
+_WORDS = {
+    "reducescatter": "reduce_scatter",
+    "all_reduce": "allreduce",
+    "all_gather": "allgather",
+    "all_to_all": "alltoall",
+}
 #: Who goes first: a number for each (gpu, thread block).
 Order = Callable[[tuple[int, int]], float]
 #: Collectives that MSCCL's `coll` knows.
@@ -77,39 +83,53 @@ class Meaning:
         contributor, chunk = self.kind.wanted(self.ranks, self.chunks, self.root)
         for rank, slot in zip(*(contributor != NOTHING).nonzero(), strict=True):
             r, s = int(rank), int(slot)
-            offset = s - self.chunks if self.kind.after == "peer" else s - r * self.per if self.kind.after == "own" else s
+            offset = (
+                s - self.chunks if self.kind.after == "peer" else s - r * self.per if self.kind.after == "own" else s
+            )
             yield self.cell(r, "o", offset), s, int(contributor[r, s]), int(chunk[r, s])
 
 
 @dataclass(frozen=True)
 class Run:
-    """What happened: the instructions in an order in which they can run, each with the sender of the message it received."""
+    """What happened: the instructions in an order in which they can run, each with the sender of the message it
+    received."""
 
     meaning: Meaning
     order: list[tuple[Spot, Spot | None]]
 
 
 def meaning_of(program: Program, path: Any, name: str | None = None) -> Collective:
-    """The collective that a program is for. Raises FormatError for `custom` and others that say nothing about a result."""
+    """The collective that a program is for. Raises FormatError for `custom` and others that say nothing about a
+    result."""
     word = (name or program.collective).lower()
     word = _WORDS.get(word, word)
     if word not in COLLECTIVES:
-        refuse(path, "<algo>", f"coll={word!r} does not say what the result should be; give collective=, one of {', '.join(COLLECTIVES)}")
+        refuse(
+            path,
+            "<algo>",
+            f"coll={word!r} does not say what the result should be; give collective=, one of {', '.join(COLLECTIVES)}",
+        )
     kind = collective(word)
     if kind.blocks and program.chunks % program.ranks:
-        refuse(path, "<algo>", f"nchunksperloop={program.chunks} is not a multiple of ngpus={program.ranks}, which {word} needs")
+        refuse(
+            path,
+            "<algo>",
+            f"nchunksperloop={program.chunks} is not a multiple of ngpus={program.ranks}, which {word} needs",
+        )
     return kind
 
 
-def interpret(program: Program, path: Any, meaning: Meaning, depth: int | None = None, first: Order | None = None) -> Run:
+def interpret(
+    program: Program, path: Any, meaning: Meaning, depth: int | None = None, first: Order | None = None
+) -> Run:
     """Run a program once.
 
     Args:
         depth: number of messages that a connection holds before a sender waits (None: any number).
         first: of the thread blocks that can run, the one for which this is smallest goes on; without it, in turns.
 
-    Raises FormatError naming gpu, thread block and step for a deadlock, a message nobody receives, a read of what was never written, and a
-    wrong result.
+    Raises FormatError naming gpu, thread block and step for a deadlock, a message nobody receives, a read of what was
+    never written, and a wrong result.
     """
     machine = _Machine(program, path, meaning, depth)
     machine.run(first)
@@ -121,7 +141,9 @@ def interpret(program: Program, path: Any, meaning: Meaning, depth: int | None =
 class _Machine:
     def __init__(self, program: Program, path: Any, meaning: Meaning, depth: int | None):
         self.program, self.path, self.meaning, self.depth = program, path, meaning, depth
-        self.blocks: dict[tuple[int, int], Block] = {(g, b): tb for g, gpu in enumerate(program.gpus) for b, tb in enumerate(gpu.blocks)}
+        self.blocks: dict[tuple[int, int], Block] = {
+            (g, b): tb for g, gpu in enumerate(program.gpus) for b, tb in enumerate(gpu.blocks)
+        }
         self.now = dict.fromkeys(self.blocks, 0)
         self.flying: dict[tuple[int, int, int], deque[tuple[Spot, list[int]]]] = {}
         self.waiting: dict[Any, list[tuple[int, int]]] = {}
@@ -133,7 +155,8 @@ class _Machine:
         self.value: dict[Cell, int] = {cell: self.weight[r, s] for cell, r, s in meaning.start()}
 
     def run(self, first: Order | None) -> None:
-        """Let every thread block go on until it is blocked, or (with an order) let the first one make a step at a time."""
+        """Let every thread block go on until it is blocked, or (with an order) let the first one make a step at a
+        time."""
         turn = itertools.count()
         ready = [(first(key) if first else next(turn), key) for key in self.blocks]
         heapq.heapify(ready)
@@ -208,7 +231,9 @@ class _Machine:
         buffer, offset = operand
         size = max(self.program.gpus[spot[0]].sizes[buffer], self.meaning.size(buffer))
         if offset + step.count > size:
-            why = f"{name}={offset} with cnt={step.count} is beyond the {BUFFERS[buffer]} buffer, which has {size} chunks"
+            why = (
+                f"{name}={offset} with cnt={step.count} is beyond the {BUFFERS[buffer]} buffer, which has {size} chunks"
+            )
             refuse(self.path, at(*spot), why)
         return [self.meaning.cell(spot[0], buffer, offset + k) for k in range(step.count)]
 
@@ -217,10 +242,13 @@ class _Machine:
         for k, cell in enumerate(cells):
             if cell not in self.value:
                 where = f"chunk {operand[1] + k} of the {BUFFERS[operand[0]]} buffer"
-                refuse(self.path, at(*spot), f"undefined read: {step.type} reads {where}, in which nothing was written yet")
+                refuse(
+                    self.path, at(*spot), f"undefined read: {step.type} reads {where}, in which nothing was written yet"
+                )
         return [self.value[cell] for cell in cells]
 
-    # ---- what can be wrong --------------------------------------------------------------------------------------------------
+    # ---- what can be wrong
+    # --------------------------------------------------------------------------------------------------
 
     def require_finished(self) -> None:
         stuck = next((key for key, tb in self.blocks.items() if self.now[key] < len(tb.steps)), None)
@@ -255,7 +283,9 @@ class _Machine:
             key = self.owner(b, a, c, "recv")
             if key is None or self.now[key] == len(self.blocks[key].steps):
                 refuse(self.path, at(*spot), f"unmatched send: gpu {b} never receives this message on channel {c}")
-            says.append(f"{at(*spot)} ({step.type}) waits for room on channel {c} to gpu {b}, which holds {self.depth} messages")
+            says.append(
+                f"{at(*spot)} ({step.type}) waits for room on channel {c} to gpu {b}, which holds {self.depth} messages"
+            )
         assert key is not None
         circle = says[chain[key] :]
         shown = circle if len(circle) <= 6 else [*circle[:5], f"... {len(circle) - 5} more"]
@@ -280,7 +310,10 @@ class _Machine:
     def wrong(self, cell: Cell, contributor: int, chunk: int) -> None:
         gpu, buffer, offset = cell
         of = "every gpu, added" if contributor == EVERY else f"gpu {contributor}"
-        what, wants = f"chunk {offset} of the {BUFFERS[buffer]} buffer", f"{self.meaning.kind.name} wants chunk {chunk} of {of}"
+        what, wants = (
+            f"chunk {offset} of the {BUFFERS[buffer]} buffer",
+            f"{self.meaning.kind.name} wants chunk {chunk} of {of}",
+        )
         last = self.writer.get(cell)
         if cell not in self.value:
             refuse(self.path, f"gpu {gpu}", f"wrong result: nothing writes {what}; {wants} there")

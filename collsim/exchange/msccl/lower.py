@@ -1,12 +1,14 @@
 """From an MSCCL program to a Schedule: messages become transfers, and transfers get steps.
 
-A transfer belongs to the earliest step in which, with all transfers of a step reading the buffers as they were at its start, it
-reads what the program reads: after the step that wrote what it reads, not before the steps that still read what it overwrites.
-A thread block's order and its dependencies hold as well: it sends what it received one step later, and one after another otherwise;
-sends of one thread block that follow each other directly share a step, as they share the connection's slots in the runtime.
+A transfer belongs to the earliest step in which, with all transfers of a step reading the buffers as they were at its
+start, it reads what the program reads: after the step that wrote what it reads, not before the steps that still read
+what it overwrites. A thread block's order and its dependencies hold as well: it sends what it received one step later,
+and one after another otherwise; sends of one thread block that follow each other directly share a step, as they share
+the connection's slots in the runtime.
 
-What a program keeps in registers needs a slot here: `rrs` adds into its source where nobody reads that again, else into a scratch slot; a
-message that is overwritten at its sender before its receiver takes it goes through a slot of its own at the receiver (a mailbox).
+What a program keeps in registers needs a slot here: `rrs` adds into its source where nobody reads that again, else into
+a scratch slot; a message that is overwritten at its sender before its receiver takes it goes through a slot of its own
+at the receiver (a mailbox).
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ _MOST_EDGES = 4_000_000
 def lower(program: Program, run: Run) -> Schedule:
     """The Schedule that does what an interpreted program does.
 
-    Out of place, input and output are first tried as one buffer (most programs do not mind); where the result is then wrong they
-    get slots of their own, and the first step copies the input there.
+    Out of place, input and output are first tried as one buffer (most programs do not mind); where the result is then
+    wrong they get slots of their own, and the first step copies the input there.
     """
     kind = run.meaning.kind
     if run.meaning.inplace or kind.apart:
@@ -48,12 +50,14 @@ def lower(program: Program, run: Run) -> Schedule:
     return schedule
 
 
-# ---- slots --------------------------------------------------------------------------------------------------------------------
+# ---- slots
+# --------------------------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Layout:
-    """Slot numbers: those of the collective, then a separate input (if any), then scratch, then slots made on the way."""
+    """Slot numbers: those of the collective, then a separate input (if any), then scratch, then slots made on the
+    way."""
 
     slot: Callable[[int, str, int], int]
     end: int
@@ -110,7 +114,8 @@ def _steps(program: Program) -> Iterator[tuple[int, Instruction]]:
                 yield g, step
 
 
-# ---- nodes and the order between them --------------------------------------------------------------------------------------------
+# ---- nodes and the order between them
+# --------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -166,7 +171,8 @@ class _Graph:
             self.told.setdefault(b, []).append(a)
 
     def adds_alike(self, a: int, b: int) -> bool:
-        """Two messages added into the same slots: who waits does so for the addition alone, both may arrive in one step."""
+        """Two messages added into the same slots: who waits does so for the addition alone, both may arrive in one
+        step."""
         first, second = self.nodes[a], self.nodes[b]
         return first.reduce and second.reduce and first.dst == second.dst
 
@@ -356,12 +362,15 @@ class _Past:
         return [(node, int(kind != "sends")) for kind, node in self.latest.items()]
 
 
-# ---- steps ----------------------------------------------------------------------------------------------------------------------
+# ---- steps
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 def _schedule(program: Program, run: Run, layout: Layout) -> Schedule:
     if layout.end * program.ranks > _MOST_SLOTS:
-        raise FormatError(f"{program.name}: {layout.end:,} slots on {program.ranks} gpus are more than {_MOST_SLOTS:,} in all")
+        raise FormatError(
+            f"{program.name}: {layout.end:,} slots on {program.ranks} gpus are more than {_MOST_SLOTS:,} in all"
+        )
     boxed: set[Spot] = set()
     for _ in range(2):
         lowering = _Lowering(program, run, layout, boxed)
@@ -371,7 +380,9 @@ def _schedule(program: Program, run: Run, layout: Layout) -> Schedule:
             break
         boxed = {lowering.message[node] for node in circular if node in lowering.message}
     else:
-        raise CollsimError(f"{program.name}: no order of its messages was found; this is a mistake in collsim, please report the file")
+        raise CollsimError(
+            f"{program.name}: no order of its messages was found; this is a mistake in collsim, please report the file"
+        )
     meaning = run.meaning
     rows, depends = _rows(lowering.graph, steps)
     made = freeze(
@@ -417,9 +428,11 @@ def _levels(graph: _Graph) -> tuple[list[int], set[int]]:
 
 
 def _rows(graph: _Graph, steps: list[int]) -> tuple[list[Step], Depends | None]:
-    """The transfers of every step, those of one step in the order in which the program did them; and what each waits for.
+    """The transfers of every step, those of one step in the order in which the program did them; and what each waits
+    for.
 
-    What follows from the data is not among the dependencies, the engines know that. None where they are more than ten million.
+    What follows from the data is not among the dependencies, the engines know that. None where they are more than ten
+    million.
     """
     table: list[list[tuple[int, int, int, int, bool, int]]] = [[] for _ in range(max(steps, default=-1) + 1)]
     order = sorted(range(len(steps)), key=lambda k: (steps[k], graph.nodes[k].arrival))
@@ -430,7 +443,9 @@ def _rows(graph: _Graph, steps: list[int]) -> tuple[list[Step], Depends | None]:
     parts: list[np.ndarray[Any, np.dtype[np.int64]]] = []
     for k in order:
         node = graph.nodes[k]
-        table[steps[k]] += [(a[0], b[0], a[1], b[1], node.reduce, node.channel) for a, b in zip(node.src, node.dst, strict=True)]
+        table[steps[k]] += [
+            (a[0], b[0], a[1], b[1], node.reduce, node.channel) for a, b in zip(node.src, node.dst, strict=True)
+        ]
         waits = [np.arange(first[a], first[a] + size[a]) for a in dict.fromkeys(graph.told.get(k, ()))]
         counts += [sum(map(len, waits))] * len(node.src)
         parts += waits * len(node.src)

@@ -1,8 +1,9 @@
 """MSCCL XML: the grammar, read into a Program and written from one.
 
-Source: msccl-tools (microsoft/msccl-tools) msccl/language/ir.py, which writes these files, and microsoft/msccl src/graph/topo.cc
-(mscclGetAlgoFromXML), which reads them. One `<algo>` holds a `<gpu>` per rank; a gpu holds thread blocks `<tb>` with at most one peer to
-send to and one to receive from on one channel; a thread block runs its `<step>`s in order. Offsets and counts are in chunks.
+Source: msccl-tools (microsoft/msccl-tools) msccl/language/ir.py, which writes these files, and microsoft/msccl
+src/graph/topo.cc (mscclGetAlgoFromXML), which reads them. One `<algo>` holds a `<gpu>` per rank; a gpu holds thread
+blocks `<tb>` with at most one peer to send to and one to receive from on one channel; a thread block runs its `<step>`s
+in order. Offsets and counts are in chunks.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Limits:
 
 @dataclass
 class Instruction:
-    """One step of a thread block. `src` and `dst` are (buffer, offset); `waits` is (thread block, step) of the same gpu, or None."""
+    """One step of a thread block. `src` and `dst` are (buffer, offset); `waits` is (thread block, step) of the same
+    gpu, or None."""
 
     type: str
     src: tuple[str, int]
@@ -94,7 +96,8 @@ class Gpu:
 
 @dataclass
 class Program:
-    """An MSCCL algorithm. `collective` is MSCCL's word; `layouts` are the placements it is meant for: in place, out of place or both."""
+    """An MSCCL algorithm. `collective` is MSCCL's word; `layouts` are the placements it is meant for: in place, out of
+    place or both."""
 
     name: str
     collective: str
@@ -119,11 +122,13 @@ def at(gpu: int, block: int, step: int | None = None) -> str:
     return f"gpu {gpu}, thread block {block}" + ("" if step is None else f", step {step}")
 
 
-# ---- reading ----------------------------------------------------------------------------------------------------------------
+# ---- reading
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def parse(path: Any) -> Program:
-    """The program of a file, checked for form: ranges, peers, contiguous ids. What it does is checked by `interpret`."""
+    """The program of a file, checked for form: ranges, peers, contiguous ids. What it does is checked by
+    `interpret`."""
     builder = _Builder(path)
     for event, element, level in read_xml(path, depth=4, elements=MOST_ELEMENTS):
         if event == "start":
@@ -150,7 +155,9 @@ class _Builder:
             refuse(self.path, f"element <{tag[:40]}>", f"expected <{self.ORDER[level - 1]}> here")
         getattr(self, f"_{tag}")(attributes)
 
-    def _number(self, attributes: dict[str, str], name: str, least: int, most: int, where: str, default: int | None = None) -> int:
+    def _number(
+        self, attributes: dict[str, str], name: str, least: int, most: int, where: str, default: int | None = None
+    ) -> int:
         if name not in attributes:
             if default is not None:
                 return default
@@ -162,9 +169,15 @@ class _Builder:
         self.ranks = self._number(a, "ngpus", 1, 2**16, where)
         chunks = self._number(a, "nchunksperloop", 1, 2**31 - 1, where)
         if chunks * self.ranks > _MOST_CHUNKS:
-            refuse(self.path, where, f"{self.ranks} gpus of {chunks} chunks are more than {_MOST_CHUNKS:,} chunks in all")
+            refuse(
+                self.path, where, f"{self.ranks} gpus of {chunks} chunks are more than {_MOST_CHUNKS:,} chunks in all"
+            )
         if not a.get("coll"):
-            refuse(self.path, where, "no attribute 'coll'; expected allreduce, allgather, reduce_scatter, broadcast, reduce or alltoall")
+            refuse(
+                self.path,
+                where,
+                "no attribute 'coll'; expected allreduce, allgather, reduce_scatter, broadcast, reduce or alltoall",
+            )
         inplace = self._number(a, "inplace", 0, 1, where, 0)
         outofplace = self._number(a, "outofplace", 0, 1, where, 1 - inplace)
         layouts = tuple(x for x, meant in ((True, inplace), (False, outofplace)) if meant) or (False,)
@@ -205,7 +218,9 @@ class _Builder:
         kind = a.get("type", "")
         if kind not in TYPES:
             refuse(self.path, where, f"type {kind[:20]!r} is unknown; expected one of {', '.join(TYPES)}")
-        step = Instruction(kind, self._slot(a, "src", where), self._slot(a, "dst", where), self._number(a, "cnt", -1, 2**20, where))
+        step = Instruction(
+            kind, self._slot(a, "src", where), self._slot(a, "dst", where), self._number(a, "cnt", -1, 2**20, where)
+        )
         waits, step_waited = (self._number(a, k, -1, MOST_ELEMENTS, where, -1) for k in ("depid", "deps"))
         if (waits < 0) != (step_waited < 0):
             refuse(self.path, where, f"depid={waits} and deps={step_waited}: both are -1 or none")
@@ -229,7 +244,9 @@ class _Builder:
         if step.sends and tb.send < 0:
             refuse(self.path, where, f"a {step.type} sends, but the thread block has no peer to send to (send=-1)")
         if step.receives and tb.recv < 0:
-            refuse(self.path, where, f"a {step.type} receives, but the thread block has no peer to receive from (recv=-1)")
+            refuse(
+                self.path, where, f"a {step.type} receives, but the thread block has no peer to receive from (recv=-1)"
+            )
         for used, name, (_, offset) in ((step.reads, "srcoff", step.src), (step.writes, "dstoff", step.dst)):
             if used and offset < 0:
                 refuse(self.path, where, f"{name}={offset}; a {step.type} uses it")
@@ -259,16 +276,24 @@ class _Builder:
                     if peer >= 0 and any(getattr(s, used) for s in block.steps):
                         other = seen.setdefault((side, peer, block.channel), b)
                         if other != b:
-                            why = f"{side}={peer} on channel {block.channel} is already that of thread block {other}; a connection has one"
+                            why = (
+                                f"{side}={peer} on channel {block.channel} is already that of thread block {other}; "
+                                "a connection has one"
+                            )
                             refuse(self.path, at(g, b), why)
                 for s, step in enumerate(block.steps):
                     if step.waits is not None:
                         tb, number = step.waits
                         if tb >= len(gpu.blocks) or number >= len(gpu.blocks[tb].steps):
-                            refuse(self.path, at(g, b, s), f"waits for step {number} of thread block {tb}, which does not exist")
+                            refuse(
+                                self.path,
+                                at(g, b, s),
+                                f"waits for step {number} of thread block {tb}, which does not exist",
+                            )
 
 
-# ---- writing ----------------------------------------------------------------------------------------------------------------
+# ---- writing
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def write(program: Program, path: Any) -> None:
@@ -280,7 +305,8 @@ def _lines(p: Program) -> Iterator[str]:
     extra = "" if p.bytes is None else f' minBytes="{p.bytes[0]}" maxBytes="{p.bytes[1]}"'
     extra += f' root="{p.root}"' if p.root else ""
     yield (
-        f'<algo name={quoteattr(p.name)} proto="{p.protocol}" nchannels="{p.channels}" nchunksperloop="{p.chunks}" ngpus="{p.ranks}" '
+        f'<algo name={quoteattr(p.name)} proto="{p.protocol}" nchannels="{p.channels}" nchunksperloop="{p.chunks}" '
+        f'ngpus="{p.ranks}" '
         f'coll="{p.collective}" inplace="{int(True in p.layouts)}" outofplace="{int(False in p.layouts)}"{extra}>'
     )
     for g, gpu in enumerate(p.gpus):
@@ -291,8 +317,10 @@ def _lines(p: Program) -> Iterator[str]:
             for s, step in enumerate(block.steps):
                 waits = step.waits or (-1, -1)
                 yield (
-                    f'      <step s="{s}" type="{step.type}" srcbuf="{step.src[0]}" srcoff="{step.src[1]}" dstbuf="{step.dst[0]}" '
-                    f'dstoff="{step.dst[1]}" cnt="{step.count}" depid="{waits[0]}" deps="{waits[1]}" hasdep="{int(step.signals)}"/>'
+                    f'      <step s="{s}" type="{step.type}" srcbuf="{step.src[0]}" srcoff="{step.src[1]}" '
+                    f'dstbuf="{step.dst[0]}" '
+                    f'dstoff="{step.dst[1]}" cnt="{step.count}" depid="{waits[0]}" deps="{waits[1]}" '
+                    f'hasdep="{int(step.signals)}"/>'
                 )
             yield "    </tb>"
         yield "  </gpu>"
@@ -311,9 +339,15 @@ def over_limits(program: Program, limits: Limits | None = None) -> str | None:
         for b, block in enumerate(gpu.blocks):
             per_channel[block.channel] = per_channel.get(block.channel, 0) + 1
             if per_channel[block.channel] > most.blocks_per_channel:
-                return f"gpu {g} needs more than {most.blocks_per_channel} thread blocks on channel {block.channel}; use more channels"
+                return (
+                    f"gpu {g} needs more than {most.blocks_per_channel} thread blocks on channel {block.channel}; "
+                    "use more channels"
+                )
             if len(block.steps) > most.steps:
-                return f"{at(g, b)} needs {len(block.steps)} steps; the runtime takes {most.steps}: use fewer chunks or more channels"
+                return (
+                    f"{at(g, b)} needs {len(block.steps)} steps; the runtime takes {most.steps}: use fewer chunks "
+                    "or more channels"
+                )
             if any(s.count > most.count for s in block.steps):
                 return f"{at(g, b)} moves more than {most.count} chunks at once"
     return None

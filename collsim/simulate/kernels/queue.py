@@ -29,15 +29,18 @@ from .tables import (
 )
 
 WAITS, BEGINS, FLOWS, ARRIVES, REDUCES = 1, 2, 3, 4, 5  # what the next event of a seat is
-#: Counters: length of the queue, rows done, free seats, dirty links, visits, length of the log, flows and links visited in this slice;
-#: and how many bits of a node are its hop.
+#: Counters: length of the queue, rows done, free seats, dirty links, visits, length of the log, flows and links visited
+#: in this slice; and how many bits of a node are its hop.
 SIZE, DONE, SPARE, DIRTY, ROUND, LOGGED, VISITED, BITS = 0, 1, 2, 3, 4, 5, 6, 7
-_VISITS = 5  # so many a transfer, and a slice is over: where thousands of flows share, a transfer changes the rates of all
+_VISITS = (
+    5  # so many a transfer, and a slice is over: where thousands of flows share, a transfer changes the rates of all
+)
 FREE_SEATS, BATCH, ARRIVED, READY, COMPANY, CABLES, FOUND, SOILED = 0, 1, 2, 3, 4, 5, 6, 7  # rows of the work space
 LEAD, MATE, LEFT, BEHIND, READERS, FELLOW = 0, 1, 2, 3, 4, 5  # columns of a gate: see `build`
 
 
-# ---- gates -------------------------------------------------------------------------------------------------------------------
+# ---- gates
+# -------------------------------------------------------------------------------------------------------------------
 
 
 @inner
@@ -78,11 +81,11 @@ def build(
 ) -> None:
     """Hang repetitions first..last-1 of a pattern behind the gates they wait for.
 
-    A group is the rows of one step in one queue (sends of an endpoint on a channel, receives, writes of a slot); its first row stands
-    for it. Columns: LEAD the first row of the row's group; of that row, MATE the next in the group, LEFT how many are not done,
-    BEHIND the group behind; for writes READERS the first row that reads what they wrote, FELLOW of that row the next reader.
-    `pending` counts the gates of each row. `queues`: newest send group, the one before, receives alike, largest send group.
-    Explicit dependencies: `sends` is empty.
+    A group is the rows of one step in one queue (sends of an endpoint on a channel, receives, writes of a slot); its
+    first row stands for it. Columns: LEAD the first row of the row's group; of that row, MATE the next in the group,
+    LEFT how many are not done, BEHIND the group behind; for writes READERS the first row that reads what they wrote,
+    FELLOW of that row the next reader. `pending` counts the gates of each row. `queues`: newest send group, the one
+    before, receives alike, largest send group. Explicit dependencies: `sends` is empty.
     """
     m = len(part)
     for k in range(first, last):
@@ -129,7 +132,8 @@ def build(
 
 @inner
 def open_gate(gate: Gates, row: int, pending: Ints, ready: Ints, n: int) -> int:
-    """One row of a group is done; after the last of them, rows of the group behind that wait for nothing else are ready."""
+    """One row of a group is done; after the last of them, rows of the group behind that wait for nothing else are
+    ready."""
     lead = gate[row, LEAD]
     gate[lead, LEFT] -= 1
     if gate[lead, LEFT] == 0:
@@ -162,7 +166,8 @@ def open_writes(writes: Gates, row: int, pending: Ints, ready: Ints, n: int) -> 
     return n
 
 
-# ---- the queue of events: a heap of seats by the time of their next event; four below each, which lie in one line of the cache -------
+# ---- the queue of events: a heap of seats by the time of their next event; four below each, which lie in one line of
+# the cache -------
 
 
 @inner
@@ -250,7 +255,8 @@ def by_row(batch: Ints, n: int, seats: Seats) -> None:
         gap = gap * 4 // 9
 
 
-# ---- flows on links ----------------------------------------------------------------------------------------------------------
+# ---- flows on links
+# ----------------------------------------------------------------------------------------------------------
 
 
 @inner
@@ -274,7 +280,9 @@ def soil(links: Links, work: Gates, counters: Longs, floor: Floats, link: int, l
 
 
 @inner
-def attach(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, work: Gates, counters: Longs, floor: Floats) -> bool:
+def attach(
+    seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, work: Gates, counters: Longs, floor: Floats
+) -> bool:
     """Put a flow on its links; is it alone on all of them? If not, its neighbours need new rates, and so does it."""
     first, last = seats[seat]["first"], seats[seat]["last"]
     node = seat << counters[BITS]
@@ -298,7 +306,9 @@ def attach(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes
 
 
 @inner
-def detach(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, work: Gates, counters: Longs, floor: Floats) -> None:
+def detach(
+    seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, work: Gates, counters: Longs, floor: Floats
+) -> None:
     """Take a flow off its links; those that shared one with it need new rates."""
     s = seats[seat]
     node = seat << counters[BITS]
@@ -317,7 +327,8 @@ def detach(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes
         node += 1
 
 
-# ---- max-min fairness --------------------------------------------------------------------------------------------------------
+# ---- max-min fairness
+# --------------------------------------------------------------------------------------------------------
 
 
 @inner
@@ -333,9 +344,9 @@ def visit(
 ) -> None:
     """Find the flows that dirty links are joined to, and their links: COMPANY, CABLES, and how many of each in `found`.
 
-    Rates below `level` stay: filling all links together, nothing that changed is full before. A flow that ended held its rate from its
-    fullest link, and a link that one more flow is on is not full before all its flows have bandwidth/count. So flows below are
-    not visited; what they take is taken from their links' room.
+    Rates below `level` stay: filling all links together, nothing that changed is full before. A flow that ended held
+    its rate from its fullest link, and a link that one more flow is on is not full before all its flows have
+    bandwidth/count. So flows below are not visited; what they take is taken from their links' room.
     """
     counters[ROUND] += 1
     now = counters[ROUND]
@@ -399,11 +410,19 @@ def heap_sink(heap: Heap, n: int, i: int, key: float, link: int) -> None:
 
 @inner
 def share_out(
-    many: int, level: float, route_link: Ints, links: Links, nodes: Nodes, seats: Seats, heap: Heap, work: Gates, counters: Longs
+    many: int,
+    level: float,
+    route_link: Ints,
+    links: Links,
+    nodes: Nodes,
+    seats: Seats,
+    heap: Heap,
+    work: Gates,
+    counters: Longs,
 ) -> None:
-    """Max-min fair rates (Bertsekas & Gallager 1992, section 6.5.2) over the first `many` of CABLES: the link with the least for each of
-    its flows sets their rate, then the next. What a link has for each only grows as others get their rates, so a heap with old keys is
-    good enough."""
+    """Max-min fair rates (Bertsekas & Gallager 1992, section 6.5.2) over the first `many` of CABLES: the link with the
+    least for each of its flows sets their rate, then the next. What a link has for each only grows as others get their
+    rates, so a heap with old keys is good enough."""
     now, bits = counters[ROUND], counters[BITS]
     n = 0
     for i in range(many):
@@ -442,7 +461,8 @@ def share_out(
 
 @inner
 def set_rates(flows: int, t: float, queue: Queue, seats: Seats, work: Gates, counters: Longs, log: Log) -> None:
-    """Give the first `flows` of COMPANY their new rates, and the queue their new ends: one by one, or where they are many all at once."""
+    """Give the first `flows` of COMPANY their new rates, and the queue their new ends: one by one, or where they are
+    many all at once."""
     many = 8 * flows > counters[SIZE]
     for i in range(flows):
         seat = work[COMPANY, i]
@@ -484,8 +504,8 @@ def settle(
     floor: Floats,
     log: Log,
 ) -> int:
-    """All events of this moment are over: end the flows that end with them (how many; put into ARRIVED after the first `done`), or
-    else give new rates to all that are joined to a dirty link."""
+    """All events of this moment are over: end the flows that end with them (how many; put into ARRIVED after the first
+    `done`), or else give new rates to all that are joined to a dirty link."""
     level = floor[0] * (1 - 1e-9)
     found = work[FOUND]
     visit(route_link, links, nodes, seats, work, counters, level, found)
@@ -512,7 +532,8 @@ def settle(
     return ended
 
 
-# ---- a moment ----------------------------------------------------------------------------------------------------------------
+# ---- a moment
+# ----------------------------------------------------------------------------------------------------------------
 
 
 @inner
@@ -614,7 +635,16 @@ def happen(
 
 @inner
 def reduce_first(
-    arrived: int, t: float, gamma: float, rows: Rows, routes: Routes, units: Units, seats: Seats, queue: Queue, work: Gates, counters: Longs
+    arrived: int,
+    t: float,
+    gamma: float,
+    rows: Rows,
+    routes: Routes,
+    units: Units,
+    seats: Seats,
+    queue: Queue,
+    work: Gates,
+    counters: Longs,
 ) -> int:
     """Where reducing takes time, the device takes what arrives one after another; how many of ARRIVED are done now."""
     by_row(work[ARRIVED], arrived, seats)
@@ -728,14 +758,18 @@ def advance(
     floor: Floats,
     log: Log,
 ) -> bool:
-    """Run until `most` more transfers are done, rates were as much work, nothing is left, or the log is full; True while there is more
-    to do. First the `fresh` rows in READY set off, at 0 s."""
+    """Run until `most` more transfers are done, rates were as much work, nothing is left, or the log is full; True
+    while there is more to do. First the `fresh` rows in READY set off, at 0 s."""
     seat_ready(fresh, 0.0, sharing, overhead, rows, delay, routes, seats, queue, work, counters)
     goal = counters[DONE] + most
     counters[VISITED] = 0
     batch = work[BATCH]
     while counters[SIZE] > 0:
-        if counters[DONE] >= goal or counters[VISITED] >= _VISITS * most or (len(log) and len(log) - counters[LOGGED] < 3 * len(seats)):
+        if (
+            counters[DONE] >= goal
+            or counters[VISITED] >= _VISITS * most
+            or (len(log) and len(log) - counters[LOGGED] < 3 * len(seats))
+        ):
             return True
         t = queue[0]["time"]
         n = 0
@@ -745,9 +779,28 @@ def advance(
             n += 1
         if sharing == FIFO:
             by_row(batch, n, seats)
-        done = happen(n, t, sharing, overhead, rows, delay, routes, route_link, links, nodes, seats, queue, work, counters, floor, log)
+        done = happen(
+            n,
+            t,
+            sharing,
+            overhead,
+            rows,
+            delay,
+            routes,
+            route_link,
+            links,
+            nodes,
+            seats,
+            queue,
+            work,
+            counters,
+            floor,
+            log,
+        )
         while True:
-            if gamma > 0.0:  # first everything that ends in this moment, so that devices can take it in the order of rows
+            if (
+                gamma > 0.0
+            ):  # first everything that ends in this moment, so that devices can take it in the order of rows
                 if counters[DIRTY] and (counters[SIZE] == 0 or queue[0]["time"] > t):
                     done += settle(done, t, route_link, links, nodes, seats, queue, heap, work, counters, floor, log)
                 done = reduce_first(done, t, gamma, rows, routes, units, seats, queue, work, counters)

@@ -25,11 +25,15 @@ TOGETHER = 1e-12  # ends that are this close, relative to the clock, are one mom
 #: A transfer: s, s, bytes, its route, and 1 where it reduces.
 ROW = np.dtype([("start", "f8"), ("finish", "f8"), ("nbytes", "f8"), ("route", "i4"), ("reduce", "i4")])
 
-#: A route: its links are `route_link[first:last]`; s, B/s of its slowest link, when its endpoints have joined, the device that reduces.
-ROUTE = np.dtype([("first", "i8"), ("last", "i8"), ("latency", "f8"), ("narrow", "f8"), ("ready", "f8"), ("unit", "i8")])
+#: A route: its links are `route_link[first:last]`; s, B/s of its slowest link, when its endpoints have joined, the
+#: device that reduces.
+ROUTE = np.dtype(
+    [("first", "i8"), ("last", "i8"), ("latency", "f8"), ("narrow", "f8"), ("ready", "f8"), ("unit", "i8")]
+)
 
-#: A link: B/s, s; when it is free and when somebody last came to it (fifo, program order); B/s left and flows without a rate
-#: (max-min solution); the round of its last visit; its first flow and how many there are; whether its flows need new rates.
+#: A link: B/s, s; when it is free and when somebody last came to it (fifo, program order); B/s left and flows without a
+#: rate (max-min solution); the round of its last visit; its first flow and how many there are; whether its flows need
+#: new rates.
 LINK = np.dtype(
     [
         ("bandwidth", "f8"),
@@ -48,9 +52,10 @@ LINK = np.dtype(
 #: A device that reduces: when it is free, and when something last arrived.
 UNIT = np.dtype([("free", "f8"), ("last", "f8")])
 
-#: A row of a pattern: the slots that it reads and writes, in turns: repetition k of a pattern goes `k * shift` on, modulo `modulus`.
-#: `read` and `write` are where the turn begins among all slots, `block` where it begins among those of an endpoint, `turn` and `into` how
-#: far in it the first repetition is. Its queues, its route, and 1 where it reduces.
+#: A row of a pattern: the slots that it reads and writes, in turns: repetition k of a pattern goes `k * shift` on,
+#: modulo `modulus`. `read` and `write` are where the turn begins among all slots, `block` where it begins among those
+#: of an endpoint, `turn` and `into` how far in it the first repetition is. Its queues, its route, and 1 where it
+#: reduces.
 PART = np.dtype(
     [
         ("read", "i8"),
@@ -65,9 +70,10 @@ PART = np.dtype(
     ]
 )
 
-#: A transfer under way: bytes left, B/s, since when, planned end, rate to come; twice the round of its last visit, and one more when it
-#: has its rate; row; what comes next; place in the queue (-1: none); its links are `route_link[first:last]` (fifo: those still to
-#: cross). 64 bytes, and no need to look up its route: the max-min solution does little else than read seats.
+#: A transfer under way: bytes left, B/s, since when, planned end, rate to come; twice the round of its last visit, and
+#: one more when it has its rate; row; what comes next; place in the queue (-1: none); its links are
+#: `route_link[first:last]` (fifo: those still to cross). 64 bytes, and no need to look up its route: the max-min
+#: solution does little else than read seats.
 SEAT = np.dtype(
     [
         ("left", "f8"),
@@ -125,7 +131,12 @@ def _types() -> dict[str, Any]:
     }
     types: dict[str, Any] = {name: numba.from_dtype(record)[::1] for name, record in records.items()}
     types |= {"int": numba.int64, "float": numba.float64, "bool": numba.boolean, "None": numba.void}
-    types |= {"Gates": numba.int32[:, ::1], "Floats": numba.float64[::1], "Ints": numba.int32[::1], "Longs": numba.int64[::1]}
+    types |= {
+        "Gates": numba.int32[:, ::1],
+        "Floats": numba.float64[::1],
+        "Ints": numba.int32[::1],
+        "Longs": numba.int64[::1],
+    }
     return types
 
 
@@ -133,11 +144,12 @@ _TYPES = _types() if COMPILED else {}
 
 
 def compiled(function: Kernel) -> Kernel:
-    """A kernel that Python calls: compiled when its module is imported, for the types that its annotations say, and kept on disk where
-    some directory can be written.
+    """A kernel that Python calls: compiled when its module is imported, for the types that its annotations say, and
+    kept on disk where some directory can be written.
 
-    Left to itself numba compiles a function again for each mixture of int32, int64 and constants that it is called with. Without its
-    reference counts (`_nrt`): no kernel makes an array, and counting, atomically at every call, took two thirds of the time.
+    Left to itself numba compiles a function again for each mixture of int32, int64 and constants that it is called
+    with. Without its reference counts (`_nrt`): no kernel makes an array, and counting, atomically at every call, took
+    two thirds of the time.
     """
     return _made(function, no_cfunc_wrapper=True)
 

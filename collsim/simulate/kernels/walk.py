@@ -34,7 +34,15 @@ def carried(rows: Rows, first: int, last: int, routes: Routes, route_link: Ints,
 
 @inner
 def cross_in_order(
-    at: float, size: float, extra: float, overhead: float, sharing: int, route: int, routes: Routes, route_link: Ints, links: Links
+    at: float,
+    size: float,
+    extra: float,
+    overhead: float,
+    sharing: int,
+    route: int,
+    routes: Routes,
+    route_link: Ints,
+    links: Links,
 ) -> float:
     """When a transfer that starts at `at` has arrived; -1 where an earlier row may still come between."""
     way = routes[route]

@@ -1,7 +1,7 @@
 """Topologies from files: one reader per format, picked by what the text looks like.
 
-What a reader does not understand, or has to assume because the file does not say it, is in `topology.facts["notes"]` and is
-warned about; nothing is dropped in silence.
+What a reader does not understand, or has to assume because the file does not say it, is in `topology.facts["notes"]`
+and is warned about; nothing is dropped in silence.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ class FormatWarning(UserWarning):
 def load_topology(path: str | Path, **options: Any) -> Topology:
     """A topology from a file.
 
-    Formats: `nvidia-smi topo -m` as pasted; NCCL topology XML (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE, also RCCL's with xGMI);
-    ASTRA-sim's network YAML; collsim's own YAML (docs/machines.md), which `topology.to_yaml()` writes.
+    Formats: `nvidia-smi topo -m` as pasted; NCCL topology XML (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE, also RCCL's with
+    xGMI); ASTRA-sim's network YAML; collsim's own YAML (docs/machines.md), which `topology.to_yaml()` writes.
 
     Args:
-        options: for files that describe one machine, what `machine` takes: nodes, p2p, gdr, fabric ...; for topo -m also
+        options: for files that describe one machine, what `machine` takes: nodes, p2p, gdr, fabric ...; for topo -m
+        also
             `gpu` ("A100") and `pcie` (generation), which that text does not tell.
 
-    Raises FormatError with file, line and what was expected. Warns (FormatWarning) of what was not understood or assumed.
+    Raises FormatError with file, line and what was expected. Warns (FormatWarning) of what was not understood or
+    assumed.
     """
     place = require_path(path)
     try:

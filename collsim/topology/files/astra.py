@@ -1,7 +1,8 @@
-"""ASTRA-sim's network YAML (astra-network-analytical): topology, npus_count, bandwidth, latency, one entry per dimension.
+"""ASTRA-sim's network YAML (astra-network-analytical): topology, npus_count, bandwidth, latency, one entry per
+dimension.
 
-Dimension 0 is the fastest: rank = d0 + n0 * (d1 + n1 * ...). Bandwidth is in GB/s of 2^30 bytes, latency in ns, per link and direction; in
-a Switch the rate is of each cable to the switch and its latency counts twice, as here.
+Dimension 0 is the fastest: rank = d0 + n0 * (d1 + n1 * ...). Bandwidth is in GB/s of 2^30 bytes, latency in ns, per
+link and direction; in a Switch the rate is of each cable to the switch and its latency counts twice, as here.
 """
 
 from __future__ import annotations
@@ -58,11 +59,14 @@ def _dimensions(data: dict[str, Any], name: str) -> list[tuple[str, int, float, 
     for key in _KEYS:
         value = data.get(key)
         if not isinstance(value, list) or not value:
-            raise FormatError(f"{name}: {key} must be a list with an entry per dimension, for example [ 8 ]; it is {_short(value)}")
+            raise FormatError(
+                f"{name}: {key} must be a list with an entry per dimension, for example [ 8 ]; it is {_short(value)}"
+            )
         columns.append(value)
     if len({len(c) for c in columns}) > 1:
         raise FormatError(
-            f"{name}: {', '.join(f'{k} has {len(c)}' for k, c in zip(_KEYS, columns, strict=True))} entries; all need as many"
+            f"{name}: {', '.join(f'{k} has {len(c)}' for k, c in zip(_KEYS, columns, strict=True))} entries; all need "
+            "as many"
         )
     dims = []
     for i, (kind, size, rate, delay) in enumerate(zip(*columns, strict=True)):
@@ -76,7 +80,8 @@ def _dimensions(data: dict[str, Any], name: str) -> list[tuple[str, int, float, 
             or not 0 <= delay <= _SLOWEST
         ):
             raise FormatError(
-                f"{name}: dimension {i} has bandwidth {_short(rate)} GB/s and latency {_short(delay)} ns; they must be numbers above 0"
+                f"{name}: dimension {i} has bandwidth {_short(rate)} GB/s and latency {_short(delay)} ns; they must "
+                "be numbers above 0"
             )
         dims.append((kind, size, rate * 2**30, delay * 1e-9))
     return dims
@@ -93,13 +98,22 @@ def build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str]
     """The network of (kind, size, B/s, s) per dimension, which its facts keep as `dimensions` (kind, size)."""
     ranks = math.prod(size for _, size, _, _ in dims)
     if ranks * max(size for _, size, _, _ in dims) > _MOST:
-        raise FormatError(f"{name}: {ranks:,} NPUs are too many for a network without closed form; at most {_MOST:,} links")
+        raise FormatError(
+            f"{name}: {ranks:,} NPUs are too many for a network without closed form; at most {_MOST:,} links"
+        )
     rank, stride, switches = np.arange(ranks), 1, 0
     parts: list[tuple[Longs, Longs, Cable]] = []
     for i, (kind, size, rate, delay) in enumerate(dims):
         here = rank // stride % size
         group = rank - here * stride
-        cable = Cable("cable", f"dimension {i}", rate, delay, f"bandwidth spec: {name}, GB of 2^30 bytes; alpha spec: {name}", nominal=rate)
+        cable = Cable(
+            "cable",
+            f"dimension {i}",
+            rate,
+            delay,
+            f"bandwidth spec: {name}, GB of 2^30 bytes; alpha spec: {name}",
+            nominal=rate,
+        )
         if kind == "Switch":
             firsts = np.unique(group)
             parts.append((rank, ranks + switches + np.searchsorted(firsts, group), cable))
@@ -114,10 +128,14 @@ def build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str]
     return _topology(parts, ranks, switches, name, facts)
 
 
-def _topology(parts: list[tuple[Longs, Longs, Cable]], ranks: int, switches: int, name: str, facts: dict[str, Any]) -> Topology:
+def _topology(
+    parts: list[tuple[Longs, Longs, Cable]], ranks: int, switches: int, name: str, facts: dict[str, Any]
+) -> Topology:
     pieces = [both_ways(a, b, cable) for a, b, cable in parts]
     cables = tuple(dict.fromkeys(cable for *_, cable in parts))
-    column = np.concatenate([np.full(len(p), cables.index(cable), np.int32) for p, (*_, cable) in zip(pieces, parts, strict=True)])
+    column = np.concatenate(
+        [np.full(len(p), cables.index(cable), np.int32) for p, (*_, cable) in zip(pieces, parts, strict=True)]
+    )
     src, dst = (np.concatenate([getattr(p, what) for p in pieces]) for what in ("src", "dst"))
     alpha, rate = (np.concatenate([getattr(p, what) for p in pieces]) for what in ("alpha", "bandwidth"))
     kinds = np.repeat(np.array([DEVICE_KINDS.index("gpu"), DEVICE_KINDS.index("switch")], np.int8), [ranks, switches])

@@ -39,7 +39,8 @@ GPUS = {
     "RTX 5090": (120, 0, 5, "ib-ndr"),
     "PRO 6000": (120, 0, 5, "ib-ndr"),
 }
-#: Those whose NVLinks are a bridge to one other card, and those whose driver has neither P2P over PCIe nor GPUDirect RDMA.
+#: Those whose NVLinks are a bridge to one other card, and those whose driver has neither P2P over PCIe nor GPUDirect
+#: RDMA.
 BRIDGED = {"A40", "A5000", "A6000", "RTX 3090"}
 GEFORCE = {"RTX 2080", "RTX 3090", "RTX 4090", "RTX 5090"}
 
@@ -47,7 +48,8 @@ _MOST_NOTES = 100
 
 HOST_MEMORY = replace(
     dram("DRAM", 3200, 8, "a server of today"),
-    source="bandwidth order of magnitude: 8 channels of DDR4-3200, the file does not say; alpha order of magnitude: one DRAM access",
+    source="bandwidth order of magnitude: 8 channels of DDR4-3200, the file does not say; alpha order of magnitude: "
+    "one DRAM access",
 )
 
 
@@ -63,7 +65,9 @@ def socket_link(gigabytes: float, said: str) -> Cable:
     )
 
 
-def finish(plan: Machine, notes: Iterable[str], name: str, options: dict[str, Any], card: Nic | None = None) -> Topology:
+def finish(
+    plan: Machine, notes: Iterable[str], name: str, options: dict[str, Any], card: Nic | None = None
+) -> Topology:
     """A topology of a machine from a file; `notes` go into its facts, `card` is used unless `nic=` asks for another."""
     if card is not None and plan.of_kind("nic") and "nic" not in options:
         options = {**options, "nic": card}

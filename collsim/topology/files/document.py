@@ -17,8 +17,8 @@ def compose(text: str, name: str, expected: str) -> Node | None:
 
     Raises FormatError, with the line, for aliases, deep nesting, too many values, and what is no YAML.
 
-    The walk over the events comes first: it stops at the first level too many, before the time that PyYAML needs, which grows with
-    the square of the depth.
+    The walk over the events comes first: it stops at the first level too many, before the time that PyYAML needs, which
+    grows with the square of the depth.
     """
     import yaml
 

@@ -1,9 +1,9 @@
 """NCCL's topology XML (src/graph/xml.cc, topo.cc), and RCCL's with xGMI.
 
-Read as NCCL reads it: PCIe rate from link_speed and link_width (absent or 0 lanes are 16, an unknown speed is that of gen 3), all
-NVSwitches are one, GPUs without `rank` are not part of the communicator, sockets are joined all to all, cascaded Broadcom
-switches are one. Files that give only `pci` elements (Azure's) have their GPUs and cards by class. What is not understood is noted.
-Entities, document types, and elements nested deeper than 64 are refused.
+Read as NCCL reads it: PCIe rate from link_speed and link_width (absent or 0 lanes are 16, an unknown speed is that of
+gen 3), all NVSwitches are one, GPUs without `rank` are not part of the communicator, sockets are joined all to all,
+cascaded Broadcom switches are one. Files that give only `pci` elements (Azure's) have their GPUs and cards by class.
+What is not understood is noted. Entities, document types, and elements nested deeper than 64 are refused.
 """
 
 from __future__ import annotations
@@ -41,7 +41,22 @@ _KNOWN = {
     "xgmi": {"target", "count", "tclass"},
     "c2c": {"bw", "count"},
     "nic": set(),
-    "net": {"name", "dev", "latency", "speed", "port", "guid", "maxconn", "gdr", "coll", "rail", "plane", "keep", "gin", "rma"},
+    "net": {
+        "name",
+        "dev",
+        "latency",
+        "speed",
+        "port",
+        "guid",
+        "maxconn",
+        "gdr",
+        "coll",
+        "rail",
+        "plane",
+        "keep",
+        "gin",
+        "rma",
+    },
     "pcilink": {"target"},
 }
 
@@ -74,14 +89,18 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     """The topology of the machine that NCCL saw. Options: those of `machine`."""
     root = _parse(text, name)
     if root.tag != "system":
-        raise FormatError(f"{name}: the outermost element is <{root.tag}>; NCCL topology files begin with <system version=...>")
+        raise FormatError(
+            f"{name}: the outermost element is <{root.tag}>; NCCL topology files begin with <system version=...>"
+        )
     elements = list(root.iter())
     found = _Found(Plan(), any(e.tag == "gpu" for e in elements))
     found.notes += _strange(elements)
     order = _gpu_order(root, found.any_gpu, name)
     found.plan.add(*(f"gpu{i}" for i in range(len(order))))
     cpus = [child for child in root if child.tag == "cpu"]
-    found.notes += [f"<{child.tag}> outside of a <cpu> is left out" for child in root if child.tag in _KNOWN and child.tag != "cpu"]
+    found.notes += [
+        f"<{child.tag}> outside of a <cpu> is left out" for child in root if child.tag in _KNOWN and child.tag != "cpu"
+    ]
     if not cpus or not order:
         only = (
             "; it lists network cards only, as plugins' files do; use what NCCL_TOPO_DUMP_FILE writes"
@@ -110,14 +129,20 @@ def _parse(text: str, name: str) -> Element:
             count += event == "start"
             root = element if root is None else root
             if depth > _DEEPEST or count > _MOST:
-                raise FormatError(f"{name}: refused, with elements nested deeper than {_DEEPEST} or more than {_MOST:,} of them")
-            if len(element.attrib) > _MOST_ATTRIBUTES or any(len(value) > _LONGEST_VALUE for value in element.attrib.values()):
+                raise FormatError(
+                    f"{name}: refused, with elements nested deeper than {_DEEPEST} or more than {_MOST:,} of them"
+                )
+            if len(element.attrib) > _MOST_ATTRIBUTES or any(
+                len(value) > _LONGEST_VALUE for value in element.attrib.values()
+            ):
                 raise FormatError(
                     f"{name}: refused, <{element.tag[:40]}> has more than {_MOST_ATTRIBUTES} attributes "
                     f"or one longer than {_LONGEST_VALUE:,}"
                 )
     except DefusedXmlException as error:
-        raise FormatError(f"{name}: refused, a topology file has no document type and no entities ({type(error).__name__})") from None
+        raise FormatError(
+            f"{name}: refused, a topology file has no document type and no entities ({type(error).__name__})"
+        ) from None
     except ParseError as error:
         raise FormatError(f"{name} is not well-formed XML: {error}") from None
     if root is None:
@@ -144,7 +169,8 @@ def _is_gpu(pci: Element, any_gpu: bool) -> bool:
 
 
 def _gpu_order(root: Element, any_gpu: bool, name: str) -> list[tuple[str, int]]:
-    """(bus id, which <gpu> of that device) by rank, or as they come in the file. Raises FormatError for two of one rank or bus id."""
+    """(bus id, which <gpu> of that device) by rank, or as they come in the file. Raises FormatError for two of one rank
+    or bus id."""
     found: list[tuple[int, int, str, int]] = []
     ranks: dict[int, str] = {}
     buses: set[str] = set()
@@ -153,7 +179,10 @@ def _gpu_order(root: Element, any_gpu: bool, name: str) -> list[tuple[str, int]]
             continue
         bus = _bus(pci)
         if not bus or bus in buses:
-            raise FormatError(f"{name}: {f'two GPUs have busid {bus!r}' if bus else 'a GPU has no busid'}; NCCL tells them apart by it")
+            raise FormatError(
+                f"{name}: {f'two GPUs have busid {bus!r}' if bus else 'a GPU has no busid'}; NCCL tells them apart by "
+                "it"
+            )
         buses.add(bus)
         for i, gpu in enumerate(_parts(pci)):
             rank = None if gpu is None else gpu.get("rank")
@@ -164,7 +193,8 @@ def _gpu_order(root: Element, any_gpu: bool, name: str) -> list[tuple[str, int]]
                 raise FormatError(f"{name}: GPU {bus} has rank={rank!r}; expected a whole number from 0")
             if rank is not None and number in ranks:
                 raise FormatError(
-                    f"{name}: rank {number} is there twice, GPU {ranks[number]} and GPU {bus}; is this a file of several nodes?"
+                    f"{name}: rank {number} is there twice, GPU {ranks[number]} and GPU {bus}; is this a file of "
+                    "several nodes?"
                 )
             ranks[number] = bus
             found.append((number, place, bus, i))
@@ -181,7 +211,9 @@ def _bus(pci: Element) -> str:
     return pci.get("busid", "").strip().lower()
 
 
-def _walk(element: Element, above: str, parent: Element | None, order: list[tuple[str, int]], found: _Found, name: str) -> None:
+def _walk(
+    element: Element, above: str, parent: Element | None, order: list[tuple[str, int]], found: _Found, name: str
+) -> None:
     """One element under a socket or a switch: a GPU, a card, or a switch with more of them below."""
     if element.tag == "nic":
         _add_card(element, above, None, found)
@@ -202,7 +234,9 @@ def _walk(element: Element, above: str, parent: Element | None, order: list[tupl
         _add_card(element, above, slot, found)
         return
     if not len(element):
-        found.notes.append(f"PCI device {bus} of class {element.get('class')} is left out: neither GPU nor card, and nothing below it")
+        found.notes.append(
+            f"PCI device {bus} of class {element.get('class')} is left out: neither GPU nor card, and nothing below it"
+        )
         return
     chip = (element.get("vendor", ""), element.get("device", ""))
     if parent is not None and chip in _BROADCOM and chip == (parent.get("vendor", ""), parent.get("device", "")):
@@ -217,7 +251,9 @@ def _walk(element: Element, above: str, parent: Element | None, order: list[tupl
 def _add_gpus(element: Element, above: str, slot: Cable, order: list[tuple[str, int]], found: _Found) -> None:
     """The GPUs of one PCI device: one, or the parts of one (mlopart), which share its slot."""
     bus, parts = _bus(element), _parts(element)
-    found.notes += [f"<{child.tag}> in GPU {bus} is left out" for child in element if child.tag in _KNOWN and child.tag != "gpu"]
+    found.notes += [
+        f"<{child.tag}> in GPU {bus} is left out" for child in element if child.tag in _KNOWN and child.tag != "gpu"
+    ]
     mine = [(order.index((bus, i)), gpu) for i, gpu in enumerate(parts) if (bus, i) in order]
     if len(mine) < len(parts):
         found.notes.append(f"GPU {bus} has no rank, so it is not part of the communicator")
@@ -252,7 +288,9 @@ def _slot(pci: Element, found: _Found) -> Cable:
     generation = _GENERATION.get(speed[1]) if speed else None
     if generation is None:
         generation = 3
-        found.notes.append(f"PCI device {pci.get('busid')}: link_speed {pci.get('link_speed', '')!r} is unknown, gen 3 as in NCCL")
+        found.notes.append(
+            f"PCI device {pci.get('busid')}: link_speed {pci.get('link_speed', '')!r} is unknown, gen 3 as in NCCL"
+        )
     return pcie(generation, lanes)
 
 
@@ -266,7 +304,9 @@ def _whole(text: str | None, default: int) -> int:
 def _join_sockets(cpus: list[Element], found: _Found) -> None:
     strange = {c.get("vendor", "") for c in cpus if c.get("arch", "x86_64") == "x86_64"} - _VENDORS
     if strange and len(cpus) > 1:
-        found.notes.append(f"processors of vendor {', '.join(map(repr, sorted(strange)))} are unknown to NCCL: 6 GB/s between sockets")
+        found.notes.append(
+            f"processors of vendor {', '.join(map(repr, sorted(strange)))} are unknown to NCCL: 6 GB/s between sockets"
+        )
     for b in range(len(cpus)):
         for a in range(b):
             found.plan.join(f"cpu{a}", f"cpu{b}", socket_link(*_nccl_socket_rate(cpus[a])))
@@ -307,7 +347,9 @@ def _join_links(found: _Found, name: str) -> None:
                 elif link.tag == "nvlink" and link.get("tclass", "").startswith("0x0680"):
                     switched[me] += count
                 elif target not in found.bus:
-                    found.notes.append(f"{me}: {link.tag} to {target}, which is not a GPU of the communicator, is left out")
+                    found.notes.append(
+                        f"{me}: {link.tag} to {target}, which is not a GPU of the communicator, is left out"
+                    )
                 elif found.bus[target] == me:
                     found.notes.append(f"{me}: {link.tag} to itself is left out")
                 elif frozenset((me, found.bus[target])) not in done:
@@ -357,12 +399,17 @@ def _card(found: _Found) -> Nic | None:
         return None
     speeds = sorted({_port_rate(net, found) for net in found.nets})
     if not speeds:
-        found.notes.append("the file gives no rate of the cards: taken for HDR InfiniBand, 25 GB/s; say nic='...' if they are another")
+        found.notes.append(
+            "the file gives no rate of the cards: taken for HDR InfiniBand, 25 GB/s; say nic='...' if they are another"
+        )
         return nic("ib-hdr")
     if len(speeds) > 1:
         found.notes.append(f"ports of {', '.join(map(str, speeds))} Mbit/s; all are given {speeds[-1]}")
     rate = speeds[-1] * 1e6 / 8
-    source = f"bandwidth measured by NCCL: speed={speeds[-1]} Mbit/s in the file; alpha order of magnitude: as HDR InfiniBand"
+    source = (
+        f"bandwidth measured by NCCL: speed={speeds[-1]} Mbit/s in the file; alpha order of magnitude: as HDR "
+        "InfiniBand"
+    )
     return Nic("file", Cable("infiniband", f"{speeds[-1] / 1000:g}G network", rate, 0.6e-6, source, nominal=rate))
 
 
@@ -370,7 +417,8 @@ def _machine(found: _Found, cpus: list[Element], name: str) -> Machine:
     sms = [_whole(gpu.get("sm"), 0) for _, gpu in found.gpus if gpu is not None]
     if not found.any_gpu:
         found.notes.append(
-            "the file has no <gpu> elements: GPUs are the PCI devices of class 0x03, without NVLink, in the order of the file"
+            "the file has no <gpu> elements: GPUs are the PCI devices of class 0x03, without NVLink, in the order of "
+            "the file"
         )
     return Machine.drawn(
         found.plan,

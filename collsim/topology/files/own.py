@@ -1,4 +1,5 @@
-"""collsim's own YAML: a machine with its options, a generic network, or any network link by link. Described in docs/machines.md.
+"""collsim's own YAML: a machine with its options, a generic network, or any network link by link. Described in
+docs/machines.md.
 
 Written by `topology.to_yaml()`, read by `load_topology`. Errors name the line.
 """
@@ -24,7 +25,20 @@ from .document import compose
 if TYPE_CHECKING:
     from yaml.nodes import Node
 
-_TOP = {"collsim", "name", "machine", "network", "options", "ranks", "devices", "links", "cables", "edits", "calibration", "edits_since"}
+_TOP = {
+    "collsim",
+    "name",
+    "machine",
+    "network",
+    "options",
+    "ranks",
+    "devices",
+    "links",
+    "cables",
+    "edits",
+    "calibration",
+    "edits_since",
+}
 _CABLE = {"kind", "label", "bandwidth", "alpha", "nominal", "effective", "width", "source"}
 _MACHINE = {
     "name",
@@ -109,7 +123,8 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     node = compose(text, name, "YAML, nor nvidia-smi topo -m, nor XML")
     if getattr(node, "id", "") != "mapping":
         raise FormatError(
-            f"{name} is not a topology: expected nvidia-smi topo -m text, NCCL XML, ASTRA-sim YAML, or YAML that begins 'collsim: 1'"
+            f"{name} is not a topology: expected nvidia-smi topo -m text, NCCL XML, ASTRA-sim YAML, or YAML that "
+            "begins 'collsim: 1'"
         )
     assert node is not None
     top = _Place(node, name, "topology").keys(_TOP, ("collsim",))
@@ -130,7 +145,9 @@ def _built(top: dict[str, _Place], name: str, options: dict[str, Any]) -> Topolo
     place = top[kinds[0]]
     try:
         if kinds[0] == "machine":
-            given = {key: _option(key, item) for key, item in top["options"].fields().items()} if "options" in top else {}
+            given = (
+                {key: _option(key, item) for key, item in top["options"].fields().items()} if "options" in top else {}
+            )
             return machine(_machine(place), **{**given, **options})
         if options:
             raise FormatError(f"{name}: only a machine takes options; {', '.join(options)} cannot be used")
@@ -147,18 +164,24 @@ def _cable(place: _Place, cables: dict[str, _Place]) -> Cable:
     """A cable written out, or the name of one under `cables`."""
     if place.form == "scalar":
         if place.value not in cables:
-            raise place.wrong(unknown("cable", place.value, cables) if cables else f"no cable {place.value!r} under 'cables'")
+            raise place.wrong(
+                unknown("cable", place.value, cables) if cables else f"no cable {place.value!r} under 'cables'"
+            )
         place = cables[place.value]
     found = place.keys(_CABLE, ("kind", "bandwidth", "source"))
     value = {key: item.value for key, item in found.items()}
     if value["bandwidth"] is None:
         raise found["bandwidth"].wrong("a cable needs a rate, for example 25GB/s")
     try:
-        rates = {k: parse_bandwidth(value[k], k) for k in ("bandwidth", "nominal", "effective") if value.get(k) is not None}
+        rates = {
+            k: parse_bandwidth(value[k], k) for k in ("bandwidth", "nominal", "effective") if value.get(k) is not None
+        }
         rates.setdefault("nominal", rates["bandwidth"])
         texts = {k: str(value[k]) for k in ("kind", "source")}
         label = str(value.get("label", value["kind"]))
-        return Cable(label=label, alpha=parse_time(value.get("alpha", 0.0)), width=int(value.get("width", 1)), **texts, **rates)  # type: ignore[arg-type]
+        return Cable(
+            label=label, alpha=parse_time(value.get("alpha", 0.0)), width=int(value.get("width", 1)), **texts, **rates
+        )  # type: ignore[arg-type]
     except (CollsimError, ValueError) as error:
         raise place.wrong(str(error)) from None
 
@@ -281,7 +304,8 @@ def _residue(place: _Place) -> Residue:
         raise place.wrong(str(error)) from None
 
 
-# ---- writing ---------------------------------------------------------------------------------------------------------------
+# ---- writing
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def to_yaml(topology: Topology) -> str:
@@ -313,7 +337,8 @@ def to_yaml(topology: Topology) -> str:
             "median_error": float(found.error),
             "held_out_error": found.held_out,
             "residues": [
-                {"collective": r.collective, "ranks": r.ranks, "sizes": list(r.sizes), "factors": list(r.factors)} for r in found.residues
+                {"collective": r.collective, "ranks": r.ranks, "sizes": list(r.sizes), "factors": list(r.factors)}
+                for r in found.residues
             ],
         }
     if calls[before:]:
@@ -324,7 +349,9 @@ def to_yaml(topology: Topology) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, Nic):
         return (
-            value.name if NICS.get(value.name) == value else {"name": value.name, "rdma": value.rdma, "cable": _cable_written(value.cable)}
+            value.name
+            if NICS.get(value.name) == value
+            else {"name": value.name, "rdma": value.rdma, "cable": _cable_written(value.cable)}
         )
     return [_plain(v) for v in value] if isinstance(value, tuple | list) else value
 
@@ -335,13 +362,22 @@ def _named(cables: list[Cable]) -> dict[Cable, str]:
 
 def _cable_written(cable: Cable) -> dict[str, Any]:
     """Plain numbers in B/s and s, so that they come back exactly."""
-    written = {key: getattr(cable, key) for key in ("kind", "label", "bandwidth", "alpha", "nominal", "effective", "width", "source")}
-    return {key: float(v) if key in ("bandwidth", "alpha", "nominal", "effective") else v for key, v in written.items() if v is not None}
+    written = {
+        key: getattr(cable, key)
+        for key in ("kind", "label", "bandwidth", "alpha", "nominal", "effective", "width", "source")
+    }
+    return {
+        key: float(v) if key in ("bandwidth", "alpha", "nominal", "effective") else v
+        for key, v in written.items()
+        if v is not None
+    }
 
 
 def _machine_written(plan: Machine) -> dict[str, Any]:
     names = _named([cable for *_, cable in plan.joints])
-    written = {key: getattr(plan, key) for key in sorted(_MACHINE - {"devices", "joints", "rings", "paths", "words", "dims"})}
+    written = {
+        key: getattr(plan, key) for key in sorted(_MACHINE - {"devices", "joints", "rings", "paths", "words", "dims"})
+    }
     if plan.dims:
         written["dims"] = list(plan.dims)
     written |= {key: [list(order) for order in getattr(plan, key)] for key in ("rings", "paths") if getattr(plan, key)}

@@ -1,8 +1,9 @@
-"""`nvidia-smi topo -m` (and `-mp`), as people paste it: tabs or spaces or none, underlined headers, table bars, legends, old words.
+"""`nvidia-smi topo -m` (and `-mp`), as people paste it: tabs or spaces or none, underlined headers, table bars,
+legends, old words.
 
-The matrix gives words, not rates and not the tree. The tree is put together from them: PIX pairs share a switch, PXB pairs a
-switch above it, PHB and NODE pairs a socket, and so do rows of one CPU affinity. Rates follow from the GPU, which is guessed from
-the number of NVLinks unless `gpu=` says it. Every guess is a note.
+The matrix gives words, not rates and not the tree. The tree is put together from them: PIX pairs share a switch, PXB
+pairs a switch above it, PHB and NODE pairs a socket, and so do rows of one CPU affinity. Rates follow from the GPU,
+which is guessed from the number of NVLinks unless `gpu=` says it. Every guess is a note.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ _ANSI = re.compile(r"\x1b?\[[0-9;]*[A-Za-z]")
 _WORDS = r"NV\d+|PIX|PXB|PHB|PSB|NODE|SYS|SOC"
 _CELL = re.compile(rf"X|{_WORDS}|N/A|-")
 _RUN_TOGETHER = re.compile(rf"(?:{_WORDS}){{2,}}")  # a terminal's last column and the first of the next line
-_TAIL = re.compile(r"\b(CPU(?:[\s_-]*Aff\w*)?|NUMA[\s_-]*Affinity|GPU[\s_-]*NUMA[\s_-]*ID)\b", re.IGNORECASE)  # also cut by a screen
+_TAIL = re.compile(
+    r"\b(CPU(?:[\s_-]*Aff\w*)?|NUMA[\s_-]*Affinity|GPU[\s_-]*NUMA[\s_-]*ID)\b", re.IGNORECASE
+)  # also cut by a screen
 _GPU = re.compile(r"GPU\d+")
 _OLD = {"SOC": "SYS", "PSB": "PIX"}  # drivers before 384, and the switch on a board of two GPUs
 _COLUMN = re.compile(r"[A-Za-z][\w.:-]*\d[\w.:-]*")  # GPU0, NIC3, mlx5_0, mlx5_bond_0, ibp26s0 ...
@@ -80,12 +83,16 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     return finish(plan, [*matrix.notes, *notes], name, {"nic": card, **rest} if matrix.cards else rest)
 
 
-# ---- text to matrix --------------------------------------------------------------------------------------------------------
+# ---- text to matrix
+# --------------------------------------------------------------------------------------------------------
 
 
 def _matrix(text: str, name: str) -> _Matrix:
     if not _has_rows(text) and _AMD.search(text):
-        raise FormatError(f"{name}: this is rocm-smi's or amd-smi's; RCCL says more in the XML that NCCL_TOPO_DUMP_FILE=topo.xml writes")
+        raise FormatError(
+            f"{name}: this is rocm-smi's or amd-smi's; RCCL says more in the XML that NCCL_TOPO_DUMP_FILE=topo.xml "
+            "writes"
+        )
     lines = [_plain(line) for line in text.splitlines()]
     head = next((i for i, line in enumerate(lines) if _is_header(line)), None)
     if head is None:
@@ -109,7 +116,9 @@ def _matrix(text: str, name: str) -> _Matrix:
     missing = [n for n in matrix.gpus if n not in matrix.line]
     if missing:
         raise FormatError(f"{name}: the header has {missing[0]}, but there is no row for it")
-    matrix.notes += [f"the header has {n}, but there is no row for it; was the text cut?" for n in names if n not in matrix.line]
+    matrix.notes += [
+        f"the header has {n}, but there is no row for it; was the text cut?" for n in names if n not in matrix.line
+    ]
     _complain_of_asymmetry(matrix)
     return matrix
 
@@ -161,15 +170,23 @@ def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: st
     cells = [part for cell in cells for part in (re.findall(_WORDS, cell) if _RUN_TOGETHER.fullmatch(cell) else [cell])]
     if len(cells) < count:
         raise FormatError(
-            f"{name}, line {number}: {row} has {len(cells)} cells, but there are {count} columns; was the line cut or wrapped?"
+            f"{name}, line {number}: {row} has {len(cells)} cells, but there are {count} columns; was the line cut or "
+            "wrapped?"
         )
     if _P2P_STATUS & set(cells[:count]):
-        raise FormatError(f"{name}, line {number}: this is nvidia-smi topo -p2p's, which does not say over what; paste nvidia-smi topo -m")
+        raise FormatError(
+            f"{name}, line {number}: this is nvidia-smi topo -p2p's, which does not say over what; paste nvidia-smi "
+            "topo -m"
+        )
     for column, cell in zip(matrix.names, cells[:count], strict=True):
         if not _CELL.fullmatch(cell):
-            raise FormatError(f"{name}, line {number}: {row} to {column} is {cell!r}; expected X, NV#, PIX, PXB, PHB, NODE or SYS")
+            raise FormatError(
+                f"{name}, line {number}: {row} to {column} is {cell!r}; expected X, NV#, PIX, PXB, PHB, NODE or SYS"
+            )
         if (cell == "X") != (row == column):
-            raise FormatError(f"{name}, line {number}: {row} to {column} is {cell!r}; X belongs on the diagonal, and only there")
+            raise FormatError(
+                f"{name}, line {number}: {row} to {column} is {cell!r}; X belongs on the diagonal, and only there"
+            )
         matrix.word[row, column] = _OLD.get(cell, cell)
         matrix.old |= cell == "SOC"
     matrix.line[row] = number
@@ -186,7 +203,8 @@ def _complain_of_asymmetry(matrix: _Matrix) -> None:
             matrix.notes.append(f"{a} to {b} is {word}: taken as SYS")
 
 
-# ---- matrix to machine -----------------------------------------------------------------------------------------------------
+# ---- matrix to machine
+# -----------------------------------------------------------------------------------------------------
 
 
 def _plan(matrix: _Matrix, name: str, gpu: object, generation: object) -> tuple[Machine, list[str], str]:
@@ -200,12 +218,20 @@ def _plan(matrix: _Matrix, name: str, gpu: object, generation: object) -> tuple[
     _join_pcie(plan, matrix, local, sockets, slot)
     between = f" and the link between sockets ({_BETWEEN.bandwidth / 1e9:g} GB/s)" if len(sockets) > 1 else ""
     notes.append(
-        f"host memory ({HOST_MEMORY.bandwidth / 1e9:g} GB/s){between} {'are' if between else 'is'} not in the text: as in a usual server"
+        f"host memory ({HOST_MEMORY.bandwidth / 1e9:g} GB/s){between} {'are' if between else 'is'} not in the text: "
+        "as in a usual server"
     )
-    if any(all(matrix.between(a, b).startswith("NV") for b in matrix.names if b != a) for a in matrix.gpus) and len(matrix.gpus) > 1:
-        notes.append("NV# hides the PCIe words between GPUs; those without another hint are put on root ports of their own")
+    if (
+        any(all(matrix.between(a, b).startswith("NV") for b in matrix.names if b != a) for a in matrix.gpus)
+        and len(matrix.gpus) > 1
+    ):
+        notes.append(
+            "NV# hides the PCIe words between GPUs; those without another hint are put on root ports of their own"
+        )
     if any(_twins(matrix, a, b) for i, a in enumerate(matrix.gpus) for b in matrix.gpus[i + 1 :]):
-        notes.append("NV# hides the PCIe words between GPUs; those with the same words to all cards are put on one switch")
+        notes.append(
+            "NV# hides the PCIe words between GPUs; those with the same words to all cards are put on one switch"
+        )
     words = {(a, b): matrix.between(a, b) for a in matrix.names for b in matrix.names if a != b}
     devices = plan.devices
     machine = Machine.drawn(
@@ -219,7 +245,11 @@ def _plan(matrix: _Matrix, name: str, gpu: object, generation: object) -> tuple[
         p2p_over_pcie=kind not in GEFORCE,
         gdr=kind not in GEFORCE,
         bridge="NODE" if "NODE" in words.values() else "PHB",
-        words={(devices.index(local[a]), devices.index(local[b])): w for (a, b), w in words.items() if w not in ("N/A", "-")},
+        words={
+            (devices.index(local[a]), devices.index(local[b])): w
+            for (a, b), w in words.items()
+            if w not in ("N/A", "-")
+        },
         source=f"nvidia-smi topo -m in {name}; rates by the GPU's generation",
     )
     return machine, notes, card
@@ -233,34 +263,44 @@ def _guess(matrix: _Matrix, gpu: object, generation: object, notes: list[str]) -
         if not kind:
             raise TopologyError(f"gpu={gpu!r}: {unknown('GPU', str(gpu).upper(), GPUS)}")
         if links and not GPUS[kind][1]:
-            raise TopologyError(f"gpu={gpu!r} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed on")
+            raise TopologyError(
+                f"gpu={gpu!r} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed on"
+            )
     elif _pairs_of_four(matrix):
         kind = ""
         notes.append(
-            "NV4 between pairs only: taken for the bridge of RTX 3090, A6000 and A40, 14 GB/s per link; say gpu='...' if it is not"
+            "NV4 between pairs only: taken for the bridge of RTX 3090, A6000 and A40, 14 GB/s per link; say gpu='...' "
+            "if it is not"
         )
     else:
         first = ((0, ""), (4, "P100")) if matrix.old else ((0, ""),)
         kind = next((k for most, k in (*first, (6, "V100"), (12, "A100"), (18, "H100")) if links <= most), "B200")
         if kind:
-            notes.append(f"the GPU is not in the text: up to {links} NVLinks, so taken for {kind}; say gpu='...' if it is another")
+            notes.append(
+                f"the GPU is not in the text: up to {links} NVLinks, so taken for {kind}; say gpu='...' if it is "
+                "another"
+            )
     _, _, usual, card = GPUS.get(kind, (0, 0, 4, "ib-hdr"))
     if generation is None:
         notes.append(f"PCIe is not in the text: taken for {usual}.0 ×16; say pcie=3, 4 or 5 if it is another")
     if matrix.cards:
         notes.append(
-            f"the rate of {', '.join(matrix.legend.get(c, c) for c in matrix.cards)} is not in the text: taken for {card}; say nic='...'"
+            f"the rate of {', '.join(matrix.legend.get(c, c) for c in matrix.cards)} is not in the text: taken for "
+            f"{card}; say nic='...'"
         )
     return kind, pcie(parse_count(generation, "pcie") if generation is not None else usual), card
 
 
 def _links_of(matrix: _Matrix, gpu: str) -> int:
-    widths = [int(w[2:]) for other in matrix.gpus if other != gpu and (w := matrix.between(gpu, other)).startswith("NV")]
+    widths = [
+        int(w[2:]) for other in matrix.gpus if other != gpu and (w := matrix.between(gpu, other)).startswith("NV")
+    ]
     return max(widths) if _switched(matrix) and widths else sum(widths)
 
 
 def _switched(matrix: _Matrix) -> bool:
-    """NVSwitch: all pairs NV# with one number, and more than four GPUs or more links than a GPU has for a mesh of them."""
+    """NVSwitch: all pairs NV# with one number, and more than four GPUs or more links than a GPU has for a mesh of
+    them."""
     words = {matrix.between(a, b) for a in matrix.gpus for b in matrix.gpus if a != b}
     if len(words) != 1 or not (word := next(iter(words))).startswith("NV"):
         return False
@@ -283,13 +323,22 @@ def _join_nvlinks(plan: Plan, matrix: _Matrix, local: dict[str, str], kind: str)
 def _nv_pairs(matrix: _Matrix) -> list[tuple[str, str, int]]:
     """GPUs with NV# between them, and the number."""
     gpus = matrix.gpus
-    return [(a, b, int(w[2:])) for i, a in enumerate(gpus) for b in gpus[i + 1 :] if (w := matrix.between(a, b)).startswith("NV")]
+    return [
+        (a, b, int(w[2:]))
+        for i, a in enumerate(gpus)
+        for b in gpus[i + 1 :]
+        if (w := matrix.between(a, b)).startswith("NV")
+    ]
 
 
 def _pairs_of_four(matrix: _Matrix) -> bool:
     """NV4 and no other, and no GPU in two pairs: the bridge of graphics cards."""
     pairs = _nv_pairs(matrix)
-    return bool(pairs) and all(width == 4 for *_, width in pairs) and len({g for a, b, _ in pairs for g in (a, b)}) == 2 * len(pairs)
+    return (
+        bool(pairs)
+        and all(width == 4 for *_, width in pairs)
+        and len({g for a, b, _ in pairs for g in (a, b)}) == 2 * len(pairs)
+    )
 
 
 def _groups(names: list[str], same: Any) -> list[list[str]]:
@@ -310,7 +359,8 @@ def _sockets(matrix: _Matrix) -> list[list[str]]:
 
 
 def _twins(matrix: _Matrix, a: str, b: str) -> bool:
-    """Two GPUs whose own word NV# hides, and which see every card alike, one of them within PXB: they hang on one switch."""
+    """Two GPUs whose own word NV# hides, and which see every card alike, one of them within PXB: they hang on one
+    switch."""
     seen = [(matrix.between(a, card), matrix.between(b, card)) for card in matrix.cards]
     hidden = matrix.between(a, b).startswith("NV")
     return hidden and all(one == other for one, other in seen) and ("PXB", "PXB") in seen

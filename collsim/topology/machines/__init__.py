@@ -1,6 +1,7 @@
 """The catalogue of machines. Every file here is a family; dropping one in is all that a new machine takes.
 
-A file holds `MACHINES`, a list of `Machine`. `machines()` lists them, `machine(name, nodes=...)` makes a Topology of one.
+A file holds `MACHINES`, a list of `Machine`. `machines()` lists them, `machine(name, nodes=...)` makes a Topology of
+one.
 """
 
 from __future__ import annotations
@@ -55,14 +56,16 @@ def machine(
     """`nodes` copies of a machine, joined by a fabric; rank r is GPU r mod g of node r // g, with g GPUs in a node.
 
     Args:
-        p2p: GPUDirect P2P. True is NCCL's rule (up to PXB); False stages everything through host memory; or the worst path type
+        p2p: GPUDirect P2P. True is NCCL's rule (up to PXB); False stages everything through host memory; or the worst
+        path type
             allowed: `"nvlink"`, `"pix"`, `"pxb"`, `"phb"`, `"sys"` (NCCL_P2P_LEVEL).
         gdr: GPUDirect RDMA, likewise (NCCL_NET_GDR_LEVEL).
         pxn: may a GPU use another's card over NVLink? None: yes where the fabric has rails or planes.
-        fabric: `"switch"`, `"leaf-spine"`, `"fat-tree"`, `"rail"`, `"rail-only"`, `"planes"`, `"torus"`, `"mesh"`, `"dragonfly"`.
-        oversubscription: ports down / capacity up of a leaf.
+        fabric: `"switch"`, `"leaf-spine"`, `"fat-tree"`, `"rail"`, `"rail-only"`, `"planes"`, `"torus"`, `"mesh"`,
+        `"dragonfly"`. oversubscription: ports down / capacity up of a leaf.
         nic: another network card than the machine's own, for example `"ib-ndr"`, `"roce-100"`, `"tcp-10"`.
-        placement: `"node"`; `"round-robin"` (rank r on node r mod nodes); or a list: rank r sits where rank list[r] would by default.
+        placement: `"node"`; `"round-robin"` (rank r on node r mod nodes); or a list: rank r sits where rank list[r]
+        would by default.
             With any but `"node"` rings go in rank order, as MPI's do.
         rates: `"nominal"` or `"effective"` (what is measured, or what NCCL plans with).
         options: of the fabric: radix, nodes_per_leaf, unit, planes, dims, ports_per_switch, switches, cables.
@@ -89,7 +92,12 @@ def machine(
         "pxn": (pxn, None),
         "fabric": (fabric, "switch"),
     }
-    asked |= {"oversubscription": (oversubscription, 1), "nic": (nic, None), "placement": (order, "node"), "rates": (rates, "nominal")}
+    asked |= {
+        "oversubscription": (oversubscription, 1),
+        "nic": (nic, None),
+        "placement": (order, "node"),
+        "rates": (rates, "nominal"),
+    }
     given = {k: v for k, (v, usual) in asked.items() if v != usual} | options
     said = [f"{k}={getattr(v, 'name', v)}" for k, v in given.items()]
     return Topology(
@@ -101,7 +109,16 @@ def machine(
         router=router,
         shape="machine",
         orders=_orders(plan, count, router) if order == "node" else None,
-        facts=_facts(plan, count, net, card, policy, rates, order, {**given, "placement": placement} if order != "node" else given),
+        facts=_facts(
+            plan,
+            count,
+            net,
+            card,
+            policy,
+            rates,
+            order,
+            {**given, "placement": placement} if order != "node" else given,
+        ),
     )
 
 
@@ -123,10 +140,15 @@ def _count(nodes: object) -> int:
 def _ratio(oversubscription: object) -> float:
     """A plain number of at least a little above 0; 2.0 is shown as 2."""
     if isinstance(oversubscription, bool) or not isinstance(oversubscription, int | float | np.integer | np.floating):
-        raise TopologyError(f"oversubscription={oversubscription!r} must be a number; 2 means that leaves have half the capacity upwards")
+        raise TopologyError(
+            f"oversubscription={oversubscription!r} must be a number; 2 means that leaves have half the capacity "
+            "upwards"
+        )
     ratio = float(oversubscription)
     if not 0 < ratio < 1e6:
-        raise TopologyError(f"oversubscription={oversubscription!r} must be above 0; 1 is a fabric without a bottleneck")
+        raise TopologyError(
+            f"oversubscription={oversubscription!r} must be above 0; 1 is a fabric without a bottleneck"
+        )
     return int(ratio) if ratio == int(ratio) else ratio
 
 
@@ -143,7 +165,9 @@ def _fabric(
 ) -> Fabric | None:
     cards = len(plan.of_kind("nic"))
     if nodes * len(plan.devices) > _MOST_DEVICES:
-        raise TopologyError(f"{nodes:,} nodes of {plan.name} have {nodes * len(plan.devices):,} devices; {_MOST_DEVICES:,} is the most")
+        raise TopologyError(
+            f"{nodes:,} nodes of {plan.name} have {nodes * len(plan.devices):,} devices; {_MOST_DEVICES:,} is the most"
+        )
     if nodes > 1 and card is None:
         raise TopologyError(f"machine {plan.name!r} has no network card, so there can be no {nodes} nodes; use nodes=1")
     cable = at(card.cable, rates) if card else Cable("cable", "none", 1.0, 0.0, "no card")
@@ -159,11 +183,15 @@ def _level(what: str, level: bool | str, default: int) -> int:
     name = words.get(str(level).lower(), str(level).upper())
     if name not in LEVELS:
         known = ["nvlink", "nvb", "pix", "pxb", "phb", "sys"]
-        raise TopologyError(f"{what}={level!r}: {unknown('level', level, known)} (True is NCCL's own rule, False is never)")
+        raise TopologyError(
+            f"{what}={level!r}: {unknown('level', level, known)} (True is NCCL's own rule, False is never)"
+        )
     return LEVELS.index(name)
 
 
-def _policy(plan: Machine, card: Nic | None, net: Fabric | None, p2p: bool | str, gdr: bool | str, pxn: bool | None) -> Policy:
+def _policy(
+    plan: Machine, card: Nic | None, net: Fabric | None, p2p: bool | str, gdr: bool | str, pxn: bool | None
+) -> Policy:
     usual = SYS if plan.amd_cpu and len(plan.of_kind("gpu")) <= 2 else PXB
     rdma = _level("gdr", gdr, P2C)
     if not plan.gdr or (card is not None and not card.rdma):
@@ -200,7 +228,8 @@ def _devices(plan: Machine, nodes: int, net: Fabric | None) -> Devices:
 
 
 def _links(plan: Machine, nodes: int, net: Fabric | None, card: Nic | None, rates: str) -> Links:
-    """Columns: each node's cables, then those of its cards, then those between switches; both directions of a cable in turn."""
+    """Columns: each node's cables, then those of its cards, then those between switches; both directions of a cable in
+    turn."""
     number = {name: i for i, name in enumerate(plan.devices)}
     inside = [at(cable, rates) for *_, cable in plan.joints]
     cables = list(dict.fromkeys(inside))

@@ -10,8 +10,11 @@ _XGMI = socket_link("xGMI-2", 16, 4, 16, "EPYC 7002")
 
 
 def _dgx_a100() -> Plan:
-    """Two GPUs and two cards behind each PCIe switch (two cascaded chips, one as NCCL flattens them), two switches at each socket."""
-    return server(sockets=2, switches=2, gpus=2, nics=2, slot=pcie(4), memory=_MEMORY, between=_XGMI, nvlinks=nvlink(3, 12))
+    """Two GPUs and two cards behind each PCIe switch (two cascaded chips, one as NCCL flattens them), two switches at
+    each socket."""
+    return server(
+        sockets=2, switches=2, gpus=2, nics=2, slot=pcie(4), memory=_MEMORY, between=_XGMI, nvlinks=nvlink(3, 12)
+    )
 
 
 def _p4d() -> Plan:
@@ -40,8 +43,10 @@ MACHINES = [
         nvswitches=6,
         nic="ib-hdr",
         amd_cpu=True,
-        source="nvidia-smi topo -m of NVIDIA/nccl issue 2157 (GPUs 0 and 1 PXB to the same four ports, NPS4) and the topology XML of "
-        "issue 1505 (6 NVSwitches, 2 links to each); sockets shown as one NUMA node each (NPS1), storage cards left out",
+        source="nvidia-smi topo -m of NVIDIA/nccl issue 2157 (GPUs 0 and 1 PXB to the same four ports, NPS4) and the "
+        "topology XML of "
+        "issue 1505 (6 NVSwitches, 2 links to each); sockets shown as one NUMA node each (NPS1), storage "
+        "cards left out",
     ),
     Machine.drawn(
         _dgx_a100(),
@@ -53,7 +58,8 @@ MACHINES = [
         nvswitches=6,
         nic="ib-hdr",
         amd_cpu=True,
-        source="Azure ndv4-topo.xml: per NUMA node a PCIe 4.0 switch with 2 GPUs and 2 cards; two NUMA nodes shown as one socket",
+        source="Azure ndv4-topo.xml: per NUMA node a PCIe 4.0 switch with 2 GPUs and 2 cards; two NUMA nodes shown as "
+        "one socket",
     ),
     Machine.drawn(
         _p4d(),

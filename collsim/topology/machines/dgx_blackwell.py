@@ -22,9 +22,12 @@ def _b200() -> Plan:
 
 
 def _nvl72() -> Plan:
-    """18 trays of two Graces with two GPUs each; every GPU has a link to each of 18 NVSwitches, and a card at its Grace."""
+    """18 trays of two Graces with two GPUs each; every GPU has a link to each of 18 NVSwitches, and a card at its
+    Grace."""
     plan = Plan()
-    plan.add(*(f"gpu{g}" for g in range(72)), "nvswitch", *(f"cpu{c}" for c in range(36)), *(f"memory{c}" for c in range(36)))
+    plan.add(
+        *(f"gpu{g}" for g in range(72)), "nvswitch", *(f"cpu{c}" for c in range(36)), *(f"memory{c}" for c in range(36))
+    )
     for g in range(72):
         plan.join(f"gpu{g}", "nvswitch", nvlink(5, 18))
         plan.join(f"gpu{g}", f"cpu{g // 2}", C2C)

@@ -20,20 +20,41 @@ _WIRING = "NVIDIA DGX H100 user guide: 4 NVSwitches, 18 NVLinks per GPU, a Conne
 
 def _machine(name: str, title: str, about: str, nvlinks: Cable, source: str, nic: str = "ib-ndr") -> Machine:
     gpu = title.split()[-1]
-    return Machine.drawn(_hopper(nvlinks), name=name, title=title, about=about, gpu=gpu, sm=90, nic=nic, nvswitches=4, source=source)
+    return Machine.drawn(
+        _hopper(nvlinks), name=name, title=title, about=about, gpu=gpu, sm=90, nic=nic, nvswitches=4, source=source
+    )
 
 
 MACHINES = [
-    _machine("dgx-h100", "DGX H100", "8 H100 on NVSwitch, 18 NVLinks each; a 400 Gbit/s card to each GPU.", nvlink(4, 18), _WIRING),
-    _machine("hgx-h200", "HGX H200", "8 H200 on NVSwitch; the links of H100.", nvlink(4, 18), f"{_WIRING}; the same board with H200"),
+    _machine(
+        "dgx-h100",
+        "DGX H100",
+        "8 H100 on NVSwitch, 18 NVLinks each; a 400 Gbit/s card to each GPU.",
+        nvlink(4, 18),
+        _WIRING,
+    ),
+    _machine(
+        "hgx-h200",
+        "HGX H200",
+        "8 H200 on NVSwitch; the links of H100.",
+        nvlink(4, 18),
+        f"{_WIRING}; the same board with H200",
+    ),
     _machine(
         "hgx-h800",
         "HGX H800",
         "8 H800: H100 with 8 NVLinks each, 400 GB/s both directions together.",
         nvlink(4, 8),
-        f"{_WIRING}; H800's NVLink is 400 GB/s both directions (philisun.com, H800 vs H100; NV8 in NVIDIA/nccl issue 933): 8 links of 25",
+        f"{_WIRING}; H800's NVLink is 400 GB/s both directions (philisun.com, H800 vs H100; NV8 in NVIDIA/nccl issue "
+        "933): 8 links of 25",
     ),
-    _machine("azure-ndv5", "Azure NDv5 H100", "8 H100 on NVSwitch, 8 NDR InfiniBand cards.", nvlink(4, 18), f"{_WIRING}; Azure: 8 × NDR"),
+    _machine(
+        "azure-ndv5",
+        "Azure NDv5 H100",
+        "8 H100 on NVSwitch, 8 NDR InfiniBand cards.",
+        nvlink(4, 18),
+        f"{_WIRING}; Azure: 8 × NDR",
+    ),
     _machine(
         "aws-p5",
         "AWS p5.48xlarge H100",

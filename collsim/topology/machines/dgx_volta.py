@@ -34,8 +34,8 @@ def _cut(first: int, ring: tuple[int, ...]) -> tuple[int, ...]:
 
 
 _BACK = _backwards(DOUBLE_RING)
-# Each channel enters by the card with its number: GPU 0 (card 0), 3 (1), 5 (2), 6 (3), along links of two. They leave by
-# GPU 4 (card 2), 2 (1), 1 (0), 7 (3); two go each way round.
+# Each channel enters by the card with its number: GPU 0 (card 0), 3 (1), 5 (2), 6 (3), along links of two. They leave
+# by GPU 4 (card 2), 2 (1), 1 (0), 7 (3); two go each way round.
 _PATHS = (_cut(0, DOUBLE_RING), _cut(3, _BACK), _cut(5, DOUBLE_RING), _cut(6, _BACK))
 
 
@@ -58,13 +58,15 @@ MACHINES = [
         _dgx1(2, doubles=True),
         name="dgx-1v",
         title="DGX-1V",
-        about="8 V100 in a hybrid cube mesh: 6 NVLinks each, 12 of the 28 pairs without a direct one. Also AWS p3.16xlarge.",
+        about="8 V100 in a hybrid cube mesh: 6 NVLinks each, 12 of the 28 pairs without a direct one. Also AWS "
+        "p3.16xlarge.",
         gpu="V100",
         sm=70,
         nic="ib-edr",
         rings=(DOUBLE_RING, _BACK, DOUBLE_RING, _BACK, SINGLE_RING, _backwards(SINGLE_RING)),
         paths=_PATHS,
-        source="NVLinks: nvidia-smi and topology XML of NVIDIA/nccl issue 671; PCIe pairs and cards: nvidia-smi topo -m "
+        source="NVLinks: nvidia-smi and topology XML of NVIDIA/nccl issue 671; PCIe pairs and cards: nvidia-smi topo "
+        "-m "
         "of a DGX-1 (course intro_dl_sharc_dgx1, lab 05), PIX between two GPUs and a card",
     ),
     Machine.drawn(
@@ -89,7 +91,8 @@ MACHINES = [
         sm=70,
         nvswitches=12,
         nic="ib-edr",
-        source="NVIDIA DGX-2 and Hot Chips 2018: 12 NVSwitches, 6 links per GPU, two boards with full bisection, so one "
+        source="NVIDIA DGX-2 and Hot Chips 2018: 12 NVSwitches, 6 links per GPU, two boards with full bisection, so "
+        "one "
         "logical switch as in NCCL",
     ),
 ]

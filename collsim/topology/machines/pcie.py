@@ -37,7 +37,9 @@ def _single_root() -> Plan:
     return plan
 
 
-def _direct(gpus: int, sockets: int, memory: Cable, between: Cable, bridge: Cable | None = None, cards: int = 1) -> Plan:
+def _direct(
+    gpus: int, sockets: int, memory: Cable, between: Cable, bridge: Cable | None = None, cards: int = 1
+) -> Plan:
     """Every GPU on a root port of its own; bridges between neighbours (0-1, 2-3 ...)."""
     plan = Plan()
     plan.add(*(f"gpu{g}" for g in range(gpus)), *(f"cpu{c}" for c in range(sockets)))
@@ -65,7 +67,8 @@ MACHINES = [
         gpu="A100 PCIe",
         sm=80,
         nic="ib-hdr",
-        source=f"{_COMMON}: dual root, as the paths PIX, PHB or NODE, SYS of a published nvidia-smi topo -m of such a server",
+        source=f"{_COMMON}: dual root, as the paths PIX, PHB or NODE, SYS of a published nvidia-smi topo -m of such a "
+        "server",
     ),
     Machine.drawn(
         _single_root(),
@@ -92,7 +95,8 @@ MACHINES = [
         _direct(8, 2, _EPYC, _XGMI),
         name="rtx4090-8gpu",
         title="RTX 4090 server, 8 GPUs",
-        about="8 RTX 4090 on root ports of two sockets: the driver allows no P2P, so everything goes through host memory.",
+        about="8 RTX 4090 on root ports of two sockets: the driver allows no P2P, so everything goes through host "
+        "memory.",
         gpu="RTX 4090",
         sm=89,
         nic="roce-100",

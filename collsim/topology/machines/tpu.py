@@ -66,5 +66,11 @@ MACHINES = [
     _slice("tpu-v4-64", "TPU v4, a cube of 64", (4, 4, 4), _V4, _CUBES),
     _slice("tpu-v4-128", "TPU v4, two cubes", (4, 4, 8), _V4, f"{_CUBES}; not twisted"),
     _slice("tpu-v5p-64", "TPU v5p, a cube of 64", (4, 4, 4), _V5P, _V5P_SHAPES),
-    _slice("tpu-v5e-256", "TPU v5e, a pod of 256", (16, 16), _V5E, "docs.cloud.google.com/tpu/docs/v5e: 256 chips, 2D torus; 16 × 16"),
+    _slice(
+        "tpu-v5e-256",
+        "TPU v5e, a pod of 256",
+        (16, 16),
+        _V5E,
+        "docs.cloud.google.com/tpu/docs/v5e: 256 chips, 2D torus; 16 × 16",
+    ),
 ]

@@ -29,10 +29,15 @@ def system(*cpus):
     return f'<?xml version="1.0"?>\n<system version="1">{"".join(cpus)}</system>'
 
 
-SWITCH = '<nvlink target="0000:a0:00.0" count="9" tclass="0x068000"/><nvlink target="0000:a1:00.0" count="9" tclass="0x068000"/>'
+SWITCH = (
+    '<nvlink target="0000:a0:00.0" count="9" tclass="0x068000"/><nvlink target="0000:a1:00.0" count="9" '
+    'tclass="0x068000"/>'
+)
 CARD = '<nic><net name="mlx5_0" dev="0" speed="400000" port="1" guid="0xa1" maxconn="131072" gdr="1"/></nic>'
 TWO = system(
-    cpu(0, pci("0000:10:00.0", pci("0000:12:00.0", gpu(0, SWITCH)) + pci("0000:14:00.0", CARD, "0x020700"), "0x060400")),
+    cpu(
+        0, pci("0000:10:00.0", pci("0000:12:00.0", gpu(0, SWITCH)) + pci("0000:14:00.0", CARD, "0x020700"), "0x060400")
+    ),
     cpu(1, pci("0000:90:00.0", gpu(1, SWITCH))),
 )
 
@@ -116,7 +121,9 @@ def test_nvlinks_of_a_gpu_whose_sm_is_not_said_are_an_assumption():
 
 def test_xgmi_joins_gpus_directly():
     bus = ["0:1", "0:2"]
-    both = "".join(pci(bus[r], gpu(r, f'<xgmi target="{bus[1 - r]}" count="1" tclass="0x038000"/>'), "0x038000") for r in range(2))
+    both = "".join(
+        pci(bus[r], gpu(r, f'<xgmi target="{bus[1 - r]}" count="1" tclass="0x038000"/>'), "0x038000") for r in range(2)
+    )
     topology = quiet(system(cpu(0, both)))
     assert [(h.dst, h.kind) for h in topology.route(0, 1)] == [("node0/gpu1", "xgmi")]
 
@@ -138,7 +145,9 @@ def test_what_is_not_understood_is_reported(change, note):
 
 BOMB = (
     '<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "aaaa">'
-    + "".join(f'<!ENTITY {x} "{"&" + y + ";" * 1}{("&" + y + ";") * 9}">' for x, y in zip("bcdefgh", "abcdefg", strict=True))
+    + "".join(
+        f'<!ENTITY {x} "{"&" + y + ";" * 1}{("&" + y + ";") * 9}">' for x, y in zip("bcdefgh", "abcdefg", strict=True)
+    )
     + "]><system>&h;</system>"
 )
 
@@ -193,11 +202,23 @@ def test_files_that_do_not_say_which_gpu_is_which_are_refused(text, says):
         (LINKED.replace('count="2"', 'count="nan"'), "<nvlink count='nan'> is not a whole number", 25e9),
         (LINKED.replace('count="2"', 'count="1e300"'), "<nvlink count='1e300'> is not a whole number", 25e9),
         (LINKED.replace('count="2"', 'count="99999999999999999999"'), "is not a whole number from 1 to 512", 25e9),
-        (LINKED.replace('target="0:2"', 'target="0:9"'), "nvlink to 0:9, which is not a GPU of the communicator, is left out", None),
+        (
+            LINKED.replace('target="0:2"', 'target="0:9"'),
+            "nvlink to 0:9, which is not a GPU of the communicator, is left out",
+            None,
+        ),
         (LINKED.replace('target="0:2"', 'target="0:1"'), "nvlink to itself is left out", None),
         (LINKED.replace('target="0:2"', 'target="0:2 "'), "", 50e9),
-        (ONE.replace('link_width="16"', 'link_width="-4"', 1), "<pci link_width='-4'> is not a whole number from 1 to 64", None),
-        (ONE.replace('link_width="16"', 'link_width="4096"', 1), "<pci link_width='4096'> is not a whole number from 1 to 64", None),
+        (
+            ONE.replace('link_width="16"', 'link_width="-4"', 1),
+            "<pci link_width='-4'> is not a whole number from 1 to 64",
+            None,
+        ),
+        (
+            ONE.replace('link_width="16"', 'link_width="4096"', 1),
+            "<pci link_width='4096'> is not a whole number from 1 to 64",
+            None,
+        ),
     ],
 )
 def test_absurd_numbers_and_targets_are_reported_and_not_used(text, note, rate):
@@ -209,7 +230,12 @@ def test_absurd_numbers_and_targets_are_reported_and_not_used(text, note, rate):
 
 @pytest.mark.parametrize(
     ("speed", "rate", "note"),
-    [("0", 1.25e9, "speed='0'"), ("-1", 1.25e9, "speed='-1'"), ("inf", 1.25e9, "speed='inf'"), ("200000000", 25e9, "taken for kbit/s")],
+    [
+        ("0", 1.25e9, "speed='0'"),
+        ("-1", 1.25e9, "speed='-1'"),
+        ("inf", 1.25e9, "speed='inf'"),
+        ("200000000", 25e9, "taken for kbit/s"),
+    ],
 )
 def test_the_rate_of_a_port_is_one_that_a_card_can_have(speed, rate, note):
     topology = quiet(TWO.replace('speed="400000"', f'speed="{speed}"'), nodes=2)
@@ -219,7 +245,9 @@ def test_the_rate_of_a_port_is_one_that_a_card_can_have(speed, rate, note):
 
 def test_parts_of_one_gpu_share_its_slot():
     """mlopart (NCCL 2.30): two <gpu> in one PCI device; invented."""
-    text = system(cpu(0, pci("0:1", gpu(0).replace("sm=", 'mlopart="0" sm=') + gpu(1).replace("sm=", 'mlopart="1" sm='))))
+    text = system(
+        cpu(0, pci("0:1", gpu(0).replace("sm=", 'mlopart="0" sm=') + gpu(1).replace("sm=", 'mlopart="1" sm=')))
+    )
     topology = quiet(text)
     assert topology.ranks == 2
     assert "PCI device 0:1 has 2 <gpu> elements; they share its slot" in topology.facts["notes"]
@@ -307,7 +335,9 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path):
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the published samples are not beside the repository")
-@pytest.mark.parametrize(("name", "ranks", "numa"), [("azure-ndv4-a100", 8, 4), ("rccl-3p-pcie", 3, 2), ("rccl-8p6l-xgmi", 8, 2)])
+@pytest.mark.parametrize(
+    ("name", "ranks", "numa"), [("azure-ndv4-a100", 8, 4), ("rccl-3p-pcie", 3, 2), ("rccl-8p6l-xgmi", 8, 2)]
+)
 def test_published_files_have_their_gpus_and_numa_nodes(name, ranks, numa):
     with pytest.warns(FormatWarning) if name.startswith("azure") else warnings.catch_warnings():
         topology = load_topology(DATA / f"{name}.xml")

@@ -57,7 +57,13 @@ def matrix(text):
         match = re.match(r"\s*GPU(\d+)\s+(.*)", line)
         if match and " X " in f" {match[2]} ".replace("\t", " "):
             cells = match[2].split()
-            rows.update({(int(match[1]), b): cell for b, cell in enumerate(cells) if re.fullmatch(r"NV\d+|PIX|PXB|PHB|NODE|SYS", cell)})
+            rows.update(
+                {
+                    (int(match[1]), b): cell
+                    for b, cell in enumerate(cells)
+                    if re.fullmatch(r"NV\d+|PIX|PXB|PHB|NODE|SYS", cell)
+                }
+            )
     return rows
 
 
@@ -121,7 +127,9 @@ def test_nv12_between_four_gpus_is_a_switch_because_no_gpu_has_36_links():
 
 
 def test_prose_before_the_matrix_is_noted_and_quoted_lines_are_read():
-    topology = quiet(parse_topology_text, "GPU0 is slow, see:\n" + "\n".join("> " + line for line in uniform(2, "PIX").splitlines()))
+    topology = quiet(
+        parse_topology_text, "GPU0 is slow, see:\n" + "\n".join("> " + line for line in uniform(2, "PIX").splitlines())
+    )
     assert topology.ranks == 2
     assert "line 1 was not understood: 'GPU0 is slow, see:'" in topology.facts["notes"]
 
@@ -132,13 +140,20 @@ def test_nv4_between_four_gpus_is_a_mesh_of_cables():
 
 
 def test_nv4_in_pairs_is_the_bridge_of_graphics_cards():
-    rows = [["X", "NV4", "PHB", "PHB"], ["NV4", "X", "PHB", "PHB"], ["PHB", "PHB", "X", "NV4"], ["PHB", "PHB", "NV4", "X"]]
+    rows = [
+        ["X", "NV4", "PHB", "PHB"],
+        ["NV4", "X", "PHB", "PHB"],
+        ["PHB", "PHB", "X", "NV4"],
+        ["PHB", "PHB", "NV4", "X"],
+    ]
     topology = quiet(parse_topology_text, table(rows))
     assert topology.route(0, 1)[0].bandwidth == 56.25e9
     assert "node0/memory0" in [h.dst for h in topology.route(1, 2)]
     assert topology.route(1, 2)[0].label == "PCIe 4.0 ×16"
     assert not any("taken for V100" in note for note in topology.facts["notes"])
-    assert quiet(parse_topology_text, table(rows), gpu="NVIDIA A30").route(0, 1)[0].bandwidth == 100e9  # its links are 25 GB/s
+    assert (
+        quiet(parse_topology_text, table(rows), gpu="NVIDIA A30").route(0, 1)[0].bandwidth == 100e9
+    )  # its links are 25 GB/s
     said = quiet(parse_topology_text, table(rows), gpu="NVIDIA GeForce RTX 3090", p2p="sys")
     assert said.route(0, 1)[0].bandwidth == 56.25e9
     assert "the driver allows no P2P over PCIe" in said.explain(1, 2)
@@ -227,7 +242,8 @@ HEAD = "\tGPU0\tGPU1\tGPU2\tCPU Affinity\tNUMA Affinity\n"
         HEAD + PAIR_ROWS.replace("0-7\t0", "N/A\t0\t\tN/A").replace("8-15\t1", "N/A\t1\t\tN/A"),
     ],
     ids=[
-        "tabs", "no indent", "underlined", "escape lost", "Windows", "spaces", "tabs eaten", "GPU NUMA ID", "matrix only", "CPU only",
+        "tabs", "no indent", "underlined", "escape lost", "Windows", "spaces", "tabs eaten", "GPU NUMA ID", "matrix "
+            "only", "CPU only",
         "header cut",
         "prompts", "legend without a title", "X close", "cells run together", "SOC", "Markdown",
         "comment", "twice", "and topo -p2p", "N/A",
@@ -238,7 +254,9 @@ def test_forms_seen_in_the_wild_say_the_same(text):
 
 
 def test_a_second_matrix_and_stretches_of_other_text_are_one_note_each():
-    notes = quiet(parse_topology_text, "driver 580\ncuda 13\n\n" + HEAD + PAIR_ROWS + "done\n" + HEAD + PAIR_ROWS).facts["notes"]
+    notes = quiet(
+        parse_topology_text, "driver 580\ncuda 13\n\n" + HEAD + PAIR_ROWS + "done\n" + HEAD + PAIR_ROWS
+    ).facts["notes"]
     assert "lines 1 to 2 were not understood: 'driver 580' ..." in notes
     assert "line 8 was not understood: 'done'" in notes
     assert "line 9: a second matrix begins here; it is left out, with what follows it" in notes
@@ -269,7 +287,8 @@ def test_the_switch_on_a_board_of_two_gpus_is_one_switch():
     ("text", "says"),
     [
         (
-            "====== ROCm System Management Interface ======\n=== Weight between two GPUs ===\n       GPU0   GPU1\nGPU0   0      15\n",
+            "====== ROCm System Management Interface ======\n=== Weight between two GPUs ===\n       GPU0   "
+            "GPU1\nGPU0   0      15\n",
             "this is rocm-smi's",
         ),
         ("\tGPU0\tGPU1\nGPU0\t X \tOK\nGPU1\tOK\t X \n", "this is nvidia-smi topo -p2p's"),
@@ -312,7 +331,8 @@ def test_gpus_that_see_all_cards_alike_hang_on_one_switch():
     """DGX A100: NV12 hides that two GPUs share a switch, but both are PXB to the same card."""
     head = "\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tNIC1\n"
     rows = [
-        f"GPU{g}\t" + "\t".join("X" if g == h else "NV12" for h in range(4)) + ("\tPXB\tSYS" if g < 2 else "\tSYS\tPXB") for g in range(4)
+        f"GPU{g}\t" + "\t".join("X" if g == h else "NV12" for h in range(4)) + ("\tPXB\tSYS" if g < 2 else "\tSYS\tPXB")
+        for g in range(4)
     ]
     rows += ["NIC0\tPXB\tPXB\tSYS\tSYS\tX\tSYS", "NIC1\tSYS\tSYS\tPXB\tPXB\tSYS\tX"]
     topology = quiet(parse_topology_text, head + "\n".join(rows), p2p=False)

@@ -66,7 +66,9 @@ def test_a_network_from_networkx_round_trips_link_by_link():
 
 
 def test_a_machine_read_from_a_file_round_trips():
-    text = "\tGPU0\tGPU1\tNIC0\tCPU Affinity\nGPU0\t X \tNV2\tPIX\t0-3\nGPU1\tNV2\t X \tNODE\t0-3\nNIC0\tPIX\tNODE\t X \n"
+    text = (
+        "\tGPU0\tGPU1\tNIC0\tCPU Affinity\nGPU0\t X \tNV2\tPIX\t0-3\nGPU1\tNV2\t X \tNODE\t0-3\nNIC0\tPIX\tNODE\t X \n"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FormatWarning)
         topology = parse_topology_text(text, nodes=2)
@@ -108,8 +110,14 @@ def test_a_machine_can_be_written_by_hand():
     ("change", "says"),
     [
         (("31.5GB/s", "31.5G"), "line 6: slot: bandwidth='31.5G'"),
-        (("[gpu1, cpu0, slot]", "[gpu1, cpu0, slott]"), r"line 9: joints\[1\]\[2\]: unknown cable 'slott'; did you mean 'slot'"),
-        (("kind: pcie", "kind: pcPe"), "line 3: machine: gpu0 to cpu0: unknown kind of cable inside a machine 'pcPe'; did you mean 'pcie'"),
+        (
+            ("[gpu1, cpu0, slot]", "[gpu1, cpu0, slott]"),
+            r"line 9: joints\[1\]\[2\]: unknown cable 'slott'; did you mean 'slot'",
+        ),
+        (
+            ("kind: pcie", "kind: pcPe"),
+            "line 3: machine: gpu0 to cpu0: unknown kind of cable inside a machine 'pcPe'; did you mean 'pcie'",
+        ),
         (("bandwidth: 31.5GB/s", "bandwidth: null"), "line 6: bandwidth: a cable needs a rate"),
         (("[gpu1, cpu0, slot]", "[gpu1, cpu0]"), r"line 9: joints\[1\]: a joint is"),
         (("  source: my desk\n", ""), "line 3: machine: key 'source' is missing"),
@@ -144,7 +152,10 @@ def test_mistakes_name_the_line(change, says):
             "collsim: 1\ndevices: [{name: a, kind: gpu}]\nlinks: [[a, b, {kind: x, bandwidth: 1GB/s, source: s}]]",
             "line 3: .*unknown device 'b'",
         ),
-        ("collsim: 1\nnetwork: ring(4)\nedits: [{without_device: {device: gpu0}}]", "line 3: without_device: ring.4.: rank 0 sits on gpu0"),
+        (
+            "collsim: 1\nnetwork: ring(4)\nedits: [{without_device: {device: gpu0}}]",
+            "line 3: without_device: ring.4.: rank 0 sits on gpu0",
+        ),
         ("a: 1", "line 1: topology: unknown key 'a'"),
         ("- 1", "is not a topology"),
     ],
@@ -154,9 +165,13 @@ def test_small_files_with_mistakes(text, says):
         parse_topology_text(text)
 
 
-# ---- ASTRA-sim ---------------------------------------------------------------------------------------------------------------
+# ---- ASTRA-sim
+# ---------------------------------------------------------------------------------------------------------------
 
-ASTRA = "topology: [ Ring, Switch ]\nnpus_count: [ 4, 2 ]\nbandwidth: [ 50.0, 25.0 ]  # GB/s\nlatency: [ 500.0, 700.0 ]  # ns\n"
+ASTRA = (
+    "topology: [ Ring, Switch ]\nnpus_count: [ 4, 2 ]\nbandwidth: [ 50.0, 25.0 ]  # GB/s\nlatency: [ 500.0, 700.0 "
+    "]  # ns\n"
+)
 
 
 def test_astra_sim_dimensions_are_ring_and_switch_with_its_gigabytes_of_2_to_the_30():
