@@ -49,7 +49,7 @@ def grade(
     as_json: Json = False,
 ) -> None:
     """Check every student's exercises, each in a process of its own with limits; a table for the teacher."""
-    from collsim.quiz import summary
+    from collsim.teach import summary
 
     frame = cs.grade(folder, only=only, out=out, lang=lang, progress=wanted(progress))
     if as_json:

@@ -7,11 +7,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import address, messages
 
-from collsim.app import drafts, waiting
 from collsim.app.allowed import LONGEST, Code, Forbidden, allowed
+from collsim.app.pages.write import drafts
+from collsim.app.shell import results
+from collsim.app.texts.write import WRITE
 from collsim.app.trial import _attempt, trial
-from collsim.app.write_texts import WRITE
-from collsim.quiz import confine
+from collsim.teach import confine
 
 HEAD = "import numpy as np\nimport collsim as cs\n"
 
@@ -22,8 +23,8 @@ def write() -> None:
 
     import streamlit as st
 
-    from collsim.app.address import remembered
     from collsim.app.main import main
+    from collsim.app.shell.address import remembered
 
     if (typed := st.session_state.pop("typed", None)) is not None:
         remembered()["write"] = replace(remembered()["write"], code=typed)
@@ -33,7 +34,7 @@ def write() -> None:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """A page waits for the worker that tries the code, so that a test sees what came of it."""
-    monkeypatch.setattr(waiting, "GLANCE", 60.0)
+    monkeypatch.setattr(results, "GLANCE", 60.0)
 
 
 def opened(**query):

@@ -1,0 +1,78 @@
+"""The code editor: one component without dependencies."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import streamlit as st
+
+from ...allowed import LONGEST
+
+_HTML = (
+    '<div class="editor"><div class="inner"><div class="lines" aria-hidden="true"></div><div class="bar"></div>'
+    '<pre class="paint" aria-hidden="true"></pre>'
+    '<textarea spellcheck="false" autocapitalize="off" autocomplete="off" wrap="off" '
+    f'maxlength="{LONGEST}"></textarea></div></div>'
+)
+_COLORS = {  # light, dark
+    "NOTE": ("#5C6A72", "#98A7AE"),
+    "TEXT": ("#7A3E68", "#E3A5CF"),
+    "WORD": ("#1F5F95", "#7CC6F2"),
+    "NUMBER": ("#8A5C00", "#F2BC45"),
+    "STEP": ("#00664A", "#5FE0B5"),
+    "BAD": ("#FCE0CF", "#4A2410"),
+}
+_STYLE = """
+.editor{border:1px solid var(--st-border-color);border-radius:8px;background:var(--st-secondary-background-color);
+ height:320px;overflow:auto}
+.editor:focus-within{outline:2px solid var(--st-text-color);outline-offset:1px}
+.inner{position:relative;display:grid;grid-template-columns:48px minmax(max-content,1fr);min-height:100%}
+.lines,.paint,textarea{font:15px/22px var(--st-code-font);margin:0;padding:10px 0;tab-size:4;box-sizing:border-box}
+.lines{grid-area:1/1;position:sticky;left:0;z-index:2;text-align:right;color:NOTE;background:var(--st-secondary-background-color);
+ user-select:none;padding-right:12px}
+.lines span{display:block}.lines .bad{font-weight:700;color:var(--st-text-color)}
+.paint,textarea{grid-area:1/2;white-space:pre;font-family:var(--st-code-font)}
+.paint{color:var(--st-text-color);pointer-events:none;z-index:1;padding-right:16px}
+textarea{width:100%;height:100%;border:0;outline:0;background:none;color:transparent;caret-color:var(--st-text-color);
+ resize:none;overflow:hidden;z-index:1}
+.bar{position:absolute;left:40px;right:0;height:22px;background:BAD;display:none}
+.note{color:NOTE}.text{color:TEXT}.word{color:WORD}.number{color:NUMBER}.step{color:STEP;font-weight:700}
+@media(max-width:1400px){.lines,.paint,textarea{font-size:13px}.editor{height:264px}
+ .inner{grid-template-columns:40px minmax(max-content,1fr)}}
+"""
+
+
+@lru_cache(maxsize=1)
+def _css() -> str:
+    style = _STYLE
+    for name, (light, dark) in _COLORS.items():
+        style = style.replace(name, f"light-dark({light},{dark})")
+    return style
+
+
+@lru_cache(maxsize=1)
+def _source() -> str:
+    return (Path(__file__).parent / "editor.js").read_text(encoding="utf-8")
+
+
+def typed(code: str, turn: int) -> str:
+    """The code as it was last typed, or `code` where nothing was typed since the editor showed it."""
+    try:
+        said = st.session_state["editor"]["code"]
+    except (KeyError, TypeError):
+        return code
+    if isinstance(said, dict) and said.get("turn") == turn and isinstance(said.get("text"), str):
+        return str(said["text"])[: LONGEST + 1]
+    return code
+
+
+def editor(code: str, turn: int, label: str, line: int | None) -> None:
+    """Draw the editor.
+
+    Args:
+        turn: names where the code comes from; when it changes, the editor shows `code` and forgets what was typed.
+        line: is marked as wrong.
+    """
+    mount = st.components.v2.component("collsim_editor", html=_HTML, css=_css(), js=_source())
+    mount(key="editor", data={"code": code, "turn": turn, "label": label, "line": line}, on_code_change=lambda: None)
