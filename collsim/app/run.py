@@ -16,6 +16,8 @@ import pandas as pd
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.simulate.conditions import Progress
+from collsim.sweep.compare import Search, fastest
+from collsim.topology.network import usual_channels
 from collsim.topology.spec import parse_topology
 from collsim.viz.causes import bottleneck
 from collsim.viz.timeline import MOST_TRANSFERS as MOST_PLAYED
@@ -129,17 +131,12 @@ def asked(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice
     return choice, complaints
 
 
-def channels_offered(topology: cs.Topology) -> int:
-    """Ring orders that the place offers, so that each channel goes its own way."""
-    return 1 if topology.orders is None else len(topology.orders)
-
-
 def options_used(algorithm: str, options: dict[str, Any], topology: cs.Topology, on_machine: bool) -> dict[str, Any]:
-    """The options of a run: those that are set; on a machine all channels that it offers unless a number is set."""
+    """The options of a run: those that are set, and the number of channels that `cs.schedule` takes where none is."""
     known = own_options(algorithm)
     used = {name: value for name, value in options.items() if name in known}
-    if on_machine and "channels" in known and "channels" not in used and channels_offered(topology) > 1:
-        used["channels"] = channels_offered(topology)
+    if on_machine and "channels" in known and "channels" not in used and usual_channels(topology) > 1:
+        used["channels"] = usual_channels(topology)
     return used
 
 
@@ -255,10 +252,6 @@ def endpoints(trace: cs.Trace) -> pd.DataFrame:
     )
 
 
-#: Chunks that a comparison tries for an algorithm which pipelines: without them a tree would stand no chance.
-PIPELINES = (1, 4, 16, 64, 256)
-
-
 class _Here(Executor):
     """Does everything at once where it is asked: a server with threads must not be forked, as a sweep that takes longer
     would."""
@@ -293,19 +286,14 @@ def _seconds_or_none(choice: Choice, plan: cs.Schedule, topology: cs.Topology, n
 
 
 def compare(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
-    """The algorithms of a choice over its sizes: the rows of `cs.sweep`, each with the number of chunks that was the
-    fastest.
+    """The algorithms of a choice over its sizes: the rows of `cs.sweep`, each with the channels and chunks that were
+    the fastest.
 
     Ask `expected_compare` before: it refuses what is too much.
     """
     topology = build_place(choice)
     table = swept(choice, compared(choice, topology), topology, tell)
-    table["chunks"] = [options.get("chunks", 1) for options in table["options"]]
-    table["channels"] = [options.get("channels", 1) for options in table["options"]]
-    if "time" not in table:  # nothing could run: every row has its reason
-        return table.drop(columns=["options"])
-    fastest = table.sort_values("time", kind="stable").drop_duplicates(["algorithm", "nbytes"]).index
-    return table.loc[sorted(fastest)].drop(columns=["options"]).reset_index(drop=True)
+    return fastest(table).drop(columns=["options"])
 
 
 def swept(
@@ -326,14 +314,11 @@ def swept(
 
 
 def compared(choice: Choice, topology: cs.Topology) -> list[tuple[str, dict[str, Any]]]:
-    """The algorithms of a comparison with their options, one pair for each number of chunks that is tried."""
+    """The algorithms of a comparison with their options, one pair for each choice of channels and chunks that is
+    tried."""
     names = choice.algorithms or usual_algorithms(choice.collective)
-    return [(name, options) for name in names for options in _variants(name, topology, choice.on_machine)]
-
-
-def _variants(algorithm: str, topology: cs.Topology, on_machine: bool) -> list[dict[str, Any]]:
-    base = options_used(algorithm, {}, topology, on_machine)
-    return [{**base, "chunks": chunks} for chunks in PIPELINES] if "chunks" in own_options(algorithm) else [base]
+    search = Search.on(topology)
+    return [(name, options) for name in names for options in search.of(cs.algorithms()[name])]
 
 
 def _planned(algorithm: str, options: dict[str, Any], topology: cs.Topology) -> cs.Schedule | None:

@@ -14,6 +14,7 @@ from collsim.errors import CollsimError
 from collsim.registry import Option
 from collsim.simulate import ENGINES, SHARING
 from collsim.topology.fabrics import FABRICS
+from collsim.topology.network import channels_offered
 
 from . import own
 from .address import menu
@@ -53,7 +54,7 @@ from .controls import (
 from .filebox import upload_box, uploaded
 from .own import OWN
 from .ownbox import ownbox
-from .run import build_place, channels_offered
+from .run import build_place
 from .state import language, session, t
 from .texts import TEXTS
 

@@ -53,7 +53,14 @@ def run(
         print_json(_trace_record(trace))
         return
     print(trace)
+    _say_channels(plan, network, "channels" in own_options(context))
     show(_busiest(trace), "busiest links, one direction each")
+
+
+def _say_channels(plan: cs.Schedule, network: cs.Topology, told: bool) -> None:
+    """How many channels a run took that named none."""
+    if not told and "channels" in plan.options:
+        print(f"channels {plan.options['channels']}, all that the machine offers; --channels 1 for a single one")
 
 
 def _run_together(
@@ -125,6 +132,7 @@ def _trace_record(trace: cs.Trace) -> dict[str, Any]:
     neck = trace.bottleneck
     return {
         **trace.row(),
+        "channels": trace.schedule.channels,
         "bottleneck": None
         if neck is None
         else {"link": neck.name, "kind": neck.kind, "share": neck.share, "saves": neck.saves},
@@ -154,15 +162,26 @@ def compare(
     collective: Annotated[str, typer.Option(help="allreduce, broadcast, ...")] = "allreduce",
     algorithm: Annotated[list[str] | None, typer.Option(help="Only these; all of the collective unless given.")] = None,
     nbytes: Sizes = "1KiB:1GiB:4",
+    channels: Annotated[int | None, typer.Option(help="Pin the channels; the best of a few unless given.")] = None,
+    chunks: Annotated[int | None, typer.Option(help="Pin the chunks; the best of a few unless given.")] = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
-    """Time the algorithms of a collective over sizes: a row each, the fastest of a size marked with *, the best at the
-    largest first."""
+    """Time the algorithms of a collective over sizes, each at its best channels and chunks: a row each, the fastest of
+    a size marked with *, the best at the largest first."""
     network = place.network()
     sizes = cs.size_range(nbytes)
-    engine = (timing.engine, timing.conditions)
-    frame = cs.sweep(collective, algorithm or None, network, sizes, timing.dtype, [engine], progress=wanted(progress))
+    frame = cs.compare(
+        collective,
+        network,
+        sizes,
+        algorithm=algorithm or None,
+        channels=channels,
+        chunks=chunks,
+        dtype=timing.dtype,
+        engine=(timing.engine, timing.conditions),
+        progress=wanted(progress),
+    )
     found = records(frame)
     if as_json:
         print_json(found)
@@ -180,12 +199,15 @@ def compare(
         for name, cells in by_choice.items()
     ]
     show(table, f"{collective} on {network.name}")
+    print(f"channels × chunks: each at its best of {frame.attrs['search']}, said behind a time where not 1 × 1")
     for name, why in {row["algorithm"]: row["error"] for row in found if row["error"] is not None}.items():
         print(f"{name}: {why}")
 
 
 def _cell(row: dict[str, Any], best: float) -> str:
-    return cs.format_time(row["time"]) + ("*" if math.isclose(row["time"], best, rel_tol=1e-12) else "")
+    """`2.61 ms* (8 × 4)`: the time, is it the fastest, and the channels and chunks it took where they are not one."""
+    chosen = "" if row["channels"] == row["chunks"] == 1 else f" ({row['channels']} × {row['chunks']})"
+    return cs.format_time(row["time"]) + ("*" if math.isclose(row["time"], best, rel_tol=1e-12) else "") + chosen
 
 
 @command()
