@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,20 @@ import typer
 
 import collsim as cs
 
-from .options import Json, Load, Place, Progress, Ranks, Size, Sizes, Timing, algorithm_of, own_options, wanted
+from .options import (
+    Json,
+    Load,
+    Place,
+    Progress,
+    Ranks,
+    Size,
+    Sizes,
+    Timing,
+    algorithm_of,
+    own_options,
+    say_assumed,
+    wanted,
+)
 from .shell import EXTRA, command
 from .tables import print_json, records, show
 
@@ -37,8 +51,9 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Time one algorithm on one machine or network. Options of the algorithm itself: --channels 8, --root 2 ..."""
-    network = place.network(ranks)
-    plan = cs.schedule(algorithm_of(algorithm, load), ranks=ranks, topology=network, **own_options(context))
+    network = place.network(ranks, assumed=False)
+    entry, own = algorithm_of(algorithm, load), own_options(context)
+    plan = cs.schedule(entry, ranks=ranks, topology=network, **own)
     if beside:
         _run_together(plan, beside, network, nbytes, timing, out, progress, as_json)
         return
@@ -49,18 +64,32 @@ def run(
     )
     if out is not None:
         trace.save(out)
+
+    def time(other: cs.Topology) -> float:
+        made = cs.schedule(entry, ranks=ranks, topology=other, **own)
+        return float(cs.simulate(made, other, nbytes, timing.dtype, timing.engine, **timing.conditions).time)
+
+    say_assumed(network, time)
     if as_json:
         print_json(_trace_record(trace))
         return
     print(trace)
-    _say_channels(plan, network, "channels" in own_options(context))
+    _say_channels(plan, "channels" in own)
+    _say_apart(trace)
     show(_busiest(trace), "busiest links, one direction each")
 
 
-def _say_channels(plan: cs.Schedule, network: cs.Topology, told: bool) -> None:
+def _say_channels(plan: cs.Schedule, told: bool) -> None:
     """How many channels a run took that named none."""
     if not told and "channels" in plan.options:
         print(f"channels {plan.options['channels']}, all that the machine offers; --channels 1 for a single one")
+
+
+def _say_apart(trace: cs.Trace) -> None:
+    """Where what NCCL is measured to take is far from this simulation: which term makes the difference."""
+    line = cs.nccl.apart(trace)
+    if line is not None:
+        print(line)
 
 
 def _run_together(
@@ -169,7 +198,7 @@ def compare(
 ) -> None:
     """Time the algorithms of a collective over sizes, each at its best channels and chunks: a row each, the fastest of
     a size marked with *, the best at the largest first."""
-    network = place.network()
+    network = place.network(assumed=False)
     sizes = cs.size_range(nbytes)
     frame = cs.compare(
         collective,
@@ -183,6 +212,7 @@ def compare(
         progress=wanted(progress),
     )
     found = records(frame)
+    say_assumed(network, _time_of_the_fastest(collective, frame, timing))
     if as_json:
         print_json(found)
         return
@@ -202,6 +232,22 @@ def compare(
     print(f"channels × chunks: each at its best of {frame.attrs['search']}, said behind a time where not 1 × 1")
     for name, why in {row["algorithm"]: row["error"] for row in found if row["error"] is not None}.items():
         print(f"{name}: {why}")
+
+
+def _time_of_the_fastest(collective: str, frame: Any, timing: Timing) -> Callable[[cs.Topology], float]:
+    """Seconds of the algorithm that is the fastest at the largest size, on another topology, again at its best."""
+    ran = frame[frame["error"].isna()]
+    last = ran[ran["nbytes"] == ran["nbytes"].max()]
+
+    def time(network: cs.Topology) -> float:
+        if last.empty:
+            raise cs.CollsimError("nothing could run")
+        name, size = last["algorithm"].iloc[0], int(last["nbytes"].iloc[0])
+        engine = (timing.engine, timing.conditions)
+        table = cs.compare(collective, network, size, algorithm=[name], dtype=timing.dtype, engine=engine)
+        return float(table["time"].iloc[0])
+
+    return time
 
 
 def _cell(row: dict[str, Any], best: float) -> str:

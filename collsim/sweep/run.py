@@ -240,7 +240,9 @@ def _figures(work: Work) -> Callable[[int, str, str, dict[str, Any]], Row]:
     plan = _plan(work)
     channels = {"channels": plan.channels}
     place = work.topology if work.order is None else reordered(work.topology, work.order)
-    return lambda nbytes, dtype, engine, options: simulate(plan, place, nbytes, dtype, engine, **options).row() | channels
+    return lambda nbytes, dtype, engine, options: (
+        simulate(plan, place, nbytes, dtype, engine, **options).row() | channels
+    )
 
 
 def _plan(work: Work) -> Schedule:

@@ -63,7 +63,9 @@ def test_the_script_of_a_comparison_gives_the_same_times(choice):
     assert (names["times"] == shown).all(axis=None)
 
 
-@pytest.mark.parametrize("choice", [Choice(sizes="1KiB:64MiB:64"), Choice(place="dgx-h100", nodes=1, sizes="1MiB:64MiB:64")])
+@pytest.mark.parametrize(
+    "choice", [Choice(sizes="1KiB:64MiB:64"), Choice(place="dgx-h100", nodes=1, sizes="1MiB:64MiB:64")]
+)
 def test_the_command_line_of_a_comparison_gives_the_figures_of_the_page(choice):
     names = tuple(dict.fromkeys(name for name, _ in compared(choice, build_place(choice))))
     words = shlex.split(elsewhere.command_sweep(choice, names))
