@@ -17,6 +17,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.simulate.conditions import Progress
 from collsim.sweep.compare import Search, fastest
+from collsim.topology.assumed import assumptions, sentences
 from collsim.topology.network import usual_channels
 from collsim.topology.spec import parse_topology
 from collsim.viz.causes import bottleneck
@@ -78,6 +79,7 @@ class Outcome:
         links, steps, endpoints: the tables, in SI units.
         claimed: what the algorithm claims: steps, and bytes that the busiest endpoint sends; None where it claims
         nothing. timeline: what the player gets, or None where there are too many transfers to animate.
+        notes: (English, Chinese) of what a file did not say, with its effect, and of a prediction that is far off.
     """
 
     place: str
@@ -90,6 +92,7 @@ class Outcome:
     endpoints: pd.DataFrame
     claimed: tuple[float | None, float | None]
     timeline: dict[str, Any] | None
+    notes: tuple[tuple[str, str], ...] = ()
 
 
 def build_place(choice: Choice) -> cs.Topology:
@@ -178,7 +181,8 @@ def expected_outcome(choice: Choice) -> float:
     topology = build_place(choice)
     plan = _plan(choice, topology, options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine))
     drawn = len(plan) if len(plan) <= MOST_PLAYED else 0
-    return RUNS_OF_OUTCOME * seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * drawn
+    runs = RUNS_OF_OUTCOME + sum(len(one.others[:2]) for one in assumptions(topology))
+    return runs * seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * drawn
 
 
 def seconds(choice: Choice, plan: cs.Schedule, topology: cs.Topology, nbytes: Any) -> float:
@@ -211,7 +215,20 @@ def outcome(choice: Choice, tell: Tell = quietly) -> Outcome:
         endpoints=endpoints(trace),
         claimed=claimed(trace, choice.algorithm, used),
         timeline=encode(played) if played else None,
+        notes=(*sentences(topology, lambda place: _time(choice, place)), *_apart(trace)),
     )
+
+
+def _time(choice: Choice, place: cs.Topology) -> float:
+    """Seconds of a choice on another reading of its machine."""
+    used = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
+    return float(_trace(choice, place, used).time)
+
+
+def _apart(trace: cs.Trace) -> list[tuple[str, str]]:
+    """Why NCCL's prediction is far from this run, where it is."""
+    found = cs.nccl.apart(trace)
+    return [] if found is None else [(str(found), found.chinese)]
 
 
 def figures(trace: cs.Trace) -> Figures:

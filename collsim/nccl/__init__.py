@@ -8,6 +8,7 @@ what NCCL would do over sizes and nodes, `search` the rings, trees and heads of 
 """
 
 from .accuracy import Accuracy, accuracy
+from .apart import Apart, apart, beside_simulation
 from .backends import Advice, backend, supports
 from .choices import Crossover, choices, ring_and_tree
 from .facts import Facts
@@ -28,6 +29,7 @@ from .words import facts
 __all__ = [
     "Accuracy",
     "Advice",
+    "Apart",
     "Calibration",
     "Choice",
     "Communicator",
@@ -45,7 +47,9 @@ __all__ = [
     "Trees",
     "accuracy",
     "against",
+    "apart",
     "backend",
+    "beside_simulation",
     "calibrate",
     "choices",
     "choose",

@@ -48,8 +48,13 @@ class Effect:
     value: Any
     factor: float
 
+    @property
+    def none(self) -> bool:
+        """Does it make no difference?"""
+        return abs(self.factor - 1) < _SAME
+
     def __str__(self) -> str:
-        if abs(self.factor - 1) < _SAME:
+        if self.none:
             return f"if {self.assumption.option} is {self.value}: no difference"
         slow = self.factor > 1
         return (
@@ -59,7 +64,7 @@ class Effect:
 
     @property
     def chinese(self) -> str:
-        if abs(self.factor - 1) < _SAME:
+        if self.none:
             return f"若 {self.assumption.option} 为 {self.value}：没有差别"
         times = f"{max(self.factor, 1 / self.factor):.2g}"
         said = f"用时为 {times} 倍" if self.factor > 1 else f"用时为 1/{times}"
@@ -121,13 +126,16 @@ def effects(topology: Topology, time: Callable[[Topology], float], most: int = 2
 
 
 def sentences(topology: Topology, time: Callable[[Topology], float]) -> list[tuple[str, str]]:
-    """A line for each assumption with its effects, in English and Chinese."""
+    """A line for each assumption with its effects, in English and Chinese; one that makes no difference to `time` is
+    left out."""
     by_option: dict[str, list[Effect]] = {}
     for effect in effects(topology, time):
         by_option.setdefault(effect.assumption.option, []).append(effect)
     lines = []
     for one in assumptions(topology):
         tried = by_option.get(one.option, [])
+        if tried and all(effect.none for effect in tried):
+            continue
         en = "; ".join([str(one), *map(str, tried)])
         zh = "；".join([one.chinese, *(effect.chinese for effect in tried)])
         lines.append((en, zh))
