@@ -1,8 +1,8 @@
 """Where a prediction and a simulation of the same call are far apart: the term that makes the difference, in one line,
 and the published runs it rests on.
 
-A simulation takes the links as the topology states them; a prediction adds what is measured: launch, steps, the share of
-a link that is data, the rate that a link really carries, and the pipeline that steps cannot hide.
+A simulation takes the links as the topology states them; a prediction adds what is measured: launch, steps, the share
+of a link that is data, the rate that a link really carries, and the pipeline that steps cannot hide.
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ class Apart:
 
     def __str__(self) -> str:
         slow, fast = ("predict", "simulate") if self.predicted > self.simulated else ("simulate", "predict")
+        times = f"predict {format_time(self.predicted)}, simulate {format_time(self.simulated)}"
         return (
-            f"predict {format_time(self.predicted)}, simulate {format_time(self.simulated)}: {slow} is {self.factor:.3g} "
-            f"times {fast}, most of it the term {self.term} ({format_time(self.seconds)}): {self.why}; rests on "
+            f"{times}: {slow} is {self.factor:.3g} times {fast}, most of it the term {self.term} ({format_time(self.seconds)}): {self.why}; rests on "
             f"{self.rests}"
         )
 

@@ -115,7 +115,8 @@ def compare(
     Returns:
         A `Comparison` of two runs; or a DataFrame with `COLUMNS`, a row for each size and algorithm, the fastest of a
         size first: the channels and chunks it chose, seconds, bytes per second, and how many were tried;
-        `attrs["search"]` says among which, as `1 × 1, 8 × {1, 4, 16}` (channels × chunks). What cannot run has its reason in `error`.
+        `attrs["search"]` says among which, as `1 × 1, 8 × {1, 4, 16}` (channels × chunks). What cannot run has its
+        reason in `error`.
 
     Raises CollsimError for anything else, unknown names and bad counts.
     """
@@ -143,7 +144,7 @@ def pairs(entries: Sequence[Algorithm], search: Search) -> list[tuple[Algorithm 
 
 
 def fastest(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `sweep` with columns `channels`, `chunks` and `tried`, only the fastest of each algorithm and size."""
+    """The fastest row of `sweep` for each algorithm and size, with columns `channels`, `chunks` and `tried`."""
     found = frame.assign(
         channels=[_count(options, "channels") for options in frame["options"]],
         chunks=[_count(options, "chunks") for options in frame["options"]],

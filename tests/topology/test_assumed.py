@@ -6,8 +6,8 @@ import warnings
 from pathlib import Path
 
 import pytest
-from wirings import PCIE_8GPU, read, ring
 from typer.testing import CliRunner
+from wirings import PCIE_8GPU, read, ring
 
 import collsim as cs
 from collsim.cli import app
