@@ -92,17 +92,9 @@ class Apart:
 
     @property
     def chinese(self) -> str:
-        times = f"predict 为 {format_time(self.predicted)}，simulate 为 {format_time(self.simulated)}，长者为短者的"
-        term = f"{_CHINESE[self.term]}（{format_time(self.seconds)}）"
-        return f"{times} {self.factor:.3g} 倍，主要来自{term}；依据：{self.rests}"
-
-    def __str__(self) -> str:
-        slow, fast = ("predict", "simulate") if self.predicted > self.simulated else ("simulate", "predict")
-        times = f"predict {format_time(self.predicted)}, simulate {format_time(self.simulated)}"
-        return (
-            f"{times}: {slow} is {self.factor:.3g} times {fast}, most of it the term {self.term} ({format_time(self.seconds)}): {self.why}; rests on "
-            f"{self.rests}"
-        )
+        both = f"predict {format_time(self.predicted)}, simulate {format_time(self.simulated)}"
+        term = f"most of it the term {self.term} ({format_time(self.seconds)}): {self.why}; rests on {self.rests}"
+        return f"{both}: {slow} is {self.factor:.3g} times {fast}, {term}"
 
 
 def apart(run: Trace) -> Apart | None:

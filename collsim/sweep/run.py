@@ -71,8 +71,8 @@ def sweep(
 
     Returns:
         Columns: scenario (hash of its inputs and of the model's version), the inputs, the figures (`Trace.row`),
-        `channels` (all that a machine offers unless an option says another number), and `error`: what cannot run is a row with
-        its reason and no figures; it does not end the sweep.
+        `channels` (all that a machine offers unless an option says another number), and `error`: what cannot run is a
+        row with its reason and no figures; it does not end the sweep.
 
     Raises CollsimError for unknown names, bad sizes and places, before anything runs.
     """
