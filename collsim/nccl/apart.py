@@ -92,6 +92,12 @@ class Apart:
 
     @property
     def chinese(self) -> str:
+        both = f"predict 为 {format_time(self.predicted)}，simulate 为 {format_time(self.simulated)}"
+        term = f"主要来自{_CHINESE[self.term]}（{format_time(self.seconds)}）；依据：{self.rests}"
+        return f"{both}，长者为短者的 {self.factor:.3g} 倍，{term}"
+
+    def __str__(self) -> str:
+        slow, fast = ("predict", "simulate") if self.predicted > self.simulated else ("simulate", "predict")
         both = f"predict {format_time(self.predicted)}, simulate {format_time(self.simulated)}"
         term = f"most of it the term {self.term} ({format_time(self.seconds)}): {self.why}; rests on {self.rests}"
         return f"{both}: {slow} is {self.factor:.3g} times {fast}, {term}"
