@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import altair as alt
@@ -190,7 +190,7 @@ def _said(what: str, value: float) -> str:
 # --------------------------------------------------------------------------------------------------------------------
 
 
-def _cell(row: dict[str, Any]) -> str:
+def _cell(row: Mapping[Any, Any]) -> str:
     """A time, with the channels and chunks that were chosen where they are more than one each."""
     chosen = "" if row["channels"] == row["chunks"] == 1 else f" ({row['channels']} × {row['chunks']})"
     return format_time(row["time"]) + chosen
