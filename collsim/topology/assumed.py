@@ -72,7 +72,7 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Reading:
+class FromText:
     """The text that a topology was read from, and the options it was read with, to read it again."""
 
     text: str = field(repr=False)
@@ -96,7 +96,7 @@ def again(topology: Topology, **options: Any) -> Topology:
 
 
 @lru_cache(maxsize=64)
-def _read(reading: Reading, options: tuple[tuple[str, Any], ...]) -> Topology:
+def _read(reading: FromText, options: tuple[tuple[str, Any], ...]) -> Topology:
     from .files import parse_topology_text
 
     with warnings.catch_warnings():  # what is assumed was told when it was read first

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...errors import FormatError, require_path
-from ..assumed import Reading
+from ..assumed import FromText
 from ..network import Topology
 
 _LARGEST = 10 * 2**20
@@ -69,10 +69,10 @@ def parse_topology_text(text: str, name: str = "text", **options: Any) -> Topolo
     return topology
 
 
-def _reading(text: str, name: str, options: dict[str, Any]) -> Reading:
+def _reading(text: str, name: str, options: dict[str, Any]) -> FromText:
     """How to read it again, as a value that can be hashed."""
     plain = ((key, tuple(value) if isinstance(value, list) else value) for key, value in sorted(options.items()))
-    return Reading(text, name, tuple(plain))
+    return FromText(text, name, tuple(plain))
 
 
 def _reader(text: str, name: str) -> Callable[[str, str, dict[str, Any]], Topology]:
