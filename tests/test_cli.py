@@ -1,6 +1,7 @@
 """The command line says what the API says, and a mistake is one sentence and exit code 2."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -68,12 +69,13 @@ def test_run_agrees_with_the_api():
     assert record["sent_bytes"] == [14 * 8 * 2**20] * 8
 
 
-def test_run_hands_options_to_the_algorithm():
-    plain = json.loads(collsim("run", "allreduce_ring", "--machine", "dgx-a100", "--nodes", "2", "--json").stdout)
-    eight = json.loads(
-        collsim("run", "allreduce_ring", "--machine", "dgx-a100", "--nodes", "2", "--channels", "8", "--json").stdout
-    )
-    assert eight["time"] < plain["time"] / 4
+def test_run_hands_options_to_the_algorithm_and_takes_all_channels_unless_told():
+    two = ("run", "allreduce_ring", "--machine", "dgx-a100", "--nodes", "2")
+    one = json.loads(collsim(*two, "--channels", "1", "--json").stdout)
+    eight = json.loads(collsim(*two, "--json").stdout)
+    assert (one["channels"], eight["channels"]) == (1, 8)
+    assert eight["time"] < one["time"] / 4
+    assert "channels 8, all that the machine offers" in collsim(*two).stdout
 
 
 def test_run_takes_the_event_engine_and_its_sharing():
@@ -114,7 +116,10 @@ def test_compare_has_a_row_per_algorithm_and_marks_the_fastest_of_each_size():
     rows = [line for line in done.stdout.splitlines() if line.startswith("broadcast_")]
     assert any(row.startswith("broadcast_binomial") for row in rows)
     assert sum(row.count("*") for row in rows) >= 3, "one mark or more for each of the three sizes"
-    assert rows[0].rstrip().endswith("*"), "the best at the largest size comes first"
+    assert re.search(r"s\*( \(1 × 4\))?\s*$", rows[0]), "the best at the largest size comes first"
+    assert "1 × {1, 4, 16, 64, 256}" in done.stdout
+    pinned = collsim("compare", "--topology", "switch(8)", "--nbytes", "1MiB", "--chunks", "1", "--channels", "1")
+    assert "each at its best of 1 × 1" in pinned.stdout
 
 
 def test_verify_takes_a_file_of_the_users(tmp_path):

@@ -47,6 +47,8 @@ def page() -> None:
     asks = broken is None and questions.panel(now.good)
     if broken is None and not asks:
         _headline(shown)
+        for pair in shown.notes:
+            _note(pair[language() == "zh"])
     if asks and not questions.peeks():
         return  # the run would answer the question
     if broken is not None and broken.timeline is not None:
