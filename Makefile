@@ -2,7 +2,7 @@
 PYTHON ?= .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help install app check lint types test bench students pictures docs site clean
+.PHONY: help install app class check lint types test lowest bench students pictures docs site clean
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -14,8 +14,11 @@ install: .venv/ready  ## a virtual environment with everything the tests need
 	$(PYTHON) -m pip install --quiet -e '.[app,dev]'
 	touch $@
 
-app: install     ## start the app
-	$(PYTHON) -m streamlit run app.py
+app: install     ## start the app, for this computer only
+	$(PYTHON) -m collsim app
+
+class: install   ## start the app for a room: students join with a code
+	$(PYTHON) -m collsim app --class
 
 check: install lint types test  ## what CI runs
 

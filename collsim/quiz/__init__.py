@@ -11,7 +11,7 @@ from ..errors import CollsimError, unknown
 from .breaking import Broken, break_it
 from .exercise import Exercise, Result, Task, language
 from .grading import grade, summary
-from .progress import progress
+from .progress import progress, progress_path
 from .question import Question, Reply
 from .questions import questions
 from .tasks import TASKS
@@ -29,6 +29,7 @@ __all__ = [
     "exercises",
     "grade",
     "progress",
+    "progress_path",
     "questions",
     "summary",
     "worksheet",
