@@ -110,7 +110,7 @@ def test_a_class_finds_the_app_at_its_real_address_and_comes_in_with_the_code(tm
         assert room in said
         assert "█" in said, "the QR code"
         assert got(room)[0] == 401
-        assert got(f"{room}_stcore/host-config")[0] == 403
+        assert got(f"{room}_stcore/host-config", Accept="*/*")[0] == 403
         cookie = _cookie(f"{room}?class=abcd&join={code.lower()}")
         assert got(room, Cookie=cookie)[0] == 200
         assert got(f"{room}_stcore/host-config", Cookie=cookie, Origin="http://evil.example")[0] == 403
