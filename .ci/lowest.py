@@ -1,10 +1,10 @@
-"""Do the oldest versions that pyproject.toml allows work? Resolve them, install them beside the others, run a part of the tests.
+"""Do the oldest versions that pyproject.toml allows work? Install them beside the others, run a part of the tests.
 
     python .ci/lowest.py
 
-Direct dependencies at their lower bounds, theirs at the newest that fit (`uv --resolution lowest-direct`), which is what
-an old installation that pip updates in part looks like. Needs uv and a package registry; without the registry it says
-that nothing was checked, and ends well.
+Direct dependencies at their lower bounds, theirs at the newest that fit (`uv --resolution lowest-direct`), as in an old
+installation that pip updates in part. Needs uv and a package registry; without the registry it says that nothing was
+checked, and ends well.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PLACE = ROOT / "build" / "lowest"
 EXTRAS = ("app", "dask", "exchange")
 #: The tests' own tools, at any version.
 TOOLS = ("pytest>=8", "hypothesis>=6.100", "packaging")
-#: Every library is used by one of these: typer and rich, matplotlib, pillow, pandas, pyyaml, numba, protobuf, streamlit, ...
+#: Every library is used by one of these: typer, matplotlib, pillow, pandas, pyyaml, numba, protobuf, streamlit, ...
 TESTS = (
     "tests/test_public_face.py",
     "tests/test_cli.py",
