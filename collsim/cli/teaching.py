@@ -82,7 +82,7 @@ def app_(
     address: Annotated[
         str | None,
         typer.Option(
-            help="With --class: this computer's name or address as students reach it, unless the one found is."
+            help="With --class: the name or address by which students reach this computer; found unless given."
         ),
     ] = None,
     tabs: Annotated[
@@ -91,7 +91,7 @@ def app_(
     ] = None,
     headless: Annotated[bool | None, typer.Option("--headless/--browser", help="Open no browser.")] = None,
 ) -> None:
-    """Start the app, for this computer or with --class for a room (needs `pip install 'collsim[app]'`)."""
+    r"""Start the app, for this computer or with --class for a room (needs `pip install 'collsim\[app]'`)."""
     flags = [f"--server.port={port}"]
     if to_class:
         flags += ["--server.address=0.0.0.0"]
