@@ -98,14 +98,14 @@ class Visit:
 
 
 class Door:
-    """The ASGI layer. `admission` is None where the server is for this computer only."""
+    """The ASGI layer. `admission` is None where the server is for this computer only; `base` is the path before all."""
 
-    def __init__(self, app: ASGIApp, admission: Admission | None, clients: Clients):
-        self.app, self.admission, self.clients = app, admission, clients
+    def __init__(self, app: ASGIApp, admission: Admission | None, clients: Clients, base: str = ""):
+        self.app, self.admission, self.clients, self.health = app, admission, clients, base + HEALTH
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, ask for the join code, or refuse."""
-        if scope["type"] not in ("http", "websocket") or scope["path"].endswith(HEALTH):
+        if scope["type"] not in ("http", "websocket") or (scope["type"], scope["path"]) == ("http", self.health):
             await self.app(scope, receive, send)
             return
         visit = _read(scope)
@@ -126,24 +126,24 @@ class Door:
         if visit.is_here:
             return None
         if self.admission is None:
-            return HTMLResponse(refused("here", visit.lang), 403)
+            return _shown(refused("here", visit.lang), 403)
         if self.admission.knows(visit.cookie):
             if visit.is_page and self.clients.is_full(visit.client):
-                return HTMLResponse(refused("full", visit.lang), 429)
+                return _shown(refused("full", visit.lang), 429)
             return RedirectResponse(visit.without_code, 303) if visit.join is not None and visit.is_page else None
         if not visit.is_page:
             return PlainTextResponse("the join code comes first\n", 403)
-        return HTMLResponse(entrance(visit.query, visit.lang), 401) if visit.join is None else self._tried(visit)
+        return _shown(entrance(visit.query, visit.lang), 401) if visit.join is None else self._tried(visit)
 
     def _tried(self, visit: Visit) -> Response:
         """Somebody gives a code."""
         assert self.admission is not None
         assert visit.join is not None
         if not self.clients.may_try(visit.client):
-            return HTMLResponse(entrance(visit.query, visit.lang, "often"), 429)
+            return _shown(entrance(visit.query, visit.lang, "often"), 429)
         if not self.admission.opens(visit.join):
             self.clients.failed(visit.client)
-            return HTMLResponse(entrance(visit.query, visit.lang, "wrong"), 401)
+            return _shown(entrance(visit.query, visit.lang, "wrong"), 401)
         found = RedirectResponse(visit.without_code, 303)
         found.set_cookie(visit.cookie_name, self.admission.cookie(), max_age=_WEEK, httponly=True, samesite="lax")
         return found
@@ -188,6 +188,12 @@ def _read(scope: Scope) -> Visit | None:
     except ValueError:
         return None
     return visit
+
+
+def _shown(page: str, status: int) -> HTMLResponse:
+    """A page of the door: not kept by the browser, not shown within another page, and with nothing that runs."""
+    rules = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'"
+    return HTMLResponse(page, status, {"Cache-Control": "no-store", "Content-Security-Policy": rules})
 
 
 async def _say(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:

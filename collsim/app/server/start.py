@@ -39,7 +39,9 @@ def admission() -> Admission | None:
 
 def middleware() -> list[Middleware]:
     """The layers around Streamlit."""
-    return [Middleware(Door, admission=admission(), clients=Clients(limits_wanted()))]
+    base = str(config.get_option("server.baseUrlPath") or "").strip("/")
+    clients = Clients(limits_wanted())
+    return [Middleware(Door, admission=admission(), clients=clients, base=f"/{base}" if base else "")]
 
 
 def limits_wanted() -> ClientLimits:

@@ -98,7 +98,13 @@ def test_nothing_of_the_app_is_reached_before_the_code_is_given(door, behind, pa
 
 def test_only_whether_the_server_runs_can_be_asked_by_everybody(door, behind):
     assert knocked(door, PHONE, "/_stcore/health")[0] == 200
+    for path in ("/x/_stcore/health", "/_stcore/upload_file/_stcore/health", "/_stcore/health/"):
+        assert knocked(door, PHONE, path)[0] == 401
+    assert knocked(door, PHONE, "/_stcore/health", "websocket")[0] == 403
     assert behind.reached == ["/_stcore/health"]
+    below = Door(behind, Admission("bcdfgh"), Clients(), base="/sim")
+    assert knocked(below, PHONE, "/sim/_stcore/health")[0] == 200
+    assert knocked(below, PHONE, "/_stcore/health")[0] == 401
 
 
 def test_the_code_in_an_address_opens_it_and_is_taken_out_of_it(door, behind):
