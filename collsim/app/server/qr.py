@@ -18,4 +18,4 @@ def in_terminal(text: str) -> str:
 @lru_cache(maxsize=64)
 def as_picture(text: str) -> str:
     """An SVG as a data URI, dark on white with the quiet zone of four modules that readers want."""
-    return segno.make(text, micro=False).svg_data_uri(scale=6, border=4, dark="#000", light="#fff")
+    return str(segno.make(text, micro=False).svg_data_uri(scale=6, border=4, dark="#000", light="#fff"))
