@@ -299,3 +299,15 @@ def test_a_machine_from_a_file_takes_the_options_of_a_machine(tmp_path):
         done = collsim("run", "allreduce_ring", "--topology-file", str(path), "--json", *words)
         names[words] = json.loads(done.stdout)["topology"]
     assert list(names.values()) == ["dgx-a100(p2p=False)", "dgx-a100", "dgx-a100(nodes=2, p2p=False)"]
+
+
+def test_help_says_which_extra_the_app_needs():
+    done = CliRunner().invoke(app, ["app", "--help"], env={"COLUMNS": "200"})
+    assert "pip install 'collsim[app]'" in done.stdout
+
+
+def test_what_is_of_a_room_only_is_refused_without_one():
+    for words in (["--address", "teacher.local"], ["--tabs", "40"]):
+        done = collsim("app", *words)
+        assert done.exit_code == 2
+        assert "add --class" in done.stderr

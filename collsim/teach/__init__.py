@@ -11,7 +11,7 @@ from ..errors import CollsimError, unknown
 from .breaking import Broken, break_it
 from .exercises.exercise import Exercise, Result, Task, language
 from .exercises.grading import grade, summary
-from .exercises.progress import progress
+from .exercises.progress import progress, progress_path
 from .exercises.tasks import TASKS
 from .questions.question import Question, Reply
 from .questions.questions import questions
@@ -29,6 +29,7 @@ __all__ = [
     "exercises",
     "grade",
     "progress",
+    "progress_path",
     "questions",
     "summary",
     "worksheet",

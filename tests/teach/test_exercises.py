@@ -9,7 +9,7 @@ import pytest
 from solutions import ring_allreduce, solution
 
 import collsim as cs
-from collsim.teach import exercise, exercises, guard, progress
+from collsim.teach import exercise, exercises, guard, progress, progress_path
 from collsim.teach.guard import Limits
 
 QUICK = Limits(seconds=2.0, memory=256 << 20)
@@ -280,3 +280,16 @@ def test_in_chinese_the_reason_is_chinese():
         exercise("broadcast-to-all", "fr")
     with pytest.raises(cs.CollsimError, match="did you mean 'ring-allreduce'"):
         exercise("ring-allreduc")
+
+
+def test_progress_is_kept_in_the_users_folder_and_never_in_the_working_directory(tmp_path, monkeypatch):
+    monkeypatch.delenv("COLLSIM_PROGRESS")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    assert exercise("broadcast-to-all").check(solution("broadcast-to-all")).passed
+    assert list(here.iterdir()) == []
+    assert progress_path().is_relative_to(tmp_path)
+    assert progress(progress_path())["broadcast-to-all"]["passed"]
