@@ -11,8 +11,8 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.sandbox.allowlist import LONGEST
 
-from .allowed import LONGEST
 from .choice import READERS, Complaint, count, has_shape, networks, one_of, played_collectives
 
 MOST_RANKS = 16

@@ -10,15 +10,14 @@ from typing import Any
 
 import streamlit as st
 
-from collsim.quiz import confine
 from collsim.quiz.picture import history
+from collsim.sandbox.allowlist import STEPS
 from collsim.schedule import Schedule
 from collsim.units import format_bytes, format_time
 from collsim.viz.page import player_source
 
 from . import drafts
 from .address import enter, leave, remembered
-from .allowed import STEPS
 from .choice import played_collectives
 from .controls import SIZES, bound_note, complain, mistake, number, pick, place_label, quantity
 from .drafts import Draft
