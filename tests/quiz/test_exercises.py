@@ -1,6 +1,5 @@
 """Exercises: right answers pass, wrong ones are told why, and nothing that a function does harms the checker."""
 
-import json
 import os
 import time
 
@@ -9,8 +8,8 @@ import pytest
 from solutions import ring_allreduce, solution
 
 import collsim as cs
-from collsim.quiz import exercise, exercises, guard, progress
-from collsim.quiz.guard import Limits
+from collsim.quiz import exercise, exercises, progress
+from collsim.sandbox import Limits, syscalls
 
 QUICK = Limits(seconds=2.0, memory=256 << 20)
 
@@ -166,7 +165,7 @@ class Rude:
         (deep, "RecursionError"),
         (leaves, "ended before it was done"),
         (exits, "ends the program"),
-        (kills_itself, "ended before it was done"),
+        (kills_itself, "PermissionError" if syscalls.there() else "ended before it was done"),
         (raises, "ZeroDivisionError"),
         (interrupts, "KeyboardInterrupt"),
         (lambda n: None, "must yield its steps"),
@@ -218,25 +217,9 @@ def test_what_a_function_prints_changes_or_patches_stays_in_its_process(monkeypa
     assert "n is 16" in str(told)
 
 
-def test_a_child_that_sends_rubbish_is_not_believed():
-    made = guard.read_frames([b"rubbish"], "broadcast", [2])
-    assert made.error is not None
-    assert "not a table" in str(made.error)
-    forged = json.dumps({"n": 2, "name": "x", "chunks": 1, "slots": 1, "patterns": [[1, 1, 0, 1]]}).encode() + b"\n"
-    row = np.array([0, 7, 0, 0, 0, 0], np.int32).tobytes()
-    assert "does not exist" in str(guard.read_frames([forged + row], "broadcast", [2]).error)
-    negative = json.dumps({"n": 2, "name": "x", "chunks": -5, "slots": 10**12, "patterns": []}).encode() + b"\n"
-    assert guard.read_frames([negative], "broadcast", [2]).error is not None
-
-
 def test_a_table_that_would_fill_the_callers_memory_or_time_is_refused():
     far = exercise("broadcast-to-all").check(lambda n: [cs.copy(0, 1, chunk=10**8)])
     assert "chunk 100,000,000 is used" in far.reason
-    row = np.array([0, 1, 0, 0, 0, 0], np.int32).tobytes()
-    for times, says in ((10**12, "more than"), (-5, "less than once")):
-        head = {"n": 2, "name": "x", "chunks": 1, "slots": 1, "patterns": [[1, times, 0, 1]]}
-        made = guard.read_frames([json.dumps(head).encode() + b"\n" + row], "broadcast", [2])
-        assert says in str(made.error)
 
 
 def test_without_fork_the_clock_is_watched_line_by_line(monkeypatch):
