@@ -1,14 +1,14 @@
 """Which walls this system can put around a stranger's code, and how they are put up.
 
-Two layers, each enough on its own against what tests/sandbox tries:
-
-1. bubblewrap, where it is installed and works: namespaces of its own for users, processes, network, shared memory and
-   names, and a file system in which nothing is but what Python reads.
-2. seccomp and Landlock, which the process puts on itself before it looks at the code (`shut_in`): no call to the system
-   but those that compute, no file but what Python reads, nothing written. Inside bubblewrap it does this too.
+1. seccomp and Landlock, which the process puts on itself before it looks at the code (`shut_in`): no call to the system
+   but those that compute, no file but what Python reads, nothing written. They are enough for all that tests/sandbox
+   tries.
+2. bubblewrap around that, where it is installed and works: namespaces of its own for users, processes, network, shared
+   memory and names, and a file system in which nothing is but what Python reads. It holds what a fault in the first
+   would let out.
 
 Seccomp is asked for in both cases: it is what keeps a process from becoming many, and from the rarely used doors of the
-kernel. Where neither bubblewrap nor Landlock is there, or no seccomp, there are no walls.
+kernel. Where it is not there, or neither bubblewrap nor Landlock is, there are no walls.
 """
 
 from __future__ import annotations

@@ -116,6 +116,22 @@ def first(code):
 
 
 HOSTILE |= {
+    "costly_to_parse": "x = f'" + "{1}" * 130_000 + "'\n" + RIGHT,
+    "sends_json": first("""
+        import os
+        for fd in range(3, 60):
+            try: os.write(fd, b'{"n":2,"chunks":Infinity}\\n' + b'[' * 200_000)
+            except OSError: pass
+        os._exit(0)
+    """),
+    "nests_folders": first("""
+        import os, tempfile
+        path = tempfile.gettempdir()
+        for _ in range(3000):
+            path += '/d'
+            os.mkdir(path)
+        while True: pass
+    """),
     "bombs": first("""
         import os, time
         for _ in range(200):
@@ -267,6 +283,50 @@ def test_links_and_pipes_are_not_followed(tmp_path):
         rows = frame[frame.student == student]
         assert not rows.passed.any()
         assert rows.reason.str.contains("a link or no file at all").any()
+
+
+def test_hand_ins_that_are_deep_large_or_many_cost_their_author_only(tmp_path):
+    """1,200 folders in one another, JSON of 200,000 brackets as a notebook and as progress, 100 files, 3 MB."""
+    hand_in(tmp_path, anna__py=RIGHT, zoe__py=RIGHT)
+    hand_in(tmp_path, brackets__ipynb="[" * 200_000, braces__json='{"schema":' * 100_000)
+    hand_in(tmp_path, infinite__json='{"schema":"collsim.progress/1","exercises":{"broadcast-to-all":Infinity}}')
+    hand_in(tmp_path, large__py="#" * 3_000_000)
+    (tmp_path / "many").mkdir()
+    for number in range(100):
+        (tmp_path / "many" / f"{number:03}.py").write_text(RIGHT if number == 0 else "")
+    here = os.open(tmp_path, os.O_RDONLY)
+    names = ["deep", *["d" * 50] * 1_200]
+    for name in names:
+        os.mkdir(name, dir_fd=here)
+        here, above = os.open(name, os.O_RDONLY, dir_fd=here), here
+        os.close(above)
+    os.close(here)
+    try:
+        frame = grade(tmp_path, limits=QUICK)
+    finally:
+        subprocess.run(["rm", "-r", str(tmp_path / "deep")], check=True)
+    assert {s for s in set(frame.student) if one_or_none(frame, s)} == {"anna", "zoe", "many"}
+    why = {row.student: row.reason for row in frame.itertuples() if not row.passed}
+    assert "8 deep" in why["deep"]
+    assert "2,000,000 bytes" in why["large"]
+    assert "more than 40 files" in why["many"]
+    assert all(len(reason) < 3_000 for reason in why.values())
+
+
+def one_or_none(frame, student):
+    return bool(frame[(frame.student == student) & (frame.exercise == "broadcast-to-all")].passed.any())
+
+
+def test_code_that_is_costly_to_read_costs_its_limit(hostile_class):
+    (row,) = hostile_class[hostile_class.student == "costly_to_parse"].itertuples()
+    assert "reading what was handed in" in row.reason
+
+
+def test_a_hand_in_may_import_what_notebooks_import(tmp_path):
+    """Nothing can be written, not even a cache of fonts."""
+    imports = "import matplotlib.pyplot as plt\nimport pandas as pd\nimport networkx as nx\nimport random, math, json\n"
+    hand_in(tmp_path, anna__py=imports + RIGHT)
+    assert one(grade(tmp_path), "anna").passed
 
 
 #: As on Windows: no fork, no limits of the system, no walls.
