@@ -23,7 +23,7 @@ from collsim.schedule import Schedule
 
 from .mistakes import counted_from_one
 
-#: What one trial may use. `transfers` is for one number of ranks.
+#: What one trial may use, for all numbers of ranks together.
 LIMITS = Limits(seconds=4.0, memory=512 * 2**20, steps=2_000, transfers=50_000, output=16_000_000)
 #: So many trials at once; others of a large class wait their turn.
 _ROOM = threading.BoundedSemaphore(4)

@@ -68,7 +68,7 @@ WRITE: dict[str, tuple[str, str]] = {
         "**Shown before it runs.** Code that came in a link runs only after a click.\n\n"
         "**A process of its own.** What passes runs in a fresh Python process with an empty environment, for at most "
         "{seconds} seconds, "
-        "with {memory} of memory, {stepcount} steps and {transfers} transfers for one number of ranks. Then it is "
+        "with {memory} of memory, {stepcount} steps and {transfers} transfers. Then it is "
         "ended.\n\n"
         "**Only a table comes back.** The process sends transfers, never a verdict and never an object. They are "
         "checked here, so code "
@@ -78,7 +78,7 @@ WRITE: dict[str, tuple[str, str]] = {
         "这样错误更容易看懂；但保证服务器安全的不是这份清单。\n\n"
         "**先显示，后运行。**链接里带来的代码，点击之后才会运行。\n\n"
         "**独立的进程。**通过检查的代码在一个全新的 Python 进程中运行，环境变量为空，最多 {seconds} 秒、{memory} "
-        "内存；每个 rank 数最多 "
+        "内存；最多 "
         "{stepcount} 步、{transfers} 次传输。之后进程即被结束。\n\n"
         "**只有一张表传回来。**进程传回的是传输表，不是结论，也不是对象。检查在这里进行，所以代码无法谎称自己正确。",
     ),

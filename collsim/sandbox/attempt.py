@@ -58,7 +58,7 @@ def attempt(made: Ended, wanted: Wanted, limits: Limits) -> Attempt:
         elif error is None:
             failed = next((n for n in wanted.ranks if n not in schedules), wanted.ranks[-1])
             try:
-                schedules[failed] = _schedule(kind, body, failed, wanted, limits)
+                schedules[failed] = _schedule(kind, body, failed, wanted, _left(limits, schedules))
             except ScheduleError as wrong:
                 error = wrong
     missing = next((n for n in wanted.ranks if n not in schedules), None)
@@ -78,7 +78,13 @@ def sentence(how: int, limits: Limits) -> str:
     return "the process of the function ended before it was done (exit, or more memory than it may use)"
 
 
-def _schedule(kind: int, body: bytes, n: int, wanted: Wanted, limits: Limits) -> Schedule:
+def _left(limits: Limits, schedules: dict[int, Schedule]) -> Limits:
+    """What is left of steps and transfers: they are for all numbers of ranks together, as what they cost here is."""
+    steps, transfers = sum(s.steps for s in schedules.values()), sum(len(s) for s in schedules.values())
+    return replace(limits, steps=limits.steps - steps, transfers=limits.transfers - transfers)
+
+
+def _schedule(kind: int, body: memoryview, n: int, wanted: Wanted, limits: Limits) -> Schedule:
     """The schedule for n ranks, or the ScheduleError that the frame is or deserves."""
     if kind == Kind.FAILED:
         (_, *place), said = numbers(body, 4)
@@ -106,7 +112,10 @@ def _refuse_too_much(shapes: list[list[int]], slots: int, endpoints: int, limits
     _refuse_too_many_slots(slots, endpoints)
     transfers = sum(rows * times for rows, times, _, _ in shapes)
     if transfers > limits.transfers or sum(times for _, times, _, _ in shapes) > limits.steps:
-        raise ScheduleError(f"more than {limits.transfers:,} transfers or {limits.steps:,} steps")
+        raise ScheduleError(
+            f"more than {limits.transfers:,} transfers or {limits.steps:,} steps, which is what is left of what may be "
+            "yielded for all numbers of ranks together"
+        )
 
 
 def _refuse_too_many_slots(slots: int, endpoints: int) -> None:
@@ -117,7 +126,7 @@ def _refuse_too_many_slots(slots: int, endpoints: int) -> None:
         )
 
 
-def _frozen(shapes: list[list[int]], rest: bytes, chunks: int, slots: int, n: int, wanted: Wanted) -> Schedule:
+def _frozen(shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, n: int, wanted: Wanted) -> Schedule:
     kind = find_collective(wanted.collective)
     if chunks < 1 or (kind.blocks and chunks % n):
         raise ScheduleError(f"{chunks} chunks do not fit {wanted.collective} with {n} ranks")

@@ -8,7 +8,6 @@ one. Nothing here judges.
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
 import os
 import signal
@@ -27,7 +26,7 @@ from .produce import Wanted
 
 def main() -> None:
     """Read the job, answer on what was stdout; students' code finds stdout closed."""
-    with contextlib.suppress(OSError):
+    if system.machine():
         system.control(system.DEATH_SIGNAL, signal.SIGKILL)
         system.control(system.DUMPABLE, 0)
     job = json.load(sys.stdin)

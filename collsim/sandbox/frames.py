@@ -32,29 +32,29 @@ def frame(kind: Kind, numbers: Sequence[int] = (), rest: bytes = b"") -> bytes:
     return _HEAD.pack(kind, len(body)) + body
 
 
-def split(data: bytes) -> list[tuple[int, bytes]]:
-    """Frames as pairs of a kind and what follows; what is not whole at the end is left out."""
-    found: list[tuple[int, bytes]] = []
-    at = 0
+def split(data: bytes) -> list[tuple[int, memoryview]]:
+    """Frames as pairs of a kind and what follows, not copied; what is not whole at the end is left out."""
+    found: list[tuple[int, memoryview]] = []
+    whole, at = memoryview(data), 0
     while at + _HEAD.size <= len(data) and len(found) < MOST_FRAMES:
         kind, size = _HEAD.unpack_from(data, at)
         at += _HEAD.size
         if size < 0 or size > len(data) - at:
             break
-        found.append((kind, data[at : at + size]))
+        found.append((kind, whole[at : at + size]))
         at += size
     return found
 
 
-def numbers(body: bytes, count: int) -> tuple[tuple[int, ...], bytes]:
+def numbers(body: memoryview, count: int) -> tuple[tuple[int, ...], memoryview]:
     """The first `count` integers of what follows, and the rest; zeros where there are fewer."""
     held = min(count, len(body) // 8)
     return (*struct.unpack_from(f"<{held}q", body), *([0] * (count - held))), body[8 * held :]
 
 
-def text(body: bytes, most: int) -> str:
+def text(body: memoryview, most: int) -> str:
     """At most so many characters, without those that move a terminal's cursor or hide what stands there."""
-    return printable(body[: 4 * most].decode("utf-8", "replace")[:most])
+    return printable(bytes(body[: 4 * most]).decode("utf-8", "replace")[:most])
 
 
 def printable(told: str) -> str:

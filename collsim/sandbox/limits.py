@@ -12,8 +12,8 @@ OPEN_FILES = 64
 
 @dataclass(frozen=True)
 class Limits:
-    """What a learner's function may use: seconds and bytes for one attempt, and how much it may yield for one number of
-    ranks.
+    """What a learner's function may use: seconds, bytes, steps and transfers for one attempt, all its numbers of ranks
+    together.
 
     Attributes:
         memory: bytes beyond what the process has before the function is called.

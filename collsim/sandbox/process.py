@@ -222,8 +222,9 @@ def _restrict(limits: Limits) -> None:
         "NOFILE": OPEN_FILES,
         "MEMLOCK": 0,
         "MSGQUEUE": 0,
-        "AS": _held() + limits.memory,
     }
+    if sys.platform == "linux":  # macOS takes the limit and does not keep to it
+        wanted["AS"] = _held() + limits.memory
     for name, most in wanted.items():
         kind = getattr(resource, f"RLIMIT_{name}", None)
         if kind is None:

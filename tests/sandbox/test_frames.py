@@ -127,6 +127,18 @@ def _hostile(random, number, right):
     return bytes(changed)
 
 
+def test_steps_count_for_all_numbers_of_ranks_together():
+    """Reading a table costs its steps, however few seconds it took to write it: 19,000 and 19,000 are not read."""
+    wanted = Wanted("broadcast", (2, 3))
+    shapes = [1, 1, 0, 1] * 19_000
+    rows = np.tile(np.array([[0], [1], [0], [0], [0], [0]], "<i4"), 19_000).tobytes()
+    data = b"".join(frame(Kind.TABLE, (n, 1, 1, 19_000, *shapes), rows) for n in (2, 3)) + DONE
+    made = tried(data, wanted)
+    assert set(made.schedules) == {2}
+    assert made.failed == 3
+    assert "1,000 steps" in str(made.error)
+
+
 def test_jobs_that_are_cut_off_or_say_too_much_end_the_reading():
     import io
 
