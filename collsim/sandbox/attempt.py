@@ -91,8 +91,10 @@ def _schedule(kind: int, body: memoryview, n: int, wanted: Wanted, limits: Limit
         step, rank, chunk = (number if 0 <= number <= MOST_SLOTS else None for number in place)
         raise ScheduleError(text(said, MOST_PRINTED), step=step, rank=rank, chunk=chunk)
     (said_n, chunks, slots, count), rest = numbers(body, 4)
-    if kind != Kind.TABLE or said_n != n or not 0 <= count <= limits.steps or len(rest) < 32 * count:
+    if kind != Kind.TABLE or said_n != n or not 0 <= count <= len(rest) // 32:
         raise ScheduleError(_NOT_A_TABLE)
+    if count > limits.steps:
+        raise _too_much(limits)
     try:
         shapes = np.frombuffer(rest, "<i8", 4 * count).reshape(-1, 4).tolist()
         _refuse_too_much(shapes, max(chunks, slots), n + wanted.helpers, limits)
@@ -112,10 +114,14 @@ def _refuse_too_much(shapes: list[list[int]], slots: int, endpoints: int, limits
     _refuse_too_many_slots(slots, endpoints)
     transfers = sum(rows * times for rows, times, _, _ in shapes)
     if transfers > limits.transfers or sum(times for _, times, _, _ in shapes) > limits.steps:
-        raise ScheduleError(
-            f"more than {limits.transfers:,} transfers or {limits.steps:,} steps, which is what is left of what may be "
-            "yielded for all numbers of ranks together"
-        )
+        raise _too_much(limits)
+
+
+def _too_much(limits: Limits) -> ScheduleError:
+    return ScheduleError(
+        f"more than {limits.transfers:,} transfers or {limits.steps:,} steps, which is what is left of what may be "
+        "yielded for all numbers of ranks together"
+    )
 
 
 def _refuse_too_many_slots(slots: int, endpoints: int) -> None:

@@ -9,6 +9,7 @@ from solutions import ring_allreduce, solution
 
 import collsim as cs
 from collsim.quiz import exercise, exercises, progress
+from collsim.quiz.chinese import chinese
 from collsim.sandbox import Limits, syscalls
 
 QUICK = Limits(seconds=2.0, memory=256 << 20)
@@ -250,6 +251,18 @@ def test_progress_is_kept_and_a_spoilt_file_never_spoils_a_check(progress_file):
     assert progress_file.read_text() == "{broken", "a file that cannot be read is not overwritten"
     with pytest.raises(cs.FormatError, match="not a progress file"):
         progress()
+
+
+def test_how_a_box_ended_is_told_in_chinese():
+    from collsim.sandbox.attempt import Ended, attempt
+    from collsim.sandbox.frames import Ending, Kind, frame
+
+    wanted, limits = exercise("broadcast-to-all").task.wanted, Limits(steps=1)
+    table = frame(Kind.TABLE, (2, 1, 1, 2, 1, 1, 0, 1, 1, 1, 0, 1), b"")
+    ends = [(b"", how) for how in (Ending.LATE, Ending.TOO_MUCH, Ending.BADLY, -11)]
+    for data, how in [*ends, (frame(9), 0), (table, 0)]:
+        told = chinese(str(attempt(Ended(data, how), wanted, limits).error))
+        assert any("\u4e00" <= c <= "\u9fff" for c in told), told
 
 
 def test_in_chinese_the_reason_is_chinese():
