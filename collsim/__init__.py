@@ -36,21 +36,21 @@ from .verify import verify
 if TYPE_CHECKING:
     from . import nccl
     from .exchange import convert, formats, load, read_msccl, save, write_msccl
-    from .quiz import break_it, exercise, exercises, grade, progress, questions
+    from .teach import break_it, exercise, exercises, grade, progress, questions
 
 __version__ = "0.1.0"
 
 #: Rooms that bring heavy libraries (tables, file formats) are loaded when one of their names is first asked for.
 _LATE = {
-    "break_it": "quiz",
+    "break_it": "teach",
     "convert": "exchange",
-    "exercise": "quiz",
-    "exercises": "quiz",
+    "exercise": "teach",
+    "exercises": "teach",
     "formats": "exchange",
-    "grade": "quiz",
+    "grade": "teach",
     "load": "exchange",
-    "progress": "quiz",
-    "questions": "quiz",
+    "progress": "teach",
+    "questions": "teach",
     "read_msccl": "exchange",
     "save": "exchange",
     "write_msccl": "exchange",
@@ -138,13 +138,13 @@ def _late(module: str, name: str) -> Any:
 
 
 _views.update(
-    questions=_late("quiz", "questions"),
+    questions=_late("teach", "questions"),
     animate=_late("viz", "animate"),
     html=_late("viz", "html"),
     picture=_late("viz", "save"),
     save=_late("exchange", "save"),
 )
-_topology_views.update(draw=_late("viz.draw", "draw"))
+_topology_views.update(draw=_late("viz.pictures.draw", "draw"))
 
 
 def __getattr__(name: str) -> Any:

@@ -8,8 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 import collsim as cs
-from collsim.cli import app
-from collsim.sandbox import Walls
+from collsim.cli import app, teaching
+from collsim.sandbox import Walls, process
+from collsim.teach.exercises import grading
 
 MY_RING = """
 import numpy as np
@@ -275,8 +276,8 @@ def test_grade_makes_a_table(tmp_path):
 
 def test_grade_runs_nothing_without_walls_until_it_is_told_to(tmp_path, monkeypatch):
     (tmp_path / "ada.py").write_text("def send_one_chunk(n):\n    return []\n", encoding="utf-8")
-    for module in ("cli.teaching", "quiz.grading", "sandbox.process"):
-        monkeypatch.setattr(f"collsim.{module}.walls", lambda: Walls.NONE)
+    for module in (teaching, grading, process):
+        monkeypatch.setattr(module, "walls", lambda: Walls.NONE)
     refused = collsim("grade", str(tmp_path))
     assert refused.exit_code == 2
     assert "--without-walls" in refused.stderr

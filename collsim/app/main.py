@@ -11,16 +11,23 @@ import streamlit as st
 
 from collsim.errors import CollsimError
 
-from . import classroom, compare, explore, lessons, machines, measured, race, whatif, write
-from .address import put_menu
-from .controls import mistake
-from .look import STYLE, logo, mark
-from .mistakes import told
-from .sidebar import sidebar
-from .state import enter, is_dark, language, leave, session, t
-from .switches import switches
-from .waiting import turn
-from .work import ENGINE
+from .classroom import student
+from .jobs.pool import ENGINE
+from .pages import compare, lessons
+from .pages.explore import explore
+from .pages.machines import machines
+from .pages.measured import measured
+from .pages.race import race
+from .pages.whatif import whatif
+from .pages.write import write
+from .scenario.mistakes import told
+from .shell.address import put_menu
+from .shell.controls import mistake
+from .shell.look import STYLE, logo, mark
+from .shell.results import turn
+from .shell.session import enter, is_dark, language, leave, session, t
+from .shell.sidebar import sidebar
+from .shell.switches import switches
 
 PAGES: dict[str, Callable[[], None]] = {
     "explore": explore.page,
@@ -31,7 +38,7 @@ PAGES: dict[str, Callable[[], None]] = {
     "write": write.page,
     "measured": measured.page,
     "lessons": lessons.page,
-    "class": classroom.page,
+    "class": student.page,
 }
 #: Pages that draw their own controls and write their own address, with what each does on arrival.
 OWN: dict[str, Callable[[], None]] = {
@@ -41,7 +48,7 @@ OWN: dict[str, Callable[[], None]] = {
     "write": write.arrive,
     "measured": measured.arrive,
     "lessons": lessons.arrive,
-    "class": classroom.arrive,
+    "class": student.arrive,
 }
 
 
@@ -58,7 +65,7 @@ def main(first: str = "explore") -> None:
     shown = st.navigation([*pages.values(), named], position="top")
     if shown is named:
         st.switch_page(pages[first], query_params=st.query_params.to_dict())
-    if shown is not pages["class"] and (code := classroom.invited()):
+    if shown is not pages["class"] and (code := student.invited()):
         st.switch_page(pages["class"], query_params={"class": code})
     shown.run()
 

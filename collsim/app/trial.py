@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.quiz.chinese import chinese
 from collsim.sandbox import Attempt, Limits, NoWalls
 from collsim.sandbox.allowlist import Code, Forbidden, allowed
 from collsim.sandbox.attempt import Ended, attempt
@@ -20,8 +19,9 @@ from collsim.sandbox.jobs import Task
 from collsim.sandbox.process import boxed
 from collsim.sandbox.produce import Wanted
 from collsim.schedule import Schedule
+from collsim.teach.chinese import chinese
 
-from .mistakes import counted_from_one
+from .scenario.mistakes import counted_from_one
 
 #: What one trial may use, for all numbers of ranks together.
 LIMITS = Limits(seconds=4.0, memory=512 * 2**20, steps=2_000, transfers=50_000, output=16_000_000)

@@ -58,7 +58,7 @@ def grade(
     as_json: Json = False,
 ) -> None:
     """Check every student's exercises, each in a process of its own with limits; a table for the teacher."""
-    from collsim.quiz import summary
+    from collsim.teach import summary
 
     if without_walls and walls() is Walls.NONE:
         print("No walls here: the hand-ins run with all that you may do.", file=sys.stderr)

@@ -7,23 +7,24 @@ published runs, `calibrate` fits it to a cluster of one's own, `backend` says wh
 what NCCL would do over sizes and nodes, `search` the rings, trees and heads of NVLS it finds on a machine's links.
 """
 
-from .accuracy import Accuracy, accuracy
-from .backends import Advice, backend, supports
 from .choices import Crossover, choices, ring_and_tree
-from .facts import Facts
 from .fit import Calibration, calibrate
-from .gaps import Gap, explain
-from .gloo import gloo_time
 from .graphs import communicator
-from .heads import Heads
-from .links import Parameters
-from .machines import Searched, facts_of, search
+from .libraries import mpi
+from .libraries.backends import Advice, backend, supports
+from .libraries.gloo import gloo_time
+from .machine.facts import Facts
+from .machine.topology_facts import Searched, facts_of, search
+from .machine.words import facts
+from .measured.accuracy import Accuracy, accuracy
+from .measured.gaps import Gap, explain
+from .measured.published import Run, against, own_run, published, published_run, together
+from .model.links import Parameters
+from .model.tuner import Choice, Communicator, Cost, Graph, choose, cost_table
 from .predict import Prediction, predict
-from .published import Run, against, own_run, published, published_run, together
-from .search import Rings, Trees
+from .search.heads import Heads
+from .search.orders import Rings, Trees
 from .simulated import trace
-from .tuner import Choice, Communicator, Cost, Graph, choose, cost_table
-from .words import facts
 
 __all__ = [
     "Accuracy",
@@ -55,6 +56,7 @@ __all__ = [
     "facts",
     "facts_of",
     "gloo_time",
+    "mpi",
     "own_run",
     "predict",
     "published",

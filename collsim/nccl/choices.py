@@ -15,10 +15,10 @@ import pandas as pd
 from ..errors import CollsimError
 from ..topology import Topology
 from ..units import parse_bytes, parse_count
-from .calibrated import calibration_of, links_of, settings_of
-from .facts import Facts
-from .links import Parameters
-from .machines import facts_of
+from .machine.facts import Facts
+from .machine.topology_facts import facts_of
+from .model.calibrated import calibration_of, links_of, settings_of
+from .model.links import Parameters
 from .predict import Prediction, as_measured, predict
 
 #: 1 KiB to 1 GiB, a factor of four between them.

@@ -21,14 +21,14 @@ from ..topology import Topology
 from ..topology.calibrated import Figures, Measured, Residue, calibrated
 from ..topology.network import Hop
 from ..units import format_bytes, format_time
-from .calibrated import CLUSTER, Knobs, beyond, fitted_on, poor, residue_of, settings_of, turned
-from .facts import Facts
 from .graphs import communicator
-from .links import MEASURED, Parameters
-from .machines import facts_of, searched
+from .machine.facts import Facts
+from .machine.topology_facts import facts_of, searched
+from .model.calibrated import CLUSTER, Knobs, beyond, fitted_on, poor, residue_of, settings_of, turned
+from .model.links import MEASURED, Parameters
+from .model.timing import Call, hops, inside_rate, net_rate, step_time, time_of
+from .model.tuner import choose
 from .predict import Prediction, as_measured, collective_name, predict
-from .timing import Call, hops, inside_rate, net_rate, step_time, time_of
-from .tuner import choose
 
 Floats = npt.NDArray[np.float64]
 _NUDGE = 1e-4

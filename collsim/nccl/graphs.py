@@ -14,11 +14,11 @@ import math
 from dataclasses import replace
 
 from . import constants as c
-from .facts import GA102_LINK_GBPS, NVLINK_GBPS, XGMI_GBPS, Facts
-from .heads import Heads
-from .machines import Searched
-from .search import duplicated
-from .tuner import Communicator, Graph, doubled
+from .machine.facts import GA102_LINK_GBPS, NVLINK_GBPS, XGMI_GBPS, Facts
+from .machine.topology_facts import Searched
+from .model.tuner import Communicator, Graph, doubled
+from .search.heads import Heads
+from .search.orders import duplicated
 
 #: The x86 processors usually sold with a PCIe generation, for the bandwidth between sockets (Intel ARK; see
 #: constants.SOCKET).

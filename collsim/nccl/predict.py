@@ -12,13 +12,13 @@ from ..topology import Topology
 from ..topology.calibrated import Measured
 from ..units import format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
 from . import constants as c
-from .calibrated import beyond, calibration_of, links_of, poor, residue_of, settings_of
-from .facts import PCIE_GBPS, Facts, require_one_host
 from .graphs import communicator
-from .links import Parameters
-from .machines import Searched, cross_nic_of, facts_of, searched
-from .timing import Call, Time, launch_time, time_of
-from .tuner import Choice, allowed, choose
+from .machine.facts import PCIE_GBPS, Facts, require_one_host
+from .machine.topology_facts import Searched, cross_nic_of, facts_of, searched
+from .model.calibrated import beyond, calibration_of, links_of, poor, residue_of, settings_of
+from .model.links import Parameters
+from .model.timing import Call, Time, launch_time, time_of
+from .model.tuner import Choice, allowed, choose
 
 #: Collectives of nccl-tests, with the factor from algbw to busbw (nccl-tests doc/PERFORMANCE.md; sendrecv 1).
 BUSBW: dict[str, Callable[[int], float]] = {

@@ -20,9 +20,9 @@ from ..registry import schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
-from .facts import Facts
+from .machine.facts import Facts
 from .predict import Prediction, predict
-from .search import over_nodes
+from .search.orders import over_nodes
 
 #: Bytes of a chunk that a channel sends at a time with Simple: one slot of the buffer (NCCL src/include/device.h: 4 MiB
 #: / NCCL_STEPS).

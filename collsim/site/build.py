@@ -18,13 +18,13 @@ from typing import Any
 
 from ..bar import told
 from ..errors import CollsimError
-from ..quiz.questions import questions
+from ..lessons.short import LESSONS, Lesson
 from ..simulate import Trace
-from ..viz.page import player_source
-from ..viz.timeline import dumps, timeline
+from ..teach.questions.questions import questions
+from ..viz.hosts.page import player_source
+from ..viz.timeline.document import dumps, timeline
 from . import pages
 from .gallery import PLACES, Place, shown
-from .lessons import LESSONS, Lesson
 
 _ASKED = 5
 _RACERS = ("allreduce_ring", "allreduce_double_binary_tree", "allreduce_parameter_server")

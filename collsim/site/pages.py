@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .lessons import Lesson
+from ..lessons.short import Lesson
 from .texts import TEXTS
 
 LANGUAGES = ("en", "zh")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import CollsimError
-from ..quiz.question import Question
-from ..quiz.questions import questions
-from ..quiz.worksheet import answer, facts, markdown, title
 from ..simulate import Trace
-from ..viz.worksheet import Item, pdf
+from ..teach.questions.question import Question
+from ..teach.questions.questions import questions
+from ..teach.worksheet import answer, facts, markdown, title
+from ..viz.pictures.worksheet import Item, pdf
 
 
 def write_worksheet(

@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .show import Animation, save
-from .timeline import decode, encode, timeline
+from .hosts.show import Animation, save
+from .timeline.document import decode, encode, timeline
 
 if TYPE_CHECKING:
     from ..simulate import Trace
 
-__all__ = ["Animation", "animate", "decode", "encode", "html", "save", "timeline"]
+__all__ = ["Animation", "animate", "decode", "encode", "html", "plots", "save", "timeline"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("plots", "nccl_plots"):
+        raise AttributeError(f"module 'collsim.viz' has no attribute {name!r}")
+    from importlib import import_module
+
+    return import_module(f"collsim.viz.pictures.{name}")
 
 
 def animate(trace: Trace, lang: str = "en", **options: Any) -> Animation:

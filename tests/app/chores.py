@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from collsim.app.run import Refused
+from collsim.app.scenario.outcome import Refused
 
 
 def count(to, seconds, tell):

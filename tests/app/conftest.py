@@ -5,8 +5,9 @@ from functools import cache
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
-from collsim.app import waiting, work
-from collsim.app.work import ENGINE
+from collsim.app.jobs import pool
+from collsim.app.jobs.pool import ENGINE
+from collsim.app.shell import results
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -26,9 +27,9 @@ def components_are_looked_for_once():
 @pytest.fixture
 def slow(monkeypatch):
     """Everything goes to a worker, and none ever takes it up."""
-    monkeypatch.setattr(waiting, "ON_THE_SPOT", -1.0)
-    monkeypatch.setattr(waiting, "GLANCE", 0.0)
-    idle = work.Workers(0)
-    monkeypatch.setattr(waiting, "workers", lambda: idle)
+    monkeypatch.setattr(results, "ON_THE_SPOT", -1.0)
+    monkeypatch.setattr(results, "GLANCE", 0.0)
+    idle = pool.Workers(0)
+    monkeypatch.setattr(results, "workers", lambda: idle)
     yield idle
     idle.close()

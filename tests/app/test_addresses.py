@@ -7,9 +7,13 @@ import pytest
 from test_pages import messages
 from test_walk import OURS, opened
 
-from collsim.app import compare, edits, panels, races, yards
-from collsim.app.choice import READERS, Choice, moment
 from collsim.app.main import PAGES
+from collsim.app.pages import compare
+from collsim.app.pages.machines import pair
+from collsim.app.pages.race import lineup
+from collsim.app.pages.whatif import edits
+from collsim.app.scenario import panels
+from collsim.app.scenario.choice import READERS, Choice, moment
 
 NONSENSE = [
     "💥",
@@ -29,8 +33,8 @@ WORDS = {
     "explore": [*READERS, *(word for word in panels.WORDS if word not in ("answer", "class")), *BEGINS],
     "compare": [*READERS, "lang"],
     "whatif": [*READERS, *(word for word in edits.WORDS if word != "cable"), "lang"],
-    "race": ["race", *races.SHARED, *BEGINS[:1], "lang"],
-    "machines": [*yards.READERS, "lang"],
+    "race": ["race", *lineup.SHARED, *BEGINS[:1], "lang"],
+    "machines": [*pair.READERS, "lang"],
     "write": ["start", "code", "collective", "ranks", "place", "nbytes", "lang"],
     "lessons": ["lesson", "answer", *BEGINS],
     "measured": ["run", "told", "lang"],

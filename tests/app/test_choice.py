@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import collsim as cs
-from collsim.app.choice import (
+from collsim.app.scenario.choice import (
     MOST_NODES,
     MOST_RANKS,
     READERS,
@@ -20,7 +20,7 @@ from collsim.app.choice import (
     own_options,
     to_query,
 )
-from collsim.app.mistakes import told
+from collsim.app.scenario.mistakes import told
 
 CHOICES = [
     Choice(),

@@ -9,13 +9,13 @@ from streamlit.testing.v1 import AppTest
 from test_pages import address, explore, messages, opened, players
 
 import collsim as cs
-from collsim.app.asking import rooms
-from collsim.app.choice import Choice, from_query
-from collsim.app.drill import asked_about, broken
-from collsim.app.mistakes import counted_from_one
-from collsim.app.panels import MOST_QUESTIONS, Panels, read, write
-from collsim.app.texts import LANGUAGES, say
-from collsim.quiz.breaking import WAYS
+from collsim.app.classroom.questions import rooms
+from collsim.app.scenario.choice import Choice, from_query
+from collsim.app.scenario.mistakes import counted_from_one
+from collsim.app.scenario.panels import MOST_QUESTIONS, Panels, read, write
+from collsim.app.scenario.run_questions import asked_about, broken
+from collsim.app.texts.catalogue import LANGUAGES, say
+from collsim.teach.breaking import WAYS
 
 RUN = {
     "collective": "allreduce",

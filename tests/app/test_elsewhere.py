@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import collsim as cs
-from collsim.app import elsewhere
-from collsim.app.choice import Choice, own_options
-from collsim.app.run import build_place, compare, compared, options_used, simulate
+from collsim.app.scenario import snippets
+from collsim.app.scenario.choice import Choice, own_options
+from collsim.app.scenario.outcome import build_place, compare, compared, options_used, simulate
 from collsim.cli import app
 
 CHOICES = [
@@ -38,14 +38,14 @@ def used(choice):
 def test_the_python_script_gives_the_same_time(choice):
     names = {}
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(elsewhere.python(choice, used(choice)), names)
+        exec(snippets.python(choice, used(choice)), names)
     assert names["t"].time == simulate(choice).time
     assert names["t"].dtype == choice.dtype
 
 
 @pytest.mark.parametrize("choice", CHOICES)
 def test_the_command_line_gives_the_same_time(choice):
-    words = shlex.split(elsewhere.command(choice, used(choice)))
+    words = shlex.split(snippets.command(choice, used(choice)))
     assert words[0] == "collsim"
     done = CliRunner().invoke(app, [*words[1:], "--json"])
     assert done.exit_code == 0, done.output
@@ -58,33 +58,33 @@ def test_the_command_line_gives_the_same_time(choice):
 def test_the_script_of_a_comparison_gives_the_same_times(choice):
     names = {}
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(elsewhere.python_sweep(choice, compared(choice, build_place(choice))), names)
+        exec(snippets.python_sweep(choice, compared(choice, build_place(choice))), names)
     shown = compare(choice).pivot_table(index="nbytes", columns="algorithm", values="time")
     assert (names["times"] == shown).all(axis=None)
 
 
 def test_the_command_line_names_the_fabric():
-    assert "--fabric rail" in elsewhere.command(Choice(fabric="rail"), {})
+    assert "--fabric rail" in snippets.command(Choice(fabric="rail"), {})
 
 
 def test_nccl_tests_only_where_nccl_has_the_algorithm():
-    line = elsewhere.nccl_tests(Choice(gdr=False, dtype="float16"), {"channels": 8}, 16)
+    line = snippets.nccl_tests(Choice(gdr=False, dtype="float16"), {"channels": 8}, 16)
     assert "-np 16 --map-by ppr:8:node" in line
     assert "all_reduce_perf -b 268435456 -e 268435456 -d half -g 1" in line
     assert "NCCL_ALGO=Ring" in line
     assert "NCCL_NET_GDR_LEVEL=LOC" in line
     assert "NCCL_P2P_DISABLE" not in line
-    assert elsewhere.nccl_tests(Choice(algorithm="allreduce_parameter_server"), {}, 16) is None
-    assert elsewhere.nccl_tests(Choice(place="ring"), {}, 8) is None
+    assert snippets.nccl_tests(Choice(algorithm="allreduce_parameter_server"), {}, 16) is None
+    assert snippets.nccl_tests(Choice(place="ring"), {}, 8) is None
 
 
 def test_algorithms_and_programs_that_are_named_exist():
-    assert set(elsewhere._NCCL) <= set(cs.algorithms())
-    assert {cs.algorithms()[name].collective for name in elsewhere._NCCL} <= set(elsewhere._PROGRAMS)
+    assert set(snippets._NCCL) <= set(cs.algorithms())
+    assert {cs.algorithms()[name].collective for name in snippets._NCCL} <= set(snippets._PROGRAMS)
 
 
 def test_the_busbw_factor_reads_as_in_nccl_tests():
-    assert [elsewhere.factor(cs.collective(c).busbw(16), 16) for c in ("allreduce", "allgather", "broadcast")] == [
+    assert [snippets.factor(cs.collective(c).busbw(16), 16) for c in ("allreduce", "allgather", "broadcast")] == [
         "30/16",
         "15/16",
         "1",

@@ -11,11 +11,13 @@ from openers import OPEN
 from streamlit.testing.v1 import AppTest
 from test_pages import explore, fine, opened, players
 
-from collsim.app import chunks, filebox, files, waiting
-from collsim.app.choice import Choice
-from collsim.app.files import Upload
-from collsim.app.run import simulate
-from collsim.app.texts import LANGUAGES, say
+from collsim.app.pages.explore import chunk_search
+from collsim.app.scenario import files
+from collsim.app.scenario.choice import Choice
+from collsim.app.scenario.files import Upload
+from collsim.app.scenario.outcome import simulate
+from collsim.app.shell import filebox, results
+from collsim.app.texts.catalogue import LANGUAGES, say
 from collsim.errors import CollsimError
 from collsim.exchange import formats
 from collsim.units import format_time
@@ -173,8 +175,8 @@ def from_file() -> None:
     """AppTest cannot upload; the file is put where the uploader puts it."""
     import streamlit as st
 
-    from collsim.app.files import Upload
     from collsim.app.main import main
+    from collsim.app.scenario.files import Upload
 
     if held := st.session_state.pop("held", None):
         st.session_state["upload"] = Upload(*held)
@@ -198,13 +200,13 @@ def test_an_uploaded_schedule_is_played_on_explore_and_given_up(language):
 
 
 def test_under_a_bar_the_last_file_keeps_its_name_and_its_run(slow, monkeypatch):
-    monkeypatch.setattr(waiting, "ON_THE_SPOT", 100.0)
+    monkeypatch.setattr(results, "ON_THE_SPOT", 100.0)
     at = AppTest.from_function(from_file, default_timeout=60)
     at.query_params["network"], at.query_params["ranks"] = "switch", "4"
     at.session_state["held"] = files.file(CHOICE, "msccl", "en")
     fine(at.run())
     before, said = players(at)[0].proto.json, [e.proto.body for e in at.get("html") if "collsim.xml" in e.proto.body]
-    monkeypatch.setattr(waiting, "ON_THE_SPOT", -1.0)
+    monkeypatch.setattr(results, "ON_THE_SPOT", -1.0)
     _, data = files.file(CHOICE, "json", "en")
     at.session_state["held"] = "another.json", data
     at.run()
@@ -220,7 +222,7 @@ def test_a_schedule_that_needs_more_ranks_than_there_are_goes_to_a_switch():
 
 def test_the_best_number_of_chunks_is_the_one_that_is_the_fastest():
     choice = Choice(algorithm="allreduce_tree", place="switch", ranks=8, nbytes="64MiB")
-    table = chunks.tried(choice)
+    table = chunk_search.tried(choice)
     best = int(table.loc[table["time"].idxmin()]["chunks"])
     assert best > 1
     by_hand = {

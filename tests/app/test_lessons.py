@@ -10,10 +10,10 @@ from streamlit.testing.v1 import AppTest
 from test_pages import address, messages
 
 import collsim as cs
-from collsim.app.chapters import CHAPTERS
-from collsim.app.lessons import kept_lesson
-from collsim.app.lessons_texts import LESSONS
-from collsim.app.texts import LANGUAGES
+from collsim.app.pages.lessons import kept_lesson
+from collsim.app.texts.catalogue import LANGUAGES
+from collsim.app.texts.lessons import LESSONS
+from collsim.lessons.chapters import CHAPTERS
 
 NAMES = list(CHAPTERS)
 MADE = {name: make() for name, make in CHAPTERS.items()}
@@ -121,7 +121,7 @@ def typed_numbers(source):
     return found
 
 
-@pytest.mark.parametrize("module", ["app/chapters.py", "site/lessons.py"])
+@pytest.mark.parametrize("module", ["lessons/chapters.py", "lessons/short.py"])
 def test_no_number_of_a_lesson_is_typed(module):
     assert typed_numbers((Path(cs.__file__).parent / module).read_text()) == []
 

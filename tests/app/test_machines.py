@@ -8,10 +8,11 @@ from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages
 
 import collsim as cs
-from collsim.app import own, yards
-from collsim.app.machines_texts import MACHINES
-from collsim.app.texts import LANGUAGES
-from collsim.app.yards import Yard
+from collsim.app.pages.machines import pair
+from collsim.app.pages.machines.pair import Yard
+from collsim.app.scenario import custom_machine
+from collsim.app.texts.catalogue import LANGUAGES
+from collsim.app.texts.machines import MACHINES
 
 SMI = """\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity
 GPU0\t X \tPIX\tSYS\tSYS\t0-13
@@ -85,7 +86,7 @@ def test_a_text_of_ones_own_is_drawn_stays_in_the_address_and_is_dropped_again()
     next(b for b in at.button if b.label == "Use it").click()
     fine(at.run())
     assert len(sent(at)["cards"]) == 2
-    assert own.unpacked(address(at)["own"]) == SMI
+    assert custom_machine.unpacked(address(at)["own"]) == SMI
     again = fine(opened(**address(at)))
     assert sent(again)["id"] == sent(at)["id"]
     next(b for b in again.button if b.label == "Back to the catalogue").click()
@@ -107,20 +108,20 @@ def test_a_text_that_is_no_topology_gets_a_sentence_and_the_picture_stays():
     "yard", [Yard(), Yard("dgx-h100", 4, "rail", 3, 17, "gdr", "1MiB"), Yard(text=SMI, a=1, b=3)], ids=str
 )
 def test_what_is_written_is_read_back(yard):
-    assert yards.read(yards.write(yard)) == (yard, [])
+    assert pair.read(pair.write(yard)) == (yard, [])
 
 
 def test_a_text_too_long_for_an_address_is_left_out_of_it():
     import random
 
     noise = "".join(random.Random(1).choices("abcdefghij0123456789", k=20_000))
-    assert own.packed(noise) == ""
+    assert custom_machine.packed(noise) == ""
 
 
 def test_an_address_cannot_unpack_to_more_than_a_topology():
-    bomb = own.packed("a" * 900_000)
-    assert 0 < len(bomb) < own.LONGEST_IN_ADDRESS
-    _, complaints = yards.read({"own": bomb})
+    bomb = custom_machine.packed("a" * 900_000)
+    assert 0 < len(bomb) < custom_machine.LONGEST_IN_ADDRESS
+    _, complaints = pair.read({"own": bomb})
     assert "too long" in complaints[0].why
 
 
@@ -148,6 +149,6 @@ def test_a_hostile_address_gets_one_sentence_and_a_picture(query):
 
 
 def test_every_word_of_the_page_is_used():
-    source = "".join((Path(yards.__file__).parent / name).read_text() for name in ("machines.py", "yards.py"))
+    source = "".join((Path(pair.__file__).parent / name).read_text() for name in ("machines.py", "pair.py"))
     families = ("page.", "machines.p2p", "machines.gdr", "machines.notes")
     assert not [key for key in MACHINES if f'"{key}"' not in source and not key.startswith(families)]

@@ -9,15 +9,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages
 
-from collsim.app import evidence, osu, own
-from collsim.app.evidence import Shown
-from collsim.app.measured_texts import MEASURED
-from collsim.app.run import Refused
-from collsim.app.texts import LANGUAGES, placeholders
-from collsim.nccl import mpi, predict, published, published_run, ring_and_tree
-from collsim.nccl.calibrated import CLUSTER
-from collsim.nccl.gaps import HYPOTHESES
-from collsim.nccl.words import network
+from collsim.app.pages.measured import compared, osu
+from collsim.app.pages.measured.compared import Shown
+from collsim.app.scenario import custom_machine
+from collsim.app.scenario.outcome import Refused
+from collsim.app.texts.catalogue import LANGUAGES, placeholders
+from collsim.app.texts.measured import MEASURED
+from collsim.nccl import predict, published, published_run, ring_and_tree
+from collsim.nccl.libraries import mpi
+from collsim.nccl.machine.words import network
+from collsim.nccl.measured.gaps import HYPOTHESES
+from collsim.nccl.model.calibrated import CLUSTER
 from collsim.units import format_bytes
 
 
@@ -97,7 +99,7 @@ def test_the_address_says_what_is_shown_and_opens_it_again():
     "shown", [Shown(), Shown("v100-8", plain=True), Shown("own", machine="polaris", nodes=4, p2p=False, gdr=False)]
 )
 def test_what_is_written_is_read_back(shown):
-    assert evidence.read(evidence.write(shown)) == (shown, [])
+    assert compared.read(compared.write(shown)) == (shown, [])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -112,15 +114,15 @@ def test_a_sample_log_is_one_click_away_and_its_machine_is_known(language):
 
 
 def test_a_log_of_ones_own_is_predicted_and_its_machine_guessed():
-    at = fine(dropped(evidence.sample()))
+    at = fine(dropped(compared.sample()))
     assert charts(at) == 7
     lines = "".join(
         f"#  Rank {r:2d} Group  0 Pid 1 on host{r // 8} device {r % 8} [0000:00:00] NVIDIA H100 80GB HBM3\n"
         for r in range(16)
     )
-    guess = evidence.guessed(lines, Shown("own"))
-    assert (guess.nodes, "H100" in evidence.facts_of(evidence.cs.machine(guess.machine)).gpu) == (2, True)
-    card = evidence.guessed("# Rank 0 Pid 1 on a device 0 [0x01] NVIDIA GeForce RTX 4090\n", Shown("own"))
+    guess = compared.guessed(lines, Shown("own"))
+    assert (guess.nodes, "H100" in compared.facts_of(compared.cs.machine(guess.machine)).gpu) == (2, True)
+    card = compared.guessed("# Rank 0 Pid 1 on a device 0 [0x01] NVIDIA GeForce RTX 4090\n", Shown("own"))
     assert card.machine == "rtx4090-8gpu"
 
 
@@ -171,13 +173,13 @@ def test_ranks_of_an_osu_log_are_one_per_gpu_until_somebody_says_otherwise_of_th
 
 def test_the_mpi_model_gets_the_ranks_the_network_and_where_the_buffers_are(tmp_path, monkeypatch):
     shown = Shown("own", text=OSU.format(kind="-CUDA", test="Allgather"), machine="polaris", nodes=2, ranks=16)
-    table, case = evidence.over_mpi(shown)
-    facts = evidence.facts_of(evidence.cs.machine("polaris", nodes=2))
+    table, case = compared.over_mpi(shown)
+    facts = compared.facts_of(compared.cs.machine("polaris", nodes=2))
     assert (case.ranks, case.nodes, case.collective, "none" in case.gpu) == (16, 2, "allgather", False)
     assert network(case.inter_link) == (facts.nics, facts.nic_rate, facts.net)
     assert table["nbytes"].tolist() == [16 * 1024, 16 * 2**20]  # OSU counts what one rank gives
     assert table["predicted"].tolist() == [mpi.time_of(case, n) for n in table["nbytes"]]
-    host = evidence.over_mpi(replace(shown, text=OSU.format(kind="", test="Allgather")))[0]
+    host = compared.over_mpi(replace(shown, text=OSU.format(kind="", test="Allgather")))[0]
     assert (host["predicted"] != table["predicted"]).all()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "osu.log").write_text(shown.text)
@@ -197,7 +199,7 @@ HOSTILE_LOGS = {
     "empty": "",
     "no table": "<script>alert(1)</script>\n" * 50,
     "no text": bytes(range(256)) * 40,
-    "damaged row": evidence.sample().replace("float", "float 7 7", 1),
+    "damaged row": compared.sample().replace("float", "float 7 7", 1),
     "not JSON": '{"results": [',
     "other JSON": '{"results": 5}',
     "too many ranks": "# Rank 900 Pid 1 on a device 0 [0x01] X\n# all_reduce_perf\n 8 2 float sum -1 1.0 1 1 0 1.0 1 "
@@ -252,8 +254,8 @@ def test_every_word_of_the_page_is_used():
     from pathlib import Path
 
     source = "".join(
-        (Path(evidence.__file__).parent / name).read_text()
-        for name in ("measured.py", "evidence.py", "graphlog.py", "osu.py", "fitting.py")
+        (Path(compared.__file__).parent / name).read_text()
+        for name in ("measured.py", "compared.py", "nccl_log.py", "osu.py", "fitting.py")
     )
     families = ("page.", "gap.", "knob.", "measured.told.", "measured.off.", "measured.guess.", "measured.none.")
     bands = {f"measured.{name}" for name in ("large", "middle", "small", "dots", "line", "tuner", "under")}
@@ -264,7 +266,7 @@ def test_every_word_of_the_page_is_used():
 
 
 TWO_TABLES = (
-    evidence.sample()
+    compared.sample()
     + """# nThread 1 nGpus 1 minBytes 1024 maxBytes 1048576 step: 1024(factor)
 #  Rank  0 Pid 1 on h device 0 [0x01] NVIDIA A100-SXM4-40GB
 #  Rank  1 Pid 1 on h device 1 [0x02] NVIDIA A100-SXM4-40GB
@@ -283,7 +285,7 @@ ROW = (
     [
         Shown(),
         Shown("v100-8", plain=True),
-        Shown("own", text=evidence.sample(), machine="polaris", nodes=2, p2p=False),
+        Shown("own", text=compared.sample(), machine="polaris", nodes=2, p2p=False),
         Shown("own", text=TWO_TABLES, table=1, machine="dgx-a100"),
         Shown("own", text=ROW, collective="reduce_scatter", machine="polaris", nodes=2, gdr=False),
     ],
@@ -293,8 +295,8 @@ def test_the_python_that_is_shown_makes_the_same_run(shown, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "nccl-tests.txt").write_text(shown.text)
     names = {}
-    exec(evidence.python_of(shown), names)
-    assert names["run"] == evidence.run_of(shown)
+    exec(compared.python_of(shown), names)
+    assert names["run"] == compared.run_of(shown)
 
 
 def test_a_log_whose_collective_is_known_is_fitted_on_every_pandas(monkeypatch):
@@ -307,10 +309,10 @@ def test_a_log_whose_collective_is_known_is_fitted_on_every_pandas(monkeypatch):
         return fill(series, value, **options)
 
     monkeypatch.setattr(pd.Series, "fillna", as_in_pandas_2)
-    shown = Shown("own", text=evidence.sample(), machine=evidence.SAMPLE_MACHINE, nodes=2)
-    assert set(evidence.fitted(shown).rows["collective"]) == {"allreduce"}
+    shown = Shown("own", text=compared.sample(), machine=compared.SAMPLE_MACHINE, nodes=2)
+    assert set(compared.fitted(shown).rows["collective"]) == {"allreduce"}
     with pytest.raises(Refused) as refused:
-        evidence.fitted(replace(shown, text=ROW))
+        compared.fitted(replace(shown, text=ROW))
     assert refused.value.key == "measured.nocollective"
 
 
@@ -321,11 +323,11 @@ def test_a_log_calibrates_a_machine_that_is_predicted_calibrated_wherever_it_is_
     at = fine(opened(run="own", lang=language))
     fine(at.button(key="w_e_sample").click().run())
     fine(at.button(key="fit_do").click().run())
-    shown = Shown("own", text=evidence.sample(), machine=evidence.SAMPLE_MACHINE, nodes=2)
-    made = evidence.fitted(shown)
+    shown = Shown("own", text=compared.sample(), machine=compared.SAMPLE_MACHINE, nodes=2)
+    made = compared.fitted(shown)
     assert f"{100 * made.held_out:.1f}" in text_of(at)
     assert made.after < 0.5 * made.before
-    loaded = own.build(made.yaml, nodes=2)
+    loaded = custom_machine.build(made.yaml, nodes=2)
     times = [predict("allreduce", loaded, int(n)).time for n in made.rows["nbytes"]]
     assert times == pytest.approx(made.rows["after"].tolist(), rel=1e-3)
     assert len({*made.factors, *made.unknown} - set(CLUSTER)) == 0

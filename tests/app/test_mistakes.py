@@ -6,10 +6,11 @@ import warnings
 import pytest
 
 import collsim as cs
-from collsim.app import edits, files, own
-from collsim.app.choice import Choice
-from collsim.app.mistakes import told
-from collsim.app.run import asked, build_place, simulate
+from collsim.app.pages.whatif import edits
+from collsim.app.scenario import custom_machine, files
+from collsim.app.scenario.choice import Choice
+from collsim.app.scenario.mistakes import told
+from collsim.app.scenario.outcome import asked, build_place, simulate
 from collsim.errors import CollsimError
 from collsim.topology.fabrics import FABRICS
 
@@ -104,7 +105,7 @@ def attempts():
     for network in cs.topology.NETWORKS:
         for ranks, shape in ((1, "3"), (3, "1"), (7, "2x2"), (2, "3x3x3"), (2, "99x99")):
             yield build_place, Choice(place=network, ranks=ranks, shape=shape)
-    yield from ((own.facts, text) for text in TEXTS)
+    yield from ((custom_machine.facts, text) for text in TEXTS)
     yield from ((files.schedule_of, files.Upload(name, data)) for name, data in FILES.items())
     for cable in ("a~b", "node0/gpu0~node0/gpu1"):
         yield lambda cable: edits.changed(Choice(nodes=1), edits.Edit(gdr="same", cable=cable)), cable

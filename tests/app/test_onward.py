@@ -5,8 +5,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import fine
 
-from collsim.app import onward, own, races
-from collsim.app.edits import Edit
+from collsim.app.pages import open_in
+from collsim.app.pages.race import lineup
+from collsim.app.pages.whatif.edits import Edit
+from collsim.app.scenario import custom_machine
 
 
 def machines():
@@ -23,19 +25,19 @@ def measured():
     )
     fine(at.selectbox(key="w_e_run").set_value("own").run())
     fine(at.button(key="w_e_sample").click().run())
-    return fine(at.button(key="fit_do").click().run()), "onward_fit", own.OWN, 2
+    return fine(at.button(key="fit_do").click().run()), "onward_fit", custom_machine.OWN, 2
 
 
-@pytest.mark.parametrize("page", onward.PAGES)
+@pytest.mark.parametrize("page", open_in.PAGES)
 @pytest.mark.parametrize("door", [machines, measured])
 def test_every_page_opens_on_the_machine_that_is_taken_along(door, page):
     at, key, place, nodes = door()
     kept = at.session_state["remembered"]
-    kept |= {"race": races.READY["p2p"], "whatif": Edit(gdr="same", cable="node0/gpu0~node0/pcie0", do="cut")}
+    kept |= {"race": lineup.READY["p2p"], "whatif": Edit(gdr="same", cable="node0/gpu0~node0/pcie0", do="cut")}
     fine(at.button(key=f"{key}_{page}").click().run())
     session = at.session_state["session"]
     assert (session.page, session.choice.place, session.choice.nodes) == (page, place, nodes)
-    assert ("calibration:" in session.choice.own) == (place == own.OWN)
+    assert ("calibration:" in session.choice.own) == (place == custom_machine.OWN)
     if page == "race":
         assert {(one.place, one.nodes, one.own) for one in kept["race"]} == {(place, nodes, session.choice.own)}
     if page == "whatif":

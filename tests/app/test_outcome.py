@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import collsim as cs
-from collsim.app.choice import Choice, usual_algorithms
-from collsim.app.run import Refused, build_place, compare, crossings, options_used, outcome
+from collsim.app.scenario.choice import Choice, usual_algorithms
+from collsim.app.scenario.outcome import Refused, build_place, compare, crossings, options_used, outcome
 
 
 def test_the_first_picture_uses_every_channel_and_says_what_one_would_give():
@@ -23,7 +23,7 @@ def test_the_first_picture_uses_every_channel_and_says_what_one_would_give():
 
 
 def test_the_headline_agrees_with_the_timeline():
-    from collsim.viz.timeline import decode
+    from collsim.viz.timeline.document import decode
 
     shown = outcome(Choice(place="ring", ranks=6, nbytes="1MiB"))
     made = decode(shown.timeline)

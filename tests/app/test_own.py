@@ -15,10 +15,12 @@ from test_pages import address, compare, explore, fine, messages, opened, player
 from typer.testing import CliRunner
 
 import collsim as cs
-from collsim.app import elsewhere, own, races, yards
-from collsim.app.choice import Choice, filed, from_query, to_query
-from collsim.app.run import build_place, options_used, simulate
-from collsim.app.yards import Yard
+from collsim.app.pages.machines import pair
+from collsim.app.pages.machines.pair import Yard
+from collsim.app.pages.race import lineup
+from collsim.app.scenario import custom_machine, snippets
+from collsim.app.scenario.choice import Choice, filed, from_query, to_query
+from collsim.app.scenario.outcome import build_place, options_used, simulate
 from collsim.cli import app
 
 SMI = """\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tCPU Affinity
@@ -54,9 +56,9 @@ def on(text, **values):
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_what_the_file_says_is_what_is_run(text, tmp_path):
-    path = tmp_path / own.file_name(text)
+    path = tmp_path / custom_machine.file_name(text)
     path.write_text(text)
-    with pytest.warns() if own.facts(text).notes else contextlib.nullcontext():
+    with pytest.warns() if custom_machine.facts(text).notes else contextlib.nullcontext():
         plain = cs.load_topology(path)
     assert build_place(on(text)).name == plain.name
 
@@ -64,7 +66,7 @@ def test_what_the_file_says_is_what_is_run(text, tmp_path):
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize("values", [{}, {"p2p": True, "gdr": False, "nodes": 2, "fabric": "rail"}])
 def test_a_machine_of_ones_own_survives_its_address(text, values):
-    choice = on(text, **{name: value for name, value in values.items() if name in own.facts(text).takes})
+    choice = on(text, **{name: value for name, value in values.items() if name in custom_machine.facts(text).takes})
     assert from_query(to_query(choice)) == (choice, [])
 
 
@@ -77,7 +79,7 @@ def test_two_nodes_without_p2p_are_slower_than_one_with_it():
 def test_pages_with_a_sidebar_run_on_it(page):
     at = fine(opened(page, **to_query(on(SMI, sizes="1KiB:1MiB:32"))))
     assert at.selectbox(key="w_place").value == "own"
-    assert address(at)["own"] == own.packed(SMI)
+    assert address(at)["own"] == custom_machine.packed(SMI)
 
 
 def test_a_text_pasted_on_explore_is_run_and_stays_through_the_language_and_is_dropped():
@@ -106,10 +108,10 @@ def test_a_text_that_is_no_topology_gets_one_sentence_and_the_run_stays():
 
 
 def test_a_race_on_it_has_the_text_once_in_its_address():
-    runners = races.on(on(SMI))
-    query = races.write(runners)
+    runners = lineup.on(on(SMI))
+    query = lineup.write(runners)
     assert sum("own" in name for name in query) == 1
-    assert races.read(query) == (runners, [])
+    assert lineup.read(query) == (runners, [])
     at = fine(AppTest.from_function(race, default_timeout=60).run())
     at.text_area(key="w_own_text_race").set_value(SMI)
     fine(at.button(key="own_use_race").click().run())
@@ -118,20 +120,20 @@ def test_a_race_on_it_has_the_text_once_in_its_address():
 
 def test_the_machine_that_is_looked_at_is_the_machine_that_is_run():
     yard = Yard(text=SMI, nodes=2, fabric="rail")
-    assert build_place(yards.chosen(Choice(), yard)).name == yards.build(yard).name
-    assert build_place(yards.chosen(on(SMI), Yard("dgx-h100", 2))).name == yards.build(Yard("dgx-h100", 2)).name
+    assert build_place(pair.chosen(Choice(), yard)).name == pair.build(yard).name
+    assert build_place(pair.chosen(on(SMI), Yard("dgx-h100", 2))).name == pair.build(Yard("dgx-h100", 2)).name
 
 
 @pytest.mark.parametrize("choice", [on(SMI, nodes=2, p2p=False), on(TEXTS["our YAML"], p2p=True), on(TEXTS["network"])])
 def test_code_to_copy_reads_the_file_and_gives_the_same_time(choice, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path(own.file_name(choice.own)).write_text(choice.own)
+    Path(custom_machine.file_name(choice.own)).write_text(choice.own)
     used = options_used(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
     names = {}
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(UserWarning):
-        exec(elsewhere.python(choice, used), names)
+        exec(snippets.python(choice, used), names)
     assert names["t"].time == simulate(choice).time
-    done = CliRunner().invoke(app, [*shlex.split(elsewhere.command(choice, used))[1:], "--json"])
+    done = CliRunner().invoke(app, [*shlex.split(snippets.command(choice, used))[1:], "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["time"] == pytest.approx(simulate(choice).time, rel=1e-12)
 

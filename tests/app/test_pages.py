@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import collsim as cs
-from collsim.app.texts import LANGUAGES, say
+from collsim.app.texts.catalogue import LANGUAGES, say
 
 MACHINE, NETWORK = {"machine": "dgx-h100", "nodes": "2", "nbytes": "1MiB"}, {"network": "switch", "ranks": "4"}
 

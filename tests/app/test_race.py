@@ -6,10 +6,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages
 
-from collsim.app import races
-from collsim.app.choice import Choice
-from collsim.app.race_texts import RACE
-from collsim.app.texts import LANGUAGES
+from collsim.app.pages.race import lineup
+from collsim.app.scenario.choice import Choice
+from collsim.app.texts.catalogue import LANGUAGES
+from collsim.app.texts.race import RACE
 from collsim.errors import CollsimError
 
 
@@ -32,11 +32,11 @@ def sent(at):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", races.READY)
+@pytest.mark.parametrize("name", lineup.READY)
 def test_every_ready_race_starts_in_both_languages(name, language):
     at = fine(opened(race=name, lang=language, nbytes="1MiB"))
     runners = sent(at)["runners"]
-    assert len(runners) == len(races.READY[name])
+    assert len(runners) == len(lineup.READY[name])
     assert len({r["name"] for r in runners}) == len(runners)
     assert min(r["place"] for r in runners) == 1
 
@@ -81,9 +81,9 @@ def test_another_collective_gives_each_runner_a_way_of_its_own():
 MIXED = (Choice(nodes=1), Choice(nodes=1, place="torus", shape="2x2", options=(("channels", 2),)))
 
 
-@pytest.mark.parametrize("runners", [*races.READY.values(), MIXED], ids=str)
+@pytest.mark.parametrize("runners", [*lineup.READY.values(), MIXED], ids=str)
 def test_what_is_written_is_read_back(runners):
-    assert races.read(races.write(runners)) == (runners, [])
+    assert lineup.read(lineup.write(runners)) == (runners, [])
 
 
 HOSTILE = [
@@ -122,7 +122,7 @@ def test_who_has_too_many_transfers_is_named():
 
 def test_a_race_is_kept_among_the_results_and_its_runners_nowhere_else():
     """Results are counted in bytes, for all sessions together."""
-    first, again = (races.run(races.READY["ways"][0]) for _ in range(2))
+    first, again = (lineup.run(lineup.READY["ways"][0]) for _ in range(2))
     assert first == again
     assert first.timeline is not again.timeline
 
@@ -130,14 +130,14 @@ def test_a_race_is_kept_among_the_results_and_its_runners_nowhere_else():
 def test_every_word_of_the_page_is_used():
     from pathlib import Path
 
-    source = "".join((Path(races.__file__).parent / name).read_text() for name in ("race.py", "races.py"))
-    families = ("page.", "race.server.", *(f"race.{name}" for name in (*races.READY, "own")))
+    source = "".join((Path(lineup.__file__).parent / name).read_text() for name in ("race.py", "lineup.py"))
+    families = ("page.", "race.server.", *(f"race.{name}" for name in (*lineup.READY, "own")))
     assert not [key for key in RACE if f'"{key}"' not in source and not key.startswith(families)]
 
 
 def test_a_machine_that_is_taken_along_gets_no_more_chunks_than_can_be_raced():
     for place, nodes in (("dgx-a100", 2), ("dgx-h100", 4), ("dgx-h100", 8)):
-        runners = races.on(Choice(place=place, nodes=nodes))
-        found = races.field(runners)
+        runners = lineup.on(Choice(place=place, nodes=nodes))
+        found = lineup.field(runners)
         assert not [one for one in found.runners if isinstance(one, CollsimError)], place
-    assert 64 in [dict(one.options).get("chunks") for one in races.on(Choice(place="dgx-a100", nodes=2))]
+    assert 64 in [dict(one.options).get("chunks") for one in lineup.on(Choice(place="dgx-a100", nodes=2))]

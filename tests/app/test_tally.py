@@ -3,10 +3,10 @@
 import pytest
 
 import collsim as cs
-from collsim.app import tally
-from collsim.app.choice import Choice
-from collsim.app.tally import Asked, Full, Rooms
-from collsim.quiz import questions
+from collsim.app.classroom import votes as voting
+from collsim.app.classroom.votes import Asked, Full, Rooms
+from collsim.app.scenario.choice import Choice
+from collsim.teach import questions
 
 TRACE = cs.simulate(
     cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4, bandwidth="25GB/s", alpha="1us"), "64MiB"
@@ -70,7 +70,7 @@ def test_numbers_that_read_the_same_are_one_group_and_the_commonest_come_first(r
     rooms.reveal(room)
     groups = rooms.look(room).groups
     assert [(votes, right) for _, votes, right in groups] == [(3, False), (2, True), (1, False)]
-    monkeypatch.setattr(tally, "MOST_GROUPS", 2)
+    monkeypatch.setattr(voting, "MOST_GROUPS", 2)
     board = rooms.look(room)
     assert (len(board.groups), board.others) == (2, 1)
 
@@ -113,8 +113,8 @@ def test_a_vote_for_no_choice_is_refused(rooms, value):
 
 
 def test_rooms_voters_and_time_are_bounded(rooms, clock, monkeypatch):
-    monkeypatch.setattr(tally, "MOST_ROOMS", 3)
-    monkeypatch.setattr(tally, "MOST_VOTERS", 5)
+    monkeypatch.setattr(voting, "MOST_ROOMS", 3)
+    monkeypatch.setattr(voting, "MOST_VOTERS", 5)
     first, code = begun(rooms)
     others = [rooms.open() for _ in range(2)]
     with pytest.raises(Full):
@@ -124,7 +124,7 @@ def test_rooms_voters_and_time_are_bounded(rooms, clock, monkeypatch):
     for k in range(9):
         rooms.look(code, f"w{k}")
     assert rooms.look(first).here <= 10
-    clock.now += tally.IDLE_SECONDS - 1
+    clock.now += voting.IDLE_SECONDS - 1
     rooms.look(first)  # its teacher's page is open
     clock.now += 2
     assert rooms.leads(first)
@@ -138,11 +138,11 @@ def test_who_left_is_not_counted_as_here_unless_they_voted(rooms, clock):
     rooms.look(code, "bert")
     assert rooms.look(room).here == 2
     rooms.vote(code, "anna", 0, 0)
-    clock.now += tally.HERE_SECONDS + 1
+    clock.now += voting.HERE_SECONDS + 1
     assert rooms.look(room).here == 1
 
 
 def test_codes_spell_no_words_and_differ(rooms):
-    codes = {rooms.open()[:4] for _ in range(tally.MOST_ROOMS)}
-    assert len(codes) == tally.MOST_ROOMS
+    codes = {rooms.open()[:4] for _ in range(voting.MOST_ROOMS)}
+    assert len(codes) == voting.MOST_ROOMS
     assert not set("".join(codes)) & set("aeioul")

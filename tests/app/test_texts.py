@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from collsim.app.texts import LANGUAGES, TEXTS, placeholders, say
+from collsim.app.texts.catalogue import LANGUAGES, TEXTS, placeholders, say
 
 APP = Path(__file__).parents[2] / "collsim" / "app"
 
@@ -29,10 +29,10 @@ def test_sentences_are_translated_and_english_holds_no_chinese():
 
 
 def test_every_text_that_is_asked_for_exists_and_every_text_is_asked_for():
-    source = "\n".join(path.read_text() for path in APP.glob("*.py") if path.name != "texts.py")
+    source = "\n".join(path.read_text() for path in APP.rglob("*.py") if path.name != "catalogue.py")
     literal = {
         node.args[0].value
-        for path in APP.glob("*.py")
+        for path in APP.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)

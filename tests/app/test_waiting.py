@@ -7,10 +7,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import explore, fine, messages, opened, players
 
-from collsim.app import waiting, work
-from collsim.app.choice import Choice
-from collsim.app.run import outcome
-from collsim.app.texts import LANGUAGES, say
+from collsim.app.jobs import pool
+from collsim.app.scenario.choice import Choice
+from collsim.app.scenario.outcome import outcome
+from collsim.app.shell import results
+from collsim.app.texts.catalogue import LANGUAGES, say
 
 BUSY = {"network": "switch", "ranks": "4"}
 
@@ -74,13 +75,13 @@ def test_whatever_a_page_computes_can_be_stopped_and_run_after_all(slow, page):
 
 
 def test_a_file_under_way_can_be_stopped_and_nothing_else_is_shown_in_its_place(slow, monkeypatch):
-    monkeypatch.setattr(waiting, "ON_THE_SPOT", 100.0)
+    monkeypatch.setattr(results, "ON_THE_SPOT", 100.0)
     at = opened(explore, **BUSY)
     at.selectbox(key="w_format").set_value("gif").run()
-    monkeypatch.setattr(waiting, "ON_THE_SPOT", -1.0)
+    monkeypatch.setattr(results, "ON_THE_SPOT", -1.0)
     at.button(key="files_make").click().run()
     (job,) = under_way(slow)
-    assert job.key[0] == "collsim.app.files.file"
+    assert job.key[0] == "collsim.app.scenario.files.file"
     stop(at).click()
     at.run()
     assert job.stopped
@@ -134,7 +135,8 @@ def test_who_asks_for_what_is_under_way_joins_it_without_an_estimate(slow, monke
     (job,) = under_way(slow)
     job.waiting = {"somebody else": job.waiting.popitem()[1]}
     monkeypatch.setattr(
-        "collsim.app.explore.expected_outcome", lambda choice: pytest.fail("an estimate of what is under way")
+        "collsim.app.pages.explore.explore.expected_outcome",
+        lambda choice: pytest.fail("an estimate of what is under way"),
     )
     fine(opened(explore, **BUSY))
     assert under_way(slow) == [job]
@@ -143,16 +145,16 @@ def test_who_asks_for_what_is_under_way_joins_it_without_an_estimate(slow, monke
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_nobody_can_know_has_no_estimate(monkeypatch, language):
-    monkeypatch.setattr(waiting, "t", lambda key, **values: say(language, key, **values))
-    job = work.Job(work.key_of(outcome, (Choice(),)), outcome, True, 0.0)
-    job.began, job.stage = work.time.monotonic() - 30, "run"
-    assert waiting._said(job) == say(language, "work.unknown", so_far=30)
-    assert waiting._share(job) == 0
+    monkeypatch.setattr(results, "t", lambda key, **values: say(language, key, **values))
+    job = pool.Job(pool.key_of(outcome, (Choice(),)), outcome, True, 0.0)
+    job.began, job.stage = pool.time.monotonic() - 30, "run"
+    assert results._said(job) == say(language, "work.unknown", so_far=30)
+    assert results._share(job) == 0
     job.share = 0.25
-    assert waiting._share(job) == 0.25
+    assert results._share(job) == 0.25
     job.expected = 60.0
-    assert waiting._said(job) == say(language, "work.run", about=60, so_far=30)
-    assert waiting._share(job) == pytest.approx(0.475, abs=0.01)
+    assert results._said(job) == say(language, "work.run", about=60, so_far=30)
+    assert results._share(job) == pytest.approx(0.475, abs=0.01)
 
 
 def test_another_choice_stops_the_work_for_the_one_before(slow):
@@ -167,11 +169,11 @@ def test_another_choice_stops_the_work_for_the_one_before(slow):
 
 
 def test_the_last_result_stays_below_the_bar(slow, monkeypatch):
-    monkeypatch.setattr(waiting, "ON_THE_SPOT", 10.0)
+    monkeypatch.setattr(results, "ON_THE_SPOT", 10.0)
     at = opened(explore, **BUSY)
     assert players(at)
     before = players(at)[0].proto.json
-    monkeypatch.setattr(waiting, "ON_THE_SPOT", -1.0)
+    monkeypatch.setattr(results, "ON_THE_SPOT", -1.0)
     at.number_input(key="w_ranks").set_value(6)
     at.run()
     assert stop(at)
@@ -179,13 +181,13 @@ def test_the_last_result_stays_below_the_bar(slow, monkeypatch):
 
 
 def test_a_run_that_needs_the_engine_waits_until_it_is_compiled(slow, monkeypatch):
-    monkeypatch.setattr(waiting, "ON_THE_SPOT", 10.0)
-    monkeypatch.setattr(waiting, "ENGINE", work.Engine())
+    monkeypatch.setattr(results, "ON_THE_SPOT", 10.0)
+    monkeypatch.setattr(results, "ENGINE", pool.Engine())
     at = opened(explore, engine="event", **BUSY)
     (job,) = under_way(slow)
     assert job.function.__name__ == "prepare"
     assert stop(at)
-    waiting.ENGINE.ready.set()
+    results.ENGINE.ready.set()
     at.run()
     assert players(at)
     assert messages(at) == []

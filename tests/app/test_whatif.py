@@ -14,14 +14,16 @@ from test_pages import address, explore, fine, messages, players
 from typer.testing import CliRunner
 
 import collsim as cs
-from collsim.app import beside, edits, elsewhere, waiting
-from collsim.app.choice import Choice
-from collsim.app.edits import Edit
-from collsim.app.own import packed
-from collsim.app.texts import LANGUAGES
-from collsim.app.whatif_texts import WHATIF
+from collsim.app.pages.whatif import edits
+from collsim.app.pages.whatif.edits import Edit
+from collsim.app.scenario import companions, snippets
+from collsim.app.scenario.choice import Choice
+from collsim.app.scenario.custom_machine import packed
+from collsim.app.shell import results
+from collsim.app.texts.catalogue import LANGUAGES
+from collsim.app.texts.whatif import WHATIF
 from collsim.cli import app
-from collsim.viz.timeline import decode
+from collsim.viz.timeline.document import decode
 
 SMALL = {"network": "switch", "ranks": "4", "nbytes": "1MiB"}
 ONE = Choice(place="switch", ranks=4, nbytes="1MiB")
@@ -103,10 +105,10 @@ def test_a_cut_that_parts_the_ranks_is_a_sentence_and_the_last_good_picture_stay
 
 def test_under_a_bar_the_last_pictures_keep_the_name_of_their_own_run(slow, monkeypatch):
     """A picture that is there under a name is not drawn again when the run of that name comes."""
-    monkeypatch.setattr(waiting, "ON_THE_SPOT", 100.0)
+    monkeypatch.setattr(results, "ON_THE_SPOT", 100.0)
     at = fine(opened(beside="again", **SMALL))
     last = named(at)
-    monkeypatch.setattr(waiting, "ON_THE_SPOT", -1.0)
+    monkeypatch.setattr(results, "ON_THE_SPOT", -1.0)
     at.selectbox(key="w_x_kind").set_value("cable").run()
     (job,) = slow._jobs.values()
     assert named(at) == last
@@ -266,11 +268,11 @@ def test_the_script_of_trouble_gives_the_times_of_the_page(edit):
     trouble = edits.conditions(RING, edit, 4)
     names = {}
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(elsewhere.python_change(before, changed, {}, trouble, edits.RUNS if edit.jitter else 0), names)
+        exec(snippets.python_change(before, changed, {}, trouble, edits.RUNS if edit.jitter else 0), names)
     assert (names["before"].time, names["after"].time) == pytest.approx((found.before.time, found.after.time), rel=1e-9)
     if edit.jitter:
         assert tuple(names["times"]) == pytest.approx(found.times, rel=1e-9)
-    line = shlex.split(elsewhere.command(before, {}, {k: v for k, v in trouble.items() if k != "background"}))
+    line = shlex.split(snippets.command(before, {}, {k: v for k, v in trouble.items() if k != "background"}))
     done = CliRunner().invoke(app, [*line[1:], "--json"])
     assert done.exit_code == 0, done.output
     if "background" not in trouble:
@@ -325,7 +327,8 @@ def test_a_hostile_address_gets_at_most_one_sentence_and_a_picture(query):
 
 def test_every_word_of_the_page_is_used():
     source = "".join(
-        (Path(edits.__file__).parent / name).read_text() for name in ("whatif.py", "edits.py", "codebox.py")
+        (Path(edits.__file__).parents[2] / name).read_text()
+        for name in ("pages/whatif/whatif.py", "pages/whatif/edits.py", "shell/codebox.py")
     ).replace("'", '"')
     known = {*edits.SWITCHED, *edits.FACTORS, *edits.CABLE, *edits.STRAGGLERS}
     families = (
@@ -356,10 +359,10 @@ def test_the_same_once_more_on_one_set_of_cables_takes_as_long_as_both():
 def test_groups_of_ranks_are_those_of_tensor_and_data_parallelism():
     """Two boxes of 8 on PCIe: groups of 8 inside each, or 8 pairs across; a plain switch has neither."""
     place = cs.machine("pcie-8gpu", nodes=2)
-    assert beside.groups("tensor", place) == [list(range(8)), list(range(8, 16))]
-    assert beside.groups("data", place) == [[r, r + 8] for r in range(8)]
-    assert beside.offered(place) == list(beside.BESIDE)
-    assert beside.offered(cs.topology.switch(4)) == ["", "again"]
+    assert companions.groups("tensor", place) == [list(range(8)), list(range(8, 16))]
+    assert companions.groups("data", place) == [[r, r + 8] for r in range(8)]
+    assert companions.offered(place) == list(companions.BESIDE)
+    assert companions.offered(cs.topology.switch(4)) == ["", "again"]
     choice = Choice(place="pcie-8gpu", nodes=2, nbytes="1MiB")
     found = edits.change(choice, Edit(gdr="same", beside="data"))
     assert [row[1] for row in found.several.rows] == [16, *[2] * 8]
@@ -402,11 +405,11 @@ def test_the_script_and_the_command_of_several_at_once_give_the_times_of_the_pag
     found = edits.change(choice, edit)
     before, place = edits.timed(choice, edit), cs.machine("pcie-8gpu", nodes=2)
     trouble = edits.conditions(choice, edit, 16)
-    lines = beside.python(what, place)
+    lines = companions.python(what, place)
     names = {}
     with contextlib.redirect_stdout(io.StringIO()):
         runs = edits.RUNS if jitter else 0
-        exec(elsewhere.python_change(before, edits.code(before, edit)[1], {"channels": 1}, trouble, runs, lines), names)
+        exec(snippets.python_change(before, edits.code(before, edit)[1], {"channels": 1}, trouble, runs, lines), names)
     assert names["after"].time == pytest.approx(found.after.time, rel=1e-9)
     assert [*names["both"].slowdown] == pytest.approx([row[4] for row in found.several.rows], rel=1e-9)
     assert Path("together.html").exists()
@@ -414,7 +417,7 @@ def test_the_script_and_the_command_of_several_at_once_give_the_times_of_the_pag
         assert [*names["times"]] == pytest.approx(found.times, rel=1e-9)
         return
     line = shlex.split(
-        elsewhere.command(before, {"channels": 1}, trouble, beside.command(what, place, choice.algorithm))
+        snippets.command(before, {"channels": 1}, trouble, companions.command(what, place, choice.algorithm))
     )
     done = CliRunner().invoke(app, [*line[1:], "--json"])
     assert done.exit_code == 0, done.output

@@ -13,11 +13,11 @@ import chores
 import psutil
 import pytest
 
-from collsim.app.choice import Choice
-from collsim.app.drafts import Draft
-from collsim.app.run import Refused, outcome
-from collsim.app.verdict import verdict
-from collsim.app.work import HIDDEN, Died, Kept, Workers, key_of
+from collsim.app.jobs.pool import HIDDEN, Died, Kept, Workers, key_of
+from collsim.app.pages.write.drafts import Draft
+from collsim.app.pages.write.verdict import verdict
+from collsim.app.scenario.choice import Choice
+from collsim.app.scenario.outcome import Refused, outcome
 
 ROOT = Path(__file__).parents[2]
 
@@ -247,7 +247,7 @@ def test_results_are_never_more_bytes_than_there_is_room():
 def test_a_worker_and_its_folder_go_when_its_server_is_killed(staff, tmp_path):
     code = (
         f"import sys, time; sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(ROOT)!r}]\n"
-        "import chores; from collsim.app.work import Workers\n"
+        "import chores; from collsim.app.jobs.pool import Workers\n"
         "job = Workers(1).ask('a', chores.count, (10**6, 0.01), 1.0)\n"
         "while not job.share: time.sleep(0.05)\n"
         "print(job.worker.process.pid, flush=True); time.sleep(600)"

@@ -7,9 +7,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import address, messages
 
-from collsim.app import consent, drafts, waiting
+from collsim.app.pages.write import consent, drafts
+from collsim.app.shell import results
+from collsim.app.texts.write import WRITE
 from collsim.app.trial import trial, tried
-from collsim.app.write_texts import WRITE
 from collsim.sandbox import Walls, walls
 from collsim.sandbox.allowlist import LONGEST, Code, Forbidden, allowed
 from collsim.sandbox.produce import Wanted
@@ -23,8 +24,8 @@ def write() -> None:
 
     import streamlit as st
 
-    from collsim.app.address import remembered
     from collsim.app.main import main
+    from collsim.app.shell.address import remembered
 
     if (typed := st.session_state.pop("typed", None)) is not None:
         remembered()["write"] = replace(remembered()["write"], code=typed)
@@ -34,7 +35,7 @@ def write() -> None:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """A page waits for the worker that tries the code, so that a test sees what came of it."""
-    monkeypatch.setattr(waiting, "GLANCE", 60.0)
+    monkeypatch.setattr(results, "GLANCE", 60.0)
 
 
 def opened(**query):
@@ -210,7 +211,7 @@ def test_code_from_a_link_is_shown_and_runs_only_after_a_click_that_says_what_it
         raise AssertionError("it ran")
 
     with monkeypatch.context() as patched:
-        patched.setattr("collsim.app.write.latest", never)
+        patched.setattr("collsim.app.pages.write.write.latest", never)
         at = opened(code=fresh("shown"), lang=language)
         assert not at.exception
         assert WRITE["write.link"][language == "zh"] in words(at)

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from PIL import Image
 
-from collsim.app.texts import TEXTS, say
+from collsim.app.texts.catalogue import TEXTS, say
 from collsim.exchange import formats, load
 
 pytestmark = pytest.mark.browser

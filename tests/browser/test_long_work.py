@@ -18,7 +18,10 @@ def workers():
     """The processes that compute for the app which this process started."""
     apps = psutil.Process(os.getpid()).children()
     return [
-        one for app in apps for one in app.children() if any("collsim.app.worker" in word for word in one.cmdline())
+        one
+        for app in apps
+        for one in app.children()
+        if any("collsim.app.jobs.worker" in word for word in one.cmdline())
     ]
 
 

@@ -7,9 +7,9 @@ import re
 import pytest
 
 import collsim as cs
-from collsim.quiz.breaking import break_it
-from collsim.viz.page import player_source, standalone_page
-from collsim.viz.timeline import encode, timeline
+from collsim.teach.breaking import break_it
+from collsim.viz.hosts.page import player_source, standalone_page
+from collsim.viz.timeline.document import encode, timeline
 
 pytestmark = pytest.mark.browser
 

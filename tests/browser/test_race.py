@@ -5,8 +5,8 @@ import re
 import pytest
 
 import collsim as cs
-from collsim.viz.timeline import decode
-from collsim.viz.ways import ways
+from collsim.viz.route.route import ways
+from collsim.viz.timeline.document import decode
 
 pytestmark = pytest.mark.browser
 

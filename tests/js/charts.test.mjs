@@ -1,14 +1,14 @@
 // The charts under the scrubber and the folded matrix, on runs small enough to check by hand.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { finishedAt } from "../../collsim/viz/player/cells.js";
-import { activity, endpointBytes, endpointGroups } from "../../collsim/viz/player/endpoints.js";
-import { folding, meanShare } from "../../collsim/viz/player/heat.js";
-import { eachChart } from "../../collsim/viz/player/links.js";
-import { index, usedLinks } from "../../collsim/viz/player/model.js";
-import { linesOf, rowSize } from "../../collsim/viz/player/rows.js";
-import { useOver } from "../../collsim/viz/player/use.js";
-import { WORDS } from "../../collsim/viz/player/words.js";
+import { finishedAt } from "../../collsim/viz/player/model/cells.js";
+import { activity, endpointBytes, endpointGroups } from "../../collsim/viz/player/draw/endpoints.js";
+import { folding, meanShare } from "../../collsim/viz/player/draw/heat.js";
+import { eachChart } from "../../collsim/viz/player/draw/links.js";
+import { index, usedLinks } from "../../collsim/viz/player/model/model.js";
+import { linesOf, rowSize } from "../../collsim/viz/player/draw/rows.js";
+import { useOver } from "../../collsim/viz/player/draw/use.js";
+import { WORDS } from "../../collsim/viz/player/model/words.js";
 import { ring4, star } from "./runs.mjs";
 
 test("what an endpoint does over time: alone, several at once, nothing", () => {

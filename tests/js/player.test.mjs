@@ -2,20 +2,20 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import test from "node:test";
-import { cellAt, cellsOf, doneAt, finishedAt, landedBy, shareDone, waitingAt } from "../../collsim/viz/player/cells.js";
-import { activity } from "../../collsim/viz/player/endpoints.js";
-import { measure, pointAt, shape, through } from "../../collsim/viz/player/geometry.js";
-import { hues } from "../../collsim/viz/player/groups.js";
-import { heldSquares } from "../../collsim/viz/player/held.js";
-import { logicalLayout } from "../../collsim/viz/player/logical.js";
-import { TOKENS } from "../../collsim/viz/player/look.js";
-import { drawMatrix } from "../../collsim/viz/player/matrix.js";
-import { activeAt, bucketIndex, busiest, groups, hopAt, hopSpan, idleShare, index, journey, linkBytes, mistakeFrom, mistakeTime, nextStart, rowSlices, shareBetween, slotText, spanAt, stepAt, stepShare, useClass } from "../../collsim/viz/player/model.js";
-import { SCHEMA, problem, textAt, unpack } from "../../collsim/viz/player/read.js";
-import { chartsOf } from "../../collsim/viz/player/rows.js";
-import { drawScrub } from "../../collsim/viz/player/scrub.js";
-import { WORDS } from "../../collsim/viz/player/words.js";
-import { fmtBytes, fmtRate, fmtShare, timeUnit } from "../../collsim/viz/player/units.js";
+import { cellAt, cellsOf, doneAt, finishedAt, landedBy, shareDone, waitingAt } from "../../collsim/viz/player/model/cells.js";
+import { activity } from "../../collsim/viz/player/draw/endpoints.js";
+import { measure, pointAt, shape, through } from "../../collsim/viz/player/model/geometry.js";
+import { hues } from "../../collsim/viz/player/draw/groups.js";
+import { heldSquares } from "../../collsim/viz/player/draw/held.js";
+import { logicalLayout } from "../../collsim/viz/player/draw/logical.js";
+import { TOKENS } from "../../collsim/viz/player/model/look.js";
+import { drawMatrix } from "../../collsim/viz/player/draw/matrix.js";
+import { activeAt, bucketIndex, busiest, groups, hopAt, hopSpan, idleShare, index, journey, linkBytes, mistakeFrom, mistakeTime, nextStart, rowSlices, shareBetween, slotText, spanAt, stepAt, stepShare, useClass } from "../../collsim/viz/player/model/model.js";
+import { SCHEMA, problem, textAt, unpack } from "../../collsim/viz/player/model/read.js";
+import { chartsOf } from "../../collsim/viz/player/draw/rows.js";
+import { drawScrub } from "../../collsim/viz/player/draw/scrub.js";
+import { WORDS } from "../../collsim/viz/player/model/words.js";
+import { fmtBytes, fmtRate, fmtShare, timeUnit } from "../../collsim/viz/player/model/units.js";
 import { ring4, text } from "./runs.mjs";
 
 /** One chunk of 100 bytes over two cables of 100 and 300 B/s, alpha 0, in 4/3 s, then nothing until 2 s. */

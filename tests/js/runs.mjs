@@ -1,5 +1,5 @@
 // Runs small enough to check by hand.
-import { SCHEMA } from "../../collsim/viz/player/read.js";
+import { SCHEMA } from "../../collsim/viz/player/model/read.js";
 
 export const text = s => ({ en: s, zh: s });
 

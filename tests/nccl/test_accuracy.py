@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from accuracy.page import page
 
 from collsim.errors import FormatError
 from collsim.nccl import accuracy
-from collsim.nccl.accuracy import accuracy_of, bands_of, read_tables
-from collsim.nccl.accuracy_page import page
+from collsim.nccl.measured.accuracy import accuracy_of, bands_of, read_tables
 
 TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))
 CASE = "case_id,gpu,ranks,nodes,collective,intra_link,inter_link,gdr,algo,proto\n"

@@ -9,8 +9,8 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.nccl import facts, predict
-from collsim.nccl.backends import backend, supports
-from collsim.nccl.gloo import choose, gloo_time
+from collsim.nccl.libraries.backends import backend, supports
+from collsim.nccl.libraries.gloo import choose, gloo_time
 
 #: The table of PyTorch's docs/source/distributed.md (2.13): gloo CPU, gloo GPU, mpi CPU, mpi GPU, nccl CPU, nccl GPU.
 DOCUMENTED = """

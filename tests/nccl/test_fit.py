@@ -10,9 +10,9 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError, FormatError
 from collsim.nccl import facts, facts_of, predict
-from collsim.nccl.calibrated import CLUSTER, turned
 from collsim.nccl.fit import calibrate
-from collsim.nccl.links import MEASURED
+from collsim.nccl.model.calibrated import CLUSTER, turned
+from collsim.nccl.model.links import MEASURED
 
 FACTS = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
 SIZES = [2**k for k in range(3, 34)]

@@ -7,8 +7,8 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.nccl import explain, own_run, published_run
-from collsim.nccl.gaps import HYPOTHESES, NO_GAP, _under, apart
-from collsim.nccl.links import MEASURED
+from collsim.nccl.measured.gaps import HYPOTHESES, NO_GAP, _under, apart
+from collsim.nccl.model.links import MEASURED
 
 SIZES = [2**k for k in range(10, 31, 2)]
 TWO = cs.machine("dgx-a100", nodes=2)

@@ -8,8 +8,8 @@ import pytest
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.nccl import mpi, mpich, openmpi
-from collsim.nccl.mpi import choose
+from collsim.nccl.libraries import mpi, mpich, openmpi
+from collsim.nccl.libraries.mpi import choose
 
 K, M = 2**10, 2**20
 

@@ -11,9 +11,10 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from accuracy import origins
 
-from collsim.nccl import links, origins
-from collsim.nccl.facts import GPUS
+from collsim.nccl.machine.facts import GPUS
+from collsim.nccl.model import links
 
 TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))
 KINDS = {"NCCL's own", "vendor", "fitted", "read off"}
@@ -79,9 +80,10 @@ def test_a_new_constant_in_a_room_needs_a_mark(monkeypatch, tmp_path):
 
 
 def test_what_a_fit_stands_on_is_counted_by_turning_the_constant():
+    from accuracy.crossval import sample
+
     from collsim.nccl import predict
-    from collsim.nccl.crossval import sample
-    from collsim.nccl.words import facts
+    from collsim.nccl.machine.words import facts
 
     pair = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
     two = facts("V100-SXM2-16GB", 2, 2, "none", "1x25GbE RoCE")

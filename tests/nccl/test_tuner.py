@@ -4,7 +4,7 @@ import pytest
 
 from collsim.errors import CollsimError
 from collsim.nccl import constants as c
-from collsim.nccl.tuner import Communicator, Graph, available, choose, cost_table, resources, time_of
+from collsim.nccl.model.tuner import Communicator, Graph, available, choose, cost_table, resources, time_of
 
 KIB, MIB = 1024, 1024**2
 

@@ -3,8 +3,8 @@
 from urllib.parse import parse_qsl, urlsplit
 
 import collsim as cs
-from collsim.app.choice import READERS, from_query, network_text, option_key, own_options
-from collsim.app.panels import WORDS, read
+from collsim.app.scenario.choice import READERS, from_query, network_text, option_key, own_options
+from collsim.app.scenario.panels import WORDS, read
 from collsim.topology.spec import parse_topology
 
 HERE = ("lang", "t", "view")  # about the page, not about the run

@@ -9,8 +9,8 @@ import pytest
 from links import panels_of, trace_of
 
 import collsim as cs
-from collsim.app.panels import Panels
-from collsim.quiz import exercises
+from collsim.app.scenario.panels import Panels
+from collsim.teach import exercises
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDES = {"en": DOCS / "teaching.md", "zh": DOCS / "zh" / "teaching.md"}

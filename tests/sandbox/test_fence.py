@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 import collsim as cs
-from collsim.quiz import exercise, grade
 from collsim.sandbox import Limits, NoWalls, Walls, fence, landlock, own, process, syscalls
 from collsim.sandbox.attempt import attempt
 from collsim.sandbox.handins import File
 from collsim.sandbox.jobs import FINDING, Task
 from collsim.sandbox.process import boxed
 from collsim.sandbox.produce import Wanted
+from collsim.teach import exercise, grade
+from collsim.teach.exercises import grading
 
 CODE = b"import collsim as cs\ndef f(n):\n    yield cs.copy(0, 1, chunk=0)\n"
 TASK = Task("mine", Wanted("broadcast", (2,)), "f")
@@ -104,7 +105,7 @@ def test_a_box_that_nobody_waits_for_any_more_ends():
 
 
 def test_grading_and_checking_say_that_there_are_no_walls(monkeypatch, tmp_path):
-    monkeypatch.setattr("collsim.quiz.grading.walls", lambda: Walls.NONE)
+    monkeypatch.setattr(grading, "walls", lambda: Walls.NONE)
     (tmp_path / "anna.py").write_bytes(CODE)
     with pytest.raises(cs.CollsimError, match="--without-walls"):
         grade(tmp_path)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.quiz import exercise
-from collsim.quiz.exercise import judged
 from collsim.sandbox import Limits, attempt, frames
 from collsim.sandbox.attempt import Ended
 from collsim.sandbox.frames import Ending, Kind, frame
 from collsim.sandbox.produce import Wanted, produce
+from collsim.teach import exercise
+from collsim.teach.exercises.exercise import judged
 
 TWO = Wanted("broadcast", (2,))
 ROW = np.array([0, 1, 0, 0, 0, 0], "<i4").tobytes()

@@ -5,10 +5,11 @@ import re
 import pytest
 
 import collsim as cs
-from collsim.site import build, gallery, lessons
+from collsim.lessons import short as lessons
+from collsim.site import build, gallery
 from collsim.site.build import classic
 from collsim.site.pages import inline
-from collsim.viz.page import player_source
+from collsim.viz.hosts.page import player_source
 
 
 def test_a_site_has_pages_in_both_languages_and_every_link_leads_somewhere(site):

@@ -6,8 +6,8 @@ import pytest
 
 import collsim as cs
 from collsim.site import write_worksheet
-from collsim.viz import worksheet
-from collsim.viz.worksheet import Item, pdf, wrapped
+from collsim.viz.pictures import worksheet
+from collsim.viz.pictures.worksheet import Item, pdf, wrapped
 
 TRACE = cs.simulate(cs.schedule("allreduce_ring", ranks=8), cs.topology.switch(8), "64MiB")
 

@@ -12,7 +12,7 @@ from matplotlib.patches import FancyBboxPatch
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.viz.draw import KINDS
+from collsim.viz.pictures.draw import KINDS
 
 NETWORKS = [
     cs.machine("dgx-a100", nodes=2),
@@ -98,7 +98,7 @@ def test_beyond_a_few_nodes_a_box_stands_for_each():
 
 def test_chinese_words():
     cards = cs.machine("dgx-a100", nodes=2).draw(lang="zh")
-    from collsim.viz.still import CHINESE, fonts
+    from collsim.viz.pictures.still import CHINESE, fonts
 
     if any(name in CHINESE for name in fonts("zh")):
         assert any("节点" in text for text in texts(cards))

@@ -12,9 +12,10 @@ from PIL import Image
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.topology import machine
-from collsim.viz import animate, film, plots
-from collsim.viz.film import Film
-from collsim.viz.timeline import decode, timeline
+from collsim.viz import animate
+from collsim.viz.pictures import film, plots
+from collsim.viz.pictures.film import Film
+from collsim.viz.timeline.document import decode, timeline
 
 _MEGABYTE = 1_000_000
 

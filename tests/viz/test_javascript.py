@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from collsim.viz import javascript
-from collsim.viz.javascript import HERE, joined
-from collsim.viz.page import player_source
-from collsim.viz.race import race_source
-from collsim.viz.ways import ways_source
+from collsim.viz.hosts import bundle
+from collsim.viz.hosts.bundle import HERE, joined
+from collsim.viz.hosts.page import player_source
+from collsim.viz.race.race import race_source
+from collsim.viz.route.route import ways_source
 
 
 @pytest.mark.parametrize("source", [player_source, race_source, ways_source])
@@ -24,7 +24,9 @@ def test_a_host_gets_one_module_that_imports_nothing(source):
 
 def test_every_file_of_the_player_is_in_the_module_after_what_it_needs():
     text = player_source()
-    heads = [path.read_text(encoding="utf-8").splitlines()[0] for path in sorted((HERE / "player").glob("*.js"))]
+    heads = [
+        path.read_text(encoding="utf-8").splitlines()[0] for path in sorted((HERE / "viz" / "player").rglob("*.js"))
+    ]
     assert len(heads) > 20
     assert all(text.count(head) == 1 for head in heads), [head for head in heads if text.count(head) != 1]
     assert text.index("const NB =") < text.index("const WORDS ="), (
@@ -47,7 +49,7 @@ def test_every_file_of_the_player_is_in_the_module_after_what_it_needs():
 def test_what_cannot_be_joined_is_refused(tmp_path, monkeypatch, files, why):
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    monkeypatch.setattr(javascript, "HERE", tmp_path)
+    monkeypatch.setattr(bundle, "HERE", tmp_path)
     joined.cache_clear()
     with pytest.raises(ValueError, match=re.escape(why)):
         joined("a.js")
@@ -57,7 +59,7 @@ def test_what_cannot_be_joined_is_refused(tmp_path, monkeypatch, files, why):
 def test_modules_may_import_each_other_in_a_circle(tmp_path, monkeypatch):
     (tmp_path / "a.js").write_text('import { b } from "./b.js";\n\nexport const a = () => b;\n')
     (tmp_path / "b.js").write_text('import {\n  a,\n} from "./a.js";\n\nexport const b = () => a;\n')
-    monkeypatch.setattr(javascript, "HERE", tmp_path)
+    monkeypatch.setattr(bundle, "HERE", tmp_path)
     joined.cache_clear()
     assert joined("a.js") == "const b = () => a;\n\nconst a = () => b;\n"
     joined.cache_clear()

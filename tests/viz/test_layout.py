@@ -12,9 +12,9 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.topology import machine, machines
 from collsim.topology.fabrics import FABRICS
-from collsim.viz.draw import shown_links
-from collsim.viz.geometry import Box, beside, both_ways
-from collsim.viz.layout import layout
+from collsim.viz.layout.geometry import Box, beside, both_ways
+from collsim.viz.layout.shapes import layout
+from collsim.viz.pictures.draw import shown_links
 
 GENERIC = [
     *(

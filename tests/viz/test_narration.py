@@ -7,9 +7,9 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.topology import machine
-from collsim.viz.causes import bottleneck
-from collsim.viz.narration import narrate
-from collsim.viz.phases import phases
+from collsim.viz.sentences.causes import bottleneck
+from collsim.viz.sentences.narration import narrate
+from collsim.viz.timeline.phases import phases
 
 _NB = "\N{NO-BREAK SPACE}"
 

@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 
 import collsim as cs
 from collsim import nccl
-from collsim.viz import nccl_plots as plots
-from collsim.viz.still import language
+from collsim.viz.pictures import nccl_plots as plots
+from collsim.viz.pictures.still import language
 
 MACHINE = cs.machine("dgx-a100", nodes=2)
 

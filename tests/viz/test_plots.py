@@ -4,7 +4,7 @@ import pytest
 
 import collsim as cs
 from collsim.analysis import best, compare, sensitivity
-from collsim.viz import plots
+from collsim.viz.pictures import plots
 
 NETWORK = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
 
@@ -71,7 +71,7 @@ def test_a_comparison_draws_both_runs(trace):
 )
 @pytest.mark.filterwarnings("ignore:no Chinese font")
 def test_labels_are_in_the_language_asked_for(trace, table, draw, english, chinese):
-    from collsim.viz.still import language
+    from collsim.viz.pictures.still import language
 
     assert english in words_of(draw(trace, table, "en"))
     expected = chinese if language("zh") == "zh" else english

@@ -3,8 +3,8 @@
 import pytest
 
 import collsim as cs
-from collsim.viz.race import course, runner
-from collsim.viz.timeline import decode
+from collsim.viz.race.race import course, runner
+from collsim.viz.timeline.document import decode
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError, FormatError
 from collsim.topology import machine
-from collsim.viz.still import shares
-from collsim.viz.timeline import SCHEMA, decode, dumps, encode, timeline
+from collsim.viz.pictures.still import shares
+from collsim.viz.timeline.document import SCHEMA, decode, dumps, encode, timeline
 
 KINDS = {"gpu", "cpu", "memory", "pcie", "nvswitch", "nic", "switch", "host"}
 

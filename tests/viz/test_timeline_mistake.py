@@ -6,8 +6,8 @@ import pytest
 import collsim as cs
 from collsim.errors import ScheduleError
 from collsim.schedule import freeze
-from collsim.viz.mistake import mistake
-from collsim.viz.timeline import dumps, timeline
+from collsim.viz.timeline.document import dumps, timeline
+from collsim.viz.timeline.mistake import mistake
 
 REDUCE = [cs.reduce(1, 0, 0), cs.reduce(2, 0, 0)]
 
@@ -77,7 +77,7 @@ def test_many_ranks_are_shortened():
 
 @pytest.mark.parametrize("how", ["lose", "swap", "oversize", "repeat"])
 def test_every_broken_run_is_played_with_its_mistake_and_the_transfer_that_does_it(how):
-    from collsim.quiz.breaking import break_it
+    from collsim.teach.breaking import break_it
 
     for seed in range(4):
         broken = break_it(cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), "1MiB"), how, seed)

@@ -8,8 +8,7 @@ import pytest
 
 import collsim as cs
 from collsim.schedule import copy, freeze
-from collsim.viz import together
-from collsim.viz.timeline import timeline
+from collsim.viz.timeline.document import timeline, together
 
 RATE = 25e9
 

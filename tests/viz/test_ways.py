@@ -4,8 +4,8 @@ import pytest
 
 import collsim as cs
 from collsim.errors import TopologyError
-from collsim.viz.timeline import decode
-from collsim.viz.ways import ways
+from collsim.viz.route.route import ways
+from collsim.viz.timeline.document import decode
 
 
 @pytest.fixture(scope="module")

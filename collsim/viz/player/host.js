@@ -1,6 +1,6 @@
 // Hosts: Streamlit components v2 and anywidget.
 
-import { createPlayer } from "./player.js";
+import { createPlayer } from "./ui/player.js";
 
 const MOUNTS = new WeakMap();
 

@@ -1,0 +1,1 @@
+"""A class: the question that the teacher asks, the votes, and the page of a student."""

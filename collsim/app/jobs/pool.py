@@ -1,0 +1,344 @@
+"""Work that takes longer than a glance: done in a process of its own, which is killed when nobody waits for it any
+more.
+
+A process and not a thread, because a process can be stopped wherever it is, leaves no memory behind, and lets a class
+of thirty go on clicking while it computes. Nothing here knows Streamlit, but for `tab_is_open`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Hashable
+from functools import cache
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from cachetools import LRUCache
+
+from .worker import prepare
+
+#: Results of all sessions together and what they were made from, in bytes as pickled; the least recently used goes
+#: first.
+MOST_KEPT = 96 * 2**20
+#: So many computations at a time in each row; the others wait.
+WORKERS = min(2, os.cpu_count() or 1)
+#: Seconds up to which a computation stands in a row of its own, so that a glance never waits for a film.
+SHORT = 4.0
+#: Seconds after which somebody who has not asked again is taken to have gone: a closed tab.
+PATIENCE = 15.0
+#: The same where the tab is known to be open: a browser lets one that is hidden look once a minute.
+HIDDEN = 75.0
+
+Key = tuple[str, tuple[Hashable, ...]]
+
+_ROOT = str(Path(__file__).resolve().parents[3])
+_START = f"import sys; sys.path.insert(0, {_ROOT!r}); from collsim.app.jobs.worker import main; main(sys.argv[1])"
+
+
+def key_of(function: Callable[..., Any], arguments: tuple[Hashable, ...]) -> Key:
+    """What names a computation: the function, and what it is given."""
+    return f"{function.__module__}.{function.__qualname__}", arguments
+
+
+class Kept:
+    """Results as pickles, for all sessions, never more than so many bytes of them and of their arguments: a file may be
+    among those."""
+
+    def __init__(self, most: int = MOST_KEPT):
+        self._lock = threading.Lock()
+        self._found: LRUCache[Key, tuple[bytes, int]] = LRUCache(most, getsizeof=itemgetter(1))
+
+    def get(self, key: Key) -> bytes | None:
+        with self._lock:
+            return self._found.get(key, (None, 0))[0]
+
+    def put(self, key: Key, result: bytes) -> None:
+        """Keep a result; one that is larger than all the room there is stays with whoever asked for it."""
+        size = len(result) + len(pickle.dumps(key))
+        with self._lock:
+            if size <= self._found.maxsize:
+                self._found[key] = result, size
+
+    @property
+    def nbytes(self) -> int:
+        with self._lock:
+            return int(self._found.currsize)
+
+
+class Job:
+    """One computation under way.
+
+    Attributes:
+        short: it stands in the row of those that take a moment. expected: seconds that it should take.
+        began: when a worker took it up (`time.monotonic`), or None while it waits in the row.
+        stage: `queue`, `start`, `compile` or `run`; share: how much of it is done, 0 to 1.
+        over: set at the end; then `result` is its pickle, or `error` says why there is none; neither, where it was
+        stopped.
+    """
+
+    def __init__(self, key: Key, function: Callable[..., Any], short: bool, expected: float):
+        self.key, self.function, self.short, self.expected = key, function, short, expected
+        self.began: float | None = None
+        self.stage, self.share = "queue", 0.0
+        self.over = threading.Event()
+        self.result: bytes | None = None
+        self.error: Exception | None = None
+        self.worker: Worker | None = None
+        self.waiting: dict[str, float] = {}
+
+    @property
+    def stopped(self) -> bool:
+        return self.over.is_set() and self.result is None and self.error is None
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since a worker took it up."""
+        return 0.0 if self.began is None else time.monotonic() - self.began
+
+
+class Died(Exception):
+    """The process of a computation ended before the computation did: most likely out of memory."""
+
+
+class Worker:
+    """One process, and the folder for its temporary files, which goes with it."""
+
+    def __init__(self) -> None:
+        self.folder = tempfile.mkdtemp(prefix="collsim-work-")
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _START, self.folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": self.folder},
+            start_new_session=True,
+        )
+
+    @property
+    def gone(self) -> bool:
+        return self.process.poll() is not None
+
+    def kill(self) -> None:
+        """At once, with the processes that it may have started."""
+        try:
+            if hasattr(os, "killpg"):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            else:
+                self.process.kill()
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Workers:
+    """A few processes, and the two rows of computations that wait for one: short ones, and all others."""
+
+    def __init__(
+        self,
+        count: int = WORKERS,
+        patience: float = PATIENCE,
+        keep: Kept | None = None,
+        here: Callable[[str], bool] = lambda who: False,
+    ):
+        self.patience, self.kept, self.here = patience, keep or Kept(), here
+        self.pace = 1.0  # what computations took here over what was expected, lately
+        self._lock = threading.Lock()
+        self._jobs: dict[Key, Job] = {}
+        self._rows: dict[bool, queue.SimpleQueue[Job]] = {short: queue.SimpleQueue() for short in (True, False)}
+        self._staff: set[Worker] = set()
+        self._closed = False
+        for row in list(self._rows.values()) * count:
+            threading.Thread(target=self._serve, args=(row,), daemon=True, name="collsim-worker").start()
+        threading.Thread(target=self._watch, daemon=True, name="collsim-watch").start()
+        atexit.register(self.close)
+
+    def ask(self, who: str, function: Callable[..., Any], arguments: tuple[Hashable, ...], expected: float) -> Job:
+        """Start a computation, or join the one that somebody else waits for already. `who` must call `seen` now and
+        then.
+
+        `expected` are seconds, 0 where nobody can know; then nothing is learnt from what it took.
+        """
+        key = key_of(function, arguments)
+        with self._lock:
+            job = self._jobs.get(key)
+            if job is None:
+                job = Job(key, function, expected <= SHORT, expected * self.pace)
+                job.result = self.kept.get(key)  # it may have come while the caller made an estimate
+                if job.result is not None:
+                    job.over.set()
+                    return job
+                self._jobs[key] = job
+                self._rows[job.short].put(job)
+            job.waiting[who] = time.monotonic()
+        return job
+
+    def join(self, who: str, key: Key) -> Job | None:
+        """Wait for a computation that somebody else waits for already; None where nobody does."""
+        with self._lock:
+            job = self._jobs.get(key)
+            if job is not None:
+                job.waiting[who] = time.monotonic()
+        return job
+
+    def seen(self, who: str, job: Job) -> None:
+        """`who` still waits, or waits again after having been forgotten while others went on waiting."""
+        with self._lock:
+            if not job.over.is_set():
+                job.waiting[who] = time.monotonic()
+
+    def leave(self, who: str, job: Job) -> None:
+        """`who` waits no more; when nobody does, the computation is stopped, wherever it is."""
+        with self._lock:
+            job.waiting.pop(who, None)
+            if not job.waiting:
+                self._stop(job)
+
+    def before(self, job: Job) -> int:
+        """How many computations are under way or stand before this one in its row."""
+        with self._lock:
+            jobs = [one for one in self._jobs.values() if one.short == job.short]
+        return jobs.index(job) if job in jobs else 0
+
+    def close(self) -> None:
+        """Stop all that is under way, for good."""
+        with self._lock:
+            self._closed = True
+            for job in list(self._jobs.values()):
+                self._stop(job)
+            for worker in list(self._staff):
+                worker.kill()
+
+    def _stop(self, job: Job) -> None:
+        """With the lock held."""
+        if not job.over.is_set():
+            job.over.set()
+            self._jobs.pop(job.key, None)
+            if job.worker is not None:
+                job.worker.kill()
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(1.0)
+            self.forget()
+
+    def forget(self) -> None:
+        """Forget those who have not been seen for long."""
+        with self._lock:
+            now = time.monotonic()
+            for job in list(self._jobs.values()):
+                job.waiting = {who: at for who, at in job.waiting.items() if self._waits(who, now - at)}
+                if not job.waiting:
+                    self._stop(job)
+
+    def _waits(self, who: str, unseen: float) -> bool:
+        """Is somebody who was not seen for so many seconds still taken to wait?"""
+        return unseen <= self.patience or (unseen <= HIDDEN and self.here(who))
+
+    def _serve(self, row: queue.SimpleQueue[Job]) -> None:
+        """One worker's life: take the next computation, see it through; a process that was killed is replaced at
+        once."""
+        worker: Worker | None = None
+        while True:
+            job = row.get()
+            if worker is None or worker.gone:
+                worker = self._started(worker)
+            with self._lock:
+                if job.over.is_set():
+                    continue
+                job.worker, job.began, job.stage = worker, time.monotonic(), "start"
+            self._see_through(job, worker.process)
+            if worker.gone or job.stopped:
+                worker = self._started(worker)
+
+    def _started(self, old: Worker | None) -> Worker:
+        if old is not None:
+            old.kill()
+            with self._lock:
+                self._staff.discard(old)
+        worker = Worker()
+        with self._lock:
+            self._staff.add(worker)
+            if self._closed:
+                worker.kill()
+        return worker
+
+    def _see_through(self, job: Job, process: subprocess.Popen[bytes]) -> None:
+        """Hand the job over, and follow it to its end."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            pickle.dump((job.function, job.key[1]), process.stdin)
+            process.stdin.flush()
+            while True:
+                what, *said = pickle.load(process.stdout)
+                if what != "at":
+                    break
+                job.stage, job.share = said
+        except (EOFError, OSError, pickle.UnpicklingError):
+            what, said = "died", [None]
+        with self._lock:
+            if job.over.is_set():
+                return
+            if what == "done":
+                job.result = said[0]
+                self.kept.put(job.key, said[0])
+                if job.expected:
+                    self.pace = min(10.0, max(0.2, self.pace * (0.7 + 0.3 * job.seconds / max(job.expected, 0.1))))
+            else:
+                job.error = said[0] if what == "refused" else Died() if what == "died" else RuntimeError(said[0])
+            job.worker = None
+            self._jobs.pop(job.key, None)
+            job.over.set()
+
+
+def tab_is_open(who: str) -> bool:
+    """Is the browser of a Streamlit session still connected?"""
+    from streamlit import runtime
+
+    return runtime.exists() and runtime.get_instance().is_active_session(who)
+
+
+@cache
+def workers() -> Workers:
+    """The workers of this server; who asks is the id of a session."""
+    return Workers(here=tab_is_open)
+
+
+class Engine:
+    """Is the event engine compiled, so that a run takes what it takes? At the start a worker sees to it, while the
+    first page is read."""
+
+    SECONDS = 10.0  # to compile it (docs/performance.md); to load what was compiled, 0.6
+
+    def __init__(self) -> None:
+        self._asked = threading.Lock()
+        self.ready = threading.Event()
+
+    def prepare(self) -> None:
+        """Compile it in a worker, so that this process only has to load it; then load it. Returns when it is ready."""
+        with self._asked:
+            if self.ready.is_set():
+                return
+            job = workers().ask("the server", prepare, (), self.SECONDS)
+            while not job.over.wait(1.0):
+                workers().seen("the server", job)
+            self.load()
+
+    def load(self) -> None:
+        """Load it here, or compile it where that was not done before."""
+        prepare()
+        self.ready.set()
+
+
+ENGINE = Engine()

@@ -1,0 +1,1 @@
+"""The pages, one room each where a page is more than one file."""

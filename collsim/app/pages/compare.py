@@ -1,0 +1,206 @@
+"""Algorithms on one machine over sizes: time and busbw on logarithmic axes, and where the lead changes."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from collsim.units import format_bandwidth, format_bytes, format_time
+
+from ..scenario.choice import Choice
+from ..scenario.mistakes import told
+from ..scenario.outcome import PIPELINES, Crossing, build_place, compare, compared, crossings, expected_compare
+from ..shell import codebox, filebox
+from ..shell.controls import algorithm_label, complain, mistake, place_label
+from ..shell.look import SERIES, chart_look, color
+from ..shell.results import latest
+from ..shell.session import is_dark, language, session, t
+from ..shell.ticks import axis
+
+_FEW_SIZES = "1KiB:1GiB:1024"  # of the comparison that stands in where the first one asked for cannot be made
+_TALL = 440  # pixels of a chart
+DASHES = [[1, 0], [8, 4], [2, 3], [12, 2, 2, 2]]
+
+
+def page() -> None:
+    """Draw the page. A choice that cannot run leaves a sentence and the last comparison that worked."""
+    now = session()
+    st.html(f'<h1 class="cs-title">{html.escape(t("compare.title"))}</h1>')
+    complain(now.complaints)
+    event = now.choice.engine == "event"
+    made = latest(compare, now.choice, expected=expected_compare, compiled=event, otherwise=(Choice(sizes=_FEW_SIZES),))
+    if made is None:
+        _coming(now.choice)
+        return
+    table, (choice,) = made
+    _lead(choice, bool((table["chunks"] > 1).any()))
+    good = table[table["error"].isna()].copy()
+    for name, why in table[table["error"].notna()].groupby("algorithm")["error"].first().items():
+        mistake(t("compare.failed", name=algorithm_label(str(name), choice.collective), why=told(str(why), language())))
+    if good.empty:
+        return
+    good["name"] = [algorithm_label(name, choice.collective) for name in good["algorithm"]]
+    leaders, found = crossings(table)
+    _sentences(choice, leaders, found)
+    _legend(list(dict.fromkeys(good["name"])))
+    for (what, card), marked in zip(_cards(), (found, []), strict=True):
+        with card:
+            _chart(good, what, marked)
+    _table(good, choice)
+    with st.expander(t("tab.files")):
+        filebox.of_comparison(choice)
+    with st.expander(t("compare.elsewhere")):
+        codebox.of_comparison(choice, compared(choice, build_place(choice)), build_place(choice).ranks)
+
+
+def _cards() -> Iterator[tuple[str, Any]]:
+    """The two cards side by side, each with its title."""
+    for column, what in zip(st.columns(2, gap="small"), ("time", "busbw"), strict=True):
+        with column:
+            card = st.container(border=True, key=f"card_{what}")
+        card.markdown(f"**{t(f'compare.{what}')}**")
+        yield what, card
+
+
+def _coming(choice: Choice) -> None:
+    """Before the first result: what is compared, and where the charts will stand."""
+    _lead(choice, pipelined=False)
+    for _, card in _cards():
+        card.html(f'<div style="height:{_TALL}px;border-radius:6px;background:var(--cs-sunk)"></div>')
+
+
+def _lead(choice: Choice, pipelined: bool) -> None:
+    """What is compared, and what was done to be fair to those that pipeline."""
+    place = place_label(choice.place) + (f" × {choice.copies}" if choice.copies > 1 else "")
+    words = t(
+        "compare.lead", collective=choice.collective, place=place, ranks=build_place(choice).ranks, engine=choice.engine
+    )
+    if pipelined:
+        words += " " + t("compare.chunks", counts=", ".join(map(str, PIPELINES)))
+    st.html(f'<div class="cs-note">{html.escape(words)}</div>')
+
+
+def _sentences(choice: Choice, leaders: list[str], found: list[Crossing]) -> None:
+    def named(name: str) -> str:
+        return algorithm_label(name, choice.collective)
+
+    if found:
+        lines = [
+            t("compare.cross", first=named(c.first), second=named(c.second), nbytes=format_bytes(c.nbytes))
+            for c in found
+        ]
+    else:
+        lines = [t("compare.nocross", first=named(leaders[0]))] if leaders else []
+    body = "".join(f"<b>{html.escape(line)}</b>" for line in lines)
+    st.html(f'<div class="cs-why" style="border-color:var(--cs-done)">{body}</div>' if body else "<span></span>")
+
+
+# ---- charts --------------------------------------------------------------------------------------------------------
+
+
+def _legend(names: list[str]) -> None:
+    """One line for both charts: a stroke, and the name."""
+    dark = is_dark()
+    items = []
+    for i, name in enumerate(names):
+        hue, dash = _stroke(i, dark)
+        kind = ("solid", "dashed", "dotted", "double")[DASHES.index(dash)]
+        items.append(f'<span><i style="border-top:4px {kind} {hue}"></i>{html.escape(name)}</span>')
+    st.html(f'<div class="cs-legend">{"".join(items)}</div>')
+
+
+def _stroke(index: int, dark: bool) -> tuple[str, list[int]]:
+    """Hue and dashes of a line; both change, so that no two of the first two dozen are alike."""
+    return color(SERIES[index % len(SERIES)], dark), DASHES[(index // len(SERIES) + index % 2) % len(DASHES)]
+
+
+def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
+    dark = is_dark()
+    names = list(dict.fromkeys(good["name"]))
+    strokes = [_stroke(i, dark) for i in range(len(names))]
+    frame = good[["nbytes", "name", "chunks", what]].assign(said=[_said(what, value) for value in good[what]])
+    frame = frame.assign(size=[format_bytes(n) for n in frame["nbytes"]])
+    frame = frame[frame[what] > 0]
+    if frame.empty:  # a single rank has no busbw
+        st.html(f'<div class="cs-note">{html.escape(t("compare.nothing"))}</div>')
+        return
+    near_axis = float(frame["nbytes"].min()) * (frame["nbytes"].max() / frame["nbytes"].min()) ** 0.2
+    hue = alt.Scale(domain=names, range=[h for h, _ in strokes])
+    dash = alt.Scale(domain=names, range=[d for _, d in strokes])
+    lines = (
+        alt.Chart(frame)
+        .mark_line(strokeWidth=2.8)
+        .encode(
+            x=alt.X(
+                "nbytes:Q",
+                scale=alt.Scale(type="log", base=2, nice=False),
+                title=t("compare.size.axis"),
+                axis=axis(frame["nbytes"], 2),
+            ),
+            y=alt.Y(
+                f"{what}:Q", scale=alt.Scale(type="log"), title=t(f"compare.{what}.axis"), axis=axis(frame[what], 10)
+            ),
+            color=alt.Color("name:N", scale=hue, legend=None),
+            strokeDash=alt.StrokeDash("name:N", scale=dash, legend=None),
+        )
+    )
+    near = lines.mark_point(size=90, opacity=0).encode(
+        tooltip=[
+            alt.Tooltip("name:N", title=t("algorithm")),
+            alt.Tooltip("size:N", title=t("nbytes")),
+            alt.Tooltip("said:N", title=t(f"compare.{what}.axis")),
+            alt.Tooltip("chunks:Q", title=t("option.chunks")),
+        ]
+    )
+    picture = alt.layer(lines, near, *_marks(found, near_axis, dark)).properties(
+        height=_TALL, description=t(f"compare.{what}"), padding={"left": 4, "right": 24, "top": 8, "bottom": 4}
+    )
+    st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key=f"chart_{what}")
+
+
+def _marks(found: list[Crossing], near: float, dark: bool) -> list[Any]:
+    """A rule, a ring and a label where the lead changes; `near` are the bytes below which a label has no room to its
+    left."""
+    if not found:
+        return []
+    frame = pd.DataFrame([{"nbytes": c.nbytes, "time": c.time, "label": format_bytes(c.nbytes)} for c in found])
+    ink = color("ink", dark)
+    base = alt.Chart(frame).encode(x="nbytes:Q")
+    rule = base.mark_rule(color=ink, strokeDash=[4, 4], strokeWidth=1.2)
+    dot = base.mark_point(color=ink, filled=False, size=150, strokeWidth=2, opacity=1).encode(y="time:Q")
+    return [rule, dot, *(_mark_label(frame.iloc[[i]], i % 5, near, ink) for i in range(len(frame)))]
+
+
+def _mark_label(frame: pd.DataFrame, line: int, near: float, ink: str) -> Any:
+    """A label, each on a line of its own: to the right of a mark near the axis, to the left of any other."""
+    side: Any = {"align": "left", "dx": 6} if frame["nbytes"].iloc[0] < near else {"align": "right", "dx": -6}
+    label = alt.Chart(frame).mark_text(color=ink, fontSize=14, fontWeight="bold", baseline="top", **side)
+    return label.encode(x="nbytes:Q", y=alt.value(4 + 19 * line), text="label:N")
+
+
+def _said(what: str, value: float) -> str:
+    return format_time(value) if what == "time" else format_bandwidth(value)
+
+
+# ---- table
+# --------------------------------------------------------------------------------------------------------------------
+
+
+def _table(good: pd.DataFrame, choice: Choice) -> None:
+    head, button = st.columns([4, 1], vertical_alignment="bottom")
+    head.markdown(f"**{t('compare.table')}**")
+    csv = good.drop(columns=["error", "name"]).to_csv(index=False)
+    button.download_button(
+        t("compare.csv"), csv, f"collsim-{choice.collective}.csv", "text/csv", on_click="ignore", width="stretch"
+    )
+    wide = good.pivot_table(index="nbytes", columns="name", values="time", sort=False).sort_index()
+    best = wide.idxmin(axis=1)
+    shown = wide.map(format_time)
+    shown.insert(0, t("nbytes"), [format_bytes(n) for n in wide.index])
+    shown[t("compare.fastest")] = best
+    st.dataframe(shown, hide_index=True, width="stretch", height=min(520, 38 + 35 * len(shown)))

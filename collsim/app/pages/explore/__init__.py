@@ -1,0 +1,1 @@
+"""Explore: one run, everything about it."""

@@ -1,0 +1,1 @@
+"""Machines: the way between two ranks, hop by hop."""

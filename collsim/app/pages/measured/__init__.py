@@ -1,0 +1,1 @@
+"""Measured: published runs and one's own logs beside the prediction."""

@@ -1,0 +1,368 @@
+"""What the Measured page shows, as a value: which run, what the model is told of it, and its address; a log of one's
+own as a run."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.exchange import formats, load, save
+from collsim.nccl import Gap, Run, against, calibrate, explain, facts_of, own_run, predict, published, published_run
+from collsim.units import parse_count
+
+from ...jobs.worker import Tell
+from ...scenario.choice import MOST_NODES, Complaint, flag
+from ...scenario.outcome import Refused, quietly
+from ...shell.address import shortened
+from . import nccl_log, osu
+
+OWN = "own"
+#: Rows of a log that are looked at; more would be no sweep of sizes.
+MOST_ROWS = 2_000
+#: Ranks of an OSU log.
+MOST_MPI = 100_000
+#: The run that the sample log is made of, and where it ran.
+SAMPLE, SAMPLE_MACHINE = "a100-2x4-tcp", "polaris"
+#: What a log of each format is called in a file of its own.
+_FILES = {"nccl-tests": "nccl-tests.txt", "nccl-tests-json": "nccl-tests.json"}
+
+_HOST = re.compile(
+    r"#\s+Rank\s+\d{1,7}\s.{0,80}?\bon\s+(\S{1,80})\s+device\s+\d+\s+\[[^\]]{0,40}\]\s*(.{0,80})", re.ASCII
+)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is on the page.
+
+    Attributes:
+        run: name of a published run, or `own`. plain: the model is told the machine only, not its settings.
+        text: a log of one's own (not part of the address). table: which of its tables. collective: what it ran, where
+        it does not say. machine, nodes, p2p, gdr: where it ran, as the reader says. ranks: of an OSU log, which does
+        not say; 0 is one per GPU.
+    """
+
+    run: str = "a100-2x8-ib"
+    plain: bool = False
+    text: str = ""
+    table: int = 0
+    collective: str = ""
+    machine: str = "dgx-a100"
+    nodes: int = 1
+    p2p: bool = True
+    gdr: bool = True
+    ranks: int = 0
+
+    @property
+    def own(self) -> bool:
+        return self.run == OWN
+
+
+@cache
+def machines() -> tuple[str, ...]:
+    """Machines on which NCCL or RCCL runs."""
+    return tuple(name for name in cs.topology.machines() if _runs(name))
+
+
+def _runs(name: str) -> bool:
+    try:
+        facts_of(cs.machine(name))
+    except CollsimError:
+        return False
+    return True
+
+
+# ---- address -------------------------------------------------------------------------------------------------------
+
+
+def read(query: Mapping[str, str]) -> tuple[Shown, list[Complaint]]:
+    """What an address says, and what in it cannot be used."""
+    shown, complaints = Shown(), []
+    readers: dict[str, Callable[[str], Any]] = {
+        "run": _run,
+        "told": _told,
+        "machine": _machine,
+        "nodes": _nodes,
+        "p2p": flag,
+        "gdr": flag,
+    }
+    readers["ranks"] = _ranks
+    for name, text in query.items():
+        field = "plain" if name == "told" else name
+        try:
+            if name not in readers:
+                complaints.append(Complaint(shortened(name), shortened(text), "unknown", "-"))
+                continue
+            value: Any = {field: readers[name](text)}
+            shown = replace(shown, **value)
+        except CollsimError as error:
+            why = str(error) if len(text) <= 60 else f"{len(text)} characters are too many."
+            complaints.append(Complaint(name, shortened(text), why, str(getattr(shown, field))))
+    return shown, complaints
+
+
+def _run(text: str) -> str:
+    return text if text == OWN else published_run(text).name
+
+
+def _told(text: str) -> bool:
+    if text not in ("all", "plain"):
+        raise CollsimError(f"unknown way to tell the model {text!r}; known: all, plain")
+    return text == "plain"
+
+
+def _machine(text: str) -> str:
+    if text not in machines():
+        cs.machine(text)  # says which there are
+        raise CollsimError(f"{text} has no GPU that NCCL or RCCL runs on")
+    return text
+
+
+def _nodes(text: str) -> int:
+    count = parse_count(text, "nodes")
+    if count > MOST_NODES:
+        raise CollsimError(f"nodes={count} is too large; nodes is at most {MOST_NODES} here")
+    return count
+
+
+def _ranks(text: str) -> int:
+    count = parse_count(text, "ranks")
+    if count > MOST_MPI:
+        raise CollsimError(f"ranks={count} is too large; ranks is at most {MOST_MPI} here")
+    return count
+
+
+def write(shown: Shown) -> dict[str, str]:
+    """The address of what is shown: only what is not as usual."""
+    usual = Shown()
+    said = {"run": shown.run} if shown.run != usual.run else {}
+    if shown.plain and not shown.own and published_run(shown.run).plain is not None:
+        said["told"] = "plain"
+    if shown.own:
+        said |= {"machine": shown.machine, "nodes": str(shown.nodes)}
+        said |= {name: "off" for name in ("p2p", "gdr") if not getattr(shown, name)}
+        said |= {"ranks": str(shown.ranks)} if shown.ranks else {}
+    return said
+
+
+# ---- runs
+# --------------------------------------------------------------------------------------------------------------------
+
+
+def run_of(shown: Shown) -> Run:
+    """The run to predict. Raises CollsimError for a log that cannot be read or does not fit the machine."""
+    if not shown.own:
+        run = published_run(shown.run)
+        return run.plain if shown.plain and run.plain is not None else run
+    rows = _table(read_log(shown.text), shown)
+    collective, ranks = _ran(rows, shown)
+    if not collective:
+        raise Refused("measured.nocollective")
+    place = place_of(shown)
+    if ranks is not None and ranks > place.ranks:
+        raise Refused("measured.manyranks", ranks=ranks, gpus=place.ranks)
+    if not ((rows["nbytes"] > 0) & (rows["time"] > 0)).any():
+        raise Refused("measured.notimes")
+    return own_run(collective, place, rows["nbytes"].tolist(), rows["time"].tolist(), ranks)
+
+
+def _ran(rows: pd.DataFrame, shown: Shown) -> tuple[str, int | None]:
+    """The collective of a table, empty where nobody says, and its ranks, None where the log does not say."""
+    said = rows["ranks"].iloc[0]
+    return rows["collective"].iloc[0] or shown.collective, None if said is None or np.isnan(float(said)) else int(said)
+
+
+def place_of(shown: Shown) -> cs.Topology:
+    """Where a log of one's own ran, as the reader says."""
+    return cs.machine(shown.machine, nodes=shown.nodes, p2p=shown.p2p, gdr=shown.gdr or shown.nodes == 1)
+
+
+def prepared(shown: Shown, tell: Tell = quietly) -> tuple[Run, pd.DataFrame, Gap]:
+    """A run with its prediction and gap. Raises CollsimError for a log that cannot be read or does not fit the
+    machine."""
+    run = run_of(shown)
+    table = against(run)
+    tell("run", 0.1)
+    return run, table, explain(run)
+
+
+def expected_prepared(shown: Shown) -> float:
+    """Seconds that `prepared` should take: some twenty predictions for every row, and NCCL's search on a machine of
+    links."""
+    return 0.1 if not shown.own else 0.5 + 0.005 * min(shown.text.count("\n"), MOST_ROWS)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A calibration to a log, as the page shows it.
+
+    Attributes:
+        yaml: the machine with it, as `load_topology` reads it.
+        factors: knob -> factor. unknown: knobs that the log says nothing about. links: kind -> (share of nominal,
+        seconds to cross). rows: a row per measurement: collective, nbytes, measured, before and after (seconds as
+        predicted without and with it). before, after, held_out: median relative errors without it, with it, and at
+        sizes left out of the fit (None: too few).
+    """
+
+    yaml: str
+    factors: Mapping[str, float]
+    unknown: tuple[str, ...]
+    links: Mapping[str, tuple[float, float]]
+    rows: pd.DataFrame
+    before: float
+    after: float
+    held_out: float | None
+
+
+def fitted(shown: Shown, tell: Tell = quietly) -> Fitted:
+    """Calibrate the machine to all tables of a log. Raises CollsimError for a log that cannot be read, or has too
+    little."""
+    log = read_log(shown.text)
+    log = log[(log["time"] > 0) & (log["nbytes"] > 0)].head(MOST_ROWS)
+    if shown.collective:
+        log = log.assign(collective=log["collective"].fillna(shown.collective))
+    if log["collective"].isna().any():
+        raise Refused("measured.nocollective")
+    place = place_of(shown)
+    if (log["ranks"].fillna(0) > place.ranks).any():
+        raise Refused("measured.manyranks", ranks=int(log["ranks"].max()), gpus=place.ranks)
+    tell("run", 0.1)
+    found = calibrate(log, place)
+    assert isinstance(found.machine, cs.Topology)  # as the machine that was given
+    tell("run", 0.9)
+    ranks = [None if count != count or count is None else int(count) for count in log["ranks"]]
+    calls = list(zip(log["collective"], log["nbytes"], ranks, strict=True))
+    rows = found.residuals.rename(columns={"predicted": "after"}).assign(
+        before=[predict(c, place, int(n), r).time for c, n, r in calls]
+    )
+    before = float((rows["before"] / rows["measured"] - 1).abs().median())
+    links = {kind: (f.carries, f.alpha) for kind, f in found.measured.links.items()}
+    return Fitted(
+        found.machine.to_yaml(), dict(found.factors), found.unknown, links, rows, before, found.error, found.held_out
+    )
+
+
+def expected_fitted(shown: Shown) -> float:
+    """Seconds that `fitted` should take: three fits, of all rows and of each half of the sizes."""
+    return 0.5 + 0.015 * min(shown.text.count("\n"), MOST_ROWS)
+
+
+def _table(log: pd.DataFrame, shown: Shown) -> pd.DataFrame:
+    """The rows of the table that is shown."""
+    numbers = sorted(log["table"].unique())
+    rows: pd.DataFrame = log[log["table"] == numbers[min(shown.table, len(numbers) - 1)]].head(MOST_ROWS)
+    return rows
+
+
+def ranks_of(shown: Shown) -> int:
+    """Ranks of an OSU log: as said, else one per GPU."""
+    return shown.ranks or cs.machine(shown.machine, nodes=shown.nodes).ranks
+
+
+def over_mpi(shown: Shown) -> tuple[pd.DataFrame, osu.Case]:
+    """An OSU log beside the MPI model. Raises CollsimError for a log that cannot be read or a collective that is not
+    modelled."""
+    place = cs.machine(shown.machine, nodes=shown.nodes)
+    ranks = ranks_of(shown)
+    rows = _table(osu.read(shown.text, ranks), shown)
+    case = osu.case_of(rows, shown.text, facts_of(place), ranks, shown.collective)
+    return osu.against(rows, case), case
+
+
+def read_log(text: str) -> pd.DataFrame:
+    """The rows of an nccl-tests log, text or JSON, or of an OSU log."""
+    if osu.looks(text):
+        return osu.read(text, 2)
+    kind = _kind(text)
+    if kind == "nccl-tests" and not formats()[kind].looks(text):
+        raise Refused("measured.nolog")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / _FILES[kind]
+        path.write_text(text, encoding="utf-8")
+        table: pd.DataFrame = load(path, format=kind)
+    return table
+
+
+def _kind(text: str) -> str:
+    """Which of nccl-tests' formats it is."""
+    return "nccl-tests-json" if text.lstrip().startswith("{") else "nccl-tests"
+
+
+def sample() -> str:
+    """A log as nccl-tests would have printed it for one of the published runs."""
+    run = published()[SAMPLE]
+    table = pd.DataFrame(
+        {"collective": run.collective, "ranks": run.facts.ranks, "nbytes": run.nbytes, "time": run.times}
+    )
+    table["count"] = table["nbytes"] // 4
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "sample.txt"
+        save(table.assign(topology="NVIDIA A100-SXM4-40GB"), path, format="nccl-tests")
+        return path.read_text(encoding="utf-8")
+
+
+def guessed(text: str, shown: Shown) -> Shown:
+    """Machine and number of nodes as far as the log's lines of devices or communicators tell; the reader may know
+    better."""
+    if nccl_log.looks(text):
+        with suppress(CollsimError):  # the page says what is wrong with it
+            shown = replace(shown, nodes=min(nccl_log.job_of(text).nodes or shown.nodes, MOST_NODES))
+        return shown
+    found = [m for line in text.splitlines()[:4000] if (m := _HOST.match(line.strip()[:400])) is not None]
+    if not found:
+        return shown
+    hosts, gpu = {m[1] for m in found}, found[0][2].upper()
+    local, card = -(-len(found) // len(hosts)), "PCI" in gpu or "RTX" in gpu
+    for name in machines():
+        facts = facts_of(cs.machine(name))
+        if facts.gpu.upper().removesuffix(" PCIE") in gpu and facts.card == card and facts.ranks >= local:
+            return replace(shown, machine=name, nodes=min(len(hosts), MOST_NODES))
+    return replace(shown, nodes=min(len(hosts), MOST_NODES))
+
+
+def python_of(shown: Shown) -> str:
+    """The same study as a script."""
+    if shown.own:
+        made = _own_python(shown)
+    else:
+        made = f'run = nccl.published_run("{shown.run}")' + (
+            ".plain" if shown.plain and published()[shown.run].plain else ""
+        )
+    return (
+        "import collsim as cs\nfrom collsim import nccl\nfrom collsim.viz import nccl_plots\n\n"
+        f"{made}\nprint(nccl.explain(run))\nnccl_plots.curve(nccl.against(run))\n"
+        "nccl_plots.residuals(nccl.together())  # all published runs\n"
+    )
+
+
+def _own_python(shown: Shown) -> str:
+    """How a log of one's own becomes the run that is shown."""
+    log = read_log(shown.text)
+    rows = _table(log, shown)
+    collective, ranks = _ran(rows, shown)
+    kind = _kind(shown.text)
+    switches = "" if shown.p2p else ", p2p=False"
+    switches += "" if shown.gdr or shown.nodes == 1 else ", gdr=False"
+    lines = [f'table = cs.load("{_FILES[kind]}", format="{kind}")']
+    if log["table"].nunique() > 1:
+        lines.append(f'table = table[table["table"] == {int(rows["table"].iloc[0])}]')
+    lines.append(f'machine = cs.machine("{shown.machine}", nodes={shown.nodes}{switches})')
+    count = "" if ranks is None else f", ranks={ranks}"
+    lines.append(f'run = nccl.own_run("{collective}", machine, table["nbytes"], table["time"]{count})')
+    return "\n".join(lines)
+
+
+def asked_of(value: Any) -> str:
+    """Text of an uploaded file; bytes that are no text are left for the reader to name."""
+    return bytes(value).decode("utf-8-sig", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")

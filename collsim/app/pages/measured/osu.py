@@ -1,0 +1,90 @@
+"""A log of OSU's micro-benchmarks beside what the MPI model predicts for the same ranks and network. Nothing here knows
+Streamlit."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from collsim.errors import CollsimError
+from collsim.exchange import formats, load
+from collsim.nccl import Facts
+from collsim.nccl.libraries import mpi
+
+from ...scenario.outcome import Refused
+
+#: Titles of tables with buffers on GPUs: `# OSU MPI-CUDA Allreduce Latency Test v7.4`.
+_ON_GPUS = re.compile(r"OSU MPI-(CUDA|ROCM)\b", re.IGNORECASE)
+_NETS = {"ib": "IB", "roce": "RoCE", "efa": "EFA", "slingshot": "Slingshot"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the MPI model is told of a run, in the words of its tables; `gpu` is `none` for buffers in host memory."""
+
+    gpu: str
+    ranks: int
+    nodes: int
+    collective: str
+    inter_link: str
+    nccl_version: str = ""
+
+
+def looks(text: str) -> bool:
+    """Is it a log of OSU's micro-benchmarks?"""
+    return formats()["osu"].looks(text)
+
+
+def read(text: str, ranks: int) -> pd.DataFrame:
+    """The rows of all tables. Raises CollsimError for a log that is damaged."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "osu.txt"
+        path.write_text(text, encoding="utf-8")
+        table: pd.DataFrame = load(path, format="osu", ranks=ranks)
+    return table
+
+
+def case_of(rows: pd.DataFrame, text: str, facts: Facts, ranks: int, collective: str) -> Case:
+    """What is known of one table: `rows` of a log with this text, which ran on a machine with these facts."""
+    name = rows["collective"].iloc[0] or collective
+    if not name:
+        raise Refused("measured.nocollective")
+    link = ""
+    if facts.nodes > 1:
+        link = f"{facts.nics:g}x{facts.nic_rate * 8e-9:g}G {_NETS.get(facts.net, 'TCP sockets')}"
+    return Case(facts.gpu if _ON_GPUS.search(text) else "none", ranks, facts.nodes, str(name).replace("_", ""), link)
+
+
+def against(rows: pd.DataFrame, case: Case) -> pd.DataFrame:
+    """Measured and predicted, a row per size, with the columns that `nccl.against` has for times.
+
+    Raises CollsimError for a table without times, for a collective that the model does not know, and for too few ranks.
+    """
+    timed = rows[(rows["nbytes"] > 0) & (rows["time"] > 0)]
+    if timed.empty:
+        raise Refused("measured.notimes")
+    if case.ranks < max(2, case.nodes):
+        raise CollsimError(
+            f"ranks={case.ranks} is too few; on {case.nodes} nodes there are at least {max(2, case.nodes)}"
+        )
+    table = timed.groupby("nbytes", as_index=False)[["time", "busbw"]].median()
+    table["predicted"] = [mpi.time_of(case, int(n)) for n in table["nbytes"]]
+    ratio = table["predicted"] / table["time"]
+    return table.assign(ratio=ratio, predicted_busbw=table["busbw"] / ratio, algorithm="MPI", protocol="")
+
+
+def python_of(case: Case) -> str:
+    """The same study as a script."""
+    return (
+        "from types import SimpleNamespace\n\nimport collsim as cs\nfrom collsim.nccl import mpi\n\n"
+        f'table = cs.load("osu.log", ranks={case.ranks})\n'
+        f'case = SimpleNamespace(gpu="{case.gpu}", ranks={case.ranks}, nodes={case.nodes}, '
+        f'collective="{case.collective}",\n'
+        f'                       inter_link="{case.inter_link}", nccl_version="")\n'
+        'table["predicted"] = [mpi.time_of(case, n) for n in table["nbytes"]]\n'
+        'print(table[["nbytes", "time", "predicted"]])\n'
+    )

@@ -1,0 +1,1 @@
+"""Race: several runs on one clock."""

@@ -1,0 +1,1 @@
+"""What-if: one run before and after a change."""

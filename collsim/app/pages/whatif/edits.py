@@ -1,0 +1,411 @@
+"""What is changed in a run, and the two runs before and after. Nothing here knows Streamlit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.viz.race.race import Runner, runner
+from collsim.viz.sentences.causes import busiest_cable
+from collsim.viz.sentences.names import device_name, link_name
+from collsim.viz.sentences.words import kind_name
+
+from ...jobs.worker import Tell
+from ...scenario import snippets
+from ...scenario.choice import Choice, Complaint, engine_settings
+from ...scenario.companions import BESIDE, Several, offered, several, transfers
+from ...scenario.companions import run as besides
+from ...scenario.outcome import (
+    MOST_RANKS_HERE,
+    SECONDS_TO_DRAW,
+    Refused,
+    build_place,
+    options_used,
+    place_of,
+    quietly,
+    seconds,
+)
+
+MOST_CHANGED = 60_000
+MOST_CABLES = 12
+FACTORS = {"half": 0.5, "double": 2.0, "four": 4.0}
+CABLE = {"half": "half", "tenth": "x0.1", "double": "double", "cut": ""}
+SWITCHED = ("same", "on", "off")
+PLACEMENTS = ("same", "round-robin")
+OVERSUBSCRIPTIONS = (1, 2, 4, 8)
+#: What may be wrong with one rank: an option of the event engine, and its value for that rank.
+STRAGGLERS: dict[str, tuple[str, Any]] = {
+    "slow2": ("slow", 2), "slow10": ("slow", 10), "late100us": ("late", "100us"), "late1ms": ("late", "1ms")
+}  # fmt: skip
+JITTERS = ("", "1us", "10us", "100us")
+#: Other traffic: half the ranks away, from rank 0 or from every rank, as many bytes as the run has.
+TRAFFIC = ("", "one", "all")
+#: Runs that make a distribution, with the seeds 0, 1, 2 ...
+RUNS = 100
+NOBODY = -1
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What is changed. `kind` and `cable` are empty for none; a cable is `a~b`, two names of devices.
+
+    `straggler` (a rank, or NOBODY) with `how`, `jitter` (mean extra delay of a transfer), `traffic` and `beside`
+    (another collective at the same time) are trouble that only a run without barriers can show.
+    """
+
+    gdr: str = "off"
+    p2p: str = "same"
+    kind: str = ""
+    factor: str = "double"
+    cable: str = ""
+    do: str = "half"
+    placement: str = "same"
+    oversubscription: int = 1
+    straggler: int = NOBODY
+    how: str = "slow2"
+    jitter: str = ""
+    traffic: str = ""
+    beside: str = ""
+
+    @property
+    def troubled(self) -> bool:
+        return self.straggler != NOBODY or bool(self.jitter or self.traffic or self.beside)
+
+
+#: No edit at all. The page opens with `Edit()`, which has something to show.
+PLAIN = Edit(gdr="same")
+
+#: Words of an edit in the address, with what each may be; free text where None.
+WORDS: dict[str, tuple[str, ...] | None] = {
+    "then_gdr": SWITCHED,
+    "then_p2p": SWITCHED,
+    "scale": None,
+    "factor": tuple(FACTORS),
+    "cable": None,
+    "do": tuple(CABLE),
+    "placement": PLACEMENTS,
+    "oversubscription": tuple(map(str, OVERSUBSCRIPTIONS)),
+    "straggler": tuple(map(str, range(MOST_RANKS_HERE))),
+    "how": tuple(STRAGGLERS),
+    "jitter": JITTERS,
+    "traffic": TRAFFIC,
+    "beside": BESIDE,
+}
+_FIELDS = {"then_gdr": "gdr", "then_p2p": "p2p", "scale": "kind"}
+_COUNTS = ("oversubscription", "straggler")
+
+
+def read(query: dict[str, str]) -> tuple[Edit, list[Complaint]]:
+    """The edit that an address asks for, with complaints; nothing is raised."""
+    found: dict[str, Any] = {}
+    complaints: list[Complaint] = []
+    for word, known in WORDS.items():
+        text = query.get(word)
+        if text is None:
+            continue
+        if len(text) > 80 or (known is not None and text not in known):
+            complaints.append(
+                Complaint(word, text[:60], "unknown", str(getattr(PLAIN, _FIELDS.get(word, word))) or "-")
+            )
+            continue
+        found[_FIELDS.get(word, word)] = int(text) if word in _COUNTS else text
+    return replace(PLAIN if found else Edit(), **found), complaints
+
+
+def write(edit: Edit) -> dict[str, str]:
+    """The address of an edit; that of the first page is bare, and in any other what is as it was is left out."""
+    if edit == Edit():
+        return {}
+    pairs = {word: _FIELDS.get(word, word) for word in WORDS}
+    said = {
+        word: str(getattr(edit, name)) for word, name in pairs.items() if getattr(edit, name) != getattr(PLAIN, name)
+    }
+    return said or {"then_gdr": "same"}
+
+
+def changed(choice: Choice, edit: Edit) -> cs.Topology:
+    """The place after the edit. Raises CollsimError for what cannot be: a cable that is not there, ranks that are cut
+    off."""
+    place = build_place(_switched(choice, edit))
+    if given := _joined(choice, edit):
+        place = place_of(_switched(choice, edit), **given)
+    if edit.kind:
+        place = place.scaled(edit.kind, FACTORS[edit.factor])
+    if edit.cable:
+        a, _, b = edit.cable.partition("~")
+        place = place.without_link(a, b) if edit.do == "cut" else place.with_link(a, b, bandwidth=CABLE[edit.do])
+    return place
+
+
+def code(choice: Choice, edit: Edit) -> tuple[Choice, str]:
+    """The choice after the edit as far as a choice can say it, and the code that builds the place after it."""
+    after = _switched(choice, edit)
+    text = snippets.place(after, **_joined(choice, edit))
+    if edit.kind:
+        text += f".scaled({edit.kind!r}, {FACTORS[edit.factor]:g})"
+    if edit.cable:
+        a, _, b = edit.cable.partition("~")
+        text += (
+            f".without_link({a!r}, {b!r})"
+            if edit.do == "cut"
+            else f".with_link({a!r}, {b!r}, bandwidth={CABLE[edit.do]!r})"
+        )
+    return after, text
+
+
+def timed(choice: Choice, edit: Edit) -> Choice:
+    """The choice as both runs are timed: trouble needs the engine without barriers."""
+    return replace(choice, engine="event") if edit.troubled else choice
+
+
+def conditions(choice: Choice, edit: Edit, ranks: int) -> dict[str, Any]:
+    """Trouble as keywords of `simulate`."""
+    given: dict[str, Any] = {}
+    if edit.straggler != NOBODY:
+        name, value = STRAGGLERS[edit.how]
+        given[name] = {edit.straggler: value}
+    if edit.jitter:
+        given["jitter"] = edit.jitter
+    if edit.traffic and ranks > 1:
+        sources = range(ranks) if edit.traffic == "all" else range(1)
+        given["background"] = [(r, (r + ranks // 2) % ranks, choice.nbytes) for r in sources]
+    return given
+
+
+def _joined(choice: Choice, edit: Edit) -> dict[str, Any]:
+    """Keywords of `machine` that an edit sets, where there are several nodes to order and to join."""
+    given: dict[str, Any] = {"placement": edit.placement} if edit.placement != "same" and choice.copies > 1 else {}
+    return given | (
+        {"oversubscription": edit.oversubscription} if edit.oversubscription > 1 and choice.copies > 1 else {}
+    )
+
+
+def _switched(choice: Choice, edit: Edit) -> Choice:
+    """The choice with P2P and GDR as the edit wants them."""
+    if not choice.on_machine:
+        return choice
+    wanted = {name: getattr(edit, name) == "on" for name in ("p2p", "gdr") if getattr(edit, name) != "same"}
+    return replace(choice, **wanted)
+
+
+@dataclass(frozen=True)
+class Change:
+    """Before and after, as plain data.
+
+    Attributes:
+        nothing: the edit changes nothing.
+        before, after: as a race shows them. `speedup`: time before over time after.
+        links: a row per link with a name, kind, bytes and share before and after; the largest changes first.
+        tornado: what, name (English and Chinese), and the share of the time saved by doubling, after the change.
+        crossings: neighbours in a ring that sit in different nodes: before, after, of how many.
+        verdict: the busiest cable after the change and what doubling would save, English and Chinese; empty where
+        nothing moves. times: s, of many runs after the change that differ in their jitter; empty without jitter.
+        several: the run and those beside it, after the change; None where nothing runs beside.
+    """
+
+    nothing: bool
+    before: Runner
+    after: Runner
+    speedup: float
+    links: pd.DataFrame
+    tornado: pd.DataFrame
+    crossings: tuple[int, int, int]
+    verdict: tuple[str, str] = ("", "")
+    times: tuple[float, ...] = ()
+    several: Several | None = None
+
+
+#: Runs of a schedule in a change: before, after, and with each kind of link and the busiest cables doubled.
+_RUNS_OF_CHANGE = 14
+
+
+def expected_change(choice: Choice, edit: Edit) -> float:
+    """Seconds that `change` should take. Raises what it would raise before it runs anything."""
+    choice, place = timed(choice, edit), build_place(choice)
+    plan = _plan(choice, place, options_used(choice.algorithm, dict(choice.options), place, choice.on_machine))
+    runs = _RUNS_OF_CHANGE + (RUNS if edit.jitter else 0)
+    every = transfers(plan, edit.beside, place) / max(1, len(plan))
+    return every * (runs * seconds(choice, plan, place, choice.nbytes) + 2 * SECONDS_TO_DRAW * len(plan))
+
+
+def change(choice: Choice, edit: Edit, tell: Tell = quietly) -> Change:
+    """Run the choice before and after. Raises CollsimError for what cannot be, Refused for what is too much."""
+    choice, place, other = timed(choice, edit), build_place(choice), changed(choice, edit)
+    options = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
+    trouble = conditions(choice, edit, place.ranks)
+    first, together = _run(choice, place, options), _together(choice, edit.beside, other, options, **trouble)
+    second = _run(choice, other, options, **trouble) if together is None else together[0]
+    tell("run", 0.1)
+    times = _times(choice, edit, second.schedule, other, trouble, tell) if edit.jitter else ()
+    ring = np.arange(place.ranks)
+    before, after = runner(first), runner(second)
+    tell("run", 0.7)
+    table = _sensitivity(second)
+    return Change(
+        nothing=place.name == other.name and not edit.troubled,
+        before=before,
+        after=after,
+        speedup=first.time / second.time if second.time else 1.0,
+        links=_links(cs.compare(first, second).links, first, second),
+        tornado=_tornado(second, table),
+        crossings=(
+            place.crossings(ring, (ring + 1) % len(ring)),
+            other.crossings(ring, (ring + 1) % len(ring)),
+            len(ring),
+        ),
+        verdict=("", "") if table.empty else busiest_cable(second, table),
+        times=times,
+        several=None if together is None else several(together),
+    )
+
+
+def _together(
+    choice: Choice, beside: str, place: cs.Topology, options: dict[str, Any], **trouble: Any
+) -> cs.Together | None:
+    """The run with others beside it, where any are asked for."""
+    if not beside:
+        return None
+    plan = _plan(choice, place, options)
+    _require_few(transfers(plan, beside, place))
+    return besides(plan, beside, place, choice.nbytes, choice.dtype, "event", **{**engine_settings(choice), **trouble})
+
+
+def _times(
+    choice: Choice, edit: Edit, plan: cs.Schedule, place: cs.Topology, trouble: dict[str, Any], tell: Tell
+) -> tuple[float, ...]:
+    """s, of many runs that differ in their jitter."""
+    settings = {**engine_settings(choice), **trouble}
+
+    def told(done: int, every: int) -> None:
+        tell("run", 0.1 + 0.5 * done / every)
+
+    if not edit.beside:
+        many = cs.simulate_many(plan, place, choice.nbytes, choice.dtype, runs=RUNS, progress=told, **settings)
+        return tuple(many.tolist())
+    times = []
+    for seed in range(RUNS):
+        times.append(
+            besides(plan, edit.beside, place, choice.nbytes, choice.dtype, "event", seed=seed, **settings)[0].time
+        )
+        told(seed + 1, RUNS)
+    return tuple(times)
+
+
+def _plan(choice: Choice, place: cs.Topology, options: dict[str, Any]) -> cs.Schedule:
+    plan: cs.Schedule = cs.schedule(choice.algorithm, topology=place, **options)
+    _require_few(len(plan))
+    return plan
+
+
+def _require_few(count: int) -> None:
+    if count > MOST_CHANGED:
+        raise Refused("whatif.large", transfers=f"{count:,}", limit=f"{MOST_CHANGED:,}")
+
+
+def _run(choice: Choice, place: cs.Topology, options: dict[str, Any], **trouble: Any) -> cs.Trace:
+    settings = {**engine_settings(choice), **trouble}
+    return cs.simulate(_plan(choice, place, options), place, choice.nbytes, choice.dtype, choice.engine, **settings)
+
+
+def _links(table: pd.DataFrame, *traces: cs.Trace) -> pd.DataFrame:
+    """Only what changed: more or fewer bytes, or busy for another share of the run."""
+    moved = (table["bytes"].abs() > 0) | (table["share"].abs() > 5e-4)
+    names: dict[str, tuple[str, str]] = {}
+    for trace in traces:
+        used = np.flatnonzero(trace.link_bytes)
+        names |= {trace.topology.link_name(int(i)): link_name(trace, int(i)) for i in used}
+    shown = table[moved].assign(size=table["bytes"].abs(), turn=table["share"].abs())
+    shown = shown.sort_values(["size", "turn"], ascending=False, kind="stable").drop(columns=["size", "turn"])
+    return shown.assign(
+        en=[names.get(n, (n, n))[0] for n in shown["link"]], zh=[names.get(n, (n, n))[1] for n in shown["link"]]
+    )
+
+
+def _sensitivity(trace: cs.Trace) -> pd.DataFrame:
+    """Kinds of link and the busiest single cables, by running again; no row where nothing moves."""
+    if not trace.time or not trace.link_bytes.any():
+        return pd.DataFrame(columns=["what", "name", "elasticity", "doubled"])
+    return cs.sensitivity(trace, most_links=5)
+
+
+def _tornado(trace: cs.Trace, table: pd.DataFrame) -> pd.DataFrame:
+    """What doubling saves, with names for people."""
+    by_name = {trace.topology.link_name(int(i)): link_name(trace, int(i)) for i in np.flatnonzero(trace.link_bytes)}
+    said = [
+        kind_name(n) if what == "kind" else by_name.get(n, (n, n))
+        for what, n in zip(table["what"], table["name"], strict=True)
+    ]
+    return table.assign(en=[en for en, _ in said], zh=[zh for _, zh in said], doubled=table["doubled"].clip(lower=0))
+
+
+def ranks(choice: Choice) -> int:
+    """Ranks of the place; none where it cannot be built."""
+    try:
+        return build_place(choice).ranks
+    except CollsimError:
+        return 0
+
+
+def companions(choice: Choice) -> list[str]:
+    """What can run beside on the place; nothing where it cannot be built."""
+    try:
+        return offered(build_place(choice))
+    except CollsimError:
+        return offered(None)
+
+
+def kinds(choice: Choice) -> list[str]:
+    """Kinds of link that the place has; none where it cannot be built."""
+    try:
+        return sorted({cable.kind for cable in build_place(choice).links.cables})
+    except CollsimError:
+        return []
+
+
+def has_cable(choice: Choice, edit: Edit) -> bool:
+    """Is the cable of an edit there? Of a place that cannot be built the page says so by itself."""
+    try:
+        place = changed(choice, replace(edit, kind="", cable=""))
+    except CollsimError:
+        return True
+    names = place.devices.name
+    ends = set(edit.cable.split("~"))
+    return any(
+        {names[a], names[b]} == ends for a, b in zip(place.links.src.tolist(), place.links.dst.tolist(), strict=True)
+    )
+
+
+def cables(choice: Choice) -> dict[str, tuple[str, str]]:
+    """The busiest cables of the run, as `a~b`, with their names in English and Chinese; none where it cannot run."""
+    try:
+        place = build_place(choice)
+        options = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
+        trace = _run(
+            replace(choice, engine="lockstep"), place, options
+        )  # a cable carries the same bytes in both engines
+    except CollsimError:
+        return {}
+    links, names = place.links, place.devices.name
+    found: dict[str, tuple[str, str]] = {}
+    seen: set[frozenset[int]] = set()
+    for i in np.argsort(-trace.link_busy, kind="stable"):
+        ends = frozenset((int(links.src[i]), int(links.dst[i])))
+        if len(found) == MOST_CABLES or not trace.link_bytes[i]:
+            break
+        if ends not in seen:
+            seen.add(ends)
+            a, b = sorted(ends)
+            one, two = device_name(trace, a), device_name(trace, b)
+            node = max(int(place.devices.node[a]), int(place.devices.node[b]))
+            where = (
+                (f", node {node}", f"，节点 {node}")
+                if int(place.devices.node.max(initial=0)) > 0 and node >= 0
+                else ("", "")
+            )
+            found[f"{names[a]}~{names[b]}"] = (f"{one[0]} – {two[0]}{where[0]}", f"{one[1]} – {two[1]}{where[1]}")
+    return found

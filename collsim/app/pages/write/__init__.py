@@ -1,0 +1,1 @@
+"""Write: an algorithm of one's own, checked and played."""

@@ -1,0 +1,199 @@
+"""What the Write page remembers: the code, where it runs, and its address. Any code fits into the address, packed."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.sandbox.allowlist import LONGEST
+
+from ...scenario.choice import READERS, Complaint, count, has_shape, networks, one_of, played_collectives
+
+MOST_RANKS = 16
+MACHINES = ("dgx-a100", "dgx-h100", "pcie-8gpu")
+_HEAD = "import numpy as np\nimport collsim as cs\n\n"
+_BODIES: dict[str, tuple[str, str]] = {
+    "ring": (
+        "allreduce",
+        """def my_allreduce(n):
+    r = np.arange(n)  # all ranks at once
+    right = (r + 1) % n
+    for k in range(n - 1):  # reduce-scatter
+        yield cs.reduce(r, right, chunk=(r - k) % n)
+    for k in range(n - 1):  # allgather
+        yield cs.copy(r, right, chunk=(r + 1 - k) % n)
+""",
+    ),
+    "short": (
+        "allreduce",
+        """def my_allreduce(n):
+    r = np.arange(n)
+    right = (r + 1) % n
+    for k in range(n - 1):
+        yield cs.reduce(r, right, chunk=(r - k) % n)
+    for k in range(n - 2):  # one step too few
+        yield cs.copy(r, right, chunk=(r + 1 - k) % n)
+""",
+    ),
+    "double": (
+        "allreduce",
+        """def my_allreduce(n):
+    r = np.arange(n)
+    right = (r + 1) % n
+    for k in range(n - 1):
+        yield cs.reduce(r, right, chunk=(r - k) % n)
+    for k in range(n - 1):  # adds what it should replace
+        yield cs.reduce(r, right, chunk=(r + 1 - k) % n)
+""",
+    ),
+    "naive": (
+        "allreduce",
+        """def my_allreduce(n):
+    for r in range(1, n):  # one after another to rank 0
+        yield cs.reduce(r, 0, chunk=0)
+    for r in range(1, n):  # and back again
+        yield cs.copy(0, r, chunk=0)
+""",
+    ),
+    "server": (
+        "allreduce",
+        """def my_allreduce(n):
+    workers = np.arange(1, n)
+    yield cs.reduce(workers, 0, chunk=0)  # all to rank 0
+    yield cs.copy(0, workers, chunk=0)  # and back
+""",
+    ),
+    "broadcast": (
+        "broadcast",
+        """def my_broadcast(n):
+    have = 1  # ranks that hold the data
+    while have < n:
+        r = np.arange(min(have, n - have))
+        yield cs.copy(r, r + have, chunk=0)
+        have *= 2
+""",
+    ),
+}
+#: Code to begin with, by name: the collective it is for, and the code.
+STARTERS: dict[str, tuple[str, str]] = {
+    name: (collective, _HEAD + body) for name, (collective, body) in _BODIES.items()
+}
+_turns = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Code and where it is tried.
+
+    Attributes:
+        turn: changes when the code comes from elsewhere than the editor, which then shows it.
+        linked: the code came in an address, and nobody has said yet that it may run.
+        without_walls: it runs also where the system has none to put around it.
+    """
+
+    code: str = STARTERS["ring"][1]
+    collective: str = "allreduce"
+    ranks: int = 4
+    place: str = "switch"
+    nbytes: str = "64MiB"
+    turn: int = 0
+    linked: bool = False
+    without_walls: bool = False
+
+    @property
+    def starter(self) -> str | None:
+        """The starting point whose code this is."""
+        return next((name for name, (_, code) in STARTERS.items() if code == self.code), None)
+
+
+def places() -> list[str]:
+    """Machines and networks to run on, those that any number of ranks fits."""
+    return [*MACHINES, *(name for name in networks() if not has_shape(name))]
+
+
+def started(draft: Draft, name: str) -> Draft:
+    """The draft with one of the starting points in the editor."""
+    collective, code = STARTERS[name]
+    return replace(draft, code=code, collective=collective, turn=next(_turns), linked=False)
+
+
+def topology(draft: Draft) -> cs.Topology:
+    """Where it runs: as many machines as it takes, or the generic network with its cables of 25 GB/s and 1 µs."""
+    if draft.place not in MACHINES:
+        made: cs.Topology = cs.topology.NETWORKS[draft.place](draft.ranks, bandwidth="25GB/s", alpha="1us")
+        return made
+    one: cs.Topology = cs.machine(draft.place)
+    return one if draft.ranks <= one.ranks else cs.machine(draft.place, nodes=-(-draft.ranks // one.ranks))
+
+
+# ---- address
+# ---------------------------------------------------------------------------------------------------------------------
+
+_READERS: dict[str, Any] = {
+    "collective": one_of("collective", played_collectives),
+    "ranks": count("ranks", MOST_RANKS, least=2),
+    "place": one_of("machine or network", places),
+    "nbytes": READERS["nbytes"],
+}
+
+
+def read(query: Mapping[str, str]) -> tuple[Draft, list[Complaint]]:
+    """A draft from an address; what cannot be used is told and left out."""
+    draft, complaints = Draft(turn=next(_turns)), []
+    for name, reader in (("start", one_of("start", lambda: STARTERS)), ("code", unpacked)):
+        if name in query:
+            try:
+                found = reader(query[name])
+                draft = started(draft, found) if name == "start" else _linked(draft, found)
+            except CollsimError as error:
+                complaints.append(Complaint(name, query[name][:40], str(error), draft.starter or "ring"))
+    for name, reader in _READERS.items():
+        if name in query:
+            try:
+                draft = replace(draft, **{name: reader(query[name])})
+            except CollsimError as error:
+                complaints.append(Complaint(name, query[name][:40], str(error), str(getattr(draft, name))))
+    return draft, complaints
+
+
+def _linked(draft: Draft, code: str) -> Draft:
+    """The draft with code of an address; one of our own starting points is no stranger's."""
+    draft = replace(draft, code=code)
+    return replace(draft, linked=draft.starter is None)
+
+
+def write(draft: Draft) -> dict[str, str]:
+    """The address of a draft; the first one has a bare address."""
+    plain, starter = Draft(), draft.starter
+    query = {} if starter == "ring" else {"start": starter} if starter else {"code": packed(draft.code)}
+    usual = STARTERS[starter][0] if starter else plain.collective
+    query |= {"collective": draft.collective} if draft.collective != usual else {}
+    return query | {
+        name: str(getattr(draft, name))
+        for name in ("ranks", "place", "nbytes")
+        if getattr(draft, name) != getattr(plain, name)
+    }
+
+
+def packed(code: str) -> str:
+    """Code as letters that an address may hold."""
+    return base64.urlsafe_b64encode(zlib.compress(code.encode(), 9)).decode().rstrip("=")
+
+
+def unpacked(text: str) -> str:
+    """Code from an address; never more of it than the editor takes."""
+    try:
+        data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        machine = zlib.decompressobj()
+        code = machine.decompress(data, LONGEST * 4).decode()
+    except (ValueError, zlib.error):
+        raise CollsimError("that is not packed code.") from None
+    if not machine.eof or len(code) > LONGEST:
+        raise CollsimError("that is not packed code.")
+    return code.replace("\r", "").replace("\0", "")

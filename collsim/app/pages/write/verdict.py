@@ -1,0 +1,59 @@
+"""All that the Write page shows of a draft: the trial of its code, and the run of what it yields. Nothing here knows
+Streamlit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.viz.timeline.document import encode, timeline
+
+from ...jobs.worker import Tell
+from ...scenario.outcome import quietly
+from ...trial import Trial, trial
+from . import drafts
+from .drafts import Draft
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What became of a draft.
+
+    Attributes:
+        tried: the trial of its code.
+        figures: time (s), bound (s), gap, bytes that the busiest endpoint sends, and those in buffers; None where
+        nothing could run. timeline: what the player gets; it opens at a mistake by itself.
+        cannot: why the steps cannot run on the place, where that is so.
+    """
+
+    tried: Trial
+    figures: dict[str, float] | None = None
+    timeline: dict[str, Any] | None = None
+    cannot: CollsimError | None = None
+
+
+def expected_verdict(draft: Draft) -> float:
+    """Nobody knows how long a stranger's code takes."""
+    return 0.0
+
+
+def verdict(draft: Draft, tell: Tell = quietly) -> Verdict:
+    """Try the code, and run what it yields on the place of the draft."""
+    tried = trial(draft.code, draft.collective, draft.ranks, without_walls=draft.without_walls)
+    if tried.schedule is None or not len(tried.schedule):
+        return Verdict(tried)
+    try:
+        trace = cs.simulate(tried.schedule, drafts.topology(draft), draft.nbytes)
+    except CollsimError as error:
+        return Verdict(tried, cannot=error)
+    busiest = int(trace.sent_bytes.max(initial=0))
+    figures = {
+        "time": trace.time,
+        "bound": trace.bound.time,
+        "gap": trace.gap,
+        "sent": busiest,
+        "share": busiest / max(1, trace.nbytes),
+    }
+    return Verdict(tried, figures, encode(timeline(trace)))

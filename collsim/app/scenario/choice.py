@@ -1,0 +1,429 @@
+"""What was asked for, as one frozen value, and its address: a URL query that anybody can share, edit and get wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import Any
+
+import collsim as cs
+from collsim.errors import CollsimError, unknown
+from collsim.registry import Option
+from collsim.simulate import ENGINES, SHARING
+from collsim.topology.fabrics import FABRICS
+from collsim.units import parse_count
+
+from . import custom_machine
+from .custom_machine import OWN
+
+MOST_RANKS = 256
+MOST_NODES = 32
+MOST_OF_OPTION = 1024
+_LONGEST = 60
+
+
+#: What can be set of a machine.
+MACHINE_WORDS = ("nodes", "fabric", "p2p", "gdr")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One run, as asked for: names, numbers and quantities as a person wrote them.
+
+    Attributes:
+        place: name of a machine (it has `nodes`, `fabric`, `p2p`, `gdr`), of a generic network (it has `bandwidth`,
+        `alpha`, and `ranks`
+            or `shape`), or `own`: what the text `own` describes.
+        sharing: how transfers share a link; engine `event` only.
+        shape: size of a network that is not told by its number of ranks: `4x4` for a torus, `4` for a fat tree.
+        options: the algorithm's own, only those that are set; `channels` left out means all that the machine offers.
+        algorithms, sizes: what the second page compares; no algorithm means the usual ones.
+    """
+
+    collective: str = "allreduce"
+    algorithm: str = "allreduce_ring"
+    options: tuple[tuple[str, Any], ...] = ()
+    nbytes: str = "256MiB"
+    dtype: str = "float32"
+    engine: str = "lockstep"
+    sharing: str = "fair"
+    place: str = "dgx-a100"
+    nodes: int = 2
+    fabric: str = "switch"
+    p2p: bool = True
+    gdr: bool = True
+    ranks: int = 8
+    shape: str = ""
+    bandwidth: str = "25GB/s"
+    alpha: str = "1us"
+    algorithms: tuple[str, ...] = ()
+    sizes: str = "1KiB:1GiB:2"
+    own: str = ""
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """Which of `nodes`, `fabric`, `p2p`, `gdr` the place has."""
+        if self.place != OWN:
+            return MACHINE_WORDS if self.place in cs.topology.machines() else ()
+        try:
+            return custom_machine.facts(self.own).takes
+        except CollsimError:
+            return ()
+
+    @property
+    def on_machine(self) -> bool:
+        """Is the place a machine, with ways inside it, and not a generic network?"""
+        return bool(self.takes)
+
+    @property
+    def copies(self) -> int:
+        """How many nodes there are; one where the place has no such thing."""
+        return self.nodes if "nodes" in self.takes else 1
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """A part of an address that cannot be used: what it said, why not, and what is used in its place."""
+
+    name: str
+    value: str
+    why: str
+    used: str
+
+
+def flag(text: str) -> bool:
+    """True or False from the words people write in an address."""
+    words = {"1": True, "true": True, "on": True, "yes": True, "0": False, "false": False, "off": False, "no": False}
+    if text.lower() not in words:
+        raise CollsimError(f"{text!r} is neither on nor off")
+    return words[text.lower()]
+
+
+def one_of(what: str, known: Callable[[], Any]) -> Callable[[str], str]:
+    """A reader for a name out of a list that may still grow."""
+
+    def read(text: str) -> str:
+        if text not in known():
+            raise CollsimError(unknown(what, _shortened(text), known()))
+        return text
+
+    return read
+
+
+def count(what: str, most: int, least: int = 1) -> Callable[[str], int]:
+    """A reader for a whole number in a range."""
+
+    def read(text: str) -> int:
+        number = parse_count(text, what, least)
+        if number > most:
+            raise CollsimError(f"{what}={number} is too large; {what} is at most {most} here")
+        return number
+
+    return read
+
+
+def quantity(parse: Callable[[str], Any]) -> Callable[[str], str]:
+    """A reader for a text with a unit; it stays as it was written."""
+
+    def read(text: str) -> str:
+        parse(text)
+        return text
+
+    return read
+
+
+def option(of: Option) -> Callable[[str], Any]:
+    """A reader for an algorithm's own option."""
+    if of.kind == "flag":
+        return flag
+    if of.kind == "other":
+        return _shape
+    if of.kind == "choice":
+        by_text = {str(c): c for c in of.choices}
+        return lambda text: by_text[one_of(of.name, lambda: by_text)(text)]
+    return count(of.name, MOST_OF_OPTION, least=0 if of.kind == "root" else 1)
+
+
+def _sizes(text: str) -> str:
+    if re.search(r":1\.0", text):  # would be counted up in tiny steps
+        raise CollsimError(f"sizes {text!r} are more than 200; use a larger factor")
+    if len(cs.size_range(text)) > 200:
+        raise CollsimError(f"sizes {text!r} are more than 200; use a larger factor")
+    return text
+
+
+def _shape(text: str) -> str:
+    shape_numbers(text)
+    return text
+
+
+def _own(letters: str) -> str:
+    text = custom_machine.unpacked(letters)
+    custom_machine.facts(text)
+    return text
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one_of("algorithm", cs.algorithms)(name) for name in text.split(",") if name))
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "collective": one_of("collective", lambda: played_collectives()),
+    "algorithm": one_of("algorithm", cs.algorithms),
+    "own": lambda text: _own(text),
+    "machine": one_of("machine", lambda: [*cs.topology.machines(), OWN]),
+    "network": one_of("network", lambda: networks()),
+    "nbytes": quantity(cs.parse_bytes),
+    "dtype": one_of("dtype", cs.dtypes),
+    "engine": one_of("engine", lambda: ENGINES),
+    "sharing": one_of("sharing", lambda: SHARING),
+    "nodes": count("nodes", MOST_NODES),
+    "fabric": one_of("fabric", lambda: FABRICS),
+    "p2p": flag,
+    "gdr": flag,
+    "ranks": count("ranks", MOST_RANKS),
+    "shape": _shape,
+    "bandwidth": quantity(cs.parse_bandwidth),
+    "alpha": quantity(cs.parse_time),
+    "algorithms": _names,
+    "sizes": _sizes,
+}
+
+
+def played_collectives() -> list[str]:
+    """Collectives that have an algorithm, in their own order."""
+    return [name for name in cs.collectives() if cs.algorithms(name)]
+
+
+def networks() -> list[str]:
+    """Names of the generic networks."""
+    return list(cs.topology.NETWORKS)
+
+
+#: For networks that are not told by their number of ranks: sizes to choose from, the first of them unless said
+#: otherwise.
+SHAPES: dict[str, tuple[str, ...]] = {
+    "torus": ("4x4", "2x2", "2x4", "2x2x2", "4x4x2", "8x8"),
+    "mesh": ("4x4", "2x2", "2x4", "2x2x2", "4x4x2", "8x8"),
+    "fat_tree": ("4", "2", "6", "8"),
+    "dragonfly": ("2x2x1", "1x2x1", "2x4x2"),
+}
+
+
+LATEST = 1e6  # s
+
+
+def moment(query: dict[str, str]) -> tuple[dict[str, Any], list[Complaint]]:
+    """Time (s) and view at which the player begins, taken out of a query; what cannot be read is told and left out."""
+    found: dict[str, Any] = {}
+    complaints: list[Complaint] = []
+    for name, reader in (("t", _seconds), ("view", one_of("view", lambda: ("physical", "logical")))):
+        if name in query:
+            try:
+                found[name] = reader(text := query.pop(name))
+            except CollsimError as error:
+                complaints.append(Complaint(name, _shortened(text), str(error), "–"))
+    return found, complaints
+
+
+def _seconds(text: str) -> float:
+    seconds = float(cs.parse_time(_shortened(text), "t"))
+    if seconds > LATEST:
+        raise CollsimError(f"t={_shortened(text)} is too large; t is at most {LATEST:.0f} here")
+    return seconds
+
+
+def has_shape(network: str) -> bool:
+    """Is this network told by something else than its number of ranks?"""
+    return network in SHAPES
+
+
+def shape_numbers(text: str) -> list[int]:
+    """`[4, 4]` of `4x4`."""
+    return [parse_count(part, "shape") for part in text.replace("×", "x").split("x")]
+
+
+def network_text(choice: Choice) -> str:
+    """A generic network as the command line takes it: `ring(8, bandwidth=25GB/s, alpha=1us)`."""
+    size = (
+        [str(n) for n in shape_numbers(choice.shape or SHAPES[choice.place][0])]
+        if has_shape(choice.place)
+        else [str(choice.ranks)]
+    )
+    return f"{choice.place}({', '.join(size)}, bandwidth={choice.bandwidth}, alpha={choice.alpha})"
+
+
+def usual_algorithm(collective: str) -> str:
+    """The ring where there is one, else the first by name."""
+    known = list(cs.algorithms(collective))
+    return f"{collective}_ring" if f"{collective}_ring" in known else known[0]
+
+
+#: Ways that a course compares, by what follows the collective in their names; a collective without them shows its first
+#: few.
+_USUAL = (
+    *(
+        "ring",
+        "tree",
+        "double_binary_tree",
+        "halving_doubling",
+        "recursive_doubling",
+        "recursive_halving",
+        "parameter_server",
+    ),
+    *("binomial", "chain", "flat", "bruck", "pairwise", "direct"),
+)
+
+
+def usual_algorithms(collective: str) -> tuple[str, ...]:
+    """What a comparison starts with: the well-known ways, in the order of their names."""
+    known = list(cs.algorithms(collective))
+    usual = [name for name in known if name.removeprefix(f"{collective}_") in _USUAL]
+    return tuple(usual if len(usual) > 1 else known[:5])
+
+
+def own_options(algorithm: str) -> dict[str, Option]:
+    """The options of an algorithm that a person can set."""
+    return {name: o for name, o in cs.algorithms()[algorithm].options.items() if o.kind != "topology"}
+
+
+def from_query(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:
+    """The choice that an address asks for. What cannot be used falls back, with a complaint; nothing is raised."""
+    base = start or Choice()
+    found: dict[str, Any] = {}
+    complaints: list[Complaint] = []
+    for name, read in READERS.items():
+        if name in query:
+            _read(name, query[name], read, _fallback(base, name), found, complaints)
+    for name in ("machine", "network"):
+        if name in found:
+            found["place"] = found.pop(name)
+    if found.get("place") == OWN and not (found.get("own") or base.own):
+        del found["place"]
+        if "own" not in query:
+            complaints.append(Complaint("machine", OWN, "the address does not hold the machine", base.place))
+    if found.get("place") == OWN and base.place != OWN:
+        found = filed(found.get("own") or base.own) | found
+    found.update(_agreed(found, query, base, complaints))
+    found["options"] = _options(found["algorithm"], query, complaints)
+    if "algorithms" in found:
+        found["algorithms"] = tuple(a for a in found["algorithms"] if a in cs.algorithms(found["collective"]))
+    made = replace(base, **found)
+    if has_shape(made.place) and not made.shape:
+        made = replace(made, shape=SHAPES[made.place][0])
+    return made, complaints
+
+
+def filed(text: str) -> dict[str, Any]:
+    """Fields of a choice that is on a machine of one's own, as its file has it."""
+    facts = custom_machine.facts(text)
+    said = {"nodes": 1, "fabric": "switch", "p2p": True, "gdr": True} | dict(facts.asked)
+    return {"place": OWN, "own": text, **{name: type(getattr(Choice, name))(said[name]) for name in facts.takes}}
+
+
+def dropped(choice: Choice) -> Choice:
+    """The choice without a machine of one's own; a run on it goes to the first page's machine, one node of it."""
+    plain = Choice(nodes=1)
+    here = {name: getattr(plain, name) for name in ("place", *MACHINE_WORDS)} if choice.place == OWN else {}
+    return replace(choice, own="", **here)
+
+
+def _fallback(base: Choice, name: str) -> Any:
+    return base.place if name in ("machine", "network", "own") else getattr(base, name)
+
+
+def _read(
+    name: str, text: str, read: Callable[[str], Any], fallback: Any, found: dict[str, Any], complaints: list[Complaint]
+) -> None:
+    try:
+        if len(text) > {"algorithms": 40 * _LONGEST, "own": custom_machine.LONGEST_IN_ADDRESS}.get(name, _LONGEST):
+            raise CollsimError(f"{len(text)} characters are too many.")
+        found[name] = read(text)
+    except CollsimError as error:
+        complaints.append(Complaint(name, _shortened(text), str(error), written(fallback)))
+
+
+def _agreed(
+    found: dict[str, Any], query: Mapping[str, str], base: Choice, complaints: list[Complaint]
+) -> dict[str, str]:
+    """Collective and algorithm that belong together; where they do not, the collective wins if the address names it."""
+    collective, algorithm = found.get("collective"), found.get("algorithm")
+    if collective is None and algorithm is not None:
+        return {"collective": cs.algorithms()[algorithm].collective, "algorithm": algorithm}
+    collective = collective or base.collective
+    algorithm = algorithm or base.algorithm
+    if algorithm in cs.algorithms(collective):
+        return {"collective": collective, "algorithm": algorithm}
+    usual = usual_algorithm(collective)
+    if "algorithm" in found:
+        why = f"it is an algorithm for {cs.algorithms()[algorithm].collective}, not for {collective}"
+        complaints.append(Complaint("algorithm", _shortened(query["algorithm"]), why, usual))
+    return {"collective": collective, "algorithm": usual}
+
+
+def _options(algorithm: str, query: Mapping[str, str], complaints: list[Complaint]) -> tuple[tuple[str, Any], ...]:
+    found: dict[str, Any] = {}
+    for name, o in own_options(algorithm).items():
+        key = option_key(name)
+        if key in query:
+            default = "all" if name == "channels" else o.default
+            _read(name, query[key], option(o), default, found, complaints)
+    for key in _every_option_key() & query.keys() - {option_key(name) for name in own_options(algorithm)}:
+        complaints.append(Complaint(key, _shortened(query[key]), f"{algorithm} has no option {key}", "–"))
+    return tuple(found.items())
+
+
+@cache
+def _every_option_key() -> frozenset[str]:
+    """The options of all algorithms, as addresses have them."""
+    return frozenset(option_key(name) for algorithm in cs.algorithms() for name in own_options(algorithm))
+
+
+def option_key(name: str) -> str:
+    """The name of an algorithm's option in the address; one that is taken already gets a prefix."""
+    return f"option_{name}" if name in READERS or name in ("lang", "t", "view") else name
+
+
+def to_query(choice: Choice) -> dict[str, str]:
+    """The address of a choice: what it takes to ask for it again, and nothing that does not matter for it."""
+    generic = choice.place in networks()
+    here = {"network" if generic else "machine": choice.place}
+    here |= {"own": custom_machine.packed(choice.own)} if choice.place == OWN else {}
+    size = "shape" if has_shape(choice.place) else "ranks"
+    names = (size, "bandwidth", "alpha") if generic else choice.takes
+    query = {"collective": choice.collective, "algorithm": choice.algorithm, **here}
+    names = (*names, "nbytes", "dtype", "engine", *(("sharing",) if choice.engine == "event" else ()))
+    query |= {name: written(getattr(choice, name)) for name in names}
+    query |= {option_key(name): written(value) for name, value in choice.options}
+    query |= {"algorithms": ",".join(choice.algorithms)} if choice.algorithms else {}
+    query |= {"sizes": choice.sizes} if choice.sizes != Choice.sizes else {}
+    query = {name: text for name, text in query.items() if text}
+    plain = {
+        f.name: written(f.default)
+        for f in fields(Choice)
+        if f.name in ("dtype", "engine", "sharing", "fabric", "p2p", "gdr")
+    }
+    kept = choice.takes if choice.place == OWN else ()  # what is left out there is as the file has it
+    return {name: text for name, text in query.items() if name in kept or plain.get(name) != text}
+
+
+def engine_settings(choice: Choice) -> dict[str, Any]:
+    """Keywords of `simulate` that belong to the engine."""
+    return {"sharing": choice.sharing} if choice.engine == "event" and choice.sharing != "fair" else {}
+
+
+def engine_pair(choice: Choice) -> Any:
+    """The engine as `sweep` takes it: its name, or `(name, {keyword: value})`."""
+    settings = engine_settings(choice)
+    return (choice.engine, settings) if settings else choice.engine
+
+
+def written(value: Any) -> str:
+    """A value as it stands in an address."""
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -1,0 +1,280 @@
+"""Files of a run, out and in, through the one registry of formats. Nothing here knows Streamlit.
+
+Out: whatever `exchange` can write from a schedule, a Trace, a machine or a sweep. In: a schedule in any format that it
+reads.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import shutil
+import tempfile
+import warnings
+import zipfile
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.exchange import Format, formats, load
+from collsim.schedule import Schedule
+from collsim.viz.sentences.causes import bottleneck
+from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED
+from collsim.viz.timeline.document import encode, timeline
+
+from ..jobs.worker import Tell
+from .choice import MOST_RANKS, Choice, engine_settings
+from .outcome import (
+    MOST_TRANSFERS,
+    Outcome,
+    Refused,
+    build_place,
+    compare,
+    endpoints,
+    expected_compare,
+    figures,
+    options_used,
+    quietly,
+    seconds,
+    simulate,
+    swept,
+)
+
+MOST_BYTES = 2 * 2**20
+#: A file of more bytes than this is handed over zipped, where that makes it much smaller.
+_PLAIN = 4 * 2**20
+#: Processor seconds that a file takes: to begin with, and for each transfer. Measured from 16 ranks to 261,120
+#: transfers of 256 ranks.
+_SECONDS: dict[str, tuple[float, float]] = {
+    "chakra": (0.2, 54e-6),
+    "chrome-trace": (0.2, 66e-6),
+    "dot": (0.2, 11e-6),
+    "gif": (5.0, 17e-6),
+    "goal": (0.2, 14e-6),
+    "html": (0.2, 17e-6),
+    "mp4": (8.0, 17e-6),
+    "msccl": (0.2, 92e-6),
+    "png": (1.0, 17e-6),
+    "simgrid": (2.0, 0.0),
+    "svg": (1.0, 17e-6),
+    "timeline": (0.2, 17e-6),
+}
+_USUAL = 0.2, 3e-6
+_BYTES_OF_TRANSFER = 20  # of an uploaded schedule, at the least: a row of CSV
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file from a person: its name, as far as it says the format, and what is in it."""
+
+    name: str
+    data: bytes
+
+
+# ---- out -----------------------------------------------------------------------------------------------------------
+
+
+def offers() -> list[Format]:
+    """Formats that a run can be written in: of its schedule, its Trace, its machine, and a sweep over sizes."""
+    holds = ("trace", "schedule", "table", "topology")
+    able = [f for f in formats().values() if f.write is not None and f.holds in holds and (f.name != "mp4" or films())]
+    return sorted(able, key=lambda f: (holds.index(f.holds), f.name))
+
+
+def films() -> bool:
+    """Is there an ffmpeg, on the path or brought by a package?"""
+    return shutil.which("ffmpeg") is not None or find_spec("imageio_ffmpeg") is not None
+
+
+def expected_file(choice: Choice, name: str, language: str) -> float:
+    """Seconds that `file` should take. Raises what it would raise before it runs anything."""
+    topology = build_place(choice)
+    options = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    plan: Schedule = cs.schedule(choice.algorithm, topology=topology, **options)
+    runs = {"trace": 1, "table": len(cs.size_range(choice.sizes))}.get(formats()[name].holds, 0)
+    return runs * seconds(choice, plan, topology, choice.nbytes) + _to_write(name, len(plan))
+
+
+def _to_write(name: str, transfers: int) -> float:
+    first, each = _SECONDS.get(name, _USUAL)
+    return first + each * transfers
+
+
+def file(choice: Choice, name: str, language: str, tell: Tell = quietly) -> tuple[str, bytes]:
+    """The name and the bytes of a file of a run; several files come as one zip. Raises CollsimError for what a format
+    cannot hold."""
+    entry = formats()[name]
+    thing: Any
+    if entry.holds == "topology":
+        thing = build_place(choice)
+    elif entry.holds == "table":
+        topology = build_place(choice)
+        used = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+        thing = swept(choice, [(choice.algorithm, used)], topology, tell)
+    else:
+        trace = simulate(choice)
+        thing = trace if entry.holds == "trace" else trace.schedule
+    tell("run", 0.3)
+    known = {"nbytes": cs.parse_bytes(choice.nbytes), "lang": language}
+    return written(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
+
+
+def written(thing: Any, entry: Format, options: dict[str, Any]) -> tuple[str, bytes]:
+    """Write into a folder of its own, and take what is there."""
+    assert entry.write is not None
+    with tempfile.TemporaryDirectory(prefix="collsim-file-") as folder:
+        name = f"collsim{entry.suffixes[0]}"
+        entry.write(thing, Path(folder) / name, **options)
+        made = sorted(Path(folder).iterdir())
+        if len(made) == 1:
+            return _handy(made[0].name, made[0].read_bytes())
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as together:
+            for path in made:
+                together.write(path, path.name)
+        return f"{name}.zip", packed.getvalue()
+
+
+def _handy(name: str, data: bytes) -> tuple[str, bytes]:
+    """A large text zipped: a browser, a server of thirty and Perfetto all take 4 MB more gladly than 70."""
+    if len(data) > _PLAIN and len(packed := gzip.compress(data, 6, mtime=0)) < len(data) / 2:
+        return f"{name}.gz", packed
+    return name, data
+
+
+def tables() -> list[Format]:
+    """Formats that a table can be written in."""
+    return [f for f in offers() if f.holds == "table"]
+
+
+def expected_race(runners: tuple[tuple[str, Choice], ...], name: str) -> float:
+    """Seconds that `race` should take."""
+    return sum(expected_file(choice, "markdown", "en") for _, choice in runners)
+
+
+def race(runners: tuple[tuple[str, Choice], ...], name: str, tell: Tell = quietly) -> tuple[str, bytes]:
+    """The table of a race, a row for each runner and its name in front."""
+    rows = []
+    for number, (said, choice) in enumerate(runners, 1):
+        rows.append({"runner": said, **simulate(choice).row()})
+        tell("run", number / len(runners))
+    return _tabled(pd.DataFrame(rows), formats()[name], "runner")
+
+
+def expected_comparison(choice: Choice, name: str) -> float:
+    """Seconds that `comparison` should take."""
+    return expected_compare(choice)
+
+
+def comparison(choice: Choice, name: str, tell: Tell = quietly) -> tuple[str, bytes]:
+    """The table of a comparison, without what could not run."""
+    table = compare(choice, tell)
+    return _tabled(table[table["error"].isna()], formats()[name], "algorithm")
+
+
+def _tabled(table: pd.DataFrame, entry: Format, by: str) -> tuple[str, bytes]:
+    """A table as a file; nccl-tests' JSON holds the sizes of one way only, so there it is a file for each in one
+    zip."""
+    if entry.name != "nccl-tests-json" or table[by].nunique() == 1:
+        return written(table, entry, {})
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as together:
+        for number, (_, part) in enumerate(table.groupby(by, sort=False), 1):
+            together.writestr(f"{number}-{part['algorithm'].iloc[0]}{entry.suffixes[0]}", written(part, entry, {})[1])
+    return f"collsim{entry.suffixes[0]}.zip", packed.getvalue()
+
+
+# ---- in
+# --------------------------------------------------------------------------------------------------------------------
+
+
+def suffixes() -> list[str]:
+    """Of the files that hold a schedule or a log of one, without the dot, gzip too."""
+    able = {s for f in formats().values() if f.read is not None and f.holds in ("schedule", "log") for s in f.suffixes}
+    return sorted({s.rpartition(".")[2] for s in able} | {"gz"})
+
+
+def schedule_of(upload: Upload) -> Schedule:
+    """What is in a file. Raises CollsimError: too large, no schedule, damaged, or wrong with the gpu, thread block and
+    step of it."""
+    if len(upload.data) > MOST_BYTES:
+        raise CollsimError(f"{len(upload.data):,} bytes are too many; a schedule file here has at most {MOST_BYTES:,}")
+    ending = "".join(s for s in Path(upload.name).suffixes[-2:] if s[1:].lower() in suffixes()).lower()
+    with tempfile.TemporaryDirectory(prefix="collsim-file-") as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(folder) / f"file{ending or '.json'}"
+        path.write_bytes(upload.data)
+        thing = load(path)
+        thing = thing.schedule() if hasattr(thing, "schedule") and not isinstance(thing, Schedule) else thing
+    if not isinstance(thing, Schedule):
+        raise CollsimError("the file does not hold a schedule, but something else that collsim reads")
+    if len(thing) > MOST_TRANSFERS:
+        raise Refused("refused.transfers", transfers=f"{len(thing):,}", limit=f"{MOST_TRANSFERS:,}")
+    return thing
+
+
+def placed(choice: Choice, ranks: int) -> Choice:
+    """The choice, on a switch for so many ranks where its own place has fewer."""
+    try:
+        fits = build_place(choice).ranks >= ranks
+    except CollsimError:
+        fits = False
+    return choice if fits else replace(choice, place="switch", ranks=min(ranks, MOST_RANKS))
+
+
+def mistake_in(schedule: Schedule) -> str:
+    """What is wrong with a schedule; empty where it does what its collective promises."""
+    try:
+        cs.verify(schedule)
+    except CollsimError as error:
+        return str(error)
+    return ""
+
+
+def expected_played(upload: Upload, choice: Choice) -> float:
+    """Seconds that `played` should take."""
+    return len(upload.data) / 2e5
+
+
+def played(upload: Upload, choice: Choice, tell: Tell = quietly) -> tuple[Outcome, str, str]:
+    """A schedule from a file on the place of a choice: all that Explore shows, its label, and what is wrong with it."""
+    plan, topology = schedule_of(upload), build_place(choice)
+    tell("run", 0.3)
+    trace = cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **engine_settings(choice))
+    tell("run", 0.6)
+    shown = Outcome(
+        place=topology.name,
+        figures=figures(trace),
+        bottleneck=bottleneck(trace),
+        channels=1,
+        alone=None,
+        links=trace.links,
+        steps=trace.steps,
+        endpoints=endpoints(trace),
+        claimed=(None, None),
+        timeline=encode(timeline(trace)) if len(plan) <= MOST_PLAYED else None,
+    )
+    return shown, f"{plan.collective}, {plan.label}", mistake_in(plan)
+
+
+def expected_converted(upload: Upload, choice: Choice, name: str, language: str) -> float:
+    """Seconds that `converted` should take."""
+    return expected_played(upload, choice) + _to_write(name, round(len(upload.data) / _BYTES_OF_TRANSFER))
+
+
+def converted(upload: Upload, choice: Choice, name: str, language: str, tell: Tell = quietly) -> tuple[str, bytes]:
+    """A schedule from a file in another format, or its run as a picture, film or page."""
+    entry, plan = formats()[name], schedule_of(upload)
+    thing: Any = plan
+    if entry.holds != "schedule":
+        place = build_place(choice)
+        thing = (
+            place if entry.holds == "topology" else cs.simulate(plan, place, choice.nbytes, choice.dtype, choice.engine)
+        )
+    known = {"nbytes": cs.parse_bytes(choice.nbytes), "lang": language}
+    return written(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})

@@ -1,0 +1,388 @@
+"""Do what was asked for: build the place, the schedule and the Trace, and keep what the pages show as plain data.
+
+Nothing here knows Streamlit, so all of it can be cached, tested and read without a browser.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.simulate.conditions import Progress
+from collsim.topology.spec import parse_topology
+from collsim.viz.sentences.causes import bottleneck
+from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED
+from collsim.viz.timeline.document import encode, timeline
+
+from ..jobs.worker import Tell
+from . import custom_machine
+from .choice import (
+    Choice,
+    Complaint,
+    engine_pair,
+    engine_settings,
+    from_query,
+    network_text,
+    networks,
+    own_options,
+    usual_algorithms,
+)
+from .custom_machine import OWN
+
+#: Beyond these a page says no before it computes; the player stops earlier than the figures do.
+MOST_TRANSFERS = 1_000_000
+MOST_COMPARED = 20_000_000
+MOST_RANKS_HERE = 256
+
+
+class Refused(CollsimError):
+    """More than a page of the app computes. `key` and `values` are the text that says so."""
+
+    def __init__(self, key: str, **values: object):
+        super().__init__(f"{key}: {values}")
+        self.key, self.values = key, values
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The headline: seconds, bytes per second, and counts."""
+
+    time: float
+    algbw: float
+    busbw: float
+    factor: float
+    bound: float
+    gap: float
+    ranks: int
+    steps: int
+    transfers: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All that the Explore page shows of one run, as plain data.
+
+    Attributes:
+        bottleneck: `{"text": {"en", "zh"}, "more": {...}}`, or None where nothing moves.
+        channels: how many were used; `alone` are the figures of a single channel where that is another run.
+        links, steps, endpoints: the tables, in SI units.
+        claimed: what the algorithm claims: steps, and bytes that the busiest endpoint sends; None where it claims
+        nothing. timeline: what the player gets, or None where there are too many transfers to animate.
+    """
+
+    place: str
+    figures: Figures
+    bottleneck: dict[str, Any] | None
+    channels: int
+    alone: Figures | None
+    links: pd.DataFrame
+    steps: pd.DataFrame
+    endpoints: pd.DataFrame
+    claimed: tuple[float | None, float | None]
+    timeline: dict[str, Any] | None
+
+
+def build_place(choice: Choice) -> cs.Topology:
+    """The machine or network. Raises CollsimError, Refused where it is too large for a page."""
+    topology = place_of(choice)
+    if topology.ranks > MOST_RANKS_HERE:
+        raise Refused("refused.ranks", ranks=topology.ranks, limit=MOST_RANKS_HERE)
+    return topology
+
+
+def place_of(choice: Choice, **more: Any) -> cs.Topology:
+    """The machine or network, however large; `more` goes to `machine`: placement, oversubscription."""
+    if choice.place in networks():
+        made: cs.Topology = parse_topology(network_text(choice), cs.topology.NETWORKS)
+        return made
+    words: dict[str, Any] = {
+        "nodes": choice.nodes,
+        "fabric": choice.fabric,
+        "p2p": choice.p2p,
+        "gdr": choice.gdr,
+        **more,
+    }
+    return (
+        custom_machine.build(choice.own, **words) if choice.place == OWN else cs.topology.machine(choice.place, **words)
+    )
+
+
+def asked(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:
+    """The choice that an address asks for, as `from_query`; a root that is no rank of the place is told of too."""
+    choice, complaints = from_query(query, start)
+    roots = {name: value for name, value in choice.options if own_options(choice.algorithm)[name].kind == "root"}
+    try:
+        ranks = build_place(choice).ranks if roots else 0
+    except CollsimError:
+        return choice, complaints  # the page says what is wrong with the place
+    for name, value in roots.items():
+        if value >= ranks:
+            why = f"{name}={value} is not a rank; with {ranks} ranks it is 0 to {ranks - 1}"
+            complaints.append(Complaint(name, str(value), why, "0"))
+            choice = replace(choice, options=tuple(pair for pair in choice.options if pair[0] != name))
+    return choice, complaints
+
+
+def channels_offered(topology: cs.Topology) -> int:
+    """Ring orders that the place offers, so that each channel goes its own way."""
+    return 1 if topology.orders is None else len(topology.orders)
+
+
+def options_used(algorithm: str, options: dict[str, Any], topology: cs.Topology, on_machine: bool) -> dict[str, Any]:
+    """The options of a run: those that are set; on a machine all channels that it offers unless a number is set."""
+    known = own_options(algorithm)
+    used = {name: value for name, value in options.items() if name in known}
+    if on_machine and "channels" in known and "channels" not in used and channels_offered(topology) > 1:
+        used["channels"] = channels_offered(topology)
+    return used
+
+
+def simulate(choice: Choice) -> cs.Trace:
+    """The Trace of a choice. Raises CollsimError for what cannot be, Refused for what is too much."""
+    topology = build_place(choice)
+    return _trace(choice, topology, options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine))
+
+
+def _plan(choice: Choice, topology: cs.Topology, options: dict[str, Any]) -> cs.Schedule:
+    plan: cs.Schedule = cs.schedule(choice.algorithm, topology=topology, **options)
+    if len(plan) > MOST_TRANSFERS:
+        raise Refused("refused.transfers", transfers=f"{len(plan):,}", limit=f"{MOST_TRANSFERS:,}")
+    return plan
+
+
+def _trace(
+    choice: Choice, topology: cs.Topology, options: dict[str, Any], progress: Progress | None = None
+) -> cs.Trace:
+    plan = _plan(choice, topology, options)
+    return cs.simulate(
+        plan, topology, choice.nbytes, choice.dtype, choice.engine, progress=progress, **engine_settings(choice)
+    )
+
+
+def quietly(stage: str, share: float) -> None:
+    """Nobody wants to know how far it is."""
+
+
+#: An outcome runs its schedule again: for the bottleneck with each of a few kinds of link doubled, and with a single
+#: channel.
+RUNS_OF_OUTCOME = 8
+SECONDS_TO_DRAW = 6e-6  # per transfer of a timeline, measured
+_SECONDS_OF_SCENARIO = 0.02  # of a comparison, beside its transfers
+
+
+def expected_outcome(choice: Choice) -> float:
+    """Seconds that `outcome` should take. Raises what it would raise."""
+    topology = build_place(choice)
+    plan = _plan(choice, topology, options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine))
+    drawn = len(plan) if len(plan) <= MOST_PLAYED else 0
+    return RUNS_OF_OUTCOME * seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * drawn
+
+
+def seconds(choice: Choice, plan: cs.Schedule, topology: cs.Topology, nbytes: Any) -> float:
+    """Seconds that one simulation should take."""
+    return float(
+        cs.expected_cost(plan, topology, nbytes, choice.dtype, choice.engine, **engine_settings(choice)).seconds
+    )
+
+
+def outcome(choice: Choice, tell: Tell = quietly) -> Outcome:
+    """Run a choice and keep what is shown of it."""
+    topology = build_place(choice)
+    used = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    trace = _trace(choice, topology, used, lambda done, all_: tell("run", 0.2 * done / all_))
+    channels = int(used.get("channels", 1))
+    tell("run", 0.2)
+    alone = figures(_trace(choice, topology, {**used, "channels": 1})) if channels > 1 else None
+    tell("run", 0.3)
+    neck = bottleneck(trace)
+    tell("run", 0.8)
+    played = timeline(trace) if len(trace.schedule) <= MOST_PLAYED else None
+    return Outcome(
+        place=topology.name,
+        figures=figures(trace),
+        bottleneck=neck,
+        channels=channels,
+        alone=alone,
+        links=trace.links,
+        steps=trace.steps,
+        endpoints=endpoints(trace),
+        claimed=claimed(trace, choice.algorithm, used),
+        timeline=encode(played) if played else None,
+    )
+
+
+def figures(trace: cs.Trace) -> Figures:
+    """The headline figures of a Trace."""
+    s = trace.schedule
+    return Figures(
+        trace.time,
+        trace.algbw,
+        trace.busbw,
+        cs.collective(s.collective).busbw(s.ranks),
+        trace.bound.time,
+        trace.gap,
+        s.ranks,
+        s.steps,
+        len(s),
+        trace.nbytes,
+    )
+
+
+def claimed(trace: cs.Trace, algorithm: str, options: dict[str, Any]) -> tuple[float | None, float | None]:
+    """Steps and bytes sent by the busiest endpoint, as the algorithm claims them for this run."""
+    entry = cs.algorithms()[algorithm]
+    given = {**options, "topology": trace.topology} if "topology" in entry.options else options
+    sent = entry.claim("sent", trace.schedule.ranks, **given)
+    return entry.claim("steps", trace.schedule.ranks, **given), None if sent is None else sent * trace.nbytes
+
+
+def endpoints(trace: cs.Trace) -> pd.DataFrame:
+    """A row per endpoint: index, helper (not a rank), sent and received bytes."""
+    count = trace.schedule.endpoints
+    return pd.DataFrame(
+        {
+            "endpoint": range(count),
+            "helper": [e >= trace.schedule.ranks for e in range(count)],
+            "sent": trace.sent_bytes,
+            "received": trace.received_bytes,
+        }
+    )
+
+
+#: Chunks that a comparison tries for an algorithm which pipelines: without them a tree would stand no chance.
+PIPELINES = (1, 4, 16, 64, 256)
+
+
+class _Here(Executor):
+    """Does everything at once where it is asked: a server with threads must not be forked, as a sweep that takes longer
+    would."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            done.set_exception(error)
+        return done
+
+
+def expected_compare(choice: Choice) -> float:
+    """Seconds that `compare` should take. Raises Refused for too much work."""
+    topology = build_place(choice)
+    sizes = cs.size_range(choice.sizes)
+    plans = [_planned(name, options, topology) for name, options in compared(choice, topology)]
+    work = sum(len(plan) for plan in plans if plan is not None) * len(sizes)
+    if work > MOST_COMPARED:
+        raise Refused("refused.work", transfers=f"{work:,}", limit=f"{MOST_COMPARED:,}")
+    runs = sum(_seconds_or_none(choice, plan, topology, sizes[-1]) for plan in plans if plan is not None)
+    return len(sizes) * (len(plans) * _SECONDS_OF_SCENARIO + runs)
+
+
+def _seconds_or_none(choice: Choice, plan: cs.Schedule, topology: cs.Topology, nbytes: Any) -> float:
+    """No time for what cannot run here: it becomes a row with its reason."""
+    try:
+        return seconds(choice, plan, topology, nbytes)
+    except CollsimError:
+        return 0.0
+
+
+def compare(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
+    """The algorithms of a choice over its sizes: the rows of `cs.sweep`, each with the number of chunks that was the
+    fastest.
+
+    Ask `expected_compare` before: it refuses what is too much.
+    """
+    topology = build_place(choice)
+    table = swept(choice, compared(choice, topology), topology, tell)
+    table["chunks"] = [options.get("chunks", 1) for options in table["options"]]
+    table["channels"] = [options.get("channels", 1) for options in table["options"]]
+    if "time" not in table:  # nothing could run: every row has its reason
+        return table.drop(columns=["options"])
+    fastest = table.sort_values("time", kind="stable").drop_duplicates(["algorithm", "nbytes"]).index
+    return table.loc[sorted(fastest)].drop(columns=["options"]).reset_index(drop=True)
+
+
+def swept(
+    choice: Choice, pairs: list[tuple[str, dict[str, Any]]], topology: cs.Topology, tell: Tell = quietly
+) -> pd.DataFrame:
+    """`cs.sweep` of algorithms with their options over the sizes of a choice; in processes of its own only where a
+    worker does it."""
+    return cs.sweep(
+        choice.collective,
+        pairs,
+        topology,
+        cs.size_range(choice.sizes),
+        choice.dtype,
+        engine_pair(choice),
+        executor=_Here() if tell is quietly else None,
+        progress=lambda done, all_, _: tell("run", done / all_),
+    )
+
+
+def compared(choice: Choice, topology: cs.Topology) -> list[tuple[str, dict[str, Any]]]:
+    """The algorithms of a comparison with their options, one pair for each number of chunks that is tried."""
+    names = choice.algorithms or usual_algorithms(choice.collective)
+    return [(name, options) for name in names for options in _variants(name, topology, choice.on_machine)]
+
+
+def _variants(algorithm: str, topology: cs.Topology, on_machine: bool) -> list[dict[str, Any]]:
+    base = options_used(algorithm, {}, topology, on_machine)
+    return [{**base, "chunks": chunks} for chunks in PIPELINES] if "chunks" in own_options(algorithm) else [base]
+
+
+def _planned(algorithm: str, options: dict[str, Any], topology: cs.Topology) -> cs.Schedule | None:
+    try:
+        plan: cs.Schedule = cs.schedule(algorithm, topology=topology, **options)
+    except CollsimError:
+        return None  # it becomes a row with its reason
+    return plan
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Up to `nbytes` the first is the fastest, from there on the second."""
+
+    first: str
+    second: str
+    nbytes: int
+    time: float
+
+
+def crossings(table: pd.DataFrame) -> tuple[list[str], list[Crossing]]:
+    """The fastest algorithm of each size in turn, and where the lead changes (between two sizes: where the straight
+    lines meet)."""
+    good = table[table["error"].isna()]
+    if good.empty:
+        return [], []
+    times = good.pivot_table(index="nbytes", columns="algorithm", values="time").dropna(axis=1)
+    if times.empty:
+        return [], []
+    leaders = [str(times.iloc[0].idxmin())]
+    found = []
+    for low, high in itertools.pairwise(times.index):
+        leader, fastest = leaders[-1], str(times.loc[high].idxmin())
+        if times.loc[high, leader] > times.loc[high, fastest] * (1 + 1e-9):
+            found.append(_meeting(times, leader, fastest, low, high))
+            leaders.append(fastest)
+    return leaders, found
+
+
+def _meeting(times: pd.DataFrame, a: str, b: str, low: Any, high: Any) -> Crossing:
+    """Times are straight lines over bytes between two sizes, so they meet where their difference is nought."""
+    before, after = times.loc[low, b] - times.loc[low, a], times.loc[high, a] - times.loc[high, b]
+    share = before / (before + after) if before + after > 0 else 0.0
+    nbytes = round(low + share * (high - low))
+    return Crossing(a, b, nbytes, float(times.loc[low, a] + share * (times.loc[high, a] - times.loc[low, a])))
+
+
+def address_of(choice: Choice, algorithm: str) -> Choice:
+    """The same place and collective with another algorithm, for a link from Compare to Explore."""
+    return replace(choice, algorithm=algorithm, options=())

@@ -1,0 +1,1 @@
+"""What every page stands in: session and address, sidebar, controls, look, results."""

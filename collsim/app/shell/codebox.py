@@ -1,0 +1,155 @@
+"""The same as code, at the foot of every page: Python, command line, PyTorch, NCCL's environment and nccl-tests, ready
+to copy."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+import collsim as cs
+
+from ..scenario import custom_machine, pytorch, snippets
+from ..scenario.choice import Choice
+from ..scenario.custom_machine import OWN
+from .controls import algorithm_label
+from .session import t
+
+_MOST_SIZES = 40
+
+
+@dataclass(frozen=True)
+class Part:
+    """One piece of code under its name; `note` stands below it, or in its place where there is none."""
+
+    title: str
+    code: str
+    language: str = "bash"
+    note: str = ""
+
+
+def draw(left: list[Part], right: list[Part], texts: tuple[str, ...] = ()) -> None:
+    """Two columns of code; `texts` are the machines of one's own that the code reads from files."""
+    for column, parts in zip(st.columns(2, gap="medium"), (left, right), strict=True):
+        with column:
+            for part in parts:
+                _part(part)
+    for text in dict.fromkeys(filter(None, texts)):
+        name = custom_machine.facts(text).file
+        st.download_button(t("own.download", file=name), text, name, "text/plain", on_click="ignore")
+
+
+def _part(part: Part) -> None:
+    st.markdown(f"**{part.title}**")
+    if part.code:
+        st.code(part.code, language=part.language, wrap_lines=part.language == "bash")
+    if part.note:
+        st.html(f'<div class="cs-note">{html.escape(part.note)}</div>')
+
+
+def of_run(choice: Choice, used: dict[str, Any], ranks: int) -> None:
+    """Explore: one run."""
+    left = [Part(t("python"), snippets.python(choice, used), "python"), *_torch(choice, [choice.nbytes], used, ranks)]
+    right = [
+        Part(t("cli"), snippets.command(choice, used)),
+        *_environment(choice, used),
+        _tests([(choice, used)], ranks),
+    ]
+    draw(left, right, (choice.own if choice.place == OWN else "",))
+
+
+def of_comparison(choice: Choice, pairs: list[tuple[str, dict[str, Any]]], ranks: int) -> None:
+    """Compare: several algorithms over sizes."""
+    names = tuple(dict.fromkeys(name for name, _ in pairs))
+    ways = [(replace(choice, algorithm=name), next(options for n, options in pairs if n == name)) for name in names]
+    sizes = [str(size) for size in cs.size_range(choice.sizes)][:_MOST_SIZES]
+    left = [Part(t("python"), snippets.python_sweep(choice, pairs), "python"), *_torch(choice, sizes, {}, ranks)]
+    right = [Part(t("cli"), snippets.command_sweep(choice, names)), _tests(ways, ranks, choice.sizes)]
+    draw(left, right, (choice.own if choice.place == OWN else "",))
+
+
+def of_race(runners: list[tuple[Choice, dict[str, Any], int]]) -> None:
+    """Race: a few runs, each with its options and its number of ranks."""
+    first, used, ranks = runners[0]
+    runs = [(one, options) for one, options, _ in runners]
+    lines = "\n".join(snippets.command(one, options) for one, options in runs)
+    left = [Part(t("python"), snippets.python_race(runs), "python"), *_torch(first, [first.nbytes], used, ranks)]
+    right = [
+        Part(t("cli"), lines),
+        *(_tests([(one, options)], n) for one, options, n in runners if snippets.nccl_tests(one, options, n)),
+    ]
+    draw(left, right, tuple(one.own for one, _ in runs if one.place == OWN))
+
+
+def of_change(
+    before: Choice,
+    after: Choice,
+    changed: str,
+    used: dict[str, Any],
+    ranks: int,
+    trouble: Mapping[str, Any],
+    runs: int,
+    beside: tuple[str, list[str]],
+) -> None:
+    """What-if: a run before and after; `changed` is the code of the machine after the change, of which `after` may say
+    only a part.
+
+    `trouble` are the further keywords of `simulate` after it; `runs`: so many with other jitter; `beside`: the lines of
+    Python and the words of the command line for what runs at the same time.
+    """
+    lines = "\n".join(
+        dict.fromkeys((snippets.command(before, used), snippets.command(after, used, trouble, beside[1])))
+    )
+    script = snippets.python_change(before, changed, used, trouble, runs, beside[0])
+    left = [Part(t("python"), script, "python"), *_torch(after, [after.nbytes], used, ranks)]
+    notes = [t("code.edits")] if changed != snippets.place(after) else []
+    notes += [t("whatif.nocli")] if "background" in trouble else []
+    right = [
+        Part(t("cli"), lines, note=" ".join(notes)),
+        *_environment(after, used),
+        _tests([(after, used)], ranks),
+    ]
+    draw(left, right, (before.own if before.place == OWN else "",))
+
+
+def of_way(choice: Choice, a: int, b: int, ranks: int) -> None:
+    """Machines: the way from one rank to another."""
+    hardware = "nvidia-smi topo -m\nnvidia-smi topo -p2p r\n" if snippets.gpus(choice) else "lstopo\n"
+    left = [
+        Part(t("python"), snippets.python_way(choice, a, b), "python"),
+        *_torch(choice, [choice.nbytes], {}, ranks),
+    ]
+    right = [Part(t("cli"), snippets.command(choice, {})), Part(t("code.hardware"), hardware.rstrip())]
+    draw(left, [*right, *_environment(choice, {})], (choice.own if choice.place == OWN else "",))
+
+
+def _torch(choice: Choice, sizes: list[str], used: dict[str, Any], ranks: int) -> list[Part]:
+    """A script and the line that starts it."""
+    code = pytorch.script(
+        choice.collective, [cs.parse_bytes(size) for size in sizes], choice.dtype, int(used.get("root", 0))
+    )
+    if code is None:
+        return [Part("PyTorch", "", note=t("code.torch.none", dtype=choice.dtype))]
+    nodes = choice.copies if ranks % choice.copies == 0 else 1
+    line = pytorch.launch(ranks, nodes, snippets.environment(choice, used))
+    return [Part(t("code.torch"), code, "python", t("code.torch.note")), Part("torchrun", line)]
+
+
+def _environment(choice: Choice, used: dict[str, Any]) -> list[Part]:
+    settings = snippets.environment(choice, used)
+    return [Part(t("code.environment"), snippets.exports(settings).rstrip())] if snippets.gpus(choice) else []
+
+
+def _tests(ways: list[tuple[Choice, dict[str, Any]]], ranks: int, sizes: str | None = None) -> Part:
+    """nccl-tests, for each way that NCCL has itself."""
+    lines = [line for one, used in ways if (line := snippets.nccl_tests(one, used, ranks, sizes)) is not None]
+    if lines:
+        return Part(t("nccl"), "\n\n".join(lines), note=t("nccl.note"))
+    one = ways[0][0]
+    if not snippets.gpus(one):
+        return Part(t("nccl"), "", note=t("nccl.nogpu"))
+    names = ", ".join(algorithm_label(way.algorithm, way.collective) for way, _ in ways)
+    return Part(t("nccl"), "", note=t("nccl.none", name=f"{one.collective} {names}"))

@@ -1,0 +1,80 @@
+"""The place to paste or upload a machine of one's own, the same on every page that has machines."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+
+import streamlit as st
+
+from collsim.errors import CollsimError
+
+from ..scenario import custom_machine
+from ..scenario.mistakes import told
+from .controls import mistake
+from .session import forget_widgets, language, t
+
+_TYPES = ["txt", "xml", "yaml", "yml"]
+_WRONG = "own_mistake"
+
+
+def ownbox(text: str, key: str, take: Callable[[str], None], drop: Callable[[], None]) -> None:
+    """Draw the fields, and what the machine's text left open.
+
+    Args:
+        text: of the machine in use; empty for none. key: tells this box from that of another page.
+        take: called with a text that is a topology, before the page is drawn again; drop: called when the machine is
+        given up.
+    """
+    st.html(f'<div class="cs-note">{html.escape(t("own.note"))}</div>')
+    area, file = f"w_own_text_{key}", f"w_own_file_{key}"
+    if area not in st.session_state:
+        st.session_state[area] = text
+    st.text_area(t("own.text"), key=area, height=160)
+    st.file_uploader(t("own.file"), type=_TYPES, key=file, max_upload_size=1)
+    use, back = st.columns(2)
+    use.button(
+        t("own.use"), type="primary", width="stretch", key=f"own_use_{key}", on_click=_use, args=(area, file, take)
+    )
+    if wrong := st.session_state.pop(_WRONG, None):
+        mistake(told(wrong, language()))
+    if text:
+        back.button(t("own.drop"), width="stretch", key=f"own_drop_{key}", on_click=_drop, args=(drop,))
+        _about(text, key)
+
+
+def _about(text: str, key: str) -> None:
+    facts = custom_machine.facts(text)
+    name = facts.file
+    st.download_button(
+        t("own.download", file=name), text, name, "text/plain", key=f"own_download_{key}", on_click="ignore"
+    )
+    lines = [] if custom_machine.packed(text) else [t("own.long", count=f"{len(text):,}")]
+    lines += [t("own.alone")] if facts.takes and "nodes" not in facts.takes else []
+    lines += [t("own.notes") + t("colon")] if facts.notes else []
+    st.html(
+        "".join(f'<div class="cs-note">{html.escape(line)}</div>' for line in (*lines, *facts.notes)) or "<span></span>"
+    )
+
+
+def _use(area: str, file: str, take: Callable[[str], None]) -> None:
+    """A button was pressed: the file if there is one, else what was pasted. A mistake in it is told, and nothing
+    changes."""
+    given = st.session_state.get(file)
+    text = (
+        given.getvalue().decode("utf-8-sig", "replace") if given is not None else str(st.session_state.get(area) or "")
+    )
+    try:
+        if not text.strip():
+            raise CollsimError(t("own.empty"))
+        custom_machine.facts(text)
+    except CollsimError as error:
+        st.session_state[_WRONG] = error
+        return
+    forget_widgets()
+    take(text)
+
+
+def _drop(drop: Callable[[], None]) -> None:
+    forget_widgets()
+    drop()

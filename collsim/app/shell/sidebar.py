@@ -1,0 +1,253 @@
+"""The sidebar: what, where, how. Every control is built from the registry and the machines, none knows an algorithm by
+name."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.registry import Option
+from collsim.simulate import ENGINES, SHARING
+from collsim.topology.fabrics import FABRICS
+
+from ..scenario import custom_machine
+from ..scenario.choice import (
+    MOST_NODES,
+    MOST_OF_OPTION,
+    MOST_RANKS,
+    SHAPES,
+    Choice,
+    dropped,
+    filed,
+    has_shape,
+    networks,
+    option,
+    own_options,
+    played_collectives,
+    usual_algorithm,
+    usual_algorithms,
+)
+from ..scenario.custom_machine import OWN
+from ..scenario.outcome import build_place, channels_offered
+from ..texts.catalogue import TEXTS
+from .address import menu
+from .controls import (
+    ALPHAS,
+    BANDWIDTHS,
+    NODES,
+    RANGES,
+    SIZES,
+    algorithm_label,
+    fabric_label,
+    many,
+    mistake,
+    number,
+    pick,
+    place_label,
+    quantity,
+    segment,
+    switch,
+)
+from .filebox import upload_box, uploaded
+from .machine_box import ownbox
+from .session import language, session, t
+
+_AUTO = "auto"
+
+
+def sidebar(page: str) -> None:
+    """Draw all controls of a page and put what they say into the session's choice."""
+    with st.sidebar:
+        if page == "explore":
+            st.page_link(menu()["lessons"], label=t("begin"), icon=":material/school:")
+        new = _what(session().choice, page)
+        new = _where(new)
+        new = _how(new, page)
+    session().choice = new
+
+
+def _part(name: str, place: str) -> None:
+    st.html(f'<h2 class="cs-part {place}">{html.escape(t(name))}</h2>')
+
+
+def _what(choice: Choice, page: str) -> Choice:
+    _part("what", "")
+    if page == "explore" and uploaded() is not None:
+        upload_box()
+        return replace(choice, nbytes=quantity("nbytes", SIZES, choice.nbytes))
+    collective = pick("collective", played_collectives(), choice.collective)
+    if collective != choice.collective:
+        choice = replace(
+            choice, collective=collective, algorithm=usual_algorithm(collective), options=(), algorithms=()
+        )
+    known = list(cs.algorithms(collective))
+    if page == "compare":
+        several = many(
+            "algorithms",
+            known,
+            choice.algorithms or usual_algorithms(collective),
+            lambda name: algorithm_label(name, collective),
+        )
+        if not several:
+            mistake(t("compare.none"))
+            several = choice.algorithms
+        sizes = quantity("sizes", RANGES, choice.sizes)
+        return replace(choice, algorithms=() if several == usual_algorithms(collective) else several, sizes=sizes)
+    algorithm = pick("algorithm", known, choice.algorithm, lambda name: algorithm_label(name, collective))
+    if algorithm != choice.algorithm:
+        kept = own_options(algorithm)
+        choice = replace(
+            choice, algorithm=algorithm, options=tuple((k, v) for k, v in choice.options if k in kept and k == "root")
+        )
+    st.html(
+        '<div class="cs-note" '
+        f'style="font-size:14px;line-height:19px;margin-top:-4px">{html.escape(_when(algorithm))}</div>'
+    )
+    choice = replace(choice, nbytes=quantity("nbytes", SIZES, choice.nbytes))
+    if page == "explore":
+        upload_box()
+    return choice
+
+
+def _when(algorithm: str) -> str:
+    """The algorithm's own line on when to use it, where it has one, else what a step does."""
+    entry = cs.algorithms()[algorithm]
+    lines = getattr(entry, "when", ("", ""))
+    return (lines if any(lines) else entry.says)[0 if language() == "en" else 1]
+
+
+def _where(choice: Choice) -> Choice:
+    _part("where", "next")
+    places = [*([OWN] if choice.own else []), *cs.topology.machines(), *networks()]
+    choice = replace(choice, place=pick("place", places, choice.place, place_label))
+    _own(choice)
+    if choice.place not in networks():
+        return _machine(choice)
+    if has_shape(choice.place):
+        shapes = SHAPES[choice.place]
+        here = choice.shape if "w_shape" in st.session_state or choice.shape else shapes[0]
+        choice = replace(choice, shape=quantity("shape", shapes, here or shapes[0]))
+    else:
+        choice = replace(choice, ranks=number("ranks", choice.ranks, 1, MOST_RANKS))
+    bandwidth = quantity("bandwidth", BANDWIDTHS, choice.bandwidth)
+    return replace(choice, bandwidth=bandwidth, alpha=quantity("alpha", ALPHAS, choice.alpha))
+
+
+def _machine(choice: Choice) -> Choice:
+    """Nodes, fabric and GPUDirect, as far as the machine has them."""
+    if "nodes" in choice.takes:
+        near = sorted({*NODES, min(choice.nodes, MOST_NODES)})
+        choice = replace(choice, nodes=segment("nodes", near, choice.nodes))
+    if choice.copies > 1:
+        choice = replace(choice, fabric=pick("fabric", list(FABRICS), choice.fabric, fabric_label))
+    switched: dict[str, Any] = {
+        name: switch(name, getattr(choice, name)) for name in ("p2p", "gdr") if name in choice.takes
+    }
+    return replace(choice, **switched)
+
+
+def _own(choice: Choice) -> None:
+    """A machine of one's own: pasted or uploaded here, used everywhere."""
+    label = t("own.change", file=custom_machine.facts(choice.own).file) if choice.own else t("own.give")
+    with st.popover(label, width="stretch"):
+        ownbox(choice.own, "side", _take, _drop)
+
+
+def _take(text: str) -> None:
+    session().choice = replace(session().choice, **filed(text))
+
+
+def _drop() -> None:
+    session().choice = dropped(session().choice)
+
+
+def _how(choice: Choice, page: str) -> Choice:
+    _part("how", "next")
+    if page != "compare" and (page != "explore" or uploaded() is None):
+        choice = replace(choice, options=_options(choice))
+    choice = replace(choice, dtype=pick("dtype", list(cs.dtypes()), choice.dtype))
+    if len(ENGINES) > 1:
+        choice = replace(choice, engine=segment("engine", list(ENGINES), choice.engine))
+    if choice.engine == "event":
+        choice = replace(choice, sharing=segment("sharing", list(SHARING), choice.sharing))
+        if choice.sharing == "none":
+            st.html(f'<div class="cs-note">{html.escape(t("sharing.none"))}</div>')
+    return choice
+
+
+def _options(choice: Choice) -> tuple[tuple[str, Any], ...]:
+    """The algorithm's own options; one that stands at its default is not part of the choice."""
+    given = dict(choice.options)
+    found: dict[str, Any] = {}
+    ranks, offered = _place_facts(choice)
+    for name, o in own_options(choice.algorithm).items():
+        value: Any
+        if o.kind == "other":
+            value = _sides(choice.algorithm, o, given.get(name), ranks)
+        elif name == "channels":
+            value = _channels(given.get(name), offered if choice.on_machine else 1)
+        elif name == "per_node" and choice.on_machine:
+            value = None  # the machine says it
+        else:
+            usual = ranks if o.default is None else o.default
+            value = _option(choice.algorithm, o, given.get(name, usual), ranks)
+            value = None if value == usual else value
+        if value is not None:
+            found[name] = value
+    return tuple(found.items())
+
+
+def _place_facts(choice: Choice) -> tuple[int, int]:
+    """Ranks, and ring orders on offer; a place that cannot be built is told of on the page itself."""
+    try:
+        place = build_place(choice)
+    except CollsimError:
+        return choice.ranks, 1
+    return place.ranks, channels_offered(place)
+
+
+def _channels(given: int | None, offered: int) -> int | None:
+    """How many channels; None means all that the machine offers (one, on a generic network)."""
+    usual = max(1, offered)
+    counts = sorted(
+        {1, 2, 4, 8, usual} - {n for n in (2, 4, 8) if usual > 1 and n > usual} | ({given} if given else set())
+    )
+    chosen = segment(
+        "channels", counts, given or usual, lambda n: t("option.channels.all", count=n) if n == usual > 1 else str(n)
+    )
+    return None if chosen == usual else chosen
+
+
+def _option(algorithm: str, o: Option, value: Any, ranks: int) -> Any:
+    key = f"{algorithm}_{o.name}" + (
+        f"_{ranks}" if o.default is None else ""
+    )  # one that follows the ranks starts anew with them
+    text = {
+        "label": _option_text(o.name),
+        "help": t(f"option.{o.name}.help") if f"option.{o.name}.help" in TEXTS else None,
+    }
+    if o.kind == "flag":
+        return switch(key, bool(value), **text)
+    if o.kind == "choice":
+        return segment(key, list(o.choices), value, str, **text)
+    least, most = (0, max(0, ranks - 1)) if o.kind == "root" else (1, MOST_OF_OPTION)
+    return number(key, value, least, most, **text)
+
+
+def _sides(algorithm: str, o: Option, value: str | None, ranks: int) -> str | None:
+    """Sides of a grid whose product is the number of ranks, or None: as the algorithm finds them itself."""
+    pairs = [f"{d}x{ranks // d}" for d in range(2, ranks // 2 + 1) if ranks % d == 0]
+    key, label = f"{algorithm}_{o.name}_{ranks}", _option_text(o.name)
+    chosen = quantity(
+        key, [_AUTO, *pairs], value or _AUTO, label, lambda text: text if text == _AUTO else option(o)(text)
+    )
+    return None if chosen == _AUTO else chosen
+
+
+def _option_text(name: str) -> str:
+    return t(f"option.{name}") if f"option.{name}" in TEXTS else name.replace("_", " ").capitalize()

@@ -1,0 +1,52 @@
+// Light or dark, and a link to what is on the screen: the part of the page's head that Streamlit has no widget for.
+// data = {light, dark, label, link, copied, isDark, pages}; the state `isDark` says what the reader sees.
+
+import { copyText } from "../../viz/player/ui/copy.js";
+import { icon } from "../../viz/player/draw/elements.js";
+
+// Streamlit has no call that sets the theme; it keeps the reader's choice in the browser, per path, and reads it when the page
+// loads. The address holds the whole state, so loading again loses nothing.
+function choose(name, pages) {
+  const version =
+    Object.keys(localStorage)
+      .map((k) => /^stActiveTheme-.*-v(\d+)$/.exec(k)?.[1])
+      .find(Boolean) ?? "2";
+  const base = location.pathname.replace(/[^/]*$/, "");
+  for (const page of ["", ...pages]) localStorage.setItem(`stActiveTheme-${base}${page}-v${version}`, JSON.stringify(name));
+  location.reload();
+}
+
+export default function mountSwitches({ data, parentElement, setStateValue }) {
+  const [r, g, b] = getComputedStyle(parentElement.querySelector(".ground"))
+    .backgroundColor.match(/[\d.]+/g)
+    .map(Number);
+  const isDark = 0.3 * r + 0.6 * g + 0.1 * b < 128; // what is seen; the server learns of it only when it is told
+  if (isDark !== data.isDark) setTimeout(() => setStateValue("isDark", isDark), 50);
+  const box = parentElement.querySelector(".seg");
+  box.setAttribute("aria-label", data.label);
+  box.replaceChildren(
+    ...[
+      ["Light", data.light],
+      ["Dark", data.dark],
+    ].map(([name, word]) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = word;
+      button.setAttribute("aria-pressed", String((name === "Dark") === isDark));
+      button.onclick = () => choose(name, data.pages);
+      return button;
+    }),
+  );
+  const link = parentElement.querySelector(".link"),
+    says = parentElement.querySelector(".says");
+  link.title = data.link;
+  link.setAttribute("aria-label", data.link);
+  link.replaceChildren(icon("link"));
+  link.onclick = async () => {
+    says.textContent = (await copyText(location.href, parentElement)) ? data.copied : location.href;
+    clearTimeout(link.timer);
+    link.timer = setTimeout(() => {
+      says.textContent = "";
+    }, 2500);
+  };
+}

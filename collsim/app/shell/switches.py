@@ -1,0 +1,66 @@
+"""Language, theme and a link to what is on the screen, at the top right of every page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from collsim.viz.hosts.bundle import joined
+
+from ..texts.catalogue import LANGUAGES
+from .session import is_dark, language, t
+
+_HTML = (
+    '<button class="link" type="button"></button><span class="says" role="status"></span>'
+    '<div class="seg" role="group"></div><i class="ground"></i>'
+)
+_CSS = """
+.ground{display:none;background:var(--st-background-color)}
+.seg{display:inline-flex;border:1px solid var(--st-border-color);border-radius:7px;overflow:hidden}
+.seg,.link{background:var(--st-secondary-background-color)}
+button{border:0;background:none;color:var(--st-text-color);font:14px/20px var(--st-font);padding:6px 11px;
+ min-height:34px;cursor:pointer}
+.seg button+button{border-left:1px solid var(--st-border-color)}
+.seg button[aria-pressed=true]{background:var(--st-primary-color);color:var(--st-background-color);font-weight:700}
+.link{float:right;width:36px;height:36px;margin-left:10px;padding:0;border:1px solid var(--st-border-color);
+ border-radius:7px}
+.link svg{width:18px;height:18px;vertical-align:middle;fill:none;stroke:currentColor;stroke-width:1.7}
+.link svg{stroke-linecap:round;stroke-linejoin:round}
+.says{position:absolute;right:0;top:44px;max-width:420px;overflow-wrap:anywhere;z-index:9;border-radius:6px;
+ font:14px/20px var(--st-font)}
+.says:not(:empty){padding:6px 12px;background:var(--st-primary-color);color:var(--st-background-color)}
+button:focus-visible{outline:2px solid var(--st-text-color);outline-offset:-4px}
+"""
+
+
+def switches(pages: list[str]) -> None:
+    """Draw them. `pages` are the paths of all pages: the theme is kept for each."""
+    with st.container(key="switches", horizontal=True, width="content"):
+        if "w_lang" not in st.session_state:
+            st.session_state["w_lang"] = language()
+        st.segmented_control(
+            t("language"),
+            list(LANGUAGES),
+            format_func=LANGUAGES.__getitem__,
+            key="w_lang",
+            required=True,
+            label_visibility="collapsed",
+        )
+        theme = st.components.v2.component("collsim_theme", html=_HTML, css=_CSS, js=joined("app/shell/switches.js"))
+        words = {
+            "light": t("theme.light"),
+            "dark": t("theme.dark"),
+            "label": t("theme"),
+            "link": t("link.page"),
+            "copied": t("link.copied"),
+        }
+        theme(
+            key="theme",
+            data={**words, "isDark": is_dark(), "pages": pages},
+            width="content",
+            height="content",
+            on_isDark_change=_seen,
+        )
+
+
+def _seen() -> None:
+    """The theme changed under the page: drawing again is all there is to do."""

@@ -1,0 +1,1 @@
+"""Every word of the app, in English and Chinese."""

@@ -1,0 +1,228 @@
+"""Words of the Measured page, in English and Chinese."""
+
+MEASURED: dict[str, tuple[str, str]] = {
+    "page.measured": ("Measured", "实测"),
+    "measured.title": ("How wrong is the prediction?", "预测差多少？"),
+    "measured.note": (
+        "Published runs of nccl-tests, or your own, beside what collsim predicts from the machine alone.",
+        "公开的 nccl-tests 结果（或您自己的），与 collsim 仅凭机器描述给出的预测对照。",
+    ),
+    "measured.run": ("Run", "实测数据"),
+    "measured.own": ("Your own nccl-tests output", "您自己的 nccl-tests 输出"),
+    "measured.told": ("The model is told", "告诉模型"),
+    "measured.told.all": ("its settings too", "也包括设置"),
+    "measured.told.plain": ("the machine only", "只有机器"),
+    "measured.told.help": (
+        "Only the machine: as if nobody had said what was switched off or pinned. What would explain the gap?",
+        "只有机器：就像没人说过哪些功能被关闭或被指定。差距该如何解释？",
+    ),
+    "measured.file": (
+        "Output of nccl-tests (text or JSON), OSU or NCCL",
+        "nccl-tests（文本或 JSON）、OSU 或 NCCL 的输出",
+    ),
+    "measured.ranks": ("MPI ranks (OSU does not print them)", "MPI rank 数（OSU 不打印）"),
+    "measured.mpi": (
+        "MPI, {ranks} ranks on {nodes} node(s), {where}",
+        "MPI，{nodes} 个节点上 {ranks} 个 rank，{where}",
+    ),
+    "measured.mpi.note": (
+        "An OSU log is held against the model of MPI, not NCCL's: rounds of messages, then bytes at the rate a rank "
+        "moves or reduces.",
+        "OSU 日志与 MPI 模型比较，而不是 NCCL 的模型：先是若干轮消息，再按一个 rank 搬运或归约的速率传输字节。",
+    ),
+    "measured.host": ("buffers in host memory", "缓冲区在主机内存"),
+    "measured.gpus": ("buffers on GPUs", "缓冲区在 GPU 上"),
+    "measured.scatter": (
+        "Predicted against measured busbw, all published runs",
+        "预测与实测 busbw 的对比，全部公开数据",
+    ),
+    "measured.scatter.x": ("measured busbw", "实测 busbw"),
+    "measured.scatter.y": ("predicted busbw", "预测 busbw"),
+    "measured.sample": ("Try a sample", "试试示例"),
+    "measured.machine": ("Ran on", "运行机器"),
+    "measured.table": ("Table", "第几张表"),
+    "measured.empty": (
+        "Drop the output of all_reduce_perf or a sibling here, of osu_allreduce, or a log of NCCL_DEBUG=INFO, and say "
+        "where it ran.",
+        "把 all_reduce_perf 等测试、OSU 的 osu_allreduce 的输出或 NCCL_DEBUG=INFO 日志拖到这里，并选择运行的机器。",
+    ),
+    "measured.nocollective": (
+        "The log does not say what was run; choose the collective.",
+        "日志没有说明运行的是哪种集合通信；请选择。",
+    ),
+    "measured.unknown": ("not said", "未说明"),
+    "measured.notimes": ("This log has no time above 0.", "这份日志里没有大于 0 的时间。"),
+    "measured.manyranks": (
+        "The log has {ranks} ranks, this machine {gpus} GPUs; choose more nodes or another machine.",
+        "日志有 {ranks} 个 rank，而这台机器只有 {gpus} 块 GPU；请增加节点或换一台机器。",
+    ),
+    # figures
+    "measured.large": ("16 MiB and more", "16 MiB 及以上"),
+    "measured.middle": ("64 KiB to 16 MiB", "64 KiB 至 16 MiB"),
+    "measured.small": ("below 64 KiB", "小于 64 KiB"),
+    "measured.off.slower": ("predicted too slow", "预测偏慢"),
+    "measured.off.faster": ("predicted too fast", "预测偏快"),
+    "measured.off.even": ("predicted right", "预测准确"),
+    "measured.sizes.one": ("median of 1 size", "1 个数据量的中位数"),
+    "measured.sizes.many": ("median of {count} sizes", "{count} 个数据量的中位数"),
+    "measured.gap": ("What would explain the gap?", "怎样解释这个差距？"),
+    "measured.agree": ("Nothing to explain: {apart} apart on average.", "无需解释：平均相差 {apart}。"),
+    "measured.agree.note": (
+        "The model itself is off by about that much; see the table of all runs below.",
+        "模型本身的误差大致如此；见下方全部实测数据。",
+    ),
+    "measured.guess": ("Hypothesis that fits best: {cause}.", "最吻合的假设：{cause}。"),
+    "measured.guess.slower": (
+        "Measured slower than predicted, {apart} apart on average; under it {left} would be left. A hypothesis, not a "
+        "finding.",
+        "实测比预测慢，平均相差 {apart}；按此假设还剩 {left}。这只是假设，不是结论。",
+    ),
+    "measured.guess.faster": (
+        "Measured faster than predicted, {apart} apart on average; under it {left} would be left. A hypothesis, not a "
+        "finding.",
+        "实测比预测快，平均相差 {apart}；按此假设还剩 {left}。这只是假设，不是结论。",
+    ),
+    "measured.or": ("; or as well: ", "；或同样吻合："),
+    "measured.none": ("None of {count} hypotheses explains it.", "{count} 个假设都不能解释。"),
+    "measured.none.slower": (
+        "Measured slower than predicted, {apart} apart on average. Something that the model does not know, or the "
+        "model itself.",
+        "实测比预测慢，平均相差 {apart}。原因是模型不知道的因素，或是模型本身。",
+    ),
+    "measured.none.faster": (
+        "Measured faster than predicted, {apart} apart on average. Something that the model does not know, or the "
+        "model itself.",
+        "实测比预测快，平均相差 {apart}。原因是模型不知道的因素，或是模型本身。",
+    ),
+    "measured.factor": ("a factor of {factor}", "{factor} 倍"),
+    # charts
+    "measured.dots": ("measured", "实测"),
+    "measured.line": ("predicted", "预测"),
+    "measured.tuner": ("what NCCL's tuner believes", "NCCL tuner 的估计"),
+    "measured.under": ("under the hypothesis", "按假设预测"),
+    "measured.tried": ("The gap that each hypothesis leaves", "每个假设剩下的差距"),
+    "measured.asis": ("as told", "按所给描述"),
+    "measured.every": ("All published runs: predicted ÷ measured time", "全部公开数据：预测时间 ÷ 实测时间"),
+    "measured.every.note": (
+        "Each dot is a size; the ring is the median from 16 MiB on. Shaded: within 1.25×.",
+        "每点为一个数据量；圆环是 16 MiB 以上的中位数。阴影：1.25 倍以内。",
+    ),
+    "measured.map": (
+        "What NCCL would run: {collective} over size and nodes",
+        "NCCL 会选什么：{collective}，按数据量与节点数",
+    ),
+    "measured.protocol": ("Protocol", "协议"),
+    "measured.crossing": ("Ring or tree (allreduce):", "ring 还是 tree（allreduce）："),
+    "measured.crossing.at": (
+        "predicted, the ring is ahead from about {size} on.",
+        "按预测，大约从 {size} 起 ring 更快。",
+    ),
+    "measured.crossing.never": ("predicted, they do not cross.", "按预测，两者不相交。"),
+    "measured.crossing.axis": ("ring time ÷ tree time", "ring 时间 ÷ tree 时间"),
+    "measured.crossing.note": (
+        "Above 1× the tree is faster, below it the ring.",
+        "高于 1× 时 tree 更快，低于 1× 时 ring 更快。",
+    ),
+    "measured.nolog": (
+        "This is no output of nccl-tests, of OSU or of NCCL; a table of nccl-tests begins with lines such as: # "
+        "nThread 1 nGpus 8.",
+        "这不是 nccl-tests、OSU 或 NCCL 的输出；nccl-tests 的表格以类似 # nThread 1 nGpus 8 的行开头。",
+    ),
+    # a log of NCCL
+    "graphs.job": (
+        "NCCL{version}: {ranks} ranks on {nodes} node(s), {rings} rings, {trees} trees",
+        "NCCL{version}：{nodes} 个节点上 {ranks} 个 rank，{rings} 条 ring，{trees} 棵 tree",
+    ),
+    "graphs.othernodes": (
+        "The log is of a job on {logged} node(s), and {nodes} are chosen; choose {logged}.",
+        "日志中的作业运行在 {logged} 个节点上，而所选为 {nodes} 个；请选择 {logged} 个。",
+    ),
+    "graphs.via": ("Connections by transport: {ways}", "各传输方式的连接数：{ways}"),
+    "graphs.novia": ("The log does not say over which transports.", "日志没有说明使用了哪些传输方式。"),
+    "graphs.rings": ("Rings, from rank 0", "ring（从 rank 0 起）"),
+    "graphs.trees": ("Trees: the parent of rank 0, 1, 2 … (– is the root)", "tree：rank 0、1、2……的父结点（– 为根）"),
+    "graphs.logged": ("in the log", "日志中"),
+    "graphs.found": ("found by the search on this machine", "在这台机器上搜索得到"),
+    "graphs.channels": ("channels", "channel 数"),
+    "graphs.alike": (
+        "{count} of the log's {channels} channels are among those that the search finds.",
+        "日志的 {channels} 个 channel 中有 {count} 个与搜索结果相同。",
+    ),
+    "graphs.nothing": ("Nothing to compare: the log or the search has none.", "无法比较：日志或搜索中没有。"),
+    "graphs.note": (
+        "The search is NCCL's own, run on the machine chosen above. Where they differ, the machine is another, or a "
+        "setting was.",
+        "搜索过程与 NCCL 相同，在上方所选的机器上进行。若两者不同，则机器不同，或设置不同。",
+    ),
+    # calibration
+    "fit.title": ("Calibrate this machine to the log", "用这份日志校准机器"),
+    "fit.note": (
+        "A few factors of the model are fitted to all tables of the log. The machine with them is a file for pages, "
+        "scripts and commands.",
+        "用日志中的全部表格拟合模型的少数几个系数；校准后的机器存为文件，可用于所有页面、脚本和命令。",
+    ),
+    "fit.do": ("Calibrate", "校准"),
+    "fit.before": ("as collsim has it", "校准前"),
+    "fit.after": ("calibrated", "校准后"),
+    "fit.held": ("sizes left out", "留出的数据量"),
+    "fit.held.note": (
+        "Medians of the error. Left out: each half of the sizes, predicted from a fit of the other half.",
+        "误差的中位数。留出：一半数据量由另一半的拟合来预测，交替进行。",
+    ),
+    "fit.good": ("It can be used between the sizes measured.", "可用于所测范围内的数据量。"),
+    "fit.poor": (
+        "With care: sizes left out are worse than 5 %. The run was disturbed, or the model lacks something.",
+        "请谨慎：留出的数据量误差超过 5 %。可能是测量受到干扰，或模型缺少某些因素。",
+    ),
+    "fit.few": ("Too few sizes to check it; eight or more are needed.", "数据量太少，无法检验；至少需要 8 个。"),
+    "fit.parameter": ("Parameter", "参数"),
+    "fit.found": ("Found", "拟合结果"),
+    "fit.link": ("{kind} links", "{kind} 链路"),
+    "fit.carries": ("{share} of nominal, {alpha} each", "标称值的 {share}，每条 {alpha}"),
+    "fit.unknown": ("This log says nothing about:", "这份日志没有涉及："),
+    "fit.comma": (", ", "、"),
+    "fit.ratio": ("predicted ÷ measured time", "预测时间 ÷ 实测时间"),
+    "fit.download": ("Download the machine (YAML)", "下载机器文件（YAML）"),
+    "fit.onward": ("Use it on", "用于"),
+    "knob.launch": ("launch", "kernel 启动"),
+    "knob.launch per peer": ("launch per peer", "每个对端的启动开销"),
+    "knob.latency inside a node, LL and LL128": ("latency in a node, LL and LL128", "节点内延迟（LL、LL128）"),
+    "knob.latency inside a node, Simple": ("latency in a node, Simple", "节点内延迟（Simple）"),
+    "knob.latency between nodes, LL and LL128": ("latency between nodes, LL and LL128", "节点间延迟（LL、LL128）"),
+    "knob.latency between nodes, Simple": ("latency between nodes, Simple", "节点间延迟（Simple）"),
+    "knob.bandwidth inside a node": ("bandwidth in a node", "节点内带宽"),
+    "knob.bandwidth between nodes": ("bandwidth between nodes", "节点间带宽"),
+    "knob.bandwidth of a channel": ("bandwidth of a channel", "单个 channel 的带宽"),
+    "knob.pipeline of LL": ("pipeline of LL", "LL 的流水线"),
+    "knob.pipeline of LL128": ("pipeline of LL128", "LL128 的流水线"),
+    "knob.pipeline of Simple": ("pipeline of Simple", "Simple 的流水线"),
+    "measured.rows": ("Every size", "每个数据量"),
+    "measured.col.time": ("Measured", "实测"),
+    "measured.col.predicted": ("Predicted", "预测"),
+    "measured.col.ratio": ("Predicted ÷ measured", "预测 ÷ 实测"),
+    "measured.col.busbw": ("busbw measured", "实测 busbw"),
+    "measured.col.pbusbw": ("busbw predicted", "预测 busbw"),
+    "measured.col.choice": ("NCCL would run", "NCCL 会选"),
+    "measured.source": ("Source ({year})", "来源（{year}）"),
+    "measured.words": ("Machine as its table says: {words}", "表中的机器描述：{words}"),
+    "measured.python": ("The same in Python", "用 Python 做同样的事"),
+    # hypotheses of collsim.nccl.measured.gaps
+    "gap.p2p_off": ("GPUDirect P2P was off (staged in host memory)", "GPUDirect P2P 被关闭（绕行主机内存）"),
+    "gap.p2p_on": ("GPUDirect P2P worked after all", "GPUDirect P2P 其实可用"),
+    "gap.gdr_off": ("GPUDirect RDMA was off (staged in host memory)", "GPUDirect RDMA 被关闭（绕行主机内存）"),
+    "gap.gdr_on": ("GPUDirect RDMA worked after all", "GPUDirect RDMA 其实可用"),
+    "gap.tcp": ("TCP sockets were used instead of RDMA", "用的是 TCP socket，而不是 RDMA"),
+    "gap.rdma": ("RDMA was used instead of TCP sockets", "用的是 RDMA，而不是 TCP socket"),
+    "gap.one_nic": ("only one NIC per node was used", "每个节点只用了一张网卡"),
+    "gap.half_network": ("the network gave half of its rate", "网络只有一半速率"),
+    "gap.pcie_older": ("PCIe ran one generation slower", "PCIe 低了一代"),
+    "gap.pcie_width": ("the GPUs had half of their PCIe lanes", "GPU 只有一半 PCIe 通道"),
+    "gap.two_sockets": ("the GPUs sat on two sockets", "GPU 分布在两个 CPU 插槽"),
+    "gap.half_nvlink": ("half of the GPU's own links were in use", "GPU 自身的互连只用了一半"),
+    "gap.nvls_off": ("NVLink SHARP (NVLS) was off", "NVLink SHARP（NVLS）被关闭"),
+    "gap.ring": ("only rings were used", "只用了 ring"),
+    "gap.tree": ("only trees were used", "只用了 tree"),
+    "gap.simple": ("only the protocol Simple was used", "只用了 Simple 协议"),
+    "gap.ll": ("only the protocol LL was used", "只用了 LL 协议"),
+    "gap.channels": ("only two channels were used", "只用了两个 channel"),
+}

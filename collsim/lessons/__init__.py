@@ -1,0 +1,1 @@
+"""The lessons: what they say, and the runs that show it."""

@@ -1,0 +1,155 @@
+"""Which backend of torch.distributed for which situation, with the reasons.
+
+Sources: PyTorch docs/source/distributed.md ("Which backend to use?" and the table of what each backend can do, 2.13),
+torch/distributed/distributed_c10d.py (default backend by device).
+
+RCCL is what `nccl` means on AMD GPUs. collsim predicts it with NCCL's algorithms and the rates of xGMI that published
+runs of MI300X and MI325X show (`links`, docs/accuracy.md); RCCL's own tuning tables are not modelled, because too few
+runs are published to check them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ...errors import CollsimError, unknown
+
+_ON = (("gloo", "cpu"), ("gloo", "gpu"), ("mpi", "cpu"), ("mpi", "gpu"), ("nccl", "cpu"), ("nccl", "gpu"))
+#: What PyTorch's documentation says: operation -> yes, no, or ? (only with an MPI that was built for GPUs) on each of
+#: _ON.
+_TABLE = {
+    "send": "yn y? ny",
+    "recv": "yn y? ny",
+    "broadcast": "yy y? ny",
+    "all_reduce": "yy y? ny",
+    "reduce": "yy y? ny",
+    "all_gather": "yy y? ny",
+    "gather": "yy y? ny",
+    "scatter": "yy y? ny",
+    "reduce_scatter": "yy n? ny",
+    "all_to_all": "yy y? ny",
+    "barrier": "yn y? ny",
+}
+_WORDS = {"y": "yes", "n": "no", "?": "if built for GPUs"}
+
+
+def supports(backend: str, operation: str, device: str) -> str:
+    """What PyTorch's documentation says: `yes`, `no`, or `if built for GPUs`.
+
+    Args:
+        backend: gloo, mpi or nccl. operation: a function of torch.distributed, such as all_reduce or send. device:
+        `cpu` or `gpu`.
+
+    Raises CollsimError for another word.
+    """
+    if operation not in _TABLE:
+        raise CollsimError(unknown("operation of torch.distributed", operation, _TABLE))
+    if (backend, device) not in _ON:
+        raise CollsimError(unknown("backend and device", f"{backend} {device}", [" ".join(pair) for pair in _ON]))
+    return _WORDS[_TABLE[operation].replace(" ", "")[_ON.index((backend, device))]]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A backend, why, and what else would work."""
+
+    backend: Literal["nccl", "gloo", "mpi", "cpu:gloo,cuda:nccl"]
+    reasons: tuple[str, ...]
+    otherwise: str = ""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.backend}: " + " ".join(self.reasons) + (f" Otherwise: {self.otherwise}" if self.otherwise else "")
+        )
+
+
+def backend(
+    tensors: str = "gpu",
+    *,
+    ranks_per_gpu: float = 1,
+    gpus: int = 8,
+    nvlink: bool = True,
+    hosts: int = 1,
+    rdma: bool = True,
+    built_with_mpi: bool = False,
+    amd: bool = False,
+    operations: Sequence[str] = (),
+) -> Advice:
+    """Which backend to give to `init_process_group`.
+
+    Args:
+        tensors: `gpu`, `cpu` or `both`: where the tensors of the collectives live.
+        ranks_per_gpu: processes that share a GPU.
+        gpus: GPUs in all. nvlink: GPUs of a host have NVLink. hosts: machines. rdma: InfiniBand or RoCE between them.
+        built_with_mpi: PyTorch was compiled on a machine with MPI. amd: the GPUs are AMD's.
+        operations: functions of torch.distributed that the program needs, for example ("all_reduce", "send").
+
+    Raises CollsimError for another place of tensors, or an operation that the documentation does not list.
+    """
+    advice = _advice(tensors, ranks_per_gpu, gpus, nvlink, hosts, rdma, built_with_mpi, amd)
+    device = "cpu" if place_of(tensors, ("gpu", "cpu", "both")) == "cpu" or gpus == 0 else "gpu"
+    if advice.backend not in ("gloo", "nccl"):
+        return advice
+    lacking = [name for name in operations if supports(advice.backend, name, device) == "no"]
+    if not lacking:
+        return advice
+    return replace(
+        advice,
+        reasons=(
+            *advice.reasons,
+            f"It has no {' and no '.join(lacking)} for CUDA tensors: copy them to the CPU first.",
+        ),
+    )
+
+
+def place_of(tensors: object, places: Sequence[str]) -> str:
+    """Where tensors live; `cuda` is `gpu`. Raises CollsimError for any other word."""
+    word = str(tensors).lower()
+    if (place := "gpu" if word == "cuda" else word) not in places:
+        raise CollsimError(unknown("place of tensors", tensors, places))
+    return place
+
+
+def _advice(
+    tensors: str, ranks_per_gpu: float, gpus: int, nvlink: bool, hosts: int, rdma: bool, built_with_mpi: bool, amd: bool
+) -> Advice:
+    where = place_of(tensors, ("gpu", "cpu", "both"))
+    if where == "cpu" or gpus == 0:
+        other = "mpi, where the cluster's MPI knows the network (it has no reduce_scatter)." if built_with_mpi else ""
+        return Advice(
+            "gloo",
+            (
+                "Tensors are in host memory; NCCL moves CUDA tensors only.",
+                "Gloo is built in and is PyTorch's default for CPU.",
+            ),
+            other,
+        )
+    if ranks_per_gpu > 1:
+        why = f"{ranks_per_gpu:g} ranks share a GPU, and NCCL refuses that by default (Duplicate GPU detected)."
+        return Advice(
+            "gloo",
+            (why, "Gloo stages CUDA tensors through pinned host memory; it has no send, recv or barrier for them."),
+            "one rank per GPU, then nccl.",
+        )
+    if where == "both":
+        return Advice(
+            "cpu:gloo,cuda:nccl", ("One group with a backend per device: NCCL for CUDA tensors, Gloo for CPU tensors.",)
+        )
+    reasons = [
+        "Tensors are on GPUs and every GPU has one rank: the documentation's rule of thumb is NCCL, on InfiniBand and "
+        "on Ethernet."
+    ]
+    if amd:
+        reasons.append("On AMD GPUs the backend of that name is RCCL.")
+    if gpus == 1:
+        reasons.append("With a single rank nothing is sent, so any backend does; no rule depends on NCCL's version.")
+    if not nvlink and gpus > hosts:
+        reasons.append(
+            "Without NVLink the GPUs use PCIe peer to peer, or host memory where that is not allowed; still ahead of "
+            "Gloo's TCP."
+        )
+    if hosts > 1 and not rdma:
+        reasons.append("Between hosts NCCL uses TCP sockets here, at what a CPU moves per NIC.")
+    return Advice("nccl", tuple(reasons), "gloo, if NCCL fails and time does not matter.")

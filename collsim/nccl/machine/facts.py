@@ -1,0 +1,183 @@
+"""The facts of a machine that decide how NCCL runs on it: GPU generation, links inside, NICs, nodes. No names of
+systems.
+
+Rates are B/s, one direction, nominal (what the standard says); what a link really carries is
+`collsim.nccl.model.links`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ...errors import CollsimError, unknown
+from .nodes import Wires
+
+#: How GPUs of a node reach one another. `host` is staged through host memory, `xgmi` AMD's mesh.
+Inside = Literal["none", "nvswitch", "mesh", "cube", "bridge", "pcie", "host", "xgmi"]
+#: What carries data between nodes.
+Net = Literal["none", "ib", "roce", "efa", "slingshot", "tcp", "tcpx", "tcpxo"]
+
+INSIDE: tuple[Inside, ...] = ("none", "nvswitch", "mesh", "cube", "bridge", "pcie", "host", "xgmi")
+NETS: tuple[Net, ...] = ("none", "ib", "roce", "efa", "slingshot", "tcp", "tcpx", "tcpxo")
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU as collectives see it: compute capability (80 is 8.0; AMD 0), NVLinks or xGMI links, PCIe generation, GPUs
+    in its usual box."""
+
+    cc: int
+    links: int
+    pcie: int
+    box: int
+    source: str
+
+
+_NV = "NVIDIA data sheet and NVLink page"
+#: By the name people write, longest match first. Links as sold; NIC rate and CPU of the usual box are in `USUAL_NIC`.
+GPUS: dict[str, Gpu] = {
+    "P100": Gpu(60, 4, 3, 8, _NV),
+    "V100": Gpu(70, 6, 3, 8, _NV),
+    "T4": Gpu(75, 0, 3, 4, _NV),
+    "RTX 2080 Ti": Gpu(75, 2, 3, 4, _NV),
+    "A100": Gpu(80, 12, 4, 8, _NV),
+    "A800": Gpu(80, 8, 4, 8, _NV),
+    "A30": Gpu(80, 4, 4, 4, _NV),
+    "A10": Gpu(86, 0, 4, 4, _NV),
+    "A40": Gpu(86, 4, 4, 4, _NV),
+    "A6000": Gpu(86, 4, 4, 4, _NV),
+    "RTX 3090": Gpu(86, 4, 4, 4, _NV),
+    "RTX 4090": Gpu(89, 0, 4, 8, _NV),
+    "L4": Gpu(89, 0, 4, 4, _NV),
+    "L40": Gpu(89, 0, 4, 8, _NV),
+    "6000 Ada": Gpu(89, 0, 4, 4, _NV),
+    "H100": Gpu(90, 18, 5, 8, _NV),
+    "H200": Gpu(90, 18, 5, 8, _NV),
+    "H20": Gpu(90, 18, 5, 8, _NV),
+    "H800": Gpu(90, 8, 5, 8, _NV),
+    "GH200": Gpu(90, 18, 5, 4, _NV),
+    "B200": Gpu(100, 18, 5, 8, _NV),
+    "B300": Gpu(103, 18, 6, 8, _NV),
+    "GB200": Gpu(100, 18, 5, 4, _NV),
+    "GB300": Gpu(103, 18, 6, 4, _NV),
+    "GB10": Gpu(121, 0, 5, 1, _NV),
+    "RTX 5090": Gpu(120, 0, 5, 4, _NV),
+    "RTX PRO 6000": Gpu(120, 0, 5, 8, _NV),
+    "MI250": Gpu(0, 7, 4, 8, "AMD data sheet"),
+    "MI300": Gpu(0, 7, 5, 8, "AMD CDNA3 white paper: 7 links x 64 GB/s"),
+    "MI325": Gpu(0, 7, 5, 8, "AMD CDNA3 white paper: 7 links x 64 GB/s"),
+    "MI350": Gpu(0, 7, 5, 8, "AMD data sheet: 7 links x 76.5 GB/s"),
+    "MI355": Gpu(0, 7, 5, 8, "AMD data sheet: 7 links x 76.5 GB/s"),
+}
+
+#: GB/s of one NVLink in one direction, by generation: payload rates of NVIDIA's NVLink page.
+NVLINK_GBPS = {1: 20.0, 2: 25.0, 3: 25.0, 4: 25.0, 5: 50.0, 6: 100.0}
+#: The same of GA102 and its kin (86, 89), as nvidia-smi shows it on an A6000.
+GA102_LINK_GBPS = 14.0625
+#: GB/s of one xGMI link in one direction: AMD CDNA3 white paper.
+XGMI_GBPS = 64.0
+#: GB/s of a x16 slot in one direction after line coding: PCI-SIG.
+PCIE_GBPS = {1: 4.0, 2: 8.0, 3: 15.75, 4: 31.5, 5: 63.0, 6: 121.0}
+#: Gbit/s of the NIC that a box of this GPU generation was usually sold with, where nobody says: DGX-1/2, DGX A100, DGX
+#: H100/B200 guides.
+USUAL_NIC = {0: 100, 80: 200, 90: 400}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that predictions may know about a run, collective and size aside.
+
+    Attributes:
+        gpu: name as people write it; cc: compute capability, 0 where it is no NVIDIA GPU.
+        ranks, nodes: one rank per GPU; nodes of one NVLink domain count as one.
+        inside: how GPUs of a node reach one another.
+        link_rate: B/s that one GPU has towards its peers over `inside`, one direction, nominal.
+        pcie: PCIe generation of the GPU's slot.
+        crossing: the GPUs used sit on more than one socket. switches: PCIe switches that join them; 0 is direct attach.
+        roots: root ports that these switches hang on, where there are some.
+        partly: only GPUs of different switches are staged through host memory, the others write to one another.
+        nics: NICs per node that these ranks can use; nic_rate: B/s of one; net: what they speak.
+        card: a PCIe card, whose NIC sits elsewhere in the PCIe tree (not a module with a NIC on its own switch).
+        gdr: NIC and GPU exchange data directly (None: nobody says).
+        cpu: `intel`, `amd` or `arm`.
+        hosts: operating systems, where an NVLink domain spans several (0: as many as nodes).
+        wires: the wiring that these facts were read off, for the search of rings; None where only words are known.
+    """
+
+    gpu: str
+    cc: int
+    ranks: int
+    nodes: int = 1
+    inside: Inside = "none"
+    link_rate: float = 0.0
+    pcie: int = 4
+    crossing: bool = False
+    switches: int = 0
+    roots: int = 1
+    partly: bool = False
+    nics: float = 0
+    nic_rate: float = 0.0
+    net: Net = "none"
+    card: bool = False
+    gdr: bool | None = None
+    cpu: str = "intel"
+    hosts: int = 0
+    wires: Wires | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.ranks < 1 or self.nodes < 1 or self.ranks < self.nodes:
+            raise CollsimError(f"{self.ranks} ranks on {self.nodes} nodes: each node needs at least one rank")
+        if self.inside not in INSIDE:
+            raise CollsimError(unknown("kind of link inside a node", self.inside, INSIDE))
+        if self.net not in NETS:
+            raise CollsimError(unknown("kind of network", self.net, NETS))
+        if self.nodes > 1 and (self.net == "none" or self.nics <= 0 or self.nic_rate <= 0):
+            raise CollsimError(
+                f"{self.nodes} nodes need NICs: say nics, nic_rate and net (one of {', '.join(NETS[1:])})"
+            )
+        if self.ranks > self.nodes and self.inside == "none":
+            raise CollsimError(
+                f"{self.ranks} ranks on {self.nodes} nodes share nodes, but no link inside a node is given"
+            )
+
+    @property
+    def local(self) -> int:
+        """Ranks of the fullest node."""
+        return -(-self.ranks // self.nodes)
+
+    @property
+    def per_host(self) -> int:
+        """Ranks of one operating system."""
+        return -(-self.ranks // (self.hosts or self.nodes))
+
+    @property
+    def nvswitch(self) -> bool:
+        return self.inside == "nvswitch"
+
+    @property
+    def told(self) -> tuple[object, ...]:
+        """What must not have changed for `wires` still to be this machine's."""
+        return self.inside, self.link_rate, self.pcie, self.crossing, self.nics, self.nic_rate, self.net
+
+    @property
+    def amd(self) -> bool:
+        return self.cc == 0
+
+
+def require_one_host(facts: Facts) -> None:
+    """Raise CollsimError where GPUs would exchange data through host memory that they do not share."""
+    if facts.inside == "host" and facts.hosts > facts.nodes:
+        raise CollsimError(
+            f"without P2P: the {facts.local} GPUs of an NVLink domain sit in {facts.hosts // facts.nodes} hosts, "
+            "which share no memory; "
+            "NCCL over the network inside such a domain is not modelled: leave P2P on, or describe its hosts as nodes"
+        )
+
+
+def gpu(name: str) -> Gpu:
+    """Facts of a GPU by name; the longest known name inside it counts. Raises CollsimError where none is known."""
+    found = [k for k in GPUS if k.lower() in name.lower()]
+    if not found:
+        raise CollsimError(unknown("GPU", name, GPUS))
+    return GPUS[max(found, key=len)]

@@ -1,0 +1,212 @@
+"""The vocabulary of tables of measurements: `nvlink3-nvswitch`, `8xHDR200 IB`, `pcie4-x16-nop2p` ... into `Facts`.
+
+A grammar, not a list: technology and generation first, then wiring. A word it cannot read is a CollsimError that says
+which.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ...errors import CollsimError
+from .facts import GA102_LINK_GBPS, GPUS, NVLINK_GBPS, PCIE_GBPS, USUAL_NIC, XGMI_GBPS, Facts, Gpu, Inside, Net, gpu
+
+#: Links of three bridges between two cards (product briefs of A100 and H100 PCIe).
+_BRIDGE_LINKS = 12
+#: Lanes of the slots that `facts.PCIE_GBPS` is of.
+_LANES = 16
+#: GPUs of one NVLink 5 domain in a GB200 rack, and what HPE sells as one Slingshot port, Gbit/s.
+_RACK, _SLINGSHOT = 72, 200.0
+
+#: NVLink generation of the GPUs that are sold on NVSwitch boards, by compute capability.
+_NVLINK_OF = {70: 2, 80: 3, 90: 4, 100: 5, 103: 5}
+
+#: Words that say what a network is: its kind, a generation of InfiniBand, a rate with its unit, or that nobody says.
+_NETWORK = re.compile(
+    r"tcp|socket|ipoib|efa|slingshot|roce|gbe|ethernet|infiniband|mnnvl|\bib\b|[efhnx]dr|\d\s*g(?:b|"
+    r"bit/s)?\b|\bnics?\b|not stated",
+    re.I,
+)
+_NOT_STATED = re.compile(r"not stated|^nic rate", re.I)
+_RATE = re.compile(r"(?:EDR|HDR|NDR|XDR|FDR|Slingshot|)\s*(\d+)\s*(?:G|GbE|Gb|)\b", re.I)
+_COUNT = re.compile(r"^(\d+)\s*(?:x|NICs?\b)\s*", re.I)
+
+
+@dataclass(frozen=True)
+class _Wires:
+    inside: Inside
+    rate: float
+    pcie: int
+    crossing: bool = False
+    switches: int = 0
+    roots: int = 1
+    partly: bool = False
+
+
+def facts(gpu_name: str, ranks: int, nodes: int, intra_link: str, inter_link: str, gdr: str = "") -> Facts:
+    """Facts of a machine in the words of a table's columns. Raises CollsimError naming the word that is not
+    understood."""
+    card = gpu(gpu_name)
+    if ranks < 1 or nodes < 1 or ranks < nodes:
+        raise CollsimError(f"ranks={ranks} on nodes={nodes}: each node needs at least one rank")
+    domains = _domains(intra_link, inter_link, ranks, nodes)
+    local = -(-ranks // domains)
+    wires = _inside(intra_link, card, local)
+    nics, rate, net = (0.0, 0.0, "none") if domains == 1 else _nics(inter_link, card, local)
+    return Facts(
+        gpu=gpu_name,
+        cc=card.cc,
+        ranks=ranks,
+        nodes=domains,
+        inside=wires.inside,
+        link_rate=wires.rate,
+        pcie=wires.pcie,
+        crossing=wires.crossing,
+        switches=wires.switches,
+        roots=wires.roots,
+        partly=wires.partly,
+        nics=nics,
+        nic_rate=rate,
+        net=net,  # type: ignore[arg-type]
+        card="PCI" in gpu_name.upper() or card.cc in (75, 86, 89, 120, 121),
+        gdr=False if _no_gdr(gpu_name, card.cc, net) else {"yes": True, "no": False}.get(gdr.strip().lower()),
+        cpu="amd" if card.cc in (0, 80) else "arm" if gpu_name.upper().startswith(("GH", "GB")) else "intel",
+        hosts=nodes,
+    )
+
+
+def _domains(intra_link: str, inter_link: str, ranks: int, nodes: int) -> int:
+    """Groups of ranks that NCCL sees as one node: an NVLink domain over several trays is one."""
+    if nodes == 1:
+        return 1
+    if "mnnvl" in inter_link.lower():
+        return -(-ranks // _RACK)
+    match = re.match(r"nvlink\d-nvl(\d+)", intra_link.strip().lower())
+    if match and int(match[1]) > -(-ranks // nodes):
+        return -(-ranks // int(match[1]))
+    return nodes
+
+
+def _no_gdr(gpu_name: str, cc: int, net: str) -> bool:
+    """GeForce cards and the GB10 have no GPUDirect RDMA (NVIDIA GPUDirect RDMA documentation: Tesla and Quadro class);
+    over EFA it came with the A100 (AWS, EC2 accelerated computing: P4d and later)."""
+    return gpu_name.upper().startswith(("RTX 2", "RTX 3", "RTX 4", "RTX 5", "GB10")) or (net == "efa" and 0 < cc < 80)
+
+
+def _inside(word: str, card: Gpu, local: int) -> _Wires:
+    """How the GPUs of a node are wired."""
+    text = word.strip().lower()
+    if local == 1:
+        return _Wires("none", 0.0, card.pcie)
+    if text in ("", "none", "n/a", "unknown"):  # nobody says: what a box of this GPU is usually sold with
+        text = f"nvlink{_NVLINK_OF[card.cc]}-nvswitch" if card.cc in _NVLINK_OF else "shm"
+    if match := re.match(r"nvlink(\d)-(\w+)", text):
+        return _nvlink(int(match[1]), match[2], text, card, local)
+    if text.startswith("xgmi"):
+        if card.cc:
+            raise CollsimError(
+                f"intra_link={text!r}: only AMD's GPUs have xGMI; write for example nvlink4-nvswitch or pcie4-x16-nop2p"
+            )
+        return _Wires("xgmi", min(card.links, local - 1) * XGMI_GBPS * 1e9, card.pcie)
+    if match := re.match(r"pcie(\d)\b-?(.*)", text):
+        return _pcie(int(match[1]), match[2])
+    if text == "shm":
+        return _Wires("host", PCIE_GBPS[card.pcie] * 1e9, card.pcie)
+    raise CollsimError(
+        f"intra_link={word!r} is not understood; write for example nvlink3-nvswitch, pcie4-x16-p2p or pcie4-x16-nop2p"
+    )
+
+
+def _nvlink(generation: int, wiring: str, text: str, card: Gpu, local: int) -> _Wires:
+    if generation not in NVLINK_GBPS:
+        raise CollsimError(f"NVLink generation {generation} is not known; known: {', '.join(map(str, NVLINK_GBPS))}")
+    links = next((GPUS[cut].links for cut in ("A800", "H800") if cut.lower() in text), card.links)
+    if not links or not card.cc:
+        raise CollsimError(
+            f"intra_link={text!r}: this GPU has no NVLink; write for example pcie5-x16-p2p, pcie5-x16-nop2p or "
+            "xgmi-mi300x"
+        )
+    per_link = (GA102_LINK_GBPS if card.cc in (86, 89) else NVLINK_GBPS[generation]) * 1e9
+    if wiring == "hybridcubemesh":
+        return _Wires("cube", links * per_link, card.pcie)
+    if wiring.startswith("mesh"):
+        others = max(1, int(wiring[4:] or 4) - 1)
+        return _Wires("mesh", links * per_link * min(1.0, (local - 1) / others), card.pcie)
+    if (
+        wiring == "bridge" and local > 2
+    ):  # pairs: between them a ring goes through host bridges, beyond NCCL's P2P level
+        return _Wires("host", PCIE_GBPS[card.pcie] * 1e9, card.pcie)
+    if wiring == "bridge":
+        return _Wires("bridge", min(links, _BRIDGE_LINKS) * per_link, card.pcie)
+    if wiring.startswith("nv"):
+        return _Wires("nvswitch", links * per_link, card.pcie)
+    raise CollsimError(
+        f"NVLink wiring {wiring!r} is not understood; known: nvswitch, nvl72, mesh4, hybridcubemesh, bridge"
+    )
+
+
+def _pcie(generation: int, wiring: str) -> _Wires:
+    if generation not in PCIE_GBPS:
+        raise CollsimError(f"PCIe generation {generation} is not known; known: {', '.join(map(str, PCIE_GBPS))}")
+    width = int(m[1]) if (m := re.search(r"x(\d+)", wiring)) else _LANES
+    switches = (
+        int(m[1])
+        if (m := re.search(r"(\d+)switch", wiring))
+        else 2
+        if "between" in wiring
+        else int("plx" in wiring or "fabric" in wiring)
+    )
+    roots = int(m[1]) if (m := re.search(r"(\d+)root", wiring)) else max(1, switches)
+    sockets = int(m[1]) if (m := re.search(r"(\d+)socket", wiring)) else 2 if "crosssocket" in wiring else 1
+    apart = sockets > 1 or "fabric" in wiring  # a PCIe fabric between boxes is as far as another socket, or farther
+    staged = "nop2p" in wiring or "shm" in wiring
+    rate = PCIE_GBPS[generation] * 1e9 * width / _LANES
+    return _Wires(
+        "host" if staged else "pcie",
+        rate,
+        generation,
+        apart,
+        switches,
+        1 if "tree" in wiring else roots,
+        "between" in wiring,
+    )
+
+
+def _nics(word: str, card: Gpu, local: int) -> tuple[float, float, Net]:
+    """NICs per node that the ranks use, B/s of one NIC, and what they speak."""
+    text = word.strip() or "NIC rate not stated"
+    if text.lower() in ("none", "n/a"):
+        raise CollsimError(f"inter_link={word!r} says nothing about the network between nodes")
+    if not _NETWORK.search(text):
+        raise CollsimError(
+            f"inter_link={word!r} is not understood; write for example 8xNDR400 IB, 4x100G EFA or 1x10GbE (TCP sockets)"
+        )
+    slingshot = "slingshot" in text.lower()
+    plain = re.sub(r"\(.*?\)", "", text)
+    counted = _COUNT.match(plain)
+    rated = _RATE.search(plain[counted.end() :] if counted else plain)
+    usual = max(v for k, v in USUAL_NIC.items() if (card.cc or 90) >= k)
+    speed = float(rated[1]) if rated and float(rated[1]) >= 5 else _SLINGSHOT if slingshot else float(usual)
+    unsaid = counted is None and (slingshot or _NOT_STATED.search(text) is not None)
+    count = float(local) if "per gpu" in text.lower() or unsaid else float(counted[1]) if counted else 1.0
+    return count, speed * 1e9 / 8, _net(text)
+
+
+def network(word: str, ranks_per_node: int = 1) -> tuple[float, float, Net]:
+    """(NICs per node, B/s of one, what they speak) for a word such as `4xHDR200 IB`, where the GPU does not matter."""
+    return _nics(word, gpu("A100"), ranks_per_node)
+
+
+def _net(text: str) -> Net:
+    low = text.lower()
+    if "tcpx" in low:
+        return "tcpxo" if "tcpxo" in low else "tcpx"
+    if "tcp" in low or "socket" in low or "ipoib" in low:
+        return "tcp"
+    if "efa" in low:
+        return "efa"
+    if "slingshot" in low:
+        return "slingshot"
+    ethernet = "roce" in low or "gbe" in low or "ethernet" in low
+    return "roce" if ethernet and not re.search(r"\bib/", low) else "ib"

@@ -1,0 +1,1 @@
+"""Published runs, how far predictions are from them, and what would explain a gap."""

@@ -1,0 +1,441 @@
+"""How wrong are we? Predict every row of a table of published runs from its machine's words, and say how far off that
+was.
+
+A run's machine is built from the columns that describe it (`gpu`, `ranks`, `nodes`, `intra_link`, `inter_link`, `gdr`,
+`algo`, `proto`, `collective`); `case_id`, `system` and `source` are never read by a prediction. Times are compared, not
+bandwidths. The report weighs by run: the median over a run's rows, then over runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import CollsimError, FormatError
+from ..constants import ALGORITHMS
+from ..libraries import mpi
+from ..machine.words import facts
+from ..predict import Prediction, collective_name, predict
+
+#: Size bands of the report, bytes: name, from, below.
+BANDS = (("16 MiB and more", 2**24, 2**62), ("64 KiB to 16 MiB", 2**16, 2**24), ("below 64 KiB", 0, 2**16))
+#: Columns that a prediction reads; those that a table may lack, and what they say then.
+_DESCRIBES = ("gpu", "ranks", "nodes", "collective", "intra_link", "inter_link")
+_UNSAID = {"gdr": "", "algo": "auto", "proto": "auto"}
+#: Largest size and number of ranks that a table may say; beyond them it is a slip.
+_LARGEST, _MOST_RANKS = 2**50, 2**24
+_LIBRARY = {"nccl": "NCCL and RCCL", "mpi": "MPI (OSU)"}
+_EFFECTS = {
+    "P2P off, other wiring": "intra_link",
+    "GPUDirect RDMA off": "gdr",
+    "another algorithm": "algo",
+    "more nodes": "nodes",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracy:
+    """What was predicted and how far off it was.
+
+    Attributes:
+        predictions: a row per measured row that could be predicted: case_id, size_bytes, time_us_pred, algorithm,
+        protocol. cases: a row per run and band: kind, library, median error (0.1 is 10 %), ratio predicted / measured,
+        shares within 1.25x, 1.6x. effects: pairs of runs that differ in one thing: measured and predicted ratio of
+        times. failed: case_id, or case_id and line of a measured row -> why it could not be predicted.
+        notes: what a prediction had to assume -> the runs it was assumed for.
+    """
+
+    predictions: pd.DataFrame
+    cases: pd.DataFrame
+    effects: pd.DataFrame
+    failed: Mapping[str, str]
+    notes: Mapping[str, tuple[str, ...]]
+
+    def bands(self, library: str = "nccl") -> pd.DataFrame:
+        """By size band: runs, median error, share of runs whose median ratio is within 1.25 and 1.6."""
+        chosen = self.cases[self.cases.library == library]
+        return _summary(chosen, "band").reindex([b for b, *_ in BANDS]).dropna(subset=["runs"])
+
+    def kinds(self, library: str = "nccl") -> pd.DataFrame:
+        """The same by kind of machine and band."""
+        return _summary(self.cases[self.cases.library == library], ["kind", "band"])
+
+    def farthest(self, library: str | None = None) -> pd.DataFrame:
+        """`cases`, the farthest off first: a run predicted ten times too fast is as far off as one predicted ten times
+        too slow."""
+        chosen = self.cases if library is None else self.cases[self.cases.library == library]
+        return chosen.sort_values("ratio", ascending=False, key=lambda ratio: np.abs(np.log(ratio.astype(float))))
+
+    def __str__(self) -> str:
+        return report(self)
+
+
+def accuracy(cases: str | Path, measured: str | Path, out: str | Path | None = None) -> Accuracy:
+    """Predict every row of `measured` (CSV) from the machine words of `cases` (CSV), and write the predictions to `out`
+    (CSV).
+
+    Raises FormatError for a file that is not there, lacks a column or has no row that can be read; a run that cannot be
+    predicted, and a row that cannot be read, is named in `failed`.
+    """
+    described, rows, unread = read_tables(cases, measured)
+    found, failed = accuracy_of(described, rows)
+    result = bands_of(found, described, rows, {**failed, **unread})
+    if out is not None:
+        result.predictions.to_csv(out, index=False)
+    return result
+
+
+#: A measured row: its run, what we predict (seconds alone for MPI), and the seconds it took.
+Row = tuple[str, "Prediction | MpiTime", float]
+
+
+@dataclass(frozen=True)
+class MpiTime:
+    """Seconds that a collective over MPI takes for so many bytes, and the algorithm that the library's published rules
+    give."""
+
+    nbytes: int
+    time: float
+    algorithm: str = "MPI"
+    protocol: str = ""
+    tuner_time: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
+    """The two tables, checked, and rows left out: "case_id, line" -> why.
+
+    A time left blank is NaN: its row is predicted and not compared. Raises FormatError, also where no row is left.
+    """
+    described = _table(cases, ("case_id", *_DESCRIBES))
+    twice = described.case_id[described.case_id.duplicated()]
+    if len(twice):
+        raise FormatError(
+            f"{cases}: case_id {twice.iloc[0]!r} stands on several lines; give every run a name of its own"
+        )
+    described = described.assign(
+        ranks=described.ranks.map(_pointless),
+        nodes=described.nodes.map(_pointless),
+        **{column: said for column, said in _UNSAID.items() if column not in described},
+    )
+    rows = _table(measured, ("case_id", "size_bytes", "time_us"))
+    sizes, times = (pd.to_numeric(rows[column], errors="coerce") for column in ("size_bytes", "time_us"))
+    whole = (sizes > 0) & (sizes <= _LARGEST) & (sizes == np.floor(sizes))
+    timed = (times > 0) & np.isfinite(times) | (rows.time_us.str.strip() == "")
+    wrong = {
+        "size_bytes": (whole, f"a whole number from 1 to 2**{_LARGEST.bit_length() - 1}"),
+        "time_us": (timed, "a positive number"),
+    }
+    unread = {
+        f"{rows.case_id[i]}, line {i + 2}": f"{column}={rows[column][i]!r} is not {wanted}"
+        for column, (good, wanted) in wrong.items()
+        for i in np.flatnonzero(~good)
+    }
+    if len(rows) and not (whole & timed).any():
+        raise FormatError(f"{measured}: no row can be read; {': '.join(next(iter(unread.items())))}")
+    rows = rows.assign(size_bytes=sizes, time_us=times)[whole & timed]
+    return described, rows.astype({"size_bytes": np.int64, "time_us": float}), unread
+
+
+def _pointless(number: str) -> str:
+    """`8` for the `8.0` of a table that was edited elsewhere; what is no whole number stays, for a sentence about its
+    run."""
+    try:
+        value = float(number)
+    except ValueError:
+        return number
+    return str(int(value)) if value.is_integer() else number
+
+
+def accuracy_of(described: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Row], dict[str, str]]:
+    """A prediction per measured row, and the runs that could not be predicted with why."""
+    found: list[Row] = []
+    failed = {}
+    of_run = dict(tuple(rows.groupby("case_id", sort=False)))
+    for _, case in described.iterrows():
+        try:
+            found += _predicted(case, of_run.get(case.case_id, rows[:0]))
+        except CollsimError as error:
+            failed[str(case.case_id)] = str(error)
+    for case_id in sorted(set(rows.case_id) - set(described.case_id)):
+        failed[str(case_id)] = "has measured rows, but no line in the table of cases"
+    return found, failed
+
+
+def bands_of(found: Sequence[Row], described: pd.DataFrame, rows: pd.DataFrame, failed: Mapping[str, str]) -> Accuracy:
+    """The report on predicted rows."""
+    table = [
+        (
+            run,
+            p.nbytes,
+            p.time * 1e6,
+            p.algorithm,
+            p.protocol,
+            s * 1e6,
+            np.nan if p.tuner_time is None else p.tuner_time * 1e6,
+        )
+        for run, p, s in found
+    ]
+    columns = ["case_id", "size_bytes", "time_us_pred", "algorithm", "protocol", "time_us", "tuner_us"]
+    predictions = pd.DataFrame(table, columns=columns)
+    usable = _usable(predictions, rows)
+    shown = predictions.drop(columns=["time_us", "tuner_us"])
+    return Accuracy(shown, _per_case(usable, described), _effects(usable, described), failed, _notes(found))
+
+
+def _notes(found: Sequence[Row]) -> dict[str, tuple[str, ...]]:
+    runs: dict[str, dict[str, None]] = {}
+    for run, predicted, _ in found:
+        for note in predicted.notes:
+            runs.setdefault(note, {})[run] = None
+    return {note: tuple(those) for note, those in runs.items()}
+
+
+def _table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except (OSError, ValueError, pd.errors.ParserError) as error:
+        raise FormatError(f"{path}: cannot be read as a CSV table: {error}") from error
+    if len(table.columns) == 1 and ";" in table.columns[0]:
+        raise FormatError(f"{path}: its columns are separated by semicolons; save it with commas")
+    if missing := [c for c in columns if c not in table]:
+        raise FormatError(
+            f"{path}: has no column {', '.join(map(repr, missing))}; it has {', '.join(map(str, table.columns))}"
+        )
+    return table.fillna("")  # a line that ends early
+
+
+def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[Row]:
+    """The rows of one run. Raises CollsimError where the run's words are not understood."""
+    run, sizes = str(case.case_id), [int(size) for size in rows.size_bytes]
+    seconds = [float(t) * 1e-6 for t in rows.time_us]
+    ranks, nodes = _whole(case, "ranks"), _whole(case, "nodes")
+    if library(case) == "mpi":
+        of_size: dict[int, Prediction | MpiTime] = {size: _over_mpi(case, size) for size in set(sizes)}
+    else:
+        machine = facts(case.gpu, ranks, nodes, case.intra_link, case.inter_link, case.gdr)
+        of_size = {size: _pinned(case, machine, size) for size in set(sizes)}
+    return [(run, of_size[size], s) for size, s in zip(sizes, seconds, strict=True)]
+
+
+def _over_mpi(case: pd.Series[Any], size: int) -> MpiTime:
+    chosen = mpi.chosen_for(case, size)
+    return MpiTime(size, mpi.time_of(case, size), "MPI" if chosen is None else f"MPI {chosen.name}")
+
+
+def library(case: pd.Series[Any]) -> str:
+    """`mpi` for OSU collectives over MPI, and wherever there is no GPU; else `nccl`."""
+    algo, gpu = str(case.algo).strip().lower(), str(case.gpu).strip().lower()
+    return "mpi" if algo.startswith("mpi") or algo in ("", "n/a") or gpu.startswith("none") else "nccl"
+
+
+def _whole(case: pd.Series[Any], column: str) -> int:
+    try:
+        value = float(case[column])
+    except ValueError as error:
+        raise CollsimError(f"{column}={case[column]!r} is not a whole number") from error
+    if not 1 <= value <= _MOST_RANKS or value != int(value):
+        raise CollsimError(f"{column}={case[column]!r} is not a whole number from 1 to {_MOST_RANKS:,}")
+    return int(value)
+
+
+def _pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction:
+    """The prediction with the algorithm and protocol that the run pinned; where NCCL has it not here, what it would
+    choose."""
+    algo = "" if case.algo.lower() == "auto" else case.algo
+    proto = "" if case.proto.lower() in ("auto", "", "n/a") else case.proto
+    if collective_name(case.collective) in ("alltoall", "sendrecv"):
+        algo = proto = ""
+    for choice in (algo, "NVLSTree") if algo.lower() == "nvls" else (algo,) if algo else ():
+        try:
+            return predict(case.collective, machine, size, NCCL_ALGO=choice, NCCL_PROTO=proto)
+        except CollsimError:
+            continue
+    free = predict(case.collective, machine, size, NCCL_PROTO=proto)
+    if not algo:
+        return free
+    why = "does not run here" if algo.lower() in {name.lower() for name in ALGORITHMS} else "is no algorithm of NCCL"
+    return replace(free, notes=(*free.notes, f"algo={algo!r} {why}; predicted with what NCCL would choose"))
+
+
+def _usable(predictions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows to compare: those with a time, and without those flagged as outliers."""
+    predictions = predictions[predictions.time_us.notna()]
+    if "flag" in rows:
+        bad = rows[rows.flag.str.contains("outlier")]
+        marked = set(zip(bad.case_id, bad.size_bytes, bad.time_us.round(6), strict=True))
+        rounded = (round(t, 6) for t in predictions.time_us)
+        keep = [key not in marked for key in zip(predictions.case_id, predictions.size_bytes, rounded, strict=True)]
+        predictions = predictions[keep]
+    return predictions.assign(
+        ratio=predictions.time_us_pred / predictions.time_us, tuner=predictions.tuner_us / predictions.time_us
+    )
+
+
+def _per_case(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
+    info = described.set_index("case_id")
+    found = []
+    for name, low, high in BANDS:
+        band = usable[(usable.size_bytes >= low) & (usable.size_bytes < high)]
+        for case_id, rows in band.groupby("case_id", sort=False):
+            case: Any = info.loc[case_id]
+            kind = (
+                case["kind"]
+                if "kind" in info
+                else case["intra_link"] + (f" / {case['inter_link']}" if case["nodes"] != "1" else "")
+            )
+            off, error = np.abs(np.log(rows.ratio)), np.abs(rows.ratio - 1)
+            found.append(
+                {
+                    "case_id": case_id,
+                    "library": library(case),
+                    "kind": kind,
+                    "band": name,
+                    "rows": len(rows),
+                    "error": float(error.median()),
+                    "ratio": float(np.exp(np.log(rows.ratio).median())),
+                    "within_1.25": float((off <= np.log(1.25)).mean()),
+                    "within_1.6": float((off <= np.log(1.6)).mean()),
+                    "tuner_error": float(np.abs(rows.tuner - 1).median()) if rows.tuner.notna().any() else np.nan,
+                    "algorithm": "/".join(sorted(set(rows.algorithm))),
+                }
+            )
+    columns = [
+        "case_id",
+        "library",
+        "kind",
+        "band",
+        "rows",
+        "error",
+        "ratio",
+        "within_1.25",
+        "within_1.6",
+        "tuner_error",
+        "algorithm",
+    ]
+    return pd.DataFrame(found, columns=columns)
+
+
+def _summary(cases: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
+    off = np.abs(np.log(cases.ratio.astype(float)))
+    marked = cases.assign(near=off <= np.log(1.25), far=off <= np.log(1.6))
+    return marked.groupby(by, sort=False).agg(
+        runs=("error", "size"),
+        error=("error", "median"),
+        within_125=("near", "mean"),
+        within_16=("far", "mean"),
+        rows_125=("within_1.25", "mean"),
+        rows_16=("within_1.6", "mean"),
+        tuner_error=("tuner_error", "median"),
+    )
+
+
+def _effects(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
+    """Pairs of runs on one system that differ in one thing; ratio of their times at the sizes they share."""
+    columns = ["effect", "first", "second", "measured", "predicted", "off", "sign"]
+    if "system" not in described:
+        return pd.DataFrame([], columns=columns)
+    found = []
+    there = described[described.case_id.isin(usable.case_id)]
+    nccl = there[[library(case) == "nccl" for _, case in there.iterrows()]]
+    for _, group in nccl.groupby(["system", "collective"]):
+        runs = [case for _, case in group.iterrows()]
+        for i, a in enumerate(runs):
+            for b in runs[i + 1 :]:
+                effect = _effect(a, b)
+                ratio = _ratio(usable, a.case_id, b.case_id) if effect else None
+                if effect and ratio:
+                    real, ours = ratio
+                    sign = abs(np.log(real)) < np.log(1.05) or (real > 1) == (ours > 1)
+                    found.append((effect, a.case_id, b.case_id, real, ours, abs(ours / real - 1), sign))
+    return pd.DataFrame(found, columns=columns)
+
+
+def _effect(a: pd.Series[Any], b: pd.Series[Any]) -> str:
+    """The one thing in which two runs differ, "" if none or more."""
+    differ = [k for k in ("gpu", "ranks", "nodes", "intra_link", "inter_link", "gdr", "algo", "proto") if a[k] != b[k]]
+    if differ == ["algo"] and {a.algo, b.algo} & {"auto"}:
+        return ""
+    if set(differ) == {"ranks", "nodes"} or (
+        set(differ) == {"ranks", "nodes", "inter_link", "gdr"} and "1" in (a.nodes, b.nodes)
+    ):
+        per_node = {int(x.ranks) / int(x.nodes) for x in (a, b)}
+        return "more nodes" if len(per_node) == 1 else ""
+    if set(differ) == {"ranks", "nodes", "inter_link"} and "1" in (a.nodes, b.nodes):
+        return "more nodes" if int(a.ranks) / int(a.nodes) == int(b.ranks) / int(b.nodes) else ""
+    return next((name for name, column in _EFFECTS.items() if differ == [column]), "")
+
+
+def _ratio(usable: pd.DataFrame, first: str, second: str) -> tuple[float, float] | None:
+    """Median over common sizes of time(second) / time(first), measured and predicted; None where they share no range of
+    sizes."""
+    a, b = (
+        usable[usable.case_id == x].drop_duplicates("size_bytes").sort_values("size_bytes") for x in (first, second)
+    )
+    shared = (
+        a[(a.size_bytes >= b.size_bytes.min()) & (a.size_bytes <= b.size_bytes.max())] if len(a) and len(b) else a[:0]
+    )
+    if not len(shared):
+        return None
+    at, known = np.log(shared.size_bytes), np.log(b.size_bytes)
+    real = np.interp(at, known, np.log(b.time_us)) - np.log(shared.time_us)
+    ours = np.interp(at, known, np.log(b.time_us_pred)) - np.log(shared.time_us_pred)
+    return float(np.exp(np.median(real))), float(np.exp(np.median(ours)))
+
+
+def report(result: Accuracy) -> str:
+    """The report as text: bands, kinds of machine, effects, the worst runs, and those that could not be predicted."""
+    lines = []
+    for key, title in _LIBRARY.items():
+        runs = result.cases[result.cases.library == key]
+        if len(runs):
+            lines += [f"{title}: {runs.case_id.nunique()} runs", _bands_text(result.bands(key)), ""]
+    lines += ["By kind of machine (NCCL and RCCL):", _kinds_text(result.kinds()), ""]
+    if len(result.effects):
+        lines += ["Effects, pairs of runs that differ in one thing:", _effects_text(result.effects), ""]
+    worst = result.farthest("nccl").head(15).itertuples()
+    lines += ["Farthest off:"] + [
+        f"  {r.case_id:42s} {r.band:18s} {r.ratio:5.2f} x measured ({r.algorithm})" for r in worst
+    ]
+    lines += ["", f"Not predicted: {len(result.failed)}"] + [f"  {case}: {why}" for case, why in result.failed.items()]
+    lines += ["", "Assumed:"] * bool(result.notes) + [
+        f"  {note}: {', '.join(runs)}" for note, runs in result.notes.items()
+    ]
+    return "\n".join(lines)
+
+
+def _bands_text(bands: pd.DataFrame) -> str:
+    head = (
+        "  size               runs  median error  runs within 1.25x  1.6x   rows within 1.25x  1.6x   NCCL's tuner "
+        "alone"
+    )
+    return "\n".join([head, *(_band_line(name, row) for name, row in bands.iterrows())])
+
+
+def _band_line(name: Hashable, row: pd.Series[Any]) -> str:
+    tuner = "" if np.isnan(row.tuner_error) else f"{row.tuner_error:17.0%}"
+    by_run = f"{row.error:12.1%} {row.within_125:17.0%} {row.within_16:6.0%}"
+    return f"  {name!s:18s} {row.runs:4.0f} {by_run} {row.rows_125:17.0%} {row.rows_16:7.0%}{tuner}"
+
+
+def _kinds_text(kinds: pd.DataFrame) -> str:
+    found = []
+    for key, row in kinds.iterrows():
+        kind, band = key if isinstance(key, tuple) else (key, "")
+        found.append(f"  {kind!s:52s} {band!s:18s} {row.runs:4.0f} runs {row.error:8.1%}")
+    return "\n".join(sorted(found))
+
+
+def _effects_text(effects: pd.DataFrame) -> str:
+    found = []
+    for name, pairs in [*effects.groupby("effect"), ("all", effects)]:
+        found.append(
+            f"  {name!s:22s} {len(pairs):4d} pairs, right sign {pairs.sign.mean():5.0%}, ratio off by "
+            f"{pairs.off.median():6.1%}"
+        )
+    return "\n".join(found)

@@ -1,0 +1,173 @@
+"""A few published runs over the kinds of machine, each with its source, to hold a prediction against.
+
+`published.json` beside this file holds facts only: for each run its machine in the words that `words.facts` reads, and
+some of the sizes and out-of-place times that its owners printed. `plain` are the words of the same machine where
+nothing was switched off or pinned: predict with those, and the run has a gap that `gaps.explain` should explain.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import CollsimError, unknown
+from ...topology import Topology
+from ..machine.facts import Facts
+from ..machine.topology_facts import facts_of
+from ..machine.words import facts
+from ..model.links import MEASURED, Parameters
+from ..predict import BUSBW, Prediction, collective_name, predict
+
+_AUTO = ("", "auto", "n/a")
+
+
+@dataclass(frozen=True)
+class Run:
+    """Times of one collective on one machine, and what is known of the machine.
+
+    Attributes:
+        name: for addresses and code; title: for people, (English, Chinese).
+        facts: the machine. settings: NCCL's environment variables that were set, as `predict` takes them.
+        nbytes: nccl-tests' sizes, rising; times: seconds, out of place.
+        plain: the same run on the machine as it would be described by who knows none of its settings; None where that
+        is the same. source: where it was published; year.
+    """
+
+    name: str
+    title: tuple[str, str]
+    collective: str
+    facts: Facts
+    nbytes: tuple[int, ...]
+    times: tuple[float, ...]
+    settings: tuple[tuple[str, str], ...] = ()
+    plain: Run | None = None
+    words: tuple[tuple[str, str], ...] = ()
+    source: str = ""
+    year: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.nbytes or len(self.nbytes) != len(self.times):
+            raise CollsimError(
+                f"{self.name}: {len(self.nbytes)} sizes and {len(self.times)} times; give as many of each, and at "
+                "least one"
+            )
+        if min(self.nbytes) <= 0 or not all(np.isfinite(t) and t > 0 for t in self.times):
+            raise CollsimError(f"{self.name}: sizes and times must be positive")
+
+    def predicted(self, links: Parameters = MEASURED, **settings: Any) -> list[Prediction]:
+        """The prediction of every size. `settings`: NCCL_ALGO ... instead of the run's own."""
+        chosen: dict[str, Any] = {**dict(self.settings), **settings}
+        return [predict(self.collective, self.facts, n, links=links, **chosen) for n in self.nbytes]
+
+
+@cache
+def published() -> Mapping[str, Run]:
+    """The runs that come with collsim, by name."""
+    text = files(__package__).joinpath("published.json").read_text(encoding="utf-8")
+    return MappingProxyType({entry["name"]: _run(entry) for entry in json.loads(text)["runs"]})
+
+
+def published_run(name: str) -> Run:
+    """One of them. Raises CollsimError for an unknown name, with the nearest known one."""
+    if name not in published():
+        raise CollsimError(unknown("published run", name, published()))
+    return published()[name]
+
+
+def _run(entry: Mapping[str, Any]) -> Run:
+    sizes, times = zip(*entry["rows"], strict=True)
+    made = Run(
+        name=entry["name"],
+        title=(entry["title"][0], entry["title"][1]),
+        collective=entry["collective"],
+        facts=_facts(entry),
+        nbytes=sizes,
+        times=tuple(t * 1e-6 for t in times),
+        settings=_settings(entry),
+        words=tuple(
+            (k, str(entry[k])) for k in ("gpu", "ranks", "nodes", "inside", "between", "gdr", "algorithm", "protocol")
+        ),
+        source=entry["source"],
+        year=entry["year"],
+    )
+    if "plain" not in entry:
+        return made
+    usual = {**entry, **entry["plain"]}
+    return replace(made, plain=replace(made, facts=_facts(usual), settings=_settings(usual)))
+
+
+def _facts(entry: Mapping[str, Any]) -> Facts:
+    return facts(entry["gpu"], entry["ranks"], entry["nodes"], entry["inside"], entry["between"], entry["gdr"])
+
+
+def _settings(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    pinned = (("NCCL_ALGO", entry["algorithm"]), ("NCCL_PROTO", entry["protocol"]))
+    return tuple((name, value) for name, value in pinned if value.lower() not in _AUTO)
+
+
+def own_run(
+    collective: str, machine: Facts | Topology, nbytes: Sequence[int], times: Sequence[float], ranks: int | None = None
+) -> Run:
+    """Measured times of your own as a Run: sizes in bytes, times in seconds, of `collective` on `machine`.
+
+    Sizes of 0 are left out; a size that occurs several times keeps its median. Raises CollsimError where nothing is
+    left.
+    """
+    name = collective_name(collective)
+    by_size: dict[int, list[float]] = {}
+    for size, seconds in zip(nbytes, times, strict=True):
+        if size > 0 and seconds > 0 and np.isfinite(seconds):
+            by_size.setdefault(int(size), []).append(float(seconds))
+    if not by_size:
+        raise CollsimError("no row has a positive size and time")
+    sizes = tuple(sorted(by_size))
+    seen = facts_of(machine, ranks)
+    return Run("own", ("your own", "自己的数据"), name, seen, sizes, tuple(float(np.median(by_size[n])) for n in sizes))
+
+
+def against(run: Run, links: Parameters = MEASURED) -> pd.DataFrame:
+    """Measured and predicted, a row per size.
+
+    Columns: nbytes; time, predicted, tuner (seconds; tuner is NaN where NCCL has no opinion); busbw, predicted_busbw,
+    tuner_busbw (B/s); ratio (predicted over measured time); algorithm, protocol, limit (the tightest link).
+    """
+    factor = BUSBW[run.collective](run.facts.ranks)
+    rows = []
+    for n, seconds, p in zip(run.nbytes, run.times, run.predicted(links), strict=True):
+        believed = np.nan if p.tuner_time is None else p.tuner_time
+        busbw = {
+            "busbw": factor * n / seconds,
+            "predicted_busbw": factor * n / p.time,
+            "tuner_busbw": factor * n / believed,
+        }
+        chosen = {"algorithm": p.algorithm, "protocol": p.protocol, "limit": p.parts.limit}
+        rows.append(
+            {
+                "nbytes": n,
+                "time": seconds,
+                "predicted": p.time,
+                "tuner": believed,
+                **busbw,
+                "ratio": p.time / seconds,
+                **chosen,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def together(runs: Iterable[Run] | None = None) -> pd.DataFrame:
+    """`against` of many runs (None: all published ones) under one another, with the columns run, title, title_zh in
+    front."""
+    chosen = published().values() if runs is None else runs
+    parts = [against(run).assign(run=run.name, title=run.title[0], title_zh=run.title[1]) for run in chosen]
+    if not parts:
+        raise CollsimError("give at least one run")
+    return pd.concat(parts, ignore_index=True)

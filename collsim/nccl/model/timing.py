@@ -1,0 +1,258 @@
+"""How long an algorithm takes over the links of a machine: launch, steps, bytes on the tightest link, and the pipeline
+between.
+
+The second opinion beside NCCL's tuner. Assumptions, each with its data in `links`:
+
+- Time = launch + steps + bytes of the tightest link / what that link carries + the part of the pipeline that steps
+  cannot hide.
+- Bytes are counted per link direction: 2(n-1)/n of the buffer for a ring, S(1+1/n) for NVLS, and so on (`loads`).
+- What a link carries is a fraction of its nominal rate per kind of link, found from large transfers only.
+- A step costs NCCL's latency for that protocol and kind of link, times one factor per kind.
+- Through host memory both directions share one path: a collective that sends and receives gets about half.
+- TCP carries what a CPU moves per NIC, whatever the wire.
+- The last rank of a ring can finish only when its last slice has been copied out: half a chunk of every channel
+  (`drain`).
+
+Inside: seconds, bytes, B/s.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from .. import constants as c
+from ..machine.facts import Facts
+from .links import FABRICS, MEASURED, Parameters
+from .tuner import Communicator, column
+
+_ROOTED = ("broadcast", "reduce")
+_BLOCKS = ("allgather", "reduce_scatter")
+_POINT_TO_POINT = ("alltoall", "sendrecv")
+#: Bytes of a chunk of a channel with Simple, and the slices it is cut in: half of the 4 MiB buffer, sent in two (NCCL
+#: src/include/device.h NCCL_STEPS, collectives.h ALLREDUCE_CHUNKSTEPS and ALLREDUCE_SLICESTEPS; allgather and
+#: reduce-scatter the same).
+_CHUNK, _SLICES = 2**21, 2
+#: Share of the bytes on the wire that is data: flags take half of LL's lines and 1 in 16 of LL128's (NCCL counts 0.92;
+#: tuning.cc).
+_PAYLOAD = {"LL": 0.5, "LL128": 0.92, "Simple": 1.0}
+#: Peers of an alltoall up to which its launch grows: no alltoall of less than 32 MiB measured has more than 32 ranks
+#: (`origins`).
+_PEERS = 32
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: what, how, of how many bytes (nccl-tests' size), where, and what is known of the links."""
+
+    collective: str
+    algorithm: str
+    protocol: str
+    nbytes: int
+    facts: Facts
+    comm: Communicator
+    links: Parameters = MEASURED
+
+
+@dataclass(frozen=True)
+class Time:
+    """A prediction taken apart, all in seconds. `total` is their sum; `limit` names the tightest link."""
+
+    launch: float
+    steps: float
+    bytes: float
+    fill: float
+    limit: str
+
+    @property
+    def total(self) -> float:
+        return self.launch + self.steps + self.bytes + self.fill
+
+    def times(self, factor: float) -> Time:
+        """All parts by a factor: what a calibration found that the parts do not explain."""
+        return Time(self.launch * factor, self.steps * factor, self.bytes * factor, self.fill * factor, self.limit)
+
+
+def time_of(call: Call) -> Time:
+    """Seconds of one call, taken apart."""
+    steps = step_time(call, call.collective, call.protocol)
+    flow, limit = byte_time(call)
+    return Time(launch_time(call), steps, flow, fill_time(call, steps, flow), limit)
+
+
+def launch_time(call: Call) -> float:
+    """Kernel launch and host work: a floor per call, more where one host launches for many GPUs."""
+    k, facts = call.links, call.facts
+    first = k.launch_p2p if call.collective in _POINT_TO_POINT else k.launch
+    if call.collective in _ROOTED and facts.nodes > 1:
+        return first  # a process per GPU, and the root does not wait for the others
+    peers = min(facts.ranks - 1, _PEERS) * k.peer if call.collective == "alltoall" else 0.0
+    blocks = k.blocks if call.collective in _BLOCKS else 1.0
+    return first + k.launch_per_gpu * facts.per_host * blocks + peers
+
+
+def step_time(call: Call, collective: str, protocol: str) -> float:
+    """Seconds spent in steps that wait for one another."""
+    k, facts = call.links, call.facts
+    near, far = hops(collective, call.algorithm, facts)
+    p, nvls = c.PROTOCOLS.index(protocol), call.algorithm.startswith("NVLS")
+    factors = k.step_bulk if protocol == "Simple" else k.step
+    row = "NVLINK" if facts.inside in FABRICS or nvls else "PCI"
+    inside = c.STEP_LATENCY[row][call.algorithm][p] * factors.get("nvls" if nvls else facts.inside, 1.0)
+    table = "Tree" if facts.local == 1 and not nvls else call.algorithm
+    between = c.STEP_LATENCY["NET"][table][p] * factors.get(facts.net, 1.0)
+    if facts.nodes > 1 and facts.gdr is False and facts.net != "tcp":
+        between *= k.step_without_gdr
+    if protocol != "Simple" and call.nbytes >= k.eager.get(facts.net, math.inf):
+        between += k.rendezvous * 1e6
+    own = c.PAT_PER_RANK * facts.ranks if call.algorithm == "PAT" else 0.0
+    return (near * inside + far * between + own) * 1e-6
+
+
+def hops(collective: str, algorithm: str, facts: Facts) -> tuple[float, float]:
+    """Steps inside a node and between nodes that follow one another."""
+    depth = math.log2(facts.nodes)
+    if algorithm == "Tree":
+        return 2 * (facts.local - 1), 2 * depth
+    if algorithm in ("NVLS", "NVLSTree"):
+        return 1, 2 * depth
+    if algorithm == "PAT":
+        return 0, depth
+    if collective in (*_ROOTED, *_POINT_TO_POINT):
+        return (1, 0) if facts.nodes == 1 else (0, 1)
+    rounds = 2 if collective == "allreduce" else 1
+    far = rounds * (facts.nodes - 1)
+    return rounds * (facts.ranks - 1) - far, far
+
+
+def fill_time(call: Call, steps: float, flow: float) -> float:
+    """What a step cannot overlap with the next: grows as the root of latency and bytes, gone where chunks are many.
+
+    Thread blocks of newer GPUs move more, so that less is left: by NCCL's own rate per channel
+    (constants.RING_LL128_MAX).
+    """
+    k, facts = call.links, call.facts
+    if call.collective in _POINT_TO_POINT:
+        piece = call.nbytes / (facts.ranks if call.collective == "alltoall" else 1)
+        return min(piece, k.p2p_split) / k.channel_rate
+    slow = c.RING_LL128_MAX["Volta"][0] / c.RING_LL128_MAX[c.generation(facts.cc or 90)][0]
+    wait = steps + k.wait[call.protocol]
+    if call.collective in _ROOTED:
+        wait += k.chain * step_time(call, "allgather", "Simple")
+    pipeline = slow * k.fill[call.protocol] * math.sqrt(wait * flow) / (1 + flow / (wait * k.fade[call.protocol]))
+    return pipeline + drain_time(call, flow)
+
+
+def drain_time(call: Call, flow: float) -> float:
+    """What the last slice of a ring adds: it is received before it is copied out, with nothing behind it to overlap
+    with.
+
+    Of 2(n-1) or n-1 chunks of S/n in a row the last adds a slice: half of a two-rank allgather, nothing to speak of for
+    many ranks or once a channel has several rounds of full chunks. LL and LL128 pass on single lines, so that they have
+    none. A bound on the number of channels does not shorten it: nobody measured that, and NCCL with fewer channels is
+    not known to be faster.
+    """
+    n = call.facts.ranks
+    if (
+        call.algorithm != "Ring"
+        or call.protocol != "Simple"
+        or call.collective in _ROOTED
+        or call.nbytes == 0
+        or n == 1
+    ):
+        return 0.0
+    steps = (2 if call.collective == "allreduce" else 1) * (n - 1)
+    return flow / steps / _SLICES * min(1.0, _CHUNK * n * (call.comm.free or call.comm.running_channels) / call.nbytes)
+
+
+def byte_time(call: Call) -> tuple[float, str]:
+    """Seconds that the bytes need on the tightest link, and which that is."""
+    facts, tree = call.facts, call.algorithm == "Tree"
+    near, far = loads(call.collective, call.algorithm, facts)
+    share = _PAYLOAD[call.protocol] * (call.links.tree if tree else 1.0)
+    times: dict[str, float] = {}
+    if facts.local > 1:
+        times[facts.inside] = near * call.nbytes / (inside_rate(call) * share)
+    if facts.nodes > 1:
+        times[facts.net] = far * call.nbytes / (net_rate(call) * share)
+    if (cap := channel_cap(call)) < math.inf:
+        times["channels"] = near * call.nbytes / cap
+    limit = max(times, key=lambda name: times[name])
+    return times[limit], limit
+
+
+def loads(collective: str, algorithm: str, facts: Facts) -> tuple[float, float]:
+    """Buffers that the busiest GPU sends over its links inside the node, and that a node sends to the network."""
+    n, nodes, local = facts.ranks, facts.nodes, facts.local
+    if collective == "alltoall":
+        return (n - 1) / n, (n - local) * local / n
+    if collective == "sendrecv" or collective in _ROOTED:
+        return 1.0, 1.0
+    if algorithm == "Tree":
+        return (1.0 if n == 2 else 2.0), (1.0 if nodes == 2 else 2.0)
+    if algorithm in ("NVLS", "NVLSTree"):
+        return (1 + 1 / local if collective == "allreduce" else (n - 1) / n), (1.0 if nodes == 2 else 2.0)
+    rounds = 2 if collective == "allreduce" else 1
+    return rounds * (n - 1) / n, rounds * (n - 1) / n
+
+
+def inside_rate(call: Call) -> float:
+    """B/s that a GPU really moves to its peers in one direction."""
+    k, facts = call.links, call.facts
+    if facts.inside == "host":
+        one_way = call.collective in _ROOTED or facts.partly
+        rate = facts.link_rate * k.host_one_way * (1.0 if one_way else 0.5)
+        return rate * k.host_crossing if facts.crossing else rate
+    if (
+        call.algorithm in ("NVLS", "NVLSTree") and call.collective == "allreduce"
+    ):  # others only multicast, as fast as a ring
+        return facts.link_rate * k.nvls_carries[90 if facts.cc < 100 else 100]
+    rate = facts.link_rate * k.carries[inside_kind(facts)]
+    return rate * k.crossing if facts.inside == "pcie" and facts.crossing else rate
+
+
+def inside_kind(facts: Facts) -> str:
+    """The entry of `links.CARRIES` for the links inside a node."""
+    if facts.inside in ("nvswitch", "mesh", "cube"):
+        return f"nvlink-{max(g for g in (70, 80, 90, 100) if g <= max(facts.cc, 70))}"
+    return f"pcie{facts.pcie}" if facts.inside == "pcie" else facts.inside
+
+
+def net_rate(call: Call) -> float:
+    """B/s that the NICs of a node really carry in one direction."""
+    k, facts = call.links, call.facts
+    nics = 1.0 if call.collective == "sendrecv" else facts.nics
+    rate = facts.nic_rate * k.carries[facts.net]
+    if facts.net == "tcp":
+        rate = min(rate, k.tcp_per_nic)
+    elif (
+        call.collective not in _ROOTED
+    ):  # where send and receive meet on the way to the NIC, one way alone is not held back
+        staged = facts.gdr is False and facts.net in ("ib", "roce", "efa")
+        rate *= k.without_gdr if staged else k.host_bridge if facts.card else 1.0
+    rate *= k.net_p2p.get(call.collective, 1.0)
+    return min(nics * rate, c.PCIE_X16[facts.pcie] * 1e9 * facts.local)
+
+
+def channel_cap(call: Call) -> float:
+    """B/s that the thread blocks of all channels can move, by NCCL's own caps; inf for NVLS, where the switch moves
+    them.
+
+    NCCL counts those of LL128 and of trees by the channels of its search, which run twice. A ring with Simple, sends
+    and receives have no cap of NCCL's: one channel is taken to move what a channel of the search moves with LL128,
+    which is twice its share and binds only where NCCL_MAX_NCHANNELS leaves few. LL fills half of its lines.
+    """
+    comm, at = call.comm, column(call.comm.nodes)
+    row, channels = c.generation(comm.cc), min(comm.ring.channels, comm.running_channels / 2) * 1e9
+    if call.algorithm.startswith("NVLS"):
+        return math.inf
+    alone = comm.running_channels * c.RING_LL128_MAX[row][at] * 1e9
+    if call.protocol == "LL":
+        total = c.LL_MAX[row if comm.nodes == 1 else "Ampere" if comm.cpu == "amd" else "Volta"][at] * 1e9
+        return min(total, alone * _PAYLOAD["LL"])
+    if call.algorithm == "Tree":
+        cap = channels * c.TREE_MAX[row][at]
+        return min(cap, channels * c.TREE_LL128_MAX[row][at]) if call.protocol == "LL128" else cap
+    if call.algorithm == "Ring" and call.protocol == "LL128":
+        return channels * c.RING_LL128_MAX[row][at]
+    return alone

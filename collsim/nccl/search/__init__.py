@@ -1,0 +1,1 @@
+"""Rings, trees and NVLS heads of a node, searched as NCCL does."""

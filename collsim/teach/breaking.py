@@ -1,0 +1,251 @@
+"""Break it: one thing goes wrong in a run, and the checker, or the clock, says what.
+
+Four ways break the schedule (a send is lost, two chunks are swapped, a send carries a chunk too many, a send happens
+twice), two the machine (a cable is cut, a rank is slow). A broken schedule is a schedule like any other: it can be
+played, timed and verified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import CollsimError, ScheduleError, TopologyError, unknown
+from ..schedule import Schedule, Step, freeze
+from ..simulate import Trace, simulate
+from ..units import format_time, parse_count
+from ..verify import verify
+from .chinese import chinese
+from .exercises.exercise import LANGUAGES, Text, language
+
+Random = np.random.Generator
+_MOST_TRANSFERS = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class Broken:
+    """What was done to a run, and what came of it.
+
+    Attributes:
+        how: `lose`, `swap`, `oversize`, `repeat`, `cut` or `slow`.
+        what: what was done, in one sentence. says: what the checker or the clock answers.
+        trace: the run afterwards; None where it cannot run at all (a rank is cut off).
+        error: the checker's error, with its rank, chunk and step; None where the data still come out right.
+    """
+
+    how: str
+    what: str
+    says: str
+    trace: Trace | None
+    error: CollsimError | None
+
+    def __str__(self) -> str:
+        return f"{self.what}\n{self.says}"
+
+
+def break_it(trace: Trace, how: str = "lose", seed: int = 0, lang: str = "en") -> Broken:
+    """Break one thing of a run.
+
+    Args:
+        how: `lose` a send, `swap` two chunks, `oversize` a chunk, `repeat` a send, `cut` the busiest cable, `slow` a
+        rank by half. seed: which send, cable or rank.
+
+    Raises CollsimError for another word, and for a run in which nothing moves or that is too large to take apart.
+    """
+    ways = {**_SCHEDULES, **_MACHINES}
+    if how not in ways:
+        raise CollsimError(unknown("way to break a run", how, ways))
+    language(lang)
+    if not 0 < len(trace.schedule) <= _MOST_TRANSFERS or not trace.time:
+        raise CollsimError(f"{trace!r} cannot be broken: it needs 1 to {_MOST_TRANSFERS:,} transfers that cross a link")
+    random = np.random.default_rng(parse_count(seed, "seed", least=0))
+    k = LANGUAGES.index(lang)
+    if how in _MACHINES:
+        what, says, after, error = _MACHINES[how](trace, random)
+        return Broken(how, what[k], says[k], after, error)
+    plan, what = _changed(trace.schedule, how, random)
+    says, wrong = _verdict(plan)
+    return Broken(how, what[k], says[k], _timed(trace, plan), wrong)
+
+
+# ---- the schedule
+# ------------------------------------------------------------------------------------------------------------
+
+
+def _lose(steps: list[Step], s: Schedule, random: Random) -> Text:
+    at, row = _pick(steps, random)
+    told = _told(s, steps[at], row)
+    steps[at] = _kept(steps[at], np.arange(len(steps[at])) != row)
+    return f"In step {at} {told[0]} is lost.", f"第 {at} 步，{told[1]} 丢失了。"
+
+
+def _swap(steps: list[Step], s: Schedule, random: Random) -> Text:
+    """Two sends of one step carry each other's chunk; where all carry the same, one reads the next chunk, or goes the
+    wrong way."""
+    at, row = _pick(steps, random)
+    step = steps[at]
+    plain = bool(step.chunk[row] == step.into[row])
+    others = np.flatnonzero((step.chunk != step.chunk[row]) & (step.chunk == step.into) & plain)
+    chunk, into = step.chunk.copy(), step.into.copy()
+    told = _told(s, step, row)
+    if len(others):
+        other = int(random.choice(others))
+        for column in (chunk, into):
+            column[[row, other]] = column[[other, row]]
+        second = _told(s, step, other)
+        steps[at] = replace(step, chunk=chunk, into=into)
+        return (
+            f"In step {at} {told[0]} and {second[0]} carry each other's chunk.",
+            f"第 {at} 步，{told[1]} 与 {second[1]} 互换了 chunk。",
+        )
+    if s.slots == 1:
+        src, dst = step.src.copy(), step.dst.copy()
+        src[row], dst[row] = dst[row], src[row]
+        steps[at] = replace(step, src=src, dst=dst)
+        return f"In step {at} {told[0]} goes the other way.", f"第 {at} 步，{told[1]} 的方向反了。"
+    chunk[row] = (chunk[row] + 1) % s.slots
+    steps[at] = replace(step, chunk=chunk)
+    return (
+        f"In step {at} {told[0]} reads chunk {chunk[row]} instead.",
+        f"第 {at} 步，{told[1]} 读取的却是 chunk {chunk[row]}。",
+    )
+
+
+def _oversize(steps: list[Step], s: Schedule, random: Random) -> Text:
+    """One send is a chunk too long and runs on into the next one."""
+    at, row = _pick(steps, random)
+    step, told = steps[at], _told(s, steps[at], row)
+    more = _kept(step, np.arange(len(step)) == row)
+    more = replace(more, chunk=more.chunk + 1, into=more.into + 1)
+    steps[at] = step + more
+    return (
+        f"In step {at} {told[0]} is a chunk too long and runs on into chunk {int(more.into[0])}.",
+        f"第 {at} 步，{told[1]} 多出一个 chunk，越界到了 chunk {int(more.into[0])}。",
+    )
+
+
+def _repeat(steps: list[Step], s: Schedule, random: Random) -> Text:
+    """One send happens a second time, in a step of its own at once after the first."""
+    adds = [k for k, step in enumerate(steps) if step.reduce.any()]
+    at, row = _pick(steps, random, adds)
+    told = _told(s, steps[at], row)
+    steps.insert(at + 1, _kept(steps[at], np.arange(len(steps[at])) == row))
+    return f"After step {at} {told[0]} happens a second time.", f"第 {at} 步之后，{told[1]} 又执行了一遍。"
+
+
+_SCHEDULES: dict[str, Callable[[list[Step], Schedule, Random], Text]] = {
+    "lose": _lose,
+    "swap": _swap,
+    "oversize": _oversize,
+    "repeat": _repeat,
+}
+
+
+def _pick(steps: list[Step], random: Random, among: list[int] | None = None) -> tuple[int, int]:
+    """A transfer that leaves its endpoint: its step and its row there."""
+    choices = [k for k in among or range(len(steps)) if (steps[k].src != steps[k].dst).any()] or [
+        k for k in range(len(steps)) if (steps[k].src != steps[k].dst).any()
+    ]
+    at = int(random.choice(choices))
+    away = np.flatnonzero(steps[at].src != steps[at].dst)
+    adding = away[steps[at].reduce[away]]
+    return at, int(random.choice(adding if among and len(adding) else away))
+
+
+def _told(s: Schedule, step: Step, row: int) -> Text:
+    a, b, c = s.who(int(step.src[row])), s.who(int(step.dst[row])), int(step.chunk[row])
+    return f"the send of chunk {c} from {a} to {b}", f"从 {a} 到 {b} 的 chunk {c}"
+
+
+def _kept(step: Step, keep: np.ndarray) -> Step:  # type: ignore[type-arg]
+    columns = {name: getattr(step, name)[keep] for name in ("src", "dst", "chunk", "into", "reduce", "channel")}
+    return replace(step, **columns)
+
+
+def _changed(s: Schedule, how: str, random: Random) -> tuple[Schedule | CollsimError, Text]:
+    """The schedule with one thing wrong; or the error that says why there can be no such schedule."""
+    steps = list(s.each_step())
+    what = _SCHEDULES[how](steps, s, random)
+    name = f"{s.name}_broken"
+    try:
+        made = freeze(
+            name,
+            s.collective,
+            s.ranks,
+            steps,
+            chunks=s.chunks,
+            slots=s.slots,
+            helpers=s.endpoints - s.ranks,
+            root=s.root,
+            helpers_on=s.helpers_on,
+        )
+    except ScheduleError as error:
+        return error, what
+    return made, what
+
+
+def _verdict(plan: Schedule | CollsimError) -> tuple[Text, CollsimError | None]:
+    error: CollsimError | None = None
+    if isinstance(plan, CollsimError):
+        error = plan
+    else:
+        try:
+            verify(plan)
+        except CollsimError as found:
+            error = found
+    if error is None:
+        return ("The result is still right: nobody needed that.", "结果仍然正确：没有人需要它。"), None
+    return (str(error), chinese(str(error))), error
+
+
+def _timed(trace: Trace, plan: Schedule | CollsimError) -> Trace | None:
+    if isinstance(plan, CollsimError):
+        return None
+    return simulate(plan, trace.topology, trace.nbytes, trace.dtype, trace.engine)
+
+
+# ---- the machine
+# -------------------------------------------------------------------------------------------------------------
+
+Outcome = tuple[Text, Text, Trace | None, CollsimError | None]
+
+
+def _cut(trace: Trace, random: Random) -> Outcome:
+    """One of the cables that are busiest is gone; the data take another way, if there is one."""
+    busy, links, names = trace.link_busy, trace.topology.links, trace.topology.devices.name
+    link = int(random.choice(np.flatnonzero(busy > 0.99 * busy.max())))
+    a, b = names[links.src[link]], names[links.dst[link]]
+    what = f"The cable between {a} and {b} is cut.", f"{a} 与 {b} 之间的线缆断了。"
+    try:
+        after = simulate(trace.schedule, trace.topology.without_link(a, b), trace.nbytes, trace.dtype, trace.engine)
+    except TopologyError as error:
+        return what, (str(error), f"有 rank 因此无法到达：{error}"), None, error
+    return what, _compared(trace, after), after, None
+
+
+def _slow(trace: Trace, random: Random) -> Outcome:
+    """All cables of one rank carry half."""
+    rank = int(random.integers(trace.schedule.ranks))
+    device = int(trace.topology.endpoint_device[trace.place[rank]])
+    links, topology = trace.topology.links, trace.topology
+    for link in np.flatnonzero(links.src == device):
+        topology = topology.with_link(device, int(links.dst[link]), bandwidth=float(links.bandwidth[link]) / 2)
+    after = simulate(trace.schedule, topology, trace.nbytes, trace.dtype, trace.engine)
+    what = f"All cables of rank {rank} are half as fast.", f"rank {rank} 的所有线缆都慢了一半。"
+    return what, _compared(trace, after), after, None
+
+
+def _compared(before: Trace, after: Trace) -> Text:
+    a, b, times = format_time(before.time), format_time(after.time), f"{after.time / before.time:.3g}"
+    if times == "1":
+        return f"The data still come out right, and it still takes {a}.", f"数据仍然正确，耗时仍是 {a}。"
+    return (
+        f"The data still come out right; it takes {b} instead of {a}, {times} times as long.",
+        f"数据仍然正确；耗时由 {a} 变为 {b}，是原来的 {times} 倍。",
+    )
+
+
+_MACHINES: dict[str, Callable[[Trace, Random], Outcome]] = {"cut": _cut, "slow": _slow}
+WAYS = (*_SCHEDULES, *_MACHINES)

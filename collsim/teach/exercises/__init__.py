@@ -1,0 +1,1 @@
+"""Exercises that check themselves, what was solved, and grading."""

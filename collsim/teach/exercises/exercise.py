@@ -1,0 +1,402 @@
+"""An exercise: a task, three hints, what counts as done; and what a checked answer says.
+
+>>> from collsim.teach import exercise
+>>> result = exercise("ring-allreduce").check(my_ring)       # doctest: +SKIP
+>>> print(result)                                            # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ...errors import CollsimError, ScheduleError, unknown
+from ...sandbox import Attempt, Limits
+from ...sandbox.own import attempt_own
+from ...sandbox.produce import Wanted
+from ...schedule import Schedule
+from ...simulate import Trace, simulate
+from ...topology import Topology, switch
+from ...units import format_time
+from ...verify import verify
+from ..chinese import chinese
+from .failure import failure, history
+
+Text = tuple[str, str]  #: the same sentence in English and Chinese
+LANGUAGES = ("en", "zh")
+_REACHED = 1.005  # times the bound: what three digits would call 1
+
+
+@dataclass(frozen=True)
+class Task:
+    """What an exercise asks.
+
+    Attributes:
+        name: `ring-allreduce`; a handed-in function is called `ring_allreduce`.
+        collective: what the steps must do.
+        ask, title, hints: in English and Chinese; three hints, each stronger than the one before.
+        ranks: the numbers of ranks that are tried, in this order.
+        steps, sent: the most steps, and the most buffers that the busiest rank may send, as functions of n.
+        one_peer: in a step a rank may send to at most one other and receive from at most one.
+        network, at, nbytes, within: where, for how many ranks and for which size time is compared with the bound, and
+        how close it
+            must come (None: the comparison is only shown).
+        starter: code to begin with.
+        helpers: endpoints beyond the ranks that the steps may use.
+    """
+
+    name: str
+    collective: str
+    title: Text
+    ask: Text
+    hints: tuple[Text, Text, Text]
+    ranks: tuple[int, ...] = (2, 3, 4, 5, 6, 7, 8, 12, 16)
+    steps: Callable[[int], int] | None = None
+    sent: Callable[[int], float] | None = None
+    one_peer: bool = False
+    network: Callable[[int], Topology] = lambda n: switch(n, bandwidth="25GB/s", alpha="1us")
+    at: int = 8
+    nbytes: str = "64MiB"
+    within: float | None = None
+    starter: str = ""
+    helpers: int = 0
+
+    @property
+    def wanted(self) -> Wanted:
+        """What a function is called for."""
+        return Wanted(self.collective, self.ranks, self.helpers)
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A task in one language. `check(function)` says whether a function solves it; `hint(1)` to `hint(3)` help."""
+
+    task: Task
+    lang: str = "en"
+
+    @property
+    def name(self) -> str:
+        return self.task.name
+
+    @property
+    def title(self) -> str:
+        return self.say(self.task.title)
+
+    @property
+    def ask(self) -> str:
+        return self.say(self.task.ask)
+
+    @property
+    def starter(self) -> str:
+        """Code to begin with; where there is none, the shape that every answer has."""
+        shape = f"def {self.name.replace('-', '_')}(n):\n    r = np.arange(n)\n    yield cs.copy(...)\n"
+        return self.task.starter or shape
+
+    @cached_property
+    def topology(self) -> Topology:
+        """The network on which the time of an answer is compared with the bound."""
+        return self.task.network(self.task.at)
+
+    def say(self, text: Text) -> str:
+        return text[LANGUAGES.index(self.lang)]
+
+    def hint(self, level: int = 1) -> str:
+        """Hint 1, 2 or 3; each gives more away than the one before."""
+        if level not in (1, 2, 3):
+            raise CollsimError(f"hint({level!r}): there are three hints, hint(1), hint(2) and hint(3)")
+        return self.say(self.task.hints[level - 1])
+
+    def check(self, function: Callable[..., Any], *, record: bool = True, limits: Limits | None = None) -> Result:
+        """Try a function of n that yields steps with many numbers of ranks, and say what is wrong first.
+
+        The function runs in a process of its own with limits; it cannot harm this one. Where the system has seccomp
+        it can write, start and signal nothing either; where not, a warning says so once (see `collsim.sandbox.own`).
+
+        Args:
+            record: note the outcome in the progress file (`collsim.teach.exercises.progress`).
+        """
+        made = attempt_own(function, self.task.wanted, limits)
+        result = judged(self, made)
+        if record:
+            from .progress import noted
+
+            noted(result, function)
+        return result
+
+    def __str__(self) -> str:
+        wanted = self._wanted()
+        return f"{self.name}: {self.title}\n{self.ask}" + (f"\n{wanted}" if wanted else "")
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_markdown_(self) -> str:
+        wanted = self._wanted()
+        return f"**{self.title}** (`{self.name}`)\n\n{self.ask}" + (f"\n\n*{wanted}*" if wanted else "")
+
+    def _wanted(self) -> str:
+        """The budget in one line, for the number of ranks at which the time is compared."""
+        task, n, parts = self.task, self.task.at if self.task.at in self.task.ranks else self.task.ranks[-1], []
+        if task.steps is not None:
+            parts.append(self.say((f"at most {_steps(task.steps(n))}", f"最多 {task.steps(n)} 步")))
+        if task.sent is not None:
+            share = f"{task.sent(n):.4g}"
+            parts.append(self.say((f"no rank sends more than {share} buffers", f"每个 rank 最多发送 {share} 份数据")))
+        if task.within is not None:
+            where = self.topology.name
+            parts.append(
+                self.say(
+                    (
+                        f"time within {task.within:g} of the bound for {task.nbytes} on {where}",
+                        f"在 {where} 上传 {task.nbytes} 时，时间不超过下界的 {task.within:g} 倍",
+                    )
+                )
+            )
+        head = self.say((f"Wanted with {n} ranks: ", f"要求（{n} 个 rank 时）："))
+        return head + self.say(("; ", "；")).join(parts) + self.say((".", "。")) if parts else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a check found. Printed, it gives its reason; in a notebook it also shows the run.
+
+    Attributes:
+        passed: does the function solve the exercise?
+        reason: why not, or what was achieved, in one or two sentences.
+        ranks, rank, chunk, step: where it went wrong first (0-based); None where that has no meaning.
+        schedule: the one that failed; if none did, the largest that was tried. None where not even steps came.
+        trace: the run that was compared with the bound, if it came so far.
+        printed: what the function printed.
+    """
+
+    exercise: Exercise
+    passed: bool
+    reason: str
+    ranks: int | None = None
+    rank: int | None = None
+    chunk: int | None = None
+    step: int | None = None
+    schedule: Schedule | None = None
+    trace: Trace | None = None
+    printed: str = ""
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    @property
+    def gap(self) -> float | None:
+        """Time over bound, where it was compared."""
+        return None if self.trace is None else self.trace.gap
+
+    def hint(self, level: int = 1) -> str:
+        """As `Exercise.hint`."""
+        return self.exercise.hint(level)
+
+    @property
+    def picture(self) -> str:
+        """The failure as text: the steps, the place in brackets, and what the wrong slot held over time. Empty if all
+        is well."""
+        if self.passed or self.schedule is None:
+            return ""
+        drawn = failure(self.schedule, self.step, self.rank)
+        if self.rank is not None and self.chunk is not None:
+            drawn += "\n" + history(self.schedule, self.rank, self.chunk, self.exercise.lang)
+        return drawn
+
+    def animate(self) -> Any:
+        """The failed (or the compared) schedule in the player."""
+        trace = self._shown
+        if trace is None:
+            raise CollsimError(f"{self.exercise.name}: there is no schedule to show; {self.reason}")
+        return trace.animate(lang=self.exercise.lang)
+
+    @property
+    def _shown(self) -> Trace | None:
+        if self.passed or self.schedule is None:
+            return self.trace
+        if self.schedule.ranks == self.exercise.task.at and self.trace is not None:
+            return self.trace
+        n = self.schedule.ranks
+        return simulate(self.schedule, switch(n, bandwidth="25GB/s", alpha="1us"), self.exercise.task.nbytes)
+
+    def __str__(self) -> str:
+        say = self.exercise.say
+        verdict = say(("passed", "通过")) if self.passed else say(("not yet", "尚未通过"))
+        lines = [f"{self.exercise.name}: {verdict}. {self.reason}"]
+        if self.picture:
+            lines.append(self.picture)
+        if self.printed.strip():
+            lines += [say(("Your function printed:", "您的函数打印了：")), self.printed.rstrip()]
+        if not self.passed:
+            lines.append(
+                say(
+                    (
+                        "Stuck? .hint(1), .hint(2), .hint(3) help, each more.",
+                        "卡住了？.hint(1)、.hint(2)、.hint(3) 一条比一条具体。",
+                    )
+                )
+            )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        import html
+
+        text = f"<pre>{html.escape(str(self))}</pre>"
+        shown, picture = self._shown, ""
+        if shown is not None and len(shown.schedule):  # with no steps there is nothing to play
+            with contextlib.suppress(CollsimError):  # too many for a picture
+                picture = self.animate()._repr_html_()
+        return text + str(picture)
+
+
+# ---- judging
+# ---------------------------------------------------------------------------------------------------------------
+
+
+def judged(exercise: Exercise, made: Attempt) -> Result:
+    """What an attempt is worth: right for every n, then cheap enough, then close enough to the bound."""
+    for n, schedule in made.schedules.items():
+        try:
+            verify(schedule)
+        except ScheduleError as error:
+            return _failed(exercise, made, n, str(error), error, schedule)
+        except CollsimError as error:
+            return _failed(exercise, made, n, str(error), None, schedule)
+        over = _over_budget(exercise, n, schedule)
+        if over is not None:
+            return Result(exercise, False, over, ranks=n, schedule=schedule, printed=made.printed)
+    if made.error is not None:
+        return _failed(exercise, made, made.failed, str(made.error), made.error, None)
+    return _compared(exercise, made)
+
+
+def _failed(
+    exercise: Exercise, made: Attempt, n: int | None, why: str, error: ScheduleError | None, schedule: Schedule | None
+) -> Result:
+    where = {name: getattr(error, name, None) for name in ("rank", "chunk", "step")}
+    if why.endswith(("No step writes it.", "It was never replaced.")):
+        where["step"] = None
+    if schedule is None or where["rank"] is None or where["rank"] >= schedule.endpoints:
+        place = ""
+    else:
+        who, chunk, step = schedule.who(int(where["rank"])), where["chunk"], where["step"]
+        when = ("", "") if step is None else (f", step {step}", f"，第 {step} 步")
+        place = exercise.say((f" Look at {who}, chunk {chunk}{when[0]}.", f" 请看 {who}，chunk {chunk}{when[1]}。"))
+    head = exercise.say((f"With {n} ranks: ", f"{n} 个 rank 时：")) if n is not None else ""
+    why = exercise.say((why, chinese(why)))
+    return Result(exercise, False, f"{head}{why}{place}", ranks=n, schedule=schedule, printed=made.printed, **where)
+
+
+def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
+    task = exercise.task
+    if task.steps is not None and schedule.steps > task.steps(n):
+        most = task.steps(n)
+        return exercise.say(
+            (
+                f"With {n} ranks: correct, but it takes {_steps(schedule.steps)}; {most} would do.",
+                f"{n} 个 rank 时：结果正确，但用了 {schedule.steps} 步；{most} 步就够。",
+            )
+        )
+    if task.one_peer and (crowd := _crowd(schedule)) is not None:
+        step, whom, many = crowd
+        return exercise.say(
+            (
+                f"With {n} ranks: correct, but in step {step} {whom} talks to {many} others in one direction; one is "
+                "allowed.",
+                f"{n} 个 rank 时：结果正确，但第 {step} 步 {whom} 在同一方向上与 {many} 个对象通信；只允许一个。",
+            )
+        )
+    if task.sent is None:
+        return None
+    sent, who = _most_sent(schedule)
+    if sent > task.sent(n) * (1 + 1e-9):
+        return exercise.say(
+            (
+                f"With {n} ranks: correct, but {schedule.who(who)} sends {sent:.4g} buffers; {task.sent(n):.4g} would "
+                "do.",
+                f"{n} 个 rank 时：结果正确，但 {schedule.who(who)} 发送了 {sent:.4g} 份数据；{task.sent(n):.4g} "
+                "份就够。",
+            )
+        )
+    return None
+
+
+def _most_sent(schedule: Schedule) -> tuple[float, int]:
+    """Buffers sent by the busiest endpoint, with chunks of equal size; and which it is."""
+    import numpy as np
+
+    total = np.zeros(schedule.endpoints)
+    for pattern in schedule.patterns:
+        away = pattern.src != pattern.dst
+        total += np.bincount(pattern.src[away], minlength=schedule.endpoints) * pattern.times * pattern.width
+    return float(total.max() / schedule.chunks), int(total.argmax())
+
+
+def _crowd(schedule: Schedule) -> tuple[int, str, int] | None:
+    """The first step in which somebody sends to, or receives from, more than one other; who, and how many."""
+    for number, step in enumerate(schedule.each_step()):
+        for mine, theirs in ((step.src, step.dst), (step.dst, step.src)):
+            pairs = {(int(a), int(b)) for a, b in zip(mine, theirs, strict=True) if a != b}
+            for who in {a for a, _ in pairs}:
+                many = sum(a == who for a, _ in pairs)
+                if many > 1:
+                    return number, schedule.who(who), many
+    return None
+
+
+def _compared(exercise: Exercise, made: Attempt) -> Result:
+    task = exercise.task
+    largest = max(made.schedules)
+    schedule = made.schedules.get(task.at, made.schedules[largest])
+    topology = exercise.topology if schedule.ranks == task.at else task.network(schedule.ranks)
+    trace = simulate(schedule, topology, task.nbytes)
+    sent, _ = _most_sent(schedule)
+    bound = format_time(trace.bound.time)
+    if trace.gap < _REACHED:
+        gap = (f"which reaches the bound of {bound}", f"达到下界 {bound}")
+    else:
+        gap = (f"{trace.gap:.3g} x the bound of {bound}", f"是下界 {bound} 的 {trace.gap:.3g} 倍")
+    facts = exercise.say(
+        (
+            f"{schedule.ranks} ranks: {_steps(schedule.steps)}, the busiest sends {sent:.4g} of its buffer; "
+            f"{task.nbytes} "
+            f"on {topology.name} takes {format_time(trace.time)}, {gap[0]}.",
+            f"{schedule.ranks} 个 rank：{schedule.steps} 步，最忙的 rank 发送 {sent:.4g} 份数据；在 {topology.name} "
+            f"上传 {task.nbytes} 需 "
+            f"{format_time(trace.time)}，{gap[1]}。",
+        )
+    )
+    if task.within is not None and trace.gap > task.within:
+        why = exercise.say(
+            (
+                f"Correct, but not within {task.within:g} of the bound. {facts}",
+                f"结果正确，但超过了下界的 {task.within:g} 倍。{facts}",
+            )
+        )
+        if trace.bottleneck is not None:
+            why += exercise.say(
+                (
+                    f" {trace.bottleneck}.",
+                    f" 瓶颈：{trace.bottleneck.name}，占用 {100 * trace.bottleneck.share:.3g} %。",
+                )
+            )
+        return Result(exercise, False, why, ranks=schedule.ranks, schedule=schedule, trace=trace, printed=made.printed)
+    tried = ", ".join(map(str, made.schedules))
+    right = exercise.say((f"Correct for n = {tried}. {facts}", f"n = {tried} 时均正确。{facts}"))
+    return Result(exercise, True, right, schedule=made.schedules[largest], trace=trace, printed=made.printed)
+
+
+def _steps(count: int) -> str:
+    return "1 step" if count == 1 else f"{count} steps"
+
+
+def language(lang: str) -> str:
+    if lang not in LANGUAGES:
+        raise CollsimError(unknown("language", lang, LANGUAGES))
+    return lang

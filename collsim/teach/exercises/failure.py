@@ -1,0 +1,57 @@
+"""The picture of a failure, as text: the schedule with the place in brackets, and what the wrong slot held after each
+step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import CollsimError
+from ...schedule import Schedule
+from ...verify import contributions
+
+_ROWS, _COLUMNS = 17, 12  # more than fits a screen helps nobody
+
+
+def failure(schedule: Schedule, step: int | None, rank: int | None) -> str:
+    """The text diagram, with `[...]` round what the rank received in the step, and at most 12 steps around it."""
+    names, cells = schedule.diagram_cells(_ROWS, schedule.steps)
+    first = 0 if step is None else max(0, min(step - _COLUMNS // 2, schedule.steps - _COLUMNS))
+    shown = range(first, min(schedule.steps, first + _COLUMNS))
+    rows = [["", *(f"step {k}" for k in shown)]]
+    for number, name in enumerate(names):
+        rows.append([name, *(_marked(cells[number][k], number == rank and k == step) for k in shown)])
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _marked(cell: str, here: bool) -> str:
+    return f"[{cell}]" if here else f" {cell} "
+
+
+def history(schedule: Schedule, rank: int, chunk: int, lang: str = "en") -> str:
+    """What one slot of one rank held at the start and after every step that wrote it."""
+    try:
+        moments = contributions(schedule, rank, chunk)
+    except (CollsimError, IndexError):
+        return ""
+    who = schedule.who(rank)
+    head = f"{who}, chunk {chunk} over time:" if lang == "en" else f"{who} 的 chunk {chunk} 随时间的变化："
+    lines = [head]
+    for step, counts in moments[:_COLUMNS]:
+        when = (
+            ("at the start" if lang == "en" else "开始时")
+            if step < 0
+            else (f"after step {step}" if lang == "en" else f"第 {step} 步后")
+        )
+        lines.append(f"  {when}: {_sum(counts, chunk, lang)}")
+    return "\n".join(lines)
+
+
+def _sum(counts: np.ndarray, chunk: int, lang: str) -> str:  # type: ignore[type-arg]
+    terms = []
+    for rank, slot in np.argwhere(counts)[:9]:
+        times = int(counts[rank, slot])
+        terms.append((f"{times}·" if times != 1 else "") + f"r{rank}" + (f"[chunk {slot}]" if slot != chunk else ""))
+    return " + ".join(terms) or ("nothing" if lang == "en" else "空")

@@ -1,0 +1,210 @@
+"""A table of who solved what. Students' code runs in processes of its own, with limits; the verdict is made here.
+
+All hand-ins are read before any is run, and every result is on disk before the next student's code runs, so that
+nothing that one student's code does can lose another's result.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...bar import told
+from ...errors import CollsimError, unknown
+from ...sandbox import Limits, NoWalls, Walls, walls
+from ...sandbox.attempt import Ended, attempt
+from ...sandbox.frames import Ending, Kind, numbers, printable, split, text
+from ...sandbox.jobs import FINDING, Task
+from ...sandbox.limits import MOST_PRINTED
+from ...sandbox.process import boxed
+from .exercise import Exercise, judged, language
+from .submissions import Submission, submissions
+from .tasks import TASKS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ["student", "exercise", "passed", "reason", "gap", "digest"]
+_DID_NOT_RETURN = "its code was run and ended the grading; start the grading again to go on with the others"
+
+
+def grade(
+    folder: Path | str,
+    *,
+    only: Sequence[str] | None = None,
+    out: Path | str | None = None,
+    lang: str = "en",
+    limits: Limits | None = None,
+    without_walls: bool = False,
+    progress: Callable[[int, int, str], None] | bool | None = None,
+) -> pd.DataFrame:
+    """Check every student's functions; a row per student and exercise handed in.
+
+    A student hands in `name.py`, `name.ipynb`, `name.json` (the progress file) or a folder `name/` of these; the
+    function for exercise `ring-allreduce` is called `ring_allreduce`.
+
+    Args:
+        only: names of exercises; all unless given.
+        out: a CSV file that is complete after every student; students whose code has not changed since are not run
+            again.
+        limits: seconds and bytes for each function.
+        without_walls: run the code also where this system has no walls to put around it (see SECURITY.md).
+        progress: True for a bar, or a function of (students done, in all, student).
+
+    Returns:
+        Columns student, exercise, passed, reason, gap (time over bound), digest (of the code). `summary` makes the
+        table for a wall. Raises CollsimError, and NoWalls where there are no walls and `without_walls` is not given.
+    """
+    for name in only or ():
+        if name not in TASKS:
+            raise CollsimError(unknown("exercise", name, TASKS))
+    language(lang)
+    if walls() is Walls.NONE and not without_walls:
+        raise NoWalls
+    handed = submissions(folder)
+    target = None if out is None else Path(out)
+    known = _known(target)
+    rows: list[dict[str, Any]] = []
+    with told(progress, "students", "students done", "in all", "student") as tell:
+        for done, one in enumerate(handed):
+            if tell is not None:
+                tell(done, len(handed), one.student)
+            before = [row for row in known if row["student"] == one.student and row["digest"] == one.digest]
+            if not before:
+                _keep(target, [*rows, _row(one, "", False, _DID_NOT_RETURN, None)])
+                try:
+                    before = _graded(one, only, lang, limits or Limits())
+                except BaseException:  # Ctrl-C: this student is not done, and not to blame
+                    _keep(target, rows)
+                    raise
+            rows += before
+            _keep(target, rows)
+    return _frame(rows)
+
+
+def summary(frame: pd.DataFrame) -> pd.DataFrame:
+    """A row per student, a column per exercise in their order with 1 (passed), 0 (not yet) or nothing, and the sum."""
+    import pandas as pd
+
+    order = [name for name in TASKS if name in set(frame["exercise"])]
+    table = frame[frame["exercise"] != ""].pivot_table(
+        index="student", columns="exercise", values="passed", aggfunc="max"
+    )
+    table = table.reindex(index=sorted(set(frame["student"])), columns=order).astype("Float64").astype("Int64")
+    table.insert(0, "passed", table.sum(axis=1, skipna=True).astype(int))
+    return pd.DataFrame(table)
+
+
+# ---- one student
+# -----------------------------------------------------------------------------------------------------------
+
+
+def _graded(one: Submission, only: Sequence[str] | None, lang: str, limits: Limits) -> list[dict[str, Any]]:
+    problems = [one.problem] if one.problem else []
+    rows: list[dict[str, Any]] = []
+    left = [name for name in TASKS if only is None or name in only] if one.files else []
+    while left:
+        found, told, made = _ran(one, left, limits)
+        problems += [why for why in told if why not in problems]
+        rows += [_verdict(one, name, lang, ended, limits) for name, ended in made.items()]
+        stuck = [name for name in found if name not in made]
+        if stuck:  # its process ended with work left: the next in line did it
+            rows.append(_row(one, stuck[0], False, "its code ended the process that ran it", None))
+        left = stuck[1:]
+    if not rows and not problems:
+        known = ", ".join(name.replace("-", "_") for name in TASKS)
+        problems = [f"no function is named like an exercise; known: {known}"]
+    return [*([_row(one, "", False, "; ".join(problems), None)] if problems else []), *rows]
+
+
+def _ran(one: Submission, names: Sequence[str], limits: Limits) -> tuple[list[str], list[str], dict[str, Ended]]:
+    """The exercises that the files answer, why some could not be read, and how the process of each function ended."""
+    tasks = [Task(name, TASKS[name].wanted) for name in names]
+    made: dict[str, Ended] = {}
+    looked = Ended()
+    for number, ended in boxed(one.files, tasks, limits, find=True, without_walls=True):
+        if number == FINDING:
+            looked = ended
+        else:
+            made[names[number]] = ended
+    found, problems = _looked(one, names, looked, limits)
+    return found, problems, made
+
+
+def _looked(one: Submission, names: Sequence[str], made: Ended, limits: Limits) -> tuple[list[str], list[str]]:
+    """What the process says that looked into the files; nothing of it is believed but which exercises to run."""
+    found, problems, done = set(), [], False
+    for kind, body in split(made.data):
+        (file, exercise), _ = numbers(body, 2)
+        if kind == Kind.DONE:
+            done = True
+        elif kind == Kind.FOUND and 0 <= exercise < len(names):
+            found.add(exercise)
+        elif kind == Kind.PROBLEM and 0 <= file < len(one.files):
+            problems.append(printable(one.files[file].name) + ": " + text(numbers(body, 1)[1], MOST_PRINTED))
+    if not done or made.how != Ending.WELL:
+        late = f"did not end within {limits.seconds:g} seconds"
+        problems.append(f"reading what was handed in {late if made.how == Ending.LATE else 'ended the process'}")
+    return [names[number] for number in sorted(found)], problems
+
+
+def _verdict(one: Submission, name: str, lang: str, ended: Ended, limits: Limits) -> dict[str, Any]:
+    try:
+        result = judged(Exercise(TASKS[name], lang), attempt(ended, TASKS[name].wanted, limits))
+    except Exception as error:  # the border again: one table that nobody thought of does not stop the others
+        return _row(one, name, False, f"its steps cannot be judged: {printable(str(error))[:MOST_PRINTED]}", None)
+    return _row(one, name, result.passed, result.reason, result.gap)
+
+
+# ---- the table
+# -------------------------------------------------------------------------------------------------------------
+
+
+def _row(one: Submission, exercise: str, passed: bool, reason: str, gap: float | None) -> dict[str, Any]:
+    return {
+        "student": one.student,
+        "exercise": exercise,
+        "passed": passed,
+        "reason": reason,
+        "gap": gap,
+        "digest": one.digest,
+    }
+
+
+def _frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    frame = pd.DataFrame(list(rows), columns=COLUMNS)
+    return frame.astype({"passed": bool, "gap": float})
+
+
+def _keep(target: Path | None, rows: Sequence[dict[str, Any]]) -> None:
+    """Write the table so far, whole or not at all."""
+    if target is None:
+        return
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=".csv", dir=target.parent)
+        os.close(handle)
+        _frame(rows).to_csv(name, index=False)
+        os.replace(name, target)
+    except OSError as error:
+        raise CollsimError(f"cannot write {str(target)!r}: {error.strerror}") from error
+
+
+def _known(target: Path | None) -> list[dict[str, Any]]:
+    """Rows of an earlier grading."""
+    import pandas as pd
+
+    if target is None or not target.is_file():
+        return []
+    try:
+        frame = pd.read_csv(
+            target, dtype={"student": str, "exercise": str, "reason": str, "digest": str}, keep_default_na=True
+        )
+        frame = frame.fillna({"exercise": "", "reason": ""})[COLUMNS]
+    except (ValueError, KeyError) as error:
+        raise CollsimError(f"{str(target)!r} is not a table of grades: {error}; give another name") from error
+    return [{str(k): v for k, v in row.items()} for row in frame.to_dict("records")]

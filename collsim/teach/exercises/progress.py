@@ -1,0 +1,80 @@
+"""Progress: one small local file that says what was solved, with the code that solved it, so that a teacher can run it
+again."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import tempfile
+import textwrap
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...errors import FormatError
+
+if TYPE_CHECKING:
+    from .exercise import Result
+
+SCHEMA = "collsim.progress/1"
+
+
+def path() -> Path:
+    """`collsim-progress.json` in the current folder, or the file that `COLLSIM_PROGRESS` names."""
+    return Path(os.environ.get("COLLSIM_PROGRESS", "collsim-progress.json"))
+
+
+def progress(file: Path | str | None = None) -> dict[str, dict[str, Any]]:
+    """What has been tried: per exercise `passed`, `tries`, `gap` (best), `when` (of the first pass), `code`."""
+    source = Path(file) if file is not None else path()
+    if not source.is_file():
+        return {}
+    try:
+        held = json.loads(source.read_text(encoding="utf-8"))
+        if held["schema"] != SCHEMA:
+            raise ValueError(f"schema {held['schema']!r}")
+        entries: dict[str, dict[str, Any]] = {str(k): dict(v) for k, v in held["exercises"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FormatError(f"{str(source)!r} is not a progress file of collsim: {error}") from error
+    return entries
+
+
+def noted(result: Result, function: Callable[..., Any]) -> None:
+    """Write one outcome down. A folder that cannot be written, or a file that cannot be read, never spoils a check."""
+    try:
+        entries = progress()
+    except FormatError:
+        return
+    entry = entries.setdefault(
+        result.exercise.name, {"passed": False, "tries": 0, "gap": None, "when": None, "code": ""}
+    )
+    entry["tries"] = int(entry.get("tries") or 0) + 1
+    if result.passed:
+        entry["when"] = entry.get("when") or datetime.now(UTC).isoformat(timespec="seconds")
+        better = entry.get("gap") is None or (result.gap is not None and result.gap < entry["gap"])
+        if better or not entry["passed"]:
+            entry["gap"], entry["code"] = result.gap, _code(function)
+        entry["passed"] = True
+    _write(entries)
+
+
+def _code(function: Callable[..., Any]) -> str:
+    """Its source, if Python knows it; the first 20,000 characters."""
+    try:
+        return textwrap.dedent(inspect.getsource(getattr(function, "function", function)))[:20_000]
+    except Exception:
+        return ""
+
+
+def _write(entries: dict[str, dict[str, Any]]) -> None:
+    target = path()
+    text = json.dumps({"schema": SCHEMA, "exercises": entries}, ensure_ascii=False, indent=1)
+    try:
+        handle, name = tempfile.mkstemp(prefix=".progress-", dir=target.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(text)
+        os.replace(name, target)
+    except OSError:
+        return

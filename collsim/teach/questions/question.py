@@ -1,0 +1,174 @@
+"""A question about one run, its answer, and why: numbers with a tolerance, choices, and links to point at."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ...errors import CollsimError
+from ...units import format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time
+from ..exercises.exercise import LANGUAGES, Text
+
+Unit = Literal["bytes", "time", "rate", "count", "factor"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One answer to choose: its text, and why it is right, or which idea leads to it and why that is wrong."""
+
+    text: Text
+    why: Text
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What an answer is worth: `right`, and the sentence that says why."""
+
+    right: bool
+    why: str
+
+    def __bool__(self) -> bool:
+        return self.right
+
+    def __str__(self) -> str:
+        return self.why
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question in one language.
+
+    Attributes:
+        kind: `number`, `choice` (of texts) or `link` (the choices are links of the topology).
+        topic: what it is about, one word: `steps`, `sent`, `link`, ...
+        answer: the number in SI units, or the place of the right choice.
+        tolerance: how far a number may be off, as a part of the answer; a count must be exact.
+        unit: of a number.
+        links: ids of the links to choose from, in the order of `choices`; empty unless `kind` is `link`.
+    """
+
+    kind: Literal["number", "choice", "link"]
+    topic: str
+    ask: Text
+    explanation: Text
+    answer: float
+    unit: Unit = "count"
+    tolerance: float = 0.02
+    choices: tuple[Choice, ...] = ()
+    links: tuple[int, ...] = ()
+    lang: str = "en"
+
+    def say(self, text: Text) -> str:
+        return text[LANGUAGES.index(self.lang)]
+
+    @property
+    def text(self) -> str:
+        return self.say(self.ask)
+
+    @property
+    def why(self) -> str:
+        """The worked explanation."""
+        return self.say(self.explanation)
+
+    @property
+    def options(self) -> list[str]:
+        """The choices as texts; empty for a number."""
+        return [self.say(c.text) for c in self.choices]
+
+    @property
+    def answer_text(self) -> str:
+        """The right answer as people write it."""
+        return shown(self.answer, self.unit) if self.kind == "number" else self.options[int(self.answer)]
+
+    def __str__(self) -> str:
+        """The question as a person reads it, with lettered choices."""
+        return "\n".join([self.text, *(f"  {chr(65 + k)}. {text}" for k, text in enumerate(self.options))])
+
+    def check(self, given: Any) -> Reply:
+        """Is it right? A number may carry its unit ("8 MiB", "4.7ms"); a choice is its place from 0, its letter or its
+        text.
+
+        Raises CollsimError for an answer that is not one.
+        """
+        value = self.value(given)
+        right = self.right(value)
+        if self.kind == "number":
+            return Reply(right, f"{self._verdict(right)} {self.why}")
+        why = self.say(self.choices[int(value)].why)
+        return Reply(right, f"{self._verdict(right)} {why}" + (f" {self.why}" if right else ""))
+
+    def value(self, given: Any) -> float:
+        """An answer as a number: in SI units, or the place of a choice. Raises CollsimError for one that is not an
+        answer."""
+        return _parsed(given, self.unit) if self.kind == "number" else float(self._place(given))
+
+    def right(self, value: float) -> bool:
+        """Is this value the answer, within its tolerance?"""
+        exact = self.kind != "number" or self.unit == "count"
+        return value == self.answer if exact else abs(value - self.answer) <= self.tolerance * abs(self.answer)
+
+    def _verdict(self, right: bool) -> str:
+        return self.say(("Right.", "正确。")) if right else self.say(("No.", "不对。"))
+
+    def _place(self, given: Any) -> int:
+        text = str(given).strip()
+        if text in self.options:
+            return self.options.index(text)
+        if len(text) == 1 and text.upper().isalpha() and ord(text.upper()) - 65 < len(self.choices):
+            return ord(text.upper()) - 65
+        if text.isdigit() and int(text) < len(self.choices):
+            return int(text)
+        letters = ", ".join(chr(65 + k) for k in range(len(self.choices)))
+        raise CollsimError(f"answer {text!r} is none of the choices; give {letters}, or 0 to {len(self.choices) - 1}")
+
+    def record(self) -> dict[str, Any]:
+        """Both languages as plain JSON, for a page that asks and reveals."""
+        return {
+            "kind": self.kind,
+            "topic": self.topic,
+            "unit": self.unit,
+            "text": _both(self.ask),
+            "why": _both(self.explanation),
+            "answer": float(self.answer) if self.kind == "number" else int(self.answer),
+            "tolerance": 0.0 if self.unit == "count" else self.tolerance,
+            "shown": shown(self.answer, self.unit) if self.kind == "number" else None,
+            "choices": [{"text": _both(c.text), "why": _both(c.why)} for c in self.choices],
+            "links": list(self.links),
+        }
+
+
+def _both(text: Text) -> dict[str, str]:
+    return dict(zip(LANGUAGES, text, strict=True))
+
+
+def shown(value: float, unit: Unit) -> str:
+    """A number with its unit."""
+    match unit:
+        case "bytes":
+            return format_bytes(value)
+        case "time":
+            return format_time(value)
+        case "rate":
+            return format_bandwidth(value)
+        case "factor":
+            return f"{value:.3g}"
+    return f"{value:g}"
+
+
+def _parsed(given: Any, unit: Unit) -> float:
+    if isinstance(given, str):
+        given = given.strip().replace("\N{NO-BREAK SPACE}", " ").replace(",", "")
+    if unit == "bytes":
+        return float(parse_bytes(given, "answer"))
+    if unit == "time":
+        return parse_time(given, "answer")
+    if unit == "rate":
+        return parse_bandwidth(given, "answer")
+    try:
+        value = float(str(given).rstrip("x× "))
+    except ValueError:
+        raise CollsimError(f"answer {given!r} is not a number") from None
+    if not math.isfinite(value):
+        raise CollsimError(f"answer {given!r} is not a finite number")
+    return value

@@ -1,0 +1,58 @@
+"""Questions made from a run: as many as asked for, of every kind, the same for the same seed and new ones for every
+other."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+
+import numpy as np
+
+from ...errors import CollsimError
+from ...simulate import Trace
+from ...units import parse_count
+from ..exercises.exercise import language
+from .kinds import ASKERS, Run
+from .question import Question
+
+_MOST = 60
+
+
+def questions(trace: Trace, seed: int = 0, count: int = 8, lang: str = "en") -> list[Question]:
+    """Questions about this very run, with their answers.
+
+    Args:
+        seed: the same seed and run give the same questions.
+        count: how many; fewer come back where a run has no more to ask about.
+        lang: `en` or `zh`; each question holds both.
+
+    Raises CollsimError for a run in which nothing moves, and for a bad seed or count.
+    """
+    count, seed = parse_count(count, "count"), parse_count(seed, "seed", least=0)
+    language(lang)
+    if count > _MOST:
+        raise CollsimError(f"count={count}: at most {_MOST} questions are made at once")
+    if not trace.time or not trace.link_bytes.any():
+        raise CollsimError(f"nothing moves in {trace!r}, so there is nothing to ask; take more ranks or a larger size")
+    run = Run(trace)
+    random = np.random.default_rng(
+        [seed, zlib.crc32(f"{trace.schedule.label} {trace.topology.name} {trace.nbytes}".encode())]
+    )
+    found: dict[str, Question] = {}
+    for turn in range(4):  # every asker once, then again with other ranks and links
+        for k in _order(random, turn):
+            one = ASKERS[k](run, random)
+            if one is not None:
+                found.setdefault(one.ask[0], one)
+            if len(found) == count:
+                return [replace(q, lang=lang) for q in found.values()]
+    return [replace(q, lang=lang) for q in found.values()]
+
+
+def _order(random: np.random.Generator, turn: int) -> list[int]:
+    """In the first turn a link, a choice and a number come first, so that even three questions are of three kinds."""
+    order = [int(k) for k in random.permutation(len(ASKERS))]
+    if turn:
+        return order
+    first = [0, int(random.choice([1, 3])), int(random.choice([2, 4, 7]))]
+    return first + [k for k in order if k not in first]

@@ -1,0 +1,1 @@
+"""What shows a player: a notebook, a live widget, an offline file."""

@@ -1,0 +1,150 @@
+"""One timeline as one offline HTML file, and as a frame for a notebook.
+
+Both put the text of the player and the timeline into a single page that loads nothing: no server, no network, no
+other file. The page forbids everything but itself by a content security policy that names the hash of its own script.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from .bundle import joined
+
+__all__ = ["notebook_frame", "player_source", "standalone_page"]
+
+LANGUAGES = ("en", "zh")
+THEMES = (None, "light", "dark")
+
+# The position in the address (#t=...&view=...) lets a teacher link to one moment of a saved file.
+START = """
+const options = JSON.parse(document.getElementById("options").textContent);
+const at = new URLSearchParams(location.hash.slice(1));
+const player = createPlayer(document.getElementById("player"), {
+  timeline: JSON.parse(document.getElementById("timeline").textContent), header: true, link: "hash",
+  lang: at.get("lang") ?? options.lang, theme: options.theme, view: at.get("view") ?? options.view,
+  t: at.has("t") ? Number(at.get("t")) : options.t,
+});
+globalThis.player = player;
+"""
+
+PAGE = """<!doctype html>
+<html lang="{lang}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main id="player"></main>
+<noscript>This page is an animation and needs JavaScript. Nothing is loaded from elsewhere.</noscript>
+<script type="application/json" id="timeline">{timeline}</script>
+<script type="application/json" id="options">{options}</script>
+<script type="module">{script}</script>
+</body>
+</html>
+"""
+
+LIGHT, DARK = "#F4F6F5", "#0E1316"
+
+
+def player_source() -> str:
+    """Return the player as one ES module, the text that every host loads."""
+    return joined("viz/player/host.js")
+
+
+def _inline_json(value: Any) -> str:
+    """Return JSON that may stand inside a script element: no ``</``, no ``<!--``, no NaN."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _title(timeline: Mapping[str, Any], lang: str) -> str:
+    title = timeline.get("meta", {}).get("title", {}) if isinstance(timeline.get("meta"), Mapping) else {}
+    text = title.get(lang) or title.get("en") if isinstance(title, Mapping) else title
+    return f"{text}, collsim" if text else "collsim"
+
+
+def _background(theme: str | None) -> str:
+    base = "html,body{margin:0;height:100%}main{padding:12px 16px 20px;box-sizing:border-box}"
+    if theme is not None:
+        return base + f"body{{background:{DARK if theme == 'dark' else LIGHT}}}"
+    return base + f"body{{background:{LIGHT}}}@media(prefers-color-scheme:dark){{body{{background:{DARK}}}}}"
+
+
+def standalone_page(
+    timeline: Mapping[str, Any] | str,
+    lang: str = "en",
+    theme: str | None = None,
+    *,
+    view: str | None = None,
+    t: float | None = None,
+) -> str:
+    """Return one HTML file that plays ``timeline`` without a server or a network.
+
+    Args:
+        timeline: a timeline (``docs/timeline.md``) as a dict, or as JSON text; the packed form ``{"schema", "z"}`` too.
+        lang: language of the controls, ``"en"`` or ``"zh"``.
+        theme: ``"light"``, ``"dark"``, or None for the reader's own setting.
+        view: ``"physical"`` or ``"logical"`` to begin with; None lets the player choose.
+        t: moment to begin at, in seconds of the run.
+
+    Raises:
+        ValueError: for an unknown language or theme, text that is not JSON, or a number that JSON cannot hold (NaN).
+    """
+    if lang not in LANGUAGES:
+        raise ValueError(f"unknown language {lang!r}; use one of {', '.join(LANGUAGES)}")
+    if theme not in THEMES:
+        raise ValueError(f"unknown theme {theme!r}; use 'light', 'dark' or None")
+    data: Mapping[str, Any] = json.loads(timeline) if isinstance(timeline, str) else timeline
+    script = player_source() + START
+    if "</script" in script:
+        raise ValueError("the player must not contain '</script'")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return PAGE.format(
+        lang="zh-CN" if lang == "zh" else "en",
+        policy=html.escape(policy, quote=True),
+        title=html.escape(_title(data, lang)),
+        style=_background(theme),
+        timeline=_inline_json(data),
+        options=_inline_json({"lang": lang, "theme": theme, "view": view, "t": t}),
+        script=script,
+    )
+
+
+def notebook_frame(
+    timeline: Mapping[str, Any] | str,
+    lang: str = "en",
+    theme: str | None = None,
+    *,
+    view: str | None = None,
+    t: float | None = None,
+    height: int = 900,
+) -> str:
+    """Return an ``<iframe srcdoc>`` with the standalone page inside, for ``_repr_html_``.
+
+    The frame is sandboxed (its scripts cannot reach the notebook) and needs no widget manager, so it survives
+    ``nbconvert --to html`` and works offline.
+
+    Args:
+        timeline, lang, theme, view, t: as for `standalone_page`.
+        height: of the frame in CSS pixels.
+
+    Raises:
+        ValueError: as `standalone_page`.
+    """
+    page = html.escape(standalone_page(timeline, lang, theme, view=view, t=t), quote=True)
+    return (
+        f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" allow="fullscreen" loading="lazy" '
+        f'title="collsim player" width="100%" height="{int(height)}" '
+        'style="border:0;width:100%;min-width:320px"></iframe>'
+    )

@@ -1,0 +1,41 @@
+"""The player as a live widget in a notebook (extra `notebook`): what happens in it is seen in Python, and the other way
+round."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ...errors import CollsimError
+from .page import player_source
+
+
+@cache
+def player_widget() -> Any:
+    """The widget class: traits `timeline`, `lang`, `theme`, `view`, `t` (s; set it to seek) and `state` (what the
+    player reports).
+
+    Raises CollsimError where anywidget is not installed.
+    """
+    try:
+        import anywidget
+        import traitlets
+    except ImportError as error:
+        raise CollsimError(
+            "a live widget needs anywidget: pip install 'collsim[notebook]'; without it trace.animate() shows the "
+            "player too"
+        ) from error
+
+    class PlayerWidget(anywidget.AnyWidget):  # type: ignore[misc]
+        """The player; `state` is `{t, step, playing, view, speed, done}` after every pause, seek, end and change of
+        view."""
+
+        _esm = player_source()
+        timeline = traitlets.Dict().tag(sync=True)
+        lang = traitlets.Enum(["en", "zh"], "en").tag(sync=True)
+        theme = traitlets.Enum([None, "light", "dark"], None).tag(sync=True)
+        view = traitlets.Enum([None, "physical", "logical"], None).tag(sync=True)
+        t = traitlets.Float(None, allow_none=True).tag(sync=True)
+        state = traitlets.Dict().tag(sync=True)
+
+    return PlayerWidget

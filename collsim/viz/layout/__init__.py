@@ -1,0 +1,1 @@
+"""Where devices and links are drawn, in CSS pixels."""

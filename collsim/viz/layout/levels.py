@@ -1,0 +1,167 @@
+"""The switches of a fabric above what hangs on them: one bar, or a band for each level with its name and number of
+switches."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from math import ceil
+
+from .geometry import Box
+from .reduction import Picture
+from .shapes import Panel
+from .sheet import Sheet, fabric_names
+
+_NAMES = {
+    "leaf": ("Leaf", "leaf 交换机"),
+    "spine": ("Spine", "spine 交换机"),
+    "edge": ("Edge", "边缘交换机"),
+    "aggregation": ("Aggregation", "汇聚交换机"),
+    "core": ("Core", "核心交换机"),
+    "plane": ("Plane", "平面"),
+    "router": ("Router", "路由器"),
+    "switch": ("Switch", "交换机"),
+}
+_NARROW = 76.0  # below this a switch stands upright, so that its name fits
+_ILLEGIBLE = 18.0  # below this it has no name; the band says what it is
+_UPRIGHT = 72.0
+_TITLE = 152.0  # room for a band's name, left of its switches
+
+
+def levels_of(what: Picture, lowest: list[int]) -> list[list[int]]:
+    """Switches by their distance to `lowest` (cards or nodes): leaves, what is above them, and so on; those of one name
+    stay together."""
+    near, far, order = what.neighbours(), dict.fromkeys(lowest, 0), list(lowest)
+    for d in order:
+        for s in near[d]:
+            if what.kind[s] == "switch" and s not in far:
+                far[s] = far[d] + 1
+                order.append(s)
+    least: dict[str, int] = {}
+    for d in order[len(lowest) :]:
+        least.setdefault(_word(what, d), far[d])
+    levels: dict[int, list[int]] = {}
+    for d in sorted(order[len(lowest) :]):
+        levels.setdefault(least[_word(what, d)], []).append(d)
+    return [levels[height] for height in sorted(levels)]
+
+
+def _word(what: Picture, switch: int) -> str:
+    """`leaf` of `fabric/leaf3`."""
+    return re.sub(r"^fabric/|\d+$", "", what.name[switch])
+
+
+def fabric_on_top(sheet: Sheet, cards: list[int], left: float, right: float) -> None:
+    """Boxes, bands and cables of the fabric above the cards, whose boxes are there already; y grows upwards from -8 to
+    less."""
+    what = sheet.what
+    levels = levels_of(what, cards)
+    switches = [d for level in levels for d in level]
+    if not switches:
+        return
+    near, y, below = what.neighbours(), min(sheet.boxes[d].y for d in cards), set(cards)
+    y = min(0.0, y)
+    for level in levels:
+        level.sort(key=lambda d: (_mean([sheet.boxes[n].cx for n in near[d] if n in below]), d))
+        y = _level(sheet, level, left, right, y, alone=len(switches) == 1)
+        _over_their_own(sheet, level, below)
+        below = set(level)
+    fabric_names(sheet, switches)
+    for k, level in enumerate(levels):
+        _climb(sheet, set(cards if k == 0 else levels[k - 1]), set(level))
+        _along(sheet, level)
+
+
+def _level(sheet: Sheet, level: list[int], left: float, right: float, y: float, *, alone: bool) -> float:
+    """Boxes of one level and its band; the y of the band's top."""
+    what = sheet.what
+    slot = (right - left) / len(level)
+    tall = 40.0 if alone else 26.0 if slot >= _NARROW else _UPRIGHT if slot >= _ILLEGIBLE else 20.0
+    along = {n for d in level for n in what.neighbours()[d]} & set(level)
+    arcs = 8.0 * min(6, len(level) - 1) if len(along) and len(level) > 2 else 0.0
+    gap = 30.0 if alone else max(44.0, min(84.0, 3.0 * sum(len(what.neighbours()[d]) for d in level) ** 0.75))
+    bottom = y - gap
+    inner = 0.0 if alone else 6.0
+    top = bottom - inner - tall
+    wide = slot - (0.0 if alone else min(12.0, slot * 0.25))
+    wide = min(wide, 30.0) if tall == _UPRIGHT else wide
+    for i, d in enumerate(level):
+        sheet.boxes[d] = Box(left + (i + 0.5) * slot - wide / 2, top, wide, tall)
+    if alone:
+        return top
+    word = _word(what, level[0])
+    en, zh = _NAMES.get(word, (word, word))
+    band = Box(left - _TITLE, top - inner - arcs, right - left + _TITLE + 8, tall + 2 * inner + arcs)
+    sheet.panels.append(Panel(band, {"en": en, "zh": zh}, {"en": f"× {len(level)}", "zh": f"× {len(level)}"}, -1))
+    return band.y
+
+
+def _over_their_own(sheet: Sheet, level: list[int], below: set[int]) -> None:
+    """Switches that share nothing below them stand as wide as what is theirs, so that cables go straight up."""
+    near = sheet.what.neighbours()
+    spans = []
+    for d in level:
+        boxes = [sheet.boxes[n] for n in near[d] if n in below]
+        spans.append((min(b.x for b in boxes), max(b.right for b in boxes)) if boxes else (0.0, -1.0))
+    apart = all(one[1] + 10 < two[0] for one, two in pairwise(spans)) and all(
+        high - low > _NARROW for low, high in spans
+    )
+    if apart and len(level) > 1:
+        for d, (low, high) in zip(level, spans, strict=True):
+            sheet.boxes[d] = replace(sheet.boxes[d], x=low - 4, w=high - low + 8)
+
+
+def _climb(sheet: Sheet, low: set[int], high: set[int]) -> None:
+    """From boxes up to the switches above them: straight up where they can be, else slanting between two short upright
+    ends."""
+    near = sheet.what.neighbours()
+    for d in [*low, *high]:
+        ends = [n for n in near[d] if n in (high if d in low else low)]
+        if len(ends) > 1:
+            sheet.narrow([(d, n) for n in ends], 0.42 * sheet.boxes[d].w / len(ends))
+    for n in low:
+        for d in near[n]:
+            if d in high:
+                one, two = sheet.boxes[n], sheet.boxes[d]
+                over = min(max(one.cx, two.x + 6), two.right - 6)
+                if one.x < over < one.right and len(high & set(near[n])) == 1:
+                    sheet.cable(n, d, (over, one.y), (over, two.bottom))
+                    continue
+                start, end = _port(sheet, n, d, high & set(near[n])), _port(sheet, d, n, low & set(near[d]))
+                stub = sheet.width(n, d) + 4
+                sheet.cable(n, d, (start, one.y), (start, one.y - stub), (end, two.bottom + stub), (end, two.bottom))
+
+
+def _port(sheet: Sheet, device: int, other: int, others: set[int]) -> float:
+    """Where on the edge of a box the cable to `other` ends: in the order in which all of them stand, so that they do
+    not cross there."""
+    box, order = sheet.boxes[device], sorted(others, key=lambda d: (sheet.boxes[d].cx, d))
+    room = box.w - min(12.0, box.w / 2)
+    return box.cx + room * ((order.index(other) + 0.5) / len(order) - 0.5)
+
+
+def _along(sheet: Sheet, level: list[int]) -> None:
+    """Cables between switches of one level: neighbours side to side, others in arcs above."""
+    pairs = [(i, k) for i in range(len(level)) for k in range(i + 1, len(level)) if sheet.joined(level[i], level[k])]
+    far = sorted((p for p in pairs if p[1] - p[0] > 1), key=lambda p: p[1] - p[0])
+    for i, k in pairs:
+        one, two = sheet.boxes[level[i]], sheet.boxes[level[k]]
+        if k == i + 1:
+            sheet.cable(level[i], level[k], (one.right, one.cy), (two.x, two.cy))
+            continue
+        lane = far.index((i, k))
+        y = one.y - 5 - 8.0 * min(6, len(level) - 1) * (lane + 0.5) / ceil(len(far))
+        out = one.w * (0.3 + 0.15 * (lane % 3))
+        sheet.cable(
+            level[i],
+            level[k],
+            (one.cx + out / 2, one.y),
+            (one.cx + out / 2, y),
+            (two.cx - out / 2, y),
+            (two.cx - out / 2, two.y),
+        )
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

@@ -1,0 +1,60 @@
+"""Many nodes: a box for each, in one row or a grid, under the fabric's levels."""
+
+from __future__ import annotations
+
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+
+from ...topology import Topology
+from .geometry import Box
+from .levels import fabric_on_top, levels_of
+from .reduction import Picture
+from .shapes import Layout
+from .sheet import Sheet, finished
+
+_IN_A_ROW = 64
+
+
+def arrange_cluster(what: Picture, topology: Topology) -> Layout:
+    """Boxes of nodes with the ranks in them; above them the switches, level by level."""
+    nodes = [d for d in range(len(what)) if what.kind[d] == "host" and what.endpoint[d] < 0]
+    across = len(nodes) if len(nodes) <= _IN_A_ROW else ceil(sqrt(3 * len(nodes)))
+    widest = max((len(level) for level in levels_of(what, nodes)), default=1)
+    column = max(26.0, min(140.0, 1110 / across), min(26.0, 1110 / widest))
+    upright = column < 76 and across == len(nodes)
+    several = topology.ranks > len(nodes)
+    wide, tall = (
+        column - (8 if across == len(nodes) else 22),
+        74.0 if upright else 84.0 if several and across == len(nodes) else 40.0,
+    )
+    sheet = Sheet(what, min(1.1, min(9.0, column / 5) / sqrt(max(1.0, float(what.bandwidth.max(initial=1e9)) / 1e9))))
+    for i, d in enumerate(nodes):
+        row, at = divmod(i, across)
+        sheet.boxes[d] = Box(at * column, row * (tall + 16), wide, tall)
+        sheet.names[d] = _ranks_of(topology, what.node[d])
+    right = max(across * column - (column - wide), 240.0)
+    fabric_on_top(sheet, nodes, 0.0, right)
+    if len(nodes) > across:
+        _beside_columns(sheet, nodes)
+    return finished(sheet, None)
+
+
+def _ranks_of(topology: Topology, node: int) -> Any:
+    """`8–15` for a node with these ranks, its number where they are not in a row."""
+    on = np.flatnonzero(topology.devices.node[topology.endpoint_device[: topology.ranks]] == node)
+    if len(on) and on[-1] - on[0] == len(on) - 1:
+        return f"{on[0]}–{on[-1]}" if len(on) > 1 else f"{on[0]}"
+    return {"en": f"node {node}", "zh": f"节点 {node}"}
+
+
+def _beside_columns(sheet: Sheet, nodes: list[int]) -> None:
+    """In a grid cables leave a node at its side and climb the lane beside its column."""
+    for (low, high), way in list(sheet.bends.items()):
+        if low in nodes and high not in nodes:
+            box = sheet.boxes[low]
+            lane = box.right + 11
+            end = sheet.boxes[high]
+            x = min(max(lane, end.x + 4), end.right - 4)
+            sheet.bends[(low, high)] = [(box.right, box.cy), (lane, box.cy), (lane, -14.0), (x, way[-1][1])]

@@ -1,0 +1,63 @@
+"""Machines as people draw them: a row of GPUs, PCIe and sockets above, the NVSwitch below, NICs at the edge that faces
+the fabric.
+
+One node alone is a plain picture of the box, a rack of many GPUs a picture of its trays. Two nodes face each other, the
+second one mirrored, so that the ring runs 7 → 8 along the bottom and 15 → 0 along the top without a crossing. Where
+they are more, or the fabric has levels, they stand side by side below it. Sizes of the first are those of the mock (CSS
+pixels).
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from ...topology import Topology
+from .levels import levels_of
+from .one_node import alone
+from .rack import is_rack, rack
+from .reduction import Picture
+from .row_of_nodes import side_by_side
+from .shapes import Layout
+from .sheet import Node, Sheet, finished
+from .two_nodes import facing, on_rails
+
+_MOST_IN_A_ROW = 16
+
+
+def arrange_nodes(what: Picture, topology: Topology) -> Layout | None:
+    """Place the insides of one to eight nodes and the fabric between them; None where they are not machines we know."""
+    near = what.neighbours()
+    nodes = [Node(k, near, what.kind, [d for d in range(len(what)) if what.node[d] == k]) for k in range(what.nodes)]
+    most = max(len(n.of("gpu")) for n in nodes)
+    if most and ((most > _MOST_IN_A_ROW and not is_rack(nodes)) or min(len(n.of("gpu")) for n in nodes) == 0):
+        return None
+    for n in nodes:
+        rank = {d: what.endpoint[d] if what.endpoint[d] >= 0 else 10**9 + d for d in n.members}
+        n.members.sort(key=lambda d: (n.kind[d] != "gpu", rank[d] if n.kind[d] == "gpu" else d))
+    widest = max(1.0, float(what.bandwidth.max(initial=1e9)) / 1e9)
+    sheet = Sheet(what, min(1.1, 19.2 / sqrt(widest)), int(topology.facts.get("nvswitches", 0)))
+    title = str(topology.facts.get("title", topology.facts.get("machine", "")))
+    key = None
+    if len(nodes) == 1 and most > _MOST_IN_A_ROW:
+        rack(sheet, nodes[0], title)
+    elif not most or (len(nodes) == 2 and _has_levels(what, nodes)):
+        side_by_side(sheet, nodes, title)
+    elif len(nodes) == 1 and not nodes[0].of("nic"):
+        alone(sheet, nodes[0])
+    elif len(nodes) <= 2:
+        key = facing(sheet, nodes, title)
+    else:
+        side_by_side(sheet, nodes, title)
+    return finished(sheet, key)
+
+
+def _has_levels(what: Picture, nodes: list[Node]) -> bool:
+    """Is the fabric more than what fits between two nodes: one switch, a leaf for every pair of cards, or one switch at
+    each node?"""
+    levels = levels_of(what, [d for n in nodes for d in n.of("nic")])
+    if not levels or sum(map(len, levels)) == 1:
+        return False
+    near = what.neighbours()
+    sides = [{what.node[n] for n in near[d] if what.kind[n] == "nic"} for d in levels[0]]
+    one_each = len(levels[0]) == 2 and all(len(side) == 1 for side in sides)
+    return len(levels) > 1 or not (one_each or on_rails(nodes, what))

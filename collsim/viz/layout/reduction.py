@@ -1,0 +1,244 @@
+"""What is drawn of a topology: every device and link, or, where there are too many, a smaller set that stands for them.
+
+A device that nothing uses may be left out (an idle NIC of a single node), and in a large cluster one box stands for a
+whole node. `device_of` and `link_of` say where each device and link of the topology went, so that no byte is lost on
+the way to the screen: bytes of links that were merged are added, and a link inside a merged box is part of that box.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import CollsimError
+from ...topology import Topology
+from ...topology.network import DEVICE_KINDS
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+#: Beyond so many nodes, ranks, or ranks of more than two nodes, a node is one box.
+MOST_NODES, MOST_RANKS, MOST_RANKS_IN_ROW = 4, 128, 32
+MOST_BOXES = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Columns like those of a topology, of what is drawn.
+
+    Attributes:
+        name, kind, node, endpoint: per device; endpoint is a rank or helper, else -1.
+        src, dst, link_kind, link_label, alpha, bandwidth: per directed link (seconds; bytes per second, one direction).
+        device_of, link_of: where each device and link of the topology went; -1 for those not drawn.
+        shape: the topology's own, or `cluster` where nodes are boxes.
+    """
+
+    shape: str
+    ranks: int
+    name: list[str]
+    kind: list[str]
+    node: list[int]
+    endpoint: list[int]
+    src: Ints
+    dst: Ints
+    link_kind: list[str]
+    link_label: list[str]
+    alpha: Floats
+    bandwidth: Floats
+    device_of: Ints
+    link_of: Ints
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    @property
+    def nodes(self) -> int:
+        return 1 + max(self.node, default=-1)
+
+    def neighbours(self) -> list[list[int]]:
+        """For each device the devices that it has a link to, in the order of their numbers."""
+        near: list[set[int]] = [set() for _ in self.name]
+        for a, b in zip(self.src.tolist(), self.dst.tolist(), strict=True):
+            near[a].add(b)
+            near[b].add(a)
+        return [sorted(n) for n in near]
+
+
+def picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Picture:
+    """The drawn part of a topology.
+
+    Args:
+        carried: (links,) bytes on each link, or which links are used at all; None to draw everything.
+
+    Raises CollsimError where even a box per node is too much to draw.
+    """
+    nodes = 1 + int(topology.devices.node.max(initial=-1))
+    folded = nodes > MOST_NODES or (nodes > 0 and topology.ranks > (MOST_RANKS if nodes < 3 else MOST_RANKS_IN_ROW))
+    boxes = nodes + int((topology.devices.node < 0).sum()) if folded else len(topology.devices)
+    if boxes > MOST_BOXES:
+        raise CollsimError(
+            f"{topology.name} has {boxes:,} boxes to draw, at most {MOST_BOXES:,} can be; its figures need no picture"
+        )
+    if folded:
+        return _by_node(topology, nodes, carried)
+    keep = np.ones(len(topology.devices), bool)
+    if carried is not None and nodes > 0:
+        keep = _worth_drawing(topology, carried > 0, nodes)
+    keep &= (alias := _one_switch(topology)) == np.arange(len(keep))
+    device_of = np.where(keep, np.cumsum(keep) - 1, -1)[alias]
+    return _merged(topology, device_of.astype(np.int64), topology.shape, carried, np.flatnonzero(keep))
+
+
+def _one_switch(topology: Topology) -> Ints:
+    """For each device the one that is drawn for it: cascaded PCIe switches with the GPUs of only one of them are one
+    box, and switches that hold cards only are drawn as the switch that they hang on, or as their socket."""
+    devices, links = topology.devices, topology.links
+    alias = np.arange(len(devices))
+    kind = np.array(DEVICE_KINDS)[devices.kind]
+    switches = np.flatnonzero(kind == "pcie")
+    if len(switches) == 0:
+        return alias
+    near: dict[int, list[int]] = {int(p): [] for p in switches}
+    for a, b in zip(links.src.tolist(), links.dst.tolist(), strict=True):
+        if a in near:
+            near[a].append(b)
+    holds = {p: any(kind[d] == "gpu" for d in near[p]) for p in near}
+    for tree in _trees(near):
+        with_gpus = [p for p in tree if holds[p]]
+        sockets = [d for p in tree for d in near[p] if kind[d] == "cpu"]
+        if len(with_gpus) == 1:
+            alias[tree] = with_gpus[0]
+        elif not with_gpus and len(sockets) == 1:
+            alias[tree] = sockets[0]
+        else:
+            for p in tree:
+                above = [d for d in near[p] if d in near]
+                if not holds[p] and len(above) == 1 and all(kind[d] in ("nic", "pcie") for d in near[p]):
+                    alias[p] = above[0]
+    return alias
+
+
+def _trees(near: dict[int, list[int]]) -> list[list[int]]:
+    """PCIe switches that are joined to one another."""
+    found, seen = [], set[int]()
+    for start in near:
+        if start not in seen:
+            tree = [start]
+            seen.add(start)
+            for p in tree:
+                new = [d for d in near[p] if d in near and d not in seen]
+                seen.update(new)
+                tree += new
+            found.append(tree)
+    return found
+
+
+def _worth_drawing(topology: Topology, used: npt.NDArray[np.bool_], nodes: int) -> npt.NDArray[np.bool_]:
+    """What nothing touches is left out: host memory, switches beside those in use, all NICs of a single node that stays
+    inside, and, where nodes are many and narrow, sockets on which only switches hang."""
+    devices, links = topology.devices, topology.links
+    touched = np.zeros(len(devices), bool)
+    touched[links.src[used]] = touched[links.dst[used]] = True
+    kind = np.array(DEVICE_KINDS)[devices.kind]
+    outside = (kind == "nic") | (kind == "switch")
+    bare = (kind == "cpu") & (nodes > 2)
+    held = np.isin(kind[links.src], ("gpu", "nic"))
+    bare[links.dst[held]] = False
+    idle = ((kind == "memory") | bare) & ~touched
+    if nodes == 1 and not (touched & outside).any():
+        idle |= outside
+    idle |= _idle_switches(topology, touched)
+    idle[topology.endpoint_device] = False
+    keep: npt.NDArray[np.bool_] = ~idle
+    return keep
+
+
+def _idle_switches(topology: Topology, touched: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Switches of the fabric that carry nothing while others do, if no NIC hangs on them (spines)."""
+    switch = topology.devices.kind == DEVICE_KINDS.index("switch")
+    if not (touched & switch).any():
+        return np.zeros(len(switch), bool)
+    links = topology.links
+    holds = np.zeros(len(switch), bool)
+    holds[links.dst[~switch[links.src]]] = True
+    idle: npt.NDArray[np.bool_] = switch & ~touched & ~holds
+    return idle
+
+
+def _by_node(topology: Topology, nodes: int, carried: npt.NDArray[Any] | None) -> Picture:
+    """A box per node; helpers and the fabric's switches stay what they are."""
+    node = topology.devices.node
+    alone = np.flatnonzero(node < 0)
+    device_of = np.where(node >= 0, node, 0).astype(np.int64)
+    if carried is not None:
+        touched = np.zeros(len(node), bool)
+        touched[topology.links.src[carried > 0]] = touched[topology.links.dst[carried > 0]] = True
+        idle = _idle_switches(topology, touched)
+        device_of[idle] = -1
+        alone = alone[~idle[alone]]
+    device_of[alone] = nodes + np.arange(len(alone))
+    return _merged(topology, device_of, "cluster", carried)
+
+
+def _merged(
+    topology: Topology,
+    device_of: Ints,
+    shape: str,
+    carried: npt.NDArray[Any] | None,
+    first: npt.NDArray[np.intp] | None = None,
+) -> Picture:
+    """`first`: the device that gives each box its name and kind; None for the lowest of those in it."""
+    devices, links = topology.devices, topology.links
+    count = 1 + int(device_of.max(initial=-1))
+    if first is None:
+        first = np.full(count, -1)
+        kept = np.flatnonzero(device_of >= 0)[::-1]
+        first[device_of[kept]] = kept
+    several = np.bincount(device_of[device_of >= 0], minlength=count) > 1
+    whole = (shape == "cluster") & (devices.node[first] >= 0) if count else several
+    endpoint = np.full(count, -1)
+    placed = device_of[topology.endpoint_device]
+    for e in range(len(placed) - 1, -1, -1):
+        if placed[e] >= 0 and not whole[placed[e]]:
+            endpoint[placed[e]] = e
+    a, b = device_of[links.src], device_of[links.dst]
+    drawn = (a >= 0) & (b >= 0) & (a != b)
+    key = (a * max(1, count) + b) * max(1, len(links.cables)) + links.cable
+    _, lead, inverse = np.unique(key[drawn], return_index=True, return_inverse=True)
+    order = np.argsort(np.argsort(lead))  # links keep the order of the topology
+    link_of = np.full(len(links), -1, np.int64)
+    link_of[drawn] = order[inverse.ravel()]
+    of = np.flatnonzero(drawn)[np.sort(lead)]
+    bandwidth = _rates(links.bandwidth[drawn], link_of[drawn], len(of), None if carried is None else carried[drawn])
+    cables = [links.cables[c] for c in links.cable[of]]
+    return Picture(
+        shape=shape,
+        ranks=topology.ranks,
+        name=[f"node{devices.node[f]}" if w else str(devices.name[f]) for f, w in zip(first, whole, strict=True)],
+        kind=["host" if w else DEVICE_KINDS[devices.kind[f]] for f, w in zip(first, whole, strict=True)],
+        node=[int(devices.node[f]) for f in first],
+        endpoint=[int(e) for e in endpoint],
+        src=a[of],
+        dst=b[of],
+        link_kind=[c.kind for c in cables],
+        link_label=[c.label for c in cables],
+        alpha=links.alpha[of],
+        bandwidth=bandwidth,
+        device_of=device_of,
+        link_of=link_of,
+    )
+
+
+def _rates(bandwidth: Floats, link: Ints, count: int, carried: npt.NDArray[Any] | None) -> Floats:
+    """Bandwidth of links that stand for several: their sum, or where they carry unequal bytes so much that the share in
+    use is that of the busiest of them: a folded thing shows its maximum, never its mean alone."""
+    total = np.bincount(link, weights=bandwidth, minlength=count).astype(np.float64)
+    if carried is None:
+        return total
+    busiest = np.zeros(count)
+    np.maximum.at(busiest, link, carried / bandwidth)
+    moved = np.bincount(link, weights=carried.astype(np.float64), minlength=count)
+    return np.where(busiest > 0, moved / np.where(busiest > 0, busiest, 1), total)

@@ -1,0 +1,501 @@
+"""Where devices and links are drawn, in CSS pixels: deterministic, so that pictures can be compared.
+
+Machines are arranged as people draw them (`machines.py` here); generic networks by their shape: a ring on a circle,
+ranks under a switch, a tree with its root on top, a torus as a grid with its long cables bent round it. Anything else
+is arranged by networkx. The stage hugs what is in it; a player scales it to fit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from math import ceil, cos, hypot, pi, sin, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...topology import Topology
+from .geometry import Box, Point, both_ways, centred, straight
+from .reduction import Picture, picture
+
+Text = dict[str, str]
+SHORT = {"aggregation": "agg"}
+
+MARGIN = 16.0
+#: The stage that machines are laid out in (the mock's): the player's left column.
+STAGE = (1134.0, 470.0)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The box of one node, or a band behind one level of switches (`node` -1). `foot`: its name stands at its bottom,
+    not at its top."""
+
+    box: Box
+    label: Text
+    note: Text
+    node: int
+    foot: bool = False
+
+
+@dataclass(eq=False)
+class Layout:
+    """A picture with a place for everything. Filled by the functions that arrange; read-only afterwards.
+
+    Attributes:
+        boxes, labels: per device of the picture.
+        lines: per directed link, the polyline from its source to its destination.
+        pipe: pixels of a cable's width per square root of GB/s; both directions of every cable fit side by side.
+        key: a free box for the legend of cables, or None.
+    """
+
+    picture: Picture
+    boxes: list[Box]
+    labels: list[Any]
+    lines: list[list[Point]] = field(default_factory=list)
+    panels: list[Panel] = field(default_factory=list)
+    w: float = 0.0
+    h: float = 0.0
+    pipe: float = 1.1
+    key: Box | None = None
+
+    def panel_of(self, device: int) -> int:
+        """Index of the panel that a device belongs to, or -1."""
+        node = self.picture.node[device]
+        return next((i for i, p in enumerate(self.panels) if p.node == node and node >= 0), -1)
+
+
+def layout(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Layout:
+    """Place everything that is drawn of a topology.
+
+    Args:
+        carried: (links,) bytes on each link, or which links are used: what is idle may be left out. None to draw
+        everything.
+    """
+    from .many_nodes import arrange_cluster
+    from .nodes import arrange_nodes
+
+    what = picture(topology, carried)
+    if what.shape == "cluster":
+        return arrange_cluster(what, topology)
+    if "dims" in topology.facts:
+        return arrange(replace(what, shape="torus"), f"torus({', '.join(map(str, topology.facts['dims']))})")
+    if what.nodes > 0:
+        made = arrange_nodes(what, topology)
+        if made is not None:
+            return made
+    return arrange(what, topology.name)
+
+
+# ---- generic networks
+# ------------------------------------------------------------------------------------------------------
+
+
+def arrange(what: Picture, name: str = "") -> Layout:
+    """Place a network that is not made of machines."""
+    place, bends = SHAPES.get(what.shape, _graph)(what, name)
+    size = _box_size(what, place)
+    boxes = [centred(x, y, *_box(what, d, size)) for d, (x, y) in enumerate(place)]
+    made = Layout(what, boxes, [label(what, d) for d in range(len(what))])
+    if what.shape == "switch" and len(what) > 1:
+        _switch_bar(made)
+        _verticals(made)
+    else:
+        _wire(made, bends)
+    return hugged(made)
+
+
+def label(what: Picture, device: int) -> Any:
+    """What is written on a device: the rank's number, the server, or what it is."""
+    endpoint, kind, name = what.endpoint[device], what.kind[device], what.name[device]
+    if 0 <= endpoint < what.ranks:
+        return str(endpoint)
+    if endpoint >= 0 and kind not in ("switch", "nvswitch"):
+        several = sum(e >= what.ranks for e in what.endpoint) > 1
+        number = f" {endpoint - what.ranks}" if several else ""
+        return {"en": f"server{number}", "zh": f"服务器{number}"}
+    if kind == "switch":
+        short = re.sub(r"^fabric/", "", name)
+        word = short.rstrip("0123456789")
+        short = f"{SHORT.get(word, word)} {short[len(word) :]}" if what.kind.count("switch") > 1 else word
+        return {"en": short, "zh": re.sub(r"^switch", "交换机", short)}
+    return name
+
+
+def _box(what: Picture, device: int, size: float) -> tuple[float, float]:
+    if what.endpoint[device] >= what.ranks and size >= 24:
+        return size * 1.35, size * 0.95
+    if what.kind[device] in ("switch", "nvswitch") and size >= 16:
+        return size * 1.7, size * 0.7
+    return size, size * 0.95
+
+
+def _box_size(what: Picture, place: list[Point]) -> float:
+    """As large as the closest two devices allow, at most 44 px; small squares stand closer together."""
+    points = np.array(place, float)
+    if len(points) < 2:
+        return 44.0
+    closest = np.inf
+    for first in range(0, len(points), 512):
+        part = points[first : first + 512, None] - points[None]
+        apart = np.maximum(np.abs(part[..., 0]), np.abs(part[..., 1]))
+        apart[np.arange(len(part)), first + np.arange(len(part))] = np.inf
+        closest = min(closest, float(apart.min()))
+    return float(min(44.0, closest * (0.6 if closest > 14 else 0.8)))
+
+
+def _wire(made: Layout, bends: dict[tuple[int, int], list[Point]] | None = None) -> None:
+    """A polyline for every link: bent where `bends` says so, else straight; the two directions side by side."""
+    what, bends = made.picture, bends or {}
+    links = list(zip(what.src.tolist(), what.dst.tolist(), strict=True))
+    back = set(links)
+    size = min((min(b.w, b.h) for b in made.boxes), default=44.0)
+    widest = sqrt(max(1e-9, float(what.bandwidth.max(initial=0)) / 1e9))
+    gap = min(11.0, max(2.0, size * 0.25))
+    made.pipe = (gap - min(2.5, gap * 0.3)) / widest
+    crowd: dict[tuple[int, int], int] = {}
+    made.lines = []
+    for a, b in links:
+        nth = crowd[(a, b)] = crowd.get((a, b), -1) + 1
+        low, high = min(a, b), max(a, b)
+        line = bends.get((low, high)) or straight(made.boxes[low], made.boxes[high])
+        there, home = both_ways(line, gap * (1 + 2 * nth) if (b, a) in back else 0.0)
+        made.lines.append(there if a == low else home)
+
+
+def hugged(made: Layout) -> Layout:
+    """Move everything so that the stage is as small as it can be, with a margin."""
+    points = np.array([p for line in made.lines for p in line] or [(0.0, 0.0)])
+    boxes = [*made.boxes, *(p.box for p in made.panels)]
+    left = min(float(points[:, 0].min()), *(b.x for b in boxes)) - MARGIN
+    top = min(float(points[:, 1].min()), *(b.y for b in boxes)) - MARGIN
+    right = max(float(points[:, 0].max()), *(b.right for b in boxes)) + MARGIN
+    bottom = max(float(points[:, 1].max()), *(b.bottom for b in boxes)) + MARGIN
+    made.boxes = [b.moved(-left, -top) for b in made.boxes]
+    made.panels = [replace(p, box=p.box.moved(-left, -top)) for p in made.panels]
+    made.lines = [[(x - left, y - top) for x, y in line] for line in made.lines]
+    made.w, made.h = right - left, bottom - top
+    return made
+
+
+Placed = tuple[list[Point], dict[tuple[int, int], list[Point]]]
+
+
+def _ring(what: Picture, name: str = "") -> Placed:
+    """A circle; with many ranks a stadium, which uses a wide screen better. Rank 0 at the top left, clockwise."""
+    n = len(what)
+    if n <= 8:
+        radius = max(110.0, n * 118 / (2 * pi)) if n > 2 else 80.0
+        turn = 0.5 if n % 4 == 0 else 0.0  # a flat top where that is more legible
+        angles = [2 * pi * (r + turn) / n - (pi / 2 if turn == 0 else pi / 2 + 2 * pi / n) for r in range(n)]
+        return [(radius * cos(a), radius * sin(a)) for a in angles], {}
+    return _stadium(n), {}
+
+
+def _stadium(n: int) -> list[Point]:
+    """n points, equally far apart, on two half circles joined by straight lines, clockwise from the top left."""
+    pitch = max(16.0, min(140.0, 2500 / n))
+    around = n * pitch
+    radius = min(around / (2 * pi), max(185.0, around / 14))
+    side = (around - 2 * pi * radius) / 2
+    points = []
+    for r in range(n):
+        at = r * pitch
+        if at < side:
+            points.append((at - side / 2, -radius))
+        elif at < side + pi * radius:
+            a = (at - side) / radius - pi / 2
+            points.append((side / 2 + radius * cos(a), radius * sin(a)))
+        elif at < 2 * side + pi * radius:
+            points.append((side / 2 - (at - side - pi * radius), radius))
+        else:
+            a = (at - 2 * side - pi * radius) / radius + pi / 2
+            points.append((-side / 2 + radius * cos(a), radius * sin(a)))
+    return points
+
+
+def _circle(what: Picture, name: str = "") -> Placed:
+    n = len(what)
+    radius = max(170.0, min(440.0, n * 44 / (2 * pi)), n * 14 / (2 * pi))
+    return [(1.25 * radius * cos(a), radius * sin(a)) for a in (2 * pi * r / n - pi / 2 for r in range(n))], {}
+
+
+def _line(what: Picture, name: str = "") -> Placed:
+    """A row; beyond 12 a snake of rows."""
+    n = len(what)
+    across = n if n <= 12 else min(24, ceil(sqrt(2.5 * n)))
+    rows = [divmod(r, across) for r in range(n)]
+    return [((c if row % 2 == 0 else across - 1 - c) * 88.0, row * 92.0) for row, c in rows], {}
+
+
+def _star(what: Picture, name: str = "") -> Placed:
+    """The device with most links in the middle, the others round it."""
+    degree = np.bincount(what.src, minlength=len(what))
+    hub = int(np.argmax(degree))
+    others = [d for d in range(len(what)) if d != hub]
+    radius = max(130.0, len(others) * 64 / (2 * pi))
+    place: list[Point] = [(0.0, 0.0)] * len(what)
+    for i, d in enumerate(others):
+        a = 2 * pi * i / len(others) - pi / 2
+        place[d] = (1.3 * radius * cos(a), radius * sin(a))
+    return place, {}
+
+
+def _switch(what: Picture, name: str = "") -> Placed:
+    """Ranks under the switch, helpers in their middle; more than 16 stand in two rows, above it and below."""
+    hub = (
+        what.kind.index("switch")
+        if "switch" in what.kind
+        else int(np.argmax(np.bincount(what.src, minlength=len(what))))
+    )
+    ranks = [d for d in range(len(what)) if d != hub and 0 <= what.endpoint[d] < what.ranks]
+    helpers = [d for d in range(len(what)) if d != hub and d not in set(ranks)]
+    rows = (
+        [ranks] if len(ranks) + len(helpers) <= 17 else [ranks[: ceil(len(ranks) / 2)], ranks[ceil(len(ranks) / 2) :]]
+    )
+    rows[0] = rows[0][: len(rows[0]) // 2] + helpers + rows[0][len(rows[0]) // 2 :]
+    pitch = 69.0 if len(rows[0]) <= 17 else max(7.0, 1110 / len(rows[0]))
+    place: list[Point] = [(0.0, 0.0)] * len(what)
+    for row, y in zip(rows, (0.0, -430.0), strict=False):
+        for i, d in enumerate(row):
+            place[d] = ((i - (len(row) - 1) / 2) * pitch, y)
+    place[hub] = (0.0, -215.0)
+    return place, {}
+
+
+def _switch_bar(made: Layout) -> None:
+    """The switch as a bar as wide as the row of ranks, so that every cable is vertical."""
+    what = made.picture
+    hub = (
+        what.kind.index("switch")
+        if "switch" in what.kind
+        else int(np.argmax(np.bincount(what.src, minlength=len(what))))
+    )
+    others = [b for d, b in enumerate(made.boxes) if d != hub]
+    if not others:
+        return
+    left, right = min(b.x for b in others) - 14, max(b.right for b in others) + 14
+    made.boxes[hub] = Box(left, -215.0 - 42, right - left, 84)
+
+
+def _verticals(made: Layout) -> None:
+    """Cables of a switch bar, straight up and down; out of a rank on the right, into it on the left."""
+    what = made.picture
+    hub = max(range(len(what)), key=lambda d: made.boxes[d].w)
+    bar = made.boxes[hub]
+    width = min((b.w for d, b in enumerate(made.boxes) if d != hub), default=44.0)
+    gap = max(3.0, min(15.0, width * 0.36))
+    widest = sqrt(max(1e-9, float(what.bandwidth.max(initial=0)) / 1e9))
+    made.pipe = min(9.0, gap * 0.62) / widest
+    lines = []
+    for a, b in zip(what.src.tolist(), what.dst.tolist(), strict=True):
+        out = b == hub
+        box = made.boxes[a if out else b]
+        below = box.cy > bar.cy
+        x = box.cx + (gap / 2 if out else -gap / 2)
+        ends = [(x, box.y if below else box.bottom), (x, bar.bottom if below else bar.y)]
+        lines.append(ends if out else ends[::-1])
+    made.lines = lines
+
+
+def _tree(what: Picture, name: str = "") -> Placed:
+    """The root on top (the lowest rank, or the switches farthest from the ranks), children below, parents above their
+    middle."""
+    near = what.neighbours()
+    root = (
+        0
+        if what.kind[0] != "gpu" or len(near[0]) != 1 or len(what) < 3
+        else max(range(len(what)), key=lambda d: (len(near[d]), -d))
+    )
+    root = 0 if what.shape == "tree" else root
+    return tree_places(near, root), {}
+
+
+def tree_places(near: list[list[int]], root: int) -> list[Point]:
+    """A place for every device of a tree; parents above the middle of their children, what is not connected in a row
+    below."""
+    depth, parent, order = {root: 0}, {root: -1}, [root]
+    for d in order:
+        for c in near[d]:
+            if c not in depth:
+                depth[c], parent[c] = depth[d] + 1, d
+                order.append(c)
+    lost = [d for d in range(len(near)) if d not in depth]
+    children: dict[int, list[int]] = {}
+    for d in order[1:]:
+        children.setdefault(parent[d], []).append(d)
+    x: dict[int, float] = {}
+    leaves = 0
+    stack: list[tuple[int, bool]] = [(root, False)]
+    while stack:
+        d, done = stack.pop()
+        below = children.get(d, [])
+        if not below:
+            x[d] = float(leaves)
+            leaves += 1
+        elif done:
+            x[d] = (x[below[0]] + x[below[-1]]) / 2
+        else:
+            stack += [(d, True), *((c, False) for c in reversed(below))]
+    pitch = max(20.0, min(90.0, 1100 / max(1, leaves)))
+    deep = max(depth.values())
+    place = [(0.0, 0.0)] * len(near)
+    for d in order:
+        place[d] = (x[d] * pitch, depth[d] * 100.0)
+    for i, d in enumerate(lost):
+        place[d] = (i * pitch, (deep + 1) * 100.0)
+    return place
+
+
+def _layered(what: Picture, name: str = "") -> Placed:
+    """Ranks in the bottom row, switches above them by their distance to the nearest rank."""
+    near = what.neighbours()
+    level = {d: 0 for d in range(len(what)) if what.endpoint[d] >= 0}
+    order = list(level)
+    for d in order:
+        for c in near[d]:
+            if c not in level:
+                level[c] = level[d] + 1
+                order.append(c)
+    rows: dict[int, list[int]] = {}
+    for d in range(len(what)):
+        rows.setdefault(level.get(d, 0), []).append(d)
+    widest = max(len(row) for row in rows.values())
+    width = max(360.0, min(1100.0, widest * 62.0), widest * 14.0)
+    place = [(0.0, 0.0)] * len(what)
+    for depth, row in rows.items():
+        for i, d in enumerate(row):
+            place[d] = ((i + 0.5) / len(row) * width, -depth * 120.0)
+    return place, {}
+
+
+def _dims(what: Picture, name: str) -> tuple[int, ...]:
+    match = re.match(r"\w+\(([\d, ]+)", name)
+    dims = tuple(int(v) for v in match[1].split(",") if v.strip()) if match else ()
+    return dims if dims and int(np.prod(dims)) == what.ranks else (what.ranks,)
+
+
+def _grid(what: Picture, name: str = "") -> Placed:
+    """Rows and columns, a third dimension as planes side by side; cables that are not between neighbours bend round the
+    boxes."""
+    dims = _dims(what, name)
+    if len(dims) == 1:
+        return _ring(what) if what.shape == "torus" else _line(what)
+    across, down = dims[-1], dims[-2]
+    planes = int(np.prod(dims[:-2]))
+    wide = planes if planes <= 4 else ceil(sqrt(planes))
+    pitch = max(20.0, min(92.0, 1100 / (wide * (across + 0.7))))
+    place: list[Point] = []
+    cell: list[tuple[int, int, int]] = []
+    for r in range(what.ranks):
+        plane, rest = divmod(r, across * down)
+        row, column = divmod(rest, across)
+        top, left = divmod(plane, wide)
+        cell.append((plane, row, column))
+        place.append(((left * (across + 0.7) + column) * pitch, (top * (down + 0.7) + row) * pitch))
+    for d in range(what.ranks, len(what)):
+        cell.append((-1, -1, d))
+        place.append(((d - what.ranks) * pitch, -1.3 * pitch))
+    return place, _long_ways(what, place, cell, pitch)
+
+
+def _long_ways(
+    what: Picture, place: list[Point], cell: list[tuple[int, int, int]], pitch: float
+) -> dict[tuple[int, int], list[Point]]:
+    """Bends for the cables of a grid that do not join neighbours: along the gaps between rows and columns."""
+    half, aside = pitch * 0.3, pitch * 0.44
+    bends = {}
+    for a, b in zip(what.src.tolist(), what.dst.tolist(), strict=True):
+        low, high = min(a, b), max(a, b)
+        (x0, y0), (x1, y1) = place[low], place[high]
+        if hypot(x1 - x0, y1 - y0) < pitch * 1.2 or -1 in (cell[low][0], cell[high][0]):
+            continue
+        if abs(y1 - y0) < 1:
+            lane = aside if cell[low][0] == cell[high][0] else aside * 0.8 + 2 * (cell[low][2] % 3)
+            bends[(low, high)] = [(x0, y0 - half), (x0, y0 - lane), (x1, y0 - lane), (x1, y1 - half)]
+        elif abs(x1 - x0) < 1:
+            bends[(low, high)] = [(x0 - half, y0), (x0 - aside, y0), (x0 - aside, y1), (x1 - half, y1)]
+    return bends
+
+
+def _hypercube(what: Picture, name: str = "") -> Placed:
+    """Each bit of the rank is a direction: a square, a cube, two cubes side by side ..."""
+    directions = [(120.0, 0.0), (0.0, 150.0), (58.0, -62.0), (330.0, 26.0), (30.0, 310.0), (740.0, 40.0)]
+    while 2 ** len(directions) < what.ranks:
+        x, y = directions[-2]
+        directions.append((2.4 * y, 2.3 * x))
+    place = [
+        (
+            float(sum(x for i, (x, _) in enumerate(directions) if r >> i & 1)),
+            float(sum(y for i, (_, y) in enumerate(directions) if r >> i & 1)),
+        )
+        for r in range(what.ranks)
+    ]
+    place += [(-130.0, 75.0 + 60.0 * i) for i in range(len(what) - what.ranks)]
+    return place, {}
+
+
+def _dragonfly(what: Picture, name: str = "") -> Placed:
+    """Groups round a circle: their switches side by side, the ranks of each switch outside it, global cables across."""
+    match = re.match(r"dragonfly\((\d+), (\d+), (\d+)", name)
+    hubs = [d for d in range(len(what)) if what.endpoint[d] < 0]
+    if match is None or not hubs:
+        return _graph(what)
+    per, group = int(match[1]), int(match[2])
+    groups = len(hubs) // group
+    inner = max(150.0, len(hubs) * 34 / (2 * pi))
+    outer = max(inner + 56, len(hubs) * per * 27 / (2 * pi))
+    place: list[Point] = [(0.0, 0.0)] * len(what)
+    near = what.neighbours()
+    for i, d in enumerate(hubs):
+        g, s = divmod(i, group)
+        angle = 2 * pi * (g + 0.08 + 0.84 * (s + 0.5) / group) / groups - pi / 2
+        place[d] = (inner * cos(angle), inner * sin(angle))
+        mine = [c for c in near[d] if what.endpoint[c] >= 0]
+        for q, c in enumerate(mine):
+            a = angle + 2 * pi * 0.84 / len(hubs) * ((q + 0.5) / len(mine) - 0.5)
+            place[c] = (outer * cos(a), outer * sin(a))
+    return place, {}
+
+
+def _graph(what: Picture, name: str = "") -> Placed:
+    """Any network: by layers where ranks hang on switches, else by springs (networkx, from a circle, so always the
+    same)."""
+    leaves = [d for d in range(len(what)) if what.endpoint[d] >= 0]
+    near = what.neighbours()
+    if len(leaves) < len(what) and all(
+        len(near[d]) <= 2 and all(what.endpoint[c] < 0 for c in near[d]) for d in leaves
+    ):
+        return _layered(what)
+    if len(what) > 300:
+        return _circle(what)
+    import networkx as nx
+
+    graph: nx.Graph[int] = nx.Graph()
+    graph.add_nodes_from(range(len(what)))
+    graph.add_edges_from((a, b) for a, b in zip(what.src.tolist(), what.dst.tolist(), strict=True) if a < b)
+    start = nx.circular_layout(graph)
+    found = nx.spring_layout(graph, pos=start, seed=1, iterations=300, k=1.6 / sqrt(max(1, len(what))))
+    points = np.array([found[d] for d in range(len(what))])
+    spread = np.ptp(points, axis=0)
+    scale = max(260.0, 74.0 * sqrt(len(what)))
+    return [
+        (float(x), float(y)) for x, y in (points - points.min(axis=0)) / np.maximum(spread, 1e-9) * [1.6 * scale, scale]
+    ], {}
+
+
+SHAPES: dict[str, Callable[[Picture, str], Placed]] = {
+    "ring": _ring,
+    "line": _line,
+    "star": _star,
+    "switch": _switch,
+    "fully_connected": _circle,
+    "tree": _tree,
+    "torus": _grid,
+    "mesh": _grid,
+    "hypercube": _hypercube,
+    "fat_tree": _layered,
+    "dragonfly": _dragonfly,
+}

@@ -1,0 +1,255 @@
+"""The sheet that machines are drawn on: devices of a node by kind, boxes, bent cables, names; and the Layout made of
+it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any
+
+from .geometry import Box, Point, both_ways, straight
+from .reduction import Picture
+from .shapes import SHORT, Layout, Panel, hugged, label
+
+#: Hybrid cube mesh of the DGX-1: two squares with their diagonals, joined corner to corner (GPU numbers of one
+#: machine).
+_CUBE = {(a, b) for q in (0, 4) for a in range(q, q + 4) for b in range(a + 1, q + 4)} | {(a, a + 4) for a in range(4)}
+
+
+@dataclass(eq=False)
+class Node:
+    """Devices of one node by kind, GPUs in the order of their ranks; `near` are the neighbours of every device."""
+
+    number: int
+    near: list[list[int]]
+    kind: list[str]
+    members: list[int]
+
+    def of(self, *kinds: str) -> list[int]:
+        return [d for d in self.members if self.kind[d] in kinds]
+
+    def home(self, device: int) -> int | None:
+        """The PCIe switch, else the CPU, that a GPU or NIC hangs on."""
+        for kind in ("pcie", "cpu"):
+            for d in self.near[device]:
+                if self.kind[d] == kind:
+                    return d
+        return None
+
+    def hanging(self, parent: int, kind: str) -> list[int]:
+        """GPUs, NICs ... whose home is this device."""
+        return [d for d in self.of(kind) if self.home(d) == parent]
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """GPUs of this node that are joined directly."""
+        gpus = set(self.of("gpu"))
+        return sorted((a, b) for a in gpus for b in self.near[a] if b in gpus and a < b)
+
+    @property
+    def is_cube(self) -> bool:
+        gpus = self.of("gpu")
+        at = {g: i for i, g in enumerate(gpus)}
+        return len(gpus) == 8 and {(at[a], at[b]) for a, b in self.pairs} == _CUBE
+
+
+@dataclass(eq=False)
+class Sheet:
+    """What is being drawn: a box per device, and for cables that are not straight their corners, from the first device
+    to the second."""
+
+    what: Picture
+    pipe: float
+    chips: int = 0  # NVSwitches of a node, drawn as one bar
+    boxes: dict[int, Box] = field(default_factory=dict)
+    bends: dict[tuple[int, int], list[Point]] = field(default_factory=dict)
+    left_hand: set[tuple[int, int]] = field(default_factory=set)
+    names: dict[int, Any] = field(default_factory=dict)
+    panels: list[Panel] = field(default_factory=list)
+
+    def cable(self, a: int, b: int, *corners: Point, left_hand: bool = False) -> None:
+        self.bends[(a, b)] = list(corners)
+        if left_hand:
+            self.left_hand.add((a, b))
+
+    def joined(self, a: int, b: int) -> bool:
+        return b in self._near[a]
+
+    def __post_init__(self) -> None:
+        self._near = [set(n) for n in self.what.neighbours()]
+        self._rate: dict[tuple[int, int], float] = {}
+        for a, b, rate in zip(
+            self.what.src.tolist(), self.what.dst.tolist(), self.what.bandwidth.tolist(), strict=True
+        ):
+            pair = (min(a, b), max(a, b))
+            self._rate[pair] = max(rate, self._rate.get(pair, 0.0))
+
+    def narrow(self, pairs: Iterable[tuple[int, int]], room: float) -> None:
+        """Make all cables narrower, by one ruler, until one direction of each of these takes no more than `room`
+        pixels."""
+        widest = max((self._rate.get((min(pair), max(pair)), 0.0) for pair in pairs), default=0.0)
+        if widest:
+            self.pipe = min(self.pipe, max(room, 1.5) / sqrt(widest / 1e9))
+
+    def width(self, a: int, b: int) -> float:
+        """Pixels of one direction of a cable."""
+        return max(1.2, self.pipe * sqrt(self._rate.get((min(a, b), max(a, b)), 0.0) / 1e9))
+
+
+def finished(sheet: Sheet, key: Box | None) -> Layout:
+    """A Layout of the sheet: lines for every link, both directions side by side, a name on every device."""
+    what = sheet.what
+    spare = [d for d in range(len(what)) if d not in sheet.boxes]
+    bottom = max(b.bottom for b in sheet.boxes.values())
+    for i, d in enumerate(spare):
+        sheet.boxes[d] = Box(16.0 + 70 * i, bottom + 24, 58, 26)
+    boxes = [sheet.boxes[d] for d in range(len(what))]
+    made = Layout(
+        what,
+        boxes,
+        [sheet.names.get(d, label(what, d)) for d in range(len(what))],
+        panels=sheet.panels,
+        pipe=sheet.pipe,
+        key=key,
+    )
+    crowd: Counter[tuple[int, int]] = Counter()
+    for a, b in zip(what.src.tolist(), what.dst.tolist(), strict=True):
+        nth = crowd[(a, b)]
+        crowd[(a, b)] += 1
+        made.lines.append(_line(sheet, a, b, nth))
+    if not made.panels or min(b.y for b in [*boxes, *(p.box for p in made.panels)]) < 0:
+        return hugged(made)
+    made.w = max(p.box.right for p in made.panels) + 8
+    made.w = max(made.w, max(b.right for b in boxes) + 8)
+    made.h = max(max(p.box.bottom for p in made.panels), max(b.bottom for b in boxes)) + 6
+    return made
+
+
+def _line(sheet: Sheet, a: int, b: int, nth: int) -> list[Point]:
+    """The polyline of the nth link from a to b, on its side of the cable."""
+    there = (a, b) in sheet.bends
+    pair = (a, b) if there or (b, a) in sheet.bends else (min(a, b), max(a, b))
+    if (b, a) in sheet.bends and not there:
+        pair = (b, a)
+    corners = sheet.bends.get(pair) or straight(sheet.boxes[pair[0]], sheet.boxes[pair[1]])
+    gap = (sheet.width(a, b) + 0.6) * (1 + 2 * nth)
+    if pair in sheet.left_hand:
+        gap = -gap
+    out, home = both_ways(corners, gap)
+    return out if (a, b) == pair else home
+
+
+def panel_of(node: Node, what: Picture, box: Box, title: str) -> Panel:
+    ranks = [what.endpoint[g] for g in node.of("gpu") if what.endpoint[g] >= 0]
+    en, zh = [title] if title else [], [title] if title else []
+    if ranks and ranks[-1] - ranks[0] != len(ranks) - 1:
+        en.append(f"{len(ranks)} ranks")
+        zh.append(f"{len(ranks)} 个 rank")
+    elif ranks:
+        en.append(f"ranks {ranks[0]} to {ranks[-1]}" if len(ranks) > 1 else f"rank {ranks[0]}")
+        zh.append(f"rank {ranks[0]}–{ranks[-1]}" if len(ranks) > 1 else f"rank {ranks[0]}")
+    name = {"en": f"Node {node.number}", "zh": f"节点 {node.number}"}
+    return Panel(box, name, {"en": ", ".join(en), "zh": "，".join(zh)}, node.number)
+
+
+def number_of(what: Picture, device: int) -> str:
+    name = what.name[device]
+    return name[len(name.rstrip("0123456789")) :]
+
+
+def name_insides(sheet: Sheet, node: Node, small: bool = False) -> None:
+    """Short names for what is in a node; NICs are counted through all nodes, as ranks are."""
+    cards = len(node.of("nic"))
+    for i, d in enumerate(node.of("nic")):
+        number = node.number * cards + i
+        legible = not small and sheet.boxes[d].h > 10
+        sheet.names[d] = f"NIC {number}" if legible else ""
+    wide = all(sheet.boxes[d].w > 100 for d in node.of("pcie"))
+    for d in node.of("pcie"):
+        place = number_of(sheet.what, d)
+        sheet.names[d] = (
+            {"en": f"PCIe switch {place}".strip(), "zh": f"PCIe 交换机 {place}".strip()} if wide else "PCIe"
+        )
+    for d in node.of("cpu"):
+        sheet.names[d] = f"CPU {number_of(sheet.what, d)}".strip()
+    for d in node.of("memory"):
+        if sheet.what.endpoint[d] < 0:
+            sheet.names[d] = {"en": "memory", "zh": "内存"}
+    for d in node.of("nvswitch"):
+        sheet.names[d] = f"NVSwitch × {sheet.chips}" if sheet.chips > 1 else "NVSwitch"
+
+
+def fabric_names(sheet: Sheet, switches: Iterable[int]) -> None:
+    """`InfiniBand switch` for a single one; `leaf 3`, `spine 0` where there are several."""
+    what, switches = sheet.what, list(switches)
+    kinds = {
+        k
+        for s, d, k in zip(what.src.tolist(), what.dst.tolist(), what.link_kind, strict=True)
+        if s in switches or d in switches
+    }
+    en, zh = ("Ethernet", "以太网") if kinds == {"ethernet"} else ("InfiniBand", "InfiniBand ")
+    for d in switches:
+        if len(switches) == 1:
+            sheet.names[d] = {"en": f"{en} switch", "zh": f"{zh}交换机"}
+        else:
+            short = what.name[d].removeprefix("fabric/")
+            word = short.rstrip("0123456789")
+            sheet.names[d] = f"{SHORT.get(word, word)} {short[len(word) :]}".strip()
+
+
+def down_to_bars(sheet: Sheet, node: Node) -> None:
+    """GPU to NVSwitch: straight down, out of the GPU on the right, into it on the left."""
+    bars = node.of("nvswitch")
+    for g in node.of("gpu"):
+        box = sheet.boxes[g]
+        for i, bar in enumerate(bars):
+            if not sheet.joined(g, bar):
+                continue
+            to = sheet.boxes[bar]
+            start = box.cx if len(bars) == 1 else box.x + (i + 0.5) * box.w / len(bars)
+            down = to.y > box.y
+            end = (
+                start
+                if to.x + 8 < start < to.right - 8
+                else to.x + to.w * (node.of("gpu").index(g) + 0.5) / len(node.of("gpu"))
+            )
+            sheet.cable(
+                g, bar, (start, box.bottom if down else box.y), (end, to.y if down else to.bottom), left_hand=down
+            )
+
+
+def arches(sheet: Sheet, node: Node, depth: float, up: bool = False) -> None:
+    """Cables from GPU to GPU as nested arches below (or above) the row; arches that share a stretch get lanes of their
+    own."""
+    pairs = sorted(node.pairs, key=lambda p: (abs(sheet.boxes[p[0]].cx - sheet.boxes[p[1]].cx), p))
+    ports: dict[int, list[tuple[float, tuple[int, int]]]] = {}
+    for a, b in pairs:
+        ports.setdefault(a, []).append((sheet.boxes[b].cx, (a, b)))
+        ports.setdefault(b, []).append((sheet.boxes[a].cx, (a, b)))
+    at: dict[tuple[int, tuple[int, int]], float] = {}
+    for g, mine in ports.items():
+        box = sheet.boxes[g]
+        left = sorted((m for m in mine if m[0] < box.cx), key=lambda m: -m[0])
+        right = sorted((m for m in mine if m[0] >= box.cx), key=lambda m: -m[0])
+        order = [*left, *right]  # near ones outside, so that arches of one GPU nest
+        for i, (_, pair) in enumerate(order):
+            at[(g, pair)] = box.x + (i + 0.5) * box.w / len(order)
+    lanes: list[list[tuple[float, float]]] = []
+    lane_of: dict[tuple[int, int], int] = {}
+    for pair in pairs:
+        low, high = sorted((at[(pair[0], pair)], at[(pair[1], pair)]))
+        free = (i for i, lane in enumerate(lanes) if all(high + 4 < x or low - 4 > y for x, y in lane))
+        lane_of[pair] = next(free, len(lanes))
+        if lane_of[pair] == len(lanes):
+            lanes.append([])
+        lanes[lane_of[pair]].append((low, high))
+    if lanes:
+        sheet.narrow(pairs, ((depth - 12) / len(lanes) - 2) / 2)
+    for pair in pairs:
+        a, b = pair
+        deep = 12 + (depth - 12) * (lane_of[pair] + 0.5) / max(1, len(lanes))
+        edge = [sheet.boxes[d].y if up else sheet.boxes[d].bottom for d in pair]
+        y = min(edge) - deep if up else max(edge) + deep
+        sheet.cable(a, b, (at[(a, pair)], edge[0]), (at[(a, pair)], y), (at[(b, pair)], y), (at[(b, pair)], edge[1]))

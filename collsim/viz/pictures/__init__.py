@@ -1,0 +1,1 @@
+"""Still pictures, plots, films and printed sheets."""

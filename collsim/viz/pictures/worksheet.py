@@ -1,0 +1,151 @@
+"""A worksheet as PDF: a headline, what is given, and numbered questions, wrapped and broken over A4 pages.
+
+It knows nothing of questions: it is given texts and draws them.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...errors import CollsimError
+
+_WIDTH, _HEIGHT = 8.27, 11.69  # inches, A4
+_COLUMNS, _TOP, _BOTTOM, _LINE = 92, 0.94, 0.06, 0.0185
+_CHINESE = (
+    "Noto Sans CJK SC",
+    "Source Han Sans SC",
+    "Noto Serif CJK SC",
+    "PingFang SC",
+    "Microsoft YaHei",
+    "SimHei",
+    "WenQuanYi Zen Hei",
+)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One question as it is printed: its text, lettered options, and in a key its answer and reasons (else lines to
+    write on)."""
+
+    text: str
+    options: Sequence[str] = ()
+    answer: str = ""
+    reasons: Sequence[str] = field(default_factory=tuple)
+
+
+def pdf(path: Path, heading: str, given: Sequence[str], items: Sequence[Item]) -> Path:
+    """Write the sheet. Raises CollsimError where Chinese text is asked for and no font on this machine has it."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_pdf import PdfPages
+    from matplotlib.figure import Figure
+
+    family = _fonts("".join([heading, *given, *(i.text + i.answer for i in items)]))
+    target = Path(path)
+    blocks = list(_blocks(heading, given, items))
+    with (
+        mpl.rc_context({"font.family": family, "pdf.fonttype": 42}),
+        PdfPages(target, metadata={"Title": heading, "CreationDate": None}) as out,
+    ):
+        for number, page in enumerate(_pages(blocks), 1):
+            figure = Figure(figsize=(_WIDTH, _HEIGHT))
+            _draw(figure, page, number)
+            out.savefig(figure)
+    return target
+
+
+def _fonts(text: str) -> list[str]:
+    from matplotlib import font_manager
+
+    usual = ["DejaVu Sans"]
+    if not any("\u4e00" <= c <= "\u9fff" for c in text):
+        return usual
+    known = {f.name for f in font_manager.fontManager.ttflist}
+    found = [name for name in _CHINESE if name in known]
+    if not found:
+        raise CollsimError(
+            f"no font on this machine has Chinese; install one of {', '.join(_CHINESE)}, or write the worksheet as "
+            "Markdown"
+        )
+    return found + usual
+
+
+Line = tuple[str, float, str]  # text, indent as a part of the width, weight
+
+
+def _blocks(heading: str, given: Sequence[str], items: Sequence[Item]) -> Iterator[list[Line]]:
+    """Lines that stay together on a page."""
+    yield [*((text, 0.0, "bold") for text in wrapped(heading, _COLUMNS - 10)), ("", 0.0, "normal")]
+    yield [*((text, 0.0, "normal") for fact in given for text in wrapped(fact, _COLUMNS)), ("", 0.0, "normal")]
+    for number, item in enumerate(items, 1):
+        lines: list[Line] = [(text, 0.0, "normal") for text in wrapped(f"{number}.  {item.text}", _COLUMNS)]
+        lines += [
+            (text, 0.04, "normal")
+            for k, option in enumerate(item.options)
+            for text in wrapped(f"{chr(65 + k)}.  {option}", _COLUMNS - 6)
+        ]
+        if item.answer:
+            lines += [(text, 0.04, "bold" if first else "normal") for first, text in _answered(item)]
+        else:
+            lines += [("", 0.0, "normal"), ("_" * 48, 0.04, "normal")]
+        yield [*lines, ("", 0.0, "normal")]
+
+
+def _answered(item: Item) -> Iterator[tuple[bool, str]]:
+    for text in wrapped(item.answer, _COLUMNS - 6):
+        yield True, text
+    for reason in item.reasons:
+        for text in wrapped(reason, _COLUMNS - 6):
+            yield False, text
+
+
+def _pages(blocks: Sequence[list[Line]]) -> Iterator[list[Line]]:
+    most = int((_TOP - _BOTTOM) / _LINE)
+    page: list[Line] = []
+    for block in blocks:
+        if page and len(page) + len(block) > most:
+            yield page
+            page = []
+        page = [*page, *block]
+        while len(page) > most:
+            yield page[:most]
+            page = page[most:]
+    if page:
+        yield page
+
+
+def _draw(figure: object, page: Sequence[Line], number: int) -> None:
+    for row, (text, indent, weight) in enumerate(page):
+        if text:
+            figure.text(0.08 + indent, _TOP - row * _LINE, _plain(text), fontsize=10, weight=weight, va="top")  # type: ignore[attr-defined]
+    figure.text(0.92, 0.03, str(number), fontsize=9, ha="right")  # type: ignore[attr-defined]
+
+
+def _plain(text: str) -> str:
+    """A dollar sign begins no formula."""
+    return text.replace("$", r"\$")
+
+
+def wrapped(text: str, columns: int) -> list[str]:
+    """Lines of at most so many columns; a Chinese character takes two and a line may break after it."""
+    lines, line, used = [], "", 0
+    for word in _words(text):
+        size = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in word)
+        if used + size > columns and line.strip():
+            lines.append(line.rstrip())
+            line, used, word = "", 0, word.lstrip()
+        line, used = line + word, used + size
+    return [*lines, line.rstrip()] if line.strip() else lines
+
+
+def _words(text: str) -> Iterator[str]:
+    word = ""
+    for c in text:
+        word += c
+        if c == " " or unicodedata.east_asian_width(c) in "WF":
+            yield word
+            word = ""
+    if word:
+        yield word

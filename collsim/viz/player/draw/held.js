@@ -1,0 +1,53 @@
+// Ranks inside the box of a node that is drawn as one: a square for each, under the name of the box.
+
+import { box, fitFont, put } from "./canvas.js";
+import { shareDone } from "../model/cells.js";
+
+const GAP_HELD = 3; // pixels between squares
+const LARGEST_HELD = 27;
+const LEAST_HELD = 8; // on the screen
+
+/** Squares for ranks in a box of w by h at x, y, in as many columns as let them be largest; none where they would be too small to see. */
+export function heldSquares(ranks, x, y, w, h, scale = 1) {
+  const n = ranks.length;
+  let size = 0,
+    across = 1;
+  for (let columns = 1; columns <= n; columns++) {
+    const fits = Math.min(LARGEST_HELD, (w - GAP_HELD) / columns - GAP_HELD, (h - GAP_HELD) / Math.ceil(n / columns) - GAP_HELD);
+    if (fits > size + 1e-9) [size, across] = [fits, columns];
+  }
+  if (n < 2 || size * scale < LEAST_HELD) return [];
+  const rows = Math.ceil(n / across),
+    x0 = x + (w - across * (size + GAP_HELD) + GAP_HELD) / 2,
+    y0 = y + (h - rows * (size + GAP_HELD) + GAP_HELD) / 2;
+  return ranks.map((rank, q) => ({
+    rank,
+    x: x0 + (q % across) * (size + GAP_HELD),
+    y: y0 + Math.floor(q / across) * (size + GAP_HELD),
+    size,
+  }));
+}
+
+/** A square fills from below with the finished chunks of its rank; its edge is ink while the rank sends or receives. */
+export function drawHeld(g, V, squares, busy, least) {
+  const { m, C } = V,
+    longest = "8".repeat(String(m.ranks - 1).length); // all have numbers, or none
+  for (const { rank, x, y, size } of squares) {
+    const done = shareDone(V, rank),
+      on = busy.has(rank);
+    box(g, x, y, size, size, 3, C.card);
+    g.fillStyle = C.sumfill;
+    g.fillRect(x, y + size * (1 - done), size, size * done);
+    box(g, x, y, size, size, 3, null, on ? C.ink : C.edge, on ? 1.4 : 1);
+    const text = String(rank),
+      font = fitFont(g, longest, Math.max(12, least), size - 3, false, least);
+    if (font) put(g, text, x + size / 2, y + size / 2 + font * 0.36, font, C.ink, { align: "center" });
+  }
+}
+
+/** Endpoints that send or receive now. */
+export function busyEndpoints(V) {
+  const busy = new Set();
+  for (const i of V.act) busy.add(V.m.src[i]).add(V.m.dst[i]);
+  return busy;
+}

@@ -1,0 +1,350 @@
+// Chunks on their way through the machine: tokens, trains, queues, trails.
+
+import { arrow, box, put, stroke, widthOf } from "./canvas.js";
+import { measure, pointAt, shape } from "../model/geometry.js";
+import { hues } from "./groups.js";
+import { hopAt, journey, routeLinks, slotText } from "../model/model.js";
+import { panelOf } from "../model/names.js";
+import { casing, markSpot, onScreen, routeHot } from "./stage.js";
+import { NB } from "../model/units.js";
+
+const LEAST_NUMBER = 8.5; // pixels on the screen: where the numbers on the tokens would be smaller, there are none
+
+const numberSize = (text, size) => size * (text.length > 3 ? 0.38 : text.length > 2 ? 0.46 : 0.54);
+
+/** A chunk: square = reduce with the glass filled to k of n, circle = copy. */
+export function token(g, C, x, y, size, o) {
+  const h = size / 2,
+    lw = size > 18 ? 2 : 1.5,
+    f = o.f ?? 0;
+  if (o.round) {
+    g.beginPath();
+    g.arc(x, y, h + 1, 0, 7);
+    g.fillStyle = C.card;
+    g.fill();
+    g.beginPath();
+    g.arc(x, y, h - 0.5, 0, 7);
+    g.fillStyle = f >= 1 ? C.done : C.sumfill;
+    g.fill();
+    if (f < 1) {
+      g.strokeStyle = C.ink;
+      g.lineWidth = lw;
+      g.stroke();
+    }
+  } else {
+    box(g, x - h - 1.5, y - h - 1.5, size + 3, size + 3, 5, C.card);
+    const inner = size - 2 * lw;
+    if (f > 0) {
+      g.fillStyle = f >= 1 ? C.done : C.sumfill;
+      g.fillRect(x - inner / 2, y + inner / 2 - inner * Math.min(1, f), inner, inner * Math.min(1, f));
+    }
+    box(g, x - h + lw / 2, y - h + lw / 2, size - lw, size - lw, Math.min(3.5, size / 6), null, C.ink, lw);
+  }
+  if (o.text) {
+    const fs = numberSize(o.text, size);
+    put(g, o.text, x, y + fs * 0.36, fs, f >= 1 ? C.ontext : C.ink, { bold: true, align: "center" });
+  }
+  if (o.ring) box(g, x - h - 3, y - h - 3, size + 6, size + 6, o.round ? h + 3 : 5, null, C.wait, 1.6, [2.5, 2.5]);
+  if (o.lit) box(g, x - h - 4, y - h - 4, size + 8, size + 8, o.round ? h + 4 : 6, null, C.ink, 2);
+}
+
+/** 26 px where ranks are drawn full size, less where the layout has made them small; on a small stage more, where that makes numbers legible. */
+function tokenSize(V) {
+  const D = V.m.tl.devices,
+    box = (V.m.rankBox ??= Math.min(42, ...D.endpoint.map((e, d) => (e >= 0 && e < V.m.ranks ? Math.min(D.w[d], D.h[d] * 1.05) : 42)))),
+    usual = Math.max(12, Math.min(26, Math.round(box * 0.62))),
+    legible = onScreen(V, (LEAST_NUMBER + 1) / 0.54) + 1;
+  return legible > usual && legible < box * 0.8 ? Math.round(legible) : usual;
+}
+
+export const hopOut = {};
+export const pt = {};
+const pt2 = {};
+
+/**
+ * The tokens of one cable, nose to tail: up to 4 as they are, more as small ones without numbers; more than 12, or several in
+ * one place that find no room, as one token with their number.
+ */
+export function train(list, out) {
+  const n = list.length;
+  list.sort((a, b) => along(b) - along(a) || a.i - b.i);
+  const spread = along(list[0]) - along(list[n - 1]),
+    small = n > 4 ? 12 : list[0].size,
+    fits = along(list[0]) >= (n - 1) * (small + 2);
+  if (n > 12 || (n > 1 && (list[0].waits || !fits) && spread < n * small * 0.6)) {
+    bundle(list, out);
+    return;
+  }
+  let limit = Infinity;
+  for (const q of list) {
+    if (n > 4) {
+      q.size = Math.min(12, q.size);
+      q.plain = true;
+    }
+    const d = Math.max(0, Math.min(along(q), limit));
+    q.d = d + (q.lead ?? 0);
+    limit = d - q.size - 2;
+    out.push(q);
+  }
+}
+
+const along = (q) => q.d - (q.lead ?? 0);
+
+function bundle(list, out) {
+  const n = list.length;
+  out.push(Object.assign(list[0], { count: n, d: (list[0].lead ?? 0) + list.reduce((a, q) => a + along(q), 0) / n }));
+}
+
+/**
+ * Transfers that share a cable at one time move side by side, as many in a row as its width has room for; the label counts them. As long as
+ * the rows behind the first would still stand in the device that sends, they are one token with their number.
+ */
+function abreast(V, link, list, n, out) {
+  const s = 12,
+    rows = Math.max(1, Math.min(4, Math.floor((casing(V.m, link) * 1.8) / (s + 2))));
+  if (along(list[0]) < (Math.ceil(list.length / rows) - 1) * (s + 2)) return bundle(list, out);
+  list.sort((a, b) => a.i - b.i);
+  list.forEach((q, k) => {
+    const across = Math.min(rows, list.length - Math.floor(k / rows) * rows),
+      at = along(list[0]) - Math.floor(k / rows) * (s + 2);
+    Object.assign(q, { size: s, plain: true, d: q.lead + Math.max(0, at), side: ((k % rows) - (across - 1) / 2) * (s + 2) });
+    out.push(q);
+  });
+  list[0].shared = { n, wide: (rows * (s + 2)) / 2 + 6 };
+}
+
+/** Several on one cable at one place and time: they share it, where sharing is how the run was computed. */
+function together(m, list) {
+  if (m.hopOf || list[0].waits || list.length < 2 || list.length > 12) return false;
+  const d = list.map(along);
+  return Math.max(...d) - Math.min(...d) < list.length * 7;
+}
+
+/** Where to draw the tokens: grouped by cable, so that many on one cable become a train, a queue or one token with a count. */
+function placeTokens(V) {
+  const { m } = V,
+    per = new Map(),
+    flying = new Map(), // on each cable, those still in the device before it as well
+    size = tokenSize(V);
+  for (const i of V.act) addToken(V, per, i, size, false);
+  for (const [{ queued, link }, list] of [...per.values()].map((l) => [l[0], l]))
+    if (!queued) flying.set(link, (flying.get(link) ?? 0) + list.length);
+  for (const i of V.wait) addToken(V, per, i, size, true);
+  const out = [];
+  for (const list of per.values()) {
+    const n = list[0].inside ? list.length : flying.get(list[0].link);
+    if (list[0].queued) queue(V, list[0].link, list, out);
+    else if (together(m, list)) abreast(V, list[0].link, list, n, out);
+    else {
+      train(list, out);
+      if (!m.hopOf && n > 1 && !list[0].waits && !list[0].count) list[0].shared = { n, wide: list[0].size / 2 + 8 };
+    }
+  }
+  for (const q of out) {
+    if (q.x != null) continue;
+    pointAt(q.line, q.d, pt);
+    Object.assign(q, { x: pt.x - pt.dy * (q.side ?? 0), y: pt.y + pt.dx * (q.side ?? 0), dx: pt.dx, dy: pt.dy });
+  }
+  return out;
+}
+
+function addToken(V, per, i, size, waits) {
+  const { m } = V;
+  if (m.ranks > 32 && panelOf(m, m.src[i]) >= 0 && panelOf(m, m.src[i]) === panelOf(m, m.dst[i])) return;
+  const hops = shape(m, m.route[i]);
+  if (!hops.length) return;
+  let h = hops.length - 1,
+    f = 1,
+    queued = false,
+    share = 1;
+  if (!waits) {
+    hopAt(m, i, V.t, hopOut);
+    h = hopOut.hop;
+    f = hopOut.f;
+    queued = hopOut.waits;
+    share = hopOut.share;
+  }
+  const line = hops[h],
+    short = Math.max(14, (line.len - line.lead) / 2 - 9), // on a short cable one waits at each end
+    s = waits ? Math.min(22, size, short) : size,
+    pad = Math.min(s / 2 + 2, line.len / 3);
+  const lo = h === 0 ? pad : 0,
+    hi = h === hops.length - 1 ? pad : 0,
+    d = lo + f * (line.len - lo - hi);
+  const link = m.tl.routes.link[m.tl.routes.start[m.route[i]] + h],
+    inside = !queued && d < line.lead; // still in the device before the cable
+  const key = `${waits ? "w" : queued ? "q" : "m"}${link}${inside ? `,${m.route[i]}` : ""}`;
+  if (!per.has(key)) per.set(key, []);
+  per.get(key).push({ i, link, line, lead: inside ? 0 : line.lead, d, size: s, waits, queued, share, inside, first: h === 0 });
+}
+
+/**
+ * Chunks that wait for a busy port stand before it in rows of four, in the order in which they are served; the label counts them. In the
+ * rank that sends they are small and at its edge, so that its number can be read.
+ */
+function queue(V, link, list, out) {
+  const { m } = V,
+    { first } = list[0],
+    s = first ? 12 : list.length > 1 ? 15 : list[0].size,
+    gap = s + 3;
+  pointAt(measure(m.tl.links.path[link]), 0, pt);
+  const { x, y, dx, dy } = pt,
+    wide = (Math.min(4, list.length) - 1) / 2;
+  list
+    .sort((a, b) => m.t1[a.i] - m.t1[b.i])
+    .slice(0, 16)
+    .forEach((q, k) => {
+      const back = s / 2 + (first ? 1 : 6) + Math.floor(k / 4) * gap,
+        side = ((k % 4) - wide) * gap;
+      Object.assign(q, { size: s, plain: s < 18, x: x - dx * back - dy * side, y: y - dy * back + dx * side, dx, dy });
+      if (k === 0 && list.length > 1)
+        q.queue = {
+          n: list.length,
+          x: x - dx * 10 - Math.abs(dy) * (wide * gap + s),
+          y: y - dy * (s + 4) - Math.abs(dx) * (wide * gap + s),
+        };
+      out.push(q);
+    });
+}
+
+export function drawTrail(g, V, q) {
+  const len = Math.min(46, q.d),
+    steps = 7,
+    width = Math.min(15, q.size * 0.6);
+  if (len < 6) return;
+  const H = hues(V.C, V.m, V.m.chunk[q.i]);
+  g.strokeStyle = V.m.reduce[q.i] ? H.sum2 : H.done;
+  for (let k = 0; k < steps; k++) {
+    pointAt(q.line, q.d - len * (1 - k / steps), pt);
+    pointAt(q.line, q.d - len * (1 - (k + 1) / steps), pt2);
+    g.globalAlpha = V.dim(q.i) * (0.12 + 0.09 * k);
+    g.lineWidth = 3 + ((width - 3) * k) / steps;
+    g.beginPath();
+    g.moveTo(pt.x, pt.y);
+    g.lineTo(pt2.x, pt2.y);
+    g.stroke();
+  }
+  g.globalAlpha = 1;
+}
+
+export function drawTokens(g, V) {
+  const { m, C } = V;
+  if (V.act.length > 2000) return drawChevrons(g, V);
+  const list = placeTokens(V),
+    labelled = list.filter((q) => !q.waits && !q.queued && !q.count && !q.plain && routeHot(m, m.route[q.i])),
+    spots = labelled.map((q) => labelSpot(V, q)),
+    size = Math.max(14, onScreen(V, 12.5));
+  const clash = spots.some(
+    (a, k) =>
+      list.some((q) => q !== labelled[k] && Math.abs(q.x - a.mx) < 1.3 * size + q.size / 2 && Math.abs(q.y - a.my) < 0.7 * size + q.size / 2) ||
+      onDevice(m, a, 1.3 * size, 0.7 * size) ||
+      onMark(V, a, 1.3 * size, 0.7 * size) ||
+      spots.some((b, n) => n < k && Math.abs(a.mx - b.mx) < 2.8 * size && Math.abs(a.my - b.my) < 1.3 * size),
+  );
+  const labels = labelled.length <= 4 && !clash;
+  if (!V.reduced && list.length <= 240) for (const q of list) if (!q.waits && !q.queued) drawTrail(g, V, q);
+  for (const q of list) q.text = q.count ? `×${q.count}` : q.plain || q.size < 16 ? "" : slotText(V, m.chunk[q.i]);
+  const legible = list.every((q) => !q.text || numberSize(q.text, q.size) >= onScreen(V, LEAST_NUMBER));
+  for (const q of list) {
+    const i = q.i;
+    g.globalAlpha = V.dim(i);
+    token(g, hues(C, m, m.chunk[i]), q.x, q.y, q.size, {
+      round: !m.reduce[i],
+      f: m.k[i] / m.goals[m.chunk[i]],
+      ring: q.waits,
+      lit: V.hover?.transfer === i,
+      text: legible ? q.text : "",
+    });
+    if (q.queue) put(g, V.W.queue(q.queue.n), q.queue.x, q.queue.y + 5, size, C.fulltext, { bold: true, align: "right", halo: C.card });
+    g.globalAlpha = 1;
+  }
+  drawShared(g, V, list);
+  if (labels)
+    labelled.forEach((q, k) =>
+      put(g, `${Math.round(100 * q.share)}${NB}%`, spots[k].x, spots[k].y, size, C.fulltext, {
+        bold: true,
+        align: spots[k].align,
+        halo: m.panels.x.length ? C.sunk : C.card,
+      }),
+    );
+  V.drawn = list;
+}
+
+/** Would a label here, w and h to each side of its middle, cover a device that has a name? Switches are large, and have room. */
+const onDevice = ({ tl: { devices: D } }, { mx, my }, w, h) =>
+  D.x.some((x, d) => !/switch/.test(D.kind[d]) && mx + w > x && mx - w < x + D.w[d] && my + h > D.y[d] && my - h < D.y[d] + D.h[d]);
+
+const onMark = (V, { mx, my }, w, h) =>
+  V.marks.map(({ link }) => markSpot(V, link)).some(({ x, y, r }) => Math.abs(x - mx) < w + r && Math.abs(y - my) < h + r);
+
+const MOST_SHARED = 6; // more counts than this hide what they count
+
+function drawShared(g, V, list) {
+  const groups = list.filter((q) => q.shared),
+    word = V.m.sharing === "none" ? V.W.atOnce : V.W.share,
+    size = Math.max(14, onScreen(V, 12.5));
+  if (groups.length > MOST_SHARED) return;
+  for (const q of groups) {
+    const level = Math.abs(q.dx) > Math.abs(q.dy),
+      text = word(q.shared.n),
+      middle = q.x - (q.side ?? 0),
+      right = middle + q.shared.wide + widthOf(g, text, size, true) < V.m.tl.stage.w; // else it would be cut at the edge
+    put(g, text, level ? q.x : middle + (right ? q.shared.wide : -q.shared.wide), level ? q.y - q.shared.wide : q.y + 5, size, V.C.ink, {
+      bold: true,
+      align: level ? "center" : right ? "left" : "right",
+      halo: V.C.card,
+    });
+  }
+}
+
+/** Where the share delivered is written beside a token: towards the middle of the stage, or above and below a level cable. */
+function labelSpot(V, q) {
+  const r = q.size / 2 + 7,
+    { w, h } = V.m.tl.stage,
+    left = q.x < w / 2;
+  if (Math.abs(q.dy) > Math.abs(q.dx))
+    return { x: q.x + (left ? r : -r), y: q.y + 5, mx: q.x + (left ? r + 16 : -r - 16), my: q.y, align: left ? "left" : "right" };
+  const y = q.y < h * 0.3 && q.y > 30 ? q.y - r - 1 : q.y + r + 11;
+  return { x: q.x, y, mx: q.x, my: y - 5, align: "center" };
+}
+
+// More than 2,000 in flight: no tokens, arrows on the cables that carry something now.
+function drawChevrons(g, V) {
+  const { m, C } = V,
+    busy = new Set();
+  for (const i of V.act) {
+    if (!m.hopOf) {
+      for (const l of routeLinks(m, m.route[i])) busy.add(l);
+      continue;
+    } // cut-through: all links of the route at once
+    hopAt(m, i, V.t, hopOut);
+    if (hopOut.link >= 0 && !hopOut.waits) busy.add(hopOut.link);
+  }
+  for (const l of busy) {
+    const line = measure(m.tl.links.path[l]),
+      gap = 18,
+      phase = V.reduced ? 9 : ((V.t / (m.total || 1)) * 900) % gap;
+    for (let d = phase; d < line.len; d += gap) {
+      pointAt(line, d, pt);
+      arrow(g, pt.x, pt.y, pt.dx, pt.dy, 8, C.ink);
+    }
+  }
+  V.drawn = [];
+}
+
+const MOST_MOVES = 400;
+
+/** The whole way of one chunk: moves that are done solid, those to come dashed. */
+export function drawJourney(g, V) {
+  const { m, C } = V,
+    moves = journey(m, V.hover.slot).ids;
+  if (moves.length > MOST_MOVES) return;
+  for (const done of [false, true]) {
+    g.setLineDash(done ? [] : [3, 4]);
+    for (const i of moves) {
+      if (m.t1[i] <= V.t !== done) continue;
+      for (const { pts } of shape(m, m.route[i])) stroke(g, pts, done ? 3 : 1.8, done ? C.done : C.ink);
+    }
+  }
+  g.setLineDash([]);
+}

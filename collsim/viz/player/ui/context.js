@@ -1,0 +1,93 @@
+// What the parts of one player share.
+
+import { doneAt } from "../model/cells.js";
+import { createClock } from "../model/clock.js";
+import { media } from "../draw/elements.js";
+import { render } from "./frame.js";
+import { TOKENS } from "../model/look.js";
+import { WORDS } from "../model/words.js";
+
+/**
+ * What the parts of one player share: elements d, options, clock, state S (what is chosen and how it is laid out), model m,
+ * scene V (what is on the canvas), and keys of what was drawn last.
+ */
+export function createContext(d, opts) {
+  return {
+    d,
+    opts,
+    clock: opts.clock ?? createClock(),
+    dark: media("(prefers-color-scheme: dark)"),
+    still: media("(prefers-reduced-motion: reduce)"),
+    S: {
+      lang: opts.lang === "zh" ? "zh" : "en",
+      theme: opts.theme ?? null,
+      view: opts.view ?? null,
+      chart: "links",
+      mode: "rate",
+      tab: 0,
+      channel: -1,
+      present: false,
+      words: false,
+      patterns: false,
+      narrow: false,
+    },
+    m: null,
+    V: null,
+    scratch: { act: [], wait: [] },
+    keys: { base: "", matrix: "", bars: "", kinds: "" },
+    off: () => {},
+    frame: 0,
+    ticket: 0,
+    dead: false,
+    reportTimer: 0,
+    baseAt: 0,
+    matrixAt: 0,
+    bars: null,
+    narrated: "",
+  };
+}
+
+export const wordsOf = (ui) => WORDS[ui.S.lang];
+
+export const themeOf = (ui) => (ui.S.theme === "dark" || (ui.S.theme !== "light" && ui.dark.matches) ? "dark" : "light");
+
+export const colorsOf = (ui) => TOKENS[themeOf(ui)];
+
+export function forgetDrawn(ui) {
+  const { keys } = ui;
+  for (const k in keys) keys[k] = "";
+}
+
+export function invalidate(ui) {
+  if (!ui.frame && !ui.dead)
+    ui.frame = requestAnimationFrame(() => {
+      ui.frame = 0;
+      render(ui);
+    });
+}
+
+export function report(ui, why, delay) {
+  const { opts } = ui;
+  clearTimeout(ui.reportTimer);
+  if (!opts.onState) return;
+  ui.reportTimer = setTimeout(() => {
+    if (!ui.dead && ui.m) opts.onState(stateOf(ui), why);
+  }, delay);
+}
+
+export const stateOf = (ui) => ({
+  t: ui.m ? Math.min(ui.clock.t, ui.m.total) : 0,
+  step: ui.V && ui.m?.nsteps ? ui.V.s + 1 : 0,
+  playing: ui.clock.playing,
+  view: ui.S.view ?? "physical",
+  speed: ui.clock.speed,
+  done: !!ui.m && doneAt(ui.m, Math.min(ui.clock.t, ui.m.total)),
+});
+
+export function toast(ui, text) {
+  const { d, S } = ui;
+  d.toast.textContent = text;
+  d.toast.classList.add("on");
+  clearTimeout(S.toastTimer);
+  S.toastTimer = setTimeout(() => d.toast.classList.remove("on"), 2000);
+}

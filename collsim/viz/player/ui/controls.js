@@ -1,0 +1,188 @@
+// What a person can do: buttons, keys, scrubber.
+
+import { SPEEDS } from "../model/clock.js";
+import { invalidate, report, stateOf, toast, wordsOf } from "./context.js";
+import { copyText } from "./copy.js";
+import { arrange, dress } from "./dress.js";
+import { stepSpan } from "./frame.js";
+import { busiest, mistakeTime, nextStart, stepAt } from "../model/model.js";
+import { hideTip } from "./pointer.js";
+import { chartsOf } from "../draw/rows.js";
+
+export function setView(ui, v) {
+  const { S } = ui;
+  if (v !== S.view) {
+    S.view = v;
+    hideTip(ui);
+    dress(ui);
+    report(ui, "view", 0);
+  }
+}
+
+/** What the rows show; the moment stays. */
+export function setChart(ui, chart) {
+  ui.S.chart = chart;
+  hideTip(ui);
+  dress(ui);
+}
+
+/** Patterns beside or instead of colours: for grey print, and for eyes that tell colours apart badly. */
+export function setPatterns(ui, on) {
+  ui.S.patterns = on;
+  if (ui.m) dress(ui);
+}
+
+function nextChart(ui) {
+  const names = chartsOf(ui.m);
+  setChart(ui, names[(names.indexOf(ui.S.chart) + 1) % names.length]);
+}
+
+export const togglePlay = (ui) => (ui.clock.playing ? ui.clock.pause() : ui.clock.play());
+
+export function stepForward(ui) {
+  const { m, clock, still } = ui;
+  if (!m?.nsteps) return;
+  const free = clock.playing && clock.until == null,
+    from = clock.playing && !free ? clock.until : clock.t;
+  if (from !== clock.t) clock.seek(from); // pressed again while a step is shown: skip to its end
+  const target = nextStart(m, stepAt(m, from));
+  if (from >= m.total) return;
+  if (still.matches || free) clock.seek(target);
+  else clock.play(target);
+}
+
+export function stepBack(ui) {
+  const { m, clock } = ui;
+  if (!m?.nsteps) return;
+  const s = stepAt(m, clock.t),
+    into = clock.t - m.step0[s],
+    long = 0.12 * Math.max(1e-15, m.step1[s] - m.step0[s]);
+  clock.seek(into > long || s === 0 ? m.step0[s] : m.step0[s - 1]);
+}
+
+export function toggleLoop(ui) {
+  const { m, clock } = ui;
+  if (!m?.nsteps) return;
+  clock.loop = clock.loop ? null : stepSpan(ui);
+  if (clock.loop && !clock.playing) clock.play();
+  else invalidate(ui);
+}
+
+function changeSpeed(ui, by) {
+  const { clock } = ui;
+  const q = SPEEDS.findIndex(([v]) => v === clock.speed);
+  clock.setSpeed(SPEEDS[Math.min(SPEEDS.length - 1, Math.max(0, (q < 0 ? 2 : q) + by))][0]);
+}
+
+export function seekBusiest(ui) {
+  const { m, clock } = ui;
+  if (m) {
+    clock.loop = null;
+    clock.seek(busiest(m));
+  }
+}
+
+/** To the moment at which a wrong schedule goes wrong. */
+export function seekMistake(ui) {
+  const { m, clock } = ui;
+  if (!m?.mistake) return;
+  clock.loop = null;
+  clock.seek(mistakeTime(m));
+}
+
+export function present(ui, on = !ui.S.present) {
+  const { d, S } = ui;
+  S.present = on;
+  d.root.classList.toggle("present", on);
+  if (on && d.root.requestFullscreen) d.root.requestFullscreen().catch(() => {});
+  if (!on && document.fullscreenElement) document.exitFullscreen?.().catch(() => {});
+  ui.narrated = "";
+  arrange(ui);
+  d.root.focus({ preventScroll: true });
+}
+
+export async function shareLink(ui) {
+  const { S, opts } = ui;
+  const st = stateOf(ui);
+  let text = opts.onShare ? opts.onShare(st) : null;
+  if (text === undefined) return;
+  if (text == null && /^(https?|file):/.test(location.protocol)) {
+    const u = new URL(location.href);
+    if (opts.link === "hash" || u.protocol === "file:") u.hash = `t=${Number(st.t.toPrecision(6))}&view=${st.view}&lang=${S.lang}`;
+    else {
+      u.searchParams.set("t", String(Number(st.t.toPrecision(6))));
+      u.searchParams.set("view", st.view);
+    }
+    text = u.href;
+  }
+  if (!text) {
+    toast(ui, wordsOf(ui).noLink);
+    return;
+  }
+  toast(ui, (await copyText(text, ui.d.card)) ? wordsOf(ui).copied : text);
+}
+
+function timeAt(ui, ev) {
+  const { d, S, m } = ui;
+  const r = d.scrubCanvas.getBoundingClientRect();
+  return Math.min(1, Math.max(0, (ev.clientX - r.left - S.geo.x0) / S.geo.tw)) * m.total;
+}
+
+export function dragTime(ui, box) {
+  const { d, S, clock } = ui;
+  let from = null;
+  const move = (ev) => {
+    if (from && Math.abs(ev.clientX - from.x) > 2) from.moved = true;
+    if (from?.moved) clock.seek(timeAt(ui, ev));
+  };
+  box.addEventListener("pointerdown", (ev) => {
+    const r = box.getBoundingClientRect();
+    if (!ui.m || ev.button || (!S.narrow && ev.clientX - r.left < S.geo.x0 - 8) || ev.clientX - r.left > S.geo.x0 + S.geo.tw + 8) return;
+    from = { x: ev.clientX, y: ev.clientY - r.top, moved: false };
+    clock.loop = null;
+    box.setPointerCapture?.(ev.pointerId);
+  });
+  box.addEventListener("pointermove", move);
+  box.addEventListener("pointerup", (ev) => {
+    if (!from) return;
+    const onCell = box === d.scrub && from.y > 30 * S.zoom,
+      t = timeAt(ui, ev),
+      s = stepAt(ui.m, t);
+    if (!from.moved) clock.seek(onCell && s >= 0 ? ui.m.step0[s] : t); // a click on a step number goes to its start
+    from = null;
+  });
+  box.addEventListener("pointercancel", () => {
+    from = null;
+  });
+}
+
+export function onKey(ui, ev) {
+  const { S, m, clock } = ui;
+  ev.stopPropagation(); // hosts bind single letters (rerun, clear cache, new cell)
+  if (!m || ev.ctrlKey || ev.metaKey || ev.altKey) return;
+  const tag = ev.target?.tagName,
+    typing = tag === "SELECT" || tag === "INPUT" || tag === "TEXTAREA";
+  if (typing || (tag === "BUTTON" && (ev.key === " " || ev.key === "Enter"))) return;
+  const act = {
+    " ": () => togglePlay(ui),
+    ArrowRight: () => stepForward(ui),
+    PageDown: () => stepForward(ui),
+    ArrowLeft: () => stepBack(ui),
+    PageUp: () => stepBack(ui),
+    Home: () => clock.seek(0),
+    End: () => clock.seek(m.total),
+    "[": () => changeSpeed(ui, -1),
+    "]": () => changeSpeed(ui, 1),
+    b: () => seekBusiest(ui),
+    m: () => seekMistake(ui),
+    g: () => nextChart(ui),
+    p: () => setPatterns(ui, !ui.S.patterns),
+    l: () => toggleLoop(ui),
+    f: () => present(ui),
+    v: () => setView(ui, S.view === "logical" ? "physical" : "logical"),
+    Escape: () => S.present && present(ui, false),
+  }[ev.key.length === 1 ? ev.key.toLowerCase() : ev.key];
+  if (!act) return;
+  ev.preventDefault();
+  act();
+}

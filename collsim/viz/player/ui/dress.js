@@ -1,0 +1,300 @@
+// What changes with the run, the language, the theme or the size, but not with time: words, legend, layout.
+
+import { useFill } from "../draw/cable.js";
+import { SPEEDS } from "../model/clock.js";
+import { colorsOf, forgetDrawn, invalidate, themeOf, wordsOf } from "./context.js";
+import { setChart, setView } from "./controls.js";
+import { el, segment, sizeCanvas, svg, symbol } from "../draw/elements.js";
+import { groupKeys } from "../draw/groups.js";
+import { textAt } from "../model/read.js";
+import { chartsOf, linesOf, rowSize } from "../draw/rows.js";
+import { KEY_SCALE } from "../draw/stage.js";
+import { buildWords } from "./text.js";
+import { fmtBytes, fmtRate, fmtSpan, three, timeUnit } from "../model/units.js";
+
+export function dress(ui) {
+  const { d, S, m, clock } = ui;
+  const w = wordsOf(ui);
+  applyTheme(ui);
+  d.root.dataset.lang = S.lang;
+  d.root.lang = S.lang === "zh" ? "zh-CN" : "en";
+  if (!m) {
+    if (S.problem) d.error.textContent = `${w.wrong} ${S.problem[S.lang]}`;
+    return;
+  }
+  delete d.root.dataset.error;
+  segment(
+    d.views,
+    [
+      ["physical", w.physical],
+      ["logical", w.logical],
+    ],
+    S.view,
+    (v) => setView(ui, v),
+    w.view,
+  );
+  segment(d.speeds, SPEEDS, clock.speed, clock.setSpeed, w.speed);
+  const charts = chartsOf(m).map((name) => [name, w.charts[name]]);
+  segment(d.chart, charts, S.chart, (v) => setChart(ui, v), w.chartsLabel);
+  segment(
+    d.mode,
+    [
+      ["rate", w.rate],
+      ["bytes", w.bytes],
+    ],
+    S.mode,
+    (v) => {
+      S.mode = v;
+      dress(ui);
+    },
+    w.chart,
+  );
+  for (const name of ["first", "back", "next", "loop", "busy", "link", "png", "full"]) {
+    d[name].title = w[name];
+    d[name].setAttribute("aria-label", w[name]);
+  }
+  d.patterns.textContent = S.patterns ? w.noPatterns : w.patterns;
+  d.patterns.setAttribute("aria-pressed", String(S.patterns));
+  d.wrong.title = w.toMistake;
+  d.wrong.setAttribute("aria-label", w.toMistake);
+  d.wrong.style.display = m.mistake ? "" : "none";
+  d.speedWord.textContent = w.speed;
+  d.live.setAttribute("aria-label", w.stageLabel);
+  d.scrub.setAttribute("aria-label", w.time);
+  d.textlink.textContent = S.words ? w.hideText : w.asText;
+  d.matrixTitle.textContent = m.goal > 1 && m.goals.every((k) => k === m.goal) ? w.contributions(m.goal) : w.holds;
+  d.matrix.setAttribute("aria-label", d.matrixTitle.textContent);
+  d.rowsCanvas.setAttribute("aria-label", `${w.tabs[0]}: ${w.charts[S.chart]}`);
+  buildChannels(ui);
+  buildTabs(ui);
+  buildLegend(ui);
+  buildHead(ui);
+  d.root.dataset.transfers = String(m.n);
+  arrange(ui);
+}
+
+export function applyTheme(ui) {
+  const { d } = ui;
+  const C = colorsOf(ui);
+  for (const k in C) d.root.style.setProperty(`--${k}`, C[k]);
+  d.root.dataset.theme = themeOf(ui);
+  forgetDrawn(ui);
+}
+
+function buildChannels(ui) {
+  const { d, S, m } = ui;
+  const on = m.channels > 1 && S.slotChannel,
+    whose = m.groups.length === m.channels; // a channel is a collective
+  d.channelLabel.replaceChildren(...(on ? [whose ? wordsOf(ui).collectives : wordsOf(ui).channel, d.channel] : []));
+  if (!on) return;
+  const items = [[-1, wordsOf(ui).all], ...Array.from({ length: m.channels }, (_, c) => [c, whose ? m.groups[c].name : String(c)])];
+  d.channel.replaceChildren(...items.map(([v, t]) => el("option", { value: String(v), textContent: t, selected: v === S.channel })));
+}
+
+function buildTabs(ui) {
+  const { d, S } = ui;
+  d.tabList.replaceChildren(
+    ...wordsOf(ui).tabs.map((t, q) =>
+      el("button", {
+        type: "button",
+        role: "tab",
+        textContent: t,
+        "aria-selected": String(q === S.tab),
+        onclick: () => {
+          S.tab = q;
+          dress(ui);
+        },
+      }),
+    ),
+  );
+}
+
+function buildLegend(ui) {
+  const { d, S, m } = ui;
+  const w = wordsOf(ui),
+    C = colorsOf(ui),
+    item = (s, t) => el("span", {}, s, t),
+    items = [];
+  const square = symbol(
+    22,
+    22,
+    svg("rect", { x: 1, y: 1, width: 20, height: 20, rx: 3.5, fill: C.card, stroke: C.ink, "stroke-width": 2 }),
+    svg("rect", { x: 3, y: 11, width: 16, height: 8, fill: C.sumfill }),
+  );
+  const summing = m.tl.transfers.reduce.some(Boolean);
+  if (summing) items.push(item(square, w.reduce));
+  items.push(item(symbol(20, 20, svg("circle", { cx: 10, cy: 10, r: 9.5, fill: C.done })), summing ? w.copySum : w.copy));
+  if (m.lockstep && S.view === "physical")
+    items.push(
+      item(
+        symbol(
+          22,
+          22,
+          svg("rect", {
+            x: 1,
+            y: 1,
+            width: 20,
+            height: 20,
+            rx: 4,
+            fill: "none",
+            stroke: C.wait,
+            "stroke-width": 1.6,
+            "stroke-dasharray": "2.5 2.5",
+          }),
+          svg("rect", { x: 5, y: 5, width: 12, height: 12, rx: 2, fill: C.sumfill }),
+        ),
+        w.waitsKey,
+      ),
+    );
+  items.push(
+    item(
+      symbol(
+        34,
+        16,
+        svg("rect", { x: 0, y: 0.8, width: 34, height: 14.4, fill: C.edge }),
+        svg("rect", { x: 0, y: 1.6, width: 34, height: 12.8, fill: C.roomtint }),
+        svg("rect", { x: 0, y: 5.5, width: 34, height: 5, fill: C.room }),
+      ),
+      S.view === "physical" ? w.cable : w.inUse,
+    ),
+  );
+  if (S.view === "logical" && summing && m.ranks <= 4) {
+    items.push(
+      item(
+        symbol(
+          34,
+          10,
+          ...[4, 13, 22, 31].map((x, q) =>
+            svg("circle", { cx: x - 0.5, cy: 5, r: 3.5, fill: q % 2 ? C.card : C.ink, stroke: C.ink, "stroke-width": 1.2 }),
+          ),
+        ),
+        w.dots,
+      ),
+    );
+  }
+  const classes = ["room", "near", "full"].flatMap((c, q) => [sampleOf(C, c, S.patterns), el("span", { textContent: w.range[q] })]);
+  if (S.view === "physical") items.push(el("span", {}, w.used, ...classes));
+  d.legend.replaceChildren(...groupKeys(m, C, S.lang, item), ...items);
+}
+
+function sampleOf(C, cls, patterns) {
+  const canvas = el("canvas"),
+    g = sizeCanvas(canvas, 14, 12);
+  g.fillStyle = useFill(g, C, cls, patterns);
+  g.fillRect(0, 0, 14, 12);
+  return canvas;
+}
+
+function buildHead(ui) {
+  const { d, S, m, opts } = ui;
+  d.root.classList.toggle("withhead", !!opts.header);
+  if (!opts.header) return;
+  const w = wordsOf(ui),
+    F = m.tl.figures ?? {},
+    u = timeUnit(m.total),
+    B = m.tl.bottleneck;
+  const fig = (a, b, c) =>
+    el("div", { className: "fig" }, el("small", { textContent: a }), el("b", { textContent: b }), el("i", { textContent: c ?? "" }));
+  const kids = [
+    el("h2", { textContent: textAt(m.tl.meta.title, 0, S.lang) }),
+    fig(w.time, u.fmt(m.total), w.ranksSteps(m.ranks, m.nsteps)),
+  ];
+  if (F.algbw) kids.push(fig(w.algbw, fmtRate(F.algbw), fmtBytes(m.tl.meta.nbytes)));
+  if (F.busbw) kids.push(fig(w.busbw, fmtRate(F.busbw)));
+  if (F.bound) kids.push(fig(w.bound, fmtSpan(F.bound), w.times(three(F.spent / F.bound))));
+  if (B)
+    kids.push(
+      el(
+        "div",
+        { className: "bn" },
+        el("small", { textContent: w.bottleneck }),
+        el("b", { textContent: textAt(B.text, 0, S.lang) }),
+        el("i", { textContent: textAt(B.more, 0, S.lang) }),
+      ),
+    );
+  d.head.replaceChildren(...kids);
+}
+
+export function arrange(ui) {
+  const { d, S, m, opts } = ui;
+  if (!m || !d.root.clientWidth) return;
+  const compact = opts.compact > 0 && !S.present,
+    outer = d.root.clientWidth,
+    pad = compact ? -2 : S.present ? 72 : outer < 1340 ? 32 : 40,
+    inner = outer - pad - 2;
+  d.root.classList.toggle("compact", compact);
+  S.narrow = outer < 1340 || S.present;
+  d.root.classList.toggle("narrow", S.narrow && !S.present);
+  d.root.classList.toggle("slim", outer < 820 && !S.present);
+  d.root.classList.toggle("tight", outer < (S.present ? 1700 : 1120));
+  const leftW = S.narrow ? inner : inner - 424,
+    st = m.tl.stage;
+  const roomH = compact
+    ? opts.compact
+    : S.present
+      ? Math.max(260, globalThis.innerHeight - 124 - 100 - 76 - 110)
+      : Math.min(900, Math.max(470, globalThis.innerHeight - (S.narrow ? 330 : 610)));
+  let k = Math.min(leftW / st.w, roomH / st.h, S.present ? 4 : 1.3);
+  if (!compact) k = Math.max(k, Math.min(0.75, roomH / st.h)); // too small to read: the stage scrolls sideways instead
+  k = Math.min(k, 8000 / st.w); // browsers refuse very wide canvases
+  S.k = k;
+  S.stageW = Math.max(leftW, st.w * k);
+  S.stageH = compact ? opts.compact : Math.max(260, Math.round(st.h * k));
+  if (S.view === "logical") {
+    S.stageW = leftW;
+    if (!compact) S.stageH = Math.max(S.stageH, leftW < 700 ? 380 : m.endpoints <= 4 ? 340 : 420);
+  }
+  S.ox = Math.max(0, (S.stageW - st.w * k) / 2);
+  S.oy = Math.max(0, (S.stageH - st.h * k) / 2);
+  d.stage.style.height = `${S.stageH + (S.stageW > leftW ? 12 : 0)}px`;
+  S.kinds = S.view === "physical" && m.key.length > (compact ? 1 : 0) && !opts.marks && (!st.key || k < KEY_SCALE); // else it is on the stage
+  S.zoom = S.present ? 1.5 : 1;
+  d.tr.querySelector(".lead").style.width = S.narrow ? "" : "198px";
+  arrangePanels(ui);
+  S.matW = S.narrow ? Math.min(inner, 640) : 400;
+  S.matH = S.narrow ? 480 : Math.max(300, S.stageH + (m.tl.stage.key ? 4 : 28));
+  const x0 = S.narrow ? 8 : 216,
+    n = linesOf(m, S.chart, wordsOf(ui), S.lang).length;
+  S.geo = {
+    x0,
+    tw: Math.max(50, leftW - x0 - (S.narrow ? 8 : 0)),
+    W: inner,
+    ...rowSize(n, S.narrow, S.chart),
+    chart: S.chart,
+    top: S.narrow ? 0 : 6,
+    narrow: S.narrow,
+    fig: S.narrow ? 0 : leftW + 24,
+    mode: S.mode,
+    zoom: S.zoom,
+  };
+  S.scrubH = (30 + 24) * S.zoom + 2;
+  S.rowsH = S.geo.top + n * S.geo.rh + 28;
+  forgetDrawn(ui);
+  invalidate(ui);
+}
+
+/** Wide: everything is in sight. Narrow: the linked views stand behind tabs. */
+function arrangePanels(ui) {
+  const { d, S, m } = ui;
+  const narrow = S.narrow && !S.present,
+    show = (e, on) => {
+      e.style.display = on ? "" : "none";
+    };
+  if (narrow) {
+    d.panel.append(d.right, d.legend);
+  } else {
+    d.mid.append(d.right);
+    d.left.append(d.legend);
+  }
+  show(d.rows, S.present ? false : !narrow || S.tab === 0);
+  show(d.right, !S.present && (!narrow || S.tab === 1));
+  show(d.words, S.present ? false : narrow ? S.tab === 2 : S.words);
+  show(d.legend, !narrow || S.tab === 3);
+  show(d.modes, !S.present && (!narrow || S.tab === 0));
+  show(d.mode, S.chart === "links" || S.chart === "each");
+  show(d.kinds, S.kinds);
+  const home = narrow ? d.tabs : d.scrubBox;
+  if (d.modes.parentNode !== home) home.append(d.modes); // moving it would take the focus away
+  (narrow ? d.legend : d.foot).prepend(d.patterns);
+  if (d.words.style.display !== "none") buildWords(ui);
+}

@@ -1,0 +1,213 @@
+// One player: the card, its state, and the timeline in it.
+
+import { buildCard } from "./card.js";
+import { createContext, forgetDrawn, invalidate, stateOf, wordsOf } from "./context.js";
+import {
+  dragTime,
+  onKey,
+  present,
+  seekBusiest,
+  seekMistake,
+  setPatterns,
+  shareLink,
+  stepBack,
+  stepForward,
+  toggleLoop,
+  togglePlay,
+} from "./controls.js";
+import { applyTheme, arrange, dress } from "./dress.js";
+import { onClock, render } from "./frame.js";
+import { clean, index, mistakeTime, slotChannels } from "../model/model.js";
+import { pictureOf, savePng } from "./picture.js";
+import { hideTip, hitStage, onMatrixMove, onRowsMove, onStageMove } from "./pointer.js";
+import { problem, unpack } from "../model/read.js";
+
+/**
+ * Mount a player into `host`. Options (all may be left out):
+ *   timeline  object, JSON text or {schema, z}; may come later through setTimeline
+ *   lang "en" | "zh", theme "light" | "dark" | null (the system's), view "physical" | "logical", t seconds, header true
+ *   clock     a clock from createClock() shared with other players (a race)
+ *   compact   height in pixels of a stage that stands alone, without narration, controls and linked views (a race, a machine)
+ *   marks     [{link, text}]: numbers beside cables, a way hop by hop;  onPick(endpoint) when a rank's box is clicked
+ *   onState(state, why)  after pause, seek, end, view: {t, step, playing, view, speed, done}; never per frame
+ *   onShare(state)       instead of copying a link; may return the text to copy
+ */
+export function createPlayer(host, opts = {}) {
+  const ui = createContext(buildCard(host), opts),
+    { d, S, clock } = ui;
+  const onScheme = () => dress(ui);
+  const onFull = () => {
+    if (!document.fullscreenElement && S.present && S.wasFull) present(ui, false);
+    S.wasFull = !!document.fullscreenElement;
+  };
+  // Paper shows the light theme and patterns; drawn at once, since nothing is awaited before printing.
+  const onPrint = (ev) => {
+    const before = ev.type === "beforeprint";
+    if (before) ui.screen = { theme: S.theme, patterns: S.patterns };
+    Object.assign(S, before ? { theme: "light", patterns: true } : ui.screen);
+    dress(ui);
+    render(ui);
+  };
+  wire(ui);
+  ui.dark.addEventListener?.("change", onScheme);
+  document.addEventListener("fullscreenchange", onFull);
+  for (const kind of ["beforeprint", "afterprint"]) globalThis.addEventListener?.(kind, onPrint);
+  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrange(ui)) : null;
+  seen?.observe(d.root);
+  applyTheme(ui);
+  const player = {
+    root: d.root,
+    clock,
+    state: () => stateOf(ui),
+    setTimeline: (tl, keep, t) => setTimeline(ui, tl, keep, t),
+    next: () => stepForward(ui),
+    back: () => stepBack(ui),
+    toggle: () => togglePlay(ui),
+    present: (on) => present(ui, on),
+    picture: () => pictureOf(ui),
+    play: () => clock.play(),
+    pause: () => clock.pause(),
+    seek: (t) => clock.seek(t),
+    busiest: () => seekBusiest(ui),
+    get model() {
+      return ui.m;
+    },
+    /** Change language, theme or view in place; position and playing go on. */
+    set(o) {
+      let changed = false;
+      for (const k of ["lang", "theme", "view"])
+        if (k in o && o[k] !== undefined && !(k === "view" && o[k] == null) && o[k] !== S[k]) {
+          S[k] = k === "lang" ? (o[k] === "zh" ? "zh" : "en") : o[k];
+          changed = true;
+        }
+      for (const k of ["header", "compact", "marks"])
+        if (k in o && o[k] !== opts[k]) {
+          opts[k] = o[k];
+          changed = true;
+        }
+      if (changed) {
+        ui.narrated = "";
+        dress(ui);
+      }
+    },
+    destroy() {
+      ui.dead = true;
+      ui.ticket++;
+      if (!opts.clock) clock.pause();
+      ui.off();
+      seen?.disconnect();
+      cancelAnimationFrame(ui.frame);
+      clearTimeout(ui.reportTimer);
+      clearTimeout(S.toastTimer);
+      ui.dark.removeEventListener?.("change", onScheme);
+      document.removeEventListener("fullscreenchange", onFull);
+      for (const kind of ["beforeprint", "afterprint"]) globalThis.removeEventListener?.(kind, onPrint);
+      d.root.remove();
+    },
+  };
+  player.ready = opts.timeline !== undefined ? setTimeline(ui, opts.timeline) : Promise.resolve();
+  return player;
+}
+
+function wire(ui) {
+  const { d, S, clock, opts } = ui;
+  d.play.onclick = () => togglePlay(ui);
+  d.first.onclick = () => clock.seek(0);
+  d.back.onclick = () => stepBack(ui);
+  d.next.onclick = () => stepForward(ui);
+  d.loop.onclick = () => toggleLoop(ui);
+  d.busy.onclick = () => seekBusiest(ui);
+  d.wrong.onclick = () => seekMistake(ui);
+  d.link.onclick = () => shareLink(ui);
+  d.png.onclick = () => savePng(ui);
+  d.full.onclick = () => present(ui);
+  d.channel.onchange = () => {
+    S.channel = Number(d.channel.value);
+    forgetDrawn(ui);
+    invalidate(ui);
+  };
+  d.patterns.onclick = () => setPatterns(ui, !S.patterns);
+  d.textlink.onclick = () => {
+    S.words = !S.words;
+    dress(ui);
+  };
+  d.root.addEventListener("keydown", (ev) => onKey(ui, ev));
+  d.live.addEventListener("click", (ev) => {
+    if (!opts.onPick || !ui.V || S.view === "logical") return;
+    const r = d.live.getBoundingClientRect(),
+      hit = hitStage(ui, (ev.clientX - r.left - S.ox) / S.k, (ev.clientY - r.top - S.oy) / S.k);
+    const e = hit?.device != null ? ui.m.tl.devices.endpoint[hit.device] : -1;
+    if (e >= 0) opts.onPick(e);
+  });
+  for (const [canvas, move] of [
+    [d.live, onStageMove],
+    [d.matrix, onMatrixMove],
+    [d.rows, onRowsMove],
+  ]) {
+    for (const kind of ["pointermove", "pointerdown"]) canvas.addEventListener(kind, (ev) => move(ui, ev));
+    canvas.addEventListener("pointerleave", () => hideTip(ui));
+  }
+  dragTime(ui, d.scrub);
+  dragTime(ui, d.rows);
+}
+
+// ---- the timeline
+
+/** Read a timeline and show it, at t seconds or, with `keep`, at the same share of the run. A later call overtakes an earlier one. */
+async function setTimeline(ui, tl, keep = false, t = null) {
+  const { d, clock } = ui,
+    mine = ++ui.ticket,
+    slow = setTimeout(() => d.root.classList.add("loading"), 300);
+  try {
+    const data = await unpack(tl);
+    if (mine !== ui.ticket || ui.dead) return;
+    const bad = problem(data);
+    if (bad) {
+      fail(ui, bad);
+      return;
+    }
+    const f = ui.m && keep && ui.m.total > 0 ? clock.t / ui.m.total : 0;
+    ui.opts.t = t ?? ui.opts.t;
+    accept(ui, index(data), f);
+  } catch (e) {
+    if (mine === ui.ticket && !ui.dead)
+      fail(ui, { en: `The timeline could not be read: ${e?.message ?? e}`, zh: `无法读取 timeline：${e?.message ?? e}` });
+  } finally {
+    clearTimeout(slow);
+    if (mine === ui.ticket) d.root.classList.remove("loading");
+  }
+}
+
+function accept(ui, m, f) {
+  const { d, S, clock, opts } = ui;
+  ui.m = m;
+  ui.off();
+  ui.off = clock.on((_, why) => onClock(ui, why), m.total, m.total / Math.max(1, Math.min(30, m.nsteps)));
+  clock.loop = null;
+  if (!opts.clock) clock.t = m.mistake && !clock.playing ? mistakeTime(m) : f * m.total;
+  if (opts.t != null) {
+    clock.t = Math.min(m.total, Math.max(0, clean(opts.t)));
+    opts.t = null;
+  }
+  S.view ??= d.root.clientWidth < 600 && m.tl.logical ? "logical" : "physical";
+  if (m.groups.length || S.chart === "groups") S.chart = m.groups.length ? "groups" : "links";
+  S.slotChannel = slotChannels(m);
+  S.channel = m.channels > 1 && S.slotChannel && m.slots > 32 ? 0 : -1;
+  d.root.classList.remove("bad");
+  forgetDrawn(ui);
+  ui.narrated = "";
+  ui.V = null;
+  hideTip(ui);
+  dress(ui);
+}
+
+function fail(ui, text) {
+  const { d, S, clock } = ui;
+  clock.pause();
+  S.problem = text;
+  ui.m = null;
+  ui.V = null;
+  d.root.classList.add("bad");
+  d.error.textContent = `${wordsOf(ui).wrong} ${text[S.lang]}`;
+  Object.assign(d.root.dataset, { playing: "false", transfers: "0", active: "0", step: "0", t: "0", error: text.en });
+}

@@ -1,0 +1,97 @@
+"""A race: several runs on one clock. What the module ``race.js`` needs of each, and that module with the player in one
+text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..hosts.bundle import joined
+from ..sentences import words
+from ..sentences.causes import bottleneck
+from ..sentences.names import endpoint_name
+from ..timeline.document import encode, timeline
+
+if TYPE_CHECKING:
+    from ...simulate import Trace
+
+Pair = tuple[str, str]
+_HOT = 2.0  # the busiest cable of one runner stands out when it carries so many times the least of the others
+
+
+@dataclass(frozen=True)
+class Runner:
+    """What a race shows of one run, as plain data.
+
+    Attributes:
+        time: seconds; `busbw`: bytes per second; `busiest`: bytes over the busiest link, one direction.
+        why: one or two sentences, English and Chinese: who sends how much, what is busy, and what would help.
+        timeline: as the player takes it.
+    """
+
+    time: float
+    busbw: float
+    busiest: int
+    why: Pair
+    timeline: dict[str, Any]
+
+
+def runner(trace: Trace) -> Runner:
+    """One run of a race. Raises CollsimError for more transfers than the player shows."""
+    return Runner(trace.time, trace.busbw, int(trace.link_bytes.max(initial=0)), why(trace), encode(timeline(trace)))
+
+
+def why(trace: Trace) -> Pair:
+    """Why this run takes as long as it does: the bytes that the busiest endpoint sends, and the bottleneck."""
+    found = bottleneck(trace)
+    if found is None:
+        return "Nothing has to move.", "没有数据需要移动。"
+    en, zh = _sends(trace)
+    return (
+        f"{en} {found['text']['en']} {found['more']['en']}".strip(),
+        f"{zh}{found['text']['zh']}{found['more']['zh']}",
+    )
+
+
+def _sends(trace: Trace) -> Pair:
+    """How many buffers leave the busiest endpoint, and whether all ranks send as much."""
+    sent, s = trace.sent_bytes, trace.schedule
+    top = int(np.argmax(sent))
+    buffers = f"{sent[top] / max(1, trace.nbytes):.3g}"
+    plural = "buffer" if buffers == "1" else "buffers"
+    if np.allclose(sent[: s.ranks], sent[top]):
+        return f"Every rank sends {buffers} {plural}.", f"每个 rank 发送 {buffers} 份缓冲区。"
+    if np.isclose(sent, sent[top]).sum() > 1:
+        return f"The busiest ranks send {buffers} {plural}.", f"最忙的 rank 发送 {buffers} 份缓冲区。"
+    en, zh = endpoint_name(s, top)
+    return (
+        f"{words.capital(en)} sends {buffers} {plural}, more than any other.",
+        f"{zh} 发送 {buffers} 份缓冲区，多于其他端点。",
+    )
+
+
+def course(runners: Sequence[Runner]) -> list[dict[str, Any]]:
+    """What the module gets of each runner beside its names: place (equal times share one), load and whether its busiest
+    cable is hot."""
+    times = [r.time for r in runners]
+    most, least = max(r.busiest for r in runners), min(r.busiest for r in runners)
+    return [
+        {
+            "place": 1 + sum(t < r.time * (1 - 1e-9) for t in times),
+            "time": r.time,
+            "busbw": r.busbw,
+            "busiest": r.busiest,
+            "load": r.busiest / most if most else 0.0,
+            "hot": bool(r.busiest == most and r.busiest >= _HOT * least and len(runners) > 1),
+            "timeline": r.timeline,
+        }
+        for r in runners
+    ]
+
+
+def race_source() -> str:
+    """One ES module: the race and the player that it mounts."""
+    return joined("viz/race/race.js")

@@ -1,0 +1,1 @@
+"""The way from one rank to another, hop by hop."""

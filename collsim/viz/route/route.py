@@ -1,0 +1,156 @@
+"""The way from one rank to another, hop by hop: alone, and while a ring runs over all ranks. Beside it the module
+``ways.js``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...registry import schedule
+from ...schedule import copy, freeze
+from ...simulate import simulate
+from ..hosts.bundle import joined
+from ..sentences import words
+from ..sentences.names import device_name
+from ..timeline.document import encode, timeline
+
+if TYPE_CHECKING:
+    from ...simulate import Trace
+    from ...topology import Topology
+
+Pair = tuple[str, str]
+_BUSY = 0.5  # of its capacity: less than that is no limit
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way, as plain data.
+
+    Attributes:
+        said: nvidia-smi's and NCCL's words for it, English and Chinese; empty where there are none.
+        hops: for each link `from`, `to` (pairs of words), `cable`, `kind`, `bandwidth` (B/s), `alpha` (s), `ring`
+        (share of its capacity
+            that the ring uses), `hot` (it is the one that limits the ring).
+        alpha: seconds of latency; `bandwidth`: of the slowest hop, B/s; `limit`: that hop's cable.
+        alone: seconds for the buffer with nothing else running; `ring`: seconds of a ring allreduce of it over all
+        ranks, None where
+            there is no ring to run.
+        links: the links crossed; `timeline`, `marks`: for the player.
+    """
+
+    said: Pair
+    hops: list[dict[str, Any]]
+    alpha: float
+    bandwidth: float
+    limit: str
+    alone: float
+    ring: float | None
+    links: tuple[int, ...]
+    timeline: dict[str, Any]
+    marks: list[dict[str, Any]]
+
+
+def ways(places: list[Topology], src: int, dst: int, nbytes: Any) -> list[Way]:
+    """The way from rank src to rank dst on each of several variants of one machine, drawn alike.
+
+    Raises CollsimError where there is no such rank or no way.
+    """
+    lone = [simulate(_one(place, src, dst), place, nbytes) for place in places]
+    rings = [_ring(place, nbytes) for place in places]
+    same = len({len(place.links) for place in places}) == 1
+    touched = np.any([t.link_bytes > 0 for t in [*lone, *rings]], axis=0) if same else None
+    return [_way(trace, ring, src, dst, touched) for trace, ring in zip(lone, rings, strict=True)]
+
+
+def _one(place: Topology, src: int, dst: int) -> Any:
+    """A single transfer."""
+    return freeze(
+        f"rank {src} to rank {dst}", "sendrecv", place.ranks, [copy(src, dst, chunk=0, into=1)], chunks=1, slots=2
+    )
+
+
+def _ring(place: Topology, nbytes: Any) -> Trace:
+    """A ring allreduce over all ranks on as many channels as the machine offers."""
+    channels = 1 if place.orders is None else len(place.orders)
+    return simulate(schedule("allreduce_ring", topology=place, channels=channels), place, nbytes)
+
+
+def _way(trace: Trace, ring: Trace, src: int, dst: int, touched: npt.NDArray[np.bool_] | None) -> Way:
+    place = trace.topology
+    route = place.route(src, dst)
+    used = ring.link_busy / ring.time if ring.time else np.zeros(len(place.links))
+    top = max((float(used[hop.link]) for hop in route), default=0.0)
+    hops = [
+        {
+            "from": device_name(trace, int(place.links.src[hop.link])),
+            "to": device_name(trace, int(place.links.dst[hop.link])),
+            "cable": hop.label,
+            "kind": hop.kind,
+            "bandwidth": hop.bandwidth,
+            "alpha": hop.alpha,
+            "ring": min(1.0, float(used[hop.link])),
+            "hot": bool(used[hop.link] >= max(_BUSY, 0.98 * top)),
+        }
+        for hop in route
+    ]
+    slowest = min(route, key=lambda hop: hop.bandwidth)
+    made = {**timeline(trace, touched), "mistake": None}  # one transfer is not meant to be a whole collective
+    return Way(
+        said=_said(place, src, dst),
+        hops=hops,
+        alpha=sum(hop.alpha for hop in route),
+        bandwidth=slowest.bandwidth,
+        limit=slowest.label,
+        alone=trace.time,
+        ring=ring.time if ring.time else None,
+        links=tuple(hop.link for hop in route),
+        timeline=encode(made),
+        marks=_marks(made, [bool(hop["hot"]) for hop in hops]),
+    )
+
+
+def _marks(made: dict[str, Any], hot: list[bool]) -> list[dict[str, Any]]:
+    """A number beside every cable of the only route in the picture; none where nodes are folded into boxes."""
+    links = made["routes"]["link"]
+    if len(links) != len(hot):
+        return []
+    marks: dict[int, dict[str, Any]] = {}
+    for number, (link, warm) in enumerate(zip(links, hot, strict=True), 1):
+        text = f"{marks[link]['text']},{number}" if link in marks else str(number)
+        marks[link] = {"link": link, "text": text, "hot": warm}
+    return list(marks.values())
+
+
+_CHINESE = (
+    ("P2P is off", "P2P 已关闭"),
+    ("beyond the P2P level", "超出 P2P 级别"),
+    ("the driver allows no P2P over PCIe", "驱动不允许经 PCIe 的 P2P"),
+    (": staged through host memory (SHM)", "：经主机内存中转（SHM）"),
+    ("no GPUDirect RDMA: staged through host memory", "不用 GPUDirect RDMA：经主机内存中转"),
+    ("staged through host memory", "经主机内存中转"),
+    ("over the chips' own links", "经芯片自身的链路"),
+    ("through card", "经网卡"),
+    (" in nvidia-smi", "（nvidia-smi）"),
+    (" in rocm-smi", "（rocm-smi）"),
+    (" in NCCL", "（NCCL）"),
+    (" and card", "，再经网卡"),
+)
+
+
+def _said(place: Topology, src: int, dst: int) -> Pair:
+    """The router's own words, and as much of them in Chinese as there is."""
+    if place.router is None:
+        return "", ""
+    said = place.router.words(int(place.endpoint_device[src]), int(place.endpoint_device[dst]))
+    chinese = said
+    for en, zh in _CHINESE:
+        chinese = chinese.replace(en, zh)
+    return words.capital(said), chinese.replace(", ", "，")
+
+
+def ways_source() -> str:
+    """One ES module: the ways and the player that they mount."""
+    return joined("viz/route/route.js")

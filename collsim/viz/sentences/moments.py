@@ -1,0 +1,117 @@
+"""What happens in each step, counted: who sends, how many contributions move, which links they wait for. No words
+yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ...collective import collective
+from ...replay import starting
+from ...schedule import Schedule, Step
+from ...topology.network import Routes
+
+if TYPE_CHECKING:
+    from ...simulate import Trace
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """One step.
+
+    Attributes:
+        number: the step.
+        step: its transfers.
+        held: contributions in each chunk that is sent.
+        had, has: contributions in each slot written, before and after the step.
+        finished: (endpoints,) finished chunks of every endpoint after the step.
+        nbytes, seconds: of each transfer.
+        limit: the link of each transfer that needs longest for its load in this step, or -1.
+        crowd: (transfers,) how many transfers of this step share that link.
+        load: seconds that link needs for all of them.
+    """
+
+    number: int
+    step: Step
+    held: Ints
+    had: Ints
+    has: Ints
+    finished: Ints
+    nbytes: Ints
+    seconds: Floats
+    limit: Ints
+    crowd: Ints
+    load: Floats
+
+
+def goal(schedule: Schedule) -> int:
+    """Contributions of a finished cell."""
+    return schedule.ranks if collective(schedule.collective).reduces else 1
+
+
+def counted(schedule: Schedule) -> Iterator[tuple[Step, Ints, Ints, Ints, npt.NDArray[np.int64]]]:
+    """Each step with the contributions sent, those in the written slots before and after, and the (endpoints, slots)
+    table after."""
+    count = starting(schedule).astype(np.int64)
+    for step in schedule.each_step():
+        held = count[step.src, step.chunk]
+        had = count[step.dst, step.into]
+        copies = ~step.reduce
+        count[step.dst[copies], step.into[copies]] = held[copies]
+        np.add.at(count, (step.dst[step.reduce], step.into[step.reduce]), held[step.reduce])
+        yield step, held, had, count[step.dst, step.into], count
+
+
+def moments(trace: Trace) -> Iterator[Moment]:
+    """The steps of a run, one at a time."""
+    schedule, bandwidth = trace.schedule, trace.topology.links.bandwidth
+    full, row = goal(schedule), 0
+    known: dict[bytes, Routes] = {}
+    for number, (step, held, had, has, count) in enumerate(counted(schedule)):
+        rows = slice(row, row + len(step))
+        row += len(step)
+        nbytes = trace.slot_bytes[step.chunk]
+        routes = _routes(trace, step, known)
+        limit, crowd, load = _limits(routes, nbytes, bandwidth)
+        finished = (count[:, : schedule.chunks] >= full).sum(axis=1)
+        yield Moment(
+            number, step, held, had, has, finished, nbytes, trace.finish[rows] - trace.start[rows], limit, crowd, load
+        )
+
+
+def _routes(trace: Trace, step: Step, known: dict[bytes, Routes]) -> Routes:
+    key = step.src.tobytes() + step.dst.tobytes()
+    if key not in known:
+        if len(known) > 64:
+            known.clear()
+        known[key] = trace.topology.routes(trace.place[step.src], trace.place[step.dst])
+    return known[key]
+
+
+def _limits(routes: Routes, nbytes: Ints, bandwidth: Floats) -> tuple[Ints, Ints, Floats]:
+    """For each transfer the link of its route that needs longest for what it carries in this step, its transfers, its
+    seconds."""
+    hops = routes.hops
+    limit, crowd, load = np.full(len(hops), -1), np.zeros(len(hops), np.int64), np.zeros(len(hops))
+    if not len(routes.link):
+        return limit, crowd, load
+    here, at = np.unique(routes.link, return_inverse=True)
+    at = at.ravel()
+    carried = np.bincount(at, weights=np.repeat(nbytes, hops))
+    times = carried / bandwidth[here]
+    owner = np.repeat(np.arange(len(hops)), hops)
+    # lexsort puts the slowest link of each transfer last; among equals the slower cable, then the later hop
+    order = np.lexsort((np.arange(len(at)), -bandwidth[here][at], times[at], owner))
+    last = np.append(owner[order][1:] != owner[order][:-1], True)
+    worst = at[order[last]]
+    moved = owner[order[last]]
+    pairs = np.bincount(at)
+    limit[moved], crowd[moved], load[moved] = here[worst], pairs[worst], times[worst]
+    return limit, crowd, load

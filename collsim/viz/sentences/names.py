@@ -1,0 +1,84 @@
+"""What endpoints, devices and links are called in a sentence."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...schedule import Schedule
+from . import words
+
+if TYPE_CHECKING:
+    from ...simulate import Trace
+
+Pair = tuple[str, str]
+_NOUNS = {
+    "nic": ("NIC", "网卡"),
+    "pcie": ("PCIe", "PCIe"),
+    "cpu": ("CPU", "CPU"),
+    "memory": ("host memory", "主机内存"),
+    "nvswitch": ("NVSwitch", "NVSwitch"),
+    "switch": ("switch", "交换机"),
+}
+
+
+def helper_noun(schedule: Schedule) -> Pair:
+    """What the endpoints beyond the ranks are in this algorithm: servers, switches that reduce, or just helpers."""
+    if "server" in schedule.name:
+        return "server", "服务器"
+    if any(word in schedule.name for word in ("nvls", "collnet", "sharp", "multicast", "switch")):
+        return "reducing switch", "做归约的交换机"
+    return "helper", "辅助端点"
+
+
+def endpoint_name(schedule: Schedule, endpoint: int) -> Pair:
+    """`rank 3`, `the server`, `server 1`, in English and Chinese."""
+    if endpoint < schedule.ranks:
+        return f"rank {endpoint}", f"rank {endpoint}"
+    en, zh = helper_noun(schedule)
+    if schedule.endpoints - schedule.ranks == 1:
+        return f"the {en}", zh
+    number = endpoint - schedule.ranks
+    return f"{en} {number}", f"{zh} {number}"
+
+
+def plural_ranks(endpoints: list[int], ranks: int) -> Pair:
+    """`Ranks 0, 2 and 4`; `12 ranks` where they are too many to name."""
+    if len(endpoints) == 1:
+        return f"Rank {endpoints[0]}", f"rank {endpoints[0]}"
+    if len(endpoints) > 4:
+        return f"{len(endpoints)} ranks", f"{len(endpoints)} 个 rank"
+    names = [str(e) if e < ranks else "the server" for e in endpoints]
+    return f"Ranks {words.listed(names)}", f"rank {words.listed(names, True)}"
+
+
+def device_name(trace: Trace, device: int) -> Pair:
+    """`rank 3` for a device with a rank on it, `server` for a helper's, else its own short name: `PCIe 2`, `NIC 7`,
+    `switch`."""
+    topology = trace.topology
+    on = np.flatnonzero(topology.endpoint_device[trace.place] == device)
+    if len(on):
+        en, zh = endpoint_name(trace.schedule, int(on[0]))
+        return en.removeprefix("the "), zh
+    name = str(topology.devices.name[device])
+    match = re.fullmatch(r"(?:node\d+/|fabric/)?([a-z_]+?)(\d*)", name)
+    if match is None:
+        return name, name
+    kind, number = match.groups()
+    en, zh = _NOUNS.get(kind, (kind, kind))
+    only = kind == "switch" and int((topology.devices.kind == topology.devices.kind[device]).sum()) == 1
+    number = f" {number}" if number and not only else ""
+    return f"{en}{number}", f"{zh}{number}"
+
+
+def link_name(trace: Trace, link: int) -> Pair:
+    """`switch → server`; `CPU 1 → PCIe 2, node 0` where there are several nodes."""
+    links, node = trace.topology.links, trace.topology.devices.node
+    src, dst = int(links.src[link]), int(links.dst[link])
+    a, b = device_name(trace, src), device_name(trace, dst)
+    where = max(int(node[src]), int(node[dst]))
+    if where < 0 or int(node.max()) == 0:
+        return f"{a[0]} → {b[0]}", f"{a[1]} → {b[1]}"
+    return f"{a[0]} → {b[0]}, node {where}", f"{a[1]} → {b[1]}，节点 {where}"

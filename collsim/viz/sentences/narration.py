@@ -1,0 +1,460 @@
+"""A sentence or two per step, in English and Chinese, made from what the step does; and why the run takes as long as it
+does.
+
+Subject first, numbers with units, the nouns of the field. Where a step follows no pattern that fits a sentence, the
+algorithm's own line (`says=`) takes the place of the first sentence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...collective import collective
+from ...registry import algorithms
+from . import words
+from .moments import Moment, goal, moments
+from .names import endpoint_name, helper_noun, link_name, plural_ranks
+
+if TYPE_CHECKING:
+    from ...simulate import Trace
+
+Pair = tuple[str, str]
+Mask = npt.NDArray[np.bool_]
+
+
+def narrate(trace: Trace) -> list[Pair]:
+    """For every step what happens, in English and Chinese; an empty list where there is nothing to do."""
+    told: list[Pair] = []
+    known: dict[tuple[Any, ...], Pair] = {}
+    for moment in moments(trace):
+        first = _what(trace, moment)
+        times = (
+            moment.step.src.tobytes(),
+            moment.step.dst.tobytes(),
+            moment.limit.tobytes(),
+            int(moment.nbytes.sum()),
+            *(round(float(v) * 1e10) for v in (moment.seconds.min(), moment.seconds.max(), moment.load.max())),
+        )
+        if times not in known:
+            known[times] = _how_long(trace, moment)
+        second = known[times]
+        told.append((_join(first[0], second[0], " "), _join(first[1], second[1], "")))
+    return told
+
+
+def _join(a: str, b: str, between: str) -> str:
+    return between.join(part for part in (a, b) if part)
+
+
+# ---- what moves
+# ------------------------------------------------------------------------------------------------------------
+
+
+class Senders(NamedTuple):
+    """Who acts, as a subject: `Every rank`, `Rank 3`, `4 ranks`; `many` for the verb."""
+
+    en: str
+    zh: str
+    many: bool
+
+
+def _what(trace: Trace, moment: Moment) -> Pair:
+    """The first sentence: who sends what to whom, and what the receiver has then."""
+    step = moment.step
+    reduces, away = step.reduce, step.src != step.dst
+    if not away.any():
+        return (
+            "Every rank moves chunks inside its own memory; nothing crosses a link.",
+            "每个 rank 只在自己的显存内移动 chunk，没有数据经过链路。",
+        )
+    parts = []
+    for mask, adds in ((reduces & away, True), (~reduces & away, False)):
+        if mask.any():
+            parts.append(_clause(trace, moment, mask, adds))
+    if any(p is None for p in parts):
+        return _irregular(trace, moment)
+    told = [p for p in parts if p is not None]
+    if len(told) == 1:
+        return told[0]
+    return f"{told[0][0]} {_meanwhile(told[1][0])}", f"{told[0][1]}同时，{told[1][1]}"
+
+
+def _meanwhile(sentence: str) -> str:
+    lower = sentence if sentence.startswith("InfiniBand") else sentence[:1].lower() + sentence[1:]
+    return f"At the same time {lower}"
+
+
+def _irregular(trace: Trace, moment: Moment) -> Pair:
+    entry = algorithms().get(trace.schedule.name)
+    en, zh = entry.says if entry is not None else ("", "")
+    count, total = len(moment.step), words.size(int(moment.nbytes.sum()))
+    many = "transfers carry" if count > 1 else "transfer carries"
+    return _join(en, f"In this step {count:,} {many} {total} in all.", " "), _join(
+        zh, f"本步共 {count:,} 个传输，合计 {total}。", ""
+    )
+
+
+def _clause(trace: Trace, moment: Moment, mask: Mask, adds: bool) -> Pair | None:
+    """One sentence on the reduces, or the copies, of a step; None where they follow no pattern."""
+    step = moment.step
+    src, dst = step.src[mask], step.dst[mask]
+    senders, each = np.unique(src, return_counts=True)
+    who = _senders(trace, senders, np.unique(dst))
+    rings = _channel_rings(trace, src, dst, step.channel[mask])
+    fan = 1 if rings else len(np.unique(dst)) if len(senders) == 1 else _fan_out(trace, src, dst)
+    if who is None or (fan > 1 and (each % fan).any()):
+        return None
+    chunks = _chunks(moment.nbytes[mask], each // fan)
+    whom = _receivers(trace, src, dst, rings)
+    if rings is not None and each.min() == each.max() == trace.schedule.channels:
+        chunks = _chunks(moment.nbytes[mask], each, one_each=", one per channel,")
+    if whom is None:
+        return None
+    one = _finished(chunks) if moment.held[mask].min() >= goal(trace.schedule) > 1 else chunks
+    holds = _holds(moment.held[mask], goal(trace.schedule), 1 if chunks[0].startswith("one") else 2)
+    verb, verb_zh = (
+        ("each exchange" if who.many else "exchanges", "交换")
+        if whom.exchange
+        else ("each send" if who.many else "sends", "发送")
+    )
+    after = _after_reduce(trace, moment, mask, whom) if adds else _after_copy(trace, moment, mask, whom)
+    en = f"{who.en} {verb} {one[0]}{holds[0]} {whom.en}{after[0]}."
+    zh = f"{words.spaced(who.zh)}{words.spaced(whom.zh)}{verb_zh}{one[1]}{holds[1]}{after[1]}。"
+    return en, words.tidy(zh)
+
+
+def _finished(chunks: Pair) -> Pair:
+    """`one finished 16 MiB chunk`."""
+    en, zh = chunks
+    count, _, rest = en.partition(" ")
+    return f"{count} finished {rest}", zh.replace("的 chunk", "的已完成 chunk")
+
+
+def _fan_out(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> int:
+    """To how many others each sender sends, where it is the same for all; else 1."""
+    pairs = np.unique(src.astype(np.int64) * trace.schedule.endpoints + dst)
+    each = np.unique(np.unique(pairs // trace.schedule.endpoints, return_counts=True)[1])
+    return int(each[0]) if len(each) == 1 else 1
+
+
+def _senders(trace: Trace, senders: npt.NDArray[Any], receivers: npt.NDArray[Any]) -> Senders | None:
+    n = trace.schedule.ranks
+    if len(senders) == 1:
+        en, zh = endpoint_name(trace.schedule, int(senders[0]))
+        return Senders(words.capital(en), zh, False)
+    ranks = senders[senders < n]
+    if len(ranks) == n == len(senders):
+        return Senders("Every rank", "每个 rank", False)
+    if len(senders) == n - 1 == len(ranks) and len(receivers) == 1 and receivers[0] < n:
+        return Senders("Each of the other ranks", "其余每个 rank", False)
+    if len(ranks) == 0:
+        en, zh = helper_noun(trace.schedule)
+        return Senders(f"Every {en}", f"每个{zh}", False) if len(senders) == trace.schedule.endpoints - n else None
+    return Senders(*plural_ranks(senders.tolist(), n), True)
+
+
+def _chunks(nbytes: npt.NDArray[np.int64], each: npt.NDArray[Any], one_each: str = " each") -> Pair:
+    """`one 16 MiB chunk`, `4 chunks of 2 MiB each`; sizes that differ are given as a range."""
+    small, large = int(nbytes.min()), int(nbytes.max())
+    few, many = int(each.min()), int(each.max())
+    if large == 0:
+        return ("an empty chunk", "一个空 chunk") if many == 1 else ("empty chunks", "空 chunk")
+    size = words.size(large) if large - small <= large * 0.005 else words.between(words.size(small), words.size(large))
+    size_zh = size.replace(" to ", " 至 ")
+    if many == 1:
+        return (
+            (f"one {size} chunk", f"一个 {size_zh} 的 chunk")
+            if " to " not in size
+            else (f"one chunk of {size}", f"一个 {size_zh} 的 chunk")
+        )
+    if few == many:
+        return f"{many} chunks of {size}{one_each}", f" {many} 个 {size_zh} 的 chunk"
+    return f"{few} to {many} chunks of {size}{one_each}", f" {few} 至 {many} 个 {size_zh} 的 chunk"
+
+
+class Receivers(NamedTuple):
+    """Whom it goes to: `to the next rank`; `name` is how the next clause calls them where it cannot say `which`."""
+
+    en: str
+    zh: str
+    name: Pair
+    exchange: bool = False
+    plural: bool = False
+    which: bool = True  # the words end with the receiver, so that `, which` can follow
+
+
+def _receivers(
+    trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], rings: Receivers | None = None
+) -> Receivers | None:
+    """Whom some transfers go to, in words; None without a pattern. `rings`: the answer where channels are rings of
+    their own."""
+    n, schedule = trace.schedule.ranks, trace.schedule
+    targets = np.unique(dst)
+    if rings is not None:
+        return rings
+    pairs = np.unique(src.astype(np.int64) * schedule.endpoints + dst)
+    a, b = np.divmod(pairs, schedule.endpoints)
+    if len(targets) == 1:
+        en, zh = endpoint_name(schedule, int(targets[0]))
+        return Receivers(f"to {en}", f"向 {zh} ", (en, zh))
+    if len(np.unique(a)) == 1:
+        everyone = len(targets) == n - (int(a[0]) < n)
+        if everyone:
+            return Receivers(
+                "to every other rank" if a[0] < n else "to every rank",
+                "向其余每个 rank " if a[0] < n else "向每个 rank ",
+                ("each of them", "它们"),
+                plural=True,
+            )
+        en, zh = plural_ranks(targets.tolist(), n)
+        return Receivers(f"to {en[:1].lower() + en[1:]}", f"向 {zh} ", ("each of them", "它们"), plural=True)
+    if b.max() < n and a.max() < n and len(a) == len(np.unique(a)) == len(targets):
+        return _one_each(a, b, n)
+    return _to_many(trace, a, b)
+
+
+def _one_each(a: npt.NDArray[Any], b: npt.NDArray[Any], n: int) -> Receivers:
+    """Each sender has one receiver of its own: the next rank, a partner at some distance, the next one of a ring."""
+    if ((b - a) % n == 1).all():
+        return Receivers("to the next rank", "向下一个 rank ", ("the next rank", "对方"))
+    if ((a - b) % n == 1).all():
+        return Receivers("to the rank before it", "向前一个 rank ", ("the rank before", "对方"))
+    if set(zip(a.tolist(), b.tolist(), strict=True)) == set(zip(b.tolist(), a.tolist(), strict=True)):
+        far = np.unique(np.abs(a - b))
+        near = len(far) == 1 and far[0] == 1
+        en = "with a neighbour" if near else f"with the rank {far[0]} away" if len(far) == 1 else "with its partner"
+        zh = "与邻居" if near else f"与相距 {far[0]} 的 rank " if len(far) == 1 else "与伙伴"
+        return Receivers(en, zh, ("each", "双方各自"), True)
+    if len(a) <= 3:
+        shown = [f"{x} → {y}" for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+        return Receivers(
+            f"({words.listed(shown)})",
+            f"（{words.listed(shown, True)}）",
+            ("the receiver" if len(a) == 1 else "each receiver", "接收方"),
+            which=False,
+        )
+    if len(np.unique((b - a) % n)) == 1:
+        far = (b[0] - a[0]) % n
+        way, steps = ("back", n - far) if (b < a).all() or far > n - far else ("on", far)
+        zh_way = "之后" if way == "on" else "之前"
+        return Receivers(
+            f"to the rank {steps} {'after' if way == 'on' else 'before'} it",
+            f"向{zh_way}第 {steps} 个 rank",
+            ("the receiver", "接收方"),
+        )
+    if len(a) == n and _one_ring(a, b):
+        return Receivers("to the next rank of its ring", "向环中的下一个 rank ", ("the next rank", "对方"))
+    return Receivers(
+        "to its partner" if len(a) == n else "to one other rank each", "向各自的伙伴 ", ("the receiver", "接收方")
+    )
+
+
+def _to_many(trace: Trace, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Receivers | None:
+    """Each sender has the same number of receivers: all others, all servers, its children ..."""
+    n, endpoints = trace.schedule.ranks, trace.schedule.endpoints
+    each = np.unique(np.unique(a, return_counts=True)[1])
+    if len(each) != 1:
+        return None
+    if b.min() >= n and each[0] == endpoints - n:
+        en, zh = helper_noun(trace.schedule)
+        return Receivers(f"to every {en}", f"向每个{zh}", (f"every {en}", f"每个{zh}"))
+    if b.max() < n and each[0] == n - (a.max() < n):
+        own = a.max() < n
+        return Receivers(
+            "to each of the other ranks" if own else "to every rank",
+            "向其余每个 rank" if own else "向每个 rank",
+            ("each", "对方"),
+        )
+    if len(np.unique(b)) < len(b) and each[0] == 1:
+        return Receivers("to its parent", "向父结点", ("each parent", "父结点"))
+    if each[0] == 2 and len(np.unique(a)) == n and np.isin((b - a) % n, (1, n - 1)).all():
+        return Receivers("to its two neighbours", "向两侧的邻居", ("each neighbour", "对方"), plural=True)
+    some, some_zh = (
+        (f"to {each[0]} other ranks", f"向 {each[0]} 个 rank")
+        if each[0] > 1
+        else ("to one other rank", "向另一个 rank")
+    )
+    return Receivers(some, some_zh, ("each receiver", "接收方"), plural=bool(each[0] > 1))
+
+
+def _channel_rings(
+    trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], channel: npt.NDArray[Any]
+) -> Receivers | None:
+    """Several channels, each of them a ring of its own order through all ranks."""
+    found = np.unique(channel)
+    if (
+        len(found) < 2
+        or len(src) != len(found) * trace.schedule.ranks
+        or ((dst - src) % trace.schedule.ranks == 1).all()
+    ):
+        return None
+    if not all(_one_ring(src[channel == c], dst[channel == c]) for c in found):
+        return None
+    return Receivers(
+        "to the next rank of that channel's ring", "向该 channel 环中的下一个 rank", ("the next rank", "对方")
+    )
+
+
+def _one_ring(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
+    onward = dict(zip(a.tolist(), b.tolist(), strict=True))
+    at, seen = 0, set()
+    while at in onward and at not in seen:
+        seen.add(at)
+        at = onward[at]
+    return len(seen) == len(onward)
+
+
+def _holds(held: npt.NDArray[np.int64], full: int, each: int) -> Pair:
+    """` that holds 9 of 16 contributions`: nothing to say about finished chunks, or where nothing is summed."""
+    if full == 1 or held.min() >= full:
+        return "", ""
+    low, high = int(held.min()), int(held.max())
+    some = f"{low}" if low == high else f"{low} to {high}"
+    return (
+        f" that {'holds' if each == 1 else 'hold'} {some} of {full} contributions",
+        f"，其中已累加 {full} 份贡献中的 {some.replace(' to ', ' 至 ')} 份",
+    )
+
+
+def _after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pair:
+    """What the receiver does with it: `, which adds its own and has 10`."""
+    full = goal(trace.schedule)
+    had, has = moment.had[mask], moment.has[mask]
+    zh = f"；{whom.name[1]}"
+    start, adds, own, have = (
+        (f"; {whom.name[0]}", "adds", "its own", "has")
+        if whom.exchange or not whom.which
+        else (", which", "adds", "its own", "has")
+    )
+    if whom.plural:
+        start, adds, own, have = ", which", "add", "their own", "have"
+    if has.min() != has.max():
+        return f"{start} {adds} what arrives to {own}", f"{zh}把收到的与自己的相加"
+    total = int(has[0])
+    many, many_zh = (f"{total}", f"变成 {total} 份") if total < full else (f"all {full}", f"得到全部 {full} 份")
+    arrived = (has - had) // np.maximum(1, moment.held[mask])
+    together = (
+        int(arrived[0])
+        if arrived.min() == arrived.max() > 1 and moment.held[mask].min() == moment.held[mask].max()
+        else 0
+    )
+    if had.max() == 0 and not together:
+        return f"{start} {'keep' if whom.plural else 'keeps'} it and {have} {many}", f"{zh}保存它，{many_zh}"
+    if had.max() == 0:
+        return f"{start} {adds} them up and {have} {many}", f"{zh}把它们相加，{many_zh}"
+    some = int(had[0]) if had.max() == had.min() > 1 else 0
+    count, count_zh = (f" {some}", f"自己的 {some} 份") if some else ("", "自己的一份")
+    if together:
+        all_of = "both" if together == 2 else f"all {together}"
+        return (
+            f"{start} {adds} {all_of} to {own}{count} and {have} {many}",
+            f"{zh}把收到的 {together} 个与{count_zh}相加，{many_zh}",
+        )
+    return f"{start} {adds} {own}{count} and {have} {many}", f"{zh}加上{count_zh}，{many_zh}"
+
+
+def _after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pair:
+    """How far the receivers are: finished chunks of each, or how many ranks have everything."""
+    s = trace.schedule
+    receivers = np.unique(moment.step.dst[mask])
+    receivers = receivers[receivers < s.ranks]
+    full = goal(s)
+    if not len(receivers) or moment.held[mask].min() < full:
+        return "", ""
+    if collective(s.collective).after == "peer":
+        return "", ""
+    whole = int((moment.finished[: s.ranks] == s.chunks).sum())
+    done = np.unique(moment.finished[receivers])
+    what, what_zh = ("the sum", "完整的和") if full > 1 else ("the data", "全部数据")
+    noun, noun_zh = ("finished chunks", "已完成的 chunk") if full > 1 else ("chunks", "chunk")
+    if s.chunks == 1 or (len(done) > 1 and done[-1] == s.chunks):
+        if whole == s.ranks:
+            return f"; all {whole} ranks have {what} then", f"；此后全部 {whole} 个 rank 都有{what_zh}"
+        return (
+            f"; {whole} of {s.ranks} ranks {'has' if whole == 1 else 'have'} {what} then",
+            f"；此后 {s.ranks} 个 rank 中有 {whole} 个拥有{what_zh}",
+        )
+    if len(done) > 1:
+        return "", ""
+    count = int(done[0])
+    holder = "it" if len(receivers) == 1 else "each receiver" if len(receivers) < s.ranks else "every rank"
+    holder_zh = "接收方" if len(receivers) < s.ranks else "每个 rank "
+    if count == s.chunks:
+        return f"; {holder} has all {count} {noun} then", f"；此后{holder_zh}有全部 {count} 个{noun_zh}"
+    return (
+        f"; {holder} has {count} of {s.chunks} {noun} then",
+        f"；此后{holder_zh}有 {s.chunks} 个 chunk 中的 {count} 个{'已完成' if full > 1 else ''}",
+    )
+
+
+# ---- how long it takes
+# -----------------------------------------------------------------------------------------------------
+
+
+def _how_long(trace: Trace, moment: Moment) -> Pair:
+    """The second sentence: which kind of link delivers in what time, and which cable many wait for."""
+    away = moment.limit >= 0
+    if not away.any():
+        return "", ""
+    crowd = _crowd(trace, moment)
+    if crowd is not None:
+        return crowd
+    links = trace.topology.links
+    kinds = np.array([c.kind for c in links.cables], dtype=object)[links.cable[moment.limit[away]]]
+    parts: list[Pair] = []
+    for kind in sorted(set(kinds.tolist()), key=lambda k: float(moment.seconds[away][kinds == k].max())):
+        mine = np.flatnonzero(away)[kinds == kind]
+        parts.append(_delivery(trace, moment, kind, mine, alone=len(set(kinds.tolist())) == 1, first=not parts))
+    en, zh = ", ".join(p[0] for p in parts[:3]), "，".join(p[1] for p in parts[:3])
+    return f"{words.capital(en)}.", words.tidy(f"{zh}。")
+
+
+def _delivery(trace: Trace, moment: Moment, kind: str, rows: npt.NDArray[np.int64], alone: bool, first: bool) -> Pair:
+    seconds = moment.seconds[rows]
+    low, high = float(seconds.min()), float(seconds.max())
+    even = high - low <= 0.02 * high
+    span = words.time(high) if even else words.between(words.time(low), words.time(high))
+    span_zh = span.replace(" to ", " 至 ")
+    step = moment.step
+    pairs = sorted(set(zip(step.src[rows].tolist(), step.dst[rows].tolist(), strict=True)))
+    shown = [f"{a} → {b}" for a, b in pairs]
+    extra = "" if alone or len(pairs) > 3 else f" ({words.listed(shown)})"
+    extra_zh = "" if alone or len(pairs) > 3 else f"（{words.listed(shown, True)}）"
+    if kind == "cable":
+        subject = "each arrives" if len(rows) > 1 else "it arrives"
+        return f"{subject} after {span}", f"{'各需' if len(rows) > 1 else '需要'} {span_zh}"
+    name, name_zh = words.kind_name(kind)
+    verb = " delivers" if first else ""
+    return f"{name}{extra}{verb} in {span}", f"{name_zh}{extra_zh} 需要 {span_zh}"
+
+
+def _crowd(trace: Trace, moment: Moment) -> Pair | None:
+    """Incast and its mirror image: many transfers of different pairs through the one link that ends the step; none
+    without contention."""
+    if trace.conditions is not None and trace.conditions.sharing == "none":
+        return None
+    worst = int(np.argmax(moment.load))
+    link = int(moment.limit[worst])
+    if link < 0 or moment.crowd[worst] < 3:
+        return None
+    on = moment.limit == link
+    pairs = len(set(zip(moment.step.src[on].tolist(), moment.step.dst[on].tolist(), strict=True)))
+    alone = float(moment.nbytes[on].max()) / float(trace.topology.links.bandwidth[link])
+    if pairs < 3 or moment.load[worst] < 1.5 * alone:
+        return None
+    others = np.unique(moment.limit[(moment.load > 0.99 * moment.load[worst]) & (moment.crowd >= 3)])
+    total, count = words.size(int(moment.nbytes[on].sum())), int(moment.crowd[worst])
+    takes = words.time(float(moment.load[worst]))
+    en, zh = link_name(trace, link)
+    if len(others) > 1:
+        return (
+            f"{count} chunks wait for each of {len(others)} cables: {total} through one takes {takes}.",
+            f"{len(others)} 条线缆上各有 {count} 个 chunk 在等：每条要传 {total}，需要 {takes}。",
+        )
+    return (
+        f"{count} chunks wait for one cable ({en}): {total} through it takes {takes}.",
+        f"{count} 个 chunk 等同一条线缆（{zh}）：{total} 全部经过它，需要 {takes}。",
+    )

@@ -1,0 +1,77 @@
+"""Numbers and short lists as they are read in a sentence, in English and Chinese.
+
+Three significant digits, a no-break space before the unit; the nouns are those of the field in both languages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ...units import format_bandwidth, format_bytes, format_time
+
+NBSP = "\N{NO-BREAK SPACE}"
+
+#: Kinds of link as they are called in both languages.
+KINDS = {
+    "nvlink": ("NVLink", "NVLink"),
+    "pcie": ("PCIe", "PCIe"),
+    "infiniband": ("InfiniBand", "InfiniBand"),
+    "ethernet": ("Ethernet", "以太网"),
+    "upi": ("the link between the sockets", "CPU 间链路"),
+    "memory": ("host memory", "主机内存"),
+    "c2c": ("NVLink-C2C", "NVLink-C2C"),
+    "xgmi": ("xGMI", "xGMI"),
+    "cable": ("the cables", "线缆"),
+}
+
+size = format_bytes
+rate = format_bandwidth
+time = format_time
+
+
+def kind_name(kind: str) -> tuple[str, str]:
+    """What a kind of link is called, in English and Chinese."""
+    return KINDS.get(kind, (kind, kind))
+
+
+def every(kind: str) -> tuple[str, str]:
+    """All links of a kind, in English and Chinese: `all PCIe`, `all links between the sockets`."""
+    en, zh = kind_name(kind)
+    return "all " + en.replace("the link ", "links "), tidy(f"所有 {zh}")
+
+
+def percent(share: float) -> str:
+    """`99.5 %`."""
+    return f"{100 * share:.3g}{NBSP}%"
+
+
+def between(low: str, high: str) -> str:
+    """`57 to 674 µs`: the unit once where it is the same."""
+    number, _, unit = low.partition(NBSP)
+    return f"{number if unit == high.partition(NBSP)[2] else low} to {high}"
+
+
+def listed(items: Sequence[str], zh: bool = False) -> str:
+    """`1, 3 and 5`; `1、3 和 5`."""
+    if len(items) < 2:
+        return "".join(items)
+    return ("、" if zh else ", ").join(items[:-1]) + (" 和 " if zh else " and ") + items[-1]
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def spaced(zh: str) -> str:
+    """Chinese text followed by a space where it ends in a Latin word."""
+    return zh.rstrip() + (" " if zh.rstrip()[-1:].isascii() and zh.strip() else "")
+
+
+def tidy(zh: str) -> str:
+    """One space between Chinese and Latin text, none beside Chinese punctuation."""
+    zh = re.sub(r"([一-鿿]) +(?=[一-鿿])", r"\1", zh)
+    zh = re.sub(r"([一-鿿])([A-Za-z0-9])", r"\1 \2", zh)
+    zh = re.sub(r"([A-Za-z0-9])([一-鿿])", r"\1 \2", zh)
+    zh = re.sub(r" *([，。；：、（）]) *", r"\1", zh)
+    return re.sub(r"  +", " ", zh)

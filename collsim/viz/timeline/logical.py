@@ -1,0 +1,115 @@
+"""The picture without a machine: who talks to whom, as a ring, a tree, a star or a grid."""
+
+from __future__ import annotations
+
+from math import ceil, cos, pi, sin, sqrt
+from typing import Any
+
+import numpy as np
+
+from ...schedule import Schedule
+
+_MOST_EDGES = 5000
+
+
+def logical(schedule: Schedule) -> dict[str, Any]:
+    """Endpoints in a unit square and the pairs that ever talk, as in the timeline's `logical`."""
+    n = schedule.endpoints
+    first = _pairs(schedule, channel=0)
+    every = first if schedule.channels == 1 else _pairs(schedule)
+    kind, place = _arranged(first, n, schedule.root)
+    return {
+        "x": [round(x, 4) for x, _ in place],
+        "y": [round(y, 4) for _, y in place],
+        "kind": kind,
+        "edges": [list(pair) for pair in sorted(every)[:_MOST_EDGES]],
+    }
+
+
+def _pairs(schedule: Schedule, channel: int | None = None) -> set[tuple[int, int]]:
+    """Unordered pairs of endpoints with a transfer between them."""
+    keys: list[np.ndarray[Any, Any]] = []
+    for p in schedule.patterns:
+        keep = (p.src != p.dst) if channel is None else (p.src != p.dst) & (p.channel == channel)
+        low, high = np.minimum(p.src, p.dst)[keep].astype(np.int64), np.maximum(p.src, p.dst)[keep]
+        keys.append(np.unique(low * schedule.endpoints + high))
+    if not keys:
+        return set()
+    low, high = np.divmod(np.unique(np.concatenate(keys)), schedule.endpoints)
+    return set(zip(low.tolist(), high.tolist(), strict=True))
+
+
+def _arranged(pairs: set[tuple[int, int]], n: int, root: int) -> tuple[str, list[tuple[float, float]]]:
+    near: list[list[int]] = [[] for _ in range(n)]
+    for a, b in sorted(pairs):
+        near[a].append(b)
+        near[b].append(a)
+    if (order := _cycle(near, n)) is not None:
+        return "ring", _on_circle(order, n)
+    hub = max(range(n), key=lambda e: (len(near[e]), -e))
+    if n > 2 and len(pairs) == n - 1 == len(near[hub]):
+        return "star", _round_hub(hub, n)
+    if len(pairs) == n - 1 and (levels := _levels(near, root if near[root] else hub)) is not None:
+        return "tree", levels
+    if 2 * len(pairs) > n and n <= 32:
+        return "grid", _on_circle(list(range(n)), n)
+    return "grid", _on_grid(n)
+
+
+def _cycle(near: list[list[int]], n: int) -> list[int] | None:
+    """The order round the ring if the pairs are one ring through all endpoints (two endpoints count as one)."""
+    if n < 3:
+        return list(range(n)) if n == 2 and near[0] else None
+    if any(len(x) != 2 for x in near):
+        return None
+    order = [0, min(near[0]) if 1 not in near[0] else 1]
+    while len(order) < n:
+        onward = [e for e in near[order[-1]] if e != order[-2]]
+        if not onward or onward[0] == 0:
+            return None
+        order.append(onward[0])
+    return order
+
+
+def _on_circle(order: list[int], n: int) -> list[tuple[float, float]]:
+    """Clockwise; four stand in the corners, two side by side."""
+    place = [(0.5, 0.5)] * n
+    turn = {2: -0.25, 4: -0.125}.get(n, 0.0)
+    reach = 0.5 * sqrt(2) if n == 4 else 0.5
+    for i, e in enumerate(order):
+        a = 2 * pi * (i / n + turn)
+        place[e] = (0.5 + reach * sin(a), 0.5 - reach * cos(a))
+    return place
+
+
+def _round_hub(hub: int, n: int) -> list[tuple[float, float]]:
+    others = [e for e in range(n) if e != hub]
+    place = [(0.5, 0.5)] * n
+    for i, e in enumerate(others):
+        a = 2 * pi * i / len(others)
+        place[e] = (0.5 + 0.5 * sin(a), 0.5 - 0.5 * cos(a))
+    return place
+
+
+def _levels(near: list[list[int]], root: int) -> list[tuple[float, float]] | None:
+    """A tree from its root downwards, parents above the middle of their children; None where it is not one piece."""
+    from ..layout.shapes import tree_places
+
+    seen, order = {root}, [root]
+    for e in order:
+        for c in near[e]:
+            if c not in seen:
+                seen.add(c)
+                order.append(c)
+    if len(order) < len(near):
+        return None
+    place = tree_places(near, root)
+    x, y = [p[0] for p in place], [p[1] for p in place]
+    wide, deep = max(x) - min(x) or 1.0, max(y) - min(y) or 1.0
+    return [((a - min(x)) / wide, (b - min(y)) / deep) for a, b in place]
+
+
+def _on_grid(n: int) -> list[tuple[float, float]]:
+    across = ceil(sqrt(2 * n))
+    down = ceil(n / across)
+    return [((e % across + 0.5) / across, (e // across + 0.5) / max(1, down)) for e in range(n)]

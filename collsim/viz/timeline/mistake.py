@@ -1,0 +1,168 @@
+"""Where a schedule that does not keep its collective's promise goes wrong: one cell, one step, one transfer, one
+sentence.
+
+The player puts an outline round that cell and says the sentence. `timeline` asks here by itself; hosts pass nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...collective import EVERY, collective
+from ...errors import ScheduleError
+from ...replay import starting
+from ...verify import contributions, verify
+from ..sentences import words
+from ..sentences.names import endpoint_name
+
+if TYPE_CHECKING:
+    from ...schedule import Schedule
+
+Counts = npt.NDArray[np.int64]
+Pair = tuple[str, str]
+_MOST_NAMES = 6
+
+
+class Mistake(NamedTuple):
+    """The first wrong cell.
+
+    Attributes:
+        kind: `twice` (a contribution is counted more than once), `foreign` (one is in it that does not belong there),
+        `missing` (some
+            never arrive), `nothing` (the cell stays empty) or `empty` (a step sends a cell, or adds to one, that holds
+            nothing yet).
+        rank, chunk: endpoint and slot of the cell.
+        step: in which it goes wrong, from 0; for what is missing the last that writes the cell; None where no step
+        does. row: of `schedule.transfers`, the transfer that does it, or None.
+        text: one or two sentences in English and Chinese; steps are counted from 1 there, as the player counts them.
+    """
+
+    kind: str
+    rank: int
+    chunk: int
+    step: int | None
+    row: int | None
+    text: Pair
+
+
+def mistake(schedule: Schedule) -> Mistake | None:
+    """The first wrong cell of a schedule, or None where `verify` finds nothing. Raises ScheduleError for one that names
+    no cell."""
+    try:
+        verify(schedule)
+    except ScheduleError as error:
+        if error.step is None or error.rank is None or error.chunk is None:
+            raise
+        return _empty(schedule, error.step, error.rank, error.chunk) or _wrong(schedule, error.rank, error.chunk)
+    return None
+
+
+def _row(schedule: Schedule, step: int, endpoint: int, slot: int, sends: bool) -> int | None:
+    """The last transfer of a step that reads (sends) or writes a cell."""
+    t = schedule.transfers
+    who, what = (t["src"], t["chunk"]) if sends else (t["dst"], t["into"])
+    found = np.flatnonzero((t["step"] == step) & (who == endpoint) & (what == slot))
+    return int(found[-1]) if len(found) else None
+
+
+def _empty(schedule: Schedule, step: int, endpoint: int, slot: int) -> Mistake | None:
+    """A send of a cell that holds nothing, or an addition to one: the run stops being meaningful there."""
+    held = starting(schedule)
+    for number, s in enumerate(schedule.each_step()):
+        if number == step:
+            break
+        held[s.dst, s.into] = True
+    if held[endpoint, slot]:
+        return None
+    row = _row(schedule, step, endpoint, slot, sends=True)
+    who, who_zh = endpoint_name(schedule, endpoint)
+    if row is not None:
+        other, other_zh = endpoint_name(schedule, int(schedule.transfers["dst"][row]))
+        text = (
+            f"In step {step + 1} {who} sends chunk {slot} to {other}, but holds nothing in it yet.",
+            f"第 {step + 1} 步，{who_zh} 向 {other_zh} 发送 chunk {slot}，但自己还没有它的数据。",
+        )
+        return Mistake("empty", endpoint, slot, step, row, _tidy(text))
+    row = _row(schedule, step, endpoint, slot, sends=False)
+    if row is None or not schedule.transfers["reduce"][row] or endpoint >= schedule.ranks:
+        return None  # a plain first arrival: what is wrong with it is in its contributions
+    other, other_zh = endpoint_name(schedule, int(schedule.transfers["src"][row]))
+    text = (
+        f"In step {step + 1} {other} reduces into chunk {slot} of {who}, which holds nothing yet; the first one must "
+        "be a copy.",
+        f"第 {step + 1} 步，{other_zh} 要加到 {who_zh} 的 chunk {slot} 上，但那里还没有数据；第一次应为 copy。",
+    )
+    return Mistake("empty", endpoint, slot, step, row, _tidy(text))
+
+
+def _wrong(schedule: Schedule, rank: int, slot: int) -> Mistake:
+    """What the cell holds in the end against what the collective wants there, and the step since which it is so."""
+    want = _wanted(schedule, rank, slot)
+    history = contributions(schedule, rank, slot)
+    final = history[-1][1]
+    if (final > want).any():
+        kind = "twice" if ((final > 1) & (want > 0)).any() else "foreign"
+        step = next(number for number, counts in history if (counts > want).any())
+        since = (
+            (f"First wrong in step {step + 1}.", f"从第 {step + 1} 步开始出错。")
+            if step >= 0
+            else ("No step replaces it.", "没有任何一步替换它。")
+        )
+    else:
+        kind, step = ("missing" if final.any() else "nothing"), history[-1][0]
+        since = (f"The last step that writes it is step {step + 1}.", f"最后写入它的是第 {step + 1} 步。")
+        since = since if step >= 0 else ("No step writes it.", "没有任何一步写入它。")
+    what, has = _difference(kind, final, want, slot), endpoint_name(schedule, rank)
+    wants = "each rank once" if (want > 0).sum() > 1 else _names(want, slot)[0]
+    wants_zh = "每个 rank 恰好一次" if (want > 0).sum() > 1 else f"{_names(want, slot)[1]}"
+    text = (
+        f"After the last step {has[0]} {what[0]} chunk {slot}; {schedule.collective} wants {wants}. {since[0]}",
+        f"最后一步之后，{has[1]} 的 chunk {slot} {what[1]}；{schedule.collective} 要求{wants_zh}。{since[1]}",
+    )
+    found = step if step >= 0 else None
+    return Mistake(
+        kind, rank, slot, found, None if found is None else _row(schedule, found, rank, slot, sends=False), _tidy(text)
+    )
+
+
+def _wanted(schedule: Schedule, rank: int, slot: int) -> Counts:
+    """(ranks, slots): the contributions that belong in a cell."""
+    contributor, chunk = collective(schedule.collective).wanted(schedule.ranks, schedule.chunks, schedule.root)
+    want = np.zeros((schedule.ranks, schedule.slots), np.int64)
+    who = int(contributor[rank, slot])
+    want[slice(None) if who == EVERY else who, chunk[rank, slot]] = 1
+    return want
+
+
+def _difference(kind: str, final: Counts, want: Counts, slot: int) -> Pair:
+    if kind == "twice":
+        much = (final > 1) & (want > 0)
+        times = int(final[much].max())
+        often, often_zh = ("twice", "两次") if times == 2 else (f"up to {times} times", f"最多 {times} 次")
+        names = _names(much, slot)
+        return f"holds {names[0]} {often} in", f"把 {names[1]} 加了{often_zh}"
+    if kind == "foreign":
+        names = _names((final > 0) & (want == 0), slot)
+        return f"holds {names[0]} in", f"里有 {names[1]}"
+    if kind == "missing":
+        names = _names((want > 0) & (final == 0), slot)
+        return f"lacks {names[0]} in", f"缺少 {names[1]}"
+    return "holds nothing in", "是空的"
+
+
+def _names(cells: Counts | npt.NDArray[np.bool_], slot: int) -> Pair:
+    """`r1, r2 and 3 more`; a contribution to another chunk is `r1 of chunk 5`."""
+    found = np.argwhere(cells)
+    shown = found if len(found) <= _MOST_NAMES else found[: _MOST_NAMES - 1]
+    en = [f"r{r}" + (f" of chunk {c}" if c != slot else "") for r, c in shown]
+    zh = [f"r{r}" + (f"（chunk {c}）" if c != slot else "") for r, c in shown]
+    rest = len(found) - len(shown)
+    more, more_zh = ([f"{rest} more"], [f"另外 {rest} 个"]) if rest else ([], [])
+    return words.listed([*en, *more]), words.listed([*zh, *more_zh], zh=True)
+
+
+def _tidy(text: Pair) -> Pair:
+    return text[0], words.tidy(text[1])

@@ -1,0 +1,101 @@
+"""Phases of a schedule, found from its flags alone: where it adds, where it copies, and where the finished sums lie in
+between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...collective import collective
+from ...schedule import Schedule
+from ..sentences.moments import counted, goal
+
+ADDS, COPIES, BOTH = "adds", "copies", "both"
+_MOST_BANDS = 6
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Steps `first` to `last` (inclusive, from 0) under one name."""
+
+    en: str
+    zh: str
+    first: int
+    last: int
+    reduce: bool
+
+    def entry(self) -> dict[str, Any]:
+        return {
+            "label": {"en": self.en, "zh": self.zh},
+            "first": self.first,
+            "last": self.last,
+            "reduce": int(self.reduce),
+        }
+
+
+def phases(schedule: Schedule) -> list[Phase]:
+    """The bands of the scrubber."""
+    bands = _bands(schedule)
+    if len(bands) > _MOST_BANDS:
+        bands = [(BOTH, 0, schedule.steps - 1)]
+    kind = collective(schedule.collective)
+    named = []
+    splits = _split_style(schedule, bands) if kind.reduces and len(bands) > 1 else ("", "")
+    plain = schedule.collective.split("+")[-1].replace("_", "-")
+    for what, first, last in bands:
+        if len(bands) == 1 or not kind.reduces:
+            name = plain
+        else:
+            name = {ADDS: splits[0], COPIES: splits[1], BOTH: f"{splits[0]} + {splits[1]}"}[what]
+        named.append(Phase(name, name.replace(" + ", " 与 "), first, last, what != COPIES))
+    return named
+
+
+def _bands(schedule: Schedule) -> list[tuple[str, int, int]]:
+    """Runs of steps that all add, all copy, or do both."""
+    bands: list[tuple[str, int, int]] = []
+    number = 0
+    for p in schedule.patterns:
+        what = ADDS if p.reduce.all() else BOTH if p.reduce.any() else COPIES
+        if bands and bands[-1][0] == what:
+            bands[-1] = (what, bands[-1][1], number + p.times - 1)
+        else:
+            bands.append((what, number, number + p.times - 1))
+        number += p.times
+    return bands
+
+
+def _split_style(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
+    """`reduce-scatter, allgather`, `reduce, broadcast` or `push, pull`: by where the sums are when they are
+    finished."""
+    kind = collective(schedule.collective)
+    after = {"all": "allgather", "root": "gather", "own": "scatter"}.get(kind.after, "copy")
+    if "server" in schedule.name:
+        return "push", "pull"
+    if any(what == BOTH for what, _, _ in bands):
+        return "reduce", "broadcast"
+    full, end = goal(schedule), bands[0][2]
+    for number, (_, _, _, _, count) in enumerate(counted(schedule)):
+        if number == end:
+            finished = (count[:, : schedule.chunks] >= full).sum(axis=1)
+            if finished.max() == schedule.chunks and schedule.ranks > 2:
+                return (
+                    ("push", "pull")
+                    if _fan_in(schedule) and schedule.endpoints == schedule.ranks
+                    else ("reduce", "broadcast")
+                )
+            break
+    if "tree" in schedule.name:
+        return "reduce", "broadcast"
+    return "reduce-scatter", after
+
+
+def _fan_in(schedule: Schedule) -> bool:
+    """Does somebody receive from all others in one step?"""
+    for p in schedule.patterns:
+        pairs = np.unique(p.dst[p.reduce].astype(np.int64) * schedule.endpoints + p.src[p.reduce])
+        if len(pairs) and np.bincount(pairs // schedule.endpoints).max() >= schedule.ranks - 1:
+            return True
+    return False

@@ -1,0 +1,189 @@
+"""Links that are alike, as lines of a table: the links-over-time view and the legend of a timeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...topology.network import DEVICE_KINDS
+from ..layout.shapes import Layout
+from ..sentences import words
+from ..sentences.names import link_name
+
+if TYPE_CHECKING:
+    from ...simulate import Trace
+
+MOST_ROWS = 8
+_ALIKE = 0.03  # links of one kind whose use differs by less are one line
+_FEW_NODES = 4  # up to so many, the links between two nodes are a line of their own
+_NETWORK = ("infiniband", "ethernet")
+Pair = tuple[str, str]
+
+
+def key(trace: Trace) -> list[dict[str, Any]]:
+    """One entry per kind of link in use, the most used first: kind, product name, bandwidth (B/s, one direction)."""
+    links = trace.topology.links
+    best: dict[str, tuple[float, dict[str, Any]]] = {}
+    for link in np.flatnonzero(trace.link_busy > 0).tolist():
+        cable = links.cables[links.cable[link]]
+        share = float(trace.link_busy[link])
+        if share > best.get(cable.kind, (-1.0, {}))[0]:
+            best[cable.kind] = (
+                share,
+                {"kind": cable.kind, "label": cable.label, "bandwidth": float(links.bandwidth[link])},
+            )
+    return [entry for _, entry in sorted(best.values(), key=lambda pair: -pair[0])]
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Links of the topology that are alike. `nodes` are the two that a network link joins, where there is one such
+    pair."""
+
+    kind: str
+    nodes: tuple[int, int] | None
+    links: tuple[int, ...]
+    share: float
+
+
+def rows(trace: Trace, made: Layout) -> list[dict[str, Any]]:
+    """Classes of links that are alike, the most used first; what does not fit goes into a last line that says so."""
+    if not trace.spent:
+        return []
+    hot = set(trace.bottleneck.links) if trace.bottleneck is not None else set()
+    groups = _groups(trace)
+    shown = groups if len(groups) <= MOST_ROWS else groups[: MOST_ROWS - 1]
+    taken: set[int] = set()
+    lines = [_line(trace, made, g, [o for o in shown if o is not g], bool(hot & set(g.links)), taken) for g in shown]
+    rest = groups[len(shown) :]
+    if rest:
+        count, top = sum(len(g.links) for g in rest), words.percent(max(g.share for g in rest))
+        en, zh = (f"{count} more links", f"none above {top}"), (f"另外 {count} 条链路", f"都不超过 {top}")
+        drawn = _drawn(made, tuple(link for g in rest for link in g.links), taken)
+        lines.append(
+            {"label": {"en": en[0], "zh": zh[0]}, "note": {"en": en[1], "zh": zh[1]}, "links": drawn, "hot": False}
+        )
+    return [line for line in lines if line["links"]]
+
+
+def _groups(trace: Trace) -> list[Group]:
+    used = np.flatnonzero(trace.link_busy > 0)
+    links = trace.topology.links
+    share = trace.link_busy / trace.spent
+    between = _node_pairs(trace)
+    classes: dict[tuple[str, tuple[int, int] | None], list[int]] = {}
+    for link in used.tolist():
+        kind = links.kind(link)
+        classes.setdefault((kind, between.get(link) if kind in _NETWORK else None), []).append(link)
+    groups = []
+    for (kind, nodes), members in classes.items():
+        members.sort(key=lambda i: (-share[i], i))
+        begin = 0
+        for at in range(1, len(members) + 1):
+            if at == len(members) or share[members[at]] < share[members[begin]] * (1 - _ALIKE):
+                groups.append(Group(kind, nodes, tuple(sorted(members[begin:at])), float(share[members[begin]])))
+                begin = at
+    return sorted(groups, key=lambda g: (-round(g.share, 4), g.nodes or (-1, -1), g.links))
+
+
+def _node_pairs(trace: Trace) -> dict[int, tuple[int, int]]:
+    """For links between nodes whose traffic is all from one node to one other: those two."""
+    nodes = int(trace.topology.devices.node.max(initial=-1)) + 1
+    if not 2 <= nodes <= _FEW_NODES:
+        return {}
+    src, dst = _pairs(trace)
+    routes = trace.topology.routes(trace.place[src], trace.place[dst])
+    node = trace.topology.devices.node[trace.topology.endpoint_device[trace.place]]
+    a = np.repeat(node[src], routes.hops)
+    b = np.repeat(node[dst], routes.hops)
+    found: dict[int, tuple[int, int] | None] = {}
+    for link, pair in zip(routes.link.tolist(), zip(a.tolist(), b.tolist(), strict=True), strict=True):
+        found[link] = pair if found.get(link, pair) == pair else None
+    return {link: pair for link, pair in found.items() if pair is not None and pair[0] != pair[1] and min(pair) >= 0}
+
+
+def _pairs(trace: Trace) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Every (src, dst) that ever has a transfer, once."""
+    n = trace.schedule.endpoints
+    parts = [np.unique(p.src.astype(np.int64) * n + p.dst) for p in trace.schedule.patterns]
+    src, dst = np.divmod(np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64), n)
+    return src, dst
+
+
+def _line(trace: Trace, made: Layout, group: Group, others: list[Group], hot: bool, taken: set[int]) -> dict[str, Any]:
+    (en, zh), (note, note_zh) = _named(trace, group, others)
+    drawn = _drawn(made, group.links, taken)
+    return {"label": {"en": en, "zh": zh}, "note": {"en": note, "zh": note_zh}, "links": drawn, "hot": hot}
+
+
+def _named(trace: Trace, group: Group, others: list[Group]) -> tuple[Pair, Pair]:
+    """Label and note of a line."""
+    name, name_zh = words.kind_name(group.kind)
+    count = len(group.links)
+    twin = any(o.kind == group.kind and o.nodes == group.nodes for o in others)
+    alike = "" if twin or count == 1 else ", all alike"
+    note = f"{count} link{'s' * (count > 1)}{alike}", f"{count} 条{'，完全相同' if alike else ''}"
+    if group.nodes is not None:
+        short = "IB" if group.kind == "infiniband" else name
+        a, b = group.nodes
+        who = _who(trace, group) or (f"{count} link{'s' * (count > 1)}", f"{count} 条")
+        return (f"{short} node {a} → node {b}", f"{'IB' if short == 'IB' else name_zh} 节点 {a} → 节点 {b}"), who
+    if count <= 2:
+        label = link_name(trace, group.links[0])
+        joins = {frozenset((int(trace.topology.links.src[i]), int(trace.topology.links.dst[i]))) for i in group.links}
+        if count == 1:
+            return label, (name if group.kind != "cable" else "", name_zh if group.kind != "cable" else "")
+        if len(joins) == 1:
+            return label, ("both directions", "双向")
+        other = link_name(trace, group.links[1])
+        return label, (f"and {other[0]}", f"和 {other[1]}")
+    if group.kind == "pcie" and _all_reach_a_nic(trace, group):
+        return ("PCIe to the NICs", "连到网卡的 PCIe"), note
+    if group.kind == "pcie" and twin and (ends := _pcie_ends(trace, group)) is not None:
+        return ends, note
+    return ("Cables", "线缆") if group.kind == "cable" else (words.capital(name), name_zh), note
+
+
+def _pcie_ends(trace: Trace, group: Group) -> Pair | None:
+    """PCIe links that all end in a GPU, or all in a socket."""
+    links, kinds = trace.topology.links, trace.topology.devices.kind
+    which = list(group.links)
+    for kind, name in (
+        ("gpu", ("PCIe to the GPUs", "连到 GPU 的 PCIe")),
+        ("cpu", ("PCIe to the sockets", "连到 CPU 的 PCIe")),
+    ):
+        code = DEVICE_KINDS.index(kind)
+        if bool(((kinds[links.src[which]] == code) | (kinds[links.dst[which]] == code)).all()):
+            return name
+    return None
+
+
+def _who(trace: Trace, group: Group) -> Pair | None:
+    """`7 → 8` where one or two pairs of ranks use the links of a line."""
+    src, dst = _pairs(trace)
+    routes = trace.topology.routes(trace.place[src], trace.place[dst])
+    owner = np.repeat(np.arange(len(src)), routes.hops)[np.isin(routes.link, group.links)]
+    pairs = np.unique(owner)
+    if not 1 <= len(pairs) <= 2:
+        return None
+    shown = [f"{src[p]} → {dst[p]}" for p in pairs]
+    return words.listed(shown), words.listed(shown, True)
+
+
+def _all_reach_a_nic(trace: Trace, group: Group) -> bool:
+    """Do all routes over these links leave the node?"""
+    src, dst = _pairs(trace)
+    routes = trace.topology.routes(trace.place[src], trace.place[dst])
+    node = trace.topology.devices.node[trace.topology.endpoint_device[trace.place]]
+    inside = np.repeat(node[src] == node[dst], routes.hops)
+    return not bool(inside[np.isin(routes.link, group.links)].any())
+
+
+def _drawn(made: Layout, links: tuple[int, ...], taken: set[int]) -> list[int]:
+    """Picture ids of links, each in one line only (where links were merged, the busiest line has them)."""
+    ids = sorted({int(made.picture.link_of[link]) for link in links} - {-1} - taken)
+    taken.update(ids)
+    return ids

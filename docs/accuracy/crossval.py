@@ -1,0 +1,200 @@
+"""Where the constants of `links` come from, and would they have been found without the runs that they are judged on?
+
+`refit` starts from what is published about links (`PRIOR`: NCCL's own step latencies and link speeds, or a round
+number) and turns few knobs on the runs of a table. Knobs are nested: one for a family (all fabrics, all networks), and
+one per kind inside it, which is held back more strongly: a kind with thin data stays near its family, and one without
+any gets the family's. `cross_validate` does it again and again with a share of the systems (or GPUs, or sources) left
+out, and predicts those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from collsim.errors import FormatError
+from collsim.nccl import constants as c
+from collsim.nccl.fit import Sample, solve
+from collsim.nccl.graphs import XGMI_PER_LINK, communicator
+from collsim.nccl.machine.facts import NVLINK_GBPS, PCIE_GBPS, XGMI_GBPS
+from collsim.nccl.measured.accuracy import BANDS, Accuracy, Row, accuracy_of, bands_of, read_tables
+from collsim.nccl.model.calibrated import Knobs, turned
+from collsim.nccl.model.links import CARRIES, FABRICS, MEASURED, Parameters
+from collsim.nccl.model.timing import Call, time_of
+from collsim.nccl.predict import Prediction
+
+_NVLINK = ("nvlink-70", "nvlink-80", "nvlink-90", "nvlink-100")
+_RDMA, _SOFTWARE = ("ib", "roce"), ("efa", "tcp", "tcpx", "tcpxo")
+_NETWORKS = (*_RDMA, "slingshot", *_SOFTWARE)
+_NEAR = (*FABRICS, "pcie", "host")
+
+#: What is known without any run: NCCL's link speeds over nominal ones (src/graph/topo.h), its step latencies as they
+#: are, a NIC that carries its rate less headers, and round numbers for the rest.
+PRIOR = Parameters(
+    carries={
+        **{f"nvlink-{cc}": c.NVLINK[cc] / NVLINK_GBPS[g] for cc, g in ((70, 2), (80, 3), (90, 4), (100, 5))},
+        "bridge": c.NVLINK[80] / NVLINK_GBPS[3],
+        "xgmi": XGMI_PER_LINK / XGMI_GBPS,
+        **{f"pcie{g}": c.PCIE_X16[g] / PCIE_GBPS[g] for g in (3, 4, 5, 6)},
+        **dict.fromkeys(_NETWORKS, 0.95),
+        "efa": CARRIES["efa"],
+    },
+    nvls_carries=dict.fromkeys(MEASURED.nvls_carries, 0.65),
+    host_one_way=0.5,
+    crossing=0.8,
+    without_gdr=0.6,
+    host_bridge=0.7,
+    tcp_per_nic=4e9,
+    launch=5e-6,
+    launch_p2p=8e-6,
+    launch_per_gpu=2e-6,
+    blocks=1.0,
+    peer=2e-6,
+    step=dict.fromkeys(MEASURED.step, 1.0),
+    step_bulk=dict.fromkeys(MEASURED.step_bulk, 1.0),
+    step_without_gdr=1.0,
+    rendezvous=1e-5,
+    fill=dict.fromkeys(MEASURED.fill, 2.0),
+    fade=dict.fromkeys(MEASURED.fade, 20.0),
+    wait=dict.fromkeys(MEASURED.wait, 5e-6),
+    chain=0.5,
+)
+
+
+def _both(kinds: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return (("step", kinds), ("step_bulk", kinds))
+
+
+#: Turned for all at once ...
+_SINGLE: Knobs = {
+    **{
+        name: ((name, ()),)
+        for name in (
+            "launch",
+            "launch_p2p",
+            "launch_per_gpu",
+            "blocks",
+            "peer",
+            "step_without_gdr",
+            "rendezvous",
+            "chain",
+        )
+    },
+    **{f"{name} {p}": ((name, (p,)),) for name in ("fill", "fade") for p in c.PROTOCOLS},
+    "wait LL": (("wait", ("LL", "LL128")),),
+    "wait Simple": (("wait", ("Simple",)),),
+    **{f"nvls {cc}": (("nvls_carries", (cc,)),) for cc in MEASURED.nvls_carries},
+    "steps of NVLS": (("step_bulk", ("nvls",)),),
+    **{name: ((name, ()),) for name in ("host_one_way", "crossing")},
+    **{name: ((name, ()),) for name in ("without_gdr", "host_bridge", "tcp_per_nic")},
+}
+#: ... for a family ...
+_FAMILY: Knobs = {
+    "steps inside": (("step", _NEAR),),
+    "bulk steps inside": (("step_bulk", _NEAR),),
+    "steps between": (("step", _NETWORKS),),
+    "bulk steps between": (("step_bulk", _NETWORKS),),
+    "steps through software": _both(_SOFTWARE),
+    "NVLink and xGMI carry": (("carries", (*_NVLINK, "bridge", "xgmi")),),
+    "PCIe carries": (("carries", ("pcie3", "pcie4", "pcie5", "pcie6")),),
+    "networks carry": (("carries", (*_RDMA, "slingshot", "tcp", "tcpx", "tcpxo")),),
+}
+#: ... and for a kind inside it.
+_KIND: Knobs = {
+    "steps over PCIe": (("step", ("pcie", "host")),),
+    "bulk steps over PCIe": (("step_bulk", ("pcie", "host")),),
+    **{f"steps of {kinds[0]}": _both(kinds) for kinds in (("slingshot",), ("efa",), ("tcp",), ("tcpx", "tcpxo"))},
+    **{
+        f"bulk steps of {kinds[0]}": (("step_bulk", kinds),)
+        for kinds in (("slingshot",), ("efa",), ("tcp",), ("tcpx", "tcpxo"))
+    },
+    **{
+        f"{kinds[0]} carries": (("carries", kinds),)
+        for kinds in (*((k,) for k in CARRIES if k not in (*_RDMA, "efa", "pcie6")), _RDMA)
+    },
+}
+KNOBS: Knobs = {**_SINGLE, **_FAMILY, **_KIND}
+#: How strongly a knob is held at 1: families lightly, kinds inside them more than twice as strongly as what stands
+#: alone.
+PULL = {**dict.fromkeys(_SINGLE, 1.2), **dict.fromkeys(_FAMILY, 0.4), **dict.fromkeys(_KIND, 2.5)}
+_ROWS = 5  # of a run and band that a fit looks at
+
+
+def refit(cases: str | Path, measured: str | Path) -> Parameters:
+    """The constants that the runs of a table give: those in `links` are these, rounded."""
+    described, rows, _ = read_tables(cases, measured)
+    _, samples, weights = _samples(accuracy_of(described, rows)[0])
+    return _links([replace(s, weight=w) for s, w in zip(samples, weights, strict=True) if w > 0])
+
+
+def cross_validate(
+    cases: str | Path,
+    measured: str | Path,
+    by: str = "system",
+    folds: int = 10,
+    said: Callable[[str], None] | None = None,
+) -> Accuracy:
+    """Accuracy on runs that the constants have not seen: `folds` times a share of the values of column `by` is left
+    out.
+
+    Raises FormatError where the table of cases has no such column.
+    """
+    described, rows, unread = read_tables(cases, measured)
+    if by not in described:
+        raise FormatError(f"{cases}: has no column {by!r} to leave out by")
+    found, failed = accuracy_of(described, rows)
+    runs, samples, weights = _samples(found)
+    group = described.set_index("case_id")[by]
+    names = np.array([str(group[case_id]) for case_id, *_ in runs])
+    order = np.array(sorted(set(names)))
+    np.random.default_rng(0).shuffle(order)
+    times = np.zeros(len(runs))
+    for fold in range(min(folds, len(order))):
+        out = np.isin(names, order[fold::folds])
+        links = _links(
+            [replace(s, weight=w) for s, w, hidden in zip(samples, weights, out, strict=True) if w > 0 and not hidden]
+        )
+        times[out] = [
+            time_of(replace(s.call, links=links)).total for s, hidden in zip(samples, out, strict=True) if hidden
+        ]
+        if said:
+            said(f"fold {fold + 1}: {out.sum()} rows of {len(order[fold::folds])} out of {len(order)} by {by}")
+    blind: list[Row] = [
+        (case_id, replace(p, time=t), seconds) for (case_id, p, seconds), t in zip(runs, times, strict=True)
+    ]
+    return bands_of(blind, described, rows, {**failed, **unread})
+
+
+def _links(samples: Sequence[Sample]) -> Parameters:
+    return turned(PRIOR, KNOBS, solve(samples, PRIOR, KNOBS, PULL, loss="cauchy"))
+
+
+def _samples(found: Sequence[Row]) -> tuple[list[tuple[str, Prediction, float]], list[Sample], npt.NDArray[np.float64]]:
+    """Rows of NCCL and RCCL, the same as samples, and what each weighs."""
+    runs = [(case_id, p, seconds) for case_id, p, seconds in found if isinstance(p, Prediction)]
+    samples = [sample(p, seconds) for _, p, seconds in runs]
+    return runs, samples, _weights([case_id for case_id, *_ in runs], [p.nbytes for _, p, _ in runs])
+
+
+def sample(prediction: Prediction, seconds: float) -> Sample:
+    """A predicted call beside what was measured, for a fit."""
+    p = prediction
+    algorithm = "Ring" if p.algorithm == "P2P" else p.algorithm
+    return Sample(Call(p.collective, algorithm, p.protocol, p.nbytes, p.facts, communicator(p.facts)), seconds)
+
+
+def _weights(runs: list[str], sizes: list[int]) -> npt.NDArray[np.float64]:
+    """Every run counts the same in every band, and only some of its rows are looked at."""
+    table = pd.DataFrame(
+        {"run": runs, "band": np.searchsorted([low for _, low, _ in reversed(BANDS)][1:], sizes, side="right")}
+    )
+    grouped = table.groupby(["run", "band"])
+    at, count = grouped.cumcount(), grouped["run"].transform("size")
+    keep = (count <= _ROWS) | ((at * _ROWS // count) != ((at - 1) * _ROWS // count))
+    kept = table.assign(keep=keep).groupby(["run", "band"])["keep"].transform("sum")
+    return np.where(keep, 1 / np.sqrt(kept), 0.0)

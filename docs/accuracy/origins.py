@@ -1,0 +1,201 @@
+"""Where every constant of the prediction comes from: NCCL itself, a vendor, a fit over published runs, or read off few
+of them.
+
+What is fitted is not written down here but asked of `crossval.KNOBS`, and how much data stands behind it is counted by
+turning it.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Literal
+
+from accuracy.crossval import KNOBS, PRIOR
+
+from collsim.nccl.fit import Sample
+from collsim.nccl.model import links
+from collsim.nccl.model.calibrated import turned
+from collsim.nccl.model.timing import time_of
+
+Kind = Literal["NCCL's own", "vendor", "fitted", "read off"]
+_NCCL = "NVIDIA/nccl v2.30.7-1"
+#: Rooms whose constants a prediction is made of; those of `links` are `Parameters`.
+ROOMS = tuple(
+    import_module(f"collsim.nccl.{name}")
+    for name in (
+        *("constants", "machine.facts", "machine.words", "machine.topology_facts"),
+        *("search.ways", "search.orders", "search.heads", "graphs", "model.tuner", "model.timing"),
+        *("predict", "simulated", "libraries.mpi"),
+    )
+)
+_OSU = "30 OSU runs, least squares (see mpi.py)"
+#: What does not stand in `constants` (NCCL's own, all of it) or `links`, by room and name.
+ORIGINS: Mapping[str, tuple[Kind, str]] = {
+    "facts.NVLINK_GBPS": ("vendor", "NVIDIA's NVLink page: payload of one link"),
+    "facts.GA102_LINK_GBPS": ("vendor", "nvidia-smi on an A6000"),
+    "facts.XGMI_GBPS": ("vendor", "AMD CDNA3 white paper"),
+    "facts.PCIE_GBPS": ("vendor", "PCI-SIG: x16 after line coding"),
+    "facts.USUAL_NIC": ("vendor", "NVIDIA's guides to DGX-1, DGX A100, DGX H100"),
+    "facts.GPUS": ("vendor", "data sheets of NVIDIA and AMD"),
+    "graphs.XGMI_PER_LINK": ("read off", "RCCL's log, ROCm/rccl issue 1210"),
+    "graphs._NIC_COUNTS": ("NCCL's own", f"{_NCCL} src/graph/topo.h: 12 GB/s for 100 Gbit/s"),
+    "graphs._STAGED": ("read off", "what the bridge shares when data cross it twice; the tuner's choice only"),
+    "graphs._NVLINK_OF": ("vendor", "NVIDIA's NVLink page"),
+    "graphs._FAST_CHANNEL": ("NCCL's own", f"{_NCCL} src/graph/connect.cc"),
+    "graphs._FEW_CHANNELS": ("NCCL's own", f"{_NCCL} src/graph/connect.cc"),
+    "orders._STEPS_SAME": ("NCCL's own", f"{_NCCL} src/graph/search.cc"),
+    "words._BRIDGE_LINKS": ("vendor", "NVIDIA's product briefs of A100 and H100 PCIe"),
+    "words._RACK": ("vendor", "NVIDIA: GB200 NVL72"),
+    "words._SLINGSHOT": ("vendor", "HPE: a port of Slingshot 11"),
+    "words._NVLINK_OF": ("vendor", "NVIDIA's data sheets"),
+    "timing._CHUNK": ("NCCL's own", f"{_NCCL} src/include/device.h, NCCL_STEPS"),
+    "timing._SLICES": ("NCCL's own", f"{_NCCL} src/include/collectives.h"),
+    "timing._PAYLOAD": (
+        "NCCL's own",
+        f"{_NCCL} src/graph/tuning.cc: share of a line that is data, LL128 as measured by NCCL",
+    ),
+    "timing._PEERS": (
+        "read off",
+        "129 us on 32 ranks, the most of any small alltoall measured (argonne-lcf/alcf-nccl-tests)",
+    ),
+    "simulated.SLOT": ("NCCL's own", f"{_NCCL} src/include/device.h"),
+    "simulated.NVLS_CHUNK": ("NCCL's own", f"{_NCCL} src/enqueue.cc, calcCollChunking"),
+    **{
+        f"mpi.{name}": ("fitted", _OSU)
+        for name in ("HOST", "GPU", "GPU_CRAY", "NODE", "INSIDE", "PEER", "FILL", "FADE", "WIRE")
+    },
+}
+#: What a picture shows at most, how long a search goes on, room for rounding, units, labels, and buffers that a rank
+#: moves by counting.
+_NO_CONSTANT = {
+    *(
+        "simulated._MOST_CHANNELS",
+        "simulated._MOST_CHUNKS",
+        "mpi._ROUNDED",
+        "graphs._ROUNDING",
+        "topology_facts._ALIKE",
+        "words._LANES",
+    ),
+    *(f"orders.{name}" for name in ("_STEPS", "_STEPS_ALL", "MOST_GPUS", "_FREE", "_PCI", "_REPLAY", "_TREES")),
+}
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant and its origin. `runs` and `systems` count the published runs that it moves, where it was fitted to
+    them."""
+
+    name: str
+    value: str
+    kind: Kind
+    source: str
+    runs: int | None = None
+    systems: int | None = None
+
+
+def own_names(room: ModuleType) -> Iterator[tuple[str, Any]]:
+    """Constants that a module sets itself: upper case, with a number somewhere inside; not those that it imports."""
+    for statement in ast.parse(inspect.getsource(room)).body:
+        targets = (
+            statement.targets
+            if isinstance(statement, ast.Assign)
+            else [statement.target]
+            if isinstance(statement, ast.AnnAssign)
+            else []
+        )
+        for node in (n for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)):
+            if node.id == node.id.upper() and _has_number(value := getattr(room, node.id)):
+                yield node.id, value
+
+
+def _has_number(value: Any) -> bool:
+    if is_dataclass(value):
+        return any(_has_number(getattr(value, f.name)) for f in fields(value))
+    if isinstance(value, Mapping):
+        return any(map(_has_number, value.values()))
+    if isinstance(value, (tuple, list)):
+        return any(map(_has_number, value))
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def of_links() -> list[tuple[str, str | int | None, float, Kind]]:
+    """Field, entry (None: the field has one value), value and kind of every constant in `links.MEASURED`."""
+    found: list[tuple[str, str | int | None, float, Kind]] = []
+    for f in fields(links.MEASURED):
+        value = getattr(links.MEASURED, f.name)
+        for entry, number in value.items() if isinstance(value, Mapping) else [(None, value)]:
+            found.append((f.name, entry, number, _kind(f.name, entry)))
+    return found
+
+
+def _kind(field: str, entry: str | int | None) -> Kind:
+    name = field if entry is None else f"{field}.{entry}"
+    if name in links.READ_OFF:
+        return "read off"
+    if name in links.NCCLS:
+        return "NCCL's own"
+    turns = any(field == f and (not entries or entry in entries) for knob in KNOBS.values() for f, entries in knob)
+    if not turns:
+        raise LookupError(
+            f"links: {name} has no mark: no knob of crossval turns it, and it stands in neither READ_OFF nor NCCLS"
+        )
+    return "fitted"
+
+
+def table(samples: Sequence[Sample] = (), runs: Sequence[tuple[str, str]] = ()) -> list[Constant]:
+    """Every constant. `samples` are measured calls, `runs` the run and the system of each, to count what stands behind
+    a fit."""
+    found = []
+    for field, entry, number, kind in of_links():
+        name = field if entry is None else f"{field}[{entry}]"
+        start = getattr(PRIOR, field)
+        first = start if entry is None else start[entry]
+        source = (
+            f"from {first:.3g}"
+            if kind == "fitted"
+            else links.READ_OFF.get(_plain(field, entry)) or links.NCCLS[_plain(field, entry)]
+        )
+        moved = _moved(samples, field, entry) if kind == "fitted" else []
+        behind = {runs[i] for i in moved} if runs else set()
+        counts = (len(behind), len({system for _, system in behind})) if kind == "fitted" and runs else (None, None)
+        found.append(Constant(f"links.{name}", f"{number:.3g}", kind, source, *counts))
+    for room in ROOMS:
+        short = room.__name__.rpartition(".")[2]
+        for name, value in own_names(room):
+            if (full := f"{short}.{name}") in _NO_CONSTANT:
+                continue
+            kind, source = ("NCCL's own", f"{_NCCL}, see constants.py") if short == "constants" else ORIGINS[full]
+            found.append(Constant(full, _short(value), kind, source))
+    return found
+
+
+def _plain(field: str, entry: str | int | None) -> str:
+    return field if entry is None else f"{field}.{entry}"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"table of {len(value)}"
+    return (
+        f"{value:g}"
+        if isinstance(value, (int, float))
+        else f"{len(value)} values"
+        if isinstance(value, tuple)
+        else "4 rates"
+    )
+
+
+def _moved(samples: Sequence[Sample], field: str, entry: str | int | None) -> list[int]:
+    """Samples whose time changes when this constant does."""
+    knob = {"it": ((field, () if entry is None else (entry,)),)}
+    either = [turned(links.MEASURED, knob, {"it": math.exp(step)}) for step in (-0.5, 0.5)]
+    usual = [time_of(s.call).total for s in samples]
+    return [
+        i for i, s in enumerate(samples) if any(time_of(replace(s.call, links=p)).total != usual[i] for p in either)
+    ]

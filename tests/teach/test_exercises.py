@@ -1,0 +1,278 @@
+"""Exercises: right answers pass, wrong ones are told why, and nothing that a function does harms the checker."""
+
+import os
+import time
+
+import numpy as np
+import pytest
+from solutions import ring_allreduce, solution
+
+import collsim as cs
+from collsim.sandbox import Limits, syscalls
+from collsim.teach import exercise, exercises, progress
+from collsim.teach.chinese import chinese
+
+QUICK = Limits(seconds=2.0, memory=256 << 20)
+
+
+@pytest.mark.parametrize("name", exercises())
+def test_every_exercise_can_be_solved_and_the_solution_is_what_the_third_hint_says(name):
+    result = exercise(name).check(solution(name))
+    assert result.passed, str(result)
+    assert result.trace is not None
+    assert result.gap >= 1 - 1e-9
+
+
+@pytest.mark.parametrize("name", exercises())
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_exercise_says_its_task_and_three_hints_that_grow(name, lang):
+    e = exercise(name, lang)
+    assert len({e.hint(k) for k in (1, 2, 3)}) == 3
+    assert e.title
+    assert e.ask
+    assert e.hint(3) != e.hint(1)
+    if lang == "zh":
+        assert any("\u4e00" <= c <= "\u9fff" for c in e.ask + e.title)
+    with pytest.raises(cs.CollsimError, match="three hints"):
+        e.hint(4)
+
+
+@pytest.mark.parametrize("name", [name for name, e in exercises().items() if len(e.task.ranks) > 1])
+def test_dropping_the_last_step_is_noticed(name):
+    right = solution(name)
+
+    def short(n):
+        yield from list(right(n))[:-1]
+
+    result = exercise(name).check(short)
+    assert not result.passed
+    assert result.ranks is not None
+
+
+@pytest.mark.parametrize("name", exercises())
+def test_doing_nothing_passes_no_exercise(name):
+    assert not exercise(name).check(lambda n: [])
+
+
+def test_the_first_wrong_rank_chunk_and_step_are_named_and_drawn():
+    def doubled(n):
+        yield from ring_allreduce(n)
+        if n == 3:
+            yield cs.reduce(1, 2, chunk=0)
+
+    result = exercise("ring-allreduce").check(doubled)
+    # for n = 3 the correct ring is followed by one reduce too many: rank 2 then holds the sum of chunk 0 twice, in step
+    # 4
+    assert (result.passed, result.ranks, result.rank, result.chunk, result.step) == (False, 3, 2, 0, 4)
+    assert "2·r0 + 2·r1 + 2·r2" in result.reason
+    assert "[+0←1]" in result.picture
+    assert "after step 4: 2·r0 + 2·r1 + 2·r2" in result.picture
+    assert "rank 2" in str(result)
+    assert "<iframe" in result._repr_html_()
+
+
+def test_correct_but_too_many_steps_is_told_apart_from_wrong():
+    result = exercise("ring-allreduce").check(solution("parameter-server"))
+    assert "correct, but rank 0 sends" in result.reason
+    again = exercise("parameter-server").check(ring_allreduce)
+    assert "correct, but it takes" in again.reason
+    assert "2 would do" in again.reason
+
+
+def test_correct_but_far_from_the_bound_names_the_bottleneck():
+    result = exercise("hierarchical-2x8").check(ring_allreduce)
+    assert not result.passed
+    assert "not within 1.1 of the bound" in result.reason
+    assert result.gap > 5
+
+
+def test_alltoall_in_one_step_is_a_crowd():
+    def at_once(n):
+        s, d = np.nonzero(np.ones((n, n), bool))
+        yield cs.copy(s, d, chunk=d, into=n + s)
+
+    assert "talks to" in exercise("alltoall-pairwise").check(at_once).reason
+
+
+def test_the_starter_sketch_runs_is_wrong_and_verify_says_where():
+    names: dict = {"np": np, "cs": cs}
+    exec(exercise("mend-the-sketch").starter, names)
+    result = exercise("mend-the-sketch").check(names["mend_the_sketch"])
+    assert not result.passed
+    assert result.rank is not None
+    assert "wants" in result.reason
+
+
+def forever(n):
+    while True:
+        pass
+
+
+def forever_yielding(n):
+    while True:
+        yield cs.copy(0, 1, chunk=0)
+
+
+def stubborn(n):
+    while True:
+        try:
+            time.sleep(60)
+        except BaseException:
+            continue
+
+
+def greedy(n):
+    hoard = []
+    while True:
+        hoard.append(np.empty(30_000_000))  # 240 MB: the second is too much
+
+
+def deep(n):
+    return deep(n)
+
+
+def leaves(n):
+    os._exit(0)
+
+
+def exits(n):
+    raise SystemExit
+
+
+def kills_itself(n):
+    os.kill(os.getpid(), 9)
+
+
+def raises(n):
+    yield cs.copy(0, 1 // 0, chunk=0)
+
+
+def interrupts(n):
+    raise KeyboardInterrupt
+
+
+class Rude:
+    def __repr__(self):
+        raise ValueError("no repr for you")
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        (forever, "did not end within 2 seconds"),
+        (forever_yielding, "does a loop never stop"),
+        (stubborn, "did not end within 2 seconds"),
+        (greedy, "emory"),
+        (deep, "RecursionError"),
+        (leaves, "ended before it was done"),
+        (exits, "ends the program"),
+        (kills_itself, "PermissionError" if syscalls.there() else "ended before it was done"),
+        (raises, "ZeroDivisionError"),
+        (interrupts, "KeyboardInterrupt"),
+        (lambda n: None, "must yield its steps"),
+        (lambda n: 5, "must yield its steps"),
+        (lambda n: "copy", "must yield its steps"),
+        (lambda n: [Rude()], "failed"),
+        (lambda n: Rude(), "must yield its steps"),
+        (lambda n: [[1, 2]], "a step is made with copy"),
+        (lambda n: [cs.copy(0, n, chunk=0)], "does not exist"),
+        (lambda n: [cs.copy(0, 1, chunk=0.5)], "whole numbers"),
+        (list, "TypeError"),
+        (42, "wants a function"),
+        (None, "wants a function"),
+    ],
+)
+def test_a_careless_or_hostile_function_is_answered_in_one_sentence(bad, says):
+    begun = time.monotonic()
+    result = exercise("broadcast-to-all").check(bad, limits=QUICK)
+    assert not result.passed
+    assert says in result.reason
+    assert time.monotonic() - begun < 10
+    assert str(result)
+
+
+def test_what_a_function_prints_changes_or_patches_stays_in_its_process(monkeypatch):
+    touched = []
+
+    def meddling(n):
+        print("hello from n =", n)
+        touched.append(n)
+        cs.verify.__globals__["run"] = None
+        cs.ScheduleError.__init__ = None
+        step = cs.copy(0, np.arange(1, n), chunk=0)
+        yield step
+        step.src.setflags(write=True)
+        step.src[:] = 99
+
+    result = exercise("broadcast-to-all").check(meddling)
+    assert not result.passed  # the step was spoilt after it was yielded, so what arrives is a send from rank 99
+    assert touched == []
+    assert exercise("broadcast-to-all").check(solution("broadcast-to-all")).passed
+
+    def talking(n):
+        print("n is", n)
+        yield cs.copy(0, np.arange(1, n), chunk=0)
+
+    told = exercise("broadcast-to-all").check(talking)
+    assert told.passed
+    assert "n is 16" in str(told)
+
+
+def test_a_table_that_would_fill_the_callers_memory_or_time_is_refused():
+    far = exercise("broadcast-to-all").check(lambda n: [cs.copy(0, 1, chunk=10**8)])
+    assert "chunk 100,000,000 is used" in far.reason
+
+
+def test_without_fork_the_clock_is_watched_line_by_line(monkeypatch):
+    monkeypatch.delattr(os, "fork")
+    result = exercise("broadcast-to-all").check(forever, limits=Limits(seconds=0.5))
+    assert "did not end within 0.5 seconds" in result.reason
+    assert exercise("ring-allreduce").check(ring_allreduce).passed
+
+
+def test_an_algorithm_object_or_a_decorated_function_may_be_handed_in():
+    assert exercise("ring-allreduce").check(cs.algorithms()["allreduce_ring"]).passed, "its options have defaults"
+
+    before = set(cs.algorithms())
+    assert exercise("ring-allreduce").check(ring_allreduce).passed
+    assert set(cs.algorithms()) == before
+
+
+def test_progress_is_kept_and_a_spoilt_file_never_spoils_a_check(progress_file):
+    exercise("broadcast-to-all").check(lambda n: [])
+    exercise("broadcast-to-all").check(solution("broadcast-to-all"))
+    entry = progress()["broadcast-to-all"]
+    assert (entry["passed"], entry["tries"]) == (True, 2)
+    assert "def broadcast_to_all" in entry["code"]
+    exercise("broadcast-to-all").check(lambda n: [])
+    assert progress()["broadcast-to-all"]["passed"], "a later failure does not take a pass away"
+    progress_file.write_text("{broken")
+    assert exercise("broadcast-to-all").check(solution("broadcast-to-all")).passed
+    assert progress_file.read_text() == "{broken", "a file that cannot be read is not overwritten"
+    with pytest.raises(cs.FormatError, match="not a progress file"):
+        progress()
+
+
+def test_how_a_box_ended_is_told_in_chinese():
+    from collsim.sandbox.attempt import Ended, attempt
+    from collsim.sandbox.frames import Ending, Kind, frame
+
+    wanted, limits = exercise("broadcast-to-all").task.wanted, Limits(steps=1)
+    table = frame(Kind.TABLE, (2, 1, 1, 2, 1, 1, 0, 1, 1, 1, 0, 1), b"")
+    ends = [(b"", how) for how in (Ending.LATE, Ending.TOO_MUCH, Ending.BADLY, -11)]
+    for data, how in [*ends, (frame(9), 0), (table, 0)]:
+        told = chinese(str(attempt(Ended(data, how), wanted, limits).error))
+        assert any("\u4e00" <= c <= "\u9fff" for c in told), told
+
+
+def test_in_chinese_the_reason_is_chinese():
+    def wrong(n):
+        yield cs.copy(0, 1, chunk=0)
+
+    result = exercise("broadcast-to-all", "zh").check(wrong)
+    assert "最后一步之后" in result.reason
+    assert "尚未通过" in str(result)
+    with pytest.raises(cs.CollsimError, match="unknown language"):
+        exercise("broadcast-to-all", "fr")
+    with pytest.raises(cs.CollsimError, match="did you mean 'ring-allreduce'"):
+        exercise("ring-allreduc")

@@ -1,0 +1,460 @@
+"""Grading: every student gets their result, whatever anybody's code does."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from solutions import solution
+
+import collsim as cs
+from collsim.sandbox import Limits, NoWalls, Walls, process, walls
+from collsim.teach import exercise, exercises, grade, summary
+from collsim.teach.exercises import grading
+
+SOLUTIONS = (Path(__file__).parent / "solutions.py").read_text()
+QUICK = Limits(seconds=1.5, memory=512 << 20)
+RIGHT = (
+    "import numpy as np\nimport collsim as cs\n\ndef broadcast_to_all(n):\n    yield cs.copy(0, np.arange(1, n), "
+    "chunk=0)\n"
+)
+
+
+def hand_in(folder, **files):
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text)
+    return folder
+
+
+def one(frame, student, name="broadcast-to-all"):
+    rows = frame[(frame.student == student) & (frame.exercise == name)]
+    assert len(rows) == 1, frame
+    return rows.iloc[0]
+
+
+def test_files_notebooks_progress_files_and_folders_are_graded(tmp_path, progress_file):
+    hand_in(tmp_path, anna__py=RIGHT, bert__py=RIGHT.replace("np.arange(1, n)", "1"))
+    (tmp_path / "carla").mkdir()
+    (tmp_path / "carla" / "part1.py").write_text(RIGHT)
+    (tmp_path / "carla" / "part2.py").write_text(
+        "import collsim as cs\ndef send_one_chunk(n):\n    yield cs.copy(0, 1, chunk=0)\n"
+    )
+    cells = [
+        "import numpy as np\nimport collsim as cs",
+        "%matplotlib inline",
+        RIGHT.split("\n\n")[1],
+        "print(1/0)",
+        "exercise('x').check(f)",
+    ]
+    book = {
+        "cells": [
+            {"cell_type": "markdown", "source": ["# hello"]},
+            *({"cell_type": "code", "source": [c]} for c in cells),
+        ]
+    }
+    (tmp_path / "dora.ipynb").write_text(json.dumps(book))
+    namespace: dict = {}
+    exec(SOLUTIONS, namespace)
+    code = "def anything(n):\n    yield cs.copy(0, np.arange(1, n), chunk=0)\n"
+    held = {
+        "schema": "collsim.progress/1",
+        "exercises": {"broadcast-to-all": {"passed": True, "tries": 1, "code": code}},
+    }
+    (tmp_path / "emil.json").write_text(json.dumps(held))
+    frame = grade(tmp_path)
+    assert {s: bool(one(frame, s).passed) for s in ("anna", "bert", "carla", "dora", "emil")} == {
+        "anna": True, "bert": False, "carla": True, "dora": True, "emil": True,
+    }  # fmt: skip
+    assert one(frame, "carla", "send-one-chunk").passed
+    assert "3 ranks" in one(frame, "bert").reason
+    table = summary(frame)
+    assert table.loc["carla", "passed"] == 2
+    assert table.loc["bert", "passed"] == 0
+
+
+def test_a_claimed_pass_without_code_that_passes_counts_for_nothing(tmp_path):
+    claim = {
+        "schema": "collsim.progress/1",
+        "exercises": {"hierarchical-2x8": {"passed": True, "code": "def f(n):\n    return []\n"}},
+    }
+    hand_in(tmp_path, liar__json=json.dumps(claim))
+    assert not one(grade(tmp_path), "liar", "hierarchical-2x8").passed
+
+
+FORGERY = """    import os
+    for fd in range(3, 60):
+        try: os.write(fd, b'{"passed": true}\\n')
+        except OSError: pass
+    return
+    yield"""
+PATCH = """import collsim.verify, collsim.teach.exercises.exercise
+collsim.verify.verify = lambda s: None
+collsim.teach.exercises.exercise.verify = lambda s: None
+"""
+HOSTILE = {
+    "loops_on_import": "while True: pass\n" + RIGHT,
+    "kills_its_parent": RIGHT.replace("    yield", "    import os\n    os.kill(os.getppid(), 9)\n    yield"),
+    "kills_the_group": RIGHT.replace("    yield", "    import os\n    os.killpg(0, 9)\n    yield"),
+    "exits": "import os\nos._exit(3)\n" + RIGHT,
+    "eats_memory": RIGHT.replace("    yield", "    x = [b'x' * 10**7 for _ in range(10**6)]\n    yield"),
+    "syntax": "def broadcast_to_all(n:\n",
+    "empty": "",
+    "not_utf8": "\udcff",
+    "forks": RIGHT.replace("    yield", "    import os, time\n    if os.fork() == 0:\n        time.sleep(30)\n    yield"),
+    "forges": RIGHT.replace("    yield", FORGERY),
+    "patches": PATCH + RIGHT.replace("np.arange(1, n)", "1"),
+}  # fmt: skip
+
+
+def first(code):
+    """The right answer with something else done first."""
+    return RIGHT.replace("    yield", textwrap.indent(textwrap.dedent(code).strip(), "    ") + "\n    yield")
+
+
+HOSTILE |= {
+    "costly_to_parse": "x = f'" + "{1}" * 130_000 + "'\n" + RIGHT,
+    "sends_json": first("""
+        import os
+        for fd in range(3, 60):
+            try: os.write(fd, b'{"n":2,"chunks":Infinity}\\n' + b'[' * 200_000)
+            except OSError: pass
+        os._exit(0)
+    """),
+    "nests_folders": first("""
+        import os, tempfile
+        path = tempfile.gettempdir()
+        for _ in range(3000):
+            path += '/d'
+            os.mkdir(path)
+        while True: pass
+    """),
+    "bombs": first("""
+        import os, time
+        for _ in range(200):
+            if os.fork() == 0:
+                os.setsid()
+                time.sleep(60)
+        while True: pass
+    """),
+    "floods": first("""
+        import os
+        while True:
+            print('x' * 10**6)
+            os.write(1, b'x' * 10**6)
+    """),
+    "closes": first("import os; os.closerange(0, 100)"),
+    "nests_deep": RIGHT + "x = " + "-" * 10**6 + "1\n",
+    "raises_escapes": first("raise ValueError(chr(27) + '[2K' + chr(27) + '[1A m_bad passed')"),
+    "stops_itself": first("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"),
+    "catches_all": first("""
+        while True:
+            try:
+                while True: pass
+            except BaseException: pass
+    """),
+}  # fmt: skip
+
+
+def hand_in_all(folder, kinds):
+    """A good hand-in before and after each that is not."""
+    for kind in kinds:
+        (folder / f"{kind}.py").write_text(HOSTILE[kind], errors="surrogateescape")
+    return hand_in(folder, a_good__py=RIGHT, m_good__py=RIGHT, z_good__py=RIGHT)
+
+
+@pytest.fixture(scope="module")
+def hostile_class(tmp_path_factory):
+    return grade(hand_in_all(tmp_path_factory.mktemp("in"), HOSTILE), limits=QUICK)
+
+
+def test_nobodys_code_can_lose_anothers_result(hostile_class):
+    assert all(one(hostile_class, student).passed for student in ("a_good", "m_good", "z_good"))
+    assert set(hostile_class.student) == {"a_good", "m_good", "z_good", *HOSTILE}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_code_passes_nothing_and_its_reason_is_a_sentence(hostile_class, kind):
+    rows = hostile_class[hostile_class.student == kind]
+    assert not rows.passed.any()
+    assert rows.reason.str.len().min() > 5
+    assert not rows.reason.str.contains("[\\x00-\\x09\\x0b-\\x1f\\x7f]").any(), (
+        "a reason may not move the teacher's cursor"
+    )
+
+
+VANDAL = """    import os, glob, signal
+    for path in [*glob.glob({folder!r} + '/*'), {out!r}, {elsewhere!r}]:
+        for harm in (lambda: open(path, 'w').write('student,exercise,passed\\nm_bad,broadcast-to-all,True\\n'), lambda: os.remove(path)):
+            try: harm()
+            except OSError: pass
+    try: open({folder!r} + '/new.py', 'w').write('x')
+    except OSError: pass
+    for pid in map(int, filter(str.isdigit, os.listdir('/proc'))):
+        try:
+            if b'pytest' in open(f'/proc/{{pid}}/cmdline', 'rb').read(): os.kill(pid, signal.SIGURG)
+        except OSError: pass
+    try: stolen = open({folder!r} + '/a_good.py').read()
+    except OSError: stolen = ''
+    yield cs.copy(0, np.arange(1, n) if stolen else 1, chunk=0)
+"""
+
+
+@pytest.mark.skipif(walls() is Walls.NONE, reason="this system has no walls")
+def test_code_that_deletes_forges_steals_and_signals_reaches_nothing(tmp_path):
+    folder, elsewhere, out = tmp_path / "in", tmp_path / "elsewhere.txt", tmp_path / "grades.csv"
+    folder.mkdir()
+    elsewhere.write_text("kept")
+    hand_in(folder, a_good__py=RIGHT, z_good__py=RIGHT)
+    body = VANDAL.format(folder=str(folder), out=str(out), elsewhere=str(elsewhere))
+    (folder / "m_bad.py").write_text(RIGHT.split("    yield")[0] + body)
+    signals = []
+    before = signal.signal(signal.SIGURG, lambda *_: signals.append(1))
+    try:
+        frame = grade(folder, out=out, limits=QUICK)
+    finally:
+        signal.signal(signal.SIGURG, before)
+    assert one(frame, "a_good").passed
+    assert one(frame, "z_good").passed
+    assert not one(frame, "m_bad").passed, "it could read another one's answer"
+    assert sorted(p.name for p in folder.iterdir()) == ["a_good.py", "m_bad.py", "z_good.py"]
+    assert (folder / "a_good.py").read_text() == RIGHT
+    assert elsewhere.read_text() == "kept"
+    assert list(pd.read_csv(out).passed) == [True, False, True]
+    assert signals == []
+
+
+ORPHAN = """
+import os, time
+from collsim.sandbox import process
+parent = os.getpid()
+if os.fork() == 0:
+    while os.getppid() == parent:
+        time.sleep(0.01)
+    process._end_with(parent)
+    print("lives on")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a child lives on")
+def test_a_child_whose_parent_ended_before_it_could_ask_to_be_ended_ends_by_itself():
+    """The pipe to what it prints closes when both have ended."""
+    assert subprocess.run([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, timeout=60, check=True).stdout == b""
+
+
+def test_what_a_student_starts_does_not_outlive_the_grading(tmp_path):
+    mark = f"collsim-test-{os.getpid()}"
+    daemon = first(f"""
+        import os, time
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0: os.execvp('sleep', ['{mark}', '60'])
+            os._exit(0)
+        time.sleep(0.3)
+    """)
+    hand_in(tmp_path, daemon__py=daemon)
+    grade(tmp_path, limits=QUICK)
+    alive = (
+        [p for p in Path("/proc").glob("[0-9]*/cmdline") if mark.encode() in _read(p)] if Path("/proc").is_dir() else []
+    )
+    assert alive == []
+
+
+def _read(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_links_and_pipes_are_not_followed(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    hand_in(folder, anna__py=RIGHT)
+    (folder / "eve.py").symlink_to(folder / "anna.py")
+    (folder / "carl").symlink_to(tmp_path)
+    os.mkfifo(folder / "pipe.py")
+    frame = grade(folder)
+    assert one(frame, "anna").passed
+    for student in ("eve", "carl", "pipe"):
+        rows = frame[frame.student == student]
+        assert not rows.passed.any()
+        assert rows.reason.str.contains("a link or no file at all").any()
+
+
+def test_hand_ins_that_are_deep_large_or_many_cost_their_author_only(tmp_path):
+    """1,200 folders in one another, JSON of 200,000 brackets as a notebook and as progress, 100 files, 3 MB."""
+    hand_in(tmp_path, anna__py=RIGHT, zoe__py=RIGHT)
+    hand_in(tmp_path, brackets__ipynb="[" * 200_000, braces__json='{"schema":' * 100_000)
+    hand_in(tmp_path, infinite__json='{"schema":"collsim.progress/1","exercises":{"broadcast-to-all":Infinity}}')
+    hand_in(tmp_path, large__py="#" * 3_000_000)
+    (tmp_path / "many").mkdir()
+    for number in range(100):
+        (tmp_path / "many" / f"{number:03}.py").write_text(RIGHT if number == 0 else "")
+    here = os.open(tmp_path, os.O_RDONLY)
+    names = ["deep", *["d" * 50] * 1_200]
+    for name in names:
+        os.mkdir(name, dir_fd=here)
+        here, above = os.open(name, os.O_RDONLY, dir_fd=here), here
+        os.close(above)
+    os.close(here)
+    try:
+        frame = grade(tmp_path, limits=QUICK)
+    finally:
+        subprocess.run(["rm", "-r", str(tmp_path / "deep")], check=True)
+    assert {s for s in set(frame.student) if one_or_none(frame, s)} == {"anna", "zoe", "many"}
+    why = {row.student: row.reason for row in frame.itertuples() if not row.passed}
+    assert "8 deep" in why["deep"]
+    assert "2,000,000 bytes" in why["large"]
+    assert "more than 40 files" in why["many"]
+    assert all(len(reason) < 3_000 for reason in why.values())
+
+
+def one_or_none(frame, student):
+    return bool(frame[(frame.student == student) & (frame.exercise == "broadcast-to-all")].passed.any())
+
+
+def test_code_that_is_costly_to_read_costs_its_limit(hostile_class):
+    (row,) = hostile_class[hostile_class.student == "costly_to_parse"].itertuples()
+    assert "reading what was handed in" in row.reason
+
+
+def test_a_hand_in_may_import_what_notebooks_import(tmp_path):
+    """Nothing can be written, not even a cache of fonts."""
+    imports = "import matplotlib.pyplot as plt\nimport pandas as pd\nimport networkx as nx\nimport random, math, json\n"
+    hand_in(tmp_path, anna__py=imports + RIGHT)
+    assert one(grade(tmp_path), "anna").passed
+
+
+#: As on Windows: no fork, no limits of the system, no walls.
+PLAIN = "import os, sys; del os.fork; sys.modules['resource'] = None; "
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    monkeypatch.setattr(process, "_START", PLAIN + process._START)
+    for module in (grading, process):
+        monkeypatch.setattr(module, "walls", lambda: Walls.NONE)
+
+
+def test_without_walls_nothing_runs_until_the_teacher_agrees(tmp_path, plain):
+    with pytest.raises(NoWalls, match="--without-walls"):
+        grade(hand_in(tmp_path, anna__py=RIGHT), out=tmp_path / "grades.csv")
+    assert not (tmp_path / "grades.csv").exists()
+    assert one(grade(tmp_path, without_walls=True), "anna").passed
+
+
+def test_without_fork_and_limits_everybody_still_gets_their_result(tmp_path, plain):
+    kinds = ["forges", "patches", "exits", "loops_on_import", "raises_escapes"]
+    frame = grade(hand_in_all(tmp_path, kinds), limits=QUICK, without_walls=True)
+    assert all(one(frame, student).passed for student in ("a_good", "m_good", "z_good"))
+    assert not frame[frame.student.isin(kinds)].passed.any()
+    assert "did not end within 1.5 seconds" in one(frame, "loops_on_import").reason
+
+
+def test_code_that_kills_the_grading_itself_is_named_and_the_next_start_goes_on_with_the_others(tmp_path):
+    folder, out = tmp_path / "in", tmp_path / "grades.csv"
+    folder.mkdir()
+    hand_in(folder, a_good__py=RIGHT, m_bad__py=HOSTILE["kills_its_parent"], z_good__py=RIGHT)
+    start = (
+        "from collsim.teach.exercises import grading; from collsim.sandbox import Walls, process; "
+        f"process._START = {PLAIN!r} + process._START; process.walls = lambda: Walls.NONE; "
+        f"grading.grade({str(folder)!r}, out={str(out)!r}, without_walls=True)"
+    )
+    assert subprocess.run([sys.executable, "-c", start], capture_output=True).returncode == -signal.SIGKILL
+    kept = pd.read_csv(out)
+    assert list(kept.student) == ["a_good", "m_bad"]
+    assert "ended the grading" in kept.reason[1]
+    frame = grade(folder, out=out)
+    assert list(frame.passed) == [True, False, True]
+
+
+def test_after_an_exercise_that_kills_its_process_the_students_other_exercises_are_still_graded(tmp_path):
+    code = HOSTILE["kills_its_parent"].replace("broadcast_to_all", "send_one_chunk") + RIGHT
+    hand_in(tmp_path, odd__py=code)
+    frame = grade(tmp_path, limits=QUICK)
+    assert not one(frame, "odd", "send-one-chunk").passed
+    assert one(frame, "odd", "broadcast-to-all").passed
+
+
+def test_results_are_on_disk_after_every_student_and_not_computed_twice(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    hand_in(folder, anna__py=RIGHT, bert__py=RIGHT)
+    out = tmp_path / "grades.csv"
+    seen = []
+
+    def stop_at_bert(done, total, student):
+        seen.append(student)
+        if student == "bert":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        grade(folder, out=out, progress=stop_at_bert)
+    assert list(pd.read_csv(out).student) == ["anna"]
+    anna = pd.read_csv(out)
+    anna["reason"] = "kept from the first time"
+    anna.to_csv(out, index=False)
+    frame = grade(folder, out=out)
+    assert one(frame, "anna").reason == "kept from the first time"
+    assert one(frame, "bert").passed
+    (folder / "anna.py").write_text(RIGHT + "\n# changed\n")
+    assert one(grade(folder, out=out), "anna").reason != "kept from the first time"
+
+
+def test_a_grading_that_is_stopped_blames_nobody(tmp_path, monkeypatch):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    hand_in(folder, anna__py=RIGHT)
+    out = tmp_path / "grades.csv"
+
+    def stopped(*_):
+        assert "ended the grading" in pd.read_csv(out).reason[0], (
+            "if the process dies here, the table says who was running"
+        )
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(grading, "_graded", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            grade(folder, out=out)
+    assert one(grade(folder, out=out), "anna").passed
+
+
+def test_the_solutions_file_passes_everything(tmp_path):
+    hand_in(tmp_path, teacher__py=SOLUTIONS)
+    frame = grade(tmp_path)
+    assert frame.passed.all(), frame[~frame.passed].reason.tolist()
+    assert set(frame.exercise) == set(exercises())
+
+
+def test_students_code_does_not_see_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLLSIM_SECRET", "x")
+    spy = RIGHT.replace("    yield", "    import os\n    assert 'COLLSIM_SECRET' not in os.environ\n    yield")
+    hand_in(tmp_path, spy__py=spy)
+    assert one(grade(tmp_path), "spy").passed
+
+
+def test_mistakes_of_the_teacher_are_one_sentence(tmp_path):
+    with pytest.raises(cs.CollsimError, match="no folder"):
+        grade(tmp_path / "nowhere")
+    with pytest.raises(cs.CollsimError, match="nothing in"):
+        grade(tmp_path)
+    hand_in(tmp_path, anna__py=RIGHT)
+    with pytest.raises(cs.CollsimError, match="unknown exercise"):
+        grade(tmp_path, only=["ring"])
+    (tmp_path / "wrong.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(cs.CollsimError, match="not a table of grades"):
+        grade(tmp_path, out=tmp_path / "wrong.csv")
+    assert os.path.exists(tmp_path / "wrong.csv")
+
+
+def test_a_progress_file_that_was_written_can_be_handed_in(tmp_path, progress_file):
+    exercise("ring-allgather").check(solution("ring-allgather"))
+    hand_in(tmp_path, fritz__json=progress_file.read_text())
+    progress_file.unlink()
+    assert one(grade(tmp_path), "fritz", "ring-allgather").passed
