@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.sandbox import Walls, walls
 
 from .options import Json, Language, Place, Progress, Ranks, Size, algorithm_of, own_options, wanted
 from .shell import EXTRA, command
@@ -45,13 +47,23 @@ def grade(
     out: Annotated[Path | None, typer.Option("-o", "--out", help="CSV, on disk after each student.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Only these exercises.")] = None,
     lang: Language = "en",
+    without_walls: Annotated[
+        bool,
+        typer.Option(
+            "--without-walls",
+            help="Run the hand-ins also where this system has neither bubblewrap nor Landlock with seccomp; they may "
+            "then do all that you may.",
+        ),
+    ] = False,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
     """Check every student's exercises, each in a process of its own with limits; a table for the teacher."""
     from collsim.teach import summary
 
-    frame = cs.grade(folder, only=only, out=out, lang=lang, progress=wanted(progress))
+    if without_walls and walls() is Walls.NONE:
+        print("No walls here: the hand-ins run with all that you may do.", file=sys.stderr)
+    frame = cs.grade(folder, only=only, out=out, lang=lang, without_walls=without_walls, progress=wanted(progress))
     if as_json:
         print_json(records(frame))
     else:

@@ -11,8 +11,8 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.sandbox.allowlist import LONGEST
 
-from ...allowed import LONGEST
 from ...scenario.choice import READERS, Complaint, count, has_shape, networks, one_of, played_collectives
 
 MOST_RANKS = 16
@@ -93,6 +93,8 @@ class Draft:
 
     Attributes:
         turn: changes when the code comes from elsewhere than the editor, which then shows it.
+        linked: the code came in an address, and nobody has said yet that it may run.
+        without_walls: it runs also where the system has none to put around it.
     """
 
     code: str = STARTERS["ring"][1]
@@ -101,6 +103,8 @@ class Draft:
     place: str = "switch"
     nbytes: str = "64MiB"
     turn: int = 0
+    linked: bool = False
+    without_walls: bool = False
 
     @property
     def starter(self) -> str | None:
@@ -116,7 +120,7 @@ def places() -> list[str]:
 def started(draft: Draft, name: str) -> Draft:
     """The draft with one of the starting points in the editor."""
     collective, code = STARTERS[name]
-    return replace(draft, code=code, collective=collective, turn=next(_turns))
+    return replace(draft, code=code, collective=collective, turn=next(_turns), linked=False)
 
 
 def topology(draft: Draft) -> cs.Topology:
@@ -146,7 +150,7 @@ def read(query: Mapping[str, str]) -> tuple[Draft, list[Complaint]]:
         if name in query:
             try:
                 found = reader(query[name])
-                draft = started(draft, found) if name == "start" else replace(draft, code=found)
+                draft = started(draft, found) if name == "start" else _linked(draft, found)
             except CollsimError as error:
                 complaints.append(Complaint(name, query[name][:40], str(error), draft.starter or "ring"))
     for name, reader in _READERS.items():
@@ -156,6 +160,12 @@ def read(query: Mapping[str, str]) -> tuple[Draft, list[Complaint]]:
             except CollsimError as error:
                 complaints.append(Complaint(name, query[name][:40], str(error), str(getattr(draft, name))))
     return draft, complaints
+
+
+def _linked(draft: Draft, code: str) -> Draft:
+    """The draft with code of an address; one of our own starting points is no stranger's."""
+    draft = replace(draft, code=code)
+    return replace(draft, linked=draft.starter is None)
 
 
 def write(draft: Draft) -> dict[str, str]:
