@@ -11,7 +11,9 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 _LONGEST_NAME = 200
+_LONGEST_VALUE = 80
 _MOST_NAMES = 64
+_MOST_BITS = 512
 
 
 class CollsimError(ValueError):
@@ -36,6 +38,23 @@ class TopologyError(CollsimError):
 
 class FormatError(CollsimError):
     """A file that is not what it claims to be: file, line or element, and what was expected."""
+
+
+def shown(value: object, most: int = _LONGEST_VALUE) -> str:
+    """A value in a message, as Python writes it and however long it is: the first characters of what somebody gave.
+
+    >>> shown("9" * 900_000, 8)
+    "'9999999…' of 900,000 characters"
+    """
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return f"a number of {value.bit_length():,} bits"
+    try:
+        text = repr(value[:most]) if isinstance(value, str) else repr(value)
+    except (ValueError, RecursionError):  # long numbers or deep lists inside
+        return f"a {type(value).__name__}"
+    if isinstance(value, str) and len(value) > most:
+        return f"{repr(value[: most - 1])[:-1]}…' of {len(value):,} characters"
+    return text if len(text) <= max(most, _LONGEST_VALUE) + 2 else f"{text[:most]}…"
 
 
 def unknown(what: str, name: object, known: Iterable[str]) -> str:
