@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import FormatError, require_path
+from ...limits import FILE_MEMORY, most_memory, within
 from ..network import Topology
 
 _LARGEST = 10 * 2**20
@@ -55,7 +56,8 @@ def parse_topology_text(text: str, name: str = "text", **options: Any) -> Topolo
     """The same from text, for example pasted into the app."""
     if len(text) > _LARGEST:
         raise FormatError(f"{name} has {len(text):,} characters; more than {_LARGEST:,} is refused")
-    topology = _reader(text, name)(text, name, options)
+    with within(most_memory(FILE_MEMORY)):
+        topology = _reader(text, name)(text, name, options)
     for note in topology.facts.get("notes", ()):
         warnings.warn(f"{name}: {note}", FormatWarning, stacklevel=3)
     return topology

@@ -20,7 +20,7 @@ from ..machines import machine, machines
 from ..network import DEVICE_KINDS, Cable, Topology
 from ..plan import Machine, Plan
 from ..spec import parse_topology
-from .document import compose
+from .document import compose, value_of
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
@@ -81,12 +81,10 @@ class _Place:
 
     @property
     def value(self) -> Any:
-        import yaml
-
         try:
-            return yaml.constructor.SafeConstructor().construct_object(self.node, deep=True)  # type: ignore[no-untyped-call]
-        except (yaml.YAMLError, ValueError, TypeError) as error:
-            raise self.wrong(str(error)) from None
+            return value_of(self.node)
+        except FormatError as error:
+            raise FormatError(f"{self.file}, {str(error).replace(':', f': {self.what}:', 1)}") from None
 
     def keys(self, allowed: set[str], needed: tuple[str, ...] = ()) -> dict[str, _Place]:
         """The entries of a mapping. Raises FormatError for others, doubles and missing ones."""
