@@ -10,6 +10,7 @@ import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+_LONGEST_MESSAGE = 4000
 _LONGEST_NAME = 200
 _LONGEST_VALUE = 80
 _MOST_NAMES = 64
@@ -18,6 +19,9 @@ _MOST_BITS = 512
 
 class CollsimError(ValueError):
     """A mistake in what collsim was given: the value, the place, and how to mend it."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 1] + "…")
 
 
 class ScheduleError(CollsimError):

@@ -53,7 +53,9 @@ def parse_bandwidth(value: object, what: str = "bandwidth") -> float:
         if unit == "":
             result = number
         elif rate is None:
-            raise CollsimError(f"{what}={shown(value)} has no time in its unit; write for example '25GB/s' or '400Gbit/s'")
+            raise CollsimError(
+                f"{what}={shown(value)} has no time in its unit; write for example '25GB/s' or '400Gbit/s'"
+            )
         else:
             result = number * _byte_factor(rate[1], value, what, bits="b" if rate[2] == "ps" else "")
     else:
@@ -129,7 +131,9 @@ def size_range(spec: str) -> list[int]:
     if len(parts) == 1:
         return [parse_bytes(parts[0])]
     if len(parts) > 3:
-        raise CollsimError(f"sizes {shown(spec)} must be 'first:last' or 'first:last:factor', for example '1KiB:1GiB:4'")
+        raise CollsimError(
+            f"sizes {shown(spec)} must be 'first:last' or 'first:last:factor', for example '1KiB:1GiB:4'"
+        )
     first, last = parse_bytes(parts[0]), parse_bytes(parts[1])
     try:
         factor = float(parts[2]) if len(parts) == 3 else 2.0
@@ -174,7 +178,8 @@ def _byte_factor(unit: str, text: object, what: str, bits: str = "") -> float:
     if match is None or (match[2] == "b" and not bits):
         hint = " (for bits write 'bit')" if match else ""
         raise CollsimError(
-            f"{what}={shown(text)}: unknown unit {shown(unit)}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s for a rate"
+            f"{what}={shown(text)}: unknown unit {shown(unit)}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s for "
+            "a rate"
         )
     return _PREFIX[match[1]] / (8 if match[2] in ("bit", "bits", "b") else 1)
 

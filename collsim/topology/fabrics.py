@@ -277,12 +277,14 @@ def _grid(asked: _Asked) -> Fabric:
     wrap = asked.name == "torus"
     dims = asked.take("dims", _nearly_square(asked.nodes))
     if not isinstance(dims, tuple | list):
-        raise TopologyError(f"dims={shown(dims)} must be a list of sizes, for example dims={_nearly_square(asked.nodes)}")
+        raise TopologyError(
+            f"dims={shown(dims)} must be a list of sizes, for example dims={_nearly_square(asked.nodes)}"
+        )
     sizes = tuple(parse_count(d, "dims") for d in dims)
     if math.prod(sizes) != asked.nodes:
         raise TopologyError(
-            f"dims={shown(tuple(dims))} hold {shown(math.prod(sizes))} nodes, not {asked.nodes}; a {asked.name} has one router per "
-            "node"
+            f"dims={shown(tuple(dims))} hold {shown(math.prod(sizes))} nodes, not {asked.nodes}; a {asked.name} has "
+            "one router per node"
         )
     asked.require(asked.nodes, asked.nodes * len(sizes))
     node = np.arange(asked.nodes)

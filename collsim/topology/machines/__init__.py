@@ -25,6 +25,7 @@ from ..node_names import NodeNames
 from ..plan import LEVELS, LOC, P2C, PXB, SYS, Machine
 from ..rings import found_rings
 
+
 @cache
 def machines() -> MappingProxyType[str, Machine]:
     """All machines by name. A Machine has `title`, `about`, `devices`, `joints` (with sources) and `source`."""
@@ -72,7 +73,9 @@ def machine(
     """
     plan = name if isinstance(name, Machine) else _find(name)
     if pxn is not None and not isinstance(pxn, bool | np.bool_):
-        raise TopologyError(f"pxn={shown(pxn)} must be True, False, or None for yes where the fabric has rails or planes")
+        raise TopologyError(
+            f"pxn={shown(pxn)} must be True, False, or None for yes where the fabric has rails or planes"
+        )
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}  # a YAML file has lists
     count = _count(nodes)
     oversubscription = _ratio(oversubscription)
