@@ -13,7 +13,9 @@ from pathlib import Path
 _LONGEST_MESSAGE = 4000
 _LONGEST_NAME = 200
 _LONGEST_VALUE = 80
+_LONGEST_LIST = 600
 _MOST_NAMES = 64
+_MOST_COMPARED = 2000
 _MOST_BITS = 512
 
 
@@ -69,17 +71,27 @@ def unknown(what: str, name: object, known: Iterable[str]) -> str:
     "unknown machine 'dgx-h10'; did you mean 'dgx-h100'?"
     """
     names = sorted(known)
-    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
-    listed = ", ".join(names[:_MOST_NAMES]) + more or "none"
-    text = str(name)
+    listed = _listed(names)
+    text = name if isinstance(name, str) else shown(name)
     if len(text) > _LONGEST_NAME:  # from a damaged file; the search for near names would take its square
         return f"unknown {what} '{text[:_LONGEST_NAME]}…' of {len(text):,} characters; known: {listed}"
     word = text.lower()
-    close = difflib.get_close_matches(text, names, n=3, cutoff=0.6)
-    close += [n for n in names if len(word) > 2 and word in n.lower() and n not in close][:5]
+    short = [n for n in names[:_MOST_COMPARED] if len(n) <= _LONGEST_NAME]
+    close = difflib.get_close_matches(text, short, n=3, cutoff=0.6)
+    close += [n for n in short if len(word) > 2 and word in n.lower() and n not in close][:5]
     if close:
-        return f"unknown {what} {name!r}; did you mean {' or '.join(map(repr, close))}?"
-    return f"unknown {what} {name!r}; known: {listed}"
+        return f"unknown {what} {shown(name, _LONGEST_NAME)}; did you mean {' or '.join(map(repr, close))}?"
+    return f"unknown {what} {shown(name, _LONGEST_NAME)}; known: {listed}"
+
+
+def _listed(names: list[str]) -> str:
+    """The names, as many of them as can be read."""
+    length = 0
+    for count, name in enumerate(names):
+        length += len(name) + 2
+        if length > _LONGEST_LIST or count == _MOST_NAMES:
+            return f"{', '.join(names[:count])} and {len(names) - count:,} more"
+    return ", ".join(names) or "none"
 
 
 def require_word(what: str, value: object, known: Collection[str]) -> str:

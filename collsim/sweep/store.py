@@ -19,6 +19,7 @@ Row = dict[str, Any]
 
 _TABLES = (".parquet", ".csv", ".json")
 _STORES = (".sqlite", ".db")
+_UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)  # the latter where sqlite's own words hold what it found
 _MAPPINGS = ("options", "engine_options")  # columns of dicts, JSON texts in a table
 
 
@@ -54,7 +55,7 @@ class Store:
             self._db.commit()
         except sqlite3.OperationalError as error:
             raise self._refused(error) from error
-        except sqlite3.DatabaseError as error:
+        except _UNREADABLE as error:
             raise self._damaged(error) from error
 
     def _refused(self, error: Exception) -> FormatError:
@@ -81,7 +82,7 @@ class Store:
         """Ids of scenarios that are done."""
         try:
             return {key for (key,) in self._db.execute("SELECT id FROM rows")}
-        except sqlite3.DatabaseError as error:
+        except _UNREADABLE as error:
             raise self._damaged(error) from error
 
     def rows(self, keys: Iterable[str]) -> list[Row]:
@@ -92,7 +93,7 @@ class Store:
             stored = self._db.execute("SELECT id, row FROM rows")
             found = {key: json.loads(row) for key, row in stored if key in known}
             return [{"scenario": key, **found[key]} for key in wanted if key in found]
-        except (sqlite3.DatabaseError, ValueError, TypeError, RecursionError) as error:
+        except (*_UNREADABLE, ValueError, TypeError, RecursionError) as error:
             raise self._damaged(error) from error
 
     def finish(self, frame: pd.DataFrame) -> None:

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from watch import main
+from watch import main, watched
 
 HERE = Path(__file__).parent
 KEPT = HERE / "scenarios.jsonl"
@@ -181,10 +181,12 @@ def run(case, **changed):
 
 
 def attempt(case):
-    """Run it and hold it against every law that applies to it."""
-    trace = run(case)
+    """Run it and hold it against every law that applies to it; each has its own five seconds."""
+    with watched():
+        trace = run(case)
     for law in LAWS:
-        law(case, trace)
+        with watched():
+            law(case, trace)
 
 
 # ---- laws

@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import FormatError, TopologyError, unknown
+from ...errors import FormatError, TopologyError, shown, unknown
 from ...units import parse_count
 from ..cables import NVLINK_BRIDGE
 from ..network import Cable, Topology
@@ -181,11 +181,12 @@ def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: st
     for column, cell in zip(matrix.names, cells[:count], strict=True):
         if not _CELL.fullmatch(cell):
             raise FormatError(
-                f"{name}, line {number}: {row} to {column} is {cell!r}; expected X, NV#, PIX, PXB, PHB, NODE or SYS"
+                f"{name}, line {number}: {row} to {column} is {shown(cell)}; expected X, NV#, PIX, PXB, PHB, NODE or "
+                "SYS"
             )
         if (cell == "X") != (row == column):
             raise FormatError(
-                f"{name}, line {number}: {row} to {column} is {cell!r}; X belongs on the diagonal, and only there"
+                f"{name}, line {number}: {row} to {column} is {shown(cell)}; X belongs on the diagonal, and only there"
             )
         matrix.word[row, column] = _OLD.get(cell, cell)
         matrix.old |= cell == "SOC"
@@ -261,10 +262,11 @@ def _guess(matrix: _Matrix, gpu: object, generation: object, notes: list[str]) -
     if gpu is not None:
         kind = max((k for k in GPUS if k in str(gpu).upper()), key=len, default="")
         if not kind:
-            raise TopologyError(f"gpu={gpu!r}: {unknown('GPU', str(gpu).upper(), GPUS)}")
+            raise TopologyError(f"gpu={shown(gpu)}: {unknown('GPU', str(gpu).upper(), GPUS)}")
         if links and not GPUS[kind][1]:
             raise TopologyError(
-                f"gpu={gpu!r} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed on"
+                f"gpu={shown(gpu)} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed "
+                "on"
             )
     elif _pairs_of_four(matrix):
         kind = ""
