@@ -10,7 +10,6 @@ import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-_LONGEST_MESSAGE = 4000
 _LONGEST_NAME = 200
 _LONGEST_VALUE = 80
 _LONGEST_LIST = 600
@@ -22,8 +21,11 @@ _MOST_BITS = 512
 class CollsimError(ValueError):
     """A mistake in what collsim was given: the value, the place, and how to mend it."""
 
+    _most = 4000  # characters of a message, whatever stands in it
+
     def __init__(self, message: str = "") -> None:
-        super().__init__(message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 1] + "…")
+        half = self._most // 2  # the way out stands at the end
+        super().__init__(message if len(message) <= self._most else f"{message[:half]} … {message[3 - half :]}")
 
 
 class ScheduleError(CollsimError):
@@ -44,6 +46,8 @@ class TopologyError(CollsimError):
 
 class FormatError(CollsimError):
     """A file that is not what it claims to be: file, line or element, and what was expected."""
+
+    _most = 1000
 
 
 def shown(value: object, most: int = _LONGEST_VALUE) -> str:

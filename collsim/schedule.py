@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import ScheduleError
-from .limits import most_rows
+from .limits import Extent, most_rows, require
 from .steps import COLUMNS, Step, copy, each_single, joined, pipeline, reduce, repeat, reverse, together
 from .units import parse_count
 
@@ -288,6 +288,8 @@ def freeze(
         chunks = max(1, -(-used // block)) * block
     if slots is None:
         slots = max(chunks, used)
+    rows = sum(map(len, patterns))
+    require(label, Extent(rows=rows, numbers=4 * max(slots, chunks)), "use fewer chunks and slots", ScheduleError)
     number = 0
     for pattern in patterns:
         _check(label, number, pattern, ranks, endpoints, slots)

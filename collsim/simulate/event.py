@@ -42,6 +42,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError, ScheduleError
+from ..limits import most_memory
 from ..topology import Topology
 from .conditions import SHARING, Conditions, Progress
 from .lockstep import Segments, Timing, no_segments
@@ -52,6 +53,7 @@ from .waiting import in_one_piece
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 _SLICE = 200_000  # transfers between two calls of progress
+_ENDLESS = 2**62  # what is simulated may fill the machine, unless `limits.within` says otherwise
 _ROW_BYTES, _GATE_BYTES = 32, 92  # per transfer: tables.ROW; the tables of `queue.build` and what they need
 
 
@@ -88,12 +90,12 @@ def _require_room(jobs: Sequence[Job], row_bytes: int) -> None:
     """Refuse what this machine cannot hold, with a sentence, before it is killed for trying."""
     rows, slots = sum(job.rows for job in jobs), sum(job.endpoints * job.slots for job in jobs)
     need = rows * row_bytes + slots * 8
-    if rows >= 2**31 or need > (have := _memory()):
+    if rows >= 2**31 or need > (have := min(_memory(), most_memory(_ENDLESS))):
         wanted = f"{rows:,} transfers would take {need / 2**30:.3g} GiB"
         limit = (
             "more than 2,147,483,647 do not fit its tables"
             if rows >= 2**31
-            else f"this machine has {have / 2**30:.3g} GiB"
+            else f"there is {have / 2**30:.3g} GiB"
         )
         raise CollsimError(f"engine 'event': {wanted}, and {limit}; use fewer ranks or chunks, or engine='lockstep'")
 

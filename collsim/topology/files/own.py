@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ...errors import CollsimError, FormatError, TopologyError, unknown
+from ...errors import CollsimError, FormatError, TopologyError, shown, unknown
 from ...units import parse_bandwidth, parse_time
 from ..cables import NICS, Nic
 from ..calibrated import Figures, Measured, Residue, calibrated
@@ -127,7 +127,7 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     assert node is not None
     top = _Place(node, name, "topology").keys(_TOP, ("collsim",))
     if top["collsim"].value != 1:
-        raise top["collsim"].wrong(f"version {top['collsim'].value!r} is unknown; this collsim reads version 1")
+        raise top["collsim"].wrong(f"version {shown(top['collsim'].value)} is unknown; this collsim reads version 1")
     topology = _edited(_built(top, name, options), top.get("edits"))
     if "calibration" in top:
         topology = _edited(_calibrated(topology, top["calibration"], as_written=not options), top.get("edits_since"))
