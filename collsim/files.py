@@ -18,13 +18,16 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 from xml.etree.ElementTree import Element, ParseError
 
 import defusedxml.ElementTree as Safe
 from defusedxml.common import DefusedXmlException
 
 from .errors import FormatError, require_path, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_BYTES = 64 * 2**20
 MOST_ELEMENTS = 2_000_000
@@ -269,3 +272,24 @@ def write_text(path: Any, parts: str | Iterable[str]) -> None:
     with writing(path) as file:
         for part in [parts] if isinstance(parts, str) else parts:
             file.write(part.encode())
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def cell(value: Any) -> Any:
+    """A value for a table that a spreadsheet may open: a text that it would take for a formula gets an apostrophe.
+
+    Source: OWASP, "CSV Injection". Numbers stay numbers; `plain_cell` takes the apostrophe away again.
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def plain_cell(value: Any) -> Any:
+    """What `cell` was given."""
+    return value[1:] if isinstance(value, str) and value.startswith("'") and value[1:].startswith(_FORMULA) else value
+
+
+def csv_of(frame: pd.DataFrame) -> str:
+    """A table as CSV, without its index; its texts and the names of its columns as `cell` writes them."""
+    return str(frame.map(cell).rename(columns=cell).to_csv(index=False))

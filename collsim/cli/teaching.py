@@ -11,6 +11,7 @@ import typer
 import collsim as cs
 from collsim.errors import CollsimError
 
+from .handover import hand_over
 from .options import Json, Language, Place, Progress, Ranks, Size, algorithm_of, own_options, wanted
 from .shell import EXTRA, command
 from .tables import print_json, records
@@ -74,10 +75,8 @@ def site(
 
 @command("app")
 def app_(port: Annotated[int, typer.Option(help="Port on this computer.", min=1, max=65535)] = 8501) -> None:
-    """Start the app in the browser (needs `pip install collsim[app]`)."""
-    import subprocess
-
+    """Start the app in the browser (needs `pip install collsim\\[app]`)."""
     script = Path(__file__).parents[2] / "app.py"
     if not script.is_file():
         raise CollsimError("app.py is not beside the package; start it from a checkout with `streamlit run app.py`")
-    raise typer.Exit(subprocess.call([sys.executable, "-m", "streamlit", "run", str(script), f"--server.port={port}"]))
+    hand_over([sys.executable, "-m", "streamlit", "run", str(script), f"--server.port={port}"])

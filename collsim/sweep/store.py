@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError, FormatError, require_path, shown
-from ..files import replacing, require_place
+from ..files import csv_of, replacing, require_place
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,8 +108,10 @@ class Store:
                     file.writelines(f"{json.dumps(row)}\n" for row in rows)
             else:
                 flat = frame.assign(**{name: frame[name].map(json.dumps) for name in _MAPPINGS if name in frame})
-                write = flat.to_parquet if self.table.suffix == ".parquet" else flat.to_csv
-                write(fresh, index=False)
+                if self.table.suffix == ".parquet":
+                    flat.to_parquet(fresh, index=False)
+                else:
+                    fresh.write_text(csv_of(flat), encoding="utf-8", newline="")
         for leftover in (self.part, *(self.part.with_name(self.part.name + tail) for tail in ("-wal", "-shm"))):
             leftover.unlink(missing_ok=True)
 
