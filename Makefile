@@ -2,7 +2,7 @@
 PYTHON ?= .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help install app check lint types test bench students pictures docs site clean
+.PHONY: help install app check lint types test fuzz bench students pictures docs site clean
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -30,6 +30,13 @@ test: install    ## all tests: Python, JavaScript, browser, notebooks
 	node --test tests/js
 	$(PYTHON) -m pytest -n 2 --dist worksteal
 	$(PYTHON) -m pytest -n 2 --nbmake --nbmake-timeout=300 notebooks
+
+SECONDS ?= 3600
+FIRST ?= 1000000
+fuzz: install    ## new scenarios, files and addresses for an hour (SECONDS=600, FIRST=seed); what breaks stays in tests/fuzz
+	$(PYTHON) tests/fuzz/fuzz_scenarios.py $$(($(SECONDS) / 3)) $(FIRST)
+	$(PYTHON) tests/fuzz/fuzz_mutants.py $$(($(SECONDS) / 3)) $(FIRST)
+	$(PYTHON) tests/fuzz/fuzz_addresses.py $$(($(SECONDS) / 3)) $(FIRST)
 
 bench: install   ## speed figures (printed, and counts asserted)
 	$(PYTHON) -m pytest benchmarks --benchmark-only
