@@ -140,7 +140,7 @@ class Growing:
         self.source: Any = io.BytesIO(data) if isinstance(data, bytes) else io.StringIO(data)
         self.piece = self._FIRST
 
-    def read(self, size: int = -1) -> bytes | str:
+    def read(self, size: int = -1, /) -> Any:
         """The next piece, twice as long as the one before; `size` is only what the parser would be content with.
 
         Raises FormatError where nothing came out of many of them.
@@ -148,8 +148,7 @@ class Growing:
         if self.piece > self._MOST:
             refuse(self.path, "", f"more than {self._MOST // 2**20} MiB without an element")
         self.piece *= 2
-        piece: bytes | str = self.source.read(self.piece)
-        return piece
+        return self.source.read(self.piece)
 
     def parsed(self) -> None:
         """An element came out: pieces are short again."""
