@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
+from math import prod
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 from ..collective import collective as find_collective
 from ..dtypes import itemsize
 from ..errors import CollsimError, require_word
+from ..limits import MOST_SCENARIOS, require_few
 from ..registry import Algorithm, algorithms, find
 from ..schedule import Schedule
 from ..simulate import ENGINES
@@ -94,7 +96,12 @@ def scenarios(
         )
     version = model_version()
     work = []
-    for network in networks(topology):
+    places = networks(topology)
+    orders = _listed(order)
+    whole = all(isinstance(entry, Integral) for entry in orders)  # one permutation
+    count = len(places) * (1 if whole else len(orders)) * prod(map(len, (chosen, sizes, types, engines)))
+    require_few("scenarios in a sweep", count, MOST_SCENARIOS, "give shorter lists, or several sweeps")
+    for network in places:
         print_ = fingerprint(network)
         for ranks_order, (entry, kind, options) in product(_orders(order, network.ranks), chosen):
             if entry == NCCL and ranks_order[0] != "given":
@@ -186,6 +193,8 @@ def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | str, 
 
 def _each_option(options: dict[str, Any]) -> list[dict[str, Any]]:
     """`{"chunks": [1, 4]}` stands for two choices."""
+    several = prod(len(_listed(v)) for v in options.values())
+    require_few("choices of options in a sweep", several, MOST_SCENARIOS, "give shorter lists")
     return [dict(zip(options, values, strict=True)) for values in product(*(_listed(v) for v in options.values()))]
 
 

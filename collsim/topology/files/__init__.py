@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...errors import FormatError, require_path
+from ...limits import FILE_MEMORY, most_memory, within
 from ..assumed import FromText
 from ..network import Topology
 
@@ -59,7 +60,8 @@ def parse_topology_text(text: str, name: str = "text", **options: Any) -> Topolo
     """The same from text, for example pasted into the app."""
     if len(text) > _LARGEST:
         raise FormatError(f"{name} has {len(text):,} characters; more than {_LARGEST:,} is refused")
-    topology = _reader(text, name)(text, name, options)
+    with within(most_memory(FILE_MEMORY)):
+        topology = _reader(text, name)(text, name, options)
     if topology.facts.get("assumed"):
         topology = replace(
             topology, facts=MappingProxyType({**topology.facts, "reading": _reading(text, name, options)})

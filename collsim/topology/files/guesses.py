@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import TopologyError
+from ...errors import TopologyError, shown
 from ...units import parse_count
 from ..assumed import Assumption
 from ..gpus import GPUS, gpu_name
@@ -81,7 +81,7 @@ def _gpu(seen: Seen, told: object, assumed: list[Assumption]) -> str:
         kind = gpu_name(told)
         if seen.links and not GPUS[kind][1]:
             raise TopologyError(
-                f"gpu={told!r} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed on"
+                f"gpu={shown(told)} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed on"
             )
         return kind
     if seen.bridged:

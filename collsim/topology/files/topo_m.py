@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import FormatError
+from ...errors import FormatError, shown
 from ..cables import NVLINK_BRIDGE, nic
 from ..network import Cable, Topology
 from ..plan import Machine, Plan
@@ -185,11 +185,12 @@ def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: st
     for column, cell in zip(matrix.names, cells[:count], strict=True):
         if not _CELL.fullmatch(cell):
             raise FormatError(
-                f"{name}, line {number}: {row} to {column} is {cell!r}; expected X, NV#, PIX, PXB, PHB, NODE or SYS"
+                f"{name}, line {number}: {row} to {column} is {shown(cell)}; expected X, NV#, PIX, PXB, PHB, NODE or "
+                "SYS"
             )
         if (cell == "X") != (row == column):
             raise FormatError(
-                f"{name}, line {number}: {row} to {column} is {cell!r}; X belongs on the diagonal, and only there"
+                f"{name}, line {number}: {row} to {column} is {shown(cell)}; X belongs on the diagonal, and only there"
             )
         matrix.word[row, column] = _OLD.get(cell, cell)
         matrix.old |= cell == "SOC"

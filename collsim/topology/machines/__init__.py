@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import CollsimError, TopologyError, unknown
+from ...errors import CollsimError, TopologyError, shown, unknown
+from ...limits import Extent, require
 from ...units import parse_count
 from ..cables import Nic, at, nic
 from ..cluster import ClusterRouter, Policy
@@ -24,8 +25,6 @@ from ..node_names import NodeNames
 from ..plan import LEVELS, LOC, P2C, PXB, SYS, Machine
 from ..refit import refitted
 from ..rings import found_rings
-
-_MOST_DEVICES = 100_000_000
 
 
 @cache
@@ -83,12 +82,14 @@ def machine(
     parts = {"gpu": gpu, "pcie": pcie, "cpu": cpu, "nics": nics}
     plan = refitted(plan, **parts)
     if pxn is not None and not isinstance(pxn, bool | np.bool_):
-        raise TopologyError(f"pxn={pxn!r} must be True, False, or None for yes where the fabric has rails or planes")
+        raise TopologyError(
+            f"pxn={shown(pxn)} must be True, False, or None for yes where the fabric has rails or planes"
+        )
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}  # a YAML file has lists
     count = _count(nodes)
     oversubscription = _ratio(oversubscription)
     if rates not in ("nominal", "effective"):
-        raise TopologyError(f"rates={rates!r} must be 'nominal' or 'effective'")
+        raise TopologyError(f"rates={shown(rates)} must be 'nominal' or 'effective'")
     card = _card(plan, nic)
     net = _fabric(plan, count, card, fabric, oversubscription, rates, options)
     policy = _policy(plan, card, net, p2p, gdr, pxn)
@@ -151,13 +152,13 @@ def _ratio(oversubscription: object) -> float:
     """A plain number of at least a little above 0; 2.0 is shown as 2."""
     if isinstance(oversubscription, bool) or not isinstance(oversubscription, int | float | np.integer | np.floating):
         raise TopologyError(
-            f"oversubscription={oversubscription!r} must be a number; 2 means that leaves have half the capacity "
+            f"oversubscription={shown(oversubscription)} must be a number; 2 means that leaves have half the capacity "
             "upwards"
         )
     ratio = float(oversubscription)
     if not 0 < ratio < 1e6:
         raise TopologyError(
-            f"oversubscription={oversubscription!r} must be above 0; 1 is a fabric without a bottleneck"
+            f"oversubscription={shown(oversubscription)} must be above 0; 1 is a fabric without a bottleneck"
         )
     return int(ratio) if ratio == int(ratio) else ratio
 
@@ -174,10 +175,9 @@ def _fabric(
     plan: Machine, nodes: int, card: Nic | None, name: str, oversubscription: float, rates: str, options: dict[str, Any]
 ) -> Fabric | None:
     cards = len(plan.of_kind("nic"))
-    if nodes * len(plan.devices) > _MOST_DEVICES:
-        raise TopologyError(
-            f"{nodes:,} nodes of {plan.name} have {nodes * len(plan.devices):,} devices; {_MOST_DEVICES:,} is the most"
-        )
+    orders = max(1, cards, len(plan.paths)) * len(plan.ranks)
+    whole = Extent(nodes * len(plan.devices), 2 * nodes * (len(plan.joints) + cards), numbers=nodes * orders)
+    require(f"{nodes:,} nodes of {plan.name}", whole, "use fewer nodes", TopologyError)
     if nodes > 1 and card is None:
         raise TopologyError(f"machine {plan.name!r} has no network card, so there can be no {nodes} nodes; use nodes=1")
     cable = at(card.cable, rates) if card else Cable("cable", "none", 1.0, 0.0, "no card")
@@ -194,7 +194,7 @@ def _level(what: str, level: bool | str, default: int) -> int:
     if name not in LEVELS:
         known = ["nvlink", "nvb", "pix", "pxb", "phb", "sys"]
         raise TopologyError(
-            f"{what}={level!r}: {unknown('level', level, known)} (True is NCCL's own rule, False is never)"
+            f"{what}={shown(level)}: {unknown('level', level, known)} (True is NCCL's own rule, False is never)"
         )
     return LEVELS.index(name)
 
