@@ -34,25 +34,47 @@ from .units import format_bandwidth, format_bytes, format_time, parse_bandwidth,
 from .verify import verify
 
 if TYPE_CHECKING:
-    from . import nccl
+    from . import nccl, training
     from .exchange import convert, formats, load, read_msccl, save, write_msccl
     from .quiz import break_it, exercise, exercises, grade, progress, questions
+    from .training import (
+        Layer,
+        Model,
+        StepTrace,
+        data_parallel,
+        ddp,
+        model,
+        models,
+        parameter_server,
+        training_step,
+        transformer,
+    )
 
 __version__ = "0.1.0"
 
 #: Rooms that bring heavy libraries (tables, file formats) are loaded when one of their names is first asked for.
 _LATE = {
+    "Layer": "training",
+    "Model": "training",
+    "StepTrace": "training",
     "break_it": "quiz",
     "convert": "exchange",
+    "data_parallel": "training",
+    "ddp": "training",
     "exercise": "quiz",
     "exercises": "quiz",
     "formats": "exchange",
     "grade": "quiz",
     "load": "exchange",
+    "model": "training",
+    "models": "training",
+    "parameter_server": "training",
     "progress": "quiz",
     "questions": "quiz",
     "read_msccl": "exchange",
     "save": "exchange",
+    "training_step": "training",
+    "transformer": "training",
     "write_msccl": "exchange",
 }
 
@@ -63,9 +85,12 @@ __all__ = [
     "CollsimError",
     "Flows",
     "FormatError",
+    "Layer",
+    "Model",
     "Schedule",
     "ScheduleError",
     "Step",
+    "StepTrace",
     "Together",
     "Topology",
     "TopologyError",
@@ -83,6 +108,8 @@ __all__ = [
     "copy",
     "critical_path",
     "crossover",
+    "data_parallel",
+    "ddp",
     "dtypes",
     "exercise",
     "exercises",
@@ -97,7 +124,10 @@ __all__ = [
     "lower_bound",
     "machine",
     "machines",
+    "model",
+    "models",
     "nccl",
+    "parameter_server",
     "parse_bandwidth",
     "parse_bytes",
     "parse_time",
@@ -119,6 +149,9 @@ __all__ = [
     "sweep",
     "together",
     "topology",
+    "training",
+    "training_step",
+    "transformer",
     "verify",
     "write_msccl",
 ]
@@ -143,6 +176,8 @@ _views.update(
     html=_late("viz", "html"),
     picture=_late("viz", "save"),
     save=_late("exchange", "save"),
+    step_picture=_late("viz.training_plots", "picture"),
+    step_plot=_late("viz.training_plots", "plot"),
 )
 _topology_views.update(draw=_late("viz.draw", "draw"))
 
@@ -150,8 +185,8 @@ _topology_views.update(draw=_late("viz.draw", "draw"))
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name == "nccl":
-        return import_module("collsim.nccl")
+    if name in ("nccl", "training"):
+        return import_module(f"collsim.{name}")
     if name in _LATE:
         found = getattr(import_module(f"collsim.{_LATE[name]}"), name)
         globals()[name] = found

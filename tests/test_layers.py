@@ -14,7 +14,7 @@ LAYERS = [
     {"algorithms"},
     {"simulate", "replay", "verify", "bounds", "cuts"},
     {"nccl", "exchange"},
-    {"analysis"},
+    {"analysis", "training"},
     {"viz", "sweep", "quiz"},
     {"site"},
     {"app", "cli"},
