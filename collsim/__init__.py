@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         model,
         models,
         parameter_server,
+        steps_together,
         training_step,
         transformer,
     )
@@ -73,6 +74,7 @@ _LATE = {
     "questions": "quiz",
     "read_msccl": "exchange",
     "save": "exchange",
+    "steps_together": "training",
     "training_step": "training",
     "transformer": "training",
     "write_msccl": "exchange",
@@ -146,6 +148,7 @@ __all__ = [
     "simulate_flows",
     "simulate_many",
     "size_range",
+    "steps_together",
     "sweep",
     "together",
     "topology",

@@ -5,6 +5,7 @@ A `Model` is a table of layers. A way of splitting (`ddp()`, `data_parallel()`, 
 a machine and returns a `StepTrace`.
 """
 
+from .beside import StepsTogether, steps_together
 from .compute import Speed, gpus, read_profile, speed
 from .memory import Memory
 from .model import Layer, Model
@@ -27,6 +28,7 @@ __all__ = [
     "Speed",
     "StepTask",
     "StepTrace",
+    "StepsTogether",
     "TrainingStep",
     "data_parallel",
     "ddp",
@@ -39,6 +41,7 @@ __all__ = [
     "read_profile",
     "speed",
     "state_bytes",
+    "steps_together",
     "training_step",
     "transformer",
 ]

@@ -232,9 +232,10 @@ def _timed(request: Request, was: StepTrace | None) -> StepTrace:
     if request.network == "alone":
         begin, end = alone(step, seconds, slower)
     else:
-        from .shared import shared
+        from .shared import Part, shared
 
-        begin, end, more["link_bytes"] = shared([(step, seconds, slower)], network, request.background)[0]
+        ran = shared([Part(step, seconds, slower)], network, request.background)[0]
+        begin, end, more["link_bytes"] = ran.begin, ran.end, ran.link_bytes
     trace = StepTrace(step, request.topology, begin, end, cost, slower, request, **more)
     _require_memory(trace)
     return trace

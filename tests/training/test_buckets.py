@@ -1,4 +1,5 @@
-"""DDP's buckets, against what torch 2.13.0 really made (tests/training/torch: run on a CPU), and known answers of other versions."""
+"""DDP's buckets, against what torch 2.13.0 really made (tests/training/torch: run on a CPU), and known answers of other
+versions."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Models are tables of layers: parameters and tensors as torch registers them, FLOPs and activations as papers count them."""
+"""Models are tables of layers: parameters and tensors as torch registers them, FLOPs and activations as papers count
+them."""
 
 import json
 from pathlib import Path
@@ -54,7 +55,8 @@ def test_convolutional_networks_have_the_published_multiply_adds(name, giga):
 
 
 def test_a_step_with_full_recompute_has_the_flops_of_the_formula_of_narayanan():
-    """96·B·s·L·h²·(1 + s/6h + V/16Lh); the row of 1T parameters: 5.139051e19. Blocks are passed through four times, the head three."""
+    """96·B·s·L·h²·(1 + s/6h + V/16Lh); the row of 1T parameters: 5.139051e19. Blocks are passed through four times, the
+    head three."""
     h, layers, heads, seq, vocab, batch = 25600, 128, 160, 2048, 51200, 3072
     model = cs.transformer(h, layers, heads, seq=seq, vocab=vocab)
     head = model.layers[-1].flops

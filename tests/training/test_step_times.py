@@ -20,7 +20,8 @@ def equal_layers(many, nbytes=100_000_000):
 
 
 def two_ranks(nbytes, seconds):
-    """A network on which an allreduce of so many bytes takes so long: a ring of two sends each byte once, and there is no latency."""
+    """A network on which an allreduce of so many bytes takes so long: a ring of two sends each byte once, and there is
+    no latency."""
     return cs.topology.switch(2, bandwidth=nbytes / seconds, alpha=0)
 
 
@@ -73,8 +74,8 @@ def test_any_number_of_equal_buckets_and_microbatches(k, forward, b, c, accumula
     ],
 )
 def test_resnet50_on_a_switch_of_eight(parallel, buckets):
-    """N rings of 8: N · 14 steps · 2 us + 1.75 · P / 25 GB/s; a hook halves P and leaves the latencies. Every chunk is rounded up to whole
-    elements, so a bucket that 8 ranks cannot share evenly takes a little longer."""
+    """N rings of 8: N · 14 steps · 2 us + 1.75 · P / 25 GB/s; a hook halves P and leaves the latencies. Every chunk is
+    rounded up to whole elements, so a bucket that 8 ranks cannot share evenly takes a little longer."""
     t = cs.training_step(RESNET, SWITCH, parallel=parallel, batch=8, compute=FREE)
     took = sum(t.end[i] - t.begin[i] for i, task in enumerate(t.step.tasks) if task.kind == "allreduce")
     nbytes = RESNET.nbytes / (2 if parallel.hook else 1)

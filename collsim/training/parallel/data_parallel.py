@@ -94,17 +94,19 @@ class _Writing:
         more: dict[str, Any] = {"after": tuple(set(waits)), "nbytes": nbytes, "algorithm": algorithm, "micro": micro}
         return self.out.add(name, kind, self.all, ranks=self.asked.ranks, **more)
 
-    def many(self, kind: str, name: str, sizes: Sequence[int], micro: int) -> int:
+    def many(self, kind: str, name: str, sizes: Sequence[int], micro: int) -> tuple[int, ...]:
+        """The same in pieces; the last of them, none where there is nothing to send."""
         algorithm = "" if self.parallel.nccl else f"{kind}_flat"
-        return [self.moved(kind, f"{name} {i}", size, algorithm, micro) for i, size in enumerate(pieces(sizes))][-1]
+        sent = [self.moved(kind, f"{name} {i}", size, algorithm, micro) for i, size in enumerate(pieces(sizes))][-1:]
+        return tuple(sent)
 
     def micro(self, micro: int) -> int:
         """One forward and backward pass; the number of the first reduction."""
         asked, out = self.asked, self.out
         first = self.moved("scatter", "inputs", self.inputs, "scatter_flat", micro)
-        waits = (self.many("broadcast", "parameters", [size for size, _ in asked.model.tensors], micro),)
+        waits = self.many("broadcast", "parameters", [size for size, _ in asked.model.tensors], micro) or (first,)
         if buffers := [4 * n for layer in asked.model.layers for n in layer.buffers]:
-            waits = (self.many("broadcast", "buffers", buffers, micro),)
+            waits = self.many("broadcast", "buffers", buffers, micro)
         passed = [forward(out, asked, lane, micro, waits) for lane in self.all]
         self.moved("gather", "outputs", self.outputs, "gather_flat", micro)
         back = self.moved("scatter", "gradients of outputs", self.outputs, "scatter_flat", micro)
@@ -112,7 +114,9 @@ class _Writing:
             out.tasks.append(_waiting(lane, back, micro))
         backs = [backward(out, asked, lane, micro, passed[lane]) for lane in self.all]
         reduced = len(out.tasks)
-        last = self.many("reduce", "gradients", [size for size, _ in reversed(asked.model.tensors)], micro)
+        last = (
+            self.many("reduce", "gradients", [size for size, _ in reversed(asked.model.tensors)], micro) or (back,)
+        )[0]
         out.tasks.append(_waiting(0, last, micro))
         out.keep(0, "inputs and outputs", self.inputs + 2 * self.outputs, first, backs[0][-1])
         for lane in self.all:
