@@ -35,7 +35,7 @@ class Layer:
             type.
         handed: elements handed to the next layer per sample.
         kind: gemm, convolution, attention, norm, embedding, elementwise or moe.
-        ops: kernels that the forward pass launches.
+        ops: operations that the forward pass launches, as eager PyTorch does.
         width: channels of a group of a grouped convolution; 0 for everything else.
         dtype: of its parameters and their gradients.
 

@@ -40,7 +40,7 @@ class Shape:
     flash: bool
 
     def linear(
-        self, name: str, rows: int, out: int, *, kept: int, extra: int = 0, masks: int = 0, ops: int = 1
+        self, name: str, rows: int, out: int, *, kept: int, extra: int = 0, masks: int = 0, ops: int = 2
     ) -> Layer:
         """A matrix of rows x out for every token; `extra` elements per token that what follows it reads and writes."""
         s = self.seq
@@ -52,7 +52,7 @@ class Shape:
     def norm(self, name: str) -> Layer:
         """LayerNorm or RMSNorm."""
         size = self.seq * self.h
-        return Layer(name, (self.h,) * (1 + self.bias), 0.0, 2 * size, size, size, 0, "norm", 1)
+        return Layer(name, (self.h,) * (1 + self.bias), 0.0, 2 * size, size, size, 0, "norm", 2)
 
     def attention(self, name: str) -> Layer:
         """Scores, softmax, dropout and the weighted sum; with `flash` nothing of size seq² is written or kept (only a
@@ -61,7 +61,7 @@ class Shape:
         width = self.h // self.heads * (self.heads + 2 * self.kv_heads)
         moved = s * (width + self.h) + (0 if self.flash else 6 * scores)
         kept = s * width + (s * self.heads if self.flash else 2 * scores)
-        masks, ops = (0, 1) if self.flash else (scores, 4)
+        masks, ops = (0, 4) if self.flash else (scores, 8)
         return Layer(name, (), 4.0 * s * s * self.h, moved, kept, s * self.h, masks, "attention", ops)
 
 
@@ -129,7 +129,7 @@ def block(shape: Shape, at: str) -> list[Layer]:
     1)."""
     h, drop = shape.h, 0 if shape.flash else shape.h  # dropout's masks, a byte an element
     width = h // shape.heads * (shape.heads + 2 * shape.kv_heads)
-    mlp = [shape.linear(f"{at}.mlp.up", h, shape.ffn, kept=h, extra=2 * shape.ffn, ops=2)]
+    mlp = [shape.linear(f"{at}.mlp.up", h, shape.ffn, kept=h, extra=2 * shape.ffn, ops=4)]
     if shape.gated:
         mlp = [
             shape.linear(f"{at}.mlp.gate", h, shape.ffn, kept=h),
@@ -142,17 +142,17 @@ def block(shape: Shape, at: str) -> list[Layer]:
         shape.norm(f"{at}.norm1"),
         shape.linear(f"{at}.attention.qkv", h, width, kept=h),
         shape.attention(f"{at}.attention"),
-        shape.linear(f"{at}.attention.out", h, h, kept=h, extra=3 * h, masks=drop, ops=2),
+        shape.linear(f"{at}.attention.out", h, h, kept=h, extra=3 * h, masks=drop, ops=4),
         shape.norm(f"{at}.norm2"),
         *mlp,
-        shape.linear(f"{at}.mlp.down", shape.ffn, h, kept=held, extra=3 * h, masks=drop, ops=2),
+        shape.linear(f"{at}.mlp.down", shape.ffn, h, kept=held, extra=3 * h, masks=drop, ops=4),
     ]
 
 
 def _head(shape: Shape, tied: bool) -> Layer:
     """From the last token's vectors to words, with the loss: logits are kept in float32."""
     s, h, v = shape.seq, shape.h, shape.vocab
-    return Layer("head", () if tied else (v * h,), 2.0 * s * h * v, s * (h + 4 * v), s * h, s, 4 * s * v, "gemm", 3)
+    return Layer("head", () if tied else (v * h,), 2.0 * s * h * v, s * (h + 4 * v), s * h, s, 4 * s * v, "gemm", 6)
 
 
 # ---- activations by formula -----------------------------------------------------------------------------------------

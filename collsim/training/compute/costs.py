@@ -112,7 +112,7 @@ def _modelled(step: TrainingStep, fast: Speed | None) -> Floats:
     if fast is None:
         return np.zeros(len(step.tasks))
     layers = step.model.layers
-    of = [(layers[t.layer].kind, layers[t.layer].width) if t.layer >= 0 else ("gemm", 0) for t in step.tasks]
+    of = [(layers[t.layer].kind, layers[t.layer].width) if t.layer >= 0 else (t.kind, 0) for t in step.tasks]
     return np.array([fast.seconds(t.flops, t.moved, t.ops, *kind) for t, kind in zip(step.tasks, of, strict=True)])
 
 

@@ -1,8 +1,10 @@
 """Speeds of GPUs: their data sheets, and four constants that say how much of it a training step gets.
 
-A task takes flops / (peak · share) + bytes / (memory rate · memory share) + kernels · seconds a kernel: arithmetic and
-memory traffic of one kernel do overlap, those of the many kernels of a step mostly not. Calculon (calculon-ai/calculon,
-processor.py) adds them for A100 too. Peaks are dense, without structured sparsity.
+A task takes flops / (peak · share) + bytes / (memory rate · memory share): arithmetic and memory traffic of one kernel
+do overlap, those of the many kernels of a step mostly not (Calculon, calculon-ai/calculon, processor.py, adds them for
+A100 too). It cannot be faster than the host launches its operations, one after another. Copies of gradients into
+buckets are launched by torch's C++ code, tensor after tensor, with a constant of their own. Peaks are dense, without
+structured sparsity.
 """
 
 from __future__ import annotations
@@ -18,7 +20,11 @@ DTYPES = ("float32", "float16", "bfloat16")
 #: Calculon's systems/a100_80g.json books 15 % of the multiprocessors for communication over NVLink; NCCL's kernels are
 #: the same elsewhere.
 INTERFERENCE = 0.15
-_SHARE, _MEMORY_SHARE, _KERNEL = 0.65, 0.8, 5e-6
+#: Fitted to 130 published steps of GPT on 1 to 8 A100 without tensor or pipeline parallelism (vTrain, MICRO 2024,
+#: data/ground_truth_single.csv; Megatron-DeepSpeed, fp16): docs/training.md says how near they come.
+_SHARE, _MEMORY_SHARE, _HOST = 0.75, 0.7, 4e-5
+#: Fitted to what DDP adds on one GPU to ResNet-50 in PyTorch's own benchmark (benchmarks/distributed/ddp/README.md).
+_KERNEL = 8e-6
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,9 @@ class Speed:
         gpu, dtype: what it is. peak: FLOP/s of matrix products. convolution: of convolutions, where torch lets them use
             another unit.
         memory_rate: B/s of its memory. capacity: bytes of it.
-        share, memory_share: of peak and rate that kernels reach. kernel: s that each kernel takes by itself.
+        share, memory_share: of peak and rate that kernels reach. host: s in which the host launches one operation.
+        kernel: s that each kernel of a copy takes by itself.
+        winograd: times less arithmetic than was counted that convolutions in float32 do (Lavin & Gray 2016).
         interference: share of its speed that a GPU loses while it also communicates.
         source: of the data sheet's figures; the constants are explained in docs/training.md.
     """
@@ -41,17 +49,22 @@ class Speed:
     capacity: float
     share: float = _SHARE
     memory_share: float = _MEMORY_SHARE
+    host: float = _HOST
     kernel: float = _KERNEL
     interference: float = INTERFERENCE
     convolution: float | None = None
+    winograd: float = 1.0
     source: str = ""
 
     def seconds(self, flops: float, moved: float, ops: float, kind: str = "gemm", width: int = 0) -> float:
         """Seconds of one task. A grouped convolution whose groups are narrower than a warp's 32 lanes leaves the rest
         of them idle (a rule of thumb: nothing measured stands behind it)."""
-        peak = self.convolution if kind == "convolution" and self.convolution else self.peak
+        peak = self.peak
+        if kind == "convolution":
+            peak = (self.convolution or self.peak) * self.winograd
         filled = min(1.0, width / 32) if width else 1.0
-        return flops / (peak * self.share * filled) + moved / (self.memory_rate * self.memory_share) + ops * self.kernel
+        gpu = flops / (peak * self.share * filled) + moved / (self.memory_rate * self.memory_share)
+        return gpu + ops * self.kernel if kind == "copy" else max(gpu, ops * self.host)
 
 
 @dataclass(frozen=True)
@@ -68,7 +81,10 @@ class _Gpu:
     constants: Mapping[str, float] = field(default_factory=dict)
 
 
-_V100 = {"share": 1.0, "memory_share": 0.8, "kernel": 8e-6, "interference": 1.0}
+#: Of V100: fitted to ResNet-50 in PyTorch's own benchmark (benchmarks/distributed/ddp/README.md, 1 to 16 GPUs,
+#: float32).
+_V100 = {"share": 0.9, "memory_share": 0.8, "interference": 1.0}
+_V100_WINOGRAD = 1.25
 _GPUS = {
     "P100": _Gpu(10.6, 0, 21.2, 0.732, 16, "NVIDIA Tesla P100 data sheet (SXM2)"),
     "V100": _Gpu(15.7, 0, 125, 0.9, 32, "NVIDIA V100 data sheet (SXM2, 32 GB)", _V100),
@@ -109,4 +125,7 @@ def speed(gpu: str, dtype: str = "float32") -> Speed:
         "interference": INTERFERENCE,
         **g.constants,
     }
-    return Speed(gpu, dtype, peak, g.memory * 1e12, g.capacity * 1e9, convolution=matrix, source=g.source, **own)
+    gain = _V100_WINOGRAD if gpu == "V100" and not small else 1.0
+    return Speed(
+        gpu, dtype, peak, g.memory * 1e12, g.capacity * 1e9, convolution=matrix, winograd=gain, source=g.source, **own
+    )

@@ -36,10 +36,10 @@ def _block(shape: Shape, at: str) -> list[Layer]:
             for what in ("query", "key", "value")
         ),
         shape.attention(f"{at}.attention"),
-        shape.linear(f"{at}.attention.output", h, h, kept=h, extra=3 * h, masks=drop, ops=2),
+        shape.linear(f"{at}.attention.output", h, h, kept=h, extra=3 * h, masks=drop, ops=4),
         shape.norm(f"{at}.attention.norm"),
-        shape.linear(f"{at}.intermediate", h, f, kept=h, extra=2 * f, ops=2),
-        shape.linear(f"{at}.output", f, h, kept=2 * f, extra=3 * h, masks=drop, ops=2),
+        shape.linear(f"{at}.intermediate", h, f, kept=h, extra=2 * f, ops=4),
+        shape.linear(f"{at}.output", f, h, kept=2 * f, extra=3 * h, masks=drop, ops=4),
         shape.norm(f"{at}.norm"),
     ]
 

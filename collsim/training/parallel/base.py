@@ -70,12 +70,16 @@ def _work(layer: Layer, samples: int, item: int, times: int) -> dict[str, float 
     return {"flops": layer.flops * samples * times, "moved": moved, "ops": layer.ops * times}
 
 
-def forward(out: Writer, asked: Workload, lane: int, micro: int, after: tuple[int, ...] = ()) -> list[int]:
-    """The forward pass of one microbatch: a task per layer; their numbers."""
+def forward(
+    out: Writer, asked: Workload, lane: int, micro: int, after: tuple[int, ...] = (), threads: int = 1
+) -> list[int]:
+    """The forward pass of one microbatch: a task per layer; their numbers. `threads` under one lock of Python launch in
+    turns."""
     item = itemsize(asked.dtype)
     numbers = []
     for i, layer in enumerate(asked.model.layers):
         work = _work(layer, asked.micro_batch, item, 1)
+        work["ops"] *= threads
         numbers.append(out.add(layer.name, "forward", (lane,), after=() if i else after, layer=i, micro=micro, **work))
     return numbers
 

@@ -3,7 +3,8 @@
 Sources: torch/nn/parallel/data_parallel.py, replicate.py, comm.py; torch/csrc/cuda/comm.cpp (torch 2.13). Each forward
 pass scatters the inputs, broadcasts parameters and buffers in pieces of 10 MiB and gathers the outputs on GPU 0, where
 the loss is; the backward pass ends with one reduction to GPU 0, because all parameters hang on one autograd node; GPU 0
-alone runs the optimizer.
+alone runs the optimizer. The replicas' forward passes are threads of one process under one lock of Python (the GIL):
+what the host takes to launch them adds up; backward passes run in C++.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ class _Writing:
         waits = self.many("broadcast", "parameters", [size for size, _ in asked.model.tensors], micro) or (first,)
         if buffers := [4 * n for layer in asked.model.layers for n in layer.buffers]:
             waits = self.many("broadcast", "buffers", buffers, micro)
-        passed = [forward(out, asked, lane, micro, waits) for lane in self.all]
+        passed = [forward(out, asked, lane, micro, waits, len(asked.ranks)) for lane in self.all]
         self.moved("gather", "outputs", self.outputs, "gather_flat", micro)
         back = self.moved("scatter", "gradients of outputs", self.outputs, "scatter_flat", micro)
         for lane in self.all:
