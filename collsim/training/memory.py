@@ -39,7 +39,7 @@ class Memory:
         """Moments in s, and (moments, kinds) bytes from each of them on. A task's memory is there when it begins; what
         lives until its end is gone when the next begins."""
         kinds, held = self.kinds(lane), self.step.held[lane]
-        changes = [(0.0, -1, kind, float(size)) for kind, size in held.items()]
+        changes: list[tuple[float, float, str, float]] = [(0.0, -1.0, kind, float(size)) for kind, size in held.items()]
         for at, kind, size, first, last in self.step.alive:
             if at == lane:
                 changes += [(self.begin[first], first, kind, size), (self.end[last], last + 0.5, kind, -size)]
@@ -62,7 +62,8 @@ class Memory:
     def peak(self, rank: int | None = None) -> dict[str, int]:
         """Bytes by kind in the moment in which a rank holds most; of the fullest GPU unless one is named."""
         if rank is None:
-            return dict(max(self._peaks, key=lambda held: sum(held.values())))
+            totals = [sum(held.values()) for held in self._peaks]
+            return dict(self._peaks[totals.index(max(totals))])
         for lane, ranks in enumerate(self.step.lanes):
             if rank in ranks:
                 return dict(self._peaks[lane])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..dtypes import itemsize
@@ -229,7 +230,7 @@ def _from_rows(path: Any, name: str | None, facts: dict[str, Any]) -> Model:
         except (CollsimError, ValueError, TypeError) as error:
             refuse(path, f"line {number}", str(error)[:300])
     try:
-        return Model(name or getattr(path, "stem", str(path)), tuple(layers), **facts)
+        return Model(name or Path(path).stem, tuple(layers), **facts)
     except CollsimError as error:
         refuse(path, "", str(error))
 

@@ -286,7 +286,7 @@ def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
         raise CollsimError(
             "what_if wants something to change, for example what_if(overlap=False) or what_if(network=2)"
         )
-    options = [f.name for f in fields(request.parallel)] if is_dataclass(request.parallel) else []
+    options: list[str] = [f.name for f in fields(request.parallel)] if is_dataclass(request.parallel) else []
     own: dict[str, Any] = {}
     for name, value in changes.items():
         if name == "network" and not isinstance(value, str):

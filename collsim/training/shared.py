@@ -149,9 +149,9 @@ def _run(
                 launches.append(Launch(after, entry.pause, entry.schedule, entry.nbytes, group))
     run = simulate_ordered(launches, network.topology, background=background)
     out, at = [], 0
-    for part, own, seconds, chain in zip(parts, entries, spent, chains, strict=True):
-        out.append(_times(part.step, own, seconds, chain, run, at))
-        at += len(chain)
+    for part, own, seconds, listed in zip(parts, entries, spent, chains, strict=True):
+        out.append(_times(part.step, own, seconds, listed, run, at))
+        at += len(listed)
     return out
 
 

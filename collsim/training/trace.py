@@ -62,12 +62,13 @@ class StepTrace:
     @cached_property
     def _lanes(self) -> list[tuple[int, Spans, Spans]]:
         """For each lane: how many GPUs, when they compute, when they communicate."""
-        step = self.step
-        at = [
-            [joined(list(spans(step, self.begin, self.end, lane, stream))) for stream in (COMPUTE, NETWORK)]
-            for lane in range(len(step.lanes))
-        ]
-        return [(len(ranks), *both) for ranks, both in zip(step.lanes, at, strict=True)]
+        out = []
+        for lane, ranks in enumerate(self.step.lanes):
+            compute, network = (
+                joined(list(spans(self.step, self.begin, self.end, lane, stream))) for stream in (COMPUTE, NETWORK)
+            )
+            out.append((len(ranks), compute, network))
+        return out
 
     def _mean(self, values: list[float]) -> float:
         return sum(n * v for (n, *_), v in zip(self._lanes, values, strict=True)) / self.step.ranks

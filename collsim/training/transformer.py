@@ -112,15 +112,19 @@ def _shape(h: Any, layers: Any, heads: Any, seq: Any, vocab: Any, ffn: Any, kv_h
     kv = n["heads"] if kv_heads is None else parse_count(kv_heads, "kv_heads")
     if n["h"] % n["heads"] or n["heads"] % kv:
         raise CollsimError(f"h={h} must be a multiple of heads={heads}, and heads of kv_heads={kv}")
+    gated, biased, flashed = flags
     return Shape(
-        **n,
-        ffn=4 * n["h"] if ffn is None else parse_count(ffn, "ffn"),
-        kv_heads=kv,
-        **dict(zip(_FLAGS, flags, strict=True)),
+        n["h"],
+        n["layers"],
+        n["heads"],
+        n["seq"],
+        n["vocab"],
+        4 * n["h"] if ffn is None else parse_count(ffn, "ffn"),
+        kv,
+        gated,
+        biased,
+        flashed,
     )
-
-
-_FLAGS = ("gated", "bias", "flash")
 
 
 def block(shape: Shape, at: str) -> list[Layer]:

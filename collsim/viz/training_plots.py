@@ -37,7 +37,9 @@ def plot(trace: StepTrace, ax: Axes | None = None, lang: str = "en") -> Axes:
     for number, task in enumerate(trace.step.tasks):
         begin, spent = 1e3 * trace.begin[number], 1e3 * (trace.end[number] - trace.begin[number])
         if spent > 0:
-            edge = {"edgecolor": palette.INK, "linewidth": 0.8} if number in critical and not task.computes else {}
+            edge: dict[str, Any] = (
+                {"edgecolor": palette.INK, "linewidth": 0.8} if number in critical and not task.computes else {}
+            )
             for lane in task.lanes:
                 row = 2 * lane + (task.stream != COMPUTE)
                 ax.barh(row, spent, 0.8, begin, color=_colour(task), **edge)
