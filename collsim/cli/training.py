@@ -10,8 +10,6 @@ import typer
 
 import collsim as cs
 from collsim.errors import CollsimError, require_word
-from collsim.training.export import record
-from collsim.training.run import STEADY
 
 from .options import Json, Language, Place, Ranks
 from .shell import command
@@ -89,6 +87,9 @@ def train(
     as_json: Json = False,
 ) -> None:
     """One step of training: how long, what of it waits for the network, memory, and why."""
+    from collsim.training.export import record
+    from collsim.training.run import STEADY
+
     if batch is None and micro_batch is None:
         raise CollsimError("say how many samples: --batch 4096 (over all GPUs), or --micro-batch 32 (of one)")
     known = cs.Model.from_csv(model) if model.endswith(".csv") else cs.model(model)

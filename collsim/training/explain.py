@@ -7,6 +7,7 @@ import math
 from ..errors import require_word
 from ..units import format_bytes, format_time
 from .parallel import DDP, DataParallel
+from .timing import common, length
 from .trace import StepTrace
 
 LANGUAGES = ("en", "zh")
@@ -95,9 +96,10 @@ def _exposed(trace: StepTrace) -> Pair:
 def _why(trace: StepTrace) -> Pair:
     if isinstance(trace.request.parallel, DataParallel):
         return _of_data_parallel(trace)
+    task = _most_exposed(trace)
     buckets = [i for i, t in enumerate(trace.step.tasks) if t.bucket >= 0 and not t.computes]
-    if not buckets:
-        return "only buffers are sent", "只发送 buffers"
+    if trace.step.tasks[task].bucket < 0 or not buckets:
+        return _of_other(trace, task)
     many, last = len(buckets), buckets[-1]
     if isinstance(trace.request.parallel, DDP) and not trace.request.parallel.overlap:
         return (
@@ -111,6 +113,30 @@ def _why(trace: StepTrace) -> Pair:
             f"第一步中所有梯度（{size}）都在一个桶里，反向传播结束后才开始发送",
         )
     return _of_last_bucket(trace, last, many, size)
+
+
+def _most_exposed(trace: StepTrace) -> int:
+    """The collective beside which GPUs wait longest."""
+    beside = [
+        (length(common(trace.waits[trace.step.tasks[i].lanes[0]], [(trace.begin[i], trace.end[i])])), i)
+        for i in trace.step.collectives
+    ]
+    return max(beside)[1]
+
+
+def _of_other(trace: StepTrace, number: int) -> Pair:
+    """Of what is no bucket: buffers, a map of unused parameters."""
+    task = trace.step.tasks[number]
+    took, size = format_time(trace.end[number] - trace.begin[number]), format_bytes(task.nbytes)
+    if task.name == "buffers":
+        return (
+            f"most of that for the broadcast of buffers ({size}, {took}), for which the forward pass waits",
+            f"主要是前向传播之前的 buffers 广播（{size}，{took}）",
+        )
+    return (
+        f"most of that for the {task.kind} of the {task.name} ({size}, {took})",
+        f"主要是 {task.name} 的 {task.kind}（{size}，{took}）",
+    )
 
 
 def _of_last_bucket(trace: StepTrace, last: int, many: int, size: str) -> Pair:

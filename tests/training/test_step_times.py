@@ -226,3 +226,16 @@ def test_what_if_says_what_it_cannot_change():
     for change in ({}, {"speed": 2}, {"network": 0}, {"overlap": 3}, {"first_step": 2}):
         with pytest.raises(cs.CollsimError):
             t.what_if(**change)
+
+
+def test_the_reason_names_what_gpus_really_wait_for():
+    t = cs.training_step(RESNET, SWITCH, parallel=cs.ddp(), batch=8, compute="100ms")
+    assert "the last of 5 buckets (9.27" in t.explain()
+    assert "buckets queue" in t.what_if(compute="1ms").explain()
+    assert "overlap is off" in t.what_if(overlap=False).explain()
+    # on V100 copies out of the other buckets hide the last allreduce, and what is left is the broadcast of buffers
+    v100 = cs.training_step(RESNET, cs.machine("dgx-1v", nodes=2), parallel=cs.ddp(), batch=16 * 32)
+    assert "broadcast of buffers" in v100.explain()
+    assert "buffers 广播" in v100.explain("zh")
+    alone = cs.training_step(RESNET, SWITCH, parallel=cs.ddp(), batch=1, compute="100ms", ranks=[0])
+    assert "nothing is sent" in alone.explain()
