@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -216,8 +217,15 @@ def written(request: Request) -> TrainingStep:
 
 
 def network_of(request: Request) -> Collectives:
-    """How its collectives are timed."""
-    return Collectives(request.topology, request.collectives, request.algorithm)
+    """How its collectives are timed; what was worked out for a topology is kept as long as that lives."""
+    known = _NETWORKS.setdefault(request.topology, {})
+    how = request.collectives, request.algorithm
+    if how not in known:
+        known[how] = Collectives(replace(request.topology), *how)  # a copy: what is kept must not keep the key alive
+    return known[how]
+
+
+_NETWORKS: WeakKeyDictionary[Topology, dict[Any, Collectives]] = WeakKeyDictionary()
 
 
 def _timed(request: Request, was: StepTrace | None) -> StepTrace:

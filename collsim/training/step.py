@@ -102,12 +102,14 @@ class TrainingStep:
         out = []
         for number, task in enumerate(self.tasks):
             waits = set(task.after)
-            if any(not 0 <= other < number for other in waits):
+            if waits and not 0 <= min(waits) <= max(waits) < number:
                 raise CollsimError(
-                    f"task {number} ({task.name}) waits for a task that is not listed before it: {sorted(waits)}"
+                    f"task {number} ({task.name}) waits for a task that is not listed before it: {waits}"
                 )
-            waits |= {last[lane, task.stream] for lane in task.lanes if (lane, task.stream) in last}
-            last.update({(lane, task.stream): number for lane in task.lanes})
+            for lane in task.lanes:
+                if (lane, task.stream) in last:
+                    waits.add(last[lane, task.stream])
+                last[lane, task.stream] = number
             out.append(tuple(sorted(waits)))
         return tuple(out)
 

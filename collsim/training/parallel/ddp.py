@@ -194,18 +194,16 @@ class _Writing:
 
     def synchronised(self, micro: int, passed: list[int]) -> list[int]:
         """The backward pass with its allreduces, and all that is done until the optimizer may start."""
-        left = [set(bucket) for bucket in self.layout]
-        of_layer = _tensors_of(self.asked.model)
+        of = _layer_of(self.asked.model)
+        last = [min((of[i] for i in bucket), default=0) for bucket in self.layout]  # whose gradients come last
         self.launched = []
 
         def ready(layer: int, _: int) -> None:
-            for tensors in left:
-                tensors.difference_update(of_layer[layer])
-            while len(self.launched) < len(left) and not left[len(self.launched)]:
+            while len(self.launched) < len(last) and last[len(self.launched)] >= layer:
                 self.launch(micro)
 
         numbers = backward(self.out, self.asked, 0, micro, passed, ready if self.parallel.overlap else None)
-        while len(self.launched) < len(left):
+        while len(self.launched) < len(last):
             self.launch(micro)
         waits = tuple(self.launched)
         if self.parallel.find_unused and not self.parallel.static_graph:
@@ -248,10 +246,6 @@ class _Writing:
             self.out.add(name, "copy", (0,), after=after, micro=micro, bucket=number, moved=float(moved), ops=ops)
 
 
-def _tensors_of(model: Model) -> list[set[int]]:
-    """Numbers of each layer's tensors."""
-    out, at = [], 0
-    for layer in model.layers:
-        out.append(set(range(at, at + len(layer.tensors))))
-        at += len(layer.tensors)
-    return out
+def _layer_of(model: Model) -> list[int]:
+    """The layer of each tensor."""
+    return [number for number, layer in enumerate(model.layers) for _ in layer.tensors]
