@@ -43,6 +43,20 @@ def test_layers_may_be_given_one_by_one_or_some_of_them():
     assert computing(some) - computing(whole) == pytest.approx(6.0 - before)
 
 
+def test_passes_may_be_given_by_themselves():
+    for machine in (BOX, SWITCH):
+        t = cs.training_step(
+            RESNET,
+            machine,
+            parallel=cs.ddp(accumulate=2),
+            micro_batch=8,
+            compute={"forward": "40ms", "backward": 80e-3},
+        )
+        spent = t.tasks.assign(own=t.costs.seconds).groupby("kind").own.sum()
+        assert spent["forward"] == pytest.approx(2 * 40e-3)
+        assert spent["backward"] == pytest.approx(2 * 80e-3)
+
+
 def test_a_gpu_can_be_named_where_the_network_has_none():
     named = cs.training_step(RESNET, SWITCH, parallel=cs.ddp(), micro_batch=8, compute="A100")
     assert named.costs.speed == speed("A100")

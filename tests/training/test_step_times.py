@@ -228,6 +228,39 @@ def test_what_if_says_what_it_cannot_change():
             t.what_if(**change)
 
 
+def test_a_collective_of_a_step_is_a_schedule_that_does_what_it_says():
+    for machine in (SWITCH, cs.machine("dgx-a100", nodes=2)):
+        t = cs.training_step("resnet18", machine, parallel=cs.ddp(), micro_batch=4, compute="10ms")
+        for number in t.step.collectives:
+            plan = t.step.schedule(number, machine)
+            assert plan.collective == t.step.tasks[number].kind
+            assert plan.ranks == machine.ranks
+            cs.verify(plan)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    tensors=st.lists(st.integers(0, 10**5), min_size=1, max_size=8),
+    n=st.integers(2, 6),
+    accumulate=st.integers(1, 3),
+    no_sync=st.booleans(),
+    hook=st.sampled_from([None, "fp16"]),
+    cap=st.integers(1, 10**6),
+)
+def test_ranks_send_what_the_closed_form_says(tensors, n, accumulate, no_sync, hook, cap):
+    """Rings: 2(n − 1) times every bucket over all ranks, once a step or once a microbatch, half of it with a hook."""
+    model = cs.Model("m", tuple(Layer(f"l{i}", (size,)) for i, size in enumerate(tensors)))
+    way = cs.ddp(bucket=cap, accumulate=accumulate, no_sync=no_sync, hook=hook)
+    t = cs.training_step(model, cs.topology.switch(n), parallel=way, micro_batch=1, compute=[1e-3] * len(tensors))
+    times = 1 if no_sync else accumulate
+    on_wire = 2 if hook else 4
+    assert sum(t.sent_bytes.values()) == 2 * (n - 1) * on_wire * sum(tensors) * times
+    server = cs.training_step(
+        model, cs.topology.switch(n), parallel=cs.parameter_server(), micro_batch=1, compute=[1e-3] * len(tensors)
+    )
+    assert sum(server.sent_bytes.values()) == n * 4 * sum(tensors)  # the server, which is no rank, sends as much back
+
+
 def test_the_reason_names_what_gpus_really_wait_for():
     t = cs.training_step(RESNET, SWITCH, parallel=cs.ddp(), batch=8, compute="100ms")
     assert "the last of 5 buckets (9.27" in t.explain()

@@ -19,6 +19,7 @@ from .profile import Profile, read_profile
 from .speeds import Speed, gpus, speed
 
 Floats = npt.NDArray[np.float64]
+PASSES = ("forward", "backward", "optimizer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +38,10 @@ def costs(step: TrainingStep, topology: Topology, compute: Any = None) -> Costs:
     Args:
         compute: None: the catalogue's figures for the machine's GPU; a GPU's name (`"A100"`), or a Speed; a time (a
             number in s, `"97ms"`): measured seconds of forward, backward and optimizer of one microbatch on one GPU,
-            shared over layers as the model has it; a list with an entry per layer, or {layer: entry}, in which an entry
-            is (forward, backward) or the forward alone, with half of its backward (`"optimizer"` has one number); the
-            path of a PyTorch profiler's trace, or a Profile. Layers that a mapping leaves out are modelled.
+            shared over layers as the model has it; the same by pass: {"forward": "40ms", "backward": "80ms"}, also
+            "optimizer"; a list with an entry per layer, or {layer: entry}, in which an entry is (forward, backward) or
+            the forward alone, with half of its backward; the path of a PyTorch profiler's trace, or a Profile. Layers
+            that a mapping leaves out are modelled, and so is the optimizer.
 
     Raises CollsimError for unknown layers and GPUs, and where nothing says how fast the GPU is.
     """
@@ -53,7 +55,12 @@ def costs(step: TrainingStep, topology: Topology, compute: Any = None) -> Costs:
             )
         return Costs(modelled, fast, f"{fast.gpu}, {fast.dtype}")
     if isinstance(compute, float):
-        return Costs(_scaled(step, modelled, fast, compute), fast, f"{compute:.6g} s of computing, as measured")
+        return Costs(_scaled(step, modelled, fast, PASSES, compute), fast, f"{compute:.6g} s, as measured")
+    if isinstance(compute, dict) and not set(compute) - set(PASSES):
+        seconds = modelled
+        for kind, (spent, _) in compute.items():
+            seconds = _scaled(step, seconds, fast, (kind,), spent)
+        return Costs(seconds, fast, "seconds of passes, as measured")
     given = (
         dict(zip([layer.name for layer in step.model.layers], compute, strict=True))
         if isinstance(compute, list)
@@ -116,19 +123,15 @@ def _modelled(step: TrainingStep, fast: Speed | None) -> Floats:
     return np.array([fast.seconds(t.flops, t.moved, t.ops, *kind) for t, kind in zip(step.tasks, of, strict=True)])
 
 
-def _scaled(step: TrainingStep, modelled: Floats, fast: Speed | None, total: float) -> Floats:
-    """All passes and the optimizer by one factor, so that one microbatch and one optimizer step take `total`; copies of
-    gradients stay."""
-    shape = modelled if fast is not None else np.array([t.flops for t in step.tasks])
+def _scaled(step: TrainingStep, modelled: Floats, fast: Speed | None, kinds: Sequence[str], total: float) -> Floats:
+    """All tasks of some kinds by one factor, so that those of one microbatch on one GPU take `total`; others stay."""
+    turned = np.array([t.kind in kinds for t in step.tasks])
     lane = step.tasks[next(i for i, t in enumerate(step.tasks) if t.kind == "forward")].lanes
-    passes = [
-        i for i, t in enumerate(step.tasks) if t.kind in ("forward", "backward") and t.micro == 0 and t.lanes == lane
-    ]
-    once = [i for i, t in enumerate(step.tasks) if t.kind == "optimizer"][:1]
-    whole = float(shape[passes + once].sum())
-    turned = np.array([t.kind in ("forward", "backward", "optimizer") for t in step.tasks])
-    if not whole:  # a model without figures: every pass of a layer takes as long
-        shape, whole = turned.astype(float), float(len(passes) + len(once))
+    own = [i for i, t in enumerate(step.tasks) if turned[i] and t.micro == 0 and t.lanes == lane]
+    shape = modelled if fast is not None else np.array([t.flops for t in step.tasks])
+    whole = float(shape[own].sum())
+    if not whole:  # a model without figures: every task takes as long
+        shape, whole = turned.astype(float), float(max(1, len(own)))
     return np.where(turned, shape * (total / whole), modelled)
 
 
