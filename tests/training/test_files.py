@@ -43,7 +43,7 @@ def test_a_picture_is_drawn_and_other_suffixes_are_refused(trace, tmp_path):
 
 
 def test_the_plot_hatches_exactly_the_exposed_time(trace):
-    drawn = trace.plot(lang="zh")
+    drawn = trace.plot()
     hatched = [p for p in drawn.patches if p.get_hatch()]
     lane0 = sum(p.get_width() for p in hatched if abs(p.get_y() + p.get_height() / 2) < 0.1)
     lane1 = sum(p.get_width() for p in hatched if abs(p.get_y() + p.get_height() / 2 - 2) < 0.1)
