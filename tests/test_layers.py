@@ -15,7 +15,7 @@ LAYERS = [
     {"algorithms", "sandbox"},
     {"simulate", "replay", "verify", "bounds", "cuts"},
     {"nccl", "exchange"},
-    {"analysis"},
+    {"analysis", "training"},
     {"viz", "sweep", "teach"},
     {"lessons"},
     {"site"},
