@@ -8,13 +8,13 @@ ROOT = Path(__file__).parent.parent / "collsim"
 # Lowest first; modules of one layer are blind to each other unless BESIDE says otherwise.
 LAYERS = [
     {"errors"},
-    {"units", "dtypes", "bar", "files", "steps"},
+    {"units", "dtypes", "bar", "files", "steps", "maxflow"},
     {"collective", "topology", "schedule"},
     {"registry", "trees"},
     {"algorithms"},
     {"simulate", "replay", "verify", "bounds", "cuts"},
     {"nccl", "exchange"},
-    {"analysis"},
+    {"analysis", "synthesis"},
     {"viz", "sweep", "quiz"},
     {"site"},
     {"app", "cli"},
