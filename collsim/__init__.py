@@ -34,9 +34,10 @@ from .units import format_bandwidth, format_bytes, format_time, parse_bandwidth,
 from .verify import verify
 
 if TYPE_CHECKING:
-    from . import nccl
+    from . import nccl, synthesis
     from .exchange import convert, formats, load, read_msccl, save, write_msccl
     from .quiz import break_it, exercise, exercises, grade, progress, questions
+    from .synthesis import synthesize
 
 __version__ = "0.1.0"
 
@@ -53,6 +54,7 @@ _LATE = {
     "questions": "quiz",
     "read_msccl": "exchange",
     "save": "exchange",
+    "synthesize": "synthesis",
     "write_msccl": "exchange",
 }
 
@@ -117,6 +119,8 @@ __all__ = [
     "simulate_many",
     "size_range",
     "sweep",
+    "synthesis",
+    "synthesize",
     "together",
     "topology",
     "verify",
@@ -150,8 +154,8 @@ _topology_views.update(draw=_late("viz.draw", "draw"))
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name == "nccl":
-        return import_module("collsim.nccl")
+    if name in ("nccl", "synthesis"):
+        return import_module(f"collsim.{name}")
     if name in _LATE:
         found = getattr(import_module(f"collsim.{_LATE[name]}"), name)
         globals()[name] = found

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .collective import Collective, collective, even
-from .cuts import Cut, named, worst
+from .cuts import Cut, named, route_rates, routed_cut, worst
 from .dtypes import itemsize
 from .errors import CollsimError, TopologyError
 from .topology import Topology
@@ -104,20 +104,23 @@ def _own_links(
     n = len(blocks)
     device = topology.endpoint_device[:n]
     links = topology.links
-    out = np.bincount(links.src, weights=links.bandwidth, minlength=len(topology.devices))[device]
-    into = np.bincount(links.dst, weights=links.bandwidth, minlength=len(topology.devices))[device]
+    ends = (links.src, links.dst)
+    out, into = (np.bincount(end, weights=links.bandwidth, minlength=len(topology.devices))[device] for end in ends)
     must_send, must_receive, total = unavoidable(kind, nbytes, blocks, root)
+    sent, received = (out, into) if helpers else route_rates(topology, n)
     with np.errstate(divide="ignore", invalid="ignore"):
-        send, receive = np.nan_to_num(must_send / out, posinf=0), np.nan_to_num(must_receive / into, posinf=0)
+        send, receive = np.nan_to_num(must_send / sent, posinf=0), np.nan_to_num(must_receive / received, posinf=0)
     alone = float(max(send.max(), receive.max()))
     together = 0.0 if helpers or not out.sum() else total / min(out.sum(), into.sum())
     if together > alone or not alone:
         return float(together), None
     receives = bool(receive.max() >= send.max())
     rank = int(np.argmax(receive if receives else send))
-    side = np.zeros(len(topology.devices), bool)
-    side[device[rank]] = True
-    return alone, named(topology, side, n, float((must_receive if receives else must_send)[rank]), reverse=receives)
+    needed, rates = (must_receive, received) if receives else (must_send, sent)
+    crossing = np.flatnonzero(ends[receives] == device[rank])
+    if rates[rank] < (into if receives else out)[rank]:
+        crossing = np.array(routed_cut(topology, n, rank, leaving=not receives)[1])
+    return alone, Cut((rank,), receives, tuple(int(i) for i in crossing), float(rates[rank]), float(needed[rank]))
 
 
 def _worst_cut(kind: Collective, topology: Topology, nbytes: int, block: int, n: int, root: int) -> Cut | None:
@@ -164,7 +167,7 @@ def unavoidable(
     others = np.arange(n) != root
     if kind.reduces:
         send, receive = (rest, block) if kind.after == "own" else (whole, whole)
-        total = (n - 1) * nbytes * (2 if kind.after == "all" else 1)
+        total = (n - 1.0) * nbytes * (2 if kind.after == "all" else 1)
         if kind.after == "root":
             send, receive = send * others, receive * ~others
     elif kind.after == "peer":
@@ -173,17 +176,17 @@ def unavoidable(
         send = receive = np.full(n, (n - 1.0) * block.min())
         total = float(send.sum())
     elif kind.after == "neighbour":
-        send, receive, total = whole, whole, n * nbytes
+        send, receive, total = whole, whole, float(n * nbytes)
     elif kind.before == "root":
         to_all = kind.after == "all"
         send = (whole if to_all else rest) * ~others
         receive = (whole if to_all else block) * others
-        total = (n - 1) * nbytes if to_all else float(rest[root])
+        total = (n - 1.0) * nbytes if to_all else float(rest[root])
     else:
         to_all = kind.after == "all"
         send, receive = (block, rest) if to_all else (block * others, rest * ~others)
-        total = (n - 1) * nbytes if to_all else float(rest[root])
-    return send, receive, float(total)
+        total = (n - 1.0) * nbytes if to_all else float(rest[root])
+    return send, receive, total
 
 
 def _latency(kind: Collective, topology: Topology, n: int, root: int) -> float:

@@ -10,6 +10,8 @@ clever the schedule, even if switches multicast and reduce. The worst cut gives 
 - broadcast: M over the smallest maximum flow from the root to a rank (Edmonds 1972); a reduce is its reverse.
 - allreduce: every rank's buffer must leave and the sum must enter each side: M over the smallest maximum flow between
   two ranks.
+- of any of them: what a rank must send or receive over the links on its routes to and from the other ranks; a cable
+  that no route crosses helps nobody.
 - alltoall: `M/n * |S| * (n - |S|) / B+(S)`, of the cuts around single ranks and nodes.
 
 The cut of the allgather is found as Dinkelbach (1967) does for ratios: guess the ratio, let a maximum flow find a cut
@@ -28,16 +30,19 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from .errors import TopologyError
 from .maxflow import Arcs, arcs, max_flow
 from .topology import Topology
 from .units import format_bandwidth, format_bytes
 
 MOST_WORK = 20_000_000  # ranks times links; about 2 s
 MOST_LINKS = 100_000
+MOST_ROUTED, ROUTE_RANKS = 2048, 16
 _MOST_NAMED = 8
 
 Side = npt.NDArray[np.bool_]
 Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,7 @@ def _ranks(ranks: tuple[int, ...]) -> str:
     return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks[:_MOST_NAMED]))}{more}"
 
 
+_routed: WeakKeyDictionary[Topology, dict[int, tuple[Floats, Floats]]] = WeakKeyDictionary()
 _known: WeakKeyDictionary[Topology, dict[tuple[Any, ...], tuple[float, Side | None]]] = WeakKeyDictionary()
 
 
@@ -141,6 +147,51 @@ def named(topology: Topology, side: Side, ranks: int, nbytes: float, *, reverse:
     into = (smaller is inside) == reverse
     members = tuple(int(r) for r in np.flatnonzero(smaller))
     return Cut(members, into, tuple(int(i) for i in links), float(topology.links.bandwidth[links].sum()), nbytes)
+
+
+def route_rates(topology: Topology, ranks: int) -> tuple[Floats, Floats]:
+    """(ranks,) B/s that can leave, and that can reach, each rank over the routes from and to the other ranks.
+
+    They are maximum flows over the links of these routes: links at a device that no route crosses do not count. Found
+    for `ROUTE_RANKS` of the ranks; for the others all their links count, which is more.
+    """
+    known = _routed.setdefault(topology, {})
+    if ranks not in known:
+        links, devices = topology.links, topology.endpoint_device[:ranks]
+        sums = (
+            np.bincount(end, weights=links.bandwidth, minlength=len(topology.devices)) for end in (links.src, links.dst)
+        )
+        out, into = (total[devices] for total in sums)
+        if 1 < ranks <= MOST_ROUTED and len(links) <= MOST_LINKS:
+            for rank in np.unique(np.linspace(0, ranks - 1, ROUTE_RANKS).astype(int)).tolist():
+                out[rank] = min(out[rank], routed_cut(topology, ranks, rank, leaving=True)[0])
+                into[rank] = min(into[rank], routed_cut(topology, ranks, rank, leaving=False)[0])
+        known[ranks] = out, into
+    return known[ranks]
+
+
+def routed_cut(topology: Topology, ranks: int, rank: int, *, leaving: bool) -> tuple[float, tuple[int, ...]]:
+    """B/s that one rank can send to, or receive from, the other ranks on their routes, and the links that limit it."""
+    links, place = topology.links, topology.endpoint_device
+    others = np.delete(np.arange(ranks), rank)
+    here = np.full(len(others), rank)
+    try:
+        routes = topology.routes(here, others) if leaving else topology.routes(others, here)
+    except TopologyError:  # some cannot reach each other: then this says nothing
+        return np.inf, ()
+    used = np.unique(routes.link)
+    rate = np.rint(links.bandwidth[used]).astype(np.int64)
+    far, nodes = np.full(len(others), len(topology.devices)), place[others]
+    src = np.concatenate([links.src[used], nodes if leaving else far])
+    dst = np.concatenate([links.dst[used], far if leaving else nodes])
+    endless = np.full(len(others), int(rate.sum()) + 1)
+    graph = arcs(len(topology.devices) + 1, src, dst, np.concatenate([rate, endless]))
+    ends = (int(place[rank]), len(topology.devices))
+    _, side = max_flow(graph, graph.capacity.copy(), *(ends if leaving else ends[::-1]))
+    if side is None:  # pragma: no cover - the flow is below the endless arcs
+        return np.inf, ()
+    crossing = used[side[links.src[used]] & ~side[links.dst[used]]]
+    return float(links.bandwidth[crossing].sum()), tuple(int(link) for link in crossing)
 
 
 class _Search:
