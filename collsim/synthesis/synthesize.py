@@ -21,6 +21,8 @@ Told = Callable[..., None] | None
 METHODS = ("trees", "greedy", "exact")
 LARGE = 2**36  # bytes for which objective="bandwidth" cuts its chunks
 _SMALL_RANKS = 16  # up to so many a size is also tried with the fewest steps
+_TREE_RANKS = 256  # beyond, packing takes minutes
+_FILLED = 1.02  # steps per piece: where filling and draining the trees takes more, matching is tried as well
 _GREEDY_CHUNKS = {"low": (1,), "normal": (1, 4), "high": (1, 2, 4, 8, 16)}
 _GREEDY_SAYS = "Every pair of ranks took, whenever it was free, a chunk that its source had and its destination lacked."
 _SECONDS = {"low": 20.0, "normal": 120.0, "high": 1200.0}
@@ -116,21 +118,23 @@ class _Search:
         methods = [method] if method is not None else self.methods()
         if len(methods) == 1:
             return self.by(methods[0])
-        size = self.objective if isinstance(self.objective, int) else LARGE
-        best: tuple[Schedule, Report] | None = None
-        least = float("inf")
+        found: list[tuple[Schedule, Report]] = []
         for one in methods:
             try:
-                found = self.by(one)
+                found.append(self.by(one))
             except CollsimError:
-                if one == methods[-1] and best is None:
+                if one == methods[-1] and not found:
                     raise
                 continue
-            took = simulate(found[0], self.topology, size, engine="event").time
-            if took < least:
-                least, best = took, found
-        assert best is not None
-        return best
+            if self.objective == "bandwidth" and self.filled(found[-1][0]):
+                return found[-1]
+        times = [simulate(made, self.topology, self.nbytes, engine="event").time for made, _ in found]
+        return found[times.index(min(times))]
+
+    def filled(self, made: Schedule) -> bool:
+        """Are the pieces of its trees so many that filling and draining them hardly counts?"""
+        pieces = made.options.get("pieces", 0) * (2 if self.kind.name == "allreduce" else 1)
+        return bool(made.steps <= _FILLED * pieces)
 
     def methods(self) -> list[str]:
         """The methods to try, for one of them the only one."""
@@ -147,7 +151,7 @@ class _Search:
                 raise CollsimError(f"objective='latency' knows {', '.join(solver.EXACT)}; got {name!r}")
             return ["exact"]
         if self.objective == "bandwidth":
-            return [known[0]]
+            return [m for m in known if m != "exact" and (m != "trees" or self.ranks <= _TREE_RANKS)]
         if self.ranks > _SMALL_RANKS:
             return [m for m in known if m != "exact"]
         return [m for m in known if m != "exact" or solver.installed()]
@@ -169,7 +173,9 @@ class _Search:
     def trees(self) -> tuple[Schedule, str]:
         made = forests.plan(self.kind, self.topology, self.ranks, self.root, self.effort, self.told)
         pieces = self.pieces or forests.pieces_of(made, self.nbytes, self.effort)
-        found = forests.scheduled(made, self.kind, self.ranks, self.root, pieces, self.options("trees"))
+        found = forests.scheduled(
+            made, self.kind, self.ranks, self.root, pieces, {**self.options("trees"), "pieces": pieces}
+        )
         height = max(f.height for f in made.forests)
         counts = " and ".join(str(f.trees) for f in made.forests)
         where, what = ("at the root", "the buffer") if self.kind.rooted else ("at every rank", "each block")
