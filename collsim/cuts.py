@@ -158,10 +158,9 @@ def route_rates(topology: Topology, ranks: int) -> tuple[Floats, Floats]:
     known = _routed.setdefault(topology, {})
     if ranks not in known:
         links, devices = topology.links, topology.endpoint_device[:ranks]
-        sums = (
-            np.bincount(end, weights=links.bandwidth, minlength=len(topology.devices)) for end in (links.src, links.dst)
-        )
-        out, into = (total[devices] for total in sums)
+        total = len(topology.devices)
+        out: Floats = np.bincount(links.src, weights=links.bandwidth, minlength=total)[devices].astype(np.float64)
+        into: Floats = np.bincount(links.dst, weights=links.bandwidth, minlength=total)[devices].astype(np.float64)
         if 1 < ranks <= MOST_ROUTED and len(links) <= MOST_LINKS:
             for rank in np.unique(np.linspace(0, ranks - 1, ROUTE_RANKS).astype(int)).tolist():
                 out[rank] = min(out[rank], routed_cut(topology, ranks, rank, leaving=True)[0])

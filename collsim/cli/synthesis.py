@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -35,7 +35,7 @@ def synthesize(
     """Find the best schedule for a machine or network, verify it and time it beside its lower bound."""
     network = place.network(ranks)
     told = wanted(progress)
-    options = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "progress": told}
+    options: dict[str, Any] = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "progress": told}
     found = cs.synthesize(collective, network, objective, effort, **options)
     if out is not None:
         cs.save(found, out)

@@ -18,7 +18,7 @@ from ..errors import CollsimError
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
-from .matching import match
+from .matching import Network, Queue, match
 from .pipelined import colours
 from .rates import Pairs, pairs_of, rates
 
@@ -62,12 +62,13 @@ def matched(
     seconds = chunk_bytes / rate[use]
     if (wanted.sum(axis=0) <= 1).all():  # each chunk for one rank: gather, scatter
         goal, far = wanted.argmax(axis=0), distances(n, src, dst, alpha + seconds)
-    work = _work(n, src, dst, place, wanted, goal, seed)
+    goal = goal.astype(np.int64)
+    network, held, queue = _network(n, src, dst, alpha, seconds), place.copy(), _queue(len(src), seed)
     total = int((wanted & ~place).sum()) if (goal < 0).all() else _hops_needed(n, src, dst, place, goal)
-    arrays = src, dst, alpha, seconds, *work["fixed"], work["held"], work["coming"], wanted, goal.astype(np.int64), far
-    state = work["own"][2]
+    holders, state = held.sum(axis=0).astype(np.int64), queue[1]
     if far.size > 1:  # what has farthest to go moves first
-        work["own"][0][:] = -np.rint(far[place.argmax(axis=0), goal] / far.max() * 1e6)
+        holders[:] = -np.rint(far[place.argmax(axis=0), goal] / far.max() * 1e6)
+    on = held, place.copy(), wanted, goal, far, holders, np.full((n, chunks), -1, np.int64)
     table, finish = np.empty((_SLICE + len(src), 3), np.int64), np.empty(_SLICE + len(src))
     done = False
     while not done:
@@ -75,37 +76,28 @@ def matched(
         while most + len(src) > len(table):
             table = np.concatenate([table, np.empty_like(table)])
             finish = np.concatenate([finish, np.empty_like(finish)])
-        done = bool(match(*arrays, *work["own"][:2], table, finish, *work["own"][2:], most))
+        done = bool(match(network, on, queue, table, finish, most))
         if told is not None:
             told(int(state[0]), total)
     table, finish = table[: state[0]], finish[: state[0]]
-    if (wanted & ~work["held"]).any():
-        rank, chunk = (int(x) for x in np.argwhere(wanted & ~work["held"])[0])
+    if (wanted & ~held).any():
+        rank, chunk = (int(x) for x in np.argwhere(wanted & ~held)[0])
         raise CollsimError(f"{pairs.topology.name}: chunk {chunk} cannot be brought to rank {rank}")
     return Matched(use[table[:, 0]], table[:, 1], table[:, 2], float(finish.max(initial=0.0)))
 
 
-def _work(
-    n: int, src: Longs, dst: Longs, place: npt.NDArray[np.bool_], wanted: npt.NDArray[np.bool_], goal: Longs, seed: int
-) -> dict[str, Any]:
-    """The arrays that the loop works on."""
-    m, chunks = len(src), place.shape[1]
+def _network(n: int, src: Longs, dst: Longs, alpha: Floats, seconds: Floats) -> Network:
+    """The pairs as the loop reads them."""
     order = np.argsort(src, kind="stable").astype(np.int64)
     start = np.concatenate([[0], np.cumsum(np.bincount(src, minlength=n))]).astype(np.int64)
-    held = place.copy()
-    ready = np.full((n, chunks), -1, np.int64)
-    state = np.array([0, 0, m, 1 + 7919 * seed], np.int64)
-    own = (
-        held.sum(axis=0).astype(np.int64),
-        np.arange(m),
-        state,
-        np.zeros(m),
-        np.zeros(m, np.int64),
-        np.full(m, -1, np.int64),
-        ready,
-        np.full(m, -1, np.int64),
-    )
-    return {"fixed": (start, order), "held": held, "coming": place.copy(), "own": own}
+    return src, dst, alpha, seconds, start, order
+
+
+def _queue(pairs: int, seed: int) -> Queue:
+    """All pairs awake, nothing carried."""
+    state = np.array([0, 0, pairs, 1 + 7919 * seed], np.int64)
+    nothing = np.full(pairs, -1, np.int64)
+    return np.arange(pairs), state, np.zeros(pairs), np.zeros(pairs, np.int64), nothing, nothing.copy()
 
 
 def distances(n: int, src: Longs, dst: Longs, cost: Floats) -> Floats:
@@ -187,9 +179,9 @@ def _frozen(
             for part in np.split(order, np.cumsum(np.bincount(late, minlength=last + 1))[:-1]):
                 pair, chunk = found.pair[part], found.chunk[part].astype(np.int32)
                 reducing = np.full(len(part), reverse and kind.reduces)
-                yield Step(*(x[pair].astype(np.int32) for x in ends), chunk, chunk, reducing, channel[pair])
+                yield Step(src[pair], dst[pair], chunk, chunk, reducing, channel[pair])
 
-    ends = (pairs.src, pairs.dst)
+    src, dst = pairs.src.astype(np.int32), pairs.dst.astype(np.int32)
     block = ranks if kind.blocks else 1
     name = f"synthesized_{kind.name}"
     return freeze(name, kind.name, ranks, steps(), chunks=chunks, block=block, root=root, options=options)

@@ -200,8 +200,9 @@ class _Grower:
         capacity = np.concatenate([self.left, single, *counts])
         self.graph = arcs(n + 1 + len(apart), np.concatenate(src), np.concatenate(dst), capacity)
         self.feed = self.graph.arc[len(self.src) : len(self.src) + n]
-        own = self.graph.arc[len(self.src) + n :].reshape(len(apart), n + 1) if growing and apart else None
-        self.joins, self.feeds = (own[:, 1:], own[:, 0]) if own is not None else (None, None)
+        if growing:
+            own = self.graph.arc[len(self.src) + n :].reshape(len(apart), n + 1)
+            self.joins, self.feeds = own[:, 1:], own[:, 0]
 
     def allowed(self, edge: int, count: int, number: int | None = None) -> int:
         """How many of `count` trees may take an edge so that all others can still be finished."""

@@ -56,8 +56,10 @@ def forest(trees: list[Tree], per_share: int, rate: float, alpha: float, rooted:
         depth.append(np.tile(tree.depth, tree.count))
         unit.append(np.repeat(numbers, len(tree.src)))
     height = max((t.height for t in trees), default=0)
-    columns = [np.concatenate([*parts, np.zeros(0, np.int64)]).astype(np.int64) for parts in (src, dst, depth, unit)]
-    return Forest(*columns, per_share, rate, alpha, height, reverse)
+    s, d, far, number = (
+        np.concatenate([*parts, np.zeros(0, np.int64)]).astype(np.int64) for parts in (src, dst, depth, unit)
+    )
+    return Forest(s, d, far, number, per_share, rate, alpha, height, reverse)
 
 
 def colours(src: Longs, dst: Longs) -> Longs:
@@ -77,7 +79,8 @@ def colours(src: Longs, dst: Longs) -> Longs:
         leaving[a].add(colour)
         entering[b].add(colour)
     _, dense = np.unique(chosen, return_inverse=True)
-    return dense.ravel()[which.ravel()].astype(np.int64)
+    each: Longs = dense.ravel()[which.ravel()].astype(np.int64)
+    return each
 
 
 def steps(plan: Forest, pieces: int) -> Iterator[Step]:

@@ -51,7 +51,7 @@ class Pairs:
     def alpha(self) -> Floats:
         """(pairs,) s, along the route."""
         alpha = self.topology.links.alpha[self.routes.link]
-        return np.bincount(self.pair_of, weights=alpha, minlength=len(self))
+        return np.bincount(self.pair_of, weights=alpha, minlength=len(self)).astype(np.float64)
 
     @cached_property
     def reversed(self) -> Pairs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..bar import told as telling
@@ -55,7 +55,7 @@ def synthesize(
     collective_name: str | Collective,
     topology: Topology,
     objective: str | int = "bandwidth",
-    effort: Literal["low", "normal", "high"] = "normal",
+    effort: str = "normal",
     *,
     ranks: int | None = None,
     root: int = 0,
@@ -69,7 +69,7 @@ def synthesize(
         collective_name: a collective or its name.
         objective: `bandwidth` (large sizes), `latency` (fewest steps, with proof), or a size such as `"4MiB"` for which
             the methods' schedules are timed by the event engine and the fastest is taken.
-        effort: how long to search and how large a schedule may be.
+        effort: `low`, `normal` or `high`: how long to search and how large a schedule may be.
         ranks, root: the first so many ranks; the root, where the collective has one.
         method: `trees`, `greedy` or `exact`; chosen by objective and collective unless given.
         pieces: into how many the share of each tree (of each block, in a matching) is cut; chosen by size unless given.
@@ -198,10 +198,12 @@ class _Search:
         return best[1], _GREEDY_SAYS
 
     def matched(self, per_block: int) -> Schedule:
-        count = (lambda done, total: self.told(done, total, "matching")) if self.told is not None else None
+        told = self.told
+        count = (lambda done, total: told(done, total, "matching")) if told is not None else None
         place = self.kind, self.topology, self.ranks, self.root
         return greedy.greedy(*place, self.nbytes, per_block, 1, self.options("greedy"), count)
 
     def exact(self) -> tuple[Schedule, str]:
-        tick = (lambda seconds: self.told(0, 1, f"solver, {seconds:.0f} s")) if self.told is not None else None
+        told = self.told
+        tick = (lambda seconds: told(0, 1, f"solver, {seconds:.0f} s")) if told is not None else None
         return solver.quickest(self.kind, self.topology, self.ranks, self.root, _SECONDS[self.effort], tick)
