@@ -34,8 +34,9 @@ from .units import format_bandwidth, format_bytes, format_time, parse_bandwidth,
 from .verify import verify
 
 if TYPE_CHECKING:
-    from . import nccl, training
+    from . import nccl, synthesis, training
     from .exchange import convert, formats, load, read_msccl, save, write_msccl
+    from .synthesis import synthesize
     from .teach import break_it, exercise, exercises, grade, progress, questions
     from .training import (
         Layer,
@@ -75,6 +76,7 @@ _LATE = {
     "read_msccl": "exchange",
     "save": "exchange",
     "steps_together": "training",
+    "synthesize": "synthesis",
     "training_step": "training",
     "transformer": "training",
     "write_msccl": "exchange",
@@ -151,6 +153,8 @@ __all__ = [
     "size_range",
     "steps_together",
     "sweep",
+    "synthesis",
+    "synthesize",
     "together",
     "topology",
     "training",
@@ -189,7 +193,7 @@ _topology_views.update(draw=_late("viz.pictures.draw", "draw"))
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in ("nccl", "training"):
+    if name in ("nccl", "synthesis", "training"):
         return import_module(f"collsim.{name}")
     if name in _LATE:
         found = getattr(import_module(f"collsim.{_LATE[name]}"), name)

@@ -12,6 +12,7 @@ for _commands in (
     "schedules",
     "runs",
     "training",
+    "synthesis",
     "files",
     "nccl",
     "teaching",
