@@ -45,4 +45,4 @@ def main() -> None:
 
 def _task(held: dict[str, Any]) -> Task:
     wanted = held.pop("wanted")
-    return Task(wanted=Wanted(wanted["collective"], tuple(wanted["ranks"]), wanted["helpers"]), **held)
+    return Task(wanted=Wanted(wanted["collective"], tuple(wanted["ranks"]), wanted["helpers"], wanted["own"]), **held)

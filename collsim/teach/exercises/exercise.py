@@ -31,6 +31,31 @@ _REACHED = 1.005  # times the bound: what three digits would call 1
 
 
 @dataclass(frozen=True)
+class Partners:
+    """Who may send to whom: `allowed(src, dst, n)` of arrays of endpoints, a truth value for each transfer, and the
+    rule in words: "to its right neighbour only"."""
+
+    allowed: Callable[[Any, Any, int], Any]
+    rule: Text
+
+
+RIGHT_NEIGHBOUR = Partners(lambda src, dst, n: dst == (src + 1) % n, ("to its right neighbour only", "只发给右邻居"))
+NEIGHBOURS = Partners(
+    lambda src, dst, n: (dst == (src + 1) % n) | (src == (dst + 1) % n),
+    ("to its two neighbours only", "只发给左右邻居"),
+)
+NEXT = Partners(lambda src, dst, n: dst == src + 1, ("to the next rank of the chain only", "只发给链上的下一个 rank"))
+SERVER = Partners(
+    lambda src, dst, n: (src == 0) | (dst == 0),
+    ("to the server only, and the server to all", "只发给服务器，由服务器发给所有 rank"),
+)
+POWER_OF_TWO = Partners(
+    lambda src, dst, n: ((src ^ dst) & ((src ^ dst) - 1)) == 0,
+    ("to partners at distance 1, 2, 4, ... only", "只发给距离为 1、2、4……的伙伴"),
+)
+
+
+@dataclass(frozen=True)
 class Task:
     """What an exercise asks.
 
@@ -41,6 +66,7 @@ class Task:
         ranks: the numbers of ranks that are tried, in this order.
         steps, sent: the most steps, and the most buffers that the busiest rank may send, as functions of n.
         one_peer: in a step a rank may send to at most one other and receive from at most one.
+        partners: who may send to whom; None where everybody may send to everybody.
         network, at, nbytes, within: where, for how many ranks and for which size time is compared with the bound, and
         how close it
             must come (None: the comparison is only shown).
@@ -57,6 +83,7 @@ class Task:
     steps: Callable[[int], int] | None = None
     sent: Callable[[int], float] | None = None
     one_peer: bool = False
+    partners: Partners | None = None
     network: Callable[[int], Topology] = lambda n: switch(n, bandwidth="25GB/s", alpha="1us")
     at: int = 8
     nbytes: str = "64MiB"
@@ -67,7 +94,7 @@ class Task:
     @property
     def wanted(self) -> Wanted:
         """What a function is called for."""
-        return Wanted(self.collective, self.ranks, self.helpers)
+        return Wanted(self.collective, self.ranks, self.helpers, own=True)
 
 
 @dataclass(frozen=True)
@@ -145,6 +172,9 @@ class Exercise:
         if task.sent is not None:
             share = f"{task.sent(n):.4g}"
             parts.append(self.say((f"no rank sends more than {share} buffers", f"每个 rank 最多发送 {share} 份数据")))
+        if task.partners is not None:
+            english, chinese_ = task.partners.rule
+            parts.append(self.say((f"each rank sends {english}", f"每个 rank {chinese_}")))
         if task.within is not None:
             where = self.topology.name
             parts.append(
@@ -303,6 +333,15 @@ def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
                 f"{n} 个 rank 时：结果正确，但用了 {schedule.steps} 步；{most} 步就够。",
             )
         )
+    if task.partners is not None and (astray := _astray(schedule, task.partners, n)) is not None:
+        step, whom, to = astray
+        return exercise.say(
+            (
+                f"With {n} ranks: correct, but in step {step} {whom} sends to {to}; here a rank sends "
+                f"{task.partners.rule[0]}.",
+                f"{n} 个 rank 时：结果正确，但第 {step} 步 {whom} 发给了 {to}；这里每个 rank {task.partners.rule[1]}。",
+            )
+        )
     if task.one_peer and (crowd := _crowd(schedule)) is not None:
         step, whom, many = crowd
         return exercise.say(
@@ -347,6 +386,16 @@ def _crowd(schedule: Schedule) -> tuple[int, str, int] | None:
                 many = sum(a == who for a, _ in pairs)
                 if many > 1:
                     return number, schedule.who(who), many
+    return None
+
+
+def _astray(schedule: Schedule, partners: Partners, n: int) -> tuple[int, str, str] | None:
+    """The first transfer that goes where the task does not let it: its step, from whom, to whom."""
+    for number, step in enumerate(schedule.each_step()):
+        wrong = (step.src != step.dst) & ~partners.allowed(step.src, step.dst, n)
+        if wrong.any():
+            at = int(wrong.argmax())
+            return number, schedule.who(int(step.src[at])), schedule.who(int(step.dst[at]))
     return None
 
 
