@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..maxflow import compiled
+from ..maxflow.kernels import compiled
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]

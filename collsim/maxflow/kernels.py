@@ -1,13 +1,11 @@
-"""Maximum flows and minimum cuts of directed graphs with whole capacities, by Dinic's algorithm (Dinitz 1970).
+"""The loops of the maximum flow: numba compiles them where it is there, plain Python runs the same source elsewhere.
 
-Levels are distances to the sink, so that no path runs into a dead end that a level would have shown. numba compiles
-the loop where it is there; the same source runs as plain Python where it is not.
+Not imported before the first flow: the compiler takes longer to load than all the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +13,6 @@ import numpy.typing as npt
 
 Longs = npt.NDArray[np.int64]
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
-ENDLESS = np.int64(2**62)
 
 
 def compiled(function: Kernel) -> Kernel:
@@ -29,56 +26,6 @@ def compiled(function: Kernel) -> Kernel:
     except RuntimeError:  # no directory for the cache
         made = numba.njit(nogil=True)(function)
     return made  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True, eq=False)
-class Arcs:
-    """A directed graph: arcs 2i and 2i+1 join the same two nodes, one each way.
-
-    Attributes:
-        start, order: the arcs that leave node v are `order[start[v]:start[v+1]]`.
-        head: (arcs,) where each leads. capacity: (arcs,) whole numbers.
-        arc: (edges given,) the arc on which each edge lies; parallel edges share one.
-    """
-
-    start: Longs
-    order: Longs
-    head: Longs
-    capacity: Longs
-    arc: Longs
-
-    @property
-    def nodes(self) -> int:
-        """Number of nodes."""
-        return len(self.start) - 1
-
-
-def arcs(nodes: int, src: npt.ArrayLike, dst: npt.ArrayLike, capacity: npt.ArrayLike) -> Arcs:
-    """The graph of edges `src[i] -> dst[i]`; parallel ones add, opposite ones become the two arcs of a pair."""
-    s, d = np.asarray(src, np.int64), np.asarray(dst, np.int64)
-    pair, which = np.unique(np.minimum(s, d) * nodes + np.maximum(s, d), return_inverse=True)
-    arc = 2 * which.ravel().astype(np.int64) + (s > d)
-    total = np.zeros(2 * len(pair), np.int64)
-    np.add.at(total, arc, np.asarray(capacity, np.int64))
-    low, high = pair // nodes, pair % nodes
-    tail, head = np.stack([low, high], axis=1).ravel(), np.stack([high, low], axis=1).ravel()
-    start = np.concatenate([[0], np.cumsum(np.bincount(tail, minlength=nodes))]).astype(np.int64)
-    return Arcs(start, np.argsort(tail, kind="stable").astype(np.int64), head.astype(np.int64), total, arc)
-
-
-def max_flow(
-    graph: Arcs, capacity: Longs, source: int, sink: int, limit: int = int(ENDLESS)
-) -> tuple[int, npt.NDArray[np.bool_] | None]:
-    """The value of a maximum flow, and the source's side of a minimum cut: all nodes from which no more can reach the
-    sink.
-
-    Args:
-        capacity: (arcs,) of this run; what is left of them afterwards.
-        limit: enough; where the flow reaches it, the answer is (limit, None).
-    """
-    level = np.empty(graph.nodes, np.int64)
-    value = int(augment(graph.start, graph.order, graph.head, capacity, source, sink, limit, level))
-    return (value, None) if value >= limit else (value, level < 0)
 
 
 @compiled
