@@ -5,9 +5,9 @@ import { createPlayer } from "./ui/player.js";
 const MOUNTS = new WeakMap();
 
 /**
- * Streamlit components v2. data = {id, timeline, lang, theme, t, view, header}; sends state {t, step, playing, view, speed, done, why}.
- * Must stay synchronous: Streamlit runs the clean-up of an overtaken async call. The generation number makes a late
- * clean-up of an old call harmless; a call with the same id changes neither position nor playing.
+ * Streamlit components v2. data = {id, timeline, lang, theme, t, view, header}; sends state {t, step, playing, view,
+ * speed, done, why}. Must stay synchronous: Streamlit runs the clean-up of an overtaken async call. The generation
+ * number makes a late clean-up of an old call harmless; a call with the same id changes neither position nor playing.
  */
 function streamlit({ data, parentElement, setStateValue }) {
   data ??= {};
@@ -53,7 +53,9 @@ function streamlit({ data, parentElement, setStateValue }) {
   };
 }
 
-/** anywidget: a model with `timeline`, `lang`, `theme`, `view` and `t` (a change of it seeks); `state` is written back. */
+/**
+ * anywidget: a model with `timeline`, `lang`, `theme`, `view` and `t` (a change of it seeks); `state` is written back.
+ */
 function jupyter({ model, el: box }) {
   const player = createPlayer(box, {
     lang: model.get("lang"),

@@ -5,7 +5,10 @@ import { svg, symbol } from "./elements.js";
 import { TOKENS } from "../model/look.js";
 import { textAt } from "../model/read.js";
 
-/** Colours of the second collective and those after it; the first keeps the usual ones. Beyond the last they begin again. */
+/**
+ * Colours of the second collective and those after it; the first keeps the usual ones. Beyond the last they begin
+ * again.
+ */
 const HUES = {
   light: [
     { done: "#5B3A8C", sum1: "#EFEAF6", sum2: "#A78BD0", sumfill: "#C9B6E4" },
@@ -18,7 +21,9 @@ const HUES = {
     { done: "#B9C6CE", sum1: "#262D31", sum2: "#55666F", sumfill: "#52626B" },
   ],
 };
-const hueSets = Object.fromEntries(["light", "dark"].map((k) => [k, [TOKENS[k], ...HUES[k].map((own) => ({ ...TOKENS[k], ...own }))]]));
+const hueSets = Object.fromEntries(
+  ["light", "dark"].map((k) => [k, [TOKENS[k], ...HUES[k].map((own) => ({ ...TOKENS[k], ...own }))]]),
+);
 
 /** The number of its collective for each slot. */
 export function groupOfSlots(groups, slots) {
@@ -32,16 +37,24 @@ export const hues = (C, m, slot) => huesOfGroup(C, m.groupOf[slot] ?? 0);
 
 export const huesOfGroup = (C, q) => hueSets[C === TOKENS.dark ? "dark" : "light"][q % 4];
 
-/** Entries of the legend: colour, letter, name and slow-down of each collective, as long as they have colours of their own. */
+/**
+ * Entries of the legend: colour, letter, name and slow-down of each collective, as long as they have colours of their
+ * own.
+ */
 export const groupKeys = (m, C, lang, item) =>
-  m.groups.slice(0, HUES.light.length + 1).map((group, q) =>
-    item(
-      symbol(20, 20, svg("rect", { x: 1, y: 1, width: 18, height: 18, rx: 3.5, fill: huesOfGroup(C, q).done })),
-      `${group.name} ${textAt(group.label, 0, lang)}${lang === "zh" ? "：" : ": "}${textAt(group.note, 0, lang)}`,
-    ),
-  );
+  m.groups
+    .slice(0, HUES.light.length + 1)
+    .map((group, q) =>
+      item(
+        symbol(20, 20, svg("rect", { x: 1, y: 1, width: 18, height: 18, rx: 3.5, fill: huesOfGroup(C, q).done })),
+        `${group.name} ${textAt(group.label, 0, lang)}${lang === "zh" ? "：" : ": "}${textAt(group.note, 0, lang)}`,
+      ),
+    );
 
-/** Where a collective would have ended alone: said beside the bar's faint part, on which ink can be read before and after the cursor. */
+/**
+ * Where a collective would have ended alone: said beside the bar's faint part, on which ink can be read before and
+ * after the cursor.
+ */
 function drawAlone(g, V, geo, group, y) {
   const X = (t) => geo.x0 + (t / (V.m.total || 1)) * geo.tw,
     at = X(group.alone);
@@ -51,9 +64,12 @@ function drawAlone(g, V, geo, group, y) {
   put(g, V.W.alone, at + 5, y + geo.bh / 2 + 4.3, 12, V.C.ink, { bold: true });
 }
 
-/** A row per collective: how long it would run alone (full colour), and what it waits for the others beside it (faint). */
+/**
+ * A row per collective: how long it would run alone (full colour), and what it waits for the others beside it (faint).
+ */
 export const groupChart = {
-  lines: (m, _, lang) => m.groups.map((group, q) => ({ group, q, label: `${group.name} ${textAt(group.label, 0, lang)}` })),
+  lines: (m, _, lang) =>
+    m.groups.map((group, q) => ({ group, q, label: `${group.name} ${textAt(group.label, 0, lang)}` })),
   bars(g, V, geo, lines) {
     const { tw, rh, bh, top, off } = geo,
       X = (t) => (t / (V.m.total || 1)) * tw;
@@ -71,10 +87,18 @@ export const groupChart = {
     drawAlone(g, V, geo, group, geo.top + q * geo.rh + geo.off);
     const text = textAt(group.note, 0, V.lang),
       slow = group.slowdown > 1.005;
-    put(g, text, geo.narrow ? geo.x0 + geo.tw : geo.fig + 400, ly, geo.rh < 20 ? 12.5 : 15, slow ? V.C.fulltext : V.C.ink, {
-      bold: true,
-      align: "right",
-      halo: geo.narrow ? V.C.card : null,
-    });
+    put(
+      g,
+      text,
+      geo.narrow ? geo.x0 + geo.tw : geo.fig + 400,
+      ly,
+      geo.rh < 20 ? 12.5 : 15,
+      slow ? V.C.fulltext : V.C.ink,
+      {
+        bold: true,
+        align: "right",
+        halo: geo.narrow ? V.C.card : null,
+      },
+    );
   },
 };

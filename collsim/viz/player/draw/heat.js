@@ -22,7 +22,8 @@ export function folding(m, slots) {
 /** Mean contributions of the cells of one row and column, as a share of the goal. */
 export function meanShare(m, members, slots, t) {
   let sum = 0;
-  for (const e of members) for (const slot of slots) sum += Math.min(1, cellAt(m, e * m.slots + slot, t) / m.goals[slot]);
+  for (const e of members)
+    for (const slot of slots) sum += Math.min(1, cellAt(m, e * m.slots + slot, t) / m.goals[slot]);
   return sum / (members.length * slots.length);
 }
 

@@ -38,7 +38,8 @@ export function drawScrub(g, V, geo) {
     here = V.s,
     hereWide = Math.max(edge(here + 1) - edge(here), 30 * z),
     hereX = Math.min(x0 + tw - hereWide, Math.max(x0, cellMid(here) - hereWide / 2));
-  let taken = -Infinity; // where steps are uneven, a number that would touch the one before it or the current one is left out
+  // where steps are uneven, a number that would touch the one before it or the current one is left out
+  let taken = -Infinity;
   for (let s = every - 1; s < m.nsteps; s += every) {
     const half = widthOf(g, String(s + 1), 12.5 * z, false) / 2 + 3 * z,
       mid = cellMid(s);

@@ -1,4 +1,5 @@
-// The machine: panels, cables, devices. Drawing functions take (canvas context, scene) and change nothing but the canvas.
+// The machine: panels, cables, devices. Drawing functions take (canvas context, scene) and change nothing but the
+// canvas.
 
 import { drawCable } from "./cable.js";
 import { arrow, box, fitFont, put, stroke, widthOf } from "./canvas.js";
@@ -18,7 +19,10 @@ export const KEY_SCALE = 0.8;
 /** Stage units that are so many pixels on the screen; a stage that is enlarged keeps its own size. */
 export const onScreen = (V, pixels) => pixels / Math.min(1, V.k);
 
-/** Pixels of casing per square root of GB/s: one ruler for all cables, narrowed until the two directions of a cable fit side by side. */
+/**
+ * Pixels of casing per square root of GB/s: one ruler for all cables, narrowed until the two directions of a cable fit
+ * side by side.
+ */
 export function pipeRuler(m) {
   if (m.pipe) return m.pipe;
   const { src, dst, bandwidth, path } = m.tl.links,
@@ -133,7 +137,8 @@ function drawLinks(g, V) {
   g.lineCap = "round";
   // A halo points at something: where most cables are equally full there is nothing to point at.
   if (!V.patterns && (m.hot.size <= 0.6 * usedLinks(m).length || m.hot.size <= 2))
-    for (const l of m.hot) if (path[l]) stroke(g, path[l], few ? Math.min(22, casing(m, l) + 16) : casing(m, l) + 6, C.fulltint);
+    for (const l of m.hot)
+      if (path[l]) stroke(g, path[l], few ? Math.min(22, casing(m, l) + 16) : casing(m, l) + 6, C.fulltint);
   g.lineCap = "butt";
   active.sort((a, b) => share[a] - share[b]);
   for (const l of active) {
@@ -191,7 +196,17 @@ function drawDevices(g, V) {
       host = kind === "cpu" || kind === "memory";
     const helper = rank && D.endpoint[d] >= m.ranks && kind !== "switch" && kind !== "nvswitch";
     const fill = helper ? C.ink : host ? (on ? C.host : C.sunk) : C.card;
-    box(g, x, y, w, h, big ? 6 : rank ? 5 : 4, fill, on ? (host ? C.hostink : C.ink) : C.edge, on ? (rank || big ? 1.8 : 1.6) : 1);
+    box(
+      g,
+      x,
+      y,
+      w,
+      h,
+      big ? 6 : rank ? 5 : 4,
+      fill,
+      on ? (host ? C.hostink : C.ink) : C.edge,
+      on ? (rank || big ? 1.8 : 1.6) : 1,
+    );
     if (rank && m.ranks > 32 && V.fill) fillSquare(g, V, D.endpoint[d], x, y, w, h);
     const color = helper ? C.card : host && on ? C.hostink : rank || (on && !host) ? C.ink : C.ink3,
       bold = on || rank;
@@ -199,7 +214,14 @@ function drawDevices(g, V) {
       squares = D.holds?.[d].length ? heldSquares(D.holds[d], x, y + strip, w, h - strip, Math.min(1, V.k)) : [];
     drawHeld(g, V, squares, busy, onScreen(V, LEAST - 1));
     if (h > 1.7 * w && !squares.length) {
-      const size = fitFont(g, label, Math.min(Math.max(14, onScreen(V, LEAST + 1)), w * 0.8), h - 5, bold, onScreen(V, LEAST - 0.5));
+      const size = fitFont(
+        g,
+        label,
+        Math.min(Math.max(14, onScreen(V, LEAST + 1)), w * 0.8),
+        h - 5,
+        bold,
+        onScreen(V, LEAST - 0.5),
+      );
       if (!size) continue;
       upright.push([
         x + w / 2 + size * 0.35,
@@ -218,16 +240,33 @@ function drawDevices(g, V) {
       size = least > h ? 0 : fitFont(g, label, most, w - 3, heavy, least);
     if (!size) {
       if (kind === "nic") unnamed.push(d);
-      if (helper) names.push([label, x + w / 2, y + h + 1.1 * onScreen(V, LEAST), onScreen(V, LEAST), C.ink, { bold, align: "center" }]);
+      if (helper)
+        names.push([
+          label,
+          x + w / 2,
+          y + h + 1.1 * onScreen(V, LEAST),
+          onScreen(V, LEAST),
+          C.ink,
+          { bold, align: "center" },
+        ]);
       continue;
     }
     const turns = facts.turns.get(d)?.some((q) => q.bends),
       deep = turns && big && h >= 24;
-    const top = deep && facts.turns.get(d).every((q) => !q.bends || q.pts[3] < q.pts[1]); // all cables come in from below
+    // all cables come in from below
+    const top = deep && facts.turns.get(d).every((q) => !q.bends || q.pts[3] < q.pts[1]);
     const at = squares.length
       ? [x + w / 2, y + strip * 0.82]
-      : deep && h > 50 ? [x + 14, top ? y + 20 : y + h - 9] : [x + w / 2, deep ? (top ? y + size : y + h - 5) : y + h / 2 + size * 0.36];
-    names.push([label, ...at, size, color, { bold: heavy, align: deep && h > 50 ? "left" : "center", halo: turns ? fill : null }]);
+      : deep && h > 50
+        ? [x + 14, top ? y + 20 : y + h - 9]
+        : [x + w / 2, deep ? (top ? y + size : y + h - 5) : y + h / 2 + size * 0.36];
+    names.push([
+      label,
+      ...at,
+      size,
+      color,
+      { bold: heavy, align: deep && h > 50 ? "left" : "center", halo: turns ? fill : null },
+    ]);
   }
   for (const column of cardColumns(m, unnamed)) names.push(columnName(V, column));
   for (const [, list] of facts.turns) {
@@ -272,7 +311,14 @@ function columnName(V, column) {
     sorted = [...column].sort((a, b) => number(a) - number(b)),
     lowest = column.reduce((a, d) => (D.y[d] > D.y[a] ? d : a));
   const text = `${textAt(D.label, sorted[0], V.lang)}–${number(sorted.at(-1))}`;
-  return [text, D.x[lowest] + D.w[lowest] / 2, D.y[lowest] + D.h[lowest] + size * 1.1, size, C.ink, { align: "center", halo: C.card }];
+  return [
+    text,
+    D.x[lowest] + D.w[lowest] / 2,
+    D.y[lowest] + D.h[lowest] + size * 1.1,
+    size,
+    C.ink,
+    { align: "center", halo: C.card },
+  ];
 }
 
 // Above 32 ranks a rank is a small square: it fills from below with its finished chunks instead of showing tokens.
@@ -290,7 +336,8 @@ export function keyShare(m, share, entry) {
     alone = m.key.filter((k) => k.kind === entry.kind).length < 2;
   let best = 0;
   for (let l = 0; l < m.nlinks; l++)
-    if (kind[l] === entry.kind && share[l] > best && (alone || textAt(label, l, "en") === textAt(entry.label, 0, "en"))) best = share[l];
+    if (kind[l] === entry.kind && share[l] > best && (alone || textAt(label, l, "en") === textAt(entry.label, 0, "en")))
+      best = share[l];
   return best;
 }
 
@@ -318,7 +365,8 @@ function drawKey(g, V) {
       hot = share > 0.95;
     const d = Math.min(22, Math.max(2, pipeRuler(m) * Math.sqrt(e.bandwidth / 1e9)));
     const bar = [K.x, y, K.x + 30, y];
-    if (share > 1e-9) drawCable(g, C, bar, d, Math.max(2, d * Math.sqrt(Math.min(1, share)) * 0.5), cls, e.kind, V.patterns);
+    if (share > 1e-9)
+      drawCable(g, C, bar, d, Math.max(2, d * Math.sqrt(Math.min(1, share)) * 0.5), cls, e.kind, V.patterns);
     else {
       stroke(g, bar, d + 1.6, C.idle);
       stroke(g, bar, d, C.sunk);
@@ -328,7 +376,10 @@ function drawKey(g, V) {
       size = fitFont(g, label, 14, K.w - 45 - used, true) || 10;
     put(g, label, K.x + 39, y - 3, size, hot ? C.fulltext : C.ink, { bold: true });
     if (!sameWords(label, fmtRate(e.bandwidth))) put(g, fmtRate(e.bandwidth), K.x + 39, y + 15, small, C.ink2);
-    put(g, share > 1e-9 ? fmtShare(share) : "–", right, y + 5, hot ? 19 : 15, hot ? C.fulltext : C.ink, { bold: true, align: "right" });
+    put(g, share > 1e-9 ? fmtShare(share) : "–", right, y + 5, hot ? 19 : 15, hot ? C.fulltext : C.ink, {
+      bold: true,
+      align: "right",
+    });
   }
   put(g, W.nominal, K.x, K.y + 28 + n * rh + 18, small, C.ink3);
 }
@@ -340,7 +391,11 @@ export function markSpot(V, link) {
     line = measure(m.tl.links.path[link]),
     p = pointAt(line, line.len / 2, {}),
     off = Math.min(34, casing(m, link) / 2 + r + 3);
-  return { x: Math.max(r + 1, p.x + p.dy * off), y: Math.min(m.tl.stage.h - r - 1, Math.max(r + 1, p.y - p.dx * off)), r };
+  return {
+    x: Math.max(r + 1, p.x + p.dy * off),
+    y: Math.min(m.tl.stage.h - r - 1, Math.max(r + 1, p.y - p.dx * off)),
+    r,
+  };
 }
 
 /** Numbers beside the middle of cables, on the side on which they leave: a way hop by hop. */

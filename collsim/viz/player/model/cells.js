@@ -7,18 +7,21 @@ export function cellsOf(what, state, meta) {
   const out = [],
     slots = meta.slots ?? meta.chunks,
     k = Math.max(1, Math.round(meta.chunks / meta.ranks));
-  const per = slots === meta.chunks * meta.channels ? meta.channels : 1; // each channel may have its own copy of the chunks
+  // each channel may have its own copy of the chunks
+  const per = slots === meta.chunks * meta.channels ? meta.channels : 1;
   if (Array.isArray(what)) return what;
   for (let r = 0; r < meta.ranks; r++) {
-    if (what === "all" || (what === "root" && r === (state.root ?? 0))) for (let c = 0; c < slots; c++) out.push([r, c]);
-    if (what === "own") for (let p = 0; p < per; p++) for (let c = 0; c < k; c++) out.push([r, p * meta.chunks + r * k + c]);
+    if (what === "all" || (what === "root" && r === (state.root ?? 0)))
+      for (let c = 0; c < slots; c++) out.push([r, c]);
+    if (what === "own")
+      for (let p = 0; p < per; p++) for (let c = 0; c < k; c++) out.push([r, p * meta.chunks + r * k + c]);
   }
   return out;
 }
 
 /**
- * The cells that must be finished at the end; of each endpoint how many there are, and which. Where nothing is asked of an endpoint (a
- * server, a rank that only gives), each of its cells counts.
+ * The cells that must be finished at the end; of each endpoint how many there are, and which. Where nothing is asked of
+ * an endpoint (a server, a rank that only gives), each of its cells counts.
  */
 export function aims({ tl, endpoints, slots }) {
   const wanted = cellsOf(tl.state.wanted ?? "all", tl.state, tl.meta),
@@ -82,7 +85,9 @@ export function contributions(m) {
       w[cell] = who[i];
     }
   }
-  const byEnd = Int32Array.from({ length: n }, (_, i) => i).sort((a, b) => m.t1[a] - m.t1[b] || m.step[a] - m.step[b] || a - b);
+  const byEnd = Int32Array.from({ length: n }, (_, i) => i).sort(
+    (a, b) => m.t1[a] - m.t1[b] || m.step[a] - m.step[b] || a - b,
+  );
   const cellOf = byEnd.map((i) => m.dst[i] * S + m.into[i]),
     events = groups(cellOf, E * S, n);
   const after = { count: new Int32Array(n), value: new Float64Array(n), mask: new Uint32Array(n) };
@@ -122,7 +127,10 @@ export function landedBy(m, t) {
   return lo;
 }
 
-/** Transfers of the current step that have landed while others of it are still under way (lockstep only: nobody waits without a barrier). */
+/**
+ * Transfers of the current step that have landed while others of it are still under way (lockstep only: nobody waits
+ * without a barrier).
+ */
 export function waitingAt(m, t, s, out = []) {
   out.length = 0;
   if (!m.lockstep || s < 0 || t >= m.step1[s]) return out;

@@ -11,8 +11,8 @@ export const SPEEDS = [
 ];
 
 /**
- * A clock in simulated seconds. Players subscribe; a race gives one clock to several players (opts.clock), each of which
- * shows min(t, its own end). `base` is simulated seconds per second on screen at speed 1.
+ * A clock in simulated seconds. Players subscribe; a race gives one clock to several players (opts.clock), each of
+ * which shows min(t, its own end). `base` is simulated seconds per second on screen at speed 1.
  */
 export function createClock() {
   const subs = new Map();

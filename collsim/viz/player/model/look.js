@@ -1,6 +1,7 @@
 // Colours: the tokens of the light and the dark theme.
 
-export const FONT = '"Source Sans 3","Segoe UI","Helvetica Neue",Arial,"Noto Sans CJK SC","PingFang SC","Microsoft YaHei",sans-serif';
+export const FONT =
+  '"Source Sans 3","Segoe UI","Helvetica Neue",Arial,"Noto Sans CJK SC","PingFang SC","Microsoft YaHei",sans-serif';
 
 export const TOKENS = {
   light: {

@@ -30,7 +30,10 @@ export function index(tl) {
     ranks: tl.meta.ranks,
     slots: tl.meta.slots ?? tl.meta.chunks,
     channels: Math.max(1, tl.meta.channels ?? 1),
-    goals: Int32Array.from({ length: tl.meta.slots ?? tl.meta.chunks }, (_, c) => tl.state.goal?.[c] ?? tl.state.goal ?? 1),
+    goals: Int32Array.from(
+      { length: tl.meta.slots ?? tl.meta.chunks },
+      (_, c) => tl.state.goal?.[c] ?? tl.state.goal ?? 1,
+    ),
     groups: tl.groups ?? [],
     nlinks: tl.links.src.length,
     lockstep: tl.meta.engine !== "event",
@@ -48,7 +51,8 @@ export function index(tl) {
   for (const t of m.t1) if (t > end) end = t;
   for (const t of m.step1) if (t > end) end = t;
   m.total = end;
-  for (let s = 1; s < nsteps; s++) m.step0[s] = Math.max(m.step0[s], m.step0[s - 1]); // the scrubber's cells never run backwards
+  // the scrubber's cells never run backwards
+  for (let s = 1; s < nsteps; s++) m.step0[s] = Math.max(m.step0[s], m.step0[s - 1]);
   m.hopOf = hopOffsets(m);
   m.buckets = bucketIndex(m);
   m.series = linkSeries(m);
@@ -106,8 +110,10 @@ export function activeAt(m, t, out = []) {
   return out;
 }
 
-/** The current step: the last one that has begun (steps may overlap in the event engine), of several at once the first. -1 when there is
- * none. */
+/**
+ * The current step: the last one that has begun (steps may overlap in the event engine), of several at once the first.
+ * -1 when there is none.
+ */
 export function stepAt(m, t) {
   let lo = 0,
     hi = m.nsteps;
@@ -157,7 +163,9 @@ export function hopSpan(m, i, h, out = [0, 0]) {
 
 const span = [0, 0];
 
-/** Where transfer i is at t: {hop, link, f (share of this hop), share (of the whole), waits (queued before this hop)}. */
+/**
+ * Where transfer i is at t: {hop, link, f (share of this hop), share (of the whole), waits (queued before this hop)}.
+ */
 export function hopAt(m, i, t, out = {}) {
   const { start, link } = m.tl.routes,
     r = m.route[i],
@@ -203,8 +211,9 @@ function eachCrossing(m, add) {
 
 /**
  * Bytes over every link as exact piecewise linear functions: for link l the break points `start[l]..start[l+1]` with
- * time, bytes so far and bytes per second from there on. With given `flows` these are the rates of the run, what others carry
- * included; else a transfer loads all links of its route evenly from t0 to t1 (cut-through), with given `hops` each link during its hop.
+ * time, bytes so far and bytes per second from there on. With given `flows` these are the rates of the run, what others
+ * carry included; else a transfer loads all links of its route evenly from t0 to t1 (cut-through), with given `hops`
+ * each link during its hop.
  */
 function linkSeries(m) {
   const L = m.nlinks,
@@ -270,8 +279,9 @@ export function usedLinks(m) {
 }
 
 /**
- * Share of its capacity that link l uses from a to b. Without `flows` each transfer is taken at its mean rate, latency and waiting included, so
- * that several could seem to pass more for a moment than the link carries: where it is shared that cannot be, and all of it is in use.
+ * Share of its capacity that link l uses from a to b. Without `flows` each transfer is taken at its mean rate, latency
+ * and waiting included, so that several could seem to pass more for a moment than the link carries: where it is shared
+ * that cannot be, and all of it is in use.
  */
 export function shareBetween(m, l, a, b) {
   const most = (b - a) * m.tl.links.bandwidth[l],
@@ -282,8 +292,8 @@ export function shareBetween(m, l, a, b) {
 const WINDOWS = 400;
 
 /**
- * The span whose use of capacity is shown at t: the step where there are barriers; without them steps overlap, and it is the
- * 400th part of the run round t. `key` changes when the span does.
+ * The span whose use of capacity is shown at t: the step where there are barriers; without them steps overlap, and it
+ * is the 400th part of the run round t. `key` changes when the span does.
  */
 export function spanAt(m, t, s) {
   if (m.lockstep || !(m.total > 0)) return s < 0 ? { key: -1, a: 0, b: 0 } : { key: s, a: m.step0[s], b: m.step1[s] };
@@ -305,7 +315,9 @@ export const mistakeFrom = (m) => (m.mistake?.step == null ? 0 : m.step0[m.mista
 /** room, near or full: the three classes of use. */
 export const useClass = (share) => (share > 0.95 ? "full" : share >= 0.75 ? "near" : "room");
 
-/** Share of `columns` equal slices of the run in which ranks have nothing to receive (or, if they only send, to send). */
+/**
+ * Share of `columns` equal slices of the run in which ranks have nothing to receive (or, if they only send, to send).
+ */
 export function idleShare(m, ncol) {
   const out = new Float64Array(ncol),
     R = m.ranks;
@@ -322,14 +334,18 @@ export function idleShare(m, ncol) {
     let until = 0;
     for (let [a, b] of list.sort((x, y) => x[0] - y[0])) {
       a = Math.max(a, until);
-      for (let c = Math.floor(a / w); c < ncol && c * w < b; c++) out[c] += Math.max(0, Math.min(b, (c + 1) * w) - Math.max(a, c * w));
+      for (let c = Math.floor(a / w); c < ncol && c * w < b; c++)
+        out[c] += Math.max(0, Math.min(b, (c + 1) * w) - Math.max(a, c * w));
       until = Math.max(until, b);
     }
   }
   return out.map((busy) => Math.min(1, Math.max(0, 1 - busy / (w * R))));
 }
 
-/** A row of cables sliced into ncol equal pieces of time: mean and busiest share of capacity, and bytes so far of its busiest cable. */
+/**
+ * A row of cables sliced into ncol equal pieces of time: mean and busiest share of capacity, and bytes so far of its
+ * busiest cable.
+ */
 export function rowSlices(m, links, ncol) {
   const mean = new Float64Array(ncol),
     top = new Float64Array(ncol),
@@ -384,7 +400,9 @@ export const slotText = (V, slot) => (V.m.groups.length ? groupSlot(V.m, slot) :
 const groupSlot = ({ groups, groupOf }, slot) => `${groups[groupOf[slot]].name}${slot - groups[groupOf[slot]].first}`;
 
 const plainSlot = (V, slot) =>
-  V.m.channels > 1 && V.m.slots === V.m.tl.meta.chunks * V.m.channels ? String(slot % V.m.tl.meta.chunks) : String(slot);
+  V.m.channels > 1 && V.m.slots === V.m.tl.meta.chunks * V.m.channels
+    ? String(slot % V.m.tl.meta.chunks)
+    : String(slot);
 
 /** Which channel each slot belongs to, when every slot belongs to just one. */
 export function slotChannels(model) {

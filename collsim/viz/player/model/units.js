@@ -48,4 +48,5 @@ export function niceStep(range, count) {
   return p * [1, 2, 5, 10].find((k) => k * p >= raw * 0.999);
 }
 
-export const niceInt = (x) => [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000].find((k) => k >= x) ?? Math.ceil(x);
+export const niceInt = (x) =>
+  [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000].find((k) => k >= x) ?? Math.ceil(x);

@@ -33,7 +33,16 @@ export function buildCard(host) {
     el("span", { className: "g lead" }, button("first"), button("back"), d.play, button("next")),
     el("span", { className: "g" }, d.stepno, d.clock, d.speedWord, d.speeds, d.real),
     el("span", { className: "gap" }),
-    el("span", { className: "g" }, button("wrong"), button("loop"), button("busy"), button("link"), button("png"), button("full")),
+    el(
+      "span",
+      { className: "g" },
+      button("wrong"),
+      button("loop"),
+      button("busy"),
+      button("link"),
+      button("png"),
+      button("full"),
+    ),
   );
   d.scrubCanvas = el("canvas");
   d.chart = el("span", { className: "seg small", role: "group" });

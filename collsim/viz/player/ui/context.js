@@ -8,8 +8,8 @@ import { TOKENS } from "../model/look.js";
 import { WORDS } from "../model/words.js";
 
 /**
- * What the parts of one player share: elements d, options, clock, state S (what is chosen and how it is laid out), model m,
- * scene V (what is on the canvas), and keys of what was drawn last.
+ * What the parts of one player share: elements d, options, clock, state S (what is chosen and how it is laid out),
+ * model m, scene V (what is on the canvas), and keys of what was drawn last.
  */
 export function createContext(d, opts) {
   return {
@@ -49,7 +49,8 @@ export function createContext(d, opts) {
 
 export const wordsOf = (ui) => WORDS[ui.S.lang];
 
-export const themeOf = (ui) => (ui.S.theme === "dark" || (ui.S.theme !== "light" && ui.dark.matches) ? "dark" : "light");
+export const themeOf = (ui) =>
+  ui.S.theme === "dark" || (ui.S.theme !== "light" && ui.dark.matches) ? "dark" : "light";
 
 export const colorsOf = (ui) => TOKENS[themeOf(ui)];
 

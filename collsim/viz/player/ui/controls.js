@@ -108,7 +108,8 @@ export async function shareLink(ui) {
   if (text === undefined) return;
   if (text == null && /^(https?|file):/.test(location.protocol)) {
     const u = new URL(location.href);
-    if (opts.link === "hash" || u.protocol === "file:") u.hash = `t=${Number(st.t.toPrecision(6))}&view=${st.view}&lang=${S.lang}`;
+    if (opts.link === "hash" || u.protocol === "file:")
+      u.hash = `t=${Number(st.t.toPrecision(6))}&view=${st.view}&lang=${S.lang}`;
     else {
       u.searchParams.set("t", String(Number(st.t.toPrecision(6))));
       u.searchParams.set("view", st.view);
@@ -137,7 +138,13 @@ export function dragTime(ui, box) {
   };
   box.addEventListener("pointerdown", (ev) => {
     const r = box.getBoundingClientRect();
-    if (!ui.m || ev.button || (!S.narrow && ev.clientX - r.left < S.geo.x0 - 8) || ev.clientX - r.left > S.geo.x0 + S.geo.tw + 8) return;
+    if (
+      !ui.m ||
+      ev.button ||
+      (!S.narrow && ev.clientX - r.left < S.geo.x0 - 8) ||
+      ev.clientX - r.left > S.geo.x0 + S.geo.tw + 8
+    )
+      return;
     from = { x: ev.clientX, y: ev.clientY - r.top, moved: false };
     clock.loop = null;
     box.setPointerCapture?.(ev.pointerId);

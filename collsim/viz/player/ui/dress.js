@@ -87,8 +87,13 @@ function buildChannels(ui) {
     whose = m.groups.length === m.channels; // a channel is a collective
   d.channelLabel.replaceChildren(...(on ? [whose ? wordsOf(ui).collectives : wordsOf(ui).channel, d.channel] : []));
   if (!on) return;
-  const items = [[-1, wordsOf(ui).all], ...Array.from({ length: m.channels }, (_, c) => [c, whose ? m.groups[c].name : String(c)])];
-  d.channel.replaceChildren(...items.map(([v, t]) => el("option", { value: String(v), textContent: t, selected: v === S.channel })));
+  const items = [
+    [-1, wordsOf(ui).all],
+    ...Array.from({ length: m.channels }, (_, c) => [c, whose ? m.groups[c].name : String(c)]),
+  ];
+  d.channel.replaceChildren(
+    ...items.map(([v, t]) => el("option", { value: String(v), textContent: t, selected: v === S.channel })),
+  );
 }
 
 function buildTabs(ui) {
@@ -123,7 +128,9 @@ function buildLegend(ui) {
   );
   const summing = m.tl.transfers.reduce.some(Boolean);
   if (summing) items.push(item(square, w.reduce));
-  items.push(item(symbol(20, 20, svg("circle", { cx: 10, cy: 10, r: 9.5, fill: C.done })), summing ? w.copySum : w.copy));
+  items.push(
+    item(symbol(20, 20, svg("circle", { cx: 10, cy: 10, r: 9.5, fill: C.done })), summing ? w.copySum : w.copy),
+  );
   if (m.lockstep && S.view === "physical")
     items.push(
       item(
@@ -165,14 +172,24 @@ function buildLegend(ui) {
           34,
           10,
           ...[4, 13, 22, 31].map((x, q) =>
-            svg("circle", { cx: x - 0.5, cy: 5, r: 3.5, fill: q % 2 ? C.card : C.ink, stroke: C.ink, "stroke-width": 1.2 }),
+            svg("circle", {
+              cx: x - 0.5,
+              cy: 5,
+              r: 3.5,
+              fill: q % 2 ? C.card : C.ink,
+              stroke: C.ink,
+              "stroke-width": 1.2,
+            }),
           ),
         ),
         w.dots,
       ),
     );
   }
-  const classes = ["room", "near", "full"].flatMap((c, q) => [sampleOf(C, c, S.patterns), el("span", { textContent: w.range[q] })]);
+  const classes = ["room", "near", "full"].flatMap((c, q) => [
+    sampleOf(C, c, S.patterns),
+    el("span", { textContent: w.range[q] }),
+  ]);
   if (S.view === "physical") items.push(el("span", {}, w.used, ...classes));
   d.legend.replaceChildren(...groupKeys(m, C, S.lang, item), ...items);
 }
@@ -194,7 +211,13 @@ function buildHead(ui) {
     u = timeUnit(m.total),
     B = m.tl.bottleneck;
   const fig = (a, b, c) =>
-    el("div", { className: "fig" }, el("small", { textContent: a }), el("b", { textContent: b }), el("i", { textContent: c ?? "" }));
+    el(
+      "div",
+      { className: "fig" },
+      el("small", { textContent: a }),
+      el("b", { textContent: b }),
+      el("i", { textContent: c ?? "" }),
+    );
   const kids = [
     el("h2", { textContent: textAt(m.tl.meta.title, 0, S.lang) }),
     fig(w.time, u.fmt(m.total), w.ranksSteps(m.ranks, m.nsteps)),
@@ -247,7 +270,8 @@ export function arrange(ui) {
   S.ox = Math.max(0, (S.stageW - st.w * k) / 2);
   S.oy = Math.max(0, (S.stageH - st.h * k) / 2);
   d.stage.style.height = `${S.stageH + (S.stageW > leftW ? 12 : 0)}px`;
-  S.kinds = S.view === "physical" && m.key.length > (compact ? 1 : 0) && !opts.marks && (!st.key || k < KEY_SCALE); // else it is on the stage
+  // else it is on the stage
+  S.kinds = S.view === "physical" && m.key.length > (compact ? 1 : 0) && !opts.marks && (!st.key || k < KEY_SCALE);
   S.zoom = S.present ? 1.5 : 1;
   d.tr.querySelector(".lead").style.width = S.narrow ? "" : "198px";
   arrangePanels(ui);

@@ -85,7 +85,12 @@ function sceneAt(ui) {
       ? before.slots
       : Array.from({ length: m.slots }, (_, c) => c).filter((c) => S.channel < 0 || S.slotChannel[c] === S.channel);
   v.channel = S.channel;
-  v.now = m.lockstep && s >= 0 ? (t >= m.total ? [] : Array.from(m.byStep.id.subarray(m.byStep.start[s], m.byStep.start[s + 1]))) : act;
+  v.now =
+    m.lockstep && s >= 0
+      ? t >= m.total
+        ? []
+        : Array.from(m.byStep.id.subarray(m.byStep.start[s], m.byStep.start[s + 1]))
+      : act;
   v.finished = before && before.m === m && before.landed === v.landed ? before.finished : finishedAt(m, t);
   markCells(ui, v);
   v.wrong = m.mistake && t >= mistakeFrom(m) ? m.mistake.rank * m.slots + m.mistake.chunk : null;
@@ -229,7 +234,8 @@ function drawMatrixView(ui) {
   const docks = dockings(ui);
   if (key === keys.matrix && !docks && !S.docked) return;
   const now = performance.now();
-  if (clock.playing && m.endpoints * m.slots > MANY_CELLS && now - ui.matrixAt < 100) return; // ten times a second is enough for thousands of cells
+  // ten times a second is enough for thousands of cells
+  if (clock.playing && m.endpoints * m.slots > MANY_CELLS && now - ui.matrixAt < 100) return;
   ui.matrixAt = now;
   S.docked = !!docks;
   keys.matrix = key;

@@ -17,7 +17,8 @@ export function pictureOf(ui) {
   const { d, S, m, V } = ui;
   const w = 1598,
     left = 1134,
-    stH = S.view === "logical" ? Math.max(470, S.stageH) : Math.round(m.tl.stage.h * Math.min(left / m.tl.stage.w, 1.3)),
+    stH =
+      S.view === "logical" ? Math.max(470, S.stageH) : Math.round(m.tl.stage.h * Math.min(left / m.tl.stage.w, 1.3)),
     lines = linesOf(m, S.chart, V.W, S.lang),
     size = rowSize(lines.length, false, S.chart);
   const top = 92,
@@ -27,7 +28,18 @@ export function pictureOf(ui) {
     canvas = el("canvas", { width: w * 2, height: h * 2 }),
     g = canvas.getContext("2d");
   const P = { ...V, C: TOKENS.light, hover: null, dim: () => 1 },
-    geo = { x0: 216, tw: left - 216, W: w - 40, ...size, chart: S.chart, top: 6, narrow: false, fig: left + 24, mode: S.mode, zoom: 1 };
+    geo = {
+      x0: 216,
+      tw: left - 216,
+      W: w - 40,
+      ...size,
+      chart: S.chart,
+      top: 6,
+      narrow: false,
+      fig: left + 24,
+      mode: S.mode,
+      zoom: 1,
+    };
   g.scale(2, 2);
   g.fillStyle = P.C.card;
   g.fillRect(0, 0, w, h);
@@ -76,7 +88,10 @@ export function savePng(ui) {
   const { m, V } = ui;
   if (!m || !V) return;
   pictureOf(ui).toBlob((blob) => {
-    const a = el("a", { href: URL.createObjectURL(blob), download: `collsim-${m.tl.meta.collective ?? "run"}-step${V.s + 1}.png` });
+    const a = el("a", {
+      href: URL.createObjectURL(blob),
+      download: `collsim-${m.tl.meta.collective ?? "run"}-step${V.s + 1}.png`,
+    });
     a.click();
     setTimeout(() => URL.revokeObjectURL(a.href), 1000);
     toast(ui, wordsOf(ui).saved);

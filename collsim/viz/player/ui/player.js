@@ -27,8 +27,10 @@ import { problem, unpack } from "../model/read.js";
  *   timeline  object, JSON text or {schema, z}; may come later through setTimeline
  *   lang "en" | "zh", theme "light" | "dark" | null (the system's), view "physical" | "logical", t seconds, header true
  *   clock     a clock from createClock() shared with other players (a race)
- *   compact   height in pixels of a stage that stands alone, without narration, controls and linked views (a race, a machine)
- *   marks     [{link, text}]: numbers beside cables, a way hop by hop;  onPick(endpoint) when a rank's box is clicked
+ *   compact   height in pixels of a stage that stands alone, without narration, controls and linked views (a race,
+ *             a machine)
+ *   marks     [{link, text}]: numbers beside cables, a route hop by hop
+ *   onPick(endpoint)     when a rank's box is clicked
  *   onState(state, why)  after pause, seek, end, view: {t, step, playing, view, speed, done}; never per frame
  *   onShare(state)       instead of copying a link; may return the text to copy
  */
@@ -153,7 +155,10 @@ function wire(ui) {
 
 // ---- the timeline
 
-/** Read a timeline and show it, at t seconds or, with `keep`, at the same share of the run. A later call overtakes an earlier one. */
+/**
+ * Read a timeline and show it, at t seconds or, with `keep`, at the same share of the run. A later call overtakes an
+ * earlier one.
+ */
 async function setTimeline(ui, tl, keep = false, t = null) {
   const { d, clock } = ui,
     mine = ++ui.ticket,
@@ -171,7 +176,10 @@ async function setTimeline(ui, tl, keep = false, t = null) {
     accept(ui, index(data), f);
   } catch (e) {
     if (mine === ui.ticket && !ui.dead)
-      fail(ui, { en: `The timeline could not be read: ${e?.message ?? e}`, zh: `无法读取 timeline：${e?.message ?? e}` });
+      fail(ui, {
+        en: `The timeline could not be read: ${e?.message ?? e}`,
+        zh: `无法读取 timeline：${e?.message ?? e}`,
+      });
   } finally {
     clearTimeout(slow);
     if (mine === ui.ticket) d.root.classList.remove("loading");

@@ -18,7 +18,8 @@ export function hitStage(ui, x, y) {
   for (let q = V.drawn.length - 1; q >= 0; q--) {
     const k = V.drawn[q],
       r = k.size / 2 + 4;
-    if (Math.abs(k.x - x) <= r && Math.abs(k.y - y) <= r) return { transfer: k.i, slot: m.chunk[k.i], waits: k.waits, queued: k.queued };
+    if (Math.abs(k.x - x) <= r && Math.abs(k.y - y) <= r)
+      return { transfer: k.i, slot: m.chunk[k.i], waits: k.waits, queued: k.queued };
   }
   if (S.view === "logical") return null;
   const D = m.tl.devices;
@@ -74,7 +75,10 @@ function tipLines(ui, hit) {
         w.nowTip(
           now
             .slice(0, 6)
-            .map((i) => `${w.chunk} ${slotText(V, m.chunk[i])} (${nameOf(m, m.src[i], S.lang)} → ${nameOf(m, m.dst[i], S.lang)})`)
+            .map(
+              (i) =>
+                `${w.chunk} ${slotText(V, m.chunk[i])} (${nameOf(m, m.src[i], S.lang)} → ${nameOf(m, m.dst[i], S.lang)})`,
+            )
             .join(", ") + (now.length > 6 ? ` … ${now.length}` : ""),
         ),
       );
@@ -83,7 +87,11 @@ function tipLines(ui, hit) {
   if (hit.row != null) return rowLines(ui, hit);
   if (hit.heat) {
     const { heat, slots } = hit;
-    return [w.ranksTo(heat[0], heat.at(-1)), `${w.chunk} ${slots[0]}–${slots.at(-1)}`, w.meanTip(fmtShare(meanShare(m, heat, slots, V.t)))];
+    return [
+      w.ranksTo(heat[0], heat.at(-1)),
+      `${w.chunk} ${slots[0]}–${slots.at(-1)}`,
+      w.meanTip(fmtShare(meanShare(m, heat, slots, V.t))),
+    ];
   }
   if (hit.device != null) {
     const e = m.tl.devices.endpoint[hit.device],
@@ -116,7 +124,9 @@ function showTip(ui, hit, ev) {
   }
   const lines = tipLines(ui, hit),
     r = d.card.getBoundingClientRect();
-  d.tip.replaceChildren(...lines.map((t, q) => el(q ? "span" : "b", { textContent: t, style: q ? "display:block" : "" })));
+  d.tip.replaceChildren(
+    ...lines.map((t, q) => el(q ? "span" : "b", { textContent: t, style: q ? "display:block" : "" })),
+  );
   d.tip.style.display = "block";
   const x = ev.clientX - r.left + 14,
     y = ev.clientY - r.top + 14,
@@ -189,7 +199,8 @@ export function onRowsMove(ui, ev) {
     return;
   }
   const low = (ev.clientY - r.top - geo.top - q * geo.rh - geo.off) / geo.bh > 0.28;
-  const at = line.endpoint == null ? null : activity(m, line.endpoint, low ? "dst" : "src").find(({ a, b }) => a <= t && t < b);
+  const at =
+    line.endpoint == null ? null : activity(m, line.endpoint, low ? "dst" : "src").find(({ a, b }) => a <= t && t < b);
   const one = at?.n === 1 ? { slot: m.chunk[at.i] } : {};
   showTip(ui, { row: q, line, at, when: t, low, ...one }, ev);
 }
@@ -205,7 +216,8 @@ function rowLines(ui, { line, at, when, low }) {
       bytes = Math.max(0, ...line.links.map((l) => linkBytes(m, l, when)));
     return [line.label, u.fmt(when), w.sofarRow(fmtBytes(bytes)), w.usedRow(fmtShare(share))];
   }
-  if (line.group) return [line.label, `${u.fmt(line.group.t0)} – ${u.fmt(line.group.t1)}`, textAt(line.group.note, 0, S.lang)];
+  if (line.group)
+    return [line.label, `${u.fmt(line.group.t0)} – ${u.fmt(line.group.t1)}`, textAt(line.group.note, 0, S.lang)];
   if (line.members.length > 1) return [line.label, u.fmt(when)];
   if (!at) return [line.label, u.fmt(when), w.nothing[low ? 1 : 0]];
   if (at.n > 1) return [line.label, `${u.fmt(at.a)} – ${u.fmt(at.b)}`, w.several[low ? 1 : 0](at.n)];
