@@ -1,13 +1,14 @@
 // The charts under the scrubber and the folded matrix, on runs small enough to check by hand.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { activity, endpointBytes, endpointGroups } from "../../collsim/viz/player/charts/endpoints.js";
+import { folding, meanShare } from "../../collsim/viz/player/charts/heat.js";
+import { eachChart } from "../../collsim/viz/player/charts/links.js";
+import { linesOf, rowSize } from "../../collsim/viz/player/charts/rows.js";
+import { useOver } from "../../collsim/viz/player/charts/use.js";
 import { finishedAt } from "../../collsim/viz/player/model/cells.js";
-import { activity, endpointBytes, endpointGroups } from "../../collsim/viz/player/draw/endpoints.js";
-import { folding, meanShare } from "../../collsim/viz/player/draw/heat.js";
-import { eachChart } from "../../collsim/viz/player/draw/links.js";
-import { index, usedLinks } from "../../collsim/viz/player/model/model.js";
-import { linesOf, rowSize } from "../../collsim/viz/player/draw/rows.js";
-import { useOver } from "../../collsim/viz/player/draw/use.js";
+import { usedLinks } from "../../collsim/viz/player/model/load.js";
+import { index } from "../../collsim/viz/player/model/model.js";
 import { WORDS } from "../../collsim/viz/player/model/words.js";
 import { ring4, star } from "./runs.mjs";
 

@@ -2,20 +2,22 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import test from "node:test";
-import { cellAt, cellsOf, doneAt, finishedAt, landedBy, shareDone, waitingAt } from "../../collsim/viz/player/model/cells.js";
-import { activity } from "../../collsim/viz/player/draw/endpoints.js";
-import { measure, pointAt, shape, through } from "../../collsim/viz/player/model/geometry.js";
-import { hues } from "../../collsim/viz/player/draw/groups.js";
+import { activity } from "../../collsim/viz/player/charts/endpoints.js";
+import { drawMatrix } from "../../collsim/viz/player/charts/matrix.js";
+import { chartsOf } from "../../collsim/viz/player/charts/rows.js";
+import { drawScrub } from "../../collsim/viz/player/charts/scrub.js";
 import { heldSquares } from "../../collsim/viz/player/draw/held.js";
 import { logicalLayout } from "../../collsim/viz/player/draw/logical.js";
-import { TOKENS } from "../../collsim/viz/player/model/look.js";
-import { drawMatrix } from "../../collsim/viz/player/draw/matrix.js";
-import { activeAt, bucketIndex, busiest, groups, hopAt, hopSpan, idleShare, index, journey, linkBytes, mistakeFrom, mistakeTime, nextStart, rowSlices, shareBetween, slotText, spanAt, stepAt, stepShare, useClass } from "../../collsim/viz/player/model/model.js";
+import { cellAt, cellsOf, doneAt, finishedAt, landedBy, shareDone, waitingAt } from "../../collsim/viz/player/model/cells.js";
+import { measure, pointAt, shape, through } from "../../collsim/viz/player/model/geometry.js";
+import { hopAt, hopSpan, journey } from "../../collsim/viz/player/model/hops.js";
+import { busiest, idleShare, linkBytes, rowSlices, shareBetween, spanAt, stepShare, useClass } from "../../collsim/viz/player/model/load.js";
+import { TOKENS, hues } from "../../collsim/viz/player/model/look.js";
+import { activeAt, bucketIndex, index, mistakeFrom, mistakeTime, nextStart, slotText, stepAt } from "../../collsim/viz/player/model/model.js";
+import { groups } from "../../collsim/viz/player/model/order.js";
 import { SCHEMA, problem, textAt, unpack } from "../../collsim/viz/player/model/read.js";
-import { chartsOf } from "../../collsim/viz/player/draw/rows.js";
-import { drawScrub } from "../../collsim/viz/player/draw/scrub.js";
-import { WORDS } from "../../collsim/viz/player/model/words.js";
 import { fmtBytes, fmtRate, fmtShare, timeUnit } from "../../collsim/viz/player/model/units.js";
+import { WORDS } from "../../collsim/viz/player/model/words.js";
 import { ring4, text } from "./runs.mjs";
 
 /** One chunk of 100 bytes over two cables of 100 and 300 B/s, alpha 0, in 4/3 s, then nothing until 2 s. */

@@ -59,9 +59,14 @@ export function setText(e, text) {
   if (e.textContent !== text) e.textContent = text;
 }
 
+/** What a button without a text is called: to the eye when pointed at, and to a screen reader. */
+export function nameButton(e, text) {
+  e.title = text;
+  e.setAttribute("aria-label", text);
+}
+
 export function segment(box, items, value, pick, label) {
-  box.setAttribute("aria-label", label);
-  box.title = label;
+  nameButton(box, label);
   const held = box.contains(box.getRootNode().activeElement); // the keys go on working after a click
   box.replaceChildren(
     ...items.map(([v, text]) =>

@@ -3,8 +3,9 @@
 import { arrow, box, fitFont, put, stroke, widthOf } from "./canvas.js";
 import { cellAt, shareDone } from "../model/cells.js";
 import { measure, pointAt } from "../model/geometry.js";
-import { hues } from "./groups.js";
-import { hopAt, journey, slotText } from "../model/model.js";
+import { hopAt, journey } from "../model/hops.js";
+import { hues } from "../model/look.js";
+import { slotText } from "../model/model.js";
 import { nameOf } from "../model/names.js";
 import { drawTrail, hopOut, pt, token, train } from "./tokens.js";
 
@@ -227,7 +228,7 @@ function drawRankCircle(g, V, e) {
 }
 
 export function drawLogicalTokens(g, V) {
-  const { m, C } = V,
+  const { m } = V,
     per = new Map(),
     list = [];
   if (V.act.length > 2000) {
@@ -255,48 +256,39 @@ export function drawLogicalTokens(g, V) {
   }
   if (!V.reduced && list.length <= 240) for (const q of list) drawTrail(g, V, q);
   for (const q of list) {
-    const i = q.i;
-    g.globalAlpha = V.dim(i);
-    const f = m.k[i] / m.goals[m.chunk[i]],
-      one = big && !q.count && !q.plain,
-      text = q.count
-        ? `×${q.count}`
-        : one && m.goal > 1
-          ? String(m.val[i])
-          : q.size >= 16
-            ? slotText(V, m.chunk[i])
-            : "";
-    token(g, hues(C, m, m.chunk[i]), q.x, q.y, q.size, {
-      round: !m.reduce[i],
-      f,
-      text: "",
-      lit: V.hover?.transfer === i,
-    });
-    if (text)
-      put(
-        g,
-        text,
-        q.x,
-        q.y + (one && f < 1 ? 3 : q.size * 0.18),
-        q.size * (one || text.length > 2 ? 0.42 : 0.52),
-        f >= 1 ? C.ontext : C.ink,
-        { bold: true, align: "center" },
-      );
-    if (one && f < 1 && m.goal > 1) dots(g, V, q.x, q.y + q.size / 2 - 9, m.who[i], q.size - 8);
-    if (one) {
-      const flat = Math.abs(q.dx) > Math.abs(q.dy),
-        str = `${V.W.chunk} ${slotText(V, m.chunk[i])}`,
-        // what stands out beside the token does so on the open side of the way
-        over = Math.max(0, widthOf(g, str, 13.5, true) + 8 - q.size),
-        shift = Math.sign(q.dx) * over * Math.max(-0.5, Math.min(0.5, 0.5 - q.d / q.line.len));
-      put(g, str, flat ? q.x + shift : q.x + q.size / 2 + 10, flat ? q.y - q.size / 2 - 8 : q.y + 5, 13.5, C.ink2, {
-        bold: true,
-        align: flat ? "center" : "left",
-      });
-    }
+    g.globalAlpha = V.dim(q.i);
+    drawLogicalToken(g, V, q, big && !q.count && !q.plain);
     g.globalAlpha = 1;
   }
   V.drawn = list;
+}
+
+/** A token between ranks; one that stands alone says its value, and beside it which chunk it is. */
+function drawLogicalToken(g, V, q, one) {
+  const { m, C } = V,
+    i = q.i,
+    slot = m.chunk[i],
+    f = m.k[i] / m.goals[slot],
+    own = one && m.goal > 1 ? String(m.val[i]) : q.size >= 16 ? slotText(V, slot) : "",
+    text = q.count ? `×${q.count}` : own;
+  token(g, hues(C, m, slot), q.x, q.y, q.size, { round: !m.reduce[i], f, text: "", lit: V.hover?.transfer === i });
+  if (text) {
+    const y = q.y + (one && f < 1 ? 3 : q.size * 0.18),
+      size = q.size * (one || text.length > 2 ? 0.42 : 0.52);
+    put(g, text, q.x, y, size, f >= 1 ? C.ontext : C.ink, { bold: true, align: "center" });
+  }
+  if (one && f < 1 && m.goal > 1) dots(g, V, q.x, q.y + q.size / 2 - 9, m.who[i], q.size - 8);
+  if (one) nameToken(g, V, q);
+}
+
+function nameToken(g, V, q) {
+  const flat = Math.abs(q.dx) > Math.abs(q.dy),
+    str = `${V.W.chunk} ${slotText(V, V.m.chunk[q.i])}`,
+    // what stands out beside the token does so on the open side of the way
+    over = Math.max(0, widthOf(g, str, 13.5, true) + 8 - q.size),
+    shift = Math.sign(q.dx) * over * Math.max(-0.5, Math.min(0.5, 0.5 - q.d / q.line.len)),
+    [x, y] = flat ? [q.x + shift, q.y - q.size / 2 - 8] : [q.x + q.size / 2 + 10, q.y + 5];
+  put(g, str, x, y, 13.5, V.C.ink2, { bold: true, align: flat ? "center" : "left" });
 }
 
 /** The whole way of one chunk between ranks: moves that are done solid, those to come dashed. */

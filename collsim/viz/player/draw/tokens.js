@@ -2,10 +2,12 @@
 
 import { arrow, box, put, stroke, widthOf } from "./canvas.js";
 import { measure, pointAt, shape } from "../model/geometry.js";
-import { hues } from "./groups.js";
-import { hopAt, journey, routeLinks, slotText } from "../model/model.js";
+import { hopAt, journey, routeLinks } from "../model/hops.js";
+import { hues } from "../model/look.js";
+import { slotText } from "../model/model.js";
 import { panelOf } from "../model/names.js";
-import { casing, markSpot, onScreen, routeHot } from "./stage.js";
+import { casing, onScreen } from "./ruler.js";
+import { markSpot, routeHot } from "./stage.js";
 import { NB } from "../model/units.js";
 
 const LEAST_NUMBER = 8.5; // pixels on the screen: where the numbers on the tokens would be smaller, there are none

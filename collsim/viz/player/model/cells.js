@@ -1,6 +1,6 @@
 // What every rank holds: contributions of each chunk over time. Pure functions of (model, time).
 
-import { groups } from "./model.js";
+import { groups, upTo } from "./order.js";
 
 /** The cells [endpoint, slot] that a `held` or `wanted` entry of the state names. */
 export function cellsOf(what, state, meta) {
@@ -104,27 +104,15 @@ export function contributions(m) {
 
 /** What a cell holds at t: "count" (contributions), "value" or "mask" (bits of the ranks that are in it). */
 export function cellAt(m, cell, t, field = "count") {
-  let lo = m.eventStart[cell],
-    hi = m.eventStart[cell + 1];
-  const begin = lo;
-  while (lo < hi) {
-    const mid = (lo + hi) >> 1;
-    if (m.eventTime[mid] <= t) lo = mid + 1;
-    else hi = mid;
-  }
-  return lo === begin ? m.first[field][cell] : m.after[field][lo - 1];
+  const begin = m.eventStart[cell],
+    q = upTo(m.eventTime, t, begin, m.eventStart[cell + 1]);
+  return q === begin ? m.first[field][cell] : m.after[field][q - 1];
 }
 
 /** How many transfers have landed by t. */
 export function landedBy(m, t) {
-  let lo = 0,
-    hi = m.n;
-  while (lo < hi) {
-    const mid = (lo + hi) >> 1;
-    if (m.t1[m.byEnd[mid]] <= t) lo = mid + 1;
-    else hi = mid;
-  }
-  return lo;
+  m.ends ??= Float64Array.from(m.byEnd, (i) => m.t1[i]);
+  return upTo(m.ends, t);
 }
 
 /**
@@ -152,14 +140,8 @@ export function doneAt(m, t) {
 export function finishedAt(m, t) {
   m.finishing ??= Array.from({ length: m.endpoints }, (_, e) => finishing(m, e));
   return Float64Array.from(m.finishing, ({ at, first, gain }) => {
-    let lo = 0,
-      hi = at.length;
-    while (lo < hi) {
-      const mid = (lo + hi) >> 1;
-      if (at[mid] <= t) lo = mid + 1;
-      else hi = mid;
-    }
-    return lo ? gain[lo - 1] : first;
+    const q = upTo(at, t);
+    return q ? gain[q - 1] : first;
   });
 }
 

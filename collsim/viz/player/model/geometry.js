@@ -1,6 +1,7 @@
 // Routes as polylines, and points on them.
 
-import { clean, routeLinks } from "./model.js";
+import { routeLinks } from "./hops.js";
+import { clean } from "./order.js";
 
 /**
  * The polyline of a route, one piece per hop; each piece begins with the way through the device before it, `lead` px

@@ -5,9 +5,10 @@ import { invalidate, report, stateOf, toast, wordsOf } from "./context.js";
 import { copyText } from "./copy.js";
 import { arrange, dress } from "./dress.js";
 import { stepSpan } from "./frame.js";
-import { busiest, mistakeTime, nextStart, stepAt } from "../model/model.js";
+import { busiest } from "../model/load.js";
+import { mistakeTime, nextStart, stepAt } from "../model/model.js";
 import { hideTip } from "./pointer.js";
-import { chartsOf } from "../draw/rows.js";
+import { chartsOf } from "../charts/rows.js";
 
 export function setView(ui, v) {
   const { S } = ui;

@@ -17,7 +17,8 @@ import {
 } from "./controls.js";
 import { applyTheme, arrange, dress } from "./dress.js";
 import { onClock, render } from "./frame.js";
-import { clean, index, mistakeTime, slotChannels } from "../model/model.js";
+import { index, mistakeTime, slotChannels } from "../model/model.js";
+import { clean } from "../model/order.js";
 import { pictureOf, savePng } from "./picture.js";
 import { hideTip, hitStage, onMatrixMove, onRowsMove, onStageMove } from "./pointer.js";
 import { problem, unpack } from "../model/read.js";
@@ -36,29 +37,12 @@ import { problem, unpack } from "../model/read.js";
  */
 export function createPlayer(host, opts = {}) {
   const ui = createContext(buildCard(host), opts),
-    { d, S, clock } = ui;
-  const onScheme = () => dress(ui);
-  const onFull = () => {
-    if (!document.fullscreenElement && S.present && S.wasFull) present(ui, false);
-    S.wasFull = !!document.fullscreenElement;
-  };
-  // Paper shows the light theme and patterns; drawn at once, since nothing is awaited before printing.
-  const onPrint = (ev) => {
-    const before = ev.type === "beforeprint";
-    if (before) ui.screen = { theme: S.theme, patterns: S.patterns };
-    Object.assign(S, before ? { theme: "light", patterns: true } : ui.screen);
-    dress(ui);
-    render(ui);
-  };
+    { clock } = ui;
   wire(ui);
-  ui.dark.addEventListener?.("change", onScheme);
-  document.addEventListener("fullscreenchange", onFull);
-  for (const kind of ["beforeprint", "afterprint"]) globalThis.addEventListener?.(kind, onPrint);
-  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrange(ui)) : null;
-  seen?.observe(d.root);
+  const stopListening = listen(ui);
   applyTheme(ui);
   const player = {
-    root: d.root,
+    root: ui.d.root,
     clock,
     state: () => stateOf(ui),
     setTimeline: (tl, keep, t) => setTimeline(ui, tl, keep, t),
@@ -74,41 +58,74 @@ export function createPlayer(host, opts = {}) {
     get model() {
       return ui.m;
     },
-    /** Change language, theme or view in place; position and playing go on. */
-    set(o) {
-      let changed = false;
-      for (const k of ["lang", "theme", "view"])
-        if (k in o && o[k] !== undefined && !(k === "view" && o[k] == null) && o[k] !== S[k]) {
-          S[k] = k === "lang" ? (o[k] === "zh" ? "zh" : "en") : o[k];
-          changed = true;
-        }
-      for (const k of ["header", "compact", "marks"])
-        if (k in o && o[k] !== opts[k]) {
-          opts[k] = o[k];
-          changed = true;
-        }
-      if (changed) {
-        ui.narrated = "";
-        dress(ui);
-      }
-    },
+    set: (options) => setOptions(ui, options),
     destroy() {
-      ui.dead = true;
-      ui.ticket++;
-      if (!opts.clock) clock.pause();
-      ui.off();
-      seen?.disconnect();
-      cancelAnimationFrame(ui.frame);
-      clearTimeout(ui.reportTimer);
-      clearTimeout(S.toastTimer);
-      ui.dark.removeEventListener?.("change", onScheme);
-      document.removeEventListener("fullscreenchange", onFull);
-      for (const kind of ["beforeprint", "afterprint"]) globalThis.removeEventListener?.(kind, onPrint);
-      d.root.remove();
+      stopListening();
+      destroy(ui);
     },
   };
   player.ready = opts.timeline !== undefined ? setTimeline(ui, opts.timeline) : Promise.resolve();
   return player;
+}
+
+/** Follow what happens to the page; returns what ends that. */
+function listen(ui) {
+  const { S, d } = ui;
+  const onScheme = () => dress(ui);
+  const onFull = () => {
+    if (!document.fullscreenElement && S.present && S.wasFull) present(ui, false);
+    S.wasFull = !!document.fullscreenElement;
+  };
+  const onPrint = (ev) => dressForPaper(ui, ev.type === "beforeprint");
+  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrange(ui)) : null;
+  ui.dark.addEventListener?.("change", onScheme);
+  document.addEventListener("fullscreenchange", onFull);
+  for (const kind of ["beforeprint", "afterprint"]) globalThis.addEventListener?.(kind, onPrint);
+  seen?.observe(d.root);
+  return () => {
+    seen?.disconnect();
+    ui.dark.removeEventListener?.("change", onScheme);
+    document.removeEventListener("fullscreenchange", onFull);
+    for (const kind of ["beforeprint", "afterprint"]) globalThis.removeEventListener?.(kind, onPrint);
+  };
+}
+
+/** Paper shows the light theme and patterns; drawn at once, since nothing is awaited before printing. */
+function dressForPaper(ui, before) {
+  const { S } = ui;
+  if (before) ui.screen = { theme: S.theme, patterns: S.patterns };
+  Object.assign(S, before ? { theme: "light", patterns: true } : ui.screen);
+  dress(ui);
+  render(ui);
+}
+
+/** Change language, theme or view in place; position and playing go on. */
+function setOptions(ui, o) {
+  const { S, opts } = ui;
+  let changed = false;
+  const change = (held, name, value) => {
+    changed ||= held[name] !== value;
+    held[name] = value;
+  };
+  if (o.lang !== undefined) change(S, "lang", o.lang === "zh" ? "zh" : "en");
+  if (o.theme !== undefined) change(S, "theme", o.theme);
+  if (o.view != null) change(S, "view", o.view);
+  for (const name of ["header", "compact", "marks"]) if (name in o) change(opts, name, o[name]);
+  if (!changed) return;
+  ui.narrated = "";
+  dress(ui);
+}
+
+function destroy(ui) {
+  const { d, S, clock, opts } = ui;
+  ui.dead = true;
+  ui.ticket++;
+  if (!opts.clock) clock.pause();
+  ui.off();
+  cancelAnimationFrame(ui.frame);
+  clearTimeout(ui.reportTimer);
+  clearTimeout(S.toastTimer);
+  d.root.remove();
 }
 
 function wire(ui) {

@@ -3,7 +3,8 @@
 import { cellAt, doneAt } from "../model/cells.js";
 import { wordsOf } from "./context.js";
 import { el, icon, setText } from "../draw/elements.js";
-import { linkBytes, phaseOf } from "../model/model.js";
+import { linkBytes } from "../model/load.js";
+import { phaseOf } from "../model/model.js";
 import { linkName, nameOf } from "../model/names.js";
 import { textAt } from "../model/read.js";
 import { NB, fmtBytes, fmtRate, fmtShare, fmtSpan, timeUnit } from "../model/units.js";

@@ -1,10 +1,11 @@
 // Gantt chart of endpoints: when each sends (thin, above) and receives (below; a sum and a copy look different).
 
-import { put, widthOf } from "./canvas.js";
-import { huesOfGroup } from "./groups.js";
+import { put, widthOf } from "../draw/canvas.js";
+import { huesOfGroup } from "../model/look.js";
 import { meters } from "./meters.js";
-import { groups, slotText } from "../model/model.js";
+import { slotText } from "../model/model.js";
 import { nameOf, panelOf } from "../model/names.js";
+import { groups } from "../model/order.js";
 import { textAt } from "../model/read.js";
 import { fmtBytes } from "../model/units.js";
 

@@ -1,6 +1,6 @@
 // Figures at the right of a row, at the cursor.
 
-import { box, put } from "./canvas.js";
+import { box, put } from "../draw/canvas.js";
 
 /**
  * Two meters at the right of a row: bytes of `most`, and a second one with its text; on a narrow card only their texts.

@@ -1,9 +1,9 @@
 // Use of capacity over time: one line per kind of cable, that of its busiest cable.
 
-import { useFill } from "./cable.js";
-import { put } from "./canvas.js";
+import { useFill } from "../draw/cable.js";
+import { put } from "../draw/canvas.js";
+import { shareBetween, useClass } from "../model/load.js";
 import { meters } from "./meters.js";
-import { shareBetween, useClass } from "../model/model.js";
 import { textAt } from "../model/read.js";
 import { NB, fmtShare } from "../model/units.js";
 

@@ -1,10 +1,9 @@
 // More than 64 ranks: the matrix folded into strips, one per group of ranks, and saying so.
 
-import { box, put, wrap } from "./canvas.js";
+import { box, put, wrap } from "../draw/canvas.js";
 import { cellAt } from "../model/cells.js";
 import { endpointGroups } from "./endpoints.js";
-import { hues } from "./groups.js";
-import { ramp } from "../model/look.js";
+import { hues, ramp } from "../model/look.js";
 import { nameOf } from "../model/names.js";
 import { textAt } from "../model/read.js";
 import { NB } from "../model/units.js";

@@ -1,18 +1,10 @@
 // Two charts of cables over time: classes of cables that are alike, and each cable by itself.
 
-import { useFill } from "./cable.js";
-import { put } from "./canvas.js";
+import { useFill } from "../draw/cable.js";
+import { put } from "../draw/canvas.js";
+import { busySeconds, idleShare, linkBytes, rowSlices, stepShare, useClass, usedLinks } from "../model/load.js";
 import { meters } from "./meters.js";
-import {
-  busySeconds,
-  idleShare,
-  linkBytes,
-  rowSlices,
-  stepAt,
-  stepShare,
-  useClass,
-  usedLinks,
-} from "../model/model.js";
+import { stepAt } from "../model/model.js";
 import { linkName } from "../model/names.js";
 import { textAt } from "../model/read.js";
 import { fmtBytes, fmtShare } from "../model/units.js";

@@ -1,11 +1,10 @@
 // The rank x chunk matrix: who has contributed to what.
 
-import { box, cross, fitFont, put, widthOf } from "./canvas.js";
+import { box, cross, fitFont, put, widthOf } from "../draw/canvas.js";
 import { cellAt } from "../model/cells.js";
-import { el } from "./elements.js";
+import { el } from "../draw/elements.js";
 import { MOST_CELL_RANKS, drawHeat } from "./heat.js";
-import { hues } from "./groups.js";
-import { hex, ramp } from "../model/look.js";
+import { hex, hues, ramp } from "../model/look.js";
 import { slotText } from "../model/model.js";
 import { nameOf, panelOf } from "../model/names.js";
 

@@ -4,11 +4,11 @@
 // A chart is {lines(m, W) -> [{label, note, hot, ...}], bars(g, V, geo, lines), figure(g, V, geo, line, y)}. Its bars
 // are drawn once for the whole run and shown twice: past solid, future faint.
 
-import { fitFont, put, widthOf } from "./canvas.js";
+import { fitFont, put, widthOf } from "../draw/canvas.js";
 import { endpointChart } from "./endpoints.js";
 import { groupChart } from "./groups.js";
+import { hopSpan, journey, routeLinks } from "../model/hops.js";
 import { eachChart, linkChart } from "./links.js";
-import { hopSpan, journey, routeLinks } from "../model/model.js";
 import { drawAxis } from "./scrub.js";
 import { useChart } from "./use.js";
 

@@ -1,41 +1,9 @@
 // Several collectives in one run: whose a slot is, the colours of each, and a chart with a row for each.
 
-import { put, widthOf } from "./canvas.js";
-import { svg, symbol } from "./elements.js";
-import { TOKENS } from "../model/look.js";
+import { put, widthOf } from "../draw/canvas.js";
+import { svg, symbol } from "../draw/elements.js";
+import { HUES, huesOfGroup } from "../model/look.js";
 import { textAt } from "../model/read.js";
-
-/**
- * Colours of the second collective and those after it; the first keeps the usual ones. Beyond the last they begin
- * again.
- */
-const HUES = {
-  light: [
-    { done: "#5B3A8C", sum1: "#EFEAF6", sum2: "#A78BD0", sumfill: "#C9B6E4" },
-    { done: "#A3225F", sum1: "#FBE9F1", sum2: "#E07AA8", sumfill: "#F0B3CE" },
-    { done: "#3A4A55", sum1: "#ECEFF1", sum2: "#8FA1AC", sumfill: "#BCC8CF" },
-  ],
-  dark: [
-    { done: "#C3A6F2", sum1: "#2A2338", sum2: "#5E4690", sumfill: "#5A4488" },
-    { done: "#F59BC4", sum1: "#38202B", sum2: "#8A3A60", sumfill: "#84395D" },
-    { done: "#B9C6CE", sum1: "#262D31", sum2: "#55666F", sumfill: "#52626B" },
-  ],
-};
-const hueSets = Object.fromEntries(
-  ["light", "dark"].map((k) => [k, [TOKENS[k], ...HUES[k].map((own) => ({ ...TOKENS[k], ...own }))]]),
-);
-
-/** The number of its collective for each slot. */
-export function groupOfSlots(groups, slots) {
-  const of = new Int32Array(slots);
-  groups.forEach(({ first, slots: n }, q) => of.fill(q, first, first + n));
-  return of;
-}
-
-/** The colours C as the collective of a slot has them. */
-export const hues = (C, m, slot) => huesOfGroup(C, m.groupOf[slot] ?? 0);
-
-export const huesOfGroup = (C, q) => hueSets[C === TOKENS.dark ? "dark" : "light"][q % 4];
 
 /**
  * Entries of the legend: colour, letter, name and slow-down of each collective, as long as they have colours of their
@@ -55,6 +23,7 @@ export const groupKeys = (m, C, lang, item) =>
  * Where a collective would have ended alone: said beside the bar's faint part, on which ink can be read before and
  * after the cursor.
  */
+
 function drawAlone(g, V, geo, group, y) {
   const X = (t) => geo.x0 + (t / (V.m.total || 1)) * geo.tw,
     at = X(group.alone);
