@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { index } from "../../collsim/viz/player/model/model.js";
-import { delivered, pace, progress } from "../../collsim/viz/race/race.js";
+import { delivered, pace, progress } from "../../collsim/viz/race/pace.js";
 
 // Two ranks swap a chunk in step 1 (added up), then copy the sum back in step 2; the second transfer of step 1 is twice as slow.
 const timeline = {

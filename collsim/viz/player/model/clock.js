@@ -100,3 +100,9 @@ function tick(clock, own, now) {
   tell(clock, own, "tick");
   if (clock.playing) own.frame = requestAnimationFrame((at) => tick(clock, own, at));
 }
+
+/** The next faster (1) or slower (-1) of the speeds; from one that is none of them as from 1. */
+export function changeSpeed(clock, by) {
+  const q = SPEEDS.findIndex(([v]) => v === clock.speed);
+  clock.setSpeed(SPEEDS[Math.min(SPEEDS.length - 1, Math.max(0, (q < 0 ? 2 : q) + by))][0]);
+}

@@ -1,10 +1,11 @@
 // What a person can do: buttons, keys, scrubber.
 
-import { SPEEDS } from "../model/clock.js";
+import { changeSpeed } from "../model/clock.js";
 import { invalidate, report, stateOf, toast, wordsOf } from "./context.js";
 import { copyText } from "./copy.js";
 import { arrange, dress } from "./dress.js";
 import { stepSpan } from "./frame.js";
+import { actOnKey } from "./keys.js";
 import { busiest } from "../model/load.js";
 import { mistakeTime, nextStart, stepAt } from "../model/model.js";
 import { hideTip } from "./pointer.js";
@@ -67,12 +68,6 @@ export function toggleLoop(ui) {
   clock.loop = clock.loop ? null : stepSpan(ui);
   if (clock.loop && !clock.playing) clock.play();
   else invalidate(ui);
-}
-
-function changeSpeed(ui, by) {
-  const { clock } = ui;
-  const q = SPEEDS.findIndex(([v]) => v === clock.speed);
-  clock.setSpeed(SPEEDS[Math.min(SPEEDS.length - 1, Math.max(0, (q < 0 ? 2 : q) + by))][0]);
 }
 
 export function seekBusiest(ui) {
@@ -165,32 +160,25 @@ export function dragTime(ui, box) {
 }
 
 export function onKey(ui, ev) {
-  const { S, m, clock } = ui;
-  ev.stopPropagation(); // hosts bind single letters (rerun, clear cache, new cell)
-  if (!m || ev.ctrlKey || ev.metaKey || ev.altKey) return;
-  const tag = ev.target?.tagName,
-    typing = tag === "SELECT" || tag === "INPUT" || tag === "TEXTAREA";
-  if (typing || (tag === "BUTTON" && (ev.key === " " || ev.key === "Enter"))) return;
-  const act = {
-    " ": () => togglePlay(ui),
-    ArrowRight: () => stepForward(ui),
-    PageDown: () => stepForward(ui),
-    ArrowLeft: () => stepBack(ui),
-    PageUp: () => stepBack(ui),
-    Home: () => clock.seek(0),
-    End: () => clock.seek(m.total),
-    "[": () => changeSpeed(ui, -1),
-    "]": () => changeSpeed(ui, 1),
-    b: () => seekBusiest(ui),
-    m: () => seekMistake(ui),
-    g: () => nextChart(ui),
-    p: () => setPatterns(ui, !ui.S.patterns),
-    l: () => toggleLoop(ui),
-    f: () => present(ui),
-    v: () => setView(ui, S.view === "logical" ? "physical" : "logical"),
-    Escape: () => S.present && present(ui, false),
-  }[ev.key.length === 1 ? ev.key.toLowerCase() : ev.key];
-  if (!act) return;
-  ev.preventDefault();
-  act();
+  actOnKey(ev, ui.m ? keysOf(ui) : {});
 }
+
+const keysOf = (ui) => ({
+  " ": () => togglePlay(ui),
+  ArrowRight: () => stepForward(ui),
+  PageDown: () => stepForward(ui),
+  ArrowLeft: () => stepBack(ui),
+  PageUp: () => stepBack(ui),
+  Home: () => ui.clock.seek(0),
+  End: () => ui.clock.seek(ui.m.total),
+  "[": () => changeSpeed(ui.clock, -1),
+  "]": () => changeSpeed(ui.clock, 1),
+  b: () => seekBusiest(ui),
+  m: () => seekMistake(ui),
+  g: () => nextChart(ui),
+  p: () => setPatterns(ui, !ui.S.patterns),
+  l: () => toggleLoop(ui),
+  f: () => present(ui),
+  v: () => setView(ui, ui.S.view === "logical" ? "physical" : "logical"),
+  Escape: () => ui.S.present && present(ui, false),
+});
