@@ -4,8 +4,8 @@ import { component } from "./mount.js";
 import { createPlayer } from "./ui/player.js";
 
 /**
- * Streamlit: data = {id, timeline, lang, theme, t, view, header}; sends state {t, step, playing, view, speed, done, why}.
- * A call with the same id changes neither position nor playing.
+ * Streamlit: data = {id, timeline, lang, theme, t, view, header}; sends the state {t, step, playing, view, speed, done,
+ * why}. A call with the same id changes neither position nor playing.
  */
 const streamlit = component((box, data, send) => {
   const last = {};

@@ -1,7 +1,7 @@
 // The card of one runner: its name, how loaded its busiest cable is, its stage, and why it takes as long as it does.
 
 import { el } from "../player/draw/elements.js";
-import { playerOf } from "../player/several.js";
+import { playerOf } from "../hosts/several.js";
 import { fmtBytes } from "../player/model/units.js";
 import { raceWords } from "./words.js";
 

@@ -8,7 +8,7 @@ import { el } from "../player/draw/elements.js";
 import { drawFlags } from "./finish.js";
 import { buildLane, dressLane } from "./lane.js";
 import { component } from "../player/mount.js";
-import { createSeveral, inColumns, setHeights } from "../player/several.js";
+import { createSeveral, inColumns, setHeights } from "../hosts/several.js";
 import { RACE_CSS } from "./style.js";
 import { onRaceKey } from "./transport.js";
 import { raceWords } from "./words.js";
@@ -81,7 +81,8 @@ function arrangeRace(race) {
   root.classList.toggle("slim", wide < 760);
   const across = wide < 760 ? 1 : cards.length === 4 && wide < 1500 ? 2 : cards.length,
     room = inColumns(lanes, wide, across);
-  const names = cards.some(({ player }) => player.model?.panels.x.length) ? 36 : 0; // nodes are named over a small stage
+  // nodes are named over a small stage
+  const names = cards.some(({ player }) => player.model?.panels.x.length) ? 36 : 0;
   const tall = cards.map(({ player: { model: m } }) => (m ? m.tl.stage.h * Math.min(1.3, room / m.tl.stage.w) : 0));
   const most = Math.max(230, globalThis.innerHeight - 590);
   setHeights(cards, names + Math.round(Math.min(Math.max(150, ...tall), most)));

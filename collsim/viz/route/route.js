@@ -5,7 +5,7 @@
 
 import { el, icon } from "../player/draw/elements.js";
 import { component } from "../player/mount.js";
-import { createSeveral, inColumns, playerOf, setHeights } from "../player/several.js";
+import { createSeveral, inColumns, playerOf, setHeights } from "../hosts/several.js";
 import { ROUTE_CSS } from "./style.js";
 
 const ROUTE_SECONDS = 5;

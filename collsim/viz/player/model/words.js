@@ -89,7 +89,8 @@ export const WORDS = {
     overWrong: "The run is over, and its result is wrong.",
     wrongHere: (s, n) => `Step ${s} of ${n}: here it goes wrong.`,
     heat: (n, per, sum) =>
-      `Folded: a row is ${n === 1 ? "one rank" : `${n} ranks`}, a column ${per === 1 ? "one chunk" : `${per} chunks`}; ` +
+      `Folded: a row is ${n === 1 ? "one rank" : `${n} ranks`}, ` +
+      `a column ${per === 1 ? "one chunk" : `${per} chunks`}; ` +
       `colour = ${sum ? "mean share of the contributions" : "share of the chunks held"}, ` +
       "right: finished chunks, least and most.",
     doneOf: (n) => `finished of ${n}`,

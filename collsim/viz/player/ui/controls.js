@@ -1,38 +1,14 @@
 // What a person can do: buttons, keys, scrubber.
 
 import { changeSpeed } from "../model/clock.js";
-import { invalidate, report, stateOf, toast, wordsOf } from "./context.js";
+import { invalidate, stateOf, toast, wordsOf } from "./context.js";
 import { copyText } from "./copy.js";
-import { arrange, dress } from "./dress.js";
+import { arrange, setChart, setPatterns, setView } from "./dress.js";
 import { stepSpan } from "./frame.js";
 import { actOnKey } from "./keys.js";
 import { busiest } from "../model/load.js";
 import { mistakeTime, nextStart, stepAt } from "../model/model.js";
-import { hideTip } from "./pointer.js";
 import { chartsOf } from "../charts/rows.js";
-
-export function setView(ui, v) {
-  const { S } = ui;
-  if (v !== S.view) {
-    S.view = v;
-    hideTip(ui);
-    dress(ui);
-    report(ui, "view", 0);
-  }
-}
-
-/** What the rows show; the moment stays. */
-export function setChart(ui, chart) {
-  ui.S.chart = chart;
-  hideTip(ui);
-  dress(ui);
-}
-
-/** Patterns beside or instead of colours: for grey print, and for eyes that tell colours apart badly. */
-export function setPatterns(ui, on) {
-  ui.S.patterns = on;
-  if (ui.m) dress(ui);
-}
 
 function nextChart(ui) {
   const names = chartsOf(ui.m);

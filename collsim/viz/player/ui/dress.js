@@ -1,10 +1,10 @@
 // What changes with the run, the language, the theme or the size, but not with time: words, legend, layout.
 
 import { SPEEDS } from "../model/clock.js";
-import { colorsOf, forgetDrawn, invalidate, themeOf, wordsOf } from "./context.js";
-import { setChart, setView } from "./controls.js";
+import { colorsOf, forgetDrawn, invalidate, report, themeOf, wordsOf } from "./context.js";
 import { el, nameButton, segment } from "../draw/elements.js";
 import { buildLegend } from "./legend.js";
+import { hideTip } from "./pointer.js";
 import { textAt } from "../model/read.js";
 import { chartsOf, linesOf, rowSize } from "../charts/rows.js";
 import { KEY_SCALE } from "../draw/ruler.js";
@@ -217,4 +217,27 @@ function arrangePanels(ui) {
   if (d.modes.parentNode !== home) home.append(d.modes); // moving it would take the focus away
   (narrow ? d.legend : d.foot).prepend(d.patterns);
   if (d.words.style.display !== "none") buildWords(ui);
+}
+
+export function setView(ui, v) {
+  const { S } = ui;
+  if (v !== S.view) {
+    S.view = v;
+    hideTip(ui);
+    dress(ui);
+    report(ui, "view", 0);
+  }
+}
+
+/** What the rows show; the moment stays. */
+export function setChart(ui, chart) {
+  ui.S.chart = chart;
+  hideTip(ui);
+  dress(ui);
+}
+
+/** Patterns beside or instead of colours: for grey print, and for eyes that tell colours apart badly. */
+export function setPatterns(ui, on) {
+  ui.S.patterns = on;
+  if (ui.m) dress(ui);
 }

@@ -8,14 +8,13 @@ import {
   present,
   seekBusiest,
   seekMistake,
-  setPatterns,
   shareLink,
   stepBack,
   stepForward,
   toggleLoop,
   togglePlay,
 } from "./controls.js";
-import { applyTheme, arrange, dress } from "./dress.js";
+import { applyTheme, arrange, dress, setPatterns } from "./dress.js";
 import { onClock, render } from "./frame.js";
 import { index, mistakeTime, slotChannels } from "../model/model.js";
 import { clean } from "../model/order.js";
@@ -36,7 +35,7 @@ import { problem, unpack } from "../model/read.js";
  *   onShare(state)       instead of copying a link; may return the text to copy
  */
 export function createPlayer(host, opts = {}) {
-  const ui = createContext(buildCard(host), opts),
+  const ui = createContext(buildCard(host), opts, render),
     { clock } = ui;
   wire(ui);
   const stopListening = listen(ui);

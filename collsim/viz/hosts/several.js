@@ -1,10 +1,10 @@
 // Several players side by side on one clock: what a race and a route have in common.
 
-import { createClock } from "./model/clock.js";
-import { el } from "./draw/elements.js";
-import { TOKENS } from "./model/look.js";
-import { createPlayer } from "./ui/player.js";
-import { unpack } from "./model/read.js";
+import { createClock } from "../player/model/clock.js";
+import { el } from "../player/draw/elements.js";
+import { TOKENS } from "../player/model/look.js";
+import { createPlayer } from "../player/ui/player.js";
+import { unpack } from "../player/model/read.js";
 
 /**
  * Mount them into `host`. What stands around the players is said by `show`, whose functions get `many` = {root, clock,
