@@ -23,11 +23,20 @@ class ScheduleError(CollsimError):
 
     Attributes:
         step, rank, chunk: where it went wrong (0-based), or None where that has no meaning.
+        from_start: no step makes it wrong, it is so from the start; `step` is 0 then.
     """
 
-    def __init__(self, message: str, *, step: int | None = None, rank: int | None = None, chunk: int | None = None):
+    def __init__(
+        self,
+        message: str,
+        *,
+        step: int | None = None,
+        rank: int | None = None,
+        chunk: int | None = None,
+        from_start: bool = False,
+    ):
         super().__init__(message)
-        self.step, self.rank, self.chunk = step, rank, chunk
+        self.step, self.rank, self.chunk, self.from_start = step, rank, chunk, from_start
 
 
 class TopologyError(CollsimError):

@@ -105,7 +105,7 @@ def _explain(schedule: Schedule, rank: int, slot: int, contributor: int, chunk: 
         f"{schedule.label}: after the last step rank {rank} has chunk {slot} = {_sum(final, chunk)}, "
         f"but {schedule.collective} wants {_sum(want, chunk)}. {how}"
     )
-    return ScheduleError(message, step=max(step, 0), rank=rank, chunk=slot)
+    return ScheduleError(message, step=max(step, 0), rank=rank, chunk=slot, from_start=step < 0)
 
 
 def _sum(counts: Counts, chunk: int, most: int = 8) -> str:
