@@ -43,7 +43,7 @@ class Panel:
 
 
 @dataclass(eq=False)
-class Layout:
+class StageLayout:
     """A picture with a place for everything. Filled by the functions that arrange; read-only afterwards.
 
     Attributes:
@@ -69,7 +69,7 @@ class Layout:
         return next((i for i, p in enumerate(self.panels) if p.node == node and node >= 0), -1)
 
 
-def layout(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Layout:
+def layout(topology: Topology, carried: npt.NDArray[Any] | None = None) -> StageLayout:
     """Place everything that is drawn of a topology.
 
     Args:
@@ -95,12 +95,12 @@ def layout(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Layou
 # ------------------------------------------------------------------------------------------------------
 
 
-def arrange(what: Picture, facts: Facts = NO_FACTS) -> Layout:
+def arrange(what: Picture, facts: Facts = NO_FACTS) -> StageLayout:
     """Place a network that is not made of machines; `facts` as its topology declares them."""
     place, bends = SHAPES.get(what.shape, _graph)(what, facts)
     size = _box_size(what, place)
     boxes = [centred(x, y, *_box(what, d, size)) for d, (x, y) in enumerate(place)]
-    made = Layout(what, boxes, [label(what, d) for d in range(len(what))])
+    made = StageLayout(what, boxes, [label(what, d) for d in range(len(what))])
     if what.shape == "switch" and len(what) > 1:
         _switch_bar(made)
         _verticals(made)
@@ -148,7 +148,7 @@ def _box_size(what: Picture, place: list[Point]) -> float:
     return float(min(44.0, closest * (0.6 if closest > 14 else 0.8)))
 
 
-def _wire(made: Layout, bends: dict[tuple[int, int], list[Point]] | None = None) -> None:
+def _wire(made: StageLayout, bends: dict[tuple[int, int], list[Point]] | None = None) -> None:
     """A polyline for every link: bent where `bends` says so, else straight; the two directions side by side."""
     what, bends = made.picture, bends or {}
     links = list(zip(what.src.tolist(), what.dst.tolist(), strict=True))
@@ -167,7 +167,7 @@ def _wire(made: Layout, bends: dict[tuple[int, int], list[Point]] | None = None)
         made.lines.append(there if a == low else home)
 
 
-def hugged(made: Layout) -> Layout:
+def hugged(made: StageLayout) -> StageLayout:
     """Move everything so that the stage is as small as it can be, with a margin."""
     points = np.array([p for line in made.lines for p in line] or [(0.0, 0.0)])
     boxes = [*made.boxes, *(p.box for p in made.panels)]
@@ -267,7 +267,7 @@ def _switch(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     return place, {}
 
 
-def _switch_bar(made: Layout) -> None:
+def _switch_bar(made: StageLayout) -> None:
     """The switch as a bar as wide as the row of ranks, so that every cable is vertical."""
     what = made.picture
     hub = (
@@ -282,7 +282,7 @@ def _switch_bar(made: Layout) -> None:
     made.boxes[hub] = Box(left, -215.0 - 42, right - left, 84)
 
 
-def _verticals(made: Layout) -> None:
+def _verticals(made: StageLayout) -> None:
     """Cables of a switch bar, straight up and down; out of a rank on the right, into it on the left."""
     what = made.picture
     hub = max(range(len(what)), key=lambda d: made.boxes[d].w)

@@ -26,7 +26,7 @@ _BUSY = 0.5  # of its capacity: less than that is no limit
 
 
 @dataclass(frozen=True)
-class Way:
+class RankRoute:
     """One way, as plain data.
 
     Attributes:
@@ -53,7 +53,7 @@ class Way:
     marks: list[dict[str, Any]]
 
 
-def ways(places: list[Topology], src: int, dst: int, nbytes: Any) -> list[Way]:
+def ways(places: list[Topology], src: int, dst: int, nbytes: Any) -> list[RankRoute]:
     """The way from rank src to rank dst on each of several variants of one machine, drawn alike.
 
     Raises CollsimError where there is no such rank or no way.
@@ -78,7 +78,7 @@ def _ring(place: Topology, nbytes: Any) -> Trace:
     return simulate(schedule("allreduce_ring", topology=place, channels=channels), place, nbytes)
 
 
-def _way(trace: Trace, ring: Trace, src: int, dst: int, touched: npt.NDArray[np.bool_] | None) -> Way:
+def _way(trace: Trace, ring: Trace, src: int, dst: int, touched: npt.NDArray[np.bool_] | None) -> RankRoute:
     place = trace.topology
     route = place.route(src, dst)
     used = ring.link_busy / ring.time if ring.time else np.zeros(len(place.links))
@@ -98,7 +98,7 @@ def _way(trace: Trace, ring: Trace, src: int, dst: int, touched: npt.NDArray[np.
     ]
     slowest = min(route, key=lambda hop: hop.bandwidth)
     made = {**timeline(trace, touched), "mistake": None}  # one transfer is not meant to be a whole collective
-    return Way(
+    return RankRoute(
         said=_said(place, src, dst),
         hops=hops,
         alpha=sum(hop.alpha for hop in route),

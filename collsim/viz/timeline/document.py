@@ -27,7 +27,7 @@ import numpy.typing as npt
 from ...collective import NOTHING, collective
 from ...errors import CollsimError, FormatError
 from ...simulate.together import Together, Whole
-from ..layout.shapes import Layout, layout
+from ..layout.shapes import StageLayout, layout
 from ..sentences import words
 from ..sentences.causes import bottleneck
 from ..sentences.names import endpoint_name
@@ -150,7 +150,7 @@ def _too_many(trace: Trace) -> str:
     )
 
 
-def _layout(trace: Trace, also: npt.NDArray[np.bool_] | None) -> Layout:
+def _layout(trace: Trace, also: npt.NDArray[np.bool_] | None) -> StageLayout:
     carried = trace.link_bytes + trace.other_bytes
     return layout(trace.topology, carried if also is None else np.where(also, np.maximum(carried, 1), carried))
 
@@ -207,21 +207,21 @@ def _identity(trace: Trace) -> str:
     return digest.hexdigest()[:16]
 
 
-def _stage(made: Layout) -> dict[str, Any]:
+def _stage(made: StageLayout) -> dict[str, Any]:
     stage: dict[str, Any] = {"w": round(made.w, 1), "h": round(made.h, 1), "pipe": round(made.pipe, 5)}
     if made.key is not None:
         stage["key"] = {"x": made.key.x, "y": made.key.y, "w": made.key.w, "h": made.key.h}
     return stage
 
 
-def _panels(made: Layout) -> list[dict[str, Any]]:
+def _panels(made: StageLayout) -> list[dict[str, Any]]:
     return [
         {"x": p.box.x, "y": p.box.y, "w": p.box.w, "h": p.box.h, "label": p.label, "note": p.note, "foot": p.foot}
         for p in made.panels
     ]
 
 
-def _devices(trace: Trace, made: Layout) -> dict[str, Any]:
+def _devices(trace: Trace, made: StageLayout) -> dict[str, Any]:
     what = made.picture
     labels = list(made.labels)
     ours = {
@@ -245,7 +245,7 @@ def _devices(trace: Trace, made: Layout) -> dict[str, Any]:
     }
 
 
-def _held(trace: Trace, made: Layout) -> list[list[int]]:
+def _held(trace: Trace, made: StageLayout) -> list[list[int]]:
     """For each device the ranks of the schedule that sit in it, where it stands for a whole node."""
     held: list[list[int]] = [[] for _ in made.boxes]
     ranks = trace.place[: trace.schedule.ranks]
@@ -256,7 +256,7 @@ def _held(trace: Trace, made: Layout) -> list[list[int]]:
     return held
 
 
-def _links(made: Layout, lines: list[dict[str, Any]]) -> dict[str, Any]:
+def _links(made: StageLayout, lines: list[dict[str, Any]]) -> dict[str, Any]:
     from ..layout.geometry import flat
 
     what = made.picture
@@ -276,7 +276,7 @@ def _links(made: Layout, lines: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _routes(trace: Trace, made: Layout) -> tuple[dict[str, Any], npt.NDArray[np.int64]]:
+def _routes(trace: Trace, made: StageLayout) -> tuple[dict[str, Any], npt.NDArray[np.int64]]:
     """The routes in use, each once, as links of the picture; and the route of every transfer."""
     t = trace.schedule.transfers
     pair = t["src"].astype(np.int64) * trace.schedule.endpoints + t["dst"]
@@ -291,7 +291,9 @@ def _routes(trace: Trace, made: Layout) -> tuple[dict[str, Any], npt.NDArray[np.
     return {"start": start.tolist(), "link": links[links >= 0].tolist()}, route.ravel().astype(np.int64)
 
 
-def _flows(trace: Trace, made: Layout, routes: dict[str, Any], route: npt.NDArray[np.int64]) -> dict[str, Any] | None:
+def _flows(
+    trace: Trace, made: StageLayout, routes: dict[str, Any], route: npt.NDArray[np.int64]
+) -> dict[str, Any] | None:
     """What crosses cables at which rates, others' bytes too, where the engine has stretches of its own for that (no
     barriers).
 
@@ -341,7 +343,7 @@ def _transfers(trace: Trace, route: npt.NDArray[np.int64], order: npt.NDArray[np
     return columns
 
 
-def _hops(trace: Trace, made: Layout, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
+def _hops(trace: Trace, made: StageLayout, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
     """When each hop of each transfer begins and ends, where the engine has times of its own for them (store and
     forward)."""
     t = trace.schedule.transfers
@@ -389,7 +391,7 @@ def _state(trace: Trace) -> dict[str, Any]:
     return {"held": held, "root": int(s.root), "goal": s.ranks if kind.reduces else 1, "wanted": wanted}
 
 
-def _figures(trace: Trace, made: Layout) -> dict[str, Any]:
+def _figures(trace: Trace, made: StageLayout) -> dict[str, Any]:
     link_of = made.picture.link_of
     drawn = link_of >= 0
     carried = (trace.link_bytes + trace.other_bytes)[drawn]
@@ -420,7 +422,7 @@ def _mistake(trace: Trace, order: npt.NDArray[np.int64]) -> dict[str, Any] | Non
     }
 
 
-def _drawn(made: Layout, links: tuple[int, ...]) -> list[int]:
+def _drawn(made: StageLayout, links: tuple[int, ...]) -> list[int]:
     """Picture ids of links of the topology."""
     return sorted({int(made.picture.link_of[link]) for link in links} - {-1})
 
