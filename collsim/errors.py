@@ -26,17 +26,11 @@ class ScheduleError(CollsimError):
         from_start: no step makes it wrong, it is so from the start; `step` is 0 then.
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        step: int | None = None,
-        rank: int | None = None,
-        chunk: int | None = None,
-        from_start: bool = False,
-    ):
+    from_start = False
+
+    def __init__(self, message: str, *, step: int | None = None, rank: int | None = None, chunk: int | None = None):
         super().__init__(message)
-        self.step, self.rank, self.chunk, self.from_start = step, rank, chunk, from_start
+        self.step, self.rank, self.chunk = step, rank, chunk
 
 
 class TopologyError(CollsimError):

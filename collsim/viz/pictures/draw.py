@@ -82,7 +82,8 @@ def shown_links(topology: Topology) -> npt.NDArray[np.bool_] | None:
 def _figure(wide: float, tall: float) -> Axes:
     """Axes that fill a figure of their own (never pyplot's), which a notebook shows."""
     figure = shown(own_figure(wide / _PIXELS, tall / _PIXELS), _PIXELS)
-    return shown(figure.add_axes((0, 0, 1, 1)), _PIXELS)
+    ax: Axes = shown(figure.add_axes((0, 0, 1, 1)), _PIXELS)
+    return ax
 
 
 def _points(ax: Axes, wide: float, tall: float) -> float:

@@ -22,13 +22,13 @@ def own_figure(wide: float, tall: float, **options: Any) -> Figure:
     return figure
 
 
-def shown(what: Any, dpi: int) -> Any:
+def shown(what: Any, dpi: float) -> Any:
     """A figure, or Axes of one, that a notebook shows as the figure; without pyplot it would not know how."""
     what._repr_png_ = partial(_png, what.get_figure(root=True), dpi)
     return what
 
 
-def _png(figure: Figure, dpi: int) -> bytes:
+def _png(figure: Figure, dpi: float) -> bytes:
     out = BytesIO()
     figure.savefig(out, format="png", dpi=dpi)
     return out.getvalue()

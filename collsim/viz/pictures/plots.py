@@ -287,7 +287,8 @@ def _axes(ax: Axes | None, wide: float, tall: float) -> Axes:
     if ax is not None:
         return ax
     figure = shown(own_figure(wide, tall, layout="constrained"), _DPI)
-    return shown(figure.add_subplot(), _DPI)
+    made: Axes = shown(figure.add_subplot(), _DPI)
+    return made
 
 
 def _in(lang: str, en: str, zh: str) -> str:

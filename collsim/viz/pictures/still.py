@@ -120,7 +120,13 @@ def _stage(ax: Axes, made: dict[str, Any], lang: str, family: list[str], dx: flo
             ax, Box(p["x"] + dx, p["y"] + dy, p["w"], p["h"]), palette.SUNK, palette.LINE, radius=10, line=0.7, zorder=1
         )
         down = p["h"] - 11 if p["foot"] else 19
-        style = {"fontsize": 9, "fontweight": "bold", "family": family, "color": palette.INK, "zorder": 5}
+        style: dict[str, Any] = {
+            "fontsize": 9,
+            "fontweight": "bold",
+            "family": family,
+            "color": palette.INK,
+            "zorder": 5,
+        }
         ax.text(p["x"] + 14 + dx, p["y"] + down + dy, text_of(p["label"], lang), **style)
     _links(ax, made, dx, dy)
     d, used = made["devices"], _used(made)

@@ -66,8 +66,6 @@ def timeline(trace: Trace | Together, also: npt.NDArray[np.bool_] | None = None)
     flows = _flows(trace, made, routes, route)
     order = np.argsort(trace.start, kind="stable")
     several = trace if isinstance(trace, Whole) else None
-    steps = narrate(trace) if several is None else together.narrated(several)
-    found = bottleneck(trace)
     bands = phases(s) if several is None else together.bands(several)
     lines = rows(trace, made)
     whole: dict[str, Any] = {
@@ -81,19 +79,12 @@ def timeline(trace: Trace | Together, also: npt.NDArray[np.bool_] | None = None)
         "key": [entry for entry in key(trace) if entry["kind"] in set(made.picture.link_kind)],
         "routes": routes,
         "transfers": _transfers(trace, route, order),
-        "steps": {
-            "t0": _seconds(trace.timing.step_start),
-            "t1": _seconds(trace.timing.step_end),
-            "text": {"en": [en for en, _ in steps], "zh": [zh for _, zh in steps]},
-            "phase": _phase_of_steps(bands),
-        },
+        "steps": _steps(trace, bands),
         "phases": [p.entry() for p in bands],
         "logical": logical(s),
         "state": _state(trace) if several is None else together.state(several),
         "figures": _figures(trace, made),
-        "bottleneck": None
-        if found is None
-        else {**found, "links": _drawn(made, trace.bottleneck.links if trace.bottleneck else ())},
+        "bottleneck": _bottleneck(trace, made),
         "mistake": _mistake(trace, order),
         "text": _text(trace),
     }
@@ -157,6 +148,22 @@ def _layout(trace: Trace, also: npt.NDArray[np.bool_] | None) -> StageLayout:
 
 def _seconds(values: npt.NDArray[np.float64]) -> list[float]:
     return [round(float(v), 12) for v in values]
+
+
+def _steps(trace: Trace, bands: list[Phase]) -> dict[str, Any]:
+    said = together.narrated(trace) if isinstance(trace, Whole) else narrate(trace)
+    return {
+        "t0": _seconds(trace.timing.step_start),
+        "t1": _seconds(trace.timing.step_end),
+        "text": {"en": [en for en, _ in said], "zh": [zh for _, zh in said]},
+        "phase": _phase_of_steps(bands),
+    }
+
+
+def _bottleneck(trace: Trace, made: StageLayout) -> dict[str, Any] | None:
+    found = bottleneck(trace)
+    links = trace.bottleneck.links if trace.bottleneck else ()
+    return None if found is None else {**found, "links": _drawn(made, links)}
 
 
 def _meta(trace: Trace) -> dict[str, Any]:
