@@ -22,7 +22,7 @@ export function drawDevices(g, V) {
     if (name) names.push(name);
     else if (one.kind === "nic" && !isUpright(one, squares)) unnamed.push(d);
   }
-  for (const column of cardColumns(m, unnamed)) names.push(columnName(V, column));
+  for (const column of cardColumns(m, unnamed)) names.push({ at: columnName(V, column) });
   for (const list of facts.turns.values()) if (list.length <= 40) for (const q of list) if (q.bends) drawTurn(g, V, q);
   // above the ways through the box
   for (const name of names) if (!name.upright) put(g, ...name.at);
