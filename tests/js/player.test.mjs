@@ -6,6 +6,7 @@ import { activity } from "../../collsim/viz/player/charts/endpoints.js";
 import { drawMatrix } from "../../collsim/viz/player/charts/matrix.js";
 import { chartsOf } from "../../collsim/viz/player/charts/rows.js";
 import { drawScrub } from "../../collsim/viz/player/charts/scrub.js";
+import { drawDevices } from "../../collsim/viz/player/draw/devices.js";
 import { heldSquares } from "../../collsim/viz/player/draw/held.js";
 import { logicalLayout } from "../../collsim/viz/player/draw/logical.js";
 import {
@@ -656,4 +657,21 @@ test("the way through a device is told from the cable behind it", () => {
   const hops = shape(index(ring4()), 0);
   assert.equal(hops[0].lead, 0);
   assert.ok(Math.abs(hops[1].len - hops[1].lead - 140) < 1e-9); // the cable itself is 140 px long
+});
+
+test("cards too small for a name each have one together, under the lowest; a rank has its own", () => {
+  const tl = ring4();
+  Object.assign(tl.devices, {
+    label: ["0", "1", "NIC 4", "NIC 5", "switch"],
+    kind: ["gpu", "gpu", "nic", "nic", "switch"],
+    endpoint: [0, 1, -1, -1, -1],
+    x: [30, 130, 230, 230, 10],
+    y: [200, 200, 200, 220, 20],
+    w: [40, 40, 10, 10, 380],
+    h: [40, 40, 8, 8, 40],
+  });
+  const g = { ...scribe(), ...Object.fromEntries(["stroke", "strokeText"].map((f) => [f, () => {}])) },
+    facts = { live: new Set([0]), turns: new Map(), share: [] };
+  drawDevices(g, { m: index(tl), C: TOKENS.light, facts, k: 1, lang: "en", act: [] });
+  assert.deepEqual(g.said.map(([text]) => text).sort(), ["0", "1", "NIC 4–5", "switch"]);
 });
