@@ -33,7 +33,10 @@ class ScheduleError(CollsimError):
 
     Attributes:
         step, rank, chunk: where it went wrong (0-based), or None where that has no meaning.
+        from_start: no step makes it wrong, it is so from the start; `step` is 0 then.
     """
+
+    from_start = False
 
     def __init__(self, message: str, *, step: int | None = None, rank: int | None = None, chunk: int | None = None):
         super().__init__(message)

@@ -55,6 +55,8 @@ class Algorithm:
         doc: first line of its docstring.
         says: one line each in English and Chinese on what one step does; the app narrates with it.
         most_ranks: more are refused before memory runs out.
+        phases: what the steps that add and the steps that copy are called: `reduce-scatter` and `allgather`, `push` and
+            `pull`; None: the flags of its steps show it.
         options: its keywords.
     """
 
@@ -75,6 +77,7 @@ class Algorithm:
     network: str = "switch"
     when: tuple[str, str] = ("", "")
     most_ranks: int = 4096
+    phases: tuple[str, str] | None = None
     options: MappingProxyType[str, Option] = field(default_factory=lambda: MappingProxyType({}))
 
     def __call__(self, n: Any, **options: Any) -> Schedule:
@@ -268,6 +271,7 @@ def algorithm(
     network: str = "switch",
     when: tuple[str, str] = ("", ""),
     most_ranks: int = 4096,
+    phases: tuple[str, str] | None = None,
     name: str | None = None,
 ) -> Callable[[Callable[..., Iterable[Any]]], Algorithm]:
     """Register a function of n (and keywords) that yields steps; the result is an `Algorithm`, callable with n.
@@ -281,6 +285,7 @@ def algorithm(
         most_ranks: refuse more, before memory runs out: most algorithms move n chunks at each of n ranks. With
         `repeat`, or a few
             chunks only, it may be much more.
+        phases: names of the part that adds and of the part that copies, where it has both; see `Algorithm`.
     """
     find_collective(collective)
     require_word("helpers_on", helpers_on, ("host", "switch"))
@@ -299,6 +304,8 @@ def algorithm(
             )
     if name is not None and not isinstance(name, str):
         raise CollsimError(f"algorithm(name={name!r}): a name is a text")
+    if phases is not None:
+        phases = _two_names(phases)
 
     def register(function: Callable[..., Iterable[Any]]) -> Algorithm:
         if not inspect.isfunction(function):
@@ -328,12 +335,23 @@ def algorithm(
             network,
             when,
             most_ranks,
+            phases,
             MappingProxyType(_options(function)),
         )
         _REGISTRY[label] = entry
         return entry
 
     return register
+
+
+def _two_names(phases: Any) -> tuple[str, str]:
+    names = tuple(phases) if isinstance(phases, (tuple, list)) else ()
+    if len(names) != 2 or not all(isinstance(name, str) and name for name in names):
+        raise CollsimError(
+            f"algorithm(phases={phases!r}): give the names of the part that adds and of the part that copies, for "
+            "example phases=('reduce-scatter', 'allgather')"
+        )
+    return names
 
 
 def _options(function: Callable[..., Any]) -> dict[str, Option]:
@@ -388,6 +406,13 @@ def find(name: str) -> Algorithm:
     if not isinstance(name, str) or name not in _REGISTRY:
         raise CollsimError(unknown("algorithm", name, _REGISTRY))
     return _REGISTRY[name]
+
+
+def algorithm_of(schedule: Schedule) -> Algorithm | None:
+    """The registered algorithm whose name and collective a schedule has; None for any other, made by hand or read from
+    a file."""
+    entry = _REGISTRY.get(schedule.name)
+    return entry if entry is not None and entry.collective == schedule.collective else None
 
 
 def schedule(name: str | Algorithm, ranks: Any = None, *, topology: Any = None, **options: Any) -> Schedule:

@@ -105,7 +105,9 @@ def _explain(schedule: Schedule, rank: int, slot: int, contributor: int, chunk: 
         f"{schedule.label}: after the last step rank {rank} has chunk {slot} = {_sum(final, chunk)}, "
         f"but {schedule.collective} wants {_sum(want, chunk)}. {how}"
     )
-    return ScheduleError(message, step=max(step, 0), rank=rank, chunk=slot)
+    error = ScheduleError(message, step=max(step, 0), rank=rank, chunk=slot)
+    error.from_start = step < 0
+    return error
 
 
 def _sum(counts: Counts, chunk: int, most: int = 8) -> str:

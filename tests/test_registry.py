@@ -1,5 +1,6 @@
 """The registry: names, options and what a learner's own function may get wrong."""
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -317,3 +318,16 @@ def test_a_price_names_what_it_needs():
 def test_what_nobody_should_write_is_a_sentence_too(call, says):
     with pytest.raises(cs.CollsimError, match=says):
         call()
+
+
+@pytest.mark.parametrize("phases", ["push", ("push",), ("push", 1), ("", "pull")])
+def test_phases_are_two_names(phases):
+    with pytest.raises(cs.CollsimError, match=r"phases=.*the part that adds and of the part that copies"):
+        cs.algorithm("allreduce", phases=phases)
+
+
+def test_the_algorithm_of_a_schedule_is_found_by_name_and_collective():
+    ring = cs.schedule("allreduce_ring", ranks=4)
+    assert registry.algorithm_of(ring).name == "allreduce_ring"
+    assert registry.algorithm_of(replace(ring, name="mine")) is None
+    assert registry.algorithm_of(replace(ring, collective="broadcast")) is None

@@ -39,6 +39,13 @@ def test_a_missing_transfer_is_told_with_what_is_there():
 def test_nothing_at_all_is_told_as_nothing():
     error = error_of(broken([], collective="broadcast"))
     assert "rank 1 has chunk 0 = nothing, but broadcast wants r0. No step writes it." in str(error)
+    assert error.from_start
+
+
+def test_a_cell_that_a_step_makes_wrong_is_not_wrong_from_the_start():
+    twice = [cs.copy(0, 1, chunk=0), cs.copy(0, 1, chunk=0), cs.reduce(0, 1, chunk=0)]
+    error = error_of(broken(twice, collective="broadcast", ranks=2))
+    assert (error.step, error.from_start) == (2, False)
 
 
 def test_the_wrong_chunk_is_named():

@@ -35,6 +35,7 @@ def digits_of(n, base):
         "主机有多块网卡，或 n 不是 2 的幂：步数少、流量最小、每次只在小组内通信。",
     ),
     chunks=lambda n: n,
+    phases=("reduce-scatter", "allgather"),
 )
 def allreduce_bcube(n, base=2):
     sizes, number, steps, stride = digits_of(n, base), np.arange(n), [], 1

@@ -26,6 +26,7 @@ from collsim.trees import nodes_of
     chunks=lambda n, chunks: chunks,
     helpers=lambda n: 1,
     helpers_on="switch",
+    phases=("reduce", "broadcast"),
 )
 def allreduce_collnet_chain(n, chunks=1, per_node=8, topology=None):
     member = np.arange(n).reshape(nodes_of(n, per_node, topology), -1)

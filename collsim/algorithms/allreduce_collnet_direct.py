@@ -27,6 +27,7 @@ from collsim.trees import nodes_of
     ),
     helpers=lambda n: 1,
     helpers_on="switch",
+    phases=("reduce", "broadcast"),
 )
 def allreduce_collnet_direct(n, per_node=8, topology=None):
     g = n // nodes_of(n, per_node, topology)

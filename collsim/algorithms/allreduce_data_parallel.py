@@ -21,6 +21,7 @@ from collsim.schedule import copy, reduce
         "从不为速度而用：它是 DistributedDataParallel 所要替代的基准。",
     ),
     chunks=lambda n: 1,
+    phases=("reduce", "broadcast"),
 )
 def allreduce_data_parallel(n):
     for r in range(1, n):

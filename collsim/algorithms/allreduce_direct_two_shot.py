@@ -24,6 +24,7 @@ from collsim.schedule import copy, reduce
         "所有 rank 都在同一台能承受 incast 的全速交换机上：字节数与 ring 相同，只需两步。",
     ),
     chunks=lambda n: n,
+    phases=("reduce-scatter", "allgather"),
 )
 def allreduce_direct_two_shot(n):
     src, dst = np.nonzero(~np.eye(n, dtype=bool))

@@ -53,6 +53,7 @@ def _busiest(n, per_node, topology, pattern, channels):
     ),
     chunks=lambda n, chunks, channels: 2 * chunks * channels,
     most_ranks=2**20,
+    phases=("reduce", "broadcast"),
 )
 def allreduce_double_binary_tree(n, chunks=1, channels=1, per_node=1, pattern: Pattern = "balanced", topology=None):
     """NCCL's tree: two binary trees over the nodes, each with half of the buffer, and a chain inside each node.

@@ -47,6 +47,7 @@ def _cost(n, S, alpha, beta):
     ),
     chunks=_power,
     most_ranks=2**20,
+    phases=("reduce-scatter", "allgather"),
 )
 def allreduce_halving_doubling(n):
     p = _power(n)

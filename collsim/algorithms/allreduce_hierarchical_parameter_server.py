@@ -48,6 +48,7 @@ def _cost(n, S, alpha, beta, servers, per_node, topology):
         "GPU 节点旁有闲置主机时：服务器数等于节点数，节点网卡每方向只传 S，而 ring 为 2S。",
     ),
     helpers=lambda n, servers: servers,
+    phases=("push", "pull"),
 )
 def allreduce_hierarchical_parameter_server(n, servers=1, per_node=8, topology=None):
     nodes = nodes_of(n, per_node, topology)

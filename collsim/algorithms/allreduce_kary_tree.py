@@ -42,6 +42,7 @@ def _cost(n, S, alpha, beta, arity, chunks):
     ),
     chunks=lambda n, chunks: chunks,
     most_ranks=2**20,
+    phases=("reduce", "broadcast"),
 )
 def allreduce_kary_tree(n, arity=2, chunks=1):
     parent = kary_tree(n, arity)

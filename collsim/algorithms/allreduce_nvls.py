@@ -32,6 +32,7 @@ def _load(n, c):
     chunks=lambda n, chunks: n * chunks,
     helpers=lambda n: 1,
     helpers_on="switch",
+    phases=("reduce", "broadcast"),
 )
 def allreduce_nvls(n, chunks=1):
     head, (rank, piece) = np.arange(n), (a.ravel() for a in np.indices((n, n)))

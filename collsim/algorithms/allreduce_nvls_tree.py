@@ -39,6 +39,7 @@ def _sent(n, per_node, topology):
     ),
     helpers=lambda n, per_node, topology: nodes_of(n, per_node, topology),
     helpers_on="switch",
+    phases=("reduce", "broadcast"),
 )
 def allreduce_nvls_tree(n, chunks=1, per_node=8, topology=None):
     nodes = nodes_of(n, per_node, topology)

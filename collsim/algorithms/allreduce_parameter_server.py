@@ -32,6 +32,7 @@ from collsim.schedule import copy, pipeline, reduce
     chunks=lambda n, chunks: chunks,
     helpers=lambda n, server: int(server == "helper"),
     most_ranks=2**20,
+    phases=("push", "pull"),
 )
 def allreduce_parameter_server(n, server: Literal["rank", "helper"] = "rank", chunks=1):
     home = n if server == "helper" else 0

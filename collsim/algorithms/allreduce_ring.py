@@ -25,6 +25,7 @@ from collsim.topology.network import ring_orders
     ),
     chunks=lambda n, channels: n * channels,
     most_ranks=2**24,
+    phases=("reduce-scatter", "allgather"),
 )
 def allreduce_ring(n, channels=1, topology=None):
     order = ring_orders(topology, n, channels)

@@ -27,6 +27,7 @@ from collsim.schedule import copy, reduce, repeat
     ),
     chunks=lambda n: 2 * n,
     most_ranks=2**24,
+    phases=("reduce-scatter", "allgather"),
 )
 def allreduce_ring_bidirectional(n):
     right, left = np.arange(n), (-np.arange(n)) % n

@@ -39,6 +39,7 @@ def _sent(n, servers, server):
     ),
     chunks=lambda n, servers: servers or n,
     helpers=lambda n, servers, server: (servers or n) if server == "helper" else 0,
+    phases=("push", "pull"),
 )
 def allreduce_sharded_parameter_server(n, servers: int | None = None, server: Literal["rank", "helper"] = "rank"):
     """The buffer is cut into shards, one per server; everybody pushes every shard to its server and pulls the sum.

@@ -25,6 +25,7 @@ from collsim.schedule import copy, pipeline, reduce
     helpers=lambda n: 1,
     helpers_on="switch",
     most_ranks=2**20,
+    phases=("reduce", "broadcast"),
 )
 def allreduce_sharp(n, chunks=1):
     r = np.arange(n)

@@ -26,6 +26,7 @@ from collsim.schedule import Step, reduce, reverse
     ),
     chunks=lambda n: n,
     ranks=power_of_two,
+    phases=("reduce-scatter", "allgather"),
 )
 def allreduce_swing(n):
     r = np.arange(n)

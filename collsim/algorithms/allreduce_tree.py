@@ -36,6 +36,7 @@ def _busy(
     ),
     chunks=lambda n, chunks: chunks,
     most_ranks=2**20,
+    phases=("reduce", "broadcast"),
 )
 def allreduce_tree(n, root=0, chunks=1):
     yield from pipeline([*halving(n, root), *doubling(n, root)], chunks)

@@ -26,6 +26,7 @@ from .reduce_scatter_recursive_halving import reduce_scatter_recursive_halving
     ),
     chunks=lambda n: n,
     ranks=power_of_two,
+    phases=("reduce-scatter", "gather"),
 )
 def reduce_halving_gather(n, root=0):
     yield from reduce_scatter_recursive_halving(n).each_step()

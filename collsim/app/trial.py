@@ -105,7 +105,7 @@ def _wrong(
 ) -> Trial:
     place = {key: getattr(error, key, None) for key in ("step", "rank", "chunk")}
     text = str(error)
-    if text.endswith(("No step writes it.", "It was never replaced.")):
+    if getattr(error, "from_start", False):
         place["step"] = None
     line = re.search(rf" at line (\d+) of {_FILE}\.py", text)
     return Trial(

@@ -107,8 +107,7 @@ def _dimensions(topology: Topology) -> list[tuple[str, int]]:
 
 
 def _torus(topology: Topology) -> list[int]:
-    match = re.match(r"torus\(([\d, ]+)", str(topology.facts.get("asked", topology.name)))
-    sizes = [int(x) for x in match[1].split(",") if x.strip()] if match else []
+    sizes = list(topology.facts.get("dims", ()))
     return sizes if sizes and int(np.prod(sizes)) == topology.ranks else []
 
 

@@ -9,7 +9,7 @@ way up, so that different destinations spread over the switches (D-mod-k routing
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -266,9 +266,9 @@ def dragonfly(
     once = gx < gy
     one = np.concatenate([np.arange(ranks), ranks + group + np.tile(x, groups), ranks + near[once]])
     two = np.concatenate([ranks + np.arange(ranks) // p, ranks + group + np.tile(y, groups), ranks + far[once]])
-    return _network(
-        "dragonfly", (p, a, h), ranks, one, two, Groups(p, a, h), bandwidth, alpha, extra=((total, "switch", "switch"),)
-    )
+    extra, facts = ((total, "switch", "switch"),), {"hosts": p, "switches": a, "cables": h}
+    route = Groups(p, a, h)
+    return _network("dragonfly", (p, a, h), ranks, one, two, route, bandwidth, alpha, extra=extra, facts=facts)
 
 
 #: The generic networks by name, for menus and for text such as `"ring(8, bandwidth=25GB/s)"`.
@@ -297,8 +297,10 @@ def _network(
     extra: Sequence[tuple[int, str, str]] = (),
     options: dict[str, Any] | None = None,
     orders: Ints | None = None,
+    facts: Mapping[str, Any] = MappingProxyType({}),
 ) -> Topology:
-    """A network of `ranks` GPUs and `extra` devices (count, name, kind), with a cable from each a[i] to b[i]."""
+    """A network of `ranks` GPUs and `extra` devices (count, name, kind), with a cable from each a[i] to b[i]; `facts`:
+    what its shape cannot be drawn without."""
     rate, delay = _quantities(shape, bandwidth, alpha)
     source = "as given by who built this network"
     if rate == parse_bandwidth(BANDWIDTH) and delay == parse_time(ALPHA):
@@ -321,7 +323,7 @@ def _network(
         next_hop=next_hop,
         shape=shape,
         orders=orders,
-        facts=MappingProxyType({"asked": name}),
+        facts=MappingProxyType({"asked": name, **facts}),
     )
 
 
@@ -350,7 +352,8 @@ def _grid(shape: str, dims: tuple[int, ...], wrap: bool, bandwidth: object, alph
         a.append(rank[has_next])
         b.append((rank + ((here + 1) % size - here) * stride)[has_next])
         stride *= size
-    return _network(shape, dims, n, np.concatenate(a), np.concatenate(b), Around(dims, wrap), bandwidth, alpha)
+    route, facts = Around(dims, wrap), {"dims": dims}
+    return _network(shape, dims, n, np.concatenate(a), np.concatenate(b), route, bandwidth, alpha, facts=facts)
 
 
 def _ranks(shape: str, ranks: object, orders: int = 0) -> int:

@@ -1,6 +1,15 @@
 """Pictures of a Trace: the player in a notebook or a file, still pictures, and plots. Reads Traces; computes nothing
 new.
 
+Rooms, each of which imports only from those before it:
+
+- `sentences`, `layout`: what happens in words; where things stand (blind to each other);
+- `timeline`: both in the JSON that the player draws;
+- `pictures`: stills, films and plots of matplotlib;
+- `hosts`: notebook, widget and offline file, and the JavaScript that they load, joined;
+- `race`, `route`: several runs on one clock; the route between two ranks (blind to each other).
+
+`player` is JavaScript: `model`, then `draw`, `charts` and `ui`, each of which imports only from those before it.
 matplotlib and Pillow are imported when a picture is asked for, never before.
 """
 

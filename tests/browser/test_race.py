@@ -86,6 +86,7 @@ def test_a_click_on_two_ranks_chooses_where_the_way_begins_and_ends(page, app_ur
     drawn = decode(ways([cs.machine("pcie-8gpu", p2p=on) for on in (True, False)], 0, 1, "64MiB")[0].timeline)
     for rank, title in ((2, "How rank 2 reaches rank 1"), (7, "How rank 2 reaches rank 7")):
         canvas = page.locator(".wy .cs canvas").nth(1)
+        canvas.wait_for(timeout=SLOW)
         _click(canvas, drawn, rank)
         page.get_by_text(title).wait_for(timeout=SLOW)
         page.wait_for_timeout(600)

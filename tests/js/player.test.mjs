@@ -2,29 +2,72 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import test from "node:test";
-import { cellAt, cellsOf, doneAt, finishedAt, landedBy, shareDone, waitingAt } from "../../collsim/viz/player/model/cells.js";
-import { activity } from "../../collsim/viz/player/draw/endpoints.js";
-import { measure, pointAt, shape, through } from "../../collsim/viz/player/model/geometry.js";
-import { hues } from "../../collsim/viz/player/draw/groups.js";
+import { activity } from "../../collsim/viz/player/charts/endpoints.js";
+import { drawMatrix } from "../../collsim/viz/player/charts/matrix.js";
+import { chartsOf } from "../../collsim/viz/player/charts/rows.js";
+import { drawScrub } from "../../collsim/viz/player/charts/scrub.js";
+import { drawDevices } from "../../collsim/viz/player/draw/devices.js";
 import { heldSquares } from "../../collsim/viz/player/draw/held.js";
 import { logicalLayout } from "../../collsim/viz/player/draw/logical.js";
-import { TOKENS } from "../../collsim/viz/player/model/look.js";
-import { drawMatrix } from "../../collsim/viz/player/draw/matrix.js";
-import { activeAt, bucketIndex, busiest, groups, hopAt, hopSpan, idleShare, index, journey, linkBytes, mistakeFrom, mistakeTime, nextStart, rowSlices, shareBetween, slotText, spanAt, stepAt, stepShare, useClass } from "../../collsim/viz/player/model/model.js";
+import {
+  cellAt,
+  cellsOf,
+  doneAt,
+  finishedAt,
+  landedBy,
+  shareDone,
+  waitingAt,
+} from "../../collsim/viz/player/model/cells.js";
+import { measure, pointAt, shape, through } from "../../collsim/viz/player/model/geometry.js";
+import { hopAt, hopSpan, journey } from "../../collsim/viz/player/model/hops.js";
+import {
+  busiest,
+  idleShare,
+  linkBytes,
+  rowSlices,
+  shareBetween,
+  spanAt,
+  stepShare,
+  useClass,
+} from "../../collsim/viz/player/model/load.js";
+import { TOKENS, hues } from "../../collsim/viz/player/model/look.js";
+import {
+  activeAt,
+  bucketIndex,
+  index,
+  mistakeFrom,
+  mistakeTime,
+  nextStart,
+  slotText,
+  stepAt,
+} from "../../collsim/viz/player/model/model.js";
+import { groups } from "../../collsim/viz/player/model/order.js";
 import { SCHEMA, problem, textAt, unpack } from "../../collsim/viz/player/model/read.js";
-import { chartsOf } from "../../collsim/viz/player/draw/rows.js";
-import { drawScrub } from "../../collsim/viz/player/draw/scrub.js";
-import { WORDS } from "../../collsim/viz/player/model/words.js";
 import { fmtBytes, fmtRate, fmtShare, timeUnit } from "../../collsim/viz/player/model/units.js";
+import { WORDS } from "../../collsim/viz/player/model/words.js";
 import { ring4, text } from "./runs.mjs";
 
 /** One chunk of 100 bytes over two cables of 100 and 300 B/s, alpha 0, in 4/3 s, then nothing until 2 s. */
 function twoHops(extra = {}) {
   const tl = ring4();
-  tl.transfers = { step: [0], src: [0], dst: [1], chunk: [0], into: [0], reduce: [1], channel: [0], bytes: [100], t0: [0], t1: [4 / 3], route: [0] };
+  tl.transfers = {
+    step: [0],
+    src: [0],
+    dst: [1],
+    chunk: [0],
+    into: [0],
+    reduce: [1],
+    channel: [0],
+    bytes: [100],
+    t0: [0],
+    t1: [4 / 3],
+    route: [0],
+  };
   tl.links.bandwidth[3] = 300;
   tl.steps = { t0: [0], t1: [2], text: { en: ["a"], zh: ["a"] }, phase: [0] };
-  tl.phases = []; tl.meta.time = 2; tl.figures = { time: 2 };
+  tl.phases = [];
+  tl.meta.time = 2;
+  tl.figures = { time: 2 };
   return Object.assign(tl, extra);
 }
 
@@ -34,36 +77,58 @@ test("transfers in flight are those with t0 <= t < t1, at every moment and also 
   tl.transfers.t1 = tl.transfers.t1.map((t, i) => t + 0.5 * (i % 3));
   const m = index(tl);
   for (let t = 0; t <= m.total; t += 0.05) {
-    const plain = [...Array(m.n).keys()].filter(i => m.t0[i] <= t && t < m.t1[i]);
-    assert.deepEqual(activeAt(m, t).sort((a, b) => a - b), plain);
+    const plain = [...Array(m.n).keys()].filter((i) => m.t0[i] <= t && t < m.t1[i]);
+    assert.deepEqual(
+      activeAt(m, t).sort((a, b) => a - b),
+      plain,
+    );
   }
 });
 
 test("a moment on the border of two steps belongs to the later one, the end to the last", () => {
   const m = index(ring4());
-  assert.deepEqual([0, 0.999, 1, 5.5, 6].map(t => stepAt(m, t)), [0, 0, 1, 5, 5]);
+  assert.deepEqual(
+    [0, 0.999, 1, 5.5, 6].map((t) => stepAt(m, t)),
+    [0, 0, 1, 5, 5],
+  );
 });
 
 test("of steps that begin together the first is the current one, and the next begins after them all", () => {
   const tl = ring4({ engine: "event" });
   tl.steps.t0 = [0, 0, 0, 3, 4, 4];
   const m = index(tl);
-  assert.deepEqual([0, 2, 3, 4, 6].map(t => stepAt(m, t)), [0, 0, 3, 4, 4]);
-  assert.deepEqual([0, 3, 4].map(s => nextStart(m, s)), [3, 4, m.total]);
+  assert.deepEqual(
+    [0, 2, 3, 4, 6].map((t) => stepAt(m, t)),
+    [0, 0, 3, 4, 4],
+  );
+  assert.deepEqual(
+    [0, 3, 4].map((s) => nextStart(m, s)),
+    [3, 4, m.total],
+  );
 });
 
 /** A canvas that remembers what was written, each character half as wide as it is high. */
 const scribe = () => {
   const said = [];
-  return { said, font: "", measureText(text) { return { width: text.length * parseFloat(this.font.split(" ")[1]) / 2 }; },
-    fillText(text, x) { said.push([text, x]); }, ...Object.fromEntries(["fillRect", "beginPath", "moveTo", "lineTo", "fill", "roundRect"].map(f => [f, () => {}])) };
+  return {
+    said,
+    font: "",
+    measureText(text) {
+      return { width: (text.length * parseFloat(this.font.split(" ")[1])) / 2 };
+    },
+    fillText(text, x) {
+      said.push([text, x]);
+    },
+    ...Object.fromEntries(["fillRect", "beginPath", "moveTo", "lineTo", "fill", "roundRect"].map((f) => [f, () => {}])),
+  };
 };
 
 test("numbers of steps under the scrubber do not touch, however uneven the steps are", () => {
   const tl = ring4({ engine: "event" });
   tl.steps.t0 = [0, 2, 2.01, 2.02, 2.03, 5];
   tl.phases = [];
-  const g = scribe(), V = { m: index(tl), C: TOKENS.light, W: WORDS.en, lang: "en", t: 0, s: 0 };
+  const g = scribe(),
+    V = { m: index(tl), C: TOKENS.light, W: WORDS.en, lang: "en", t: 0, s: 0 };
   drawScrub(g, V, { x0: 0, tw: 600, zoom: 1 });
   const places = g.said.map(([, x]) => x).sort((a, b) => a - b);
   assert.ok(places.length >= 3, String(g.said));
@@ -72,7 +137,10 @@ test("numbers of steps under the scrubber do not touch, however uneven the steps
 
 test("ranks in a node's box: squares side by side inside it, none where they would be too small", () => {
   const eight = heldSquares([8, 9, 10, 11, 12, 13, 14, 15], 100, 20, 120, 60);
-  assert.deepEqual(eight.map(({ rank }) => rank), [8, 9, 10, 11, 12, 13, 14, 15]);
+  assert.deepEqual(
+    eight.map(({ rank }) => rank),
+    [8, 9, 10, 11, 12, 13, 14, 15],
+  );
   assert.equal(new Set(eight.map(({ y }) => y)).size, 2);
   for (const a of eight) {
     assert.ok(a.x >= 100 && a.x + a.size <= 220 && a.y >= 20 && a.y + a.size <= 80);
@@ -95,11 +163,11 @@ test("contributions: in a ring each chunk gains one a step, 4 of 4 after three s
   assert.deepEqual(Array.from(m.k.slice(12)), new Array(12).fill(4));
   const at = (e, c, t) => cellAt(m, e * 4 + c, t);
   assert.equal(at(1, 0, 0.5), 1);
-  assert.equal(at(1, 0, 1), 2);          // rank 0 sent chunk 0 to rank 1 in step 0
+  assert.equal(at(1, 0, 1), 2); // rank 0 sent chunk 0 to rank 1 in step 0
   assert.equal(at(2, 0, 2), 3);
   assert.equal(at(3, 0, 3), 4);
   assert.equal(at(0, 0, 3.5), 1);
-  assert.equal(at(0, 0, 4), 4);          // replaced by the finished sum
+  assert.equal(at(0, 0, 4), 4); // replaced by the finished sum
   assert.equal(doneAt(m, 5.999), false);
   assert.equal(doneAt(m, 6), true);
 });
@@ -108,54 +176,88 @@ test("values are sums of digits of pi: chunk 0 of four ranks is 3 + 5 + 5 + 9 = 
   const m = index(ring4());
   assert.equal(cellAt(m, 0, 0, "value"), 3);
   for (let e = 0; e < 4; e++) assert.equal(cellAt(m, e * 4, 6, "value"), 22);
-  assert.equal(cellAt(m, 4, 1, "mask"), 0b0011);      // rank 1, chunk 0 after the first step: ranks 0 and 1
+  assert.equal(cellAt(m, 4, 1, "mask"), 0b0011); // rank 1, chunk 0 after the first step: ranks 0 and 1
   assert.equal(cellAt(m, 0, 6, "mask"), 0b1111);
 });
 
 test("transfers of a step read the cells as they were when the step began, whatever arrives first", () => {
   const tl = ring4();
-  tl.transfers = {   // step 0: 0 -> 1 and 1 -> 2 of the same chunk; the first lands long before the second leaves the wire
-    step: [0, 0], src: [0, 1], dst: [1, 2], chunk: [0, 0], into: [0, 0], reduce: [1, 1], channel: [0, 0], bytes: [1, 100], t0: [0, 0], t1: [0.01, 1], route: [0, 1],
+  tl.transfers = {
+    // step 0: 0 -> 1 and 1 -> 2 of the same chunk; the first lands long before the second leaves the wire
+    step: [0, 0],
+    src: [0, 1],
+    dst: [1, 2],
+    chunk: [0, 0],
+    into: [0, 0],
+    reduce: [1, 1],
+    channel: [0, 0],
+    bytes: [1, 100],
+    t0: [0, 0],
+    t1: [0.01, 1],
+    route: [0, 1],
   };
   const m = index(tl);
   assert.deepEqual(Array.from(m.k), [1, 1]);
   assert.equal(cellAt(m, 1 * 4, 0.5), 2);
-  assert.equal(cellAt(m, 2 * 4, 1), 2);                // not 3: rank 1 sent what it had at the start
+  assert.equal(cellAt(m, 2 * 4, 1), 2); // not 3: rank 1 sent what it had at the start
 });
 
 test("several reduces into one cell in one step add up as they arrive (a parameter server)", () => {
   const tl = ring4();
   tl.meta.endpoints = 5;
   tl.transfers = {
-    step: [0, 0, 0, 0], src: [0, 1, 2, 3], dst: [4, 4, 4, 4], chunk: [0, 0, 0, 0], into: [0, 0, 0, 0], reduce: [1, 1, 1, 1], channel: [0, 0, 0, 0],
-    bytes: [100, 100, 100, 100], t0: [0, 0, 0, 0], t1: [1, 2, 3, 4], route: [0, 0, 0, 0],
+    step: [0, 0, 0, 0],
+    src: [0, 1, 2, 3],
+    dst: [4, 4, 4, 4],
+    chunk: [0, 0, 0, 0],
+    into: [0, 0, 0, 0],
+    reduce: [1, 1, 1, 1],
+    channel: [0, 0, 0, 0],
+    bytes: [100, 100, 100, 100],
+    t0: [0, 0, 0, 0],
+    t1: [1, 2, 3, 4],
+    route: [0, 0, 0, 0],
   };
   const m = index(tl);
-  assert.deepEqual([0, 1, 2, 3, 4].map(t => cellAt(m, 4 * 4, t)), [0, 1, 2, 3, 4]);
+  assert.deepEqual(
+    [0, 1, 2, 3, 4].map((t) => cellAt(m, 4 * 4, t)),
+    [0, 1, 2, 3, 4],
+  );
 });
 
 test("held and wanted: all, own, root and lists", () => {
   const meta = { ranks: 2, chunks: 4, slots: 4, channels: 1 };
   assert.equal(cellsOf("all", {}, meta).length, 8);
-  assert.deepEqual(cellsOf("own", {}, meta), [[0, 0], [0, 1], [1, 2], [1, 3]]);
-  assert.deepEqual(cellsOf("root", { root: 1 }, meta), [[1, 0], [1, 1], [1, 2], [1, 3]]);
+  assert.deepEqual(cellsOf("own", {}, meta), [
+    [0, 0],
+    [0, 1],
+    [1, 2],
+    [1, 3],
+  ]);
+  assert.deepEqual(cellsOf("root", { root: 1 }, meta), [
+    [1, 0],
+    [1, 1],
+    [1, 2],
+    [1, 3],
+  ]);
   assert.deepEqual(cellsOf([[1, 3]], {}, meta), [[1, 3]]);
 });
 
 test("bytes of a link grow evenly and end at what the host counted", () => {
-  const tl = ring4(), m = index(tl);
+  const tl = ring4(),
+    m = index(tl);
   tl.figures.link_bytes.forEach((b, l) => assert.ok(Math.abs(linkBytes(m, l, m.total) - b) < 1e-6));
   assert.ok(Math.abs(linkBytes(m, 0, 2.25) - 225) < 1e-9);
   assert.equal(linkBytes(m, 0, 0), 0);
   assert.ok(Math.abs(stepShare(m, 0, 3) - 1) < 1e-9);
 });
 
-test("a link in use is at most full while it is shared, and says how much too much it would have to carry where nothing is", () => {
+test("a link in use is at most full while it is shared, and says what it would have to carry where nothing is", () => {
   for (const sharing of ["fair", "none"]) {
     const tl = twoHops();
     tl.transfers = Object.fromEntries(Object.entries(tl.transfers).map(([k, [v]]) => [k, [v, v]])); // both at once
     const m = index({ ...tl, meta: { ...tl.meta, sharing } });
-    const most = Math.max(...[0, 0.2, 0.4, 0.6, 0.8, 1].map(a => shareBetween(m, 0, a, a + 0.2)));
+    const most = Math.max(...[0, 0.2, 0.4, 0.6, 0.8, 1].map((a) => shareBetween(m, 0, a, a + 0.2)));
     if (sharing === "fair") assert.ok(most <= 1, most);
     else assert.ok(most > 1.4, most);
   }
@@ -163,10 +265,25 @@ test("a link in use is at most full while it is shared, and says how much too mu
 
 test("a link that is shared by two transfers carries both, and stands still when neither runs", () => {
   const tl = twoHops();
-  tl.transfers = { step: [0, 0], src: [0, 0], dst: [1, 1], chunk: [0, 1], into: [0, 1], reduce: [1, 1], channel: [0, 0], bytes: [100, 50], t0: [0, 0.5], t1: [1, 1.5], route: [0, 0] };
+  tl.transfers = {
+    step: [0, 0],
+    src: [0, 0],
+    dst: [1, 1],
+    chunk: [0, 1],
+    into: [0, 1],
+    reduce: [1, 1],
+    channel: [0, 0],
+    bytes: [100, 50],
+    t0: [0, 0.5],
+    t1: [1, 1.5],
+    route: [0, 0],
+  };
   const m = index(tl);
   const near = (t, b) => assert.ok(Math.abs(linkBytes(m, 0, t) - b) < 1e-9, `${linkBytes(m, 0, t)} at ${t}`);
-  near(0.5, 50); near(1, 125); near(1.5, 150); near(2, 150);
+  near(0.5, 50);
+  near(1, 125);
+  near(1.5, 150);
+  near(2, 150);
 });
 
 test("a transfer that takes no time still counts its bytes", () => {
@@ -180,9 +297,12 @@ test("a transfer that takes no time still counts its bytes", () => {
 test("a transfer takes on each hop the share of time that the hop would need alone", () => {
   const m = index(twoHops());
   const near = (a, b) => a.forEach((x, q) => assert.ok(Math.abs(x - b[q]) < 1e-12, `${a} is not ${b}`));
-  near(hopSpan(m, 0, 0), [0, 1]);            // 100 B at 100 B/s against 100 B at 300 B/s: 3 to 1
+  near(hopSpan(m, 0, 0), [0, 1]); // 100 B at 100 B/s against 100 B at 300 B/s: 3 to 1
   near(hopSpan(m, 0, 1), [1, 4 / 3]);
-  assert.deepEqual([0.5, 1, 1.2].map(t => hopAt(m, 0, t).link), [0, 3, 3]);
+  assert.deepEqual(
+    [0.5, 1, 1.2].map((t) => hopAt(m, 0, t).link),
+    [0, 3, 3],
+  );
   assert.ok(Math.abs(hopAt(m, 0, 0.5).f - 0.5) < 1e-12);
   assert.equal(hopAt(m, 0, 2).f, 1);
 });
@@ -198,7 +318,8 @@ test("times of hops, where given, win: the chunk waits in the queue and loads on
 
 test("rates of the run, where given, win: latency carries nothing, and what others carry counts", () => {
   const tl = ring4({ engine: "event" });
-  tl.flows = { route: [0, 0, 4], t0: [0.5, 2, 1], t1: [1.5, 3, 6], bytes: [100, 50, 300] }; // route 4: what others send over link 0
+  // route 4: what others send over link 0
+  tl.flows = { route: [0, 0, 4], t0: [0.5, 2, 1], t1: [1.5, 3, 6], bytes: [100, 50, 300] };
   tl.routes.start.push(9);
   tl.routes.link.push(0);
   const m = index(tl);
@@ -214,8 +335,14 @@ test("rates of the run, where given, win: latency carries nothing, and what othe
 test("several collectives: each slot has its own goal, letter and colour, and a chart of their times", () => {
   const tl = ring4({ engine: "event" });
   tl.state.goal = [4, 4, 1, 1];
-  tl.state.wanted = [[0, 0], [0, 2]];
-  tl.groups = [{ name: "A", first: 0, slots: 2 }, { name: "B", first: 2, slots: 2 }];
+  tl.state.wanted = [
+    [0, 0],
+    [0, 2],
+  ];
+  tl.groups = [
+    { name: "A", first: 0, slots: 2 },
+    { name: "B", first: 2, slots: 2 },
+  ];
   const m = index(tl);
   assert.deepEqual([...m.groupOf], [0, 0, 1, 1]);
   assert.deepEqual([slotText({ m }, 1), slotText({ m }, 2)], ["A1", "B0"]);
@@ -235,16 +362,37 @@ test("several collectives: each slot has its own goal, letter and colour, and a 
 const shares = (m, t) => Array.from({ length: m.endpoints }, (_, e) => shareDone({ m, finished: finishedAt(m, t) }, e));
 
 /** Copies of a chunk in the last step of ring4, at its end: [src, dst, chunk]. */
-const copies = (tl, rows) => rows.forEach(([src, dst, chunk]) => {
-  for (const [k, v] of Object.entries({ step: 5, src, dst, chunk, into: chunk, reduce: 0, channel: 0, bytes: 1, t0: 5, t1: 6, route: src })) tl.transfers[k].push(v);
-});
+const copies = (tl, rows) =>
+  rows.forEach(([src, dst, chunk]) => {
+    for (const [k, v] of Object.entries({
+      step: 5,
+      src,
+      dst,
+      chunk,
+      into: chunk,
+      reduce: 0,
+      channel: 0,
+      bytes: 1,
+      t0: 5,
+      t1: 6,
+      route: src,
+    }))
+      tl.transfers[k].push(v);
+  });
 
 test("several collectives: an endpoint is full when it holds what its own ones promise, not before", () => {
-  const tl = ring4({ engine: "event" }), four = [0, 1, 2, 3].flatMap(r => [0, 1, 2, 3].map(c => [r, c]));
+  const tl = ring4({ engine: "event" }),
+    four = [0, 1, 2, 3].flatMap((r) => [0, 1, 2, 3].map((c) => [r, c]));
   tl.meta.slots = 6; // A: the allreduce of all four; B: ranks 0 and 1 swap slots 4 and 5
   tl.state = { held: [...four, [0, 4], [1, 5]], goal: [4, 4, 4, 4, 1, 1], wanted: [...four, [1, 4], [0, 5]] };
-  tl.groups = [{ name: "A", first: 0, slots: 4 }, { name: "B", first: 4, slots: 2 }];
-  copies(tl, [[0, 1, 4], [1, 0, 5]]);
+  tl.groups = [
+    { name: "A", first: 0, slots: 4 },
+    { name: "B", first: 4, slots: 2 },
+  ];
+  copies(tl, [
+    [0, 1, 4],
+    [1, 0, 5],
+  ]);
   const m = index(tl);
   assert.deepEqual([...m.asked], [5, 5, 4, 4]);
   assert.deepEqual(shares(m, 0), [0, 0, 0, 0]); // what rank 0 gives away is not asked of it
@@ -254,11 +402,27 @@ test("several collectives: an endpoint is full when it holds what its own ones p
 
 test("a rank of a reduce-scatter is full with its own block, a server with every sum", () => {
   const tl = ring4();
-  tl.state.wanted = [[0, 1], [1, 2], [2, 3], [3, 0]]; // what three steps of the ring leave where
+  tl.state.wanted = [
+    [0, 1],
+    [1, 2],
+    [2, 3],
+    [3, 0],
+  ]; // what three steps of the ring leave where
   tl.meta.endpoints = 5;
-  copies(tl, [[0, 4, 0], [0, 4, 1], [0, 4, 3]]);
+  copies(tl, [
+    [0, 4, 0],
+    [0, 4, 1],
+    [0, 4, 3],
+  ]);
   const m = index(tl);
-  assert.deepEqual([2, 3, 6].map(t => shares(m, t)), [[0, 0, 0, 0, 0], [1, 1, 1, 1, 0], [1, 1, 1, 1, 3 / 4]]);
+  assert.deepEqual(
+    [2, 3, 6].map((t) => shares(m, t)),
+    [
+      [0, 0, 0, 0, 0],
+      [1, 1, 1, 1, 0],
+      [1, 1, 1, 1, 3 / 4],
+    ],
+  );
 });
 
 test("a buffer of more chunks than a call takes arguments is laid out, and its largest goal is found", () => {
@@ -269,18 +433,37 @@ test("a buffer of more chunks than a call takes arguments is laid out, and its l
 });
 
 test("names of chunks over the matrix are measured once, not at every frame", () => {
-  const tl = ring4(), measured = [];
+  const tl = ring4(),
+    measured = [];
   tl.groups = [{ name: "A", first: 0, slots: 4 }];
-  const m = index(tl), none = new Set(), g = { ...scribe(), ...Object.fromEntries(["stroke", "setLineDash"].map(f => [f, () => {}])) };
-  g.measureText = str => (measured.push(str), { width: 6 * str.length });
-  const V = { m, C: TOKENS.light, W: WORDS.en, lang: "en", t: 0, slots: [0, 1, 2, 3], sends: none, lands: none, fresh: none, hotCells: none, hotRanks: none };
+  const m = index(tl),
+    none = new Set(),
+    g = { ...scribe(), ...Object.fromEntries(["stroke", "setLineDash"].map((f) => [f, () => {}])) };
+  g.measureText = (str) => (measured.push(str), { width: 6 * str.length });
+  const V = {
+    m,
+    C: TOKENS.light,
+    W: WORDS.en,
+    lang: "en",
+    t: 0,
+    slots: [0, 1, 2, 3],
+    sends: none,
+    lands: none,
+    fresh: none,
+    hotCells: none,
+    hotRanks: none,
+  };
   drawMatrix(g, V, 300, 300);
   drawMatrix(g, V, 300, 300);
-  assert.deepEqual(measured.filter(str => str.startsWith("A")), ["A0", "A1", "A2", "A3"]);
+  assert.deepEqual(
+    measured.filter((str) => str.startsWith("A")),
+    ["A0", "A1", "A2", "A3"],
+  );
 });
 
 test("who has landed waits for the step only where there is a barrier", () => {
-  const tl = twoHops(), m = index(tl);
+  const tl = twoHops(),
+    m = index(tl);
   assert.deepEqual(waitingAt(m, 1.5, 0), [0]);
   assert.deepEqual(waitingAt(m, 1, 0), []);
   assert.deepEqual(waitingAt(m, 2, 0), []);
@@ -290,22 +473,36 @@ test("who has landed waits for the step only where there is a barrier", () => {
 });
 
 test("ranks are idle when nothing comes in; one that only sends is not idle", () => {
-  const m = index(twoHops()), idle = idleShare(m, 2);
+  const m = index(twoHops()),
+    idle = idleShare(m, 2);
   // rank 0 sends and receives nothing: busy until 4/3. Rank 1 receives: busy until 4/3. Ranks 2 and 3 idle.
   assert.ok(Math.abs(idle[0] - 0.5) < 1e-9);
   assert.ok(Math.abs(idle[1] - (0.5 + 0.5 * (2 / 3))) < 1e-9);
 });
 
 test("slices of a row: the mean over its cables, the busiest, and bytes so far", () => {
-  const m = index(twoHops()), r = rowSlices(m, [0, 2], 4);
-  assert.ok(Math.abs(r.top[0] - 0.75) < 1e-9);        // 100 B in 4/3 s at 100 B/s
-  assert.ok(Math.abs(r.mean[0] - 0.375) < 1e-9);      // cable 2 is idle
+  const m = index(twoHops()),
+    r = rowSlices(m, [0, 2], 4);
+  assert.ok(Math.abs(r.top[0] - 0.75) < 1e-9); // 100 B in 4/3 s at 100 B/s
+  assert.ok(Math.abs(r.mean[0] - 0.375) < 1e-9); // cable 2 is idle
   assert.ok(Math.abs(r.sofar[3] - 100) < 1e-9);
 });
 
 test("the busiest moment is where most bytes move", () => {
   const tl = twoHops();
-  tl.transfers = { step: [0, 0], src: [0, 1], dst: [1, 2], chunk: [0, 1], into: [0, 1], reduce: [1, 1], channel: [0, 0], bytes: [100, 100], t0: [0, 1], t1: [2, 1.5], route: [0, 1] };
+  tl.transfers = {
+    step: [0, 0],
+    src: [0, 1],
+    dst: [1, 2],
+    chunk: [0, 1],
+    into: [0, 1],
+    reduce: [1, 1],
+    channel: [0, 0],
+    bytes: [100, 100],
+    t0: [0, 1],
+    t1: [2, 1.5],
+    route: [0, 1],
+  };
   const t = busiest(index(tl));
   assert.ok(t > 1 && t < 1.5, String(t));
 });
@@ -333,22 +530,35 @@ test("a chunk's journey is a path in a ring and has none in a star", () => {
 });
 
 test("a route is drawn hop by hop, with a bend through a switch whose cables are on one side", () => {
-  const m = index(ring4()), hops = shape(m, 0);
+  const m = index(ring4()),
+    hops = shape(m, 0);
   assert.equal(hops.length, 2);
   assert.deepEqual(hops[0].pts, [55, 200, 55, 60]);
   assert.equal(hops[1].pts[0], 55);
-  assert.ok(hops[1].pts[3] < 60);                      // goes up into the switch before it crosses
+  assert.ok(hops[1].pts[3] < 60); // goes up into the switch before it crosses
   assert.deepEqual(hops[1].pts.slice(-2), [145, 200]);
-  const D = m.tl.devices;                              // the switch is 380 x 40 at (10, 20)
-  assert.deepEqual(through(D, 4, 10, 40, 390, 40), [10, 40]);                  // left to right on one level: straight
-  assert.deepEqual(through(D, 4, 100, 20, 200, 60), [100, 20, 100, 42.5, 200, 42.5]);   // top to bottom: a Z
-  assert.deepEqual(through(D, 4, 100, 20, 390, 40), [100, 20, 100, 40]);       // top to right: one corner
-  assert.deepEqual(through(D, 4, 150, 33, 222, 47), [150, 33]);                // cables that end inside the box: straight
+  const D = m.tl.devices; // the switch is 380 x 40 at (10, 20)
+  assert.deepEqual(through(D, 4, 10, 40, 390, 40), [10, 40]); // left to right on one level: straight
+  assert.deepEqual(through(D, 4, 100, 20, 200, 60), [100, 20, 100, 42.5, 200, 42.5]); // top to bottom: a Z
+  assert.deepEqual(through(D, 4, 100, 20, 390, 40), [100, 20, 100, 40]); // top to right: one corner
+  assert.deepEqual(through(D, 4, 150, 33, 222, 47), [150, 33]); // cables that end inside the box: straight
 });
 
 test("points along a polyline, clamped at both ends", () => {
-  const line = measure([0, 0, 10, 0, 10, 10]), at = d => { const p = pointAt(line, d); return [p.x, p.y]; };
-  assert.deepEqual([at(-5), at(5), at(15), at(99)], [[0, 0], [5, 0], [10, 5], [10, 10]]);
+  const line = measure([0, 0, 10, 0, 10, 10]),
+    at = (d) => {
+      const p = pointAt(line, d);
+      return [p.x, p.y];
+    };
+  assert.deepEqual(
+    [at(-5), at(5), at(15), at(99)],
+    [
+      [0, 0],
+      [5, 0],
+      [10, 5],
+      [10, 10],
+    ],
+  );
   assert.deepEqual(at(NaN), [0, 0]);
 });
 
@@ -359,7 +569,13 @@ test("classes of use change at 75 and above 95 percent", () => {
 test("numbers are written as in the specification", () => {
   assert.equal(fmtBytes(129 * 2 ** 20), "129\u00a0MiB");
   assert.equal(fmtBytes(1536), "1.5\u00a0KiB");
-  assert.deepEqual([0, 0.083, 0.79, 0.995, 1].map(fmtShare), ["0\u00a0%", "8.3\u00a0%", "79\u00a0%", "99.5\u00a0%", "100\u00a0%"]);
+  assert.deepEqual([0, 0.083, 0.79, 0.995, 1].map(fmtShare), [
+    "0\u00a0%",
+    "8.3\u00a0%",
+    "79\u00a0%",
+    "99.5\u00a0%",
+    "100\u00a0%",
+  ]);
   assert.equal(fmtRate(31.5e9), "31.5\u00a0GB/s");
   assert.equal(timeUnit(0.020229).fmt(0.005438), "5.438\u00a0ms");
   assert.equal(timeUnit(0).fmt(0).endsWith("s"), true);
@@ -368,18 +584,24 @@ test("numbers are written as in the specification", () => {
 test("groups and buckets cover everything once", () => {
   const g = groups([2, 0, 2, 1], 3);
   assert.deepEqual([...g.id.slice(g.start[2], g.start[3])], [0, 2]);
-  const m = index(ring4()), b = bucketIndex(m);
+  const m = index(ring4()),
+    b = bucketIndex(m);
   assert.equal(new Set(b.id).size, m.n);
 });
 
 test("the logical picture uses cards for few ranks and circles for many, and they never overlap", () => {
-  const m = index(ring4()), L = logicalLayout(m, 4, 1134, 470);
+  const m = index(ring4()),
+    L = logicalLayout(m, 4, 1134, 470);
   assert.equal(L.cards, true);
   const tl = ring4();
-  tl.meta.endpoints = 64; tl.meta.ranks = 64; tl.logical = {};
+  tl.meta.endpoints = 64;
+  tl.meta.ranks = 64;
+  tl.logical = {};
   const circles = logicalLayout(index(tl), 64, 1134, 470);
   assert.equal(circles.cards, false);
-  for (let a = 0; a < 64; a++) for (let b = 0; b < a; b++) assert.ok(Math.hypot(circles.P[a][0] - circles.P[b][0], circles.P[a][1] - circles.P[b][1]) > 2 * circles.r);
+  for (let a = 0; a < 64; a++)
+    for (let b = 0; b < a; b++)
+      assert.ok(Math.hypot(circles.P[a][0] - circles.P[b][0], circles.P[a][1] - circles.P[b][1]) > 2 * circles.r);
 });
 
 test("wrong data is told apart in words", () => {
@@ -403,7 +625,8 @@ test("texts may come as a list of texts or as one text of lists", () => {
 });
 
 test("a packed timeline is unpacked", async () => {
-  const tl = ring4(), z = gzipSync(Buffer.from(JSON.stringify(tl))).toString("base64");
+  const tl = ring4(),
+    z = gzipSync(Buffer.from(JSON.stringify(tl))).toString("base64");
   assert.deepEqual(await unpack({ schema: SCHEMA, z }), tl);
   assert.deepEqual(await unpack(JSON.stringify(tl)), tl);
 });
@@ -415,13 +638,17 @@ test("a wrong schedule is pointed at from the step that makes it wrong, and is n
   assert.equal(mistakeFrom(m), 3);
   assert.ok(Math.abs(mistakeTime(m) - 3.85) < 1e-9);
   assert.equal(doneAt(m, 6), false);
-  const never = index({ ...ring4(), mistake: { kind: "nothing", rank: 0, chunk: 1, step: null, transfer: null, text: text("") } });
+  const never = index({
+    ...ring4(),
+    mistake: { kind: "nothing", rank: 0, chunk: 1, step: null, transfer: null, text: text("") },
+  });
   assert.equal(mistakeTime(never), 6);
   assert.equal(mistakeTime(index(ring4())), null);
 });
 
 test("use is shown for the step where there are barriers, and for a moment where there are none", () => {
-  const lock = spanAt(index(ring4()), 2.5, 2), free = spanAt(index(ring4({ engine: "event" })), 2.5, 2);
+  const lock = spanAt(index(ring4()), 2.5, 2),
+    free = spanAt(index(ring4({ engine: "event" })), 2.5, 2);
   assert.deepEqual([lock.key, lock.a, lock.b], [2, 2, 3]);
   assert.ok(free.a <= 2.5 && 2.5 < free.b && free.b - free.a < 0.02);
 });
@@ -430,4 +657,21 @@ test("the way through a device is told from the cable behind it", () => {
   const hops = shape(index(ring4()), 0);
   assert.equal(hops[0].lead, 0);
   assert.ok(Math.abs(hops[1].len - hops[1].lead - 140) < 1e-9); // the cable itself is 140 px long
+});
+
+test("cards too small for a name each have one together, under the lowest; a rank has its own", () => {
+  const tl = ring4();
+  Object.assign(tl.devices, {
+    label: ["0", "1", "NIC 4", "NIC 5", "switch"],
+    kind: ["gpu", "gpu", "nic", "nic", "switch"],
+    endpoint: [0, 1, -1, -1, -1],
+    x: [30, 130, 230, 230, 10],
+    y: [200, 200, 200, 220, 20],
+    w: [40, 40, 10, 10, 380],
+    h: [40, 40, 8, 8, 40],
+  });
+  const g = { ...scribe(), ...Object.fromEntries(["stroke", "strokeText"].map((f) => [f, () => {}])) },
+    facts = { live: new Set([0]), turns: new Map(), share: [] };
+  drawDevices(g, { m: index(tl), C: TOKENS.light, facts, k: 1, lang: "en", act: [] });
+  assert.deepEqual(g.said.map(([text]) => text).sort(), ["0", "1", "NIC 4–5", "switch"]);
 });

@@ -1,22 +1,64 @@
-// The race reads the player's own timeline: bytes delivered grow from nothing to everything, and each runner ends at its own time.
+// The race reads the player's own timeline: bytes delivered grow from nothing to everything, and each runner ends at
+// its own time.
 
 import assert from "node:assert/strict";
 import test from "node:test";
 
 import { index } from "../../collsim/viz/player/model/model.js";
-import { delivered, pace, progress } from "../../collsim/viz/race/race.js";
+import { delivered, pace, progress } from "../../collsim/viz/race/pace.js";
 
-// Two ranks swap a chunk in step 1 (added up), then copy the sum back in step 2; the second transfer of step 1 is twice as slow.
+// Two ranks swap a chunk in step 1 (added up), then copy the sum back in step 2; the second transfer of step 1 is twice
+// as slow.
 const timeline = {
   schema: "collsim.timeline/1",
   meta: { ranks: 2, endpoints: 2, chunks: 2, slots: 2, channels: 1, engine: "lockstep", time: 4, nbytes: 20 },
-  stage: { w: 200, h: 100 }, panels: [], rows: [], key: [],
-  devices: { name: ["a", "b"], label: ["a", "b"], kind: ["gpu", "gpu"], panel: [-1, -1], endpoint: [0, 1], x: [0, 100], y: [0, 0], w: [40, 40], h: [40, 40] },
-  links: { src: [0, 1], dst: [1, 0], kind: ["cable", "cable"], label: ["c", "c"], alpha: [0, 0], bandwidth: [10, 10], path: [[40, 10, 100, 10], [100, 30, 40, 30]], row: [-1, -1] },
+  stage: { w: 200, h: 100 },
+  panels: [],
+  rows: [],
+  key: [],
+  devices: {
+    name: ["a", "b"],
+    label: ["a", "b"],
+    kind: ["gpu", "gpu"],
+    panel: [-1, -1],
+    endpoint: [0, 1],
+    x: [0, 100],
+    y: [0, 0],
+    w: [40, 40],
+    h: [40, 40],
+  },
+  links: {
+    src: [0, 1],
+    dst: [1, 0],
+    kind: ["cable", "cable"],
+    label: ["c", "c"],
+    alpha: [0, 0],
+    bandwidth: [10, 10],
+    path: [
+      [40, 10, 100, 10],
+      [100, 30, 40, 30],
+    ],
+    row: [-1, -1],
+  },
   routes: { start: [0, 1, 2], link: [0, 1] },
-  transfers: { step: [0, 0, 1], src: [0, 1, 0], dst: [1, 0, 1], chunk: [0, 1, 1], into: [0, 1, 1], reduce: [1, 1, 0], bytes: [10, 10, 20], t0: [0, 0, 2], t1: [1, 2, 4], route: [0, 1, 0], channel: [0, 0, 0] },
+  transfers: {
+    step: [0, 0, 1],
+    src: [0, 1, 0],
+    dst: [1, 0, 1],
+    chunk: [0, 1, 1],
+    into: [0, 1, 1],
+    reduce: [1, 1, 0],
+    bytes: [10, 10, 20],
+    t0: [0, 0, 2],
+    t1: [1, 2, 4],
+    route: [0, 1, 0],
+    channel: [0, 0, 0],
+  },
   steps: { t0: [0, 2], t1: [2, 4], text: { en: ["", ""], zh: ["", ""] } },
-  phases: [{ first: 0, last: 0, label: { en: "push", zh: "push" }, reduce: true }, { first: 1, last: 1, label: { en: "pull", zh: "pull" }, reduce: false }],
+  phases: [
+    { first: 0, last: 0, label: { en: "push", zh: "push" }, reduce: true },
+    { first: 1, last: 1, label: { en: "pull", zh: "pull" }, reduce: false },
+  ],
   state: { held: "all", wanted: "all", goal: 2 },
 };
 

@@ -1,5 +1,6 @@
 """Boxes do not overlap and lie in the stage, cables end at their devices, and the machine is recognisable."""
 
+import dataclasses
 import itertools
 import warnings
 from collections import Counter
@@ -343,3 +344,13 @@ def test_both_ways_lie_on_the_right_hand_side_of_travel():
     assert out == [(0, 2), (8, 2), (8, 10)]
     assert home == [(12, 10), (12, -2), (0, -2)]
     assert beside([(0, 0), (5, 0)], 0) == [(0, 0), (5, 0)]
+
+
+@pytest.mark.parametrize(
+    "network", [cs.topology.torus(3, 5), cs.topology.mesh(2, 3, 4), cs.topology.dragonfly(2, 3, 1)]
+)
+def test_where_things_stand_follows_from_facts_and_not_from_a_name(network):
+    renamed = dataclasses.replace(network, name="torus(15)")
+    assert layout(renamed).boxes == layout(network).boxes
+    without = dataclasses.replace(network, facts={})
+    assert layout(without).boxes != layout(network).boxes

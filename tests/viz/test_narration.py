@@ -1,13 +1,17 @@
 """Sentences say what happens, with numbers that follow from the schedule; in English and Chinese."""
 
+import dataclasses
 import re
 
+import numpy as np
 import pytest
 
 import collsim as cs
+from collsim import registry
 from collsim.errors import CollsimError
 from collsim.topology import machine
 from collsim.viz.sentences.causes import bottleneck
+from collsim.viz.sentences.names import endpoint_name, plural_ranks
 from collsim.viz.sentences.narration import narrate
 from collsim.viz.timeline.phases import phases
 
@@ -140,6 +144,34 @@ def test_phases(name, options, names):
     found = phases(cs.schedule(name, ranks=8, **options))
     assert [p.en for p in found] == names
     assert found[0].first == 0
+
+
+def _one_sum(n):
+    """Everybody to rank 0, and back: whoever does not say what his parts are called is named by his flags."""
+    others = np.arange(1, n)
+    for other in others:
+        yield cs.reduce(other, 0, chunk=0)
+    yield cs.copy(0, others, chunk=0)
+
+
+@pytest.mark.parametrize(
+    ("declared", "names"), [({}, ["reduce", "broadcast"]), ({"phases": ("up", "down")}, ["up", "down"])]
+)
+def test_phases_are_called_what_the_algorithm_declares(declared, names):
+    made = cs.algorithm("allreduce", name="mine", **declared)(_one_sum)
+    try:
+        assert [p.en for p in phases(made(4))] == names
+        by_hand = dataclasses.replace(made(4), name="server tree")  # a name says nothing
+        assert [p.en for p in phases(by_hand)] == ["reduce", "broadcast"]
+    finally:
+        del registry._REGISTRY["mine"]
+
+
+@pytest.mark.parametrize(("on", "noun"), [("host", "server"), ("switch", "reducing switch")])
+def test_helpers_are_called_what_they_are_declared_to_be_and_not_by_a_name(on, noun):
+    helped = dataclasses.replace(cs.schedule("allreduce_nvls", ranks=4), name="mine", helpers_on=on)
+    assert endpoint_name(helped, 4)[0] == f"the {noun}"
+    assert plural_ranks(helped, [0, 4])[0] == f"Ranks 0 and the {noun}"
 
 
 def test_phases_of_a_composition():

@@ -310,7 +310,7 @@ def _failed(
     exercise: Exercise, made: Attempt, n: int | None, why: str, error: ScheduleError | None, schedule: Schedule | None
 ) -> Result:
     where = {name: getattr(error, name, None) for name in ("rank", "chunk", "step")}
-    if why.endswith(("No step writes it.", "It was never replaced.")):
+    if getattr(error, "from_start", False):
         where["step"] = None
     if schedule is None or where["rank"] is None or where["rank"] >= schedule.endpoints:
         place = ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .geometry import Point, centred
-from .sheet import Node, Sheet
+from .sheet import NodeDevices, Sheet
 
 
-def cube(sheet: Sheet, node: Node, scale: float = 1.0, reverse: bool = False) -> None:
+def cube(sheet: Sheet, node: NodeDevices, scale: float = 1.0, reverse: bool = False) -> None:
     """Two squares with diagonals, corner joined to corner: 0 1 | 5 4 above, 3 2 | 6 7 below; PCIe above and below,
     sockets outside."""
 
@@ -47,7 +47,7 @@ def cube(sheet: Sheet, node: Node, scale: float = 1.0, reverse: bool = False) ->
     _cube_sockets(sheet, node, at, scale)
 
 
-def _cube_sockets(sheet: Sheet, node: Node, at: Any, scale: float) -> None:
+def _cube_sockets(sheet: Sheet, node: NodeDevices, at: Any, scale: float) -> None:
     """Sockets left and right of the squares, half-way up."""
     cpus = node.of("cpu")
     for c in cpus:
@@ -73,7 +73,7 @@ def _cube_sockets(sheet: Sheet, node: Node, at: Any, scale: float) -> None:
         sheet.cable(a, b, (x0, sheet.boxes[a].y), (x0, y), (x1, y), (x1, sheet.boxes[b].y))
 
 
-def cube_nics(sheet: Sheet, node: Node, panel: float) -> None:
+def cube_nics(sheet: Sheet, node: NodeDevices, panel: float) -> None:
     """NICs of the upper PCIe switches at the top of the edge, those of the lower ones at its bottom."""
     nics = [d for d in node.of("nic") if node.home(d) in sheet.boxes]
     homes = {d: sheet.boxes[h] for d in nics if (h := node.home(d)) is not None}

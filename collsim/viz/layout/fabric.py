@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 from .geometry import Box, centred
-from .sheet import Node, Sheet, fabric_names
+from .sheet import NodeDevices, Sheet, fabric_names
 
 _LEAST = 150.0
 
 
-def between(sheet: Sheet, nodes: list[Node], left: float, right: float) -> None:
+def between(sheet: Sheet, nodes: list[NodeDevices], left: float, right: float) -> None:
     """The fabric's switches between two nodes: one tall bar, or a stack; those that only one node touches stand on its
     side."""
     what = sheet.what
@@ -19,50 +19,50 @@ def between(sheet: Sheet, nodes: list[Node], left: float, right: float) -> None:
         return
     near = what.neighbours()
     cards = {d: [n for n in near[d] if what.kind[n] == "nic"] for d in switches}
-    column: dict[float, list[int]] = {}
-    middle = (left + right) / 2
+    columns: dict[float, list[int]] = {}
     for d in switches:
         sides = {what.node[n] for n in cards[d]}
-        x = (
-            middle
-            if len(sides) != 1 or len(nodes) == 1 or len(switches) == 1
-            else left + 52
-            if 0 in sides
-            else right - 52
-        )
-        column.setdefault(x, []).append(d)
-    rows = [sheet.boxes[n].cy for d in switches for n in cards[d]] or [44.0, 201.5]
-    low, high = min(rows) - 16, max(rows) + 20
-    if high - low < _LEAST:  # room for its name
-        low, high = max(12.0, (low + high - _LEAST) / 2), max(12.0, (low + high - _LEAST) / 2) + _LEAST
-    for x, stack in column.items():
-        stack.sort(key=lambda d: (sum(sheet.boxes[n].cy for n in cards[d]) / len(cards[d]) if cards[d] else 1e6, d))
-        leaves = [d for d in stack if cards[d]]
-        spines = [d for d in stack if not cards[d]]
-        wide = 44.0 if len(column) == 1 else 34.0
-        heights = (
-            [sum(sheet.boxes[n].cy for n in cards[d]) / len(cards[d]) for d in leaves] if len(leaves) > 1 else None
-        )
-        _stack(
-            sheet,
-            leaves or spines,
-            x,
-            low,
-            high,
-            wide if len(leaves) < 2 else 56.0 if len(column) == 1 else wide,
-            heights,
-        )
-        if leaves and spines:
-            _stack(sheet, spines, x, high + 14, high + 14 + 26 * len(spines), 70.0)
+        alone = len(sides) == 1 and len(nodes) > 1 and len(switches) > 1
+        x = (left + 52 if 0 in sides else right - 52) if alone else (left + right) / 2
+        columns.setdefault(x, []).append(d)
+    low, high = _reach(sheet, cards)
+    for x, stack in columns.items():
+        _column(sheet, cards, stack, x, (low, high), only=len(columns) == 1)
     fabric_names(sheet, switches)
     for d in switches:
         for n in cards[d]:
-            card, bar = sheet.boxes[n], sheet.boxes[d]
-            y = card.cy
-            if bar.y <= y <= bar.bottom:
-                sheet.cable(
-                    n, d, (card.right if bar.cx > card.cx else card.x, y), (bar.x if bar.cx > card.cx else bar.right, y)
-                )
+            _level_cable(sheet, n, d)
+
+
+def _reach(sheet: Sheet, cards: dict[int, list[int]]) -> tuple[float, float]:
+    """From the highest to the lowest card, and at least as much as a name needs."""
+    rows = [sheet.boxes[n].cy for below in cards.values() for n in below] or [44.0, 201.5]
+    low, high = min(rows) - 16, max(rows) + 20
+    if high - low >= _LEAST:
+        return low, high
+    low = max(12.0, (low + high - _LEAST) / 2)
+    return low, low + _LEAST
+
+
+def _column(
+    sheet: Sheet, cards: dict[int, list[int]], stack: list[int], x: float, reach: tuple[float, float], only: bool
+) -> None:
+    """Switches above one another: leaves at the height of their cards, spines below them."""
+    height = {d: sum(sheet.boxes[n].cy for n in cards[d]) / len(cards[d]) for d in stack if cards[d]}
+    stack.sort(key=lambda d: (height.get(d, 1e6), d))
+    leaves, spines = [d for d in stack if cards[d]], [d for d in stack if not cards[d]]
+    wide = 34.0 if not only else 44.0 if len(leaves) < 2 else 56.0
+    _stack(sheet, leaves or spines, x, *reach, wide, [height[d] for d in leaves] if len(leaves) > 1 else None)
+    if leaves and spines:
+        _stack(sheet, spines, x, reach[1] + 14, reach[1] + 14 + 26 * len(spines), 70.0)
+
+
+def _level_cable(sheet: Sheet, card: int, switch: int) -> None:
+    """A cable straight across, where the switch is as high as the card."""
+    a, b = sheet.boxes[card], sheet.boxes[switch]
+    if b.y <= a.cy <= b.bottom:
+        ends = (a.right, b.x) if b.cx > a.cx else (a.x, b.right)
+        sheet.cable(card, switch, (ends[0], a.cy), (ends[1], a.cy))
 
 
 def _stack(

@@ -11,13 +11,13 @@ from ...topology import Topology
 from .geometry import Box
 from .levels import fabric_on_top, levels_of
 from .reduction import Picture
-from .shapes import Layout
+from .shapes import StageLayout
 from .sheet import Sheet, finished
 
 _IN_A_ROW = 64
 
 
-def arrange_cluster(what: Picture, topology: Topology) -> Layout:
+def arrange_cluster(what: Picture, topology: Topology) -> StageLayout:
     """Boxes of nodes with the ranks in them; above them the switches, level by level."""
     nodes = [d for d in range(len(what)) if what.kind[d] == "host" and what.endpoint[d] < 0]
     across = len(nodes) if len(nodes) <= _IN_A_ROW else ceil(sqrt(3 * len(nodes)))

@@ -17,17 +17,19 @@ from .one_node import alone
 from .rack import is_rack, rack
 from .reduction import Picture
 from .row_of_nodes import side_by_side
-from .shapes import Layout
-from .sheet import Node, Sheet, finished
+from .shapes import StageLayout
+from .sheet import NodeDevices, Sheet, finished
 from .two_nodes import facing, on_rails
 
 _MOST_IN_A_ROW = 16
 
 
-def arrange_nodes(what: Picture, topology: Topology) -> Layout | None:
+def arrange_nodes(what: Picture, topology: Topology) -> StageLayout | None:
     """Place the insides of one to eight nodes and the fabric between them; None where they are not machines we know."""
     near = what.neighbours()
-    nodes = [Node(k, near, what.kind, [d for d in range(len(what)) if what.node[d] == k]) for k in range(what.nodes)]
+    nodes = [
+        NodeDevices(k, near, what.kind, [d for d in range(len(what)) if what.node[d] == k]) for k in range(what.nodes)
+    ]
     most = max(len(n.of("gpu")) for n in nodes)
     if most and ((most > _MOST_IN_A_ROW and not is_rack(nodes)) or min(len(n.of("gpu")) for n in nodes) == 0):
         return None
@@ -51,7 +53,7 @@ def arrange_nodes(what: Picture, topology: Topology) -> Layout | None:
     return finished(sheet, key)
 
 
-def _has_levels(what: Picture, nodes: list[Node]) -> bool:
+def _has_levels(what: Picture, nodes: list[NodeDevices]) -> bool:
     """Is the fabric more than what fits between two nodes: one switch, a leaf for every pair of cards, or one switch at
     each node?"""
     levels = levels_of(what, [d for n in nodes for d in n.of("nic")])

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 from .cube_mesh import cube
 from .geometry import Box, centred
-from .sheet import Node, Sheet, arches, down_to_bars, name_insides, number_of
+from .sheet import NodeDevices, Sheet, arches, down_to_bars, name_insides, number_of
 
 
-def alone(sheet: Sheet, node: Node) -> None:
+def alone(sheet: Sheet, node: NodeDevices) -> None:
     """Host memory, sockets, PCIe switches and GPUs as a tree from the top, the NVSwitch as a bar below."""
     if node.is_cube:
         cube(sheet, node, scale=1.45)
@@ -41,7 +41,7 @@ def alone(sheet: Sheet, node: Node) -> None:
             sheet.names[m] = {"en": f"host memory {number}".strip(), "zh": f"主机内存 {number}".strip()}
 
 
-def _ordered_homes(node: Node) -> list[int | None]:
+def _ordered_homes(node: NodeDevices) -> list[int | None]:
     """PCIe switches (or sockets) in the order of the GPUs that hang on them."""
     homes: list[int | None] = []
     for g in node.of("gpu"):
@@ -50,7 +50,7 @@ def _ordered_homes(node: Node) -> list[int | None]:
     return homes
 
 
-def _tree_above(sheet: Sheet, node: Node, rows: tuple[float, float, float, float]) -> None:
+def _tree_above(sheet: Sheet, node: NodeDevices, rows: tuple[float, float, float, float]) -> None:
     """PCIe switches over their GPUs, sockets over their switches, memory over its socket."""
     middle = _middles(sheet, node)
     lower = sorted((p for p in node.of("pcie") if node.hanging(p, "gpu")), key=lambda p: middle[p])
@@ -76,7 +76,7 @@ def _tree_above(sheet: Sheet, node: Node, rows: tuple[float, float, float, float
     _tree_cables(sheet, node)
 
 
-def _middles(sheet: Sheet, node: Node) -> dict[int, float]:
+def _middles(sheet: Sheet, node: NodeDevices) -> dict[int, float]:
     """x of GPUs as placed; of PCIe switches and sockets the middle of what hangs below them."""
     middle = {g: sheet.boxes[g].cx for g in node.of("gpu")}
     right = max(middle.values())
@@ -94,7 +94,7 @@ def _middles(sheet: Sheet, node: Node) -> dict[int, float]:
     return middle
 
 
-def _tree_cables(sheet: Sheet, node: Node) -> None:
+def _tree_cables(sheet: Sheet, node: NodeDevices) -> None:
     """Vertical where the boxes allow it; between sockets horizontal."""
     for g in node.of("gpu"):
         home = node.home(g)

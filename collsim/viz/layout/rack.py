@@ -4,12 +4,12 @@ cards."""
 from __future__ import annotations
 
 from .geometry import Box, centred
-from .sheet import Node, Sheet, down_to_bars, name_insides, panel_of
+from .sheet import NodeDevices, Sheet, down_to_bars, name_insides, panel_of
 
 _TRAY, _SLOT = 122.0, 28.0
 
 
-def is_rack(nodes: list[Node]) -> bool:
+def is_rack(nodes: list[NodeDevices]) -> bool:
     """One node whose GPUs all hang on a socket and on one NVSwitch."""
     node = nodes[0]
     bars = node.of("nvswitch")
@@ -20,7 +20,7 @@ def is_rack(nodes: list[Node]) -> bool:
     )
 
 
-def rack(sheet: Sheet, node: Node, title: str) -> None:
+def rack(sheet: Sheet, node: NodeDevices, title: str) -> None:
     """Two rows of trays with the NVSwitches as a bar between them, so that every NVLink is vertical."""
     trays = _trays(sheet, node)
     across = (len(trays) + 1) // 2
@@ -39,7 +39,7 @@ def rack(sheet: Sheet, node: Node, title: str) -> None:
     down_to_bars(sheet, node)
 
 
-def _trays(sheet: Sheet, node: Node) -> list[list[int]]:
+def _trays(sheet: Sheet, node: NodeDevices) -> list[list[int]]:
     """Sockets that are joined to each other, in order; at most two stand in a tray."""
     trays: list[list[int]] = []
     for c in node.of("cpu"):
@@ -50,7 +50,7 @@ def _trays(sheet: Sheet, node: Node) -> list[list[int]]:
     return trays
 
 
-def _tray(sheet: Sheet, node: Node, cpus: list[int], left: float, middle: float, *, up: bool) -> None:
+def _tray(sheet: Sheet, node: NodeDevices, cpus: list[int], left: float, middle: float, *, up: bool) -> None:
     """GPUs next to the bar at `middle`, then their sockets, cards and host memory, away from it."""
 
     def row(distance: float, height: float) -> float:

@@ -197,30 +197,19 @@ def _merged(
         first = np.full(count, -1)
         kept = np.flatnonzero(device_of >= 0)[::-1]
         first[device_of[kept]] = kept
-    several = np.bincount(device_of[device_of >= 0], minlength=count) > 1
-    whole = (shape == "cluster") & (devices.node[first] >= 0) if count else several
-    endpoint = np.full(count, -1)
-    placed = device_of[topology.endpoint_device]
-    for e in range(len(placed) - 1, -1, -1):
-        if placed[e] >= 0 and not whole[placed[e]]:
-            endpoint[placed[e]] = e
+    whole = (shape == "cluster") & (devices.node[first] >= 0)  # boxes that stand for a node
     a, b = device_of[links.src], device_of[links.dst]
-    drawn = (a >= 0) & (b >= 0) & (a != b)
-    key = (a * max(1, count) + b) * max(1, len(links.cables)) + links.cable
-    _, lead, inverse = np.unique(key[drawn], return_index=True, return_inverse=True)
-    order = np.argsort(np.argsort(lead))  # links keep the order of the topology
-    link_of = np.full(len(links), -1, np.int64)
-    link_of[drawn] = order[inverse.ravel()]
-    of = np.flatnonzero(drawn)[np.sort(lead)]
+    drawn, link_of, of = _merged_links(topology, a, b, count)
     bandwidth = _rates(links.bandwidth[drawn], link_of[drawn], len(of), None if carried is None else carried[drawn])
     cables = [links.cables[c] for c in links.cable[of]]
+    boxes = list(zip(first, whole, strict=True))
     return Picture(
         shape=shape,
         ranks=topology.ranks,
-        name=[f"node{devices.node[f]}" if w else str(devices.name[f]) for f, w in zip(first, whole, strict=True)],
-        kind=["host" if w else DEVICE_KINDS[devices.kind[f]] for f, w in zip(first, whole, strict=True)],
+        name=[f"node{devices.node[f]}" if w else str(devices.name[f]) for f, w in boxes],
+        kind=["host" if w else DEVICE_KINDS[devices.kind[f]] for f, w in boxes],
         node=[int(devices.node[f]) for f in first],
-        endpoint=[int(e) for e in endpoint],
+        endpoint=_endpoints(device_of[topology.endpoint_device], whole),
         src=a[of],
         dst=b[of],
         link_kind=[c.kind for c in cables],
@@ -230,6 +219,30 @@ def _merged(
         device_of=device_of,
         link_of=link_of,
     )
+
+
+def _endpoints(placed: Ints, whole: npt.NDArray[np.bool_]) -> list[int]:
+    """The lowest endpoint in each box, -1 where there is none or the box stands for a node; `placed`: the box of each
+    endpoint, or -1."""
+    endpoint = np.full(len(whole), -1)
+    for e in range(len(placed) - 1, -1, -1):
+        if placed[e] >= 0 and not whole[placed[e]]:
+            endpoint[placed[e]] = e
+    return [int(e) for e in endpoint]
+
+
+def _merged_links(
+    topology: Topology, a: Ints, b: Ints, count: int
+) -> tuple[npt.NDArray[np.bool_], Ints, npt.NDArray[np.intp]]:
+    """Links between the same two boxes by the same cable are one: which are drawn, as which of the picture, and the
+    first of each. They keep the order of the topology."""
+    links = topology.links
+    drawn = (a >= 0) & (b >= 0) & (a != b)
+    key = (a * max(1, count) + b) * max(1, len(links.cables)) + links.cable
+    _, lead, inverse = np.unique(key[drawn], return_index=True, return_inverse=True)
+    link_of = np.full(len(links), -1, np.int64)
+    link_of[drawn] = np.argsort(np.argsort(lead))[inverse.ravel()]
+    return drawn, link_of, np.flatnonzero(drawn)[np.sort(lead)]
 
 
 def _rates(bandwidth: Floats, link: Ints, count: int, carried: npt.NDArray[Any] | None) -> Floats:

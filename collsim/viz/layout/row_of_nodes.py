@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from .geometry import Box, centred
 from .levels import fabric_on_top
-from .sheet import Node, Sheet, arches, down_to_bars, name_insides, panel_of
+from .sheet import NodeDevices, Sheet, arches, down_to_bars, name_insides, panel_of
 
 _EDGE = 12.0  # between a panel and what is in it
 _APART = 8.0  # between panels
@@ -38,7 +38,7 @@ class _Inside:
     """One node while it is being placed: x runs from 0, rows are known."""
 
     sheet: Sheet
-    node: Node
+    node: NodeDevices
     pitch: float
     rows: _Rows
     x: float = 0.0
@@ -58,7 +58,7 @@ class _Inside:
         return [d for d in self.node.near[device] if self.node.kind[d] == "memory" and self.sheet.what.endpoint[d] < 0]
 
 
-def side_by_side(sheet: Sheet, nodes: list[Node], title: str) -> None:
+def side_by_side(sheet: Sheet, nodes: list[NodeDevices], title: str) -> None:
     """Nodes in a row, their cards on top, and the fabric's switches above them, a band for each of its levels."""
     rows = _rows(sheet, nodes)
     pitch = max(34.0, min(64.0, (1134.0 / len(nodes) - 2 * _EDGE - _APART) / max(len(ranks_of(n)) for n in nodes)))
@@ -77,12 +77,12 @@ def side_by_side(sheet: Sheet, nodes: list[Node], title: str) -> None:
     fabric_on_top(sheet, [d for n in nodes for d in n.of("nic")], _APART, len(nodes) * (wide + _APART))
 
 
-def ranks_of(node: Node) -> list[int]:
+def ranks_of(node: NodeDevices) -> list[int]:
     """Devices in the bottom row: the GPUs, or the memories that ranks sit in."""
     return node.of("gpu") or node.of("memory")
 
 
-def parent_of(node: Node, switch: int) -> int | None:
+def parent_of(node: NodeDevices, switch: int) -> int | None:
     """The device above a PCIe switch: its socket, or the switch that has more switches below it."""
     sockets = [d for d in node.near[switch] if node.kind[d] == "cpu"]
     if sockets:
@@ -91,7 +91,7 @@ def parent_of(node: Node, switch: int) -> int | None:
     return above[0] if above and node.hanging(switch, "gpu") else None
 
 
-def _rows(sheet: Sheet, nodes: list[Node]) -> _Rows:
+def _rows(sheet: Sheet, nodes: list[NodeDevices]) -> _Rows:
     """Where the rows are: those that no node needs take no room."""
     kinds = {sheet.what.kind[d] for n in nodes for d in n.members}
     rows = _Rows()
@@ -242,7 +242,7 @@ def _host_side(inside: _Inside, switch: int) -> float:
     return boxes[above].cx - boxes[switch].cx if above is not None and above in boxes else 0.0
 
 
-def _between_sockets(sheet: Sheet, node: Node) -> None:
+def _between_sockets(sheet: Sheet, node: NodeDevices) -> None:
     """Neighbours straight, others over the top."""
     cpus = sorted(node.of("cpu"), key=lambda c: sheet.boxes[c].cx)
     lane = 0

@@ -7,10 +7,10 @@ is arranged by networkx. The stage hugs what is in it; a player scales it to fit
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil, cos, hypot, pi, sin, sqrt
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from .geometry import Box, Point, both_ways, centred, straight
 from .reduction import Picture, picture
 
 Text = dict[str, str]
+Facts = Mapping[str, Any]
+NO_FACTS: Facts = MappingProxyType({})
 SHORT = {"aggregation": "agg"}
 
 MARGIN = 16.0
@@ -41,7 +43,7 @@ class Panel:
 
 
 @dataclass(eq=False)
-class Layout:
+class StageLayout:
     """A picture with a place for everything. Filled by the functions that arrange; read-only afterwards.
 
     Attributes:
@@ -67,7 +69,7 @@ class Layout:
         return next((i for i, p in enumerate(self.panels) if p.node == node and node >= 0), -1)
 
 
-def layout(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Layout:
+def layout(topology: Topology, carried: npt.NDArray[Any] | None = None) -> StageLayout:
     """Place everything that is drawn of a topology.
 
     Args:
@@ -80,25 +82,25 @@ def layout(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Layou
     what = picture(topology, carried)
     if what.shape == "cluster":
         return arrange_cluster(what, topology)
-    if "dims" in topology.facts:
-        return arrange(replace(what, shape="torus"), f"torus({', '.join(map(str, topology.facts['dims']))})")
+    if what.nodes > 0 and "dims" in topology.facts:  # a machine whose chips are joined as a torus
+        return arrange(replace(what, shape="torus"), topology.facts)
     if what.nodes > 0:
         made = arrange_nodes(what, topology)
         if made is not None:
             return made
-    return arrange(what, topology.name)
+    return arrange(what, topology.facts)
 
 
 # ---- generic networks
 # ------------------------------------------------------------------------------------------------------
 
 
-def arrange(what: Picture, name: str = "") -> Layout:
-    """Place a network that is not made of machines."""
-    place, bends = SHAPES.get(what.shape, _graph)(what, name)
+def arrange(what: Picture, facts: Facts = NO_FACTS) -> StageLayout:
+    """Place a network that is not made of machines; `facts` as its topology declares them."""
+    place, bends = SHAPES.get(what.shape, _graph)(what, facts)
     size = _box_size(what, place)
     boxes = [centred(x, y, *_box(what, d, size)) for d, (x, y) in enumerate(place)]
-    made = Layout(what, boxes, [label(what, d) for d in range(len(what))])
+    made = StageLayout(what, boxes, [label(what, d) for d in range(len(what))])
     if what.shape == "switch" and len(what) > 1:
         _switch_bar(made)
         _verticals(made)
@@ -117,10 +119,10 @@ def label(what: Picture, device: int) -> Any:
         number = f" {endpoint - what.ranks}" if several else ""
         return {"en": f"server{number}", "zh": f"服务器{number}"}
     if kind == "switch":
-        short = re.sub(r"^fabric/", "", name)
+        short = name.removeprefix("fabric/")
         word = short.rstrip("0123456789")
         short = f"{SHORT.get(word, word)} {short[len(word) :]}" if what.kind.count("switch") > 1 else word
-        return {"en": short, "zh": re.sub(r"^switch", "交换机", short)}
+        return {"en": short, "zh": short.replace("switch", "交换机", 1) if short.startswith("switch") else short}
     return name
 
 
@@ -146,7 +148,7 @@ def _box_size(what: Picture, place: list[Point]) -> float:
     return float(min(44.0, closest * (0.6 if closest > 14 else 0.8)))
 
 
-def _wire(made: Layout, bends: dict[tuple[int, int], list[Point]] | None = None) -> None:
+def _wire(made: StageLayout, bends: dict[tuple[int, int], list[Point]] | None = None) -> None:
     """A polyline for every link: bent where `bends` says so, else straight; the two directions side by side."""
     what, bends = made.picture, bends or {}
     links = list(zip(what.src.tolist(), what.dst.tolist(), strict=True))
@@ -165,7 +167,7 @@ def _wire(made: Layout, bends: dict[tuple[int, int], list[Point]] | None = None)
         made.lines.append(there if a == low else home)
 
 
-def hugged(made: Layout) -> Layout:
+def hugged(made: StageLayout) -> StageLayout:
     """Move everything so that the stage is as small as it can be, with a margin."""
     points = np.array([p for line in made.lines for p in line] or [(0.0, 0.0)])
     boxes = [*made.boxes, *(p.box for p in made.panels)]
@@ -183,7 +185,7 @@ def hugged(made: Layout) -> Layout:
 Placed = tuple[list[Point], dict[tuple[int, int], list[Point]]]
 
 
-def _ring(what: Picture, name: str = "") -> Placed:
+def _ring(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     """A circle; with many ranks a stadium, which uses a wide screen better. Rank 0 at the top left, clockwise."""
     n = len(what)
     if n <= 8:
@@ -216,13 +218,13 @@ def _stadium(n: int) -> list[Point]:
     return points
 
 
-def _circle(what: Picture, name: str = "") -> Placed:
+def _circle(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     n = len(what)
     radius = max(170.0, min(440.0, n * 44 / (2 * pi)), n * 14 / (2 * pi))
     return [(1.25 * radius * cos(a), radius * sin(a)) for a in (2 * pi * r / n - pi / 2 for r in range(n))], {}
 
 
-def _line(what: Picture, name: str = "") -> Placed:
+def _line(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     """A row; beyond 12 a snake of rows."""
     n = len(what)
     across = n if n <= 12 else min(24, ceil(sqrt(2.5 * n)))
@@ -230,7 +232,7 @@ def _line(what: Picture, name: str = "") -> Placed:
     return [((c if row % 2 == 0 else across - 1 - c) * 88.0, row * 92.0) for row, c in rows], {}
 
 
-def _star(what: Picture, name: str = "") -> Placed:
+def _star(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     """The device with most links in the middle, the others round it."""
     degree = np.bincount(what.src, minlength=len(what))
     hub = int(np.argmax(degree))
@@ -243,7 +245,7 @@ def _star(what: Picture, name: str = "") -> Placed:
     return place, {}
 
 
-def _switch(what: Picture, name: str = "") -> Placed:
+def _switch(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     """Ranks under the switch, helpers in their middle; more than 16 stand in two rows, above it and below."""
     hub = (
         what.kind.index("switch")
@@ -265,7 +267,7 @@ def _switch(what: Picture, name: str = "") -> Placed:
     return place, {}
 
 
-def _switch_bar(made: Layout) -> None:
+def _switch_bar(made: StageLayout) -> None:
     """The switch as a bar as wide as the row of ranks, so that every cable is vertical."""
     what = made.picture
     hub = (
@@ -280,7 +282,7 @@ def _switch_bar(made: Layout) -> None:
     made.boxes[hub] = Box(left, -215.0 - 42, right - left, 84)
 
 
-def _verticals(made: Layout) -> None:
+def _verticals(made: StageLayout) -> None:
     """Cables of a switch bar, straight up and down; out of a rank on the right, into it on the left."""
     what = made.picture
     hub = max(range(len(what)), key=lambda d: made.boxes[d].w)
@@ -300,7 +302,7 @@ def _verticals(made: Layout) -> None:
     made.lines = lines
 
 
-def _tree(what: Picture, name: str = "") -> Placed:
+def _tree(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     """The root on top (the lowest rank, or the switches farthest from the ranks), children below, parents above their
     middle."""
     near = what.neighbours()
@@ -349,7 +351,7 @@ def tree_places(near: list[list[int]], root: int) -> list[Point]:
     return place
 
 
-def _layered(what: Picture, name: str = "") -> Placed:
+def _layered(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     """Ranks in the bottom row, switches above them by their distance to the nearest rank."""
     near = what.neighbours()
     level = {d: 0 for d in range(len(what)) if what.endpoint[d] >= 0}
@@ -371,16 +373,15 @@ def _layered(what: Picture, name: str = "") -> Placed:
     return place, {}
 
 
-def _dims(what: Picture, name: str) -> tuple[int, ...]:
-    match = re.match(r"\w+\(([\d, ]+)", name)
-    dims = tuple(int(v) for v in match[1].split(",") if v.strip()) if match else ()
+def _dims(what: Picture, facts: Facts) -> tuple[int, ...]:
+    dims = tuple(facts.get("dims", ()))
     return dims if dims and int(np.prod(dims)) == what.ranks else (what.ranks,)
 
 
-def _grid(what: Picture, name: str = "") -> Placed:
+def _grid(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     """Rows and columns, a third dimension as planes side by side; cables that are not between neighbours bend round the
     boxes."""
-    dims = _dims(what, name)
+    dims = _dims(what, facts)
     if len(dims) == 1:
         return _ring(what) if what.shape == "torus" else _line(what)
     across, down = dims[-1], dims[-2]
@@ -420,7 +421,7 @@ def _long_ways(
     return bends
 
 
-def _hypercube(what: Picture, name: str = "") -> Placed:
+def _hypercube(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     """Each bit of the rank is a direction: a square, a cube, two cubes side by side ..."""
     directions = [(120.0, 0.0), (0.0, 150.0), (58.0, -62.0), (330.0, 26.0), (30.0, 310.0), (740.0, 40.0)]
     while 2 ** len(directions) < what.ranks:
@@ -437,13 +438,12 @@ def _hypercube(what: Picture, name: str = "") -> Placed:
     return place, {}
 
 
-def _dragonfly(what: Picture, name: str = "") -> Placed:
+def _dragonfly(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     """Groups round a circle: their switches side by side, the ranks of each switch outside it, global cables across."""
-    match = re.match(r"dragonfly\((\d+), (\d+), (\d+)", name)
     hubs = [d for d in range(len(what)) if what.endpoint[d] < 0]
-    if match is None or not hubs:
+    if "switches" not in facts or not hubs:
         return _graph(what)
-    per, group = int(match[1]), int(match[2])
+    per, group = facts["hosts"], facts["switches"]
     groups = len(hubs) // group
     inner = max(150.0, len(hubs) * 34 / (2 * pi))
     outer = max(inner + 56, len(hubs) * per * 27 / (2 * pi))
@@ -460,7 +460,7 @@ def _dragonfly(what: Picture, name: str = "") -> Placed:
     return place, {}
 
 
-def _graph(what: Picture, name: str = "") -> Placed:
+def _graph(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     """Any network: by layers where ranks hang on switches, else by springs (networkx, from a circle, so always the
     same)."""
     leaves = [d for d in range(len(what)) if what.endpoint[d] >= 0]
@@ -486,7 +486,7 @@ def _graph(what: Picture, name: str = "") -> Placed:
     ], {}
 
 
-SHAPES: dict[str, Callable[[Picture, str], Placed]] = {
+SHAPES: dict[str, Callable[[Picture, Facts], Placed]] = {
     "ring": _ring,
     "line": _line,
     "star": _star,

@@ -1,5 +1,5 @@
-"""The sheet that machines are drawn on: devices of a node by kind, boxes, bent cables, names; and the Layout made of
-it."""
+"""The sheet that machines are drawn on: devices of a node by kind, boxes, bent cables, names; and the layout made
+of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from .geometry import Box, Point, both_ways, straight
 from .reduction import Picture
-from .shapes import SHORT, Layout, Panel, hugged, label
+from .shapes import SHORT, Panel, StageLayout, hugged, label
 
 #: Hybrid cube mesh of the DGX-1: two squares with their diagonals, joined corner to corner (GPU numbers of one
 #: machine).
@@ -19,7 +19,7 @@ _CUBE = {(a, b) for q in (0, 4) for a in range(q, q + 4) for b in range(a + 1, q
 
 
 @dataclass(eq=False)
-class Node:
+class NodeDevices:
     """Devices of one node by kind, GPUs in the order of their ranks; `near` are the neighbours of every device."""
 
     number: int
@@ -98,15 +98,15 @@ class Sheet:
         return max(1.2, self.pipe * sqrt(self._rate.get((min(a, b), max(a, b)), 0.0) / 1e9))
 
 
-def finished(sheet: Sheet, key: Box | None) -> Layout:
-    """A Layout of the sheet: lines for every link, both directions side by side, a name on every device."""
+def finished(sheet: Sheet, key: Box | None) -> StageLayout:
+    """A StageLayout of the sheet: lines for every link, both directions side by side, a name on every device."""
     what = sheet.what
     spare = [d for d in range(len(what)) if d not in sheet.boxes]
     bottom = max(b.bottom for b in sheet.boxes.values())
     for i, d in enumerate(spare):
         sheet.boxes[d] = Box(16.0 + 70 * i, bottom + 24, 58, 26)
     boxes = [sheet.boxes[d] for d in range(len(what))]
-    made = Layout(
+    made = StageLayout(
         what,
         boxes,
         [sheet.names.get(d, label(what, d)) for d in range(len(what))],
@@ -141,7 +141,7 @@ def _line(sheet: Sheet, a: int, b: int, nth: int) -> list[Point]:
     return out if (a, b) == pair else home
 
 
-def panel_of(node: Node, what: Picture, box: Box, title: str) -> Panel:
+def panel_of(node: NodeDevices, what: Picture, box: Box, title: str) -> Panel:
     ranks = [what.endpoint[g] for g in node.of("gpu") if what.endpoint[g] >= 0]
     en, zh = [title] if title else [], [title] if title else []
     if ranks and ranks[-1] - ranks[0] != len(ranks) - 1:
@@ -159,7 +159,7 @@ def number_of(what: Picture, device: int) -> str:
     return name[len(name.rstrip("0123456789")) :]
 
 
-def name_insides(sheet: Sheet, node: Node, small: bool = False) -> None:
+def name_insides(sheet: Sheet, node: NodeDevices, small: bool = False) -> None:
     """Short names for what is in a node; NICs are counted through all nodes, as ranks are."""
     cards = len(node.of("nic"))
     for i, d in enumerate(node.of("nic")):
@@ -199,7 +199,7 @@ def fabric_names(sheet: Sheet, switches: Iterable[int]) -> None:
             sheet.names[d] = f"{SHORT.get(word, word)} {short[len(word) :]}".strip()
 
 
-def down_to_bars(sheet: Sheet, node: Node) -> None:
+def down_to_bars(sheet: Sheet, node: NodeDevices) -> None:
     """GPU to NVSwitch: straight down, out of the GPU on the right, into it on the left."""
     bars = node.of("nvswitch")
     for g in node.of("gpu"):
@@ -220,7 +220,7 @@ def down_to_bars(sheet: Sheet, node: Node) -> None:
             )
 
 
-def arches(sheet: Sheet, node: Node, depth: float, up: bool = False) -> None:
+def arches(sheet: Sheet, node: NodeDevices, depth: float, up: bool = False) -> None:
     """Cables from GPU to GPU as nested arches below (or above) the row; arches that share a stretch get lanes of their
     own."""
     pairs = sorted(node.pairs, key=lambda p: (abs(sheet.boxes[p[0]].cx - sheet.boxes[p[1]].cx), p))

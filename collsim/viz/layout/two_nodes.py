@@ -6,10 +6,10 @@ from .cube_mesh import cube, cube_nics
 from .fabric import between
 from .geometry import Box, centred
 from .reduction import Picture
-from .sheet import Node, Sheet, arches, down_to_bars, name_insides, panel_of
+from .sheet import NodeDevices, Sheet, arches, down_to_bars, name_insides, panel_of
 
 
-def facing(sheet: Sheet, nodes: list[Node], title: str) -> Box | None:
+def facing(sheet: Sheet, nodes: list[NodeDevices], title: str) -> Box | None:
     """Node 0 left, node 1 right and mirrored, the fabric between them; returns where the key of cables may stand."""
     is_cube = any(n.is_cube for n in nodes)
     most = max(len(n.of("gpu")) for n in nodes)
@@ -43,13 +43,13 @@ def facing(sheet: Sheet, nodes: list[Node], title: str) -> Box | None:
     return None
 
 
-def on_rails(nodes: list[Node], what: Picture) -> bool:
+def on_rails(nodes: list[NodeDevices], what: Picture) -> bool:
     """Does card i of both nodes hang on the same switch, for every i, and not all on one?"""
     homes = [[next((s for s in n.near[d] if what.kind[s] == "switch"), -1) for d in n.of("nic")] for n in nodes]
     return homes[0] == homes[1] and len(set(homes[0])) == len(homes[0]) > 1
 
 
-def _deep(node: Node) -> float:
+def _deep(node: NodeDevices) -> float:
     """Height of a panel with NVLinks below its GPUs; many that join GPUs directly need more of it. 0 where there are
     none."""
     return 540.0 if len(node.pairs) > 16 else 456.0 if node.of("nvswitch") or node.pairs else 0.0
@@ -66,7 +66,7 @@ def _take(sheet: Sheet, own: Sheet, mirror: float | None) -> None:
     sheet.pipe = min(sheet.pipe, own.pipe)
 
 
-def _inside(sheet: Sheet, node: Node, pitch: float, panel: float, reverse: bool) -> None:
+def _inside(sheet: Sheet, node: NodeDevices, pitch: float, panel: float, reverse: bool) -> None:
     """One node with its NICs at the right edge; `reverse` counts GPUs from the right, for the node that will be
     mirrored."""
     gpus = node.of("gpu")[::-1] if reverse else node.of("gpu")
@@ -87,7 +87,7 @@ def _inside(sheet: Sheet, node: Node, pitch: float, panel: float, reverse: bool)
     arches(sheet, node, _deep(node) - 338.0)
 
 
-def _place_pcie(sheet: Sheet, node: Node, gpus: list[int], pitch: float) -> list[int]:
+def _place_pcie(sheet: Sheet, node: NodeDevices, gpus: list[int], pitch: float) -> list[int]:
     """PCIe switches over their GPUs, from left to right."""
     at = {g: i for i, g in enumerate(gpus)}
     homes = [p for p in node.of("pcie") if node.hanging(p, "gpu")]
@@ -110,7 +110,7 @@ def _place_pcie(sheet: Sheet, node: Node, gpus: list[int], pitch: float) -> list
     return homes + others
 
 
-def _place_cpus(sheet: Sheet, node: Node, homes: list[int], reverse: bool) -> bool:
+def _place_cpus(sheet: Sheet, node: NodeDevices, homes: list[int], reverse: bool) -> bool:
     """Sockets between their PCIe switches where there is room, else above them (True); memory over each, if it is
     drawn."""
     cpus = node.of("cpu")
@@ -160,7 +160,7 @@ def _between_sockets(sheet: Sheet, first: int, last: int, *, above: bool, upper:
     sheet.cable(first, last, (x0, one.y), (x0, y), (x1, y), (x1, two.y))
 
 
-def _place_memory(sheet: Sheet, node: Node, cpu: int, y: float, tall: float) -> None:
+def _place_memory(sheet: Sheet, node: NodeDevices, cpu: int, y: float, tall: float) -> None:
     """Host memory over its socket, beside it where the socket has cards above it."""
     box = sheet.boxes[cpu]
     for m in node.near[cpu]:
@@ -177,7 +177,7 @@ def _place_memory(sheet: Sheet, node: Node, cpu: int, y: float, tall: float) -> 
             sheet.cable(cpu, m, (box.cx, box.y), (box.cx, y + tall / 2))
 
 
-def _climb(sheet: Sheet, node: Node, homes: list[int]) -> None:
+def _climb(sheet: Sheet, node: NodeDevices, homes: list[int]) -> None:
     """From PCIe switches up to a socket above them: into its side, the farther ones higher."""
     for c in node.of("cpu"):
         box = sheet.boxes[c]
@@ -194,7 +194,7 @@ def _climb(sheet: Sheet, node: Node, homes: list[int]) -> None:
                     sheet.cable(p, c, (x, sheet.boxes[p].y), (x, y), (edge, y))
 
 
-def _place_nics(sheet: Sheet, node: Node, homes: list[int], panel: float, reverse: bool, step: float) -> None:
+def _place_nics(sheet: Sheet, node: NodeDevices, homes: list[int], panel: float, reverse: bool, step: float) -> None:
     """A column of NICs at the right edge, in the order of what they hang on, so that their cables nest."""
     nics = node.of("nic")
     order = {p: i for i, p in enumerate(sorted([*homes, *node.of("cpu")], key=lambda d: sheet.boxes[d].cx))}

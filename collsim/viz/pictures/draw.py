@@ -3,8 +3,6 @@ bandwidth."""
 
 from __future__ import annotations
 
-from functools import partial
-from io import BytesIO
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +14,14 @@ from ...topology import Topology
 from ...units import format_bandwidth
 from ..layout.geometry import Box
 from ..layout.reduction import MOST_RANKS, MOST_RANKS_IN_ROW
-from ..layout.shapes import Layout, layout
+from ..layout.shapes import StageLayout, layout
 from ..sentences import words
 from . import palette
+from .figure import own_figure, shown
 from .still import fonts, language, name_box, text_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: Colours of links by kind: the palette's hues; a kind that is not here gets the last.
 KINDS = {
@@ -83,22 +81,9 @@ def shown_links(topology: Topology) -> npt.NDArray[np.bool_] | None:
 
 def _figure(wide: float, tall: float) -> Axes:
     """Axes that fill a figure of their own (never pyplot's), which a notebook shows."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(wide / _PIXELS, tall / _PIXELS), facecolor=palette.CARD)
-    FigureCanvasAgg(figure)
-    ax = figure.add_axes((0, 0, 1, 1))
-    shown: Any
-    for shown in (figure, ax):  # without pyplot a notebook does not know how to show them
-        shown._repr_png_ = partial(_png, figure)
+    figure = shown(own_figure(wide / _PIXELS, tall / _PIXELS), _PIXELS)
+    ax: Axes = shown(figure.add_axes((0, 0, 1, 1)), _PIXELS)
     return ax
-
-
-def _png(figure: Figure) -> bytes:
-    out = BytesIO()
-    figure.savefig(out, format="png", dpi=_PIXELS)
-    return out.getvalue()
 
 
 def _points(ax: Axes, wide: float, tall: float) -> float:
@@ -108,14 +93,14 @@ def _points(ax: Axes, wide: float, tall: float) -> float:
     return float(min(box.width * inches[0] / wide, box.height * inches[1] / tall) * _PIXELS)
 
 
-def _width(made: Layout, bandwidth: float) -> float:
+def _width(made: StageLayout, bandwidth: float) -> float:
     """Width of one direction of a cable, in points of a figure of its own (72 to the inch); thinner where nodes are
     small."""
     room = 0.6 if len(made.panels) > 2 else 1.0
     return max(0.8, made.pipe * room * sqrt(bandwidth / 1e9) * 72 / _PIXELS)
 
 
-def _kinds(topology: Topology, made: Layout, lang: str) -> list[tuple[str, str, float]]:
+def _kinds(topology: Topology, made: StageLayout, lang: str) -> list[tuple[str, str, float]]:
     """A line of the key per kind and product: kind, text, width of its widest link."""
     what, links = made.picture, topology.links
     found: dict[tuple[str, str], float] = {}
@@ -144,7 +129,7 @@ def _colour(kind: str) -> str:
     return KINDS.get(kind, KINDS["cable"])
 
 
-def _panels(ax: Axes, made: Layout, lang: str, family: list[str], scale: float, dx: float) -> None:
+def _panels(ax: Axes, made: StageLayout, lang: str, family: list[str], scale: float, dx: float) -> None:
     for panel in made.panels:
         _box(ax, panel.box.moved(dx, _HEAD), palette.SUNK, palette.LINE, 10, 0.7 * scale, 1)
         note = text_of(panel.note, lang)
@@ -163,7 +148,7 @@ def _panels(ax: Axes, made: Layout, lang: str, family: list[str], scale: float, 
         )
 
 
-def _links(ax: Axes, made: Layout, scale: float, dx: float) -> None:
+def _links(ax: Axes, made: StageLayout, scale: float, dx: float) -> None:
     """The widest below, so that a thin cable that crosses them is seen; a light rim tells apart what crosses."""
     from matplotlib.collections import LineCollection
 
@@ -179,7 +164,7 @@ def _links(ax: Axes, made: Layout, scale: float, dx: float) -> None:
     ax.add_collection(LineCollection(paths, linewidths=widths, colors=colours, zorder=2))
 
 
-def _devices(ax: Axes, made: Layout, lang: str, family: list[str], scale: float, dx: float) -> None:
+def _devices(ax: Axes, made: StageLayout, lang: str, family: list[str], scale: float, dx: float) -> None:
     what = made.picture
     for device, box in enumerate(made.boxes):
         host = what.kind[device] in ("cpu", "memory")

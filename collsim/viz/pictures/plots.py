@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -20,17 +19,18 @@ from ..layout.shapes import layout
 from ..sentences import words
 from ..timeline.rows import rows
 from . import palette
+from .figure import own_figure, shown
 from .still import fonts, language
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
     from ...analysis import Comparison
     from ...simulate import Trace
 
+_DPI = 110
 _MOST_BARS = 24
 _MOST_LANES = 64
 _MOST_MARKS = 20_000
@@ -286,25 +286,9 @@ def _axes(ax: Axes | None, wide: float, tall: float) -> Axes:
     """The axes given, or those of a figure of their own (never pyplot's)."""
     if ax is not None:
         return ax
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(wide, tall), layout="constrained", facecolor=palette.CARD)
-    FigureCanvasAgg(figure)
-    made: Axes = figure.add_subplot()
-    shown: Any
-    for shown in (figure, made):  # without pyplot a notebook does not know how to show them
-        shown._repr_png_ = partial(_png, figure)
+    figure = shown(own_figure(wide, tall, layout="constrained"), _DPI)
+    made: Axes = shown(figure.add_subplot(), _DPI)
     return made
-
-
-def _png(figure: Figure) -> bytes:
-    """The figure as a notebook shows it."""
-    from io import BytesIO
-
-    out = BytesIO()
-    figure.savefig(out, format="png", dpi=110)
-    return out.getvalue()
 
 
 def _in(lang: str, en: str, zh: str) -> str:

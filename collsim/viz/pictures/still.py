@@ -115,55 +115,44 @@ def shares(made: dict[str, Any]) -> list[float]:
 
 
 def _stage(ax: Axes, made: dict[str, Any], lang: str, family: list[str], dx: float, dy: float) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    def box(x: float, y: float, w: float, h: float, fill: str, edge: str, radius: float, line: float) -> None:
-        style = f"round,pad=0,rounding_size={min(radius, w / 2, h / 2)}"
-        ax.add_patch(
-            FancyBboxPatch(
-                (x + dx, y + dy),
-                w,
-                h,
-                boxstyle=style,
-                facecolor=fill,
-                edgecolor=edge,
-                linewidth=line,
-                zorder=4 if radius < 9 else 1,
-            )
-        )
-
     for p in made["panels"]:
-        box(p["x"], p["y"], p["w"], p["h"], palette.SUNK, palette.LINE, 10, 0.7)
-        ax.text(
-            p["x"] + 14 + dx,
-            (p["y"] + p["h"] - 11 if p["foot"] else p["y"] + 19) + dy,
-            text_of(p["label"], lang),
-            fontsize=9,
-            fontweight="bold",
-            family=family,
-            color=palette.INK,
-            zorder=5,
+        _box(
+            ax, Box(p["x"] + dx, p["y"] + dy, p["w"], p["h"]), palette.SUNK, palette.LINE, radius=10, line=0.7, zorder=1
         )
+        down = p["h"] - 11 if p["foot"] else 19
+        style: dict[str, Any] = {
+            "fontsize": 9,
+            "fontweight": "bold",
+            "family": family,
+            "color": palette.INK,
+            "zorder": 5,
+        }
+        ax.text(p["x"] + 14 + dx, p["y"] + down + dy, text_of(p["label"], lang), **style)
     _links(ax, made, dx, dy)
-    d = made["devices"]
-    used = {
-        i
-        for link, b in enumerate(made["figures"]["link_bytes"])
-        if b
-        for i in (made["links"]["src"][link], made["links"]["dst"][link])
-    }
+    d, used = made["devices"], _used(made)
     for i, kind in enumerate(d["kind"]):
         on, host = i in used, kind in ("cpu", "memory")
         fill = palette.HOST if host and on else palette.SUNK if host else palette.CARD
-        box(
-            d["x"][i], d["y"][i], d["w"][i], d["h"][i], fill, palette.INK if on else palette.EDGE, 4, 1.2 if on else 0.7
-        )
-        _name(ax, d, i, text_of(d["label"][i], lang), on, family, dx, dy)
+        where = Box(d["x"][i] + dx, d["y"][i] + dy, d["w"][i], d["h"][i])
+        edge, line = (palette.INK, 1.2) if on else (palette.EDGE, 0.7)
+        _box(ax, where, fill, edge, radius=4, line=line, zorder=4)
+        rank = d["endpoint"][i] >= 0
+        name_box(ax, where, text_of(d["label"][i], lang), family, rank=rank, strong=rank or on)
 
 
-def _name(ax: Axes, d: dict[str, Any], i: int, label: str, on: bool, family: list[str], dx: float, dy: float) -> None:
-    rank = d["endpoint"][i] >= 0
-    name_box(ax, Box(d["x"][i] + dx, d["y"][i] + dy, d["w"][i], d["h"][i]), label, family, rank=rank, strong=rank or on)
+def _box(ax: Axes, box: Box, fill: str, edge: str, *, radius: float, line: float, zorder: int) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    style = f"round,pad=0,rounding_size={min(radius, box.w / 2, box.h / 2)}"
+    look: dict[str, Any] = {"facecolor": fill, "edgecolor": edge, "linewidth": line, "zorder": zorder}
+    ax.add_patch(FancyBboxPatch((box.x, box.y), box.w, box.h, boxstyle=style, **look))
+
+
+def _used(made: dict[str, Any]) -> set[int]:
+    """Devices at either end of a link that carries anything."""
+    links = made["links"]
+    busy = [link for link, carried in enumerate(made["figures"]["link_bytes"]) if carried]
+    return {links[end][link] for link in busy for end in ("src", "dst")}
 
 
 def name_box(
@@ -195,57 +184,40 @@ def name_box(
 def _links(ax: Axes, made: dict[str, Any], dx: float, dy: float) -> None:
     """Casing as wide as capacity, core as wide as what it carried; a number on the first link of each line of the
     table."""
+    links, part = made["links"], shares(made)
+    paths = [np.array(p).reshape(-1, 2) + np.array([dx, dy]) for p in links["path"]]
+    width = [max(1.5, made["stage"]["pipe"] * sqrt(rate / 1e9)) * 0.72 for rate in links["bandwidth"]]
+    idle = [i for i in range(len(paths)) if part[i] == 0]
+    busy = [i for i in range(len(paths)) if part[i] > 0]
+    use = {i: palette.use(part[i]) for i in busy}
+
+    def draw(chosen: list[int], widths: list[float], colors: Any, zorder: int = 2) -> None:
+        _lines(ax, [paths[i] for i in chosen], widths, colors, zorder)
+
+    draw(idle, [width[i] for i in idle], palette.IDLE)
+    hollow = [i for i in idle if width[i] > 6]
+    draw(hollow, [width[i] - 1.6 for i in hollow], palette.SUNK)
+    draw(busy, [width[i] + 1.2 for i in busy], palette.EDGE)
+    draw(busy, [width[i] for i in busy], [palette.TINT[use[i]] for i in busy])
+    core = [max(1.0, width[i] * sqrt(min(1.0, part[i]))) for i in busy]
+    draw(busy, core, [palette.USE[use[i]] for i in busy], zorder=3)
+    for number, row in enumerate(made["rows"], start=1):
+        color = palette.USE[palette.use(max(part[i] for i in row["links"]))]
+        _number(ax, number, _middle(paths[row["links"][0]]), color, edgecolor=palette.CARD, linewidth=0.8, zorder=6)
+
+
+def _lines(ax: Axes, paths: list[Any], widths: list[float], colors: Any, zorder: int) -> None:
     from matplotlib.collections import LineCollection
 
-    links, part = made["links"], shares(made)
-    pipe = made["stage"]["pipe"]
-    shift = np.array([dx, dy])
-    paths = [np.array(p).reshape(-1, 2) + shift for p in links["path"]]
-    for busy in (False, True):
-        chosen = [i for i in range(len(paths)) if (part[i] > 0) is busy]
-        widths = [max(1.5, pipe * sqrt(links["bandwidth"][i] / 1e9)) * 0.72 for i in chosen]
-        colors = [palette.TINT[palette.use(part[i])] if busy else palette.IDLE for i in chosen]
-        if busy:
-            ax.add_collection(
-                LineCollection(
-                    [paths[i] for i in chosen], linewidths=[w + 1.2 for w in widths], colors=palette.EDGE, zorder=2
-                )
-            )
-        ax.add_collection(LineCollection([paths[i] for i in chosen], linewidths=widths, colors=colors, zorder=2))
-        hollow = [q for q, w in enumerate(widths) if w > 6]
-        if not busy and hollow:
-            inner = LineCollection(
-                [paths[chosen[q]] for q in hollow],
-                linewidths=[widths[q] - 1.6 for q in hollow],
-                colors=palette.SUNK,
-                zorder=2,
-            )
-            ax.add_collection(inner)
-        if busy:
-            core = [max(1.0, w * sqrt(min(1.0, part[i]))) for i, w in zip(chosen, widths, strict=True)]
-            ax.add_collection(
-                LineCollection(
-                    [paths[i] for i in chosen],
-                    linewidths=core,
-                    colors=[palette.USE[palette.use(part[i])] for i in chosen],
-                    zorder=3,
-                )
-            )
-    for number, row in enumerate(made["rows"], start=1):
-        x, y = _middle(paths[row["links"][0]])
-        color = palette.USE[palette.use(max(part[i] for i in row["links"]))]
-        ax.text(
-            x,
-            y,
-            str(number),
-            fontsize=7,
-            fontweight="bold",
-            color=palette.CARD,
-            ha="center",
-            va="center",
-            zorder=6,
-            bbox={"boxstyle": "circle,pad=0.25", "facecolor": color, "edgecolor": palette.CARD, "linewidth": 0.8},
-        )
+    if paths:
+        ax.add_collection(LineCollection(paths, linewidths=widths, colors=colors, zorder=zorder))
+
+
+def _number(ax: Axes, number: int, at: tuple[float, float], color: str, *, zorder: float = 3, **edge: Any) -> None:
+    """The number of a line of the table, in a disc."""
+    disc = {"boxstyle": "circle,pad=0.25", "facecolor": color, "edgecolor": color, **edge}
+    style: dict[str, Any] = {"fontsize": 7, "fontweight": "bold", "color": palette.CARD, "zorder": zorder}
+    ax.text(*at, str(number), ha="center", va="center", bbox=disc, **style)
 
 
 def _middle(path: Any) -> tuple[float, float]:
@@ -257,48 +229,25 @@ def _middle(path: Any) -> tuple[float, float]:
 
 
 def _table(ax: Axes, made: dict[str, Any], lang: str, family: list[str], top: float, wide: float) -> None:
+    """A line for each number on the machine: what the links are, the bytes of the busiest of them, how busy it is."""
     if not made["rows"]:
         return
     part, link_bytes = shares(made), made["figures"]["link_bytes"]
-    head = ("bytes, busiest link", "busy") if lang == "en" else ("字节（最忙的一条）", "占用")
     right = min(wide - 24, 700.0)
-    for x, word, side in ((right - 90, head[0], "right"), (right, head[1], "right")):
-        ax.text(x, top + 14, word, fontsize=8, family=family, color=palette.INK3, ha=side)
+
+    def put(x: float, y: float, text: str, size: float, color: str, bold: bool = False, side: str = "left") -> None:
+        weight = "bold" if bold else "normal"
+        ax.text(x, y, text, fontsize=size, fontweight=weight, family=family, color=color, ha=side)
+
+    head = ("bytes, busiest link", "busy") if lang == "en" else ("字节（最忙的一条）", "占用")
+    put(right - 90, top + 14, head[0], 8, palette.INK3, side="right")
+    put(right, top + 14, head[1], 8, palette.INK3, side="right")
     for number, row in enumerate(made["rows"], start=1):
         y = top + 14 + number * _ROW
         busiest = max(row["links"], key=lambda i: part[i])
         color = palette.USE[palette.use(part[busiest])]
-        ax.text(
-            24,
-            y - 4,
-            str(number),
-            fontsize=7,
-            fontweight="bold",
-            color=palette.CARD,
-            ha="center",
-            va="center",
-            bbox={"boxstyle": "circle,pad=0.25", "facecolor": color, "edgecolor": color},
-        )
-        ax.text(
-            42,
-            y,
-            text_of(row["label"], lang),
-            fontsize=9,
-            fontweight="bold" if row["hot"] else "normal",
-            family=family,
-            color=palette.INK,
-        )
-        ax.text(300, y, text_of(row["note"], lang), fontsize=8, family=family, color=palette.INK3)
-        ax.text(
-            right - 90, y, words.size(link_bytes[busiest]), fontsize=9, family=family, color=palette.INK, ha="right"
-        )
-        ax.text(
-            right,
-            y,
-            words.percent(part[busiest]),
-            fontsize=9,
-            fontweight="bold",
-            family=family,
-            color=color,
-            ha="right",
-        )
+        _number(ax, number, (24, y - 4), color)
+        put(42, y, text_of(row["label"], lang), 9, palette.INK, bold=row["hot"])
+        put(300, y, text_of(row["note"], lang), 8, palette.INK3)
+        put(right - 90, y, words.size(link_bytes[busiest]), 9, palette.INK, side="right")
+        put(right, y, words.percent(part[busiest]), 9, color, bold=True, side="right")

@@ -1,59 +1,42 @@
 // Hosts: Streamlit components v2 and anywidget.
 
+import { component } from "./mount.js";
 import { createPlayer } from "./ui/player.js";
 
-const MOUNTS = new WeakMap();
-
 /**
- * Streamlit components v2. data = {id, timeline, lang, theme, t, view, header}; sends state {t, step, playing, view, speed, done, why}.
- * Must stay synchronous: Streamlit runs the clean-up of an overtaken async call. The generation number makes a late
- * clean-up of an old call harmless; a call with the same id changes neither position nor playing.
+ * Streamlit: data = {id, timeline, lang, theme, t, view, header}; sends the state {t, step, playing, view, speed, done,
+ * why}. A call with the same id changes neither position nor playing.
  */
-function streamlit({ data, parentElement, setStateValue }) {
-  data ??= {};
-  let s = MOUNTS.get(parentElement);
-  const fresh = !s;
-  if (fresh) {
-    s = { gen: 0 };
-    s.player = createPlayer(parentElement, {
-      lang: data.lang,
-      theme: data.theme,
-      view: data.view,
-      t: data.t,
-      header: data.header,
-      onState: (state, why) => {
-        s.sent = state.t;
-        s.view = state.view;
-        s.send?.("state", { ...state, why });
-      },
-    });
-    MOUNTS.set(parentElement, s);
-  }
-  s.send = setStateValue;
-  if (!fresh)
-    s.player.set({
-      lang: data.lang,
-      theme: data.theme,
-      header: data.header,
-      ...(data.view !== s.view && data.view !== s.given ? { view: data.view } : {}),
-    });
-  s.given = data.view;
-  const id = data.id ?? data.timeline?.meta?.id ?? data.timeline;
-  if (fresh || s.id !== id) {
-    s.id = id;
-    s.player.setTimeline(data.timeline, true, data.t);
-  } else if (data.t != null && data.t !== s.t && data.t !== s.sent) s.player.seek(data.t);
-  s.t = data.t;
-  const gen = ++s.gen;
-  return () => {
-    if (s.gen === gen) {
-      s.player.destroy();
-      MOUNTS.delete(parentElement);
-    }
-  };
+const streamlit = component((box, data, send) => {
+  const last = {};
+  const player = createPlayer(box, {
+    lang: data.lang,
+    theme: data.theme,
+    view: data.view,
+    t: data.t,
+    header: data.header,
+    onState: (state, why) => {
+      Object.assign(last, { sent: state.t, view: state.view });
+      send.state("state", { ...state, why });
+    },
+  });
+  return { update: (next) => updatePlayer(player, last, next), destroy: player.destroy };
+});
+
+function updatePlayer(player, last, data) {
+  const { lang, theme, header, view, t } = data,
+    id = data.id ?? data.timeline?.meta?.id ?? data.timeline,
+    fresh = !("id" in last),
+    chosen = view !== last.view && view !== last.given ? { view } : {};
+  if (!fresh) player.set({ lang, theme, header, ...chosen });
+  if (fresh || last.id !== id) player.setTimeline(data.timeline, true, t);
+  else if (t != null && t !== last.t && t !== last.sent) player.seek(t);
+  Object.assign(last, { id, t, given: view });
 }
 
-/** anywidget: a model with `timeline`, `lang`, `theme`, `view` and `t` (a change of it seeks); `state` is written back. */
+/**
+ * anywidget: a model with `timeline`, `lang`, `theme`, `view` and `t` (a change of it seeks); `state` is written back.
+ */
 function jupyter({ model, el: box }) {
   const player = createPlayer(box, {
     lang: model.get("lang"),

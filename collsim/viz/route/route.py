@@ -1,8 +1,9 @@
 """The way from one rank to another, hop by hop: alone, and while a ring runs over all ranks. Beside it the module
-``ways.js``."""
+``route.js``."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +20,14 @@ from ..timeline.document import encode, timeline
 
 if TYPE_CHECKING:
     from ...simulate import Trace
-    from ...topology import Topology
+    from ...topology import Hop, Topology
 
 Pair = tuple[str, str]
 _BUSY = 0.5  # of its capacity: less than that is no limit
 
 
 @dataclass(frozen=True)
-class Way:
+class RankRoute:
     """One way, as plain data.
 
     Attributes:
@@ -53,7 +54,7 @@ class Way:
     marks: list[dict[str, Any]]
 
 
-def ways(places: list[Topology], src: int, dst: int, nbytes: Any) -> list[Way]:
+def ways(places: list[Topology], src: int, dst: int, nbytes: Any) -> list[RankRoute]:
     """The way from rank src to rank dst on each of several variants of one machine, drawn alike.
 
     Raises CollsimError where there is no such rank or no way.
@@ -78,27 +79,13 @@ def _ring(place: Topology, nbytes: Any) -> Trace:
     return simulate(schedule("allreduce_ring", topology=place, channels=channels), place, nbytes)
 
 
-def _way(trace: Trace, ring: Trace, src: int, dst: int, touched: npt.NDArray[np.bool_] | None) -> Way:
+def _way(trace: Trace, ring: Trace, src: int, dst: int, touched: npt.NDArray[np.bool_] | None) -> RankRoute:
     place = trace.topology
     route = place.route(src, dst)
-    used = ring.link_busy / ring.time if ring.time else np.zeros(len(place.links))
-    top = max((float(used[hop.link]) for hop in route), default=0.0)
-    hops = [
-        {
-            "from": device_name(trace, int(place.links.src[hop.link])),
-            "to": device_name(trace, int(place.links.dst[hop.link])),
-            "cable": hop.label,
-            "kind": hop.kind,
-            "bandwidth": hop.bandwidth,
-            "alpha": hop.alpha,
-            "ring": min(1.0, float(used[hop.link])),
-            "hot": bool(used[hop.link] >= max(_BUSY, 0.98 * top)),
-        }
-        for hop in route
-    ]
+    hops = _hops(trace, ring, route)
     slowest = min(route, key=lambda hop: hop.bandwidth)
     made = {**timeline(trace, touched), "mistake": None}  # one transfer is not meant to be a whole collective
-    return Way(
+    return RankRoute(
         said=_said(place, src, dst),
         hops=hops,
         alpha=sum(hop.alpha for hop in route),
@@ -110,6 +97,26 @@ def _way(trace: Trace, ring: Trace, src: int, dst: int, touched: npt.NDArray[np.
         timeline=encode(made),
         marks=_marks(made, [bool(hop["hot"]) for hop in hops]),
     )
+
+
+def _hops(trace: Trace, ring: Trace, route: Sequence[Hop]) -> list[dict[str, Any]]:
+    """The hops of a route, and how much of each the ring uses."""
+    links = trace.topology.links
+    used = ring.link_busy / ring.time if ring.time else np.zeros(len(links))
+    top = max((float(used[hop.link]) for hop in route), default=0.0)
+    return [
+        {
+            "from": device_name(trace, int(links.src[hop.link])),
+            "to": device_name(trace, int(links.dst[hop.link])),
+            "cable": hop.label,
+            "kind": hop.kind,
+            "bandwidth": hop.bandwidth,
+            "alpha": hop.alpha,
+            "ring": min(1.0, float(used[hop.link])),
+            "hot": bool(used[hop.link] >= max(_BUSY, 0.98 * top)),
+        }
+        for hop in route
+    ]
 
 
 def _marks(made: dict[str, Any], hot: list[bool]) -> list[dict[str, Any]]:

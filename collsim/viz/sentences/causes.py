@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
-from ...registry import algorithms
+from ...registry import algorithm_of
 from ...simulate.run import simulate
 from ...units import format_bytes
 from . import words
@@ -201,7 +201,7 @@ def _then(trace: Trace, found: Bottleneck) -> Pair:
 def _with_channels(trace: Trace) -> Pair | None:
     """What as many channels as the machine has ways would save, where the algorithm has channels and uses fewer."""
     schedule, topology = trace.schedule, trace.topology
-    entry = algorithms().get(schedule.name)
+    entry = algorithm_of(schedule)
     offered = 0 if topology.orders is None else len(topology.orders)
     if (
         entry is None

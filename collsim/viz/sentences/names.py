@@ -24,13 +24,13 @@ _NOUNS = {
 }
 
 
+#: What the endpoints beyond the ranks are, by what `helpers_on` declares.
+_HELPERS = {"host": ("server", "服务器"), "switch": ("reducing switch", "做归约的交换机")}
+
+
 def helper_noun(schedule: Schedule) -> Pair:
-    """What the endpoints beyond the ranks are in this algorithm: servers, switches that reduce, or just helpers."""
-    if "server" in schedule.name:
-        return "server", "服务器"
-    if any(word in schedule.name for word in ("nvls", "collnet", "sharp", "multicast", "switch")):
-        return "reducing switch", "做归约的交换机"
-    return "helper", "辅助端点"
+    """What the endpoints beyond the ranks of a schedule are: servers, or switches that reduce."""
+    return _HELPERS[schedule.helpers_on]
 
 
 def endpoint_name(schedule: Schedule, endpoint: int) -> Pair:
@@ -44,14 +44,14 @@ def endpoint_name(schedule: Schedule, endpoint: int) -> Pair:
     return f"{en} {number}", f"{zh} {number}"
 
 
-def plural_ranks(endpoints: list[int], ranks: int) -> Pair:
-    """`Ranks 0, 2 and 4`; `12 ranks` where they are too many to name."""
+def plural_ranks(schedule: Schedule, endpoints: list[int]) -> Pair:
+    """`Ranks 0, 2 and the server`; `12 ranks` where they are too many to name."""
     if len(endpoints) == 1:
         return f"Rank {endpoints[0]}", f"rank {endpoints[0]}"
     if len(endpoints) > 4:
         return f"{len(endpoints)} ranks", f"{len(endpoints)} 个 rank"
-    names = [str(e) if e < ranks else "the server" for e in endpoints]
-    return f"Ranks {words.listed(names)}", f"rank {words.listed(names, True)}"
+    names = [(str(e), str(e)) if e < schedule.ranks else endpoint_name(schedule, e) for e in endpoints]
+    return f"Ranks {words.listed([en for en, _ in names])}", f"rank {words.listed([zh for _, zh in names], True)}"
 
 
 def device_name(trace: Trace, device: int) -> Pair:

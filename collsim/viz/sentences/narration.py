@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...collective import collective
-from ...registry import algorithms
+from ...registry import algorithm_of
 from . import words
 from .moments import Moment, goal, moments
 from .names import endpoint_name, helper_noun, link_name, plural_ranks
@@ -88,7 +88,7 @@ def _meanwhile(sentence: str) -> str:
 
 
 def _irregular(trace: Trace, moment: Moment) -> Pair:
-    entry = algorithms().get(trace.schedule.name)
+    entry = algorithm_of(trace.schedule)
     en, zh = entry.says if entry is not None else ("", "")
     count, total = len(moment.step), words.size(int(moment.nbytes.sum()))
     many = "transfers carry" if count > 1 else "transfer carries"
@@ -153,7 +153,7 @@ def _senders(trace: Trace, senders: npt.NDArray[Any], receivers: npt.NDArray[Any
     if len(ranks) == 0:
         en, zh = helper_noun(trace.schedule)
         return Senders(f"Every {en}", f"每个{zh}", False) if len(senders) == trace.schedule.endpoints - n else None
-    return Senders(*plural_ranks(senders.tolist(), n), True)
+    return Senders(*plural_ranks(trace.schedule, senders.tolist()), True)
 
 
 def _chunks(nbytes: npt.NDArray[np.int64], each: npt.NDArray[Any], one_each: str = " each") -> Pair:
@@ -209,7 +209,7 @@ def _receivers(
                 ("each of them", "它们"),
                 plural=True,
             )
-        en, zh = plural_ranks(targets.tolist(), n)
+        en, zh = plural_ranks(schedule, targets.tolist())
         return Receivers(f"to {en[:1].lower() + en[1:]}", f"向 {zh} ", ("each of them", "它们"), plural=True)
     if b.max() < n and a.max() < n and len(a) == len(np.unique(a)) == len(targets):
         return _one_each(a, b, n)

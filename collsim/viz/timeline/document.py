@@ -27,7 +27,7 @@ import numpy.typing as npt
 from ...collective import NOTHING, collective
 from ...errors import CollsimError, FormatError
 from ...simulate.together import Together, Whole
-from ..layout.shapes import Layout, layout
+from ..layout.shapes import StageLayout, layout
 from ..sentences import words
 from ..sentences.causes import bottleneck
 from ..sentences.names import endpoint_name
@@ -66,8 +66,6 @@ def timeline(trace: Trace | Together, also: npt.NDArray[np.bool_] | None = None)
     flows = _flows(trace, made, routes, route)
     order = np.argsort(trace.start, kind="stable")
     several = trace if isinstance(trace, Whole) else None
-    steps = narrate(trace) if several is None else together.narrated(several)
-    found = bottleneck(trace)
     bands = phases(s) if several is None else together.bands(several)
     lines = rows(trace, made)
     whole: dict[str, Any] = {
@@ -81,19 +79,12 @@ def timeline(trace: Trace | Together, also: npt.NDArray[np.bool_] | None = None)
         "key": [entry for entry in key(trace) if entry["kind"] in set(made.picture.link_kind)],
         "routes": routes,
         "transfers": _transfers(trace, route, order),
-        "steps": {
-            "t0": _seconds(trace.timing.step_start),
-            "t1": _seconds(trace.timing.step_end),
-            "text": {"en": [en for en, _ in steps], "zh": [zh for _, zh in steps]},
-            "phase": _phase_of_steps(bands),
-        },
+        "steps": _steps(trace, bands),
         "phases": [p.entry() for p in bands],
         "logical": logical(s),
         "state": _state(trace) if several is None else together.state(several),
         "figures": _figures(trace, made),
-        "bottleneck": None
-        if found is None
-        else {**found, "links": _drawn(made, trace.bottleneck.links if trace.bottleneck else ())},
+        "bottleneck": _bottleneck(trace, made),
         "mistake": _mistake(trace, order),
         "text": _text(trace),
     }
@@ -150,13 +141,29 @@ def _too_many(trace: Trace) -> str:
     )
 
 
-def _layout(trace: Trace, also: npt.NDArray[np.bool_] | None) -> Layout:
+def _layout(trace: Trace, also: npt.NDArray[np.bool_] | None) -> StageLayout:
     carried = trace.link_bytes + trace.other_bytes
     return layout(trace.topology, carried if also is None else np.where(also, np.maximum(carried, 1), carried))
 
 
 def _seconds(values: npt.NDArray[np.float64]) -> list[float]:
     return [round(float(v), 12) for v in values]
+
+
+def _steps(trace: Trace, bands: list[Phase]) -> dict[str, Any]:
+    said = together.narrated(trace) if isinstance(trace, Whole) else narrate(trace)
+    return {
+        "t0": _seconds(trace.timing.step_start),
+        "t1": _seconds(trace.timing.step_end),
+        "text": {"en": [en for en, _ in said], "zh": [zh for _, zh in said]},
+        "phase": _phase_of_steps(bands),
+    }
+
+
+def _bottleneck(trace: Trace, made: StageLayout) -> dict[str, Any] | None:
+    found = bottleneck(trace)
+    links = trace.bottleneck.links if trace.bottleneck else ()
+    return None if found is None else {**found, "links": _drawn(made, links)}
 
 
 def _meta(trace: Trace) -> dict[str, Any]:
@@ -207,21 +214,21 @@ def _identity(trace: Trace) -> str:
     return digest.hexdigest()[:16]
 
 
-def _stage(made: Layout) -> dict[str, Any]:
+def _stage(made: StageLayout) -> dict[str, Any]:
     stage: dict[str, Any] = {"w": round(made.w, 1), "h": round(made.h, 1), "pipe": round(made.pipe, 5)}
     if made.key is not None:
         stage["key"] = {"x": made.key.x, "y": made.key.y, "w": made.key.w, "h": made.key.h}
     return stage
 
 
-def _panels(made: Layout) -> list[dict[str, Any]]:
+def _panels(made: StageLayout) -> list[dict[str, Any]]:
     return [
         {"x": p.box.x, "y": p.box.y, "w": p.box.w, "h": p.box.h, "label": p.label, "note": p.note, "foot": p.foot}
         for p in made.panels
     ]
 
 
-def _devices(trace: Trace, made: Layout) -> dict[str, Any]:
+def _devices(trace: Trace, made: StageLayout) -> dict[str, Any]:
     what = made.picture
     labels = list(made.labels)
     ours = {
@@ -245,7 +252,7 @@ def _devices(trace: Trace, made: Layout) -> dict[str, Any]:
     }
 
 
-def _held(trace: Trace, made: Layout) -> list[list[int]]:
+def _held(trace: Trace, made: StageLayout) -> list[list[int]]:
     """For each device the ranks of the schedule that sit in it, where it stands for a whole node."""
     held: list[list[int]] = [[] for _ in made.boxes]
     ranks = trace.place[: trace.schedule.ranks]
@@ -256,7 +263,7 @@ def _held(trace: Trace, made: Layout) -> list[list[int]]:
     return held
 
 
-def _links(made: Layout, lines: list[dict[str, Any]]) -> dict[str, Any]:
+def _links(made: StageLayout, lines: list[dict[str, Any]]) -> dict[str, Any]:
     from ..layout.geometry import flat
 
     what = made.picture
@@ -276,7 +283,7 @@ def _links(made: Layout, lines: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _routes(trace: Trace, made: Layout) -> tuple[dict[str, Any], npt.NDArray[np.int64]]:
+def _routes(trace: Trace, made: StageLayout) -> tuple[dict[str, Any], npt.NDArray[np.int64]]:
     """The routes in use, each once, as links of the picture; and the route of every transfer."""
     t = trace.schedule.transfers
     pair = t["src"].astype(np.int64) * trace.schedule.endpoints + t["dst"]
@@ -291,7 +298,9 @@ def _routes(trace: Trace, made: Layout) -> tuple[dict[str, Any], npt.NDArray[np.
     return {"start": start.tolist(), "link": links[links >= 0].tolist()}, route.ravel().astype(np.int64)
 
 
-def _flows(trace: Trace, made: Layout, routes: dict[str, Any], route: npt.NDArray[np.int64]) -> dict[str, Any] | None:
+def _flows(
+    trace: Trace, made: StageLayout, routes: dict[str, Any], route: npt.NDArray[np.int64]
+) -> dict[str, Any] | None:
     """What crosses cables at which rates, others' bytes too, where the engine has stretches of its own for that (no
     barriers).
 
@@ -341,7 +350,7 @@ def _transfers(trace: Trace, route: npt.NDArray[np.int64], order: npt.NDArray[np
     return columns
 
 
-def _hops(trace: Trace, made: Layout, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
+def _hops(trace: Trace, made: StageLayout, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
     """When each hop of each transfer begins and ends, where the engine has times of its own for them (store and
     forward)."""
     t = trace.schedule.transfers
@@ -389,7 +398,7 @@ def _state(trace: Trace) -> dict[str, Any]:
     return {"held": held, "root": int(s.root), "goal": s.ranks if kind.reduces else 1, "wanted": wanted}
 
 
-def _figures(trace: Trace, made: Layout) -> dict[str, Any]:
+def _figures(trace: Trace, made: StageLayout) -> dict[str, Any]:
     link_of = made.picture.link_of
     drawn = link_of >= 0
     carried = (trace.link_bytes + trace.other_bytes)[drawn]
@@ -420,7 +429,7 @@ def _mistake(trace: Trace, order: npt.NDArray[np.int64]) -> dict[str, Any] | Non
     }
 
 
-def _drawn(made: Layout, links: tuple[int, ...]) -> list[int]:
+def _drawn(made: StageLayout, links: tuple[int, ...]) -> list[int]:
     """Picture ids of links of the topology."""
     return sorted({int(made.picture.link_of[link]) for link in links} - {-1})
 

@@ -1,5 +1,5 @@
-"""Phases of a schedule, found from its flags alone: where it adds, where it copies, and where the finished sums lie in
-between."""
+"""Phases of a schedule: where it adds and where it copies, under the names that its algorithm declares, or that follow
+from where the finished sums lie in between."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...collective import collective
+from ...registry import algorithm_of
 from ...schedule import Schedule
 from ..sentences.moments import counted, goal
 
@@ -68,11 +69,18 @@ def _bands(schedule: Schedule) -> list[tuple[str, int, int]]:
 
 
 def _split_style(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
+    """What the part that adds and the part that copies are called."""
+    entry = algorithm_of(schedule)
+    declared = None if entry is None else entry.phases
+    return declared or _split_by_flags(schedule, bands)
+
+
+def _split_by_flags(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
     """`reduce-scatter, allgather`, `reduce, broadcast` or `push, pull`: by where the sums are when they are
     finished."""
     kind = collective(schedule.collective)
     after = {"all": "allgather", "root": "gather", "own": "scatter"}.get(kind.after, "copy")
-    if "server" in schedule.name:
+    if schedule.endpoints > schedule.ranks and schedule.helpers_on == "host":
         return "push", "pull"
     if any(what == BOTH for what, _, _ in bands):
         return "reduce", "broadcast"
@@ -87,8 +95,6 @@ def _split_style(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple
                     else ("reduce", "broadcast")
                 )
             break
-    if "tree" in schedule.name:
-        return "reduce", "broadcast"
     return "reduce-scatter", after
 
 

@@ -12,7 +12,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.topology.fabrics import FABRICS
 from collsim.units import format_bandwidth, format_time
-from collsim.viz.route.route import Way, ways_source
+from collsim.viz.route.route import RankRoute, ways_source
 
 from ...scenario.choice import MOST_NODES, Choice
 from ...scenario.custom_machine import OWN
@@ -191,7 +191,7 @@ def _place_title(yard: Yard, shown: Look) -> str:
     return shown.name if yard.text else _place_label(yard.machine)
 
 
-def _card(way: Way, title: str) -> dict[str, Any]:
+def _card(way: RankRoute, title: str) -> dict[str, Any]:
     """One card: words of the way, a row for each hop."""
     chinese = language() == "zh"
     words = {

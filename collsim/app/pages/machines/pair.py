@@ -10,7 +10,7 @@ from typing import Any
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.topology.fabrics import FABRICS
-from collsim.viz.route.route import Way, ways
+from collsim.viz.route.route import RankRoute, ways
 
 from ...scenario import custom_machine
 from ...scenario.choice import MACHINE_WORDS, MOST_NODES, Choice, Complaint, count, filed, one_of, quantity
@@ -122,7 +122,7 @@ class Look:
     name: str
     ranks: int
     notes: tuple[str, ...]
-    ways: tuple[Way | None, Way | None]
+    ways: tuple[RankRoute | None, RankRoute | None]
     why: tuple[str, str]
     same: bool
 
@@ -142,7 +142,7 @@ def look(yard: Yard) -> Look:
             why[at] = str(error)
     first = places[0]
     assert first is not None
-    found: tuple[Way | None, Way | None]
+    found: tuple[RankRoute | None, RankRoute | None]
     try:
         found = (None, None) if yard.a == yard.b else _pair(places, yard)
     except CollsimError as error:
@@ -151,7 +151,7 @@ def look(yard: Yard) -> Look:
     return Look(first.name, first.ranks, tuple(first.facts.get("notes", ())), found, (why[0], why[1]), bool(same))
 
 
-def _pair(places: list[cs.Topology | None], yard: Yard) -> tuple[Way | None, Way | None]:
+def _pair(places: list[cs.Topology | None], yard: Yard) -> tuple[RankRoute | None, RankRoute | None]:
     there = [place for place in places if place is not None]
     found = ways(there, yard.a, yard.b, yard.nbytes)
     return found[0], found[1] if len(found) > 1 else None

@@ -1,4 +1,5 @@
-// One cable in use: casing, core, and the patterns that stand for colours where there are none (print, grey, on request).
+// One cable in use: casing, core, and the patterns that stand for colours where there are none (print, grey, on
+// request).
 
 import { stroke } from "./canvas.js";
 import { el } from "./elements.js";
@@ -16,8 +17,9 @@ const KIND_DASHES = {
 };
 
 /**
- * A cable along `pts` with a casing of d px and a core of `core` px. With patterns the edge of the casing tells the kind; the core is
- * grey with room left, ticked when nearly full, and full it is solid with a double line round the cable.
+ * A cable along `pts` with a casing of d px and a core of `core` px. With patterns the edge of the casing tells the
+ * kind; the core is grey with room left, ticked when nearly full, and full it is solid with a double line round the
+ * cable.
  */
 export function drawCable(g, C, pts, d, core, cls, kind, patterns) {
   if (!patterns) {

@@ -16,7 +16,10 @@ export function put(g, str, x, y, size, fill, o = {}) {
   g.fillText(str, x, y);
 }
 
-/** Text in lines of at most `width`; breaks at blanks, or anywhere in a word that is too long (Chinese). Returns the lines drawn. */
+/**
+ * Text in lines of at most `width`; breaks at blanks, or anywhere in a word that is too long (Chinese). Returns the
+ * lines drawn.
+ */
 export function wrap(g, str, x, y, width, size, leading, fill, most) {
   const lines = [""],
     parts = str.match(/[\u2e80-\uffff]|[^\s\u2e80-\uffff]+[^\S\n]*|\s+/g) ?? [];

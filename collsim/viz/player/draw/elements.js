@@ -13,7 +13,11 @@ const ICONS = {
     "M14.500 8v1.200a3.500 3.500 0 01-3.500 3.500H3.500",
     "M6 10l-2.700 2.700L6 15.400",
   ],
-  wrong: ["M9 2.500a6.500 6.500 0 100 13 6.500 6.500 0 000-13z", "M6.700 6.700l4.600 4.600", "M11.300 6.700l-4.600 4.600"],
+  wrong: [
+    "M9 2.500a6.500 6.500 0 100 13 6.500 6.500 0 000-13z",
+    "M6.700 6.700l4.600 4.600",
+    "M11.300 6.700l-4.600 4.600",
+  ],
   busy: ["M2.500 15.500h13", "M4.500 12.500V10", "M7.600 12.500V8", "M10.700 12.500V3.500", "M13.800 12.500V7"],
   link: [
     "M7.200 10.800l3.600-3.600",
@@ -34,7 +38,9 @@ export function svg(tag, attrs, ...kids) {
 }
 
 export function icon(name) {
-  const paths = ICONS[name].map((d) => svg("path", d.endsWith("*") ? { d: d.slice(0, -1), fill: "currentColor" } : { d }));
+  const paths = ICONS[name].map((d) =>
+    svg("path", d.endsWith("*") ? { d: d.slice(0, -1), fill: "currentColor" } : { d }),
+  );
   return svg("svg", { viewBox: "0 0 18 18", "aria-hidden": "true" }, ...paths);
 }
 
@@ -53,9 +59,14 @@ export function setText(e, text) {
   if (e.textContent !== text) e.textContent = text;
 }
 
+/** What a button without a text is called: to the eye when pointed at, and to a screen reader. */
+export function nameButton(e, text) {
+  e.title = text;
+  e.setAttribute("aria-label", text);
+}
+
 export function segment(box, items, value, pick, label) {
-  box.setAttribute("aria-label", label);
-  box.title = label;
+  nameButton(box, label);
   const held = box.contains(box.getRootNode().activeElement); // the keys go on working after a click
   box.replaceChildren(
     ...items.map(([v, text]) =>
@@ -66,7 +77,9 @@ export function segment(box, items, value, pick, label) {
 }
 
 export const media = (q) =>
-  typeof matchMedia === "function" ? matchMedia(q) : { matches: false, addEventListener() {}, removeEventListener() {} };
+  typeof matchMedia === "function"
+    ? matchMedia(q)
+    : { matches: false, addEventListener() {}, removeEventListener() {} };
 
 export function sizeCanvas(canvas, w, h) {
   const dpr = Math.min(2, globalThis.devicePixelRatio || 1),

@@ -7,13 +7,20 @@ const GAP_HELD = 3; // pixels between squares
 const LARGEST_HELD = 27;
 const LEAST_HELD = 8; // on the screen
 
-/** Squares for ranks in a box of w by h at x, y, in as many columns as let them be largest; none where they would be too small to see. */
+/**
+ * Squares for ranks in a box of w by h at x, y, in as many columns as let them be largest; none where they would be too
+ * small to see.
+ */
 export function heldSquares(ranks, x, y, w, h, scale = 1) {
   const n = ranks.length;
   let size = 0,
     across = 1;
   for (let columns = 1; columns <= n; columns++) {
-    const fits = Math.min(LARGEST_HELD, (w - GAP_HELD) / columns - GAP_HELD, (h - GAP_HELD) / Math.ceil(n / columns) - GAP_HELD);
+    const fits = Math.min(
+      LARGEST_HELD,
+      (w - GAP_HELD) / columns - GAP_HELD,
+      (h - GAP_HELD) / Math.ceil(n / columns) - GAP_HELD,
+    );
     if (fits > size + 1e-9) [size, across] = [fits, columns];
   }
   if (n < 2 || size * scale < LEAST_HELD) return [];

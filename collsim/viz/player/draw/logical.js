@@ -3,8 +3,9 @@
 import { arrow, box, fitFont, put, stroke, widthOf } from "./canvas.js";
 import { cellAt, shareDone } from "../model/cells.js";
 import { measure, pointAt } from "../model/geometry.js";
-import { hues } from "./groups.js";
-import { hopAt, journey, slotText } from "../model/model.js";
+import { hopAt, journey } from "../model/hops.js";
+import { hues } from "../model/look.js";
+import { slotText } from "../model/model.js";
 import { nameOf } from "../model/names.js";
 import { drawTrail, hopOut, pt, token, train } from "./tokens.js";
 
@@ -23,14 +24,18 @@ export function logicalLayout(m, nslots, w, h) {
     8: [0, 0, 0.5, 0, 1, 0, 1, 0.5, 1, 1, 0.5, 1, 0, 1, 0, 0.5],
   }[E];
   const turn = (e) =>
-    (2 * Math.PI + Math.atan2((xs[e] ?? 0.5) - 0.5, 0.5 - (ys[e] ?? 0.5)) - Math.atan2((xs[0] ?? 0.5) - 0.5, 0.5 - (ys[0] ?? 0.5)) + 1e-9) %
+    (2 * Math.PI +
+      Math.atan2((xs[e] ?? 0.5) - 0.5, 0.5 - (ys[e] ?? 0.5)) -
+      Math.atan2((xs[0] ?? 0.5) - 0.5, 0.5 - (ys[0] ?? 0.5)) +
+      1e-9) %
     (2 * Math.PI);
   const order = Array.from({ length: E }, (_, e) => e).sort((a, b) => turn(a) - turn(b)),
     seat = Array.from(order, () => 0);
   order.forEach((e, k) => {
     seat[e] = k;
   }); // the ring need not go 0, 1, 2: keep the order of the given places
-  const inFrame = (cw, ch) => seat.map((k) => [12 + cw / 2 + frame[2 * k] * (w - 24 - cw), 12 + ch / 2 + frame[2 * k + 1] * (h - 24 - ch)]);
+  const inFrame = (cw, ch) =>
+    seat.map((k) => [12 + cw / 2 + frame[2 * k] * (w - 24 - cw), 12 + ch / 2 + frame[2 * k + 1] * (h - 24 - ch)]);
   const at = (cw, ch) =>
     Array.from({ length: E }, (_, e) => {
       const a = (2 * Math.PI * e) / E,
@@ -38,7 +43,8 @@ export function logicalLayout(m, nslots, w, h) {
         y = ys[e] ?? 0.5 - 0.5 * Math.cos(a);
       return [12 + cw / 2 + x * Math.max(0, w - 24 - cw), 12 + ch / 2 + y * Math.max(0, h - 24 - ch)];
     });
-  const clear = (P, cw, ch) => P.every(([x, y], a) => P.every(([u, v], b) => a >= b || Math.abs(x - u) >= cw || Math.abs(y - v) >= ch));
+  const clear = (P, cw, ch) =>
+    P.every(([x, y], a) => P.every(([u, v], b) => a >= b || Math.abs(x - u) >= cw || Math.abs(y - v) >= ch));
   if (E <= 8 && nslots <= 8) {
     for (const c of [60, 52, 44, 36, 30, 26]) {
       const cw = Math.max(nslots * (c + 6) + 22, c >= 44 ? 104 : 88),
@@ -68,7 +74,9 @@ function edgeEnds(V, a, b) {
   y0 += dx * side;
   x1 -= dy * side;
   y1 += dx * side;
-  const cut = cards ? Math.min(Math.abs(dx) > 1e-6 ? cw / 2 / Math.abs(dx) : 1e9, Math.abs(dy) > 1e-6 ? ch / 2 / Math.abs(dy) : 1e9) : r;
+  const cut = cards
+    ? Math.min(Math.abs(dx) > 1e-6 ? cw / 2 / Math.abs(dx) : 1e9, Math.abs(dy) > 1e-6 ? ch / 2 / Math.abs(dy) : 1e9)
+    : r;
   return [x0 + dx * cut, y0 + dy * cut, x1 - dx * cut, y1 - dy * cut, dx, dy, x0, y0, x1, y1];
 }
 
@@ -102,8 +110,11 @@ export function drawLogical(g, V, w, h) {
     }
   }
   for (let e = 0; e < E; e++) V.lay.cards ? drawCard(g, V, e) : drawRankCircle(g, V, e);
-  const mid = V.lay.P.every(([x, y]) => Math.abs(x - w / 2) > V.lay.cw / 2 + 150 || Math.abs(y - h / 2) > V.lay.ch / 2 + 50);
-  if (V.lay.cards && m.goal > 1 && mid && m.tl.state.wanted === "all" && m.tl.state.held === "all") drawGoal(g, V, w / 2, h / 2);
+  const mid = V.lay.P.every(
+    ([x, y]) => Math.abs(x - w / 2) > V.lay.cw / 2 + 150 || Math.abs(y - h / 2) > V.lay.ch / 2 + 50,
+  );
+  if (V.lay.cards && m.goal > 1 && mid && m.tl.state.wanted === "all" && m.tl.state.held === "all")
+    drawGoal(g, V, w / 2, h / 2);
 }
 
 function drawGoal(g, V, x, y) {
@@ -151,7 +162,10 @@ function drawCell(g, V, x, y, c, o) {
   if (!o.count) return;
   const text = m.goal > 1 && m.ranks <= 32 ? String(o.value) : done ? "✓" : String(o.count),
     size = Math.min(c * 0.44, 31, c / Math.max(1.6, text.length * 0.72));
-  put(g, text, x + c / 2, y + c / 2 + size * (c >= 36 ? 0.22 : 0.36), size, done ? C.ontext : C.ink, { bold: true, align: "center" });
+  put(g, text, x + c / 2, y + c / 2 + size * (c >= 36 ? 0.22 : 0.36), size, done ? C.ontext : C.ink, {
+    bold: true,
+    align: "center",
+  });
   if (c >= 36 && m.goal > 1 && !done) dots(g, V, x + c / 2, y + c - 9, o.mask, c - 8);
 }
 
@@ -162,7 +176,9 @@ function drawCard(g, V, e) {
     y = P[e][1] - ch / 2,
     big = c >= 44;
   box(g, x, y, cw, ch, 10, C.card, C.ink, 2.2);
-  put(g, e < m.ranks ? `${V.W.rank} ${e}` : nameOf(m, e, V.lang), x + 16, y + (big ? 27 : 19), big ? 19 : 14, C.ink, { bold: true });
+  put(g, e < m.ranks ? `${V.W.rank} ${e}` : nameOf(m, e, V.lang), x + 16, y + (big ? 27 : 19), big ? 19 : 14, C.ink, {
+    bold: true,
+  });
   V.slots.forEach((slot, q) => {
     const cx = x + cw / 2 + (q - V.slots.length / 2) * (c + 6) + 3,
       cy = y + ch - c - 12,
@@ -212,7 +228,7 @@ function drawRankCircle(g, V, e) {
 }
 
 export function drawLogicalTokens(g, V) {
-  const { m, C } = V,
+  const { m } = V,
     per = new Map(),
     list = [];
   if (V.act.length > 2000) {
@@ -240,36 +256,39 @@ export function drawLogicalTokens(g, V) {
   }
   if (!V.reduced && list.length <= 240) for (const q of list) drawTrail(g, V, q);
   for (const q of list) {
-    const i = q.i;
-    g.globalAlpha = V.dim(i);
-    const f = m.k[i] / m.goals[m.chunk[i]],
-      one = big && !q.count && !q.plain,
-      text = q.count ? `×${q.count}` : one && m.goal > 1 ? String(m.val[i]) : q.size >= 16 ? slotText(V, m.chunk[i]) : "";
-    token(g, hues(C, m, m.chunk[i]), q.x, q.y, q.size, { round: !m.reduce[i], f, text: "", lit: V.hover?.transfer === i });
-    if (text)
-      put(
-        g,
-        text,
-        q.x,
-        q.y + (one && f < 1 ? 3 : q.size * 0.18),
-        q.size * (one || text.length > 2 ? 0.42 : 0.52),
-        f >= 1 ? C.ontext : C.ink,
-        { bold: true, align: "center" },
-      );
-    if (one && f < 1 && m.goal > 1) dots(g, V, q.x, q.y + q.size / 2 - 9, m.who[i], q.size - 8);
-    if (one) {
-      const flat = Math.abs(q.dx) > Math.abs(q.dy),
-        str = `${V.W.chunk} ${slotText(V, m.chunk[i])}`,
-        over = Math.max(0, widthOf(g, str, 13.5, true) + 8 - q.size), // what stands out beside the token does so on the open side of the way
-        shift = Math.sign(q.dx) * over * Math.max(-0.5, Math.min(0.5, 0.5 - q.d / q.line.len));
-      put(g, str, flat ? q.x + shift : q.x + q.size / 2 + 10, flat ? q.y - q.size / 2 - 8 : q.y + 5, 13.5, C.ink2, {
-        bold: true,
-        align: flat ? "center" : "left",
-      });
-    }
+    g.globalAlpha = V.dim(q.i);
+    drawLogicalToken(g, V, q, big && !q.count && !q.plain);
     g.globalAlpha = 1;
   }
   V.drawn = list;
+}
+
+/** A token between ranks; one that stands alone says its value, and beside it which chunk it is. */
+function drawLogicalToken(g, V, q, one) {
+  const { m, C } = V,
+    i = q.i,
+    slot = m.chunk[i],
+    f = m.k[i] / m.goals[slot],
+    own = one && m.goal > 1 ? String(m.val[i]) : q.size >= 16 ? slotText(V, slot) : "",
+    text = q.count ? `×${q.count}` : own;
+  token(g, hues(C, m, slot), q.x, q.y, q.size, { round: !m.reduce[i], f, text: "", lit: V.hover?.transfer === i });
+  if (text) {
+    const y = q.y + (one && f < 1 ? 3 : q.size * 0.18),
+      size = q.size * (one || text.length > 2 ? 0.42 : 0.52);
+    put(g, text, q.x, y, size, f >= 1 ? C.ontext : C.ink, { bold: true, align: "center" });
+  }
+  if (one && f < 1 && m.goal > 1) dots(g, V, q.x, q.y + q.size / 2 - 9, m.who[i], q.size - 8);
+  if (one) nameToken(g, V, q);
+}
+
+function nameToken(g, V, q) {
+  const flat = Math.abs(q.dx) > Math.abs(q.dy),
+    str = `${V.W.chunk} ${slotText(V, V.m.chunk[q.i])}`,
+    // what stands out beside the token does so on the open side of the way
+    over = Math.max(0, widthOf(g, str, 13.5, true) + 8 - q.size),
+    shift = Math.sign(q.dx) * over * Math.max(-0.5, Math.min(0.5, 0.5 - q.d / q.line.len)),
+    [x, y] = flat ? [q.x + shift, q.y - q.size / 2 - 8] : [q.x + q.size / 2 + 10, q.y + 5];
+  put(g, str, x, y, 13.5, V.C.ink2, { bold: true, align: flat ? "center" : "left" });
 }
 
 /** The whole way of one chunk between ranks: moves that are done solid, those to come dashed. */

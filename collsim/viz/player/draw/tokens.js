@@ -2,10 +2,12 @@
 
 import { arrow, box, put, stroke, widthOf } from "./canvas.js";
 import { measure, pointAt, shape } from "../model/geometry.js";
-import { hues } from "./groups.js";
-import { hopAt, journey, routeLinks, slotText } from "../model/model.js";
+import { hopAt, journey, routeLinks } from "../model/hops.js";
+import { hues } from "../model/look.js";
+import { slotText } from "../model/model.js";
 import { panelOf } from "../model/names.js";
-import { casing, markSpot, onScreen, routeHot } from "./stage.js";
+import { casing, onScreen } from "./ruler.js";
+import { markSpot, routeHot } from "./stage.js";
 import { NB } from "../model/units.js";
 
 const LEAST_NUMBER = 8.5; // pixels on the screen: where the numbers on the tokens would be smaller, there are none
@@ -48,10 +50,16 @@ export function token(g, C, x, y, size, o) {
   if (o.lit) box(g, x - h - 4, y - h - 4, size + 8, size + 8, o.round ? h + 4 : 6, null, C.ink, 2);
 }
 
-/** 26 px where ranks are drawn full size, less where the layout has made them small; on a small stage more, where that makes numbers legible. */
+/**
+ * 26 px where ranks are drawn full size, less where the layout has made them small; on a small stage more, where that
+ * makes numbers legible.
+ */
 function tokenSize(V) {
   const D = V.m.tl.devices,
-    box = (V.m.rankBox ??= Math.min(42, ...D.endpoint.map((e, d) => (e >= 0 && e < V.m.ranks ? Math.min(D.w[d], D.h[d] * 1.05) : 42)))),
+    box = (V.m.rankBox ??= Math.min(
+      42,
+      ...D.endpoint.map((e, d) => (e >= 0 && e < V.m.ranks ? Math.min(D.w[d], D.h[d] * 1.05) : 42)),
+    )),
     usual = Math.max(12, Math.min(26, Math.round(box * 0.62))),
     legible = onScreen(V, (LEAST_NUMBER + 1) / 0.54) + 1;
   return legible > usual && legible < box * 0.8 ? Math.round(legible) : usual;
@@ -62,8 +70,8 @@ export const pt = {};
 const pt2 = {};
 
 /**
- * The tokens of one cable, nose to tail: up to 4 as they are, more as small ones without numbers; more than 12, or several in
- * one place that find no room, as one token with their number.
+ * The tokens of one cable, nose to tail: up to 4 as they are, more as small ones without numbers; more than 12, or
+ * several in one place that find no room, as one token with their number.
  */
 export function train(list, out) {
   const n = list.length;
@@ -96,8 +104,9 @@ function bundle(list, out) {
 }
 
 /**
- * Transfers that share a cable at one time move side by side, as many in a row as its width has room for; the label counts them. As long as
- * the rows behind the first would still stand in the device that sends, they are one token with their number.
+ * Transfers that share a cable at one time move side by side, as many in a row as its width has room for; the label
+ * counts them. As long as the rows behind the first would still stand in the device that sends, they are one token with
+ * their number.
  */
 function abreast(V, link, list, n, out) {
   const s = 12,
@@ -107,7 +116,12 @@ function abreast(V, link, list, n, out) {
   list.forEach((q, k) => {
     const across = Math.min(rows, list.length - Math.floor(k / rows) * rows),
       at = along(list[0]) - Math.floor(k / rows) * (s + 2);
-    Object.assign(q, { size: s, plain: true, d: q.lead + Math.max(0, at), side: ((k % rows) - (across - 1) / 2) * (s + 2) });
+    Object.assign(q, {
+      size: s,
+      plain: true,
+      d: q.lead + Math.max(0, at),
+      side: ((k % rows) - (across - 1) / 2) * (s + 2),
+    });
     out.push(q);
   });
   list[0].shared = { n, wide: (rows * (s + 2)) / 2 + 6 };
@@ -120,7 +134,10 @@ function together(m, list) {
   return Math.max(...d) - Math.min(...d) < list.length * 7;
 }
 
-/** Where to draw the tokens: grouped by cable, so that many on one cable become a train, a queue or one token with a count. */
+/**
+ * Where to draw the tokens: grouped by cable, so that many on one cable become a train, a queue or one token with a
+ * count.
+ */
 function placeTokens(V) {
   const { m } = V,
     per = new Map(),
@@ -175,12 +192,14 @@ function addToken(V, per, i, size, waits) {
     inside = !queued && d < line.lead; // still in the device before the cable
   const key = `${waits ? "w" : queued ? "q" : "m"}${link}${inside ? `,${m.route[i]}` : ""}`;
   if (!per.has(key)) per.set(key, []);
-  per.get(key).push({ i, link, line, lead: inside ? 0 : line.lead, d, size: s, waits, queued, share, inside, first: h === 0 });
+  per
+    .get(key)
+    .push({ i, link, line, lead: inside ? 0 : line.lead, d, size: s, waits, queued, share, inside, first: h === 0 });
 }
 
 /**
- * Chunks that wait for a busy port stand before it in rows of four, in the order in which they are served; the label counts them. In the
- * rank that sends they are small and at its edge, so that its number can be read.
+ * Chunks that wait for a busy port stand before it in rows of four, in the order in which they are served; the label
+ * counts them. In the rank that sends they are small and at its edge, so that its number can be read.
  */
 function queue(V, link, list, out) {
   const { m } = V,
@@ -236,7 +255,12 @@ export function drawTokens(g, V) {
     size = Math.max(14, onScreen(V, 12.5));
   const clash = spots.some(
     (a, k) =>
-      list.some((q) => q !== labelled[k] && Math.abs(q.x - a.mx) < 1.3 * size + q.size / 2 && Math.abs(q.y - a.my) < 0.7 * size + q.size / 2) ||
+      list.some(
+        (q) =>
+          q !== labelled[k] &&
+          Math.abs(q.x - a.mx) < 1.3 * size + q.size / 2 &&
+          Math.abs(q.y - a.my) < 0.7 * size + q.size / 2,
+      ) ||
       onDevice(m, a, 1.3 * size, 0.7 * size) ||
       onMark(V, a, 1.3 * size, 0.7 * size) ||
       spots.some((b, n) => n < k && Math.abs(a.mx - b.mx) < 2.8 * size && Math.abs(a.my - b.my) < 1.3 * size),
@@ -255,7 +279,12 @@ export function drawTokens(g, V) {
       lit: V.hover?.transfer === i,
       text: legible ? q.text : "",
     });
-    if (q.queue) put(g, V.W.queue(q.queue.n), q.queue.x, q.queue.y + 5, size, C.fulltext, { bold: true, align: "right", halo: C.card });
+    if (q.queue)
+      put(g, V.W.queue(q.queue.n), q.queue.x, q.queue.y + 5, size, C.fulltext, {
+        bold: true,
+        align: "right",
+        halo: C.card,
+      });
     g.globalAlpha = 1;
   }
   drawShared(g, V, list);
@@ -270,12 +299,20 @@ export function drawTokens(g, V) {
   V.drawn = list;
 }
 
-/** Would a label here, w and h to each side of its middle, cover a device that has a name? Switches are large, and have room. */
+/**
+ * Would a label here, w and h to each side of its middle, cover a device that has a name? Switches are large, and have
+ * room.
+ */
 const onDevice = ({ tl: { devices: D } }, { mx, my }, w, h) =>
-  D.x.some((x, d) => !/switch/.test(D.kind[d]) && mx + w > x && mx - w < x + D.w[d] && my + h > D.y[d] && my - h < D.y[d] + D.h[d]);
+  D.x.some(
+    (x, d) =>
+      !/switch/.test(D.kind[d]) && mx + w > x && mx - w < x + D.w[d] && my + h > D.y[d] && my - h < D.y[d] + D.h[d],
+  );
 
 const onMark = (V, { mx, my }, w, h) =>
-  V.marks.map(({ link }) => markSpot(V, link)).some(({ x, y, r }) => Math.abs(x - mx) < w + r && Math.abs(y - my) < h + r);
+  V.marks
+    .map(({ link }) => markSpot(V, link))
+    .some(({ x, y, r }) => Math.abs(x - mx) < w + r && Math.abs(y - my) < h + r);
 
 const MOST_SHARED = 6; // more counts than this hide what they count
 
@@ -288,22 +325,40 @@ function drawShared(g, V, list) {
     const level = Math.abs(q.dx) > Math.abs(q.dy),
       text = word(q.shared.n),
       middle = q.x - (q.side ?? 0),
-      right = middle + q.shared.wide + widthOf(g, text, size, true) < V.m.tl.stage.w; // else it would be cut at the edge
-    put(g, text, level ? q.x : middle + (right ? q.shared.wide : -q.shared.wide), level ? q.y - q.shared.wide : q.y + 5, size, V.C.ink, {
-      bold: true,
-      align: level ? "center" : right ? "left" : "right",
-      halo: V.C.card,
-    });
+      // else it would be cut at the edge
+      right = middle + q.shared.wide + widthOf(g, text, size, true) < V.m.tl.stage.w;
+    put(
+      g,
+      text,
+      level ? q.x : middle + (right ? q.shared.wide : -q.shared.wide),
+      level ? q.y - q.shared.wide : q.y + 5,
+      size,
+      V.C.ink,
+      {
+        bold: true,
+        align: level ? "center" : right ? "left" : "right",
+        halo: V.C.card,
+      },
+    );
   }
 }
 
-/** Where the share delivered is written beside a token: towards the middle of the stage, or above and below a level cable. */
+/**
+ * Where the share delivered is written beside a token: towards the middle of the stage, or above and below a level
+ * cable.
+ */
 function labelSpot(V, q) {
   const r = q.size / 2 + 7,
     { w, h } = V.m.tl.stage,
     left = q.x < w / 2;
   if (Math.abs(q.dy) > Math.abs(q.dx))
-    return { x: q.x + (left ? r : -r), y: q.y + 5, mx: q.x + (left ? r + 16 : -r - 16), my: q.y, align: left ? "left" : "right" };
+    return {
+      x: q.x + (left ? r : -r),
+      y: q.y + 5,
+      mx: q.x + (left ? r + 16 : -r - 16),
+      my: q.y,
+      align: left ? "left" : "right",
+    };
   const y = q.y < h * 0.3 && q.y > 30 ? q.y - r - 1 : q.y + r + 11;
   return { x: q.x, y, mx: q.x, my: y - 5, align: "center" };
 }

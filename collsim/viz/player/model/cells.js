@@ -1,24 +1,27 @@
 // What every rank holds: contributions of each chunk over time. Pure functions of (model, time).
 
-import { groups } from "./model.js";
+import { groups, upTo } from "./order.js";
 
 /** The cells [endpoint, slot] that a `held` or `wanted` entry of the state names. */
 export function cellsOf(what, state, meta) {
   const out = [],
     slots = meta.slots ?? meta.chunks,
     k = Math.max(1, Math.round(meta.chunks / meta.ranks));
-  const per = slots === meta.chunks * meta.channels ? meta.channels : 1; // each channel may have its own copy of the chunks
+  // each channel may have its own copy of the chunks
+  const per = slots === meta.chunks * meta.channels ? meta.channels : 1;
   if (Array.isArray(what)) return what;
   for (let r = 0; r < meta.ranks; r++) {
-    if (what === "all" || (what === "root" && r === (state.root ?? 0))) for (let c = 0; c < slots; c++) out.push([r, c]);
-    if (what === "own") for (let p = 0; p < per; p++) for (let c = 0; c < k; c++) out.push([r, p * meta.chunks + r * k + c]);
+    if (what === "all" || (what === "root" && r === (state.root ?? 0)))
+      for (let c = 0; c < slots; c++) out.push([r, c]);
+    if (what === "own")
+      for (let p = 0; p < per; p++) for (let c = 0; c < k; c++) out.push([r, p * meta.chunks + r * k + c]);
   }
   return out;
 }
 
 /**
- * The cells that must be finished at the end; of each endpoint how many there are, and which. Where nothing is asked of an endpoint (a
- * server, a rank that only gives), each of its cells counts.
+ * The cells that must be finished at the end; of each endpoint how many there are, and which. Where nothing is asked of
+ * an endpoint (a server, a rank that only gives), each of its cells counts.
  */
 export function aims({ tl, endpoints, slots }) {
   const wanted = cellsOf(tl.state.wanted ?? "all", tl.state, tl.meta),
@@ -82,7 +85,9 @@ export function contributions(m) {
       w[cell] = who[i];
     }
   }
-  const byEnd = Int32Array.from({ length: n }, (_, i) => i).sort((a, b) => m.t1[a] - m.t1[b] || m.step[a] - m.step[b] || a - b);
+  const byEnd = Int32Array.from({ length: n }, (_, i) => i).sort(
+    (a, b) => m.t1[a] - m.t1[b] || m.step[a] - m.step[b] || a - b,
+  );
   const cellOf = byEnd.map((i) => m.dst[i] * S + m.into[i]),
     events = groups(cellOf, E * S, n);
   const after = { count: new Int32Array(n), value: new Float64Array(n), mask: new Uint32Array(n) };
@@ -99,30 +104,21 @@ export function contributions(m) {
 
 /** What a cell holds at t: "count" (contributions), "value" or "mask" (bits of the ranks that are in it). */
 export function cellAt(m, cell, t, field = "count") {
-  let lo = m.eventStart[cell],
-    hi = m.eventStart[cell + 1];
-  const begin = lo;
-  while (lo < hi) {
-    const mid = (lo + hi) >> 1;
-    if (m.eventTime[mid] <= t) lo = mid + 1;
-    else hi = mid;
-  }
-  return lo === begin ? m.first[field][cell] : m.after[field][lo - 1];
+  const begin = m.eventStart[cell],
+    q = upTo(m.eventTime, t, begin, m.eventStart[cell + 1]);
+  return q === begin ? m.first[field][cell] : m.after[field][q - 1];
 }
 
 /** How many transfers have landed by t. */
 export function landedBy(m, t) {
-  let lo = 0,
-    hi = m.n;
-  while (lo < hi) {
-    const mid = (lo + hi) >> 1;
-    if (m.t1[m.byEnd[mid]] <= t) lo = mid + 1;
-    else hi = mid;
-  }
-  return lo;
+  m.ends ??= Float64Array.from(m.byEnd, (i) => m.t1[i]);
+  return upTo(m.ends, t);
 }
 
-/** Transfers of the current step that have landed while others of it are still under way (lockstep only: nobody waits without a barrier). */
+/**
+ * Transfers of the current step that have landed while others of it are still under way (lockstep only: nobody waits
+ * without a barrier).
+ */
 export function waitingAt(m, t, s, out = []) {
   out.length = 0;
   if (!m.lockstep || s < 0 || t >= m.step1[s]) return out;
@@ -144,14 +140,8 @@ export function doneAt(m, t) {
 export function finishedAt(m, t) {
   m.finishing ??= Array.from({ length: m.endpoints }, (_, e) => finishing(m, e));
   return Float64Array.from(m.finishing, ({ at, first, gain }) => {
-    let lo = 0,
-      hi = at.length;
-    while (lo < hi) {
-      const mid = (lo + hi) >> 1;
-      if (at[mid] <= t) lo = mid + 1;
-      else hi = mid;
-    }
-    return lo ? gain[lo - 1] : first;
+    const q = upTo(at, t);
+    return q ? gain[q - 1] : first;
   });
 }
 

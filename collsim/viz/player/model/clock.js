@@ -1,6 +1,6 @@
 // One clock can drive several players.
 
-import { clean } from "./model.js";
+import { clean } from "./order.js";
 
 export const SPEEDS = [
   [1 / 16, "1/16"],
@@ -11,13 +11,11 @@ export const SPEEDS = [
 ];
 
 /**
- * A clock in simulated seconds. Players subscribe; a race gives one clock to several players (opts.clock), each of which
- * shows min(t, its own end). `base` is simulated seconds per second on screen at speed 1.
+ * A clock in simulated seconds. Players subscribe; a race gives one clock to several players (opts.clock), each of
+ * which shows min(t, its own end). `base` is simulated seconds per second on screen at speed 1.
  */
 export function createClock() {
-  const subs = new Map();
-  let frame = 0,
-    last = 0;
+  const own = { subs: new Map(), frame: 0, last: 0 };
   const clock = {
     t: 0,
     playing: false,
@@ -26,69 +24,85 @@ export function createClock() {
     total: 0,
     loop: null,
     until: null,
-    on(fn, total = 0, base = 0) {
-      subs.set(fn, { total, base });
-      retotal();
-      return () => {
-        subs.delete(fn);
-        retotal();
-      };
-    },
+    on: (fn, total = 0, base = 0) => subscribe(clock, own, fn, { total, base }),
     seek(t) {
       clock.until = null;
       clock.t = Math.min(clock.total, Math.max(0, clean(t)));
-      tell("seek");
+      tell(clock, own, "seek");
     },
-    play(until = null) {
-      if (!(clock.total > 0)) return;
-      if (clock.t >= clock.total) clock.t = 0;
-      clock.until = until;
-      if (!clock.playing) {
-        clock.playing = true;
-        last = 0;
-        frame = requestAnimationFrame(tick);
-      }
-      tell("play");
-    },
+    play: (until = null) => start(clock, own, until),
     pause() {
       if (!clock.playing) return;
-      clock.playing = false;
-      clock.until = null;
-      cancelAnimationFrame(frame);
-      tell("pause");
+      stop(clock);
+      cancelAnimationFrame(own.frame);
+      tell(clock, own, "pause");
     },
     setSpeed(x) {
       clock.speed = x;
-      tell("speed");
+      tell(clock, own, "speed");
     },
   };
-  function retotal() {
-    clock.total = Math.max(0, ...[...subs.values()].map((v) => v.total));
-    clock.base = Math.max(0, ...[...subs.values()].map((v) => v.base));
-    clock.t = Math.min(clock.t, clock.total);
-  }
-  function tell(why) {
-    for (const fn of [...subs.keys()]) fn(clock, why);
-  }
-  function tick(now) {
-    if (!clock.playing) return;
-    const dt = last ? Math.min(0.1, (now - last) / 1000) : 0; // a hidden tab must not leap
-    last = now;
-    let t = clock.t + dt * clock.base * clock.speed,
-      stop = clock.total;
-    if (clock.loop) {
-      const [a, b] = clock.loop;
-      if (t >= b || t < a) t = a;
-    } else if (clock.until != null) stop = Math.min(stop, clock.until);
-    clock.t = Math.min(t, stop);
-    if (clock.t >= stop && !clock.loop) {
-      clock.playing = false;
-      clock.until = null;
-      tell("end");
-      return;
-    }
-    tell("tick");
-    if (clock.playing) frame = requestAnimationFrame(tick);
-  }
   return clock;
+}
+
+function subscribe(clock, own, fn, lasts) {
+  own.subs.set(fn, lasts);
+  measureRuns(clock, own);
+  return () => {
+    own.subs.delete(fn);
+    measureRuns(clock, own);
+  };
+}
+
+function measureRuns(clock, { subs }) {
+  clock.total = Math.max(0, ...[...subs.values()].map((v) => v.total));
+  clock.base = Math.max(0, ...[...subs.values()].map((v) => v.base));
+  clock.t = Math.min(clock.t, clock.total);
+}
+
+function tell(clock, { subs }, why) {
+  for (const fn of [...subs.keys()]) fn(clock, why);
+}
+
+function start(clock, own, until) {
+  if (!(clock.total > 0)) return;
+  if (clock.t >= clock.total) clock.t = 0;
+  clock.until = until;
+  if (!clock.playing) {
+    clock.playing = true;
+    own.last = 0;
+    own.frame = requestAnimationFrame((now) => tick(clock, own, now));
+  }
+  tell(clock, own, "play");
+}
+
+function stop(clock) {
+  clock.playing = false;
+  clock.until = null;
+}
+
+function tick(clock, own, now) {
+  if (!clock.playing) return;
+  const dt = own.last ? Math.min(0.1, (now - own.last) / 1000) : 0; // a hidden tab must not leap
+  own.last = now;
+  let t = clock.t + dt * clock.base * clock.speed,
+    end = clock.total;
+  if (clock.loop) {
+    const [a, b] = clock.loop;
+    if (t >= b || t < a) t = a;
+  } else if (clock.until != null) end = Math.min(end, clock.until);
+  clock.t = Math.min(t, end);
+  if (clock.t >= end && !clock.loop) {
+    stop(clock);
+    tell(clock, own, "end");
+    return;
+  }
+  tell(clock, own, "tick");
+  if (clock.playing) own.frame = requestAnimationFrame((at) => tick(clock, own, at));
+}
+
+/** The next faster (1) or slower (-1) of the speeds; from one that is none of them as from 1. */
+export function changeSpeed(clock, by) {
+  const q = SPEEDS.findIndex(([v]) => v === clock.speed);
+  clock.setSpeed(SPEEDS[Math.min(SPEEDS.length - 1, Math.max(0, (q < 0 ? 2 : q) + by))][0]);
 }

@@ -1,8 +1,12 @@
 // Routes as polylines, and points on them.
 
-import { clean, routeLinks } from "./model.js";
+import { routeLinks } from "./hops.js";
+import { clean } from "./order.js";
 
-/** The polyline of a route, one piece per hop; each piece begins with the way through the device before it, `lead` px long. */
+/**
+ * The polyline of a route, one piece per hop; each piece begins with the way through the device before it, `lead` px
+ * long.
+ */
 export function shape(m, r) {
   m.shapes ??= [];
   if (m.shapes[r]) return m.shapes[r];
@@ -35,7 +39,10 @@ export function through(D, d, x0, y0, x1, y1) {
   const level = (v) => near(v, y) || near(v, y + h),
     upright = (u) => near(u, x) || near(u, x + w);
   const deep = (size) =>
-    Math.min(size * (size >= 60 ? 0.56 : far > 0.5 * Math.max(w, h) ? 0.42 : 0.27), Math.max(Math.min(8, size * 0.27), far * 0.12));
+    Math.min(
+      size * (size >= 60 ? 0.56 : far > 0.5 * Math.max(w, h) ? 0.42 : 0.27),
+      Math.max(Math.min(8, size * 0.27), far * 0.12),
+    );
   const apart = (from) => (from > 0 ? 2.5 : -2.5); // both ways through one switch: two tracks, not one
   if (far <= 1) return [x0, y0];
   if (level(y0) && level(y1)) {
@@ -56,7 +63,8 @@ export function through(D, d, x0, y0, x1, y1) {
 export function measure(pts) {
   const n = pts.length / 2,
     at = new Float64Array(Math.max(1, n));
-  for (let q = 1; q < n; q++) at[q] = at[q - 1] + Math.hypot(pts[2 * q] - pts[2 * q - 2], pts[2 * q + 1] - pts[2 * q - 1]);
+  for (let q = 1; q < n; q++)
+    at[q] = at[q - 1] + Math.hypot(pts[2 * q] - pts[2 * q - 2], pts[2 * q + 1] - pts[2 * q - 1]);
   return { pts, at, len: at[at.length - 1] };
 }
 

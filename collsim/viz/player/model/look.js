@@ -1,6 +1,7 @@
 // Colours: the tokens of the light and the dark theme.
 
-export const FONT = '"Source Sans 3","Segoe UI","Helvetica Neue",Arial,"Noto Sans CJK SC","PingFang SC","Microsoft YaHei",sans-serif';
+export const FONT =
+  '"Source Sans 3","Segoe UI","Helvetica Neue",Arial,"Noto Sans CJK SC","PingFang SC","Microsoft YaHei",sans-serif';
 
 export const TOKENS = {
   light: {
@@ -74,3 +75,29 @@ export function ramp(C, k, n) {
     b = hex(C.sum2);
   return `rgb(${a.map((v, i) => Math.round(v + (b[i] - v) * f)).join(",")})`;
 }
+
+/**
+ * Colours of the second collective and those after it; the first keeps the usual ones. Beyond the last they begin
+ * again.
+ */
+export const HUES = {
+  light: [
+    { done: "#5B3A8C", sum1: "#EFEAF6", sum2: "#A78BD0", sumfill: "#C9B6E4" },
+    { done: "#A3225F", sum1: "#FBE9F1", sum2: "#E07AA8", sumfill: "#F0B3CE" },
+    { done: "#3A4A55", sum1: "#ECEFF1", sum2: "#8FA1AC", sumfill: "#BCC8CF" },
+  ],
+  dark: [
+    { done: "#C3A6F2", sum1: "#2A2338", sum2: "#5E4690", sumfill: "#5A4488" },
+    { done: "#F59BC4", sum1: "#38202B", sum2: "#8A3A60", sumfill: "#84395D" },
+    { done: "#B9C6CE", sum1: "#262D31", sum2: "#55666F", sumfill: "#52626B" },
+  ],
+};
+
+const hueSets = Object.fromEntries(
+  ["light", "dark"].map((k) => [k, [TOKENS[k], ...HUES[k].map((own) => ({ ...TOKENS[k], ...own }))]]),
+);
+
+/** The colours C as the collective of a slot has them. */
+export const hues = (C, m, slot) => huesOfGroup(C, m.groupOf[slot] ?? 0);
+
+export const huesOfGroup = (C, q) => hueSets[C === TOKENS.dark ? "dark" : "light"][q % 4];

@@ -23,7 +23,8 @@ export const nameOf = (m, e, lang) => {
   return e < m.ranks || d == null ? String(e) : textAt(m.tl.devices.label, d, lang) || String(e);
 };
 
-export const linkName = (m, l, W, lang) => [m.tl.links.src[l], m.tl.links.dst[l]].map((q) => deviceName(m, q, W, lang)).join(" → ");
+export const linkName = (m, l, W, lang) =>
+  [m.tl.links.src[l], m.tl.links.dst[l]].map((q) => deviceName(m, q, W, lang)).join(" → ");
 
 /** `rank 3`, `PCIe (Node 1)`: with its node where there are several. */
 export function deviceName(m, q, W, lang) {
@@ -31,5 +32,7 @@ export function deviceName(m, q, W, lang) {
     label = textAt(D.label, q, lang),
     e = D.endpoint[q];
   const own = e >= 0 && e < m.ranks ? `${W.rank} ${e}` : label;
-  return D.panel[q] >= 0 && m.panels.x.length > 1 && !(e >= 0) ? `${own} (${textAt(m.panels.label, D.panel[q], lang)})` : own;
+  return D.panel[q] >= 0 && m.panels.x.length > 1 && !(e >= 0)
+    ? `${own} (${textAt(m.panels.label, D.panel[q], lang)})`
+    : own;
 }

@@ -24,13 +24,17 @@ export function problem(tl) {
     );
   }
   for (const key of ["meta", "stage", "devices", "links", "routes", "transfers", "steps", "state"]) {
-    if (!tl[key] || typeof tl[key] !== "object") return say(`The timeline has no "${key}".`, `timeline 缺少 “${key}”。`);
+    if (!tl[key] || typeof tl[key] !== "object")
+      return say(`The timeline has no "${key}".`, `timeline 缺少 “${key}”。`);
   }
   const X = tl.transfers,
     n = X.t0?.length ?? -1;
   for (const key of ["step", "src", "dst", "chunk", "into", "reduce", "bytes", "t0", "t1", "route"]) {
     if (!Array.isArray(X[key]) || X[key].length !== n) {
-      return say(`transfers.${key} must be a list as long as transfers.t0.`, `transfers.${key} 的长度必须与 transfers.t0 相同。`);
+      return say(
+        `transfers.${key} must be a list as long as transfers.t0.`,
+        `transfers.${key} 的长度必须与 transfers.t0 相同。`,
+      );
     }
   }
   const routes = tl.routes.start.length - 1,

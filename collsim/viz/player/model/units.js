@@ -4,6 +4,9 @@ export const NB = "\u00a0"; // no-break space between a number and its unit
 
 export const three = (x) => (Math.abs(x) >= 1000 ? String(Math.round(x)) : String(Number(x.toPrecision(3))));
 
+/** The same with zeros at the end, so that figures under one another have as many digits. */
+export const threeDigits = (x) => (Math.abs(x) >= 1000 ? String(Math.round(x)) : x.toPrecision(3));
+
 /** 134217728 -> "128 MiB". */
 export function fmtBytes(b) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -48,4 +51,5 @@ export function niceStep(range, count) {
   return p * [1, 2, 5, 10].find((k) => k * p >= raw * 0.999);
 }
 
-export const niceInt = (x) => [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000].find((k) => k >= x) ?? Math.ceil(x);
+export const niceInt = (x) =>
+  [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000].find((k) => k >= x) ?? Math.ceil(x);

@@ -89,7 +89,10 @@ export const WORDS = {
     overWrong: "The run is over, and its result is wrong.",
     wrongHere: (s, n) => `Step ${s} of ${n}: here it goes wrong.`,
     heat: (n, per, sum) =>
-      `Folded: a row is ${n === 1 ? "one rank" : `${n} ranks`}, a column ${per === 1 ? "one chunk" : `${per} chunks`}; colour = ${sum ? "mean share of the contributions" : "share of the chunks held"}, right: finished chunks, least and most.`,
+      `Folded: a row is ${n === 1 ? "one rank" : `${n} ranks`}, ` +
+      `a column ${per === 1 ? "one chunk" : `${per} chunks`}; ` +
+      `colour = ${sum ? "mean share of the contributions" : "share of the chunks held"}, ` +
+      "right: finished chunks, least and most.",
     doneOf: (n) => `finished of ${n}`,
     meanTip: (p) => `${p} of the contributions on average`,
     share: (n) => `${n} share`,
@@ -222,7 +225,8 @@ export const WORDS = {
     overWrong: "运行结束，但结果有错。",
     wrongHere: (s, n) => `第 ${s} 步（共 ${n} 步）：错误出在这里。`,
     heat: (n, per, sum) =>
-      `已折叠：每行 ${n} 个 rank，每列 ${per} 个 chunk；颜色 = ${sum ? "平均已累加的比例" : "已持有 chunk 的比例"}，右侧：已完成 chunk 的最少与最多。`,
+      `已折叠：每行 ${n} 个 rank，每列 ${per} 个 chunk；` +
+      `颜色 = ${sum ? "平均已累加的比例" : "已持有 chunk 的比例"}，右侧：已完成 chunk 的最少与最多。`,
     doneOf: (n) => `已完成，共 ${n}`,
     meanTip: (p) => `平均已累加 ${p}`,
     share: (n) => `${n} 个共享`,

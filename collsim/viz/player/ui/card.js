@@ -3,61 +3,89 @@
 import { el, icon } from "../draw/elements.js";
 import { CSS } from "./style.js";
 
+const seg = (size = "") => ["span", { className: `seg${size}`, role: "group" }];
+const part = (className, more = {}) => ["div", { className, ...more }];
+const inline = (className) => ["span", { className }];
+const textButton = (className) => ["button", { type: "button", className }];
+const button = (name) => [name, ["button", { type: "button", className: "btn" }]];
+
+/** The elements by name: tag and properties. */
+const PARTS = {
+  root: part("cs", { tabIndex: 0, role: "group", "aria-label": "collsim player" }),
+  say: ["p", { className: "say", "aria-live": "polite" }],
+  views: seg(),
+  base: ["canvas"],
+  live: ["canvas", { role: "img" }],
+  note: part("note"),
+  stage: part("stage"),
+  kinds: part("kinds"),
+  legend: part("legend"),
+  left: part("left"),
+  matrixTitle: ["span"],
+  channel: ["select"],
+  channelLabel: ["label"],
+  matrix: ["canvas", { role: "img" }],
+  right: part("right"),
+  play: textButton("btn play"),
+  stepno: inline("stepno"),
+  clock: inline("clock"),
+  speedWord: inline("dim speedword"),
+  speeds: seg(),
+  real: inline("dim real"),
+  tr: part("tr"),
+  scrubCanvas: ["canvas"],
+  chart: seg(" small"),
+  mode: seg(" small"),
+  modes: part("modes"),
+  scrub: part("scrub", { role: "slider", tabIndex: 0 }),
+  scrubBox: part("panel keep"),
+  tabList: part("tablist", { role: "tablist" }),
+  tabs: part("tabs"),
+  rowsCanvas: ["canvas", { role: "img" }],
+  rows: part("rows"),
+  words: part("words", { tabIndex: 0 }),
+  textlink: textButton("textlink"),
+  patterns: textButton("textlink"),
+  foot: part("foot"),
+  panel: part("panel"),
+  tip: part("tip", { role: "tooltip" }),
+  toast: part("toast", { role: "status" }),
+  nar: part("nar"),
+  mid: part("mid"),
+  body: part("body"),
+  error: part("error", { role: "alert" }),
+  head: part("head"),
+  card: ["section", { className: "card" }],
+};
+
+const ICON_BUTTONS = ["first", "back", "next", "wrong", "loop", "busy", "link", "png", "full"];
+
+/** The elements of a player by name, put together in `host`. */
 export function buildCard(host) {
-  const d = {};
-  const button = (name, cls = "btn") => (d[name] = el("button", { type: "button", className: cls }, icon(name)));
-  d.root = el("div", { className: "cs", tabIndex: 0, role: "group", "aria-label": "collsim player" });
-  d.say = el("p", { className: "say", "aria-live": "polite" });
-  d.views = el("span", { className: "seg", role: "group" });
-  d.base = el("canvas", {});
-  d.live = el("canvas", { role: "img" });
-  d.note = el("div", { className: "note" });
-  d.stage = el("div", { className: "stage" }, d.base, d.live);
-  d.kinds = el("div", { className: "kinds" });
-  d.legend = el("div", { className: "legend" });
-  d.left = el("div", { className: "left" }, d.stage, d.note, d.kinds, d.legend);
-  d.matrixTitle = el("span");
-  d.channel = el("select", {});
-  d.channelLabel = el("label", {});
-  d.matrix = el("canvas", { role: "img" });
-  d.right = el("div", { className: "right" }, el("h3", {}, d.matrixTitle, d.channelLabel), d.matrix);
-  d.play = el("button", { type: "button", className: "btn play" });
-  d.stepno = el("span", { className: "stepno" });
-  d.clock = el("span", { className: "clock" });
-  d.speedWord = el("span", { className: "dim speedword" });
-  d.speeds = el("span", { className: "seg", role: "group" });
-  d.real = el("span", { className: "dim real" });
-  d.tr = el(
-    "div",
-    { className: "tr" },
-    el("span", { className: "g lead" }, button("first"), button("back"), d.play, button("next")),
-    el("span", { className: "g" }, d.stepno, d.clock, d.speedWord, d.speeds, d.real),
-    el("span", { className: "gap" }),
-    el("span", { className: "g" }, button("wrong"), button("loop"), button("busy"), button("link"), button("png"), button("full")),
+  const entries = [...Object.entries(PARTS), ...ICON_BUTTONS.map(button)],
+    d = Object.fromEntries(entries.map(([name, [tag, properties]]) => [name, el(tag, properties)]));
+  for (const name of ICON_BUTTONS) d[name].append(icon(name));
+  const group = (className, ...kids) => el("span", { className }, ...kids);
+  d.stage.append(d.base, d.live);
+  d.left.append(d.stage, d.note, d.kinds, d.legend);
+  d.right.append(el("h3", {}, d.matrixTitle, d.channelLabel), d.matrix);
+  d.tr.append(
+    group("g lead", d.first, d.back, d.play, d.next),
+    group("g", d.stepno, d.clock, d.speedWord, d.speeds, d.real),
+    group("gap"),
+    group("g", d.wrong, d.loop, d.busy, d.link, d.png, d.full),
   );
-  d.scrubCanvas = el("canvas");
-  d.chart = el("span", { className: "seg small", role: "group" });
-  d.mode = el("span", { className: "seg small", role: "group" });
-  d.modes = el("div", { className: "modes" }, d.chart, d.mode);
-  d.scrub = el("div", { className: "scrub", role: "slider", tabIndex: 0 }, d.scrubCanvas);
-  d.scrubBox = el("div", { className: "panel keep" }, d.scrub, d.modes);
-  d.tabList = el("div", { className: "tablist", role: "tablist" });
-  d.tabs = el("div", { className: "tabs" }, d.tabList);
-  d.rowsCanvas = el("canvas", { role: "img" });
-  d.rows = el("div", { className: "rows" }, d.rowsCanvas);
-  d.words = el("div", { className: "words", tabIndex: 0 });
-  d.textlink = el("button", { type: "button", className: "textlink" });
-  d.patterns = el("button", { type: "button", className: "textlink" });
-  d.foot = el("div", { className: "foot" }, d.textlink);
-  d.panel = el("div", { className: "panel" }, d.rows);
-  d.tip = el("div", { className: "tip", role: "tooltip" });
-  d.toast = el("div", { className: "toast", role: "status" });
-  d.nar = el("div", { className: "nar" }, d.say, d.views);
-  d.mid = el("div", { className: "mid" }, d.left, d.right);
-  d.body = el("div", { className: "body" }, d.nar, d.mid, d.tr, d.scrubBox, d.tabs, d.panel, d.foot, d.words);
-  d.error = el("div", { className: "error", role: "alert" });
-  d.head = el("div", { className: "head" });
-  d.card = el("section", { className: "card" }, el("div", { className: "load" }), d.error, d.body, d.toast, d.tip);
+  d.modes.append(d.chart, d.mode);
+  d.scrub.append(d.scrubCanvas);
+  d.scrubBox.append(d.scrub, d.modes);
+  d.tabs.append(d.tabList);
+  d.rows.append(d.rowsCanvas);
+  d.foot.append(d.textlink);
+  d.panel.append(d.rows);
+  d.nar.append(d.say, d.views);
+  d.mid.append(d.left, d.right);
+  d.body.append(d.nar, d.mid, d.tr, d.scrubBox, d.tabs, d.panel, d.foot, d.words);
+  d.card.append(el("div", { className: "load" }), d.error, d.body, d.toast, d.tip);
   d.root.append(el("style", { textContent: CSS }), d.head, d.card);
   host.append(d.root);
   return d;

@@ -3,18 +3,18 @@
 import { doneAt } from "../model/cells.js";
 import { createClock } from "../model/clock.js";
 import { media } from "../draw/elements.js";
-import { render } from "./frame.js";
 import { TOKENS } from "../model/look.js";
 import { WORDS } from "../model/words.js";
 
 /**
- * What the parts of one player share: elements d, options, clock, state S (what is chosen and how it is laid out), model m,
- * scene V (what is on the canvas), and keys of what was drawn last.
+ * What the parts of one player share: elements d, options, clock, state S (what is chosen and how it is laid out),
+ * model m, scene V (what is on the canvas), keys of what was drawn last, and `render(ui)`, which draws a frame.
  */
-export function createContext(d, opts) {
+export function createContext(d, opts, render) {
   return {
     d,
     opts,
+    render,
     clock: opts.clock ?? createClock(),
     dark: media("(prefers-color-scheme: dark)"),
     still: media("(prefers-reduced-motion: reduce)"),
@@ -49,7 +49,8 @@ export function createContext(d, opts) {
 
 export const wordsOf = (ui) => WORDS[ui.S.lang];
 
-export const themeOf = (ui) => (ui.S.theme === "dark" || (ui.S.theme !== "light" && ui.dark.matches) ? "dark" : "light");
+export const themeOf = (ui) =>
+  ui.S.theme === "dark" || (ui.S.theme !== "light" && ui.dark.matches) ? "dark" : "light";
 
 export const colorsOf = (ui) => TOKENS[themeOf(ui)];
 
@@ -62,7 +63,7 @@ export function invalidate(ui) {
   if (!ui.frame && !ui.dead)
     ui.frame = requestAnimationFrame(() => {
       ui.frame = 0;
-      render(ui);
+      ui.render(ui);
     });
 }
 

@@ -1,36 +1,14 @@
 // What a person can do: buttons, keys, scrubber.
 
-import { SPEEDS } from "../model/clock.js";
-import { invalidate, report, stateOf, toast, wordsOf } from "./context.js";
+import { changeSpeed } from "../model/clock.js";
+import { invalidate, stateOf, toast, wordsOf } from "./context.js";
 import { copyText } from "./copy.js";
-import { arrange, dress } from "./dress.js";
+import { arrange, setChart, setPatterns, setView } from "./dress.js";
 import { stepSpan } from "./frame.js";
-import { busiest, mistakeTime, nextStart, stepAt } from "../model/model.js";
-import { hideTip } from "./pointer.js";
-import { chartsOf } from "../draw/rows.js";
-
-export function setView(ui, v) {
-  const { S } = ui;
-  if (v !== S.view) {
-    S.view = v;
-    hideTip(ui);
-    dress(ui);
-    report(ui, "view", 0);
-  }
-}
-
-/** What the rows show; the moment stays. */
-export function setChart(ui, chart) {
-  ui.S.chart = chart;
-  hideTip(ui);
-  dress(ui);
-}
-
-/** Patterns beside or instead of colours: for grey print, and for eyes that tell colours apart badly. */
-export function setPatterns(ui, on) {
-  ui.S.patterns = on;
-  if (ui.m) dress(ui);
-}
+import { actOnKey } from "./keys.js";
+import { busiest } from "../model/load.js";
+import { mistakeTime, nextStart, stepAt } from "../model/model.js";
+import { chartsOf } from "../charts/rows.js";
 
 function nextChart(ui) {
   const names = chartsOf(ui.m);
@@ -68,12 +46,6 @@ export function toggleLoop(ui) {
   else invalidate(ui);
 }
 
-function changeSpeed(ui, by) {
-  const { clock } = ui;
-  const q = SPEEDS.findIndex(([v]) => v === clock.speed);
-  clock.setSpeed(SPEEDS[Math.min(SPEEDS.length - 1, Math.max(0, (q < 0 ? 2 : q) + by))][0]);
-}
-
 export function seekBusiest(ui) {
   const { m, clock } = ui;
   if (m) {
@@ -108,7 +80,8 @@ export async function shareLink(ui) {
   if (text === undefined) return;
   if (text == null && /^(https?|file):/.test(location.protocol)) {
     const u = new URL(location.href);
-    if (opts.link === "hash" || u.protocol === "file:") u.hash = `t=${Number(st.t.toPrecision(6))}&view=${st.view}&lang=${S.lang}`;
+    if (opts.link === "hash" || u.protocol === "file:")
+      u.hash = `t=${Number(st.t.toPrecision(6))}&view=${st.view}&lang=${S.lang}`;
     else {
       u.searchParams.set("t", String(Number(st.t.toPrecision(6))));
       u.searchParams.set("view", st.view);
@@ -137,7 +110,13 @@ export function dragTime(ui, box) {
   };
   box.addEventListener("pointerdown", (ev) => {
     const r = box.getBoundingClientRect();
-    if (!ui.m || ev.button || (!S.narrow && ev.clientX - r.left < S.geo.x0 - 8) || ev.clientX - r.left > S.geo.x0 + S.geo.tw + 8) return;
+    if (
+      !ui.m ||
+      ev.button ||
+      (!S.narrow && ev.clientX - r.left < S.geo.x0 - 8) ||
+      ev.clientX - r.left > S.geo.x0 + S.geo.tw + 8
+    )
+      return;
     from = { x: ev.clientX, y: ev.clientY - r.top, moved: false };
     clock.loop = null;
     box.setPointerCapture?.(ev.pointerId);
@@ -157,32 +136,25 @@ export function dragTime(ui, box) {
 }
 
 export function onKey(ui, ev) {
-  const { S, m, clock } = ui;
-  ev.stopPropagation(); // hosts bind single letters (rerun, clear cache, new cell)
-  if (!m || ev.ctrlKey || ev.metaKey || ev.altKey) return;
-  const tag = ev.target?.tagName,
-    typing = tag === "SELECT" || tag === "INPUT" || tag === "TEXTAREA";
-  if (typing || (tag === "BUTTON" && (ev.key === " " || ev.key === "Enter"))) return;
-  const act = {
-    " ": () => togglePlay(ui),
-    ArrowRight: () => stepForward(ui),
-    PageDown: () => stepForward(ui),
-    ArrowLeft: () => stepBack(ui),
-    PageUp: () => stepBack(ui),
-    Home: () => clock.seek(0),
-    End: () => clock.seek(m.total),
-    "[": () => changeSpeed(ui, -1),
-    "]": () => changeSpeed(ui, 1),
-    b: () => seekBusiest(ui),
-    m: () => seekMistake(ui),
-    g: () => nextChart(ui),
-    p: () => setPatterns(ui, !ui.S.patterns),
-    l: () => toggleLoop(ui),
-    f: () => present(ui),
-    v: () => setView(ui, S.view === "logical" ? "physical" : "logical"),
-    Escape: () => S.present && present(ui, false),
-  }[ev.key.length === 1 ? ev.key.toLowerCase() : ev.key];
-  if (!act) return;
-  ev.preventDefault();
-  act();
+  actOnKey(ev, ui.m ? keysOf(ui) : {});
 }
+
+const keysOf = (ui) => ({
+  " ": () => togglePlay(ui),
+  ArrowRight: () => stepForward(ui),
+  PageDown: () => stepForward(ui),
+  ArrowLeft: () => stepBack(ui),
+  PageUp: () => stepBack(ui),
+  Home: () => ui.clock.seek(0),
+  End: () => ui.clock.seek(ui.m.total),
+  "[": () => changeSpeed(ui.clock, -1),
+  "]": () => changeSpeed(ui.clock, 1),
+  b: () => seekBusiest(ui),
+  m: () => seekMistake(ui),
+  g: () => nextChart(ui),
+  p: () => setPatterns(ui, !ui.S.patterns),
+  l: () => toggleLoop(ui),
+  f: () => present(ui),
+  v: () => setView(ui, ui.S.view === "logical" ? "physical" : "logical"),
+  Escape: () => ui.S.present && present(ui, false),
+});

@@ -1,4 +1,5 @@
-// Copying a text to the clipboard, also where the page is not served securely (a teacher's machine in the classroom's network).
+// Copying a text to the clipboard, also where the page is not served securely (a teacher's machine in the classroom's
+// network).
 
 import { el } from "../draw/elements.js";
 

@@ -1,19 +1,18 @@
 // What changes with the run, the language, the theme or the size, but not with time: words, legend, layout.
 
-import { useFill } from "../draw/cable.js";
 import { SPEEDS } from "../model/clock.js";
-import { colorsOf, forgetDrawn, invalidate, themeOf, wordsOf } from "./context.js";
-import { setChart, setView } from "./controls.js";
-import { el, segment, sizeCanvas, svg, symbol } from "../draw/elements.js";
-import { groupKeys } from "../draw/groups.js";
+import { colorsOf, forgetDrawn, invalidate, report, themeOf, wordsOf } from "./context.js";
+import { el, nameButton, segment } from "../draw/elements.js";
+import { buildLegend } from "./legend.js";
+import { hideTip } from "./pointer.js";
 import { textAt } from "../model/read.js";
-import { chartsOf, linesOf, rowSize } from "../draw/rows.js";
-import { KEY_SCALE } from "../draw/stage.js";
+import { chartsOf, linesOf, rowSize } from "../charts/rows.js";
+import { KEY_SCALE } from "../draw/ruler.js";
 import { buildWords } from "./text.js";
 import { fmtBytes, fmtRate, fmtSpan, three, timeUnit } from "../model/units.js";
 
 export function dress(ui) {
-  const { d, S, m, clock } = ui;
+  const { d, S, m } = ui;
   const w = wordsOf(ui);
   applyTheme(ui);
   d.root.dataset.lang = S.lang;
@@ -23,41 +22,12 @@ export function dress(ui) {
     return;
   }
   delete d.root.dataset.error;
-  segment(
-    d.views,
-    [
-      ["physical", w.physical],
-      ["logical", w.logical],
-    ],
-    S.view,
-    (v) => setView(ui, v),
-    w.view,
-  );
-  segment(d.speeds, SPEEDS, clock.speed, clock.setSpeed, w.speed);
-  const charts = chartsOf(m).map((name) => [name, w.charts[name]]);
-  segment(d.chart, charts, S.chart, (v) => setChart(ui, v), w.chartsLabel);
-  segment(
-    d.mode,
-    [
-      ["rate", w.rate],
-      ["bytes", w.bytes],
-    ],
-    S.mode,
-    (v) => {
-      S.mode = v;
-      dress(ui);
-    },
-    w.chart,
-  );
-  for (const name of ["first", "back", "next", "loop", "busy", "link", "png", "full"]) {
-    d[name].title = w[name];
-    d[name].setAttribute("aria-label", w[name]);
-  }
+  buildChoices(ui, w);
+  for (const name of ["first", "back", "next", "loop", "busy", "link", "png", "full"]) nameButton(d[name], w[name]);
+  nameButton(d.wrong, w.toMistake);
+  d.wrong.style.display = m.mistake ? "" : "none";
   d.patterns.textContent = S.patterns ? w.noPatterns : w.patterns;
   d.patterns.setAttribute("aria-pressed", String(S.patterns));
-  d.wrong.title = w.toMistake;
-  d.wrong.setAttribute("aria-label", w.toMistake);
-  d.wrong.style.display = m.mistake ? "" : "none";
   d.speedWord.textContent = w.speed;
   d.live.setAttribute("aria-label", w.stageLabel);
   d.scrub.setAttribute("aria-label", w.time);
@@ -71,6 +41,20 @@ export function dress(ui) {
   buildHead(ui);
   d.root.dataset.transfers = String(m.n);
   arrange(ui);
+}
+
+/** What can be chosen: the view, the speed, the chart, and what the bars of the chart show. */
+function buildChoices(ui, w) {
+  const { d, S, m, clock } = ui,
+    named = (names, words = w) => names.map((name) => [name, words[name]]);
+  segment(d.views, named(["physical", "logical"]), S.view, (v) => setView(ui, v), w.view);
+  segment(d.speeds, SPEEDS, clock.speed, clock.setSpeed, w.speed);
+  segment(d.chart, named(chartsOf(m), w.charts), S.chart, (v) => setChart(ui, v), w.chartsLabel);
+  const setMode = (v) => {
+    S.mode = v;
+    dress(ui);
+  };
+  segment(d.mode, named(["rate", "bytes"]), S.mode, setMode, w.chart);
 }
 
 export function applyTheme(ui) {
@@ -87,8 +71,13 @@ function buildChannels(ui) {
     whose = m.groups.length === m.channels; // a channel is a collective
   d.channelLabel.replaceChildren(...(on ? [whose ? wordsOf(ui).collectives : wordsOf(ui).channel, d.channel] : []));
   if (!on) return;
-  const items = [[-1, wordsOf(ui).all], ...Array.from({ length: m.channels }, (_, c) => [c, whose ? m.groups[c].name : String(c)])];
-  d.channel.replaceChildren(...items.map(([v, t]) => el("option", { value: String(v), textContent: t, selected: v === S.channel })));
+  const items = [
+    [-1, wordsOf(ui).all],
+    ...Array.from({ length: m.channels }, (_, c) => [c, whose ? m.groups[c].name : String(c)]),
+  ];
+  d.channel.replaceChildren(
+    ...items.map(([v, t]) => el("option", { value: String(v), textContent: t, selected: v === S.channel })),
+  );
 }
 
 function buildTabs(ui) {
@@ -109,82 +98,6 @@ function buildTabs(ui) {
   );
 }
 
-function buildLegend(ui) {
-  const { d, S, m } = ui;
-  const w = wordsOf(ui),
-    C = colorsOf(ui),
-    item = (s, t) => el("span", {}, s, t),
-    items = [];
-  const square = symbol(
-    22,
-    22,
-    svg("rect", { x: 1, y: 1, width: 20, height: 20, rx: 3.5, fill: C.card, stroke: C.ink, "stroke-width": 2 }),
-    svg("rect", { x: 3, y: 11, width: 16, height: 8, fill: C.sumfill }),
-  );
-  const summing = m.tl.transfers.reduce.some(Boolean);
-  if (summing) items.push(item(square, w.reduce));
-  items.push(item(symbol(20, 20, svg("circle", { cx: 10, cy: 10, r: 9.5, fill: C.done })), summing ? w.copySum : w.copy));
-  if (m.lockstep && S.view === "physical")
-    items.push(
-      item(
-        symbol(
-          22,
-          22,
-          svg("rect", {
-            x: 1,
-            y: 1,
-            width: 20,
-            height: 20,
-            rx: 4,
-            fill: "none",
-            stroke: C.wait,
-            "stroke-width": 1.6,
-            "stroke-dasharray": "2.5 2.5",
-          }),
-          svg("rect", { x: 5, y: 5, width: 12, height: 12, rx: 2, fill: C.sumfill }),
-        ),
-        w.waitsKey,
-      ),
-    );
-  items.push(
-    item(
-      symbol(
-        34,
-        16,
-        svg("rect", { x: 0, y: 0.8, width: 34, height: 14.4, fill: C.edge }),
-        svg("rect", { x: 0, y: 1.6, width: 34, height: 12.8, fill: C.roomtint }),
-        svg("rect", { x: 0, y: 5.5, width: 34, height: 5, fill: C.room }),
-      ),
-      S.view === "physical" ? w.cable : w.inUse,
-    ),
-  );
-  if (S.view === "logical" && summing && m.ranks <= 4) {
-    items.push(
-      item(
-        symbol(
-          34,
-          10,
-          ...[4, 13, 22, 31].map((x, q) =>
-            svg("circle", { cx: x - 0.5, cy: 5, r: 3.5, fill: q % 2 ? C.card : C.ink, stroke: C.ink, "stroke-width": 1.2 }),
-          ),
-        ),
-        w.dots,
-      ),
-    );
-  }
-  const classes = ["room", "near", "full"].flatMap((c, q) => [sampleOf(C, c, S.patterns), el("span", { textContent: w.range[q] })]);
-  if (S.view === "physical") items.push(el("span", {}, w.used, ...classes));
-  d.legend.replaceChildren(...groupKeys(m, C, S.lang, item), ...items);
-}
-
-function sampleOf(C, cls, patterns) {
-  const canvas = el("canvas"),
-    g = sizeCanvas(canvas, 14, 12);
-  g.fillStyle = useFill(g, C, cls, patterns);
-  g.fillRect(0, 0, 14, 12);
-  return canvas;
-}
-
 function buildHead(ui) {
   const { d, S, m, opts } = ui;
   d.root.classList.toggle("withhead", !!opts.header);
@@ -194,7 +107,13 @@ function buildHead(ui) {
     u = timeUnit(m.total),
     B = m.tl.bottleneck;
   const fig = (a, b, c) =>
-    el("div", { className: "fig" }, el("small", { textContent: a }), el("b", { textContent: b }), el("i", { textContent: c ?? "" }));
+    el(
+      "div",
+      { className: "fig" },
+      el("small", { textContent: a }),
+      el("b", { textContent: b }),
+      el("i", { textContent: c ?? "" }),
+    );
   const kids = [
     el("h2", { textContent: textAt(m.tl.meta.title, 0, S.lang) }),
     fig(w.time, u.fmt(m.total), w.ranksSteps(m.ranks, m.nsteps)),
@@ -247,7 +166,8 @@ export function arrange(ui) {
   S.ox = Math.max(0, (S.stageW - st.w * k) / 2);
   S.oy = Math.max(0, (S.stageH - st.h * k) / 2);
   d.stage.style.height = `${S.stageH + (S.stageW > leftW ? 12 : 0)}px`;
-  S.kinds = S.view === "physical" && m.key.length > (compact ? 1 : 0) && !opts.marks && (!st.key || k < KEY_SCALE); // else it is on the stage
+  // else it is on the stage
+  S.kinds = S.view === "physical" && m.key.length > (compact ? 1 : 0) && !opts.marks && (!st.key || k < KEY_SCALE);
   S.zoom = S.present ? 1.5 : 1;
   d.tr.querySelector(".lead").style.width = S.narrow ? "" : "198px";
   arrangePanels(ui);
@@ -275,7 +195,7 @@ export function arrange(ui) {
 
 /** Wide: everything is in sight. Narrow: the linked views stand behind tabs. */
 function arrangePanels(ui) {
-  const { d, S, m } = ui;
+  const { d, S } = ui;
   const narrow = S.narrow && !S.present,
     show = (e, on) => {
       e.style.display = on ? "" : "none";
@@ -297,4 +217,27 @@ function arrangePanels(ui) {
   if (d.modes.parentNode !== home) home.append(d.modes); // moving it would take the focus away
   (narrow ? d.legend : d.foot).prepend(d.patterns);
   if (d.words.style.display !== "none") buildWords(ui);
+}
+
+export function setView(ui, v) {
+  const { S } = ui;
+  if (v !== S.view) {
+    S.view = v;
+    hideTip(ui);
+    dress(ui);
+    report(ui, "view", 0);
+  }
+}
+
+/** What the rows show; the moment stays. */
+export function setChart(ui, chart) {
+  ui.S.chart = chart;
+  hideTip(ui);
+  dress(ui);
+}
+
+/** Patterns beside or instead of colours: for grey print, and for eyes that tell colours apart badly. */
+export function setPatterns(ui, on) {
+  ui.S.patterns = on;
+  if (ui.m) dress(ui);
 }

@@ -6,13 +6,16 @@ import { cellAt, finishedAt, landedBy, waitingAt } from "../model/cells.js";
 import { SPEEDS } from "../model/clock.js";
 import { colorsOf, report, themeOf, wordsOf } from "./context.js";
 import { el, segment, sizeCanvas } from "../draw/elements.js";
+import { keyShare, sameWords } from "../draw/key.js";
+import { useClass } from "../model/load.js";
 import { drawLogical, drawLogicalJourney, drawLogicalTokens, logicalLayout } from "../draw/logical.js";
-import { drawMatrix } from "../draw/matrix.js";
-import { activeAt, mistakeFrom, nextStart, stepAt, useClass } from "../model/model.js";
+import { drawMatrix } from "../charts/matrix.js";
+import { activeAt, mistakeFrom, nextStart, stepAt } from "../model/model.js";
 import { textAt } from "../model/read.js";
-import { drawBars, drawRows } from "../draw/rows.js";
-import { drawScrub } from "../draw/scrub.js";
-import { drawMarks, drawPhysical, keyShare, pipeRuler, routeHot, sameWords, stageFacts } from "../draw/stage.js";
+import { drawBars, drawRows } from "../charts/rows.js";
+import { pipeRuler } from "../draw/ruler.js";
+import { drawScrub } from "../charts/scrub.js";
+import { drawMarks, drawPhysical, routeHot, stageFacts } from "../draw/stage.js";
 import { mirror } from "./text.js";
 import { drawJourney, drawTokens } from "../draw/tokens.js";
 import { fmtRate, fmtShare } from "../model/units.js";
@@ -85,7 +88,12 @@ function sceneAt(ui) {
       ? before.slots
       : Array.from({ length: m.slots }, (_, c) => c).filter((c) => S.channel < 0 || S.slotChannel[c] === S.channel);
   v.channel = S.channel;
-  v.now = m.lockstep && s >= 0 ? (t >= m.total ? [] : Array.from(m.byStep.id.subarray(m.byStep.start[s], m.byStep.start[s + 1]))) : act;
+  v.now =
+    m.lockstep && s >= 0
+      ? t >= m.total
+        ? []
+        : Array.from(m.byStep.id.subarray(m.byStep.start[s], m.byStep.start[s + 1]))
+      : act;
   v.finished = before && before.m === m && before.landed === v.landed ? before.finished : finishedAt(m, t);
   markCells(ui, v);
   v.wrong = m.mistake && t >= mistakeFrom(m) ? m.mistake.rank * m.slots + m.mistake.chunk : null;
@@ -229,7 +237,8 @@ function drawMatrixView(ui) {
   const docks = dockings(ui);
   if (key === keys.matrix && !docks && !S.docked) return;
   const now = performance.now();
-  if (clock.playing && m.endpoints * m.slots > MANY_CELLS && now - ui.matrixAt < 100) return; // ten times a second is enough for thousands of cells
+  // ten times a second is enough for thousands of cells
+  if (clock.playing && m.endpoints * m.slots > MANY_CELLS && now - ui.matrixAt < 100) return;
   ui.matrixAt = now;
   S.docked = !!docks;
   keys.matrix = key;

@@ -8,16 +8,16 @@ import {
   present,
   seekBusiest,
   seekMistake,
-  setPatterns,
   shareLink,
   stepBack,
   stepForward,
   toggleLoop,
   togglePlay,
 } from "./controls.js";
-import { applyTheme, arrange, dress } from "./dress.js";
+import { applyTheme, arrange, dress, setPatterns } from "./dress.js";
 import { onClock, render } from "./frame.js";
-import { clean, index, mistakeTime, slotChannels } from "../model/model.js";
+import { index, mistakeTime, slotChannels } from "../model/model.js";
+import { clean } from "../model/order.js";
 import { pictureOf, savePng } from "./picture.js";
 import { hideTip, hitStage, onMatrixMove, onRowsMove, onStageMove } from "./pointer.js";
 import { problem, unpack } from "../model/read.js";
@@ -27,36 +27,21 @@ import { problem, unpack } from "../model/read.js";
  *   timeline  object, JSON text or {schema, z}; may come later through setTimeline
  *   lang "en" | "zh", theme "light" | "dark" | null (the system's), view "physical" | "logical", t seconds, header true
  *   clock     a clock from createClock() shared with other players (a race)
- *   compact   height in pixels of a stage that stands alone, without narration, controls and linked views (a race, a machine)
- *   marks     [{link, text}]: numbers beside cables, a way hop by hop;  onPick(endpoint) when a rank's box is clicked
+ *   compact   height in pixels of a stage that stands alone, without narration, controls and linked views (a race,
+ *             a machine)
+ *   marks     [{link, text}]: numbers beside cables, a route hop by hop
+ *   onPick(endpoint)     when a rank's box is clicked
  *   onState(state, why)  after pause, seek, end, view: {t, step, playing, view, speed, done}; never per frame
  *   onShare(state)       instead of copying a link; may return the text to copy
  */
 export function createPlayer(host, opts = {}) {
-  const ui = createContext(buildCard(host), opts),
-    { d, S, clock } = ui;
-  const onScheme = () => dress(ui);
-  const onFull = () => {
-    if (!document.fullscreenElement && S.present && S.wasFull) present(ui, false);
-    S.wasFull = !!document.fullscreenElement;
-  };
-  // Paper shows the light theme and patterns; drawn at once, since nothing is awaited before printing.
-  const onPrint = (ev) => {
-    const before = ev.type === "beforeprint";
-    if (before) ui.screen = { theme: S.theme, patterns: S.patterns };
-    Object.assign(S, before ? { theme: "light", patterns: true } : ui.screen);
-    dress(ui);
-    render(ui);
-  };
+  const ui = createContext(buildCard(host), opts, render),
+    { clock } = ui;
   wire(ui);
-  ui.dark.addEventListener?.("change", onScheme);
-  document.addEventListener("fullscreenchange", onFull);
-  for (const kind of ["beforeprint", "afterprint"]) globalThis.addEventListener?.(kind, onPrint);
-  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrange(ui)) : null;
-  seen?.observe(d.root);
+  const stopListening = listen(ui);
   applyTheme(ui);
   const player = {
-    root: d.root,
+    root: ui.d.root,
     clock,
     state: () => stateOf(ui),
     setTimeline: (tl, keep, t) => setTimeline(ui, tl, keep, t),
@@ -72,41 +57,74 @@ export function createPlayer(host, opts = {}) {
     get model() {
       return ui.m;
     },
-    /** Change language, theme or view in place; position and playing go on. */
-    set(o) {
-      let changed = false;
-      for (const k of ["lang", "theme", "view"])
-        if (k in o && o[k] !== undefined && !(k === "view" && o[k] == null) && o[k] !== S[k]) {
-          S[k] = k === "lang" ? (o[k] === "zh" ? "zh" : "en") : o[k];
-          changed = true;
-        }
-      for (const k of ["header", "compact", "marks"])
-        if (k in o && o[k] !== opts[k]) {
-          opts[k] = o[k];
-          changed = true;
-        }
-      if (changed) {
-        ui.narrated = "";
-        dress(ui);
-      }
-    },
+    set: (options) => setOptions(ui, options),
     destroy() {
-      ui.dead = true;
-      ui.ticket++;
-      if (!opts.clock) clock.pause();
-      ui.off();
-      seen?.disconnect();
-      cancelAnimationFrame(ui.frame);
-      clearTimeout(ui.reportTimer);
-      clearTimeout(S.toastTimer);
-      ui.dark.removeEventListener?.("change", onScheme);
-      document.removeEventListener("fullscreenchange", onFull);
-      for (const kind of ["beforeprint", "afterprint"]) globalThis.removeEventListener?.(kind, onPrint);
-      d.root.remove();
+      stopListening();
+      destroy(ui);
     },
   };
   player.ready = opts.timeline !== undefined ? setTimeline(ui, opts.timeline) : Promise.resolve();
   return player;
+}
+
+/** Follow what happens to the page; returns what ends that. */
+function listen(ui) {
+  const { S, d } = ui;
+  const onScheme = () => dress(ui);
+  const onFull = () => {
+    if (!document.fullscreenElement && S.present && S.wasFull) present(ui, false);
+    S.wasFull = !!document.fullscreenElement;
+  };
+  const onPrint = (ev) => dressForPaper(ui, ev.type === "beforeprint");
+  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrange(ui)) : null;
+  ui.dark.addEventListener?.("change", onScheme);
+  document.addEventListener("fullscreenchange", onFull);
+  for (const kind of ["beforeprint", "afterprint"]) globalThis.addEventListener?.(kind, onPrint);
+  seen?.observe(d.root);
+  return () => {
+    seen?.disconnect();
+    ui.dark.removeEventListener?.("change", onScheme);
+    document.removeEventListener("fullscreenchange", onFull);
+    for (const kind of ["beforeprint", "afterprint"]) globalThis.removeEventListener?.(kind, onPrint);
+  };
+}
+
+/** Paper shows the light theme and patterns; drawn at once, since nothing is awaited before printing. */
+function dressForPaper(ui, before) {
+  const { S } = ui;
+  if (before) ui.screen = { theme: S.theme, patterns: S.patterns };
+  Object.assign(S, before ? { theme: "light", patterns: true } : ui.screen);
+  dress(ui);
+  render(ui);
+}
+
+/** Change language, theme or view in place; position and playing go on. */
+function setOptions(ui, o) {
+  const { S, opts } = ui;
+  let changed = false;
+  const change = (held, name, value) => {
+    changed ||= held[name] !== value;
+    held[name] = value;
+  };
+  if (o.lang !== undefined) change(S, "lang", o.lang === "zh" ? "zh" : "en");
+  if (o.theme !== undefined) change(S, "theme", o.theme);
+  if (o.view != null) change(S, "view", o.view);
+  for (const name of ["header", "compact", "marks"]) if (name in o) change(opts, name, o[name]);
+  if (!changed) return;
+  ui.narrated = "";
+  dress(ui);
+}
+
+function destroy(ui) {
+  const { d, S, clock, opts } = ui;
+  ui.dead = true;
+  ui.ticket++;
+  if (!opts.clock) clock.pause();
+  ui.off();
+  cancelAnimationFrame(ui.frame);
+  clearTimeout(ui.reportTimer);
+  clearTimeout(S.toastTimer);
+  d.root.remove();
 }
 
 function wire(ui) {
@@ -153,7 +171,10 @@ function wire(ui) {
 
 // ---- the timeline
 
-/** Read a timeline and show it, at t seconds or, with `keep`, at the same share of the run. A later call overtakes an earlier one. */
+/**
+ * Read a timeline and show it, at t seconds or, with `keep`, at the same share of the run. A later call overtakes an
+ * earlier one.
+ */
 async function setTimeline(ui, tl, keep = false, t = null) {
   const { d, clock } = ui,
     mine = ++ui.ticket,
@@ -171,7 +192,10 @@ async function setTimeline(ui, tl, keep = false, t = null) {
     accept(ui, index(data), f);
   } catch (e) {
     if (mine === ui.ticket && !ui.dead)
-      fail(ui, { en: `The timeline could not be read: ${e?.message ?? e}`, zh: `无法读取 timeline：${e?.message ?? e}` });
+      fail(ui, {
+        en: `The timeline could not be read: ${e?.message ?? e}`,
+        zh: `无法读取 timeline：${e?.message ?? e}`,
+      });
   } finally {
     clearTimeout(slow);
     if (mine === ui.ticket) d.root.classList.remove("loading");

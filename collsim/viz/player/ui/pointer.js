@@ -3,14 +3,16 @@
 import { cellAt } from "../model/cells.js";
 import { invalidate, wordsOf } from "./context.js";
 import { el } from "../draw/elements.js";
-import { activity } from "../draw/endpoints.js";
+import { activity } from "../charts/endpoints.js";
 import { distanceTo } from "../model/geometry.js";
-import { meanShare } from "../draw/heat.js";
-import { hopAt, journey, linkBytes, routeLinks, shareBetween, slotText, spanAt, stepAt } from "../model/model.js";
+import { meanShare } from "../charts/heat.js";
+import { hopAt, journey, routeLinks } from "../model/hops.js";
+import { linkBytes, shareBetween, spanAt } from "../model/load.js";
+import { slotText, stepAt } from "../model/model.js";
 import { deviceName, linkName, nameOf } from "../model/names.js";
 import { textAt } from "../model/read.js";
-import { linesOf } from "../draw/rows.js";
-import { casing } from "../draw/stage.js";
+import { linesOf } from "../charts/rows.js";
+import { casing } from "../draw/ruler.js";
 import { fmtBytes, fmtRate, fmtShare, timeUnit } from "../model/units.js";
 
 export function hitStage(ui, x, y) {
@@ -18,7 +20,8 @@ export function hitStage(ui, x, y) {
   for (let q = V.drawn.length - 1; q >= 0; q--) {
     const k = V.drawn[q],
       r = k.size / 2 + 4;
-    if (Math.abs(k.x - x) <= r && Math.abs(k.y - y) <= r) return { transfer: k.i, slot: m.chunk[k.i], waits: k.waits, queued: k.queued };
+    if (Math.abs(k.x - x) <= r && Math.abs(k.y - y) <= r)
+      return { transfer: k.i, slot: m.chunk[k.i], waits: k.waits, queued: k.queued };
   }
   if (S.view === "logical") return null;
   const D = m.tl.devices;
@@ -36,65 +39,78 @@ export function hitStage(ui, x, y) {
   return best;
 }
 
+/** What is said about what is under the pointer, a line each. */
 function tipLines(ui, hit) {
-  const { S, m, V } = ui;
-  const w = wordsOf(ui),
-    L = m.tl.links;
-  if (hit.transfer != null) {
-    const i = hit.transfer,
-      share = hopAt(m, i, V.t, {}).share,
-      way = journey(m, m.chunk[i]),
-      gone = way.ids.filter((q) => m.t1[q] <= V.t).length;
-    const lines = [
-      w.moveTip(slotText(V, m.chunk[i]), nameOf(m, m.src[i], S.lang), nameOf(m, m.dst[i], S.lang), w.op[m.reduce[i]]),
-      m.k[i] >= m.goals[m.chunk[i]] ? w.whole : w.contains(m.k[i], m.goals[m.chunk[i]]),
-    ];
-    lines.push(hit.waits ? w.waitsTip : hit.queued ? w.queued : w.doneTip(fmtShare(share), fmtBytes(m.bytes[i])));
-    lines.push(
-      way.path && way.path.length <= 40
-        ? w.journey(way.path.map((r, q) => (q === gone ? `[${r}]` : r)).join(" → "))
-        : w.moves(gone, way.ids.length),
-    );
-    return lines;
-  }
-  if (hit.link != null) {
-    const l = hit.link,
-      b = linkBytes(m, l, V.t),
-      share = V.facts.share[l],
-      cap = L.bandwidth[l] * V.t;
-    const now = V.act.filter((i) => routeLinks(m, m.route[i]).includes(l)),
-      lines = [
-        linkName(m, l, w, S.lang),
-        `${textAt(L.label, l, S.lang)}, ${fmtRate(L.bandwidth[l])} ${w.perDir}`,
-        w.sofarTip(fmtBytes(b), fmtShare(cap > 0 ? b / cap : 0)),
-        share > 1e-9 ? w.usedTip(fmtShare(share), m.lockstep) : w.idleTip(m.lockstep),
-      ];
-    if (now.length)
-      lines.push(
-        w.nowTip(
-          now
-            .slice(0, 6)
-            .map((i) => `${w.chunk} ${slotText(V, m.chunk[i])} (${nameOf(m, m.src[i], S.lang)} → ${nameOf(m, m.dst[i], S.lang)})`)
-            .join(", ") + (now.length > 6 ? ` … ${now.length}` : ""),
-        ),
-      );
-    return lines;
-  }
+  if (hit.transfer != null) return transferLines(ui, hit);
+  if (hit.link != null) return linkLines(ui, hit.link);
   if (hit.row != null) return rowLines(ui, hit);
-  if (hit.heat) {
-    const { heat, slots } = hit;
-    return [w.ranksTo(heat[0], heat.at(-1)), `${w.chunk} ${slots[0]}–${slots.at(-1)}`, w.meanTip(fmtShare(meanShare(m, heat, slots, V.t)))];
-  }
-  if (hit.device != null) {
-    const e = m.tl.devices.endpoint[hit.device],
-      lines = [deviceName(m, hit.device, w, S.lang)];
-    if (e >= 0) lines.push(w.completeTip(V.finished[e], m.asked[e]));
-    return lines;
-  }
-  const k = cellAt(m, hit.cell, V.t);
+  if (hit.heat) return heatLines(ui, hit);
+  if (hit.device != null) return deviceLines(ui, hit.device);
+  return cellLines(ui, hit);
+}
+
+function transferLines(ui, { transfer: i, waits, queued }) {
+  const { S, m, V } = ui,
+    w = wordsOf(ui),
+    slot = m.chunk[i],
+    { path, ids } = journey(m, slot),
+    gone = ids.filter((q) => m.t1[q] <= V.t).length;
   return [
-    `${w.rank} ${nameOf(m, hit.endpoint, S.lang)}, ${w.chunk} ${slotText(V, hit.slot)}`,
-    k >= m.goals[hit.slot] ? w.whole : k ? w.contains(k, m.goals[hit.slot]) : w.emptyCell,
+    w.moveTip(slotText(V, slot), nameOf(m, m.src[i], S.lang), nameOf(m, m.dst[i], S.lang), w.op[m.reduce[i]]),
+    m.k[i] >= m.goals[slot] ? w.whole : w.contains(m.k[i], m.goals[slot]),
+    waits ? w.waitsTip : queued ? w.queued : w.doneTip(fmtShare(hopAt(m, i, V.t, {}).share), fmtBytes(m.bytes[i])),
+    path && path.length <= 40
+      ? w.journey(path.map((r, q) => (q === gone ? `[${r}]` : r)).join(" → "))
+      : w.moves(gone, ids.length),
+  ];
+}
+
+function linkLines(ui, l) {
+  const { S, m, V } = ui,
+    w = wordsOf(ui),
+    L = m.tl.links,
+    carried = linkBytes(m, l, V.t),
+    share = V.facts.share[l],
+    most = L.bandwidth[l] * V.t;
+  const lines = [
+    linkName(m, l, w, S.lang),
+    `${textAt(L.label, l, S.lang)}, ${fmtRate(L.bandwidth[l])} ${w.perDir}`,
+    w.sofarTip(fmtBytes(carried), fmtShare(most > 0 ? carried / most : 0)),
+    share > 1e-9 ? w.usedTip(fmtShare(share), m.lockstep) : w.idleTip(m.lockstep),
+  ];
+  const now = V.act.filter((i) => routeLinks(m, m.route[i]).includes(l)),
+    shown = now.slice(0, 6).map((i) => {
+      const ends = `${nameOf(m, m.src[i], S.lang)} → ${nameOf(m, m.dst[i], S.lang)}`;
+      return `${w.chunk} ${slotText(V, m.chunk[i])} (${ends})`;
+    });
+  if (now.length) lines.push(w.nowTip(shown.join(", ") + (now.length > 6 ? ` … ${now.length}` : "")));
+  return lines;
+}
+
+function heatLines(ui, { heat, slots }) {
+  const w = wordsOf(ui);
+  return [
+    w.ranksTo(heat[0], heat.at(-1)),
+    `${w.chunk} ${slots[0]}–${slots.at(-1)}`,
+    w.meanTip(fmtShare(meanShare(ui.m, heat, slots, ui.V.t))),
+  ];
+}
+
+function deviceLines(ui, device) {
+  const { S, m, V } = ui,
+    w = wordsOf(ui),
+    e = m.tl.devices.endpoint[device],
+    name = deviceName(m, device, w, S.lang);
+  return e >= 0 ? [name, w.completeTip(V.finished[e], m.asked[e])] : [name];
+}
+
+function cellLines(ui, { cell, endpoint, slot }) {
+  const { S, m, V } = ui,
+    w = wordsOf(ui),
+    k = cellAt(m, cell, V.t);
+  return [
+    `${w.rank} ${nameOf(m, endpoint, S.lang)}, ${w.chunk} ${slotText(V, slot)}`,
+    k >= m.goals[slot] ? w.whole : k ? w.contains(k, m.goals[slot]) : w.emptyCell,
   ];
 }
 
@@ -116,7 +132,9 @@ function showTip(ui, hit, ev) {
   }
   const lines = tipLines(ui, hit),
     r = d.card.getBoundingClientRect();
-  d.tip.replaceChildren(...lines.map((t, q) => el(q ? "span" : "b", { textContent: t, style: q ? "display:block" : "" })));
+  d.tip.replaceChildren(
+    ...lines.map((t, q) => el(q ? "span" : "b", { textContent: t, style: q ? "display:block" : "" })),
+  );
   d.tip.style.display = "block";
   const x = ev.clientX - r.left + 14,
     y = ev.clientY - r.top + 14,
@@ -189,7 +207,8 @@ export function onRowsMove(ui, ev) {
     return;
   }
   const low = (ev.clientY - r.top - geo.top - q * geo.rh - geo.off) / geo.bh > 0.28;
-  const at = line.endpoint == null ? null : activity(m, line.endpoint, low ? "dst" : "src").find(({ a, b }) => a <= t && t < b);
+  const at =
+    line.endpoint == null ? null : activity(m, line.endpoint, low ? "dst" : "src").find(({ a, b }) => a <= t && t < b);
   const one = at?.n === 1 ? { slot: m.chunk[at.i] } : {};
   showTip(ui, { row: q, line, at, when: t, low, ...one }, ev);
 }
@@ -205,7 +224,8 @@ function rowLines(ui, { line, at, when, low }) {
       bytes = Math.max(0, ...line.links.map((l) => linkBytes(m, l, when)));
     return [line.label, u.fmt(when), w.sofarRow(fmtBytes(bytes)), w.usedRow(fmtShare(share))];
   }
-  if (line.group) return [line.label, `${u.fmt(line.group.t0)} – ${u.fmt(line.group.t1)}`, textAt(line.group.note, 0, S.lang)];
+  if (line.group)
+    return [line.label, `${u.fmt(line.group.t0)} – ${u.fmt(line.group.t1)}`, textAt(line.group.note, 0, S.lang)];
   if (line.members.length > 1) return [line.label, u.fmt(when)];
   if (!at) return [line.label, u.fmt(when), w.nothing[low ? 1 : 0]];
   if (at.n > 1) return [line.label, `${u.fmt(at.a)} – ${u.fmt(at.b)}`, w.several[low ? 1 : 0](at.n)];

@@ -3,7 +3,8 @@
 import { cellAt, doneAt } from "../model/cells.js";
 import { wordsOf } from "./context.js";
 import { el, icon, setText } from "../draw/elements.js";
-import { linkBytes, phaseOf } from "../model/model.js";
+import { linkBytes } from "../model/load.js";
+import { phaseOf } from "../model/model.js";
 import { linkName, nameOf } from "../model/names.js";
 import { textAt } from "../model/read.js";
 import { NB, fmtBytes, fmtRate, fmtShare, fmtSpan, timeUnit } from "../model/units.js";
@@ -98,7 +99,9 @@ export function mirror(ui) {
     chart: S.chart,
     patterns: String(S.patterns),
     done: String(done),
-    mistake: m.mistake ? `${m.mistake.rank},${m.mistake.chunk},${m.mistake.step == null ? "" : m.mistake.step + 1}` : "",
+    mistake: m.mistake
+      ? `${m.mistake.rank},${m.mistake.chunk},${m.mistake.step == null ? "" : m.mistake.step + 1}`
+      : "",
     transfers: String(m.n),
   };
   for (const k in a) if (d.root.dataset[k] !== a[k]) d.root.dataset[k] = a[k];
@@ -114,10 +117,12 @@ export function mirror(ui) {
     if (S.textTable) keepInSight(d.words, S.textTable.rows[0]?.cells[s + 1]);
     if (S.textTable)
       for (const row of S.textTable.rows)
-        for (let q = 1; q < row.cells.length; q++) row.cells[q].className = q === s + 1 && row.rowIndex > 0 ? "now" : "";
+        for (let q = 1; q < row.cells.length; q++)
+          row.cells[q].className = q === s + 1 && row.rowIndex > 0 ? "now" : "";
     if (S.cellTable)
       for (let e = 0; e < m.endpoints; e++)
-        for (let c = 0; c < m.slots; c++) setText(S.cellTable.rows[e + 1].cells[c + 1], String(cellAt(m, e * m.slots + c, V.t)));
+        for (let c = 0; c < m.slots; c++)
+          setText(S.cellTable.rows[e + 1].cells[c + 1], String(cellAt(m, e * m.slots + c, V.t)));
   }
 }
 
@@ -148,7 +153,8 @@ function narrate(ui, key, ended, phase) {
   ui.narrated = k;
   const w = wordsOf(ui);
   d.say.setAttribute("aria-live", clock.playing && clock.speed > 1 ? "off" : "polite");
-  const wrong = V.s >= 0 && m.mistake?.step != null && m.step0[m.mistake.step] === m.step0[V.s]; // steps may begin together
+  // steps may begin together
+  const wrong = V.s >= 0 && m.mistake?.step != null && m.step0[m.mistake.step] === m.step0[V.s];
   let head = "",
     text = "";
   if (!m.n) text = m.ranks === 1 ? w.none : w.idleRun;
@@ -160,7 +166,9 @@ function narrate(ui, key, ended, phase) {
     text = textAt(m.mistake.text, 0, S.lang);
   } else if (ended) {
     head = doneNow(ui) && !m.groups.length ? w.finished(m.ranks, m.goal > 1) : w.over;
-    text = m.tl.bottleneck ? `${textAt(m.tl.bottleneck.text, 0, S.lang)} ${textAt(m.tl.bottleneck.more, 0, S.lang)}` : "";
+    text = m.tl.bottleneck
+      ? `${textAt(m.tl.bottleneck.text, 0, S.lang)} ${textAt(m.tl.bottleneck.more, 0, S.lang)}`
+      : "";
   } else {
     head = w.head(V.s + 1, m.nsteps, phase);
     text = textAt(m.tl.steps.text, V.s, S.lang);

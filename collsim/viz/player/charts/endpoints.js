@@ -1,24 +1,27 @@
 // Gantt chart of endpoints: when each sends (thin, above) and receives (below; a sum and a copy look different).
 
-import { put, widthOf } from "./canvas.js";
-import { huesOfGroup } from "./groups.js";
+import { put, widthOf } from "../draw/canvas.js";
+import { huesOfGroup } from "../model/look.js";
 import { meters } from "./meters.js";
-import { groups, slotText } from "../model/model.js";
+import { slotText } from "../model/model.js";
 import { nameOf, panelOf } from "../model/names.js";
+import { groups } from "../model/order.js";
 import { textAt } from "../model/read.js";
 import { fmtBytes } from "../model/units.js";
 
 const MOST_ROWS = 33; // beyond, endpoints are folded into groups
 
 /**
- * What an endpoint sends (side "src") or receives ("dst") over time: stretches {a, b, n, i, adds, group} with n transfers at once, i the one
- * where it is alone, adds true where any of them is a reduce, group the collective whose they are (-1: of several).
+ * What an endpoint sends (side "src") or receives ("dst") over time: stretches {a, b, n, i, adds, group} with n
+ * transfers at once, i the one where it is alone, adds true where any of them is a reduce, group the collective whose
+ * they are (-1: of several).
  */
 export function activity(m, endpoint, side) {
   m.activity ??= { src: groups(m.src, m.endpoints, m.n), dst: groups(m.dst, m.endpoints, m.n), made: new Map() };
   const key = `${side}${endpoint}`,
     { start, id } = m.activity[side];
-  if (!m.activity.made.has(key)) m.activity.made.set(key, stretches(m, Array.from(id.subarray(start[endpoint], start[endpoint + 1]))));
+  if (!m.activity.made.has(key))
+    m.activity.made.set(key, stretches(m, Array.from(id.subarray(start[endpoint], start[endpoint + 1]))));
   return m.activity.made.get(key);
 }
 
@@ -79,18 +82,28 @@ export function endpointGroups(m) {
   if (panels.size > 1 && panels.size <= MOST_ROWS)
     return [...panels].map((panel) => ({ members: ids.filter((e) => panelOf(m, e) === panel), panel }));
   const per = Math.ceil(m.endpoints / 32);
-  return Array.from({ length: Math.ceil(m.endpoints / per) }, (_, q) => ({ members: ids.slice(q * per, (q + 1) * per), panel: -1 }));
+  return Array.from({ length: Math.ceil(m.endpoints / per) }, (_, q) => ({
+    members: ids.slice(q * per, (q + 1) * per),
+    panel: -1,
+  }));
 }
 
 export const endpointChart = {
   lines: (m, W, lang) =>
     endpointGroups(m).map(({ members, panel }) => {
       const [first, last] = [members[0], members.at(-1)];
-      if (members.length === 1) return { members, endpoint: first, label: first < m.ranks ? `${W.rank} ${first}` : nameOf(m, first, lang) };
-      return { members, label: panel >= 0 ? textAt(m.panels.label, panel, lang) : W.ranksTo(first, last), note: W.folded(members.length) };
+      if (members.length === 1)
+        return { members, endpoint: first, label: first < m.ranks ? `${W.rank} ${first}` : nameOf(m, first, lang) };
+      return {
+        members,
+        label: panel >= 0 ? textAt(m.panels.label, panel, lang) : W.ranksTo(first, last),
+        note: W.folded(members.length),
+      };
     }),
   bars(g, V, geo, lines) {
-    lines.forEach((line, q) => (line.members.length === 1 ? drawOwn(g, V, geo, line.endpoint, q) : drawGroup(g, V, geo, line.members, q)));
+    lines.forEach((line, q) =>
+      line.members.length === 1 ? drawOwn(g, V, geo, line.endpoint, q) : drawGroup(g, V, geo, line.members, q),
+    );
   },
   figure(g, V, geo, line, mid, ly) {
     const { m, C } = V,
@@ -112,7 +125,9 @@ export const endpointChart = {
 
 function mostBytes(m) {
   if (m.mostBytes) return m.mostBytes;
-  const sums = ["src", "dst"].flatMap((side) => Array.from({ length: m.endpoints }, (_, e) => endpointBytes(m, e, side, m.total)));
+  const sums = ["src", "dst"].flatMap((side) =>
+    Array.from({ length: m.endpoints }, (_, e) => endpointBytes(m, e, side, m.total)),
+  );
   return (m.mostBytes = Math.max(1, ...sums));
 }
 
@@ -160,7 +175,8 @@ function shareOf(m, members, side, ncol) {
     w = m.total / ncol;
   for (const e of members) {
     for (const { a, b } of activity(m, e, side)) {
-      for (let c = Math.floor(a / w); c < ncol && c * w < b; c++) sum[c] += Math.max(0, Math.min(b, (c + 1) * w) - Math.max(a, c * w));
+      for (let c = Math.floor(a / w); c < ncol && c * w < b; c++)
+        sum[c] += Math.max(0, Math.min(b, (c + 1) * w) - Math.max(a, c * w));
     }
   }
   return sum.map((v) => Math.min(1, v / (w * members.length)));

@@ -1,16 +1,18 @@
 // Use of capacity over time: one line per kind of cable, that of its busiest cable.
 
-import { useFill } from "./cable.js";
-import { put } from "./canvas.js";
+import { useFill } from "../draw/cable.js";
+import { put } from "../draw/canvas.js";
+import { shareBetween, useClass } from "../model/load.js";
 import { meters } from "./meters.js";
-import { shareBetween, useClass } from "../model/model.js";
 import { textAt } from "../model/read.js";
 import { NB, fmtShare } from "../model/units.js";
 
 const DASHES = [[], [7, 3], [2, 3], [10, 3, 2, 3], [4, 4], [1, 2]];
 const SPANS = 120;
 
-/** Share of capacity of the busiest of some links: per step, or without barriers per 120th of the run, as [a, b, share]. */
+/**
+ * Share of capacity of the busiest of some links: per step, or without barriers per 120th of the run, as [a, b, share].
+ */
 export function useOver(m, links) {
   const ends = m.lockstep
     ? Array.from(m.step0, (a, s) => [a, m.step1[s]])
@@ -34,7 +36,9 @@ export const useChart = {
       hot: links.some((l) => m.hot.has(l)),
     }));
     all.sort((a, b) => b.hot - a.hot || b.links.length - a.links.length);
-    return all.slice(0, DASHES.length).map((line, q) => ({ ...line, style: q, sample: (g, C, x, y) => sample(g, C, x, y, line.hot, q) }));
+    return all
+      .slice(0, DASHES.length)
+      .map((line, q) => ({ ...line, style: q, sample: (g, C, x, y) => sample(g, C, x, y, line.hot, q) }));
   },
   bars(g, V, geo, lines) {
     const { m, C } = V,

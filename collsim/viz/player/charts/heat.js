@@ -1,10 +1,9 @@
 // More than 64 ranks: the matrix folded into strips, one per group of ranks, and saying so.
 
-import { box, put, wrap } from "./canvas.js";
+import { box, put, wrap } from "../draw/canvas.js";
 import { cellAt } from "../model/cells.js";
 import { endpointGroups } from "./endpoints.js";
-import { hues } from "./groups.js";
-import { ramp } from "../model/look.js";
+import { hues, ramp } from "../model/look.js";
 import { nameOf } from "../model/names.js";
 import { textAt } from "../model/read.js";
 import { NB } from "../model/units.js";
@@ -22,7 +21,8 @@ export function folding(m, slots) {
 /** Mean contributions of the cells of one row and column, as a share of the goal. */
 export function meanShare(m, members, slots, t) {
   let sum = 0;
-  for (const e of members) for (const slot of slots) sum += Math.min(1, cellAt(m, e * m.slots + slot, t) / m.goals[slot]);
+  for (const e of members)
+    for (const slot of slots) sum += Math.min(1, cellAt(m, e * m.slots + slot, t) / m.goals[slot]);
   return sum / (members.length * slots.length);
 }
 

@@ -1,20 +1,26 @@
 // Two charts of cables over time: classes of cables that are alike, and each cable by itself.
 
-import { useFill } from "./cable.js";
-import { put } from "./canvas.js";
+import { useFill } from "../draw/cable.js";
+import { put } from "../draw/canvas.js";
+import { busySeconds, idleShare, linkBytes, rowSlices, stepShare, useClass, usedLinks } from "../model/load.js";
 import { meters } from "./meters.js";
-import { busySeconds, idleShare, linkBytes, rowSlices, stepAt, stepShare, useClass, usedLinks } from "../model/model.js";
+import { stepAt } from "../model/model.js";
 import { linkName } from "../model/names.js";
 import { textAt } from "../model/read.js";
 import { fmtBytes, fmtShare } from "../model/units.js";
 
-/** What the rows need that does not change with time: slices per pixel, and where there are barriers the class of each step. */
+/**
+ * What the rows need that does not change with time: slices per pixel, and where there are barriers the class of each
+ * step.
+ */
 function rowData(m, ncol) {
   if (m.rowData?.ncol === ncol) return m.rowData;
   const rows = m.rows.links.map((links) => {
     const total = Math.max(0, ...links.map((l) => linkBytes(m, l, m.total)));
     if (!m.lockstep) return { ...rowSlices(m, links, ncol), total };
-    const cls = Array.from({ length: m.nsteps }, (_, s) => useClass(Math.max(0, ...links.map((l) => stepShare(m, l, s)))));
+    const cls = Array.from({ length: m.nsteps }, (_, s) =>
+      useClass(Math.max(0, ...links.map((l) => stepShare(m, l, s)))),
+    );
     return { ...rowSlices(m, links, ncol), total, cls };
   });
   return (m.rowData = { ncol, rows, idle: idleShare(m, ncol), most: Math.max(1, ...rows.map((r) => r.total)) });
@@ -33,10 +39,13 @@ export const linkChart = {
   ],
   bars(g, V, geo, lines) {
     const D = rowData(V.m, columnsOf(geo));
-    lines.forEach((line, q) => (line.idle ? drawIdle(g, V, geo, D.idle, q) : drawLinkBar(g, V, geo, line, D.rows[q], D.most, q)));
+    lines.forEach((line, q) =>
+      line.idle ? drawIdle(g, V, geo, D.idle, q) : drawLinkBar(g, V, geo, line, D.rows[q], D.most, q),
+    );
   },
   figure(g, V, geo, line, mid, ly) {
-    if (line.idle) put(g, waitText(V), geo.narrow ? geo.x0 + geo.tw : geo.fig + 400, ly, 14.5, V.C.ink, { align: "right" });
+    if (line.idle)
+      put(g, waitText(V), geo.narrow ? geo.x0 + geo.tw : geo.fig + 400, ly, 14.5, V.C.ink, { align: "right" });
     else linkFigure(g, V, geo, line, mid, ly);
   },
 };
@@ -47,9 +56,12 @@ const MOST_EACH = 16;
 export const eachChart = {
   lines(m, W, lang) {
     const all = usedLinks(m),
-      lines = all
-        .slice(0, all.length > MOST_EACH ? MOST_EACH - 1 : MOST_EACH)
-        .map((l) => ({ links: [l], label: linkName(m, l, W, lang), note: textAt(m.tl.links.label, l, lang), hot: m.hot.has(l) }));
+      lines = all.slice(0, all.length > MOST_EACH ? MOST_EACH - 1 : MOST_EACH).map((l) => ({
+        links: [l],
+        label: linkName(m, l, W, lang),
+        note: textAt(m.tl.links.label, l, lang),
+        hot: m.hot.has(l),
+      }));
     const rest = all.slice(lines.length);
     if (rest.length)
       lines.push({

@@ -1,11 +1,10 @@
 // The rank x chunk matrix: who has contributed to what.
 
-import { box, cross, fitFont, put, widthOf } from "./canvas.js";
+import { box, cross, fitFont, put, widthOf } from "../draw/canvas.js";
 import { cellAt } from "../model/cells.js";
-import { el } from "./elements.js";
+import { el } from "../draw/elements.js";
 import { MOST_CELL_RANKS, drawHeat } from "./heat.js";
-import { hues } from "./groups.js";
-import { hex, ramp } from "../model/look.js";
+import { hex, hues, ramp } from "../model/look.js";
 import { slotText } from "../model/model.js";
 import { nameOf, panelOf } from "../model/names.js";
 
@@ -22,7 +21,10 @@ function matrixLayout(m, slots, w, h) {
   }
   const image = E * slots.length > 8192,
     gap = image ? 0 : E > 32 ? 2 : 5,
-    cs = Math.max(0.5, Math.min(36, (w - x0 - 4) / Math.max(1, slots.length), (h - y0 - 56 - gaps * gap) / Math.max(1, E)));
+    cs = Math.max(
+      0.5,
+      Math.min(36, (w - x0 - 4) / Math.max(1, slots.length), (h - y0 - 56 - gaps * gap) / Math.max(1, E)),
+    );
   const size = cs >= 4 ? Math.floor(cs * (cs > 12 ? 1 : 10)) / (cs > 12 ? 1 : 10) : cs;
   return {
     x0,
@@ -58,7 +60,8 @@ export function drawMatrix(g, V, w, h) {
         size = fitFont(g, name, 12.5, L.x0 - 8, false, 8) || 8;
       put(g, name, L.x0 - 7, y + cs / 2 + 4.5, size, C.ink2, { align: "right", bold: V.hotRanks.has(e) });
     }
-    if (!L.image) V.slots.forEach((slot, q) => drawMatrixCell(g, V, L.x0 + q * cs, y, cs, inset, e * m.slots + slot, L.nums));
+    if (!L.image)
+      V.slots.forEach((slot, q) => drawMatrixCell(g, V, L.x0 + q * cs, y, cs, inset, e * m.slots + slot, L.nums));
   }
   if (L.image) drawMatrixImage(g, V, L);
   if (V.hover?.slot != null) {
@@ -74,7 +77,8 @@ function widestName(g, V) {
   const { m } = V;
   if (m.widestName != null) return m.widestName;
   m.widestName = 0;
-  for (let slot = 0; slot < m.slots; slot++) m.widestName = Math.max(m.widestName, widthOf(g, slotText(V, slot), 12, false));
+  for (let slot = 0; slot < m.slots; slot++)
+    m.widestName = Math.max(m.widestName, widthOf(g, slotText(V, slot), 12, false));
   return m.widestName;
 }
 
@@ -96,7 +100,8 @@ function drawMatrixImage(g, V, L) {
   const shade = (k, q, slot) => {
     const H = hues(C, m, slot),
       full = m.goals[slot];
-    if (!shades[q].has(k)) shades[q].set(k, !k ? hex(C.grid) : k >= full ? hex(H.done) : ramp(H, k, full).match(/\d+/g).map(Number));
+    if (!shades[q].has(k))
+      shades[q].set(k, !k ? hex(C.grid) : k >= full ? hex(H.done) : ramp(H, k, full).match(/\d+/g).map(Number));
     return shades[q].get(k);
   };
   for (let e = 0, p = 0; e < h; e++)
@@ -144,7 +149,8 @@ function drawMatrixCell(g, V, x, y, cs, inset, cell, nums) {
     into = V.lands.has(cell),
     cx = x + cs / 2,
     fs = Math.min(15, Math.max(12, cs * 0.44));
-  if (out) box(g, x + 1.5, y + 1.5, cs - 3, cs - 3, 2.5, null, V.hotCells.has(cell) ? C.full : C.ink, cs >= 16 ? 2 : 1.4);
+  if (out)
+    box(g, x + 1.5, y + 1.5, cs - 3, cs - 3, 2.5, null, V.hotCells.has(cell) ? C.full : C.ink, cs >= 16 ? 2 : 1.4);
   else if (into) box(g, x + 1.5, y + 1.5, cs - 3, cs - 3, 2.5, null, C.ink, 1.3, [3, 2.4]);
   if (V.wrong === cell && cs >= 10) cross(g, cx, y + cs / 2, cs * 0.2, done ? C.ontext : C.fulltext);
   else if (done && k === goal && cs >= 10) {

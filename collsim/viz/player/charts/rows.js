@@ -1,20 +1,30 @@
-// The rows under the scrubber: one of the charts over the same time, with labels on the left and figures at the cursor on the right.
+// The rows under the scrubber: one of the charts over the same time, with labels on the left and figures at the cursor
+// on the right.
 //
-// A chart is {lines(m, W) -> [{label, note, hot, ...}], bars(g, V, geo, lines), figure(g, V, geo, line, y)}. Its bars are drawn once for
-// the whole run and shown twice: past solid, future faint.
+// A chart is {lines(m, W) -> [{label, note, hot, ...}], bars(g, V, geo, lines), figure(g, V, geo, line, y)}. Its bars
+// are drawn once for the whole run and shown twice: past solid, future faint.
 
-import { fitFont, put, widthOf } from "./canvas.js";
+import { fitFont, put, widthOf } from "../draw/canvas.js";
 import { endpointChart } from "./endpoints.js";
 import { groupChart } from "./groups.js";
+import { hopSpan, journey, routeLinks } from "../model/hops.js";
 import { eachChart, linkChart } from "./links.js";
-import { hopSpan, journey, routeLinks } from "../model/model.js";
 import { drawAxis } from "./scrub.js";
 import { useChart } from "./use.js";
 
-export const CHARTS = { links: linkChart, each: eachChart, endpoints: endpointChart, use: useChart, groups: groupChart };
+export const CHARTS = {
+  links: linkChart,
+  each: eachChart,
+  endpoints: endpointChart,
+  use: useChart,
+  groups: groupChart,
+};
 
-/** Names of the charts that a run has; several collectives have one of their own, and no room for each cable beside it. */
-export const chartsOf = (m) => (m.groups.length ? ["groups", "links", "endpoints", "use"] : ["links", "each", "endpoints", "use"]);
+/**
+ * Names of the charts that a run has; several collectives have one of their own, and no room for each cable beside it.
+ */
+export const chartsOf = (m) =>
+  m.groups.length ? ["groups", "links", "endpoints", "use"] : ["links", "each", "endpoints", "use"];
 
 /** The lines of the chart in sight; they depend on the run and the language only. */
 export function linesOf(m, chart, W, lang) {
@@ -59,7 +69,17 @@ export function drawRows(g, V, geo, bars) {
     if (cut > 0) g.drawImage(bars, 0, 0, cut, bars.height, x0, 0, cut / dpr, bars.height / dpr);
     g.globalAlpha = 0.3;
     if (cut < bars.width)
-      g.drawImage(bars, cut, 0, bars.width - cut, bars.height, x0 + cut / dpr, 0, (bars.width - cut) / dpr, bars.height / dpr);
+      g.drawImage(
+        bars,
+        cut,
+        0,
+        bars.width - cut,
+        bars.height,
+        x0 + cut / dpr,
+        0,
+        (bars.width - cut) / dpr,
+        bars.height / dpr,
+      );
     g.globalAlpha = 1;
   }
   if (geo.chart === "links" && m.lockstep) {
@@ -91,7 +111,9 @@ function drawRow(g, V, geo, line, q) {
   const halo = geo.narrow ? C.card : null; // on a narrow card lines of a chart may pass behind the label
   put(g, label, lx, ly, size, color, { bold, halo });
   if (note) {
-    const fs = geo.narrow ? 13 : fitFont(g, note, Math.min(13, most), x0 - 18 - lw - (line.sample ? 34 : 0), false, 11.5);
+    const fs = geo.narrow
+      ? 13
+      : fitFont(g, note, Math.min(13, most), x0 - 18 - lw - (line.sample ? 34 : 0), false, 11.5);
     if (geo.narrow) put(g, note, lx + lw + 10, ly, 13, C.ink2, { halo });
     else if (fs) put(g, note, x0 - 10, ly, fs, C.ink2, { align: "right" });
   }

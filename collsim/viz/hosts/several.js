@@ -1,0 +1,97 @@
+// Several players side by side on one clock: what a race and a route have in common.
+
+import { createClock } from "../player/model/clock.js";
+import { el } from "../player/draw/elements.js";
+import { TOKENS } from "../player/model/look.js";
+import { createPlayer } from "../player/ui/player.js";
+import { unpack } from "../player/model/read.js";
+
+/**
+ * Mount them into `host`. What stands around the players is said by `show`, whose functions get `many` = {root, clock,
+ * data, cards, ...}:
+ *   className, css        of the root
+ *   timelines(data)       what is played
+ *   build(many)           once: elements that stay
+ *   card(many, timeline, q)   one card, put where it belongs -> {player, d}, d.card its element
+ *   begin(many, before)   when other runs have come; before = {share, playing} of those that were shown
+ *   dress(many)           words, when only they have changed;  arrange(many)  at another width;  tick(many, why)
+ * `setData(data)` shows other runs where `data.id` is another one.
+ */
+export function createSeveral(host, show) {
+  const root = el("div", { className: show.className, role: "group" }),
+    many = { show, root, clock: createClock(), data: null, cards: [], ticket: 0, dead: false, off: () => {} };
+  root.append(el("style", { textContent: show.css }));
+  show.build(many);
+  host.append(root);
+  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => show.arrange(many)) : null;
+  seen?.observe(root);
+  return {
+    root,
+    clock: many.clock,
+    setData: (data) => setSeveral(many, data),
+    destroy() {
+      seen?.disconnect();
+      destroySeveral(many);
+    },
+  };
+}
+
+async function setSeveral(many, next) {
+  const { show, clock, data } = many,
+    mine = ++many.ticket,
+    overtaken = () => mine !== many.ticket || many.dead;
+  if (data && next.id === data.id) {
+    many.data = next;
+    dressSeveral(many);
+    show.dress(many);
+    return;
+  }
+  const timelines = await Promise.all(show.timelines(next).map(unpack));
+  if (overtaken()) return;
+  const before = { share: clock.total > 0 ? clock.t / clock.total : 0, playing: clock.playing };
+  clock.pause();
+  many.off();
+  for (const { d, player } of many.cards) {
+    player.destroy();
+    d.card.remove();
+  }
+  many.data = next;
+  many.cards = timelines.map((timeline, q) => ({ ...show.card(many, timeline, q), q, timeline }));
+  await Promise.all(many.cards.map(({ player }) => player.ready));
+  if (overtaken()) return;
+  many.off = clock.on((_, why) => show.tick(many, why));
+  dressSeveral(many);
+  show.begin(many, before);
+}
+
+/** Language and colours of the root and of the players. */
+function dressSeveral({ root, data, cards }) {
+  const C = TOKENS[data.theme === "dark" ? "dark" : "light"];
+  for (const k in C) root.style.setProperty(`--${k}`, C[k]);
+  root.lang = data.lang === "zh" ? "zh-CN" : "en";
+  for (const { player } of cards) player.set({ lang: data.lang, theme: data.theme });
+}
+
+function destroySeveral(many) {
+  many.dead = true;
+  many.ticket++;
+  many.clock.pause();
+  many.off();
+  for (const { player } of many.cards) player.destroy();
+  many.root.remove();
+}
+
+/** A player without controls on the clock of all. */
+export function playerOf({ clock, data }, stage, timeline, options) {
+  return createPlayer(stage, { timeline, clock, lang: data.lang, theme: data.theme, compact: 300, ...options });
+}
+
+/** Cards in so many columns; the width in pixels that a stage has in one of them. */
+export function inColumns(box, wide, columns) {
+  box.style.gridTemplateColumns = `repeat(${columns},minmax(0,1fr))`;
+  return (wide - 16 * (columns - 1)) / columns - (wide < 1340 ? 30 : 42);
+}
+
+export function setHeights(cards, height) {
+  for (const { player } of cards) player.set({ compact: height });
+}

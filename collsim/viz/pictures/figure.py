@@ -1,0 +1,34 @@
+"""Figures of their own (never pyplot's) that a notebook shows."""
+
+from __future__ import annotations
+
+from functools import partial
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from . import palette
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def own_figure(wide: float, tall: float, **options: Any) -> Figure:
+    """An empty figure of so many inches."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(wide, tall), facecolor=palette.CARD, **options)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def shown(what: Any, dpi: float) -> Any:
+    """A figure, or Axes of one, that a notebook shows as the figure; without pyplot it would not know how."""
+    what._repr_png_ = partial(_png, what.get_figure(root=True), dpi)
+    return what
+
+
+def _png(figure: Figure, dpi: float) -> bytes:
+    out = BytesIO()
+    figure.savefig(out, format="png", dpi=dpi)
+    return out.getvalue()

@@ -1,0 +1,14 @@
+// Keys.
+
+/** Do what a key stands for in `acts`. What a browser, a field or a button does with a key of its own is left to it. */
+export function actOnKey(ev, acts) {
+  ev.stopPropagation(); // hosts bind single letters (rerun, clear cache, new cell)
+  const tag = ev.target?.tagName,
+    typing = ["SELECT", "INPUT", "TEXTAREA"].includes(tag),
+    pressing = tag === "BUTTON" && (ev.key === " " || ev.key === "Enter");
+  if (ev.ctrlKey || ev.metaKey || ev.altKey || typing || pressing) return;
+  const act = acts[ev.key.length === 1 ? ev.key.toLowerCase() : ev.key];
+  if (!act) return;
+  ev.preventDefault();
+  act();
+}

@@ -1,0 +1,128 @@
+// The board under the cards: a bar for every runner, the transport, the legend; and one frame of it.
+
+import { SPEEDS } from "../player/model/clock.js";
+import { el, icon, nameButton, segment, setText } from "../player/draw/elements.js";
+import { moveKnob } from "./finish.js";
+import { pace, progress } from "./pace.js";
+import { buildTransport } from "./transport.js";
+import { NB, fmtRate, fmtShare, threeDigits, timeUnit } from "../player/model/units.js";
+import { raceWords } from "./words.js";
+
+export function buildBoard(race) {
+  const { clock, data, cards } = race,
+    w = raceWords(race),
+    head = (text, more = "") => el("span", { className: `h${more}`, textContent: text }),
+    rows = el("div", { className: "rows" });
+  race.parts = { speeds: el("span", { className: "seg", role: "group" }), ...buildTransport(race) };
+  rows.append(
+    el("span", {}, race.parts.speeds),
+    head(w.delivered),
+    el("span"),
+    head(w.finish, " num"),
+    head(w.busbw, " num"),
+  );
+  const times = data.runners.map((r) => r.time),
+    late = Math.max(...times) > 2 * Math.min(...times) ? Math.max(...times) : NaN;
+  for (const run of cards) {
+    run.bar = buildBar(data.runners[run.q], w, timeUnit(clock.total), late);
+    rows.append(el("span", { className: "rule" }), ...run.bar.row);
+  }
+  buildSpeeds(race);
+  race.board.replaceChildren(rows, race.parts.time);
+}
+
+/** A runner's row: name and pace, the bar of bytes delivered, its place, its time and its bus bandwidth. */
+function buildBar(r, w, u, late) {
+  const b = {
+    name: el("small"),
+    fill: el("i"),
+    dot: el("span", { className: "dot" }, el("u")),
+    pct: el("span", { className: "pct" }),
+  };
+  const cells = [
+    el("div", { className: "name" }, el("b", { textContent: r.name }), b.name),
+    el("div", { className: "track" }, el("div", { className: "bar" }, b.fill, b.dot, b.pct)),
+    el("span", { className: "place num", textContent: w.place(r.place) }),
+    el("span", { className: "fin num", textContent: `${threeDigits(r.time * u.f)}${NB}${u.unit}` }),
+    el("span", { className: "bw num", textContent: r.busbw ? fmtRate(r.busbw) : "–" }),
+  ];
+  b.row = cells.map((cell) => {
+    const box = el("div", { className: r.time === late ? "late" : "" }, cell);
+    box.style.display = "contents";
+    return box;
+  });
+  return b;
+}
+
+export function buildSpeeds(race) {
+  const { parts, clock } = race;
+  segment(parts.speeds, SPEEDS, clock.speed, clock.setSpeed, raceWords(race).speed);
+}
+
+export function buildFoot(race) {
+  const w = raceWords(race),
+    mark = (className) => el("i", { className }),
+    hue = (c) => el("i", { style: `background:var(--${c})` });
+  race.foot.replaceChildren(
+    el("span", {}, mark("sq"), w.reduce),
+    el("span", {}, mark("ci"), w.copy),
+    el("span", {}, mark("wt"), w.wait),
+    el("span", {}, mark("pipe"), w.cable),
+    el("span", {}, w.used, ...["room", "near", "full"].flatMap((c, q) => [hue(c), w.range[q]])),
+  );
+}
+
+// ---- one frame
+
+export function drawRace(race) {
+  const { root, clock, data, cards, parts } = race;
+  if (!data || !parts.axis) return;
+  const w = raceWords(race),
+    u = timeUnit(clock.total),
+    t = clock.t,
+    home = cards.filter(({ player: { model: m } }) => m && t >= m.total);
+  for (const run of cards) if (run.player.model) drawRunner(run, t, data.lang, w);
+  setText(parts.clock, w.of(u.num(t), u.fmt(clock.total)));
+  drawPlayButton(parts, clock.playing, w);
+  moveKnob(race);
+  Object.assign(root.dataset, {
+    t: String(Number(t.toPrecision(9))),
+    playing: String(clock.playing),
+    finished: String(home.length),
+  });
+  parts.scrub.setAttribute("aria-valuenow", String(Number(t.toPrecision(6))));
+  parts.scrub.setAttribute("aria-valuetext", w.value(u.fmt(t), home.length, cards.length));
+  sayWhoIsHome(race, home, w, u);
+}
+
+function drawRunner({ player: { model: m }, d, bar: b }, t, lang, w) {
+  const at = pace(m, t, lang),
+    f = progress(m, t),
+    over = t >= m.total,
+    words = over ? w.done : `${at.phase ? at.phase + w.comma : ""}${m.nsteps ? w.step(at.s, m.nsteps) : ""}`;
+  setText(d.pace, words);
+  setText(b.name, words);
+  b.fill.style.width = b.dot.style.left = `${100 * f}%`;
+  b.dot.classList.toggle("round", over || !at.reduce);
+  b.dot.firstChild.style.height = `${Math.max(12, 90 * f)}%`;
+  setText(b.pct, fmtShare(f));
+  b.pct.style.cssText =
+    f > 0.5 ? `right:calc(${100 - 100 * f}% + 20px);color:var(--card)` : `left:calc(${100 * f}% + 20px)`;
+  for (const cell of b.row) cell.classList.toggle("home", over);
+}
+
+function drawPlayButton({ play }, playing, w) {
+  if (play.dataset.on === String(playing)) return;
+  play.dataset.on = String(playing);
+  play.replaceChildren(icon(playing ? "pause" : "play"));
+  nameButton(play, playing ? w.pause : w.play);
+}
+
+/** Said aloud once for each runner, as it comes in. */
+function sayWhoIsHome(race, home, w, u) {
+  if (home.length > race.finished && race.finished >= 0 && race.clock.playing) {
+    const last = home.sort((a, b) => a.player.model.total - b.player.model.total).at(-1);
+    race.says.textContent = w.wins(race.data.runners[last.q].name, u.fmt(last.player.model.total));
+  }
+  race.finished = home.length;
+}

@@ -1,0 +1,93 @@
+// The scrubber of a race: an axis, a flag for every finish, a knob.
+
+import { svg } from "../player/draw/elements.js";
+import { NB, niceStep, threeDigits, timeUnit } from "../player/model/units.js";
+
+const FLAG_ROOM = 14; // pixels right of the end of the axis, for the last flag
+
+const across = ({ parts, clock }, t) => (clock.total > 0 ? t / clock.total : 0) * (parts.width - FLAG_ROOM);
+
+export function drawFlags(race) {
+  const { parts, clock } = race;
+  if (!parts.axis) return;
+  parts.width = parts.scrub.clientWidth;
+  const bar = (width, fill) => svg("rect", { x: 0, y: 44, width, height: 7, rx: 3.5, fill });
+  parts.past = bar(0, "var(--ink)");
+  parts.knob = svg("circle", { cx: 0, cy: 47.5, r: 10, fill: "var(--ink)", stroke: "var(--card)", "stroke-width": 2 });
+  parts.axis.replaceChildren(
+    bar(across(race, clock.total), "var(--grid)"),
+    ...timeMarks(race),
+    ...finishFlags(race),
+    parts.past,
+    parts.knob,
+  );
+  moveKnob(race);
+}
+
+function axisText(x, y, text, { size = 13, bold = false, fill = "ink2", anchor = "middle" } = {}) {
+  const look = { "font-size": size, "font-weight": bold ? 700 : 400, fill: `var(--${fill})`, "text-anchor": anchor };
+  return svg("text", { x, y, ...look }, text);
+}
+
+/** Times along the axis, the first with its unit. */
+function timeMarks(race) {
+  const { clock, parts } = race,
+    u = timeUnit(clock.total),
+    apart = niceStep(clock.total * u.f, parts.width / 90),
+    marks = [];
+  for (let k = 0; apart > 0 && k * apart <= clock.total * u.f * 1.0001; k++) {
+    const x = across(race, (k * apart) / u.f);
+    marks.push(
+      svg("rect", { x: x - 0.5, y: 54, width: 1, height: 5, fill: "var(--edge)" }),
+      axisText(x, 74, `${Number((k * apart).toPrecision(6))}${k ? "" : NB + u.unit}`),
+    );
+  }
+  return marks;
+}
+
+/** A flag where each runner ends; names stand on alternating sides and in two rows, so that none covers another. */
+function finishFlags(race) {
+  const { cards, clock, data, parts } = race,
+    u = timeUnit(clock.total),
+    ends = [],
+    order = cards.filter((r) => r.player.model).sort((a, b) => a.player.model.total - b.player.model.total);
+  return order.flatMap(({ player: { model: m }, q }) => {
+    const x = across(race, m.total),
+      text = `${data.runners[q].name} ${threeDigits(m.total * u.f)}`,
+      long = text.length * 8,
+      left = x > long + 20 && (ends.length % 2 === 0 || x > parts.width - long - 30),
+      row = ends.some((e) => Math.abs(e.x - x) < long + 30 && e.left === left) ? 26 : 11;
+    ends.push({ x, left });
+    const look = { bold: true, fill: "ink", anchor: left ? "end" : "start", size: 13.5 };
+    return [...flag(x, row, left), axisText(left ? x - 22 : x + 22, row + 2, text, look)];
+  });
+}
+
+/** A pole and a cloth of four by two squares. */
+function flag(x, row, left) {
+  const pole = svg("rect", { x: x - 0.75, y: row - 8, width: 1.5, height: 60 - row, fill: "var(--ink)" });
+  const squares = Array.from({ length: 8 }, (_, c) => [c % 4, Math.floor(c / 4)]).map(([column, line]) =>
+    svg("rect", {
+      x: (left ? x - 16 : x) + 4 * column,
+      y: row - 8 + 5 * line,
+      width: 4,
+      height: 5,
+      fill: (column + line) % 2 ? "var(--card)" : "var(--ink)",
+    }),
+  );
+  return [pole, ...squares];
+}
+
+export function moveKnob(race) {
+  const { parts, clock } = race;
+  if (!parts.knob) return;
+  const x = across(race, clock.t);
+  parts.knob.setAttribute("cx", x);
+  parts.past.setAttribute("width", x);
+}
+
+/** The moment under a pointer on the scrubber. */
+export function timeUnder({ clock }, box, ev) {
+  const r = box.getBoundingClientRect();
+  return Math.min(1, Math.max(0, (ev.clientX - r.left) / Math.max(1, r.width - FLAG_ROOM))) * clock.total;
+}

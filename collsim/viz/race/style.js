@@ -1,0 +1,90 @@
+// The style sheet of a race.
+
+import { FONT } from "../player/model/look.js";
+
+export const RACE_CSS = `
+.rc{all:initial;display:block;position:relative;box-sizing:border-box;font:15px/1.4 ${FONT}
+;color:var(--ink);font-variant-numeric:tabular-nums;outline:none;text-align:left}
+.rc *{box-sizing:border-box}.rc :focus-visible,.rc:focus-visible{outline:2px solid var(--ink);outline-offset:2px}
+.rc .lanes{display:grid;gap:16px;margin-bottom:16px}
+.rc .lane,.rc .board{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 20px 12px;
+  min-width:0}
+.rc .lane{display:flex;flex-direction:column}
+.rc h2{margin:0;font-size:22px;line-height:28px;font-weight:700;white-space:nowrap;overflow:hidden;
+  text-overflow:ellipsis}
+.rc h2 small{font-size:14px;font-weight:400;color:var(--ink2);margin-left:10px}
+.rc .where{font-size:14px;line-height:19px;color:var(--ink2);min-height:19px}
+.rc .load{display:flex;justify-content:space-between;align-items:baseline;font-size:14px;line-height:20px;
+  color:var(--ink2);margin-top:6px}
+.rc .load b{font-size:16px;color:var(--ink)}.rc .hot .load b{color:var(--fulltext)}
+.rc .meter{height:7px;border-radius:3px;background:var(--grid);margin:2px 0 8px}
+.rc .meter i{display:block;height:7px;border-radius:3px;background:var(--ink3)}.rc .hot .meter i{background:var(--full)}
+.rc .stage0{flex:1}
+.rc .why{font-size:16px;line-height:23px;margin:8px 0 2px;text-wrap:pretty}
+.rc .rows{display:grid;grid-template-columns:minmax(120px,280px) minmax(0,1fr) auto auto auto;align-items:center;
+  column-gap:14px}
+.rc .rows .h{font-size:13px;color:var(--ink2);padding-bottom:4px;align-self:end}
+.rc .rows>span:first-child{padding-bottom:6px}.rc .num{text-align:right;white-space:nowrap}
+.rc .name{padding:7px 0}
+.rc .name b{display:block;font-size:18px;line-height:25px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.rc .name small{font-size:13px;line-height:17px;color:var(--ink2);display:block}
+.rc .track{position:relative;height:100%;min-height:48px;border-left:1px solid var(--edge);
+  background:linear-gradient(90deg,transparent calc(25% - 1px),var(--grid) 25%,transparent calc(25% + .5px),
+  transparent calc(50% - 1px),var(--grid) 50%,transparent calc(50% + .5px),transparent calc(75% - 1px),var(--grid) 75%,
+  transparent calc(75% + .5px))}
+.rc .track:after{content:"";position:absolute;right:0;top:0;bottom:0;width:14px;border:1.5px solid var(--ink);
+  border-width:0 1.5px;
+  background:conic-gradient(var(--ink) 25%,var(--card) 0 50%,var(--ink) 0 75%,var(--card) 0) 0 0/11px 11px}
+.rc .bar{position:absolute;left:0;right:14px;top:50%;height:18px;margin-top:-9px;background:var(--grid)}
+.rc .bar i{position:absolute;left:0;top:0;height:18px;width:0;background:var(--ink3)}
+.rc .dot{position:absolute;top:-5px;width:28px;height:28px;margin-left:-14px;background:var(--card);
+  border:2.4px solid var(--ink);border-radius:4px;overflow:hidden}
+.rc .dot u{position:absolute;left:0;right:0;bottom:0;height:40%;background:var(--sumfill)}
+.rc .dot.round{border-radius:50%;border-color:var(--card);background:var(--done)}.rc .dot.round u{display:none}
+.rc .pct{position:absolute;top:-3px;font-weight:700;font-size:16px;line-height:24px;white-space:nowrap}
+.rc .place{font-size:15px;color:var(--ink2)}.rc .fin{font-size:19px;font-weight:700}
+.rc .bw{font-size:15px;color:var(--ink2)}
+.rc .home .place{color:var(--ink);font-weight:700}.rc .late .fin{color:var(--fulltext)}
+.rc .rule{grid-column:1/-1;height:1px;background:var(--grid)}
+.rc .time{display:grid;grid-template-columns:minmax(120px,280px) minmax(0,1fr) 230px;column-gap:14px;align-items:end;
+  border-top:1px solid var(--line);margin-top:6px;padding-top:2px}
+.rc .tr{display:flex;gap:6px;align-items:center;padding-bottom:18px;flex-wrap:wrap}
+.rc .scrub{position:relative;height:76px;touch-action:none;cursor:pointer}
+.rc .scrub svg{position:absolute;inset:0;width:100%;height:100%;overflow:visible}
+.rc .clock{font-weight:700;font-size:16px;text-align:right;padding-bottom:18px;white-space:nowrap}
+.rc .end{display:flex;flex-direction:column;align-items:flex-end;gap:8px}.rc .end span:first-child{display:flex;gap:6px}
+.rc button{font:inherit;color:var(--ink);cursor:pointer;margin:0}
+.rc .btn{display:inline-flex;align-items:center;justify-content:center;width:36px;height:36px;border-radius:8px;
+  border:1px solid var(--edge);background:var(--card);padding:0}
+.rc .btn.play{width:48px;background:var(--ink);border-color:var(--ink);color:var(--card)}
+.rc .btn svg{width:18px;height:18px;fill:none;stroke:currentColor;stroke-width:1.7;stroke-linejoin:round;
+  stroke-linecap:round}
+.rc .foot{display:flex;flex-wrap:wrap;gap:6px 22px;align-items:center;font-size:13px;line-height:20px;color:var(--ink2);
+  padding:8px 6px 0}
+.rc .foot span{display:inline-flex;gap:7px;align-items:center;white-space:nowrap}
+.rc .foot i{width:12px;height:12px;border-radius:2px;display:inline-block}
+.rc .foot .sq{width:16px;height:16px;border:2px solid var(--ink);border-radius:3px;
+  background:linear-gradient(0deg,var(--sumfill) 45%,var(--card) 45%)}
+.rc .foot .ci{width:15px;height:15px;border-radius:50%;background:var(--done)}
+.rc .foot .wt{width:16px;height:16px;border:1.5px dashed var(--wait);border-radius:3px}
+.rc .foot .pipe{width:30px;height:13px;border-radius:0;
+  background:linear-gradient(0deg,var(--edge) 8%,var(--roomtint) 8% 34%,var(--room) 34% 66%,var(--roomtint) 66% 92%,
+  var(--edge) 92%)}
+.rc .seg{display:inline-flex;border:1px solid var(--edge);border-radius:6px;overflow:hidden;background:var(--card)}
+.rc .seg button{border:0;background:none;padding:3px 9px;font-size:14px;line-height:20px;min-height:34px;
+  color:var(--ink2)}
+.rc .seg button+button{border-left:1px solid var(--line)}
+.rc .seg button[aria-pressed=true]{background:var(--ink);color:var(--card);font-weight:700}
+.rc .seg button:focus-visible{outline-offset:-4px}
+.rc .bad{padding:12px 0;font-size:16px}
+.rc .quiet{position:absolute;right:20px;bottom:150px;max-width:420px;overflow-wrap:anywhere;background:var(--ink);
+  color:var(--card);border-radius:6px;padding:6px 12px;font-size:14px}
+.rc .quiet:not(.seen){width:1px;height:1px;padding:0;overflow:hidden;clip-path:inset(50%)}
+.rc.small .lane,.rc.small .board{padding:12px 14px 10px}.rc.small h2{font-size:18px;line-height:24px}
+.rc.small .why{font-size:14.5px;line-height:20px}
+.rc.small .rows,.rc.small .time{grid-template-columns:minmax(100px,210px) minmax(0,1fr) auto auto auto}
+.rc.small .time{grid-template-columns:minmax(100px,210px) minmax(0,1fr) 150px}
+.rc.small .name b,.rc.small .fin{font-size:16px}
+.rc.slim .lanes{grid-template-columns:minmax(0,1fr)!important}.rc.slim .bw{display:none}
+.rc:fullscreen{background:var(--bg);padding:20px;overflow:auto}
+`;

@@ -1,0 +1,108 @@
+// The JavaScript of the player, the race and the route is a house: rooms import only from rooms below, no file imports
+// itself in a circle, no function is over 60 lines, no line over 120 columns.
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { Session } from "node:inspector/promises";
+import { dirname, relative, resolve } from "node:path";
+import test from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const VIZ = fileURLToPath(new URL("../../collsim/viz/", import.meta.url));
+const MOST_LINES = 60;
+const MOST_COLUMNS = 120;
+
+/** Lowest first: a room imports from itself and from rooms before it. */
+const ROOMS = ["player/model", "player/draw", "player/charts", "player/ui", "player", "hosts", "race", "route"];
+const APART = [["race", "route"]]; // neighbours that do not know of one another
+
+const files = readdirSync(VIZ, { recursive: true })
+  .filter((name) => name.endsWith(".js"))
+  .map((name) => name.replaceAll("\\", "/"))
+  .sort();
+const textOf = (file) => readFileSync(resolve(VIZ, file), "utf8");
+
+/** Files that a file imports, below `VIZ`. */
+function importsOf(file, text = textOf(file)) {
+  const found = text.matchAll(/^import [^"]*"(\.[^"]+)";$/gm);
+  return [...found].map(([, target]) => relative(VIZ, resolve(VIZ, dirname(file), target)).replaceAll("\\", "/"));
+}
+
+/** Imports of `[file, target]` pairs that point to a higher room, or to a neighbour. */
+function upwards(pairs) {
+  const level = (file) => ROOMS.indexOf(dirname(file));
+  const strange = ([a, b]) => APART.some((rooms) => rooms.includes(dirname(a)) && rooms.includes(dirname(b)));
+  return pairs
+    .filter((pair) => level(pair[1]) > level(pair[0]) || (dirname(pair[0]) !== dirname(pair[1]) && strange(pair)))
+    .map(([a, b]) => `${a} imports ${b}`);
+}
+
+/** Functions of a module as V8 has parsed them: {name, lines}. */
+async function functionsOf(urls) {
+  const session = new Session();
+  session.connect();
+  await session.post("Profiler.enable");
+  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+  for (const url of urls) await import(`${url}?measured`);
+  const { result } = await session.post("Profiler.takePreciseCoverage");
+  session.disconnect();
+  return result
+    .filter(({ url }) => url.endsWith("?measured"))
+    .flatMap(({ url, functions }) => {
+      const text = readFileSync(fileURLToPath(url), "utf8"),
+        lines = ({ startOffset: a, endOffset: b }) => text.slice(a, b).split("\n").length;
+      // the module itself is among them, without a name and from the first to the last character
+      const inside = functions.filter(({ ranges: [r] }) => r.startOffset > 0 || r.endOffset < text.length - 1);
+      return inside.map(({ functionName, ranges: [whole] }) => ({
+        file: relative(VIZ, fileURLToPath(url)),
+        name: functionName,
+        lines: lines(whole),
+      }));
+    });
+}
+
+test("every file lies in a room, and a room imports only from rooms below", () => {
+  const homeless = files.filter((file) => !ROOMS.includes(dirname(file)));
+  assert.deepEqual(homeless, []);
+  const pairs = files.flatMap((file) => importsOf(file).map((target) => [file, target]));
+  assert.ok(pairs.length > 100, "imports are found");
+  assert.deepEqual(
+    pairs.filter(([, target]) => !files.includes(target)),
+    [],
+  );
+  assert.deepEqual(upwards(pairs), []);
+  assert.deepEqual(upwards([["player/model/a.js", "player/draw/b.js"]]), [
+    "player/model/a.js imports player/draw/b.js",
+  ]);
+  assert.equal(upwards([["race/a.js", "route/b.js"]]).length, 1);
+});
+
+test("no file imports itself in a circle", () => {
+  let left = new Map(files.map((file) => [file, importsOf(file)]));
+  for (let before = Infinity; left.size < before;) {
+    before = left.size;
+    left = new Map([...left].filter(([, targets]) => targets.some((target) => left.has(target))));
+  }
+  assert.deepEqual([...left.keys()], []);
+});
+
+test("no function is over 60 lines", async () => {
+  const found = await functionsOf(files.map((file) => pathToFileURL(resolve(VIZ, file)).href));
+  assert.ok(found.length > 400, "functions are found");
+  assert.ok(found.some(({ name }) => name === "createPlayer") && found.some(({ name }) => name === "drawRunner"));
+  const long = found
+    .filter(({ lines }) => lines > MOST_LINES)
+    .map(({ file, name, lines }) => `${file}: ${name} ${lines}`);
+  assert.deepEqual(long, []);
+});
+
+test("no line is over 120 columns, and no folder holds more than 16 files", () => {
+  const wide = files.flatMap((file) =>
+    textOf(file)
+      .split("\n")
+      .flatMap((line, q) => ([...line].length > MOST_COLUMNS ? [`${file}:${q + 1}`] : [])),
+  );
+  assert.deepEqual(wide, []);
+  const full = ROOMS.filter((room) => files.filter((file) => dirname(file) === room).length > 16);
+  assert.deepEqual(full, []);
+});
