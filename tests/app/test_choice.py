@@ -20,7 +20,7 @@ from collsim.app.scenario.choice import (
     own_options,
     to_query,
 )
-from collsim.app.scenario.mistakes import told
+from collsim.app.scenario.mistakes import sentence
 
 CHOICES = [
     Choice(),
@@ -77,7 +77,7 @@ def test_a_bad_value_falls_back_and_says_so_in_one_sentence(name, text):
     )
     assert [c.name for c in complaints] == [name]
     for language in ("en", "zh"):
-        said = told(complaints[0].why, language)
+        said = sentence(complaints[0].why, language)
         assert said
         assert "\n" not in said
         assert len(said) < 700

@@ -14,10 +14,10 @@ from collsim.errors import CollsimError
 from collsim.teach.questions.question import Question
 
 from ..scenario.choice import Choice
-from ..scenario.mistakes import told
+from ..scenario.mistakes import sentence
 from ..scenario.panels import LONGEST_ANSWER, MOST_SEEDS, SHOWN, Panels
 from ..scenario.run_questions import asked_about, expected_questions
-from ..shell.controls import mistake
+from ..shell.notes import mistake, note_html
 from ..shell.results import latest
 from ..shell.session import language, session, t
 from . import question_card as card
@@ -118,7 +118,7 @@ def _answered(text: str) -> Callable[[Panels], Panels]:
 # --------------------------------------------------------------------------------------------------------------------
 
 
-def _onward(number: int, of: int) -> None:
+def _turning(number: int, of: int) -> None:
     _button("back", "ask.back", _turned(number - 1), disabled=number == 0)
     _button("next", "ask.next", _turned(number + 1), disabled=number + 1 >= of)
     _button("new", "ask.new", _another)
@@ -132,7 +132,7 @@ def _alone(panels: Panels, number: int, of: int, question: Question) -> bool:
         try:
             given, shown = question.value(panels.answer), True
         except CollsimError as error:
-            mistake(told(error, language()))
+            mistake(sentence(error, language()))
     if shown:
         _revealed(question, given)
     elif question.kind == "number":
@@ -145,7 +145,7 @@ def _alone(panels: Panels, number: int, of: int, question: Question) -> bool:
         else:
             _button("reveal", "ask.reveal", _answered(SHOWN))
             _button("class", "class.start", _opened, help=t("class.start.help"))
-        _onward(number, of)
+        _turning(number, of)
         if not shown:
             _peek()
     return not shown
@@ -219,11 +219,7 @@ def _with_class(room: str, asked: Asked, question: Question) -> bool:
         if board is not None and revealed:
             tally(question, board)
         else:
-            st.html(
-                card.plain_choices(question)
-                if question.choices
-                else f'<div class="cs-note">{t(f"ask.answer.{question.unit}")}</div>'
-            )
+            st.html(card.plain_choices(question) if question.choices else note_html(t(f"ask.answer.{question.unit}")))
     with right:
         _joining(room)
         _watch(room, revealed)
@@ -232,7 +228,7 @@ def _with_class(room: str, asked: Asked, question: Question) -> bool:
             st.button(t("ask.again"), key="class_again", on_click=rooms().again, args=(room,))
         else:
             st.button(t("ask.reveal"), key="class_reveal", type="primary", on_click=rooms().reveal, args=(room,))
-        _onward(asked.number, asked.of)
+        _turning(asked.number, asked.of)
         _button("end", "class.end", _ended)
         if not revealed:
             _peek()
@@ -249,11 +245,11 @@ def _joining(room: str) -> None:
     here = urlsplit(st.context.url or "")
     base = here.path.rpartition("/")[0]
     address = f"{here.netloc}{base}/?class={room[:4]}"
-    note = ""
+    local = ""
     if here.hostname in ("localhost", "127.0.0.1", "::1"):
-        note = f'<div class="cs-note small">{html.escape(t("class.local", host=here.hostname))}</div>'
+        local = note_html(t("class.local", host=here.hostname), kind="small")
     words = f"<small>{html.escape(t('class.join'))}</small><b>{html.escape(address)}</b>"
-    st.html(f'<div class="cs-join">{words}{note}</div>')
+    st.html(f'<div class="cs-join">{words}{local}</div>')
 
 
 @st.fragment(run_every=1.0)

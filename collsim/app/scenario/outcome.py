@@ -23,9 +23,9 @@ from collsim.viz.timeline.document import encode, timeline
 
 from ..jobs.worker import Tell
 from . import custom_machine
+from .address import Complaint
 from .choice import (
     Choice,
-    Complaint,
     engine_pair,
     engine_settings,
     from_query,
@@ -115,7 +115,7 @@ def place_of(choice: Choice, **more: Any) -> cs.Topology:
     )
 
 
-def asked(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:
+def choice_of(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:
     """The choice that an address asks for, as `from_query`; a root that is no rank of the place is told of too."""
     choice, complaints = from_query(query, start)
     roots = {name: value for name, value in choice.options if own_options(choice.algorithm)[name].kind == "root"}

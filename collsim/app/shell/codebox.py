@@ -3,7 +3,6 @@ to copy."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +15,7 @@ from ..scenario import custom_machine, pytorch, snippets
 from ..scenario.choice import Choice
 from ..scenario.custom_machine import OWN
 from .controls import algorithm_label
+from .notes import note
 from .session import t
 
 _MOST_SIZES = 40
@@ -47,7 +47,7 @@ def _part(part: Part) -> None:
     if part.code:
         st.code(part.code, language=part.language, wrap_lines=part.language == "bash")
     if part.note:
-        st.html(f'<div class="cs-note">{html.escape(part.note)}</div>')
+        note(part.note)
 
 
 def of_run(choice: Choice, used: dict[str, Any], ranks: int) -> None:

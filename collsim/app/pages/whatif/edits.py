@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +18,8 @@ from collsim.viz.sentences.words import kind_name
 
 from ...jobs.worker import Tell
 from ...scenario import snippets
-from ...scenario.choice import Choice, Complaint, engine_settings
+from ...scenario.address import Address, Word
+from ...scenario.choice import Choice, among, engine_settings
 from ...scenario.companions import BESIDE, Several, offered, several, transfers
 from ...scenario.companions import run as besides
 from ...scenario.outcome import (
@@ -80,52 +82,36 @@ class Edit:
 #: No edit at all. The page opens with `Edit()`, which has something to show.
 PLAIN = Edit(gdr="same")
 
-#: Words of an edit in the address, with what each may be; free text where None.
-WORDS: dict[str, tuple[str, ...] | None] = {
-    "then_gdr": SWITCHED,
-    "then_p2p": SWITCHED,
-    "scale": None,
-    "factor": tuple(FACTORS),
-    "cable": None,
-    "do": tuple(CABLE),
-    "placement": PLACEMENTS,
-    "oversubscription": tuple(map(str, OVERSUBSCRIPTIONS)),
-    "straggler": tuple(map(str, range(MOST_RANKS_HERE))),
-    "how": tuple(STRAGGLERS),
-    "jitter": JITTERS,
-    "traffic": TRAFFIC,
-    "beside": BESIDE,
-}
-_FIELDS = {"then_gdr": "gdr", "then_p2p": "p2p", "scale": "kind"}
-_COUNTS = ("oversubscription", "straggler")
+
+def _whole(known: Sequence[int]) -> Callable[[str], int]:
+    """A reader for one of a few whole numbers."""
+    return lambda text: int(among(tuple(map(str, known)))(text))
 
 
-def read(query: dict[str, str]) -> tuple[Edit, list[Complaint]]:
-    """The edit that an address asks for, with complaints; nothing is raised."""
-    found: dict[str, Any] = {}
-    complaints: list[Complaint] = []
-    for word, known in WORDS.items():
-        text = query.get(word)
-        if text is None:
-            continue
-        if len(text) > 80 or (known is not None and text not in known):
-            complaints.append(
-                Complaint(word, text[:60], "unknown", str(getattr(PLAIN, _FIELDS.get(word, word))) or "-")
-            )
-            continue
-        found[_FIELDS.get(word, word)] = int(text) if word in _COUNTS else text
-    return replace(PLAIN if found else Edit(), **found), complaints
+#: The words of an edit in an address.
+WORDS = (
+    Word("then_gdr", among(SWITCHED), "gdr"),
+    Word("then_p2p", among(SWITCHED), "p2p"),
+    Word("scale", str, "kind"),
+    Word("factor", among(FACTORS)),
+    Word("cable", str, limit=80),
+    Word("do", among(CABLE)),
+    Word("placement", among(PLACEMENTS)),
+    Word("oversubscription", _whole(OVERSUBSCRIPTIONS)),
+    Word("straggler", _whole(range(MOST_RANKS_HERE))),
+    Word("how", among(STRAGGLERS)),
+    Word("jitter", among(JITTERS)),
+    Word("traffic", among(TRAFFIC)),
+    Word("beside", among(BESIDE)),
+)
 
 
-def write(edit: Edit) -> dict[str, str]:
-    """The address of an edit; that of the first page is bare, and in any other what is as it was is left out."""
-    if edit == Edit():
-        return {}
-    pairs = {word: _FIELDS.get(word, word) for word in WORDS}
-    said = {
-        word: str(getattr(edit, name)) for word, name in pairs.items() if getattr(edit, name) != getattr(PLAIN, name)
-    }
-    return said or {"then_gdr": "same"}
+def _adapt(edit: Edit, said: dict[str, str]) -> dict[str, str]:
+    """The address of the first page is bare; in any other what is as it was is left out."""
+    return {} if edit == Edit() else said or {"then_gdr": "same"}
+
+
+ADDRESS = Address(PLAIN, WORDS, lambda found, query, complaints: replace(PLAIN if found else Edit(), **found), _adapt)
 
 
 def changed(choice: Choice, edit: Edit) -> cs.Topology:
