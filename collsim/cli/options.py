@@ -90,7 +90,7 @@ def _read(file: Path, options: dict[str, Any]) -> cs.Topology:
 
 
 @dataclass(frozen=True)
-class Timing:
+class TimingOptions:
     """How a run is timed: the type of its elements, the engine, and what the event engine is told about the machine's
     state."""
 

@@ -12,7 +12,7 @@ import typer
 
 import collsim as cs
 
-from .options import Json, Load, Place, Progress, Ranks, Size, Sizes, Timing, algorithm_of, own_options, wanted
+from .options import Json, Load, Place, Progress, Ranks, Size, Sizes, TimingOptions, algorithm_of, own_options, wanted
 from .shell import EXTRA, command
 from .tables import print_json, records, show
 
@@ -24,7 +24,7 @@ def run(
     context: typer.Context,
     algorithm: Annotated[str, typer.Argument(help="for example allreduce_ring")],
     place: Place,
-    timing: Timing,
+    timing: TimingOptions,
     ranks: Ranks = None,
     nbytes: Size = "64MiB",
     load: Load = None,
@@ -61,7 +61,7 @@ def _run_together(
     beside: list[str],
     network: cs.Topology,
     nbytes: str,
-    timing: Timing,
+    timing: TimingOptions,
     out: Path | None,
     progress: Any,
     as_json: bool,
@@ -150,7 +150,7 @@ def _busiest(trace: cs.Trace) -> list[dict[str, Any]]:
 @command()
 def compare(
     place: Place,
-    timing: Timing,
+    timing: TimingOptions,
     collective: Annotated[str, typer.Option(help="allreduce, broadcast, ...")] = "allreduce",
     algorithm: Annotated[list[str] | None, typer.Option(help="Only these; all of the collective unless given.")] = None,
     nbytes: Sizes = "1KiB:1GiB:4",

@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from . import constants as c
 from .machine.facts import GA102_LINK_GBPS, NVLINK_GBPS, XGMI_GBPS, Facts
 from .machine.topology_facts import Searched
 from .model.tuner import Communicator, Graph, doubled
+from .search import constants as c
 from .search.heads import Heads
 from .search.orders import duplicated
 

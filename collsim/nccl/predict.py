@@ -11,14 +11,14 @@ from ..errors import CollsimError, unknown
 from ..topology import Topology
 from ..topology.calibrated import Measured
 from ..units import format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
-from . import constants as c
 from .graphs import communicator
 from .machine.facts import PCIE_GBPS, Facts, require_one_host
 from .machine.topology_facts import Searched, cross_nic_of, facts_of, searched
 from .model.calibrated import beyond, calibration_of, links_of, poor, residue_of, settings_of
 from .model.links import Parameters
 from .model.timing import Call, Time, launch_time, time_of
-from .model.tuner import Choice, allowed, choose
+from .model.tuner import TunerChoice, allowed, choose
+from .search import constants as c
 
 #: Collectives of nccl-tests, with the factor from algbw to busbw (nccl-tests doc/PERFORMANCE.md; sendrecv 1).
 BUSBW: dict[str, Callable[[int], float]] = {
@@ -57,7 +57,7 @@ class Prediction:
     channels: int
     threads: int
     parts: Time
-    tuner: Choice | None
+    tuner: TunerChoice | None
     facts: Facts
     notes: tuple[str, ...] = field(default_factory=tuple)
     graphs: Searched | None = field(default=None, compare=False, repr=False)
@@ -172,7 +172,7 @@ def _prediction(
     size: int,
     facts: Facts,
     parts: Time,
-    choice: Choice | None,
+    choice: TunerChoice | None,
     run: tuple[str, str, int, int],
     notes: tuple[str, ...],
     graphs: Searched | None,

@@ -10,8 +10,8 @@ import collsim as cs
 from collsim import topology
 from collsim.errors import CollsimError
 from collsim.nccl import Facts, choose, communicator, facts_of, predict, search
-from collsim.nccl.constants import BALANCED_TREE, SPLIT_TREE, TREE
 from collsim.nccl.machine.topology_facts import searched
+from collsim.nccl.search.constants import BALANCED_TREE, SPLIT_TREE, TREE
 from collsim.nccl.search.orders import Channel, Rings, Trees, rings
 from collsim.nccl.search.ways import Question, Rules
 from collsim.topology.plan import LOC, SYS

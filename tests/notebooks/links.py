@@ -20,7 +20,11 @@ def panels_of(url):
 def trace_of(url):
     query = {k: v for k, v in parse_qsl(urlsplit(url).query) if k not in HERE}
     panels_of(url)
-    unknown = set(query) - {*WORDS, *(word.name for word in ADDRESS.words), *map(option_key, own_options(query["algorithm"]))}
+    unknown = set(query) - {
+        *WORDS,
+        *(word.name for word in ADDRESS.words),
+        *map(option_key, own_options(query["algorithm"])),
+    }
     assert not unknown, f"{url}: nothing reads {unknown}"
     choice, complaints = from_query(query)
     assert complaints == [], f"{url}: {complaints}"

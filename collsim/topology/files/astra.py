@@ -40,7 +40,8 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
         raise FormatError(f"{name}: an ASTRA-sim network has no option {', '.join(options)}")
     node = compose(text, name, "YAML")
     try:
-        data = yaml.constructor.SafeConstructor().construct_document(node) if node is not None else None  # type: ignore[no-untyped-call]
+        plain = yaml.constructor.SafeConstructor()
+        data = plain.construct_document(node) if node is not None else None  # type: ignore[no-untyped-call]
     except (yaml.YAMLError, ValueError, TypeError) as error:
         raise FormatError(f"{name} is not YAML: {str(error).splitlines()[0]}") from None
     if not isinstance(data, dict):

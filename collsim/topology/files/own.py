@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from ...errors import CollsimError, FormatError, TopologyError, unknown
 from ...units import parse_bandwidth, parse_time
 from ..cables import NICS, Nic
-from ..calibrated import Figures, Measured, Residue, calibrated
+from ..calibrated import LinkFigures, Measured, Residue, calibrated
 from ..generic import NETWORKS
 from ..graph import from_cables
 from ..machines import machine, machines
-from ..network import DEVICE_KINDS, Cable, Topology
+from ..network import DEVICE_KINDS, Cable, Topology, views
 from ..plan import Machine, Plan
 from ..spec import parse_topology
 from .document import compose
@@ -84,7 +84,8 @@ class _Place:
         import yaml
 
         try:
-            return yaml.constructor.SafeConstructor().construct_object(self.node, deep=True)  # type: ignore[no-untyped-call]
+            plain = yaml.constructor.SafeConstructor()
+            return plain.construct_object(self.node, deep=True)  # type: ignore[no-untyped-call]
         except (yaml.YAMLError, ValueError, TypeError) as error:
             raise self.wrong(str(error)) from None
 
@@ -277,7 +278,7 @@ def _calibrated(topology: Topology, place: _Place, as_written: bool) -> Topology
             continue
         given = item.keys({"carries", "alpha"}, ("carries", "alpha"))
         try:
-            links[kind] = Figures(given["carries"].value, parse_time(given["alpha"].value))
+            links[kind] = LinkFigures(given["carries"].value, parse_time(given["alpha"].value))
         except CollsimError as error:
             raise item.wrong(str(error)) from None
     try:
@@ -406,3 +407,6 @@ def _links_written(topology: Topology) -> dict[str, Any]:
         "devices": devices,
         "links": [[names[a], names[b], cable[c]] for a, b, c in zip(links.src, links.dst, used, strict=True)],
     }
+
+
+views["to_yaml"] = to_yaml
