@@ -11,7 +11,7 @@ import streamlit as st
 from collsim.errors import CollsimError
 from collsim.teach.questions.question import Question
 
-from ..scenario.address import Address, Word
+from ..scenario.address import PageAddress, Word
 from ..scenario.choice import Choice
 from ..scenario.mistakes import sentence
 from ..scenario.outcome import build_place, expected_outcome, outcome
@@ -40,7 +40,7 @@ def _code(text: str) -> str:
     return text.strip().lower()[:4]
 
 
-ADDRESS = Address(
+ADDRESS = PageAddress(
     "",
     (Word("class", _code, limit=10_000),),
     lambda found, query, complaints: found.get("class", ""),

@@ -15,7 +15,7 @@ from collsim.viz.timeline.document import encode, timeline
 
 from ...lessons.chapters import CHAPTERS
 from ..classroom import question_card as card
-from ..scenario.address import Address, Complaint, Word
+from ..scenario.address import Complaint, PageAddress, Word
 from ..scenario.choice import count, one_of
 from ..shell.address import leave, remember, remembered
 from ..shell.notes import complain, note, part, title
@@ -82,7 +82,7 @@ def _adapt(reading: Reading, said: dict[str, str]) -> dict[str, str]:
     return said if given is None else {"lesson": reading.lesson, "answer": str(given + 1)}
 
 
-ADDRESS = Address(
+ADDRESS = PageAddress(
     Reading(), (Word("lesson", one_of("lesson", lambda: NAMES)), Word("answer", field="")), _agree, _adapt
 )
 

@@ -97,7 +97,7 @@ Agree = Callable[[dict[str, Any], Mapping[str, str], list[Complaint]], Any]
 
 
 @dataclass(frozen=True)
-class Address:
+class PageAddress:
     """What of a value stands in an address.
 
     Attributes:

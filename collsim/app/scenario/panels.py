@@ -15,7 +15,7 @@ from typing import Any
 from collsim.errors import CollsimError
 from collsim.teach.breaking import WAYS
 
-from .address import Address, Complaint, Word
+from .address import Complaint, PageAddress, Word
 from .choice import count, one_of
 
 MOST_SEEDS = 9999
@@ -62,7 +62,7 @@ def _broken(text: str) -> tuple[str, int]:
     return one_of("way to break a run", lambda: WAYS)(way), count("break", MOST_SEEDS, least=0)(place or "0")
 
 
-ADDRESS = Address(
+ADDRESS = PageAddress(
     Panels(),
     (
         Word("ask", count("ask", MOST_SEEDS, least=0), "seed", instead="–"),

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..scenario.address import Address, Word
+from ..scenario.address import PageAddress, Word
 from ..scenario.choice import MOMENT, WORDS, Choice
 
 Draw = Callable[[], None]
-_NONE = Address()
+_NONE = PageAddress()
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Page:
     name: str
     draw: Draw
     order: int
-    address: Address = _NONE
+    address: PageAddress = _NONE
     choice: bool = False
     moment: tuple[str, ...] = ()
     run: Callable[[Any], Any] = lambda value: value

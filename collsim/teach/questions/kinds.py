@@ -18,7 +18,7 @@ from ...simulate import Trace
 from ...units import format_bandwidth, format_bytes, format_time
 from ...verify import contributions
 from ..exercises.exercise import Text
-from .question import Answer, Question
+from .question import Alternative, Question
 
 Random = np.random.Generator
 
@@ -50,7 +50,7 @@ def _pair(en: str, zh: str) -> Text:
 
 
 def _choice(
-    topic: str, ask: Text, why: Text, right: Answer, wrong: list[Answer], random: Random, most: int = 4
+    topic: str, ask: Text, why: Text, right: Alternative, wrong: list[Alternative], random: Random, most: int = 4
 ) -> Question | None:
     """A choice question in random order; None if no wrong choice differs from the right one."""
     seen, kept = {right.text[0]}, []
@@ -109,8 +109,10 @@ def steps(run: AskedRun, random: Random) -> Question | None:
         f"The schedule has {_steps_text(s.steps)[0]} with {len(s):,} transfers, {per_step:.3g} per step on average.",
         f"这个调度共 {s.steps} 步、{len(s):,} 次传输，平均每步 {per_step:.3g} 次。",
     )
-    right = Answer(_steps_text(s.steps), ("Print the schedule: a column per step.", "打印调度表即可看到：每步一列。"))
-    wrong = [Answer(_steps_text(count), idea) for count, idea in ideas if count != s.steps]
+    right = Alternative(
+        _steps_text(s.steps), ("Print the schedule: a column per step.", "打印调度表即可看到：每步一列。")
+    )
+    wrong = [Alternative(_steps_text(count), idea) for count, idea in ideas if count != s.steps]
     wrong = [wrong[k] for k in random.permutation(len(wrong))]
     ask = _pair("How many steps does the schedule take?", "这个调度一共需要多少步？")
     return _choice("steps", ask, why, right, wrong, random)
@@ -150,24 +152,26 @@ def total_sent(run: AskedRun, random: Random) -> Question | None:
         f"最忙的端点发送 {format_bytes(one)}；全部 {t.schedule.endpoints} 个端点加起来是 {format_bytes(total)}，"
         f"相当于 {total / t.nbytes:.4g} 份缓冲区。",
     )
-    right = Answer(_size(total), ("Each transfer counts once, where it is sent.", "每次传输在发送端计一次。"))
+    right = Alternative(_size(total), ("Each transfer counts once, where it is sent.", "每次传输在发送端计一次。"))
     wrong = [
-        Answer(_size(one), ("That is what one endpoint sends, the busiest.", "这是单个端点（最忙的那个）发送的量。")),
-        Answer(
+        Alternative(
+            _size(one), ("That is what one endpoint sends, the busiest.", "这是单个端点（最忙的那个）发送的量。")
+        ),
+        Alternative(
             _size(2 * total),
             (
                 "Every byte is sent once and received once; do not count both.",
                 "每个字节发送一次、接收一次；不要重复计算。",
             ),
         ),
-        Answer(
+        Alternative(
             _size(total // 2),
             (
                 "That is one of two halves (reduce-scatter or allgather).",
                 "这只是两半之一（reduce-scatter 或 allgather）。",
             ),
         ),
-        Answer(
+        Alternative(
             _size(t.nbytes * run.n),
             ("n buffers would be one whole buffer from each rank.", "n 份意味着每个 rank 各发一整份。"),
         ),
@@ -196,9 +200,9 @@ def hot_endpoint(run: AskedRun, random: Random) -> Question | None:
     same = ("all send the same", "都一样多")
     if len(top) == 1:
         who = names[int(top[0])]
-        right = Answer((who, who), ("What everybody needs goes through it.", "大家需要的数据都要经过它。"))
+        right = Alternative((who, who), ("What everybody needs goes through it.", "大家需要的数据都要经过它。"))
         wrong = [
-            Answer(
+            Alternative(
                 same,
                 (
                     "That would be a ring, or a server spread over all ranks.",
@@ -207,16 +211,18 @@ def hot_endpoint(run: AskedRun, random: Random) -> Question | None:
             )
         ]
     else:
-        right = Answer(same, ("Every endpoint does the same work.", "每个端点的工作量相同。"))
+        right = Alternative(same, ("Every endpoint does the same work.", "每个端点的工作量相同。"))
         wrong = [
-            Answer(
+            Alternative(
                 (names[0], names[0]),
                 ("Rank 0 is special only in a server or a rooted tree.", "只有参数服务器或有根的树里 rank 0 才特殊。"),
             )
         ]
     others = [e for e in random.permutation(len(names)) if e not in top or len(top) > 1]
     wrong += [
-        Answer((names[e], names[e]), ("It sends no more than the others of its kind.", "它发送的并不比同类端点多。"))
+        Alternative(
+            (names[e], names[e]), ("It sends no more than the others of its kind.", "它发送的并不比同类端点多。")
+        )
         for e in others[:2]
     ]
     return _choice("hot", ask, why, right, wrong, random)
@@ -270,11 +276,11 @@ def who_has(run: AskedRun, random: Random) -> Question | None:
         f"Then rank{'s' * (len(have) > 1)} {names} of {s.ranks} hold it complete.",
         f"此时 {s.ranks} 个 rank 中，{names} 已持有完整的它。",
     )
-    right = Answer(
+    right = Alternative(
         (f"rank {one}", f"rank {one}"),
         ("It has arrived there, with every contribution.", "它已到达那里，且包含全部贡献。"),
     )
-    wrong = [Answer((f"rank {r}", f"rank {r}"), _lacking(run, r, chunk, after, goal)) for r in others]
+    wrong = [Alternative((f"rank {r}", f"rank {r}"), _lacking(run, r, chunk, after, goal)) for r in others]
     return _choice("who", ask, why, right, wrong, random)
 
 
@@ -322,7 +328,7 @@ def busiest_link(run: AskedRun, random: Random) -> Question | None:
     links = [int(random.choice(best)), *picked]
     order = random.permutation(len(links))
     names = [t.topology.link_name(k) for k in links]
-    choices = [Answer((name, name), _share_text(run, k)) for name, k in zip(names, links, strict=True)]
+    choices = [Alternative((name, name), _share_text(run, k)) for name, k in zip(names, links, strict=True)]
     ask = _pair(
         "Which of these links is the bottleneck: busy for the largest part of the run?",
         "下列哪条链路是瓶颈，即占用时间比例最大？",
@@ -411,7 +417,7 @@ def doubling(run: AskedRun, random: Random) -> Question | None:
         (f"重新运行需 {after}，原来是 {before}：缩短 {_percent(saved)}。" if changes else f"重新运行仍需 {before}。")
         + f"即使所有带宽无限大，仍会剩下 {_percent(neck.latency)} 的时间，即延迟。",
     )
-    right = Answer(_less(saved), ("That is what running it again says.", "重新运行的结果正是如此。"))
+    right = Alternative(_less(saved), ("That is what running it again says.", "重新运行的结果正是如此。"))
     ideas: list[tuple[float, Text]] = [
         (
             0.5,
@@ -434,7 +440,7 @@ def doubling(run: AskedRun, random: Random) -> Question | None:
         for name, other in neck.saves.items()
         if name != kind
     ]
-    wrong = [Answer(_less(value), idea) for value, idea in ideas if abs(value - saved) > 0.04]
+    wrong = [Alternative(_less(value), idea) for value, idea in ideas if abs(value - saved) > 0.04]
     return _choice("doubling", ask, why, right, wrong, random)
 
 

@@ -14,7 +14,7 @@ Unit = Literal["bytes", "time", "rate", "count", "factor"]
 
 
 @dataclass(frozen=True)
-class Answer:
+class Alternative:
     """One answer to choose: its text, and why it is right, or which idea leads to it and why that is wrong."""
 
     text: Text
@@ -55,7 +55,7 @@ class Question:
     answer: float
     unit: Unit = "count"
     tolerance: float = 0.02
-    choices: tuple[Answer, ...] = ()
+    choices: tuple[Alternative, ...] = ()
     links: tuple[int, ...] = ()
     lang: str = "en"
 

@@ -12,7 +12,7 @@ from collsim.errors import CollsimError
 from collsim.viz.route.route import Way, ways
 
 from ...scenario import custom_machine
-from ...scenario.address import Address, Complaint, Word
+from ...scenario.address import Complaint, PageAddress, Word
 from ...scenario.choice import MACHINE_WORDS, WORDS, Choice, count, filed, one_of
 from ...scenario.custom_machine import OWN
 from ...scenario.outcome import Refused
@@ -61,7 +61,7 @@ def _ranks(pair: Pair) -> int:
         return 0
 
 
-ADDRESS = Address(
+ADDRESS = PageAddress(
     Pair(),
     (
         WORDS["machine"].of("machine"),

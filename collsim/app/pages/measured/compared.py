@@ -21,7 +21,7 @@ from collsim.exchange import formats, load, save
 from collsim.nccl import Gap, Run, against, calibrate, explain, facts_of, own_run, predict, published, published_run
 
 from ...jobs.worker import Tell
-from ...scenario.address import Address, Complaint, Word, shortened
+from ...scenario.address import Complaint, PageAddress, Word, shortened
 from ...scenario.choice import MOST_NODES, count, flag, one_of
 from ...scenario.outcome import Refused, quietly
 from . import nccl_log, osu
@@ -126,7 +126,7 @@ WORDS = (
     Word("gdr", flag),
     Word("ranks", count("ranks", MOST_MPI)),
 )
-ADDRESS = Address(Selection(), WORDS, _agree, _adapt)
+ADDRESS = PageAddress(Selection(), WORDS, _agree, _adapt)
 
 
 # ---- runs

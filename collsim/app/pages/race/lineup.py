@@ -13,7 +13,7 @@ from collsim.viz.race.race import Runner, runner
 
 from ...jobs.worker import Tell
 from ...scenario import custom_machine
-from ...scenario.address import Address, Complaint, Word, shortened, written
+from ...scenario.address import Complaint, PageAddress, Word, shortened, written
 from ...scenario.choice import (
     WORDS,
     Choice,
@@ -148,7 +148,7 @@ def _nodes(one: Choice) -> dict[str, str]:
     return {"nodes": written(one.nodes)} if "nodes" in one.takes else {}
 
 
-ADDRESS = Address(
+ADDRESS = PageAddress(
     READY["ways"],
     (
         Word("race", among((*READY, "own")), instead="ways"),

@@ -18,7 +18,7 @@ from collsim.viz.sentences.words import kind_name
 
 from ...jobs.worker import Tell
 from ...scenario import snippets
-from ...scenario.address import Address, Word
+from ...scenario.address import PageAddress, Word
 from ...scenario.choice import Choice, among, engine_settings
 from ...scenario.companions import BESIDE, Several, offered, several, transfers
 from ...scenario.companions import run as besides
@@ -111,7 +111,9 @@ def _adapt(edit: Edit, said: dict[str, str]) -> dict[str, str]:
     return {} if edit == Edit() else said or {"then_gdr": "same"}
 
 
-ADDRESS = Address(PLAIN, WORDS, lambda found, query, complaints: replace(PLAIN if found else Edit(), **found), _adapt)
+ADDRESS = PageAddress(
+    PLAIN, WORDS, lambda found, query, complaints: replace(PLAIN if found else Edit(), **found), _adapt
+)
 
 
 def changed(choice: Choice, edit: Edit) -> cs.Topology:

@@ -13,7 +13,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 
 from ...allowed import LONGEST
-from ...scenario.address import Address, Complaint, Word
+from ...scenario.address import Complaint, PageAddress, Word
 from ...scenario.choice import WORDS, count, has_shape, networks, one_of
 
 MOST_RANKS = 16
@@ -150,7 +150,7 @@ def _adapt(draft: Draft, said: dict[str, str]) -> dict[str, str]:
     return code | collective | {name: text for name, text in said.items() if name not in ("code", "collective")}
 
 
-ADDRESS = Address(
+ADDRESS = PageAddress(
     Draft(),
     (
         Word("start", one_of("start", lambda: STARTERS), instead="ring"),
