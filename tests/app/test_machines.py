@@ -151,4 +151,7 @@ def test_a_hostile_address_gets_one_sentence_and_a_picture(query):
 def test_every_word_of_the_page_is_used():
     source = "".join((Path(pair.__file__).parent / name).read_text() for name in ("machines.py", "pair.py"))
     families = ("page.", "machines.p2p", "machines.gdr", "machines.notes")
-    assert not [key for key in MACHINES if f'"{key}"' not in source and not key.startswith(families)]
+    heads = {f"machines.{name}" for name in ("hop", "cable", "rate", "latency", "used", "play", "pause")}
+    assert not [
+        key for key in MACHINES if f'"{key}"' not in source and not key.startswith(families) and key not in heads
+    ]

@@ -256,8 +256,8 @@ def test_every_word_of_the_page_is_used():
 
     source = "".join(
         (Path(compared.__file__).parent / name).read_text()
-        for name in ("measured.py", "compared.py", "nccl_log.py", "osu.py", "fitting.py")
-    )
+        for name in ("measured.py", "compared.py", "nccl_log.py", "osu.py", "fitting.py", "plots.py")
+    ).replace("'", '"')
     families = ("page.", "gap.", "knob.", "measured.told.", "measured.off.", "measured.guess.", "measured.none.")
     bands = {f"measured.{name}" for name in ("large", "middle", "small", "dots", "line", "tuner", "under")}
     bands |= {f"graphs.{name}" for name in ("rings", "trees", "logged", "found")}

@@ -5,6 +5,7 @@ import io
 import json
 import pickle
 import shlex
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -334,6 +335,10 @@ def test_every_word_of_the_page_is_used():
     families = (
         "page.",
         "whatif.links",
+        "whatif.mib.",
+        "whatif.busy.",
+        "whatif.several.other",
+        *(f"whatif.{field.name}" for field in fields(Edit)),
         "whatif.placement.",
         "whatif.traffic.",
         "whatif.beside.",

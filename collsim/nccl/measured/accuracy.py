@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import CollsimError, FormatError
-from ..constants import ALGORITHMS
+from ..search.constants import ALGORITHMS
 from ..libraries import mpi
 from ..machine.words import facts
 from ..predict import Prediction, collective_name, predict

@@ -25,6 +25,9 @@ from ..plan import LEVELS, LOC, P2C, PXB, SYS, Machine
 from ..rings import found_rings
 
 _MOST_DEVICES = 100_000_000
+#: What `machine` takes where nothing is said.
+_USUAL: dict[str, Any] = {"nodes": 1, "p2p": True, "gdr": True, "pxn": None, "fabric": "switch"}
+_USUAL |= {"oversubscription": 1, "nic": None, "placement": "node", "rates": "nominal"}
 
 
 @cache
@@ -85,21 +88,11 @@ def machine(
     policy = _policy(plan, card, net, p2p, gdr, pxn)
     router = ClusterRouter(plan, count, net, policy)
     place, order = _placement(plan, count, placement)
-    asked: dict[str, tuple[Any, Any]] = {
-        "nodes": (count, 1),
-        "p2p": (p2p, True),
-        "gdr": (gdr, True),
-        "pxn": (pxn, None),
-        "fabric": (fabric, "switch"),
-    }
-    asked |= {
-        "oversubscription": (oversubscription, 1),
-        "nic": (nic, None),
-        "placement": (order, "node"),
-        "rates": (rates, "nominal"),
-    }
-    given = {k: v for k, (v, usual) in asked.items() if v != usual} | options
+    asked: dict[str, Any] = {"nodes": count, "p2p": p2p, "gdr": gdr, "pxn": pxn, "fabric": fabric}
+    asked |= {"oversubscription": oversubscription, "nic": nic, "placement": order, "rates": rates}
+    given = {k: v for k, v in asked.items() if v != _USUAL[k]} | options
     said = [f"{k}={getattr(v, 'name', v)}" for k, v in given.items()]
+    settings = given if order == "node" else {**given, "placement": placement}
     return Topology(
         name=plan.name + (f"({', '.join(said)})" if said else ""),
         ranks=len(place),
@@ -109,16 +102,7 @@ def machine(
         router=router,
         shape="machine",
         orders=_orders(plan, count, router) if order == "node" else None,
-        facts=_facts(
-            plan,
-            count,
-            net,
-            card,
-            policy,
-            rates,
-            order,
-            {**given, "placement": placement} if order != "node" else given,
-        ),
+        facts=_facts(plan, count, net, card, policy, rates, order, settings),
     )
 
 
