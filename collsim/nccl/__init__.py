@@ -10,6 +10,7 @@ what NCCL would do over sizes and nodes, `search` the rings, trees and heads of 
 from .choices import Crossover, choices, ring_and_tree
 from .fit import Calibration, calibrate
 from .graphs import communicator
+from .libraries import mpi
 from .libraries.backends import Advice, backend, supports
 from .libraries.gloo import gloo_time
 from .machine.facts import Facts
@@ -55,6 +56,7 @@ __all__ = [
     "facts",
     "facts_of",
     "gloo_time",
+    "mpi",
     "own_run",
     "predict",
     "published",

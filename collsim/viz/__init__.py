@@ -18,11 +18,11 @@ __all__ = ["Animation", "animate", "decode", "encode", "html", "plots", "save", 
 
 
 def __getattr__(name: str) -> Any:
-    if name != "plots":
+    if name not in ("plots", "nccl_plots"):
         raise AttributeError(f"module 'collsim.viz' has no attribute {name!r}")
     from importlib import import_module
 
-    return import_module("collsim.viz.pictures.plots")
+    return import_module(f"collsim.viz.pictures.{name}")
 
 
 def animate(trace: Trace, lang: str = "en", **options: Any) -> Animation:

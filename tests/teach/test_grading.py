@@ -288,7 +288,7 @@ def test_code_that_kills_the_grading_itself_is_named_and_the_next_start_goes_on_
     folder.mkdir()
     hand_in(folder, a_good__py=RIGHT, m_bad__py=HOSTILE["kills_its_parent"], z_good__py=RIGHT)
     start = (
-        f"from collsim.teach import grading; grading._START = {PLAIN!r} + grading._START; "
+        f"from collsim.teach.exercises import grading; grading._START = {PLAIN!r} + grading._START; "
         f"grading.grade({str(folder)!r}, out={str(out)!r})"
     )
     assert subprocess.run([sys.executable, "-c", start], capture_output=True).returncode == -signal.SIGKILL

@@ -1,0 +1,55 @@
+"""One noun, one meaning: the glossary has the words of the public face, and Chinese texts follow it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import collsim as cs
+
+ROOT = Path(__file__).parent.parent
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").splitlines()
+    if line.startswith("| ") and not line.startswith("| term")
+]
+TERMS = {name.strip().lower() for row in ROWS for name in row[0].split(",")}
+CHINESE = re.compile(r"[\u4e00-\u9fff]")
+TEXTS = [
+    path
+    for pattern in ("collsim/**/*.py", "collsim/**/*.js", "notebooks/zh/*.ipynb", "docs/zh/*.md")
+    for path in ROOT.glob(pattern)
+    if CHINESE.search(path.read_text(encoding="utf-8"))
+]
+
+
+def refused_words():
+    """Chinese words that are not used, from the last column; a word with a remark behind it has a use of its own."""
+    return {word.strip() for row in ROWS for word in row[3].split(",") if CHINESE.search(word) and "(" not in word}
+
+
+def test_every_term_is_there_once_with_its_chinese_word_and_its_meaning():
+    names = [row[0] for row in ROWS]
+    assert len(ROWS) > 40
+    assert len(set(names)) == len(names)
+    assert all(len(row) == 4 and row[1] and row[2] for row in ROWS), [r for r in ROWS if len(r) != 4]
+
+
+def test_the_nouns_of_the_public_face_are_in_the_glossary():
+    nouns = {n.lower() for n in cs.__all__ if n[0].isupper() and not n.endswith("Error")}
+    other = {"flows", "together", "bound", "model", "layer", "parallel", "steptrace", "parallelism"}
+    assert nouns - other <= TERMS, nouns - other - TERMS
+    assert set(cs.collectives()) <= TERMS, set(cs.collectives()) - TERMS
+
+
+def test_each_noun_of_the_design_is_in_the_glossary():
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    table = page.split("## 3. Nouns")[1].split("## 4.")[0]
+    nouns = {line.split("|")[1].strip().lower() for line in table.splitlines() if line.startswith("| ")} - {"word"}
+    assert nouns <= TERMS, nouns - TERMS
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_chinese_texts_use_the_words_of_the_glossary(path):
+    text = path.read_text(encoding="utf-8")
+    assert not [word for word in refused_words() if word in text]
