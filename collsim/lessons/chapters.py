@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import collsim as cs
-from collsim.teach.exercises.exercise import Text
+from collsim.teach.language import Text
 from collsim.teach.questions.question import Alternative, Question
 from collsim.units import format_bandwidth, format_bytes, format_time
 from collsim.verify import contributions

@@ -7,11 +7,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import address, messages
 
-from collsim.app.allowed import LONGEST, Code, Forbidden, allowed
 from collsim.app.pages.write import drafts
+from collsim.app.pages.write.allowed import LONGEST, Code, Forbidden, allowed
+from collsim.app.pages.write.trial import _attempt, trial
 from collsim.app.shell import results
 from collsim.app.texts.write import TEXTS as WRITE
-from collsim.app.trial import _attempt, trial
 from collsim.teach import confine
 
 HEAD = "import numpy as np\nimport collsim as cs\n"

@@ -13,7 +13,7 @@ from collsim.nccl import Facts, choose, communicator, facts_of, predict, search
 from collsim.nccl.machine.topology_facts import searched
 from collsim.nccl.search.constants import BALANCED_TREE, SPLIT_TREE, TREE
 from collsim.nccl.search.orders import Channel, Rings, Trees, rings
-from collsim.nccl.search.ways import SearchInput, Rules
+from collsim.nccl.search.ways import Rules, SearchInput
 from collsim.topology.plan import LOC, SYS
 
 

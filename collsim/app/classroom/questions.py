@@ -217,7 +217,7 @@ def _with_class(room: str, asked: Asked, question: Question) -> bool:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if board is not None and revealed:
-            tally(question, board)
+            show_votes(question, board)
         else:
             st.html(card.plain_choices(question) if question.choices else note_html(t(f"ask.answer.{question.unit}")))
     with right:
@@ -267,7 +267,7 @@ def _watch(room: str, revealed: bool) -> None:
         st.rerun()
 
 
-def tally(question: Question, board: Board, mine: float | None = None) -> None:
+def show_votes(question: Question, board: Board, mine: float | None = None) -> None:
     """The votes of a class, the right answer and why."""
     if question.choices:
         st.html(card.choices(question, None if mine is None else int(mine), board.groups, t("class.tally")))

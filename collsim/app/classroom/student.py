@@ -23,7 +23,7 @@ from ..shell.player import player
 from ..shell.results import latest
 from ..shell.session import language, session, t
 from . import question_card as card
-from .questions import Kind, rooms, tally
+from .questions import Kind, rooms, show_votes
 from .votes import Asked, Board
 
 PAGE = "class"
@@ -112,7 +112,7 @@ def _question(code: str, about: Choice | None, revealed: bool) -> None:
     if board.revealed:
         if board.mine is not None:
             st.html(card.verdict("", t("lessons.right" if question.right(board.mine) else "lessons.wrong")))
-        tally(question, board, board.mine)
+        show_votes(question, board, board.mine)
         return
     _vote(code, board.asked, question, board)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from collsim.teach.exercises.exercise import Text
+from collsim.teach.language import Text
 from collsim.teach.questions.question import Question
 from collsim.viz.timeline.document import encode, timeline
 

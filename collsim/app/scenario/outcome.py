@@ -261,7 +261,7 @@ def endpoints(trace: cs.Trace) -> pd.DataFrame:
 PIPELINES = (1, 4, 16, 64, 256)
 
 
-class _Here(Executor):
+class _InThisProcess(Executor):
     """Does everything at once where it is asked: a server with threads must not be forked, as a sweep that takes longer
     would."""
 
@@ -322,7 +322,7 @@ def swept(
         cs.size_range(choice.sizes),
         choice.dtype,
         engine_pair(choice),
-        executor=_Here() if tell is quietly else None,
+        executor=_InThisProcess() if tell is quietly else None,
         progress=lambda done, all_, _: tell("run", done / all_),
     )
 

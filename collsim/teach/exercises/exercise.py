@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ...errors import CollsimError, ScheduleError, unknown
+from ...errors import CollsimError, ScheduleError
 from ...schedule import Schedule
 from ...simulate import Trace, simulate
 from ...topology import Topology, switch
@@ -21,46 +21,11 @@ from ...units import format_time
 from ...verify import verify
 from ..chinese import chinese
 from ..guard import Attempt, Limits, attempt
+from ..language import LANGUAGES, Text
 from .failure import failure, history
+from .tasks.task import Task
 
-Text = tuple[str, str]  #: the same sentence in English and Chinese
-LANGUAGES = ("en", "zh")
 _REACHED = 1.005  # times the bound: what three digits would call 1
-
-
-@dataclass(frozen=True)
-class Task:
-    """What an exercise asks.
-
-    Attributes:
-        name: `ring-allreduce`; a handed-in function is called `ring_allreduce`.
-        collective: what the steps must do.
-        ask, title, hints: in English and Chinese; three hints, each stronger than the one before.
-        ranks: the numbers of ranks that are tried, in this order.
-        steps, sent: the most steps, and the most buffers that the busiest rank may send, as functions of n.
-        one_peer: in a step a rank may send to at most one other and receive from at most one.
-        network, at, nbytes, within: where, for how many ranks and for which size time is compared with the bound, and
-        how close it
-            must come (None: the comparison is only shown).
-        starter: code to begin with.
-        helpers: endpoints beyond the ranks that the steps may use.
-    """
-
-    name: str
-    collective: str
-    title: Text
-    ask: Text
-    hints: tuple[Text, Text, Text]
-    ranks: tuple[int, ...] = (2, 3, 4, 5, 6, 7, 8, 12, 16)
-    steps: Callable[[int], int] | None = None
-    sent: Callable[[int], float] | None = None
-    one_peer: bool = False
-    network: Callable[[int], Topology] = lambda n: switch(n, bandwidth="25GB/s", alpha="1us")
-    at: int = 8
-    nbytes: str = "64MiB"
-    within: float | None = None
-    starter: str = ""
-    helpers: int = 0
 
 
 @dataclass(frozen=True)
@@ -386,9 +351,3 @@ def _compared(exercise: Exercise, made: Attempt) -> Result:
 
 def _steps(count: int) -> str:
     return "1 step" if count == 1 else f"{count} steps"
-
-
-def language(lang: str) -> str:
-    if lang not in LANGUAGES:
-        raise CollsimError(unknown("language", lang, LANGUAGES))
-    return lang

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 from ...bar import told
 from ...errors import CollsimError, unknown
 from .. import guard
-from .exercise import Exercise, judged, language
+from ..language import language
+from .exercise import Exercise, judged
 from .submissions import Submission, submissions
 from .tasks import TASKS
 

@@ -17,7 +17,7 @@ from ...collective import collective
 from ...simulate import Trace
 from ...units import format_bandwidth, format_bytes, format_time
 from ...verify import contributions
-from ..exercises.exercise import Text
+from ..language import Text
 from .question import Alternative, Question
 
 Random = np.random.Generator

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ...errors import CollsimError
 from ...units import format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time
-from ..exercises.exercise import LANGUAGES, Text
+from ..language import LANGUAGES, Text
 
 Unit = Literal["bytes", "time", "rate", "count", "factor"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import CollsimError
 from ...simulate import Trace
 from ...units import parse_count
-from ..exercises.exercise import language
+from ..language import language
 from .kinds import ASKERS, AskedRun
 from .question import Question
 

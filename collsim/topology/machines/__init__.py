@@ -76,8 +76,7 @@ def machine(
     Raises TopologyError for unknown names (with the nearest), levels, options, and sizes that do not fit.
     """
     plan = name if isinstance(name, Machine) else _find(name)
-    if pxn is not None and not isinstance(pxn, bool | np.bool_):
-        raise TopologyError(f"pxn={pxn!r} must be True, False, or None for yes where the fabric has rails or planes")
+    _require_pxn(pxn)
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}  # a YAML file has lists
     count = _count(nodes)
     oversubscription = _ratio(oversubscription)
@@ -104,6 +103,11 @@ def machine(
         orders=_orders(plan, count, router) if order == "node" else None,
         facts=_facts(plan, count, net, card, policy, rates, order, settings),
     )
+
+
+def _require_pxn(pxn: object) -> None:
+    if pxn is not None and not isinstance(pxn, bool | np.bool_):
+        raise TopologyError(f"pxn={pxn!r} must be True, False, or None for yes where the fabric has rails or planes")
 
 
 def _find(name: object) -> Machine:

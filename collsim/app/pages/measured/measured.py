@@ -47,14 +47,14 @@ def draw() -> None:
     elif not shown.text:
         note(t("measured.empty"))
     elif osu.looks(shown.text):
-        _told(_over_mpi, shown)
+        _readable(_over_mpi, shown)
     elif nccl_log.looks(shown.text):
-        _told(_graphs, shown)
+        _readable(_graphs, shown)
     else:
         _over_nccl(shown)
 
 
-def _told(part: Callable[[Selection], None], shown: Selection) -> None:
+def _readable(part: Callable[[Selection], None], shown: Selection) -> None:
     """Draw a part of the page; a log that cannot be read leaves a sentence."""
     try:
         part(shown)

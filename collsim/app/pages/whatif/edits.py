@@ -20,8 +20,7 @@ from ...jobs.worker import Tell
 from ...scenario import snippets
 from ...scenario.address import PageAddress, Word
 from ...scenario.choice import Choice, among, engine_settings
-from ...scenario.companions import BESIDE, Several, offered, several, transfers
-from ...scenario.companions import run as besides
+from ...scenario.companions import BESIDE, Several, offered, run_together, several, transfers
 from ...scenario.outcome import (
     MOST_RANKS_HERE,
     SECONDS_TO_DRAW,
@@ -260,7 +259,9 @@ def _together(
         return None
     plan = _plan(choice, place, options)
     _require_few(transfers(plan, beside, place))
-    return besides(plan, beside, place, choice.nbytes, choice.dtype, "event", **{**engine_settings(choice), **trouble})
+    return run_together(
+        plan, beside, place, choice.nbytes, choice.dtype, "event", **{**engine_settings(choice), **trouble}
+    )
 
 
 def _times(
@@ -269,18 +270,18 @@ def _times(
     """s, of many runs that differ in their jitter."""
     settings = {**engine_settings(choice), **trouble}
 
-    def told(done: int, every: int) -> None:
+    def report(done: int, every: int) -> None:
         tell("run", 0.1 + 0.5 * done / every)
 
     if not edit.beside:
-        many = cs.simulate_many(plan, place, choice.nbytes, choice.dtype, runs=RUNS, progress=told, **settings)
+        many = cs.simulate_many(plan, place, choice.nbytes, choice.dtype, runs=RUNS, progress=report, **settings)
         return tuple(many.tolist())
     times = []
     for seed in range(RUNS):
         times.append(
-            besides(plan, edit.beside, place, choice.nbytes, choice.dtype, "event", seed=seed, **settings)[0].time
+            run_together(plan, edit.beside, place, choice.nbytes, choice.dtype, "event", seed=seed, **settings)[0].time
         )
-        told(seed + 1, RUNS)
+        report(seed + 1, RUNS)
     return tuple(times)
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import collsim as cs
 from collsim.errors import CollsimError
 
-from ...allowed import LONGEST
 from ...scenario.address import Complaint, PageAddress, Word
 from ...scenario.choice import WORDS, count, has_shape, networks, one_of
+from .allowed import LONGEST
 
 MOST_RANKS = 16
 MACHINES = ("dgx-a100", "dgx-h100", "pcie-8gpu")

@@ -16,7 +16,6 @@ from collsim.teach.exercises.failure import history
 from collsim.units import format_bytes, format_time
 from collsim.viz.hosts.page import player_source
 
-from ...allowed import STEPS
 from ...scenario.choice import played_collectives
 from ...scenario.mistakes import counted_from_one, sentence
 from ...shell.address import leave, remember, remembered
@@ -25,10 +24,11 @@ from ...shell.notes import bound_note, complain, mistake
 from ...shell.page import page
 from ...shell.results import latest
 from ...shell.session import is_dark, language, session, t
-from ...trial import LIMITS, Trial
 from . import drafts
+from .allowed import STEPS
 from .drafts import Draft
 from .editor import editor, typed
+from .trial import LIMITS, Trial
 from .verdict import Verdict, expected_verdict, verdict
 
 PAGE = "write"

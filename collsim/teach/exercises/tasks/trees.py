@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..exercise import Task
+from .task import Task
 
 
 def log2_up(n: int) -> int:

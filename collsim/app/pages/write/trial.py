@@ -23,8 +23,8 @@ from collsim.schedule import Schedule
 from collsim.teach.chinese import chinese
 from collsim.teach.guard import Attempt, Limits, attempt_frames, produce, read_frames
 
+from ...scenario.mistakes import counted_from_one
 from .allowed import Code, Forbidden, allowed
-from .scenario.mistakes import counted_from_one
 
 #: What one trial may use. `transfers` is for one number of ranks.
 LIMITS = Limits(seconds=4.0, memory=512 * 2**20, steps=2_000, transfers=50_000)
@@ -33,7 +33,7 @@ _ROOM = threading.BoundedSemaphore(4)
 _START_SECONDS = 20.0  # for Python itself to start on a busy server
 OTHERS = (2, 3, 4, 5, 6, 7, 8)
 _FILE = "editor"
-_ROOT = str(Path(__file__).resolve().parents[2])
+_ROOT = str(Path(__file__).resolve().parents[4])
 _START = f"import sys; sys.path.insert(0, {_ROOT!r}); from collsim.teach.worker import main; main()"
 
 
