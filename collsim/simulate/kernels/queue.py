@@ -35,16 +35,8 @@ SIZE, DONE, SPARE, DIRTY, ROUND, LOGGED, VISITED, BITS = 0, 1, 2, 3, 4, 5, 6, 7
 _VISITS = (
     5  # so many a transfer, and a slice is over: where thousands of flows share, a transfer changes the rates of all
 )
-FREE_SEATS, BATCH, ARRIVED, READY, JOINED_FLOWS, JOINED_LINKS, FOUND, DIRTY_LINKS = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-)  # rows of the work space
+#: Rows of the work space.
+FREE_SEATS, BATCH, ARRIVED, READY, JOINED_FLOWS, JOINED_LINKS, FOUND, DIRTY_LINKS = 0, 1, 2, 3, 4, 5, 6, 7
 LEAD, NEXT_ROW, LEFT, BEHIND, READERS, NEXT_READER = 0, 1, 2, 3, 4, 5  # columns of a gate: see `build`
 
 
@@ -91,10 +83,10 @@ def build(
     """Hang repetitions first..last-1 of a pattern behind the gates they wait for.
 
     A group is the rows of one step in one queue (sends of an endpoint on a channel, receives, writes of a slot); its
-    first row stands for it. Columns: LEAD the first row of the row's group; of that row, NEXT_ROW the next in the group,
-    LEFT how many are not done, BEHIND the group behind; for writes READERS the first row that reads what they wrote,
-    NEXT_READER of that row the next reader. `pending` counts the gates of each row. `queues`: newest send group, the one
-    before, receives alike, largest send group. Explicit dependencies: `sends` is empty.
+    first row stands for it. Columns: LEAD the first row of the row's group; of that row, NEXT_ROW the next in the
+    group, LEFT how many are not done, BEHIND the group behind; for writes READERS the first row that reads what they
+    wrote, NEXT_READER of that row the next reader. `pending` counts the gates of each row. `queues`: newest send group,
+    the one before, receives alike, largest send group. Explicit dependencies: `sends` is empty.
     """
     m = len(part)
     for k in range(first, last):
@@ -351,7 +343,8 @@ def visit(
     level: float,
     found: Ints,
 ) -> None:
-    """Find the flows that dirty links are joined to, and their links: JOINED_FLOWS, JOINED_LINKS, and how many of each in `found`.
+    """Find the flows that dirty links are joined to, and their links: JOINED_FLOWS, JOINED_LINKS, and how many of each
+    in `found`.
 
     Rates below `level` stay: filling all links together, nothing that changed is full before. A flow that ended held
     its rate from its fullest link, and a link that one more flow is on is not full before all its flows have
@@ -429,9 +422,9 @@ def share_out(
     work: Gates,
     counters: Longs,
 ) -> None:
-    """Max-min fair rates (Bertsekas & Gallager 1992, section 6.5.2) over the first `many` of JOINED_LINKS: the link with the
-    least for each of its flows sets their rate, then the next. What a link has for each only grows as others get their
-    rates, so a heap with old keys is good enough."""
+    """Max-min fair rates (Bertsekas & Gallager 1992, section 6.5.2) over the first `many` of JOINED_LINKS: the link
+    with the least for each of its flows sets their rate, then the next. What a link has for each only grows as others
+    get their rates, so a heap with old keys is good enough."""
     now, bits = counters[ROUND], counters[BITS]
     n = 0
     for i in range(many):
@@ -470,8 +463,8 @@ def share_out(
 
 @inner
 def set_rates(flows: int, t: float, queue: Queue, seats: Seats, work: Gates, counters: Longs, log: Log) -> None:
-    """Give the first `flows` of JOINED_FLOWS their new rates, and the queue their new ends: one by one, or where they are
-    many all at once."""
+    """Give the first `flows` of JOINED_FLOWS their new rates, and the queue their new ends: one by one, or where they
+    are many all at once."""
     many = 8 * flows > counters[SIZE]
     for i in range(flows):
         seat = work[JOINED_FLOWS, i]

@@ -80,8 +80,7 @@ def machine(
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}  # a YAML file has lists
     count = _count(nodes)
     oversubscription = _ratio(oversubscription)
-    if rates not in ("nominal", "effective"):
-        raise TopologyError(f"rates={rates!r} must be 'nominal' or 'effective'")
+    _require_rates(rates)
     card = _card(plan, nic)
     net = _fabric(plan, count, card, fabric, oversubscription, rates, options)
     policy = _policy(plan, card, net, p2p, gdr, pxn)
@@ -90,10 +89,10 @@ def machine(
     asked: dict[str, Any] = {"nodes": count, "p2p": p2p, "gdr": gdr, "pxn": pxn, "fabric": fabric}
     asked |= {"oversubscription": oversubscription, "nic": nic, "placement": order, "rates": rates}
     given = {k: v for k, v in asked.items() if v != _USUAL[k]} | options
-    said = [f"{k}={getattr(v, 'name', v)}" for k, v in given.items()]
+    said = ", ".join(f"{k}={getattr(v, 'name', v)}" for k, v in given.items())
     settings = given if order == "node" else {**given, "placement": placement}
     return Topology(
-        name=plan.name + (f"({', '.join(said)})" if said else ""),
+        name=f"{plan.name}({said})" if said else plan.name,
         ranks=len(place),
         devices=_devices(plan, count, net),
         links=_links(plan, count, net, card, rates),
@@ -108,6 +107,11 @@ def machine(
 def _require_pxn(pxn: object) -> None:
     if pxn is not None and not isinstance(pxn, bool | np.bool_):
         raise TopologyError(f"pxn={pxn!r} must be True, False, or None for yes where the fabric has rails or planes")
+
+
+def _require_rates(rates: object) -> None:
+    if rates not in ("nominal", "effective"):
+        raise TopologyError(f"rates={rates!r} must be 'nominal' or 'effective'")
 
 
 def _find(name: object) -> Machine:
