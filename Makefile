@@ -2,7 +2,7 @@
 PYTHON ?= .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help install app check lint types test bench students pictures docs site clean
+.PHONY: help install app class check lint types test lowest bench students pictures docs site clean
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -14,10 +14,13 @@ install: .venv/ready  ## a virtual environment with everything the tests need
 	$(PYTHON) -m pip install --quiet -e '.[app,dev]'
 	touch $@
 
-app: install     ## start the app
-	$(PYTHON) -m streamlit run app.py
+app: install     ## start the app, for this computer only
+	$(PYTHON) -m collsim app
 
-check: install lint types test  ## what CI runs
+class: install   ## start the app for a room: students join with a code
+	$(PYTHON) -m collsim app --class
+
+check: install lint types test  ## what CI runs (and `make lowest`)
 
 lint: install    ## format and lint
 	$(PYTHON) -m ruff format --check .
@@ -31,6 +34,9 @@ test: install    ## all tests: Python, JavaScript, browser, notebooks
 	$(PYTHON) -m pytest -n 2 --dist worksteal
 	$(PYTHON) -m pytest -n 2 --nbmake --nbmake-timeout=300 notebooks
 
+lowest: install  ## part of the tests with the oldest versions that pyproject.toml allows
+	$(PYTHON) .ci/lowest.py
+
 bench: install   ## speed figures (printed, and counts asserted)
 	$(PYTHON) -m pytest benchmarks --benchmark-only
 
@@ -43,6 +49,7 @@ pictures: install  ## accept what the app's pages look like now (screenshots in 
 docs: install    ## regenerate the generated pages
 	$(PYTHON) docs/make_algorithms.py
 	$(PYTHON) docs/make_studies.py
+	$(PYTHON) docs/make_licences.py
 
 site: install    ## the static site, in build/site
 	mkdir -p build

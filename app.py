@@ -1,5 +1,7 @@
-"""`streamlit run app.py`: the pages live in collsim/app."""
+"""`streamlit run app.py`: the server and its door are in collsim/app/server, the pages in collsim/app."""
 
-from collsim.app.main import main
+import streamlit as st
 
-main()
+from collsim.app.server import PAGES, lifespan, middleware
+
+app = st.App(PAGES, lifespan=lifespan, middleware=middleware())

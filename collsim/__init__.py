@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import algorithms as _algorithms  # imports every algorithm, so that each registers itself
 from . import topology
-from .analysis import best, calibrate, cheapest, compare, critical_path, crossover, sensitivity
+from .analysis import best, calibrate, cheapest, critical_path, crossover, sensitivity
 from .bounds import Bound, lower_bound
 from .collective import Collective, collective, collectives
 from .dtypes import dtypes
@@ -27,7 +27,7 @@ from .replay import replay
 from .schedule import Schedule, Step, copy, pipeline, reduce, repeat, reverse, together
 from .simulate import Flows, Together, Trace, expected_cost, simulate, simulate_flows, simulate_many
 from .simulate.trace import views as _views
-from .sweep import sweep
+from .sweep import compare, sweep
 from .topology import Topology, load_topology, machine, machines
 from .topology.network import views as _topology_views
 from .units import format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time, size_range

@@ -18,6 +18,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from .collective import collective as find_collective
 from .errors import CollsimError, ScheduleError, require_word, unknown
 from .schedule import Schedule, Step, freeze
+from .topology.network import usual_channels
 from .units import parse_count
 
 _MOST_COUNT = 2**15  # of chunks, channels, servers
@@ -83,6 +84,7 @@ class Algorithm:
             raise CollsimError(
                 f"{self.name}: ranks={n} is more than {self.most_ranks:,}, beyond which it needs too much memory"
             )
+        options = self._with_channels(n, options)
         given = self._checked(n, options)
         if (why := self._asked("ranks", n, {})) is not None:
             raise CollsimError(f"{self.name}: ranks={n}: {why}")
@@ -181,7 +183,16 @@ class Algorithm:
         n = parse_count(n, "ranks")
         return self._priced(require_word("claim", what, ("steps", "sent")), n, self._checked(n, options))
 
+    def _with_channels(self, n: int, options: dict[str, Any]) -> dict[str, Any]:
+        """The options, with the number of channels that the topology says where nobody gave one."""
+        option, topology = self.options.get("channels"), options.get("topology")
+        if option is None or option.kind != "count" or "channels" in options or not hasattr(topology, "orders"):
+            return options
+        usual = usual_channels(topology, n)
+        return {**options, "channels": usual} if usual > 1 else options
+
     def _checked(self, n: int, options: dict[str, Any]) -> dict[str, Any]:
+        options = self._with_channels(n, options)
         full = {name: option.default for name, option in self.options.items()}
         for name, value in options.items():
             if name not in self.options:
@@ -364,7 +375,8 @@ def schedule(name: str | Algorithm, ranks: Any = None, *, topology: Any = None, 
 
     Args:
         ranks: number of ranks; may be left out where a topology says it.
-        topology: handed to algorithms that order their ranks by it (rings).
+        topology: handed to algorithms that order their ranks by it (rings); one that has `channels` uses as many as a
+        machine offers unless `channels=` says another number (`Schedule.options` has it).
         options: the algorithm's own keywords (`root=`, `chunks=`, `channels=`, `servers=` ...).
 
     >>> print(schedule("allreduce_ring", ranks=3))       # doctest: +SKIP

@@ -11,7 +11,7 @@ LAYERS = [
     {"units", "dtypes", "bar", "files", "steps"},
     {"collective", "topology", "schedule"},
     {"registry", "trees"},
-    {"algorithms"},
+    {"algorithms", "sandbox"},
     {"simulate", "replay", "verify", "bounds", "cuts"},
     {"nccl", "exchange"},
     {"analysis"},

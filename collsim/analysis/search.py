@@ -15,6 +15,7 @@ from ..registry import Algorithm, algorithms, find
 from ..registry import schedule as make_schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
+from ..topology.network import channels_offered
 from ..units import parse_bytes, parse_count, parse_time
 from .orders import improved, reordered
 
@@ -147,7 +148,7 @@ def _tried(name: str, topology: Topology, nbytes: Any, engine: str, simulation: 
 
 
 def _channel_counts(topology: Topology) -> list[int]:
-    offered = 1 if topology.orders is None else len(topology.orders)
+    offered = channels_offered(topology)
     return sorted({c for c in _CHANNELS if c <= offered} | {offered})
 
 

@@ -34,10 +34,10 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """What nccl-tests would print on a machine: NCCL's choice, the time, and what NCCL's own tuner believes."""
-    network, notes = place.network(), dict[str, None]()
+    network, notes = place.network(assumed=False), dict[str, None]()
     rows: list[dict[str, Any]] = []
     for size in cs.size_range(nbytes):
-        p = cs.nccl.predict(collective, network, size)
+        p = cs.nccl.beside_simulation(collective, network, size)
         notes |= dict.fromkeys(p.notes)
         rows.append(
             {

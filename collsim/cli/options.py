@@ -3,8 +3,10 @@ algorithm."""
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +17,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.registry import find
 from collsim.registry import load as load_algorithm
+from collsim.topology.assumed import assumptions, sentences
 from collsim.topology.spec import parse_topology
 
 Ranks = Annotated[int | None, typer.Option(help="Ranks; all of the machine or network unless given.")]
@@ -60,11 +63,24 @@ class Place:
         float | None, typer.Option(help="Ports down / capacity up of a leaf switch; 1 unless given.")
     ] = None
 
-    def network(self, ranks: int | None = None) -> cs.Topology:
-        """The one place that was named, or one switch for so many ranks."""
+    gpu: Annotated[str | None, typer.Option(help="Another GPU than the machine's, or the one a file does not say.")] = (
+        None
+    )
+    nic: Annotated[str | None, typer.Option(help="The network card: ib-ndr, roce-100, tcp-25 ...")] = None
+    pcie: Annotated[int | None, typer.Option(help="PCIe generation of the slots.")] = None
+    cpu: Annotated[
+        str | None, typer.Option(help="Processors, for the link between sockets: skylake, rome, genoa ...")
+    ] = None
+    nics: Annotated[
+        str | None, typer.Option(help="Network cards of a node to use: 4, or all; those beside a GPU unless given.")
+    ] = None
+
+    def network(self, ranks: int | None = None, assumed: bool = True) -> cs.Topology:
+        """The one place that was named, or one switch for so many ranks; `assumed`: tell what a file does not say."""
         if sum(given is not None for given in (self.machine, self.topology, self.topology_file)) > 1:
             raise CollsimError("give one of --machine, --topology and --topology-file")
-        asked = {name: getattr(self, name) for name in ("nodes", "p2p", "gdr", "fabric", "oversubscription")}
+        names = ("nodes", "p2p", "gdr", "fabric", "oversubscription", "nic", "gpu", "pcie", "cpu")
+        asked = {name: getattr(self, name) for name in names} | {"nics": _count_or_all(self.nics)}
         joined = {
             name: value for name, value in asked.items() if value is not None
         }  # the rest as the machine or its file has it
@@ -73,19 +89,32 @@ class Place:
         if self.topology is not None:
             return parse_topology(self.topology, cs.topology.NETWORKS)
         if self.topology_file is not None:
-            return _read(self.topology_file, joined)
+            return _read(self.topology_file, joined, assumed)
         if ranks is None:
             raise CollsimError("say where to run: --machine dgx-a100 --nodes 2, or --topology 'switch(8)'")
         return cs.topology.switch(ranks)
 
 
-def _read(file: Path, options: dict[str, Any]) -> cs.Topology:
-    """The topology in a file; what the file does not say and was assumed goes to stderr."""
+def _count_or_all(text: str | None) -> int | str | None:
+    """`4` as a number; what else it may be is told by `machine`."""
+    return int(text) if text is not None and text.isdigit() else text
+
+
+def say_assumed(network: cs.Topology, time: Callable[[cs.Topology], float]) -> None:
+    """What a file did not say, with what another value would make of the answer, to stderr."""
+    for line, _ in sentences(network, time):
+        print("collsim:", re.sub(r"say (\w+)=[.]{3}", r"give --\1", line), file=sys.stderr)
+
+
+def _read(file: Path, options: dict[str, Any], assumed: bool) -> cs.Topology:
+    """The topology in a file; what was not understood, and where wanted what was assumed, goes to stderr."""
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
         network = cs.load_topology(file, **options)
+    later = () if assumed else tuple(map(str, assumptions(network)))
     for note in notes:
-        print(f"collsim: {note.message}", file=sys.stderr)
+        if not str(note.message).endswith(later or ("\0",)):
+            print(f"collsim: {note.message}", file=sys.stderr)
     return network
 
 

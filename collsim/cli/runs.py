@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,20 @@ import typer
 
 import collsim as cs
 
-from .options import Json, Load, Place, Progress, Ranks, Size, Sizes, TimingOptions, algorithm_of, own_options, wanted
+from .options import (
+    Json,
+    Load,
+    Place,
+    Progress,
+    Ranks,
+    Size,
+    Sizes,
+    TimingOptions,
+    algorithm_of,
+    own_options,
+    say_assumed,
+    wanted,
+)
 from .shell import EXTRA, command
 from .tables import print_json, records, show
 
@@ -37,8 +51,9 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Time one algorithm on one machine or network. Options of the algorithm itself: --channels 8, --root 2 ..."""
-    network = place.network(ranks)
-    plan = cs.schedule(algorithm_of(algorithm, load), ranks=ranks, topology=network, **own_options(context))
+    network = place.network(ranks, assumed=False)
+    entry, own = algorithm_of(algorithm, load), own_options(context)
+    plan = cs.schedule(entry, ranks=ranks, topology=network, **own)
     if beside:
         _run_together(plan, beside, network, nbytes, timing, out, progress, as_json)
         return
@@ -49,11 +64,32 @@ def run(
     )
     if out is not None:
         trace.save(out)
+
+    def time(other: cs.Topology) -> float:
+        made = cs.schedule(entry, ranks=ranks, topology=other, **own)
+        return float(cs.simulate(made, other, nbytes, timing.dtype, timing.engine, **timing.conditions).time)
+
+    say_assumed(network, time)
     if as_json:
         print_json(_trace_record(trace))
         return
     print(trace)
+    _say_channels(plan, "channels" in own)
+    _say_apart(trace)
     show(_busiest(trace), "busiest links, one direction each")
+
+
+def _say_channels(plan: cs.Schedule, told: bool) -> None:
+    """How many channels a run took that named none."""
+    if not told and "channels" in plan.options:
+        print(f"channels {plan.options['channels']}, all that the machine offers; --channels 1 for a single one")
+
+
+def _say_apart(trace: cs.Trace) -> None:
+    """Where what NCCL is measured to take is far from this simulation: which term makes the difference."""
+    line = cs.nccl.apart(trace)
+    if line is not None:
+        print(line)
 
 
 def _run_together(
@@ -125,6 +161,7 @@ def _trace_record(trace: cs.Trace) -> dict[str, Any]:
     neck = trace.bottleneck
     return {
         **trace.row(),
+        "channels": trace.schedule.channels,
         "bottleneck": None
         if neck is None
         else {"link": neck.name, "kind": neck.kind, "share": neck.share, "saves": neck.saves},
@@ -154,16 +191,28 @@ def compare(
     collective: Annotated[str, typer.Option(help="allreduce, broadcast, ...")] = "allreduce",
     algorithm: Annotated[list[str] | None, typer.Option(help="Only these; all of the collective unless given.")] = None,
     nbytes: Sizes = "1KiB:1GiB:4",
+    channels: Annotated[int | None, typer.Option(help="Pin the channels; the best of a few unless given.")] = None,
+    chunks: Annotated[int | None, typer.Option(help="Pin the chunks; the best of a few unless given.")] = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
-    """Time the algorithms of a collective over sizes: a row each, the fastest of a size marked with *, the best at the
-    largest first."""
-    network = place.network()
+    """Time the algorithms of a collective over sizes, each at its best channels and chunks: a row each, the fastest of
+    a size marked with *, the best at the largest first."""
+    network = place.network(assumed=False)
     sizes = cs.size_range(nbytes)
-    engine = (timing.engine, timing.conditions)
-    frame = cs.sweep(collective, algorithm or None, network, sizes, timing.dtype, [engine], progress=wanted(progress))
+    frame = cs.compare(
+        collective,
+        network,
+        sizes,
+        algorithm=algorithm or None,
+        channels=channels,
+        chunks=chunks,
+        dtype=timing.dtype,
+        engine=(timing.engine, timing.conditions),
+        progress=wanted(progress),
+    )
     found = records(frame)
+    say_assumed(network, _time_of_the_fastest(collective, frame, timing))
     if as_json:
         print_json(found)
         return
@@ -180,12 +229,31 @@ def compare(
         for name, cells in by_choice.items()
     ]
     show(table, f"{collective} on {network.name}")
+    print(f"channels × chunks: each at its best of {frame.attrs['search']}, said behind a time where not 1 × 1")
     for name, why in {row["algorithm"]: row["error"] for row in found if row["error"] is not None}.items():
         print(f"{name}: {why}")
 
 
+def _time_of_the_fastest(collective: str, frame: Any, timing: TimingOptions) -> Callable[[cs.Topology], float]:
+    """Seconds of the algorithm that is the fastest at the largest size, on another topology, again at its best."""
+    ran = frame[frame["error"].isna()]
+    last = ran[ran["nbytes"] == ran["nbytes"].max()]
+
+    def time(network: cs.Topology) -> float:
+        if last.empty:
+            raise cs.CollsimError("nothing could run")
+        name, size = last["algorithm"].iloc[0], int(last["nbytes"].iloc[0])
+        engine = (timing.engine, timing.conditions)
+        table = cs.compare(collective, network, size, algorithm=[name], dtype=timing.dtype, engine=engine)
+        return float(table["time"].iloc[0])
+
+    return time
+
+
 def _cell(row: dict[str, Any], best: float) -> str:
-    return cs.format_time(row["time"]) + ("*" if math.isclose(row["time"], best, rel_tol=1e-12) else "")
+    """`2.61 ms* (8 × 4)`: the time, is it the fastest, and the channels and chunks it took where they are not one."""
+    chosen = "" if row["channels"] == row["chunks"] == 1 else f" ({row['channels']} × {row['chunks']})"
+    return cs.format_time(row["time"]) + ("*" if math.isclose(row["time"], best, rel_tol=1e-12) else "") + chosen
 
 
 @command()

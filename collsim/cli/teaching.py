@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ import typer
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.sandbox import Walls, walls
 
 from .options import Json, Language, Place, Progress, Ranks, Size, algorithm_of, own_options, wanted
 from .shell import EXTRA, command
@@ -45,13 +47,23 @@ def grade(
     out: Annotated[Path | None, typer.Option("-o", "--out", help="CSV, on disk after each student.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Only these exercises.")] = None,
     lang: Language = "en",
+    without_walls: Annotated[
+        bool,
+        typer.Option(
+            "--without-walls",
+            help="Run the hand-ins also where this system has neither bubblewrap nor Landlock with seccomp; they may "
+            "then do all that you may.",
+        ),
+    ] = False,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
     """Check every student's exercises, each in a process of its own with limits; a table for the teacher."""
     from collsim.teach import summary
 
-    frame = cs.grade(folder, only=only, out=out, lang=lang, progress=wanted(progress))
+    if without_walls and walls() is Walls.NONE:
+        print("No walls here: the hand-ins run with all that you may do.", file=sys.stderr)
+    frame = cs.grade(folder, only=only, out=out, lang=lang, without_walls=without_walls, progress=wanted(progress))
     if as_json:
         print_json(records(frame))
     else:
@@ -73,11 +85,52 @@ def site(
 
 
 @command("app")
-def app_(port: Annotated[int, typer.Option(help="Port on this computer.", min=1, max=65535)] = 8501) -> None:
-    """Start the app in the browser (needs `pip install collsim[app]`)."""
-    import subprocess
+def app_(
+    port: Annotated[int, typer.Option(help="Port on this computer.", min=1, max=65535)] = 8501,
+    to_class: Annotated[
+        bool,
+        typer.Option("--class", help="Open it to the room: students join with a code. Else for this computer only."),
+    ] = False,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="With --class: the name or address by which students reach this computer; found unless given."
+        ),
+    ] = None,
+    tabs: Annotated[
+        int | None,
+        typer.Option(help="With --class: pages that one device may have open; many share one behind a router.", min=1),
+    ] = None,
+    headless: Annotated[bool | None, typer.Option("--headless/--browser", help="Open no browser.")] = None,
+) -> None:
+    r"""Start the app, for this computer or with --class for a room (needs `pip install 'collsim\[app]'`)."""
+    flags = [f"--server.port={port}"]
+    if to_class:
+        flags += ["--server.address=0.0.0.0"]
+    elif address is not None or tabs is not None:
+        raise CollsimError("--address and --tabs are of an app that is open to a room; add --class")
+    if address is not None:
+        flags += [f"--browser.serverAddress={address}"]
+    if tabs is not None:
+        os.environ["COLLSIM_TABS_PER_CLIENT"] = str(tabs)
+    if headless is not None:
+        flags += [f"--server.headless={str(headless).lower()}"]
+    _serve(flags)
 
-    script = Path(__file__).parents[2] / "app.py"
-    if not script.is_file():
-        raise CollsimError("app.py is not beside the package; start it from a checkout with `streamlit run app.py`")
-    raise typer.Exit(subprocess.call([sys.executable, "-m", "streamlit", "run", str(script), f"--server.port={port}"]))
+
+def _serve(flags: list[str]) -> None:
+    """Run Streamlit in this process, so that whoever stops `collsim app` stops it."""
+    try:
+        from streamlit.web.cli import main as streamlit
+    except ImportError as error:
+        raise CollsimError(f"the app needs Streamlit: pip install 'collsim[app]' ({error})") from None
+    streamlit(["run", str(_script()), *flags], prog_name="streamlit", standalone_mode=False)
+
+
+def _script() -> Path:
+    """`app.py` with its configuration beside it: in an installed package (pyproject.toml), or in a checkout."""
+    package = Path(__file__).parents[1]
+    script = next((f for f in (package / "app/server/app.py", package.parent / "app.py") if f.is_file()), None)
+    if script is None:
+        raise CollsimError(f"app.py is neither in {str(package)!r} nor beside it; install collsim again")
+    return script

@@ -7,6 +7,7 @@ published runs, `calibrate` fits it to a cluster of one's own, `backend` says wh
 what NCCL would do over sizes and nodes, `search` the rings, trees and heads of NVLS it finds on a machine's links.
 """
 
+from .apart import Apart, apart, beside_simulation
 from .choices import Crossover, choices, ring_and_tree
 from .fit import Calibration, calibrate
 from .graphs import communicator
@@ -29,6 +30,7 @@ from .simulated import trace
 __all__ = [
     "Accuracy",
     "Advice",
+    "Apart",
     "Calibration",
     "Communicator",
     "Crossover",
@@ -46,7 +48,9 @@ __all__ = [
     "TunerCost",
     "accuracy",
     "against",
+    "apart",
     "backend",
+    "beside_simulation",
     "calibrate",
     "choices",
     "choose",

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from ..topology.sockets import usual_processor
 from .machine.facts import GA102_LINK_GBPS, NVLINK_GBPS, XGMI_GBPS, Facts
 from .machine.topology_facts import Searched
 from .model.tuner import Communicator, Graph, doubled
@@ -20,9 +21,6 @@ from .search import constants as c
 from .search.heads import Heads
 from .search.orders import duplicated
 
-#: The x86 processors usually sold with a PCIe generation, for the bandwidth between sockets (Intel ARK; see
-#: constants.SOCKET).
-_SOCKET_BY_PCIE = {3: "intel-skylake", 4: "intel-skylake", 5: "intel-sapphire", 6: "intel-emerald"}
 #: RCCL prints 48 GB/s per xGMI link of an MI300X (ROCm/rccl issue 1210).
 XGMI_PER_LINK = 48.0
 #: What NCCL counts of a card's wire rate: 12 GB/s for 100 Gbit/s (src/graph/topo.h); a socket of TCP at its whole rate.
@@ -167,13 +165,8 @@ def intra_bandwidth(facts: Facts) -> float:
 
 def socket_bandwidth(facts: Facts) -> float:
     """GB/s between the two sockets of a node, by NCCL's constants."""
-    return c.SOCKET[
-        "amd"
-        if facts.cpu == "amd"
-        else "arm"
-        if facts.cpu == "arm"
-        else _SOCKET_BY_PCIE.get(facts.pcie, "intel-broadwell")
-    ]
+    usual = {"amd": "rome", "arm": "arm"}.get(facts.cpu) or usual_processor(facts.pcie)
+    return c.SOCKET[usual]
 
 
 def path_type(facts: Facts) -> str:

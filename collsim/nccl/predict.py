@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import CollsimError, unknown
 from ..topology import Topology
+from ..topology.assumed import assumptions, sentences
 from ..topology.calibrated import Measured
 from ..units import format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
 from .graphs import communicator
@@ -113,7 +114,40 @@ def predict(
         links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
 
     Raises CollsimError for unknown names and values, and where NCCL_ALGO and NCCL_PROTO leave nothing.
+
+    What a machine's file does not say and makes a difference here is in `notes`, with the difference that another value
+    makes, found by predicting again.
     """
+    settings = {name: value for name, value in locals().items() if name.startswith("NCCL_")}
+
+    def found(place: Facts | Topology) -> Prediction:
+        return _predicted(collective, place, nbytes, ranks, links, **settings)
+
+    here = found(machine)
+    if not isinstance(machine, Topology) or not assumptions(machine):
+        return here
+    lines = sentences(machine, lambda place: found(place).time)
+    return replace(here, notes=(*here.notes, *(en for en, _ in lines)))
+
+
+def _predicted(
+    collective: str,
+    machine: Facts | Topology,
+    nbytes: Any,
+    ranks: Any,
+    links: Parameters | None,
+    *,
+    NCCL_ALGO: str | None,
+    NCCL_PROTO: str | None,
+    NCCL_P2P_DISABLE: bool | int | str | None,
+    NCCL_P2P_LEVEL: int | str | None,
+    NCCL_NET_GDR_LEVEL: int | str | None,
+    NCCL_MAX_NCHANNELS: int | str | None,
+    NCCL_CROSS_NIC: int | str | None,
+    NCCL_NVLS_ENABLE: bool | int | str | None,
+    NCCL_PAT_ENABLE: bool | int | str | None,
+) -> Prediction:
+    """`predict` without what the machine's file left open."""
     name = collective_name(collective)
     size = parse_bytes(nbytes)
     facts = facts_of(machine, ranks)
@@ -233,6 +267,8 @@ def _environment(facts: Facts, p2p: str, gdr_level: object) -> tuple[Facts, tupl
         facts = replace(facts, inside="host", link_rate=PCIE_GBPS[facts.pcie] * 1e9)
         require_one_host(facts)
         notes.append("peers are reached through host memory")
+    if facts.partly and not c.type_at_most("PIX", p2p):
+        facts = replace(facts, partly=False)
     level = _level("NCCL_NET_GDR_LEVEL", gdr_level, "")
     if level and facts.nodes > 1:
         facts = replace(facts, gdr=c.type_at_most("PHB" if facts.card else "PIX", level) and facts.gdr is not False)

@@ -70,8 +70,9 @@ def sweep(
         progress: True for a bar in a notebook or terminal, or a function of (scenarios done, in all, seconds).
 
     Returns:
-        Columns: scenario (hash of its inputs and of the model's version), the inputs, the figures (`Trace.row`), and
-        `error`: what cannot run is a row with its reason and no figures; it does not end the sweep.
+        Columns: scenario (hash of its inputs and of the model's version), the inputs, the figures (`Trace.row`),
+        `channels` (all that a machine offers unless an option says another number), and `error`: what cannot run is a
+        row with its reason and no figures; it does not end the sweep.
 
     Raises CollsimError for unknown names, bad sizes and places, before anything runs.
     """
@@ -238,8 +239,11 @@ def _figures(work: Work) -> Callable[[int, str, str, dict[str, Any]], Row]:
     if work.algorithm == NCCL:
         return lambda nbytes, *_: predicted(work.collective, work.topology, nbytes, work.options)
     plan = _plan(work)
+    channels = {"channels": plan.channels}
     place = work.topology if work.order is None else reordered(work.topology, work.order)
-    return lambda nbytes, dtype, engine, options: simulate(plan, place, nbytes, dtype, engine, **options).row()
+    return lambda nbytes, dtype, engine, options: (
+        simulate(plan, place, nbytes, dtype, engine, **options).row() | channels
+    )
 
 
 def _plan(work: Work) -> Schedule:

@@ -11,7 +11,7 @@ from ..errors import CollsimError, unknown
 from .breaking import Broken, break_it
 from .exercises.exercise import Exercise, Result
 from .exercises.grading import grade, summary
-from .exercises.progress import progress
+from .exercises.progress import progress, progress_path
 from .exercises.tasks import TASKS
 from .exercises.tasks.task import Task
 from .language import language
@@ -31,6 +31,7 @@ __all__ = [
     "exercises",
     "grade",
     "progress",
+    "progress_path",
     "questions",
     "summary",
     "worksheet",

@@ -84,6 +84,15 @@ _PATTERNS: list[tuple[str, str]] = [
     (r"the function needs more memory than it may use; .*", r"函数需要的内存超过限制；它产生了多少次传输？"),
     (r"the function ends the program \(exit\); .*", r"函数结束了整个程序（exit）；它只应产生各步"),
     (r"the process of the function ended before .*", r"函数所在的进程提前结束（exit，或内存超过限制）"),
+    (r"the process of the function was ended by signal (\d+)", r"函数所在的进程被信号 \1 结束"),
+    (r"the process of the function sent more than is read", r"函数所在的进程送出的数据超过限制"),
+    (r"the process of the function sent something that is not .*", r"函数所在的进程送出的不是传输表"),
+    (
+        r"more than ([\d,-]+) transfers or ([\d,-]+) steps, which is what is left .*",
+        r"超过 \1 次传输或 \2 步；这是所有 rank 数合计的剩余限额",
+    ),
+    (r"a pattern is repeated with shift or modulus above ([\d,]+)", r"重复的模式中 shift 或 modulus 超过 \1"),
+    (r"a channel is a number from 0 to ([\d,]+)", r"channel 应为 0 到 \1"),
     (
         r"(\w+)='?(.*?)'? is ambiguous: write (\S+) \(([\d,]+) bytes\) or (\S+) \(([\d,]+) bytes\)",
         r"“\2” 有歧义：请写 \3（\4 字节）或 \5（\6 字节）。",

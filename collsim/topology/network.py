@@ -512,6 +512,21 @@ def _freeze(*arrays: npt.NDArray[Any]) -> None:
         array.flags.writeable = False
 
 
+def channels_offered(topology: Topology | None, ranks: int | None = None) -> int:
+    """Channels that a topology can use at full speed: one per ring order; 1 where it has none, or for fewer ranks than
+    it has."""
+    if topology is None or topology.orders is None or (ranks is not None and ranks != topology.ranks):
+        return 1
+    return len(topology.orders)
+
+
+def usual_channels(topology: Topology | None, ranks: int | None = None) -> int:
+    """Channels of a run that names no number: all that a machine offers, as NCCL does; one on a generic network, as in
+    textbooks."""
+    on_machine = topology is not None and topology.shape == "machine"
+    return channels_offered(topology, ranks) if on_machine else 1
+
+
 def ring_orders(topology: Topology | None, ranks: int, channels: int) -> Ints:
     """(channels, ranks): the order in which each channel's ring visits the ranks.
 

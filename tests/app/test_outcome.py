@@ -5,9 +5,10 @@ import importlib
 import numpy as np
 import pandas as pd
 import pytest
+from wirings import PCIE_8GPU
 
 import collsim as cs
-from collsim.app.scenario.choice import Choice, usual_algorithms
+from collsim.app.scenario.choice import OWN, Choice, usual_algorithms
 from collsim.app.scenario.outcome import Refused, build_place, compare, crossings, options_used, outcome
 
 
@@ -89,3 +90,13 @@ def test_a_comparison_on_the_spot_starts_no_process(monkeypatch):
     monkeypatch.setattr(sweeping, "_processes", lambda: pytest.fail("the server was forked"))
     table = compare(Choice(place="switch", ranks=4, sizes="1KiB:1MiB:32"))
     assert table["error"].isna().all()
+
+
+def test_a_run_says_what_its_file_does_not_say_and_where_nccl_is_predicted_to_be_far_off():
+    (en, zh), *rest = outcome(Choice(place="pcie-8gpu", nodes=1, nbytes="1GiB")).notes
+    assert not rest
+    assert "predict is 3.97 times simulate" in en
+    assert "3.97 倍" in zh
+    assert outcome(Choice(nbytes="1GiB")).notes == ()
+    notes = outcome(Choice(place=OWN, own=PCIE_8GPU, nodes=2, nbytes="64MiB")).notes
+    assert any("taken for ib-hdr" in en and "slower" in en and "用时为" in zh for en, zh in notes)

@@ -63,6 +63,19 @@ def test_the_script_of_a_comparison_gives_the_same_times(choice):
     assert (names["times"] == shown).all(axis=None)
 
 
+@pytest.mark.parametrize(
+    "choice", [Choice(sizes="1KiB:64MiB:64"), Choice(place="dgx-h100", nodes=1, sizes="1MiB:64MiB:64")]
+)
+def test_the_command_line_of_a_comparison_gives_the_figures_of_the_page(choice):
+    names = tuple(dict.fromkeys(name for name, _ in compared(choice, build_place(choice))))
+    words = shlex.split(snippets.command_sweep(choice, names))
+    rows = json.loads(CliRunner().invoke(app, [*words[1:], "--json"]).stdout)
+    key, figures = ("nbytes", "algorithm"), ("time", "channels", "chunks")
+    printed = {tuple(row[k] for k in key): tuple(row[k] for k in figures) for row in rows}
+    page = compare(choice).to_dict("records")
+    assert printed == {tuple(row[k] for k in key): tuple(row[k] for k in figures) for row in page}
+
+
 def test_the_command_line_names_the_fabric():
     assert "--fabric rail" in snippets.command(Choice(fabric="rail"), {})
 

@@ -13,7 +13,7 @@ import chores
 import psutil
 import pytest
 
-from collsim.app.jobs.pool import HIDDEN, Died, Kept, Workers, key_of
+from collsim.app.jobs.pool import HIDDEN, MOST_EACH, MOST_JOBS, Died, Kept, TooMany, Workers, key_of
 from collsim.app.pages.write.drafts import Draft
 from collsim.app.pages.write.verdict import verdict
 from collsim.app.scenario.choice import Choice
@@ -262,3 +262,24 @@ def test_a_worker_and_its_folder_go_when_its_server_is_killed(staff, tmp_path):
     server.wait()
     eventually(lambda: not alive(pid), 5.0)
     assert not folder.exists()
+
+
+def test_one_client_has_so_many_computations_at_a_time_and_others_go_on(staff):
+    workers = staff(count=0, client=lambda who: who[0])
+    jobs = [workers.ask(f"a{k}", chores.count, (k, 0.0), 1.0) for k in range(MOST_EACH)]
+    with pytest.raises(TooMany):
+        workers.ask("a9", chores.count, (9, 0.0), 1.0)
+    assert workers.ask("a9", chores.count, (0, 0.0), 1.0) is jobs[0], "to wait with somebody costs nothing"
+    workers.ask("b1", chores.count, (10, 0.0), 1.0)
+    workers.leave("a1", jobs[1])
+    workers.ask("a9", chores.count, (9, 0.0), 1.0)
+
+
+def test_all_clients_together_have_a_limit_and_whoever_sits_at_the_computer_has_none(staff):
+    workers = staff(count=0, client=lambda who: who if who != "here" else "")
+    for k in range(MOST_JOBS):
+        workers.ask(f"student {k}", chores.count, (k, 0.0), 1.0)
+    with pytest.raises(TooMany):
+        workers.ask("one more", chores.count, (-1, 0.0), 1.0)
+    for k in range(MOST_EACH + 1):
+        workers.ask("here", chores.count, (1000 + k, 0.0), 1.0)

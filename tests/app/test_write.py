@@ -7,12 +7,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import address, messages
 
-from collsim.app.pages.write import drafts
-from collsim.app.pages.write.allowed import LONGEST, Code, Forbidden, allowed
-from collsim.app.pages.write.trial import _attempt, trial
+from collsim.app.pages.write import consent, drafts
+from collsim.app.pages.write.trial import trial, tried
 from collsim.app.shell import results
 from collsim.app.texts.write import TEXTS as WRITE
-from collsim.teach import confine
+from collsim.sandbox import Walls, walls
+from collsim.sandbox.allowlist import LONGEST, Code, Forbidden, allowed
+from collsim.sandbox.produce import Wanted
 
 HEAD = "import numpy as np\nimport collsim as cs\n"
 
@@ -173,27 +174,100 @@ def test_code_that_never_ends_is_ended(code):
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_page_says_what_holds_the_process_here(language, monkeypatch):
-    for version, key in ((0, "write.fence.off"), (4, "write.fence.on")):
-        monkeypatch.setattr(confine, "version", lambda version=version: version)
-        assert any(WRITE[key][language == "zh"] in one.value for one in opened(lang=language).markdown)
+def test_the_page_says_what_holds_the_process_here(language):
+    said = WRITE[f"write.fence.{walls().name.lower()}"][language == "zh"]
+    assert any(said in one.value for one in opened(lang=language).markdown)
 
 
-@pytest.mark.skipif(not confine.version(), reason="this system has no Landlock")
-def test_code_that_got_past_the_lists_still_writes_nowhere_but_in_its_own_folder(tmp_path):
-    def tried(path):
+@pytest.mark.skipif(walls() is Walls.NONE, reason="this system has no walls")
+def test_code_that_got_past_the_lists_writes_nowhere(tmp_path):
+    outside = tmp_path / "outside"
+    for path in (str(outside), "inside", "/tmp/inside"):
         lines = [
             "import collsim as cs",
             "def f(n):",
             f"    open({path!r}, 'w').write('x')",
             "    yield cs.copy(0, 1, chunk=0)",
         ]
-        return _attempt(Code("\n".join(lines), "f"), "allreduce", (2,))
-
-    outside = tmp_path / "outside"
-    assert "PermissionError" in str(tried(str(outside)).error)
+        assert "PermissionError" in str(tried(Code("\n".join(lines), "f"), Wanted("allreduce", (2,))).error)
     assert not outside.exists()
-    assert tried("inside").error is None
+
+
+# ---- code from a link
+
+
+def fresh(text):
+    """Code that nobody has run yet, in an address."""
+    return drafts.packed(drafts.STARTERS["naive"][1] + f"# {text}\n")
+
+
+def button(at, key):
+    return next((one for one in at.button if one.key == key), None)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_code_from_a_link_is_shown_and_runs_only_after_a_click_that_says_what_it_is(language, monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("it ran")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("collsim.app.pages.write.write.latest", never)
+        at = opened(code=fresh("shown"), lang=language)
+        assert not at.exception
+        assert WRITE["write.link"][language == "zh"] in words(at)
+        assert "# shown" in sent(at, "collsim_editor")["code"]
+        typed(at, drafts.unpacked(fresh("changed by hand")))
+        assert button(at, "write_run_link").label == WRITE["write.link.run"][language == "zh"]
+    button(at, "write_run_link").click().run()
+    assert WRITE["write.right"][language == "zh"].split("{")[0] in words(at)
+    assert button(at, "write_run_link") is None
+
+
+def test_a_second_link_in_the_same_tab_asks_again_and_code_that_ran_here_does_not():
+    at = opened(code=fresh("first"))
+    button(at, "write_run_link").click().run()
+    at.query_params["code"] = fresh("second")
+    at.run()
+    assert button(at, "write_run_link") is not None
+    at.query_params["code"] = fresh("first")
+    at.run()
+    assert button(at, "write_run_link") is None
+    assert WRITE["write.right"][0].split("{")[0] in words(at)
+
+
+def test_a_starting_point_in_a_link_is_ours_and_runs():
+    assert button(opened(code=drafts.packed(drafts.STARTERS["naive"][1])), "write_run_link") is None
+
+
+# ---- no walls
+
+
+@pytest.fixture
+def bare(monkeypatch):
+    """A system without walls."""
+    monkeypatch.setattr(consent, "walls", lambda: Walls.NONE)
+    monkeypatch.setattr(consent, "_AGREED", type(consent._AGREED)())
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_without_walls_a_server_for_others_runs_nothing(bare, monkeypatch, language):
+    consent._AGREED.set()
+    monkeypatch.setattr(consent.st, "get_option", lambda name: "0.0.0.0")
+    at = opened(start="naive", lang=language)
+    assert WRITE["write.nowalls.open"][language == "zh"] in words(at)
+    assert button(at, "write_agree") is None
+    assert WRITE["write.right"][language == "zh"].split("{")[0] not in words(at)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_without_walls_somebody_at_this_computer_agrees_once(bare, monkeypatch, language):
+    monkeypatch.setattr(consent.st, "get_option", lambda name: "127.0.0.1")
+    at = opened(start="naive", lang=language)
+    assert WRITE["write.nowalls.ask"][language == "zh"] in words(at)
+    assert WRITE["write.right"][language == "zh"].split("{")[0] not in words(at)
+    button(at, "write_agree").click().run()
+    assert WRITE["write.right"][language == "zh"].split("{")[0] in words(at)
+    assert button(opened(start="double", lang=language), "write_agree") is None
 
 
 def test_what_is_refused_names_its_line():

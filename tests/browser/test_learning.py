@@ -34,6 +34,7 @@ def test_what_is_typed_is_checked_and_the_player_goes_to_the_mistake(page, app_u
     page.get_by_text("Right: 4 ranks").wait_for(timeout=SLOW)
     page.wait_for_url(re.compile("code="), timeout=SLOW)
     page.reload()
+    page.get_by_role("button", name="Run the code from the link").click(timeout=SLOW)
     page.get_by_text("Right: 4 ranks").wait_for(timeout=SLOW)
     assert page.locator("textarea[aria-label^='Code']").input_value() == code + "    # the end"
     assert page.errors == []

@@ -23,7 +23,7 @@ _MEGABYTE = 1_000_000
 @pytest.fixture(scope="module")
 def trace():
     topology = machine("dgx-a100", nodes=2)
-    return cs.simulate(cs.schedule("allreduce_ring", topology=topology), topology, "256MiB")
+    return cs.simulate(cs.schedule("allreduce_ring", topology=topology, channels=1), topology, "256MiB")
 
 
 @pytest.mark.parametrize("suffix", ["html", "json", "gif", "png", "svg"])

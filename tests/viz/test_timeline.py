@@ -167,7 +167,7 @@ def test_many_nodes_become_boxes_and_no_byte_between_them_is_lost():
 def test_rows_of_the_first_picture():
     """256 MiB ring over two DGX A100: two InfiniBand lines of 99.5 %, PCIe 79 %, NVLink 8.3 % (the arithmetic is in the
     mock's notes)."""
-    made = timeline(run("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB"))
+    made = timeline(run("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB", channels=1))
     told = [(row["label"]["en"], row["note"]["en"], row["hot"]) for row in made["rows"]]
     assert told[0] == ("IB node 0 → node 1", "7 → 8", True)
     assert told[1] == ("IB node 1 → node 0", "15 → 0", True)

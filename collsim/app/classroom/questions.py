@@ -6,7 +6,6 @@ import html
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
-from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -17,6 +16,7 @@ from ..scenario.choice import Choice
 from ..scenario.mistakes import sentence
 from ..scenario.panels import LONGEST_ANSWER, MOST_SEEDS, SHOWN, Panels
 from ..scenario.run_questions import asked_about, expected_questions
+from ..server import as_picture, invitation
 from ..shell.notes import mistake, note_html
 from ..shell.results import latest
 from ..shell.session import language, session, t
@@ -241,15 +241,15 @@ def _ended(panels: Panels) -> Panels:
 
 
 def _joining(room: str) -> None:
-    """Where students go, large enough to be read from the last row."""
-    here = urlsplit(st.context.url or "")
-    base = here.path.rpartition("/")[0]
-    address = f"{here.netloc}{base}/?class={room[:4]}"
-    local = ""
-    if here.hostname in ("localhost", "127.0.0.1", "::1"):
-        local = note_html(t("class.local", host=here.hostname), kind="small")
-    words = f"<small>{html.escape(t('class.join'))}</small><b>{html.escape(address)}</b>"
-    st.html(f'<div class="cs-join">{words}{local}</div>')
+    """Where students go, large enough to be read from the last row; a QR code where they can reach this server."""
+    way = invitation(st.context.url or "", **{"class": room[:4]})
+    words = [f"<small>{html.escape(t('class.join'))}</small><b>{html.escape(way.shown)}</b>"]
+    if way.code:
+        words += [f"<small>{html.escape(t('class.key'))}</small><b class='key'>{html.escape(way.code)}</b>"]
+    if not way.link:
+        words += [note_html(t("class.local"), kind="small")]
+    picture = f'<img src="{as_picture(way.link)}" alt="{html.escape(t("class.qr"))}">' if way.link else ""
+    st.html(f'<div class="cs-join"><div>{"".join(words)}</div>{picture}</div>')
 
 
 @st.fragment(run_every=1.0)
@@ -284,5 +284,6 @@ _STYLE = """
  .st-key-card_question .st-key-ask_row button p{font-size:15px}
 .cs-join small{display:block;font-size:14px;line-height:20px;color:var(--cs-ink2);font-weight:700}
 .cs-join b{display:block;font-size:24px;line-height:32px;overflow-wrap:anywhere;color:var(--cs-ink)}
+.cs-join b.key{letter-spacing:.12em} .cs-join img{width:184px;height:184px;margin-top:8px;border-radius:7px}
 .cs-count{font-size:20px;line-height:28px;font-weight:700;color:var(--cs-ink)}
 """

@@ -2,7 +2,7 @@
 more.
 
 A process and not a thread, because a process can be stopped wherever it is, leaves no memory behind, and lets a class
-of thirty go on clicking while it computes. Nothing here knows Streamlit, but for `tab_is_open`.
+of thirty go on clicking while it computes. Nothing here knows Streamlit, but for `tab_is_open` and `client_of_tab`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 
 from cachetools import LRUCache
 
+from ..server import at_end, client_of
 from .worker import prepare
 
 #: Results of all sessions together and what they were made from, in bytes as pickled; the least recently used goes
@@ -35,6 +36,8 @@ MOST_KEPT = 96 * 2**20
 WORKERS = min(2, os.cpu_count() or 1)
 #: Seconds up to which a computation stands in a row of its own, so that a glance never waits for a film.
 SHORT = 4.0
+#: Computations of one client that stand in the rows or are under way, and of all clients.
+MOST_EACH, MOST_JOBS = 6, 60
 #: Seconds after which somebody who has not asked again is taken to have gone: a closed tab.
 PATIENCE = 15.0
 #: The same where the tab is known to be open: a browser lets one that is hidden look once a minute.
@@ -111,6 +114,10 @@ class Died(Exception):
     """The process of a computation ended before the computation did: most likely out of memory."""
 
 
+class TooMany(Exception):
+    """This client, or all together, have as many computations under way as there may be."""
+
+
 class Worker:
     """One process, and the folder for its temporary files, which goes with it."""
 
@@ -150,8 +157,9 @@ class Workers:
         patience: float = PATIENCE,
         keep: Kept | None = None,
         here: Callable[[str], bool] = lambda who: False,
+        client: Callable[[str], str] = lambda who: "",
     ):
-        self.patience, self.kept, self.here = patience, keep or Kept(), here
+        self.patience, self.kept, self.here, self.client = patience, keep or Kept(), here, client
         self.pace = 1.0  # what computations took here over what was expected, lately
         self._lock = threading.Lock()
         self._jobs: dict[Key, Computation] = {}
@@ -169,7 +177,7 @@ class Workers:
         """Start a computation, or join the one that somebody else waits for already. `who` must call `seen` now and
         then.
 
-        `expected` are seconds, 0 where nobody can know; then nothing is learnt from what it took.
+        `expected` are seconds, 0 where nobody can know; then nothing is learnt from what it took. Raises TooMany.
         """
         key = key_of(function, arguments)
         with self._lock:
@@ -180,10 +188,18 @@ class Workers:
                 if job.result is not None:
                     job.over.set()
                     return job
+                self._admit(who)
                 self._jobs[key] = job
                 self._rows[job.short].put(job)
             job.waiting[who] = time.monotonic()
         return job
+
+    def _admit(self, who: str) -> None:
+        """With the lock held: may `who` start one more? Whoever sits at this computer, the client "", always may."""
+        client = self.client(who)
+        mine = sum(any(self.client(one) == client for one in job.waiting) for job in self._jobs.values())
+        if client and (mine >= MOST_EACH or len(self._jobs) >= MOST_JOBS):
+            raise TooMany
 
     def join(self, who: str, key: Key) -> Computation | None:
         """Wait for a computation that somebody else waits for already; None where nobody does."""
@@ -311,10 +327,21 @@ def tab_is_open(who: str) -> bool:
     return runtime.exists() and runtime.get_instance().is_active_session(who)
 
 
+def client_of_tab(who: str) -> str:
+    """The client of a Streamlit session; empty for this computer, and for a tab that has gone."""
+    from streamlit import runtime
+
+    tab = runtime.get_instance().get_client(who) if runtime.exists() else None
+    host = None if tab is None else tab.client_context.remote_ip
+    return client_of(host) if isinstance(host, str) else ""
+
+
 @cache
 def workers() -> Workers:
     """The workers of this server; who asks is the id of a session."""
-    return Workers(here=tab_is_open)
+    staff = Workers(here=tab_is_open, client=client_of_tab)
+    at_end(staff.close)
+    return staff
 
 
 class Engine:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import altair as alt
 import pandas as pd
 import streamlit as st
 
+from collsim.sweep.compare import Search
 from collsim.units import format_bandwidth, format_bytes, format_time
 
 from ..scenario.choice import Choice
 from ..scenario.mistakes import sentence
-from ..scenario.outcome import PIPELINES, Crossing, build_place, compare, compared, crossings, expected_compare
+from ..scenario.outcome import Crossing, build_place, compare, compared, crossings, expected_compare
 from ..shell import charts, codebox, filebox
 from ..shell.address import leave
 from ..shell.controls import algorithm_label, place_label
@@ -44,7 +45,7 @@ def draw() -> None:
         _coming(now.choice)
         return
     table, (choice,) = made
-    _lead(choice, bool((table["chunks"] > 1).any()))
+    _lead(choice)
     good = _able(table, choice)
     if not good.empty:
         _comparison(table, good, choice)
@@ -86,18 +87,17 @@ def _cards() -> Iterator[tuple[str, Any]]:
 
 def _coming(choice: Choice) -> None:
     """Before the first result: what is compared, and where the charts will stand."""
-    _lead(choice, pipelined=False)
+    _lead(choice)
     for _, card in _cards():
         card.html(f'<div style="height:{_TALL}px;border-radius:6px;background:var(--cs-sunk)"></div>')
 
 
-def _lead(choice: Choice, pipelined: bool) -> None:
-    """What is compared, and what was done to be fair to those that pipeline."""
+def _lead(choice: Choice) -> None:
+    """What is compared, and among which channels and chunks each algorithm was let choose."""
     place = place_label(choice.place) + (f" × {choice.copies}" if choice.copies > 1 else "")
-    words = t(
-        "compare.lead", collective=choice.collective, place=place, ranks=build_place(choice).ranks, engine=choice.engine
-    )
-    note(words + (" " + t("compare.chunks", counts=", ".join(map(str, PIPELINES))) if pipelined else ""))
+    topology = build_place(choice)
+    words = t("compare.lead", collective=choice.collective, place=place, ranks=topology.ranks, engine=choice.engine)
+    note(f"{words} {t('compare.search', search=Search.on(topology))}")
 
 
 def _sentences(choice: Choice, leaders: list[str], found: list[Crossing]) -> None:
@@ -185,6 +185,12 @@ def _mark_label(frame: pd.DataFrame, line: int, near: float, ink: str) -> Any:
 # ---- table ---------------------------------------------------------------------------------------------------------
 
 
+def _cell(row: Mapping[Any, Any]) -> str:
+    """A time, with the channels and chunks that were chosen where they are more than one each."""
+    chosen = "" if row["channels"] == row["chunks"] == 1 else f" ({row['channels']} × {row['chunks']})"
+    return format_time(row["time"]) + chosen
+
+
 def _table(good: pd.DataFrame, choice: Choice) -> None:
     head, button = st.columns([4, 1], vertical_alignment="bottom")
     head.markdown(f"**{t('compare.table')}**")
@@ -193,7 +199,8 @@ def _table(good: pd.DataFrame, choice: Choice) -> None:
         t("compare.csv"), csv, f"collsim-{choice.collective}.csv", "text/csv", on_click="ignore", width="stretch"
     )
     wide = good.pivot_table(index="nbytes", columns="name", values="time", sort=False).sort_index()
-    shown = wide.map(format_time)
+    cells = good.assign(cell=[_cell(row) for row in good.to_dict("records")])
+    shown = cells.pivot_table(index="nbytes", columns="name", values="cell", aggfunc="first", sort=False).sort_index()
     shown.insert(0, t("nbytes"), [format_bytes(n) for n in wide.index])
     shown[t("compare.fastest")] = wide.idxmin(axis=1)
     st.dataframe(shown, hide_index=True, width="stretch", height=min(520, 38 + 35 * len(shown)))

@@ -16,6 +16,9 @@ import pandas as pd
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.simulate.conditions import Progress
+from collsim.sweep.compare import Search, fastest
+from collsim.topology.assumed import assumptions, sentences
+from collsim.topology.network import usual_channels
 from collsim.topology.spec import parse_topology
 from collsim.viz.sentences.causes import bottleneck
 from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED
@@ -76,6 +79,7 @@ class Outcome:
         links, steps, endpoints: the tables, in SI units.
         claimed: what the algorithm claims: steps, and bytes that the busiest endpoint sends; None where it claims
         nothing. timeline: what the player gets, or None where there are too many transfers to animate.
+        notes: (English, Chinese) of what a file did not say, with its effect, and of a prediction that is far off.
     """
 
     place: str
@@ -88,6 +92,7 @@ class Outcome:
     endpoints: pd.DataFrame
     claimed: tuple[float | None, float | None]
     timeline: dict[str, Any] | None
+    notes: tuple[tuple[str, str], ...] = ()
 
 
 def build_place(choice: Choice) -> cs.Topology:
@@ -131,17 +136,12 @@ def choice_of(query: Mapping[str, str], start: Choice | None = None) -> tuple[Ch
     return choice, complaints
 
 
-def channels_offered(topology: cs.Topology) -> int:
-    """Ring orders that the place offers, so that each channel goes its own way."""
-    return 1 if topology.orders is None else len(topology.orders)
-
-
 def options_used(algorithm: str, options: dict[str, Any], topology: cs.Topology, on_machine: bool) -> dict[str, Any]:
-    """The options of a run: those that are set; on a machine all channels that it offers unless a number is set."""
+    """The options of a run: those that are set, and the number of channels that `cs.schedule` takes where none is."""
     known = own_options(algorithm)
     used = {name: value for name, value in options.items() if name in known}
-    if on_machine and "channels" in known and "channels" not in used and channels_offered(topology) > 1:
-        used["channels"] = channels_offered(topology)
+    if on_machine and "channels" in known and "channels" not in used and usual_channels(topology) > 1:
+        used["channels"] = usual_channels(topology)
     return used
 
 
@@ -183,7 +183,8 @@ def expected_outcome(choice: Choice) -> float:
     topology = build_place(choice)
     plan = _plan(choice, topology, options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine))
     drawn = len(plan) if len(plan) <= MOST_PLAYED else 0
-    return RUNS_OF_OUTCOME * seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * drawn
+    runs = RUNS_OF_OUTCOME + sum(len(one.others[:2]) for one in assumptions(topology))
+    return runs * seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * drawn
 
 
 def seconds(choice: Choice, plan: cs.Schedule, topology: cs.Topology, nbytes: Any) -> float:
@@ -216,7 +217,20 @@ def outcome(choice: Choice, tell: Tell = quietly) -> Outcome:
         endpoints=endpoints(trace),
         claimed=claimed(trace, choice.algorithm, used),
         timeline=encode(played) if played else None,
+        notes=(*sentences(topology, lambda place: _time(choice, place)), *_apart(trace)),
     )
+
+
+def _time(choice: Choice, place: cs.Topology) -> float:
+    """Seconds of a choice on another reading of its machine."""
+    used = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
+    return float(_trace(choice, place, used).time)
+
+
+def _apart(trace: cs.Trace) -> list[tuple[str, str]]:
+    """Why NCCL's prediction is far from this run, where it is."""
+    found = cs.nccl.apart(trace)
+    return [] if found is None else [(str(found), found.chinese)]
 
 
 def figures(trace: cs.Trace) -> Figures:
@@ -257,10 +271,6 @@ def endpoints(trace: cs.Trace) -> pd.DataFrame:
     )
 
 
-#: Chunks that a comparison tries for an algorithm which pipelines: without them a tree would stand no chance.
-PIPELINES = (1, 4, 16, 64, 256)
-
-
 class _InThisProcess(Executor):
     """Does everything at once where it is asked: a server with threads must not be forked, as a sweep that takes longer
     would."""
@@ -295,19 +305,14 @@ def _seconds_or_none(choice: Choice, plan: cs.Schedule, topology: cs.Topology, n
 
 
 def compare(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
-    """The algorithms of a choice over its sizes: the rows of `cs.sweep`, each with the number of chunks that was the
-    fastest.
+    """The algorithms of a choice over its sizes: the rows of `cs.sweep`, each with the channels and chunks that were
+    the fastest.
 
     Ask `expected_compare` before: it refuses what is too much.
     """
     topology = build_place(choice)
     table = swept(choice, compared(choice, topology), topology, tell)
-    table["chunks"] = [options.get("chunks", 1) for options in table["options"]]
-    table["channels"] = [options.get("channels", 1) for options in table["options"]]
-    if "time" not in table:  # nothing could run: every row has its reason
-        return table.drop(columns=["options"])
-    fastest = table.sort_values("time", kind="stable").drop_duplicates(["algorithm", "nbytes"]).index
-    return table.loc[sorted(fastest)].drop(columns=["options"]).reset_index(drop=True)
+    return fastest(table).drop(columns=["options"])
 
 
 def swept(
@@ -328,14 +333,11 @@ def swept(
 
 
 def compared(choice: Choice, topology: cs.Topology) -> list[tuple[str, dict[str, Any]]]:
-    """The algorithms of a comparison with their options, one pair for each number of chunks that is tried."""
+    """The algorithms of a comparison with their options, one pair for each choice of channels and chunks that is
+    tried."""
     names = choice.algorithms or usual_algorithms(choice.collective)
-    return [(name, options) for name in names for options in _variants(name, topology, choice.on_machine)]
-
-
-def _variants(algorithm: str, topology: cs.Topology, on_machine: bool) -> list[dict[str, Any]]:
-    base = options_used(algorithm, {}, topology, on_machine)
-    return [{**base, "chunks": chunks} for chunks in PIPELINES] if "chunks" in own_options(algorithm) else [base]
+    search = Search.on(topology)
+    return [(name, options) for name in names for options in search.of(cs.algorithms()[name])]
 
 
 def _planned(algorithm: str, options: dict[str, Any], topology: cs.Topology) -> cs.Schedule | None:

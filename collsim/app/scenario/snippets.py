@@ -80,23 +80,19 @@ def _more(choice: Choice) -> str:
 
 
 def python_sweep(choice: Choice, pairs: list[tuple[str, dict[str, Any]]]) -> str:
-    """A script that prints the times of a comparison, a column for each algorithm."""
-    ways = "".join(f"    ({name!r}, {options!r}),\n" for name, options in pairs)
+    """A script that prints the times of a comparison, a column for each algorithm, and what each chose."""
+    names = "".join(f"    {name!r},\n" for name in dict.fromkeys(name for name, _ in pairs))
     engine = engine_pair(choice)
-    more = (
-        f", {choice.dtype!r}, {engine!r}"
-        if engine != "lockstep"
-        else f", dtype={choice.dtype!r}"
-        if choice.dtype != "float32"
-        else ""
-    )
+    more = f", dtype={choice.dtype!r}" if choice.dtype != "float32" else ""
+    more += f", engine={engine!r}" if engine != "lockstep" else ""
     return (
         "import collsim as cs\n\n"
         f"m = {place(choice)}\n"
-        f"ways = [\n{ways}]\n"
-        f"table = cs.sweep({choice.collective!r}, ways, m, cs.size_range({choice.sizes!r}){more})\n"
-        "times = table.pivot_table(index='nbytes', columns='algorithm', values='time', aggfunc='min')\n"
+        f"names = [\n{names}]\n"
+        f"table = cs.compare({choice.collective!r}, m, cs.size_range({choice.sizes!r}), algorithm=names{more})\n"
+        "times = table.pivot_table(index='nbytes', columns='algorithm', values='time')\n"
         "print(times)\n"
+        "print('channels × chunks: each the best of', table.attrs['search'])\n"
     ).replace("'", '"')
 
 
@@ -192,7 +188,7 @@ def command(
 
 
 def command_sweep(choice: Choice, algorithms: tuple[str, ...]) -> str:
-    """The line for a shell that compares these algorithms, each with its options as they come."""
+    """The line for a shell that compares these algorithms, each at its best as on the page."""
     words = ["collsim", "compare", "--collective", choice.collective]
     words += [word for name in algorithms for word in ("--algorithm", name)]
     words += [*_place_words(choice), "--nbytes", choice.sizes]

@@ -64,11 +64,17 @@ def of_run(choice: Choice, used: dict[str, Any], ranks: int) -> None:
 def of_comparison(choice: Choice, pairs: list[tuple[str, dict[str, Any]]], ranks: int) -> None:
     """Compare: several algorithms over sizes."""
     names = tuple(dict.fromkeys(name for name, _ in pairs))
-    ways = [(replace(choice, algorithm=name), next(options for n, options in pairs if n == name)) for name in names]
+    ways = [(replace(choice, algorithm=name), _most_channels(pairs, name)) for name in names]
     sizes = [str(size) for size in cs.size_range(choice.sizes)][:_MOST_SIZES]
     left = [Part(t("python"), snippets.python_sweep(choice, pairs), "python"), *_torch(choice, sizes, {}, ranks)]
     right = [Part(t("cli"), snippets.command_sweep(choice, names)), _tests(ways, ranks, choice.sizes)]
     draw(left, right, (choice.own if choice.place == OWN else "",))
+
+
+def _most_channels(pairs: list[tuple[str, dict[str, Any]]], name: str) -> dict[str, Any]:
+    """Of the options that a comparison tries for an algorithm, those of a run that names no number."""
+    tried = [options for n, options in pairs if n == name]
+    return max(tried, key=lambda options: (options.get("channels", 1), -options.get("chunks", 1)))
 
 
 def of_race(runners: list[tuple[Choice, dict[str, Any], int]]) -> None:

@@ -17,7 +17,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from collsim.errors import CollsimError
 
-from ..jobs.pool import ENGINE, Computation, Died, Key, key_of, workers
+from ..jobs.pool import ENGINE, Computation, Died, Key, TooMany, key_of, workers
 from ..jobs.worker import prepare
 from ..scenario.mistakes import sentence
 from ..scenario.outcome import Refused
@@ -151,7 +151,7 @@ def _found(
         if compiled and not ENGINE.ready.is_set():
             job = workers().ask(requests().who, prepare, (), ENGINE.SECONDS)
         elif apart or seconds > ON_THE_SPOT:
-            job = workers().ask(requests().who, function, arguments, seconds)
+            job = _asked(function, arguments, seconds)
         else:
             result = pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)
             workers().kept.put(request.key, result)
@@ -173,12 +173,19 @@ def _found(
     return job.result
 
 
+def _asked(function: Callable[..., Any], arguments: tuple[Hashable, ...], seconds: float) -> Computation:
+    try:
+        return workers().ask(requests().who, function, arguments, seconds)
+    except TooMany:
+        raise Refused("work.many") from None
+
+
 def _ended(request: Request, kept: bool) -> None:
     """Say why there is nothing new, and that what stands below is `kept` from before; what was stopped can be started
     again."""
     assert request.ended is not None
     mistake(f"{sentence(request.ended, language())} {t('mistake.kept') if kept else ''}".strip())
-    if isinstance(request.ended, Refused) and request.ended.key in ("work.stopped", "work.died"):
+    if isinstance(request.ended, Refused) and request.ended.key in ("work.stopped", "work.died", "work.many"):
         st.button(t("work.again"), key=f"again_{request.key[0]}", on_click=leave, args=(request.key[0],))
 
 

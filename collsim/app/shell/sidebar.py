@@ -14,6 +14,7 @@ from collsim.errors import CollsimError
 from collsim.registry import Option
 from collsim.simulate import ENGINES, SHARING
 from collsim.topology.fabrics import FABRICS
+from collsim.topology.network import channels_offered
 
 from ..scenario import custom_machine
 from ..scenario.choice import (
@@ -32,7 +33,7 @@ from ..scenario.choice import (
     usual_algorithm,
     usual_algorithms,
 )
-from ..scenario.outcome import build_place, channels_offered
+from ..scenario.outcome import build_place
 from ..texts.catalogue import TEXTS
 from .address import menu
 from .controls import (

@@ -38,10 +38,12 @@ TEXTS: dict[str, tuple[str, str]] = {
         "此服务器上的课堂已满；请稍后再试。",
     ),
     "class.join": ("Students open", "学生打开"),
+    "class.key": ("Join code", "加入码"),
+    "class.qr": ("QR code of this address, with the join code", "此地址的二维码（含加入码）"),
     "class.local": (
-        "In place of {host} students write the name or IP address of this computer (Streamlit prints it as Network "
-        "URL).",
-        "学生要把 {host} 换成这台电脑的名称或 IP 地址（Streamlit 启动时显示为 Network URL）。",
+        "Only this computer can open that: the app was started for it alone. To let students in, start it with "
+        "collsim app --class.",
+        "只有这台电脑能打开此地址：应用启动时只供本机使用。要让学生加入，请用 collsim app --class 启动。",
     ),
     "class.votes": ("{votes} of {here} have answered", "{here} 人中已有 {votes} 人作答"),
     "class.nobody": ("Nobody is here yet.", "还没有人加入。"),

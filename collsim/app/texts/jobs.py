@@ -19,5 +19,9 @@ TEXTS: dict[str, tuple[str, str]] = {
         "The computation ended by itself; most likely it ran out of memory.",
         "计算中途退出，很可能是内存不足。",
     ),
+    "work.many": (
+        "This device, or the class as a whole, has as many computations under way as the server takes.",
+        "此设备或全班正在进行的计算已达服务器上限。",
+    ),
     "work.again": ("Run it after all", "重新运行"),
 }

@@ -268,9 +268,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{collective} on {place}, {ranks} ranks, engine {engine}.",
         "{place} 上的 {collective}，{ranks} 个 rank，引擎 {engine}。",
     ),
-    "compare.chunks": (
-        "Those that pipeline have the best of {counts} chunks at every size.",
-        "可流水的算法在每个数据量上取 {counts} 个 chunk 中最快的一种。",
+    "compare.search": (
+        "Where an algorithm has them, it runs at every size with the best of {search} "
+        "(channels × chunks); the table says which.",
+        "算法若有这些选项，在每个数据量上取 {search}（channel × chunk）中最快的一种；表中注明是哪一种。",
     ),
     "compare.time": ("Time over size", "时间随数据量的变化"),
     "compare.busbw": ("busbw over size", "busbw 随数据量的变化"),

@@ -64,36 +64,64 @@ TEXTS: dict[str, tuple[str, str]] = {
         "functions and "
         "collsim's {steps}. Any other import, any name with a leading underscore and any attribute that is not on a "
         "list is refused, with "
-        "its line, before anything runs. So the code has no way to a file, a program, the network or this server's "
-        "memory.\n\n"
+        "its line, before anything runs. That keeps mistakes short; it is not what keeps the server safe.\n\n"
+        "**Shown before it runs.** Code that came in a link runs only after a click.\n\n"
         "**A process of its own.** What passes runs in a fresh Python process with an empty environment, for at most "
         "{seconds} seconds, "
-        "with {memory} of memory, {stepcount} steps and {transfers} transfers for one number of ranks. Then it is "
+        "with {memory} of memory, {stepcount} steps and {transfers} transfers. Then it is "
         "ended.\n\n"
         "**Only a table comes back.** The process sends transfers, never a verdict and never an object. They are "
         "checked here, so code "
         "cannot claim to be right.",
         "**先读，后运行。**代码是受限的 Python：循环、算术、函数、列表、numpy 的数组函数，以及 collsim 的 {steps}。"
         "其他 import、以下划线开头的名字、不在清单上的属性，都会在运行之前被拒绝，并指出所在的行。"
-        "因此代码接触不到文件、程序、网络，也接触不到本服务器的内存。\n\n"
+        "这样错误更容易看懂；但保证服务器安全的不是这份清单。\n\n"
+        "**先显示，后运行。**链接里带来的代码，点击之后才会运行。\n\n"
         "**独立的进程。**通过检查的代码在一个全新的 Python 进程中运行，环境变量为空，最多 {seconds} 秒、{memory} "
-        "内存；每个 rank 数最多 "
+        "内存；最多 "
         "{stepcount} 步、{transfers} 次传输。之后进程即被结束。\n\n"
         "**只有一张表传回来。**进程传回的是传输表，不是结论，也不是对象。检查在这里进行，所以代码无法谎称自己正确。",
     ),
     "write.fence": (
-        "**A fence around it.** Where the system has Landlock (Linux 5.13 and later), the kernel besides holds that "
-        "process: it writes "
-        "only in an empty folder of its own, reads only that, Python and the system's folders, and reaches no TCP "
-        "(6.7) and no other "
-        "process (6.12).",
-        "**内核围栏。**在有 Landlock 的系统上（Linux 5.13 起），内核还会限制该进程：只能写入自己的空文件夹，"
-        "只能读取该文件夹、Python 与系统目录，不能使用 TCP（6.7 起），也不能向其他进程发信号（6.12 起）。",
+        "**Walls around it.** The Linux kernel holds that process: it computes and answers, and that is all. It opens "
+        "no file but Python's own, writes nowhere, starts nothing, signals nobody and reaches no network (seccomp and "
+        "Landlock). Where bubblewrap works, it besides sees no other file, process or network at all.",
+        "**外面的墙。**Linux 内核限制该进程：它只能计算和回答。除 Python 自身的文件外不能打开任何文件，不能写入，"
+        "不能启动进程，不能发信号，不能访问网络（seccomp 与 Landlock）。"
+        "在 bubblewrap 可用的系统上，它连其他文件、进程和网络都看不到。",
     ),
-    "write.fence.on": ("This server has it.", "本服务器已启用。"),
-    "write.fence.off": (
-        "This server has it not; here the list above and the process are what holds.",
-        "本服务器没有；此处依靠上面的清单和独立进程。",
+    "write.fence.bubblewrap": (
+        "This server has all three: bubblewrap, seccomp and Landlock.",
+        "本服务器三者都有：bubblewrap、seccomp 和 Landlock。",
+    ),
+    "write.fence.landlock": (
+        "This server has seccomp and Landlock; bubblewrap does not work here.",
+        "本服务器有 seccomp 和 Landlock；bubblewrap 在此不可用。",
+    ),
+    "write.fence.none": (
+        "This server has no such walls; code runs here only after somebody at this computer has agreed.",
+        "本服务器没有这些墙；只有本机的使用者同意之后，代码才会在这里运行。",
+    ),
+    # before it runs
+    "write.link": (
+        "This code came in a link and has not run. Read it; run it if you want to. Whoever made the link wrote it.",
+        "这段代码来自一个链接，尚未运行。请先阅读，再决定是否运行。代码是制作链接的人写的。",
+    ),
+    "write.link.run": ("Run the code from the link", "运行链接中的代码"),
+    "write.nowalls": (
+        "This system has no walls to put around code (neither bubblewrap nor Landlock with seccomp), so it is not run.",
+        "本系统没有可用的隔离手段（没有 bubblewrap，也没有 Landlock 加 seccomp），因此不运行代码。",
+    ),
+    "write.nowalls.ask": (
+        "What runs here may do all that your account may: read and delete your files, use the network. Agree only if "
+        "you run your own code. It holds until the app ends.",
+        "在这里运行的代码可以做您的账户能做的一切：读取和删除您的文件、访问网络。"
+        "只有在运行自己的代码时才应同意。同意在应用结束前有效。",
+    ),
+    "write.nowalls.agree": ("Run my code without walls", "不加隔离，运行我的代码"),
+    "write.nowalls.open": (
+        "This server can be reached by others, so that cannot be changed here; on Linux, install bubblewrap.",
+        "本服务器可被他人访问，因此不能在这里更改；在 Linux 上请安装 bubblewrap。",
     ),
     "write.keep": ("Download my_algorithm.py", "下载 my_algorithm.py"),
     "write.keep.note": ("On your own machine, for 2 to 32 ranks:", "在自己的机器上，检查 2 到 32 个 rank："),

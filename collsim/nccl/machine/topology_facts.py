@@ -3,6 +3,7 @@ NICs, levels."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import networkx as nx
 from ...errors import CollsimError
 from ...topology import Topology
 from ...topology.cables import pcie
-from ...topology.plan import LEVELS, LOC, NVB, Machine
+from ...topology.plan import LEVELS, LOC, NVB, PIX, Machine
 from ...units import format_bandwidth, parse_count
 from ..search.heads import Heads, heads
 from ..search.orders import MOST_GPUS, Rings, Trees, duplicated, rings, trees
@@ -110,6 +111,7 @@ def _facts(topology: Topology, node: WiredNode) -> Facts:
         pcie=_generation(plan, matters) or gpu_facts(plan.gpu).pcie,
         crossing=crossing,
         switches=len(plan.of_kind("pcie")) if inside in ("pcie", "host") else 0,
+        partly=inside == "host" and _writes_under_switches(plan, said["p2p"]),
         nics=nics,
         nic_rate=nic_rate,
         net=net,
@@ -120,6 +122,16 @@ def _facts(topology: Topology, node: WiredNode) -> Facts:
     )
     require_one_host(found)
     return found
+
+
+def _writes_under_switches(plan: Machine, level: str) -> bool:
+    """May GPUs under one PCIe switch write to one another, where others are staged, so that each hop through host
+    memory has the way to itself in one direction?"""
+    if not plan.p2p_over_pcie or LEVELS.index(level) < PIX:
+        return False
+    above = Counter(b for a, b, cable in plan.joints if cable.kind == "pcie" and a.startswith("gpu"))
+    switched = {name: count for name, count in above.items() if name.startswith("pcie")}
+    return bool(switched) and sum(switched.values()) == len(plan.of_kind("gpu")) and min(switched.values()) > 1
 
 
 def _hosts(plan: Machine) -> int:

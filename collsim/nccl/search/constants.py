@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..topology.sockets import PROCESSORS
+
 #: Algorithms and protocols in NCCL's order: a tie goes to the earlier (src/enqueue.cc, topoGetAlgoInfo).
 ALGORITHMS: Final = ("Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT")
 PROTOCOLS: Final = ("LL", "LL128", "Simple")
@@ -151,15 +153,8 @@ NVLINK: Final = {60: 18.0, 70: 20.0, 75: 20.0, 80: 20.0, 86: 12.0, 89: 12.0, 90:
 #: GB/s of a x16 slot in one direction, by PCIe generation (topo.h, lane values).
 PCIE_X16: Final = {1: 3.0, 2: 6.0, 3: 12.0, 4: 24.0, 5: 48.0, 6: 96.0}
 
-#: GB/s between sockets (topo.h).
-SOCKET: Final = {
-    "intel-broadwell": 6.0,
-    "intel-skylake": 10.0,
-    "intel-sapphire": 22.0,
-    "intel-emerald": 40.0,
-    "amd": 16.0,
-    "arm": 6.0,
-}
+#: GB/s between sockets by generation of the processor (topo.h); the table is that of all machines.
+SOCKET: Final = {name: float(known.nccl) for name, known in PROCESSORS.items()}
 
 #: Speeds per channel that the search tries, GB/s (search.cc).
 SPEEDS_INTRA: Final = {

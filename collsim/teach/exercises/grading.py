@@ -6,23 +6,20 @@ nothing that one student's code does can lose another's result.
 
 from __future__ import annotations
 
-import base64
-import json
 import os
-import shutil
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...bar import told
 from ...errors import CollsimError, unknown
-from .. import guard
+from ...sandbox import Limits, NoWalls, Walls, walls
+from ...sandbox.attempt import Ended, attempt
+from ...sandbox.frames import Ending, Kind, numbers, printable, split, text
+from ...sandbox.jobs import FINDING, Task
+from ...sandbox.limits import MOST_PRINTED
+from ...sandbox.process import boxed
 from ..language import language
 from .exercise import Exercise, judged
 from .submissions import Submission, submissions
@@ -32,10 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ["student", "exercise", "passed", "reason", "gap", "digest"]
-_ROOT = str(Path(__file__).resolve().parents[3])
-_START = f"import sys; sys.path.insert(0, {_ROOT!r}); from collsim.teach.worker import main; main()"
-_HOME = "collsim-grade-"
-_OLD = 24 * 3600.0  # seconds; what a student hands in takes minutes
 _DID_NOT_RETURN = "its code was run and ended the grading; start the grading again to go on with the others"
 
 
@@ -45,7 +38,8 @@ def grade(
     only: Sequence[str] | None = None,
     out: Path | str | None = None,
     lang: str = "en",
-    limits: guard.Limits | None = None,
+    limits: Limits | None = None,
+    without_walls: bool = False,
     progress: Callable[[int, int, str], None] | bool | None = None,
 ) -> pd.DataFrame:
     """Check every student's functions; a row per student and exercise handed in.
@@ -56,18 +50,21 @@ def grade(
     Args:
         only: names of exercises; all unless given.
         out: a CSV file that is complete after every student; students whose code has not changed since are not run
-        again. limits: seconds and bytes for each function.
+            again.
+        limits: seconds and bytes for each function.
+        without_walls: run the code also where this system has no walls to put around it (see SECURITY.md).
         progress: True for a bar, or a function of (students done, in all, student).
 
     Returns:
         Columns student, exercise, passed, reason, gap (time over bound), digest (of the code). `summary` makes the
-        table for a wall.
+        table for a wall. Raises CollsimError, and NoWalls where there are no walls and `without_walls` is not given.
     """
     for name in only or ():
         if name not in TASKS:
             raise CollsimError(unknown("exercise", name, TASKS))
     language(lang)
-    _clear_up()
+    if walls() is Walls.NONE and not without_walls:
+        raise NoWalls
     handed = submissions(folder)
     target = None if out is None else Path(out)
     known = _known(target)
@@ -80,7 +77,7 @@ def grade(
             if not before:
                 _keep(target, [*rows, _row(one, "", False, _DID_NOT_RETURN, None)])
                 try:
-                    before = _graded(one, only, lang, limits or guard.Limits())
+                    before = _graded(one, only, lang, limits or Limits())
                 except BaseException:  # Ctrl-C: this student is not done, and not to blame
                     _keep(target, rows)
                     raise
@@ -102,108 +99,65 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
-def _clear_up() -> None:
-    """Remove the folders of gradings that were killed: each has the number of its process in its name, and has not
-    changed for a day.
-
-    The number alone would not do: containers that share a folder for temporary files do not see each other's processes.
-    """
-    if os.name != "posix":  # where signal 0 asks nothing, but ends the process
-        return
-    for left in Path(tempfile.gettempdir()).glob(f"{_HOME}*-*"):
-        number = left.name.removeprefix(_HOME).partition("-")[0]
-        try:
-            os.kill(int(number), 0)
-        except ProcessLookupError:
-            with suppress(FileNotFoundError):  # another grading was faster
-                if time.time() - left.stat().st_mtime > _OLD:
-                    shutil.rmtree(left, ignore_errors=True)
-        except (ValueError, OverflowError, PermissionError):
-            continue
-
-
 # ---- one student
 # -----------------------------------------------------------------------------------------------------------
 
 
-def _graded(one: Submission, only: Sequence[str] | None, lang: str, limits: guard.Limits) -> list[dict[str, Any]]:
-    rows = []
-    if one.problem:
-        rows.append(_row(one, "", False, one.problem, None))
-    left = [name for name in one.answers if only is None or name in only]
+def _graded(one: Submission, only: Sequence[str] | None, lang: str, limits: Limits) -> list[dict[str, Any]]:
+    problems = [one.problem] if one.problem else []
+    rows: list[dict[str, Any]] = []
+    left = [name for name in TASKS if only is None or name in only] if one.files else []
     while left:
-        answered = _answers(one, left, limits)
-        for name, made in answered.items():
-            result = judged(Exercise(TASKS[name], lang), made)
-            rows.append(_row(one, name, result.passed, result.reason, result.gap))
-        stuck = [name for name in left if name not in answered]
+        found, told, made = _ran(one, left, limits)
+        problems += [why for why in told if why not in problems]
+        rows += [_verdict(one, name, lang, ended, limits) for name, ended in made.items()]
+        stuck = [name for name in found if name not in made]
         if stuck:  # its process ended with work left: the next in line did it
             rows.append(_row(one, stuck[0], False, "its code ended the process that ran it", None))
         left = stuck[1:]
-    if not rows:
-        rows.append(
-            _row(
-                one,
-                "",
-                False,
-                f"no function is named like an exercise; known: {', '.join(n.replace('-', '_') for n in TASKS)}",
-                None,
-            )
-        )
-    return rows
+    if not rows and not problems:
+        known = ", ".join(name.replace("-", "_") for name in TASKS)
+        problems = [f"no function is named like an exercise; known: {known}"]
+    return [*([_row(one, "", False, "; ".join(problems), None)] if problems else []), *rows]
 
 
-def _answers(one: Submission, names: Sequence[str], limits: guard.Limits) -> dict[str, guard.Attempt]:
-    """What the student's functions yielded, as far as their process got."""
-    tasks = [_task(one, name) for name in names]
-    with tempfile.TemporaryDirectory(prefix=f"{_HOME}{os.getpid()}-") as home:
-        environment = {
-            "PATH": os.environ.get("PATH", ""),
-            "HOME": home,
-            "TMPDIR": home,
-            "OMP_NUM_THREADS": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-        }
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _START],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=home,
-            env=environment,
-            start_new_session=True,
-        )
-        job = json.dumps({"tasks": tasks, "limits": asdict(replace(limits, folder=home))}).encode()
-        try:
-            told, _ = process.communicate(job, timeout=30 + (limits.seconds + 2) * len(tasks))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            told, _ = process.communicate()
-        except BrokenPipeError:
-            process.kill()
-            told = b""
-    return _read(told, names)
+def _ran(one: Submission, names: Sequence[str], limits: Limits) -> tuple[list[str], list[str], dict[str, Ended]]:
+    """The exercises that the files answer, why some could not be read, and how the process of each function ended."""
+    tasks = [Task(name, TASKS[name].wanted) for name in names]
+    made: dict[str, Ended] = {}
+    looked = Ended()
+    for number, ended in boxed(one.files, tasks, limits, find=True, without_walls=True):
+        if number == FINDING:
+            looked = ended
+        else:
+            made[names[number]] = ended
+    found, problems = _looked(one, names, looked, limits)
+    return found, problems, made
 
 
-def _task(one: Submission, name: str) -> dict[str, Any]:
-    task, answer = TASKS[name], one.answers[name]
-    what = {"exercise": name, "collective": task.collective, "ranks": task.ranks, "helpers": task.helpers}
-    return {**what, "student": one.student, "code": answer.code, "function": answer.function}
+def _looked(one: Submission, names: Sequence[str], made: Ended, limits: Limits) -> tuple[list[str], list[str]]:
+    """What the process says that looked into the files; nothing of it is believed but which exercises to run."""
+    found, problems, done = set(), [], False
+    for kind, body in split(made.data):
+        (file, exercise), _ = numbers(body, 2)
+        if kind == Kind.DONE:
+            done = True
+        elif kind == Kind.FOUND and 0 <= exercise < len(names):
+            found.add(exercise)
+        elif kind == Kind.PROBLEM and 0 <= file < len(one.files):
+            problems.append(printable(one.files[file].name) + ": " + text(numbers(body, 1)[1], MOST_PRINTED))
+    if not done or made.how != Ending.WELL:
+        late = f"did not end within {limits.seconds:g} seconds"
+        problems.append(f"reading what was handed in {late if made.how == Ending.LATE else 'ended the process'}")
+    return [names[number] for number in sorted(found)], problems
 
 
-def _read(told: bytes, names: Sequence[str]) -> dict[str, guard.Attempt]:
-    found: dict[str, guard.Attempt] = {}
-    for line in told.splitlines():
-        try:
-            held = json.loads(line)
-            name, frames = held["exercise"], [base64.b64decode(f) for f in held["frames"]]
-            ending = str(held["ending"])
-        except (ValueError, KeyError, TypeError):
-            break
-        if name in names and name not in found:
-            task = TASKS[name]
-            found[name] = guard.read_frames(frames, task.collective, task.ranks, task.helpers, ending)
-    return found
+def _verdict(one: Submission, name: str, lang: str, ended: Ended, limits: Limits) -> dict[str, Any]:
+    try:
+        result = judged(Exercise(TASKS[name], lang), attempt(ended, TASKS[name].wanted, limits))
+    except Exception as error:  # the border again: one table that nobody thought of does not stop the others
+        return _row(one, name, False, f"its steps cannot be judged: {printable(str(error))[:MOST_PRINTED]}", None)
+    return _row(one, name, result.passed, result.reason, result.gap)
 
 
 # ---- the table

@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from platformdirs import user_data_path
+
 from ...errors import FormatError
 
 if TYPE_CHECKING:
@@ -21,14 +23,24 @@ if TYPE_CHECKING:
 SCHEMA = "collsim.progress/1"
 
 
-def path() -> Path:
-    """`collsim-progress.json` in the current folder, or the file that `COLLSIM_PROGRESS` names."""
-    return Path(os.environ.get("COLLSIM_PROGRESS", "collsim-progress.json"))
+def progress_path() -> Path:
+    """The file in which progress is kept: the one that `COLLSIM_PROGRESS` names, else one in this user's data folder.
+
+    Source of the folder: platformdirs; on Linux `$XDG_DATA_HOME/collsim`, usually `~/.local/share/collsim`.
+    """
+    named = os.environ.get("COLLSIM_PROGRESS")
+    return Path(named) if named else user_data_path("collsim", appauthor=False) / "progress.json"
 
 
 def progress(file: Path | str | None = None) -> dict[str, dict[str, Any]]:
-    """What has been tried: per exercise `passed`, `tries`, `gap` (best), `when` (of the first pass), `code`."""
-    source = Path(file) if file is not None else path()
+    """What has been tried: per exercise `passed`, `tries`, `gap` (best), `when` (of the first pass), `code`.
+
+    Args:
+        file: a progress file; this user's (`progress_path`) unless given.
+
+    Raises FormatError for a file that is none.
+    """
+    source = Path(file) if file is not None else progress_path()
     if not source.is_file():
         return {}
     try:
@@ -69,9 +81,10 @@ def _code(function: Callable[..., Any]) -> str:
 
 
 def _write(entries: dict[str, dict[str, Any]]) -> None:
-    target = path()
+    target = progress_path()
     text = json.dumps({"schema": SCHEMA, "exercises": entries}, ensure_ascii=False, indent=1)
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=".progress-", dir=target.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as out:
             out.write(text)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ...errors import FormatError, require_path
+from ..assumed import FromText
 from ..network import Topology
 
 _LARGEST = 10 * 2**20
@@ -30,7 +33,8 @@ def load_topology(path: str | Path, **options: Any) -> Topology:
     Args:
         options: for files that describe one machine, what `machine` takes: nodes, p2p, gdr, fabric ...; for topo -m
         also
-            `gpu` ("A100") and `pcie` (generation), which that text does not tell.
+            `gpu` ("A100"), `pcie` (generation), `cpu` ("rome") and `nics` (how many cards), which that text does not
+            tell.
 
     Raises FormatError with file, line and what was expected. Warns (FormatWarning) of what was not understood or
     assumed.
@@ -56,9 +60,19 @@ def parse_topology_text(text: str, name: str = "text", **options: Any) -> Topolo
     if len(text) > _LARGEST:
         raise FormatError(f"{name} has {len(text):,} characters; more than {_LARGEST:,} is refused")
     topology = _reader(text, name)(text, name, options)
+    if topology.facts.get("assumed"):
+        topology = replace(
+            topology, facts=MappingProxyType({**topology.facts, "reading": _reading(text, name, options)})
+        )
     for note in topology.facts.get("notes", ()):
         warnings.warn(f"{name}: {note}", FormatWarning, stacklevel=3)
     return topology
+
+
+def _reading(text: str, name: str, options: dict[str, Any]) -> FromText:
+    """How to read it again, as a value that can be hashed."""
+    plain = ((key, tuple(value) if isinstance(value, list) else value) for key, value in sorted(options.items()))
+    return FromText(text, name, tuple(plain))
 
 
 def _reader(text: str, name: str) -> Callable[[str, str, dict[str, Any]], Topology]:

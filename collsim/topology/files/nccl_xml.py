@@ -17,10 +17,12 @@ from typing import Any
 from xml.etree.ElementTree import Element, ParseError
 
 from ...errors import FormatError
+from ..assumed import Assumption
 from ..cables import C2C, NVLINK_BRIDGE, Nic, nic, nvlink, pcie, xgmi_gpu
 from ..network import Cable, Topology
 from ..plan import Machine, Plan
-from .build import HOST_MEMORY, finish, socket_link
+from ..sockets import between, identified
+from .build import HOST_MEMORY, finish
 
 _DEEPEST = 64
 _MOST_LINKS = 512  # of one GPU, in one element
@@ -74,6 +76,7 @@ class _Found:
     cards: int = 0
     switches: int = 0
     notes: list[str] = field(default_factory=list)
+    assumed: list[Assumption] = field(default_factory=list)
 
     def count(self, element: Element, key: str, default: int, most: int = 2**31) -> int:
         """A whole number from 1 to `most`; anything else is the default, with a note. Absent is the default."""
@@ -114,7 +117,8 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
             _walk(child, f"cpu{i}", None, order, found, name)
     _join_sockets(cpus, found)
     _join_links(found, name)
-    return finish(_machine(found, cpus, name), found.notes, name, options, _card(found))
+    card, plan = _card(found), _machine(found, cpus, name)
+    return finish(plan, found.notes, name, options, card, found.assumed)
 
 
 def _parse(text: str, name: str) -> Element:
@@ -309,23 +313,13 @@ def _join_sockets(cpus: list[Element], found: _Found) -> None:
         )
     for b in range(len(cpus)):
         for a in range(b):
-            found.plan.join(f"cpu{a}", f"cpu{b}", socket_link(*_nccl_socket_rate(cpus[a])))
+            found.plan.join(f"cpu{a}", f"cpu{b}", between(_processor(cpus[a])))
 
 
-def _nccl_socket_rate(cpu: Element) -> tuple[float, str]:
-    """GB/s between sockets that NCCL plans with (topo.h; ncclTopoGetInterCpuBw)."""
-    arch, vendor, model = cpu.get("arch", ""), cpu.get("vendor", ""), _whole(cpu.get("modelid"), 0)
-    if arch == "ppc64":
-        return 32, "Power9, 32 GB/s"
-    if arch == "arm64":
-        return 6, "Arm, 6 GB/s"
-    if vendor == "AuthenticAMD":
-        return 16, "AMD, 16 GB/s"
-    if vendor == "GenuineIntel":
-        for least, rate, who in ((0xCF, 40, "Emerald Rapids"), (0x8F, 22, "Sapphire Rapids"), (0x55, 10, "Skylake")):
-            if model >= least:
-                return rate, f"Intel {who}, {rate} GB/s"
-    return 6, "6 GB/s, its smallest"
+def _processor(cpu: Element) -> str:
+    """The generation of a processor, which tells the link to the next socket."""
+    family, model = (_whole(cpu.get(word), 0) for word in ("familyid", "modelid"))
+    return identified(cpu.get("arch", ""), cpu.get("vendor", ""), family, model)
 
 
 def _join_links(found: _Found, name: str) -> None:
@@ -399,9 +393,8 @@ def _card(found: _Found) -> Nic | None:
         return None
     speeds = sorted({_port_rate(net, found) for net in found.nets})
     if not speeds:
-        found.notes.append(
-            "the file gives no rate of the cards: taken for HDR InfiniBand, 25 GB/s; say nic='...' if they are another"
-        )
+        why = "the file gives no rate of the cards", "文件没有说明网卡的速率"
+        found.assumed.append(Assumption("nic", "ib-hdr, 25 GB/s", why, ("ib-edr", "ib-ndr")))
         return nic("ib-hdr")
     if len(speeds) > 1:
         found.notes.append(f"ports of {', '.join(map(str, speeds))} Mbit/s; all are given {speeds[-1]}")

@@ -180,9 +180,8 @@ def _cable(place: _Place, cables: dict[str, _Place]) -> Cable:
         rates.setdefault("nominal", rates["bandwidth"])
         texts = {k: str(value[k]) for k in ("kind", "source")}
         label = str(value.get("label", value["kind"]))
-        return Cable(
-            label=label, alpha=parse_time(value.get("alpha", 0.0)), width=int(value.get("width", 1)), **texts, **rates
-        )  # type: ignore[arg-type]
+        alpha, width = parse_time(value.get("alpha", 0.0)), int(value.get("width", 1))
+        return Cable(label=label, alpha=alpha, width=width, **texts, **rates)  # type: ignore[arg-type]
     except (CollsimError, ValueError) as error:
         raise place.wrong(str(error)) from None
 

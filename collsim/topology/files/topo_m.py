@@ -13,12 +13,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import FormatError, TopologyError, unknown
-from ...units import parse_count
-from ..cables import NVLINK_BRIDGE
+from ...errors import FormatError
+from ..cables import NVLINK_BRIDGE, nic
 from ..network import Cable, Topology
 from ..plan import Machine, Plan
-from .build import BRIDGED, GEFORCE, GPUS, HOST_MEMORY, finish, nvlink, pcie, socket_link
+from ..sockets import between, processor
+from .build import BRIDGED, GEFORCE, GPUS, HOST_MEMORY, finish, nvlink, pcie
+from .guesses import Guesses, Seen, guessed
 
 _ANSI = re.compile(r"\x1b?\[[0-9;]*[A-Za-z]")
 _WORDS = r"NV\d+|PIX|PXB|PHB|PSB|NODE|SYS|SOC"
@@ -34,7 +35,6 @@ _GLUED = re.compile(r"(?<=\d)(?=GPU\d|NIC\d|mlx\d|CPU[\s_-]*Affinity)")  # tabs 
 _AMD = re.compile(r"ROCm System Management Interface|Link Type between two GPUs|\bamd-smi topology\b")
 _P2P_STATUS = {"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"}  # the cells of nvidia-smi topo -p2p
 _MOST_LINKS = 18  # NVLinks of one GPU, any generation
-_BETWEEN = socket_link(10, "Intel Skylake's UPI, 10 GB/s")
 
 
 @dataclass
@@ -76,11 +76,13 @@ def _plain(line: str) -> str:
 
 
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:
-    """The topology of the machine that the text came from. Options: gpu, pcie, and those of `machine`."""
+    """The topology of the machine that the text came from. Options: gpu, pcie, cpu, and those of `machine`."""
     matrix = _matrix(text, name)
-    rest = {k: v for k, v in options.items() if k not in ("gpu", "pcie")}
-    plan, notes, card = _plan(matrix, name, options.get("gpu"), options.get("pcie"))
-    return finish(plan, [*matrix.notes, *notes], name, {"nic": card, **rest} if matrix.cards else rest)
+    taken = guessed(_seen(matrix), options)
+    rest = {k: v for k, v in options.items() if k not in ("gpu", "pcie", "cpu")}
+    plan, notes = _plan(matrix, name, taken)
+    usual = nic(taken.nic) if matrix.cards else None
+    return finish(plan, [*matrix.notes, *notes], name, rest, usual, taken.assumed)
 
 
 # ---- text to matrix
@@ -167,6 +169,8 @@ def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: st
     if row in matrix.line:
         raise FormatError(f"{name}, line {number}: a second row for {row}; the first is line {matrix.line[row]}")
     count = len(matrix.names)
+    mended = [cell for cell in cells if _RUN_TOGETHER.fullmatch(cell)]
+    matrix.notes += [f"line {number}: {row} has {c!r}, read as {' and '.join(re.findall(_WORDS, c))}" for c in mended]
     cells = [part for cell in cells for part in (re.findall(_WORDS, cell) if _RUN_TOGETHER.fullmatch(cell) else [cell])]
     if len(cells) < count:
         raise FormatError(
@@ -207,20 +211,26 @@ def _complain_of_asymmetry(matrix: _Matrix) -> None:
 # -----------------------------------------------------------------------------------------------------
 
 
-def _plan(matrix: _Matrix, name: str, gpu: object, generation: object) -> tuple[Machine, list[str], str]:
+def _seen(matrix: _Matrix) -> Seen:
+    """What tells of the parts that are not in the text."""
+    return Seen(
+        links=max((_links_of(matrix, g) for g in matrix.gpus), default=0),
+        bridged=_pairs_of_four(matrix),
+        old=matrix.old,
+        cards=tuple(matrix.legend.get(c, c) for c in matrix.cards),
+        sockets=len(_sockets(matrix)),
+    )
+
+
+def _plan(matrix: _Matrix, name: str, taken: Guesses) -> tuple[Machine, list[str]]:
     notes: list[str] = []
-    kind, slot, card = _guess(matrix, gpu, generation, notes)
+    kind, slot = taken.gpu, pcie(taken.pcie)
     local = {n: f"gpu{i}" for i, n in enumerate(matrix.gpus)} | {n: f"nic{i}" for i, n in enumerate(matrix.cards)}
     plan = Plan()
     plan.add(*(local[n] for n in matrix.gpus))
     _join_nvlinks(plan, matrix, local, kind)
-    sockets = _sockets(matrix)
-    _join_pcie(plan, matrix, local, sockets, slot)
-    between = f" and the link between sockets ({_BETWEEN.bandwidth / 1e9:g} GB/s)" if len(sockets) > 1 else ""
-    notes.append(
-        f"host memory ({HOST_MEMORY.bandwidth / 1e9:g} GB/s){between} {'are' if between else 'is'} not in the text: "
-        "as in a usual server"
-    )
+    _join_pcie(plan, matrix, local, _sockets(matrix), slot, between(taken.cpu))
+    notes.append(f"host memory ({HOST_MEMORY.bandwidth / 1e9:g} GB/s) is not in the text: as in a usual server")
     if (
         any(all(matrix.between(a, b).startswith("NV") for b in matrix.names if b != a) for a in matrix.gpus)
         and len(matrix.gpus) > 1
@@ -241,7 +251,8 @@ def _plan(matrix: _Matrix, name: str, gpu: object, generation: object) -> tuple[
         about="read from nvidia-smi topo -m",
         gpu=kind,
         sm=GPUS.get(kind, (0,))[0],
-        nic=card,
+        nic=taken.nic,
+        amd_cpu=processor(taken.cpu).amd,
         p2p_over_pcie=kind not in GEFORCE,
         gdr=kind not in GEFORCE,
         bridge="NODE" if "NODE" in words.values() else "PHB",
@@ -252,43 +263,7 @@ def _plan(matrix: _Matrix, name: str, gpu: object, generation: object) -> tuple[
         },
         source=f"nvidia-smi topo -m in {name}; rates by the GPU's generation",
     )
-    return machine, notes, card
-
-
-def _guess(matrix: _Matrix, gpu: object, generation: object, notes: list[str]) -> tuple[str, Cable, str]:
-    """GPU name, its PCIe slot, the usual card."""
-    links = max((_links_of(matrix, g) for g in matrix.gpus), default=0)
-    if gpu is not None:
-        kind = max((k for k in GPUS if k in str(gpu).upper()), key=len, default="")
-        if not kind:
-            raise TopologyError(f"gpu={gpu!r}: {unknown('GPU', str(gpu).upper(), GPUS)}")
-        if links and not GPUS[kind][1]:
-            raise TopologyError(
-                f"gpu={gpu!r} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed on"
-            )
-    elif _pairs_of_four(matrix):
-        kind = ""
-        notes.append(
-            "NV4 between pairs only: taken for the bridge of RTX 3090, A6000 and A40, 14 GB/s per link; say gpu='...' "
-            "if it is not"
-        )
-    else:
-        first = ((0, ""), (4, "P100")) if matrix.old else ((0, ""),)
-        kind = next((k for most, k in (*first, (6, "V100"), (12, "A100"), (18, "H100")) if links <= most), "B200")
-        if kind:
-            notes.append(
-                f"the GPU is not in the text: up to {links} NVLinks, so taken for {kind}; say gpu='...' if it is "
-                "another"
-            )
-    _, _, usual, card = GPUS.get(kind, (0, 0, 4, "ib-hdr"))
-    if generation is None:
-        notes.append(f"PCIe is not in the text: taken for {usual}.0 ×16; say pcie=3, 4 or 5 if it is another")
-    if matrix.cards:
-        notes.append(
-            f"the rate of {', '.join(matrix.legend.get(c, c) for c in matrix.cards)} is not in the text: taken for "
-            f"{card}; say nic='...'"
-        )
-    return kind, pcie(parse_count(generation, "pcie") if generation is not None else usual), card
+    return machine, notes
 
 
 def _links_of(matrix: _Matrix, gpu: str) -> int:
@@ -366,7 +341,9 @@ def _twins(matrix: _Matrix, a: str, b: str) -> bool:
     return hidden and all(one == other for one, other in seen) and ("PXB", "PXB") in seen
 
 
-def _join_pcie(plan: Plan, matrix: _Matrix, local: dict[str, str], sockets: list[list[str]], slot: Cable) -> None:
+def _join_pcie(
+    plan: Plan, matrix: _Matrix, local: dict[str, str], sockets: list[list[str]], slot: Cable, across: Cable
+) -> None:
     """Switches for PIX pairs, switches above for PXB pairs, then sockets and their memories."""
     switches = 0
     for s, members in enumerate(sockets):
@@ -386,4 +363,4 @@ def _join_pcie(plan: Plan, matrix: _Matrix, local: dict[str, str], sockets: list
     for s in range(len(sockets)):
         plan.join(f"cpu{s}", f"memory{s}", HOST_MEMORY)
         for other in range(s):
-            plan.join(f"cpu{other}", f"cpu{s}", _BETWEEN)
+            plan.join(f"cpu{other}", f"cpu{s}", across)

@@ -22,6 +22,7 @@ from ..fabrics import Fabric, fabric
 from ..network import DEVICE_KINDS, Cable, Devices, Ints, Links, Topology
 from ..node_names import NodeNames
 from ..plan import LEVELS, LOC, P2C, PXB, SYS, Machine
+from ..refit import refitted
 from ..rings import found_rings
 
 _MOST_DEVICES = 100_000_000
@@ -54,6 +55,10 @@ def machine(
     nic: str | None = None,
     placement: str | list[int] = "node",
     rates: str = "nominal",
+    gpu: str | None = None,
+    pcie: int | None = None,
+    cpu: str | None = None,
+    nics: int | str | None = None,
     **options: Any,
 ) -> Topology:
     """`nodes` copies of a machine, joined by a fabric; rank r is GPU r mod g of node r // g, with g GPUs in a node.
@@ -71,11 +76,15 @@ def machine(
         would by default.
             With any but `"node"` rings go in rank order, as MPI's do.
         rates: `"nominal"` or `"effective"` (what is measured, or what NCCL plans with).
+        gpu, pcie, cpu, nics: other parts than the machine's own: a GPU by name, a PCIe generation, a generation of
+        processors (the link between sockets), so many network cards of each node, as `refit.refitted` says.
         options: of the fabric: radix, nodes_per_leaf, unit, planes, dims, ports_per_switch, switches, cables.
 
     Raises TopologyError for unknown names (with the nearest), levels, options, and sizes that do not fit.
     """
     plan = name if isinstance(name, Machine) else _find(name)
+    parts = {"gpu": gpu, "pcie": pcie, "cpu": cpu, "nics": nics}
+    plan = refitted(plan, **parts)
     _require_pxn(pxn)
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}  # a YAML file has lists
     count = _count(nodes)
@@ -89,7 +98,8 @@ def machine(
     asked: dict[str, Any] = {"nodes": count, "p2p": p2p, "gdr": gdr, "pxn": pxn, "fabric": fabric}
     asked |= {"oversubscription": oversubscription, "nic": nic, "placement": order, "rates": rates}
     given = {k: v for k, v in asked.items() if v != _USUAL[k]} | options
-    said = ", ".join(f"{k}={getattr(v, 'name', v)}" for k, v in given.items())
+    other = {k: v for k, v in parts.items() if v is not None}
+    said = ", ".join(f"{k}={getattr(v, 'name', v)}" for k, v in (given | other).items())
     settings = given if order == "node" else {**given, "placement": placement}
     return Topology(
         name=f"{plan.name}({said})" if said else plan.name,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..cables import dram, pcie, socket_link, xgmi_gpu
+from ..cables import dram, pcie, xgmi_gpu
 from ..plan import Machine, Plan, server
+from ..sockets import between
 
 
 def _mi300x() -> Plan:
@@ -14,7 +15,7 @@ def _mi300x() -> Plan:
         nics=1,
         slot=pcie(5),
         memory=dram("DDR5", 4800, 12, "EPYC 9004"),
-        between=socket_link("xGMI-3", 32, 4, 16, "EPYC 9004"),
+        between=between("genoa"),
     )
     for b in range(8):
         for a in range(b):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..cables import dram, pcie, socket_link
+from ..cables import dram, pcie
 from ..plan import Machine, Plan
+from ..sockets import between
 
 
 def _two_sockets(generation: int) -> Plan:
@@ -11,7 +12,7 @@ def _two_sockets(generation: int) -> Plan:
     plan.add("memory0", "memory1", "cpu0", "cpu1")
     for c in range(2):
         plan.join(f"memory{c}", f"cpu{c}", dram("DDR4", 2933, 6, "Xeon Gold 6248"))
-    plan.join("cpu0", "cpu1", socket_link("UPI", 10.4, 3, 10, "Xeon Gold 6248"))
+    plan.join("cpu0", "cpu1", between("cascade-lake"))
     plan.join("nic0", "cpu0", pcie(generation))
     return plan
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ..cables import dram, nvlink, pcie, socket_link
+from ..cables import dram, nvlink, pcie
 from ..plan import Machine, Plan, server
+from ..sockets import between
 
 _MEMORY = dram("DDR4", 3200, 8, "EPYC 7742")
-_XGMI = socket_link("xGMI-2", 16, 4, 16, "EPYC 7002")
+_XGMI = between("rome")
 
 
 def _dgx_a100() -> Plan:
@@ -27,7 +28,7 @@ def _p4d() -> Plan:
         uplink=pcie(3),
         card_slot=pcie(3),
         memory=dram("DDR4", 2933, 6, "Xeon Platinum 8275CL"),
-        between=socket_link("UPI", 10.4, 3, 10, "Xeon Platinum 8275CL"),
+        between=between("cascade-lake"),
         nvlinks=nvlink(3, 12),
     )
 

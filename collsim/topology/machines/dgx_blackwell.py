@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..cables import C2C, GRACE_LINK, dram, nvlink, pcie, socket_link
+from ..cables import C2C, GRACE_LINK, dram, nvlink, pcie
 from ..plan import Machine, Plan, server
+from ..sockets import between
 
 _LPDDR = dram("LPDDR5X", 8533, 8, "Grace")
 
@@ -16,7 +17,7 @@ def _b200() -> Plan:
         nics=1,
         slot=pcie(5),
         memory=dram("DDR5", 5600, 8, "Xeon Platinum 8570"),
-        between=socket_link("UPI 2.0", 20, 4, 40, "Xeon Platinum 8570"),
+        between=between("emerald-rapids"),
         nvlinks=nvlink(5, 18),
     )
 

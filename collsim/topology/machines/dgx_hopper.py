@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from ..cables import dram, nvlink, pcie, socket_link
+from ..cables import dram, nvlink, pcie
 from ..network import Cable
 from ..plan import Machine, Plan, server
+from ..sockets import between
 
 _MEMORY = dram("DDR5", 4800, 8, "Xeon Platinum 8480C")
-_UPI = socket_link("UPI 2.0", 16, 4, 22, "Xeon Platinum 8480C")
+_UPI = between("sapphire-rapids")
 
 
 def _hopper(nvlinks: Cable) -> Plan:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..cables import dram, nvlink, pcie, socket_link
+from ..cables import dram, nvlink, pcie
 from ..plan import Machine, Plan, server
+from ..sockets import between
 
 # Links between GPU pairs of a DGX-1V: nvidia-smi topo -m and the topology XML in NVIDIA/nccl issue 671.
 CUBE_MESH = {
@@ -14,7 +15,7 @@ DOUBLE_RING = (0, 3, 2, 1, 5, 6, 7, 4)
 SINGLE_RING = (0, 1, 3, 7, 5, 4, 6, 2)
 
 _MEMORY = dram("DDR4", 2400, 4, "Xeon E5-2698 v4")
-_QPI = socket_link("QPI", 9.6, 2, 6, "Xeon E5 v4")
+_QPI = between("broadwell")
 
 
 def _dgx1(generation: int, doubles: bool) -> Plan:
@@ -48,7 +49,7 @@ def _dgx2() -> Plan:
         nics=1,
         slot=pcie(3),
         memory=dram("DDR4", 2666, 6, "Xeon Platinum 8168"),
-        between=socket_link("UPI", 10.4, 3, 10, "Xeon Platinum 8168"),
+        between=between("skylake"),
         nvlinks=nvlink(2, 6),
     )
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from ..cables import NVLINK_BRIDGE, dram, pcie, socket_link
+from ..cables import NVLINK_BRIDGE, dram, pcie
 from ..network import Cable
 from ..plan import Machine, Plan, server
+from ..sockets import between
 
 _ICE_LAKE = dram("DDR4", 3200, 8, "Xeon Platinum 8380")
-_UPI = socket_link("UPI", 11.2, 3, 10, "Xeon Platinum 8380")
+_UPI = between("ice-lake")
 _EPYC = dram("DDR4", 3200, 8, "EPYC 7003")
-_XGMI = socket_link("xGMI-2", 16, 4, 16, "EPYC 7003")
+_XGMI = between("milan")
 _THREADRIPPER = dram("DDR4", 3200, 8, "Threadripper Pro 5000")
 
 

@@ -54,6 +54,8 @@ def draw() -> None:
         _broken(broken, shown)
     elif not questions.panel(now.good):
         _headline(shown)
+        for pair in shown.notes:
+            note(pair[language() == "zh"])
         _whole(shown, _ident(now.good))
         _tables(shown, now.good)
     elif questions.peeks():  # else the run would answer the question

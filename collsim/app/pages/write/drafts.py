@@ -11,10 +11,10 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.sandbox.allowlist import LONGEST
 
 from ...scenario.address import Complaint, PageAddress, Word
 from ...scenario.choice import WORDS, count, has_shape, networks, one_of
-from .allowed import LONGEST
 
 MOST_RANKS = 16
 MACHINES = ("dgx-a100", "dgx-h100", "pcie-8gpu")
@@ -94,6 +94,8 @@ class Draft:
 
     Attributes:
         turn: changes when the code comes from elsewhere than the editor, which then shows it.
+        linked: the code came in an address, and nobody has said yet that it may run.
+        without_walls: it runs also where the system has none to put around it.
     """
 
     code: str = STARTERS["ring"][1]
@@ -102,6 +104,8 @@ class Draft:
     place: str = "switch"
     nbytes: str = "64MiB"
     turn: int = 0
+    linked: bool = False
+    without_walls: bool = False
 
     @property
     def starter(self) -> str | None:
@@ -117,7 +121,7 @@ def places() -> list[str]:
 def started(draft: Draft, name: str) -> Draft:
     """The draft with one of the starting points in the editor."""
     collective, code = STARTERS[name]
-    return replace(draft, code=code, collective=collective, turn=next(_turns))
+    return replace(draft, code=code, collective=collective, turn=next(_turns), linked=False)
 
 
 def topology(draft: Draft) -> cs.Topology:
@@ -138,7 +142,8 @@ def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Com
     draft = Draft(turn=next(_turns))
     if start := found.pop("start", None):
         draft = started(draft, start)
-    return replace(draft, **found)
+    draft = replace(draft, **found)
+    return replace(draft, linked="code" in found and draft.starter is None)  # our own starting points are no stranger's
 
 
 def _adapt(draft: Draft, said: dict[str, str]) -> dict[str, str]:

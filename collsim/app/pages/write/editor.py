@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from .allowed import LONGEST
+from collsim.sandbox.allowlist import LONGEST
 
 _HTML = (
     '<div class="editor"><div class="inner"><div class="lines" aria-hidden="true"></div><div class="bar"></div>'

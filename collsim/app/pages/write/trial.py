@@ -5,36 +5,30 @@ Nothing here knows Streamlit. What is returned is plain: sentences as keys and v
 
 from __future__ import annotations
 
-import base64
-import json
-import os
 import re
-import subprocess
-import sys
-import tempfile
 import threading
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 import collsim as cs
-from collsim.errors import CollsimError, ScheduleError
+from collsim.errors import CollsimError
+from collsim.sandbox import Attempt, Limits, NoWalls
+from collsim.sandbox.allowlist import Code, Forbidden, allowed
+from collsim.sandbox.attempt import Ended, attempt
+from collsim.sandbox.handins import File
+from collsim.sandbox.jobs import Task
+from collsim.sandbox.process import boxed
+from collsim.sandbox.produce import Wanted
 from collsim.schedule import Schedule
 from collsim.teach.chinese import chinese
-from collsim.teach.guard import Attempt, Limits, attempt_frames, produce, read_frames
 
 from ...scenario.mistakes import counted_from_one
-from .allowed import Code, Forbidden, allowed
 
-#: What one trial may use. `transfers` is for one number of ranks.
-LIMITS = Limits(seconds=4.0, memory=512 * 2**20, steps=2_000, transfers=50_000)
+#: What one trial may use, for all numbers of ranks together.
+LIMITS = Limits(seconds=4.0, memory=512 * 2**20, steps=2_000, transfers=50_000, output=16_000_000)
 #: So many trials at once; others of a large class wait their turn.
 _ROOM = threading.BoundedSemaphore(4)
-_START_SECONDS = 20.0  # for Python itself to start on a busy server
 OTHERS = (2, 3, 4, 5, 6, 7, 8)
 _FILE = "editor"
-_ROOT = str(Path(__file__).resolve().parents[4])
-_START = f"import sys; sys.path.insert(0, {_ROOT!r}); from collsim.teach.worker import main; main()"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +65,21 @@ class Trial:
         return chinese(self.error) if language == "zh" else self.error
 
 
-def trial(text: str, collective: str, ranks: int) -> Trial:
-    """Run the code for `ranks` ranks, then for 2 to 8, and check every result."""
+def trial(text: str, collective: str, ranks: int, *, without_walls: bool = False) -> Trial:
+    """Run the code for `ranks` ranks, then for 2 to 8, and check every result.
+
+    Args:
+        without_walls: run it also where this system has none to put around it.
+    """
     try:
         code = allowed(text)
     except Forbidden as refused:
         return Trial(ranks, refused=refused, line=refused.line)
     wanted = (ranks, *(n for n in OTHERS if n != ranks))
-    made = _attempt(code, collective, wanted)
+    try:
+        made = tried(code, Wanted(collective, wanted), without_walls=without_walls)
+    except NoWalls:
+        return Trial(ranks, refused=Forbidden("write.nowalls"))
     right: list[int] = []
     for n, schedule in made.schedules.items():
         try:
@@ -119,55 +120,9 @@ def _wrong(
     )
 
 
-# ---- the process
-# -----------------------------------------------------------------------------------------------------------------
-
-
-def _attempt(code: Code, collective: str, ranks: tuple[int, ...]) -> Attempt:
-    if not hasattr(os, "fork"):  # the same rules for the code, and a clock that stops it; no process of its own
-        return attempt_frames(
-            lambda send: produce(lambda: _function(code), collective, ranks, LIMITS, 0, send), collective, ranks, LIMITS
-        )
-    task = {"exercise": "write", "collective": collective, "ranks": ranks, "helpers": 0}
-    task |= {"student": _FILE, "code": code.text, "function": code.function}
-    with _ROOM, tempfile.TemporaryDirectory(prefix="collsim-write-") as home:
-        told = _process(json.dumps({"tasks": [task], "limits": asdict(replace(LIMITS, folder=home))}).encode(), home)
-    try:
-        held = json.loads(told.splitlines()[0])
-        frames = [base64.b64decode(frame) for frame in held["frames"]]
-        return read_frames(frames, collective, ranks, 0, str(held["ending"]))
-    except (ValueError, KeyError, TypeError, IndexError):
-        why = f"the function did not end within {LIMITS.seconds:g} seconds; does a loop never stop?"
-        return Attempt({}, ranks[0], ScheduleError(why))
-
-
-def _process(job: bytes, home: str) -> bytes:
-    """A fresh Python with an empty environment and an empty folder; it forks once more, and sets the limits and the
-    fence there."""
-    environment = {
-        "PATH": os.environ.get("PATH", ""),
-        "HOME": home,
-        "TMPDIR": home,
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-c", _START],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd=home,
-        env=environment,
-    )  # in the group of the worker that started it, and so it ends with it
-    try:
-        return process.communicate(job, timeout=LIMITS.seconds + _START_SECONDS)[0]
-    except (subprocess.TimeoutExpired, BrokenPipeError):
-        process.kill()
-        process.wait()
-        return b""
-
-
-def _function(code: Code) -> Any:
-    space: dict[str, Any] = {"__name__": _FILE}
-    exec(compile(code.text, f"{_FILE}.py", "exec"), space)
-    return space[code.function]
+def tried(code: Code, wanted: Wanted, *, without_walls: bool = False) -> Attempt:
+    """What the code yields, in a box of its own (see `collsim.sandbox`). Raises NoWalls."""
+    task = Task("write", wanted, code.function)
+    with _ROOM:
+        made = dict(boxed([File(f"{_FILE}.py", code.text.encode())], [task], LIMITS, without_walls=without_walls))
+    return attempt(made.get(0, Ended()), wanted, LIMITS)

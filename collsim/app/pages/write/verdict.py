@@ -41,7 +41,7 @@ def expected_verdict(draft: Draft) -> float:
 
 def verdict(draft: Draft, tell: Tell = quietly) -> Verdict:
     """Try the code, and run what it yields on the place of the draft."""
-    tried = trial(draft.code, draft.collective, draft.ranks)
+    tried = trial(draft.code, draft.collective, draft.ranks, without_walls=draft.without_walls)
     if tried.schedule is None or not len(tried.schedule):
         return Verdict(tried)
     try:

@@ -10,8 +10,9 @@ from typing import Any
 
 import streamlit as st
 
+from collsim.sandbox import walls
+from collsim.sandbox.allowlist import STEPS
 from collsim.schedule import Schedule
-from collsim.teach import confine
 from collsim.teach.exercises.failure import history
 from collsim.units import format_bytes, format_time
 from collsim.viz.hosts.page import player_source
@@ -25,7 +26,7 @@ from ...shell.page import page
 from ...shell.results import latest
 from ...shell.session import is_dark, language, session, t
 from . import drafts
-from .allowed import STEPS
+from .consent import consented
 from .drafts import Draft
 from .editor import editor, typed
 from .trial import LIMITS, Trial
@@ -50,13 +51,16 @@ def draw() -> None:
     with text, st.container(key="write_text"):
         left, right = st.columns([12, 10], gap="medium")
     with right:
-        wanted = replace(draft, turn=0)
-        found = latest(verdict, wanted, expected=expected_verdict, apart=True)
+        wanted = consented(draft)
+        found = None if wanted is None else latest(verdict, wanted, expected=expected_verdict, apart=True)
     with left:
         editor(
             draft.code, draft.turn, t("write.editor"), found[0].tried.line if found and found[1] == (wanted,) else None
         )
         st.html(f'<div class="cs-note" style="font-size:14px;line-height:20px">{_code_words(t("write.how"))}</div>')
+    if wanted is None:
+        with play, st.container(key="write_play"):
+            _player(draft, None)
     if found is not None:
         (of,) = found[1]
         with play, st.container(key="write_play"):
@@ -226,7 +230,7 @@ def _below(draft: Draft) -> None:
         text = t(
             "write.safe.text", steps=", ".join(sorted(STEPS)), seconds=f"{LIMITS.seconds:g}", memory=memory, **counts
         )
-        fence = t("write.fence.on" if confine.version() else "write.fence.off")
+        fence = t(f"write.fence.{walls().name.lower()}")
         st.markdown(f"{text}\n\n{t('write.fence')} {fence}")
     with st.expander(t("write.take")):
         names = re.findall(r"^def (\w+)\(", draft.code, re.MULTILINE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ....sandbox.produce import Wanted
 from ....topology import Topology, switch
 from ...language import Text
 
@@ -42,3 +43,8 @@ class Task:
     within: float | None = None
     starter: str = ""
     helpers: int = 0
+
+    @property
+    def wanted(self) -> Wanted:
+        """What a function is called for."""
+        return Wanted(self.collective, self.ranks, self.helpers)

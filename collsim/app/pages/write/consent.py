@@ -1,0 +1,51 @@
+"""Before code runs on the Write page: code from a link waits for a click, and where there are no walls to put around
+it, for somebody at this computer to agree."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import replace
+
+import streamlit as st
+
+from collsim.sandbox import Walls, walls
+
+from ...server import listens_on_loopback
+from ...shell.address import remember, remembered
+from ...shell.notes import verdict
+from ...shell.session import t
+from .drafts import Draft
+
+_PAGE = "write"
+_AGREED = threading.Event()  # one for the server: it listens only to this computer, which is one person's
+
+
+def consented(draft: Draft) -> Draft | None:
+    """The draft as it may run now, or None where something is asked first; what is asked is drawn."""
+    if walls() is Walls.NONE and not (_AGREED.is_set() and listens_on_loopback()):
+        _ask_about_walls()
+        return None
+    ran: set[str] = st.session_state.setdefault("write_ran", set())
+    mark = hashlib.sha256(draft.code.encode("utf-8", "replace")).hexdigest()
+    if draft.linked and mark not in ran:
+        _note(t("write.link"))
+        st.button(t("write.link.run"), key="write_run_link", type="primary", on_click=_run_it)
+        return None
+    ran.add(mark)
+    return replace(draft, turn=0, linked=False, without_walls=walls() is Walls.NONE)
+
+
+def _run_it() -> None:
+    """Somebody has read the code of the link, and what they type into it is theirs."""
+    remember(_PAGE, replace(remembered(_PAGE), linked=False))
+
+
+def _ask_about_walls() -> None:
+    _note(t("write.nowalls"), t("write.nowalls.ask" if listens_on_loopback() else "write.nowalls.open"))
+    if listens_on_loopback():
+        st.button(t("write.nowalls.agree"), key="write_agree", on_click=_AGREED.set)
+
+
+def _note(*sentences: str) -> None:
+    st.html(verdict([], *sentences, token="full", status=True))

@@ -1,0 +1,168 @@
+"""How much one client, and all of them together, may ask of a server that is open to a room. Knows no Streamlit.
+
+A client is an address on the network (of IPv6 its /64, of which one device has many addresses); a browser cannot give
+itself another one as it can a cookie. Sessions, uploads and tries of the join code beyond the limits are refused;
+reruns are not: they wait, so that a page that asks too often gets slow and nobody else's does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from ipaddress import IPv6Address, ip_address
+
+#: Addresses that are remembered at a time; those without a page are forgotten first.
+MOST_CLIENTS = 2_000
+#: Seconds after its last page for which a client's uploads count; Streamlit keeps them 120 s (disconnectedSessionTTL).
+FORGOTTEN = 180.0
+
+
+@dataclass(frozen=True)
+class ClientLimits:
+    """What one client and all together may ask for.
+
+    Attributes:
+        tabs: pages that one client has open at a time; all: of all clients.
+        reruns: of the script per second, for each page that a client may have open; burst: so many at once besides.
+        reruns_in_all: per second, of all clients. A page that waits for a long computation asks 2.5 times a second.
+        upload_bytes: of one client at a time; upload_bytes_in_all: of all.
+        tries: wrong join codes of one client per minute.
+        message_bytes: of one message from a page.
+    """
+
+    tabs: int = 12
+    all: int = 240
+    reruns: float = 0.5
+    burst: int = 5
+    reruns_in_all: float = 120.0
+    upload_bytes: int = 32 * 2**20
+    upload_bytes_in_all: int = 512 * 2**20
+    tries: int = 20
+    message_bytes: int = 4 * 2**20
+
+
+class Pace:
+    """So many times per second, and `burst` at once (a leaky bucket: ITU-T I.371, generic cell rate algorithm)."""
+
+    def __init__(self, rate: float, burst: int, clock: Callable[[], float]):
+        self._step, self._slack, self._clock = 1.0 / rate, (burst - 1) / rate, clock
+        self._due = clock() - self._slack
+
+    def wait(self) -> float:
+        """Take one turn; the seconds until it comes."""
+        now = self._clock()
+        turn = max(self._due, now - self._slack)
+        self._due = turn + self._step
+        return max(0.0, turn - now)
+
+    def is_free(self) -> bool:
+        """Would a turn come at once?"""
+        return self._due <= self._clock()
+
+
+@dataclass
+class Client:
+    """One address: its pages, what it has uploaded (bytes by path), and its paces."""
+
+    reruns: Pace
+    tries: Pace
+    left: float
+    tabs: int = 0
+    uploads: dict[str, int] = field(default_factory=dict)
+
+
+class Clients:
+    """All clients of a server. Used from its event loop only."""
+
+    def __init__(self, limits: ClientLimits = ClientLimits(), clock: Callable[[], float] = time.monotonic):
+        self.limits, self._clock = limits, clock
+        self._known: dict[str, Client] = {}
+        self._reruns = Pace(limits.reruns_in_all, int(limits.reruns_in_all), clock)
+
+    def enter(self, who: str) -> bool:
+        """Open one more page; False where this client, or the server, has as many as it may."""
+        client = self._client(who)
+        if client is None or self.is_full(who):
+            return False
+        client.tabs += 1
+        return True
+
+    def is_full(self, who: str) -> bool:
+        """Would one more page be too many?"""
+        client = self._client(who)
+        return client is None or client.tabs >= self.limits.tabs or self.tabs >= self.limits.all
+
+    def leave(self, who: str) -> None:
+        """Close a page."""
+        client = self._known[who]
+        client.tabs, client.left = client.tabs - 1, self._clock()
+
+    @property
+    def tabs(self) -> int:
+        """Pages that are open, of all clients."""
+        return sum(client.tabs for client in self._known.values())
+
+    def wait(self, who: str) -> float:
+        """Seconds until this client's next rerun comes to its turn."""
+        return max(self._known[who].reruns.wait(), self._reruns.wait())
+
+    def may_try(self, who: str) -> bool:
+        """Has this client a try of the join code left?"""
+        client = self._client(who)
+        return client is not None and client.tries.is_free()
+
+    def failed(self, who: str) -> None:
+        """One try was wrong."""
+        client = self._client(who)
+        if client is not None:
+            client.tries.wait()
+
+    def upload(self, who: str, path: str, nbytes: int) -> bool:
+        """Take an upload of so many bytes; False where the client, or all together, hold as many as they may."""
+        client = self._client(who)
+        if client is None:
+            return False
+        mine = sum(client.uploads.values()) - client.uploads.get(path, 0) + nbytes
+        others = sum(sum(one.uploads.values()) for one in self._known.values() if one is not client)
+        if mine > self.limits.upload_bytes or mine + others > self.limits.upload_bytes_in_all:
+            return False
+        client.uploads[path] = nbytes
+        return True
+
+    def drop(self, who: str, path: str) -> None:
+        """The client took an upload back."""
+        client = self._client(who)
+        if client is not None:
+            client.uploads.pop(path, None)
+
+    def _client(self, who: str) -> Client | None:
+        """The client of an address; None where too many are remembered."""
+        self._sweep()
+        if who not in self._known:
+            if len(self._known) >= MOST_CLIENTS:
+                return None
+            of_one = self.limits.tabs
+            reruns = Pace(self.limits.reruns * of_one, self.limits.burst * of_one, self._clock)
+            tries = Pace(self.limits.tries / 60.0, self.limits.tries, self._clock)
+            self._known[who] = Client(reruns, tries, self._clock())
+        return self._known[who]
+
+    def _sweep(self) -> None:
+        now = self._clock()
+        gone = [who for who, one in self._known.items() if not one.tabs and now - one.left > FORGOTTEN]
+        for who in gone:
+            del self._known[who]
+
+
+def client_of(host: str) -> str:
+    """The client to which a network address belongs: itself, or the /64 of an IPv6 address; empty for this computer."""
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is None:
+            return "" if address.is_loopback else f"{IPv6Address(int(address) >> 64 << 64)}/64"
+        address = address.ipv4_mapped
+    return "" if address.is_loopback else str(address)

@@ -1,0 +1,73 @@
+"""What the door shows: where the join code is typed, and why somebody is not let in. Pages that need nothing else."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+
+TEXTS: dict[str, tuple[str, str]] = {
+    "title": ("Join the class", "加入课堂"),
+    "ask": ("Type the join code that your teacher's screen shows.", "请输入老师屏幕上显示的加入码。"),
+    "code": ("Join code", "加入码"),
+    "join": ("Join", "加入"),
+    "wrong": ("That is not the join code.", "加入码不正确。"),
+    "often": ("Too many wrong codes from this device. Wait a minute.", "此设备输错次数过多，请稍候一分钟。"),
+    "full": (
+        "This device has as many pages open as it may, or the server is full. Close some and load this page again.",
+        "此设备打开的页面已达上限，或服务器已满。请关闭几个页面后重新加载。",
+    ),
+    "upload": (
+        "This device has uploaded as much as it may. Remove some files, or close the page and wait three minutes.",
+        "此设备上传的文件已达上限。请移除一些文件，或关闭页面并等待三分钟。",
+    ),
+    "here": (
+        "This app was started for its own computer only. Whoever runs it can open it to others: collsim app --class",
+        "此应用启动时只供本机使用。运行者可以用 collsim app --class 向他人开放。",
+    ),
+}
+
+
+def entrance(query: Iterable[tuple[str, str]], lang: str, wrong: str = "") -> str:
+    """The page that asks for the join code, and then goes on to where its address led; `wrong` says what was wrong."""
+    kept = "".join(
+        f'<input type="hidden" name="{html.escape(name)}" value="{html.escape(value)}">'
+        for name, value in query
+        if name != "join"
+    )
+    error = f'<p role="alert">{_say(wrong, lang)}</p>' if wrong else ""
+    field = (
+        f'<label for="join">{_say("code", lang)}</label>'
+        '<input id="join" name="join" autofocus required maxlength="40" autocomplete="off" autocapitalize="none" '
+        'spellcheck="false">'
+    )
+    form = f'<form method="get">{kept}{field}<button>{_say("join", lang)}</button></form>'
+    return _page(lang, f"<p>{_say('ask', lang)}</p>{error}{form}")
+
+
+def refused(why: str, lang: str, plain: bool = False) -> str:
+    """Why somebody is not let in, as a page or as plain text."""
+    return TEXTS[why][lang == "zh"] if plain else _page(lang, f'<p role="alert">{_say(why, lang)}</p>')
+
+
+def _say(key: str, lang: str) -> str:
+    return html.escape(TEXTS[key][lang == "zh"])
+
+
+def _page(lang: str, body: str) -> str:
+    title = _say("title", lang)
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
+    words = f"<main><h1>{title}</h1>{body}</main>"
+    return f'<!doctype html><html lang="{lang}"><head>{head}<style>{_STYLE}</style></head><body>{words}</body></html>'
+
+
+_STYLE = """
+:root{color-scheme:light dark;--ink:#162026;--paper:#F4F6F5;--card:#fff;--line:#8796A0}
+@media(prefers-color-scheme:dark){:root{--ink:#EEF3F5;--paper:#0E1316;--card:#161D21;--line:#6B7B85}}
+body{margin:0;background:var(--paper);color:var(--ink);font:18px/28px 'Source Sans 3','Segoe UI',Arial,
+'Noto Sans CJK SC','PingFang SC','Microsoft YaHei',sans-serif}
+main{max-width:420px;margin:12vh auto 0;padding:28px;background:var(--card);border-radius:7px}
+h1{margin:0 0 8px;font-size:28px;line-height:36px} p{margin:0 0 16px} [role=alert]{font-weight:700}
+label{display:block;font-weight:700} input,button{box-sizing:border-box;width:100%;min-height:48px;font:inherit;
+border-radius:7px;border:1px solid var(--line)} input{padding:0 12px;margin-bottom:16px;background:var(--paper);
+color:inherit;font-size:24px;letter-spacing:.1em} button{background:var(--ink);color:var(--paper);font-weight:700}
+"""

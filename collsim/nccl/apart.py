@@ -1,0 +1,238 @@
+"""Where a prediction and a simulation of the same call are far apart: the term that makes the difference, in one line,
+and the published runs it rests on.
+
+A simulation takes the links as the topology states them; a prediction adds what is measured: launch, steps, the share
+of a link that is data, the rate that a link really carries, and the pipeline that steps cannot hide.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from ..errors import CollsimError
+from ..simulate import Trace
+from ..topology import Topology
+from ..units import format_bandwidth, format_time
+from .graphs import communicator
+from .machine.facts import Facts
+from .model.calibrated import links_of
+from .model.links import READ_OFF, Parameters
+from .model.timing import Call, byte_time, inside_kind, inside_rate, launch_time, net_rate, time_of
+from .predict import BUSBW, Prediction, predict
+from .simulated import trace as simulated
+
+#: Times that differ by less than this factor are not explained.
+FAR = 1.5
+#: NCCL's name of those of our algorithms that it has itself (src/graph/tuning.cc).
+_NCCL_ALGO: Final = {
+    "allreduce_ring": "Ring",
+    "allgather_ring": "Ring",
+    "reduce_scatter_ring": "Ring",
+    "broadcast_chain": "Ring",
+    "reduce_chain": "Ring",
+    "allreduce_double_binary_tree": "Tree",
+    "allreduce_nvls": "NVLS",
+    "allreduce_nvls_tree": "NVLSTree",
+}
+_CHINESE: Final = {
+    "launch": "内核启动",
+    "steps": "NCCL 的步骤",
+    "protocol": "协议占用的字节",
+    "rate": "链路实测能达到的速率",
+    "fill": "流水线的填充与排空",
+    "latency": "每一步都要等待的链路延迟",
+}
+_FIT = "fitted to some 170 published nccl-tests runs (docs/accuracy.md)"
+#: The published runs that show what a kind of link carries (`links`, where each figure stands beside its constant).
+SHOWN: Final = {
+    "nvlink-70": "8x V100, allreduce 134.7 of 150 GB/s: github.com/Panlichen/nccl-tests",
+    "nvlink-80": "4x and 8x A100, 234.7 of 300: github.com/eugenesiow/LLM-Insights",
+    "nvlink-90": "4 to 8 H200, 363 to 366 of 450: github.com/stas00/ml-engineering",
+    "nvlink-100": "4 to 8 B200, 673 to 686 of 900: github.com/stas00/ml-engineering",
+    "bridge": "A40 pair, 47.5 of 56.25: github.com/eugenesiow/LLM-Insights",
+    "xgmi": "8x MI300X, 312.9 of 448: github.com/stas00/ml-engineering",
+    "pcie3": "NCCL's own constant is 12 of 15.75 (src/graph/topo.h)",
+    "pcie4": "A100-PCIE under one switch, 19.7 of 31.5: github.com/thomaslie210/NCCL_Test_Results",
+    "ib": "B200 ring over 8 NDR, 388 of 400: github.com/togethercomputer/together-nccl-tests",
+    "roce": "MI325X 350 of 400, H100 157 of 200 (github.com/hisohara/ai-scripts; NVIDIA/nccl issue 1411)",
+    "slingshot": "36.1 of 50 (argonne-lcf/alcf-nccl-tests) and 92 of 100 (boeschf/nccl-benchmark-on-alps-2025)",
+    "tcp": "35 Gbit/s single stream on a 200G wire (measured with iperf3)",
+    "tcpxo": "A3 Mega, 188.7 of 200: github.com/GoogleCloudPlatform/cluster-toolkit",
+    "host": "9.1 of 31.5 GB/s between 2 RTX 4090 (github.com/Panlichen/nccl-tests), 5.2 between 4 A100 "
+    "(github.com/eugenesiow/LLM-Insights)",
+    "host one way": "18.2 of 31.5 GB/s between 2 RTX 4090 (github.com/Panlichen/nccl-tests)",
+    "crossing": "14.4 to 15.8 of 19.7 GB/s (github.com/thomaslie210/NCCL_Test_Results)",
+    "host bridge": "14.8 of 25 GB/s both ways (github.com/thomaslie210/NCCL_Test_Results)",
+    "without gdr": "12.6 of 25 GB/s both ways at once (github.com/thomaslie210/NCCL_Test_Results GDR_Off)",
+}
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A prediction (s) and a simulation (s) of one call that differ, and why.
+
+    Attributes:
+        term: launch, steps, protocol, rate or fill, the largest of those that the simulation does not know; `latency`
+        where the simulation is the slower. seconds: of that term. why: what it is. rests: what it is known from.
+    """
+
+    predicted: float
+    simulated: float
+    term: str
+    seconds: float
+    why: str
+    rests: str
+
+    @property
+    def factor(self) -> float:
+        """The longer over the shorter."""
+        return max(self.predicted / self.simulated, self.simulated / self.predicted)
+
+    @property
+    def chinese(self) -> str:
+        both = f"predict 为 {format_time(self.predicted)}，simulate 为 {format_time(self.simulated)}"
+        term = f"主要来自{_CHINESE[self.term]}（{format_time(self.seconds)}）；依据：{self.rests}"
+        return f"{both}，长者为短者的 {self.factor:.3g} 倍，{term}"
+
+    def __str__(self) -> str:
+        slow, fast = ("predict", "simulate") if self.predicted > self.simulated else ("simulate", "predict")
+        both = f"predict {format_time(self.predicted)}, simulate {format_time(self.simulated)}"
+        term = f"most of it the term {self.term} ({format_time(self.seconds)}): {self.why}; rests on {self.rests}"
+        return f"{both}: {slow} is {self.factor:.3g} times {fast}, {term}"
+
+
+def apart(run: Trace) -> Apart | None:
+    """Why NCCL is predicted to take `FAR` times as long as a simulation, or as little; None where it is not.
+
+    The prediction is for the same algorithm where NCCL has it, else for what NCCL chooses. None also for what NCCL does
+    not run on: generic networks, processors, collectives that nccl-tests has not.
+    """
+    name = run.schedule.collective
+    if name not in BUSBW or not run.time or run.topology.facts.get("machine") is None:
+        return None
+    try:
+        prediction = predict(name, run.topology, run.nbytes, run.schedule.ranks, NCCL_ALGO=_algorithm(run))
+    except CollsimError:  # NCCL does not run there, or has not that algorithm there
+        return None
+    return _explained(prediction, run.time, run.topology)
+
+
+def _algorithm(run: Trace) -> str | None:
+    return _NCCL_ALGO.get(run.schedule.name)
+
+
+def beside_simulation(collective: str, machine: Facts | Topology, nbytes: Any, **environment: Any) -> Prediction:
+    """`predict`, with a note where the simulation of the same algorithm on the machine's links is far from it.
+
+    Facts have no links to simulate, so nothing is added there. Raises as `predict`.
+    """
+    prediction = predict(collective, machine, nbytes, **environment)
+    if not isinstance(machine, Topology):
+        return prediction
+    try:
+        _, run = simulated(collective, machine, nbytes, **environment)
+    except CollsimError:  # ranks that nodes cannot share evenly, algorithms without a schedule here
+        return prediction
+    found = _explained(prediction, run.time, machine)
+    return prediction if found is None else replace(prediction, notes=(*prediction.notes, str(found)))
+
+
+def _explained(p: Prediction, seconds: float, machine: Topology) -> Apart | None:
+    if not seconds or max(p.time / seconds, seconds / p.time) <= FAR:
+        return None
+    call = _call(p, links_of(machine))
+    if p.time < seconds:
+        rest = seconds - _stated_bytes(call)
+        why = f"every step waits for the latency of each link; NCCL's own steps take {format_time(p.parts.steps)}"
+        return Apart(p.time, seconds, "latency", rest, why, f"steps {_FIT}")
+    found = terms(call)
+    term = max(found, key=lambda name: found[name])
+    return Apart(p.time, seconds, term, found[term], *_words(call, term))
+
+
+def _call(p: Prediction, links: Parameters) -> Call:
+    algorithm = "Ring" if p.algorithm == "P2P" else p.algorithm
+    return Call(
+        p.collective, algorithm, p.protocol, p.nbytes, p.facts, communicator(p.facts, None, None, p.graphs), links
+    )
+
+
+def terms(call: Call) -> dict[str, float]:
+    """Seconds of a call that links as they are stated do not explain, by term; with `_stated_bytes` their sum is the
+    time."""
+    parts = time_of(call)
+    plain = replace(call, protocol="Simple")
+    return {
+        "launch": launch_time(call),
+        "steps": parts.steps,
+        "protocol": parts.bytes - byte_time(plain)[0],
+        "rate": byte_time(plain)[0] - _stated_bytes(call),
+        "fill": parts.fill,
+    }
+
+
+def _stated_bytes(call: Call) -> float:
+    """Seconds that the bytes need where every link carries all that it is stated to."""
+    k, facts = call.links, call.facts
+    both_ways = inside_rate(replace(call, facts=replace(facts, inside="host", wires=None, crossing=False)))
+    stated = replace(
+        k,
+        carries=dict.fromkeys(k.carries, 1.0),
+        nvls_carries=dict.fromkeys(k.nvls_carries, 1.0),
+        net_p2p=dict.fromkeys(k.net_p2p, 1.0),
+        host_one_way=k.host_one_way * facts.link_rate / both_ways if both_ways else 1.0,
+        host_crossing=1.0,
+        crossing=1.0,
+        tcp_per_nic=math.inf,
+        without_gdr=1.0,
+        host_bridge=1.0,
+        tree=1.0,
+    )
+    return byte_time(replace(call, protocol="Simple", links=stated))[0]
+
+
+def _words(call: Call, term: str) -> tuple[str, str]:
+    """What a term is, and what it is known from."""
+    if term == "rate":
+        return _rate_words(call)
+    if term == "protocol":
+        return f"{call.protocol} fills its lines only in part with data", "NCCL's own constants (src/graph/tuning.cc)"
+    said = {
+        "launch": "the kernels are launched and the hosts work before anything moves",
+        "steps": f"NCCL's steps with {call.protocol} wait for one another",
+        "fill": f"the pipeline of {call.protocol} fills and drains",
+    }
+    return said[term], _FIT
+
+
+def _rate_words(call: Call) -> tuple[str, str]:
+    facts = call.facts
+    limit = byte_time(replace(call, protocol="Simple"))[1]
+    if limit == "channels":
+        return "NCCL's channels move no more than their thread blocks do", "NCCL's own caps (src/graph/tuning.cc)"
+    if limit == facts.inside:
+        real, full, kind = inside_rate(call), facts.link_rate, inside_kind(facts)
+        crossing = facts.crossing and limit in ("host", "pcie")
+        who = {"host": "data staged through host memory", "pcie": "peer copies over PCIe"}.get(limit, f"{kind} links")
+        across = " between sockets" if crossing else ""
+        kind = "host one way" if limit == "host" and facts.partly else kind
+        shown = [SHOWN.get(kind) or READ_OFF.get(f"carries.{kind}", _FIT)]
+        if crossing:
+            shown.append(READ_OFF["host_crossing"] if limit == "host" else SHOWN["crossing"])
+        return f"{who}{across} move at {format_bandwidth(real)} of {format_bandwidth(full)}", "; ".join(shown)
+    full = facts.nics * facts.nic_rate
+    return (
+        f"the {facts.nics:g} cards of a node ({limit}) carry {format_bandwidth(net_rate(call))} of "
+        f"{format_bandwidth(full)}",
+        _net_evidence(facts),
+    )
+
+
+def _net_evidence(facts: Facts) -> str:
+    if facts.gdr is False and facts.net in ("ib", "roce", "efa"):
+        return SHOWN["without gdr"]
+    if facts.card and facts.net != "tcp":
+        return SHOWN["host bridge"]
+    return SHOWN.get(facts.net) or READ_OFF.get(f"carries.{facts.net}", _FIT)

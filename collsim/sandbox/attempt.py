@@ -1,0 +1,161 @@
+"""Out of the box: what a function yielded, as Schedules that were checked again as if a stranger had sent them.
+
+Nothing here fails, whatever the frames say: what is no table of transfers, or too much, becomes a sentence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..collective import collective as find_collective
+from ..errors import CollsimError, ScheduleError
+from ..schedule import Schedule, Step, freeze
+from .frames import Ending, Kind, numbers, split, text
+from .limits import MOST_PRINTED, MOST_SLOTS, Limits
+from .produce import COLUMNS, Wanted
+
+_NOT_A_TABLE = "the process of the function sent something that is not a table of transfers"
+_MOST_CHANNEL = 1_023
+_LONGEST_NAME = 60
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The frames that a job sent, and how its process ended (`Ending`, or minus the number of a signal)."""
+
+    data: bytes = b""
+    how: int = Ending.BADLY
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """What a function yielded: a Schedule for every number of ranks up to the first that failed, and why that one
+    failed.
+
+    Attributes:
+        schedules: by number of ranks.
+        failed: the number of ranks at which it stopped, or None; `error`: why.
+        printed: the first 2,000 characters that it printed.
+    """
+
+    schedules: dict[int, Schedule] = field(default_factory=dict)
+    failed: int | None = None
+    error: ScheduleError | None = None
+    printed: str = ""
+
+
+def attempt(made: Ended, wanted: Wanted, limits: Limits) -> Attempt:
+    """Schedules from the frames of a job; raises nothing."""
+    schedules: dict[int, Schedule] = {}
+    printed, done = "", False
+    error: ScheduleError | None = None
+    failed: int | None = None
+    for kind, body in split(made.data):
+        if kind == Kind.DONE:
+            printed, done = text(body, MOST_PRINTED), True
+        elif error is None:
+            failed = next((n for n in wanted.ranks if n not in schedules), wanted.ranks[-1])
+            try:
+                schedules[failed] = _schedule(kind, body, failed, wanted, _left(limits, schedules))
+            except ScheduleError as wrong:
+                error = wrong
+    missing = next((n for n in wanted.ranks if n not in schedules), None)
+    if error is None and (not done or missing is not None):
+        failed, error = missing or wanted.ranks[-1], ScheduleError(sentence(made.how, limits))
+    return Attempt(schedules, None if error is None else failed, error, printed)
+
+
+def sentence(how: int, limits: Limits) -> str:
+    """How the process of a function ended, where it did not end well."""
+    if how == Ending.LATE:
+        return f"the function did not end within {limits.seconds:g} seconds; does a loop never stop?"
+    if how == Ending.TOO_MUCH:
+        return "the process of the function sent more than is read"
+    if how < 0:
+        return f"the process of the function was ended by signal {-how}"
+    return "the process of the function ended before it was done (exit, or more memory than it may use)"
+
+
+def _left(limits: Limits, schedules: dict[int, Schedule]) -> Limits:
+    """What is left of steps and transfers: they are for all numbers of ranks together, as what they cost here is."""
+    steps, transfers = sum(s.steps for s in schedules.values()), sum(len(s) for s in schedules.values())
+    return replace(limits, steps=limits.steps - steps, transfers=limits.transfers - transfers)
+
+
+def _schedule(kind: int, body: memoryview, n: int, wanted: Wanted, limits: Limits) -> Schedule:
+    """The schedule for n ranks, or the ScheduleError that the frame is or deserves."""
+    if kind == Kind.FAILED:
+        (_, *place), said = numbers(body, 4)
+        step, rank, chunk = (number if 0 <= number <= MOST_SLOTS else None for number in place)
+        raise ScheduleError(text(said, MOST_PRINTED), step=step, rank=rank, chunk=chunk)
+    (said_n, chunks, slots, count), rest = numbers(body, 4)
+    if kind != Kind.TABLE or said_n != n or not 0 <= count <= len(rest) // 32:
+        raise ScheduleError(_NOT_A_TABLE)
+    if count > limits.steps:
+        raise _too_much(limits)
+    try:
+        shapes = np.frombuffer(rest, "<i8", 4 * count).reshape(-1, 4).tolist()
+        _refuse_too_much(shapes, max(chunks, slots), n + wanted.helpers, limits)
+        return _frozen(shapes, rest[32 * count :], chunks, slots, n, wanted)
+    except CollsimError as wrong:
+        raise ScheduleError(str(wrong)) from wrong
+    except Exception as wrong:  # the border: whatever a stranger thought of, it ends here as a sentence
+        raise ScheduleError(_NOT_A_TABLE) from wrong
+
+
+def _refuse_too_much(shapes: list[list[int]], slots: int, endpoints: int, limits: Limits) -> None:
+    """What the caller's process would have to hold or walk through stays within bounds, whoever made the table."""
+    if any(rows < 0 or times < 1 or modulus < 1 for rows, times, _, modulus in shapes):
+        raise ScheduleError("a pattern is repeated less than once")
+    if any(modulus > MOST_SLOTS or abs(shift) > MOST_SLOTS for _, _, shift, modulus in shapes):
+        raise ScheduleError(f"a pattern is repeated with shift or modulus above {MOST_SLOTS:,}")
+    _refuse_too_many_slots(slots, endpoints)
+    transfers = sum(rows * times for rows, times, _, _ in shapes)
+    if transfers > limits.transfers or sum(times for _, times, _, _ in shapes) > limits.steps:
+        raise _too_much(limits)
+
+
+def _too_much(limits: Limits) -> ScheduleError:
+    return ScheduleError(
+        f"more than {limits.transfers:,} transfers or {limits.steps:,} steps, which is what is left of what may be "
+        "yielded for all numbers of ranks together"
+    )
+
+
+def _refuse_too_many_slots(slots: int, endpoints: int) -> None:
+    if slots * endpoints > MOST_SLOTS:
+        raise ScheduleError(
+            f"chunk {slots - 1:,} is used; with {endpoints} ranks at most {MOST_SLOTS // endpoints:,} chunks are "
+            "checked"
+        )
+
+
+def _frozen(shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, n: int, wanted: Wanted) -> Schedule:
+    kind = find_collective(wanted.collective)
+    if chunks < 1 or (kind.blocks and chunks % n):
+        raise ScheduleError(f"{chunks} chunks do not fit {wanted.collective} with {n} ranks")
+    rows = sum(shape[0] for shape in shapes)
+    size = 4 * rows * len(COLUMNS)
+    if len(rest) < size:
+        raise ScheduleError(_NOT_A_TABLE)
+    table = np.frombuffer(rest[:size], "<i4").reshape(len(COLUMNS), rows)
+    if rows and not (table[-1].min() >= 0 and table[-1].max() <= _MOST_CHANNEL):
+        raise ScheduleError(f"a channel is a number from 0 to {_MOST_CHANNEL:,}")
+    block = n if kind.blocks else 1
+    name, steps = text(rest[size:], _LONGEST_NAME), _steps(shapes, table)
+    made = freeze(name, wanted.collective, n, steps, chunks=chunks, block=block, helpers=wanted.helpers)
+    made = replace(made, slots=max(made.slots, slots, kind.slots(chunks)))  # what a repeated pattern reaches counts
+    _refuse_too_many_slots(made.slots, made.endpoints)
+    return made
+
+
+def _steps(shapes: list[list[int]], table: np.ndarray) -> list[Step]:
+    steps, at = [], 0
+    for rows, times, shift, modulus in shapes:
+        part = table[:, at : at + rows]
+        src, dst, chunk, into, reduces, channel = (np.array(column, np.int32) for column in part)
+        steps.append(Step(src, dst, chunk, into, reduces != 0, channel, times, shift, modulus))
+        at += rows
+    return steps

@@ -1,0 +1,48 @@
+"""The process around a student's code: told over stdin what to run, it runs each function in a child of its own, and
+answers with what these sent and how they ended.
+
+It is inside the box (see `fence`), but its memory is not the students': an endless loop in one exercise costs only that
+one. Nothing here judges.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import sys
+from typing import Any
+
+from . import system
+from .fence import Walls
+from .frames import ended
+from .handins import File
+from .jobs import Task, run_all
+from .limits import Limits
+from .process import apart
+from .produce import Wanted
+
+
+def main() -> None:
+    """Read the job, answer on what was stdout; students' code finds stdout closed."""
+    if system.machine():
+        system.control(system.DEATH_SIGNAL, signal.SIGKILL)
+        system.control(system.DUMPABLE, 0)
+    job = json.load(sys.stdin)
+    answers_to = os.dup(1)
+    os.dup2(0, 1)
+    files = [File(name, base64.b64decode(data)) for name, data in job["files"]]
+    limits, inside = Limits(**job["limits"]), Walls(job["walls"])
+    tasks = [_task(held) for held in job["tasks"]]
+    for number, made in run_all(
+        files, tasks, job["find"], limits, lambda run: apart(run, limits, inside, job["places"])
+    ):
+        left = memoryview(ended(number, made.how, made.data))
+        while left:
+            left = left[os.write(answers_to, left) :]
+
+
+def _task(held: dict[str, Any]) -> Task:
+    wanted = held.pop("wanted")
+    return Task(wanted=Wanted(wanted["collective"], tuple(wanted["ranks"]), wanted["helpers"]), **held)

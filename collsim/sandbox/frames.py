@@ -1,0 +1,99 @@
+"""How results leave a box: frames of a fixed form, read by something that cannot fail whatever stands in them.
+
+A frame is two 64-bit integers, its kind and how many bytes follow, and these bytes. What follows is a fixed number of
+64-bit integers, then a table of 32-bit integers or a text. Nothing nests, nothing is evaluated, no length is believed
+beyond the bytes that are there; integers are little-endian.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from enum import IntEnum
+
+from .limits import MOST_FRAMES
+
+_HEAD = struct.Struct("<qq")
+
+
+class Kind(IntEnum):
+    """What a frame says."""
+
+    TABLE = 1  # n, chunks, slots, number of patterns; 4 integers for each of these; columns of transfers
+    FAILED = 2  # n, step, rank, chunk (-1: none); why
+    DONE = 3  # what was printed
+    FOUND = 4  # position of a file, position of an exercise that it answers
+    PROBLEM = 5  # position of a file; why it could not be read
+
+
+def frame(kind: Kind, numbers: Sequence[int] = (), rest: bytes = b"") -> bytes:
+    """One frame."""
+    body = struct.pack(f"<{len(numbers)}q", *numbers) + rest
+    return _HEAD.pack(kind, len(body)) + body
+
+
+def split(data: bytes) -> list[tuple[int, memoryview]]:
+    """Frames as pairs of a kind and what follows, not copied; what is not whole at the end is left out."""
+    found: list[tuple[int, memoryview]] = []
+    whole, at = memoryview(data), 0
+    while at + _HEAD.size <= len(data) and len(found) < MOST_FRAMES:
+        kind, size = _HEAD.unpack_from(data, at)
+        at += _HEAD.size
+        if size < 0 or size > len(data) - at:
+            break
+        found.append((kind, whole[at : at + size]))
+        at += size
+    return found
+
+
+def numbers(body: memoryview, count: int) -> tuple[tuple[int, ...], memoryview]:
+    """The first `count` integers of what follows, and the rest; zeros where there are fewer."""
+    held = min(count, len(body) // 8)
+    return (*struct.unpack_from(f"<{held}q", body), *([0] * (count - held))), body[8 * held :]
+
+
+def text(body: memoryview, most: int) -> str:
+    """At most so many characters, without those that move a terminal's cursor or hide what stands there."""
+    return printable(bytes(body[: 4 * most]).decode("utf-8", "replace")[:most])
+
+
+def printable(told: str) -> str:
+    """A stranger's text without characters that move a terminal's cursor or hide what stands there."""
+    return "".join(c if c.isprintable() or c in "\n\N{NO-BREAK SPACE}" else "\N{REPLACEMENT CHARACTER}" for c in told)
+
+
+# ---- how a job ended: what the process around it says, which no stranger's code reaches
+# ------------------------------------------------------------------------------------------------------------------
+
+_PART = 1 << 16  # what is read at once: an attempt that said too much is over by less than this
+_ENDED = struct.Struct("<qqq")  # which job, how it ended, bytes of frames
+
+
+class Ending(IntEnum):
+    """How the process of a job ended; below zero: by that signal."""
+
+    WELL = 0
+    LATE = 1
+    BADLY = 2  # by itself before it was done, or without memory
+    TOO_MUCH = 3  # it answered more than it may
+
+
+def ended(job: int, how: int, data: bytes) -> bytes:
+    """A job's frames with how it ended."""
+    return _ENDED.pack(job, how, len(data)) + data
+
+
+def endings(read: Callable[[int], bytes], most: int) -> Iterator[tuple[int, int, bytes]]:
+    """Jobs with how they ended and their frames, as far as they are whole and of at most so many bytes.
+
+    Args:
+        read: returns so many bytes, or fewer at the end, as the method of a file does.
+    """
+    while len(head := read(_ENDED.size)) == _ENDED.size:
+        job, how, size = _ENDED.unpack(head)
+        if not 0 <= size <= most + _PART:
+            return
+        data = read(size)
+        if len(data) < size:
+            return
+        yield job, how, data

@@ -1,0 +1,128 @@
+"""In the box: which functions a handed-in file defines, and these functions.
+
+Reading Python, JSON and notebooks can cost as much as running them, and fail in as many ways; so it is done under the
+same limits, by `find` for all files of a student, and once more for the function that is run.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import linecache
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import CollsimError, FormatError
+from ..registry import Algorithm
+from .frames import Kind, frame
+from .limits import MOST_PRINTED
+from .produce import Send
+
+PROGRESS = "collsim.progress/1"  # the schema of a progress file
+MODULE = "handed_in"
+
+
+@dataclass(frozen=True)
+class File:
+    """A file as it was handed in; nobody has looked into it."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Code for one exercise: a module's text, and the function in it."""
+
+    code: str
+    function: str
+
+
+def find(files: Sequence[File], exercises: Sequence[str], send: Send) -> None:
+    """Send which file answers which exercise, and why one cannot be read; a later file goes before an earlier."""
+    for number, file in enumerate(files):
+        try:
+            for exercise in answers(file, exercises):
+                send(frame(Kind.FOUND, (number, exercises.index(exercise))))
+        except MemoryError:
+            send(_problem(number, "it is nested too deeply, or needs too much memory to read"))
+        except (CollsimError, ValueError, SyntaxError, RecursionError, AttributeError, TypeError) as error:
+            send(_problem(number, str(error) or type(error).__name__))
+    send(frame(Kind.DONE))
+
+
+def _problem(number: int, why: str) -> bytes:
+    return frame(Kind.PROBLEM, (number,), why[:MOST_PRINTED].encode("utf-8", "replace"))
+
+
+def function(file: File, exercise: str) -> Any:
+    """The student's function, from their code, under a module of its own."""
+    answer = answers(file, [exercise])[exercise]
+    return loaded(answer.code, answer.function, file.name.rpartition(".")[0] + ".py")
+
+
+def loaded(code: str, name: str, shown: str) -> Any:
+    """A function of a module that is made from its text; `shown` is its file in what Python says of it."""
+    module = types.ModuleType(MODULE)
+    sys.modules[MODULE] = module
+    linecache.cache[shown] = (len(code), None, code.splitlines(True), shown)
+    exec(compile(code, shown, "exec"), module.__dict__)
+    found = getattr(module, name)
+    return found.function if isinstance(found, Algorithm) else found
+
+
+def answers(file: File, exercises: Sequence[str]) -> dict[str, Answer]:
+    """The exercises that a file answers. Raises CollsimError, ValueError or SyntaxError where it cannot be read."""
+    text = file.data.decode("utf-8")
+    if file.name.endswith(".json"):
+        entries = _progress(text)
+        made = {name: _last_function(str(entries[name].get("code", ""))) for name in exercises if name in entries}
+        return {name: answer for name, answer in made.items() if answer is not None}
+    code = _notebook(text) if file.name.endswith(".ipynb") else text
+    body = ast.parse(code).body
+    defined = {node.name for node in body if isinstance(node, ast.FunctionDef)}
+    defined |= {
+        name.id for node in body if isinstance(node, ast.Assign) for name in node.targets if isinstance(name, ast.Name)
+    }
+    return {name: Answer(code, name.replace("-", "_")) for name in exercises if name.replace("-", "_") in defined}
+
+
+def _progress(text: str) -> Mapping[str, Mapping[str, Any]]:
+    try:
+        held = json.loads(text)
+        if held["schema"] != PROGRESS:
+            raise ValueError(f"schema {held['schema']!r}")
+        return {str(name): dict(entry) for name, entry in held["exercises"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FormatError(f"it is not a progress file of collsim: {error}") from error
+
+
+def _last_function(code: str) -> Answer | None:
+    """Code from a progress file: the last function is the answer."""
+    names = [node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)] if code.strip() else []
+    return Answer("import numpy as np\nimport collsim as cs\n" + code, names[-1]) if names else None
+
+
+def _notebook(text: str) -> str:
+    """Imports, functions and plain assignments of the code cells; what only shows things is left out."""
+    try:
+        cells = json.loads(text)["cells"]
+        sources = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
+    except (KeyError, TypeError) as error:
+        raise FormatError(f"it is not a notebook: {error}") from error
+    kept = []
+    for source in sources:
+        try:
+            body = ast.parse(source).body
+        except SyntaxError:  # a magic, or a cell that is not finished
+            continue
+        wanted = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+        kept += [ast.unparse(node) for node in body if isinstance(node, wanted) or _plain_assignment(node)]
+    return "\n".join(kept)
+
+
+def _plain_assignment(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) and not any(isinstance(inner, ast.Call) for inner in ast.walk(node.value))

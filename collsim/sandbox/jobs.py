@@ -1,0 +1,57 @@
+"""What is run for a stranger's files: one job for each function, before it one that looks which functions there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from .attempt import Ended
+from .frames import Kind, numbers, split
+from .handins import File, find, function, loaded
+from .limits import Limits
+from .produce import Send, Wanted, produce
+
+Job = Callable[[Send], None]
+FINDING = -1  # the position of the job that looks
+
+
+@dataclass(frozen=True)
+class Task:
+    """A function that is to be called: by the exercise that it answers, or by its name in the first file."""
+
+    exercise: str
+    wanted: Wanted
+    function: str = ""
+    file: int = 0
+
+
+def run_all(
+    files: Sequence[File], tasks: Sequence[Task], finds: bool, limits: Limits, apart: Callable[[Job], Ended]
+) -> Iterator[tuple[int, Ended]]:
+    """Run the tasks (or those that a file answers), each by `apart`; positions with how they ended."""
+    left = dict(enumerate(tasks))
+    if finds:
+        exercises = [task.exercise for task in tasks]
+        made = apart(lambda send: find(files, exercises, send))
+        yield FINDING, made
+        left = _answered(made, len(files), tasks)
+    for number, task in left.items():
+        yield number, apart(lambda send, task=task: _run(files, task, limits, send))  # type: ignore[misc]
+
+
+def _answered(made: Ended, files: int, tasks: Sequence[Task]) -> dict[int, Task]:
+    """The tasks that a file answers, by position; a later file goes before an earlier one."""
+    found: dict[int, int] = {}
+    for kind, body in split(made.data):
+        (file, exercise), _ = numbers(body, 2)
+        if kind == Kind.FOUND and 0 <= file < files and 0 <= exercise < len(tasks):
+            found[exercise] = file
+    return {number: replace(tasks[number], file=found[number]) for number in sorted(found)}
+
+
+def _run(files: Sequence[File], task: Task, limits: Limits, send: Send) -> None:
+    file = files[task.file]
+    if task.function:
+        produce(lambda: loaded(file.data.decode(), task.function, file.name), task.wanted, limits, send)
+    else:
+        produce(lambda: function(file, task.exercise), task.wanted, limits, send)

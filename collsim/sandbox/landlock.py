@@ -1,0 +1,59 @@
+"""Where Linux has Landlock (5.13 and later): a process that may read only below some folders and write nowhere.
+
+It needs no rights, so an ordinary teacher's account is enough. Numbers and structs: Linux
+include/uapi/linux/landlock.h.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+from collections.abc import Iterable
+
+from . import system
+
+_CREATE, _ADD, _RESTRICT = 444, 445, 446  # system calls, the same on x86-64 and arm64
+_VERSION, _BENEATH = 1, 1
+_READ_FILE, _READ_FOLDER = 0b100, 0b1000
+_FILES = {1: 13, 2: 14, 3: 15, 4: 15}  # how many rights for files each version knows; 16 since the fifth
+_TCP, _SCOPED = 0b11, 0b11  # bind and connect; abstract sockets and signals
+
+
+def version() -> int:
+    """The version of Landlock that this system has; 0 where it has none."""
+    try:
+        return system.call(_CREATE, None, 0, _VERSION) if system.machine() else 0
+    except OSError:
+        return 0
+
+
+def only_read(places: Iterable[str]) -> None:
+    """From now on this process reads only below `places`, writes nowhere, and reaches no process but its own.
+
+    It cannot be undone. Raises OSError where the system refuses it.
+    """
+    known = version()
+    rights = (1 << _FILES.get(known, 16)) - 1
+    rules = struct.pack("QQQ", rights, _TCP if known >= 4 else 0, _SCOPED if known >= 6 else 0)
+    ruleset = system.call(_CREATE, rules, 8 * (1 + (known >= 4) + (known >= 6)), 0)
+    try:
+        for place in places:
+            _allow(ruleset, place)
+        system.control(system.NO_NEW_PRIVILEGES, 1)
+        system.call(_RESTRICT, ruleset, 0)
+    finally:
+        os.close(ruleset)
+
+
+def _allow(ruleset: int, place: str) -> None:
+    try:
+        handle = os.open(place, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        folder = stat.S_ISDIR(os.fstat(handle).st_mode)
+        rights = _READ_FILE | (_READ_FOLDER if folder else 0)
+        system.call(_ADD, ruleset, _BENEATH, struct.pack("=Qi", rights, handle), 0)
+    finally:
+        os.close(handle)

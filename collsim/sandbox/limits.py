@@ -1,0 +1,27 @@
+"""What a stranger's function may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MOST_PRINTED = 2_000  # characters
+MOST_SLOTS = 1_000_000  # of all endpoints together
+MOST_FRAMES = 1_000  # of one attempt; an exercise tries about ten numbers of ranks
+OPEN_FILES = 64
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a learner's function may use: seconds, bytes, steps and transfers for one attempt, all its numbers of ranks
+    together.
+
+    Attributes:
+        memory: bytes beyond what the process has before the function is called.
+        output: bytes of the tables of one attempt, 24 for each transfer.
+    """
+
+    seconds: float = 10.0
+    memory: int = 1 << 30
+    steps: int = 20_000
+    transfers: int = 2_000_000
+    output: int = 100_000_000

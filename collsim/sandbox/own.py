@@ -1,0 +1,49 @@
+"""A learner's own function, in their own kernel or script: `exercise(...).check(my_function)`.
+
+Its definition has already run there with all rights, so nothing is to be kept from it; what it gets is protection from
+accidents: a copy of the process with limits, and, where the system has seccomp, no way to write, start, signal or send
+anything. It may read what its kernel may read. Where there is no seccomp it runs with the limits alone, and that is
+said once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from . import syscalls
+from .attempt import Attempt, attempt
+from .fence import Walls
+from .limits import Limits
+from .process import apart
+from .produce import Wanted, produce
+
+
+class OpenGround(UserWarning):
+    """A function runs without walls around it."""
+
+
+def attempt_own(function: Callable[..., Any], wanted: Wanted, limits: Limits | None = None) -> Attempt:
+    """Call `function(n)` for each n and take what it yields, as far as it gets."""
+    limits = limits or Limits()
+    there = syscalls.there()
+    if not there:
+        _say_once()
+    made = apart(
+        lambda send: produce(lambda: function, wanted, limits, send),
+        limits,
+        Walls.LANDLOCK if there else Walls.NONE,
+    )
+    return attempt(made, wanted, limits)
+
+
+@lru_cache(maxsize=1)
+def _say_once() -> None:
+    warnings.warn(
+        "this system has no seccomp: check() runs your function with a limit on its time only; it may do all that you "
+        "may. Check only functions that you wrote or read.",
+        OpenGround,
+        stacklevel=4,
+    )

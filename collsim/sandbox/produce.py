@@ -1,0 +1,137 @@
+"""In the box: call a learner's function for each number of ranks, and answer with tables of transfers and nothing
+else: no object, no verdict.
+
+The tables are checked where the box was made (see `attempt`), so a function can print, loop, raise, exit, change what
+it is given or patch collsim, and the verdict stays true.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import CollsimError, ScheduleError
+from ..registry import Algorithm
+from ..schedule import Schedule, Step
+from .frames import Kind, frame
+from .limits import MOST_PRINTED, Limits
+
+COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
+Send = Callable[[bytes], None]
+
+
+class Late(BaseException):
+    """The deadline where no process can be ended; not an Exception, so that a learner's `except Exception` does not
+    catch it."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a function is called for: a collective, the numbers of ranks in their order, and endpoints beyond these."""
+
+    collective: str
+    ranks: tuple[int, ...]
+    helpers: int = 0
+
+
+def produce(find: Callable[[], Any], wanted: Wanted, limits: Limits, send: Send) -> None:
+    """Find the function (a file may have to be run first), call it for each n, send a frame for each, and one at the
+    end."""
+    printed = _Printed()
+    n = wanted.ranks[0]
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            entry = _entry(find(), wanted, limits)
+            for n in wanted.ranks:
+                send(_packed(n, entry(n)))
+        except Late:
+            raise
+        except BaseException as error:
+            send(_failure(n, error))
+    send(frame(Kind.DONE, (), printed.getvalue()[:MOST_PRINTED].encode("utf-8", "replace")))
+
+
+class _Printed(io.StringIO):
+    """Keeps the beginning of what is printed and forgets the rest."""
+
+    def write(self, text: str) -> int:
+        if self.tell() < MOST_PRINTED:
+            super().write(text[:MOST_PRINTED])
+        return len(text)
+
+
+@dataclass(frozen=True)
+class _Watched(Algorithm):
+    """A function as an Algorithm that is in no registry and is stopped where it yields without end."""
+
+    limits: Limits = field(default_factory=Limits)
+
+    def _steps(self, n: int, steps: Any) -> Any:
+        return _counted(steps, f"{self.name}({n})", self.limits)
+
+
+def _entry(function: Any, wanted: Wanted, limits: Limits) -> Algorithm:
+    named = getattr(function, "__name__", None) or getattr(function, "name", "my_function")
+    inner = function.function if isinstance(function, Algorithm) else function
+    if not callable(inner):
+        raise ScheduleError(
+            f"check() wants a function of n that yields steps, got {_short(function)}; give its name without calling it"
+        )
+    helping = (lambda n: wanted.helpers) if wanted.helpers else None
+    return _Watched(str(named), wanted.collective, inner, None, None, "", "", ("", ""), helpers=helping, limits=limits)
+
+
+def _counted(steps: Any, label: str, limits: Limits) -> Iterator[Any]:
+    if isinstance(steps, Step):
+        steps = [steps]
+    if isinstance(steps, str) or not hasattr(steps, "__iter__"):
+        raise ScheduleError(
+            f"{label} returned {_short(steps)}; it must yield its steps: yield copy(...), yield reduce(...)"
+        )
+    moved = 0
+    for number, item in enumerate(steps):
+        parts = item if isinstance(item, (list, tuple)) else [item]
+        moved += sum(p.transfers for p in parts if isinstance(p, Step))
+        if number >= limits.steps or moved > limits.transfers:
+            what = f"{limits.steps:,} steps" if number >= limits.steps else f"{limits.transfers:,} transfers"
+            raise ScheduleError(f"{label} yields more than {what} and has not ended; does a loop never stop?")
+        yield item
+
+
+def _short(value: Any) -> str:
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"something of type {type(value).__name__}"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _packed(n: int, s: Schedule) -> bytes:
+    """A schedule as one frame: its patterns, their columns one after another, and its name."""
+    patterns = [p if p.times > 1 else p.at(0) for p in s.patterns]
+    shapes = [number for p in patterns for number in (len(p), p.times, p.shift, p.modulus)]
+    columns = [np.concatenate([getattr(p, c) for p in patterns]).astype("<i4").tobytes() for c in COLUMNS if patterns]
+    name = s.name.encode("utf-8", "replace")
+    return frame(Kind.TABLE, (n, s.chunks, s.slots, len(patterns), *shapes), b"".join((*columns, name)))
+
+
+def _failure(n: int, error: BaseException) -> bytes:
+    if isinstance(error, MemoryError):
+        text = "the function needs more memory than it may use; how many transfers does it yield?"
+    elif isinstance(error, SystemExit):
+        text = "the function ends the program (exit); it should only yield steps"
+    elif isinstance(error, CollsimError):
+        text = str(error)
+    else:
+        text = f"the function failed: {type(error).__name__}: {_short(error)}"
+    place = [_whole(getattr(error, name, None)) for name in ("step", "rank", "chunk")]
+    return frame(Kind.FAILED, (n, *place), text[:MOST_PRINTED].encode("utf-8", "replace"))
+
+
+def _whole(value: Any) -> int:
+    return int(value) if isinstance(value, (int, np.integer)) and 0 <= value < 2**62 else -1

@@ -1,0 +1,166 @@
+"""The system calls that are left to a stranger's code: to compute, to read what it may read, to answer and to end.
+
+A seccomp filter (Linux 4.14 and later) refuses everything else with EPERM: another process or thread, a signal, a
+socket, a limit, a mount, shared memory, keys, a file opened for writing, a new address for anything. It needs no
+rights, and it holds root as well. Libseccomp would write such a filter too, but its binding on PyPI (pyseccomp) is of
+2021 and needs the system's library, and a wall must not be missing because a library is; the program is forty lines.
+
+Format of the program: Linux Documentation/userspace-api/seccomp_filter.rst and include/uapi/linux/{filter,seccomp,
+audit}.h. Numbers of the calls: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Iterable, Mapping
+
+from . import system
+
+# ---- the list
+
+#: Calls that are allowed whatever their arguments, with their numbers on x86-64 and arm64 (None: it has no such call).
+_FREE: Mapping[str, tuple[int, int | None]] = {
+    # reading and answering over what is open
+    "read": (0, 63),
+    "write": (1, 64),
+    "close": (3, 57),
+    "lseek": (8, 62),
+    "pread64": (17, 67),
+    "readv": (19, 65),
+    "writev": (20, 66),
+    "dup": (32, 23),
+    "poll": (7, None),
+    "ppoll": (271, 73),
+    "select": (23, None),
+    "pselect6": (270, 72),
+    "fadvise64": (221, 223),
+    # looking at files
+    "stat": (4, None),
+    "fstat": (5, 80),
+    "lstat": (6, None),
+    "newfstatat": (262, 79),
+    "statx": (332, 291),
+    "access": (21, None),
+    "faccessat": (269, 48),
+    "faccessat2": (439, 439),
+    "readlink": (89, None),
+    "readlinkat": (267, 78),
+    "getdents64": (217, 61),
+    "getcwd": (79, 17),
+    # memory
+    "mmap": (9, 222),
+    "mprotect": (10, 226),
+    "munmap": (11, 215),
+    "mremap": (25, 216),
+    "madvise": (28, 233),
+    "brk": (12, 214),
+    # itself and the time
+    "rt_sigaction": (13, 134),
+    "rt_sigprocmask": (14, 135),
+    "rt_sigreturn": (15, 139),
+    "sigaltstack": (131, 132),
+    "restart_syscall": (219, 128),
+    "sched_yield": (24, 124),
+    "futex": (202, 98),
+    "set_robust_list": (273, 99),
+    "rseq": (334, 293),
+    "nanosleep": (35, 101),
+    "clock_nanosleep": (230, 115),
+    "clock_gettime": (228, 113),
+    "clock_getres": (229, 114),
+    "gettimeofday": (96, 169),
+    "time": (201, None),
+    "times": (100, 153),
+    "getrusage": (98, 165),
+    "sysinfo": (99, 179),
+    "uname": (63, 160),
+    "getrandom": (318, 278),
+    "getpid": (39, 172),
+    "getppid": (110, 173),
+    "gettid": (186, 178),
+    "getuid": (102, 174),
+    "geteuid": (107, 175),
+    "getgid": (104, 176),
+    "getegid": (108, 177),
+    "getrlimit": (97, 163),
+    "exit": (60, 93),
+    "exit_group": (231, 94),
+}
+# Every flag with which an open could change something: O_ACCMODE, O_CREAT, O_TRUNC, O_APPEND, __O_TMPFILE.
+_CHANGING = 0o3 | 0o100 | 0o1000 | 0o2000 | 0o20000000
+#: Calls that are allowed where one argument (counted from 0) has one of some values after a mask.
+_WHERE: Mapping[str, tuple[tuple[int | None, int | None], tuple[tuple[int, int, tuple[int, ...]], ...]]] = {
+    "open": ((2, None), ((1, _CHANGING, (0,)),)),
+    "openat": ((257, 56), ((2, _CHANGING, (0,)),)),
+    "ioctl": ((16, 29), ((1, 0xFFFFFFFF, (0x5401, 0x5413, 0x5450, 0x5451)),)),  # is it a terminal, its size, cloexec
+    "fcntl": ((72, 25), ((1, 0xFFFFFFFF, (0, 1, 2, 3, 1030)),)),  # F_DUPFD, GETFD, SETFD, GETFL, DUPFD_CLOEXEC
+    "sched_getaffinity": ((204, 123), ((0, 0xFFFFFFFF, (0,)),)),  # of itself
+    "prlimit64": ((302, 261), ((0, 0xFFFFFFFF, (0,)), (2, 0xFFFFFFFF, (0,)), (-2, 0xFFFFFFFF, (0,)))),  # look, not set
+}
+
+# ---- the program
+
+_LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
+_ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050001, 0x80000000  # refuse: EPERM
+_NUMBER, _KIND, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
+_X32 = 0x40000000  # a second table of calls for 32-bit pointers
+#: Per kind of processor: the column of the tables above, AUDIT_ARCH and the number of seccomp.
+_MACHINES = {"x86_64": (0, 0xC000003E, 317), "aarch64": (1, 0xC00000B7, 277)}
+_SET_FILTER, _ALL_THREADS, _IS_THERE = 1, 1, 2
+
+
+def there() -> bool:
+    """Does this system have seccomp filters, on a kind of processor whose calls are known here?"""
+    if system.machine() not in _MACHINES:
+        return False
+    try:
+        system.call(_MACHINES[system.machine()][2], _IS_THERE, 0, struct.pack("=I", _KILL))
+    except OSError:
+        return False
+    return True
+
+
+def program(kind: str) -> list[bytes]:
+    """The filter as instructions of eight bytes, for `x86_64` or `aarch64`."""
+    column, architecture, _ = _MACHINES[kind]
+    made = [
+        _instruction(_LOAD, _KIND),
+        _instruction(_EQUAL, architecture, 1, 0),
+        _instruction(_RETURN, _KILL),
+        _instruction(_LOAD, _NUMBER),
+        _instruction(_AT_LEAST, _X32, 0, 1),
+        _instruction(_RETURN, _KILL),
+    ]
+    for numbers in _FREE.values():
+        if numbers[column] is not None:
+            made += [_instruction(_EQUAL, numbers[column], 0, 1), _instruction(_RETURN, _ALLOW)]
+    for pair, conditions in _WHERE.values():
+        if pair[column] is not None:
+            made += _conditional(pair[column], conditions)
+    return [*made, _instruction(_RETURN, _REFUSE)]
+
+
+def _conditional(number: int | None, conditions: Iterable[tuple[int, int, tuple[int, ...]]]) -> list[bytes]:
+    """A block for one call: every condition must hold, or the call is refused."""
+    block: list[bytes] = []
+    for argument, mask, values in conditions:
+        half = 4 if argument < 0 else 0  # -2: the upper half of argument 2
+        block += [_instruction(_LOAD, _ARGUMENTS + 8 * abs(argument) + half), _instruction(_AND, mask)]
+        block += [_instruction(_EQUAL, value, len(values) - at, 0) for at, value in enumerate(values)]
+        block.append(_instruction(_RETURN, _REFUSE))
+    block.append(_instruction(_RETURN, _ALLOW))
+    return [_instruction(_EQUAL, number, 0, len(block)), *block]
+
+
+def _instruction(code: int, value: int | None, then: int = 0, otherwise: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, then, otherwise, value)
+
+
+def only_compute() -> None:
+    """From now on this process makes no other call to the system. It cannot be undone. Raises OSError where refused."""
+    made = b"".join(program(system.machine()))
+    held = ctypes.create_string_buffer(made, len(made))
+    system.control(system.NO_NEW_PRIVILEGES, 1)
+    pointed = struct.pack("@HP", len(made) // 8, ctypes.addressof(held))
+    system.call(_MACHINES[system.machine()][2], _SET_FILTER, _ALL_THREADS, pointed)

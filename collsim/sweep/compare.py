@@ -1,0 +1,169 @@
+"""What `compare` compares: two runs, or algorithms on one machine, each at its best over a small search that is
+named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, overload
+
+from ..analysis.differences import Comparison
+from ..analysis.differences import compare as compare_runs
+from ..errors import CollsimError
+from ..registry import Algorithm, algorithms, find
+from ..simulate import Trace
+from ..topology import Topology
+from ..topology.network import channels_offered
+from ..units import parse_count
+from .run import Progress, sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Chunks that are tried for an algorithm which pipelines: without them a tree would stand no chance.
+PIPELINES = (1, 4, 16, 64, 256)
+#: Columns of the table of algorithms.
+COLUMNS = ("nbytes", "algorithm", "channels", "chunks", "time", "algbw", "busbw", "bound", "gap", "tried", "error")
+
+
+@dataclass(frozen=True)
+class Search:
+    """The channels and chunks that are tried for every algorithm that has them.
+
+    Fewer channels than the most are tried with the fewest chunks only: with many chunks in flight all channels were
+    never slower on the machines of the catalogue, and each try costs a run.
+    """
+
+    channels: tuple[int, ...]
+    chunks: tuple[int, ...]
+
+    @classmethod
+    def on(cls, topology: Topology, channels: Any = None, chunks: Any = None) -> Search:
+        """The search for a machine: one channel or all that it offers, and `PIPELINES`; a number given pins it.
+
+        Raises CollsimError for what is no number of 1 or more.
+        """
+        offered = tuple(dict.fromkeys((1, channels_offered(topology))))
+        return cls(
+            offered if channels is None else (parse_count(channels, "channels"),),
+            PIPELINES if chunks is None else (parse_count(chunks, "chunks"),),
+        )
+
+    def of(self, entry: Algorithm) -> list[dict[str, Any]]:
+        """The options to try, the simplest first, so that it wins a tie."""
+        counts = {"channels": self.channels, "chunks": self.chunks}
+        known = {name: numbers for name, numbers in counts.items() if name in entry.options}
+        tried = (dict(zip(known, values, strict=True)) for values in product(*known.values()))
+        return [options for options in tried if len(options) < 2 or self._tries(**options)]
+
+    def _tries(self, channels: int, chunks: int) -> bool:
+        return channels == self.channels[-1] or chunks == self.chunks[0]
+
+    def __str__(self) -> str:
+        """`1 × 1, 8 × {1, 4, 16}`: channels × chunks."""
+        *fewer, most = self.channels
+        chunks = str(self.chunks[0]) if len(self.chunks) == 1 else f"{{{', '.join(map(str, self.chunks))}}}"
+        return ", ".join([*(f"{few} × {self.chunks[0]}" for few in fewer), f"{most} × {chunks}"])
+
+
+@overload
+def compare(a: Trace, b: Trace) -> Comparison: ...
+
+
+@overload
+def compare(
+    a: str,
+    b: Topology,
+    nbytes: Any = ...,
+    *,
+    algorithm: Sequence[str | Algorithm] | None = ...,
+    channels: int | None = ...,
+    chunks: int | None = ...,
+    dtype: str = ...,
+    engine: Any = ...,
+    executor: Executor | None = ...,
+    progress: Progress | bool | None = ...,
+) -> pd.DataFrame: ...
+
+
+def compare(
+    a: Any,
+    b: Any = None,
+    nbytes: Any = "64MiB",
+    *,
+    algorithm: Sequence[str | Algorithm] | None = None,
+    channels: int | None = None,
+    chunks: int | None = None,
+    dtype: str = "float32",
+    engine: Any = "lockstep",
+    executor: Executor | None = None,
+    progress: Progress | bool | None = None,
+) -> Any:
+    """Two runs, `compare(trace, other)`; or the algorithms of a collective, `compare("allreduce", machine, "64MiB")`.
+
+    Args:
+        a, b: two Traces, of which `a` is the base and which may differ in anything; or the name of a collective and a
+        Topology. The rest is for algorithms.
+        nbytes: one size or a list of them.
+        algorithm: only these; all of the collective unless given.
+        channels, chunks: pin them; unless given each algorithm that has such options runs with one channel and one
+        chunk, and with all channels that the topology offers and each of `PIPELINES` chunks, and the fastest counts.
+        dtype, engine, executor, progress: as `sweep` takes them.
+
+    Returns:
+        A `Comparison` of two runs; or a DataFrame with `COLUMNS`, a row for each size and algorithm, the fastest of a
+        size first: the channels and chunks it chose, seconds, bytes per second, and how many were tried;
+        `attrs["search"]` says among which, as `1 × 1, 8 × {1, 4, 16}` (channels × chunks). What cannot run has its
+        reason in `error`.
+
+    Raises CollsimError for anything else, unknown names and bad counts.
+    """
+    if isinstance(b, Topology) and isinstance(a, str):
+        names = _named(a, algorithm)
+        search = Search.on(b, channels, chunks)
+        frame = sweep(a, pairs(names, search), b, nbytes, dtype, engine, executor=executor, progress=progress)
+        return ranked(frame, search)
+    return compare_runs(a, b)
+
+
+def _named(collective: str, given: Sequence[str | Algorithm] | None) -> list[Algorithm]:
+    if given is None:
+        return list(algorithms(collective).values())
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise CollsimError(
+            f"algorithm={given!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']"
+        )
+    return [entry if isinstance(entry, Algorithm) else find(entry) for entry in given]
+
+
+def pairs(entries: Sequence[Algorithm], search: Search) -> list[tuple[Algorithm | str, dict[str, Any]]]:
+    """Every algorithm with every choice of options to try, as `sweep` takes them."""
+    return [(entry, options) for entry in entries for options in search.of(entry)]
+
+
+def fastest(frame: pd.DataFrame) -> pd.DataFrame:
+    """The fastest row of `sweep` for each algorithm and size, with columns `channels`, `chunks` and `tried`."""
+    found = frame.assign(
+        channels=[_count(options, "channels") for options in frame["options"]],
+        chunks=[_count(options, "chunks") for options in frame["options"]],
+        tried=frame.groupby(["algorithm", "nbytes"])["algorithm"].transform("size"),
+    )
+    if "time" in found:  # otherwise nothing could run: every row has its reason
+        found = found.sort_values("time", kind="stable")
+    first = found.drop_duplicates(["algorithm", "nbytes"]).index
+    return found.loc[sorted(first)].reset_index(drop=True)
+
+
+def ranked(frame: pd.DataFrame, search: Search) -> pd.DataFrame:
+    """The fastest of each algorithm as the table that `compare` returns."""
+    best = fastest(frame)
+    best = best.sort_values(["nbytes", "time"] if "time" in best else ["nbytes"], kind="stable", ignore_index=True)
+    table = best.reindex(columns=list(COLUMNS))
+    table.attrs["search"] = str(search)
+    return table
+
+
+def _count(options: Mapping[str, Any], name: str) -> int:
+    return int(options.get(name, 1))

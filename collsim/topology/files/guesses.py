@@ -1,0 +1,117 @@
+"""What `nvidia-smi topo -m` does not say and a machine needs: the GPU, its PCIe, the processors, the cards. As the
+reader was told, else the usual, which is then an assumption."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import TopologyError
+from ...units import parse_count
+from ..assumed import Assumption
+from ..gpus import GPUS, gpu_name
+from ..sockets import PROCESSORS, processor, usual_processor
+
+#: NVLinks of a GPU up to which it is taken for a generation (data sheets); of drivers that say SOC, before V100.
+_BY_LINKS, _OLD_BY_LINKS = ((0, ""), (6, "V100"), (12, "A100"), (18, "H100")), ((0, ""), (4, "P100"))
+#: What it may be as well, for the effect of a wrong guess. The keys are what a guess gives.
+_OTHER_GPUS: Mapping[str, tuple[str, ...]] = {
+    "": ("T4", "L40"),
+    "P100": ("V100",),
+    "V100": ("A100",),
+    "A100": ("H100",),
+    "H100": ("B200",),
+    "B200": ("H100",),
+}
+_BRIDGED = ("A6000", "RTX 3090")
+_OTHER_CARDS = {"ib-edr": ("ib-hdr", "roce-25"), "ib-hdr": ("ib-edr", "ib-ndr"), "ib-ndr": ("ib-hdr", "ib-xdr")}
+_OTHER_CARDS["ib-xdr"] = ("ib-ndr", "ib-hdr")
+_OTHER_PROCESSORS = {
+    "broadwell": ("skylake", "naples"),
+    "skylake": ("broadwell", "rome"),
+    "ice-lake": ("skylake", "milan"),
+    "sapphire-rapids": ("ice-lake", "genoa"),
+    "emerald-rapids": ("sapphire-rapids", "turin"),
+}
+_LEAST_PCIE, _MOST_PCIE = 3, 6
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the matrix shows: NVLinks of a GPU, are they bridges of pairs, a driver before V100, names of the cards,
+    and how many sockets."""
+
+    links: int
+    bridged: bool
+    old: bool
+    cards: tuple[str, ...]
+    sockets: int
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """GPU (a name in `GPUS`, empty where nothing tells), PCIe generation, processor, card, and what of it was
+    assumed."""
+
+    gpu: str
+    pcie: int
+    cpu: str
+    nic: str
+    assumed: tuple[Assumption, ...]
+
+
+def guessed(seen: Seen, options: Mapping[str, Any]) -> Guesses:
+    """Told by `options` (gpu, pcie, cpu; nic is left to `machine`), else the usual. Raises TopologyError for unknown
+    names."""
+    assumed: list[Assumption] = []
+    kind = _gpu(seen, options.get("gpu"), assumed)
+    _, _, usual, card = GPUS.get(kind, (0, 0, 4, "ib-hdr"))
+    generation = _pcie(usual, options.get("pcie"), assumed)
+    chip = _cpu(seen, kind, generation, options.get("cpu"), assumed)
+    if seen.cards:
+        names = ", ".join(seen.cards)
+        why = f"the rate of {names} is not in the text", f"文本没有说明 {names} 的速率"
+        assumed.append(Assumption("nic", card, why, _OTHER_CARDS[card]))
+    return Guesses(kind, generation, chip, card, tuple(assumed))
+
+
+def _gpu(seen: Seen, told: object, assumed: list[Assumption]) -> str:
+    if told is not None:
+        kind = gpu_name(told)
+        if seen.links and not GPUS[kind][1]:
+            raise TopologyError(
+                f"gpu={told!r} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed on"
+            )
+        return kind
+    if seen.bridged:
+        why = "NV4 between pairs only", "只有成对的 NV4"
+        taken = "the bridge of RTX 3090, A6000 and A40, 14 GB/s per link"
+        assumed.append(Assumption("gpu", taken, why, _BRIDGED))
+        return ""
+    table = (*(_OLD_BY_LINKS if seen.old else ()), *_BY_LINKS)
+    kind = next((name for most, name in table if seen.links <= most), "B200")
+    why = f"the GPU is not in the text: up to {seen.links} NVLinks", f"文本没有说明 GPU：至多 {seen.links} 条 NVLink"
+    assumed.append(Assumption("gpu", kind or "one without NVLink, of PCIe 4.0", why, _OTHER_GPUS[kind]))
+    return kind
+
+
+def _pcie(usual: int, told: object, assumed: list[Assumption]) -> int:
+    if told is not None:
+        return parse_count(told, "pcie")
+    others = tuple(g for g in (usual - 1, usual + 1) if _LEAST_PCIE <= g <= _MOST_PCIE)
+    assumed.append(Assumption("pcie", f"{usual}.0 ×16", ("PCIe is not in the text", "文本没有说明 PCIe"), others))
+    return usual
+
+
+def _cpu(seen: Seen, kind: str, pcie: int, told: object, assumed: list[Assumption]) -> str:
+    if told is not None:
+        processor(told)
+        return str(told)
+    usual = "broadwell" if seen.old or kind == "P100" else usual_processor(pcie)
+    if seen.sockets > 1:
+        rate = PROCESSORS[usual].link.bandwidth / 1e9
+        why = "the link between sockets is not in the text", "文本没有说明 CPU 插槽间的链路"
+        taken = f"that of {usual}, {rate:g} GB/s"
+        assumed.append(Assumption("cpu", taken, why, _OTHER_PROCESSORS[usual]))
+    return usual

@@ -1,0 +1,48 @@
+"""GPUs by name: what files do not say of them, for readers and for a machine that is given another."""
+
+from __future__ import annotations
+
+from ..errors import TopologyError, unknown
+
+#: GPU name as people write it -> (compute capability, NVLink generation or 0, PCIe generation, usual network card).
+GPUS = {
+    "P100": (60, 1, 3, "ib-edr"),
+    "V100": (70, 2, 3, "ib-edr"),
+    "T4": (75, 0, 3, "ib-edr"),
+    "RTX 2080": (75, 2, 3, "ib-edr"),
+    "A100": (80, 3, 4, "ib-hdr"),
+    "A800": (80, 3, 4, "ib-hdr"),
+    "A30": (80, 3, 4, "ib-hdr"),
+    "A10": (86, 0, 4, "ib-hdr"),
+    "A40": (86, 3, 4, "ib-hdr"),
+    "A5000": (86, 3, 4, "ib-hdr"),
+    "A6000": (86, 3, 4, "ib-hdr"),
+    "RTX 3090": (86, 3, 4, "ib-hdr"),
+    "RTX 4090": (89, 0, 4, "ib-hdr"),
+    "6000 ADA": (89, 0, 4, "ib-hdr"),
+    "L4": (89, 0, 4, "ib-hdr"),
+    "L40": (89, 0, 4, "ib-hdr"),
+    "H100": (90, 4, 5, "ib-ndr"),
+    "H200": (90, 4, 5, "ib-ndr"),
+    "H800": (90, 4, 5, "ib-ndr"),
+    "H20": (90, 4, 5, "ib-ndr"),
+    "B200": (100, 5, 5, "ib-ndr"),
+    "B300": (103, 5, 6, "ib-xdr"),
+    "RTX 5090": (120, 0, 5, "ib-ndr"),
+    "PRO 6000": (120, 0, 5, "ib-ndr"),
+}
+#: Those whose NVLinks are a bridge to one other card, and those whose driver has neither P2P over PCIe nor GPUDirect
+#: RDMA.
+BRIDGED = {"A40", "A5000", "A6000", "RTX 3090"}
+GEFORCE = {"RTX 2080", "RTX 3090", "RTX 4090", "RTX 5090"}
+
+
+def gpu_name(value: object) -> str:
+    """The name in `GPUS` that is in a text such as "NVIDIA A100-SXM4-80GB"; the longest counts.
+
+    Raises TopologyError where none is.
+    """
+    found = max((name for name in GPUS if name in str(value).upper()), key=len, default="")
+    if not found:
+        raise TopologyError(f"gpu={value!r}: {unknown('GPU', str(value).upper(), GPUS)}")
+    return found

@@ -1,0 +1,111 @@
+"""A machine with other parts: another GPU, PCIe generation or processor, fewer network cards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ..errors import CollsimError, TopologyError
+from ..units import parse_count
+from .cables import NVLINK_BRIDGE, nvlink, pcie
+from .gpus import BRIDGED, GEFORCE, GPUS, gpu_name
+from .network import Cable
+from .plan import P2C, Machine, Paths
+from .sockets import between, processor
+
+#: The keywords of `machine` and `load_topology` that name parts.
+PARTS = ("gpu", "pcie", "cpu", "nics")
+
+
+def refitted(plan: Machine, *, gpu: Any = None, pcie: Any = None, cpu: Any = None, nics: Any = None) -> Machine:
+    """The machine with the parts that are given; the rest as it is.
+
+    Args:
+        gpu: a name in `gpus.GPUS`: compute capability, NVLinks of its generation (as many as there are), P2P and
+        GPUDirect as its driver allows; PCIe stays. pcie: generation of every slot. cpu: generation of the processors,
+        `sockets.PROCESSORS`, for the link between sockets. nics: use so many cards, those beside a GPU first; "all".
+
+    Raises TopologyError for unknown names, more cards than there are, and NVLinks on a GPU that has none.
+    """
+    if gpu is not None:
+        plan = _with_gpu(plan, gpu_name(gpu))
+    if pcie is not None:
+        plan = _with_pcie(plan, pcie)
+    if cpu is not None:
+        plan = replace(_recabled(plan, "upi", lambda _: between(cpu)), amd_cpu=processor(cpu).amd)
+    return plan if nics is None else with_cards(plan, nics)
+
+
+def _recabled(plan: Machine, kind: str, made: Callable[[Cable], Cable]) -> Machine:
+    """The machine with every cable of a kind made anew."""
+    joints = tuple((a, b, made(cable) if cable.kind == kind else cable) for a, b, cable in plan.joints)
+    return replace(plan, joints=joints)
+
+
+def _with_gpu(plan: Machine, name: str) -> Machine:
+    if not plan.of_kind("gpu"):
+        raise TopologyError(f"machine {plan.name!r} has no GPU, so gpu={name!r} has no place")
+    capability, generation, *_ = GPUS[name]
+
+    def links(cable: Cable) -> Cable:
+        if not generation:
+            raise TopologyError(f"gpu={name!r} has no NVLink, but {plan.name!r} has; give a GPU with NVLinks")
+        bridge = name in BRIDGED and cable.width == NVLINK_BRIDGE.width
+        return NVLINK_BRIDGE if bridge else nvlink(generation, cable.width)
+
+    rdma = name not in GEFORCE
+    made = _recabled(plan, "nvlink", links)
+    return replace(made, gpu=name, sm=capability, p2p_over_pcie=rdma, gdr=rdma)
+
+
+def _with_pcie(plan: Machine, generation: Any) -> Machine:
+    try:
+        number = parse_count(generation, "pcie")
+    except CollsimError as error:
+        raise TopologyError(str(error)) from None
+    return _recabled(plan, "pcie", lambda cable: pcie(number, cable.width or 16))
+
+
+def cards_beside(plan: Machine) -> list[str]:
+    """Network cards within PXB (on Grace P2C) of a GPU, as NCCL wants them for GPUDirect RDMA."""
+    return [name for name, worst in _distances(plan).items() if worst <= P2C]
+
+
+def _distances(plan: Machine) -> dict[str, int]:
+    """Path type from each card to the GPU nearest to it."""
+    paths, gpus = Paths(plan), plan.of_kind("gpu")
+    return {
+        plan.devices[card]: min((path.type for g in gpus if (path := paths.best(g, card))), default=len(plan.devices))
+        for card in plan.of_kind("nic")
+    }
+
+
+def training_cards(plan: Machine) -> list[str]:
+    """The cards that training uses where nobody says: those beside a GPU; all where none is, and on CPUs."""
+    return cards_beside(plan) or [plan.devices[card] for card in plan.of_kind("nic")]
+
+
+def with_cards(plan: Machine, nics: Any) -> Machine:
+    """The machine with so many cards, the nearest to a GPU first, or with `"all"`. Raises TopologyError for more than
+    there are."""
+    there = [plan.devices[card] for card in plan.of_kind("nic")]
+    if nics == "all":
+        return plan
+    try:
+        count = parse_count(nics, "nics")
+    except CollsimError as error:
+        raise TopologyError(f"{error}, or 'all'") from None
+    if count > len(there):
+        raise TopologyError(f"nics={count}: {plan.name!r} has {len(there)} network cards; use at most so many")
+    far = _distances(plan)
+    return without(plan, sorted(there, key=lambda name: far[name])[count:])
+
+
+def without(plan: Machine, names: list[str]) -> Machine:
+    """The machine without some of its devices, and their cables."""
+    kept = tuple(name for name in plan.devices if name not in names)
+    number = {plan.devices.index(name): i for i, name in enumerate(kept)}
+    joints = tuple(joint for joint in plan.joints if not {joint[0], joint[1]} & set(names))
+    words = {(number[a], number[b]): word for (a, b), word in plan.words.items() if a in number and b in number}
+    return replace(plan, devices=kept, joints=joints, words=words)

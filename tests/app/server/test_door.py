@@ -1,0 +1,257 @@
+"""The door: who comes in to the app, by which address, with which code; and nothing of the app runs before."""
+
+import asyncio
+import re
+from urllib.parse import urlencode
+
+import pytest
+
+from collsim.app.server.admission import Admission
+from collsim.app.server.clients import ClientLimits, Clients
+from collsim.app.server.door import Door
+from collsim.app.server.entrance import TEXTS
+
+ROOM = "192.168.1.20:8501"
+PHONE = "192.168.1.33"
+
+
+class Behind:
+    """The app behind the door: notes what reaches it, takes all messages of a page and ends."""
+
+    def __init__(self):
+        self.reached, self.messages = [], []
+
+    async def __call__(self, scope, receive, send):
+        self.reached.append(scope["path"])
+        if scope["type"] == "websocket":
+            while (message := await receive())["type"] != "websocket.disconnect":
+                self.messages += [message] if message["type"] == "websocket.receive" else []
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"the app"})
+
+
+def knocked(door, client, path="/", kind="http", method="GET", headers=(), messages=(), **query):
+    """One request: its status (403 for a page's connection that is refused), headers and body."""
+    given = {"host": ROOM, "accept": "text/html", **dict(headers)}
+    scope = {
+        "type": kind,
+        "method": method,
+        "path": path,
+        "query_string": urlencode(query).encode(),
+        "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items()],
+        "client": (client, 50000),
+    }
+    come = [{"type": "websocket.connect"}] if kind == "websocket" else []
+    come += [*messages, {"type": f"{kind}.disconnect"}]
+    sent = []
+
+    async def receive():
+        return come.pop(0)
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(door(scope, receive, send))
+    if kind == "websocket":
+        return 403 if sent and sent[0]["type"] == "websocket.close" else 101, {}, ""
+    body = b"".join(message.get("body", b"") for message in sent).decode()
+    return sent[0]["status"], {k.decode(): v.decode() for k, v in sent[0]["headers"]}, body
+
+
+@pytest.fixture
+def behind():
+    return Behind()
+
+
+@pytest.fixture
+def door(behind):
+    """A server that is open to a room."""
+    return Door(behind, Admission("bcdfgh"), Clients())
+
+
+@pytest.fixture
+def shut(behind):
+    """A server for its own computer only."""
+    return Door(behind, None, Clients())
+
+
+def joined(door, client=PHONE):
+    headers = knocked(door, client, join="BCD-FGH")[1]
+    return {"cookie": headers["set-cookie"].split(";")[0]}
+
+
+# ---- open to a room ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/write", "/_stcore/host-config", "/static/js/index.js", "/media/x", "/_stcore/stream", "/x.html"]
+)
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+@pytest.mark.parametrize("accept", ["text/html", "*/*"])
+def test_nothing_of_the_app_is_reached_before_the_code_is_given(door, behind, path, kind, accept):
+    status, _, body = knocked(door, PHONE, path, kind, headers={"accept": accept})
+    assert status in (401, 403)
+    assert "the app" not in body
+    assert behind.reached == []
+
+
+def test_only_whether_the_server_runs_can_be_asked_by_everybody(door, behind):
+    assert knocked(door, PHONE, "/_stcore/health")[0] == 200
+    for path in ("/x/_stcore/health", "/_stcore/upload_file/_stcore/health", "/_stcore/health/"):
+        assert knocked(door, PHONE, path)[0] == 401
+    assert knocked(door, PHONE, "/_stcore/health", "websocket")[0] == 403
+    assert behind.reached == ["/_stcore/health"]
+    below = Door(behind, Admission("bcdfgh"), Clients(), base="/sim")
+    assert knocked(below, PHONE, "/sim/_stcore/health")[0] == 200
+    assert knocked(below, PHONE, "/_stcore/health")[0] == 401
+
+
+def test_the_code_in_an_address_opens_it_and_is_taken_out_of_it(door, behind):
+    status, headers, _ = knocked(door, PHONE, "/class", **{"class": "abcd", "join": "bcdfgh", "lang": "zh"})
+    assert (status, headers["location"]) == (303, "/class?class=abcd&lang=zh")
+    cookie = headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "bcdfgh" not in cookie
+    assert knocked(door, PHONE, headers={"cookie": cookie.split(";")[0]})[2] == "the app"
+    assert knocked(door, PHONE, "/_stcore/stream", "websocket", headers={"cookie": cookie.split(";")[0]})[0] == 101
+    assert behind.reached == ["/", "/_stcore/stream"]
+
+
+@pytest.mark.parametrize("path", ["//evil.example/x", "/\\evil.example", "///evil.example"])
+def test_the_way_on_after_the_code_never_leads_to_another_host(door, path):
+    assert re.match(r"/[^/\\]", knocked(door, PHONE, path, join="bcdfgh")[1]["location"])
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_wrong_code_is_told_and_after_many_none_is_tried(behind, lang):
+    door = Door(behind, Admission("bcdfgh"), Clients(ClientLimits(tries=3)))
+    headers = {"accept-language": f"{lang}-CN,de;q=0.5"}
+    for _ in range(3):
+        status, _, body = knocked(door, PHONE, join="bcdfgx", headers=headers)
+        assert status == 401
+        assert TEXTS["wrong"][lang == "zh"] in body
+    status, _, body = knocked(door, PHONE, join="bcdfgh", headers=headers)
+    assert status == 429
+    assert TEXTS["often"][lang == "zh"] in body
+    assert knocked(door, "192.168.1.34", join="bcdfgh")[0] == 303, "the tries of one are not those of another"
+
+
+def test_what_an_address_says_is_kept_over_the_code_and_never_becomes_markup(door):
+    body = knocked(door, PHONE, **{"class": '"><script>alert(1)</script>', "<b>": "x"})[2]
+    assert "<script>" not in body
+    assert "<b>" not in body
+    assert 'name="class" value="&quot;&gt;&lt;script&gt;' in body
+
+
+def test_whoever_sits_at_the_computer_needs_no_code_but_what_a_proxy_on_it_forwards_does(door):
+    here = {"host": "localhost:8501"}
+    assert knocked(door, "127.0.0.1", headers=here)[2] == "the app"
+    assert knocked(door, "::1", headers={"host": "[::1]:8501"})[2] == "the app"
+    assert knocked(door, "127.0.0.1", headers={**here, "x-forwarded-for": PHONE})[0] == 401
+    assert knocked(door, "127.0.0.1", headers={"host": "rebound.example"})[0] == 401
+    assert knocked(door, PHONE, headers=here)[0] == 401, "a name is easily said"
+
+
+def test_a_forged_or_foreign_cookie_does_not_open_it(door):
+    name = joined(door)["cookie"].split("=")[0]
+    for value in ("", "x.y", "a" * 5000, Admission("bcdfgh").cookie(), '";', "\x00"):
+        assert knocked(door, PHONE, headers={"cookie": f"{name}={value}"})[0] == 401
+
+
+def test_a_page_of_another_site_reaches_nothing_even_with_the_cookie(door, behind):
+    cookie = joined(door)
+    for origin in ("http://evil.example", "null", f"http://{ROOM}.evil.example", "http://192.168.1.20:9999"):
+        for kind in ("http", "websocket"):
+            assert knocked(door, PHONE, "/_stcore/stream", kind, headers={**cookie, "origin": origin})[0] == 403
+    assert behind.reached == []
+    assert knocked(door, PHONE, "/x", headers={**cookie, "origin": f"http://{ROOM}"})[0] == 200
+
+
+@pytest.mark.parametrize("headers", [{"host": "a:b:c"}, {"host": "[::1"}, {"host": ""}, {"origin": "http://[x"}])
+def test_a_request_that_no_browser_sends_is_refused_without_a_fault(door, behind, headers):
+    assert 400 <= knocked(door, PHONE, headers=headers)[0] < 500
+    assert behind.reached == []
+
+
+# ---- limits ------------------------------------------------------------------------------------------------------
+
+
+def test_a_client_with_all_its_pages_open_gets_no_more_and_is_told(behind):
+    clients = Clients(ClientLimits(tabs=2))
+    door = Door(behind, Admission("bcdfgh"), clients)
+    cookie = joined(door)
+    assert clients.enter(PHONE)
+    assert clients.enter(PHONE)
+    assert knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie)[0] == 403
+    status, _, body = knocked(door, PHONE, headers=cookie)
+    assert (status, TEXTS["full"][0] in body) == (429, True)
+    assert behind.reached == []
+    clients.leave(PHONE)
+    assert knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie)[0] == 101
+    assert clients.tabs == 1, "a page that ended is not counted any more"
+
+
+def test_reruns_beyond_the_pace_are_late_and_a_message_too_long_ends_the_page(behind, monkeypatch):
+    slept = []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    monkeypatch.setattr("collsim.app.server.door.asyncio.sleep", sleep)
+    limits = ClientLimits(tabs=1, reruns=0.5, burst=3, message_bytes=10)
+    door = Door(behind, Admission("bcdfgh"), Clients(limits, lambda: 0.0))
+    cookie = joined(door)
+    said = [{"type": "websocket.receive", "bytes": b"rerun"}] * 5
+    knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie, messages=said)
+    assert slept == pytest.approx([0, 0, 0, 2, 4])
+    assert len(behind.messages) == 5, "none is lost"
+    long = [{"type": "websocket.receive", "bytes": b"x" * 11}, *said]
+    knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie, messages=long)
+    assert len(behind.messages) == 5
+
+
+def test_uploads_beyond_what_a_client_may_hold_are_refused_before_they_are_read(behind):
+    door = Door(behind, Admission("bcdfgh"), Clients(ClientLimits(upload_bytes=100)))
+    cookie = joined(door)
+
+    def put(name, length, method="PUT"):
+        headers = {**cookie, **({} if length is None else {"content-length": length})}
+        return knocked(door, PHONE, f"/_stcore/upload_file/session/{name}", method=method, headers=headers)[0]
+
+    assert put("a", "60") == 200
+    assert [put("b", length) for length in ("60", None, "-1", "9" * 400, "1e3")] == [413] * 5
+    assert put("a", None, "DELETE") == 200
+    assert put("b", "60") == 200
+
+
+# ---- for this computer only --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["localhost:8501", "127.0.0.1:8501", "[::1]:8501", "LOCALHOST", "127.1.2.3"])
+def test_a_server_for_its_own_computer_answers_to_its_names(shut, host):
+    assert knocked(shut, "127.0.0.1", headers={"host": host, "origin": f"http://{host}"})[2] == "the app"
+
+
+@pytest.mark.parametrize(
+    ("client", "headers"),
+    [
+        ("127.0.0.1", {"host": "rebound.example:8501"}),
+        ("127.0.0.1", {"host": "localhost.evil.example"}),
+        ("127.0.0.1", {"host": "localhost", "x-forwarded-host": "app.example"}),
+        ("127.0.0.1", {"host": "localhost", "x-forwarded-for": "203.0.113.9"}),
+        (PHONE, {"host": "localhost"}),
+    ],
+)
+def test_it_refuses_rebound_names_proxies_and_others_and_says_how_to_open_it(shut, behind, client, headers):
+    status, _, body = knocked(shut, client, headers=headers)
+    assert status == 403
+    assert "collsim app --class" in body
+    assert knocked(shut, client, "/_stcore/stream", "websocket", headers=headers)[0] == 403
+    assert behind.reached == []
+
+
+def test_every_text_of_the_door_is_in_both_languages():
+    for key, (english, chinese) in TEXTS.items():
+        assert english.isascii(), key
+        assert re.search(r"[\u4e00-\u9fff]", chinese), key

@@ -1,0 +1,135 @@
+"""Real servers, started in every way there is: where they listen, whom they ask, how they end."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import HTTPRedirectHandler, Request, build_opener, urlopen
+
+import psutil
+import pytest
+
+from collsim.app.server.listening import addresses
+
+ROOT = Path(__file__).parents[3]
+#: Read by every Python at its start: whoever looks up or calls another computer is written down and gets an error.
+WATCH = """
+import os, sys
+def look(event, args):
+    if event == "socket.getaddrinfo":
+        host = args[0]
+    elif event == "socket.connect" and isinstance(args[1], tuple) and args[0].type != 2:  # 2: UDP, which sends nothing
+        host = args[1][0]
+    else:
+        return
+    host = host.decode() if isinstance(host, bytes) else host
+    if host not in (None, "", "localhost", "127.0.0.1", "::1", "0.0.0.0", "::"):
+        with open(os.environ["WATCHED"], "a") as file:
+            file.write(f"{event} {host}\\n")
+        raise OSError(f"{host} is outside")
+sys.addaudithook(look)
+"""
+STREAMLIT = ("streamlit", "run", "app.py", "--server.headless=true")
+WAYS = {"streamlit": STREAMLIT, "collsim": ("collsim", "app", "--headless")}
+
+
+@contextmanager
+def served(folder, *words):
+    """A server in a process of its own: the process, its port, what it printed, and whom it called outside."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (folder / "sitecustomize.py").write_text(WATCH)
+    log, watched = folder / "log.txt", folder / "watched.txt"
+    watched.touch()
+    paths = os.pathsep.join((str(folder), str(ROOT)))
+    env = {**os.environ, "PYTHONPATH": paths, "WATCHED": str(watched), "TMPDIR": str(folder)}
+    for name in [name for name in env if name.startswith("STREAMLIT_")]:
+        del env[name]
+    option = "--server.port" if words[0] == "streamlit" else "--port"
+    with log.open("w") as out:
+        command = [sys.executable, "-m", *words, f"{option}={port}"]
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=ROOT, env=env)
+        try:
+            end = time.monotonic() + 90
+            while not alive(port):
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < end, log.read_text()
+                time.sleep(0.1)
+            yield process, port, log, watched
+        finally:
+            process.kill()
+            process.wait()
+
+
+def alive(port):
+    try:
+        return urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1).status == 200
+    except OSError:
+        return False
+
+
+def listens(process):
+    return {conn.laddr.ip for conn in process.net_connections("tcp") if conn.status == psutil.CONN_LISTEN}
+
+
+def got(url, **headers):
+    try:
+        with build_opener().open(Request(url, headers={"Accept": "text/html", **headers}), timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except HTTPError as error:
+        return error.code, error.read().decode()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_without_more_the_app_listens_on_this_computer_only_and_calls_nobody(way, tmp_path):
+    with served(tmp_path, *WAYS[way]) as (process, port, log, watched):
+        assert listens(psutil.Process(process.pid)) == {"127.0.0.1"}
+        assert got(f"http://127.0.0.1:{port}/")[0] == 200
+        assert got(f"http://127.0.0.1:{port}/", Host="rebound.example")[0] == 403
+        assert got(f"http://127.0.0.1:{port}/_stcore/host-config", Origin="http://evil.example")[0] == 403
+        assert f"http://localhost:{port}/" in log.read_text()
+        assert watched.read_text() == "", "an outside computer was asked"
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+        assert not alive(port)
+
+
+@pytest.mark.skipif(not addresses(), reason="this machine has no address but its own loopback")
+def test_a_class_finds_the_app_at_its_real_address_and_comes_in_with_the_code(tmp_path):
+    with served(tmp_path, "collsim", "app", "--class", "--headless") as (process, port, log, watched):
+        said = log.read_text()
+        code = re.search(r"Join code: (\w{6})", said)[1]
+        room = f"http://{addresses()[0]}:{port}/"
+        assert room in said
+        assert "█" in said, "the QR code"
+        assert got(room)[0] == 401
+        assert got(f"{room}_stcore/host-config", Accept="*/*")[0] == 403
+        cookie = _cookie(f"{room}?class=abcd&join={code.lower()}")
+        assert got(room, Cookie=cookie)[0] == 200
+        assert got(f"{room}_stcore/host-config", Cookie=cookie, Origin="http://evil.example")[0] == 403
+        assert watched.read_text() == "", "an outside computer was asked"
+        process.send_signal(signal.SIGINT)
+        process.wait(20)
+        assert not alive(port)
+
+
+def _cookie(url):
+    """What the browser is given with the right code; the address that it then goes to has no code in it."""
+    found = []
+
+    class Stays(HTTPRedirectHandler):
+        def redirect_request(self, req, fp, code, msg, headers, newurl):
+            found.append((headers["Set-Cookie"].split(";")[0], newurl))
+
+    with pytest.raises(HTTPError):
+        build_opener(Stays).open(Request(url, headers={"Accept": "text/html"}), timeout=10)
+    (cookie, onward), *_ = found
+    assert "join" not in onward.partition("?")[2]
+    return cookie

@@ -1,0 +1,88 @@
+"""A room joins: the teacher at the computer, a phone that comes by its real address and gives the code once."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from collsim.app.server.entrance import TEXTS
+from collsim.app.server.listening import addresses
+from collsim.app.server.qr import as_picture
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).parents[2]
+SLOW = 120_000
+RUN = "?collective=allreduce&algorithm=allreduce_ring&network=switch&ranks=4&bandwidth=25GB/s&alpha=1us&nbytes=64MiB"
+
+
+@pytest.fixture
+def room(tmp_path):
+    """The port of an app that is open to a room; it ends with a signal to the command, also while pages are open."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path / "log.txt"
+    with log.open("w") as out:
+        command = [sys.executable, "-m", "collsim", "app", "--class", "--headless", f"--port={port}"]
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        )
+        try:
+            end = time.monotonic() + 90
+            while not _answers(port):
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < end, log.read_text()
+                time.sleep(0.1)
+            yield port
+            process.send_signal(signal.SIGTERM)
+            process.wait(20)
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _answers(port):
+    try:
+        return urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1).status == 200
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not addresses(), reason="this machine has no address but its own loopback")
+@pytest.mark.parametrize(("locale", "lang"), [("en-US", 0), ("zh-CN", 1)])
+def test_a_phone_joins_with_the_code_on_the_teachers_page(chromium, room, locale, lang):
+    contexts = [chromium.new_context(locale=locale, viewport={"width": w, "height": 900}) for w in (1280, 400)]
+    for context in contexts:
+        context.set_default_timeout(SLOW)
+    teacher, phone = (context.new_page() for context in contexts)
+    teacher.goto(f"http://localhost:{room}/{RUN}&ask=1")
+    teacher.locator(".st-key-ask_class button").first.click()
+    shown = teacher.locator(".cs-join b").first.inner_text()
+    code = teacher.locator(".cs-join b.key").inner_text()
+    assert re.fullmatch(rf"{re.escape(addresses()[0])}:{room}/\?class=[a-z]{{4}}", shown)
+    picture = teacher.locator(".cs-join img")
+    assert picture.evaluate("image => image.complete && image.naturalWidth") > 100
+    assert picture.get_attribute("src") == as_picture(f"http://{shown}&join={code.lower()}")
+
+    phone.goto(f"http://{shown}")
+    phone.get_by_text(TEXTS["ask"][lang]).wait_for()
+    phone.locator("#join").fill("wrong1")
+    phone.keyboard.press("Enter")
+    phone.get_by_text(TEXTS["wrong"][lang]).wait_for()
+    phone.locator("#join").fill(code)
+    phone.keyboard.press("Enter")
+    phone.wait_for_url(re.compile(r"/class\?class=[a-z]{4}"))
+    assert code.lower() not in phone.url
+    teacher.locator(".cs-count[data-here='1']").wait_for()
+    phone.goto(f"http://{addresses()[0]}:{room}/lessons")
+    phone.locator("h1").first.wait_for()
+    for context in contexts:
+        context.close()

@@ -1,0 +1,81 @@
+"""Where a prediction and a simulation are far apart both doors say which term makes the difference, and on what it
+rests."""
+
+import inspect
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+import collsim as cs
+from collsim import nccl
+from collsim.cli import app
+from collsim.nccl.apart import FAR, SHOWN, _call, _stated_bytes, terms
+from collsim.nccl.model import links
+from collsim.nccl.model.timing import time_of
+
+
+def ring(machine, nbytes, name="allreduce_ring"):
+    return cs.simulate(cs.schedule(name, topology=machine), machine, nbytes)
+
+
+@pytest.mark.parametrize("p2p", [True, False])
+def test_the_rate_of_data_staged_through_the_host_is_named_with_its_measurements(p2p):
+    machine = cs.machine("pcie-8gpu", p2p=p2p)
+    found = nccl.apart(ring(machine, "1GiB"))
+    assert found.term == "rate"
+    assert found.predicted == nccl.predict("allreduce", machine, "1GiB").time
+    # 1.75 GiB at 31.5 GB/s x 0.63 x 0.4 one way, half of that both ways, less the same at 31.5 (twice without P2P)
+    rate = 31.5e9 * 0.63 * 0.4 * (1 if p2p else 0.5)
+    assert found.seconds == pytest.approx(1.75 * 2**30 * (1 / rate - 1 / 31.5e9), rel=1e-6)
+    assert "staged through host memory between sockets" in str(found)
+    assert "2 RTX 4090" in str(found)
+    assert "NVIDIA/nccl-tests issue 74" in str(found)
+
+
+def test_p2p_off_is_slower_in_the_prediction_too():
+    on, off = (nccl.predict("allreduce", cs.machine("pcie-8gpu", p2p=p2p), "1GiB").time for p2p in (True, False))
+    assert off == pytest.approx(2 * on, rel=0.01)
+    switched = nccl.predict("allreduce", cs.machine("pcie-8gpu"), "1GiB", NCCL_P2P_DISABLE=1)
+    assert switched.time == pytest.approx(off)
+
+
+def test_nothing_is_said_where_the_two_agree():
+    machine = cs.machine("dgx-a100", nodes=2)
+    run = ring(machine, "1GiB")
+    ratio = nccl.predict("allreduce", machine, "1GiB", NCCL_ALGO="Ring").time / run.time
+    assert 1 / FAR < ratio < FAR
+    assert nccl.apart(run) is None
+    assert nccl.apart(ring(cs.topology.switch(8), "1GiB")) is None  # nothing that NCCL runs on
+
+
+def test_the_terms_and_the_bytes_as_stated_add_up_to_the_time():
+    for name, nodes, nbytes in (("pcie-8gpu", 1, 2**30), ("dgx-h100", 4, 2**20), ("dgx-a100", 2, 2**10)):
+        machine = cs.machine(name, nodes=nodes)
+        call = _call(nccl.predict("allreduce", machine, nbytes), links.MEASURED)
+        assert sum(terms(call).values()) + _stated_bytes(call) == pytest.approx(time_of(call).total)
+
+
+def test_a_small_call_is_launch_or_steps():
+    found = nccl.apart(ring(cs.machine("dgx-h100"), "1KiB"))
+    assert found is None or found.term in ("launch", "steps", "latency")
+    slow = nccl.beside_simulation("allreduce", cs.machine("dgx-a100", nodes=2), "1MiB")
+    assert any("predict is" in note and "most of it the term" in note for note in slow.notes)
+
+
+def test_figures_that_are_quoted_stand_beside_their_constants():
+    known = re.sub(r"[\s#]+", " ", inspect.getsource(links))
+    for kind, said in SHOWN.items():
+        for figure in re.findall(r"[\d.]+ (?:to [\d.]+ )?of [\d.]+", said):
+            assert figure in known or figure.split(" of ")[0] in known, (kind, figure)
+        for place in re.findall(r"(?:github\.com/)?([\w-]+/[\w-]+)", said.replace("src/graph/topo.h", "")):
+            assert place.split("/")[0] in known, (kind, place)
+
+
+def test_run_and_predict_say_it():
+    place = ["--machine", "pcie-8gpu", "--nbytes", "1GiB"]
+    run = CliRunner().invoke(app, ["run", "allreduce_ring", *place])
+    predicted = CliRunner().invoke(app, ["predict", "allreduce", *place])
+    line = "predict 237\N{NO-BREAK SPACE}ms, simulate 59.7\N{NO-BREAK SPACE}ms: predict is 3.97 times simulate"
+    assert line in run.stdout
+    assert line in predicted.stderr

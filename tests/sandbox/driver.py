@@ -1,0 +1,53 @@
+"""The server in the tests of escapes: runs attempts in one box, and says what came of them and of itself.
+
+Run as a script: `driver.py PLACE...` with a job on stdin; PLACEs go to the front of sys.path.
+"""
+
+import json
+import os
+import resource
+import sys
+
+
+def main() -> None:
+    """Read a job, answer it."""
+    sys.path[:0] = sys.argv[1:]
+    from collsim.sandbox import Limits, Walls, process
+    from collsim.sandbox.attempt import attempt
+    from collsim.sandbox.handins import File
+    from collsim.sandbox.jobs import Task
+    from collsim.sandbox.process import boxed
+    from collsim.sandbox.produce import Wanted
+
+    job = json.load(sys.stdin)
+    if job.get("ask"):
+        from collsim.sandbox import fence, walls
+
+        print(json.dumps([walls(), fence._bubblewrap_works()]))
+        return
+    process._START += f"  # {job['mark']}"
+    limits, wanted = Limits(**job["limits"]), Wanted("broadcast", (2,))
+    codes = {name: code.replace("$SERVER", str(os.getpid())) for name, code in job["attempts"].items()}
+    files = [File(f"a{number}.py", code.encode()) for number, code in enumerate(codes.values())]
+    tasks = [Task(name, wanted, "f", number) for number, name in enumerate(codes)]
+    before = itself()
+    found = {}
+    for number, ended in boxed(files, tasks, limits, wanted=Walls(job["walls"]), without_walls=True):
+        made = attempt(ended, wanted, limits)
+        found[tasks[number].exercise] = {
+            "printed": made.printed, "error": str(made.error), "how": ended.how, "bytes": len(ended.data),
+            "schedules": len(made.schedules),
+        }  # fmt: skip
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"attempts": found, "before": before, "after": itself(), "peak": peak}))
+
+
+def itself() -> list[str]:
+    """What others could have changed of this process."""
+    limits = [resource.getrlimit(kind) for kind in range(16)]
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
+    return [str(limits), str(nice), str(os.sched_getaffinity(0)), str(sorted(os.listdir("/proc/self/fd")))]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""Which walls are found, what they leave to be read, and that nothing of a stranger's runs without them unasked."""
+
+import os
+import shutil
+import subprocess
+import warnings
+from pathlib import Path
+
+import pytest
+
+import collsim as cs
+from collsim.sandbox import Limits, NoWalls, Walls, fence, landlock, own, process, syscalls
+from collsim.sandbox.attempt import attempt
+from collsim.sandbox.handins import File
+from collsim.sandbox.jobs import FINDING, Task
+from collsim.sandbox.process import boxed
+from collsim.sandbox.produce import Wanted
+from collsim.teach import exercise, grade
+from collsim.teach.exercises import grading
+
+CODE = b"import collsim as cs\ndef f(n):\n    yield cs.copy(0, 1, chunk=0)\n"
+TASK = Task("mine", Wanted("broadcast", (2,)), "f")
+HERE = [kind for kind in Walls if kind is Walls.NONE or syscalls.there()]
+
+
+@pytest.fixture
+def anew():
+    """What was found before is forgotten, before and after."""
+    kept = (fence.walls, fence._room, fence.places)
+    for one in kept:
+        one.cache_clear()
+    yield
+    for one in kept:
+        one.cache_clear()
+
+
+def test_without_bubblewrap_landlock_holds_and_without_seccomp_nothing(anew, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "which", lambda name: None)
+        patched.setenv("PATH", "")
+        assert fence.walls() is (Walls.LANDLOCK if syscalls.there() and landlock.version() else Walls.NONE)
+    fence.walls.cache_clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(syscalls, "there", lambda: False)
+        assert fence.walls() is Walls.NONE
+    fence.walls.cache_clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(landlock, "version", lambda: 0)
+        patched.setattr(fence, "_bubblewrap_works", lambda: False)
+        assert fence.walls() is Walls.NONE
+
+
+def test_a_bubblewrap_that_fails_is_not_taken(anew, monkeypatch, tmp_path):
+    """As in a container that refuses namespaces."""
+    false = tmp_path / "bwrap"
+    false.write_text("#!/bin/sh\nexit 1\n")
+    false.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda name: str(false))
+    assert not fence._bubblewrap_works()
+
+
+@pytest.mark.skipif(os.environ.get("CI") != "true" or os.name != "posix", reason="CI installs bubblewrap")
+def test_where_the_tests_are_run_for_all_there_is_bubblewrap():
+    assert subprocess.run(["bwrap", "--version"], capture_output=True).returncode == 0
+
+
+def test_what_may_be_read_is_python_and_not_the_home_or_the_folder_of_the_server():
+    for private in (Path.home(), Path.cwd(), Path(cs.__file__).parents[1], Path("/etc"), Path("/proc"), Path("/tmp")):
+        assert str(private) not in fence.places()
+    assert any(str(Path(cs.__file__).parent).startswith(place) for place in fence.places())
+
+
+def test_nothing_runs_without_walls_unless_somebody_agreed(monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(process.subprocess, "Popen", never)
+    with pytest.raises(NoWalls, match="without_walls=True"):
+        boxed([File("a.py", CODE)], [TASK], Limits(), wanted=Walls.NONE)
+
+
+@pytest.mark.parametrize("inside", HERE)
+def test_one_launcher_gives_the_same_answer_in_every_box(inside):
+    if inside is Walls.BUBBLEWRAP and not fence._bubblewrap_works():
+        pytest.skip("bubblewrap does not work here")
+    made = dict(boxed([File("a.py", CODE)], [TASK], Limits(), wanted=inside, without_walls=True))
+    assert len(attempt(made[0], TASK.wanted, Limits()).schedules[2]) == 1
+
+
+def test_only_what_a_file_answers_is_run_and_a_later_file_goes_first():
+    first = File("a.py", b"def one(n):\n    raise ValueError('the first')\n")
+    second = File("b.py", CODE.replace(b"def f", b"def one"))
+    tasks = [Task("none", TASK.wanted), Task("one", TASK.wanted)]
+    made = dict(boxed([first, second], tasks, Limits(), find=True, without_walls=True))
+    assert set(made) == {FINDING, 1}
+    assert attempt(made[1], TASK.wanted, Limits()).error is None
+
+
+def test_a_box_that_nobody_waits_for_any_more_ends():
+    endless = File("a.py", CODE.replace(b"    yield", b"    while n > 2: pass\n    yield"))
+    late = Task("late", Wanted("broadcast", (3,)), "f")
+    coming = boxed([endless], [TASK, late], Limits(seconds=300), without_walls=True)
+    next(coming)
+    coming.close()  # it waits for the process, and would wait for five minutes
+
+
+def test_grading_and_checking_say_that_there_are_no_walls(monkeypatch, tmp_path):
+    monkeypatch.setattr(grading, "walls", lambda: Walls.NONE)
+    (tmp_path / "anna.py").write_bytes(CODE)
+    with pytest.raises(cs.CollsimError, match="--without-walls"):
+        grade(tmp_path)
+    monkeypatch.setattr(own.syscalls, "there", lambda: False)
+    own._say_once.cache_clear()
+    with pytest.warns(own.OpenGround, match="all that you may"):
+        assert exercise("broadcast-to-all").check(broadcast).passed
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", own.OpenGround)
+        exercise("broadcast-to-all").check(broadcast)
+
+
+def broadcast(n):
+    for r in range(1, n):
+        yield cs.copy(0, r, chunk=r - r)
+
+
+@pytest.mark.skipif(not syscalls.there(), reason="this system has no seccomp")
+def test_a_learners_own_function_writes_and_starts_nothing_but_reads_what_they_may(tmp_path):
+    (tmp_path / "mine.txt").write_text("0")
+
+    def reads(n):
+        yield cs.copy(0, [*range(1, n)], chunk=int((tmp_path / "mine.txt").read_text()))
+
+    def writes(n):
+        (tmp_path / "mine.txt").write_text("1")
+        yield cs.copy(0, [*range(1, n)], chunk=0)
+
+    assert exercise("broadcast-to-all").check(reads).passed
+    assert "PermissionError" in exercise("broadcast-to-all").check(writes).reason
+    assert (tmp_path / "mine.txt").read_text() == "0"
