@@ -2,7 +2,7 @@
 PYTHON ?= .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help install app class check lint types test lowest bench students pictures docs site clean
+.PHONY: help install app class check lint types test lowest fuzz bench students pictures docs site clean
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -36,6 +36,13 @@ test: install    ## all tests: Python, JavaScript, browser, notebooks
 
 lowest: install  ## part of the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) .ci/lowest.py
+
+SECONDS ?= 3600
+FIRST ?= 1000000
+fuzz: install    ## new scenarios, files and addresses for an hour (SECONDS=600, FIRST=seed); what breaks stays in tests/fuzz
+	$(PYTHON) tests/fuzz/fuzz_scenarios.py $$(($(SECONDS) / 3)) $(FIRST)
+	$(PYTHON) tests/fuzz/fuzz_mutants.py $$(($(SECONDS) / 3)) $(FIRST)
+	$(PYTHON) tests/fuzz/fuzz_addresses.py $$(($(SECONDS) / 3)) $(FIRST)
 
 bench: install   ## speed figures (printed, and counts asserted)
 	$(PYTHON) -m pytest benchmarks --benchmark-only

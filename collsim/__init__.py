@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import algorithms as _algorithms  # imports every algorithm, so that each registers itself
-from . import topology
+from . import limits, topology
 from .analysis import best, calibrate, cheapest, critical_path, crossover, sensitivity
 from .bounds import Bound, lower_bound
 from .collective import Collective, collective, collectives
@@ -92,6 +92,7 @@ __all__ = [
     "format_time",
     "formats",
     "grade",
+    "limits",
     "load",
     "load_topology",
     "lower_bound",

@@ -11,11 +11,21 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 _LONGEST_NAME = 200
+_LONGEST_VALUE = 80
+_LONGEST_LIST = 600
 _MOST_NAMES = 64
+_MOST_COMPARED = 2000
+_MOST_BITS = 512
 
 
 class CollsimError(ValueError):
     """A mistake in what collsim was given: the value, the place, and how to mend it."""
+
+    _most = 4000  # characters of a message, whatever stands in it
+
+    def __init__(self, message: str = "") -> None:
+        half = self._most // 2  # the way out stands at the end
+        super().__init__(message if len(message) <= self._most else f"{message[:half]} … {message[3 - half :]}")
 
 
 class ScheduleError(CollsimError):
@@ -37,6 +47,25 @@ class TopologyError(CollsimError):
 class FormatError(CollsimError):
     """A file that is not what it claims to be: file, line or element, and what was expected."""
 
+    _most = 1000
+
+
+def shown(value: object, most: int = _LONGEST_VALUE) -> str:
+    """A value in a message, as Python writes it and however long it is: the first characters of what somebody gave.
+
+    >>> shown("9" * 900_000, 8)
+    "'9999999…' of 900,000 characters"
+    """
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return f"a number of {value.bit_length():,} bits"
+    try:
+        text = repr(value[:most]) if isinstance(value, str) else repr(value)
+    except (ValueError, RecursionError):  # long numbers or deep lists inside
+        return f"a {type(value).__name__}"
+    if isinstance(value, str) and len(value) > most:
+        return f"{repr(value[: most - 1])[:-1]}…' of {len(value):,} characters"
+    return text if len(text) <= max(most, _LONGEST_VALUE) + 2 else f"{text[:most]}…"
+
 
 def unknown(what: str, name: object, known: Iterable[str]) -> str:
     """The sentence for an unknown name, with the nearest known ones (or those that contain it: `"ring"` for
@@ -46,17 +75,27 @@ def unknown(what: str, name: object, known: Iterable[str]) -> str:
     "unknown machine 'dgx-h10'; did you mean 'dgx-h100'?"
     """
     names = sorted(known)
-    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
-    listed = ", ".join(names[:_MOST_NAMES]) + more or "none"
-    text = str(name)
+    listed = _listed(names)
+    text = name if isinstance(name, str) else shown(name)
     if len(text) > _LONGEST_NAME:  # from a damaged file; the search for near names would take its square
         return f"unknown {what} '{text[:_LONGEST_NAME]}…' of {len(text):,} characters; known: {listed}"
     word = text.lower()
-    close = difflib.get_close_matches(text, names, n=3, cutoff=0.6)
-    close += [n for n in names if len(word) > 2 and word in n.lower() and n not in close][:5]
+    short = [n for n in names[:_MOST_COMPARED] if len(n) <= _LONGEST_NAME]
+    close = difflib.get_close_matches(text, short, n=3, cutoff=0.6)
+    close += [n for n in short if len(word) > 2 and word in n.lower() and n not in close][:5]
     if close:
-        return f"unknown {what} {name!r}; did you mean {' or '.join(map(repr, close))}?"
-    return f"unknown {what} {name!r}; known: {listed}"
+        return f"unknown {what} {shown(name, _LONGEST_NAME)}; did you mean {' or '.join(map(repr, close))}?"
+    return f"unknown {what} {shown(name, _LONGEST_NAME)}; known: {listed}"
+
+
+def _listed(names: list[str]) -> str:
+    """The names, as many of them as can be read."""
+    length = 0
+    for count, name in enumerate(names):
+        length += len(name) + 2
+        if length > _LONGEST_LIST or count == _MOST_NAMES:
+            return f"{', '.join(names[:count])} and {len(names) - count:,} more"
+    return ", ".join(names) or "none"
 
 
 def require_word(what: str, value: object, known: Collection[str]) -> str:

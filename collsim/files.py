@@ -18,13 +18,16 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 from xml.etree.ElementTree import Element, ParseError
 
 import defusedxml.ElementTree as Safe
 from defusedxml.common import DefusedXmlException
 
-from .errors import FormatError, require_path
+from .errors import FormatError, require_path, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_BYTES = 64 * 2**20
 MOST_ELEMENTS = 2_000_000
@@ -56,9 +59,9 @@ def read_head(path: Any, most: int) -> bytes:
             source: Any = gzip.GzipFile(fileobj=file) if head == b"\x1f\x8b" else file
             data: bytes = source.read(most)
     except (FileNotFoundError, NotADirectoryError):
-        raise FormatError(f"no file {os.fspath(path)!r}") from None
+        raise FormatError(f"no file {shown(os.fspath(path))}") from None
     except (OSError, EOFError, zlib.error) as error:
-        raise FormatError(f"{Path(path).name or os.fspath(path)!r} cannot be read: {_reason(error)}") from error
+        raise FormatError(f"{shown(Path(path).name or os.fspath(path))} cannot be read: {_reason(error)}") from error
     except (TypeError, ValueError) as error:
         raise FormatError(f"{path!r} is not the path of a file") from error
     return data
@@ -83,11 +86,12 @@ def read_xml(path: Any, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Ite
 
     No document type, entity or external reference is accepted (defusedxml), whatever they would expand to.
     """
-    data = read_bytes(path)
+    source = Growing(path, read_bytes(path))
     level = count = 0
     stack: list[Element] = []
     try:
-        for event, element in Safe.iterparse(io.BytesIO(data), events=("start", "end"), forbid_dtd=True):
+        for event, element in Safe.iterparse(source, events=("start", "end"), forbid_dtd=True):
+            source.parsed()
             if event == "start":
                 level += 1
                 count += 1
@@ -120,6 +124,35 @@ def read_xml(path: Any, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Ite
         if isinstance(error, FormatError):
             raise
         refuse(path, "", f"XML that cannot be decoded ({_reason(error)}); expected UTF-8")
+
+
+class Growing:
+    """A file (of bytes or of text) for an XML parser: pieces grow while no element comes out of them.
+
+    Expat before 2.6 begins again at the start of a token with every piece, so that one token of 50 MB in pieces of
+    16 KiB takes hours; in pieces that double it takes twice its length.
+    """
+
+    _FIRST, _MOST = 2**16, 4 * 2**20
+
+    def __init__(self, path: Any, data: bytes | str):
+        self.path = path
+        self.source: Any = io.BytesIO(data) if isinstance(data, bytes) else io.StringIO(data)
+        self.piece = self._FIRST
+
+    def read(self, size: int = -1, /) -> Any:
+        """The next piece, twice as long as the one before; `size` is only what the parser would be content with.
+
+        Raises FormatError where nothing came out of many of them.
+        """
+        if self.piece > self._MOST:
+            refuse(self.path, "", f"more than {self._MOST // 2**20} MiB without an element")
+        self.piece *= 2
+        return self.source.read(self.piece)
+
+    def parsed(self) -> None:
+        """An element came out: pieces are short again."""
+        self.piece = self._FIRST
 
 
 def read_json(path: Any, most: int = MOST_BYTES) -> Any:
@@ -161,7 +194,7 @@ def whole(path: Any, where: str, name: str, value: Any, least: int = 0, most: in
     if isinstance(value, bool) or not isinstance(value, int):
         refuse(path, where, f"{name}={_short(value)} is not a whole number")
     if not least <= value <= most:
-        refuse(path, where, f"{name}={value} is out of range; expected {least} to {most}")
+        refuse(path, where, f"{name}={_short(value)} is out of range; expected {least} to {most}")
     return value
 
 
@@ -238,3 +271,24 @@ def write_text(path: Any, parts: str | Iterable[str]) -> None:
     with writing(path) as file:
         for part in [parts] if isinstance(parts, str) else parts:
             file.write(part.encode())
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def cell(value: Any) -> Any:
+    """A value for a table that a spreadsheet may open: a text that it would take for a formula gets an apostrophe.
+
+    Source: OWASP, "CSV Injection". Numbers stay numbers; `plain_cell` takes the apostrophe away again.
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def plain_cell(value: Any) -> Any:
+    """What `cell` was given."""
+    return value[1:] if isinstance(value, str) and value.startswith("'") and value[1:].startswith(_FORMULA) else value
+
+
+def csv_of(frame: pd.DataFrame) -> str:
+    """A table as CSV, without its index; its texts and the names of its columns as `cell` writes them."""
+    return str(frame.map(cell).rename(columns=cell).to_csv(index=False))

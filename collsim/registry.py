@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import os
 import sys
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from .collective import collective as find_collective
-from .errors import CollsimError, ScheduleError, require_word, unknown
+from .errors import CollsimError, ScheduleError, require_path, require_word, shown, unknown
 from .schedule import Schedule, Step, freeze
 from .topology.network import usual_channels
 from .units import parse_count
@@ -402,9 +403,9 @@ def load(spec: str) -> Algorithm:
     Raises CollsimError if there is no such file or function, or the file fails.
     """
     path_text, _, wanted = spec.partition(":")
-    path = Path(path_text)
-    if not path.is_file():
-        raise CollsimError(f"no file {path_text!r} to load an algorithm from")
+    path = require_path(path_text)
+    if not os.path.isfile(path):  # False too for a name longer than the system takes
+        raise CollsimError(f"no file {shown(path_text)} to load an algorithm from")
     before = set(_REGISTRY)
     module_name = f"collsim_loaded_{path.stem}"  # never the name of a real module
     module_spec = importlib.util.spec_from_file_location(module_name, path)

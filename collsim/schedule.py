@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import ScheduleError
-from .steps import COLUMNS, MOST_ROWS, Step, copy, each_single, joined, pipeline, reduce, repeat, reverse, together
+from .limits import Extent, most_rows, require
+from .steps import COLUMNS, Step, copy, each_single, joined, pipeline, reduce, repeat, reverse, together
 from .units import parse_count
 
 __all__ = [
@@ -40,7 +41,7 @@ __all__ = [
 TRANSFER = np.dtype(
     [("step", "i4"), ("src", "i4"), ("dst", "i4"), ("chunk", "i4"), ("into", "i4"), ("reduce", "?"), ("channel", "i4")]
 )
-_MOST_TRANSFERS = 4_000_000_000_000  # written out; a careless `while True: yield` stops at MOST_ROWS long before
+_MOST_TRANSFERS = 4_000_000_000_000  # written out; a careless `while True: yield` stops at `most_rows` long before
 _MOST_IN_TABLE = 200_000_000
 _MOST_STEPS = 50_000  # as yielded; repeat(...) is one
 
@@ -287,6 +288,8 @@ def freeze(
         chunks = max(1, -(-used // block)) * block
     if slots is None:
         slots = max(chunks, used)
+    rows = sum(map(len, patterns))
+    require(label, Extent(rows=rows, numbers=4 * max(slots, chunks)), "use fewer chunks and slots", ScheduleError)
     number = 0
     for pattern in patterns:
         _check(label, number, pattern, ranks, endpoints, slots)
@@ -323,9 +326,10 @@ def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Ste
             )
         rows += len(step)
         transfers += step.transfers
-        if rows > MOST_ROWS or transfers > _MOST_TRANSFERS:
+        if rows > (most := most_rows()) or transfers > _MOST_TRANSFERS:
             raise ScheduleError(
-                f"{label} yields more than {MOST_ROWS:,} transfers and has not ended; does a loop never stop?"
+                f"{label} yields more than {min(most, _MOST_TRANSFERS):,} transfers and has not ended; does a loop "
+                "never stop?"
             )
         yield step
 

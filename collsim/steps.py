@@ -19,7 +19,7 @@ from .errors import ScheduleError
 
 Ints = npt.NDArray[np.int32]
 COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
-MOST_ROWS = 60_000_000  # of a schedule as yielded, and of one step written out
+MOST_ROWS = 60_000_000  # of one step written out
 
 
 @dataclass(frozen=True, eq=False)

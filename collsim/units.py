@@ -11,13 +11,15 @@ import re
 from numbers import Integral, Real
 from typing import SupportsFloat
 
-from .errors import CollsimError
+from .errors import CollsimError, shown
 
 _DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
 _PREFIX = {**_DECIMAL, **_BINARY}
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "ps": 1e-12}
 _NUMBER = re.compile(r"\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
+_MOST_COUNT = 2**62  # of anything: arrays are numbered with 64 bits
+_WHOLE = re.compile(r"\s*\d{1,30}\s*", re.ASCII)
 _BYTES = re.compile(r"(Ki|Mi|Gi|Ti|Pi|[kKMGTP]?)(B|bytes?|bit|bits|b)")
 
 
@@ -28,16 +30,17 @@ def parse_bytes(value: object, what: str = "nbytes") -> int:
     if isinstance(value, str):
         number, unit = _split(value, what)
         size = number * _byte_factor(unit, value, what) if unit else number
+        size = int(value) if _WHOLE.fullmatch(value) else size  # above 2^53 a float would round it
     elif isinstance(value, Integral) and not isinstance(value, bool):
         size = int(value)
     else:
         size = _plain(value, what)
     if size < 0:
-        raise CollsimError(f"{what}={value!r} is negative; a size is 0 bytes or more")
-    if abs(size - round(size)) > 1e-6 * max(1.0, size * 1e-9):
-        raise CollsimError(f"{what}={value!r} is {size:g} bytes; a size is a whole number of bytes")
+        raise CollsimError(f"{what}={shown(value)} is negative; a size is 0 bytes or more")
     if size > 2**60:
-        raise CollsimError(f"{what}={value!r} is more than 1 EiB; is the unit right?")
+        raise CollsimError(f"{what}={shown(value)} is more than 1 EiB; is the unit right?")
+    if abs(size - round(size)) > 1e-6 * max(1.0, size * 1e-9):
+        raise CollsimError(f"{what}={shown(value)} is {size:g} bytes; a size is a whole number of bytes")
     return round(size)
 
 
@@ -50,13 +53,15 @@ def parse_bandwidth(value: object, what: str = "bandwidth") -> float:
         if unit == "":
             result = number
         elif rate is None:
-            raise CollsimError(f"{what}={value!r} has no time in its unit; write for example '25GB/s' or '400Gbit/s'")
+            raise CollsimError(
+                f"{what}={shown(value)} has no time in its unit; write for example '25GB/s' or '400Gbit/s'"
+            )
         else:
             result = number * _byte_factor(rate[1], value, what, bits="b" if rate[2] == "ps" else "")
     else:
         result = _plain(value, what)
     if not result > 0:
-        raise CollsimError(f"{what}={value!r} must be more than 0 bytes per second")
+        raise CollsimError(f"{what}={shown(value)} must be more than 0 bytes per second")
     return float(result)
 
 
@@ -66,12 +71,12 @@ def parse_time(value: object, what: str = "alpha") -> float:
     if isinstance(value, str):
         number, unit = _split(value, what)
         if unit and unit not in _SECONDS:
-            raise CollsimError(f"{what}={value!r}: unknown unit of time {unit!r}; use s, ms, us or ns")
+            raise CollsimError(f"{what}={shown(value)}: unknown unit of time {shown(unit)}; use s, ms, us or ns")
         result = number * (_SECONDS[unit] if unit else 1.0)
     else:
         result = _plain(value, what)
     if result < 0:
-        raise CollsimError(f"{what}={value!r} is negative; a time is 0 s or more")
+        raise CollsimError(f"{what}={shown(value)} is negative; a time is 0 s or more")
     return float(result)
 
 
@@ -79,12 +84,16 @@ def parse_count(value: object, what: str, least: int = 1) -> int:
     """A whole number of at least `least`. Raises CollsimError with the value otherwise."""
     try:
         number = int(value) if isinstance(value, str) else _plain(value, what)
+    except CollsimError:
+        raise
     except ValueError as error:
-        raise CollsimError(f"{what}={value!r} is not a whole number") from error
+        raise CollsimError(f"{what}={shown(value)} is not a whole number") from error
     if number != int(number):
-        raise CollsimError(f"{what}={value!r} is not a whole number")
+        raise CollsimError(f"{what}={shown(value)} is not a whole number")
     if number < least:
-        raise CollsimError(f"{what}={value!r} is too small; {what} is at least {least}")
+        raise CollsimError(f"{what}={shown(value)} is too small; {what} is at least {least}")
+    if number > _MOST_COUNT:
+        raise CollsimError(f"{what}={shown(value)} is too large; {what} is at most {_MOST_COUNT:,}")
     return int(number)
 
 
@@ -122,14 +131,16 @@ def size_range(spec: str) -> list[int]:
     if len(parts) == 1:
         return [parse_bytes(parts[0])]
     if len(parts) > 3:
-        raise CollsimError(f"sizes {spec!r} must be 'first:last' or 'first:last:factor', for example '1KiB:1GiB:4'")
+        raise CollsimError(
+            f"sizes {shown(spec)} must be 'first:last' or 'first:last:factor', for example '1KiB:1GiB:4'"
+        )
     first, last = parse_bytes(parts[0]), parse_bytes(parts[1])
     try:
         factor = float(parts[2]) if len(parts) == 3 else 2.0
     except ValueError as error:
-        raise CollsimError(f"factor {parts[2]!r} in {spec!r} is not a number") from error
+        raise CollsimError(f"factor {shown(parts[2])} in {shown(spec)} is not a number") from error
     if not factor > 1 or math.isinf(factor) or first <= 0 or last < first:
-        raise CollsimError(f"sizes {spec!r} need 0 < first <= last and a finite factor above 1")
+        raise CollsimError(f"sizes {shown(spec)} need 0 < first <= last and a finite factor above 1")
     sizes: list[int] = []
     size = float(first)
     many = math.log(last / first) > 1e6 * math.log(factor)
@@ -139,7 +150,7 @@ def size_range(spec: str) -> list[int]:
         size *= factor
         many = len(sizes) > 10_000
     if many:
-        raise CollsimError(f"sizes {spec!r} make more than 10,000 sizes, or a million steps; use a larger factor")
+        raise CollsimError(f"sizes {shown(spec)} make more than 10,000 sizes, or a million steps; use a larger factor")
     return sizes
 
 
@@ -147,11 +158,11 @@ def _split(text: str, what: str) -> tuple[float, str]:
     match = _NUMBER.fullmatch(text)
     if match is None:
         raise CollsimError(
-            f"{what}={text!r} does not start with a number; write for example '64MiB', '25GB/s' or '1.5us'"
+            f"{what}={shown(text)} does not start with a number; write for example '64MiB', '25GB/s' or '1.5us'"
         )
     number = float(match[1].replace(",", "").replace("_", ""))
     if not math.isfinite(number):
-        raise CollsimError(f"{what}={text!r} is not a finite number")
+        raise CollsimError(f"{what}={shown(text)} is not a finite number")
     return number, match[2]
 
 
@@ -160,39 +171,42 @@ def _byte_factor(unit: str, text: object, what: str, bits: str = "") -> float:
         upper = unit.upper()
         example = _split(str(text), what)[0]
         raise CollsimError(
-            f"{what}={text!r} is ambiguous: write {example:g}{unit}B ({example * _DECIMAL[unit]:,.0f} bytes) "
+            f"{what}={shown(text)} is ambiguous: write {example:g}{unit}B ({example * _DECIMAL[unit]:,.0f} bytes) "
             f"or {example:g}{upper}iB ({example * _BINARY[upper + 'i']:,.0f} bytes)"
         )
     match = _BYTES.fullmatch(unit)
     if match is None or (match[2] == "b" and not bits):
         hint = " (for bits write 'bit')" if match else ""
         raise CollsimError(
-            f"{what}={text!r}: unknown unit {unit!r}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s for a rate"
+            f"{what}={shown(text)}: unknown unit {shown(unit)}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s for "
+            "a rate"
         )
     return _PREFIX[match[1]] / (8 if match[2] in ("bit", "bits", "b") else 1)
 
 
 def _plain(value: object, what: str) -> float:
     if isinstance(value, bool) or not (isinstance(value, Real) or hasattr(value, "__float__")):
-        raise CollsimError(f"{what}={value!r} is a {type(value).__name__}; give a number or a text with a unit")
+        raise CollsimError(f"{what}={shown(value)} is a {type(value).__name__}; give a number or a text with a unit")
     assert isinstance(value, SupportsFloat)
     try:
         number = float(value)
+    except OverflowError as error:
+        raise CollsimError(f"{what}={shown(value)} is too large a number") from error
     except (TypeError, ValueError) as error:
-        raise CollsimError(f"{what}={value!r} is not one number") from error
+        raise CollsimError(f"{what}={shown(value)} is not one number") from error
     if not math.isfinite(number):
-        raise CollsimError(f"{what}={value!r} is not a finite number")
+        raise CollsimError(f"{what}={shown(value)} is not a finite number")
     return number
 
 
 def _number(value: object, what: str) -> float:
     """What is to be shown: any one number, infinity and NaN too."""
     if isinstance(value, (str, bool)) or not hasattr(value, "__float__"):
-        raise CollsimError(f"{what}={value!r} is a {type(value).__name__}; give a number")
+        raise CollsimError(f"{what}={shown(value)} is a {type(value).__name__}; give a number")
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise CollsimError(f"{what}={value!r} is not one number") from error
+        raise CollsimError(f"{what}={shown(value)} is not one number") from error
 
 
 def _three(number: float) -> str:

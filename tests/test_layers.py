@@ -9,6 +9,7 @@ ROOT = Path(__file__).parent.parent / "collsim"
 LAYERS = [
     {"errors"},
     {"units", "dtypes", "bar", "files", "steps"},
+    {"limits"},
     {"collective", "topology", "schedule"},
     {"registry", "trees"},
     {"algorithms", "sandbox"},

@@ -17,7 +17,8 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.registry import find
 from collsim.registry import load as load_algorithm
-from collsim.topology.assumed import assumptions, sentences
+from collsim.topology.assumed import assumptions
+from collsim.topology.files.effects import sentences
 from collsim.topology.spec import parse_topology
 
 Ranks = Annotated[int | None, typer.Option(help="Ranks; all of the machine or network unless given.")]

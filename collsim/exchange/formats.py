@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ..errors import CollsimError, FormatError, require_path, require_word
 from ..files import read_head
+from ..limits import FILE_MEMORY, most_memory, within
 from ..registry import load as load_algorithm
 from ..schedule import Schedule
 from ..simulate import Trace
@@ -73,7 +74,8 @@ def load(path: Any, format: str | None = None, **options: Any) -> Any:
             f"{entry.name} can be written but not read; it can be read: "
             f"{_listed(e for e in _FORMATS.values() if e.read)}"
         )
-    return entry.read(path, **options)
+    with within(most_memory(FILE_MEMORY)):
+        return entry.read(path, **options)
 
 
 def save(thing: Any, path: Any, format: str | None = None, **options: Any) -> Path:

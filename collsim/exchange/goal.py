@@ -22,6 +22,7 @@ from ..units import parse_bytes
 from .formats import Format, register
 
 _NS = 1e9
+_MOST_COMMENTS = 500_000
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ _NEEDS = re.compile(r"([A-Za-z][A-Za-z0-9_]{0,63})\s+i?requires\s+([A-Za-z][A-Za
 def read_goal(path: Any) -> list[GoalTask]:
     """The tasks of a GOAL file, in its order. Raises FormatError naming the line, also for sends and receives that do
     not match."""
-    text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), read_text(path), flags=re.DOTALL)
+    text = _without_comments(path, read_text(path))
     tasks: dict[tuple[int, str], GoalTask] = {}
     needs: dict[tuple[int, str], list[str]] = defaultdict(list)
     ranks, rank = None, -1
@@ -177,6 +178,14 @@ def read_goal(path: Any) -> list[GoalTask]:
         refuse(path, "", "ends inside a rank" if rank >= 0 else "no 'num_ranks N'")
     _match(path, tasks)
     return _with_needs(path, tasks, needs)
+
+
+def _without_comments(path: Any, text: str) -> str:
+    """The same lines without `/* */`. Raises FormatError for half a million of them."""
+    if text.count("/*") > _MOST_COMMENTS:
+        refuse(path, "", f"more than {_MOST_COMMENTS:,} comments")
+    end = text.rfind("*/") + 2  # what begins behind the last end has none, and would be sought to the end each time
+    return re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text[:end], flags=re.DOTALL) + text[end:]
 
 
 def _keep(

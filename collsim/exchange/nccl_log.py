@@ -311,7 +311,7 @@ def _trees(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
         if len(parents) < ranks:
             continue
         parent = tuple(parents.get(r, -2) for r in range(ranks))
-        if -2 in parent or sum(p == -1 for p in parent) != 1 or not _reaches_root(parent):
+        if min(parent) < -1 or sum(p == -1 for p in parent) != 1 or not _reaches_root(parent):
             refuse(
                 path,
                 f"tree of channel {channel}",

@@ -9,8 +9,9 @@ from typing import Any
 
 from ..errors import CollsimError, unknown
 from ..topology import Topology
-from ..topology.assumed import assumptions, sentences
+from ..topology.assumed import assumptions
 from ..topology.calibrated import Measured
+from ..topology.files.effects import sentences
 from ..units import format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
 from .graphs import communicator
 from .machine.facts import PCIE_GBPS, Facts, require_one_host

@@ -13,8 +13,9 @@ Semantics
 - `sharing="fair"`: at every moment the rates of all flows are max-min fair over whole routes (Bertsekas & Gallager
   1992, section 6.5.2; SimGrid's network model without its corrections for TCP).
 - `sharing="fifo"`: store and forward. Each link serves one transfer at a time, in the order of arrival (at the same
-  moment in the order of the schedule's rows); it takes bytes/bandwidth, and alpha later the transfer is at the next
-  link (ASTRA-sim's congestion-aware backend, extern/network_backend/analytical/congestion_aware/network/Link.cpp).
+  moment in the order of the schedule's rows, and then what those set off); it takes bytes/bandwidth, and alpha later
+  the transfer is at the next link (ASTRA-sim's congestion-aware backend,
+  extern/network_backend/analytical/congestion_aware/network/Link.cpp).
 - `sharing="none"`: cut-through without contention: latency, then bytes over the slowest link of the route. Links then
   carry more than they can, so such a run may stay below the lower bound of a real network.
 - Reducing takes bytes/gamma on the receiving device, after arrival, one transfer after another; nothing where gamma is
@@ -26,7 +27,7 @@ How a run is computed (`Timing.how`); each gives the same times, the cheaper is 
 - `symmetry`: where every step lasts equally long for all its transfers and none of them can start before the step, the
   lockstep engine's times are exact, and a repeated pattern is worked out once.
 - `program order`: one walk over the transfers; given up where one comes to a link before an earlier row is through with
-  it.
+  it, or with `fifo` at the same moment.
 - `events`: a queue of events; rates are worked out anew only for flows joined, over shared links, to one that began or
   ended.
 """
@@ -42,6 +43,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError, ScheduleError
+from ..limits import most_memory
 from ..topology import Topology
 from .conditions import SHARING, Conditions, Progress
 from .lockstep import Segments, Timing, no_segments
@@ -52,6 +54,7 @@ from .waiting import in_one_piece
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 _SLICE = 200_000  # transfers between two calls of progress
+_ENDLESS = 2**62  # what is simulated may fill the machine, unless `limits.within` says otherwise
 _ROW_BYTES, _GATE_BYTES = 32, 92  # per transfer: tables.ROW; the tables of `queue.build` and what they need
 
 
@@ -88,13 +91,9 @@ def _require_room(jobs: Sequence[Job], row_bytes: int) -> None:
     """Refuse what this machine cannot hold, with a sentence, before it is killed for trying."""
     rows, slots = sum(job.rows for job in jobs), sum(job.endpoints * job.slots for job in jobs)
     need = rows * row_bytes + slots * 8
-    if rows >= 2**31 or need > (have := _memory()):
+    if rows >= 2**31 or need > (have := min(_memory(), most_memory(_ENDLESS))):
         wanted = f"{rows:,} transfers would take {need / 2**30:.3g} GiB"
-        limit = (
-            "more than 2,147,483,647 do not fit its tables"
-            if rows >= 2**31
-            else f"this machine has {have / 2**30:.3g} GiB"
-        )
+        limit = "more than 2,147,483,647 do not fit its tables" if rows >= 2**31 else f"there is {have / 2**30:.3g} GiB"
         raise CollsimError(f"engine 'event': {wanted}, and {limit}; use fewer ranks or chunks, or engine='lockstep'")
 
 
@@ -147,7 +146,9 @@ class _Run:
         ).any():
             return False
         clocks = np.zeros(plan.queues), np.zeros(plan.queues), np.zeros(plan.slots)
-        network = self.net.routes, self.net.route_link, self.net.links.copy(), np.zeros(self.units, tables.UNIT)
+        links = self.net.links.copy()
+        links["last"] = -1.0  # nobody has come yet, not even at 0 s
+        network = self.net.routes, self.net.route_link, links, np.zeros(self.units, tables.UNIT)
         rules = self.sharing, self.gamma, self.given.overhead
         for part, turned, first, last, row in self._slices():
             if not walk.in_order(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from ..bounds import Bound, lower_bound
 from ..collective import collective
+from ..errors import CollsimError
 from ..schedule import Schedule
 from ..topology import Routes, Topology
 from ..units import format_bandwidth, format_bytes, format_time
-from .lockstep import Segments, Timing
+from .lockstep import Segments, Timing, lockstep
 from .paths import Slots
 from .usage import Usage, require_link, steady_segments, usage_of
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from .together import FlowTrace
 
 Floats = npt.NDArray[np.float64]
+_LOWER_BITS = 26  # of a slot's bytes: 2^27 of them, and 2^27 times what is above them, fit into a float
 
 #: Filled by the layer above (viz): how a Trace shows itself, so that this layer need not know drawing.
 views: dict[str, Callable[..., Any]] = {}
@@ -140,12 +142,21 @@ class Trace:
     @cached_property
     def link_bytes(self) -> npt.NDArray[np.int64]:
         """(links,) bytes that crossed each directed link."""
-        return _fixed(np.rint(self.timing.link_bytes).astype(np.int64))
+        return _fixed(_whole(self.timing.link_bytes, self._link_bytes_of, self.slot_bytes))
+
+    def _link_bytes_of(self, slot_bytes: npt.NDArray[np.int64]) -> Floats:
+        """The same for slots of other sizes: what crosses a link follows from routes alone, whatever the engine."""
+        return lockstep(self.schedule, self.topology, slot_bytes, self.place).link_bytes
 
     @cached_property
     def other_bytes(self) -> npt.NDArray[np.int64]:
         """(links,) bytes that others put on each directed link between launch and end of this run: collectives,
         background traffic."""
+        return _fixed(_countable(np.rint(self._other_bytes)).astype(np.int64))
+
+    @cached_property
+    def _other_bytes(self) -> Floats:
+        """The same with the parts of bytes that are under way at the end."""
         total = np.zeros(len(self.topology.links))
         for other in self.others:
             within = (
@@ -157,13 +168,13 @@ class Trace:
             flows = other.crossing()
             moved = flows.rate * np.maximum(np.minimum(flows.end, self.time) - np.maximum(flows.begin, self.begin), 0.0)
             total += np.bincount(flows.link, weights=moved, minlength=len(total))
-        return _fixed(np.rint(total).astype(np.int64))
+        return total
 
     @cached_property
     def link_busy(self) -> Floats:
         """(links,) seconds each link needs, at full rate, for all bytes that crossed it in the run, those of others
         too."""
-        return _fixed((self.link_bytes + self.other_bytes) / self.topology.links.bandwidth)
+        return _fixed((self.link_bytes + self._other_bytes) / self.topology.links.bandwidth)
 
     @cached_property
     def sent_bytes(self) -> npt.NDArray[np.int64]:
@@ -176,8 +187,12 @@ class Trace:
         return self._endpoint_bytes("dst")
 
     def _endpoint_bytes(self, side: str) -> npt.NDArray[np.int64]:
+        of = partial(self._endpoint_bytes_of, side)
+        return _fixed(_whole(of(self.slot_bytes), of, self.slot_bytes))
+
+    def _endpoint_bytes_of(self, side: str, slot_bytes: npt.NDArray[np.int64]) -> Floats:
         total = np.zeros(self.schedule.endpoints)
-        slots = Slots(self.slot_bytes)
+        slots = Slots(slot_bytes)
         for pattern in self.schedule.patterns:
             turns = 1 if slots.same_in_every_turn(pattern) else pattern.times
             for k in range(turns):
@@ -187,7 +202,7 @@ class Trace:
                 total += np.bincount(getattr(step, side)[away], weights=moved, minlength=len(total)) * (
                     pattern.times // turns
                 )
-        return _fixed(np.rint(total).astype(np.int64))
+        return total
 
     @cached_property
     def start(self) -> Floats:
@@ -267,13 +282,8 @@ class Trace:
         """A row per step: step, start, end, time (s), transfers, bytes."""
         import pandas as pd
 
-        sizes, moved, slots = [], [], Slots(self.slot_bytes)
-        for pattern in self.schedule.patterns:
-            turns = 1 if slots.same_in_every_turn(pattern) else pattern.times
-            sizes += [len(pattern) * pattern.width] * pattern.times
-            for k in range(turns):
-                step = pattern if turns == 1 else pattern.at(k)
-                moved += [int(np.broadcast_to(slots.moved(step), len(step)).sum())] * (pattern.times // turns)
+        sizes = [len(p) * p.width for p in self.schedule.patterns for _ in range(p.times)]
+        moved = _whole(self._step_bytes_of(self.slot_bytes), self._step_bytes_of, self.slot_bytes)
         begin, end = self.timing.step_start, self.timing.step_end
         return pd.DataFrame(
             {
@@ -285,6 +295,17 @@ class Trace:
                 "bytes": moved,
             }
         )
+
+    def _step_bytes_of(self, slot_bytes: npt.NDArray[np.int64]) -> Floats:
+        """(steps,) bytes that the transfers of each step carry."""
+        moved: list[float] = []
+        slots = Slots(slot_bytes)
+        for pattern in self.schedule.patterns:
+            turns = 1 if slots.same_in_every_turn(pattern) else pattern.times
+            for k in range(turns):
+                step = pattern if turns == 1 else pattern.at(k)
+                moved += [float(np.broadcast_to(slots.moved(step), len(step)).sum())] * (pattern.times // turns)
+        return np.array(moved)
 
     def to_frame(self) -> pd.DataFrame:
         """A row per transfer: step, src, dst, chunk, into, reduce, channel, bytes, start, finish (s)."""
@@ -417,6 +438,25 @@ class Trace:
         if self.bottleneck is not None:
             lines.append(f"bottleneck  {self.bottleneck}")
         return "\n".join(lines)
+
+
+def _whole(
+    total: Floats, of: Callable[[npt.NDArray[np.int64]], Floats], slot_bytes: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """A sum of slots' bytes as whole numbers: `total` where floats hold it, else worked out anew for the upper and the
+    lower bits of every slot, which they do. Raises CollsimError above 2^63."""
+    if total.max(initial=0.0) < 2**53:
+        return np.rint(total).astype(np.int64)
+    _countable(total)
+    upper, lower = of(slot_bytes >> _LOWER_BITS), of(slot_bytes & (2**_LOWER_BITS - 1))
+    return (np.rint(upper).astype(np.int64) << _LOWER_BITS) + np.rint(lower).astype(np.int64)
+
+
+def _countable(total: Floats) -> Floats:
+    """Raises CollsimError for more bytes than 64 bits count."""
+    if total.max(initial=0.0) >= 2.0**63 * (1 - 1e-9):
+        raise CollsimError(f"{total.max():.3g} bytes on one link or endpoint cannot be counted; use a smaller nbytes")
+    return total
 
 
 def _percent(share: float) -> str:

@@ -6,14 +6,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ..errors import CollsimError, TopologyError, unknown
+from ..limits import require_few
 from ..topology import NETWORKS, Topology, machine, machines
 from ..topology.spec import parse_topology
 
+_MOST = 10_000
 _EDITS = ("scaled", "with_link", "without_link", "without_device")
 
 
@@ -56,6 +59,8 @@ def _from_mapping(entry: dict[str, Any]) -> Iterable[Topology]:
     else:
         raise TopologyError(f"topology {entry!r} has no 'machine' and no 'network'")
     keys = list(entry)
+    several = prod(len(_listed(entry[key])) for key in keys) * len(names)
+    require_few("topologies in a sweep", several, _MOST, "give shorter lists")
     found = []
     for name, *values in product(names, *(_listed(entry[key]) for key in keys)):
         try:

@@ -27,7 +27,7 @@ from ..files import read_text
 from ..registry import find
 from ..simulate import ENGINES
 from ..topology import NETWORKS, machines
-from ..topology.files.document import compose
+from ..topology.files.document import compose, value_of
 from ..units import size_range
 from .library import NCCL
 
@@ -51,12 +51,9 @@ def read_plan(path: str | Path) -> dict[str, Any]:
                 f"{place.name}, line {line}: key {key.value!r} is there twice, first in line {lines[str(key.value)]}"
             )
     try:
-        plan = yaml.constructor.SafeConstructor().construct_document(node)  # type: ignore[no-untyped-call]
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        raise FormatError(
-            f"{place.name}, line {mark.line + 1 if mark else 1}: {getattr(error, 'problem', error)}"
-        ) from None
+        plan = value_of(node)
+    except FormatError as error:
+        raise FormatError(f"{place.name}, {error}") from None
     for key in plan:
         if key not in _KEYS:
             raise FormatError(f"{place.name}, line {lines.get(str(key), 1)}: {unknown('key', key, _KEYS)}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
@@ -22,6 +21,7 @@ from ..schedule import Schedule
 from ..simulate import simulate
 from ..simulate.waiting import in_one_piece
 from .library import NCCL, predicted
+from .orphans import begin_worker
 from .scenario import Work, scenarios
 from .store import Row, Store
 
@@ -140,14 +140,13 @@ def _run(work: list[Work], store: Store, executor: Executor | None, count: Calla
 def _processes() -> Iterator[tuple[Executor, int]]:
     """Worker processes, forked where the system can: they need not import the caller's script again.
 
-    They do not hear Ctrl-C, which a terminal sends to all; it ends them in the middle of their work from here.
+    They do not hear Ctrl-C, which a terminal sends to all; it ends them in the middle of their work from here. They end
+    with this process, also where that is killed.
     """
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
     width = os.cpu_count() or 1
     others = multiprocessing.active_children()
-    with ProcessPoolExecutor(
-        width, multiprocessing.get_context(method), signal.signal, (signal.SIGINT, signal.SIG_IGN)
-    ) as pool:
+    with ProcessPoolExecutor(width, multiprocessing.get_context(method), begin_worker, (os.getpid(),)) as pool:
         try:
             with in_one_piece():  # a Ctrl-C that comes while processes fork would be lost
                 pool.submit(int)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
+from math import prod
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 from ..collective import collective as find_collective
 from ..dtypes import itemsize
 from ..errors import CollsimError, require_word
+from ..limits import MOST_SCENARIOS, require_few
 from ..registry import Algorithm, algorithms, find
 from ..schedule import Schedule
 from ..simulate import ENGINES
@@ -85,16 +87,17 @@ def scenarios(
     engines = [_pair("engine", e, str) for e in _pairs(engine)]
     for name, _ in engines:
         require_word("engine", name, ENGINES)
-    for what, chosen_ones in {"algorithm": chosen, "nbytes": sizes, "dtype": types, "engine": engines}.items():
-        if not chosen_ones:
-            raise CollsimError(f"a sweep needs at least one {what}; the list given is empty")
+    _require_some(algorithm=chosen, nbytes=sizes, dtype=types, engine=engines)
     if where is not None and not callable(where):
         raise CollsimError(
             f"where={where!r} must be a function of a scenario's inputs, for example lambda row: row['ranks'] > 8"
         )
-    version = model_version()
-    work = []
-    for network in networks(topology):
+    version, work = model_version(), []
+    places, orders = networks(topology), _listed(order)
+    whole = all(isinstance(entry, Integral) for entry in orders)  # one permutation
+    count = len(places) * (1 if whole else len(orders)) * prod(map(len, (chosen, sizes, types, engines)))
+    require_few("scenarios in a sweep", count, MOST_SCENARIOS, "give shorter lists, or several sweeps")
+    for network in places:
         print_ = fingerprint(network)
         for ranks_order, (entry, kind, options) in product(_orders(order, network.ranks), chosen):
             if entry == NCCL and ranks_order[0] != "given":
@@ -124,6 +127,12 @@ def scenarios(
                     Work(known, kind, options, network, ranks_order[1], tuple(cases), tuple(keys), tuple(inputs))
                 )
     return work
+
+
+def _require_some(**lists: Sequence[Any]) -> None:
+    for what, chosen in lists.items():
+        if not chosen:
+            raise CollsimError(f"a sweep needs at least one {what}; the list given is empty")
 
 
 def _key(row: dict[str, Any], version: str, network: str, order: tuple[int, ...] | None, entry: Algorithm | str) -> str:
@@ -186,6 +195,8 @@ def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | str, 
 
 def _each_option(options: dict[str, Any]) -> list[dict[str, Any]]:
     """`{"chunks": [1, 4]}` stands for two choices."""
+    several = prod(len(_listed(v)) for v in options.values())
+    require_few("choices of options in a sweep", several, MOST_SCENARIOS, "give shorter lists")
     return [dict(zip(options, values, strict=True)) for values in product(*(_listed(v) for v in options.values()))]
 
 

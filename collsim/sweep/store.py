@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CollsimError, FormatError, require_path
-from ..files import replacing, require_place
+from ..errors import CollsimError, FormatError, require_path, shown
+from ..files import csv_of, replacing, require_place
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +19,7 @@ Row = dict[str, Any]
 
 _TABLES = (".parquet", ".csv", ".json")
 _STORES = (".sqlite", ".db")
+_UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)  # the latter where sqlite's own words hold what it found
 _MAPPINGS = ("options", "engine_options")  # columns of dicts, JSON texts in a table
 
 
@@ -54,12 +55,18 @@ class Store:
             self._db.commit()
         except sqlite3.OperationalError as error:
             raise self._refused(error) from error
-        except sqlite3.DatabaseError as error:
-            raise FormatError(f"{where} is not a store of results: {error}; give another name") from error
+        except _UNREADABLE as error:
+            raise self._damaged(error) from error
 
     def _refused(self, error: Exception) -> FormatError:
         """What the file system or another process does not allow, said of the file that was asked for."""
         return FormatError(f"cannot write {self.place!r}: {error}")
+
+    def _damaged(self, error: Exception) -> FormatError:
+        """What cannot be read as the rows of a sweep."""
+        why = shown(str(error) or type(error).__name__, 200)
+        place = self.place if self.part is None else self.part
+        return FormatError(f"{place} is not a store of results, or damaged: {why}; give another name, or remove it")
 
     def add(self, rows: Iterable[tuple[str, Row]]) -> None:
         """Append rows; one that is there already is replaced. Raises FormatError where the disk is full or another
@@ -73,12 +80,21 @@ class Store:
 
     def known(self) -> set[str]:
         """Ids of scenarios that are done."""
-        return {key for (key,) in self._db.execute("SELECT id FROM rows")}
+        try:
+            return {key for (key,) in self._db.execute("SELECT id FROM rows")}
+        except _UNREADABLE as error:
+            raise self._damaged(error) from error
 
     def rows(self, keys: Iterable[str]) -> list[Row]:
-        """The rows of these scenarios, in their order."""
-        found = {key: json.loads(row) for key, row in self._db.execute("SELECT id, row FROM rows")}
-        return [{"scenario": key, **found[key]} for key in keys if key in found]
+        """The rows of these scenarios, in their order. Raises FormatError where one of them is damaged."""
+        wanted = list(keys)
+        known = set(wanted)
+        try:
+            stored = self._db.execute("SELECT id, row FROM rows")
+            found = {key: json.loads(row) for key, row in stored if key in known}
+            return [{"scenario": key, **found[key]} for key in wanted if key in found]
+        except (*_UNREADABLE, ValueError, TypeError, RecursionError) as error:
+            raise self._damaged(error) from error
 
     def finish(self, frame: pd.DataFrame) -> None:
         """Write the table (whole or not at all) and drop the partial store."""
@@ -92,8 +108,10 @@ class Store:
                     file.writelines(f"{json.dumps(row)}\n" for row in rows)
             else:
                 flat = frame.assign(**{name: frame[name].map(json.dumps) for name in _MAPPINGS if name in frame})
-                write = flat.to_parquet if self.table.suffix == ".parquet" else flat.to_csv
-                write(fresh, index=False)
+                if self.table.suffix == ".parquet":
+                    flat.to_parquet(fresh, index=False)
+                else:
+                    fresh.write_text(csv_of(flat), encoding="utf-8", newline="")
         for leftover in (self.part, *(self.part.with_name(self.part.name + tail) for tail in ("-wal", "-shm"))):
             leftover.unlink(missing_ok=True)
 

@@ -215,6 +215,10 @@ Outcome = tuple[Text, Text, Trace | None, CollsimError | None]
 def _cut(trace: Trace, random: Random) -> Outcome:
     """One of the cables that are busiest is gone; the data take another way, if there is one."""
     busy, links, names = trace.link_busy, trace.topology.links, trace.topology.devices.name
+    if not busy.any():
+        raise CollsimError(
+            "no cable carries a byte in this run, so none of them can be the busiest; use a larger nbytes"
+        )
     link = int(random.choice(np.flatnonzero(busy > 0.99 * busy.max())))
     a, b = names[links.src[link]], names[links.dst[link]]
     what = f"The cable between {a} and {b} is cut.", f"{a} 与 {b} 之间的线缆断了。"

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TopologyError, unknown
+from ..errors import TopologyError, shown, unknown
+from ..limits import Extent, require
 from ..units import parse_count
 from .generic import Around, Groups
 from .network import Cable, Longs, NextHop
@@ -166,12 +167,20 @@ class _Asked:
     def ports(self) -> int:
         return self.nodes * self.cards
 
+    def require(self, switches: int, cables: int) -> None:
+        """Raises TopologyError where so many switches and cables between them take too much memory."""
+        what = f"a fabric {self.name!r} for {self.ports:,} cards with these options"
+        require(what, Extent(switches, 2 * (self.ports + cables)), "use fewer or smaller switches", TopologyError)
+
     def take(self, key: str, default: Any) -> Any:
         value = self.options.pop(key, None)
         return default if value is None else value
 
     def count(self, key: str, default: int) -> int:
-        return parse_count(self.take(key, default), key)
+        number = parse_count(self.take(key, default), key)
+        if number >= 2**31:
+            raise TopologyError(f"{key}={number:,} is too large; it is at most {2**31 - 1:,}")
+        return number
 
     def uplink(self, times: float, trunk: bool = False) -> Cable:
         """A cable between switches with the rate of `times` cards."""
@@ -190,7 +199,7 @@ class _Asked:
         value = self.take("oversubscription", 1)
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1e6:
             raise TopologyError(
-                f"oversubscription={value!r} must be a number above 0; 2 halves the way up of every leaf"
+                f"oversubscription={shown(value)} must be a number above 0; 2 halves the way up of every leaf"
             )
         return float(value)
 
@@ -218,6 +227,7 @@ def _two_layers(asked: _Asked, home: Longs, down: int) -> Fabric:
     ratio = asked.oversubscription()
     leaves = int(home.max()) + 1
     spines = max(1, math.ceil(down / ratio - 1e-9))
+    asked.require(leaves + spines, leaves * spines)
     leaf, spine = np.divmod(np.arange(leaves * spines), spines)
     uplink = asked.uplink(down / ratio / spines)
     return Fabric(asked.name, ((leaves, "leaf"), (spines, "spine")), home, leaf, leaves + spine, uplink, UpDown(spines))
@@ -251,6 +261,7 @@ def _fat_tree(asked: _Asked) -> Fabric:
     pods = -(-asked.ports // (half * half))
     ups = max(1, math.ceil(half / ratio - 1e-9))
     layer_a, layer_b = pods * half, pods * ups
+    asked.require(layer_a + layer_b + ups * half, layer_a * ups + layer_b * half)
     edge, up = np.divmod(np.arange(layer_a * ups), ups)
     agg, top = np.divmod(np.arange(layer_b * half), half)
     a = np.concatenate([edge, layer_a + agg])
@@ -266,13 +277,16 @@ def _grid(asked: _Asked) -> Fabric:
     wrap = asked.name == "torus"
     dims = asked.take("dims", _nearly_square(asked.nodes))
     if not isinstance(dims, tuple | list):
-        raise TopologyError(f"dims={dims!r} must be a list of sizes, for example dims={_nearly_square(asked.nodes)}")
+        raise TopologyError(
+            f"dims={shown(dims)} must be a list of sizes, for example dims={_nearly_square(asked.nodes)}"
+        )
     sizes = tuple(parse_count(d, "dims") for d in dims)
     if math.prod(sizes) != asked.nodes:
         raise TopologyError(
-            f"dims={tuple(dims)} hold {math.prod(sizes)} nodes, not {asked.nodes}; a {asked.name} has one router per "
-            "node"
+            f"dims={shown(tuple(dims))} hold {shown(math.prod(sizes))} nodes, not {asked.nodes}; a {asked.name} has "
+            "one router per node"
         )
+    asked.require(asked.nodes, asked.nodes * len(sizes))
     node = np.arange(asked.nodes)
     a, b, stride = [], [], 1
     for size in reversed(sizes):
@@ -300,6 +314,7 @@ def _dragonfly(asked: _Asked) -> Fabric:
             f"a dragonfly with switches={a}, cables={h} holds {a * groups * p:,} cards, not {asked.ports:,}; use more "
             "switches"
         )
+    asked.require(a * groups, a * groups * (a + h))
     x, y = np.triu_indices(a, 1)
     group = np.repeat(np.arange(groups) * a, len(x))
     gx, wire = np.divmod(np.arange(groups * a * h), a * h)

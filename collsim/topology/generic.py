@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import CollsimError, TopologyError
+from ..limits import Extent, require
 from ..units import format_bandwidth, parse_bandwidth, parse_count, parse_time
 from .network import DEVICE_KINDS, Cable, Devices, Ints, Links, Longs, Names, NextHop, Topology
 
 BANDWIDTH = "25GB/s"
 ALPHA = "1us"
-_MOST_CABLES = 100_000_000
 _TEACHING = "default of generic networks, a round teaching value (25 GB/s is the rate of one HDR InfiniBand port)"
 
 
@@ -144,7 +144,7 @@ class Groups:
 def ring(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
     """A cable from each rank to the next, and from the last to the first; full duplex, so there are two rings of
     links."""
-    n = _ranks("ring", ranks)
+    n = _ranks("ring", ranks, orders=2)
     a = np.arange(n if n > 2 else n - 1)
     clockwise = np.arange(n, dtype=np.int32)
     orders = np.stack([clockwise, np.roll(clockwise[::-1], 1)])
@@ -182,7 +182,7 @@ def switch(ranks: int, *, helpers: int = 0, bandwidth: object = BANDWIDTH, alpha
 def fully_connected(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
     """A cable of its own between any two ranks: n-1 cables at each rank."""
     n = _ranks("fully_connected", ranks)
-    _require_small("fully_connected", n * (n - 1) // 2, "use switch")
+    _require_small("fully_connected", n, n * (n - 1) // 2, "use switch")
     a, b = np.triu_indices(n, 1)
     return _network("fully_connected", (n,), n, a, b, straight, bandwidth, alpha)
 
@@ -217,6 +217,7 @@ def hypercube(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPH
             f"hypercube({n}): the number of ranks must be a power of two; a cube of {n} dimensions is "
             f"hypercube({2 ** min(n, 40)})"
         )
+    _require_small("hypercube", n, n * (n.bit_length() - 1), "use fewer ranks")
     bits = np.arange(n.bit_length() - 1)
     a = np.repeat(np.arange(n), len(bits))
     b = a ^ np.left_shift(1, np.tile(bits, n))
@@ -231,7 +232,7 @@ def fat_tree(k: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) ->
         raise TopologyError(f"fat_tree({k}): k, the ports of a switch, must be even; use {k + 1}")
     half = k // 2
     hosts, layer = half * half * k, half * k
-    _require_small("fat_tree", 3 * hosts, "use a smaller k")
+    _require_small("fat_tree", hosts + 2 * layer + half * half, 3 * hosts, "use a smaller k")
     host, edge, agg = np.arange(hosts), hosts + np.arange(layer), hosts + layer + np.arange(layer)
     pod, i = np.divmod(np.arange(layer), half)
     up_a, up_b = np.repeat(edge, half), hosts + layer + np.repeat(pod * half, half) + np.tile(np.arange(half), layer)
@@ -256,7 +257,7 @@ def dragonfly(
     p, a, h = parse_count(hosts, "hosts"), parse_count(switches, "switches"), parse_count(cables, "cables")
     groups = a * h + 1
     ranks, total = p * a * groups, a * groups
-    _require_small("dragonfly", ranks + total * (a + h), "use fewer switches")
+    _require_small("dragonfly", ranks + total, ranks + total * (a + h), "use fewer switches")
     x, y = np.triu_indices(a, 1)
     group = np.repeat(np.arange(groups) * a, len(x))
     gx, wire = np.divmod(np.arange(groups * a * h), a * h)
@@ -352,12 +353,12 @@ def _grid(shape: str, dims: tuple[int, ...], wrap: bool, bandwidth: object, alph
     return _network(shape, dims, n, np.concatenate(a), np.concatenate(b), Around(dims, wrap), bandwidth, alpha)
 
 
-def _ranks(shape: str, ranks: object) -> int:
+def _ranks(shape: str, ranks: object, orders: int = 0) -> int:
     try:
         n = parse_count(ranks, "ranks")
     except CollsimError as error:
         raise TopologyError(f"{shape}: {error}") from None
-    _require_small(shape, n, "use fewer ranks")
+    _require_small(shape, n, n, "use fewer ranks", numbers=orders * n)
     return n
 
 
@@ -367,13 +368,12 @@ def _dims(shape: str, dims: Sequence[object]) -> tuple[int, ...]:
     if not dims:
         raise TopologyError(f"{shape}() needs the size of each dimension, for example {shape}(4, 4)")
     sizes = tuple(parse_count(d, f"dimension {i} of {shape}") for i, d in enumerate(dims))
-    _require_small(shape, math.prod(sizes) * len(sizes), "use smaller dimensions")
+    _require_small(shape, ranks := math.prod(sizes), ranks * len(sizes), "use smaller dimensions")
     return sizes
 
 
-def _require_small(shape: str, cables: int, advice: str) -> None:
-    if cables > _MOST_CABLES:
-        raise TopologyError(f"{shape} of this size has {cables:,} cables; {_MOST_CABLES:,} is the most, so {advice}")
+def _require_small(shape: str, devices: int, cables: int, advice: str, numbers: int = 0) -> None:
+    require(f"a {shape} of this size", Extent(devices, 2 * cables, numbers=numbers), advice, TopologyError)
 
 
 def _quantities(shape: str, bandwidth: object, alpha: object) -> tuple[float, float]:

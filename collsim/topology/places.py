@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ..errors import TopologyError, unknown
+from ..limits import Extent, require
 from ..units import parse_count
 from .graph import Shortest
 from .network import DEVICE_KINDS, Devices, Ints, Links, Topology
@@ -64,13 +65,11 @@ def with_helpers(topology: Topology, count: int, on: str = "host") -> Topology:
     if on == "switch" and topology.shape == "switch":
         middle = np.full(more, topology.ranks, np.int32)
         return replace(topology, endpoint_device=np.concatenate([topology.endpoint_device, middle]))
-    for _ in range(more):
-        topology = _with_host(topology)
-    return topology
+    return _with_hosts(topology, more)
 
 
 def _joins(topology: Topology) -> list[int]:
-    """Devices that one more host is cabled to."""
+    """Devices that one more host is cabled to, beside the new hosts in a network where all are joined."""
     n = topology.ranks
     if topology.shape == "switch":
         return [n]
@@ -85,22 +84,29 @@ def _joins(topology: Topology) -> list[int]:
     )
 
 
-def _with_host(topology: Topology) -> Topology:
+def _with_hosts(topology: Topology, more: int) -> Topology:
+    """The same with more hosts. In a network where all are joined, each to those before it as well."""
     joins = np.array(_joins(topology), np.int32)
-    me = len(topology.devices)
-    hosts = topology.endpoints - topology.ranks
+    first, hosts = len(topology.devices), topology.endpoints - topology.ranks
     old, links = topology.devices, topology.links
     if not links.cables:
         raise TopologyError(f"{topology.name} has no cable to copy for a helper; use switch({topology.ranks})")
+    among = more * (more - 1) // 2 if topology.shape == "fully_connected" else 0
+    whole = Extent(first + more, len(links) + 2 * (more * len(joins) + among))
+    require(f"{topology.name} with {more:,} more hosts", whole, "use fewer helpers", TopologyError)
+    me = np.arange(first, first + more, dtype=np.int32)
     devices = Devices(
-        _Joined(old.name, [f"host{hosts}"]),
-        np.append(old.kind, np.int8(DEVICE_KINDS.index("host"))),
-        np.append(old.node, np.int32(-1)),
+        _Joined(old.name, [f"host{hosts + i}" for i in range(more)]),
+        np.append(old.kind, np.full(more, DEVICE_KINDS.index("host"), np.int8)),
+        np.append(old.node, np.full(more, -1, np.int32)),
     )
-    src = np.stack([np.full(len(joins), me), joins], axis=1).ravel().astype(np.int32)
-    dst = np.stack([joins, np.full(len(joins), me)], axis=1).ravel().astype(np.int32)
+    earlier = [np.append(joins, me[:i]) if among else joins for i in range(more)]
+    other = np.concatenate(earlier)
+    mine = np.repeat(me, [len(each) for each in earlier])
+    src = np.stack([mine, other], axis=1).ravel().astype(np.int32)
+    dst = np.stack([other, mine], axis=1).ravel().astype(np.int32)
     cable = links.cables[0]
-    more = Links(
+    joined = Links(
         np.concatenate([links.src, src]),
         np.concatenate([links.dst, dst]),
         np.append(links.alpha, np.full(len(src), cable.alpha)),
@@ -110,11 +116,11 @@ def _with_host(topology: Topology) -> Topology:
     )
     ways = topology.next_hop
     if isinstance(ways, Shortest):
-        ways = Shortest(len(devices), more.src, more.dst)
+        ways = Shortest(len(devices), joined.src, joined.dst)
     return replace(
         topology,
         devices=devices,
-        links=more,
+        links=joined,
         next_hop=ways,
-        endpoint_device=np.append(topology.endpoint_device, np.int32(me)),
+        endpoint_device=np.append(topology.endpoint_device, me),
     )

@@ -114,3 +114,39 @@ def test_a_comparison_under_way_says_what_is_compared_and_where_the_charts_will_
     assert "16 ranks" in said
     assert [m.value for m in at.markdown] == ["**Time over size**", "**busbw over size**"]
     assert said.count("height:440px") == 2
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "says"),
+    [
+        ("compare", {"sizes": "0", "machine": "dgx-a100", "nodes": "2"}, "no place on a logarithmic axis"),
+        ("explore", {"nbytes": "0", "break": "cut-1"}, "No cable carries a byte in this run"),
+        ("explore", {"nbytes": "0", "break": "cut-1", "lang": "zh"}, "没有链路传输任何字节"),
+        ("explore", {"network": "dragonfly", "shape": "50x50x50"}, "16 MiB is the most here"),
+        ("explore", {"network": "torus", "shape": "x".join(["2"] * 24), "lang": "zh"}, "这里最多 16 MiB"),
+    ],
+)
+def test_what_has_no_bytes_or_too_much_of_everything_gets_a_sentence_and_a_page(page, query, says):
+    at = opened(page, query)
+    said = " ".join(messages(at))
+    assert says in said
+    assert not any(ours in said for ours in OURS)
+    assert len(at.get("html")) > 5
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "{nodes: '2097152'}",
+        "{nodes: 2, fabric: dragonfly, switches: 4000, cables: 4000}",
+        "{nodes: 32, fabric: fat-tree, radix: '1000'}",
+    ],
+)
+def test_a_short_link_does_not_cost_gigabytes(options):
+    from collsim.app.scenario import custom_machine, outcome
+
+    letters = custom_machine.packed(f"collsim: 1\nmachine: dgx-a100\noptions: {options}\n")
+    choice, complaints = outcome.asked({"machine": "own", "own": letters})
+    assert [c.name for c in complaints] == ["own"]
+    assert "is the most here" in complaints[0].why
+    assert choice.place == "dgx-a100"

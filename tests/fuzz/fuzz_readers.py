@@ -39,7 +39,7 @@ def attempt(kind, path):
     from collsim.exchange import load
     from collsim.sweep import read_plan
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), cs.limits.within("512MiB"):
         warnings.simplefilter("ignore")
         try:
             if kind == "topology":

@@ -10,6 +10,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from collsim.files import csv_of
 from collsim.sweep.compare import Search
 from collsim.units import format_bandwidth, format_bytes, format_time
 
@@ -194,7 +195,7 @@ def _cell(row: Mapping[Any, Any]) -> str:
 def _table(good: pd.DataFrame, choice: Choice) -> None:
     head, button = st.columns([4, 1], vertical_alignment="bottom")
     head.markdown(f"**{t('compare.table')}**")
-    csv = good.drop(columns=["error", "name"]).to_csv(index=False)
+    csv = csv_of(good.drop(columns=["error", "name"]))
     button.download_button(
         t("compare.csv"), csv, f"collsim-{choice.collective}.csv", "text/csv", on_click="ignore", width="stretch"
     )

@@ -139,8 +139,13 @@ def option_reader(of: Option) -> Callable[[str], Any]:
 def _sizes(text: str) -> str:
     if re.search(r":1\.0", text):  # would be counted up in tiny steps
         raise CollsimError(f"sizes {text!r} are more than 200; use a larger factor")
-    if len(cs.size_range(text)) > 200:
+    sizes = cs.size_range(text)
+    if len(sizes) > 200:
         raise CollsimError(f"sizes {text!r} are more than 200; use a larger factor")
+    if not sizes[0]:
+        raise CollsimError(
+            f"sizes {text!r} begin with 0 bytes, which has no place on a logarithmic axis; use 1 or more"
+        )
     return text
 
 

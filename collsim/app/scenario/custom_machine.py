@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
-import yaml
-
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.topology.files.document import compose
+from collsim.limits import within
+from collsim.topology.files.document import compose, value_of
 from collsim.topology.files.topo_m import looks_like_it as looks_like_topo_m
 from collsim.topology.spec import parse_topology
 
@@ -28,6 +27,8 @@ LONGEST_IN_ADDRESS = 4_000
 MOST_RANKS = 256
 MOST_IN_A_NODE = 80
 _MOST_OF_OPTION = 4096
+MOST_MEMORY = 16 * 2**20  # of a topology: 200,000 links
+_WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _OVER_NODES = ("nodes", "fabric")
 _SWITCHES = ("p2p", "gdr")
 
@@ -135,7 +136,7 @@ def _parsed(text: str, **given: Any) -> cs.Topology:
     gpus = text.count("<gpu") if name == "topo.xml" else len(set(re.findall(r"\bgpu\d+", text, re.IGNORECASE)))
     if gpus > MOST_IN_A_NODE:
         raise _too_large(gpus, MOST_IN_A_NODE)
-    with warnings.catch_warnings():  # the page lists the notes
+    with warnings.catch_warnings(), within(MOST_MEMORY):  # the page lists the notes
         warnings.simplefilter("ignore")
         made: cs.Topology = cs.topology.parse_topology_text(text, name, **given)
     if made.ranks > MOST_RANKS:
@@ -174,9 +175,10 @@ def _plain(node: Any) -> Any:
     if getattr(node, "id", "") != "scalar":
         return None
     try:
-        return yaml.constructor.SafeConstructor().construct_object(node)  # type: ignore[no-untyped-call]
-    except (yaml.YAMLError, ValueError, TypeError):
+        value = value_of(node)
+    except CollsimError:
         return None  # the reader will say what is wrong with it
+    return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value  # '8' is taken for 8
 
 
 def _require_few(kind: str, *sizes: Any, **more: Any) -> Any:

@@ -15,9 +15,11 @@ import pandas as pd
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.limits import within
 from collsim.simulate.conditions import Progress
 from collsim.sweep.compare import Search, fastest
-from collsim.topology.assumed import assumptions, sentences
+from collsim.topology.assumed import assumptions
+from collsim.topology.files.effects import sentences
 from collsim.topology.network import usual_channels
 from collsim.topology.spec import parse_topology
 from collsim.viz.sentences.causes import bottleneck
@@ -104,7 +106,13 @@ def build_place(choice: Choice) -> cs.Topology:
 
 
 def place_of(choice: Choice, **more: Any) -> cs.Topology:
-    """The machine or network, however large; `more` goes to `machine`: placement, oversubscription."""
+    """The machine or network, of any number of ranks that a page has memory for; `more` goes to `machine`: placement,
+    oversubscription."""
+    with within(custom_machine.MOST_MEMORY):
+        return _place_of(choice, **more)
+
+
+def _place_of(choice: Choice, **more: Any) -> cs.Topology:
     if choice.place in networks():
         made: cs.Topology = parse_topology(network_text(choice), cs.topology.NETWORKS)
         return made

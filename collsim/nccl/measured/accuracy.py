@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import CollsimError, FormatError
+from ...files import csv_of, write_text
 from ..libraries import mpi
 from ..machine.words import facts
 from ..predict import Prediction, collective_name, predict
@@ -86,7 +87,7 @@ def accuracy(cases: str | Path, measured: str | Path, out: str | Path | None = N
     found, failed = accuracy_of(described, rows)
     result = bands_of(found, described, rows, {**failed, **unread})
     if out is not None:
-        result.predictions.to_csv(out, index=False)
+        write_text(out, csv_of(result.predictions))
     return result
 
 

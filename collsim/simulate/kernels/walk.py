@@ -53,7 +53,7 @@ def cross_in_order(
         at += overhead + extra
         for hop in range(first, last):
             link = links[route_link[hop]]
-            if at < link["last"]:
+            if at <= link["last"]:  # of those that come at one moment, what set them off decides: the queue knows it
                 return -1.0
             link["last"] = at
             at = max(at, link["free"]) + size / link["bandwidth"]

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_data_path
 
-from ...errors import FormatError
+from ...errors import FormatError, shown
+from ...files import read_json
 
 if TYPE_CHECKING:
     from .exercise import Result
 
 SCHEMA = "collsim.progress/1"
+_MOST_BYTES = 16 * 2**20
 
 
 def progress_path() -> Path:
@@ -44,12 +46,12 @@ def progress(file: Path | str | None = None) -> dict[str, dict[str, Any]]:
     if not source.is_file():
         return {}
     try:
-        held = json.loads(source.read_text(encoding="utf-8"))
+        held = read_json(source, _MOST_BYTES)
         if held["schema"] != SCHEMA:
             raise ValueError(f"schema {held['schema']!r}")
         entries: dict[str, dict[str, Any]] = {str(k): dict(v) for k, v in held["exercises"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FormatError(f"{str(source)!r} is not a progress file of collsim: {error}") from error
+        raise FormatError(f"{str(source)!r} is not a progress file of collsim: {shown(str(error), 300)}") from error
     return entries
 
 

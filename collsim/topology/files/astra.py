@@ -19,7 +19,7 @@ from ...errors import FormatError
 from ..generic import both_ways
 from ..graph import Shortest, require_connected
 from ..network import DEVICE_KINDS, Cable, Devices, Links, Longs, Names, Topology
-from .document import compose
+from .document import compose, value_of
 
 _KINDS = ("Ring", "FullyConnected", "Switch")
 _KEYS = ("topology", "npus_count", "bandwidth", "latency")
@@ -34,16 +34,13 @@ def looks_like_it(text: str) -> bool:
 
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     """The network of the file; ranks are its NPUs. It has no options."""
-    import yaml
-
     if options:
         raise FormatError(f"{name}: an ASTRA-sim network has no option {', '.join(options)}")
     node = compose(text, name, "YAML")
     try:
-        plain = yaml.constructor.SafeConstructor()
-        data = plain.construct_document(node) if node is not None else None  # type: ignore[no-untyped-call]
-    except (yaml.YAMLError, ValueError, TypeError) as error:
-        raise FormatError(f"{name} is not YAML: {str(error).splitlines()[0]}") from None
+        data = None if node is None else value_of(node)
+    except FormatError as error:
+        raise FormatError(f"{name}, {error}") from None
     if not isinstance(data, dict):
         raise FormatError(f"{name}: expected the keys {', '.join(_KEYS)}")
     keys = [str(key.value) for key, _ in node.value]  # type: ignore[union-attr]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ...errors import FormatError
+from ...errors import FormatError, shown
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
 
 _MOST_DEPTH, _MOST_VALUES = 32, 500_000
+_LONGEST_NUMBER = 100
+_NUMBERS = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp"))
+_MERGE = "tag:yaml.org,2002:merge"
 
 
 def compose(text: str, name: str, expected: str) -> Node | None:
@@ -40,3 +43,37 @@ def compose(text: str, name: str, expected: str) -> Node | None:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         raise FormatError(f"{name}{line} is not {expected}: {str(error).splitlines()[0]}") from None
+
+
+def value_of(node: Node) -> Any:
+    """What a node of the tree stands for. Raises FormatError, beginning with its line, for a tag that does not fit its
+    text and for numbers of more than a hundred characters.
+
+    PyYAML's constructors answer `!!bool x` with a KeyError and `!!timestamp x` with an AttributeError, and read
+    `1:59:59:...` in the square of its length.
+    """
+    import yaml
+
+    _require_short(node)
+    try:
+        return yaml.constructor.SafeConstructor().construct_document(node)  # type: ignore[no-untyped-call]
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or node.start_mark
+        said = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise FormatError(f"line {mark.line + 1}: {said}") from None
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise FormatError(f"line {node.start_mark.line + 1}: a value that does not fit its tag ({error})") from None
+
+
+def _require_short(node: Node) -> None:
+    """Raises FormatError for numbers too long to be read, and for `<<`, which PyYAML merges without a limit."""
+    waiting = [node]
+    while waiting:
+        here = waiting.pop()
+        children = here.value if isinstance(here.value, list) else ()
+        waiting += [part for child in children for part in (child if isinstance(child, tuple) else (child,))]
+        if here.tag == _MERGE:
+            raise FormatError(f"line {here.start_mark.line + 1}: refused, merge keys (<<) are not taken here")
+        if isinstance(here.value, str) and here.tag in _NUMBERS and len(here.value) > _LONGEST_NUMBER:
+            said = f"{shown(here.value, 20)} is too long for a number"
+            raise FormatError(f"line {here.start_mark.line + 1}: {said}")

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import TopologyError
+from ...errors import TopologyError, shown
 from ...units import parse_count
 from ..assumed import Assumption
-from ..gpus import GPUS, gpu_name
-from ..sockets import PROCESSORS, processor, usual_processor
+from ..parts.gpus import GPUS, gpu_name
+from ..parts.sockets import PROCESSORS, processor, usual_processor
 
 #: NVLinks of a GPU up to which it is taken for a generation (data sheets); of drivers that say SOC, before V100.
 _BY_LINKS, _OLD_BY_LINKS = ((0, ""), (6, "V100"), (12, "A100"), (18, "H100")), ((0, ""), (4, "P100"))
@@ -81,7 +81,8 @@ def _gpu(seen: Seen, told: object, assumed: list[Assumption]) -> str:
         kind = gpu_name(told)
         if seen.links and not GPUS[kind][1]:
             raise TopologyError(
-                f"gpu={told!r} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed on"
+                f"gpu={shown(told)} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed "
+                "on"
             )
         return kind
     if seen.bridged:

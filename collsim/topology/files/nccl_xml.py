@@ -12,16 +12,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from io import StringIO
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
 
 from ...errors import FormatError
+from ...files import Growing
 from ..assumed import Assumption
 from ..cables import C2C, NVLINK_BRIDGE, Nic, nic, nvlink, pcie, xgmi_gpu
 from ..network import Cable, Topology
+from ..parts.sockets import between, identified
 from ..plan import Machine, Plan
-from ..sockets import between, identified
 from .build import HOST_MEMORY, finish
 
 _DEEPEST = 64
@@ -128,7 +128,9 @@ def _parse(text: str, name: str) -> Element:
     depth, count = 0, 0
     root: Element | None = None
     try:
-        for event, element in iterparse(StringIO(text), events=("start", "end"), forbid_dtd=True):
+        source = Growing(name, text)
+        for event, element in iterparse(source, events=("start", "end"), forbid_dtd=True):
+            source.parsed()
             depth += 1 if event == "start" else -1
             count += event == "start"
             root = element if root is None else root

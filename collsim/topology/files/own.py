@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ...errors import CollsimError, FormatError, TopologyError, unknown
+from ...errors import CollsimError, FormatError, TopologyError, shown, unknown
 from ...units import parse_bandwidth, parse_time
 from ..cables import NICS, Nic
 from ..calibrated import LinkFigures, Measured, Residue, calibrated
@@ -20,7 +20,7 @@ from ..machines import machine, machines
 from ..network import DEVICE_KINDS, Cable, Topology, views
 from ..plan import Machine, Plan
 from ..spec import parse_topology
-from .document import compose
+from .document import compose, value_of
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
@@ -81,13 +81,10 @@ class _Place:
 
     @property
     def value(self) -> Any:
-        import yaml
-
         try:
-            plain = yaml.constructor.SafeConstructor()
-            return plain.construct_object(self.node, deep=True)  # type: ignore[no-untyped-call]
-        except (yaml.YAMLError, ValueError, TypeError) as error:
-            raise self.wrong(str(error)) from None
+            return value_of(self.node)
+        except FormatError as error:
+            raise FormatError(f"{self.file}, {str(error).replace(':', f': {self.what}:', 1)}") from None
 
     def keys(self, allowed: set[str], needed: tuple[str, ...] = ()) -> dict[str, _Place]:
         """The entries of a mapping. Raises FormatError for others, doubles and missing ones."""
@@ -130,7 +127,7 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     assert node is not None
     top = _Place(node, name, "topology").keys(_TOP, ("collsim",))
     if top["collsim"].value != 1:
-        raise top["collsim"].wrong(f"version {top['collsim'].value!r} is unknown; this collsim reads version 1")
+        raise top["collsim"].wrong(f"version {shown(top['collsim'].value)} is unknown; this collsim reads version 1")
     topology = _edited(_built(top, name, options), top.get("edits"))
     if "calibration" in top:
         topology = _edited(_calibrated(topology, top["calibration"], as_written=not options), top.get("edits_since"))

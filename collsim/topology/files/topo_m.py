@@ -13,11 +13,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import FormatError
+from ...errors import FormatError, shown
 from ..cables import NVLINK_BRIDGE, nic
 from ..network import Cable, Topology
+from ..parts.sockets import between, processor
 from ..plan import Machine, Plan
-from ..sockets import between, processor
 from .build import BRIDGED, GEFORCE, GPUS, HOST_MEMORY, finish, nvlink, pcie
 from .guesses import Guesses, Seen, guessed
 
@@ -185,11 +185,12 @@ def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: st
     for column, cell in zip(matrix.names, cells[:count], strict=True):
         if not _CELL.fullmatch(cell):
             raise FormatError(
-                f"{name}, line {number}: {row} to {column} is {cell!r}; expected X, NV#, PIX, PXB, PHB, NODE or SYS"
+                f"{name}, line {number}: {row} to {column} is {shown(cell)}; expected X, NV#, PIX, PXB, PHB, NODE or "
+                "SYS"
             )
         if (cell == "X") != (row == column):
             raise FormatError(
-                f"{name}, line {number}: {row} to {column} is {cell!r}; X belongs on the diagonal, and only there"
+                f"{name}, line {number}: {row} to {column} is {shown(cell)}; X belongs on the diagonal, and only there"
             )
         matrix.word[row, column] = _OLD.get(cell, cell)
         matrix.old |= cell == "SOC"

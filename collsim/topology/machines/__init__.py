@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import CollsimError, TopologyError, unknown
+from ...errors import CollsimError, TopologyError, shown, unknown
+from ...limits import Extent, require
 from ...units import parse_count
 from ..cables import Nic, at, nic
 from ..cluster import ClusterRouter, Policy
 from ..fabrics import Fabric, fabric
 from ..network import DEVICE_KINDS, Cable, Devices, Ints, Links, Topology
 from ..node_names import NodeNames
+from ..parts.refit import refitted
 from ..plan import LEVELS, LOC, P2C, PXB, SYS, Machine
-from ..refit import refitted
 from ..rings import found_rings
 
-_MOST_DEVICES = 100_000_000
 #: What `machine` takes where nothing is said.
 _USUAL: dict[str, Any] = {"nodes": 1, "p2p": True, "gdr": True, "pxn": None, "fabric": "switch"}
 _USUAL |= {"oversubscription": 1, "nic": None, "placement": "node", "rates": "nominal"}
@@ -93,7 +93,6 @@ def machine(
     card = _card(plan, nic)
     net = _fabric(plan, count, card, fabric, oversubscription, rates, options)
     policy = _policy(plan, card, net, p2p, gdr, pxn)
-    router = ClusterRouter(plan, count, net, policy)
     place, order = _placement(plan, count, placement)
     asked: dict[str, Any] = {"nodes": count, "p2p": p2p, "gdr": gdr, "pxn": pxn, "fabric": fabric}
     asked |= {"oversubscription": oversubscription, "nic": nic, "placement": order, "rates": rates}
@@ -101,27 +100,47 @@ def machine(
     other = {k: v for k, v in parts.items() if v is not None}
     said = ", ".join(f"{k}={getattr(v, 'name', v)}" for k, v in (given | other).items())
     settings = given if order == "node" else {**given, "placement": placement}
+    facts = _facts(plan, count, net, card, policy, rates, order, settings)
+    links = _links(plan, count, net, card, rates)
+    return _joined(plan, count, net, policy, f"({said})" if said else "", links, place, order == "node", facts)
+
+
+def _joined(
+    plan: Machine,
+    count: int,
+    net: Any,
+    policy: Policy,
+    said: str,
+    links: Links,
+    place: Ints,
+    in_order: bool,
+    facts: dict[str, Any],
+) -> Topology:
+    """All nodes as one Topology; `in_order`: rank r sits on GPU r, so that rings may go as they do in a node."""
+    router = ClusterRouter(plan, count, net, policy)
     return Topology(
-        name=f"{plan.name}({said})" if said else plan.name,
+        name=f"{plan.name}{said}",
         ranks=len(place),
         devices=_devices(plan, count, net),
-        links=_links(plan, count, net, card, rates),
+        links=links,
         endpoint_device=place,
         router=router,
         shape="machine",
-        orders=_orders(plan, count, router) if order == "node" else None,
-        facts=_facts(plan, count, net, card, policy, rates, order, settings),
+        orders=_orders(plan, count, router) if in_order else None,
+        facts=facts,
     )
 
 
 def _require_pxn(pxn: object) -> None:
     if pxn is not None and not isinstance(pxn, bool | np.bool_):
-        raise TopologyError(f"pxn={pxn!r} must be True, False, or None for yes where the fabric has rails or planes")
+        raise TopologyError(
+            f"pxn={shown(pxn)} must be True, False, or None for yes where the fabric has rails or planes"
+        )
 
 
 def _require_rates(rates: object) -> None:
     if rates not in ("nominal", "effective"):
-        raise TopologyError(f"rates={rates!r} must be 'nominal' or 'effective'")
+        raise TopologyError(f"rates={shown(rates)} must be 'nominal' or 'effective'")
 
 
 def _find(name: object) -> Machine:
@@ -143,13 +162,13 @@ def _ratio(oversubscription: object) -> float:
     """A plain number of at least a little above 0; 2.0 is shown as 2."""
     if isinstance(oversubscription, bool) or not isinstance(oversubscription, int | float | np.integer | np.floating):
         raise TopologyError(
-            f"oversubscription={oversubscription!r} must be a number; 2 means that leaves have half the capacity "
+            f"oversubscription={shown(oversubscription)} must be a number; 2 means that leaves have half the capacity "
             "upwards"
         )
     ratio = float(oversubscription)
     if not 0 < ratio < 1e6:
         raise TopologyError(
-            f"oversubscription={oversubscription!r} must be above 0; 1 is a fabric without a bottleneck"
+            f"oversubscription={shown(oversubscription)} must be above 0; 1 is a fabric without a bottleneck"
         )
     return int(ratio) if ratio == int(ratio) else ratio
 
@@ -166,10 +185,9 @@ def _fabric(
     plan: Machine, nodes: int, card: Nic | None, name: str, oversubscription: float, rates: str, options: dict[str, Any]
 ) -> Fabric | None:
     cards = len(plan.of_kind("nic"))
-    if nodes * len(plan.devices) > _MOST_DEVICES:
-        raise TopologyError(
-            f"{nodes:,} nodes of {plan.name} have {nodes * len(plan.devices):,} devices; {_MOST_DEVICES:,} is the most"
-        )
+    orders = max(1, cards, len(plan.paths)) * len(plan.ranks)
+    whole = Extent(nodes * len(plan.devices), 2 * nodes * (len(plan.joints) + cards), numbers=nodes * orders)
+    require(f"{nodes:,} nodes of {plan.name}", whole, "use fewer nodes", TopologyError)
     if nodes > 1 and card is None:
         raise TopologyError(f"machine {plan.name!r} has no network card, so there can be no {nodes} nodes; use nodes=1")
     cable = at(card.cable, rates) if card else Cable("cable", "none", 1.0, 0.0, "no card")
@@ -186,7 +204,7 @@ def _level(what: str, level: bool | str, default: int) -> int:
     if name not in LEVELS:
         known = ["nvlink", "nvb", "pix", "pxb", "phb", "sys"]
         raise TopologyError(
-            f"{what}={level!r}: {unknown('level', level, known)} (True is NCCL's own rule, False is never)"
+            f"{what}={shown(level)}: {unknown('level', level, known)} (True is NCCL's own rule, False is never)"
         )
     return LEVELS.index(name)
 
