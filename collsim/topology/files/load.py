@@ -16,7 +16,7 @@ from typing import Any
 from ...errors import FormatError, require_path
 from ...limits import FILE_MEMORY, most_memory, within
 from ..assumed import FromText
-from ..network import Topology
+from ..network import Topology, views
 
 _LARGEST = 10 * 2**20
 
@@ -90,3 +90,12 @@ def _reader(text: str, name: str) -> Callable[[str, str, dict[str, Any]], Topolo
     if topo_m.looks_like_it(text):
         return topo_m.read
     return astra.read if astra.looks_like_it(text) else own.read
+
+
+def _to_yaml(topology: Topology) -> str:
+    from .own import to_yaml
+
+    return to_yaml(topology)
+
+
+views["to_yaml"] = _to_yaml

@@ -17,7 +17,7 @@ from ..calibrated import LinkFigures, Measured, Residue, calibrated
 from ..generic import NETWORKS
 from ..graph import from_cables
 from ..machines import machine, machines
-from ..network import DEVICE_KINDS, Cable, Topology, views
+from ..network import DEVICE_KINDS, Cable, Topology
 from ..plan import Machine, Plan
 from ..spec import parse_topology
 from .document import compose, value_of
@@ -403,6 +403,3 @@ def _links_written(topology: Topology) -> dict[str, Any]:
         "devices": devices,
         "links": [[names[a], names[b], cable[c]] for a, b, c in zip(links.src, links.dst, used, strict=True)],
     }
-
-
-views["to_yaml"] = to_yaml
