@@ -34,25 +34,51 @@ from .units import format_bandwidth, format_bytes, format_time, parse_bandwidth,
 from .verify import verify
 
 if TYPE_CHECKING:
-    from . import nccl
+    from . import nccl, synthesis, training
     from .exchange import convert, formats, load, read_msccl, save, write_msccl
+    from .synthesis import synthesize
     from .teach import break_it, exercise, exercises, grade, progress, questions
+    from .training import (
+        Layer,
+        Model,
+        StepTrace,
+        data_parallel,
+        ddp,
+        model,
+        models,
+        parameter_server,
+        steps_together,
+        training_step,
+        transformer,
+    )
 
 __version__ = "0.1.0"
 
 #: Rooms that bring heavy libraries (tables, file formats) are loaded when one of their names is first asked for.
 _LATE = {
+    "Layer": "training",
+    "Model": "training",
+    "StepTrace": "training",
     "break_it": "teach",
     "convert": "exchange",
+    "data_parallel": "training",
+    "ddp": "training",
     "exercise": "teach",
     "exercises": "teach",
     "formats": "exchange",
     "grade": "teach",
     "load": "exchange",
+    "model": "training",
+    "models": "training",
+    "parameter_server": "training",
     "progress": "teach",
     "questions": "teach",
     "read_msccl": "exchange",
     "save": "exchange",
+    "steps_together": "training",
+    "synthesize": "synthesis",
+    "training_step": "training",
+    "transformer": "training",
     "write_msccl": "exchange",
 }
 
@@ -63,9 +89,12 @@ __all__ = [
     "CollsimError",
     "Flows",
     "FormatError",
+    "Layer",
+    "Model",
     "Schedule",
     "ScheduleError",
     "Step",
+    "StepTrace",
     "Together",
     "Topology",
     "TopologyError",
@@ -83,6 +112,8 @@ __all__ = [
     "copy",
     "critical_path",
     "crossover",
+    "data_parallel",
+    "ddp",
     "dtypes",
     "exercise",
     "exercises",
@@ -98,7 +129,10 @@ __all__ = [
     "lower_bound",
     "machine",
     "machines",
+    "model",
+    "models",
     "nccl",
+    "parameter_server",
     "parse_bandwidth",
     "parse_bytes",
     "parse_time",
@@ -117,9 +151,15 @@ __all__ = [
     "simulate_flows",
     "simulate_many",
     "size_range",
+    "steps_together",
     "sweep",
+    "synthesis",
+    "synthesize",
     "together",
     "topology",
+    "training",
+    "training_step",
+    "transformer",
     "verify",
     "write_msccl",
 ]
@@ -144,6 +184,8 @@ _views.update(
     html=_late("viz", "html"),
     picture=_late("viz", "save"),
     save=_late("exchange", "save"),
+    step_picture=_late("viz.pictures.training_plots", "picture"),
+    step_plot=_late("viz.pictures.training_plots", "plot"),
 )
 _topology_views.update(draw=_late("viz.pictures.draw", "draw"))
 
@@ -151,8 +193,8 @@ _topology_views.update(draw=_late("viz.pictures.draw", "draw"))
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name == "nccl":
-        return import_module("collsim.nccl")
+    if name in ("nccl", "synthesis", "training"):
+        return import_module(f"collsim.{name}")
     if name in _LATE:
         found = getattr(import_module(f"collsim.{_LATE[name]}"), name)
         globals()[name] = found

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .collective import Collective, collective
-from .cuts import allgather_ratio, flow_ratio
+from .collective import Collective, collective, even
+from .cuts import Cut, named, route_rates, routed_cut, worst
+from .dtypes import itemsize
 from .errors import CollsimError, TopologyError
 from .topology import Topology
 from .units import parse_bytes, parse_count
@@ -31,10 +32,17 @@ _MOST_LINKS = 200_000  # beyond it the farthest rank is not searched for; a smal
 
 @dataclass(frozen=True)
 class Bound:
-    """Lower bounds in seconds. `time` is the larger, `limit` says which."""
+    """Lower bounds in seconds. `time` is the larger, `limit` says which.
+
+    Attributes:
+        latency, bandwidth: s.
+        cut: which ranks and cables give the bandwidth bound; None where it is all ranks' links together, or nothing
+        must move.
+    """
 
     latency: float
     bandwidth: float
+    cut: Cut | None = None
 
     @property
     def time(self) -> float:
@@ -55,6 +63,7 @@ def lower_bound(
     ranks: int | None = None,
     root: int = 0,
     helpers: bool = False,
+    dtype: Any = "float32",
 ) -> Bound:
     """The bound for a collective of `nbytes` on the first `ranks` ranks of a topology.
 
@@ -63,6 +72,7 @@ def lower_bound(
         nbytes: nccl-tests' size in bytes, or a text such as `"64MiB"`.
         root: the root rank, where the collective has one.
         helpers: the schedule has endpoints beyond the ranks, which may reduce or multicast on the way.
+        dtype: blocks are cut between elements of this type.
     """
     if not isinstance(kind, Collective):
         kind = collective(kind)
@@ -79,78 +89,104 @@ def lower_bound(
         raise CollsimError(f"root={root} is not a rank; with {n} ranks it is 0 to {n - 1}")
     if n < 2:
         return Bound(0.0, 0.0)
-    bandwidth = max(_own_links(kind, topology, nbytes, n, root, helpers), _worst_cut(kind, topology, nbytes, n, root))
-    return Bound(_latency(kind, topology, n, root), bandwidth)
+    blocks = block_bytes(nbytes, n, itemsize(dtype))
+    own, rank_cut = _own_links(kind, topology, nbytes, blocks, root, helpers)
+    cut = _worst_cut(kind, topology, nbytes, int(blocks.min()), n, root)
+    if cut is None or own > cut.time:
+        return Bound(_latency(kind, topology, n, root), own, rank_cut)
+    return Bound(_latency(kind, topology, n, root), cut.time, cut)
 
 
-def _own_links(kind: Collective, topology: Topology, nbytes: int, n: int, root: int, helpers: bool) -> float:
+def _own_links(
+    kind: Collective, topology: Topology, nbytes: int, blocks: npt.NDArray[np.int64], root: int, helpers: bool
+) -> tuple[float, Cut | None]:
+    """What the links of single ranks, and of all ranks together, need; and the rank, where it is one."""
+    n = len(blocks)
     device = topology.endpoint_device[:n]
     links = topology.links
-    out = np.bincount(links.src, weights=links.bandwidth, minlength=len(topology.devices))[device]
-    into = np.bincount(links.dst, weights=links.bandwidth, minlength=len(topology.devices))[device]
-    must_send, must_receive, total = unavoidable(kind, nbytes, n, root)
+    ends = (links.src, links.dst)
+    out, into = (np.bincount(end, weights=links.bandwidth, minlength=len(topology.devices))[device] for end in ends)
+    must_send, must_receive, total = unavoidable(kind, nbytes, blocks, root)
+    sent, received = (out, into) if helpers else route_rates(topology, n)
     with np.errstate(divide="ignore", invalid="ignore"):
-        alone = max(np.nan_to_num(must_send / out, posinf=0).max(), np.nan_to_num(must_receive / into, posinf=0).max())
+        send, receive = np.nan_to_num(must_send / sent, posinf=0), np.nan_to_num(must_receive / received, posinf=0)
+    alone = float(max(send.max(), receive.max()))
     together = 0.0 if helpers or not out.sum() else total / min(out.sum(), into.sum())
-    return float(max(alone, together))
+    if together > alone or not alone:
+        return float(together), None
+    receives = bool(receive.max() >= send.max())
+    rank = int(np.argmax(receive if receives else send))
+    needed, rates = (must_receive, received) if receives else (must_send, sent)
+    crossing = np.flatnonzero(ends[receives] == device[rank])
+    if rates[rank] < (into if receives else out)[rank]:
+        crossing = np.array(routed_cut(topology, n, rank, leaving=not receives)[1])
+    return alone, Cut((rank,), receives, tuple(int(i) for i in crossing), float(rates[rank]), float(needed[rank]))
 
 
-def _worst_cut(kind: Collective, topology: Topology, nbytes: int, n: int, root: int) -> float:
-    """Seconds that the worst cut needs for what must cross it; 0 where no formula is known to hold (alltoall, gather,
-    scatter)."""
-    block = nbytes // n
-    match kind.name:
-        case "allgather":
-            return block * allgather_ratio(topology, n)
-        case "reduce_scatter":
-            return block * allgather_ratio(topology, n, reverse=True)
-        case "allreduce":
-            return nbytes * flow_ratio(topology, n)
-        case "broadcast":
-            return nbytes * flow_ratio(topology, n, root=root)
-        case "reduce":
-            return nbytes * flow_ratio(topology, n, root=root, reverse=True)
-    return 0.0
+def _worst_cut(kind: Collective, topology: Topology, nbytes: int, block: int, n: int, root: int) -> Cut | None:
+    """The cut that needs longest for what must cross it, when every block has at least `block` bytes."""
+    what, source, reverse, size = {
+        "allgather": ("allgather", None, False, block),
+        "reduce_scatter": ("allgather", None, True, block),
+        "gather": ("gather", root, False, block),
+        "scatter": ("gather", root, True, block),
+        "alltoall": ("alltoall", None, False, block),
+        "allreduce": ("flow", None, False, nbytes),
+        "broadcast": ("flow", root, False, nbytes),
+        "reduce": ("flow", root, True, nbytes),
+    }.get(kind.name, ("", None, False, 0))
+    if not what or not size:
+        return None
+    ratio, side = worst(what, topology, n, root=source, reverse=reverse)
+    if side is None or not np.isfinite(ratio):
+        return None
+    inside = int(side[topology.endpoint_device[:n]].sum())
+    blocks = {"flow": 1, "alltoall": inside * (n - inside)}.get(what, inside)
+    return named(topology, side, n, float(size * blocks), reverse=reverse)
+
+
+def block_bytes(nbytes: int, n: int, item: int) -> npt.NDArray[np.int64]:
+    """Bytes of each rank's block: whole elements, the larger blocks first; a last partial element keeps its bytes."""
+    elements = -(-nbytes // item)
+    blocks = even(elements, n) * item
+    if missing := elements * item - nbytes:
+        blocks[np.flatnonzero(blocks)[-1]] -= missing
+    return blocks
 
 
 def unavoidable(
-    kind: Collective, nbytes: int, n: int, root: int = 0
+    kind: Collective, nbytes: int, blocks: npt.NDArray[np.int64], root: int = 0
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], float]:
     """Bytes that each rank must send, must receive, and that all ranks together must send when only ranks reduce.
 
-    Blocks of a size that n does not divide differ by one byte here; the smaller side is taken, so the bound stays one.
+    Args:
+        blocks: (ranks,) bytes of each rank's block, in collectives whose buffer is one block per rank.
     """
-    small, large = nbytes // n, -(-nbytes // n)
-    send, receive = np.zeros(n), np.zeros(n)
-    rest = nbytes - large
+    n = len(blocks)
+    whole, block, rest = np.full(n, float(nbytes)), blocks.astype(np.float64), (nbytes - blocks).astype(np.float64)
     others = np.arange(n) != root
     if kind.reduces:
-        send[:] = nbytes if kind.after != "own" else rest
-        receive[:] = nbytes if kind.after != "own" else small
+        send, receive = (rest, block) if kind.after == "own" else (whole, whole)
+        total = (n - 1.0) * nbytes * (2 if kind.after == "all" else 1)
         if kind.after == "root":
-            send[root] = 0
-            receive[others] = 0
-        total = (n - 1) * nbytes * (2 if kind.after == "all" else 1)
+            send, receive = send * others, receive * ~others
     elif kind.after == "peer":
-        send[:] = receive[:] = rest
-        total = n * rest
+        # as if all were the smallest: on the way a block may lie in the slot of a smaller one (Bruck), whose size is
+        # then what moves
+        send = receive = np.full(n, (n - 1.0) * block.min())
+        total = float(send.sum())
     elif kind.after == "neighbour":
-        send[:] = receive[:] = nbytes
-        total = n * nbytes
+        send, receive, total = whole, whole, float(n * nbytes)
     elif kind.before == "root":
-        whole = kind.after == "all"
-        send[root] = nbytes if whole else rest
-        receive[others] = nbytes if whole else small
-        total = (n - 1) * nbytes if whole else rest
+        to_all = kind.after == "all"
+        send = (whole if to_all else rest) * ~others
+        receive = (whole if to_all else block) * others
+        total = (n - 1.0) * nbytes if to_all else float(rest[root])
     else:
-        whole = kind.after == "all"
-        send[:] = small
-        receive[:] = rest
-        if not whole:
-            send[root] = 0
-            receive[others] = 0
-        total = (n - 1) * nbytes if whole else rest
-    return send, receive, float(total)
+        to_all = kind.after == "all"
+        send, receive = (block, rest) if to_all else (block * others, rest * ~others)
+        total = (n - 1.0) * nbytes if to_all else float(rest[root])
+    return send, receive, total
 
 
 def _latency(kind: Collective, topology: Topology, n: int, root: int) -> float:

@@ -4,33 +4,89 @@ Split the devices in two sides. Whatever one side has and the other needs must c
 clever the schedule, even if switches multicast and reduce. The worst cut gives the bound:
 
 - allgather of n blocks, M bytes in all: `M/n * max |S| / B+(S)` over the cuts S that leave out at least one rank, |S|
-  its ranks and B+(S) the bandwidth out of it (Zhao et al., ForestColl, arXiv 2402.06787, theorem 1: trees that reach it
-  exist). A reduce_scatter is an allgather with time reversed.
+  its ranks and B+(S) the bandwidth out of it (Zhao et al., ForestColl, arXiv 2402.06787, theorem 1: trees that reach
+  it exist). A reduce_scatter is an allgather with time reversed.
+- gather: the same over the cuts that leave out the root; a scatter is its reverse.
 - broadcast: M over the smallest maximum flow from the root to a rank (Edmonds 1972); a reduce is its reverse.
 - allreduce: every rank's buffer must leave and the sum must enter each side: M over the smallest maximum flow between
   two ranks.
+- of any of them: what a rank must send or receive over the links on its routes to and from the other ranks; a cable
+  that no route crosses helps nobody.
+- alltoall: `M/n * |S| * (n - |S|) / B+(S)`, of the cuts around single ranks and nodes.
 
 The cut of the allgather is found as Dinkelbach (1967) does for ratios: guess the ratio, let a maximum flow find a cut
-that is worse, take its ratio, until none is worse. Up to `MOST_RANKS` ranks the search is exhaustive; above, single
-ranks and single nodes are tried, which is still a bound, perhaps not the best one.
+that is worse, take its ratio, until none is worse: for every rank that the cut may leave out. It is exact up to
+`MOST_WORK` (ranks times links); above, the cuts around single ranks and nodes and those that leave out a few of the
+ranks are tried, which is still a bound.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
+from .errors import TopologyError
+from .maxflow import Arcs, arcs, max_flow
 from .topology import Topology
+from .units import format_bandwidth, format_bytes
 
-MOST_RANKS = 20
-MOST_LINKS = 4_000
+MOST_WORK = 20_000_000  # ranks times links; about 2 s
+MOST_LINKS = 100_000
+MOST_ROUTED, ROUTE_RANKS = 2048, 16
+_MOST_NAMED = 8
 
 Side = npt.NDArray[np.bool_]
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
-_known: WeakKeyDictionary[Topology, dict[tuple[Any, ...], float]] = WeakKeyDictionary()
+
+@dataclass(frozen=True)
+class Cut:
+    """Two sides of a topology and what must cross from one to the other.
+
+    Attributes:
+        ranks: the ranks of the smaller side.
+        into: the data come into that side (else out of it).
+        links: ids of the links that cross, in the direction of the data.
+        bandwidth: of these links together, B/s. nbytes: bytes that must cross them.
+    """
+
+    ranks: tuple[int, ...]
+    into: bool
+    links: tuple[int, ...]
+    bandwidth: float
+    nbytes: float
+
+    @property
+    def time(self) -> float:
+        """Seconds that the links need for what must cross them."""
+        return self.nbytes / self.bandwidth if self.bandwidth else float("inf")
+
+    def describe(self, topology: Topology) -> str:
+        """A sentence: what must cross, which ranks, which cables."""
+        way = "into" if self.into else "out of"
+        named = [topology.link_name(link) for link in self.links[:_MOST_NAMED]]
+        more = f" and {len(self.links) - len(named)} more" if len(self.links) > len(named) else ""
+        rate = format_bandwidth(self.bandwidth)
+        needed = f"{format_bytes(round(self.nbytes))} must get {way} {_ranks(self.ranks)}"
+        return f"{needed} over {rate}: {', '.join(named)}{more}"
+
+
+def _ranks(ranks: tuple[int, ...]) -> str:
+    """`rank 3`, `ranks 0-7` or `ranks 0, 2, 5`."""
+    if len(ranks) > 2 and ranks[-1] - ranks[0] == len(ranks) - 1:
+        return f"ranks {ranks[0]}-{ranks[-1]}"
+    more = f" and {len(ranks) - _MOST_NAMED} more" if len(ranks) > _MOST_NAMED else ""
+    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks[:_MOST_NAMED]))}{more}"
+
+
+_routed: WeakKeyDictionary[Topology, dict[int, tuple[Floats, Floats]]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Topology, dict[tuple[Any, ...], tuple[float, Side | None]]] = WeakKeyDictionary()
 
 
 def allgather_ratio(topology: Topology, ranks: int | None = None, *, reverse: bool = False) -> float:
@@ -40,122 +96,237 @@ def allgather_ratio(topology: Topology, ranks: int | None = None, *, reverse: bo
         ranks: the first so many ranks; all when None.
         reverse: turn every link round (for reduce_scatter).
     """
-    n = topology.ranks if ranks is None else ranks
-    return _remembered(topology, ("allgather", n, reverse), lambda: _allgather_ratio(topology, n, reverse))
+    return worst("allgather", topology, ranks, reverse=reverse)[0]
+
+
+def gather_ratio(topology: Topology, ranks: int | None = None, *, root: int = 0, reverse: bool = False) -> float:
+    """max |S| / B+(S) over the cuts without the root, in seconds per byte of one rank's block; with `reverse` for a
+    scatter.
+    """
+    return worst("gather", topology, ranks, root=root, reverse=reverse)[0]
 
 
 def flow_ratio(
     topology: Topology, ranks: int | None = None, *, root: int | None = None, reverse: bool = False
 ) -> float:
     """1 / the smallest maximum flow from `root` to another rank (from any rank to any other when None), in seconds per
-    byte."""
+    byte.
+    """
+    return worst("flow", topology, ranks, root=root, reverse=reverse)[0]
+
+
+def alltoall_ratio(topology: Topology, ranks: int | None = None) -> float:
+    """max |S| (n - |S|) / B+(S) over the cuts around single ranks and nodes, in seconds per byte of one block of n *
+    n.
+    """
+    return worst("alltoall", topology, ranks)[0]
+
+
+def worst(
+    what: str, topology: Topology, ranks: int | None = None, *, root: int | None = None, reverse: bool = False
+) -> tuple[float, Side | None]:
+    """The ratio of the same name, and the devices on the sending side of the cut that gives it (None where nothing
+    needs to move).
+
+    With `reverse` links are turned round, and so is the side: it is the one that receives.
+    """
     n = topology.ranks if ranks is None else ranks
-    return _remembered(topology, ("flow", n, root, reverse), lambda: _flow_ratio(topology, n, root, reverse))
-
-
-def _remembered(topology: Topology, key: tuple[Any, ...], compute: Any) -> float:
     known = _known.setdefault(topology, {})
+    key = (what, n, root, reverse)
     if key not in known:
-        known[key] = compute() if topology.ranks > 1 and key[1] > 1 else 0.0
+        known[key] = _FIND[what](_Search(topology, n, reverse), root) if n > 1 else (0.0, None)
     return known[key]
 
 
-def _ends(topology: Topology, reverse: bool) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    links = topology.links
-    return (links.dst, links.src) if reverse else (links.src, links.dst)
+def named(topology: Topology, side: Side, ranks: int, nbytes: float, *, reverse: bool = False) -> Cut:
+    """The cut of one side, as people see it: the side with fewer ranks, and the links in the direction of the data."""
+    inside = side[topology.endpoint_device[:ranks]]
+    src, dst = side[topology.links.src], side[topology.links.dst]
+    links = np.flatnonzero(~src & dst if reverse else src & ~dst)
+    smaller = inside if 2 * inside.sum() <= ranks else ~inside
+    into = (smaller is inside) == reverse
+    members = tuple(int(r) for r in np.flatnonzero(smaller))
+    return Cut(members, into, tuple(int(i) for i in links), float(topology.links.bandwidth[links].sum()), nbytes)
 
 
-def _allgather_ratio(topology: Topology, n: int, reverse: bool) -> float:
-    device = topology.endpoint_device[:n]
-    best = max(_ratio(topology, side, device, reverse) for side in _simple_sides(topology, device, n))
-    if n > MOST_RANKS or len(topology.links) > MOST_LINKS:
-        return best
-    graph = _graph(topology, reverse)
-    for sink in device:
-        while (side := _worse_side(topology, graph, device, int(sink), best)) is not None:
-            worse = _ratio(topology, side, device, reverse)
-            if worse <= best * (1 + 1e-12):
-                break
-            best = worse
+def route_rates(topology: Topology, ranks: int) -> tuple[Floats, Floats]:
+    """(ranks,) B/s that can leave, and that can reach, each rank over the routes from and to the other ranks.
+
+    They are maximum flows over the links of these routes: links at a device that no route crosses do not count. Found
+    for `ROUTE_RANKS` of the ranks; for the others all their links count, which is more.
+    """
+    known = _routed.setdefault(topology, {})
+    if ranks not in known:
+        links, devices = topology.links, topology.endpoint_device[:ranks]
+        total = len(topology.devices)
+        out: Floats = np.bincount(links.src, weights=links.bandwidth, minlength=total)[devices].astype(np.float64)
+        into: Floats = np.bincount(links.dst, weights=links.bandwidth, minlength=total)[devices].astype(np.float64)
+        if 1 < ranks <= MOST_ROUTED and len(links) <= MOST_LINKS:
+            for rank in np.unique(np.linspace(0, ranks - 1, ROUTE_RANKS).astype(int)).tolist():
+                out[rank] = min(out[rank], routed_cut(topology, ranks, rank, leaving=True)[0])
+                into[rank] = min(into[rank], routed_cut(topology, ranks, rank, leaving=False)[0])
+        known[ranks] = out, into
+    return known[ranks]
+
+
+def routed_cut(topology: Topology, ranks: int, rank: int, *, leaving: bool) -> tuple[float, tuple[int, ...]]:
+    """B/s that one rank can send to, or receive from, the other ranks on their routes, and the links that limit it."""
+    links, place = topology.links, topology.endpoint_device
+    others = np.delete(np.arange(ranks), rank)
+    here = np.full(len(others), rank)
+    try:
+        routes = topology.routes(here, others) if leaving else topology.routes(others, here)
+    except TopologyError:  # some cannot reach each other: then this says nothing
+        return np.inf, ()
+    used = np.unique(routes.link)
+    rate = np.rint(links.bandwidth[used]).astype(np.int64)
+    far, nodes = np.full(len(others), len(topology.devices)), place[others]
+    src = np.concatenate([links.src[used], nodes if leaving else far])
+    dst = np.concatenate([links.dst[used], far if leaving else nodes])
+    endless = np.full(len(others), int(rate.sum()) + 1)
+    graph = arcs(len(topology.devices) + 1, src, dst, np.concatenate([rate, endless]))
+    ends = (int(place[rank]), len(topology.devices))
+    _, side = max_flow(graph, graph.capacity.copy(), *(ends if leaving else ends[::-1]))
+    if side is None:  # pragma: no cover - the flow is below the endless arcs
+        return np.inf, ()
+    crossing = used[side[links.src[used]] & ~side[links.dst[used]]]
+    return float(links.bandwidth[crossing].sum()), tuple(int(link) for link in crossing)
+
+
+class _Search:
+    """The graph of a topology in whole units of bandwidth, with a source that reaches every rank."""
+
+    def __init__(self, topology: Topology, n: int, reverse: bool):
+        links = topology.links
+        self.topology, self.n = topology, n
+        self.device = topology.endpoint_device[:n].astype(np.int64)
+        self.src, self.dst = (links.dst, links.src) if reverse else (links.src, links.dst)
+        self.source = len(topology.devices)
+        self.exact = len(links) <= MOST_LINKS and n * len(links) <= MOST_WORK
+        self.feasible = len(links) <= MOST_LINKS
+        # whole numbers of B/s, coarser only where n times all of them together would not fit
+        unit = max(1.0, float(links.bandwidth.sum()) * (n + 1) / 2**61)
+        self.rate = np.maximum(np.rint(links.bandwidth / unit), 1.0).astype(np.int64)
+
+    def graph(self) -> Arcs:
+        ends = np.concatenate([self.src, np.full(self.n, self.source)]), np.concatenate([self.dst, self.device])
+        return arcs(self.source + 1, *ends, np.concatenate([self.rate, np.zeros(self.n, np.int64)]))
+
+    def ratio(self, side: Side) -> float:
+        """|S| / B+(S) of one side, 0 where it holds all ranks or none."""
+        inside = int(side[self.device].sum())
+        if inside in (0, self.n):
+            return 0.0
+        out = float(self.topology.links.bandwidth[self.leaving(side)].sum())
+        return inside / out if out else np.inf
+
+    def leaving(self, side: Side) -> Side:
+        crossing: Side = side[self.src] & ~side[self.dst]
+        return crossing
+
+    def counted(self, side: Side | None) -> tuple[int, int]:
+        """Ranks on one side and the rate out of it in whole units; (0, 0) for None."""
+        return (0, 0) if side is None else (int(side[self.device].sum()), int(self.rate[self.leaving(side)].sum()))
+
+    def without(self, rank: int) -> Side:
+        """All devices but that of one rank."""
+        side = np.ones(self.source, bool)
+        side[self.device[rank]] = False
+        return side
+
+    def simple_sides(self) -> Iterable[Side]:
+        """All devices but one rank; one node; all but one node."""
+        for rank in range(self.n) if self.n <= 1024 else (0, self.n - 1):
+            yield self.without(rank)
+        node = self.topology.devices.node
+        nodes = np.unique(node[self.device])
+        if len(nodes) > 1:
+            for one in nodes[:64]:
+                yield node == one
+                yield node != one
+
+
+def _best(search: _Search, sides: Iterable[Side]) -> tuple[float, Side | None]:
+    best: tuple[float, Side | None] = (0.0, None)
+    for side in sides:
+        ratio = search.ratio(side)
+        if ratio > best[0]:
+            best = ratio, side
     return best
 
 
-def _simple_sides(topology: Topology, device: npt.NDArray[np.int32], n: int) -> list[Side]:
-    """All devices but one rank; all but one node; one node."""
-    total = len(topology.devices)
-    ranks = range(n) if n <= 1024 else (0, n - 1)
-    sides = []
-    for rank in ranks:
-        side = np.ones(total, bool)
-        side[device[rank]] = False
-        sides.append(side)
-    node = topology.devices.node
-    nodes = np.unique(node[device])
-    if len(nodes) > 1:
-        for one in nodes[:64]:
-            sides += [node == one, node != one]
-    return sides
+def _allgather(search: _Search, root: int | None) -> tuple[float, Side | None]:
+    best = _best(search, search.simple_sides())
+    sinks = range(search.n) if search.exact else range(0, search.n, max(1, search.n // 8))
+    return _without_one_of(search, best, list(sinks) if search.feasible else [])
 
 
-def _ratio(topology: Topology, side: Side, device: npt.NDArray[np.int32], reverse: bool) -> float:
-    """|S| / B+(S) of one side, 0 where it holds all ranks or none."""
-    inside = int(side[device].sum())
-    if inside in (0, len(device)):
-        return 0.0
-    src, dst = _ends(topology, reverse)
-    out = float(topology.links.bandwidth[side[src] & ~side[dst]].sum())
-    return inside / out if out else np.inf
+def _gather(search: _Search, root: int | None) -> tuple[float, Side | None]:
+    rank = root or 0
+    best = _best(search, [search.without(rank)])
+    return _without_one_of(search, best, [rank] if search.feasible else [])
 
 
-def _graph(topology: Topology, reverse: bool) -> Any:
-    import networkx as nx
+def _without_one_of(search: _Search, best: tuple[float, Side | None], sinks: list[int]) -> tuple[float, Side | None]:
+    """The worst cut among those that leave out one of these ranks, from a first guess.
 
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_nodes_from(range(len(topology.devices)))
-    src, dst = _ends(topology, reverse)
-    for a, b, rate in zip(src.tolist(), dst.tolist(), topology.links.bandwidth.tolist(), strict=True):
-        before = graph.get_edge_data(a, b, {"capacity": 0.0})["capacity"]
-        graph.add_edge(a, b, capacity=before + rate)
-    return graph
-
-
-def _worse_side(topology: Topology, graph: Any, device: npt.NDArray[np.int32], sink: int, ratio: float) -> Side | None:
-    """A cut without `sink` whose |S| / B+(S) is above `ratio`, or None.
-
-    With a source that feeds 1/ratio into every rank, a minimum cut below n/ratio is one.
+    With a source that feeds B into every rank and |S| times their rate in the links, a minimum cut below n * B is a
+    worse one. A rank
+    that was passed once stays passed: the ratio only grows.
     """
-    import networkx as nx
+    graph = search.graph()
+    feed = graph.arc[len(search.rate) :]
+    inside, out = search.counted(best[1])
+    for rank in sinks:
+        while out:
+            capacity = graph.capacity * inside
+            np.add.at(capacity, feed, out)
+            _, side = max_flow(graph, capacity, search.source, int(search.device[rank]), search.n * out)
+            if side is None:
+                break
+            best = search.ratio(side[:-1]), side[:-1]
+            inside, out = search.counted(best[1])
+    return best
 
-    whole = len(device) / ratio
-    with_source = graph.copy()
-    for d in device.tolist():
-        with_source.add_edge("source", d, capacity=1 / ratio)
-    value, (near, _) = nx.minimum_cut(with_source, "source", sink)
-    if value >= whole * (1 - 1e-9):
-        return None
-    side = np.zeros(len(topology.devices), bool)
-    side[[d for d in near if d != "source"]] = True
-    return side
+
+def _flow(search: _Search, root: int | None) -> tuple[float, Side | None]:
+    """The narrowest cut between the root and a rank; between any two ranks when None: some cut around rank 0, one way
+    or the other.
+    """
+    start = root or 0
+    rank_alone = [search.without(rank) for rank in range(search.n) if search.n <= 1024 and rank != start]
+    sides = [*rank_alone, *([] if root is not None else [~side for side in rank_alone])]
+    sides.append(~search.without(start))
+    if root is None:
+        sides.append(search.without(start))
+    rates = [int(search.rate[search.leaving(side)].sum()) for side in sides]
+    narrow, best = min(rates), sides[int(np.argmin(rates))]
+    graph = search.graph()
+    capacity = graph.capacity
+    others = [r for r in range(search.n) if r != start] if search.exact else []
+    ways = [(start, r) for r in others] + ([(r, start) for r in others] if root is None else [])
+    for a, b in ways:
+        if not narrow:
+            break
+        value, side = max_flow(graph, capacity.copy(), int(search.device[a]), int(search.device[b]), narrow)
+        if side is not None:
+            narrow, best = value, side[:-1]
+    out = float(search.topology.links.bandwidth[search.leaving(best)].sum())
+    return (1 / out if out else np.inf), best
 
 
-def _flow_ratio(topology: Topology, n: int, root: int | None, reverse: bool) -> float:
-    device = topology.endpoint_device[:n]
-    src, dst = _ends(topology, reverse)
-    rate = topology.links.bandwidth
-    total = len(topology.devices)
-    out, into = (
-        np.bincount(src, weights=rate, minlength=total)[device],
-        np.bincount(dst, weights=rate, minlength=total)[device],
-    )
-    others = np.arange(n) != (0 if root is None else root)
-    narrow = min(into[others].min(), out[~others].min()) if root is not None else min(into.min(), out.min())
-    if n <= MOST_RANKS and len(topology.links) <= MOST_LINKS and narrow:
-        import networkx as nx
+def _alltoall(search: _Search, root: int | None) -> tuple[float, Side | None]:
+    best: tuple[float, Side | None] = (0.0, None)
+    for side in search.simple_sides():
+        ratio = search.ratio(side) * (search.n - int(side[search.device].sum()))
+        if ratio > best[0]:
+            best = ratio, side
+    return best
 
-        graph = _graph(topology, reverse)
-        start = int(device[0 if root is None else root])
-        for other in device[others].tolist():
-            narrow = min(narrow, nx.maximum_flow_value(graph, start, other))
-            if root is None:
-                narrow = min(narrow, nx.maximum_flow_value(graph, other, start))
-    return float(1 / narrow) if narrow else np.inf
+
+_FIND: dict[str, Callable[[_Search, int | None], tuple[float, Side | None]]] = {
+    "allgather": _allgather,
+    "gather": _gather,
+    "flow": _flow,
+    "alltoall": _alltoall,
+}

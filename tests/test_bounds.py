@@ -1,5 +1,7 @@
 """Lower bounds: hand-worked, and never above what any schedule takes."""
 
+import itertools
+
 import pytest
 
 import collsim as cs
@@ -63,3 +65,31 @@ def test_no_run_is_below_its_bound(name):
                     continue  # not for this number of ranks, or no place for a helper
                 assert trace.time >= trace.bound.time * (1 - 1e-9), (n, network.name, nbytes)
                 assert trace.gap >= 1 - 1e-9
+
+
+@pytest.mark.parametrize("name", sorted(cs.algorithms()))
+def test_no_run_is_below_its_bound_when_blocks_differ_in_size(name):
+    """Sizes that the ranks do not divide, down to blocks of nothing: elements are not cut."""
+    for n in (2, 3, 5, 8):
+        try:
+            schedule = cs.schedule(name, ranks=n)
+        except cs.CollsimError:
+            continue  # not for this number of ranks
+        for network in (cs.topology.switch(n, alpha=0), cs.topology.ring(n, alpha=0)):
+            for nbytes, dtype in itertools.product(
+                (0, 1, 3, n + 1, 4 * n - 1, 4 * n + 4, 8 * n + 13), ("int32", "int8", "float64")
+            ):
+                try:
+                    trace = cs.simulate(schedule, network, nbytes, dtype)
+                except cs.TopologyError:
+                    continue  # no place for a helper
+                assert trace.time >= trace.bound.time * (1 - 1e-9), (n, network.name, nbytes, dtype)
+
+
+def test_a_gather_of_one_element_moves_nothing():
+    """3 bytes of int32 are one element, which the root has; 20 bytes over 3 ranks are blocks of 8, 8 and 4."""
+    network = cs.topology.switch(3, bandwidth=1e9, alpha=0)
+    trace = cs.simulate(cs.schedule("gather_flat", ranks=3), network, 3, "int32")
+    assert trace.bound.time == trace.time == 0
+    assert bound("gather", network, 20, dtype="int32").time == pytest.approx(12 / 1e9)
+    assert bound("scatter", network, 20, dtype="int32", root=2).time == pytest.approx(16 / 1e9)

@@ -1,9 +1,12 @@
 """Cut bounds against published and hand-worked values."""
 
+import itertools
+
+import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.cuts import allgather_ratio, flow_ratio
+from collsim.cuts import allgather_ratio, alltoall_ratio, flow_ratio, gather_ratio
 
 # Links between the GPUs of a DGX-1V (nvidia-smi topo -m; NVIDIA/nccl issue 671).
 DGX1 = {
@@ -65,3 +68,124 @@ def test_a_trace_is_never_below_its_cut_bound():
             continue  # a ring has no place for a switch that multicasts
         assert trace.time >= trace.bound.time
         assert trace.bound.bandwidth >= 2**20 * allgather_ratio(network)
+
+
+def boxes_of_a100(nodes):
+    """ForestColl's model of DGX A100 (liangyuRain/ForestColl topologies.py): 300 GB/s to NVSwitch, 25 GB/s to the network, per GPU."""
+    edges = [(g, f"nvswitch{g // 8}", 300e9) for g in range(8 * nodes)]
+    return graph_of(edges + [(g, "network", 25e9) for g in range(8 * nodes)], 8 * nodes)
+
+
+# xGMI links of 50 GB/s between the 16 dies of a box of eight MI250 (liangyuRain/ForestColl topologies.py, MI250_ADJ_MAT).
+MI250 = {
+    0: {1: 4, 4: 2, 8: 1},
+    1: {5: 1, 9: 1, 10: 1},
+    2: {3: 4, 6: 1, 9: 1, 10: 1},
+    3: {7: 2, 11: 1},
+    4: {5: 4, 6: 1},
+    5: {6: 1, 7: 1},
+    6: {7: 4},
+    8: {9: 4, 12: 2},
+    9: {13: 1},
+    10: {11: 4, 14: 1},
+    11: {15: 2},
+    12: {13: 4, 14: 1},
+    13: {14: 1, 15: 1},
+    14: {15: 4},
+}
+
+
+def boxes_of_mi250(nodes):
+    edges = [
+        (16 * k + a, 16 * k + b, 50e9 * w) for k in range(nodes) for a, row in MI250.items() for b, w in row.items()
+    ]
+    return graph_of(edges + [(g, "network", 16e9) for g in range(16 * nodes)], 16 * nodes)
+
+
+@pytest.mark.parametrize(
+    ("network", "algbw"),
+    [
+        (boxes_of_a100(2), 16 / 15 * 325),  # into one GPU: 15 blocks over 300 + 25
+        (boxes_of_a100(4), 32 / 24 * 200),  # into one box: 24 blocks over 8 * 25
+        (boxes_of_mi250(2), 354.13),  # as ForestColl's own search finds
+    ],
+    ids=["2 x 8 A100", "4 x 8 A100", "2 x 16 MI250"],
+)
+def test_forestcoll_optimum_is_found_above_twenty_ranks(network, algbw):
+    """Optimal algbw in GB/s, N / max |S| / B+(S) (arXiv 2402.06787, theorem 1; its README computes the same)."""
+    assert network.ranks / allgather_ratio(network) / 1e9 == pytest.approx(algbw, rel=2e-5)
+
+
+def test_more_nodes_do_not_lower_the_bound_of_the_network_between_them():
+    """One box of eight behind 8 x 12.5 GB/s takes in 1 GiB: 10.74 ms, for two boxes as for four."""
+    for nodes in (2, 4):
+        machine = cs.machine("dgx-h100", nodes=nodes, nic="ib-edr")
+        bound = cs.lower_bound("allreduce", machine, "1GiB")
+        assert bound.time == pytest.approx(2**30 / 100e9, rel=1e-9)
+        assert len(bound.cut.ranks) == 8
+        assert bound.cut.bandwidth == pytest.approx(100e9)
+
+
+def random_network(seed):
+    """Ranks and switches with random one-way links, every rank reachable from every other."""
+    import networkx as nx
+
+    rng = np.random.default_rng(seed)
+    n, switches = int(rng.integers(2, 6)), int(rng.integers(0, 3))
+    graph = nx.DiGraph()
+    for device in range(n + switches):
+        graph.add_node(device, kind="gpu" if device < n else "switch")
+    order = rng.permutation(n + switches)
+    pairs = {(int(a), int(b)) for a, b in zip(order, np.roll(order, 1), strict=True) if a != b}
+    pairs |= {(int(a), int(b)) for a, b in rng.integers(0, n + switches, (2 * n, 2)) if a != b}
+    for a, b in sorted(pairs):
+        graph.add_edge(a, b, bandwidth=float(rng.integers(1, 9)), alpha=0.0)
+    return cs.Topology.from_networkx(graph)
+
+
+def sides(network):
+    for bits in itertools.product([False, True], repeat=len(network.devices)):
+        side = np.array(bits)
+        inside = int(side[network.endpoint_device].sum())
+        if 0 < inside < network.ranks:
+            links = network.links
+            yield side, inside, float(links.bandwidth[side[links.src] & ~side[links.dst]].sum())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_ratio_is_that_of_all_cuts_tried_one_by_one(seed):
+    network = random_network(seed)
+    cuts = list(sides(network))
+    home = network.endpoint_device[0]
+    assert allgather_ratio(network) == pytest.approx(max(k / b for _, k, b in cuts))
+    assert allgather_ratio(network, reverse=True) == pytest.approx(max((network.ranks - k) / b for _, k, b in cuts))
+    assert flow_ratio(network) == pytest.approx(max(1 / b for _, _, b in cuts))
+    assert flow_ratio(network, root=0) == pytest.approx(max(1 / b for side, _, b in cuts if side[home]))
+    assert flow_ratio(network, root=0, reverse=True) == pytest.approx(
+        max(1 / b for side, _, b in cuts if not side[home])
+    )
+    assert gather_ratio(network) == pytest.approx(max(k / b for side, k, b in cuts if not side[home]))
+    assert gather_ratio(network, reverse=True) == pytest.approx(
+        max((network.ranks - k) / b for side, k, b in cuts if side[home])
+    )
+    assert alltoall_ratio(network) <= max(k * (network.ranks - k) / b for _, k, b in cuts) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    "collective", ["allgather", "reduce_scatter", "broadcast", "reduce", "gather", "scatter", "alltoall"]
+)
+def test_the_cut_of_a_bound_says_which_ranks_and_links_take_that_long(collective):
+    """2 x 16 MI250: the links named are all that cross, and their bandwidth gives the time."""
+    network = boxes_of_mi250(2)
+    bound = cs.lower_bound(collective, network, "1GiB", root=3)
+    cut, links = bound.cut, network.links
+    assert cut.time == pytest.approx(bound.bandwidth)
+    assert links.bandwidth[list(cut.links)].sum() == pytest.approx(cut.bandwidth)
+    gone = np.ones(len(links), bool)
+    gone[list(cut.links)] = False
+    reached = set(cut.ranks)
+    ends = (links.dst, links.src) if cut.into else (links.src, links.dst)
+    for _ in range(len(network.devices)):
+        reached |= {int(b) for a, b in zip(ends[0][gone], ends[1][gone], strict=True) if int(a) in reached}
+    assert reached & set(range(network.ranks)) == set(cut.ranks), "without its links the two sides are apart"
+    assert ("into" if cut.into else "out of") in cut.describe(network)

@@ -8,14 +8,14 @@ ROOT = Path(__file__).parent.parent / "collsim"
 # Lowest first; modules of one layer are blind to each other unless BESIDE says otherwise.
 LAYERS = [
     {"errors"},
-    {"units", "dtypes", "bar", "files", "steps"},
+    {"units", "dtypes", "bar", "files", "steps", "maxflow"},
     {"limits"},
     {"collective", "topology", "schedule"},
     {"registry", "trees"},
     {"algorithms", "sandbox"},
     {"simulate", "replay", "verify", "bounds", "cuts"},
     {"nccl", "exchange"},
-    {"analysis"},
+    {"analysis", "synthesis", "training"},
     {"viz", "sweep", "teach"},
     {"lessons"},
     {"site"},

@@ -11,6 +11,8 @@ from .shell import app, main
 for _commands in (
     "schedules",
     "runs",
+    "training",
+    "synthesis",
     "files",
     "nccl",
     "teaching",

@@ -20,11 +20,11 @@ from .tables import print_json, show
 @command("list")
 def list_(
     what: Annotated[
-        str, typer.Argument(help="algorithms, machines, topologies, collectives or formats")
+        str, typer.Argument(help="algorithms, machines, topologies, collectives, models or formats")
     ] = "algorithms",
     as_json: Json = False,
 ) -> None:
-    """What there is: algorithms, machines, topologies, collectives, file formats."""
+    """What there is: algorithms, machines, topologies, collectives, models, file formats."""
     tables: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "algorithms": _algorithm_rows,
         "machines": lambda: [{"name": name, "what": str(about)} for name, about in cs.machines().items()],
@@ -32,6 +32,7 @@ def list_(
             {"name": name, "what": (f.__doc__ or "").split("\n")[0]} for name, f in cs.topology.NETWORKS.items()
         ],
         "collectives": _collective_rows,
+        "models": _model_rows,
         "formats": _format_rows,
     }
     if what not in tables:
@@ -64,6 +65,20 @@ def _collective_rows() -> list[dict[str, Any]]:
             "busbw / algbw at n=8": round(c.busbw(8), 4),
         }
         for c in cs.collectives().values()
+    ]
+
+
+def _model_rows() -> list[dict[str, Any]]:
+    made = [cs.model(name) for name in cs.models()]
+    return [
+        {
+            "name": m.name,
+            "parameters": f"{m.parameters:,}",
+            "layers": len(m.layers),
+            "forward GFLOP a sample": f"{m.flops / 1e9:,.4g}",
+            "tokens": m.tokens or "",
+        }
+        for m in made
     ]
 
 

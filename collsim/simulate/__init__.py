@@ -1,6 +1,7 @@
 """Simulate moves time: when does each transfer of a schedule start and arrive, and how busy is every link?"""
 
 from .conditions import SHARING, Flows
+from .ordered import Launch, OrderedRun, simulate_ordered
 from .run import ENGINES, Cost, expected_cost, simulate, simulate_flows, simulate_many
 from .together import FlowTrace, Together, Whole
 from .trace import Bottleneck, Trace
@@ -13,6 +14,8 @@ __all__ = [
     "Cost",
     "FlowTrace",
     "Flows",
+    "Launch",
+    "OrderedRun",
     "Together",
     "Trace",
     "Usage",
@@ -21,4 +24,5 @@ __all__ = [
     "simulate",
     "simulate_flows",
     "simulate_many",
+    "simulate_ordered",
 ]

@@ -21,6 +21,8 @@ Semantics
 - Reducing takes bytes/gamma on the receiving device, after arrival, one transfer after another; nothing where gamma is
   not given.
 - An injection limit is one more link at the start of every route, shared by all that its endpoint sends.
+- A job that names others (`Job.after`) begins when they have ended: none of its transfers starts before. A pause is a
+  job of one row that takes its time and crosses no link.
 - Links are full duplex; devices forward at line rate; there are no packets, no protocol and no loss.
 
 How a run is computed (`Timing.how`); each gives the same times, the cheaper is tried first:
@@ -47,7 +49,7 @@ from ..limits import most_memory
 from ..topology import Topology
 from .conditions import SHARING, Conditions, Progress
 from .lockstep import Segments, Timing, no_segments
-from .plan import Edges, Job, NumberedJobs, edges, lay, network, parts, turn
+from .plan import Edges, Job, NumberedJobs, edges, lay, network, orders, parts, turn
 from .symmetry import in_step
 from .waiting import in_one_piece
 
@@ -140,6 +142,8 @@ class _Run:
         from .kernels import tables, walk
 
         plan = self.plan
+        if any(job.after for job in plan.jobs):
+            return False
         before = self.edges
         if (
             before.row >= np.repeat(np.arange(len(before.start) - 1 if len(before.start) else 0), np.diff(before.start))
@@ -175,6 +179,7 @@ class _Run:
             from .kernels import queue, tables
 
         pending, gates, width = self._gates()
+        order = orders(self.plan, pending)
         net, links = self.net, self.net.links.copy()
         hops = max(1, int((net.routes["last"] - net.routes["first"]).max(initial=1)))
         bits = (hops - 1).bit_length()
@@ -195,7 +200,7 @@ class _Run:
         more, fresh = True, len(ready)
         while more:
             more = queue.advance(
-                _SLICE, fresh, *rules, *network, pending, *gates, *_turned(self.edges, self.plan.rows), *space
+                _SLICE, fresh, *rules, *network, pending, *gates, *_turned(self.edges, self.plan.rows), *order, *space
             )
             fresh = 0
             self.visits += 0 if log else int(counters[queue.VISITED])

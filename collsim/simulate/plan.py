@@ -30,6 +30,8 @@ class Job:
         slot_bytes: bytes of each slot (of each row for flows).
         begin: s, when it is launched.
         schedule: None for flows.
+        after: numbers of jobs of the run, all before this one, that must have ended before it begins.
+        pause: s, how long its only row takes, where it is one that only takes time.
     """
 
     patterns: tuple[Step, ...]
@@ -40,6 +42,8 @@ class Job:
     slot_bytes: Longs
     begin: float | Floats = 0.0
     schedule: Schedule | None = None
+    after: tuple[int, ...] = ()
+    pause: float = 0.0
 
     @cached_property
     def rows(self) -> int:
@@ -74,6 +78,14 @@ def flow_job(flows: Flows) -> Job:
     step = Step(i, i + np.int32(n), zero, zero, np.zeros(n, bool), zero)
     place = np.concatenate([flows.src, flows.dst])
     return Job((step,) if n else (), 2 * n, 1, 1, place, flows.nbytes, np.concatenate([flows.start, flows.start]))
+
+
+def pause_job(seconds: float, after: tuple[int, ...] = ()) -> Job:
+    """A job of one row that crosses no link and takes so long."""
+    zero = np.zeros(1, np.int32)
+    step = Step(zero, zero, zero, zero, np.zeros(1, bool), zero)
+    nothing = np.zeros(1, np.int64)
+    return Job((step,), 1, 1, 1, nothing, nothing, after=after, pause=seconds)
 
 
 class Bases(NamedTuple):
@@ -172,6 +184,9 @@ def network(plan: NumberedJobs, topology: Topology, given: Conditions) -> Networ
         routes["latency"][used] = np.add.reduceat(alpha[link], start[:-1][used]) + given.overhead
         rate = bandwidth[link] / _crossings(link, hops, len(bandwidth))
         routes["narrow"][used] = np.minimum.reduceat(rate, start[:-1][used])
+    for job, route in zip(plan.jobs, plan.route_of, strict=True):
+        if job.pause:
+            routes["latency"][route[0][0]] = job.pause
     table = np.zeros(len(bandwidth), LINK)
     table["bandwidth"], table["alpha"], table["head"] = bandwidth, alpha, -1
     return Network(routes, link, table, len(topology.links))
@@ -278,3 +293,25 @@ def _checked(depends: Any, job: Job) -> tuple[Longs, Longs]:
     if len(rows) and (rows.min() < 0 or rows.max() >= job.rows):
         raise ScheduleError(f"{label}: depends names transfer {rows.max()}; transfers are 0 to {job.rows - 1}")
     return start, rows
+
+
+def orders(plan: NumberedJobs, pending: Ints) -> tuple[Ints, Ints, Ints]:
+    """What jobs wait for, as `kernels.queue.end_of_job` takes it; empty where none waits. Rows that begin with a job
+    that waits get one more gate in `pending`: it opens when the jobs before have ended."""
+    if not any(job.after for job in plan.jobs):
+        return np.zeros((0, 4), np.int32), np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int32)
+    jobs = np.array([[job.rows, len(set(job.after)), -1, -1] for job in plan.jobs], np.int32)
+    of_row = np.empty((plan.rows, 2), np.int32)
+    follows: list[tuple[int, int]] = []
+    for number, (job, base) in enumerate(zip(plan.jobs, plan.bases, strict=True)):
+        own = slice(base.row, base.row + job.rows)
+        of_row[own] = number, -1
+        if not job.after:
+            continue
+        first = np.flatnonzero(pending[own] == 0) + base.row
+        pending[first] = 1
+        jobs[number, 2], of_row[first[:-1], 1] = first[0], first[1:]
+        for before in set(job.after):
+            follows.append((number, int(jobs[before, 3])))
+            jobs[before, 3] = len(follows) - 1
+    return jobs, of_row, np.array(follows, np.int32)

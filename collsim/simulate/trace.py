@@ -129,7 +129,10 @@ class Trace:
         """What no schedule can beat on this topology."""
         s = self.schedule
         kind = collective(s.collective)
-        return lower_bound(kind, self.topology, self.nbytes, ranks=s.ranks, root=s.root, helpers=s.endpoints > s.ranks)
+        helpers = s.endpoints > s.ranks
+        return lower_bound(
+            kind, self.topology, self.nbytes, ranks=s.ranks, root=s.root, helpers=helpers, dtype=self.dtype
+        )
 
     @property
     def gap(self) -> float:

@@ -38,6 +38,7 @@ _VISITS = (
 #: Rows of the work space.
 FREE_SEATS, BATCH, ARRIVED, READY, JOINED_FLOWS, JOINED_LINKS, FOUND, DIRTY_LINKS = 0, 1, 2, 3, 4, 5, 6, 7
 LEAD, NEXT_ROW, LEFT, BEHIND, READERS, NEXT_READER = 0, 1, 2, 3, 4, 5  # columns of a gate: see `build`
+ROWS, WAITED, FIRST, FOLLOW = 0, 1, 2, 3  # columns of a job, where jobs wait for others: see `end_of_job`
 
 
 # ---- gates
@@ -164,6 +165,35 @@ def open_writes(writes: Gates, row: int, pending: Ints, ready: Ints, n: int) -> 
         group = writes[group, BEHIND]
         if group >= 0:
             writes[group, LEFT] -= 1
+    return n
+
+
+@inner
+def end_of_job(row: int, jobs: Gates, of_row: Gates, follows: Gates, pending: Ints, ready: Ints, n: int) -> int:
+    """One row of a job is done; after the last of them, the jobs that waited for this one alone begin: their rows that
+    wait for nothing else are ready.
+
+    Columns of `jobs`: ROWS that are not done, WAITED the jobs before it that have not ended, FIRST of its rows that
+    begin with it, FOLLOW its first entry in `follows`: (job that waits for it, next entry). `of_row`: (job, the next
+    row that begins with it).
+    """
+    job = of_row[row, 0]
+    jobs[job, ROWS] -= 1
+    if jobs[job, ROWS] > 0:
+        return n
+    entry = jobs[job, FOLLOW]
+    while entry >= 0:
+        behind = follows[entry, 0]
+        entry = follows[entry, 1]
+        jobs[behind, WAITED] -= 1
+        if jobs[behind, WAITED] == 0:
+            first = jobs[behind, FIRST]
+            while first >= 0:
+                pending[first] -= 1
+                if pending[first] == 0:
+                    ready[n] = first
+                    n += 1
+                first = of_row[first, 1]
     return n
 
 
@@ -560,7 +590,8 @@ def set_off(
     s["next"] = BEGINS
     extra = delay[s["row"]] if len(delay) else 0.0
     at = t
-    if s["first"] == s["last"]:  # a local copy
+    if s["first"] == s["last"]:  # a local copy, or a pause
+        at += route["latency"]
         s["next"] = ARRIVES
     elif sharing == FIFO:
         at += overhead + extra
@@ -677,6 +708,9 @@ def finish(
     writes: Gates,
     after_start: Longs,
     after: Ints,
+    jobs: Gates,
+    of_row: Gates,
+    follows: Gates,
     seats: Seats,
     work: Gates,
     counters: Longs,
@@ -700,6 +734,8 @@ def finish(
             n = open_gate(sends, row, pending, ready, n)
             n = open_gate(receives, row, pending, ready, n)
         n = open_writes(writes, row, pending, ready, n)
+        if len(jobs):
+            n = end_of_job(row, jobs, of_row, follows, pending, ready, n)
     counters[DONE] += done
     return n
 
@@ -751,6 +787,9 @@ def advance(
     writes: Gates,
     after_start: Longs,
     after: Ints,
+    jobs: Gates,
+    of_row: Gates,
+    follows: Gates,
     nodes: Nodes,
     seats: Seats,
     queue: Queue,
@@ -806,7 +845,23 @@ def advance(
                 if counters[DIRTY] and (counters[SIZE] == 0 or queue[0]["time"] > t):
                     done += settle(done, t, route_link, links, nodes, seats, queue, heap, work, counters, floor, log)
                 done = reduce_first(done, t, gamma, rows, routes, units, seats, queue, work, counters)
-            n = finish(done, t, rows, pending, sends, receives, writes, after_start, after, seats, work, counters)
+            n = finish(
+                done,
+                t,
+                rows,
+                pending,
+                sends,
+                receives,
+                writes,
+                after_start,
+                after,
+                jobs,
+                of_row,
+                follows,
+                seats,
+                work,
+                counters,
+            )
             seat_ready(n, t, sharing, overhead, rows, delay, routes, seats, queue, work, counters)
             if counters[DIRTY] == 0 or (counters[SIZE] > 0 and queue[0]["time"] <= t):
                 break

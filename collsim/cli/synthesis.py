@@ -1,0 +1,55 @@
+"""`synthesize`: the best schedule for a machine, found instead of chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import collsim as cs
+
+from .options import Json, Place, Progress, Ranks, wanted
+from .shell import command
+from .tables import print_json, show
+
+
+@command()
+def synthesize(
+    collective: Annotated[str, typer.Argument(help="allgather, allreduce, broadcast, ...")],
+    place: Place,
+    objective: Annotated[str, typer.Option(help="bandwidth, latency, or a size as '4MiB'.")] = "bandwidth",
+    effort: Annotated[str, typer.Option(help="low, normal or high: how long to search.")] = "normal",
+    method: Annotated[str | None, typer.Option(help="trees, greedy or exact; chosen unless given.")] = None,
+    pieces: Annotated[
+        int | None, typer.Option(help="Pieces per tree; few make a short MSCCL program. Chosen unless given.")
+    ] = None,
+    ranks: Ranks = None,
+    root: Annotated[int, typer.Option(help="The root, where the collective has one.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Write the schedule: x.xml (MSCCL), x.json, x.csv ...")
+    ] = None,
+    progress: Progress = None,
+    as_json: Json = False,
+) -> None:
+    """Find the best schedule for a machine or network, verify it and time it beside its lower bound."""
+    network = place.network(ranks)
+    told = wanted(progress)
+    options: dict[str, Any] = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "progress": told}
+    found = cs.synthesize(collective, network, objective, effort, **options)
+    if out is not None:
+        cs.save(found, out)
+    size = 2**36 if objective == "bandwidth" else 1024 if objective == "latency" else cs.parse_bytes(objective)
+    trace = cs.simulate(found, network, size, engine="event", progress=told)
+    report, cut = cs.synthesis.report(found), trace.bound.cut
+    said = {"method": report.method, "objective": report.objective, "says": report.says} if report else {}
+    row = {**trace.row(), "chunks": found.chunks, **said, "cut": cut.describe(network) if cut else None}
+    if as_json:
+        print_json(row)
+        return
+    print(repr(found)[1:-1])
+    print(said.get("says", ""))
+    times = {"time": cs.format_time(trace.time), "bound": cs.format_time(trace.bound.time), "gap": f"{trace.gap:.4g}"}
+    show([{"size": cs.format_bytes(size), **times}], f"timed by the event engine on {network.name}")
+    if cut is not None:
+        print(f"the narrowest cut: {cut.describe(network)}")

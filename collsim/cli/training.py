@@ -1,0 +1,132 @@
+"""`train`: one step of training, how long it takes, and where the time goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import collsim as cs
+from collsim.errors import CollsimError, require_word
+
+from .options import Json, Language, Place, Ranks
+from .shell import command
+from .tables import print_json, show
+
+WAYS = ("ddp", "data_parallel", "parameter_server")
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """How a step is split over GPUs."""
+
+    parallel: Annotated[str, typer.Option(help="ddp, data_parallel or parameter_server.")] = "ddp"
+    bucket: Annotated[str | None, typer.Option(help="Bytes that close a bucket, '25MiB' unless given.")] = None
+    hook: Annotated[str | None, typer.Option(help="Of ddp: fp16 or bf16 on the wire.")] = None
+    overlap: Annotated[
+        bool | None, typer.Option("--overlap/--no-overlap", help="Of ddp: allreduces beside the backward pass.")
+    ] = None
+    view: Annotated[bool | None, typer.Option("--view", help="Of ddp: gradients are views of buckets.")] = None
+    find_unused: Annotated[bool | None, typer.Option("--find-unused", help="Of ddp: look for unused parameters.")] = (
+        None
+    )
+    no_sync: Annotated[
+        bool | None, typer.Option("--no-sync/--always-sync", help="Of ddp: only the last microbatch is sent.")
+    ] = None
+    nccl: Annotated[bool | None, typer.Option("--nccl/--no-nccl", help="Of data_parallel: copies by NCCL.")] = None
+    servers: Annotated[int | None, typer.Option(help="Of parameter_server: how many.")] = None
+    asynchronous: Annotated[
+        bool | None, typer.Option("--asynchronous", help="Of parameter_server: nobody waits for the others.")
+    ] = None
+    accumulate: Annotated[int | None, typer.Option(help="Microbatches of a step.")] = None
+
+    def way(self) -> Any:
+        """The value that `training_step` takes."""
+        name = require_word("--parallel", self.parallel.replace("-", "_"), WAYS)
+        make: Any
+        make, takes = {
+            "ddp": (cs.ddp, ("bucket", "hook", "overlap", "view", "find_unused", "no_sync", "accumulate")),
+            "data_parallel": (cs.data_parallel, ("nccl", "accumulate")),
+            "parameter_server": (cs.parameter_server, ("bucket", "servers", "asynchronous", "accumulate")),
+        }[name]
+        given = {key: value for key, value in vars(self).items() if value is not None and key != "parallel"}
+        for key in given:
+            if key not in takes:
+                raise CollsimError(f"--{key.replace('_', '-')} is no option of --parallel {name}")
+        if given.pop("asynchronous", False):
+            given["synchronous"] = False
+        return make(**given)
+
+
+@command()
+def train(
+    model: Annotated[str, typer.Argument(help="A model, see `collsim list models`, or a table of layers: layers.csv.")],
+    place: Place,
+    splitting: Splitting,
+    batch: Annotated[int | None, typer.Option(help="Samples of the step, over all GPUs.")] = None,
+    micro_batch: Annotated[int | None, typer.Option(help="Samples of a GPU at a time.")] = None,
+    ranks: Ranks = None,
+    dtype: Annotated[str, typer.Option(help="float32, float16 or bfloat16.")] = "float32",
+    compute: Annotated[
+        str | None, typer.Option(help="A GPU ('A100'), measured seconds of a microbatch ('97ms'), a profiler's trace.")
+    ] = None,
+    optimizer: Annotated[str, typer.Option(help="adam, momentum, sgd or none.")] = "adam",
+    interference: Annotated[
+        float | None, typer.Option(help="Share of its speed that a GPU loses while it communicates, 0 to 1.")
+    ] = None,
+    network: Annotated[
+        str, typer.Option(help="alone: each collective by itself; shared: all of them share links.")
+    ] = "alone",
+    first_step: Annotated[bool, typer.Option("--first-step", help="The first step of a run.")] = False,
+    lang: Language = "en",
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Also write x.trace.json (Perfetto), x.json, x.csv or x.png.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """One step of training: how long, what of it waits for the network, memory, and why."""
+    from collsim.training.export import record
+    from collsim.training.run import STEADY
+
+    if batch is None and micro_batch is None:
+        raise CollsimError("say how many samples: --batch 4096 (over all GPUs), or --micro-batch 32 (of one)")
+    known = cs.Model.from_csv(model) if model.endswith(".csv") else cs.model(model)
+    trace = cs.training_step(
+        known,
+        place.network(),
+        parallel=splitting.way(),
+        batch=batch,
+        micro_batch=micro_batch,
+        ranks=ranks,
+        dtype=dtype,
+        compute=compute,
+        optimizer=optimizer,
+        interference=interference,
+        network=network,
+        step=1 if first_step else STEADY,
+    )
+    if out is not None:
+        trace.save(out)
+    if as_json:
+        print_json(record(trace))
+        return
+    print(trace)
+    print(trace.explain(lang))
+    show(_collectives(trace), "collectives")
+
+
+def _collectives(trace: cs.StepTrace) -> list[dict[str, Any]]:
+    """A row for each collective of the last microbatch."""
+    last = max(task.micro for task in trace.step.tasks)
+    return [
+        {
+            "collective": f"{task.name} {task.kind}",
+            "bytes": cs.format_bytes(task.nbytes),
+            "begin": cs.format_time(float(begin)),
+            "time": cs.format_time(float(end - begin)),
+        }
+        for task, begin, end in zip(trace.step.tasks, trace.begin, trace.end, strict=True)
+        if not task.computes and task.micro == last
+    ]

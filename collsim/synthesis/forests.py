@@ -1,0 +1,103 @@
+"""Bandwidth: the schedule that keeps the narrowest cut busy all the time, by packing spanning trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..collective import Collective
+from ..errors import CollsimError
+from ..schedule import Schedule, freeze
+from ..steps import Step
+from ..topology import Topology
+from .packing import pack
+from .pipelined import Forest, forest, pieces_for, steps
+from .rates import Pairs, highest, pairs_of, rates
+from .units import whole
+
+FORESTS = ("allgather", "reduce_scatter", "broadcast", "reduce", "allreduce")
+#: Per effort: trees per share; what part of the optimum is enough; rows of a schedule.
+EFFORT = {"low": (4, 0.97, 100_000), "normal": (16, 0.995, 500_000), "high": (64, 0.9995, 8_000_000)}
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """One or two forests, one after the other (an allreduce is a reduce_scatter and an allgather), and what they reach.
+
+    Attributes:
+        shares: the buffer is so many shares, one for each rank that has trees.
+        reached, most: B/s per share: what the forests carry; what no cut and no route allows to exceed.
+    """
+
+    forests: tuple[Forest, ...]
+    shares: int
+    reached: float
+    most: float
+
+    @property
+    def trees(self) -> int:
+        """Trees per share that both forests of an allreduce can be cut into."""
+        return int(np.lcm.reduce([f.trees for f in self.forests]))
+
+
+def plan(
+    kind: Collective, topology: Topology, ranks: int, root: int, effort: str, told: Callable[..., None] | None
+) -> Plan:
+    """The trees of a collective. `told` is called with (trees finished, in all, what)."""
+    pairs = pairs_of(topology, ranks)
+    wanted = {
+        "allgather": [False],
+        "reduce_scatter": [True],
+        "broadcast": [False],
+        "reduce": [True],
+        "allreduce": [True, False],
+    }[kind.name]
+    at = root if kind.rooted else None
+    found = [_forest(pairs, at, reverse, effort, told) for reverse in wanted]
+    times = sum(1 / reached for _, reached, _ in found), sum(1 / most for _, _, most in found)
+    return Plan(tuple(f for f, _, _ in found), 1 if kind.rooted else ranks, 1 / times[0], 1 / times[1])
+
+
+def _forest(
+    pairs: Pairs, root: int | None, reverse: bool, effort: str, told: Callable[..., None] | None
+) -> tuple[Forest, float, float]:
+    most_trees, enough, _ = EFFORT[effort]
+    toward = pairs.reversed if reverse else pairs
+    said = "reducing trees" if reverse else "trees"
+    tick = (lambda: told(0, 1, "rates")) if told is not None else None
+    rate, value = rates(pairs, root, reverse, tick)
+    if value <= 0:
+        raise CollsimError(f"{pairs.topology.name}: no rates between its ranks let all of them be reached")
+    made = whole(toward, rate, value, root, most_trees, enough)
+    need = np.zeros(pairs.ranks, np.int64)
+    need[slice(None) if root is None else root] = made.trees
+    count = (lambda done, total: told(done, total, said)) if told is not None else None
+    trees = pack(pairs.ranks, toward.src, toward.dst, made.capacity, need, count)
+    alpha = float(pairs.alpha.max(initial=0.0))
+    return (
+        forest(trees, made.trees, made.rate, alpha, root is not None, reverse),
+        made.trees * made.rate,
+        highest(pairs, root, reverse),
+    )
+
+
+def pieces_of(made: Plan, nbytes: int, effort: str) -> int:
+    """Into how many pieces the share of each tree is cut so that `nbytes` take least time, as far as rows allow."""
+    rows = sum(len(f.src) * made.trees // f.trees for f in made.forests)
+    most = max(1, EFFORT[effort][2] // max(1, rows))
+    return max(1, *(pieces_for(f, nbytes / made.shares, most) * f.trees // made.trees for f in made.forests))
+
+
+def scheduled(made: Plan, kind: Collective, ranks: int, root: int, pieces: int, options: dict[str, Any]) -> Schedule:
+    """The plan as steps, the share of each tree cut into `pieces`."""
+
+    def each() -> Iterator[Step]:
+        for f in made.forests:
+            yield from steps(f, pieces * made.trees // f.trees)
+
+    chunks, name = made.shares * made.trees * pieces, f"synthesized_{kind.name}"
+    block = ranks if kind.blocks else 1
+    return freeze(name, kind.name, ranks, each(), chunks=chunks, block=block, root=root, options=options)

@@ -1,0 +1,183 @@
+"""The loop of the greedy matching, compiled where numba is: links and chunks on a clock.
+
+Whenever a pair of ranks is free it takes a chunk that its source holds and its destination lacks, the one that fewest
+ranks hold among a few looked at (TACOS, Won et al., arXiv 2304.05301, algorithm 1, matches at random); chunks for one
+rank alone only move where they come nearer to it. A pair with nothing to do wakes when its source receives something.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..maxflow import compiled
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Network = tuple[Longs, Longs, Floats, Floats, Longs, Longs]
+Chunks = tuple[Flags, Flags, Flags, Longs, Floats, Longs, Longs]
+Queue = tuple[Longs, Longs, Floats, Longs, Longs, Longs]
+LOOKED_AT, IDLE = 12, -2
+
+
+@compiled
+def push(heap: Longs, size: int, item: int, key: Floats) -> None:
+    """Put an item into a heap of `size` items, the least key first."""
+    at = size
+    while at > 0:
+        above = (at - 1) // 2
+        if key[heap[above]] <= key[item]:
+            break
+        heap[at] = heap[above]
+        at = above
+    heap[at] = item
+
+
+@compiled
+def pop(heap: Longs, size: int, key: Floats) -> int:
+    """Take the item of least key out of a heap of `size` items."""
+    first = heap[0]
+    last = heap[size - 1]
+    size -= 1
+    at = 0
+    while True:
+        below = 2 * at + 1
+        if below >= size:
+            break
+        if below + 1 < size and key[heap[below + 1]] < key[heap[below]]:
+            below += 1
+        if key[heap[below]] >= key[last]:
+            break
+        heap[at] = heap[below]
+        at = below
+    heap[at] = last
+    return int(first)
+
+
+@compiled
+def choose(
+    u: int, v: int, held: Flags, coming: Flags, wanted: Flags, holders: Longs, goal: Longs, far: Floats, begin: int
+) -> int:
+    """The chunk that the pair u, v should carry now, or -1."""
+    chunks = held.shape[1]
+    best, found = -1, 0
+    for i in range(chunks):
+        c = begin + i
+        if c >= chunks:
+            c -= chunks
+        if not held[u, c] or coming[v, c]:
+            continue
+        if goal[c] < 0:
+            if not wanted[v, c]:
+                continue
+        elif far[v, goal[c]] >= far[u, goal[c]]:
+            continue
+        if best < 0 or holders[c] < holders[best]:
+            best = c
+        found += 1
+        if found >= LOOKED_AT:
+            break
+    return best
+
+
+@compiled
+def drawn(seed: int) -> int:
+    """The next number of a linear congruential generator modulo 2^63 (Knuth, MMIX)."""
+    return (seed * 6364136223846793005 + 1442695040888963407) & 0x7FFFFFFFFFFFFFFF
+
+
+@compiled
+def shuffle(items: Longs, number: int, seed: int) -> int:
+    """Put the first `number` items into a random order; the seed after that."""
+    for i in range(number):
+        seed = drawn(seed)
+        j = i + (seed >> 33) % (number - i)
+        items[i], items[j] = items[j], items[i]
+    return seed
+
+
+@compiled
+def send(e: int, c: int, row: int, pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Floats) -> None:
+    """Pair e carries chunk c from now on: row `row` of the table."""
+    src, dst, alpha, seconds, _, _ = pairs
+    held, coming, _, goal, _, holders, ready = chunks
+    _, _, key, _, carried, last_step = queue
+    u, v = src[e], dst[e]
+    coming[v, c] = True
+    holders[c] += 1
+    if goal[c] >= 0:
+        held[u, c] = False
+    last_step[e] = max(ready[u, c], last_step[e]) + 1
+    table[row, 0], table[row, 1], table[row, 2] = e, c, last_step[e]
+    carried[e] = row
+    key[e] += alpha[e] + seconds[e]
+    finish[row] = key[e]
+
+
+@compiled
+def arrive(e: int, now: float, number: int, pairs: Network, chunks: Chunks, queue: Queue, table: Longs) -> int:
+    """What pair e carried is there: it is awake, and so are the idle pairs out of its destination. How many are
+    awake.
+    """
+    _, dst, _, _, out_start, out = pairs
+    held, ready = chunks[0], chunks[6]
+    awake, _, key, _, carried, _ = queue
+    row = carried[e]
+    v, c = dst[e], table[row, 1]
+    held[v, c] = True
+    ready[v, c] = table[row, 2]
+    carried[e] = -1
+    awake[number] = e
+    number += 1
+    for i in range(out_start[v], out_start[v + 1]):
+        f = out[i]
+        if carried[f] == IDLE:
+            carried[f] = -1
+            key[f] = now
+            awake[number] = f
+            number += 1
+    return number
+
+
+@compiled
+def match(pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Floats, most: int) -> int:
+    """Match until `most` rows (pair, chunk, step) are in the table, or nothing is left to do: then the answer is 1.
+
+    Args:
+        pairs: source, destination, alpha (s), s per chunk; and the pairs that leave each rank.
+        chunks: (ranks, chunks) held, coming, wanted; goal of each (-1: all who want it); distances; holders; step in
+            which each came.
+        queue: pairs awake; rows written, heap size, pairs awake, seed; s at which each pair is free; the heap; the row
+            that each carries (or IDLE); its last step.
+    """
+    src, dst, _, _, _, _ = pairs
+    held, coming, wanted, goal, far, holders, _ = chunks
+    awake, state, key, heap, carried, _ = queue
+    row, size, number, seed = state[0], state[1], state[2], state[3]
+    ended = 0
+    while row < most:
+        seed = shuffle(awake, number, seed)
+        for i in range(number):
+            e = awake[i]
+            seed = drawn(seed)
+            begin = (seed >> 33) % held.shape[1]
+            c = choose(src[e], dst[e], held, coming, wanted, holders, goal, far, begin)
+            if c < 0:
+                carried[e] = IDLE
+                continue
+            send(e, c, row, pairs, chunks, queue, table, finish)
+            row += 1
+            push(heap, size, e, key)
+            size += 1
+        number = 0
+        if size == 0:
+            ended = 1
+            break
+        now = key[heap[0]]
+        while size > 0 and key[heap[0]] <= now * (1 + 1e-12):
+            e = pop(heap, size, key)
+            size -= 1
+            number = arrive(e, now, number, pairs, chunks, queue, table)
+    state[0], state[1], state[2], state[3] = row, size, number, seed
+    return ended

@@ -1,0 +1,220 @@
+"""Packing spanning trees: as many out-trees from every root as asked for, sharing the capacity of the pairs.
+
+A set of trees that is only begun (batches: `count` equal trees that span `inside` so far) can be finished if and only
+if into every set X of ranks there is capacity for all trees that have not touched it yet (Bérczi & Frank 2010, theorem
+1.2; Edmonds 1973 for trees not begun). A batch grows by an edge from x inside to y outside; how many of its trees may
+take it is one maximum flow from x to y, in a graph where x also feeds every other batch (ForestColl, arXiv 2402.06787,
+section 5.4; Schrijver 2003, section 53.3). Edges near the root are tried first, so that trees stay shallow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import CollsimError
+from ..maxflow import arcs, max_flow
+
+Longs = npt.NDArray[np.int64]
+MOST_TOGETHER = 40  # ranks whose trees are grown side by side, in a graph with a node for each
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """`count` equal trees from one root. `src[i] -> dst[i]`, in an order in which every src was reached before; `depth`
+    of dst."""
+
+    root: int
+    count: int
+    src: Longs
+    dst: Longs
+    depth: Longs
+
+    @property
+    def height(self) -> int:
+        """Edges on the longest way from the root."""
+        return int(self.depth.max(initial=0))
+
+
+@dataclass
+class Batch:
+    """Trees that are being grown: edges so far, and the depth of each rank inside (-1 outside)."""
+
+    root: int
+    count: int
+    depth: Longs
+    edges: list[tuple[int, int]] = field(default_factory=list)
+    inside: list[int] = field(default_factory=list)
+
+    def split(self, count: int) -> Batch:
+        """Take `count` trees; the rest stay as another batch."""
+        rest = Batch(self.root, self.count - count, self.depth.copy(), [*self.edges], [*self.inside])
+        self.count = count
+        return rest
+
+    def finished(self) -> Tree:
+        src, dst = (np.array([e[i] for e in self.edges], np.int64) for i in (0, 1))
+        return Tree(self.root, self.count, src, dst, self.depth[dst])
+
+
+def pack(
+    ranks: int, src: Longs, dst: Longs, capacity: Longs, need: Longs, told: Callable[[int, int], None] | None = None
+) -> list[Tree]:
+    """`need[r]` spanning trees from each rank r such that at most `capacity[i]` of all use edge `src[i] -> dst[i]`.
+
+    Args:
+        told: called with (trees finished, in all); whatever it raises ends the packing.
+
+    Raises CollsimError where they do not exist.
+    """
+    grower = _Grower(ranks, src, dst, capacity)
+    waiting = [_begun(ranks, int(root), int(need[root])) for root in np.flatnonzero(need)]
+    total, done, trees = int(need.sum()), 0, []
+    if ranks <= MOST_TOGETHER:
+        grower.grow_together(waiting, (lambda: told(0, total)) if told is not None else None)
+    while waiting:
+        batch = waiting.pop()
+        waiting += grower.grow(batch, waiting)
+        done += batch.count
+        trees.append(batch.finished())
+        if told is not None:
+            told(done, total)
+    return trees
+
+
+def _begun(ranks: int, root: int, count: int) -> Batch:
+    depth = np.full(ranks, -1, np.int64)
+    depth[root] = 0
+    return Batch(root, count, depth, inside=[root])
+
+
+class _Grower:
+    """The capacity that is left, and how many trees of a batch may take an edge."""
+
+    def __init__(self, ranks: int, src: Longs, dst: Longs, capacity: Longs):
+        self.ranks = ranks
+        keep = (capacity > 0) & (src != dst)
+        self.src, self.dst, self.left = src[keep], dst[keep], capacity[keep].copy()
+        self.outgoing = [np.flatnonzero(self.src == r) for r in range(ranks)]
+
+    def grow_together(self, batches: list[Batch], told: Callable[[], None] | None) -> None:
+        """Grow all batches a level at a time, by edges that all their trees may take, so that none is left with the
+        long ways; what is missing then is for `grow`."""
+        self.prepare(batches, growing=True)
+        scanned = [0] * len(batches)
+        for level in range(self.ranks):
+            for number in np.roll(np.arange(len(batches)), -level).tolist():
+                batch = batches[number]
+                while scanned[number] < len(batch.inside) and batch.depth[batch.inside[scanned[number]]] <= level:
+                    self.grow_from(batch, batch.inside[scanned[number]], number)
+                    scanned[number] += 1
+                if told is not None:
+                    told()
+
+    def grow(self, batch: Batch, waiting: list[Batch]) -> list[Batch]:
+        """Grow a batch until it spans all ranks, breadth first; what had to be split off it."""
+        rests: list[Batch] = []
+        self.prepare(waiting)
+        scanned, partly = 0, list[int]()
+        while len(batch.inside) < self.ranks:
+            if scanned < len(batch.inside):
+                partly += self.grow_from(batch, batch.inside[scanned])
+                scanned += 1
+                continue
+            edge, count = self.widest(batch, partly)
+            rests.append(batch.split(count))
+            self.prepare([*waiting, *rests])
+            self.take(batch, edge)
+            partly = self.retried(batch, partly)
+        return rests
+
+    def grow_from(self, batch: Batch, x: int, number: int | None = None) -> list[int]:
+        """Take all edges out of one rank that all trees of the batch may take; those that only some may take."""
+        out = self.outgoing[x]
+        out = out[(self.left[out] > 0) & (batch.depth[self.dst[out]] < 0)]
+        partly = []
+        for edge in out[np.argsort(-self.left[out], kind="stable")].tolist():
+            count = self.allowed(edge, batch.count, number)
+            if count == batch.count:
+                self.take(batch, edge, number)
+            elif count:
+                partly.append(edge)
+        return partly
+
+    def widest(self, batch: Batch, edges: list[int]) -> tuple[int, int]:
+        """The edge that most trees of the batch may take, and how many."""
+        outside = [e for e in edges if batch.depth[self.dst[e]] < 0]
+        counts = [self.allowed(e, batch.count) for e in outside]
+        if not any(counts):
+            raise CollsimError(f"no {batch.count} spanning trees from rank {batch.root} are left to pack")
+        best = int(np.argmax(counts))
+        return outside[best], counts[best]
+
+    def retried(self, batch: Batch, edges: list[int]) -> list[int]:
+        """Once the batch is smaller: take those edges that all of it may take now; the rest."""
+        partly = []
+        for edge in edges:
+            if batch.depth[self.dst[edge]] >= 0:
+                continue
+            count = self.allowed(edge, batch.count)
+            if count == batch.count:
+                self.take(batch, edge)
+            elif count:  # what none may take now none may take later
+                partly.append(edge)
+        return partly
+
+    def take(self, batch: Batch, edge: int, number: int | None = None) -> None:
+        """All trees of the batch take an edge; `number` is that of the batch among those that `prepare` got."""
+        x, y = int(self.src[edge]), int(self.dst[edge])
+        self.left[edge] -= batch.count
+        self.graph.capacity[self.graph.arc[edge]] -= batch.count
+        batch.depth[y] = batch.depth[x] + 1
+        batch.edges.append((x, y))
+        batch.inside.append(y)
+        if number is not None:
+            self.graph.capacity[self.joins[number][y]] = self.endless
+
+    def prepare(self, batches: list[Batch], growing: bool = False) -> None:
+        """The graph of what is left, with a source (node `ranks`) that feeds every rank and every batch.
+
+        Args:
+            growing: the batches grow in this graph: each may come to feed any rank.
+        """
+        n = self.ranks
+        single = np.zeros(n, np.int64)
+        apart = batches if growing else [b for b in batches if len(b.inside) > 1]
+        for b in [] if growing else batches:
+            if len(b.inside) == 1:
+                single[b.root] += b.count
+        self.batches, self.others = apart, sum(b.count for b in batches)
+        self.endless = self.others + int(self.left.sum()) + 1
+        fed = [np.arange(n) if growing else np.array(b.inside) for b in apart]
+        src = [self.src, np.full(n, n), *(np.array([n] + [n + 1 + i] * len(to)) for i, to in enumerate(fed))]
+        dst = [self.dst, np.arange(n), *(np.array([n + 1 + i, *to]) for i, to in enumerate(fed))]
+        counts = [
+            np.array([b.count, *np.where(b.depth[to] >= 0, self.endless, 0)]) for b, to in zip(apart, fed, strict=True)
+        ]
+        capacity = np.concatenate([self.left, single, *counts])
+        self.graph = arcs(n + 1 + len(apart), np.concatenate(src), np.concatenate(dst), capacity)
+        self.feed = self.graph.arc[len(self.src) : len(self.src) + n]
+        if growing:
+            own = self.graph.arc[len(self.src) + n :].reshape(len(apart), n + 1)
+            self.joins, self.feeds = own[:, 1:], own[:, 0]
+
+    def allowed(self, edge: int, count: int, number: int | None = None) -> int:
+        """How many of `count` trees may take an edge so that all others can still be finished."""
+        x, y = int(self.src[edge]), int(self.dst[edge])
+        wanted = min(count, int(self.left[edge]))
+        if wanted <= 0:
+            return 0
+        capacity = self.graph.capacity.copy()
+        capacity[self.feed[x]] = self.endless
+        others = self.others
+        if number is not None:
+            capacity[self.feeds[number]] = 0
+            others -= count
+        value, _ = max_flow(self.graph, capacity, self.ranks, y, others + wanted)
+        return max(0, value - others)

@@ -1,0 +1,301 @@
+"""Exact synthesis for small machines: is there a schedule of so many steps, rounds and chunks? And the proof if not.
+
+The formulation is SCCL's (Cai et al. 2021, Synthesizing Optimal Collective Algorithms, section 3): in step s, which
+lasts some whole number of rounds, a link carries at most bandwidth times rounds chunks; a chunk can be sent once it is
+there, and every rank receives each chunk at most once. OR-Tools' CP-SAT finds such a schedule or proves that there is
+none. What is reduced is the same on the network turned round, played backwards.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..collective import Collective, collective
+from ..errors import CollsimError
+from ..schedule import Schedule, freeze
+from ..steps import Step
+from ..topology import Topology
+from .pipelined import colours
+from .rates import Pairs, pairs_of
+
+Longs = npt.NDArray[np.int64]
+MOST_VARIABLES = 400_000
+_SECONDS = 300.0
+_MOST_ROUNDS = 64
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the solver said of one question: `steps` steps of `rounds` rounds in all, `chunks` chunks per block.
+
+    Attributes:
+        schedule: None where there is none.
+        proved: the answer is certain; False where time ran out.
+    """
+
+    steps: int
+    rounds: int
+    chunks: int
+    schedule: Schedule | None
+    proved: bool
+
+    def __str__(self) -> str:
+        asked = f"{self.steps} steps, {self.rounds} rounds, {self.chunks} chunks"
+        return f"{asked}: {'found' if self.schedule else 'there is none' if self.proved else 'not known'}"
+
+
+def installed() -> bool:
+    """Is the solver there?"""
+    return find_spec("ortools") is not None
+
+
+def require_solver() -> None:
+    """Raises CollsimError where OR-Tools is not installed."""
+    if not installed():
+        raise CollsimError("exact synthesis needs OR-Tools; install it with: pip install 'collsim[synthesis]'")
+
+
+def least_steps(kind: Collective, topology: Topology, ranks: int | None = None, root: int = 0) -> tuple[int, str]:
+    """Steps below which no schedule can be, and the two ranks that prove it: no way between them has fewer links."""
+    n = topology.ranks if ranks is None else ranks
+    pairs = pairs_of(topology, n)
+    hops = _hops(n, pairs.src, pairs.dst)
+    if not kind.rooted:
+        a, b = (int(x) for x in np.unravel_index(np.argmax(hops), hops.shape))
+    elif kind.after == "root":
+        a, b = int(np.argmax(hops[:, root])), root
+    else:
+        a, b = root, int(np.argmax(hops[root]))
+    least = int(hops[a, b])
+    return least, f"what rank {a} has must reach rank {b}, {least} links away"
+
+
+def _hops(n: int, src: Longs, dst: Longs) -> Longs:
+    far = np.full((n, n), n, np.int64)
+    np.fill_diagonal(far, 0)
+    while True:
+        before = far.copy()
+        np.minimum.at(far, src, 1 + far[dst])
+        if np.array_equal(far, before):
+            return far
+
+
+def exact(
+    kind: Collective | str,
+    topology: Topology,
+    steps: int,
+    rounds: int,
+    chunks: int = 1,
+    *,
+    ranks: int | None = None,
+    root: int = 0,
+    seconds: float = _SECONDS,
+    told: Callable[[float], None] | None = None,
+) -> Answer:
+    """A schedule of `steps` steps that last `rounds` rounds in all, each block (or the buffer) cut into `chunks`.
+
+    A round is the time in which the slowest link of the topology carries one chunk; faster ones carry as many as fit.
+
+    Args:
+        seconds: when to give up. told: called with the seconds so far; whatever it raises ends the search.
+
+    Raises CollsimError where OR-Tools is missing, the collective has no such form, or there would be too many
+    variables.
+    """
+    require_solver()
+    kind = collective(kind) if isinstance(kind, str) else kind
+    if kind.name not in _AS:
+        raise CollsimError(f"exact synthesis knows {', '.join(_AS)}; got {kind.name!r}")
+    n = topology.ranks if ranks is None else ranks
+    pairs = pairs_of(topology, n)
+    name, reverse = _AS[kind.name]
+    if rounds < steps:
+        return Answer(steps, rounds, chunks, None, True)
+    question = _Question(pairs.reversed if reverse else pairs, collective(name), root, chunks, steps, rounds)
+    status, sent = question.ask(seconds, told)
+    schedule = None
+    if sent is not None:
+        options = {"steps": steps, "rounds": rounds, "chunks": chunks}
+        schedule = _frozen(kind, pairs, sent, steps, reverse, n, root, question.chunks, options)
+    return Answer(steps, rounds, chunks, schedule, status)
+
+
+#: What each collective is asked as, and whether it is played backwards.
+_AS = {
+    "allgather": ("allgather", False),
+    "reduce_scatter": ("allgather", True),
+    "broadcast": ("broadcast", False),
+    "reduce": ("broadcast", True),
+    "scatter": ("scatter", False),
+    "gather": ("scatter", True),
+}
+EXACT = tuple(_AS)
+
+
+class _Question:
+    """One model: x[c, e, s] says that pair e carries chunk c in step s."""
+
+    def __init__(self, pairs: Pairs, kind: Collective, root: int, per_block: int, steps: int, rounds: int):
+        from ortools.sat.python import cp_model
+
+        n = pairs.ranks
+        self.pairs, self.steps, self.rounds = pairs, steps, rounds
+        self.chunks = per_block * (n if kind.blocks else 1)
+        place = kind.held(n, self.chunks, root)
+        contributor, _ = kind.wanted(n, self.chunks, root)
+        self.place, self.wanted = place, contributor >= 0
+        size = self.chunks * len(pairs) * steps
+        if size > MOST_VARIABLES:
+            raise CollsimError(
+                f"{pairs.topology.name}: {size:,} variables are more than {MOST_VARIABLES:,}; use fewer ranks, chunks"
+                " or steps, or another objective"
+            )
+        self.model = cp_model.CpModel()
+        self.hops = _hops(n, pairs.src, pairs.dst)
+        self.x: dict[tuple[int, int, int], Any] = {}
+        self.into: dict[tuple[int, int, int], list[Any]] = {}
+        self.sendable()
+        self.arrivals()
+        self.bandwidth()
+
+    def sendable(self) -> None:
+        """Variables for what is neither too early nor useless: no chunk is farther from home than steps allow."""
+        src, dst = self.pairs.src.tolist(), self.pairs.dst.tolist()
+        early = np.where(self.place.T[:, :, None], self.hops[None], 10**6).min(axis=1)  # (chunks, ranks) least steps
+        late = np.where(self.wanted.T[:, None, :], self.hops[None], -1)
+        for c in range(self.chunks):
+            for e, (u, v) in enumerate(zip(src, dst, strict=True)):
+                if self.place[v, c] or early[c, v] < early[c, u]:
+                    continue
+                relays = [int(h) for h in late[c, v] if h >= 0]
+                for s in range(int(early[c, u]), self.steps - min(relays, default=0)):
+                    variable = self.model.new_bool_var("")
+                    self.x[c, e, s] = variable
+                    self.into.setdefault((c, v, s), []).append(variable)
+
+    def arrivals(self) -> None:
+        """Each rank receives what it wants once, other chunks at most once, and sends only what it has."""
+        n = self.pairs.ranks
+        for c in range(self.chunks):
+            for v in range(n):
+                if self.place[v, c]:
+                    continue
+                every = [x for s in range(self.steps) for x in self.into.get((c, v, s), [])]
+                if self.wanted[v, c]:
+                    self.model.add_exactly_one(every)
+                elif every:
+                    self.model.add_at_most_one(every)
+        src = self.pairs.src.tolist()
+        for (c, e, s), variable in self.x.items():
+            if not self.place[src[e], c]:
+                before = [x for t in range(s) for x in self.into.get((c, src[e], t), [])]
+                self.model.add(sum(before) >= variable)
+
+    def bandwidth(self) -> None:
+        """What a link carries in a step is at most its chunks per round times the rounds of the step."""
+        links = self.pairs.topology.links
+        used = np.unique(self.pairs.routes.link)
+        per_round = np.floor(links.bandwidth / links.bandwidth[used].min() + 1e-9).astype(int)
+        rounds = [self.model.new_int_var(1, self.rounds - self.steps + 1, "") for _ in range(self.steps)]
+        self.model.add(sum(rounds) == self.rounds)
+        over: dict[tuple[int, int], list[Any]] = {}
+        for (_, e, s), variable in self.x.items():
+            for link in self.pairs.routes[e].tolist():
+                over.setdefault((link, s), []).append(variable)
+        for (link, s), carried in over.items():
+            self.model.add(sum(carried) <= int(per_round[link]) * rounds[s])
+
+    def ask(self, seconds: float, told: Callable[[float], None] | None) -> tuple[bool, Longs | None]:
+        """Is the answer certain; and rows (pair, chunk, step), or None. The solver runs beside, so that Ctrl-C ends
+        it.
+        """
+        from ortools.sat.python import cp_model
+
+        solver = cp_model.CpSolver()
+        solver.parameters.max_time_in_seconds = seconds
+        solver.parameters.random_seed = 1
+        found: list[Any] = []
+        failed: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                found.append(solver.solve(self.model))
+            except BaseException as error:  # told to the caller's thread
+                failed.append(error)
+
+        beside = threading.Thread(target=run, daemon=True)
+        begin = time.monotonic()
+        beside.start()
+        try:
+            while beside.is_alive():
+                beside.join(0.1)
+                if told is not None:
+                    told(time.monotonic() - begin)
+        finally:
+            if beside.is_alive():
+                solver.stop_search()
+                beside.join()
+        if failed:
+            raise failed[0]
+        status = found[0]
+        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            rows = [(e, c, s) for (c, e, s), x in self.x.items() if solver.boolean_value(x)]
+            return True, np.array(rows, np.int64).reshape(-1, 3)
+        return status == cp_model.INFEASIBLE, None
+
+
+def _frozen(
+    kind: Collective,
+    pairs: Pairs,
+    sent: Longs,
+    steps: int,
+    reverse: bool,
+    ranks: int,
+    root: int,
+    chunks: int,
+    options: dict[str, Any],
+) -> Schedule:
+    channel = colours(pairs.src, pairs.dst).astype(np.int32)
+    late = steps - 1 - sent[:, 2] if reverse else sent[:, 2]
+
+    def each() -> Iterator[Step]:
+        for s in range(steps):
+            pair, chunk = sent[late == s, 0], sent[late == s, 1].astype(np.int32)
+            ends = pairs.src[pair].astype(np.int32), pairs.dst[pair].astype(np.int32)
+            yield Step(*ends, chunk, chunk, np.full(len(pair), reverse and kind.reduces), channel[pair])
+
+    block = ranks if kind.blocks else 1
+    name = f"synthesized_{kind.name}"
+    return freeze(name, kind.name, ranks, each(), chunks=chunks, block=block, root=root, options=options)
+
+
+def quickest(
+    kind: Collective,
+    topology: Topology,
+    ranks: int,
+    root: int,
+    seconds: float = _SECONDS,
+    told: Callable[[float], None] | None = None,
+) -> tuple[Schedule, str]:
+    """The schedule of fewest steps, of those the one of fewest rounds with one chunk per block; and the proof in words.
+
+    Raises CollsimError where the solver does not find one in time.
+    """
+    least, why = least_steps(kind, topology, ranks, root)
+    refused = ""
+    for rounds in range(least, _MOST_ROUNDS):
+        answer = exact(kind, topology, least, rounds, ranks=ranks, root=root, seconds=seconds, told=told)
+        if answer.schedule is not None:
+            return answer.schedule, f"No schedule of fewer than {least} steps exists: {why}.{refused}"
+        if not answer.proved:
+            break
+        refused = f" None of {least} steps takes fewer than {rounds + 1} rounds: the solver proved it."
+    raise CollsimError(f"{topology.name}: no schedule of {least} steps was found in time; try objective='bandwidth'")

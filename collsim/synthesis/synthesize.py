@@ -1,0 +1,209 @@
+"""The door: what is asked for, which method answers, and what is told about the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ..bar import told as telling
+from ..collective import Collective, collective
+from ..errors import CollsimError, require_word
+from ..schedule import Schedule
+from ..simulate import simulate
+from ..topology import Topology
+from ..units import format_bandwidth, parse_bytes, parse_count
+from ..verify import verify
+from . import forests, greedy, solver
+
+Told = Callable[..., None] | None
+METHODS = ("trees", "greedy", "exact")
+LARGE = 2**36  # bytes for which objective="bandwidth" cuts its chunks
+_SMALL_RANKS = 16  # up to so many a size is also tried with the fewest steps
+_TREE_RANKS = 256  # beyond, packing takes minutes
+_FILLED = 1.02  # steps per piece: where filling and draining the trees takes more, matching is tried as well
+_GREEDY_CHUNKS = {"low": (1,), "normal": (1, 4), "high": (1, 2, 4, 8, 16)}
+_GREEDY_SAYS = "Every pair of ranks took, whenever it was free, a chunk that its source had and its destination lacked."
+_SECONDS = {"low": 20.0, "normal": 120.0, "high": 1200.0}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is known about a synthesized schedule.
+
+    Attributes:
+        method: `trees` (packed at the narrowest cut), `greedy` (matching) or `exact` (solver).
+        objective: `bandwidth`, `latency`, or bytes.
+        says: how it was found, and what is proved, in sentences.
+    """
+
+    method: str
+    objective: str | int
+    says: str
+
+
+_reports: WeakKeyDictionary[Schedule, Report] = WeakKeyDictionary()
+
+
+def report(schedule: Schedule) -> Report | None:
+    """How a schedule of this process was synthesized; None for any other."""
+    return _reports.get(schedule)
+
+
+def synthesize(
+    collective_name: str | Collective,
+    topology: Topology,
+    objective: str | int = "bandwidth",
+    effort: str = "normal",
+    *,
+    ranks: int | None = None,
+    root: int = 0,
+    method: str | None = None,
+    pieces: int | None = None,
+    progress: Any = None,
+) -> Schedule:
+    """The best schedule for a collective on a topology that can be found; an ordinary, verified Schedule.
+
+    Args:
+        collective_name: a collective or its name.
+        objective: `bandwidth` (large sizes), `latency` (fewest steps, with proof), or a size such as `"4MiB"` for which
+            the methods' schedules are timed by the event engine and the fastest is taken.
+        effort: `low`, `normal` or `high`: how long to search and how large a schedule may be.
+        ranks, root: the first so many ranks; the root, where the collective has one.
+        method: `trees`, `greedy` or `exact`; chosen by objective and collective unless given.
+        pieces: into how many the share of each tree (of each block, in a matching) is cut; chosen by size unless given.
+            Few make a short program for MSCCL.
+        progress: True for a bar, or a function called with (done, in all, what); Ctrl-C ends the search.
+
+    Raises CollsimError for a collective that no method knows, or a bad option; TopologyError where ranks cannot reach
+    each other.
+    """
+    kind = collective_name if isinstance(collective_name, Collective) else collective(collective_name)
+    if not isinstance(topology, Topology):
+        raise CollsimError(f"synthesize wants a topology, got {topology!r}; make one with topology.switch(8)")
+    require_word("effort", effort, tuple(forests.EFFORT))
+    if method is not None:
+        require_word("method", method, METHODS)
+    n = topology.ranks if ranks is None else parse_count(ranks, "ranks", least=1)
+    if n > topology.ranks or n < 2:
+        raise CollsimError(f"ranks={n}: {topology.name} has {topology.ranks}, and a collective to synthesize needs 2")
+    root = parse_count(root, "root", least=0)
+    if root >= n:
+        raise CollsimError(f"root={root} is not a rank; with {n} ranks it is 0 to {n - 1}")
+    pieces = None if pieces is None else parse_count(pieces, "pieces")
+    if objective not in ("bandwidth", "latency"):
+        objective = parse_bytes(objective)
+    with telling(progress, "parts", "done", "in_all", "what") as told:
+        found, said = _Search(kind, topology, n, root, objective, effort, pieces, told).run(method)
+    verify(found)
+    _reports[found] = said
+    return found
+
+
+@dataclass(frozen=True)
+class _Search:
+    """One question, checked."""
+
+    kind: Collective
+    topology: Topology
+    ranks: int
+    root: int
+    objective: str | int
+    effort: str
+    pieces: int | None
+    told: Told
+
+    def run(self, method: str | None) -> tuple[Schedule, Report]:
+        methods = [method] if method is not None else self.methods()
+        if len(methods) == 1:
+            return self.by(methods[0])
+        found: list[tuple[Schedule, Report]] = []
+        for one in methods:
+            try:
+                found.append(self.by(one))
+            except CollsimError:
+                if one == methods[-1] and not found:
+                    raise
+                continue
+            if self.objective == "bandwidth" and self.filled(found[-1][0]):
+                return found[-1]
+        times = [simulate(made, self.topology, self.nbytes, engine="event").time for made, _ in found]
+        return found[times.index(min(times))]
+
+    def filled(self, made: Schedule) -> bool:
+        """Are the pieces of its trees so many that filling and draining them hardly counts?"""
+        pieces = made.options.get("pieces", 0) * (2 if self.kind.name == "allreduce" else 1)
+        return bool(made.steps <= _FILLED * pieces)
+
+    def methods(self) -> list[str]:
+        """The methods to try, for one of them the only one."""
+        name = self.kind.name
+        known = [
+            m
+            for m, names in zip(METHODS, (forests.FORESTS, greedy.MATCHED, solver.EXACT), strict=True)
+            if name in names
+        ]
+        if not known:
+            raise CollsimError(f"{name} cannot be synthesized; known: {', '.join(greedy.MATCHED)}")
+        if self.objective == "latency":
+            if "exact" not in known:
+                raise CollsimError(f"objective='latency' knows {', '.join(solver.EXACT)}; got {name!r}")
+            return ["exact"]
+        if self.objective == "bandwidth":
+            return [m for m in known if m != "exact" and (m != "trees" or self.ranks <= _TREE_RANKS)]
+        if self.ranks > _SMALL_RANKS:
+            return [m for m in known if m != "exact"]
+        return [m for m in known if m != "exact" or solver.installed()]
+
+    def by(self, method: str) -> tuple[Schedule, Report]:
+        known = {"trees": forests.FORESTS, "greedy": greedy.MATCHED, "exact": solver.EXACT}[method]
+        if self.kind.name not in known:
+            raise CollsimError(f"method {method!r} knows {', '.join(known)}; got {self.kind.name!r}")
+        found, says = {"trees": self.trees, "greedy": self.greedy, "exact": self.exact}[method]()
+        return found, Report(method, self.objective, says)
+
+    @property
+    def nbytes(self) -> int:
+        return self.objective if isinstance(self.objective, int) else LARGE
+
+    def options(self, method: str) -> dict[str, Any]:
+        return {"method": method, "objective": self.objective}
+
+    def trees(self) -> tuple[Schedule, str]:
+        made = forests.plan(self.kind, self.topology, self.ranks, self.root, self.effort, self.told)
+        pieces = self.pieces or forests.pieces_of(made, self.nbytes, self.effort)
+        found = forests.scheduled(
+            made, self.kind, self.ranks, self.root, pieces, {**self.options("trees"), "pieces": pieces}
+        )
+        height = max(f.height for f in made.forests)
+        counts = " and ".join(str(f.trees) for f in made.forests)
+        where, what = ("at the root", "the buffer") if self.kind.rooted else ("at every rank", "each block")
+        says = (
+            f"{counts} trees {where}, at most {height} links high, carry {format_bandwidth(made.reached)} of {what}:"
+            f" {100 * made.reached / made.most:.4g} % of what the narrowest cut and the routes allow."
+        )
+        return found, says
+
+    def greedy(self) -> tuple[Schedule, str]:
+        best: tuple[float, Schedule] | None = None
+        for per_block in (self.pieces,) if self.pieces else _GREEDY_CHUNKS[self.effort]:
+            found = self.matched(per_block)
+            if len(found) > greedy.MOST_TIMED:
+                return best[1] if best is not None else found, _GREEDY_SAYS
+            took = simulate(found, self.topology, self.nbytes, engine="event").time
+            if best is None or took < best[0]:
+                best = took, found
+        assert best is not None
+        return best[1], _GREEDY_SAYS
+
+    def matched(self, per_block: int) -> Schedule:
+        told = self.told
+        count = (lambda done, total: told(done, total, "matching")) if told is not None else None
+        place = self.kind, self.topology, self.ranks, self.root
+        return greedy.greedy(*place, self.nbytes, per_block, 1, self.options("greedy"), count)
+
+    def exact(self) -> tuple[Schedule, str]:
+        told = self.told
+        tick = (lambda seconds: told(0, 1, f"solver, {seconds:.0f} s")) if told is not None else None
+        return solver.quickest(self.kind, self.topology, self.ranks, self.root, _SECONDS[self.effort], tick)

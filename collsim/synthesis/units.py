@@ -1,0 +1,116 @@
+"""From rates to whole numbers: how many trees of one rate cross each pair of ranks.
+
+With k trees of rate u for each unit of demand, a pair carries floor(rate / u) trees. ForestColl (arXiv 2402.06787,
+section 5.2) takes the k for which nothing is lost; where that is too many, the smallest k that loses next to nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+import numpy.typing as npt
+
+from ..maxflow import max_flow
+from .rates import Pairs, demand, fed, group_of
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+_STEPS = 12  # of the search for the rate of a tree: to 1 part in 4096 of the gap that is left
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """Trees per unit of demand, B/s of each, and how many may cross each pair."""
+
+    trees: int
+    rate: float
+    capacity: Longs
+
+
+def whole(pairs: Pairs, rate: Floats, value: float, root: int | None, most_trees: int, enough: float) -> Whole:
+    """The fewest trees that reach `enough` of `value` (B/s per unit of demand), or those that come nearest to it.
+
+    Args:
+        rate: (pairs,) B/s. most_trees: per unit of demand.
+    """
+    best = Whole(0, 0.0, np.zeros(len(pairs), np.int64))
+    exact = lossless(rate, value)
+    for trees in sorted({*range(1, most_trees + 1), *([exact] if exact and exact <= 4 * most_trees else [])}):
+        found = _with_trees(pairs, rate, value, root, trees, best.trees * best.rate / trees)
+        if found is not None and found.trees * found.rate > best.trees * best.rate * (1 + 1e-6):
+            best = found
+        if best.trees * best.rate >= enough * value:
+            break
+    return best
+
+
+def lossless(rate: Floats, value: float) -> int | None:
+    """k for which every rate is a whole number of trees of rate value / k, where rates are whole B/s; else None."""
+    inside = int(max(1, round(float(rate.max()) / value))) * 64
+    for parts in range(1, min(inside, 512) + 1):
+        total = value * parts
+        if abs(total - round(total)) < 1e-6 * parts and (np.abs(rate - np.rint(rate)) < 1e-6).all():
+            common = int(np.gcd.reduce(np.rint(rate).astype(np.int64)))
+            return round(total) // gcd(common * parts, round(total))
+    return None
+
+
+def _with_trees(pairs: Pairs, rate: Floats, value: float, root: int | None, trees: int, least: float) -> Whole | None:
+    """The largest rate above `least` at which so many trees fit, or None."""
+    high = value / trees
+    low = max(least, 0.7 * high) if least else 0.3 * high
+    if (capacity := fits(pairs, rate, high, root, trees)) is not None:
+        return Whole(trees, high, capacity)
+    found = None
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        capacity = fits(pairs, rate, middle, root, trees)
+        if capacity is None:
+            high = middle
+            if high <= least * 1.001:
+                break
+        else:
+            low, found = middle, Whole(trees, middle, capacity)
+    return found
+
+
+def fits(pairs: Pairs, rate: Floats, unit: float, root: int | None, trees: int) -> Longs | None:
+    """How many trees cross each pair, if every rank can be reached by all trees that do not begin at it; else None."""
+    capacity = rounded(pairs, rate, unit)
+    need = demand(pairs.ranks, root) * trees
+    lacking = need.sum() - need
+    if (np.bincount(pairs.dst, weights=capacity, minlength=pairs.ranks) < lacking).any():
+        return None
+    graph, feed = fed(pairs, np.minimum(capacity, int(need.sum())))
+    graph.capacity[feed] = need
+    total = int(need.sum())
+    for sink in np.flatnonzero(lacking > 0):
+        if max_flow(graph, graph.capacity.copy(), pairs.ranks, int(sink), total)[1] is not None:
+            return None
+    return capacity
+
+
+def rounded(pairs: Pairs, rate: Floats, unit: float) -> Longs:
+    """Whole trees per pair: what fits of its rate, then one more for those that lack least, as long as links have
+    room.
+    """
+    exact = rate / unit * (1 + 1e-9)
+    trees = np.floor(exact).astype(np.int64)
+    if (pairs.routes.hops == 1).all():
+        return trees
+    links = pairs.topology.links
+    room = np.floor(links.bandwidth / unit * (1 + 1e-9)).astype(np.int64)
+    room -= np.bincount(pairs.routes.link, weights=trees[pairs.pair_of], minlength=len(links)).astype(np.int64)
+    away = (pairs.dst - pairs.src) % pairs.ranks
+    group = group_of(pairs)
+    order = np.lexsort((away, away % group, -np.round(exact - trees, 6)))
+    start, link = pairs.routes.start, pairs.routes.link
+    for pair in order.tolist():
+        crossed = link[start[pair] : start[pair + 1]]
+        more = int(room[crossed].min())
+        if more > 0 and rate[pair] > 0:
+            room[crossed] -= 1
+            trees[pair] += 1
+    return trees

@@ -1,0 +1,166 @@
+"""Seconds of the compute tasks of a step: modelled, or what was measured."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import CollsimError, unknown
+from ...topology import Topology
+from ...units import parse_time
+from ..model import Model
+from ..step import TrainingStep
+from .profile import Profile, read_profile
+from .speeds import Speed, gpus, speed
+
+Floats = npt.NDArray[np.float64]
+PASSES = ("forward", "backward", "optimizer")
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """Seconds of each task of a step with nothing beside it (0 for collectives); the GPU they are for, where that is
+    known; and where they come from, in words."""
+
+    seconds: Floats
+    speed: Speed | None
+    says: str
+
+
+def costs(step: TrainingStep, topology: Topology, compute: Any = None) -> Costs:
+    """What computing takes.
+
+    Args:
+        compute: None: the catalogue's figures for the machine's GPU; a GPU's name (`"A100"`), or a Speed; a time (a
+            number in s, `"97ms"`): measured seconds of forward, backward and optimizer of one microbatch on one GPU,
+            shared over layers as the model has it; the same by pass: {"forward": "40ms", "backward": "80ms"}, also
+            "optimizer"; a list with an entry per layer, or {layer: entry}, in which an entry is (forward, backward) or
+            the forward alone, with half of its backward; the path of a PyTorch profiler's trace, or a Profile. Layers
+            that a mapping leaves out are modelled, and so is the optimizer.
+
+    Raises CollsimError for unknown layers and GPUs, and where nothing says how fast the GPU is.
+    """
+    fast = _speed(step, topology, compute)
+    compute = _as_measured(compute, step.model)
+    modelled = _modelled(step, fast)
+    if compute is None or isinstance(compute, Speed):
+        if fast is None:
+            raise CollsimError(
+                f"{topology.name} does not say which GPU it has; give compute='A100', or measured seconds: '97ms'"
+            )
+        return Costs(modelled, fast, f"{fast.gpu}, {fast.dtype}")
+    if isinstance(compute, float):
+        return Costs(_scaled(step, modelled, fast, PASSES, compute), fast, f"{compute:.6g} s, as measured")
+    if isinstance(compute, dict) and not set(compute) - set(PASSES):
+        seconds = modelled
+        for kind, (spent, _) in compute.items():
+            seconds = _scaled(step, seconds, fast, (kind,), spent)
+        return Costs(seconds, fast, "seconds of passes, as measured")
+    given = (
+        dict(zip([layer.name for layer in step.model.layers], compute, strict=True))
+        if isinstance(compute, list)
+        else compute
+    )
+    return Costs(_by_layer(step, modelled, fast, given), fast, "seconds of layers, as measured")
+
+
+def _speed(step: TrainingStep, topology: Topology, compute: Any) -> Speed | None:
+    if isinstance(compute, Speed):
+        return compute
+    if isinstance(compute, str) and compute in gpus():
+        return speed(compute, step.dtype)
+    asked = topology.facts.get("asked")
+    name = getattr(asked[0], "gpu", "") if asked else ""
+    return speed(name, step.dtype) if name in gpus() else None
+
+
+def _as_measured(compute: Any, model: Model) -> Any:
+    """None, a Speed, a float, a list or a mapping of pairs."""
+    if compute is None or isinstance(compute, Speed) or (isinstance(compute, str) and compute in gpus()):
+        return None
+    if isinstance(compute, os.PathLike) or (isinstance(compute, str) and compute.endswith((".json", ".json.gz"))):
+        compute = read_profile(compute, [layer.name for layer in model.layers])
+    if isinstance(compute, Profile):
+        return (
+            {k: (v, 2 * v) for k, v in compute.layers.items()}
+            if len(compute.layers) == len(model.layers)
+            else compute.seconds
+        )
+    if isinstance(compute, Mapping):
+        return {str(k): _pair(str(k), v) for k, v in compute.items()}
+    if isinstance(compute, Sequence) and not isinstance(compute, str):
+        if len(compute) != len(model.layers):
+            raise CollsimError(
+                f"compute has {len(compute)} entries for the {len(model.layers)} layers of {model.name}; give one each"
+            )
+        return [_pair(layer.name, value) for layer, value in zip(model.layers, compute, strict=True)]
+    if isinstance(compute, str) and compute[:1].isalpha():
+        raise CollsimError(f"compute: {unknown('GPU', compute, gpus())}, or give a time such as '97ms'")
+    return parse_time(compute, "compute")
+
+
+def _pair(name: str, value: Any) -> tuple[float, float]:
+    """Forward and backward in s."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        if len(value) != 2:
+            raise CollsimError(f"compute[{name!r}]={value!r} must be (forward, backward), or the forward alone")
+        return parse_time(value[0], f"compute[{name!r}]"), parse_time(value[1], f"compute[{name!r}]")
+    forward = parse_time(value, f"compute[{name!r}]")
+    return forward, 2 * forward
+
+
+def _modelled(step: TrainingStep, fast: Speed | None) -> Floats:
+    """Seconds by the catalogue; 0 where there is none."""
+    if fast is None:
+        return np.zeros(len(step.tasks))
+    layers = step.model.layers
+    of = [(layers[t.layer].kind, layers[t.layer].width) if t.layer >= 0 else (t.kind, 0) for t in step.tasks]
+    return np.array([fast.seconds(t.flops, t.moved, t.ops, *kind) for t, kind in zip(step.tasks, of, strict=True)])
+
+
+def _scaled(step: TrainingStep, modelled: Floats, fast: Speed | None, kinds: Sequence[str], total: float) -> Floats:
+    """All tasks of some kinds by one factor, so that those of one microbatch on one GPU take `total`; others stay."""
+    turned = np.array([t.kind in kinds for t in step.tasks])
+    lane = step.tasks[next(i for i, t in enumerate(step.tasks) if t.kind == "forward")].lanes
+    own = [i for i, t in enumerate(step.tasks) if turned[i] and t.micro == 0 and t.lanes == lane]
+    shape = modelled if fast is not None else np.array([t.flops for t in step.tasks])
+    whole = float(shape[own].sum())
+    if not whole:  # a model without figures: every task takes as long
+        shape, whole = turned.astype(float), float(max(1, len(own)))
+    return np.where(turned, shape * (total / whole), modelled)
+
+
+def _by_layer(
+    step: TrainingStep, modelled: Floats, fast: Speed | None, given: Mapping[str, tuple[float, float]]
+) -> Floats:
+    names = [layer.name for layer in step.model.layers]
+    for name in given:
+        if name not in (*names, "optimizer"):
+            raise CollsimError(f"compute: {unknown('layer', name, (*names, 'optimizer'))}")
+    missing = [name for name in names if name not in given]
+    if missing and fast is None:
+        raise CollsimError(
+            f"compute leaves out layer {missing[0]!r} ({len(missing)} in all), and the GPU is not known; give all"
+        )
+    seconds = modelled.copy()
+    for i, task in enumerate(step.tasks):
+        found = given.get("optimizer" if task.kind == "optimizer" else task.name if task.layer >= 0 else "")
+        if found is not None:
+            seconds[i] = found[task.kind == "backward"]
+    return seconds
+
+
+def with_interference(fast: Speed | None, interference: Any) -> float:
+    """The share of its speed that a GPU loses while it communicates: as given, else the GPU's own, else 0."""
+    if interference is None:
+        return fast.interference if fast is not None else 0.0
+    if isinstance(interference, bool) or not isinstance(interference, int | float) or not 0 <= interference <= 1:
+        raise CollsimError(
+            f"interference={interference!r} must be from 0 (overlap is free) to 1 (overlap gains nothing)"
+        )
+    return float(interference)

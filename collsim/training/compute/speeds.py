@@ -1,0 +1,131 @@
+"""Speeds of GPUs: their data sheets, and four constants that say how much of it a training step gets.
+
+A task takes flops / (peak · share) + bytes / (memory rate · memory share): arithmetic and memory traffic of one kernel
+do overlap, those of the many kernels of a step mostly not (Calculon, calculon-ai/calculon, processor.py, adds them for
+A100 too). It cannot be faster than the host launches its operations, one after another. Copies of gradients into
+buckets are launched by torch's C++ code, tensor after tensor, with a constant of their own. Peaks are dense, without
+structured sparsity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+
+from ...errors import CollsimError, unknown
+
+DTYPES = ("float32", "float16", "bfloat16")
+#: Calculon's systems/a100_80g.json books 15 % of the multiprocessors for communication over NVLink; NCCL's kernels are
+#: the same elsewhere.
+INTERFERENCE = 0.15
+#: Fitted to 130 published steps of GPT on 1 to 8 A100 without tensor or pipeline parallelism (vTrain, MICRO 2024,
+#: data/ground_truth_single.csv; Megatron-DeepSpeed, fp16): docs/training.md says how near they come.
+_SHARE, _MEMORY_SHARE, _HOST = 0.75, 0.7, 4e-5
+#: Fitted to what DDP adds on one GPU to ResNet-50 in PyTorch's own benchmark (benchmarks/distributed/ddp/README.md).
+_KERNEL = 8e-6
+
+
+@dataclass(frozen=True)
+class Speed:
+    """A GPU, for one type.
+
+    Attributes:
+        gpu, dtype: what it is. peak: FLOP/s of matrix products. convolution: of convolutions, where torch lets them use
+            another unit.
+        memory_rate: B/s of its memory. capacity: bytes of it.
+        share, memory_share: of peak and rate that kernels reach. host: s in which the host launches one operation.
+        kernel: s that each kernel of a copy takes by itself.
+        winograd: times less arithmetic than was counted that convolutions in float32 do (Lavin & Gray 2016).
+        interference: share of its speed that a GPU loses while it also communicates.
+        source: of the data sheet's figures; the constants are explained in docs/training.md.
+    """
+
+    gpu: str
+    dtype: str
+    peak: float
+    memory_rate: float
+    capacity: float
+    share: float = _SHARE
+    memory_share: float = _MEMORY_SHARE
+    host: float = _HOST
+    kernel: float = _KERNEL
+    interference: float = INTERFERENCE
+    convolution: float | None = None
+    winograd: float = 1.0
+    source: str = ""
+
+    def seconds(self, flops: float, moved: float, ops: float, kind: str = "gemm", width: int = 0) -> float:
+        """Seconds of one task. A grouped convolution whose groups are narrower than a warp's 32 lanes leaves the rest
+        of them idle (a rule of thumb: nothing measured stands behind it)."""
+        peak = self.peak
+        if kind == "convolution":
+            peak = (self.convolution or self.peak) * self.winograd
+        filled = min(1.0, width / 32) if width else 1.0
+        gpu = flops / (peak * self.share * filled) + moved / (self.memory_rate * self.memory_share)
+        return gpu + ops * self.kernel if kind == "copy" else max(gpu, ops * self.host)
+
+
+@dataclass(frozen=True)
+class _Gpu:
+    """Tflop/s of float32, of float32 convolutions on matrix units (TF32; 0: none) and of 16 bits; TB/s and GB of
+    memory; own constants."""
+
+    fp32: float
+    tf32: float
+    half: float
+    memory: float
+    capacity: float
+    source: str
+    constants: Mapping[str, float] = field(default_factory=dict)
+
+
+#: Of V100: fitted to ResNet-50 in PyTorch's own benchmark (benchmarks/distributed/ddp/README.md, 1 to 16 GPUs,
+#: float32).
+_V100 = {"share": 0.9, "memory_share": 0.8, "interference": 1.0}
+_V100_WINOGRAD = 1.25
+_GPUS = {
+    "P100": _Gpu(10.6, 0, 21.2, 0.732, 16, "NVIDIA Tesla P100 data sheet (SXM2)"),
+    "V100": _Gpu(15.7, 0, 125, 0.9, 32, "NVIDIA V100 data sheet (SXM2, 32 GB)", _V100),
+    "A100": _Gpu(19.5, 156, 312, 2.039, 80, "NVIDIA A100 data sheet (SXM, 80 GB)"),
+    "A100 PCIe": _Gpu(19.5, 156, 312, 1.935, 80, "NVIDIA A100 data sheet (PCIe, 80 GB)"),
+    "A40": _Gpu(37.4, 74.8, 149.7, 0.696, 48, "NVIDIA A40 data sheet"),
+    "RTX 3090": _Gpu(35.6, 35.6, 71, 0.936, 24, "NVIDIA GA102 white paper, table 3 (fp16 with fp32 accumulate)"),
+    "RTX A6000": _Gpu(38.7, 77.4, 154.8, 0.768, 48, "NVIDIA RTX A6000 data sheet; GA102 white paper"),
+    "RTX 4090": _Gpu(82.6, 82.6, 165.2, 1.008, 24, "NVIDIA Ada white paper, table 2 (fp16 with fp32 accumulate)"),
+    "H100": _Gpu(67, 495, 989, 3.35, 80, "NVIDIA H100 data sheet (SXM); torchtitan tools/utils.py for bf16"),
+    "H200": _Gpu(67, 495, 989, 4.8, 141, "NVIDIA H200 data sheet (SXM); torchtitan tools/utils.py for bf16"),
+    "H800": _Gpu(67, 495, 989, 3.35, 80, "as H100 SXM: NVLink is what is less"),
+    "B200": _Gpu(75, 1100, 2250, 8.0, 180, "NVIDIA HGX B200 data sheet, per GPU; torchtitan tools/utils.py for bf16"),
+    "MI300X": _Gpu(163.4, 653.7, 1300, 5.3, 192, "AMD Instinct MI300X data sheet; torchtitan tools/utils.py for bf16"),
+}
+
+
+@cache
+def gpus() -> MappingProxyType[str, str]:
+    """GPUs of the catalogue, each with the source of its figures."""
+    return MappingProxyType({name: gpu.source for name, gpu in _GPUS.items()})
+
+
+def speed(gpu: str, dtype: str = "float32") -> Speed:
+    """The speed of a GPU. Raises CollsimError for unknown GPUs (with the nearest) and types."""
+    if dtype not in DTYPES:
+        raise CollsimError(unknown("dtype of a training step", dtype, DTYPES))
+    if gpu not in _GPUS:
+        raise CollsimError(unknown("GPU", gpu, _GPUS))
+    g = _GPUS[gpu]
+    small = dtype != "float32"
+    peak = (g.half if small else g.fp32) * 1e12
+    matrix = g.tf32 * 1e12 if g.tf32 and not small else None
+    own = {
+        "share": _SHARE,
+        "memory_share": _MEMORY_SHARE,
+        "kernel": _KERNEL,
+        "interference": INTERFERENCE,
+        **g.constants,
+    }
+    gain = _V100_WINOGRAD if gpu == "V100" and not small else 1.0
+    return Speed(
+        gpu, dtype, peak, g.memory * 1e12, g.capacity * 1e9, convolution=matrix, winograd=gain, source=g.source, **own
+    )

@@ -1,0 +1,221 @@
+"""Why a step takes as long as it does, in sentences: English and Chinese side by side."""
+
+from __future__ import annotations
+
+import math
+
+from ..errors import require_word
+from ..units import format_bytes, format_time
+from .parallel import DDP, DataParallel
+from .timing import common, length
+from .trace import StepTrace
+
+LANGUAGES = ("en", "zh")
+Pair = tuple[str, str]
+_KINDS = {
+    "activations": "激活值",
+    "parameters": "参数",
+    "replica": "模型副本",
+    "replica's gradients": "副本的梯度",
+    "inputs and outputs": "输入与输出",
+    "optimizer": "优化器状态",
+    "gradients": "梯度",
+    "buckets": "桶",
+    "shard": "分片",
+}
+
+
+def explain(trace: StepTrace, lang: str = "en") -> str:
+    """Sentences: what changed, what of the time the network takes and why, how much overlaps, memory, utilisation."""
+    at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    said = [_change(trace), _exposed(trace), _overlap(trace), _stale(trace), _idle(trace), _memory(trace), _mfu(trace)]
+    return (" ", "")[at].join(pair[at] for pair in said if pair is not None)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}\N{NO-BREAK SPACE}%"
+
+
+# ---- what changed --------------------------------------------------------------------------------------------------
+
+
+def _change(trace: StepTrace) -> Pair | None:
+    """Old and new, by how much per sample, and which part of the time it is."""
+    was = trace.was
+    if was is None:
+        return None
+    old, new = format_time(was.time), format_time(trace.time)
+    en, zh = f"{old} becomes {new}", f"{old} 变为 {new}"
+    n, m = was.step.samples, trace.step.samples
+    if n != m:
+        en += f", for {m:,} samples instead of {n:,}: per sample"
+        zh += f"，样本数由 {n:,} 变为 {m:,}：每个样本"
+    said = _by((trace.time / m) / (was.time / n) - 1)
+    part = _moved_part(was, trace)
+    return f"{en} {said[0]}{part[0]}.", f"{zh}{said[1]}{part[1]}。"
+
+
+def _by(by: float) -> Pair:
+    if abs(by) < 5e-4:
+        return "(no change)", "（不变）"
+    much = _percent(abs(by))
+    return f"({much} {'more' if by > 0 else 'less'})", f"（{'多' if by > 0 else '少'} {much}）"
+
+
+def _moved_part(was: StepTrace, trace: StepTrace) -> Pair:
+    """The part of the time that changed most, per sample."""
+    names = {"computing": "计算", "exposed": "未被掩盖的通信", "bubble": "等待"}
+    scale = was.step.samples / trace.step.samples
+    parts = {name: (getattr(was, name), scale * getattr(trace, name)) for name in names}
+    name, (a, b) = max(parts.items(), key=lambda item: abs(item[1][1] - item[1][0]))
+    if abs(b - a) < 1e-9 * was.time:
+        return "", ""
+    said = {"computing": "computing", "exposed": "waiting for the network", "bubble": "idle time"}[name]
+    per = ("", "") if scale == 1 else (f" for {was.step.samples:,} samples", f"（每 {was.step.samples:,} 个样本）")
+    return (
+        f"; most of that is {said}: {format_time(a)} before, {format_time(b)} now{per[0]}",
+        f"；主要是{names[name]}：之前 {format_time(a)}，现在 {format_time(b)}{per[1]}",
+    )
+
+
+# ---- the network ---------------------------------------------------------------------------------------------------
+
+
+def _exposed(trace: StepTrace) -> Pair:
+    whole = format_time(trace.time)
+    if not trace.communication:
+        return f"{whole}, and nothing is sent.", f"{whole}，没有任何通信。"
+    en, zh = _why(trace)
+    waits, share = format_time(trace.exposed), _percent(trace.exposed / trace.time)
+    return (
+        f"Of {whole} a GPU waits for the network for {waits} ({share}): {en}.",
+        f"{whole} 中，GPU 等待网络 {waits}（{share}）：{zh}。",
+    )
+
+
+def _why(trace: StepTrace) -> Pair:
+    if isinstance(trace.request.parallel, DataParallel):
+        return _of_data_parallel(trace)
+    task = _most_exposed(trace)
+    buckets = [i for i, t in enumerate(trace.step.tasks) if t.bucket >= 0 and not t.computes]
+    if trace.step.tasks[task].bucket < 0 or not buckets:
+        return _of_other(trace, task)
+    many, last = len(buckets), buckets[-1]
+    if isinstance(trace.request.parallel, DDP) and not trace.request.parallel.overlap:
+        return (
+            f"overlap is off, and all allreduces ({many}) wait for the end of the backward pass",
+            f"未开启重叠，{many} 个 allreduce 都要等反向传播结束",
+        )
+    size = format_bytes(trace.step.tasks[last].nbytes)
+    if many == 1 and trace.request.step == 1:
+        return (
+            f"in the first step all gradients ({size}) are in one bucket, which starts when the backward pass ends",
+            f"第一步中所有梯度（{size}）都在一个桶里，反向传播结束后才开始发送",
+        )
+    return _of_last_bucket(trace, last, many, size)
+
+
+def _most_exposed(trace: StepTrace) -> int:
+    """The collective beside which GPUs wait longest."""
+    beside = [
+        (length(common(trace.waits[trace.step.tasks[i].lanes[0]], [(trace.begin[i], trace.end[i])])), i)
+        for i in trace.step.collectives
+    ]
+    return max(beside)[1]
+
+
+def _of_other(trace: StepTrace, number: int) -> Pair:
+    """Of what is no bucket: buffers, a map of unused parameters."""
+    task = trace.step.tasks[number]
+    took, size = format_time(trace.end[number] - trace.begin[number]), format_bytes(task.nbytes)
+    if task.name == "buffers":
+        return (
+            f"most of that for the broadcast of buffers ({size}, {took}), for which the forward pass waits",
+            f"主要是前向传播之前的 buffers 广播（{size}，{took}）",
+        )
+    return (
+        f"most of that for the {task.kind} of the {task.name} ({size}, {took})",
+        f"主要是 {task.name} 的 {task.kind}（{size}，{took}）",
+    )
+
+
+def _of_last_bucket(trace: StepTrace, last: int, many: int, size: str) -> Pair:
+    ready = max(trace.end[i] for i in trace.step.tasks[last].after)
+    took, late = format_time(trace.end[last] - trace.begin[last]), trace.begin[last] - ready
+    if late <= 1e-9 * trace.time:
+        return (
+            f"the last of {many} buckets ({size}) takes {took}; its gradients are ready when the backward pass ends",
+            f"{many} 个桶中的最后一个（{size}）需要 {took}，而它的梯度要到反向传播结束时才就绪",
+        )
+    return (
+        f"buckets queue, because the network is slower than the backward pass: the last of {many} ({size}, {took}) "
+        f"starts {format_time(late)} after its gradients are ready",
+        f"网络比反向传播慢，桶在排队：{many} 个桶中的最后一个（{size}，{took}）在梯度就绪后 {format_time(late)} 才开始",
+    )
+
+
+def _of_data_parallel(trace: StepTrace) -> Pair:
+    took = {"broadcast": 0.0, "reduce": 0.0, "scatter": 0.0, "gather": 0.0}
+    for task, begin, end in zip(trace.step.tasks, trace.begin, trace.end, strict=True):
+        if task.kind in took:
+            took[task.kind] += end - begin
+    out, back = format_time(took["broadcast"]), format_time(took["reduce"])
+    rest = format_time(took["scatter"] + took["gather"])
+    return (
+        f"GPU 0 broadcasts the parameters ({out}), scatters inputs and gathers outputs ({rest}) and takes in all "
+        f"gradients ({back}); none of that runs beside computing",
+        f"GPU 0 广播参数（{out}），分发输入并收集输出（{rest}），再汇总所有梯度（{back}）；这些都不与计算同时进行",
+    )
+
+
+def _overlap(trace: StepTrace) -> Pair | None:
+    if not trace.communication:
+        return None
+    share, whole = _percent(trace.overlapped), format_time(trace.communication)
+    en, zh = f"{share} of {whole} of communication runs beside computing", f"{whole} 的通信中有 {share} 与计算同时进行"
+    if trace.slowed > 5e-4 * trace.time:
+        longer = format_time(trace.slowed)
+        en += f", which it makes {longer} longer (interference {trace.interference:g})"
+        zh += f"，并使计算变长 {longer}（干扰系数 {trace.interference:g}）"
+    return en + ".", zh + "。"
+
+
+# ---- the rest ------------------------------------------------------------------------------------------------------
+
+
+def _stale(trace: StepTrace) -> Pair | None:
+    n = trace.staleness
+    if not n:
+        return None
+    return (
+        "Nobody waits for the others: by the time a gradient is added to the weights, "
+        f"{n} other update{'s have' if n > 1 else ' has'} changed them since they were read.",
+        f"各 worker 互不等待：梯度加到权重上时，权重自读取后已被其他更新改变了 {n} 次。",
+    )
+
+
+def _idle(trace: StepTrace) -> Pair | None:
+    if trace.bubble < 1e-3 * trace.time:
+        return None
+    idle, share = format_time(trace.bubble), _percent(trace.bubble / trace.time)
+    return (
+        f"GPUs are idle for {idle} ({share}) on average, waiting for others.",
+        f"GPU 平均空闲 {idle}（{share}），在等待其他 GPU 或服务器。",
+    )
+
+
+def _memory(trace: StepTrace) -> Pair:
+    held = trace.memory.peak()
+    kind, size = max(held.items(), key=lambda item: item[1])
+    total, most = format_bytes(sum(held.values())), format_bytes(size)
+    return (
+        f"The fullest GPU holds {total}, {most} of it {kind}.",
+        f"占用最多的 GPU 需要 {total}，其中{_KINDS.get(kind, kind)} {most}。",
+    )
+
+
+def _mfu(trace: StepTrace) -> Pair | None:
+    if math.isnan(trace.mfu):
+        return None
+    used, peak = _percent(trace.mfu), f"{trace.step.ranks} × {trace.peak / 1e12:g} TFLOP/s"
+    return f"MFU {used}: the FLOPs of three forward passes, of {peak}.", f"MFU {used}：三倍前向 FLOPs 除以 {peak}。"

@@ -1,0 +1,95 @@
+"""Memory of each GPU over a step, by kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import CollsimError
+from .step import TrainingStep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Memory:
+    """What GPUs hold while a step runs: what stays (weights, optimizer, buckets), and what comes and goes (activations,
+    gradients). The allocator's rounding, workspaces of libraries and the context of CUDA (about 0.5 GB) are not in it.
+
+    Attributes:
+        step: whose. begin, end: (tasks,) s.
+    """
+
+    step: TrainingStep
+    begin: Floats
+    end: Floats
+
+    def kinds(self, lane: int = 0) -> list[str]:
+        """What a lane's GPUs hold, by name."""
+        return list(dict.fromkeys([*self.step.held[lane], *(kind for at, kind, *_ in self.step.alive if at == lane)]))
+
+    def over_time(self, lane: int = 0) -> tuple[Floats, Floats]:
+        """Moments in s, and (moments, kinds) bytes from each of them on. A task's memory is there when it begins; what
+        lives until its end is gone when the next begins."""
+        kinds, held = self.kinds(lane), self.step.held[lane]
+        changes: list[tuple[float, float, str, float]] = [(0.0, -1.0, kind, float(size)) for kind, size in held.items()]
+        for at, kind, size, first, last in self.step.alive:
+            if at == lane:
+                changes += [(self.begin[first], first, kind, size), (self.end[last], last + 0.5, kind, -size)]
+        changes.sort(key=lambda change: change[:2])
+        steps = np.zeros((len(changes), len(kinds)))
+        steps[np.arange(len(changes)), [kinds.index(kind) for _, _, kind, _ in changes]] = [
+            size for *_, size in changes
+        ]
+        return np.array([at for at, *_ in changes]), np.maximum(np.cumsum(steps, axis=0), 0.0)
+
+    @cached_property
+    def _peaks(self) -> list[dict[str, int]]:
+        out = []
+        for lane in range(len(self.step.lanes)):
+            _, held = self.over_time(lane)
+            top = held[int(np.argmax(held.sum(axis=1)))] if len(held) else []
+            out.append({kind: round(size) for kind, size in zip(self.kinds(lane), top, strict=True)})
+        return out
+
+    def peak(self, rank: int | None = None) -> dict[str, int]:
+        """Bytes by kind in the moment in which a rank holds most; of the fullest GPU unless one is named."""
+        if rank is None:
+            totals = [sum(held.values()) for held in self._peaks]
+            return dict(self._peaks[totals.index(max(totals))])
+        for lane, ranks in enumerate(self.step.lanes):
+            if rank in ranks:
+                return dict(self._peaks[lane])
+        raise CollsimError(
+            f"rank {rank!r} takes no part in this step; its ranks are {sorted(sum(self.step.lanes, ()))}"
+        )
+
+    def max(self) -> int:
+        """Bytes that the fullest GPU holds in its fullest moment."""
+        return sum(self.peak().values())
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per moment and lane: lane, gpus (how many), time (s), bytes of each kind, total."""
+        import pandas as pd
+
+        parts = []
+        for lane, ranks in enumerate(self.step.lanes):
+            at, held = self.over_time(lane)
+            frame = pd.DataFrame(held, columns=self.kinds(lane))
+            frame.insert(0, "time", at)
+            frame.insert(0, "gpus", len(ranks))
+            frame.insert(0, "lane", lane)
+            parts.append(frame)
+        whole = pd.concat(parts, ignore_index=True).fillna(0.0)
+        whole["total"] = whole.drop(columns=["lane", "gpus", "time"]).sum(axis=1)
+        return whole
+
+    def __repr__(self) -> str:
+        return f"<Memory {', '.join(f'{k} {v / 1e9:.3g} GB' for k, v in self.peak().items() if v)}>"

@@ -1,0 +1,37 @@
+"""Llama 3 and Llama 2."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ..model import Model
+from ..transformer import transformer
+
+_LLAMA3 = "Llama team 2024 (arXiv 2407.21783), table 3; huggingface transformers modeling_llama.py"
+_LLAMA2 = "Touvron et al. 2023 (arXiv 2307.09288), appendix A; huggingface transformers modeling_llama.py"
+#: name: width, blocks, heads, heads of keys and values, width of the MLP, words, tokens of a sample, source
+_TABLE = {
+    "llama2-7b": (4096, 32, 32, 32, 11008, 32000, 4096, _LLAMA2),
+    "llama2-13b": (5120, 40, 40, 40, 13824, 32000, 4096, _LLAMA2),
+    "llama2-70b": (8192, 80, 64, 8, 28672, 32000, 4096, _LLAMA2),
+    "llama3-8b": (4096, 32, 32, 8, 14336, 128256, 8192, _LLAMA3),
+    "llama3-70b": (8192, 80, 64, 8, 28672, 128256, 8192, _LLAMA3),
+    "llama3-405b": (16384, 126, 128, 8, 53248, 128256, 8192, _LLAMA3),
+}
+
+
+def _llama(name: str, seq: int | None = None, flash: bool = True) -> Model:
+    h, layers, heads, kv, ffn, vocab, longest, source = _TABLE[name]
+    rest = {
+        "gated": True,
+        "bias": False,
+        "tied": False,
+        "positions": False,
+        "flash": flash,
+        "name": name,
+        "source": source,
+    }
+    return transformer(h, layers, heads, seq=seq or longest, vocab=vocab, ffn=ffn, kv_heads=kv, **rest)  # type: ignore[arg-type]
+
+
+MODELS = {name: partial(_llama, name) for name in _TABLE}

@@ -1,0 +1,143 @@
+"""What every way of splitting has in common: the passes through the model, and what GPUs hold of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...dtypes import itemsize
+from ...errors import CollsimError
+from ..model import Layer, Model
+from ..step import TrainingStep, Writer
+
+#: Bytes per parameter that an optimizer holds, and that one step of it reads and writes, all in float32: Adam has two
+#: moments (reads the
+#: gradient, weight and moments, writes three of them), SGD with momentum one (torch/optim/adam.py, sgd.py).
+OPTIMIZERS = {"adam": (8, 28), "momentum": (4, 20), "sgd": (0, 12), "none": (0, 0)}
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What a TrainingStep is made for.
+
+    Attributes:
+        ranks: GPUs, ranks of the topology. nodes: on how many nodes they are.
+        batch: samples of the step, over all GPUs. micro_batch: samples of a GPU at a time. accumulate: how many times
+            that.
+        dtype: of the computation. optimizer: a name in OPTIMIZERS. step: which step of the run, from 1.
+    """
+
+    model: Model
+    ranks: tuple[int, ...]
+    nodes: int
+    batch: int
+    micro_batch: int
+    accumulate: int
+    dtype: str
+    optimizer: str
+    step: int
+
+
+class Parallel(ABC):
+    """A way of splitting a step over GPUs; a value: equal where its options are."""
+
+    accumulate: int | None = None
+
+    @abstractmethod
+    def write(self, asked: Workload) -> TrainingStep:
+        """The TrainingStep of a model. Raises CollsimError for what cannot be split so."""
+
+    @property
+    @abstractmethod
+    def says(self) -> str:
+        """How it splits, in words: its call."""
+
+
+def require_equal(what: str, *values: object) -> None:
+    """Refuse two names of one option that say different things."""
+    given = [v for v in values if v is not None and v is not False]
+    if len({repr(v) for v in given}) > 1:
+        raise CollsimError(f"{what} is given twice, and differently: {', '.join(map(repr, given))}")
+
+
+# ---- passes ---------------------------------------------------------------------------------------------------------
+
+
+def _work(layer: Layer, samples: int, item: int, times: int) -> dict[str, float | int]:
+    """Of one pass of a layer; the backward pass is two (gradients of its input and of its weights)."""
+    moved = (layer.moved * samples + layer.parameters) * item * times
+    return {"flops": layer.flops * samples * times, "moved": moved, "ops": layer.ops * times}
+
+
+def forward(
+    out: Writer, asked: Workload, lane: int, micro: int, after: tuple[int, ...] = (), threads: int = 1
+) -> list[int]:
+    """The forward pass of one microbatch: a task per layer; their numbers. `threads` under one lock of Python launch in
+    turns."""
+    item = itemsize(asked.dtype)
+    numbers = []
+    for i, layer in enumerate(asked.model.layers):
+        work = _work(layer, asked.micro_batch, item, 1)
+        work["ops"] *= threads
+        numbers.append(out.add(layer.name, "forward", (lane,), after=() if i else after, layer=i, micro=micro, **work))
+    return numbers
+
+
+def backward(
+    out: Writer,
+    asked: Workload,
+    lane: int,
+    micro: int,
+    passed: list[int],
+    ready: Callable[[int, int], None] | None = None,
+) -> list[int]:
+    """The backward pass, last layer first; `ready(layer, task)` is called behind each. Activations live from a layer's
+    forward to its backward task."""
+    item = itemsize(asked.dtype)
+    numbers = []
+    for i in range(len(asked.model.layers) - 1, -1, -1):
+        layer = asked.model.layers[i]
+        work = _work(layer, asked.micro_batch, item, 2)
+        number = out.add(layer.name, "backward", (lane,), layer=i, micro=micro, **work)
+        out.keep(lane, "activations", (layer.kept * item + layer.masks) * asked.micro_batch, passed[i], number)
+        numbers.append(number)
+        if ready is not None:
+            ready(i, number)
+    return numbers
+
+
+def update(out: Writer, asked: Workload, lane: int, after: tuple[int, ...] = (), name: str = "optimizer") -> int:
+    """The optimizer's step over all parameters."""
+    moved = (OPTIMIZERS[asked.optimizer][1] + (2 if itemsize(asked.dtype) < 4 else 0)) * asked.model.parameters
+    return out.add(name, "optimizer", (lane,), after=after, moved=float(moved), ops=1)
+
+
+def keep_gradients(out: Writer, asked: Workload, lane: int, backwards: list[int], last: int) -> None:
+    """Gradients from the (first) backward task of their layer on, until the optimizer has used them."""
+    for i, number in enumerate(backwards):
+        layer = asked.model.layers[len(backwards) - 1 - i]
+        out.keep(lane, "gradients", layer.nbytes, number, last)
+
+
+def states(asked: Workload, *, optimizer: bool = True) -> dict[str, int]:
+    """Bytes that a GPU holds of the model all the time. Computing in 16 bits takes a copy of the weights in 16 bits
+    beside those in float32, which gradients and the optimizer stay in: with Adam 18 bytes per parameter, gradients
+    included (Megatron-LM, megatron/training/theoretical_memory_usage.py; torch.autocast caches such a copy too)."""
+    p = asked.model.parameters
+    held = {
+        "parameters": asked.model.nbytes + (2 * p if itemsize(asked.dtype) < 4 else 0),
+        "buffers": asked.model.buffer_bytes,
+    }
+    if optimizer:
+        held["optimizer"] = OPTIMIZERS[asked.optimizer][0] * p
+    return held
+
+
+def state_bytes(parameters: int, dtype: str = "bfloat16", optimizer: str = "adam", shards: int = 1) -> float:
+    """Bytes of weights, gradients and optimizer of so many parameters on one GPU: 18 each with Adam in 16 bits, 16 in
+    float32; with the optimizer's part (and the weights in float32, where there are two kinds) spread over `shards`
+    ranks 6 + 12/shards (Megatron-LM, megatron/training/theoretical_memory_usage.py)."""
+    small = itemsize(dtype) < 4
+    resident = 2 + 4 if small else 4 + 4
+    return parameters * (resident + ((4 if small else 0) + OPTIMIZERS[optimizer][0]) / shards)

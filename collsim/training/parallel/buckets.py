@@ -1,0 +1,55 @@
+"""How PyTorch puts gradients into buckets.
+
+Sources: torch/csrc/distributed/c10d/reducer.cpp, `compute_bucket_assignment_by_size` and `rebuild_buckets`;
+reducer.hpp, `kDefaultFirstBucketBytes` and `kDefaultBucketBytesCap`; torch/nn/parallel/distributed.py,
+`_ddp_init_helper` (torch 2.13).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..model import Model
+
+FIRST, CAP = 2**20, 25 * 2**20  # bytes: the first bucket's cap and that of the others, unless the user gives one
+PIECE = (
+    250 * 2**20
+)  # bytes of a piece in which DDP broadcasts buffers (torch/nn/parallel/distributed.py, broadcast_bucket_size)
+_ENDLESS = 2**63
+
+
+def assigned(sizes: Sequence[int], kinds: Sequence[str], caps: Sequence[int]) -> list[list[int]]:
+    """Tensors in the order given, put into buckets: one closes as soon as it holds at least its cap; each kind (dtype)
+    has buckets, and caps in turn, of its own. What is left over at the end follows, in the order in which kinds first
+    came."""
+    done: list[list[int]] = []
+    open_: dict[str, list[int]] = {}
+    held: dict[str, int] = {}
+    turn: dict[str, int] = {}
+    for i, (size, kind) in enumerate(zip(sizes, kinds, strict=True)):
+        open_.setdefault(kind, []).append(i)
+        held[kind] = held.get(kind, 0) + size
+        at = turn.setdefault(kind, 0)
+        if held[kind] >= caps[at]:
+            done.append(open_.pop(kind))
+            held[kind], turn[kind] = 0, min(at + 1, len(caps) - 1)
+    return done + list(open_.values())
+
+
+def rebuilt(model: Model, first: int, cap: int) -> list[list[int]]:
+    """Buckets from the order in which gradients become ready. Numbers of tensors, in order of launch."""
+    order = model.arrival
+    sizes, kinds = zip(*(model.tensors[i] for i in order), strict=True) if order else ((), ())
+    return [[order[i] for i in bucket] for bucket in assigned(sizes, kinds, (first, cap))]
+
+
+def before_rebuilding(model: Model, first: int, cap: int) -> list[list[int]]:
+    """Buckets as DDP is built with `find_unused_parameters`: filled in the order of registration and launched
+    backwards, so that the one with the first cap comes last."""
+    sizes, kinds = zip(*model.tensors, strict=True) if model.tensors else ((), ())
+    return sorted(assigned(sizes, kinds, (first, cap)), key=min)[::-1]
+
+
+def all_in_one(model: Model) -> list[list[int]]:
+    """One bucket (for each dtype), as DDP is built without `find_unused_parameters`."""
+    return before_rebuilding(model, _ENDLESS, _ENDLESS)

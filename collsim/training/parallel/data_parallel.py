@@ -1,0 +1,130 @@
+"""DataParallel: one process, GPU 0 as hub.
+
+Sources: torch/nn/parallel/data_parallel.py, replicate.py, comm.py; torch/csrc/cuda/comm.cpp (torch 2.13). Each forward
+pass scatters the inputs, broadcasts parameters and buffers in pieces of 10 MiB and gathers the outputs on GPU 0, where
+the loss is; the backward pass ends with one reduction to GPU 0, because all parameters hang on one autograd node; GPU 0
+alone runs the optimizer. The replicas' forward passes are threads of one process under one lock of Python (the GIL):
+what the host takes to launch them adds up; backward passes run in C++.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...dtypes import itemsize
+from ...errors import CollsimError
+from ...units import parse_count
+from ..step import StepTask, TrainingStep, Writer
+from .base import Parallel, Workload, backward, forward, states, update
+from .buckets import assigned
+
+PIECE = 10 * 2**20  # bytes (torch/nn/parallel/comm.py, broadcast_coalesced and reduce_add_coalesced)
+
+
+@dataclass(frozen=True)
+class DataParallel(Parallel):
+    """PyTorch's DataParallel; `data_parallel(...)` makes one."""
+
+    nccl: bool = True
+    accumulate: int | None = None
+
+    @property
+    def says(self) -> str:
+        """The call."""
+        given = [] if self.nccl else ["nccl=False"]
+        return f"data_parallel({', '.join(given + [f'accumulate={self.accumulate}'] * (self.accumulate is not None))})"
+
+    def write(self, asked: Workload) -> TrainingStep:
+        """The step; GPU 0 is lane 0, all others share lane 1. Raises CollsimError for more than one node."""
+        if asked.nodes > 1:
+            raise CollsimError(
+                f"data_parallel is one process on one node, and these GPUs are on {asked.nodes}; use nodes=1, or ddp()"
+            )
+        return _Writing(self, asked).step()
+
+
+def data_parallel(nccl: bool = True, *, accumulate: int | None = None) -> DataParallel:
+    """DataParallel as PyTorch 2.13 does it.
+
+    Args:
+        nccl: copies between GPUs go by NCCL's broadcast and reduce; False: n−1 copies from GPU 0 and as many back.
+        accumulate: microbatches of a step; each of them broadcasts and reduces.
+    """
+    if not isinstance(nccl, bool):
+        raise CollsimError(f"nccl={nccl!r} must be True or False")
+    return DataParallel(nccl, None if accumulate is None else parse_count(accumulate, "accumulate"))
+
+
+def pieces(sizes: Sequence[int]) -> list[int]:
+    """Bytes of the pieces in which tensors are sent together: one closes as soon as it holds 10 MiB
+    (torch/csrc/utils/tensor_flatten.cpp, take_tensors)."""
+    return [sum(sizes[i] for i in piece) for piece in assigned(sizes, ["float32"] * len(sizes), (PIECE,))]
+
+
+class _Writing:
+    def __init__(self, parallel: DataParallel, asked: Workload):
+        self.parallel, self.asked, self.out = parallel, asked, Writer()
+        self.lanes: tuple[tuple[int, ...], ...] = (
+            (asked.ranks[:1], asked.ranks[1:]) if len(asked.ranks) > 1 else (asked.ranks,)
+        )
+        self.all = tuple(range(len(self.lanes)))
+        item = itemsize(asked.dtype)
+        self.inputs = asked.model.inputs * asked.micro_batch * len(asked.ranks)
+        self.outputs = round(asked.model.layers[-1].handed * item * asked.micro_batch * len(asked.ranks))
+
+    def step(self) -> TrainingStep:
+        asked = self.asked
+        done = [self.micro(micro) for micro in range(asked.accumulate)]
+        last = update(self.out, asked, 0)
+        self.out.keep(0, "gradients", asked.model.nbytes, done[0], last)
+        held: tuple[dict[str, int], ...] = (states(asked),)
+        if len(self.lanes) > 1:
+            held += ({"replica": asked.model.nbytes + asked.model.buffer_bytes},)
+        what = asked.batch, asked.micro_batch, asked.dtype, held, tuple(self.out.alive)
+        return TrainingStep(asked.model, self.parallel.says, self.lanes, tuple(self.out.tasks), *what)
+
+    def moved(self, kind: str, name: str, nbytes: int, algorithm: str, micro: int) -> int:
+        """A collective of all GPUs with GPU 0 as its root, behind all computing so far."""
+        waits = (
+            tuple(max(i for i, t in enumerate(self.out.tasks) if lane in t.lanes) for lane in self.all)
+            if self.out.tasks
+            else ()
+        )
+        more: dict[str, Any] = {"after": tuple(set(waits)), "nbytes": nbytes, "algorithm": algorithm, "micro": micro}
+        return self.out.add(name, kind, self.all, ranks=self.asked.ranks, **more)
+
+    def many(self, kind: str, name: str, sizes: Sequence[int], micro: int) -> tuple[int, ...]:
+        """The same in pieces; the last of them, none where there is nothing to send."""
+        algorithm = "" if self.parallel.nccl else f"{kind}_flat"
+        sent = [self.moved(kind, f"{name} {i}", size, algorithm, micro) for i, size in enumerate(pieces(sizes))][-1:]
+        return tuple(sent)
+
+    def micro(self, micro: int) -> int:
+        """One forward and backward pass; the number of the first reduction."""
+        asked, out = self.asked, self.out
+        first = self.moved("scatter", "inputs", self.inputs, "scatter_flat", micro)
+        waits = self.many("broadcast", "parameters", [size for size, _ in asked.model.tensors], micro) or (first,)
+        if buffers := [4 * n for layer in asked.model.layers for n in layer.buffers]:
+            waits = self.many("broadcast", "buffers", buffers, micro)
+        passed = [forward(out, asked, lane, micro, waits, len(asked.ranks)) for lane in self.all]
+        self.moved("gather", "outputs", self.outputs, "gather_flat", micro)
+        back = self.moved("scatter", "gradients of outputs", self.outputs, "scatter_flat", micro)
+        for lane in self.all:
+            out.tasks.append(_waiting(lane, back, micro))
+        backs = [backward(out, asked, lane, micro, passed[lane]) for lane in self.all]
+        reduced = len(out.tasks)
+        last = (
+            self.many("reduce", "gradients", [size for size, _ in reversed(asked.model.tensors)], micro) or (back,)
+        )[0]
+        out.tasks.append(_waiting(0, last, micro))
+        out.keep(0, "inputs and outputs", self.inputs + 2 * self.outputs, first, backs[0][-1])
+        for lane in self.all:
+            for i, number in enumerate(backs[lane]):
+                out.keep(lane, "replica's gradients", asked.model.layers[-1 - i].nbytes, number, last)
+        return reduced
+
+
+def _waiting(lane: int, after: int, micro: int) -> StepTask:
+    return StepTask("wait", "copy", (lane,), after=(after,), micro=micro)

@@ -1,0 +1,251 @@
+"""DistributedDataParallel, as PyTorch does it: buckets of gradients, launched in order while the backward pass goes on.
+
+Sources: torch/csrc/distributed/c10d/reducer.cpp and torch/nn/parallel/distributed.py, torch 2.13. A bucket is launched
+when it and all before it are ready; gradients are copied into it and divided in one pass, and back again after the
+allreduce, unless they are views of it; the optimizer waits for all. Buffers are broadcast before a forward pass that
+follows a synchronised one, and the forward pass waits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ...errors import CollsimError, require_word
+from ...units import format_bytes, parse_bytes, parse_count
+from ..model import Model
+from ..step import TrainingStep, Writer
+from .base import Parallel, Workload, backward, forward, keep_gradients, require_equal, states, update
+from .buckets import CAP, FIRST, PIECE, all_in_one, assigned, before_rebuilding, rebuilt
+
+HOOKS = {
+    "fp16": 2,
+    "bf16": 2,
+}  # bytes of an element on the wire (torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py)
+
+
+@dataclass(frozen=True)
+class DDP(Parallel):
+    """PyTorch's DistributedDataParallel; `ddp(...)` makes one, and says what the options are."""
+
+    bucket: int | None = None
+    first: int | None = None
+    hook: str | None = None
+    view: bool = False
+    find_unused: bool = False
+    static_graph: bool = False
+    accumulate: int | None = None
+    no_sync: bool = True
+    overlap: bool = True
+    broadcast_buffers: bool = True
+
+    @property
+    def caps(self) -> tuple[int, int]:
+        """Bytes that close the first bucket, and the others. A cap that was given rules the first too (since PyTorch
+        #121640)."""
+        cap = CAP if self.bucket is None else self.bucket
+        return (self.first if self.first is not None else FIRST if self.bucket is None else cap), cap
+
+    @property
+    def says(self) -> str:
+        """The call."""
+        usual = DDP()
+        said = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != getattr(usual, f.name)}
+        return f"ddp({', '.join(f'{k}={_said(k, v)}' for k, v in said.items())})"
+
+    def layout(self, model: Model, step: int = 2) -> list[list[int]]:
+        """Numbers of the tensors in each bucket, in the order of launch, in a step of the run (counted from 1, of those
+        that synchronise). Buckets are rebuilt after the first step, with `static_graph` after the second, with
+        `find_unused` never."""
+        parse_count(step, "step")
+        if step >= (3 if self.static_graph else 2) and (self.static_graph or not self.find_unused):
+            return rebuilt(model, *self.caps)
+        return before_rebuilding(model, *self.caps) if self.find_unused else all_in_one(model)
+
+    def buckets(self, model: Model, step: int = 2) -> list[int]:
+        """Bytes of each bucket of gradients in the order of launch; step 1 is the first of a run. With a hook half goes
+        over the wire."""
+        if not isinstance(model, Model):
+            raise CollsimError(f"buckets wants a Model, got {model!r}; make one with model('resnet50')")
+        return [sum(model.tensors[i][0] for i in bucket) for bucket in self.layout(model, step)]
+
+    def write(self, asked: Workload) -> TrainingStep:
+        """The step: for each microbatch forward and backward, allreduces beside the backward that synchronises, then
+        the optimizer."""
+        return _Writing(self, asked).step()
+
+
+def _said(name: str, value: Any) -> str:
+    return repr(format_bytes(value).replace("\N{NO-BREAK SPACE}", "")) if name in ("bucket", "first") else repr(value)
+
+
+def ddp(
+    bucket: Any = None,
+    first: Any = None,
+    hook: str | None = None,
+    view: bool = False,
+    find_unused: bool = False,
+    *,
+    static_graph: bool = False,
+    accumulate: int | None = None,
+    no_sync: bool = True,
+    overlap: bool = True,
+    broadcast_buffers: bool = True,
+    bucket_cap_mb: float | None = None,
+    find_unused_parameters: bool = False,
+    gradient_as_bucket_view: bool = False,
+) -> DDP:
+    """DistributedDataParallel as PyTorch 2.13 does it.
+
+    Args:
+        bucket: bytes that close a bucket, `"25MiB"` unless given; torch's own word, bucket_cap_mb, counts in MiB.
+        first: bytes that close the first bucket: 1 MiB, or `bucket` where that is given.
+        hook: `"fp16"` or `"bf16"`: half the bytes on the wire.
+        view: gradients are views of the buckets (torch: gradient_as_bucket_view): no copies, and less memory.
+        find_unused: look for unused parameters (torch: find_unused_parameters): buckets are never rebuilt, a map is
+            reduced too.
+        static_graph: buckets are rebuilt one step later.
+        accumulate: microbatches of a step. no_sync: only the last of them synchronises; False: all do.
+        overlap: False waits with all allreduces until the backward pass has ended.
+        broadcast_buffers: rank 0's buffers (BatchNorm's statistics) go to all before a forward pass.
+
+    Raises CollsimError for a bucket of less than a byte, and unknown hooks.
+    """
+    require_equal("the size of buckets", bucket, None if bucket_cap_mb is None else f"{bucket_cap_mb} MiB")
+    cap = _cap("bucket", bucket) if bucket_cap_mb is None else _cap("bucket_cap_mb", _mebibytes(bucket_cap_mb))
+    if hook is not None:
+        require_word("hook of ddp", hook, HOOKS)
+    flags = {
+        "view": view or gradient_as_bucket_view,
+        "find_unused": find_unused or find_unused_parameters,
+        "static_graph": static_graph,
+    }
+    flags |= {"no_sync": no_sync, "overlap": overlap, "broadcast_buffers": broadcast_buffers}
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise CollsimError(f"{name}={value!r} must be True or False")
+    many = None if accumulate is None else parse_count(accumulate, "accumulate")
+    return DDP(cap, _cap("first", first), hook, accumulate=many, **flags)
+
+
+def _mebibytes(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 2**40:
+        raise CollsimError(f"bucket_cap_mb={value!r} must be a number of MiB above 0; torch's default is 25")
+    return value * 2**20
+
+
+def _cap(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    size = parse_bytes(int(value) if isinstance(value, float) else value, name)
+    if size < 1:
+        raise CollsimError(
+            f"{name}={value!r}: a bucket of 0 bytes holds nothing; the smallest, {name}=1, puts every tensor in its own"
+        )
+    return size
+
+
+class _Writing:
+    """One step of DDP under construction. All GPUs do the same, so they share lane 0."""
+
+    def __init__(self, parallel: DDP, asked: Workload):
+        self.parallel, self.asked, self.out = parallel, asked, Writer()
+        self.layout = parallel.layout(asked.model, asked.step)
+        self.sizes = [sum(asked.model.tensors[i][0] for i in bucket) for bucket in self.layout]
+        self.launched: list[int] = []
+
+    def step(self) -> TrainingStep:
+        asked, p = self.asked, self.parallel
+        first: list[int] = []
+        for micro in range(asked.accumulate):
+            sync = micro == asked.accumulate - 1 or not p.no_sync
+            waits = self.buffers(micro) if micro == 0 or not p.no_sync else ()
+            passed = forward(self.out, asked, 0, micro, waits)
+            numbers = self.synchronised(micro, passed) if sync else backward(self.out, asked, 0, micro, passed)
+            first = first or numbers
+        last = update(self.out, asked, 0)
+        held = states(asked)
+        held["buckets"] = asked.model.nbytes
+        if not p.view:  # else gradients are views of the buckets
+            keep_gradients(self.out, asked, 0, first, last)
+        if p.hook:
+            self.out.keep(0, "compressed", max(map(self.wire, self.sizes), default=0), first[-1], last)
+        tasks, alive = tuple(self.out.tasks), tuple(self.out.alive)
+        return TrainingStep(
+            asked.model, p.says, (asked.ranks,), tasks, asked.batch, asked.micro_batch, asked.dtype, (held,), alive
+        )
+
+    def wire(self, nbytes: int) -> int:
+        """Bytes of a bucket on the network."""
+        hook = self.parallel.hook
+        return nbytes if hook is None else nbytes * HOOKS[hook] // 4
+
+    def buffers(self, micro: int) -> tuple[int, ...]:
+        """The broadcast of buffers in pieces, before the forward pass; its tasks."""
+        sizes = [4 * n for layer in self.asked.model.layers for n in layer.buffers]
+        if not self.parallel.broadcast_buffers or not sizes:
+            return ()
+        waits = (len(self.out.tasks) - 1,) if self.out.tasks else ()
+        pieces = assigned(sizes, ["float32"] * len(sizes), (PIECE,))
+        return tuple(
+            self.out.add("buffers", "broadcast", (0,), after=waits, micro=micro, nbytes=sum(sizes[i] for i in p))
+            for p in pieces
+        )
+
+    def synchronised(self, micro: int, passed: list[int]) -> list[int]:
+        """The backward pass with its allreduces, and all that is done until the optimizer may start."""
+        of = _layer_of(self.asked.model)
+        last = [min((of[i] for i in bucket), default=0) for bucket in self.layout]  # whose gradients come last
+        self.launched = []
+
+        def ready(layer: int, _: int) -> None:
+            while len(self.launched) < len(last) and last[len(self.launched)] >= layer:
+                self.launch(micro)
+
+        numbers = backward(self.out, self.asked, 0, micro, passed, ready if self.parallel.overlap else None)
+        while len(self.launched) < len(last):
+            self.launch(micro)
+        waits = tuple(self.launched)
+        if self.parallel.find_unused and not self.parallel.static_graph:
+            tensors = len(self.asked.model.tensors)
+            waits += (
+                self.out.add(
+                    "unused map", "allreduce", (0,), after=(len(self.out.tasks) - 1,), micro=micro, nbytes=4 * tensors
+                ),
+            )
+        self.finish(micro, waits)
+        return numbers
+
+    def launch(self, micro: int) -> None:
+        """The next bucket: gradients are copied into it (and divided), then its allreduce is launched."""
+        number = len(self.launched)
+        self.copied(number, micro, f"into bucket {number}", ())
+        last = next(i for i in range(len(self.out.tasks) - 1, -1, -1) if self.out.tasks[i].computes)
+        size = self.wire(self.sizes[number])
+        task = self.out.add(
+            f"bucket {number}", "allreduce", (0,), after=(last,), micro=micro, bucket=number, nbytes=size
+        )
+        self.launched.append(task)
+
+    def finish(self, micro: int, waits: tuple[int, ...]) -> None:
+        """After the backward pass: each bucket is waited for and copied back; then what else was launched."""
+        for number, task in enumerate(self.launched):
+            self.copied(number, micro, f"out of bucket {number}", (task,))
+        self.out.add("wait", "copy", (0,), after=waits, micro=micro)
+
+    def copied(self, number: int, micro: int, name: str, after: tuple[int, ...]) -> None:
+        """One way between gradients and a bucket: a kernel for each tensor, unless they are views; a hook's cast beside
+        it."""
+        p, size, into = self.parallel, self.sizes[number], not after
+        moved, ops = (0, 0) if p.view else (2 * size, len(self.layout[number]))
+        if p.hook:
+            moved, ops = moved + size + self.wire(size), ops + 1
+        elif p.view and into:
+            moved, ops = 2 * size, 1  # divided where it is
+        if ops:
+            self.out.add(name, "copy", (0,), after=after, micro=micro, bucket=number, moved=float(moved), ops=ops)
+
+
+def _layer_of(model: Model) -> list[int]:
+    """The layer of each tensor."""
+    return [number for number, layer in enumerate(model.layers) for _ in layer.tensors]

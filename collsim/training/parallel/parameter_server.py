@@ -1,0 +1,135 @@
+"""A parameter server: workers push gradients and pull weights; one server, or several with a shard of the weights each.
+
+Sources: Li et al. 2014 (OSDI), sections 3 and 5; Jiang et al. 2020 (OSDI; BytePS). Gradients go in the groups that
+`ddp` would make of them, while the backward pass goes on. What servers spend on the update is not modelled.
+Asynchronous workers do not wait for one another: in the long run a step lasts as long as the slower of a worker
+(compute, push, pull) and the servers (all workers' pushes and pulls).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import CollsimError, require_word
+from ...units import parse_bytes, parse_count
+from ..step import SERVERS, TrainingStep, Writer
+from .base import OPTIMIZERS, Parallel, Workload, backward, forward, keep_gradients, states
+from .buckets import CAP, rebuilt
+
+ON = ("host", "rank")
+
+
+@dataclass(frozen=True)
+class ParameterServer(Parallel):
+    """Push and pull; `parameter_server(...)` makes one."""
+
+    servers: int = 1
+    synchronous: bool = True
+    on: str = "host"
+    bucket: int = CAP
+    accumulate: int | None = None
+
+    @property
+    def says(self) -> str:
+        """The call."""
+        usual, own = ParameterServer(), vars(self)
+        return f"parameter_server({', '.join(f'{k}={v!r}' for k, v in own.items() if v != getattr(usual, k))})"
+
+    @property
+    def algorithm(self) -> tuple[str, tuple[tuple[str, Any], ...]]:
+        """The schedule of a push with its pull, and its options."""
+        server = ("server", "helper" if self.on == "host" else "rank")
+        if self.servers == 1:
+            return "allreduce_parameter_server", (server,)
+        return "allreduce_sharded_parameter_server", (server, ("servers", self.servers))
+
+    def write(self, asked: Workload) -> TrainingStep:
+        """The step. All workers do the same, so they share lane 0. Raises CollsimError for more servers on ranks than
+        ranks."""
+        if self.on == "rank" and self.servers > len(asked.ranks):
+            raise CollsimError(
+                f"parameter_server: {self.servers} servers on {len(asked.ranks)} ranks; use fewer, or on='host'"
+            )
+        if not self.synchronous and self.on == "rank":
+            raise CollsimError("parameter_server: asynchronous workers need servers of their own; use on='host'")
+        out = Writer()
+        first: list[int] = []
+        pulled: tuple[int, ...] = ()
+        for micro in range(asked.accumulate):
+            passed = forward(out, asked, 0, micro, pulled)
+            sends = _Pushes(self, asked, out, micro) if micro == asked.accumulate - 1 else None
+            numbers = backward(out, asked, 0, micro, passed, sends.ready if sends else None)
+            first = first or numbers
+            pulled = tuple(sends.pushed) if sends else ()
+        last = out.add("wait", "copy", (0,), after=pulled)
+        keep_gradients(out, asked, 0, first, last)
+        if not self.synchronous:
+            name, options = self.algorithm
+            more: dict[str, Any] = {
+                "nbytes": asked.model.nbytes,
+                "algorithm": name,
+                "options": options,
+                "stream": SERVERS,
+            }
+            out.add("servers, for all workers", "allreduce", (0,), **more)
+        held = states(asked, optimizer=False)
+        if self.on == "rank":  # the busiest: a rank with a shard, and what all workers sent to it
+            held["shard"] = -(-asked.model.nbytes // self.servers)
+            held["optimizer"] = -(-OPTIMIZERS[asked.optimizer][0] * asked.model.parameters // self.servers)
+        stale = 0 if self.synchronous else len(asked.ranks) - 1
+        what = asked.batch, asked.micro_batch, asked.dtype, (held,), tuple(out.alive), stale
+        return TrainingStep(asked.model, self.says, (asked.ranks,), tuple(out.tasks), *what)
+
+
+class _Pushes:
+    """Groups of gradients that are pushed, and whose weights are pulled, as soon as they and all before them are
+    ready."""
+
+    def __init__(self, parallel: ParameterServer, asked: Workload, out: Writer, micro: int):
+        self.parallel, self.asked, self.out, self.micro = parallel, asked, out, micro
+        self.layout = rebuilt(asked.model, parallel.bucket, parallel.bucket)
+        self.left = len(asked.model.tensors)
+        self.pushed: list[int] = []
+
+    def ready(self, layer: int, task: int) -> None:
+        """Gradients of a layer are there."""
+        model = self.asked.model
+        self.left -= len(model.layers[layer].tensors)
+        while len(self.pushed) < len(self.layout) and min(self.layout[len(self.pushed)]) >= self.left:
+            number = len(self.pushed)
+            size = sum(model.tensors[i][0] for i in self.layout[number])
+            name, options = self.parallel.algorithm
+            ranks = () if self.parallel.synchronous else self.asked.ranks[:1]
+            more: dict[str, Any] = {
+                "nbytes": size,
+                "algorithm": name,
+                "options": options,
+                "ranks": ranks,
+                "micro": self.micro,
+            }
+            self.pushed.append(self.out.add(f"group {number}", "allreduce", (0,), after=(task,), bucket=number, **more))
+
+
+def parameter_server(
+    servers: int = 1, *, synchronous: bool = True, on: str = "host", bucket: Any = CAP, accumulate: int | None = None
+) -> ParameterServer:
+    """Workers push gradients to servers and pull weights.
+
+    Args:
+        servers: how many; more than one hold a shard of the weights each.
+        synchronous: all wait for all; False: each goes on with the weights that are there, which are stale by as many
+            updates as there are other workers.
+        on: `"host"` (endpoints of their own: host memory of a machine) or `"rank"` (GPUs that work too).
+        bucket: bytes of gradients that are pushed together, `"25MiB"` unless given. accumulate: microbatches of a step.
+
+    Raises CollsimError for counts below 1 and unknown places.
+    """
+    require_word("on of parameter_server", on, ON)
+    if not isinstance(synchronous, bool):
+        raise CollsimError(f"synchronous={synchronous!r} must be True or False")
+    size = parse_bytes(bucket, "bucket")
+    if size < 1:
+        raise CollsimError(f"bucket={bucket!r}: a group of 0 bytes holds nothing; the smallest is bucket=1")
+    many = None if accumulate is None else parse_count(accumulate, "accumulate")
+    return ParameterServer(parse_count(servers, "servers"), synchronous, on, size, many)

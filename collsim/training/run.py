@@ -1,0 +1,345 @@
+"""The door to training steps: check what was asked, write the TrainingStep, time it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..errors import CollsimError, require_word, unknown
+from ..topology import Topology
+from ..topology.machines import machine as machine_named
+from ..units import format_bytes, parse_bytes, parse_count
+from .collectives import Collectives
+from .compute import costs
+from .compute.costs import with_interference
+from .compute.speeds import DTYPES
+from .model import Model
+from .models import model as model_named
+from .parallel import Parallel, Workload
+from .parallel.base import OPTIMIZERS
+from .step import TrainingStep
+from .timing import alone
+from .trace import StepTrace
+
+NETWORKS = ("alone", "shared")
+STEADY = (
+    3  # a step from which on nothing changes any more, whatever the options (static_graph rebuilds after the second)
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What `training_step` was asked, checked; see there."""
+
+    model: Model
+    topology: Topology
+    parallel: Parallel
+    batch: int
+    micro_batch: int
+    accumulate: int
+    ranks: tuple[int, ...]
+    network: str = "alone"
+    compute: Any = None
+    dtype: str = "float32"
+    optimizer: str = "adam"
+    interference: Any = None
+    collectives: str = "nccl"
+    algorithm: str | None = None
+    memory: Any = None
+    step: int = STEADY
+    background: Any = None
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+
+def training_step(
+    model: Model | str,
+    machine: Topology | str,
+    *,
+    parallel: Parallel,
+    batch: int | None = None,
+    micro_batch: int | None = None,
+    network: str = "alone",
+    compute: Any = None,
+    dtype: str = "float32",
+    optimizer: str = "adam",
+    interference: float | None = None,
+    ranks: Any = None,
+    collectives: str = "nccl",
+    algorithm: str | None = None,
+    memory: Any = None,
+    step: int = STEADY,
+    background: Any = None,
+) -> StepTrace:
+    """Time one step of training.
+
+    Args:
+        model: a Model, or a name of the catalogue. machine: a Topology, or the name of a machine.
+        parallel: `ddp(...)`, `data_parallel()` or `parameter_server(...)`.
+        batch: samples of the step over all GPUs and microbatches. micro_batch: samples of a GPU at a time; either gives
+            the other.
+        network: `"alone"` times each collective by itself, once; `"shared"` runs all of them on the event engine, so
+            that what is under way at the same time shares links.
+        compute: how fast GPUs compute, see `collsim.training.compute.costs`: None (the machine's GPU), `"A100"`,
+            measured seconds of a microbatch (`"97ms"`), seconds of layers, or a PyTorch profiler's trace.
+        dtype: float32, float16 or bfloat16: what is computed in; gradients stay in the model's own type.
+        optimizer: adam, momentum, sgd or none.
+        interference: share of its speed that a GPU loses while it communicates; the GPU's own unless given, 0 where
+            overlap is to be free.
+        ranks: which GPUs take part; all unless given. A list of ranks, or their number where that fills all nodes
+            alike.
+        collectives: `"nccl"`: on machines as long as NCCL takes; `"links"`: what the links alone take. algorithm: of
+            allreduces, on links.
+        memory: bytes of a GPU's memory; the GPU's own unless given. step: which step of the run, from 1; the steady
+            state unless given.
+        background: with `network="shared"`, other traffic: rows (src rank, dst rank, nbytes) or (..., start in s).
+
+    Raises CollsimError for what does not fit: the batch on the GPUs, the model in their memory, ranks on nodes.
+    """
+    given = dict(locals())
+    return _timed(_asked(given), None)
+
+
+def _asked(given: Mapping[str, Any]) -> Request:
+    """What was asked, checked."""
+    model, machine, parallel = given["model"], given["machine"], given["parallel"]
+    model = model_named(model) if isinstance(model, str) else model
+    topology = machine_named(machine) if isinstance(machine, str) else machine
+    for what, value, kind, way in (
+        ("model", model, Model, "model('resnet50')"),
+        ("machine", topology, Topology, "machine('dgx-a100', nodes=2)"),
+        ("parallel", parallel, Parallel, "ddp()"),
+    ):
+        if not isinstance(value, kind):
+            raise CollsimError(f"training_step: {what}={value!r} is no {kind.__name__}; make one with {way}")
+    require_word("network of a training step", given["network"], NETWORKS)
+    require_word("dtype of a training step", given["dtype"], DTYPES)
+    require_word("optimizer", given["optimizer"], OPTIMIZERS)
+    if given["background"] is not None and given["network"] != "shared":
+        raise CollsimError("background traffic shares links with collectives: it needs network='shared'")
+    ranks = _ranks(given["ranks"], topology)
+    batch, micro, accumulate = _batches(given["batch"], given["micro_batch"], parallel.accumulate, len(ranks))
+    names = (
+        "network",
+        "compute",
+        "dtype",
+        "optimizer",
+        "interference",
+        "collectives",
+        "algorithm",
+        "memory",
+        "background",
+    )
+    rest = {name: given[name] for name in names}
+    number = parse_count(given["step"], "step")
+    return Request(model, topology, parallel, batch, micro, accumulate, ranks, step=number, given=dict(given), **rest)
+
+
+def _ranks(asked: Any, topology: Topology) -> tuple[int, ...]:
+    n = topology.ranks
+    if asked is None:
+        return tuple(range(n))
+    if isinstance(asked, int) and not isinstance(asked, bool):
+        return _spread(asked, topology)
+    try:
+        listed = tuple(int(r) for r in asked)
+    except (TypeError, ValueError):
+        raise CollsimError(f"ranks={asked!r} must be a list of ranks, or their number") from None
+    if not listed or len(set(listed)) < len(listed) or not all(0 <= r < n for r in listed):
+        raise CollsimError(f"ranks={asked!r} must be different ranks of {topology.name}, which has 0 to {n - 1}")
+    return listed
+
+
+def _spread(count: int, topology: Topology) -> tuple[int, ...]:
+    """So many ranks, the first of each node; they have to fill the nodes, or to halve them, evenly."""
+    n, nodes = topology.ranks, int(topology.facts.get("nodes", 1))
+    per = n // nodes
+    if not 1 <= count <= n:
+        raise CollsimError(f"ranks={count}: {topology.name} has {n} ranks; give 1 to {n}")
+    if count % nodes or (per % (count // nodes) and count != n):
+        raise CollsimError(
+            f"ranks={count} on {n} GPUs ({nodes} node{'s' * (nodes > 1)} of {per}) uses nodes unevenly; use "
+            f"{_listed(nodes, per)}, or name them: ranks=range({count})"
+        )
+    return tuple(node * per + i for node in range(nodes) for i in range(count // nodes))
+
+
+def _listed(nodes: int, per: int) -> str:
+    """The numbers of ranks that use all nodes alike."""
+    return ", ".join(str(nodes * k) for k in range(1, per + 1) if per % k == 0)
+
+
+def _batches(batch: Any, micro: Any, accumulate: int | None, ranks: int) -> tuple[int, int, int]:
+    """Samples of the step, of a microbatch, and how many microbatches; any that was not given follows from the
+    others."""
+    many = accumulate or 1
+    if batch is None and micro is None:
+        raise CollsimError("say how many samples: batch=256 (over all GPUs), or micro_batch=32 (of one)")
+    if batch is None:
+        size = parse_count(micro, "micro_batch")
+        return size * ranks * many, size, many
+    total = parse_count(batch, "batch")
+    if micro is not None:
+        size = parse_count(micro, "micro_batch")
+        if total % (size * ranks) or (accumulate is not None and total != size * ranks * accumulate):
+            wanted = f"{size} × {ranks} GPUs" + (f" × accumulate={accumulate}" if accumulate else "")
+            raise CollsimError(
+                f"batch={total} is not micro_batch={wanted}; the next that is: {_fitting(total, size * ranks * many)}"
+            )
+        return total, size, total // (size * ranks)
+    if total % (ranks * many):
+        each = f"{ranks} GPUs" + (f" × accumulate={many}" if many > 1 else "")
+        raise CollsimError(
+            f"batch={total} cannot be shared evenly by {each}; the next that can is {_fitting(total, ranks * many)}"
+        )
+    return total, total // (ranks * many), many
+
+
+def _fitting(total: int, unit: int) -> int:
+    return -(-total // unit) * unit
+
+
+# ---- running --------------------------------------------------------------------------------------------------------
+
+
+def written(request: Request) -> TrainingStep:
+    """The TrainingStep of a request."""
+    nodes = request.topology.devices.node[request.topology.endpoint_device[list(request.ranks)]]
+    q = request
+    return q.parallel.write(
+        Workload(
+            q.model, q.ranks, len(np.unique(nodes)), q.batch, q.micro_batch, q.accumulate, q.dtype, q.optimizer, q.step
+        )
+    )
+
+
+def network_of(request: Request) -> Collectives:
+    """How its collectives are timed; what was worked out for a topology is kept as long as that lives."""
+    known = _NETWORKS.setdefault(request.topology, {})
+    how = request.collectives, request.algorithm
+    if how not in known:
+        known[how] = Collectives(replace(request.topology), *how)  # a copy: what is kept must not keep the key alive
+    return known[how]
+
+
+_NETWORKS: WeakKeyDictionary[Topology, dict[Any, Collectives]] = WeakKeyDictionary()
+
+
+def _timed(request: Request, was: StepTrace | None) -> StepTrace:
+    step = written(request)
+    cost = costs(step, request.topology, request.compute)
+    slower = with_interference(cost.speed, request.interference)
+    network = network_of(request)
+    seconds = cost.seconds.copy()
+    for i in step.collectives:
+        seconds[i] = network.seconds(step.group(step.tasks[i]), step.tasks[i])
+    more: dict[str, Any] = {"was": was, "notes": _notes(request, network, step)}
+    if request.network == "alone":
+        begin, end = alone(step, seconds, slower)
+    else:
+        from .shared import Part, shared
+
+        ran = shared([Part(step, seconds, slower)], network, request.background)[0]
+        begin, end, more["link_bytes"] = ran.begin, ran.end, ran.link_bytes
+    trace = StepTrace(step, request.topology, begin, end, cost, slower, request, **more)
+    _require_memory(trace)
+    return trace
+
+
+def _notes(request: Request, network: Collectives, step: TrainingStep) -> tuple[str, ...]:
+    if not step.collectives:
+        return ()
+    if any(network.predicted(step.group(step.tasks[i]), step.tasks[i]) for i in step.collectives):
+        return ("collectives take what NCCL's model says of this machine",)
+    return ("collectives take what the links alone take: no launch, no protocol",)
+
+
+def _require_memory(trace: StepTrace) -> None:
+    """Refuse a step that no GPU could hold, and say what would fit."""
+    request, fast = trace.request, trace.costs.speed
+    if request.memory is None and fast is None:
+        return
+    room = parse_bytes(request.memory, "memory") if request.memory is not None else fast.capacity  # type: ignore[union-attr]
+    held = trace.memory.peak()
+    need = sum(held.values())
+    if need <= room:
+        return
+    moving = sum(size for kind, size in held.items() if kind in ("activations", "inputs and outputs"))
+    most = int(request.micro_batch * (room - (need - moving)) / moving) if moving else 0
+    listed = ", ".join(
+        f"{kind} {format_bytes(size)}" for kind, size in sorted(held.items(), key=lambda item: -item[1]) if size
+    )
+    way = (
+        f"micro_batch={most} would fit"
+        if most >= 1
+        else "even without activations it does not fit: the model has to be split over GPUs"
+    )
+    raise CollsimError(
+        f"{request.model.name} does not fit: {format_bytes(need)} on a GPU of {format_bytes(room)} ({listed}); {way}"
+    )
+
+
+# ---- what if --------------------------------------------------------------------------------------------------------
+
+
+def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
+    """The step of a trace with something changed; see `StepTrace.what_if`."""
+    request = trace.request
+    given = dict(request.given) | {"model": request.model, "machine": request.topology, "parallel": request.parallel}
+    given |= {"batch": request.batch, "micro_batch": request.micro_batch}
+    if not changes:
+        raise CollsimError(
+            "what_if wants something to change, for example what_if(overlap=False) or what_if(network=2)"
+        )
+    options: list[str] = [f.name for f in fields(request.parallel)] if is_dataclass(request.parallel) else []
+    own: dict[str, Any] = {}
+    for name, value in changes.items():
+        if name == "network" and not isinstance(value, str):
+            given["machine"] = given["machine"].scaled(by=_factor(value))
+        elif name == "first_step":
+            given["step"] = 1 if _yes(name, value) else STEADY
+        elif name in options:
+            own[name] = value
+        elif name in given:
+            given[name] = value
+            if name in ("batch", "micro_batch"):
+                given["micro_batch" if name == "batch" else "batch"] = None
+        else:
+            raise CollsimError(
+                unknown(f"change of a step with {request.parallel.says}", name, [*given, *options, "first_step"])
+            )
+    if own:
+        given["parallel"] = _with_options(given["parallel"], own)
+        if "accumulate" in own:
+            given["batch"] = None
+    return _timed(_asked(given), trace)
+
+
+def _factor(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-6 < value < 1e6:
+        raise CollsimError(
+            f"network={value!r} must be a factor above 0 (2: twice as fast), or one of {', '.join(NETWORKS)}"
+        )
+    return float(value)
+
+
+def _yes(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise CollsimError(f"{name}={value!r} must be True or False")
+    return value
+
+
+def _with_options(parallel: Any, own: Mapping[str, Any]) -> Parallel:
+    """The same way of splitting with other options, checked by the function that makes it."""
+    from . import parallel as room
+
+    make = {"DDP": room.ddp, "DataParallel": room.data_parallel, "ParameterServer": room.parameter_server}.get(
+        type(parallel).__name__
+    )
+    if make is None:
+        return replace(parallel, **own)  # type: ignore[no-any-return]
+    now = {f.name: getattr(parallel, f.name) for f in fields(parallel)}
+    return make(**(now | dict(own)))  # type: ignore[operator, no-any-return]

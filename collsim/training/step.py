@@ -1,0 +1,174 @@
+"""A step of training as data: tasks on streams, without a clock.
+
+A task is one box: compute on GPUs, or a collective of a group. GPUs that do the same at the same time share a lane. A
+task waits for those that it names, and for the one before it in each of its streams; it is listed behind all that it
+waits for, and as soon as it can be: what runs beside a compute task and can make it slower is listed before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import CollsimError
+from .model import Model
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COMPUTE, NETWORK, SERVERS = "compute", "network", "servers"
+#: Kinds of task that compute; all others are collectives, by their names.
+WORKING = ("forward", "backward", "copy", "optimizer")
+
+
+@dataclass(frozen=True)
+class StepTask:
+    """One box of a TrainingStep.
+
+    Attributes:
+        name: for people: a layer's, or `bucket 2`. kind: forward, backward, copy, optimizer, or a collective's name.
+        lanes: numbers of the lanes it occupies. stream: compute or network.
+        after: numbers of tasks that must have ended, beyond those before it in its streams.
+        layer: number of its layer, -1 for none. micro: microbatch. bucket: number of its bucket, -1 for none.
+        flops, moved, ops: floating point operations, bytes of memory and kernels of a compute task, on each of its
+            GPUs.
+        nbytes: of a collective, nccl-tests' size. algorithm, options: of a collective; "" is the library's choice.
+        ranks: a collective's, its root first; empty where all GPUs of its lanes take part.
+    """
+
+    name: str
+    kind: str
+    lanes: tuple[int, ...]
+    stream: str = COMPUTE
+    after: tuple[int, ...] = ()
+    layer: int = -1
+    micro: int = 0
+    bucket: int = -1
+    flops: float = 0.0
+    moved: float = 0.0
+    ops: int = 0
+    nbytes: int = 0
+    algorithm: str = ""
+    options: tuple[tuple[str, Any], ...] = ()
+    ranks: tuple[int, ...] = ()
+
+    @property
+    def computes(self) -> bool:
+        """Compute, not a collective."""
+        return self.kind in WORKING
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainingStep:
+    """A finished, read-only DAG of tasks: one step of training of a model, split in some way.
+
+    Attributes:
+        model: what is trained. says: how it is split, in words.
+        lanes: the ranks of each lane; each rank is in one.
+        tasks: in the order in which they are issued.
+        samples: that the step trains on, over all GPUs. micro_batch: samples of a GPU that go through the model at
+            once.
+        dtype: that it computes in. held: bytes that each lane's GPUs hold all the time, by kind.
+        alive: (lane, kind, bytes, task, task): memory from the begin of a task to the end of another.
+        staleness: updates by others between a worker's reading of the weights and its own update; 0 where all wait for
+            all.
+    """
+
+    model: Model
+    says: str
+    lanes: tuple[tuple[int, ...], ...]
+    tasks: tuple[StepTask, ...]
+    samples: int
+    micro_batch: int
+    dtype: str
+    held: tuple[dict[str, int], ...] = ()
+    alive: tuple[tuple[int, str, float, int, int], ...] = field(default=(), repr=False)
+    staleness: int = 0
+
+    @property
+    def ranks(self) -> int:
+        """GPUs that take part."""
+        return sum(map(len, self.lanes))
+
+    @cached_property
+    def before(self) -> tuple[tuple[int, ...], ...]:
+        """For each task the tasks it waits for: those it names, and the one before it in each of its streams."""
+        last: dict[tuple[int, str], int] = {}
+        out = []
+        for number, task in enumerate(self.tasks):
+            waits = set(task.after)
+            if waits and not 0 <= min(waits) <= max(waits) < number:
+                raise CollsimError(
+                    f"task {number} ({task.name}) waits for a task that is not listed before it: {waits}"
+                )
+            for lane in task.lanes:
+                if (lane, task.stream) in last:
+                    waits.add(last[lane, task.stream])
+                last[lane, task.stream] = number
+            out.append(tuple(sorted(waits)))
+        return tuple(out)
+
+    @cached_property
+    def collectives(self) -> tuple[int, ...]:
+        """Numbers of the tasks that are collectives."""
+        return tuple(i for i, task in enumerate(self.tasks) if not task.computes)
+
+    def group(self, task: StepTask) -> tuple[int, ...]:
+        """The ranks of a collective."""
+        return task.ranks or tuple(rank for lane in task.lanes for rank in self.lanes[lane])
+
+    def schedule(self, number: int, topology: Any) -> Any:
+        """A collective of the step as what it is: the Schedule that is run on the topology, for its ranks in their
+        order."""
+        from .collectives import Collectives
+
+        return Collectives(topology).plan(self.group(self.tasks[number]), self.tasks[number])
+
+    @cached_property
+    def flops(self) -> float:
+        """Floating point operations of all GPUs: three forward passes of every sample (a backward pass counts as
+        two)."""
+        return 3.0 * self.model.flops * self.samples
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per task: the attributes of StepTask, with the tasks it waits for."""
+        import pandas as pd
+
+        rows = [{**vars(task), "after": before} for task, before in zip(self.tasks, self.before, strict=True)]
+        return pd.DataFrame(rows)
+
+    def __repr__(self) -> str:
+        return f"<TrainingStep {self.model.name}, {self.says}: {len(self.tasks)} tasks on {self.ranks} GPUs>"
+
+
+class Writer:
+    """Lists tasks one behind another, and what memory they keep alive."""
+
+    def __init__(self) -> None:
+        self.tasks: list[StepTask] = []
+        self.alive: list[tuple[int, str, float, int, int]] = []
+
+    def add(self, name: str, kind: str, lanes: Sequence[int], **rest: Any) -> int:
+        """One more task; its number."""
+        rest.setdefault("stream", COMPUTE if kind in WORKING else NETWORK)
+        self.tasks.append(StepTask(name, kind, tuple(lanes), **rest))
+        return len(self.tasks) - 1
+
+    def keep(self, lane: int, kind: str, nbytes: float, first: int, last: int) -> None:
+        """So many bytes on each GPU of a lane from the begin of one task to the end of another."""
+        if nbytes:
+            self.alive.append((lane, kind, nbytes, first, last))
+
+
+def spans(
+    step: TrainingStep, begin: npt.NDArray[np.float64], end: npt.NDArray[np.float64], lane: int, stream: str
+) -> Iterator[tuple[float, float]]:
+    """The times in which a stream of a lane runs something."""
+    for task, a, b in zip(step.tasks, begin, end, strict=True):
+        if task.stream == stream and lane in task.lanes and b > a:
+            yield float(a), float(b)

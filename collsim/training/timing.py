@@ -1,0 +1,103 @@
+"""When every task of a step runs, where each collective takes as long as by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from .step import NETWORK, TrainingStep
+
+Floats = npt.NDArray[np.float64]
+Spans = list[tuple[float, float]]
+
+
+def alone(step: TrainingStep, seconds: Floats, interference: float) -> tuple[Floats, Floats]:
+    """Begin and end of each task, s. Each starts when all it waits for have ended; while a lane communicates, it
+    computes by `interference` slower.
+
+    Args:
+        seconds: (tasks,) of each with nothing beside it.
+    """
+    begin, end = np.zeros(len(step.tasks)), np.zeros(len(step.tasks))
+    busy: list[Spans] = [[] for _ in step.lanes]
+    for number, (task, before) in enumerate(zip(step.tasks, step.before, strict=True)):
+        start = max((end[b] for b in before), default=0.0)
+        begin[number] = start
+        if task.computes and interference:
+            end[number] = max(slower(start, seconds[number], busy[lane], interference) for lane in task.lanes)
+            continue
+        end[number] = start + seconds[number]
+        if task.stream == NETWORK:
+            for lane in task.lanes:
+                busy[lane].append((start, end[number]))
+    return begin, end
+
+
+def slower(start: float, work: float, busy: Sequence[tuple[float, float]], interference: float) -> float:
+    """When `work` seconds of computing end that begin at `start`, if in the spans of `busy` (in order) they go by
+    `interference` slower."""
+    first = len(busy)
+    while first and busy[first - 1][1] > start:
+        first -= 1
+    at, left, rate = start, work, 1.0 - interference
+    for a, b in busy[first:]:
+        if left <= a - at:
+            break
+        left -= max(0.0, a - at)
+        at = max(at, a)
+        if left <= (b - at) * rate:
+            return at + left / rate
+        left -= (b - at) * rate
+        at = b
+    return at + left
+
+
+# ---- spans ----------------------------------------------------------------------------------------------------------
+
+
+def joined(spans: Sequence[tuple[float, float]]) -> Spans:
+    """The same times as spans that do not touch."""
+    out: Spans = []
+    for a, b in sorted(spans):
+        if out and a <= out[-1][1]:
+            out[-1] = out[-1][0], max(out[-1][1], b)
+        elif b > a:
+            out.append((a, b))
+    return out
+
+
+def length(spans: Sequence[tuple[float, float]]) -> float:
+    """Seconds of spans that do not overlap."""
+    return sum(b - a for a, b in spans)
+
+
+def common(one: Sequence[tuple[float, float]], other: Sequence[tuple[float, float]]) -> Spans:
+    """The times in both of two lists of spans that do not overlap, in order."""
+    out: Spans = []
+    i = j = 0
+    while i < len(one) and j < len(other):
+        a, b = max(one[i][0], other[j][0]), min(one[i][1], other[j][1])
+        if b > a:
+            out.append((a, b))
+        if one[i][1] < other[j][1]:
+            i += 1
+        else:
+            j += 1
+    return out
+
+
+def without(one: Sequence[tuple[float, float]], other: Sequence[tuple[float, float]]) -> Spans:
+    """The times in `one` that are not in `other`; neither list overlaps itself, both are in order."""
+    out: Spans = []
+    for a, b in one:
+        at = a
+        for c, d in other:
+            if d > at and c < b:
+                if c > at:
+                    out.append((at, c))
+                at = max(at, d)
+        if at < b:
+            out.append((at, b))
+    return out

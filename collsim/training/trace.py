@@ -1,0 +1,277 @@
+"""A StepTrace: when every task of a step ran, and what follows from it. Read-only; drawing lives in viz."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..simulate.trace import views
+from ..topology import Topology
+from ..units import format_bytes, format_time
+from .compute import Costs
+from .memory import Memory
+from .step import COMPUTE, NETWORK, TrainingStep, spans
+from .timing import Spans, common, joined, length, without
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .run import Request
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StepTrace:
+    """When every task of a step ran.
+
+    Attributes:
+        step, topology: what ran, and where.
+        begin, end: (tasks,) s.
+        costs: seconds of computing with nothing beside it, and the GPU.
+        interference: share of its speed that a GPU lost while it communicated.
+        request: what `training_step` was asked. was: the StepTrace that `what_if` started from.
+        notes: what was assumed.
+        link_bytes: (links,) bytes over each directed link, where links were simulated; None where each collective was
+            timed alone.
+    """
+
+    step: TrainingStep
+    topology: Topology
+    begin: Floats
+    end: Floats
+    costs: Costs
+    interference: float
+    request: Request
+    was: StepTrace | None = None
+    notes: tuple[str, ...] = ()
+    link_bytes: npt.NDArray[np.int64] | None = field(default=None)
+
+    # ---- the figures ------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Seconds of the step, from the first forward (or broadcast) to the end of the optimizer."""
+        return float(self.end.max(initial=0.0))
+
+    @cached_property
+    def _lanes(self) -> list[tuple[int, Spans, Spans]]:
+        """For each lane: how many GPUs, when they compute, when they communicate."""
+        out = []
+        for lane, ranks in enumerate(self.step.lanes):
+            compute, network = (
+                joined(list(spans(self.step, self.begin, self.end, lane, stream))) for stream in (COMPUTE, NETWORK)
+            )
+            out.append((len(ranks), compute, network))
+        return out
+
+    def _mean(self, values: list[float]) -> float:
+        return sum(n * v for (n, *_), v in zip(self._lanes, values, strict=True)) / self.step.ranks
+
+    @cached_property
+    def communication(self) -> float:
+        """Seconds in which a GPU takes part in a collective, on average over GPUs."""
+        return self._mean([length(network) for _, _, network in self._lanes])
+
+    @cached_property
+    def computing(self) -> float:
+        """Seconds in which a GPU computes, on average over GPUs."""
+        return self._mean([length(compute) for _, compute, _ in self._lanes])
+
+    @cached_property
+    def _both(self) -> float:
+        return self._mean([length(common(compute, network)) for _, compute, network in self._lanes])
+
+    @property
+    def exposed(self) -> float:
+        """Seconds in which a GPU communicates and does not compute, on average over GPUs: computing + exposed + bubble
+        = time."""
+        return max(0.0, self.communication - self._both)
+
+    @property
+    def overlapped(self) -> float:
+        """Part of the communication that runs beside computing, 0 to 1 (as HTA counts:
+        facebookresearch/HolisticTraceAnalysis, hta/analyzers/communication_analysis.py); 0 where nothing is sent."""
+        return self._both / self.communication if self.communication else 0.0
+
+    @property
+    def waits(self) -> list[Spans]:
+        """For each lane the times (begin, end in s) in which its GPUs communicate and do not compute."""
+        return [without(network, compute) for _, compute, network in self._lanes]
+
+    @property
+    def bubble(self) -> float:
+        """Seconds in which a GPU neither computes nor communicates, on average over GPUs."""
+        return max(0.0, self.time - self.computing - self.exposed)
+
+    @cached_property
+    def slowed(self) -> float:
+        """Seconds by which communication made computing longer (interference), on average over GPUs."""
+        own = [
+            sum(self.costs.seconds[i] for i, t in enumerate(self.step.tasks) if t.computes and lane in t.lanes)
+            for lane in range(len(self.step.lanes))
+        ]
+        return max(0.0, self.computing - self._mean([float(v) for v in own]))
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What each GPU holds over the step, by kind: `memory.max()` is the fullest GPU's bytes."""
+        return Memory(self.step, self.begin, self.end)
+
+    @property
+    def peak(self) -> float:
+        """FLOP/s of one GPU that mfu and hfu are shares of: of the fastest unit that the step's layers use (TF32 for
+        convolutions in float32), dense; NaN where it is not known."""
+        fast = self.costs.speed
+        if fast is None:
+            return math.nan
+        return (
+            fast.convolution or fast.peak
+            if any(layer.kind == "convolution" for layer in self.step.model.layers)
+            else fast.peak
+        )
+
+    @property
+    def mfu(self) -> float:
+        """Model FLOPs utilisation: three forward passes of every sample, attention in full and nothing recomputed, over
+        what all GPUs could do in the time (Chowdhery et al. 2022, arXiv 2204.02311, appendix B); NaN where the GPU is
+        not known."""
+        return self.step.flops / (self.time * self.peak * self.step.ranks) if self.time else math.nan
+
+    @property
+    def hfu(self) -> float:
+        """Hardware FLOPs utilisation: as mfu with what is computed again; nothing is, so far, so that it equals mfu."""
+        return self.mfu
+
+    @property
+    def samples_per_second(self) -> float:
+        """Samples of all GPUs per second."""
+        return self.step.samples / self.time if self.time else math.inf
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Tokens of all GPUs per second; NaN for models whose samples have none."""
+        return self.samples_per_second * self.step.model.tokens if self.step.model.tokens else math.nan
+
+    @property
+    def staleness(self) -> int:
+        """Updates by other workers between a worker's reading of the weights and its own update; 0 where all wait for
+        all."""
+        return self.step.staleness
+
+    @cached_property
+    def sent_bytes(self) -> dict[int, int]:
+        """Bytes that each rank sends in the step, by the schedules of its collectives."""
+        from .traffic import sent
+
+        return sent(self.step, self.topology, self.request)
+
+    # ---- why --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def critical(self) -> tuple[int, ...]:
+        """Numbers of the tasks that decide the time, first to last: each begins when the one before it ends."""
+        if not len(self.end):
+            return ()
+        chain = [int(np.argmax(self.end))]
+        while before := self.step.before[chain[-1]]:
+            latest = max(before, key=lambda b: (self.end[b], b))
+            if self.end[latest] < self.begin[chain[-1]] - 1e-9 * self.time:
+                break
+            chain.append(latest)
+        return tuple(reversed(chain))
+
+    def explain(self, lang: str = "en") -> str:
+        """Why the step takes as long as it does, in a few sentences; `lang` is en or zh."""
+        from .explain import explain
+
+        return explain(self, lang)
+
+    def what_if(self, **changes: Any) -> StepTrace:
+        """The same step with something changed; its `explain()` says what that does, and `was` is this one.
+
+        Args:
+            changes: network=2 (all links so many times as fast); first_step=True; overlap, bucket, hook, accumulate and
+                all other options of its way of splitting (accumulate keeps the microbatch, so the batch grows); and
+                whatever `training_step` takes: machine=, parallel=, batch=, dtype=, network="shared", interference= ...
+
+        Raises CollsimError for what cannot be changed.
+        """
+        from .run import changed
+
+        return changed(self, changes)
+
+    # ---- tables and files -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _tasks(self) -> pd.DataFrame:
+        frame = self.step.to_frame()
+        frame.insert(0, "task", range(len(frame)))
+        frame["ranks"] = [self.step.group(task) for task in self.step.tasks]
+        frame["begin"], frame["end"], frame["time"] = self.begin, self.end, self.end - self.begin
+        frame["critical"] = np.isin(frame["task"], self.critical)
+        return frame
+
+    @property
+    def tasks(self) -> pd.DataFrame:
+        """A row per task: task, name, kind, lanes, stream, after, layer, micro, bucket, flops, moved, ops, nbytes,
+        algorithm, ranks, begin, end, time (s), critical."""
+        return self._tasks.copy()
+
+    def row(self) -> dict[str, Any]:
+        """The figures as one flat record in SI units."""
+        return {
+            "model": self.step.model.name,
+            "topology": self.topology.name,
+            "parallel": self.step.says,
+            "ranks": self.step.ranks,
+            "batch": self.step.samples,
+            "micro_batch": self.step.micro_batch,
+            "dtype": self.step.dtype,
+            "network": self.request.network,
+            "time": self.time,
+            "computing": self.computing,
+            "communication": self.communication,
+            "exposed": self.exposed,
+            "overlapped": self.overlapped,
+            "bubble": self.bubble,
+            "memory": self.memory.max(),
+            "mfu": self.mfu,
+            "hfu": self.hfu,
+            "samples_per_second": self.samples_per_second,
+            "tokens_per_second": self.tokens_per_second,
+        }
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """The timeline: two lanes for each kind of GPU, a colour for each bucket; a matplotlib Axes."""
+        return views["step_plot"](self, ax, **options)
+
+    def save(self, path: Any) -> Any:
+        """Write `x.trace.json` (Perfetto, chrome://tracing), `x.json`, `x.csv` (a row per task) or a picture. Raises
+        CollsimError."""
+        from .export import save
+
+        return save(self, path)
+
+    def __repr__(self) -> str:
+        return f"<StepTrace {self.step.model.name}, {self.step.says} on {self.topology.name}: {format_time(self.time)}>"
+
+    def __str__(self) -> str:
+        held = self.memory.peak()
+        lines = [
+            f"{self.step.model.name}, {self.step.says} on {self.topology.name}",
+            f"batch    {self.step.samples:,}, {self.step.micro_batch} on a GPU at a time; computing: {self.costs.says}",
+            f"time     {format_time(self.time)}, {self.samples_per_second:,.0f} samples/s",
+            f"exposed  {format_time(self.exposed)} of {format_time(self.communication)} of communication",
+            f"bubble   {format_time(self.bubble)}",
+            f"memory   {format_bytes(sum(held.values()))} on the fullest GPU",
+            f"mfu      {100 * self.mfu:.3g} % of {self.peak / 1e12:g} TFLOP/s"
+            if not math.isnan(self.mfu)
+            else "mfu      not known",
+        ]
+        return "\n".join(lines)

@@ -1,0 +1,42 @@
+"""Bytes that ranks send in a step, by the schedules of its collectives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..simulate.paths import Slots
+from ..simulate.run import chunk_bytes
+from .collectives import Collectives
+from .step import TrainingStep
+
+if TYPE_CHECKING:
+    from ..schedule import Schedule
+    from ..topology import Topology
+    from .run import Request
+
+
+def sent(step: TrainingStep, topology: Topology, request: Request) -> dict[int, int]:
+    """Bytes that each rank of the topology sends; a parameter server on a host of its own is no rank."""
+    network, out = (
+        Collectives(topology, request.collectives, request.algorithm),
+        {rank: 0 for lane in step.lanes for rank in lane},
+    )
+    for i in step.collectives:
+        task = step.tasks[i]
+        group = step.group(task)
+        plan = network.plan(group, task)
+        for rank, nbytes in zip(group, sent_by(plan, task.nbytes), strict=False):
+            out[rank] += nbytes
+    return out
+
+
+def sent_by(plan: Schedule, nbytes: int, item: int = 4) -> list[int]:
+    """Bytes that each endpoint of a schedule sends, of a buffer of so many bytes."""
+    slots, total = Slots(chunk_bytes(plan, nbytes, item)), np.zeros(plan.endpoints)
+    for step in plan.each_step():
+        away = step.src != step.dst
+        moved = np.broadcast_to(slots.moved(step), len(step))[away]
+        total += np.bincount(step.src[away], weights=moved, minlength=plan.endpoints)
+    return [round(v) for v in total]

@@ -1,0 +1,206 @@
+"""Transformers as tables of layers, and what their activations take.
+
+A sample is a sequence of `seq` tokens. Forward FLOPs of a block: 2 for each weight and token, and 4·seq²·h for
+attention, whether it is causal or not (Narayanan et al. 2021, arXiv 2104.04473, appendix: with 4/3 of three passes this
+is their 96·B·s·L·h²(1 + s/6h + V/16Lh)). Activations kept: Korthikanti et al. 2022 (arXiv 2205.05198), table 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import CollsimError, require_word
+from ..units import parse_count
+from .model import Layer, Model
+
+RECOMPUTE = ("none", "selective", "full")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The numbers of a transformer, checked.
+
+    Attributes:
+        h, layers, heads, seq, vocab: width, blocks, heads, tokens of a sample, words.
+        ffn: width of the MLP. kv_heads: heads of keys and values. gated: a third matrix in the MLP (SwiGLU).
+        bias: vectors beside matrices; norms then have two tensors (LayerNorm), else one (RMSNorm). flash: attention
+            scores are not stored.
+    """
+
+    h: int
+    layers: int
+    heads: int
+    seq: int
+    vocab: int
+    ffn: int
+    kv_heads: int
+    gated: bool
+    bias: bool
+    flash: bool
+
+    def linear(
+        self, name: str, rows: int, out: int, *, kept: int, extra: int = 0, masks: int = 0, ops: int = 2
+    ) -> Layer:
+        """A matrix of rows x out for every token; `extra` elements per token that what follows it reads and writes."""
+        s = self.seq
+        tensors = (rows * out, out) if self.bias else (rows * out,)
+        return Layer(
+            name, tensors, 2.0 * s * rows * out, s * (rows + out + extra), s * kept, s * out, s * masks, "gemm", ops
+        )
+
+    def norm(self, name: str) -> Layer:
+        """LayerNorm or RMSNorm."""
+        size = self.seq * self.h
+        return Layer(name, (self.h,) * (1 + self.bias), 0.0, 2 * size, size, size, 0, "norm", 2)
+
+    def attention(self, name: str) -> Layer:
+        """Scores, softmax, dropout and the weighted sum; with `flash` nothing of size seq² is written or kept (only a
+        row's sum)."""
+        s, scores = self.seq, self.heads * self.seq**2
+        width = self.h // self.heads * (self.heads + 2 * self.kv_heads)
+        moved = s * (width + self.h) + (0 if self.flash else 6 * scores)
+        kept = s * width + (s * self.heads if self.flash else 2 * scores)
+        masks, ops = (0, 4) if self.flash else (scores, 8)
+        return Layer(name, (), 4.0 * s * s * self.h, moved, kept, s * self.h, masks, "attention", ops)
+
+
+def transformer(
+    h: int,
+    layers: int,
+    heads: int,
+    *,
+    seq: int = 1024,
+    vocab: int = 50257,
+    ffn: int | None = None,
+    kv_heads: int | None = None,
+    gated: bool = False,
+    bias: bool = True,
+    tied: bool = True,
+    positions: bool = True,
+    flash: bool = False,
+    name: str | None = None,
+    source: str = "",
+) -> Model:
+    """A decoder of so many equal blocks, norm first, as GPT-2 (the defaults) or Llama (gated, no bias, no positions,
+    not tied).
+
+    Args:
+        h: width. layers: blocks. heads: attention heads. seq: tokens of a sample. vocab: words.
+        ffn: width of the MLP, 4h unless given. kv_heads: heads of keys and values, all unless given. gated: SwiGLU.
+        bias: vectors beside matrices. tied: the head uses the embedding's matrix. positions: a learned table of
+            positions.
+        flash: attention never stores seq² scores.
+
+    Raises CollsimError where heads do not divide h or kv_heads do not divide heads, and for figures below 1.
+    """
+    shape = _shape(h, layers, heads, seq, vocab, ffn, kv_heads, gated, bias, flash)
+    said = name or f"transformer(h={h}, layers={layers}, heads={heads})"
+    body = [layer for i in range(shape.layers) for layer in block(shape, f"h.{i}")]
+    tables = (shape.vocab * shape.h, shape.seq * shape.h) if positions else (shape.vocab * shape.h,)
+    size = shape.seq * shape.h
+    first = Layer(
+        "embedding", tables, 0.0, (2 + positions) * size, 0, size, size * (not flash), "embedding", 1 + positions
+    )
+    head = _head(shape, tied)
+    return Model(said, (first, *body, shape.norm("norm"), head), shape.seq, 8 * shape.seq, source)
+
+
+def _shape(h: Any, layers: Any, heads: Any, seq: Any, vocab: Any, ffn: Any, kv_heads: Any, *flags: bool) -> Shape:
+    named = {"h": h, "layers": layers, "heads": heads, "seq": seq, "vocab": vocab}
+    n = {key: parse_count(value, key) for key, value in named.items()}
+    kv = n["heads"] if kv_heads is None else parse_count(kv_heads, "kv_heads")
+    if n["h"] % n["heads"] or n["heads"] % kv:
+        raise CollsimError(f"h={h} must be a multiple of heads={heads}, and heads of kv_heads={kv}")
+    gated, biased, flashed = flags
+    return Shape(
+        n["h"],
+        n["layers"],
+        n["heads"],
+        n["seq"],
+        n["vocab"],
+        4 * n["h"] if ffn is None else parse_count(ffn, "ffn"),
+        kv,
+        gated,
+        biased,
+        flashed,
+    )
+
+
+def block(shape: Shape, at: str) -> list[Layer]:
+    """One block. Kept per token in all, without flash and with as many keys as heads: 16h elements and 2h + a·seq mask
+    bytes, and 2a·seq elements of scores: 34h + 5a·seq bytes at two bytes an element (Korthikanti et al. 2022, equation
+    1)."""
+    h, drop = shape.h, 0 if shape.flash else shape.h  # dropout's masks, a byte an element
+    width = h // shape.heads * (shape.heads + 2 * shape.kv_heads)
+    mlp = [shape.linear(f"{at}.mlp.up", h, shape.ffn, kept=h, extra=2 * shape.ffn, ops=4)]
+    if shape.gated:
+        mlp = [
+            shape.linear(f"{at}.mlp.gate", h, shape.ffn, kept=h),
+            shape.linear(f"{at}.mlp.up", h, shape.ffn, kept=shape.ffn),
+        ]
+    held = (
+        2 * shape.ffn
+    )  # what the activation (or the product behind it) reads, and what it writes: the next matrix's input
+    return [
+        shape.norm(f"{at}.norm1"),
+        shape.linear(f"{at}.attention.qkv", h, width, kept=h),
+        shape.attention(f"{at}.attention"),
+        shape.linear(f"{at}.attention.out", h, h, kept=h, extra=3 * h, masks=drop, ops=4),
+        shape.norm(f"{at}.norm2"),
+        *mlp,
+        shape.linear(f"{at}.mlp.down", shape.ffn, h, kept=held, extra=3 * h, masks=drop, ops=4),
+    ]
+
+
+def _head(shape: Shape, tied: bool) -> Layer:
+    """From the last token's vectors to words, with the loss: logits are kept in float32."""
+    s, h, v = shape.seq, shape.h, shape.vocab
+    return Layer("head", () if tied else (v * h,), 2.0 * s * h * v, s * (h + 4 * v), s * h, s, 4 * s * v, "gemm", 6)
+
+
+# ---- activations by formula -----------------------------------------------------------------------------------------
+
+
+def layer_activations(
+    h: int,
+    heads: int,
+    seq: int,
+    micro_batch: int = 1,
+    *,
+    tensor: int = 1,
+    sequence: bool = False,
+    recompute: str = "none",
+) -> float:
+    """Bytes of activations that one block keeps, in 16 bits (Korthikanti et al. 2022, table 2).
+
+    Args:
+        tensor: how many GPUs share the block (tensor parallelism). sequence: they share norms and dropout too.
+        recompute: none; selective (attention's scores again); full (only the block's input is kept).
+    """
+    require_word("recompute", recompute, RECOMPUTE)
+    size = float(seq) * micro_batch * h
+    if recompute == "full":
+        return 2 * size
+    scores = 0.0 if recompute == "selective" else 5 * heads * seq / h
+    if sequence:
+        return size * (34 + scores) / tensor
+    return size * (10 + (24 + scores) / tensor)
+
+
+def first_stage_activations(
+    h: int,
+    layers: int,
+    heads: int,
+    seq: int,
+    micro_batch: int = 1,
+    *,
+    pipeline: int = 1,
+    interleave: int = 1,
+    **options: Any,
+) -> float:
+    """Bytes that the first stage of a pipeline keeps: p microbatches of L/p blocks, as much as L blocks; interleaved
+    stages hold 1 + (p − 1)/(p·m) times that (Korthikanti et al. 2022, section 4.2.3). Options as
+    `layer_activations`."""
+    more = 1 + (pipeline - 1) / (pipeline * interleave) if interleave > 1 else 1.0
+    return layers * layer_activations(h, heads, seq, micro_batch, **options) * more

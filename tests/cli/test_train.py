@@ -1,0 +1,105 @@
+"""`collsim train`: the words of the API, one JSON document, and sentences for mistakes."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import collsim as cs
+from collsim.cli import app
+
+BASE = ["train", "resnet18", "--machine", "dgx-a100"]
+
+
+def told(*words):
+    return CliRunner().invoke(app, [*BASE, *words])
+
+
+def found(*words):
+    done = told(*words, "--json")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_figures_are_those_of_the_api():
+    t = cs.training_step("resnet18", cs.machine("dgx-a100", nodes=2), parallel=cs.ddp(bucket="5MiB"), batch=1024)
+    told_ = found("--nodes", "2", "--batch", "1024", "--bucket", "5MiB")
+    assert told_["time"] == t.time
+    assert told_["exposed"] == t.exposed
+    assert [task["nbytes"] for task in told_["tasks"] if task["kind"] == "allreduce"] == cs.ddp(bucket="5MiB").buckets(
+        cs.model("resnet18")
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "way"),
+    [
+        (["--no-overlap"], cs.ddp(overlap=False)),
+        (["--hook", "fp16", "--view"], cs.ddp(hook="fp16", view=True)),
+        (["--accumulate", "2", "--always-sync"], cs.ddp(accumulate=2, no_sync=False)),
+        (["--parallel", "data-parallel", "--no-nccl"], cs.data_parallel(False)),
+        (["--parallel", "parameter_server", "--servers", "2"], cs.parameter_server(2)),
+        (["--parallel", "parameter_server", "--asynchronous"], cs.parameter_server(synchronous=False)),
+    ],
+)
+def test_every_option_means_what_it_means_in_the_api(words, way):
+    assert found("--batch", "256", *words)["parallel"] == way.says
+
+
+def test_the_first_step_a_shared_network_and_both_languages():
+    assert len([t for t in found("--batch", "64", "--first-step")["tasks"] if t["kind"] == "allreduce"]) == 1
+    assert found("--batch", "64", "--network", "shared")["time"] == pytest.approx(
+        found("--batch", "64")["time"], rel=1e-9
+    )
+    done = told("--batch", "64", "--lang", "zh")
+    assert "反向传播" in done.output
+    assert "bucket 0 allreduce" in done.output
+
+
+def test_a_table_of_layers_and_a_file(tmp_path):
+    (tmp_path / "two.csv").write_text("name,tensors,flops\na,1000,5\nb,2000 10,7\n")
+    done = CliRunner().invoke(
+        app,
+        [
+            "train",
+            str(tmp_path / "two.csv"),
+            "--topology",
+            "switch(4)",
+            "--micro-batch",
+            "1",
+            "--compute",
+            "1ms",
+            "-o",
+            str(tmp_path / "x.csv"),
+        ],
+    )
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "x.csv").read_text().startswith("task,")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--batch", "100"],
+        ["--batch", "64", "--bucket", "0"],
+        ["--batch", "64", "--parallel", "magic"],
+        ["--batch", "64", "--parallel", "data_parallel", "--hook", "fp16"],
+        ["--batch", "64", "--ranks", "7"],
+        ["--batch", "64", "-o", "x.docx"],
+        ["--batch", "64", "--compute", "fast"],
+        ["--batch", "99999999"],
+    ],
+)
+def test_mistakes_end_in_one_sentence(words):
+    done = told(*words)
+    assert done.exit_code == 2, done.output
+    assert "Traceback" not in done.output
+    assert done.stderr.startswith("collsim: ") or "rror" in done.stderr
+
+
+def test_models_are_listed_with_their_parameters():
+    done = CliRunner().invoke(app, ["list", "models", "--json"])
+    rows = {row["name"]: row for row in json.loads(done.stdout)}
+    assert rows["resnet50"]["parameters"] == "25,557,032"
+    assert set(rows) == set(cs.models())

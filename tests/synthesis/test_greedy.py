@@ -1,0 +1,86 @@
+"""Greedy matching: right on any network, near the bound where TACOS is, and the same twice."""
+
+import numpy as np
+import pytest
+from networks import boxes_of_a100, dgx1, random_network
+
+import collsim as cs
+from collsim.synthesis.greedy import MATCHED, distances, greedy
+
+
+@pytest.mark.parametrize("kind", MATCHED)
+@pytest.mark.parametrize("seed", range(4))
+def test_every_collective_is_right_on_random_networks(kind, seed):
+    network = random_network(seed)
+    rooted = cs.collective(kind).rooted
+    made = greedy(cs.collective(kind), network, network.ranks, 1 if rooted else 0, 2**20, 2, seed, {})
+    cs.verify(made)
+    trace = cs.simulate(made, network, "64MiB", engine="event")
+    assert trace.time >= trace.bound.time
+
+
+@pytest.mark.parametrize(
+    "network", [cs.topology.mesh(5, 5), cs.topology.torus(4, 4, 4), cs.topology.hypercube(32)], ids=lambda t: t.name
+)
+def test_allgather_on_regular_networks_comes_within_five_percent_of_the_bound(network):
+    """The networks of TACOS (arXiv 2304.05301, section V); its text says near-ideal, its figures are not at hand."""
+    trace = cs.simulate(cs.synthesize("allgather", network, method="greedy"), network, "16GiB", engine="event")
+    assert trace.time <= 1.05 * trace.bound.bandwidth
+
+
+def test_the_clock_of_the_matching_is_that_of_the_event_engine():
+    """On a network of ranks alone every pair has a link of its own, so nothing is shared: both say the same."""
+    network = cs.topology.torus(3, 3)
+    from collsim.collective import collective
+    from collsim.synthesis.greedy import matched
+    from collsim.synthesis.rates import pairs_of
+
+    found = pairs_of(network, 9)
+    rate = network.links.bandwidth
+    own = matched(found, rate, collective("allgather"), 0, 18, 2**30 / 18, 1, None)
+    made = greedy(collective("allgather"), network, 9, 0, 2**30, 2, 1, {})
+    timed = cs.simulate(made, network, 2**30, engine="event").time
+    assert timed <= own.time * (1 + 1e-6)
+    assert len(made) == 8 * 18, "every rank receives each chunk of the others once"
+
+
+def test_slow_and_fast_links_are_used_by_what_they_carry():
+    """Two links of 3 and 1 GB/s into each of two ranks' sides: the fast one carries about three times as much."""
+    import networkx as nx
+
+    graph = nx.Graph()
+    for rank in range(3):
+        graph.add_node(rank, kind="gpu")
+    graph.add_edge(0, 1, bandwidth=3e9)
+    graph.add_edge(1, 2, bandwidth=3e9)
+    graph.add_edge(0, 2, bandwidth=1e9)
+    network = cs.Topology.from_networkx(graph)
+    trace = cs.simulate(
+        cs.synthesize("allgather", network, method="greedy", effort="high"), network, "1GiB", engine="event"
+    )
+    assert trace.time <= 1.06 * trace.bound.bandwidth
+
+
+def test_the_same_seed_gives_the_same_schedule():
+    one, other = (greedy(cs.collective("allgather"), boxes_of_a100(2), 16, 0, 2**30, 2, 3, {}) for _ in range(2))
+    assert np.array_equal(one.transfers, other.transfers)
+
+
+def test_distances_are_those_of_networkx():
+    import networkx as nx
+
+    rng = np.random.default_rng(5)
+    graph = nx.gnp_random_graph(12, 0.3, seed=5, directed=True)
+    src, dst = (np.array([e[i] for e in graph.edges]) for i in (0, 1))
+    cost = rng.random(len(src))
+    for (a, b), w in zip(graph.edges, cost, strict=True):
+        graph[a][b]["w"] = w
+    far = distances(12, src, dst, cost)
+    for a, row in nx.all_pairs_dijkstra_path_length(graph, weight="w"):
+        for b in range(12):
+            assert far[a, b] == pytest.approx(row.get(b, np.inf))
+
+
+def test_a_collective_that_cannot_be_matched_gets_a_sentence():
+    with pytest.raises(cs.CollsimError, match="cannot be synthesized"):
+        cs.synthesize("sendrecv", dgx1())

@@ -1,0 +1,95 @@
+"""The door: what is chosen, told, refused, stopped and taken home."""
+
+import json
+
+import pytest
+from networks import boxes_of_a100, dgx1
+from typer.testing import CliRunner
+
+import collsim as cs
+from collsim.synthesis import report
+
+
+def test_the_result_is_an_ordinary_schedule():
+    made = cs.synthesize("allgather", cs.topology.ring(4), effort="low")
+    cs.verify(made)
+    assert (made.name, made.collective, made.ranks) == ("synthesized_allgather", "allgather", 4)
+    assert "trees" in repr(made)
+    assert report(made).method == "trees"
+    assert report(cs.schedule("allgather_ring", ranks=4)) is None
+
+
+def test_a_size_takes_the_fastest_of_the_methods():
+    """At 1 KiB few steps win, at 64 MiB bandwidth does; never slower than one method alone, by the event engine."""
+    network = cs.topology.torus(3, 3)
+    for size in ("1KiB", "64MiB"):
+        best = cs.simulate(cs.synthesize("allgather", network, size), network, size, engine="event").time
+        for method in ("trees", "greedy"):
+            alone = cs.synthesize("allgather", network, size, method=method)
+            assert best <= cs.simulate(alone, network, size, engine="event").time * (1 + 1e-9)
+
+
+def test_the_first_ranks_alone_can_be_asked_for():
+    made = cs.synthesize("broadcast", cs.machine("dgx-a100", nodes=2), ranks=8, root=5, effort="low")
+    cs.verify(made)
+    assert (made.ranks, made.root) == (8, 5)
+
+
+def test_synthesized_beats_ring_on_a_dgx1():
+    """A ring uses one link in and one out of each GPU at a time in every channel; the trees use all six."""
+    network = dgx1()
+    made = cs.simulate(cs.synthesize("allgather", network), network, "1GiB", engine="event")
+    ring = cs.simulate(cs.schedule("allgather_ring", ranks=8), network, "1GiB", engine="event")
+    assert made.time < ring.time / 2
+
+
+def test_it_goes_to_msccl_and_comes_back(tmp_path):
+    made = cs.synthesize("allreduce", dgx1(), method="trees", pieces=2)
+    cs.write_msccl(made, tmp_path / "made.xml")
+    cs.verify(cs.read_msccl(tmp_path / "made.xml"))
+
+
+def test_progress_is_told_and_may_end_the_search():
+    told = []
+    cs.synthesize("allgather", boxes_of_a100(2), progress=lambda done, in_all, what: told.append((done, in_all, what)))
+    assert any(what == "trees" and done == in_all for done, in_all, what in told)
+
+    def stop(done, in_all, what):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cs.synthesize("allgather", boxes_of_a100(2), method="greedy", progress=stop)
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda: cs.synthesize("allgathr", dgx1()), "unknown collective 'allgathr'"),
+        (lambda: cs.synthesize("allgather", "dgx-1v"), "wants a topology"),
+        (lambda: cs.synthesize("allgather", dgx1(), "fast"), "fast"),
+        (lambda: cs.synthesize("allgather", dgx1(), effort="huge"), "unknown effort 'huge'"),
+        (lambda: cs.synthesize("allgather", dgx1(), method="tacos"), "unknown method 'tacos'"),
+        (lambda: cs.synthesize("allgather", dgx1(), ranks=9), "ranks=9"),
+        (lambda: cs.synthesize("broadcast", dgx1(), root=8), "root=8 is not a rank"),
+        (lambda: cs.synthesize("gather", dgx1(), method="trees"), "method 'trees' knows"),
+        (lambda: cs.synthesize("allreduce", dgx1(), "latency"), "objective='latency' knows"),
+        (lambda: cs.synthesize("allgather", dgx1(), progress=3), "progress=3"),
+        (lambda: cs.synthesize("allgather", cs.topology.ring(1)), "needs 2"),
+    ],
+)
+def test_mistakes_get_a_sentence(ask, says):
+    with pytest.raises(cs.CollsimError, match=says):
+        ask()
+
+
+def test_the_command_prints_what_was_found(tmp_path):
+    from collsim.cli import app
+
+    arguments = ["synthesize", "allgather", "--topology", "torus(3, 3)", "--effort", "low", "--no-progress"]
+    done = CliRunner().invoke(app, [*arguments, "--json", "-o", str(tmp_path / "made.json")])
+    assert done.exit_code == 0, done.output
+    row = json.loads(done.stdout)
+    assert row["method"] == "trees"
+    assert 1 <= row["gap"] < 1.05
+    assert "must get into rank" in row["cut"]
+    cs.verify(cs.load(tmp_path / "made.json"))

@@ -1,0 +1,210 @@
+"""How long computing takes: what was measured, a profiler's trace, and the catalogue against published steps."""
+
+import json
+
+import pytest
+
+import collsim as cs
+from collsim.training import gpus, read_profile, speed
+
+RESNET = cs.model("resnet50")
+BOX = cs.machine("dgx-1v")
+SWITCH = cs.topology.switch(4)
+
+
+def computing(trace):
+    return sum(
+        s
+        for s, task in zip(trace.costs.seconds, trace.step.tasks, strict=True)
+        if task.kind in ("forward", "backward", "optimizer")
+    )
+
+
+def test_measured_seconds_of_a_microbatch_are_shared_over_its_layers():
+    for machine in (BOX, SWITCH):
+        for way in (cs.ddp(), cs.data_parallel()):
+            t = cs.training_step(RESNET, machine, parallel=way, micro_batch=32, compute="97ms", ranks=2)
+            lane = [i for i, task in enumerate(t.step.tasks) if 0 in task.lanes]
+            own = sum(t.costs.seconds[i] for i in lane if t.step.tasks[i].kind in ("forward", "backward", "optimizer"))
+            assert own == pytest.approx(97e-3, rel=1e-9)
+    twice = cs.training_step(RESNET, SWITCH, parallel=cs.ddp(accumulate=2), micro_batch=32, compute="97ms")
+    assert computing(twice) == pytest.approx(2 * 97e-3, rel=1e-9)  # no GPU known, so the optimizer takes nothing
+
+
+def test_layers_may_be_given_one_by_one_or_some_of_them():
+    listed = cs.training_step(RESNET, SWITCH, parallel=cs.ddp(), micro_batch=1, compute=[1e-3] * len(RESNET.layers))
+    assert computing(listed) == pytest.approx(3e-3 * len(RESNET.layers))
+    whole = cs.training_step(RESNET, BOX, parallel=cs.ddp(), micro_batch=32)
+    some = whole.what_if(compute={"fc": ("1s", "3s"), "optimizer": "2s"})
+    own = {"fc": 4.0, "optimizer": 2.0}
+    before = sum(
+        s for s, t in zip(whole.costs.seconds, whole.step.tasks, strict=True) if t.name in own and t.kind != "copy"
+    )
+    assert computing(some) - computing(whole) == pytest.approx(6.0 - before)
+
+
+def test_passes_may_be_given_by_themselves():
+    for machine in (BOX, SWITCH):
+        t = cs.training_step(
+            RESNET,
+            machine,
+            parallel=cs.ddp(accumulate=2),
+            micro_batch=8,
+            compute={"forward": "40ms", "backward": 80e-3},
+        )
+        spent = t.tasks.assign(own=t.costs.seconds).groupby("kind").own.sum()
+        assert spent["forward"] == pytest.approx(2 * 40e-3)
+        assert spent["backward"] == pytest.approx(2 * 80e-3)
+
+
+def test_a_gpu_can_be_named_where_the_network_has_none():
+    named = cs.training_step(RESNET, SWITCH, parallel=cs.ddp(), micro_batch=8, compute="A100")
+    assert named.costs.speed == speed("A100")
+    with pytest.raises(cs.CollsimError, match="does not say which GPU"):
+        cs.training_step(RESNET, SWITCH, parallel=cs.ddp(), micro_batch=8)
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        "A1000",
+        "fast",
+        -1.0,
+        [1.0],
+        {"fcc": 1.0},
+        {"fc": (1, 2, 3)},
+        {"fc": "x"},
+        float("nan"),
+        [("a", "b")] * 109,
+    ],
+)
+def test_impossible_seconds_get_a_sentence(compute):
+    with pytest.raises(cs.CollsimError):
+        cs.training_step(RESNET, BOX, parallel=cs.ddp(), micro_batch=8, compute=compute)
+
+
+def test_every_gpu_of_the_catalogue_has_a_source_and_every_machine_with_gpus_a_speed():
+    assert all(gpus().values())
+    for name, machine in cs.machines().items():
+        if machine.gpu and not machine.gpu.startswith("TPU"):
+            assert machine.gpu in gpus(), name
+    peaks = {
+        "A100": 312,
+        "H100": 989,
+        "H200": 989,
+        "B200": 2250,
+        "MI300X": 1300,
+    }  # torchtitan tools/utils.py, dense bf16
+    assert {gpu: speed(gpu, "bfloat16").peak / 1e12 for gpu in peaks} == peaks
+
+
+def test_a_slower_gpu_is_slower_and_16_bits_are_faster():
+    asked = {"parallel": cs.ddp(), "micro_batch": 64, "ranks": [0]}
+    times = [cs.training_step(RESNET, name, **asked).time for name in ("dgx-1p", "dgx-1v", "dgx-a100", "dgx-h100")]
+    assert times == sorted(times, reverse=True)
+    a100 = cs.training_step("gpt2", "dgx-a100", parallel=cs.ddp(), micro_batch=4)
+    assert a100.what_if(dtype="bfloat16").time < a100.time
+
+
+# ---- published steps -------------------------------------------------------------------------------------------------
+
+#: GPUs, bucket_cap_mb and s/iteration of ResNet-50, batch 32 a GPU, on DGX-1 with V100: the medians of PyTorch's
+#: benchmarks/distributed/ddp/README.md (pytorch/pytorch bf69c14), and its table of bucket sizes.
+PUBLISHED = [
+    (1, 25, 0.100), (2, 25, 0.103), (4, 25, 0.103), (8, 25, 0.104), (16, 25, 0.104),
+    (1, 25, 0.101), (2, 25, 0.104), (4, 25, 0.105), (8, 25, 0.107), (16, 25, 0.108),
+    (1, 1, 0.101), (2, 1, 0.104), (4, 1, 0.105), (8, 1, 0.107),
+]  # fmt: skip
+ALONE = 0.097  # the same on one GPU without DDP
+
+
+def predicted(gpus_, cap, compute, interference=None):
+    machine = cs.machine("dgx-1v", nodes=1 + (gpus_ > 8))
+    way = cs.ddp(bucket=cap * 2**20, first="1MiB")  # PyTorch 1.4: the first bucket had a cap of its own
+    return cs.training_step(
+        RESNET,
+        machine,
+        parallel=way,
+        micro_batch=32,
+        ranks=gpus_,
+        compute=compute,
+        optimizer="momentum",
+        interference=interference,
+    ).time
+
+
+@pytest.mark.parametrize("compute", [ALONE, None])
+def test_pytorchs_own_table_of_ddp_within_5_percent(compute):
+    """Also by the catalogue alone (its V100 was fitted to these rows). Left out, and told in docs/training.md: 16 GPUs
+    with buckets of 1 MiB, whose 0.122 s is labelled a 95th percentile."""
+    for n, cap, seconds in PUBLISHED:
+        assert predicted(n, cap, compute) == pytest.approx(seconds, rel=0.05), (n, cap)
+
+
+def test_free_overlap_is_too_good():
+    """Without interference 8 and 16 GPUs come out 3 to 6 % too fast."""
+    for n, cap, seconds in PUBLISHED:
+        if n > 4:
+            assert predicted(n, cap, ALONE, 0.0) < 0.975 * seconds
+
+
+# ---- a profiler's trace ----------------------------------------------------------------------------------------------
+
+
+def trace_of(tmp_path, events, name="trace.json"):
+    path = tmp_path / name
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    return path
+
+
+def kernel(ts, dur, name="sgemm", cat="kernel"):
+    return {"ph": "X", "cat": cat, "name": name, "pid": 0, "tid": 7, "ts": ts, "dur": dur}
+
+
+def test_a_profilers_trace_gives_the_median_step_without_nccls_kernels(tmp_path):
+    events = [{"ph": "M", "name": "process_name"}]
+    for step, busy in enumerate((90_000, 97_000, 500_000)):
+        start = 1_000_000 * step
+        events.append(kernel(start, 999_000, f"ProfilerStep#{step}", "user_annotation"))
+        events += [kernel(start + 10, busy), kernel(start + 20, busy - 10)]  # two streams at once count once
+        events.append(kernel(start + 10, 3_000, "ncclDevKernel_AllReduce_Sum_f32_RING_LL"))
+    path = trace_of(tmp_path, events)
+    profile = read_profile(path)
+    assert profile.seconds == pytest.approx(97e-3)
+    assert profile.communication == pytest.approx(3e-3)
+    assert profile.steps == 3
+    t = cs.training_step(RESNET, BOX, parallel=cs.ddp(), micro_batch=32, compute=path, ranks=[0])
+    assert computing(t) == pytest.approx(97e-3)
+    assert cs.training_step(RESNET, BOX, parallel=cs.ddp(), micro_batch=32, compute=str(path), ranks=[0]).time == t.time
+
+
+def test_layers_that_are_annotated_by_name_are_timed_one_by_one(tmp_path):
+    model = cs.Model("two", (cs.Layer("a", (10,)), cs.Layer("b", (10,))))
+    marks = [kernel(0, 1000, "a", "gpu_user_annotation"), kernel(1000, 2000, "b", "gpu_user_annotation")]
+    path = trace_of(tmp_path, [*marks, kernel(0, 3000)])
+    t = cs.training_step(model, SWITCH, parallel=cs.ddp(), micro_batch=1, compute=path, ranks=[0])
+    assert t.time == pytest.approx(3 * 3e-3)  # a backward pass is two forward passes
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([], "no event of category kernel"),
+        ([kernel("x", 1)], "event 0"),
+        ([kernel(0, -5)], "event 0"),
+        ([kernel(0, 1e17)], "event 0"),
+        ([kernel(0, 1), kernel(True, 2)], "event 1"),
+        ({"a": 1}, "no list"),
+    ],
+)
+def test_a_damaged_trace_is_refused(tmp_path, events, said):
+    with pytest.raises(cs.FormatError, match=said):
+        read_profile(trace_of(tmp_path, events))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1,2", "nan", '{"traceEvents": NaN}', "\x00"])
+def test_what_is_no_json_is_refused(tmp_path, text):
+    path = tmp_path / "trace.json"
+    path.write_text(text)
+    with pytest.raises(cs.FormatError):
+        read_profile(path)
