@@ -33,7 +33,7 @@ LOOK = 0.4
 
 
 @dataclass
-class Request:
+class Awaited:
     """What one tab wants from one function: `job` while it is under way, `ended` where it came to nothing."""
 
     key: Key
@@ -56,7 +56,7 @@ class Requests:
 
     who: str
     page: str = ""
-    open: dict[str, Request] = field(default_factory=dict)
+    open: dict[str, Awaited] = field(default_factory=dict)
     last: dict[str, tuple[tuple[Any, ...], bytes]] = field(default_factory=dict)
 
 
@@ -94,7 +94,7 @@ def latest(
     request = mine.open.get(key[0])
     if request is None or request.key != key:
         leave(key[0])
-        request = mine.open[key[0]] = Request(key)
+        request = mine.open[key[0]] = Awaited(key)
     result = None if request.ended is not None else workers().kept.get(key)  # a stop wins over what came a moment later
     if result is None and request.ended is None:
         try:
@@ -137,7 +137,7 @@ def turn(page: str) -> None:
 
 
 def _found(
-    request: Request,
+    request: Awaited,
     function: Callable[..., Any],
     arguments: tuple[Hashable, ...],
     expected: Callable[..., float],
@@ -180,7 +180,7 @@ def _asked(function: Callable[..., Any], arguments: tuple[Hashable, ...], second
         raise Refused("work.many") from None
 
 
-def _ended(request: Request, kept: bool) -> None:
+def _ended(request: Awaited, kept: bool) -> None:
     """Say why there is nothing new, and that what stands below is `kept` from before; what was stopped can be started
     again."""
     assert request.ended is not None
@@ -221,7 +221,7 @@ def _said(job: Computation) -> str:
     return t("work.late" if late else f"work.{job.stage}", about=about, so_far=so_far)
 
 
-def _stop(request: Request) -> None:
+def _stop(request: Awaited) -> None:
     """Wait no more; what came to its end in the meantime is shown instead."""
     job = request.job
     if job is None or (job.key == request.key and job.over.is_set() and not job.stopped):

@@ -119,7 +119,7 @@ def _steps(program: Program) -> Iterator[tuple[int, Instruction]]:
 
 
 @dataclass
-class Batch:
+class TransferBatch:
     """A message or a local operation: `count` transfers that happen in one step."""
 
     src: list[Slot]
@@ -142,13 +142,13 @@ class _Graph:
     """Nodes and edges `a -> b` with weight 1 (b in a later step) or 0 (b not in an earlier step)."""
 
     def __init__(self) -> None:
-        self.nodes: list[Batch] = []
+        self.nodes: list[TransferBatch] = []
         self.clock = 0
         self.edges: dict[tuple[int, int], int] = {}
         self.told: dict[int, list[int]] = {}  # node -> nodes that the program makes it wait for
         self.access: dict[Slot, _Access] = {}
 
-    def add(self, node: Batch) -> int:
+    def add(self, node: TransferBatch) -> int:
         self.nodes.append(node)
         self.arrived(len(self.nodes) - 1)
         return len(self.nodes) - 1
@@ -263,7 +263,7 @@ class _Lowering:
         pairs = [(a, b) for a, b in zip(src, dst, strict=True) if reduce or a != b]
         if not pairs:
             return None
-        node = self.graph.add(Batch([a for a, _ in pairs], [b for _, b in pairs], reduce, channel))
+        node = self.graph.add(TransferBatch([a for a, _ in pairs], [b for _, b in pairs], reduce, channel))
         for a, _ in pairs:
             self.graph.reads(node, a)
         for _, b in pairs:
@@ -309,7 +309,7 @@ class _Lowering:
 
     def send(self, spot: Spot, slots: list[Slot], peer: int, channel: int) -> int:
         """A message leaves: where it goes is known when it is received, except that a boxed one goes to its box."""
-        node = self.graph.add(Batch(slots, [], False, channel))
+        node = self.graph.add(TransferBatch(slots, [], False, channel))
         for slot in slots:
             self.graph.reads(node, slot)
         self.sent[spot] = node

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..model import Model
-from ..transformer import transformer
+from ..workload.model import Model
+from ..workload.transformer import transformer
 
 _LLAMA3 = "Llama team 2024 (arXiv 2407.21783), table 3; huggingface transformers modeling_llama.py"
 _LLAMA2 = "Touvron et al. 2023 (arXiv 2307.09288), appendix A; huggingface transformers modeling_llama.py"
