@@ -157,7 +157,27 @@ def test_every_function_that_may_be_longer_still_is():
     assert [name for name in LONG_FUNCTIONS if name not in long] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=where)
+#: A line that opens a function; the wrapper round a whole script, which begins with a parenthesis, is none.
+_OPENS = re.compile(r"^(\s*)[^\s(].*(?:\bfunction\b|=>|^\s*(?:async\s+)?\w+\([^)]*\)).*\{$")
+
+
+def javascript_lengths(path):
+    """Lines of each function of a module, as it is formatted: from the line that opens it to the brace under its
+    beginning."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines):
+        if found := _OPENS.match(line):
+            closed = f"{found[1]}}}"
+            end = next((k for k in range(number + 1, len(lines)) if lines[k].startswith(closed)), number)
+            yield f"{where(path)}:{number + 1}", end - number + 1
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.suffix == ".js"], ids=where)
+def test_every_function_in_javascript_fits_on_a_screen(path):
+    assert not [(name, lines) for name, lines in javascript_lengths(path) if lines > MOST_LINES]
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.suffix in (".py", ".js")], ids=where)
 def test_lines_have_at_most_120_columns(path):
     long = [
         number

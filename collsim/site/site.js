@@ -149,7 +149,8 @@
       show(run.key);
     }
     function fromAddress() {
-      const asked = new URLSearchParams(location.hash.slice(1)).get("run"), run = key => page.runs.find(r => r.key === key);
+      const asked = new URLSearchParams(location.hash.slice(1)).get("run");
+      const run = key => page.runs.find(r => r.key === key);
       const wanted = run(asked) ?? run(page.first) ?? page.runs[0];
       for (const [select, v] of [[algorithm, wanted.algorithm], [place, wanted.place], [ranks, wanted.ranks]]) {
         select.replaceChildren(element("option", String(v), { value: v }));

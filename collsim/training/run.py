@@ -262,7 +262,9 @@ def _require_memory(trace: StepTrace) -> None:
     request, fast = trace.request, trace.costs.speed
     if request.memory is None and fast is None:
         return
-    room = parse_bytes(request.memory, "memory") if request.memory is not None else fast.capacity  # type: ignore[union-attr]
+    room = parse_bytes(request.memory, "memory") if request.memory is not None else None
+    if room is None:
+        room = fast.capacity  # type: ignore[union-attr]
     held = trace.memory.peak()
     need = sum(held.values())
     if need <= room:

@@ -31,7 +31,8 @@ def _llama(name: str, seq: int | None = None, flash: bool = True) -> Model:
         "name": name,
         "source": source,
     }
-    return transformer(h, layers, heads, seq=seq or longest, vocab=vocab, ffn=ffn, kv_heads=kv, **rest)  # type: ignore[arg-type]
+    sizes = {"seq": seq or longest, "vocab": vocab, "ffn": ffn, "kv_heads": kv}
+    return transformer(h, layers, heads, **sizes, **rest)  # type: ignore[arg-type]
 
 
 MODELS = {name: partial(_llama, name) for name in _TABLE}
