@@ -45,4 +45,5 @@ def main() -> None:
 
 def _task(held: dict[str, Any]) -> BoxTask:
     wanted = held.pop("wanted")
-    return BoxTask(wanted=Wanted(wanted["collective"], tuple(wanted["ranks"]), wanted["helpers"]), **held)
+    wanted = Wanted(wanted["collective"], tuple(wanted["ranks"]), wanted["helpers"], wanted["own"])
+    return BoxTask(wanted=wanted, **held)

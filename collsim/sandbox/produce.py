@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,8 @@ from ..schedule import Schedule, Step
 from .frames import Kind, frame
 from .limits import MOST_PRINTED, Limits
 
+#: Files of the library's algorithms.
+_LIBRARY = str(Path(__file__).parents[1] / "algorithms")
 COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
 Send = Callable[[bytes], None]
 
@@ -32,11 +36,13 @@ class Late(BaseException):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a function is called for: a collective, the numbers of ranks in their order, and endpoints beyond these."""
+    """What a function is called for: a collective, the numbers of ranks in their order, and endpoints beyond these;
+    `own`: its steps must be its own and not those of an algorithm of the library."""
 
     collective: str
     ranks: tuple[int, ...]
     helpers: int = 0
+    own: bool = False
 
 
 def produce(find: Callable[[], Any], wanted: Wanted, limits: Limits, send: Send) -> None:
@@ -48,12 +54,37 @@ def produce(find: Callable[[], Any], wanted: Wanted, limits: Limits, send: Send)
         try:
             entry = _entry(find(), wanted, limits)
             for n in wanted.ranks:
-                send(_packed(n, entry(n)))
+                with _of_its_own(wanted):
+                    schedule = entry(n)
+                send(_packed(n, schedule))
         except Late:
             raise
         except BaseException as error:
             send(_failure(n, error))
     send(frame(Kind.DONE, (), printed.getvalue()[:MOST_PRINTED].encode("utf-8", "replace")))
+
+
+@contextlib.contextmanager
+def _of_its_own(wanted: Wanted) -> Iterator[None]:
+    """Notice where a function that shall find its steps itself runs one of the library's algorithms, however it came
+    by it. A help to the honest: what another process judges are the steps."""
+    if not wanted.own:
+        yield
+        return
+    borrowed: list[str] = []
+
+    def watch(running: Any, event: str, _: object) -> None:
+        if event == "call" and running.f_code.co_filename.startswith(_LIBRARY):
+            borrowed.append(Path(running.f_code.co_filename).stem)
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+    if borrowed:
+        raise ScheduleError(f"{borrowed[0]} is an algorithm of the library; write the steps yourself")
 
 
 class _Printed(io.StringIO):

@@ -80,6 +80,7 @@ _PATTERNS: list[tuple[str, str]] = [
         r"\1 产生了 \2；一步要用 copy(...) 或 reduce(...) 生成，或由它们组成的列表",
     ),
     (r"(\S+) failed at line (\d+) of (.+?): (.+)", r"\1 在 \3 第 \2 行出错：\4"),
+    (r"(\w+) is an algorithm of the library; write the steps yourself", r"\1 是库里的算法；请自己写出各步。"),
     (r"(\S+) failed: (.+)", r"\1 出错：\2"),
     (r"the function needs more memory than it may use; .*", r"函数需要的内存超过限制；它产生了多少次传输？"),
     (r"the function ends the program \(exit\); .*", r"函数结束了整个程序（exit）；它只应产生各步"),

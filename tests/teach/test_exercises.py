@@ -230,9 +230,72 @@ def test_without_fork_the_clock_is_watched_line_by_line(monkeypatch):
     assert exercise("ring-allreduce").check(ring_allreduce).passed
 
 
-def test_an_algorithm_object_or_a_decorated_function_may_be_handed_in():
-    assert exercise("ring-allreduce").check(cs.algorithms()["allreduce_ring"]).passed, "its options have defaults"
+def borrowed(n):
+    yield from cs.schedule("allreduce_ring", ranks=n).each_step()
 
+
+def called_by_name(n):
+    yield from cs.algorithms()["allreduce_ring"](n).each_step()
+
+
+def its_function(n):
+    yield from cs.algorithms()["allreduce_ring"].function(n)
+
+
+def taken_at_home(n):
+    from collsim.algorithms.allreduce_ring import allreduce_ring
+
+    yield from allreduce_ring.function(n)
+
+
+@pytest.mark.parametrize(
+    "function", [borrowed, called_by_name, its_function, taken_at_home, cs.algorithms()["allreduce_ring"]]
+)
+def test_steps_of_the_library_are_not_an_answer(function):
+    result = exercise("ring-allreduce").check(function)
+    assert not result.passed
+    assert "is an algorithm of the library; write the steps yourself" in result.reason
+    assert "是库里的算法" in cs.exercise("ring-allreduce", "zh").check(function).reason
+
+
+def sharded_server(n):
+    r = np.arange(n)
+    yield [cs.reduce(r, (r + d) % n, chunk=(r + d) % n) for d in range(1, n)]
+    yield [cs.copy(r, (r + d) % n, chunk=r) for d in range(1, n)]
+
+
+def direct_reduce_scatter(n):
+    r = np.arange(n)
+    for d in range(1, n):
+        yield cs.reduce(r, (r + d) % n, chunk=(r + d) % n)
+
+
+def direct_allgather(n):
+    r = np.arange(n)
+    for d in range(1, n):
+        yield cs.copy(r, (r + d) % n, chunk=r)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("ring-allreduce", sharded_server),
+        ("both-directions", sharded_server),
+        ("ring-reduce-scatter", direct_reduce_scatter),
+        ("ring-allgather", direct_allgather),
+        ("parameter-server", sharded_server),
+    ],
+)
+def test_a_right_answer_that_talks_to_whom_it_must_not_is_told_so(name, function):
+    """All of them are correct and fast; the task is another one."""
+    result = exercise(name).check(function)
+    assert not result.passed
+    assert "correct, but in step" in result.reason
+    assert exercise(name).task.partners.rule[0] in result.reason
+    assert exercise(name).task.partners.rule[0] in str(exercise(name)), "the task says it before anybody tries"
+
+
+def test_a_decorated_function_may_be_handed_in():
     before = set(cs.algorithms())
     assert exercise("ring-allreduce").check(ring_allreduce).passed
     assert set(cs.algorithms()) == before

@@ -104,6 +104,9 @@ class Exercise:
         if task.sent is not None:
             share = f"{task.sent(n):.4g}"
             parts.append(self.say((f"no rank sends more than {share} buffers", f"每个 rank 最多发送 {share} 份数据")))
+        if task.partners is not None:
+            english, chinese_ = task.partners.rule
+            parts.append(self.say((f"each rank sends {english}", f"每个 rank {chinese_}")))
         if task.within is not None:
             where = self.topology.name
             parts.append(
@@ -262,6 +265,15 @@ def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
                 f"{n} 个 rank 时：结果正确，但用了 {schedule.steps} 步；{most} 步就够。",
             )
         )
+    if task.partners is not None and (astray := _astray(schedule, task.partners, n)) is not None:
+        step, whom, to = astray
+        return exercise.say(
+            (
+                f"With {n} ranks: correct, but in step {step} {whom} sends to {to}; here a rank sends "
+                f"{task.partners.rule[0]}.",
+                f"{n} 个 rank 时：结果正确，但第 {step} 步 {whom} 发给了 {to}；这里每个 rank {task.partners.rule[1]}。",
+            )
+        )
     if task.one_peer and (crowd := _crowd(schedule)) is not None:
         step, whom, many = crowd
         return exercise.say(
@@ -306,6 +318,16 @@ def _crowd(schedule: Schedule) -> tuple[int, str, int] | None:
                 many = sum(a == who for a, _ in pairs)
                 if many > 1:
                     return number, schedule.who(who), many
+    return None
+
+
+def _astray(schedule: Schedule, partners: Partners, n: int) -> tuple[int, str, str] | None:
+    """The first transfer that goes where the task does not let it: its step, from whom, to whom."""
+    for number, step in enumerate(schedule.each_step()):
+        wrong = (step.src != step.dst) & ~partners.allowed(step.src, step.dst, n)
+        if wrong.any():
+            at = int(wrong.argmax())
+            return number, schedule.who(int(step.src[at])), schedule.who(int(step.dst[at]))
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .task import Task
+from .task import SERVER, Task
 
 TASKS = (
     Task(
@@ -111,6 +111,7 @@ TASKS = (
                 "w = np.arange(1, n); yield cs.reduce(w, 0, chunk=0); yield cs.copy(0, w, chunk=0)",
             ),
         ),
+        partners=SERVER,
         steps=lambda n: 2,
     ),
     Task(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....topology import ring
-from .task import Task
+from .task import NEIGHBOURS, RIGHT_NEIGHBOUR, Task
 
 #: Written anew with the mistakes that sketches of the ring in circulation make: a rank adds up its own blocks instead
 #: of its neighbours', one step too many, and the second half sends the rank's own block again and again instead of
@@ -45,6 +45,7 @@ TASKS = (
                 "第 k 步：yield cs.reduce(r, (r + 1) % n, chunk=(r - k - 1) % n)，k 取 range(n - 1)",
             ),
         ),
+        partners=RIGHT_NEIGHBOUR,
         steps=lambda n: n - 1,
         sent=lambda n: (n - 1) / n,
         network=lambda n: ring(n, bandwidth="25GB/s", alpha="1us"),
@@ -68,6 +69,7 @@ TASKS = (
                 "第 k 步：yield cs.copy(r, (r + 1) % n, chunk=(r - k) % n)，k 取 range(n - 1)",
             ),
         ),
+        partners=RIGHT_NEIGHBOUR,
         steps=lambda n: n - 1,
         sent=lambda n: (n - 1) / n,
         network=lambda n: ring(n, bandwidth="25GB/s", alpha="1us"),
@@ -97,6 +99,7 @@ TASKS = (
                 "range(n-1)",
             ),
         ),
+        partners=RIGHT_NEIGHBOUR,
         steps=lambda n: 2 * (n - 1),
         sent=lambda n: 2 * (n - 1) / n,
         network=lambda n: ring(n, bandwidth="25GB/s", alpha="1us"),
@@ -126,6 +129,7 @@ TASKS = (
                 "前半段：把 chunk (r-k)%n 发给右邻居并在那里相加。后半段：把最后收到的 chunk (r+1-k)%n 传下去。",
             ),
         ),
+        partners=RIGHT_NEIGHBOUR,
         steps=lambda n: 2 * (n - 1),
         sent=lambda n: 2 * (n - 1) / n,
         network=lambda n: ring(n, bandwidth="25GB/s", alpha="1us"),
@@ -155,6 +159,7 @@ TASKS = (
             ),
         ),
         ranks=(3, 4, 5, 6, 7, 8, 12),
+        partners=NEIGHBOURS,
         steps=lambda n: 2 * (n - 1),
         network=lambda n: ring(n, bandwidth="25GB/s", alpha="1us"),
         within=1.1,

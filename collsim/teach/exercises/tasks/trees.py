@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .task import Task
+from .task import NEXT, POWER_OF_TWO, Task
 
 
 def log2_up(n: int) -> int:
@@ -56,6 +56,7 @@ TASKS = (
             ),
         ),
         ranks=_POWERS,
+        partners=POWER_OF_TWO,
         steps=log2_up,
         nbytes="1KiB",
     ),
@@ -89,6 +90,7 @@ TASKS = (
             ),
         ),
         ranks=_POWERS,
+        partners=POWER_OF_TWO,
         steps=lambda n: 2 * log2_up(n),
         sent=lambda n: 2 * (n - 1) / n,
     ),
@@ -118,6 +120,7 @@ TASKS = (
                 "cs.copy(r, r + 1, chunk=t - r)",
             ),
         ),
+        partners=NEXT,
         within=1.2,
     ),
     Task(
