@@ -44,6 +44,6 @@ def main() -> None:
 
 
 def _task(held: dict[str, Any]) -> BoxTask:
-    wanted = held.pop("wanted")
-    wanted = Wanted(wanted["collective"], tuple(wanted["ranks"]), wanted["helpers"], wanted["own"])
+    said = held.pop("wanted")
+    wanted = Wanted(said["collective"], tuple(said["ranks"]), said["helpers"], said["own"])
     return BoxTask(wanted=wanted, **held)

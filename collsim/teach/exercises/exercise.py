@@ -24,7 +24,7 @@ from ...verify import verify
 from ..chinese import chinese
 from ..language import LANGUAGES, Text
 from .failure import failure, history
-from .tasks.task import Task
+from .tasks.task import Partners, Task
 
 _REACHED = 1.005  # times the bound: what three digits would call 1
 
