@@ -290,18 +290,7 @@ def algorithm(
     find_collective(collective)
     require_word("helpers_on", helpers_on, ("host", "switch"))
     most_ranks = parse_count(most_ranks, "most_ranks")
-    for what, given in {
-        "steps": steps,
-        "sent": sent,
-        "chunks": chunks,
-        "helpers": helpers,
-        "ranks": ranks,
-        "cost": cost,
-    }.items():
-        if given is not None and not callable(given):
-            raise CollsimError(
-                f"algorithm({what}={given!r}): {what} is a function of n, for example {what}=lambda n: ..."
-            )
+    _require_functions(steps=steps, sent=sent, chunks=chunks, helpers=helpers, ranks=ranks, cost=cost)
     if name is not None and not isinstance(name, str):
         raise CollsimError(f"algorithm(name={name!r}): a name is a text")
     if phases is not None:
@@ -310,36 +299,11 @@ def algorithm(
     def register(function: Callable[..., Iterable[Any]]) -> Algorithm:
         if not inspect.isfunction(function):
             raise CollsimError(f"@algorithm goes above a function, def my_algorithm(n): ...; got {function!r}")
-        label = name or function.__name__
-        module = sys.modules.get(function.__module__)
-        doc = (
-            inspect.getdoc(function)
-            or (module.__doc__ if module and function.__module__.startswith("collsim.algorithms") else "")
-            or ""
-        )
-        entry = Algorithm(
-            label,
-            collective,
-            function,
-            steps,
-            sent,
-            source,
-            doc.strip().split("\n")[0],
-            says,
-            chunks,
-            helpers,
-            helpers_on,
-            ranks,
-            cost,
-            formula,
-            network,
-            when,
-            most_ranks,
-            phases,
-            MappingProxyType(_options(function)),
-        )
-        _REGISTRY[label] = entry
-        return entry
+        label, options = name or function.__name__, MappingProxyType(_options(function))
+        claims = steps, sent, source, _first_line(function), says, chunks, helpers, helpers_on, ranks
+        prices = cost, formula, network, when, most_ranks, phases
+        _REGISTRY[label] = Algorithm(label, collective, function, *claims, *prices, options)
+        return _REGISTRY[label]
 
     return register
 
@@ -352,6 +316,22 @@ def _two_names(phases: Any) -> tuple[str, str]:
             "example phases=('reduce-scatter', 'allgather')"
         )
     return names
+
+
+def _require_functions(**claims: object) -> None:
+    for what, given in claims.items():
+        if given is not None and not callable(given):
+            raise CollsimError(
+                f"algorithm({what}={given!r}): {what} is a function of n, for example {what}=lambda n: ..."
+            )
+
+
+def _first_line(function: Callable[..., Any]) -> str:
+    """Of a function's docstring; of its module's where it is alone in a file of `algorithms/`."""
+    module = sys.modules.get(function.__module__)
+    alone = module is not None and function.__module__.startswith("collsim.algorithms")
+    doc = inspect.getdoc(function) or (module.__doc__ if module and alone else "") or ""
+    return doc.strip().split("\n")[0]
 
 
 def _options(function: Callable[..., Any]) -> dict[str, Option]:

@@ -1,4 +1,4 @@
-"""Join the pages: navigation, switches, sidebar, page, address."""
+"""Join the pages: navigation, address, switches, page."""
 
 from __future__ import annotations
 
@@ -11,45 +11,19 @@ import streamlit as st
 
 from collsim.errors import CollsimError
 
-from .classroom import student
+from .classroom.student import invited
 from .jobs.pool import ENGINE
-from .pages import compare, lessons
-from .pages.explore import explore
-from .pages.machines import machines
-from .pages.measured import measured
-from .pages.race import race
-from .pages.whatif import whatif
-from .pages.write import write
-from .scenario.mistakes import told
-from .shell.address import put_menu
-from .shell.controls import mistake
+from .pages import load
+from .scenario.mistakes import sentence
+from .shell.address import enter, put_menu
 from .shell.look import STYLE, logo, mark
+from .shell.notes import mistake
+from .shell.page import Page
 from .shell.results import turn
-from .shell.session import enter, is_dark, language, leave, session, t
-from .shell.sidebar import sidebar
+from .shell.session import is_dark, language, t
 from .shell.switches import switches
 
-PAGES: dict[str, Callable[[], None]] = {
-    "explore": explore.page,
-    "race": race.page,
-    "compare": compare.page,
-    "whatif": whatif.page,
-    "machines": machines.page,
-    "write": write.page,
-    "measured": measured.page,
-    "lessons": lessons.page,
-    "class": student.page,
-}
-#: Pages that draw their own controls and write their own address, with what each does on arrival.
-OWN: dict[str, Callable[[], None]] = {
-    "race": race.arrive,
-    "whatif": whatif.arrive,
-    "machines": machines.arrive,
-    "write": write.arrive,
-    "measured": measured.arrive,
-    "lessons": lessons.arrive,
-    "class": student.arrive,
-}
+PAGES: dict[str, Page] = load()
 
 
 def main(first: str = "explore") -> None:
@@ -58,26 +32,26 @@ def main(first: str = "explore") -> None:
     st.html(STYLE)
     st.logo(logo(is_dark()), size="large")
     warm_up()
-    pages = {name: _page(name, first) for name in PAGES}
-    put_menu(pages)
+    entries = {name: _entry(page, first) for name, page in PAGES.items()}
+    put_menu(entries)
     # Streamlit gives its first page the bare address only; this one, not in the menu, answers to the name as well
-    named = st.Page(_drawn(first), title=t(f"page.{first}"), url_path=first, visibility="hidden")
-    shown = st.navigation([*pages.values(), named], position="top")
+    named = st.Page(_drawn(PAGES[first]), title=t(f"page.{first}"), url_path=first, visibility="hidden")
+    shown = st.navigation([*entries.values(), named], position="top")
     if shown is named:
-        st.switch_page(pages[first], query_params=st.query_params.to_dict())
-    if shown is not pages["class"] and (code := student.invited()):
-        st.switch_page(pages["class"], query_params={"class": code})
+        st.switch_page(entries[first], query_params=st.query_params.to_dict())
+    if shown is not entries["class"] and (code := invited()):
+        st.switch_page(entries["class"], query_params={"class": code})
     shown.run()
 
 
-def _page(name: str, first: str) -> st.Page:
-    """One entry of the menu; a class is reached by its address only."""
-    seen: Literal["hidden", "visible"] = "hidden" if name == "class" else "visible"
+def _entry(page: Page, first: str) -> st.Page:
+    """One entry of the menu; a page that is not listed is reached by its address only."""
+    seen: Literal["hidden", "visible"] = "visible" if page.listed else "hidden"
     return st.Page(
-        _drawn(name),
-        title=t(f"page.{name}"),
-        url_path="first" if name == first else name,
-        default=name == first,
+        _drawn(page),
+        title=t(f"page.{page.name}"),
+        url_path="first" if page.name == first else page.name,
+        default=page.name == first,
         visibility=seen,
     )
 
@@ -91,25 +65,21 @@ def warm_up() -> threading.Thread:
     return thread
 
 
-def _drawn(name: str) -> Callable[[], None]:
+def _drawn(page: Page) -> Callable[[], None]:
     """A page with everything round it, as Streamlit's menu wants it: a function without arguments and with a name of
     its own."""
 
-    def page() -> None:
-        OWN.get(name, lambda: enter(name))()
+    def whole() -> None:
+        enter(page)
         switches(list(PAGES))
+        turn(page.name)
         try:
-            if name not in OWN:
-                before = session().choice
-                sidebar(name)
-                leave(before)
-            turn(name)
-            PAGES[name]()
+            page.draw()
         except CollsimError as error:
-            mistake(told(error, language()))
+            mistake(sentence(error, language()))
         except Exception as error:  # a class never sees a stack trace; the log does
-            logging.getLogger(__name__).exception("page %s failed", name)
+            logging.getLogger(__name__).exception("page %s failed", page.name)
             mistake(t("ours", why=f"{type(error).__name__}: {error}"))
 
-    page.__name__ = name
-    return page
+    whole.__name__ = page.name
+    return whole

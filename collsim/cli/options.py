@@ -17,7 +17,8 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.registry import find
 from collsim.registry import load as load_algorithm
-from collsim.topology.assumed import assumptions, sentences
+from collsim.topology.assumed import assumptions
+from collsim.topology.files.effects import sentences
 from collsim.topology.spec import parse_topology
 
 Ranks = Annotated[int | None, typer.Option(help="Ranks; all of the machine or network unless given.")]
@@ -119,7 +120,7 @@ def _read(file: Path, options: dict[str, Any], assumed: bool) -> cs.Topology:
 
 
 @dataclass(frozen=True)
-class Timing:
+class TimingOptions:
     """How a run is timed: the type of its elements, the engine, and what the event engine is told about the machine's
     state."""
 

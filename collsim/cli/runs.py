@@ -21,7 +21,7 @@ from .options import (
     Ranks,
     Size,
     Sizes,
-    Timing,
+    TimingOptions,
     algorithm_of,
     own_options,
     say_assumed,
@@ -38,7 +38,7 @@ def run(
     context: typer.Context,
     algorithm: Annotated[str, typer.Argument(help="for example allreduce_ring")],
     place: Place,
-    timing: Timing,
+    timing: TimingOptions,
     ranks: Ranks = None,
     nbytes: Size = "64MiB",
     load: Load = None,
@@ -97,7 +97,7 @@ def _run_together(
     beside: list[str],
     network: cs.Topology,
     nbytes: str,
-    timing: Timing,
+    timing: TimingOptions,
     out: Path | None,
     progress: Any,
     as_json: bool,
@@ -187,7 +187,7 @@ def _busiest(trace: cs.Trace) -> list[dict[str, Any]]:
 @command()
 def compare(
     place: Place,
-    timing: Timing,
+    timing: TimingOptions,
     collective: Annotated[str, typer.Option(help="allreduce, broadcast, ...")] = "allreduce",
     algorithm: Annotated[list[str] | None, typer.Option(help="Only these; all of the collective unless given.")] = None,
     nbytes: Sizes = "1KiB:1GiB:4",
@@ -234,7 +234,7 @@ def compare(
         print(f"{name}: {why}")
 
 
-def _time_of_the_fastest(collective: str, frame: Any, timing: Timing) -> Callable[[cs.Topology], float]:
+def _time_of_the_fastest(collective: str, frame: Any, timing: TimingOptions) -> Callable[[cs.Topology], float]:
     """Seconds of the algorithm that is the fastest at the largest size, on another topology, again at its best."""
     ran = frame[frame["error"].isna()]
     last = ran[ran["nbytes"] == ran["nbytes"].max()]

@@ -46,7 +46,8 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
 
         def run(**given: Any) -> None:
             for group, kind in groups.items():
-                given[group] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})  # type: ignore[arg-type, operator]
+                words = {field.name: given.pop(field.name) for field in fields(kind)}  # type: ignore[arg-type]
+                given[group] = kind(**words)  # type: ignore[operator]
             _ended(function, given)
 
         run.__signature__ = inspect.Signature(list(options.values()))  # type: ignore[attr-defined]

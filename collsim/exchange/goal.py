@@ -26,7 +26,7 @@ _MOST_COMMENTS = 500_000
 
 
 @dataclass(frozen=True)
-class Task:
+class GoalTask:
     """One line of GOAL: `kind` send, recv or calc; `amount` bytes, or nanoseconds of a calc; `requires` labels of the
     same rank."""
 
@@ -132,18 +132,19 @@ def _arrival(
 # --------------------------------------------------------------------------------------------------------------------
 
 _TASK = re.compile(
-    r"([A-Za-z][A-Za-z0-9_]{0,63}):\s*(?:(send|recv)\s+(\d{1,18})b\s+(?:to|from)\s+(\d{1,9})(?:\s+tag\s+(\d{1,10}))?|calc\s+(\d{1,18}))"
+    r"([A-Za-z][A-Za-z0-9_]{0,63}):\s*"
+    r"(?:(send|recv)\s+(\d{1,18})b\s+(?:to|from)\s+(\d{1,9})(?:\s+tag\s+(\d{1,10}))?|calc\s+(\d{1,18}))"
     r"(?:\s+cpu\s+\d{1,6})?(?:\s+nic\s+\d{1,6})?",
     re.ASCII,
 )
 _NEEDS = re.compile(r"([A-Za-z][A-Za-z0-9_]{0,63})\s+i?requires\s+([A-Za-z][A-Za-z0-9_]{0,63})", re.ASCII)
 
 
-def read_goal(path: Any) -> list[Task]:
+def read_goal(path: Any) -> list[GoalTask]:
     """The tasks of a GOAL file, in its order. Raises FormatError naming the line, also for sends and receives that do
     not match."""
     text = _without_comments(path, read_text(path))
-    tasks: dict[tuple[int, str], Task] = {}
+    tasks: dict[tuple[int, str], GoalTask] = {}
     needs: dict[tuple[int, str], list[str]] = defaultdict(list)
     ranks, rank = None, -1
     for number, raw in enumerate(text.splitlines(), 1):
@@ -188,21 +189,21 @@ def _without_comments(path: Any, text: str) -> str:
 
 
 def _keep(
-    path: Any, where: str, tasks: dict[tuple[int, str], Task], rank: int, found: re.Match[str], ranks: int
+    path: Any, where: str, tasks: dict[tuple[int, str], GoalTask], rank: int, found: re.Match[str], ranks: int
 ) -> None:
     label, kind, nbytes, peer, tag, calc = found.groups()
     if (rank, label) in tasks:
         refuse(path, where, f"label {label!r} is there twice in rank {rank}")
     if kind:
         whole(path, where, "peer", peer, 0, ranks - 1)
-        tasks[rank, label] = Task(rank, label, kind, int(nbytes), int(peer), int(tag or 0))
+        tasks[rank, label] = GoalTask(rank, label, kind, int(nbytes), int(peer), int(tag or 0))
     else:
-        tasks[rank, label] = Task(rank, label, "calc", int(calc))
+        tasks[rank, label] = GoalTask(rank, label, "calc", int(calc))
 
 
-def _match(path: Any, tasks: dict[tuple[int, str], Task]) -> None:
+def _match(path: Any, tasks: dict[tuple[int, str], GoalTask]) -> None:
     """Every send has its receive, of as many bytes, in order of source and tag."""
-    ends: dict[str, dict[tuple[int, int, int], list[Task]]] = {"send": defaultdict(list), "recv": defaultdict(list)}
+    ends: dict[str, dict[tuple[int, int, int], list[GoalTask]]] = {"send": defaultdict(list), "recv": defaultdict(list)}
     for t in tasks.values():
         if t.kind != "calc":
             ends[t.kind][(t.rank, t.peer, t.tag) if t.kind == "send" else (t.peer, t.rank, t.tag)].append(t)
@@ -218,7 +219,9 @@ def _match(path: Any, tasks: dict[tuple[int, str], Task]) -> None:
             )
 
 
-def _with_needs(path: Any, tasks: dict[tuple[int, str], Task], needs: dict[tuple[int, str], list[str]]) -> list[Task]:
+def _with_needs(
+    path: Any, tasks: dict[tuple[int, str], GoalTask], needs: dict[tuple[int, str], list[str]]
+) -> list[GoalTask]:
     for (rank, label), others in needs.items():
         lost = next((x for x in (label, *others) if (rank, x) not in tasks), None)
         if lost is not None:

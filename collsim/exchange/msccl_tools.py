@@ -39,7 +39,7 @@ class Address:
 
 
 @dataclass(frozen=True)
-class Layout:
+class AddressMap:
     """The collective that the addresses make up, and the slot that each address reads and writes.
 
     `chunks` per buffer. For alltoall, `place[address]` is the slot at the source, at the target, and on the way; else
@@ -129,7 +129,7 @@ def _address(path: Any, number: int, chunks: list[tuple[tuple[int, ...], tuple[i
     return Address(before, after, len(chunks) > 1)
 
 
-def _layout(path: Any, addresses: list[Address], ranks: int) -> Layout:
+def _layout(path: Any, addresses: list[Address], ranks: int) -> AddressMap:
     """Which collective has these conditions, and where its addresses lie in our buffers."""
     everyone = tuple(range(ranks))
     sums = any(a.sums for a in addresses)
@@ -161,17 +161,17 @@ def _layout(path: Any, addresses: list[Address], ranks: int) -> Layout:
     return _pairs(path, sources, targets, ranks)
 
 
-def _unknown(path: Any) -> Layout:
+def _unknown(path: Any) -> AddressMap:
     refuse(
         path, "collective", "its conditions are those of no collective that is known here (a scan, or one made by hand)"
     )
 
 
-def _in_order(name: str, root: int, count: int) -> Layout:
-    return Layout(name, root, count, [(a, a, a) for a in range(count)])
+def _in_order(name: str, root: int, count: int) -> AddressMap:
+    return AddressMap(name, root, count, [(a, a, a) for a in range(count)])
 
 
-def _blocks(path: Any, name: str, root: int, owner: list[int], ranks: int) -> Layout:
+def _blocks(path: Any, name: str, root: int, owner: list[int], ranks: int) -> AddressMap:
     """Each rank owns as many addresses as any other; its block holds them in their order."""
     per, rest = divmod(len(owner), ranks)
     seen = [0] * ranks
@@ -183,10 +183,10 @@ def _blocks(path: Any, name: str, root: int, owner: list[int], ranks: int) -> La
         refuse(
             path, "collective", f"{name} with {min(seen)} to {max(seen)} addresses per rank; expected as many on each"
         )
-    return Layout(name, root, len(owner), place)
+    return AddressMap(name, root, len(owner), place)
 
 
-def _pairs(path: Any, sources: list[int], targets: list[int], ranks: int) -> Layout:
+def _pairs(path: Any, sources: list[int], targets: list[int], ranks: int) -> AddressMap:
     """alltoall: read in the target's block at the source, written into the source's block after all that is sent,
     relayed after both."""
     per, rest = divmod(len(sources), ranks * ranks)
@@ -198,7 +198,7 @@ def _pairs(path: Any, sources: list[int], targets: list[int], ranks: int) -> Lay
         place.append((target * per + k, chunks + source * per + k, 2 * chunks + address))
     if rest or {count for row in seen for count in row} != {per}:
         refuse(path, "collective", "alltoall with more addresses between some ranks than between others")
-    return Layout("alltoall", 0, chunks, place)
+    return AddressMap("alltoall", 0, chunks, place)
 
 
 # ---- the sends
@@ -208,7 +208,7 @@ def _pairs(path: Any, sources: list[int], targets: list[int], ranks: int) -> Lay
 class _Sends:
     """The steps, followed with what every rank holds at every address: a set of contributing ranks, as bits."""
 
-    def __init__(self, path: Any, addresses: list[Address], layout: Layout, ranks: int) -> None:
+    def __init__(self, path: Any, addresses: list[Address], layout: AddressMap, ranks: int) -> None:
         self.path, self.addresses, self.layout, self.ranks = path, addresses, layout, ranks
         self.held = {(rank, a): 1 << rank for a, address in enumerate(addresses) for rank in address.before}
 

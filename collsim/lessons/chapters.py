@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import collsim as cs
-from collsim.teach.exercises.exercise import Text
-from collsim.teach.questions.question import Choice, Question
+from collsim.teach.language import Text
+from collsim.teach.questions.question import Alternative, Question
 from collsim.units import format_bandwidth, format_bytes, format_time
 from collsim.verify import contributions
 from collsim.viz.sentences.causes import bottleneck
@@ -40,7 +40,7 @@ class Chapter:
 
 def _ask(ask: Text, why: Text, *choices: tuple[Text, Text], right: int) -> Question:
     return Question(
-        "choice", "lesson", ask, why, right, choices=tuple(Choice(text, reason) for text, reason in choices)
+        "choice", "lesson", ask, why, right, choices=tuple(Alternative(text, reason) for text, reason in choices)
     )
 
 

@@ -21,7 +21,7 @@ from .measured.accuracy import Accuracy, accuracy
 from .measured.gaps import Gap, explain
 from .measured.published import Run, against, own_run, published, published_run, together
 from .model.links import Parameters
-from .model.tuner import Choice, Communicator, Cost, Graph, choose, cost_table
+from .model.tuner import Communicator, Graph, TunerChoice, TunerCost, choose, cost_table
 from .predict import Prediction, predict
 from .search.heads import Heads
 from .search.orders import Rings, Trees
@@ -32,9 +32,7 @@ __all__ = [
     "Advice",
     "Apart",
     "Calibration",
-    "Choice",
     "Communicator",
-    "Cost",
     "Crossover",
     "Facts",
     "Gap",
@@ -46,6 +44,8 @@ __all__ = [
     "Run",
     "Searched",
     "Trees",
+    "TunerChoice",
+    "TunerCost",
     "accuracy",
     "against",
     "apart",

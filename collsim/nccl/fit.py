@@ -18,7 +18,7 @@ import pandas as pd
 from ..errors import CollsimError, unknown
 from ..simulate.trace import views
 from ..topology import Topology
-from ..topology.calibrated import Figures, Measured, Residue, calibrated
+from ..topology.calibrated import LinkFigures, Measured, Residue, calibrated
 from ..topology.network import Hop
 from ..units import format_bytes, format_time
 from .graphs import communicator
@@ -260,14 +260,14 @@ def _held_out(samples: Sequence[Sample]) -> float | None:
     return round(float(np.median(off)), 4)
 
 
-def figures(machine: Topology, links: Parameters) -> dict[str, Figures]:
+def figures(machine: Topology, links: Parameters) -> dict[str, LinkFigures]:
     """What cables of each kind carry and what they take to cross, for simulations of whole chunks.
 
     A ring's share of the nominal rate; and of a step of the protocol Simple, which moves whole chunks as a simulation
     does, what the cables of other kinds on that way leave. Kinds are those between neighbours in a node, and between
     nodes.
     """
-    facts, found = facts_of(machine), dict[str, Figures]()
+    facts, found = facts_of(machine), dict[str, LinkFigures]()
     call = Call("allgather", "Ring", "Simple", 2**30, facts, communicator(facts, found=searched(facts)), links)
     per_node = facts.ranks // facts.nodes
     if facts.local > 1:
@@ -291,13 +291,13 @@ def figures(machine: Topology, links: Parameters) -> dict[str, Figures]:
     return found
 
 
-def _of_way(way: Sequence[Hop], kinds: Sequence[str], carries: float, step: float) -> dict[str, Figures]:
+def _of_way(way: Sequence[Hop], kinds: Sequence[str], carries: float, step: float) -> dict[str, LinkFigures]:
     """Figures of the first of these kinds that is on the way."""
     kind = next((k for k in kinds if any(hop.kind == k for hop in way)), None)
     if kind is None:
         return {}
     others = sum(hop.alpha for hop in way if hop.kind != kind)
-    return {kind: Figures(carries, max(0.0, step - others) / sum(hop.kind == kind for hop in way))}
+    return {kind: LinkFigures(carries, max(0.0, step - others) / sum(hop.kind == kind for hop in way))}
 
 
 def sample(row: Any, facts: Facts, environment: Mapping[str, str | None]) -> Sample:

@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from ..topology.sockets import usual_processor
-from . import constants as c
+from ..topology.parts.sockets import usual_processor
 from .machine.facts import GA102_LINK_GBPS, NVLINK_GBPS, XGMI_GBPS, Facts
 from .machine.topology_facts import Searched
 from .model.tuner import Communicator, Graph, doubled
+from .search import constants as c
 from .search.heads import Heads
 from .search.orders import duplicated
 

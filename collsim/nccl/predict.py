@@ -9,17 +9,18 @@ from typing import Any
 
 from ..errors import CollsimError, unknown
 from ..topology import Topology
-from ..topology.assumed import assumptions, sentences
+from ..topology.assumed import assumptions
 from ..topology.calibrated import Measured
+from ..topology.files.effects import sentences
 from ..units import format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
-from . import constants as c
 from .graphs import communicator
 from .machine.facts import PCIE_GBPS, Facts, require_one_host
 from .machine.topology_facts import Searched, cross_nic_of, facts_of, searched
 from .model.calibrated import beyond, calibration_of, links_of, poor, residue_of, settings_of
 from .model.links import Parameters
 from .model.timing import Call, Time, launch_time, time_of
-from .model.tuner import Choice, allowed, choose
+from .model.tuner import TunerChoice, allowed, choose
+from .search import constants as c
 
 #: Collectives of nccl-tests, with the factor from algbw to busbw (nccl-tests doc/PERFORMANCE.md; sendrecv 1).
 BUSBW: dict[str, Callable[[int], float]] = {
@@ -58,7 +59,7 @@ class Prediction:
     channels: int
     threads: int
     parts: Time
-    tuner: Choice | None
+    tuner: TunerChoice | None
     facts: Facts
     notes: tuple[str, ...] = field(default_factory=tuple)
     graphs: Searched | None = field(default=None, compare=False, repr=False)
@@ -155,12 +156,7 @@ def _predicted(
     p2p = "LOC" if _flag("NCCL_P2P_DISABLE", NCCL_P2P_DISABLE) else level
     facts, notes = _environment(facts, p2p, NCCL_NET_GDR_LEVEL)
     found = searched(facts, p2p, cross_nic_of(NCCL_CROSS_NIC))
-    if found and (crossings := found.rings.crossings(facts.nodes)):
-        hops = facts.nodes * len(found.rings.channels)
-        notes += (
-            f"{crossings} of {hops} hops of rings between nodes change the card, on rails the rail: that way is not "
-            "slower here",
-        )
+    notes += _crossing_notes(found, facts.nodes)
     most = parse_count(NCCL_MAX_NCHANNELS, "NCCL_MAX_NCHANNELS") if _text(NCCL_MAX_NCHANNELS) else None
     pat = _flag("NCCL_PAT_ENABLE", NCCL_PAT_ENABLE, auto=True)
     algorithms, protocols = _text(NCCL_ALGO), _text(NCCL_PROTO)
@@ -171,25 +167,39 @@ def _predicted(
     comm = communicator(facts, most, pat, found)
     if _flag("NCCL_NVLS_ENABLE", NCCL_NVLS_ENABLE, auto=True) is False:
         comm = replace(comm, nvls=None)
-    if facts.ranks == 1:
-        here = _alone(Call(name, "Ring", "LL", size, facts, comm, links), notes)
-    elif name in _POINT_TO_POINT:
-        parts = time_of(Call(name, "Ring", "Simple", size, facts, comm, links))
-        here = _prediction(
-            name, size, facts, parts, None, ("P2P", "Simple", comm.running_channels, c.THREADS["Simple"]), notes, found
-        )
-    else:
+    choice = None
+    if facts.ranks > 1 and name not in _POINT_TO_POINT:
         choice = choose(name, comm, size, algorithms, protocols)
         if most is not None and choice.algorithm.startswith("NVLS"):
             notes += ("NVLS has channels of its own, which NCCL_MAX_NCHANNELS does not bound",)
-        parts = time_of(Call(name, choice.algorithm, choice.protocol, size, facts, comm, links))
-        run = (choice.algorithm, choice.protocol, choice.channels, choice.threads)
-        here = _prediction(name, size, facts, parts, choice, run, notes, found)
+    here = _timed(Call(name, "Ring", "LL", size, facts, comm, links), choice, notes, found)
+    settings = settings_of({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols})
+    return here if known is None else as_measured(here, known, settings)
+
+
+def _crossing_notes(found: Any, nodes: int) -> tuple[str, ...]:
+    """What is not modelled of rings that change the card between nodes."""
+    crossings = found.rings.crossings(nodes) if found else 0
+    if not crossings:
+        return ()
+    hops = nodes * len(found.rings.channels)
     return (
-        here
-        if known is None
-        else as_measured(here, known, settings_of({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols}))
+        f"{crossings} of {hops} hops of rings between nodes change the card, on rails the rail: that way is not "
+        "slower here",
     )
+
+
+def _timed(call: Call, choice: TunerChoice | None, notes: tuple[str, ...], found: Any) -> Prediction:
+    """A call of one rank, a transfer from point to point (no choice), or what the tuner chose."""
+    if call.facts.ranks == 1:
+        return _alone(call, notes)
+    if choice is None:
+        run = ("P2P", "Simple", call.comm.running_channels, c.THREADS["Simple"])
+        call = replace(call, protocol="Simple")
+    else:
+        run = (choice.algorithm, choice.protocol, choice.channels, choice.threads)
+        call = replace(call, algorithm=choice.algorithm, protocol=choice.protocol)
+    return _prediction(call.collective, call.nbytes, call.facts, time_of(call), choice, run, notes, found)
 
 
 def as_measured(p: Prediction, known: Measured, settings: Mapping[str, str]) -> Prediction:
@@ -206,7 +216,7 @@ def _prediction(
     size: int,
     facts: Facts,
     parts: Time,
-    choice: Choice | None,
+    choice: TunerChoice | None,
     run: tuple[str, str, int, int],
     notes: tuple[str, ...],
     graphs: Searched | None,

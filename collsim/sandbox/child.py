@@ -18,7 +18,7 @@ from . import system
 from .fence import Walls
 from .frames import ended
 from .handins import File
-from .jobs import Task, run_all
+from .jobs import BoxTask, run_all
 from .limits import Limits
 from .process import apart
 from .produce import Wanted
@@ -43,6 +43,7 @@ def main() -> None:
             left = left[os.write(answers_to, left) :]
 
 
-def _task(held: dict[str, Any]) -> Task:
-    wanted = held.pop("wanted")
-    return Task(wanted=Wanted(wanted["collective"], tuple(wanted["ranks"]), wanted["helpers"], wanted["own"]), **held)
+def _task(held: dict[str, Any]) -> BoxTask:
+    said = held.pop("wanted")
+    wanted = Wanted(said["collective"], tuple(said["ranks"]), said["helpers"], said["own"])
+    return BoxTask(wanted=wanted, **held)

@@ -34,7 +34,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnswerCode:
     """Code for one exercise: a module's text, and the function in it."""
 
     code: str
@@ -74,7 +74,7 @@ def loaded(code: str, name: str, shown: str) -> Any:
     return found.function if isinstance(found, Algorithm) else found
 
 
-def answers(file: File, exercises: Sequence[str]) -> dict[str, Answer]:
+def answers(file: File, exercises: Sequence[str]) -> dict[str, AnswerCode]:
     """The exercises that a file answers. Raises CollsimError, ValueError or SyntaxError where it cannot be read."""
     text = file.data.decode("utf-8")
     if file.name.endswith(".json"):
@@ -87,7 +87,7 @@ def answers(file: File, exercises: Sequence[str]) -> dict[str, Answer]:
     defined |= {
         name.id for node in body if isinstance(node, ast.Assign) for name in node.targets if isinstance(name, ast.Name)
     }
-    return {name: Answer(code, name.replace("-", "_")) for name in exercises if name.replace("-", "_") in defined}
+    return {name: AnswerCode(code, name.replace("-", "_")) for name in exercises if name.replace("-", "_") in defined}
 
 
 def _progress(text: str) -> Mapping[str, Mapping[str, Any]]:
@@ -100,10 +100,10 @@ def _progress(text: str) -> Mapping[str, Mapping[str, Any]]:
         raise FormatError(f"it is not a progress file of collsim: {error}") from error
 
 
-def _last_function(code: str) -> Answer | None:
+def _last_function(code: str) -> AnswerCode | None:
     """Code from a progress file: the last function is the answer."""
     names = [node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)] if code.strip() else []
-    return Answer("import numpy as np\nimport collsim as cs\n" + code, names[-1]) if names else None
+    return AnswerCode("import numpy as np\nimport collsim as cs\n" + code, names[-1]) if names else None
 
 
 def _notebook(text: str) -> str:

@@ -16,7 +16,7 @@ FINDING = -1  # the position of the job that looks
 
 
 @dataclass(frozen=True)
-class Task:
+class BoxTask:
     """A function that is to be called: by the exercise that it answers, or by its name in the first file."""
 
     exercise: str
@@ -26,7 +26,7 @@ class Task:
 
 
 def run_all(
-    files: Sequence[File], tasks: Sequence[Task], finds: bool, limits: Limits, apart: Callable[[Job], Ended]
+    files: Sequence[File], tasks: Sequence[BoxTask], finds: bool, limits: Limits, apart: Callable[[Job], Ended]
 ) -> Iterator[tuple[int, Ended]]:
     """Run the tasks (or those that a file answers), each by `apart`; positions with how they ended."""
     left = dict(enumerate(tasks))
@@ -39,7 +39,7 @@ def run_all(
         yield number, apart(lambda send, task=task: _run(files, task, limits, send))  # type: ignore[misc]
 
 
-def _answered(made: Ended, files: int, tasks: Sequence[Task]) -> dict[int, Task]:
+def _answered(made: Ended, files: int, tasks: Sequence[BoxTask]) -> dict[int, BoxTask]:
     """The tasks that a file answers, by position; a later file goes before an earlier one."""
     found: dict[int, int] = {}
     for kind, body in split(made.data):
@@ -49,7 +49,7 @@ def _answered(made: Ended, files: int, tasks: Sequence[Task]) -> dict[int, Task]
     return {number: replace(tasks[number], file=found[number]) for number in sorted(found)}
 
 
-def _run(files: Sequence[File], task: Task, limits: Limits, send: Send) -> None:
+def _run(files: Sequence[File], task: BoxTask, limits: Limits, send: Send) -> None:
     file = files[task.file]
     if task.function:
         produce(lambda: loaded(file.data.decode(), task.function, file.name), task.wanted, limits, send)

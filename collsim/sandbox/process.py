@@ -30,7 +30,7 @@ from .attempt import Ended
 from .fence import ROOM, NoWalls, Walls, around, places, shut_in, walls
 from .frames import Ending, endings
 from .handins import File
-from .jobs import Job, Task, run_all
+from .jobs import BoxTask, Job, run_all
 from .limits import OPEN_FILES, Limits
 from .produce import Late
 
@@ -46,7 +46,7 @@ _PART = 1 << 16
 
 def boxed(
     files: Sequence[File],
-    tasks: Sequence[Task],
+    tasks: Sequence[BoxTask],
     limits: Limits,
     *,
     find: bool = False,

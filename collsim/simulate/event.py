@@ -49,7 +49,7 @@ from ..limits import most_memory
 from ..topology import Topology
 from .conditions import SHARING, Conditions, Progress
 from .lockstep import Segments, Timing, no_segments
-from .plan import Edges, Job, Plan, edges, lay, network, orders, parts, turn
+from .plan import Edges, Job, NumberedJobs, edges, lay, network, orders, parts, turn
 from .symmetry import in_step
 from .waiting import in_one_piece
 
@@ -111,7 +111,7 @@ class _Run:
     """The arrays of one run, and the two ways through them. The kernels are imported where they are needed: that may
     compile them."""
 
-    def __init__(self, plan: Plan, topology: Topology, given: Conditions, progress: Progress | None):
+    def __init__(self, plan: NumberedJobs, topology: Topology, given: Conditions, progress: Progress | None):
         from .kernels import tables, walk
 
         self.plan, self.given, self.progress, self.visits = plan, given, progress, 0
@@ -245,7 +245,7 @@ def _turned(edges: Edges, rows: int) -> Edges:
     return Edges(start, owner[np.argsort(edges.row, kind="stable")])
 
 
-def _stuck(plan: Plan, edges: Edges, pending: npt.NDArray[np.int32]) -> ScheduleError:
+def _stuck(plan: NumberedJobs, edges: Edges, pending: npt.NDArray[np.int32]) -> ScheduleError:
     """The circle in which transfers wait for one another."""
     row = int(np.argmax(pending > 0))
     seen: dict[int, int] = {}

@@ -98,7 +98,7 @@ class Bases(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class NumberedJobs:
     """Jobs with their common numbering. `pairs`: (source, destination) endpoint of each route id, of the schedule's
     numbering."""
 
@@ -114,7 +114,7 @@ class Plan:
     place: Longs
 
 
-def lay(jobs: Sequence[Job]) -> Plan:
+def lay(jobs: Sequence[Job]) -> NumberedJobs:
     """Number everything, and find the distinct pairs of endpoints that ever talk."""
     bases, row, endpoint, queue, slot = [], 0, 0, 0, 0
     route_of: list[list[Ints]] = []
@@ -135,7 +135,7 @@ def lay(jobs: Sequence[Job]) -> Plan:
     empty = [np.zeros(0, np.int64)]
     place = join([*(j.place for j in jobs), *empty]).astype(np.int64)
     src, dst = join([*sources, *empty]), join([*goals, *empty])
-    return Plan(jobs, bases, endpoint, queue, slot, row, route_of, src, dst, place)
+    return NumberedJobs(jobs, bases, endpoint, queue, slot, row, route_of, src, dst, place)
 
 
 def _distinct(job: Job) -> tuple[list[Ints], Longs, Longs]:
@@ -167,7 +167,7 @@ class Network:
     first_links: int
 
 
-def network(plan: Plan, topology: Topology, given: Conditions) -> Network:
+def network(plan: NumberedJobs, topology: Topology, given: Conditions) -> Network:
     """Routes, latencies and rates of a plan's pairs, with injection limits and late ranks in them."""
     from .kernels.tables import LINK, ROUTE
 
@@ -213,7 +213,7 @@ def _crossings(link: Ints, hops: Longs, links: int) -> Floats:
     return crossings
 
 
-def ready(plan: Plan, given: Conditions) -> Floats:
+def ready(plan: NumberedJobs, given: Conditions) -> Floats:
     """When each endpoint joins: the launch, its job's begin, and for a late rank its delay."""
     late = {rank: seconds for rank, seconds in given.late.items() if seconds}
     out = np.empty(plan.endpoints)
@@ -235,7 +235,7 @@ def turn(pattern: Step) -> tuple[int, int]:
     return int(pattern.shift), int(pattern.modulus)
 
 
-def parts(plan: Plan, number: int) -> list[npt.NDArray[Any]]:
+def parts(plan: NumberedJobs, number: int) -> list[npt.NDArray[Any]]:
     """The patterns of one job, as kernels.tables.PART."""
     from .kernels.tables import PART
 
@@ -262,7 +262,7 @@ class Edges(NamedTuple):
     row: Ints
 
 
-def edges(plan: Plan) -> Edges:
+def edges(plan: NumberedJobs) -> Edges:
     """Explicit dependencies of all jobs over the common rows.
 
     Schedules without any keep the rules of channels; the two kinds do not mix in one run. Raises ScheduleError.
@@ -295,7 +295,7 @@ def _checked(depends: Any, job: Job) -> tuple[Longs, Longs]:
     return start, rows
 
 
-def orders(plan: Plan, pending: Ints) -> tuple[Ints, Ints, Ints]:
+def orders(plan: NumberedJobs, pending: Ints) -> tuple[Ints, Ints, Ints]:
     """What jobs wait for, as `kernels.queue.end_of_job` takes it; empty where none waits. Rows that begin with a job
     that waits get one more gate in `pending`: it opens when the jobs before have ended."""
     if not any(job.after for job in plan.jobs):

@@ -24,7 +24,7 @@ from ..teach.questions.questions import questions
 from ..viz.hosts.page import player_source
 from ..viz.timeline.document import dumps, timeline
 from . import pages
-from .gallery import PLACES, Place, shown
+from .gallery import PLACES, GalleryPlace, shown
 
 _ASKED = 5
 _RACERS = ("allreduce_ring", "allreduce_double_binary_tree", "allreduce_parameter_server")
@@ -56,7 +56,7 @@ def build(
     out: Path | str,
     lang: Sequence[str] = pages.LANGUAGES,
     *,
-    places: Sequence[Place] = PLACES,
+    places: Sequence[GalleryPlace] = PLACES,
     only: Sequence[str] | None = None,
     progress: Callable[[int, str], None] | bool | None = None,
 ) -> Site:
@@ -91,7 +91,7 @@ def build(
 def _write(
     work: Path,
     lang: Sequence[str],
-    places: Sequence[Place],
+    places: Sequence[GalleryPlace],
     only: Sequence[str] | None,
     tell: Callable[..., None] | None,
 ) -> int:
@@ -140,7 +140,7 @@ def _write_run(work: Path, key: str, trace: Trace, seed: int) -> None:
 
 
 def _write_pages(
-    folder: Path, lang: str, entries: Sequence[Entry], lessons: Sequence[Lesson], places: Sequence[Place]
+    folder: Path, lang: str, entries: Sequence[Entry], lessons: Sequence[Lesson], places: Sequence[GalleryPlace]
 ) -> None:
     version = _version()
     k = pages.LANGUAGES.index(lang)

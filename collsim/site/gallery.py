@@ -18,7 +18,7 @@ _PICTURED = ("allreduce", "allgather", "reduce_scatter", "broadcast", "alltoall"
 
 
 @dataclass(frozen=True)
-class Place:
+class GalleryPlace:
     """Where runs happen: its name in English and Chinese, the numbers of ranks to show, and which collectives."""
 
     key: str
@@ -46,18 +46,18 @@ def _topology(key: str, n: int) -> Topology:
     return machine(name, nodes=nodes, p2p=p2p, gdr=gdr)
 
 
-PLACES: tuple[Place, ...] = (
-    Place("switch", ("one switch", "一台交换机"), (4, 8, 16)),
-    Place("ring", ("ring of cables", "环形网络"), (8,), _PICTURED[:4]),
-    Place("full", ("every pair joined", "两两直连"), (8,), _PICTURED),
-    Place("torus", ("torus 4 x 4", "4 x 4 torus"), (16,), _PICTURED[:3]),
-    Place("pcie-8gpu", ("PCIe server, P2P on", "PCIe 服务器，启用 P2P"), (8,), _PICTURED),
-    Place("pcie-8gpu~no-p2p", ("PCIe server, P2P off", "PCIe 服务器，关闭 P2P"), (8,), _PICTURED),
-    Place("dgx-1v", ("DGX-1 V100", "DGX-1 V100"), (8,), _PICTURED),
-    Place("dgx-a100", ("DGX A100", "DGX A100"), (8,), _PICTURED),
-    Place("dgx-h100", ("DGX H100", "DGX H100"), (8,), _PICTURED),
-    Place("dgx-a100~2x", ("two DGX A100", "两台 DGX A100"), (16,), _PICTURED),
-    Place(
+PLACES: tuple[GalleryPlace, ...] = (
+    GalleryPlace("switch", ("one switch", "一台交换机"), (4, 8, 16)),
+    GalleryPlace("ring", ("ring of cables", "环形网络"), (8,), _PICTURED[:4]),
+    GalleryPlace("full", ("every pair joined", "两两直连"), (8,), _PICTURED),
+    GalleryPlace("torus", ("torus 4 x 4", "4 x 4 torus"), (16,), _PICTURED[:3]),
+    GalleryPlace("pcie-8gpu", ("PCIe server, P2P on", "PCIe 服务器，启用 P2P"), (8,), _PICTURED),
+    GalleryPlace("pcie-8gpu~no-p2p", ("PCIe server, P2P off", "PCIe 服务器，关闭 P2P"), (8,), _PICTURED),
+    GalleryPlace("dgx-1v", ("DGX-1 V100", "DGX-1 V100"), (8,), _PICTURED),
+    GalleryPlace("dgx-a100", ("DGX A100", "DGX A100"), (8,), _PICTURED),
+    GalleryPlace("dgx-h100", ("DGX H100", "DGX H100"), (8,), _PICTURED),
+    GalleryPlace("dgx-a100~2x", ("two DGX A100", "两台 DGX A100"), (16,), _PICTURED),
+    GalleryPlace(
         "dgx-a100~2x no-gdr",
         ("two DGX A100, GPUDirect RDMA off", "两台 DGX A100，关闭 GPUDirect RDMA"),
         (16,),
@@ -67,17 +67,17 @@ PLACES: tuple[Place, ...] = (
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class GalleryRun:
     """One run of the gallery."""
 
     key: str
-    place: Place
+    place: GalleryPlace
     trace: Trace
 
 
 def shown(
-    places: Sequence[Place] = PLACES, only: Sequence[str] | None = None, nbytes: str = "64MiB"
-) -> Iterator[Shown]:
+    places: Sequence[GalleryPlace] = PLACES, only: Sequence[str] | None = None, nbytes: str = "64MiB"
+) -> Iterator[GalleryRun]:
     """All runs that a page can show: algorithm by algorithm on every place; those that do not fit there are left out.
 
     Args:
@@ -89,10 +89,10 @@ def shown(
                 if (only is None or name in only) and (not place.collectives or entry.collective in place.collectives):
                     trace = _run(name, place, n, nbytes)
                     if trace is not None:
-                        yield Shown(slug(f"{name}--{place.key}--{n}"), place, trace)
+                        yield GalleryRun(slug(f"{name}--{place.key}--{n}"), place, trace)
 
 
-def _run(name: str, place: Place, n: int, nbytes: str) -> Trace | None:
+def _run(name: str, place: GalleryPlace, n: int, nbytes: str) -> Trace | None:
     try:
         network = place.topology(n)
         plan = schedule(name, ranks=n, topology=network)

@@ -8,7 +8,7 @@ from ..errors import CollsimError
 from ..simulate import Trace
 from ..teach.questions.question import Question
 from ..teach.questions.questions import questions
-from ..teach.worksheet import answer, facts, markdown, title
+from ..teach.questions.worksheet import answer, facts, markdown, title
 from ..viz.pictures.worksheet import Item, pdf
 
 

@@ -1,4 +1,5 @@
-// What the pages do: fetch a run by a script element (so that file:// works), play it, ask about it. No request leaves this folder.
+// What the pages do: fetch a run by a script element (so that file:// works), play it, ask about it. No request leaves
+// this folder.
 (function () {
   "use strict";
   const lang = document.documentElement.lang.startsWith("zh") ? "zh" : "en";
@@ -68,7 +69,8 @@
       button.onclick = () => {
         const right = place === q.answer;
         button.className = right ? "right" : "wrong";
-        reply.textContent = `${right ? page.words.right : page.words.wrong} ${one.why[lang]}${right ? " " + q.why[lang] : ""}`;
+        const head = right ? page.words.right : page.words.wrong;
+        reply.textContent = [head, one.why[lang], ...(right ? [q.why[lang]] : [])].join(" ");
         if (open) counted(right);
         open = false;
       };
@@ -78,7 +80,8 @@
     return box;
   }
 
-  const FACTORS = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 1024, mib: 1048576, gib: 1073741824, s: 1, ms: 1e-3, us: 1e-6, "µs": 1e-6, "μs": 1e-6, ns: 1e-9,
+  const FACTORS = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 1024, mib: 1048576, gib: 1073741824,
+    s: 1, ms: 1e-3, us: 1e-6, "µs": 1e-6, "μs": 1e-6, ns: 1e-9,
     "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9, "b/s": 1, x: 1, "×": 1, "": 1 };
   function value(text) {
     const m = /^\s*([0-9][0-9.,]*(?:e[+-]?\d+)?)\s*([a-zA-Zµμ×/]*)\s*$/.exec(text);
@@ -87,7 +90,8 @@
   }
 
   function number(q, k) {
-    const { box, reply } = card(q, k), row = element("p"), input = element("input", null, { type: "text", size: 24, placeholder: page.words.answer });
+    const { box, reply } = card(q, k), row = element("p");
+    const input = element("input", null, { type: "text", size: 24, placeholder: page.words.answer });
     input.setAttribute("aria-label", page.words.answer);
     const button = element("button", page.words.check);
     let open = true;
@@ -145,7 +149,9 @@
       show(run.key);
     }
     function fromAddress() {
-      const wanted = page.runs.find(r => r.key === new URLSearchParams(location.hash.slice(1)).get("run")) ?? page.runs.find(r => r.key === page.first) ?? page.runs[0];
+      const asked = new URLSearchParams(location.hash.slice(1)).get("run");
+      const run = key => page.runs.find(r => r.key === key);
+      const wanted = run(asked) ?? run(page.first) ?? page.runs[0];
       for (const [select, v] of [[algorithm, wanted.algorithm], [place, wanted.place], [ranks, wanted.ranks]]) {
         select.replaceChildren(element("option", String(v), { value: v }));
         select.value = String(v);
@@ -166,7 +172,8 @@
       const runs = await Promise.all(keys.map(load));
       const hosts = runs.map(() => element("div", null, { className: "player" }));
       box.replaceChildren(...hosts);
-      players = runs.map((run, k) => createPlayer(hosts[k], { timeline: run.timeline, lang, header: true, view: "logical", clock }));
+      const look = { lang, header: true, view: "logical", clock };
+      players = runs.map((run, k) => createPlayer(hosts[k], { timeline: run.timeline, ...look }));
       await Promise.all(players.map(p => p.ready));
       globalThis.raceClock = clock;
       document.body.dataset.run = keys.join(" ");

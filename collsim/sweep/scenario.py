@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
@@ -87,17 +87,13 @@ def scenarios(
     engines = [_pair("engine", e, str) for e in _pairs(engine)]
     for name, _ in engines:
         require_word("engine", name, ENGINES)
-    for what, chosen_ones in {"algorithm": chosen, "nbytes": sizes, "dtype": types, "engine": engines}.items():
-        if not chosen_ones:
-            raise CollsimError(f"a sweep needs at least one {what}; the list given is empty")
+    _require_some(algorithm=chosen, nbytes=sizes, dtype=types, engine=engines)
     if where is not None and not callable(where):
         raise CollsimError(
             f"where={where!r} must be a function of a scenario's inputs, for example lambda row: row['ranks'] > 8"
         )
-    version = model_version()
-    work = []
-    places = networks(topology)
-    orders = _listed(order)
+    version, work = model_version(), []
+    places, orders = networks(topology), _listed(order)
     whole = all(isinstance(entry, Integral) for entry in orders)  # one permutation
     count = len(places) * (1 if whole else len(orders)) * prod(map(len, (chosen, sizes, types, engines)))
     require_few("scenarios in a sweep", count, MOST_SCENARIOS, "give shorter lists, or several sweeps")
@@ -131,6 +127,12 @@ def scenarios(
                     Work(known, kind, options, network, ranks_order[1], tuple(cases), tuple(keys), tuple(inputs))
                 )
     return work
+
+
+def _require_some(**lists: Sequence[Any]) -> None:
+    for what, chosen in lists.items():
+        if not chosen:
+            raise CollsimError(f"a sweep needs at least one {what}; the list given is empty")
 
 
 def _key(row: dict[str, Any], version: str, network: str, order: tuple[int, ...] | None, entry: Algorithm | str) -> str:

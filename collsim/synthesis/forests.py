@@ -24,7 +24,7 @@ EFFORT = {"low": (4, 0.97, 100_000), "normal": (16, 0.995, 500_000), "high": (64
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ForestPlan:
     """One or two forests, one after the other (an allreduce is a reduce_scatter and an allgather), and what they reach.
 
     Attributes:
@@ -45,7 +45,7 @@ class Plan:
 
 def plan(
     kind: Collective, topology: Topology, ranks: int, root: int, effort: str, told: Callable[..., None] | None
-) -> Plan:
+) -> ForestPlan:
     """The trees of a collective. `told` is called with (trees finished, in all, what)."""
     pairs = pairs_of(topology, ranks)
     wanted = {
@@ -58,7 +58,7 @@ def plan(
     at = root if kind.rooted else None
     found = [_forest(pairs, at, reverse, effort, told) for reverse in wanted]
     times = sum(1 / reached for _, reached, _ in found), sum(1 / most for _, _, most in found)
-    return Plan(tuple(f for f, _, _ in found), 1 if kind.rooted else ranks, 1 / times[0], 1 / times[1])
+    return ForestPlan(tuple(f for f, _, _ in found), 1 if kind.rooted else ranks, 1 / times[0], 1 / times[1])
 
 
 def _forest(
@@ -84,14 +84,16 @@ def _forest(
     )
 
 
-def pieces_of(made: Plan, nbytes: int, effort: str) -> int:
+def pieces_of(made: ForestPlan, nbytes: int, effort: str) -> int:
     """Into how many pieces the share of each tree is cut so that `nbytes` take least time, as far as rows allow."""
     rows = sum(len(f.src) * made.trees // f.trees for f in made.forests)
     most = max(1, EFFORT[effort][2] // max(1, rows))
     return max(1, *(pieces_for(f, nbytes / made.shares, most) * f.trees // made.trees for f in made.forests))
 
 
-def scheduled(made: Plan, kind: Collective, ranks: int, root: int, pieces: int, options: dict[str, Any]) -> Schedule:
+def scheduled(
+    made: ForestPlan, kind: Collective, ranks: int, root: int, pieces: int, options: dict[str, Any]
+) -> Schedule:
     """The plan as steps, the share of each tree cut into `pieces`."""
 
     def each() -> Iterator[Step]:

@@ -21,7 +21,7 @@ _STEPS = 12  # of the search for the rate of a tree: to 1 part in 4096 of the ga
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class WholeTrees:
     """Trees per unit of demand, B/s of each, and how many may cross each pair."""
 
     trees: int
@@ -29,13 +29,13 @@ class Whole:
     capacity: Longs
 
 
-def whole(pairs: Pairs, rate: Floats, value: float, root: int | None, most_trees: int, enough: float) -> Whole:
+def whole(pairs: Pairs, rate: Floats, value: float, root: int | None, most_trees: int, enough: float) -> WholeTrees:
     """The fewest trees that reach `enough` of `value` (B/s per unit of demand), or those that come nearest to it.
 
     Args:
         rate: (pairs,) B/s. most_trees: per unit of demand.
     """
-    best = Whole(0, 0.0, np.zeros(len(pairs), np.int64))
+    best = WholeTrees(0, 0.0, np.zeros(len(pairs), np.int64))
     exact = lossless(rate, value)
     for trees in sorted({*range(1, most_trees + 1), *([exact] if exact and exact <= 4 * most_trees else [])}):
         found = _with_trees(pairs, rate, value, root, trees, best.trees * best.rate / trees)
@@ -57,12 +57,14 @@ def lossless(rate: Floats, value: float) -> int | None:
     return None
 
 
-def _with_trees(pairs: Pairs, rate: Floats, value: float, root: int | None, trees: int, least: float) -> Whole | None:
+def _with_trees(
+    pairs: Pairs, rate: Floats, value: float, root: int | None, trees: int, least: float
+) -> WholeTrees | None:
     """The largest rate above `least` at which so many trees fit, or None."""
     high = value / trees
     low = max(least, 0.7 * high) if least else 0.3 * high
     if (capacity := fits(pairs, rate, high, root, trees)) is not None:
-        return Whole(trees, high, capacity)
+        return WholeTrees(trees, high, capacity)
     found = None
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -72,7 +74,7 @@ def _with_trees(pairs: Pairs, rate: Floats, value: float, root: int | None, tree
             if high <= least * 1.001:
                 break
         else:
-            low, found = middle, Whole(trees, middle, capacity)
+            low, found = middle, WholeTrees(trees, middle, capacity)
     return found
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from ..errors import CollsimError, unknown
 from .breaking import Broken, break_it
-from .exercises.exercise import Exercise, Result, Task, language
+from .exercises.exercise import Exercise, Result
 from .exercises.grading import grade, summary
 from .exercises.progress import progress, progress_path
 from .exercises.tasks import TASKS
+from .exercises.tasks.task import Task
+from .language import language
 from .questions.question import Question, Reply
 from .questions.questions import questions
-from .worksheet import worksheet
+from .questions.worksheet import worksheet
 
 __all__ = [
     "Broken",

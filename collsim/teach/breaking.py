@@ -18,7 +18,7 @@ from ..simulate import Trace, simulate
 from ..units import format_time, parse_count
 from ..verify import verify
 from .chinese import chinese
-from .exercises.exercise import LANGUAGES, Text, language
+from .language import LANGUAGES, Text, language
 
 Random = np.random.Generator
 _MOST_TRANSFERS = 50_000

@@ -20,7 +20,7 @@ from .network import Cable, Links, Topology
 
 
 @dataclass(frozen=True)
-class Figures:
+class LinkFigures:
     """What a link of one kind was found to be: fraction of its nominal bandwidth that data get, and seconds to cross
     it."""
 
@@ -67,7 +67,7 @@ class Measured:
         they were too few. residues: what the factors leave, by size.
     """
 
-    links: Mapping[str, Figures]
+    links: Mapping[str, LinkFigures]
     factors: Mapping[str, float]
     fitted_on: Mapping[str, Any]
     error: float

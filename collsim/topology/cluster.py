@@ -33,7 +33,7 @@ from .cables import nic
 from .fabrics import Fabric
 from .graph import Shortest
 from .network import Column, Ints, Longs, NoWay
-from .plan import LEVELS, LOC, NVB, NVL, P2C, PXB, SYS, Machine, Path, Paths
+from .plan import LEVELS, LOC, NVB, NVL, P2C, PXB, SYS, Machine, MachinePaths, Path
 
 Local = tuple[int, ...]
 
@@ -176,8 +176,8 @@ class ClusterRouter:
         return states, state
 
     @cached_property
-    def _paths(self) -> list[Paths]:
-        return [Paths(self.machine, hurt.links) for hurt in self._hurt[0]]
+    def _paths(self) -> list[MachinePaths]:
+        return [MachinePaths(self.machine, hurt.links) for hurt in self._hurt[0]]
 
     @cached_property
     def _fabric_repair(self) -> tuple[npt.NDArray[np.bool_], Shortest] | None:
@@ -473,7 +473,7 @@ def smi_word(machine: Machine, path: Path) -> str:
         cable = machine.joints[path.links[0] // 2][2]
         return "XGMI" if cable.kind == "xgmi" else f"NV{cable.width}"
     if path.type == NVB:
-        plain = Paths(
+        plain = MachinePaths(
             machine,
             frozenset(link for link in range(2 * len(machine.joints)) if machine.joints[link // 2][2].kind == "nvlink"),
         )

@@ -27,7 +27,7 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-#: Filled by the layer above (viz): how a Topology shows itself, so that this layer need not know drawing.
+#: Filled by the rooms above (`files`, viz): how a Topology is written and drawn, so that this one need not know.
 views: dict[str, Callable[..., Any]] = {}
 
 #: Kinds of device, in the order of their codes.
@@ -486,9 +486,7 @@ class Topology:
 
     def to_yaml(self) -> str:
         """collsim's own YAML (docs/machines.md); `load_topology` reads it back with the same figures and routes."""
-        from .files.own import to_yaml
-
-        return to_yaml(self)
+        return str(views["to_yaml"](self))
 
     # ---- showing
     # -----------------------------------------------------------------------------------------------------------

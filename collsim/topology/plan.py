@@ -129,7 +129,7 @@ class Path:
 
 
 @dataclass(frozen=True, eq=False)
-class Paths:
+class MachinePaths:
     """Best paths in one machine, some of whose local links may be `lost`; found per start when first asked for."""
 
     machine: Machine

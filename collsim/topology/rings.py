@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .plan import Machine, Paths
+from .plan import Machine, MachinePaths
 
 _MOST_STEPS = 20_000
 
@@ -18,7 +18,7 @@ def found_rings(plan: Machine) -> list[tuple[int, ...]]:
 
 
 def _tree_order(plan: Machine) -> tuple[int, ...]:
-    paths, sockets = Paths(plan), plan.of_kind("cpu")
+    paths, sockets = MachinePaths(plan), plan.of_kind("cpu")
 
     def place(rank: int) -> tuple[int, ...]:
         near = paths.nearest(plan.ranks[rank], sockets)

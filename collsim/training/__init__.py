@@ -5,17 +5,17 @@ A `Model` is a table of layers. A way of splitting (`ddp()`, `data_parallel()`, 
 a machine and returns a `StepTrace`.
 """
 
-from .beside import StepsTogether, steps_together
 from .compute import Speed, gpus, read_profile, speed
 from .memory import Memory
-from .model import Layer, Model
 from .models import model, models
 from .parallel import DDP, DataParallel, Parallel, ParameterServer, data_parallel, ddp, parameter_server
-from .parallel.base import state_bytes
+from .parallel.strategy import state_bytes
 from .run import training_step
-from .step import StepTask, TrainingStep
+from .together import StepsTogether, steps_together
 from .trace import StepTrace
-from .transformer import first_stage_activations, layer_activations, transformer
+from .workload.model import Layer, Model
+from .workload.step import StepTask, TrainingStep
+from .workload.transformer import first_stage_activations, layer_activations, transformer
 
 __all__ = [
     "DDP",

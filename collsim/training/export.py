@@ -15,8 +15,8 @@ from typing import Any
 from ..errors import CollsimError, require_path
 from ..files import writing
 from ..simulate.trace import views
-from .step import COMPUTE
 from .trace import StepTrace
+from .workload.step import COMPUTE
 
 _US = 1e6
 _PICTURES = (".png", ".svg", ".pdf")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError
-from .step import TrainingStep
+from .workload.step import TrainingStep
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,17 +13,17 @@ from ..errors import CollsimError, require_word, unknown
 from ..topology import Topology
 from ..topology.machines import machine as machine_named
 from ..units import format_bytes, parse_bytes, parse_count
-from .collectives import Collectives
 from .compute import costs
 from .compute.costs import with_interference
 from .compute.speeds import DTYPES
-from .model import Model
 from .models import model as model_named
 from .parallel import Parallel, Workload
-from .parallel.base import OPTIMIZERS
-from .step import TrainingStep
+from .parallel.strategy import OPTIMIZERS
 from .timing import alone
 from .trace import StepTrace
+from .workload.collectives import Collectives
+from .workload.model import Model
+from .workload.step import TrainingStep
 
 NETWORKS = ("alone", "shared")
 STEADY = (
@@ -262,7 +262,9 @@ def _require_memory(trace: StepTrace) -> None:
     request, fast = trace.request, trace.costs.speed
     if request.memory is None and fast is None:
         return
-    room = parse_bytes(request.memory, "memory") if request.memory is not None else fast.capacity  # type: ignore[union-attr]
+    room = parse_bytes(request.memory, "memory") if request.memory is not None else None
+    if room is None:
+        room = fast.capacity  # type: ignore[union-attr]
     held = trace.memory.peak()
     need = sum(held.values())
     if need <= room:

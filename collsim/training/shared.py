@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from ..errors import CollsimError
 from ..simulate import Launch, OrderedRun, simulate, simulate_ordered
-from .collectives import Collectives
-from .step import StepTask, TrainingStep
 from .timing import alone
+from .workload.collectives import Collectives
+from .workload.step import StepTask, TrainingStep
 
 Floats = npt.NDArray[np.float64]
 #: How long computing takes depends on how long collectives beside it do: at most so many runs, until that moves by

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .step import NETWORK, TrainingStep
+from .workload.step import NETWORK, TrainingStep
 
 Floats = npt.NDArray[np.float64]
 Spans = list[tuple[float, float]]

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..simulate.paths import Slots
 from ..simulate.run import chunk_bytes
-from .collectives import Collectives
-from .step import TrainingStep
+from .workload.collectives import Collectives
+from .workload.step import TrainingStep
 
 if TYPE_CHECKING:
     from ..schedule import Schedule

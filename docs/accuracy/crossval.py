@@ -18,7 +18,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from collsim.errors import FormatError
-from collsim.nccl import constants as c
 from collsim.nccl.fit import Sample, solve
 from collsim.nccl.graphs import XGMI_PER_LINK, communicator
 from collsim.nccl.machine.facts import NVLINK_GBPS, PCIE_GBPS, XGMI_GBPS
@@ -27,6 +26,7 @@ from collsim.nccl.model.calibrated import Knobs, turned
 from collsim.nccl.model.links import CARRIES, FABRICS, MEASURED, Parameters
 from collsim.nccl.model.timing import Call, time_of
 from collsim.nccl.predict import Prediction
+from collsim.nccl.search import constants as c
 
 _NVLINK = ("nvlink-70", "nvlink-80", "nvlink-90", "nvlink-100")
 _RDMA, _SOFTWARE = ("ib", "roce"), ("efa", "tcp", "tcpx", "tcpxo")

@@ -9,11 +9,10 @@ from test_walk import OURS, opened
 
 from collsim.app.main import PAGES
 from collsim.app.pages import compare
-from collsim.app.pages.machines import pair
 from collsim.app.pages.race import lineup
 from collsim.app.pages.whatif import edits
-from collsim.app.scenario import panels
-from collsim.app.scenario.choice import READERS, Choice, moment
+from collsim.app.scenario.address import read_words
+from collsim.app.scenario.choice import MOMENT, Choice
 
 NONSENSE = [
     "💥",
@@ -27,18 +26,18 @@ NONSENSE = [
     "1;2",
     "{}",
 ]
-BEGINS = ["t", "view", "lang"]
-#: The words that every page reads; those of Explore that its panels need company for are left out.
+#: Words that need others beside them: an answer its question, runners one another, a cable its machine, a log its run.
+NOT_ALONE = {
+    "explore": {"answer", "class"},
+    "whatif": {"cable"},
+    "race": {"own", *lineup.RUNNERS},
+    "measured": {"machine", "nodes", "p2p", "gdr", "ranks"},
+    "class": {"class"},
+}
+#: The words that every page reads, as it declares them.
 WORDS = {
-    "explore": [*READERS, *(word for word in panels.WORDS if word not in ("answer", "class")), *BEGINS],
-    "compare": [*READERS, "lang"],
-    "whatif": [*READERS, *(word for word in edits.WORDS if word != "cable"), "lang"],
-    "race": ["race", *lineup.SHARED, *BEGINS[:1], "lang"],
-    "machines": [*pair.READERS, "lang"],
-    "write": ["start", "code", "collective", "ranks", "place", "nbytes", "lang"],
-    "lessons": ["lesson", "answer", *BEGINS],
-    "measured": ["run", "told", "lang"],
-    "class": ["lang"],
+    name: [*(word.name for word in page.words if word.name not in NOT_ALONE.get(name, ())), "lang"]
+    for name, page in PAGES.items()
 }
 
 
@@ -104,7 +103,7 @@ def test_a_single_size_is_a_comparison_too():
 
 @pytest.mark.parametrize(("text", "seconds"), [("1.5", 1.5), ("2ms", 0.002), ("0", 0.0)])
 def test_a_moment_is_a_time_as_everywhere(text, seconds):
-    assert moment({"t": text}) == ({"t": seconds}, [])
+    assert read_words(MOMENT, {"t": text}) == ({"t": seconds}, [])
 
 
 def test_a_comparison_under_way_says_what_is_compared_and_where_the_charts_will_stand(monkeypatch):
@@ -147,7 +146,7 @@ def test_a_short_link_does_not_cost_gigabytes(options):
     from collsim.app.scenario import custom_machine, outcome
 
     letters = custom_machine.packed(f"collsim: 1\nmachine: dgx-a100\noptions: {options}\n")
-    choice, complaints = outcome.asked({"machine": "own", "own": letters})
+    choice, complaints = outcome.choice_of({"machine": "own", "own": letters})
     assert [c.name for c in complaints] == ["own"]
     assert "is the most here" in complaints[0].why
     assert choice.place == "dgx-a100"

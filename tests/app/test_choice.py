@@ -10,8 +10,8 @@ import collsim as cs
 from collsim.app.scenario.choice import (
     MOST_NODES,
     MOST_RANKS,
-    READERS,
     SHAPES,
+    WORDS,
     Choice,
     from_query,
     network_text,
@@ -20,7 +20,7 @@ from collsim.app.scenario.choice import (
     own_options,
     to_query,
 )
-from collsim.app.scenario.mistakes import told
+from collsim.app.scenario.mistakes import sentence
 
 CHOICES = [
     Choice(),
@@ -77,7 +77,7 @@ def test_a_bad_value_falls_back_and_says_so_in_one_sentence(name, text):
     )
     assert [c.name for c in complaints] == [name]
     for language in ("en", "zh"):
-        said = told(complaints[0].why, language)
+        said = sentence(complaints[0].why, language)
         assert said
         assert "\n" not in said
         assert len(said) < 700
@@ -85,7 +85,7 @@ def test_a_bad_value_falls_back_and_says_so_in_one_sentence(name, text):
 
 @settings(max_examples=200, deadline=None)
 @given(
-    st.dictionaries(st.sampled_from([*READERS, "root", "chunks", "channels", "server", "t", "x"]), st.text(max_size=80))
+    st.dictionaries(st.sampled_from([*WORDS, "root", "chunks", "channels", "server", "t", "x"]), st.text(max_size=80))
 )
 def test_no_address_at_all_raises(query):
     choice, _ = from_query(query)
@@ -121,7 +121,7 @@ def test_options_of_algorithms_have_addresses_of_their_own():
     for name in cs.algorithms():
         keys = [option_key(o) for o in own_options(name)]
         assert len(set(keys)) == len(keys)
-        assert not set(keys) & set(READERS)
+        assert not set(keys) & set(WORDS)
 
 
 @pytest.mark.parametrize("network", networks())

@@ -12,7 +12,7 @@ import collsim as cs
 from collsim.app.classroom.questions import rooms
 from collsim.app.scenario.choice import Choice, from_query
 from collsim.app.scenario.mistakes import counted_from_one
-from collsim.app.scenario.panels import MOST_QUESTIONS, Panels, read, write
+from collsim.app.scenario.panels import ADDRESS, MOST_QUESTIONS, Panels
 from collsim.app.scenario.run_questions import asked_about, broken
 from collsim.app.texts.catalogue import LANGUAGES, say
 from collsim.teach.breaking import WAYS
@@ -151,7 +151,7 @@ def test_an_address_says_the_panels_and_is_read_back():
         Panels(way="cut", place=4),
         Panels(0, room="bcdf"),
     ):
-        assert read(write(panels)) == (panels, [])
+        assert ADDRESS.read(ADDRESS.write(panels)) == (panels, [])
 
 
 # ---- with a class
@@ -267,7 +267,7 @@ def test_another_way_and_another_place_are_in_the_address():
     at.button(key="break_start").click().run()
     assert address(at)["break"] == "lose-0"
     first = words(at)
-    at.button(key="break_elsewhere").click().run()
+    at.button(key="break_other").click().run()
     assert address(at)["break"] == "lose-1"
     assert words(at) != first
     at.segmented_control(key="break_way").set_value("cut").run()

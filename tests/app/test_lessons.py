@@ -12,7 +12,7 @@ from test_pages import address, messages
 import collsim as cs
 from collsim.app.pages.lessons import kept_lesson
 from collsim.app.texts.catalogue import LANGUAGES
-from collsim.app.texts.lessons import LESSONS
+from collsim.app.texts.lessons import TEXTS as LESSONS
 from collsim.lessons.chapters import CHAPTERS
 
 NAMES = list(CHAPTERS)

@@ -10,11 +10,11 @@ from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages
 
 from collsim.app.pages.measured import compared, osu
-from collsim.app.pages.measured.compared import Shown
+from collsim.app.pages.measured.compared import Selection
 from collsim.app.scenario import custom_machine
 from collsim.app.scenario.outcome import Refused
 from collsim.app.texts.catalogue import LANGUAGES, placeholders
-from collsim.app.texts.measured import MEASURED
+from collsim.app.texts.measured import TEXTS as MEASURED
 from collsim.nccl import predict, published, published_run, ring_and_tree
 from collsim.nccl.libraries import mpi
 from collsim.nccl.machine.words import network
@@ -96,10 +96,11 @@ def test_the_address_says_what_is_shown_and_opens_it_again():
 
 
 @pytest.mark.parametrize(
-    "shown", [Shown(), Shown("v100-8", plain=True), Shown("own", machine="polaris", nodes=4, p2p=False, gdr=False)]
+    "shown",
+    [Selection(), Selection("v100-8", plain=True), Selection("own", machine="polaris", nodes=4, p2p=False, gdr=False)],
 )
 def test_what_is_written_is_read_back(shown):
-    assert compared.read(compared.write(shown)) == (shown, [])
+    assert compared.ADDRESS.read(compared.ADDRESS.write(shown)) == (shown, [])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -120,9 +121,9 @@ def test_a_log_of_ones_own_is_predicted_and_its_machine_guessed():
         f"#  Rank {r:2d} Group  0 Pid 1 on host{r // 8} device {r % 8} [0000:00:00] NVIDIA H100 80GB HBM3\n"
         for r in range(16)
     )
-    guess = compared.guessed(lines, Shown("own"))
+    guess = compared.guessed(lines, Selection("own"))
     assert (guess.nodes, "H100" in compared.facts_of(compared.cs.machine(guess.machine)).gpu) == (2, True)
-    card = compared.guessed("# Rank 0 Pid 1 on a device 0 [0x01] NVIDIA GeForce RTX 4090\n", Shown("own"))
+    card = compared.guessed("# Rank 0 Pid 1 on a device 0 [0x01] NVIDIA GeForce RTX 4090\n", Selection("own"))
     assert card.machine == "rtx4090-8gpu"
 
 
@@ -172,7 +173,7 @@ def test_ranks_of_an_osu_log_are_one_per_gpu_until_somebody_says_otherwise_of_th
 
 
 def test_the_mpi_model_gets_the_ranks_the_network_and_where_the_buffers_are(tmp_path, monkeypatch):
-    shown = Shown("own", text=OSU.format(kind="-CUDA", test="Allgather"), machine="polaris", nodes=2, ranks=16)
+    shown = Selection("own", text=OSU.format(kind="-CUDA", test="Allgather"), machine="polaris", nodes=2, ranks=16)
     table, case = compared.over_mpi(shown)
     facts = compared.facts_of(compared.cs.machine("polaris", nodes=2))
     assert (case.ranks, case.nodes, case.collective, "none" in case.gpu) == (16, 2, "allgather", False)
@@ -255,8 +256,8 @@ def test_every_word_of_the_page_is_used():
 
     source = "".join(
         (Path(compared.__file__).parent / name).read_text()
-        for name in ("measured.py", "compared.py", "nccl_log.py", "osu.py", "fitting.py")
-    )
+        for name in ("measured.py", "compared.py", "nccl_log.py", "osu.py", "fitting.py", "plots.py")
+    ).replace("'", '"')
     families = ("page.", "gap.", "knob.", "measured.told.", "measured.off.", "measured.guess.", "measured.none.")
     bands = {f"measured.{name}" for name in ("large", "middle", "small", "dots", "line", "tuner", "under")}
     bands |= {f"graphs.{name}" for name in ("rings", "trees", "logged", "found")}
@@ -283,11 +284,11 @@ ROW = (
 @pytest.mark.parametrize(
     "shown",
     [
-        Shown(),
-        Shown("v100-8", plain=True),
-        Shown("own", text=compared.sample(), machine="polaris", nodes=2, p2p=False),
-        Shown("own", text=TWO_TABLES, table=1, machine="dgx-a100"),
-        Shown("own", text=ROW, collective="reduce_scatter", machine="polaris", nodes=2, gdr=False),
+        Selection(),
+        Selection("v100-8", plain=True),
+        Selection("own", text=compared.sample(), machine="polaris", nodes=2, p2p=False),
+        Selection("own", text=TWO_TABLES, table=1, machine="dgx-a100"),
+        Selection("own", text=ROW, collective="reduce_scatter", machine="polaris", nodes=2, gdr=False),
     ],
     ids=["published", "plain", "sample", "second table", "nobody says"],
 )
@@ -309,7 +310,7 @@ def test_a_log_whose_collective_is_known_is_fitted_on_every_pandas(monkeypatch):
         return fill(series, value, **options)
 
     monkeypatch.setattr(pd.Series, "fillna", as_in_pandas_2)
-    shown = Shown("own", text=compared.sample(), machine=compared.SAMPLE_MACHINE, nodes=2)
+    shown = Selection("own", text=compared.sample(), machine=compared.SAMPLE_MACHINE, nodes=2)
     assert set(compared.fitted(shown).rows["collective"]) == {"allreduce"}
     with pytest.raises(Refused) as refused:
         compared.fitted(replace(shown, text=ROW))
@@ -323,7 +324,7 @@ def test_a_log_calibrates_a_machine_that_is_predicted_calibrated_wherever_it_is_
     at = fine(opened(run="own", lang=language))
     fine(at.button(key="w_e_sample").click().run())
     fine(at.button(key="fit_do").click().run())
-    shown = Shown("own", text=compared.sample(), machine=compared.SAMPLE_MACHINE, nodes=2)
+    shown = Selection("own", text=compared.sample(), machine=compared.SAMPLE_MACHINE, nodes=2)
     made = compared.fitted(shown)
     assert f"{100 * made.held_out:.1f}" in text_of(at)
     assert made.after < 0.5 * made.before

@@ -9,8 +9,8 @@ import collsim as cs
 from collsim.app.pages.whatif import edits
 from collsim.app.scenario import custom_machine, files
 from collsim.app.scenario.choice import Choice
-from collsim.app.scenario.mistakes import told
-from collsim.app.scenario.outcome import asked, build_place, simulate
+from collsim.app.scenario.mistakes import sentence
+from collsim.app.scenario.outcome import build_place, choice_of, simulate
 from collsim.errors import CollsimError
 from collsim.topology.fabrics import FABRICS
 
@@ -127,7 +127,7 @@ def reached():
                 found.setdefault(str(error), error)
     for name, values in WORDS.items():
         query = {"algorithm": "broadcast_chain"} if name == "root" else {}
-        found |= {c.why: c.why for value in values for c in asked({**query, name: value})[1]}
+        found |= {c.why: c.why for value in values for c in choice_of({**query, name: value})[1]}
     return list(found.values())
 
 
@@ -137,17 +137,19 @@ def test_many_kinds_of_mistakes_are_reached(reached):
 
 
 def test_every_mistake_is_told_in_chinese(reached):
-    english = [str(error) for error in reached if not HAN.search(told(error, "zh")) or "英文原文" in told(error, "zh")]
+    english = [
+        str(error) for error in reached if not HAN.search(sentence(error, "zh")) or "英文原文" in sentence(error, "zh")
+    ]
     assert not english
 
 
 def test_what_the_table_does_not_know_keeps_its_words_under_a_chinese_beginning():
-    assert told(CollsimError("no such thing"), "zh") == "出错（英文原文）：no such thing。"
-    assert told(CollsimError("no such thing"), "en") == "No such thing."
+    assert sentence(CollsimError("no such thing"), "zh") == "出错（英文原文）：no such thing。"
+    assert sentence(CollsimError("no such thing"), "en") == "No such thing."
 
 
 def test_a_place_in_a_file_is_read_before_what_is_wrong_there():
     assert (
-        told("my.yaml, line 3: machine: nodes=0 is too small; nodes is at least 1", "zh")
+        sentence("my.yaml, line 3: machine: nodes=0 is too small; nodes is at least 1", "zh")
         == "my.yaml 第 3 行：machine：nodes=0 太小；至少为 1。"
     )

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.app.pages.machines import pair
-from collsim.app.pages.machines.pair import Yard
+from collsim.app.pages.machines.pair import Pair
 from collsim.app.pages.race import lineup
 from collsim.app.scenario import custom_machine, snippets
 from collsim.app.scenario.choice import Choice, filed, from_query, to_query
@@ -109,9 +109,9 @@ def test_a_text_that_is_no_topology_gets_one_sentence_and_the_run_stays():
 
 def test_a_race_on_it_has_the_text_once_in_its_address():
     runners = lineup.on(on(SMI))
-    query = lineup.write(runners)
+    query = lineup.ADDRESS.write(runners)
     assert sum("own" in name for name in query) == 1
-    assert lineup.read(query) == (runners, [])
+    assert lineup.ADDRESS.read(query) == (runners, [])
     at = fine(AppTest.from_function(race, default_timeout=60).run())
     at.text_area(key="w_own_text_race").set_value(SMI)
     fine(at.button(key="own_use_race").click().run())
@@ -119,9 +119,9 @@ def test_a_race_on_it_has_the_text_once_in_its_address():
 
 
 def test_the_machine_that_is_looked_at_is_the_machine_that_is_run():
-    yard = Yard(text=SMI, nodes=2, fabric="rail")
-    assert build_place(pair.chosen(Choice(), yard)).name == pair.build(yard).name
-    assert build_place(pair.chosen(on(SMI), Yard("dgx-h100", 2))).name == pair.build(Yard("dgx-h100", 2)).name
+    shown = Pair(text=SMI, nodes=2, fabric="rail")
+    assert build_place(pair.chosen(Choice(), shown)).name == pair.build(shown).name
+    assert build_place(pair.chosen(on(SMI), Pair("dgx-h100", 2))).name == pair.build(Pair("dgx-h100", 2)).name
 
 
 @pytest.mark.parametrize("choice", [on(SMI, nodes=2, p2p=False), on(TEXTS["our YAML"], p2p=True), on(TEXTS["network"])])

@@ -9,7 +9,7 @@ from test_pages import address, fine, messages
 from collsim.app.pages.race import lineup
 from collsim.app.scenario.choice import Choice
 from collsim.app.texts.catalogue import LANGUAGES
-from collsim.app.texts.race import RACE
+from collsim.app.texts.race import TEXTS as RACE
 from collsim.errors import CollsimError
 
 
@@ -83,7 +83,7 @@ MIXED = (Choice(nodes=1), Choice(nodes=1, place="torus", shape="2x2", options=((
 
 @pytest.mark.parametrize("runners", [*lineup.READY.values(), MIXED], ids=str)
 def test_what_is_written_is_read_back(runners):
-    assert lineup.read(lineup.write(runners)) == (runners, [])
+    assert lineup.ADDRESS.read(lineup.ADDRESS.write(runners)) == (runners, [])
 
 
 HOSTILE = [

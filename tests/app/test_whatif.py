@@ -5,6 +5,7 @@ import io
 import json
 import pickle
 import shlex
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.custom_machine import packed
 from collsim.app.shell import results
 from collsim.app.texts.catalogue import LANGUAGES
-from collsim.app.texts.whatif import WHATIF
+from collsim.app.texts.whatif import TEXTS as WHATIF
 from collsim.cli import app
 from collsim.viz.timeline.document import decode
 
@@ -139,15 +140,15 @@ def test_the_moment_of_explore_is_its_own(monkeypatch):
 
     monkeypatch.setattr("streamlit.components.v2.component", component)
     at = opened(beside="again", **SMALL)
-    at.session_state["session"].start = {"t": 1e-6}
+    at.session_state["session"].moments["explore"] = {"t": 1e-6}
     at.run()
     assert shown.count(("player", None)) == 2
-    assert at.session_state["session"].now == {}
+    assert at.session_state["session"].moments == {"explore": {"t": 1e-6}, "whatif": {}}
     at = AppTest.from_function(explore, default_timeout=60)
     at.query_params["t"] = "1us"
     at.run()
     assert shown[-1] == ("player", 1e-6)
-    assert at.session_state["session"].now == {"t": 2e-6, "view": "logical"}
+    assert at.session_state["session"].moments["explore"] == {"t": 2e-6, "view": "logical"}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -280,9 +281,9 @@ def test_the_script_of_trouble_gives_the_times_of_the_page(edit):
 
 
 def test_an_edit_in_an_address_is_not_joined_by_the_one_of_the_first_page():
-    edit, _ = edits.read({"cable": "a~b", "do": "cut"})
+    edit, _ = edits.ADDRESS.read({"cable": "a~b", "do": "cut"})
     assert edit == Edit(gdr="same", cable="a~b", do="cut")
-    assert edits.read({"nodes": "4"}) == (Edit(), [])
+    assert edits.ADDRESS.read({"nodes": "4"}) == (Edit(), [])
 
 
 @pytest.mark.parametrize(
@@ -295,7 +296,7 @@ def test_an_edit_in_an_address_is_not_joined_by_the_one_of_the_first_page():
     ids=str,
 )
 def test_what_is_written_is_read_back(edit):
-    assert edits.read(edits.write(edit)) == (edit, [])
+    assert edits.ADDRESS.read(edits.ADDRESS.write(edit)) == (edit, [])
 
 
 HOSTILE = [
@@ -334,6 +335,10 @@ def test_every_word_of_the_page_is_used():
     families = (
         "page.",
         "whatif.links",
+        "whatif.mib.",
+        "whatif.busy.",
+        "whatif.several.other",
+        *(f"whatif.{field.name}" for field in fields(Edit)),
         "whatif.placement.",
         "whatif.traffic.",
         "whatif.beside.",

@@ -8,9 +8,9 @@ from streamlit.testing.v1 import AppTest
 from test_pages import address, messages
 
 from collsim.app.pages.write import consent, drafts
+from collsim.app.pages.write.trial import trial, tried
 from collsim.app.shell import results
-from collsim.app.texts.write import WRITE
-from collsim.app.trial import trial, tried
+from collsim.app.texts.write import TEXTS as WRITE
 from collsim.sandbox import Walls, walls
 from collsim.sandbox.allowlist import LONGEST, Code, Forbidden, allowed
 from collsim.sandbox.produce import Wanted
@@ -25,10 +25,10 @@ def write() -> None:
     import streamlit as st
 
     from collsim.app.main import main
-    from collsim.app.shell.address import remembered
+    from collsim.app.shell.address import remember, remembered
 
     if (typed := st.session_state.pop("typed", None)) is not None:
-        remembered()["write"] = replace(remembered()["write"], code=typed)
+        remember("write", replace(remembered("write"), code=typed))
     main(first="write")
 
 
@@ -281,7 +281,7 @@ def test_what_is_refused_names_its_line():
 def test_ordinary_code_is_allowed_and_fits_in_an_address(name):
     code = drafts.STARTERS[name][1] + "\n# 注释\nhelp_me = [k for k in range(3) if k % 2]\n"
     assert allowed(code).function.startswith("my_")
-    draft, complaints = drafts.read({"code": drafts.packed(code)})
+    draft, complaints = drafts.ADDRESS.read({"code": drafts.packed(code)})
     assert complaints == []
     assert draft.code == code
 
@@ -291,8 +291,8 @@ def test_the_address_holds_the_state_and_bombs_do_not_go_off():
     assert {"ranks": "5", "place": "dgx-a100", "start": "naive"}.items() <= address(at).items()
     typed(at, drafts.STARTERS["naive"][1].replace("one after", "one  after"))
     assert address(at)["code"]
-    assert drafts.read(address(at))[0].code.count("one  after") == 1
-    assert drafts.read({"code": drafts.packed("#" * 10**7)})[1]
+    assert drafts.ADDRESS.read(address(at))[0].code.count("one  after") == 1
+    assert drafts.ADDRESS.read({"code": drafts.packed("#" * 10**7)})[1]
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import collsim as cs
 from collsim import topology
 from collsim.errors import CollsimError
 from collsim.nccl import Facts, choose, communicator, facts_of, predict, search
-from collsim.nccl.constants import BALANCED_TREE, SPLIT_TREE, TREE
 from collsim.nccl.machine.topology_facts import searched
+from collsim.nccl.search.constants import BALANCED_TREE, SPLIT_TREE, TREE
 from collsim.nccl.search.orders import Channel, Rings, Trees, rings
-from collsim.nccl.search.ways import Question, Rules
+from collsim.nccl.search.ways import Rules, SearchInput
 from collsim.topology.plan import LOC, SYS
 
 
@@ -348,9 +348,9 @@ def test_of_a_rack_the_search_sees_the_cards_of_the_trays_in_use():
     tray."""
     node = searched(facts_of(cs.machine("gb200-nvl72", nodes=2), 8)).nodes[0]
     assert len(node.plan.of_kind("nic")) == 72
-    asked = Question.of(node.plan, 4, (50e9,) * 72, Rules(LOC, SYS))
+    asked = SearchInput.of(node.plan, 4, (50e9,) * 72, Rules(LOC, SYS))
     assert asked.node().cards == [0, 1, 2, 3]
-    both_sockets = Question.of(
+    both_sockets = SearchInput.of(
         searched(facts_of(cs.machine("dgx-a100", nodes=2), 8)).nodes[0].plan, 4, (25e9,) * 8, Rules(LOC, SYS)
     )
     assert both_sockets.node().cards == list(range(8))

@@ -3,8 +3,8 @@
 import pytest
 
 from collsim.errors import CollsimError
-from collsim.nccl import constants as c
 from collsim.nccl.model.tuner import Communicator, Graph, available, choose, cost_table, resources, time_of
+from collsim.nccl.search import constants as c
 
 KIB, MIB = 1024, 1024**2
 

@@ -3,8 +3,8 @@
 from urllib.parse import parse_qsl, urlsplit
 
 import collsim as cs
-from collsim.app.scenario.choice import READERS, from_query, network_text, option_key, own_options
-from collsim.app.scenario.panels import WORDS, read
+from collsim.app.scenario.choice import WORDS, from_query, network_text, option_key, own_options
+from collsim.app.scenario.panels import ADDRESS
 from collsim.topology.spec import parse_topology
 
 HERE = ("lang", "t", "view")  # about the page, not about the run
@@ -12,7 +12,7 @@ HERE = ("lang", "t", "view")  # about the page, not about the run
 
 def panels_of(url):
     """The question or the mistake that a link opens with."""
-    panels, complaints = read(dict(parse_qsl(urlsplit(url).query)))
+    panels, complaints = ADDRESS.read(dict(parse_qsl(urlsplit(url).query)))
     assert complaints == [], f"{url}: {complaints}"
     return panels
 
@@ -20,7 +20,11 @@ def panels_of(url):
 def trace_of(url):
     query = {k: v for k, v in parse_qsl(urlsplit(url).query) if k not in HERE}
     panels_of(url)
-    unknown = set(query) - {*READERS, *WORDS, *map(option_key, own_options(query["algorithm"]))}
+    unknown = set(query) - {
+        *WORDS,
+        *(word.name for word in ADDRESS.words),
+        *map(option_key, own_options(query["algorithm"])),
+    }
     assert not unknown, f"{url}: nothing reads {unknown}"
     choice, complaints = from_query(query)
     assert complaints == [], f"{url}: {complaints}"

@@ -15,7 +15,7 @@ def main() -> None:
     from collsim.sandbox import Limits, Walls, process
     from collsim.sandbox.attempt import attempt
     from collsim.sandbox.handins import File
-    from collsim.sandbox.jobs import Task
+    from collsim.sandbox.jobs import BoxTask
     from collsim.sandbox.process import boxed
     from collsim.sandbox.produce import Wanted
 
@@ -29,7 +29,7 @@ def main() -> None:
     limits, wanted = Limits(**job["limits"]), Wanted("broadcast", (2,))
     codes = {name: code.replace("$SERVER", str(os.getpid())) for name, code in job["attempts"].items()}
     files = [File(f"a{number}.py", code.encode()) for number, code in enumerate(codes.values())]
-    tasks = [Task(name, wanted, "f", number) for number, name in enumerate(codes)]
+    tasks = [BoxTask(name, wanted, "f", number) for number, name in enumerate(codes)]
     before = itself()
     found = {}
     for number, ended in boxed(files, tasks, limits, wanted=Walls(job["walls"]), without_walls=True):

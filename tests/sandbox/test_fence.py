@@ -12,14 +12,14 @@ import collsim as cs
 from collsim.sandbox import Limits, NoWalls, Walls, fence, landlock, own, process, syscalls
 from collsim.sandbox.attempt import attempt
 from collsim.sandbox.handins import File
-from collsim.sandbox.jobs import FINDING, Task
+from collsim.sandbox.jobs import FINDING, BoxTask
 from collsim.sandbox.process import boxed
 from collsim.sandbox.produce import Wanted
 from collsim.teach import exercise, grade
 from collsim.teach.exercises import grading
 
 CODE = b"import collsim as cs\ndef f(n):\n    yield cs.copy(0, 1, chunk=0)\n"
-TASK = Task("mine", Wanted("broadcast", (2,)), "f")
+TASK = BoxTask("mine", Wanted("broadcast", (2,)), "f")
 HERE = [kind for kind in Walls if kind is Walls.NONE or syscalls.there()]
 
 
@@ -90,7 +90,7 @@ def test_one_launcher_gives_the_same_answer_in_every_box(inside):
 def test_only_what_a_file_answers_is_run_and_a_later_file_goes_first():
     first = File("a.py", b"def one(n):\n    raise ValueError('the first')\n")
     second = File("b.py", CODE.replace(b"def f", b"def one"))
-    tasks = [Task("none", TASK.wanted), Task("one", TASK.wanted)]
+    tasks = [BoxTask("none", TASK.wanted), BoxTask("one", TASK.wanted)]
     made = dict(boxed([first, second], tasks, Limits(), find=True, without_walls=True))
     assert set(made) == {FINDING, 1}
     assert attempt(made[1], TASK.wanted, Limits()).error is None
@@ -98,7 +98,7 @@ def test_only_what_a_file_answers_is_run_and_a_later_file_goes_first():
 
 def test_a_box_that_nobody_waits_for_any_more_ends():
     endless = File("a.py", CODE.replace(b"    yield", b"    while n > 2: pass\n    yield"))
-    late = Task("late", Wanted("broadcast", (3,)), "f")
+    late = BoxTask("late", Wanted("broadcast", (3,)), "f")
     coming = boxed([endless], [TASK, late], Limits(seconds=300), without_walls=True)
     next(coming)
     coming.close()  # it waits for the process, and would wait for five minutes

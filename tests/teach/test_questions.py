@@ -7,7 +7,7 @@ import pytest
 
 import collsim as cs
 from collsim.teach import questions, worksheet
-from collsim.teach.questions.kinds import ASKERS, Run
+from collsim.teach.questions.kinds import ASKERS, AskedRun
 
 
 def run(name="allreduce_ring", n=8, nbytes="64MiB", **options):
@@ -38,9 +38,9 @@ def asked(trace, topic, seeds=range(40)):
         a
         for a in ASKERS
         for s in range(9)
-        if (q := a(Run(trace), np.random.default_rng(s))) is not None and q.topic == topic
+        if (q := a(AskedRun(trace), np.random.default_rng(s))) is not None and q.topic == topic
     )
-    found = {q.ask[0]: q for s in seeds if (q := asker(Run(trace), np.random.default_rng(s))) is not None}
+    found = {q.ask[0]: q for s in seeds if (q := asker(AskedRun(trace), np.random.default_rng(s))) is not None}
     return list(found.values())
 
 

@@ -11,7 +11,8 @@ from wirings import PCIE_8GPU, read, ring
 
 import collsim as cs
 from collsim.cli import app
-from collsim.topology.assumed import again, assumptions, effects, sentences
+from collsim.topology.assumed import assumptions
+from collsim.topology.files.effects import again, effects, sentences
 
 DATA = Path(os.environ.get("COLLSIM_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
 # Two cards under the GPUs' switch and two on root ports of their own, as cards for storage are.

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import collsim as cs
 from collsim.topology import parse_topology_text
-from collsim.topology.tables import machine_tables
+from collsim.topology.files.tables import machine_tables
 
 PAGE = (Path(__file__).parents[2] / "docs" / "machines.md").read_text()
 
 
 def test_the_tables_are_those_of_the_catalogue():
     assert PAGE.split("<!-- catalogue -->\n")[1].strip() == machine_tables().strip(), (
-        "write collsim.topology.tables.machine_tables() into docs/machines.md after the line <!-- catalogue -->"
+        "write collsim.topology.files.tables.machine_tables() into docs/machines.md after the line <!-- catalogue -->"
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 import collsim as cs
 from collsim.topology import machine, machines
 from collsim.topology.cables import nvlink, pcie
-from collsim.topology.plan import LEVELS, Machine, Paths, Plan
+from collsim.topology.plan import LEVELS, Machine, MachinePaths, Plan
 
 ALL = sorted(machines())
 WITH_CARDS = [name for name in ALL if machines()[name].of_kind("nic")]
@@ -383,7 +383,7 @@ def test_the_path_types_agree_with_a_search_over_all_simple_paths():
         width = max(
             min(graph.edges[e]["cable"].bandwidth for e in itertools.pairwise(p)) for p in nv if len(p) == shortest
         )
-        path = Paths(plan).best(a, b)
+        path = MachinePaths(plan).best(a, b)
         assert (LEVELS[path.type], path.bandwidth) == ("NVL" if shortest == 2 else "NVB", width)
 
 

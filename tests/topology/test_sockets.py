@@ -6,7 +6,7 @@ from wirings import PCIE_8GPU, read, ring
 import collsim as cs
 from collsim.nccl.graphs import socket_bandwidth
 from collsim.nccl.machine.facts import Facts
-from collsim.topology.sockets import PROCESSORS, between, identified, processor, usual_processor
+from collsim.topology.parts.sockets import PROCESSORS, between, identified, processor, usual_processor
 
 
 @pytest.mark.parametrize("p2p", [True, False])

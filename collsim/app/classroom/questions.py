@@ -13,11 +13,11 @@ from collsim.errors import CollsimError
 from collsim.teach.questions.question import Question
 
 from ..scenario.choice import Choice
-from ..scenario.mistakes import told
+from ..scenario.mistakes import sentence
 from ..scenario.panels import LONGEST_ANSWER, MOST_SEEDS, SHOWN, Panels
 from ..scenario.run_questions import asked_about, expected_questions
 from ..server import as_picture, invitation
-from ..shell.controls import mistake
+from ..shell.notes import mistake, note_html
 from ..shell.results import latest
 from ..shell.session import language, session, t
 from . import question_card as card
@@ -118,7 +118,7 @@ def _answered(text: str) -> Callable[[Panels], Panels]:
 # --------------------------------------------------------------------------------------------------------------------
 
 
-def _onward(number: int, of: int) -> None:
+def _turning(number: int, of: int) -> None:
     _button("back", "ask.back", _turned(number - 1), disabled=number == 0)
     _button("next", "ask.next", _turned(number + 1), disabled=number + 1 >= of)
     _button("new", "ask.new", _another)
@@ -132,7 +132,7 @@ def _alone(panels: Panels, number: int, of: int, question: Question) -> bool:
         try:
             given, shown = question.value(panels.answer), True
         except CollsimError as error:
-            mistake(told(error, language()))
+            mistake(sentence(error, language()))
     if shown:
         _revealed(question, given)
     elif question.kind == "number":
@@ -145,7 +145,7 @@ def _alone(panels: Panels, number: int, of: int, question: Question) -> bool:
         else:
             _button("reveal", "ask.reveal", _answered(SHOWN))
             _button("class", "class.start", _opened, help=t("class.start.help"))
-        _onward(number, of)
+        _turning(number, of)
         if not shown:
             _peek()
     return not shown
@@ -217,13 +217,9 @@ def _with_class(room: str, asked: Asked, question: Question) -> bool:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if board is not None and revealed:
-            tally(question, board)
+            show_votes(question, board)
         else:
-            st.html(
-                card.plain_choices(question)
-                if question.choices
-                else f'<div class="cs-note">{t(f"ask.answer.{question.unit}")}</div>'
-            )
+            st.html(card.plain_choices(question) if question.choices else note_html(t(f"ask.answer.{question.unit}")))
     with right:
         _joining(room)
         _watch(room, revealed)
@@ -232,7 +228,7 @@ def _with_class(room: str, asked: Asked, question: Question) -> bool:
             st.button(t("ask.again"), key="class_again", on_click=rooms().again, args=(room,))
         else:
             st.button(t("ask.reveal"), key="class_reveal", type="primary", on_click=rooms().reveal, args=(room,))
-        _onward(asked.number, asked.of)
+        _turning(asked.number, asked.of)
         _button("end", "class.end", _ended)
         if not revealed:
             _peek()
@@ -251,7 +247,7 @@ def _joining(room: str) -> None:
     if way.code:
         words += [f"<small>{html.escape(t('class.key'))}</small><b class='key'>{html.escape(way.code)}</b>"]
     if not way.link:
-        words += [f'<div class="cs-note small">{html.escape(t("class.local"))}</div>']
+        words += [note_html(t("class.local"), kind="small")]
     picture = f'<img src="{as_picture(way.link)}" alt="{html.escape(t("class.qr"))}">' if way.link else ""
     st.html(f'<div class="cs-join"><div>{"".join(words)}</div>{picture}</div>')
 
@@ -271,7 +267,7 @@ def _watch(room: str, revealed: bool) -> None:
         st.rerun()
 
 
-def tally(question: Question, board: Board, mine: float | None = None) -> None:
+def show_votes(question: Question, board: Board, mine: float | None = None) -> None:
     """The votes of a class, the right answer and why."""
     if question.choices:
         st.html(card.choices(question, None if mine is None else int(mine), board.groups, t("class.tally")))

@@ -3,28 +3,27 @@ phone."""
 
 from __future__ import annotations
 
-import html
 import secrets
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
 from collsim.errors import CollsimError
 from collsim.teach.questions.question import Question
-from collsim.viz.hosts.page import player_source
 
-from ..scenario.choice import Choice, Complaint
-from ..scenario.mistakes import told
+from ..scenario.address import PageAddress, Word
+from ..scenario.choice import Choice
+from ..scenario.mistakes import sentence
 from ..scenario.outcome import build_place, expected_outcome, outcome
 from ..scenario.panels import LONGEST_ANSWER, ROOM
-from ..shell.address import enter, leave, remembered
-from ..shell.controls import algorithm_label, complain, mistake, place_label, spaced
+from ..shell.address import leave, remember, remembered
+from ..shell.controls import algorithm_label, place_label, spaced
+from ..shell.notes import complain, mistake, note, status, title
+from ..shell.player import player
 from ..shell.results import latest
-from ..shell.session import is_dark, language, session, t
+from ..shell.session import language, session, t
 from . import question_card as card
-from .questions import Kind, rooms, tally
+from .questions import Kind, rooms, show_votes
 from .votes import Asked, Board
 
 PAGE = "class"
@@ -36,56 +35,62 @@ def invited() -> str:
     return found[1] if found and not found[2] else ""
 
 
-def read(query: Mapping[str, str]) -> tuple[str, list[Complaint]]:
-    """The code of the class from an address. A teacher's key is left out: nobody leads a class from here."""
-    return query.get("class", "").strip().lower()[:4], []
+def _code(text: str) -> str:
+    """The code of a class. A teacher's key is left out: nobody leads a class from here."""
+    return text.strip().lower()[:4]
 
 
-def arrive() -> None:
-    """Take the address over before anything is drawn."""
-    enter(PAGE, read)
+ADDRESS = PageAddress(
+    "",
+    (Word("class", _code, limit=10_000),),
+    lambda found, query, complaints: found.get("class", ""),
+    lambda code, said: {"class": code},
+)
 
 
-def page() -> None:
+def draw() -> None:
     """Draw the page: the question and the choices; once the answer is revealed, also the run that it is about."""
-    code: str = remembered()[PAGE]
-    complaints = list(session().complaints)
-    leave(PAGE, code, {"class": code})
+    code: str = remembered(PAGE)
+    leave(code)
     st.html(f"<style>{card.STYLE}{_STYLE}</style>")
-    complain(complaints)
+    complain(session().complaints)
     board = rooms().look(code, _voter()) if ROOM.fullmatch(code) else None
     if board is None:
         _door(code)
         return
-    st.html(f'<h1 class="cs-title">{html.escape(t("class.title", code=code))}</h1>')
+    st.html(title(t("class.title", code=code)))
     about = None if board.asked is None else board.asked.choice
     if about is not None:
-        words = {"collective": about.collective, "algorithm": algorithm_label(about.algorithm, about.collective)}
-        place = f"{place_label(about.place)} × {about.nodes}" if about.on_machine else place_label(about.place)
-        told_of = t("class.about", **words, place=place, ranks=build_place(about).ranks, nbytes=spaced(about.nbytes))
-        st.html(f'<div class="cs-note">{html.escape(told_of)}</div>')
+        _about(about)
     with st.container(border=True, key="card_question"):
         _question(code, about, board.revealed)
     if about is None or not board.revealed:
         return
     found = latest(outcome, about, expected=expected_outcome, compiled=about.engine == "event", only=True)
     if found is not None and found[0].timeline is not None:
-        _player(about, found[0].timeline)
+        player(found[0].timeline, repr(about), {}, key="player_class")
+
+
+def _about(choice: Choice) -> None:
+    """What the question is about."""
+    words = {"collective": choice.collective, "algorithm": algorithm_label(choice.algorithm, choice.collective)}
+    place = f"{place_label(choice.place)} × {choice.nodes}" if choice.on_machine else place_label(choice.place)
+    note(t("class.about", **words, place=place, ranks=build_place(choice).ranks, nbytes=spaced(choice.nbytes)))
 
 
 def _door(code: str) -> None:
     """No class, or one that is over: ask for the code."""
-    st.html(f'<h1 class="cs-title">{html.escape(t("page.class"))}</h1>')
+    st.html(title(t("page.class")))
     if code:
         mistake(t("class.none", code=code))
-    st.html(f'<div class="cs-note">{html.escape(t("class.door"))}</div>')
+    note(t("class.door"))
     st.text_input(
         t("class.code"), key="class_code", help=t("class.code.help"), max_chars=4, on_change=_typed, width=240
     )
 
 
 def _typed() -> None:
-    remembered()[PAGE] = str(st.session_state["class_code"]).strip().lower()[:4]
+    remember(PAGE, _code(str(st.session_state["class_code"])))
 
 
 def _voter() -> str:
@@ -100,47 +105,47 @@ def _question(code: str, about: Choice | None, revealed: bool) -> None:
     if board is None or board.revealed != revealed or (None if board.asked is None else board.asked.choice) != about:
         st.rerun()
     if board.asked is None:
-        st.html(f'<div class="cs-note" role="status">{html.escape(t("class.wait"))}</div>')
+        status(t("class.wait"))
         return
     question = replace(board.asked.question, lang=language())
     st.html(card.ask(t("ask.count", number=board.asked.number + 1, all=board.asked.of), question))
     if board.revealed:
         if board.mine is not None:
             st.html(card.verdict("", t("lessons.right" if question.right(board.mine) else "lessons.wrong")))
-        tally(question, board, board.mine)
+        show_votes(question, board, board.mine)
         return
     _vote(code, board.asked, question, board)
 
 
 def _vote(code: str, asked: Asked, question: Question, board: Board) -> None:
     if question.choices:
-        with st.container(key="choices"):
-            for k, text in enumerate(question.options):
-                kind: Kind = "primary" if board.mine == k else "secondary"
-                key = f"vote_{asked.turn}_{k}"
-                st.button(
-                    f"{chr(65 + k)} · {text}",
-                    key=key,
-                    type=kind,
-                    on_click=_cast,
-                    args=(code, float(k), asked.turn),
-                    width="stretch",
-                )
+        _choices(code, asked, question, board.mine)
     else:
-        with st.form(f"vote_{asked.turn}", border=False, enter_to_submit=True):
-            field = f"vote_number_{asked.turn}"
-            hint = t(f"ask.answer.{question.unit}")
-            st.text_input(t("ask.answer"), key=field, placeholder=hint, max_chars=LONGEST_ANSWER)
-            st.form_submit_button(
-                t("ask.check"), type="primary", on_click=_cast_number, args=(code, question, asked.turn, field)
-            )
-        if why := st.session_state.pop("vote_mistake", ""):
-            mistake(why)
+        _number(code, asked, question)
     mine = board.mine
     if mine is not None:
         text = question.options[int(mine)] if question.choices else _shown(question, mine)
-        st.html(f'<div class="cs-note" role="status">{html.escape(t("class.mine", answer=text))}</div>')
-    st.html(f'<div class="cs-note">{html.escape(t("class.privacy"))}</div>')
+        status(t("class.mine", answer=text))
+    note(t("class.privacy"))
+
+
+def _choices(code: str, asked: Asked, question: Question, mine: float | None) -> None:
+    with st.container(key="choices"):
+        for k, text in enumerate(question.options):
+            kind: Kind = "primary" if mine == k else "secondary"
+            key, vote = f"vote_{asked.turn}_{k}", (code, float(k), asked.turn)
+            st.button(f"{chr(65 + k)} · {text}", key=key, type=kind, on_click=_cast, args=vote, width="stretch")
+
+
+def _number(code: str, asked: Asked, question: Question) -> None:
+    field = f"vote_number_{asked.turn}"
+    with st.form(f"vote_{asked.turn}", border=False, enter_to_submit=True):
+        hint = t(f"ask.answer.{question.unit}")
+        st.text_input(t("ask.answer"), key=field, placeholder=hint, max_chars=LONGEST_ANSWER)
+        vote = (code, question, asked.turn, field)
+        st.form_submit_button(t("ask.check"), type="primary", on_click=_cast_number, args=vote)
+    if why := st.session_state.pop("vote_mistake", ""):
+        mistake(why)
 
 
 def _shown(question: Question, value: float) -> str:
@@ -156,17 +161,9 @@ def _cast_number(code: str, question: Question, turn: int, field: str) -> None:
     try:
         value = question.value(str(st.session_state.get(field, "")))
     except CollsimError as error:
-        st.session_state["vote_mistake"] = told(error, language())
+        st.session_state["vote_mistake"] = sentence(error, language())
         return
     _cast(code, value, turn)
-
-
-@st.fragment
-def _player(about: Choice, sent: dict[str, Any]) -> None:
-    """The run that the question is about."""
-    data = {"id": repr(about), "timeline": sent, "lang": language(), "theme": "dark" if is_dark() else "light"}
-    mount = st.components.v2.component("collsim_player", js=player_source())
-    mount(key="player_class", data=data, on_state_change=lambda: None)
 
 
 _STYLE = """

@@ -79,7 +79,7 @@ class Kept:
             return int(self._found.currsize)
 
 
-class Job:
+class Computation:
     """One computation under way.
 
     Attributes:
@@ -162,8 +162,8 @@ class Workers:
         self.patience, self.kept, self.here, self.client = patience, keep or Kept(), here, client
         self.pace = 1.0  # what computations took here over what was expected, lately
         self._lock = threading.Lock()
-        self._jobs: dict[Key, Job] = {}
-        self._rows: dict[bool, queue.SimpleQueue[Job]] = {short: queue.SimpleQueue() for short in (True, False)}
+        self._jobs: dict[Key, Computation] = {}
+        self._rows: dict[bool, queue.SimpleQueue[Computation]] = {short: queue.SimpleQueue() for short in (True, False)}
         self._staff: set[Worker] = set()
         self._closed = False
         for row in list(self._rows.values()) * count:
@@ -171,7 +171,9 @@ class Workers:
         threading.Thread(target=self._watch, daemon=True, name="collsim-watch").start()
         atexit.register(self.close)
 
-    def ask(self, who: str, function: Callable[..., Any], arguments: tuple[Hashable, ...], expected: float) -> Job:
+    def ask(
+        self, who: str, function: Callable[..., Any], arguments: tuple[Hashable, ...], expected: float
+    ) -> Computation:
         """Start a computation, or join the one that somebody else waits for already. `who` must call `seen` now and
         then.
 
@@ -181,7 +183,7 @@ class Workers:
         with self._lock:
             job = self._jobs.get(key)
             if job is None:
-                job = Job(key, function, expected <= SHORT, expected * self.pace)
+                job = Computation(key, function, expected <= SHORT, expected * self.pace)
                 job.result = self.kept.get(key)  # it may have come while the caller made an estimate
                 if job.result is not None:
                     job.over.set()
@@ -199,7 +201,7 @@ class Workers:
         if client and (mine >= MOST_EACH or len(self._jobs) >= MOST_JOBS):
             raise TooMany
 
-    def join(self, who: str, key: Key) -> Job | None:
+    def join(self, who: str, key: Key) -> Computation | None:
         """Wait for a computation that somebody else waits for already; None where nobody does."""
         with self._lock:
             job = self._jobs.get(key)
@@ -207,20 +209,20 @@ class Workers:
                 job.waiting[who] = time.monotonic()
         return job
 
-    def seen(self, who: str, job: Job) -> None:
+    def seen(self, who: str, job: Computation) -> None:
         """`who` still waits, or waits again after having been forgotten while others went on waiting."""
         with self._lock:
             if not job.over.is_set():
                 job.waiting[who] = time.monotonic()
 
-    def leave(self, who: str, job: Job) -> None:
+    def leave(self, who: str, job: Computation) -> None:
         """`who` waits no more; when nobody does, the computation is stopped, wherever it is."""
         with self._lock:
             job.waiting.pop(who, None)
             if not job.waiting:
                 self._stop(job)
 
-    def before(self, job: Job) -> int:
+    def before(self, job: Computation) -> int:
         """How many computations are under way or stand before this one in its row."""
         with self._lock:
             jobs = [one for one in self._jobs.values() if one.short == job.short]
@@ -235,7 +237,7 @@ class Workers:
             for worker in list(self._staff):
                 worker.kill()
 
-    def _stop(self, job: Job) -> None:
+    def _stop(self, job: Computation) -> None:
         """With the lock held."""
         if not job.over.is_set():
             job.over.set()
@@ -261,7 +263,7 @@ class Workers:
         """Is somebody who was not seen for so many seconds still taken to wait?"""
         return unseen <= self.patience or (unseen <= HIDDEN and self.here(who))
 
-    def _serve(self, row: queue.SimpleQueue[Job]) -> None:
+    def _serve(self, row: queue.SimpleQueue[Computation]) -> None:
         """One worker's life: take the next computation, see it through; a process that was killed is replaced at
         once."""
         worker: Worker | None = None
@@ -289,7 +291,7 @@ class Workers:
                 worker.kill()
         return worker
 
-    def _see_through(self, job: Job, process: subprocess.Popen[bytes]) -> None:
+    def _see_through(self, job: Computation, process: subprocess.Popen[bytes]) -> None:
         """Hand the job over, and follow it to its end."""
         assert process.stdin is not None
         assert process.stdout is not None

@@ -42,7 +42,8 @@ def main(folder: str) -> None:
     tempfile.tempdir = folder
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints belongs in the log, not between the pickles
-    sys.stdin = open(os.devnull)  # noqa: SIM115  # processes that this one forks close it, and must not close the real one
+    # processes that this one forks close it, and must not close the real one
+    sys.stdin = open(os.devnull)  # noqa: SIM115
     if hasattr(os, "nice"):
         os.nice(5)  # a class that clicks about goes first
     waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()

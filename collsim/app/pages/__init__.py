@@ -1,1 +1,15 @@
-"""The pages, one room each where a page is more than one file."""
+"""The pages, one file or one room each; each puts itself into the registry (`shell.page`)."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from ..shell.page import Page, pages
+
+
+def load() -> dict[str, Page]:
+    """Import every page, and return all of them by name, in the order of the menu."""
+    for module in pkgutil.walk_packages(__path__, f"{__name__}."):
+        importlib.import_module(module.name)
+    return pages()

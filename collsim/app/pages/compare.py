@@ -15,24 +15,30 @@ from collsim.sweep.compare import Search
 from collsim.units import format_bandwidth, format_bytes, format_time
 
 from ..scenario.choice import Choice
-from ..scenario.mistakes import told
+from ..scenario.mistakes import sentence
 from ..scenario.outcome import Crossing, build_place, compare, compared, crossings, expected_compare
-from ..shell import codebox, filebox
-from ..shell.controls import algorithm_label, complain, mistake, place_label
-from ..shell.look import SERIES, chart_look, color
+from ..shell import charts, codebox, filebox
+from ..shell.address import leave
+from ..shell.controls import algorithm_label, place_label
+from ..shell.look import SERIES, color
+from ..shell.notes import complain, mistake, note, title, verdict
+from ..shell.page import page
 from ..shell.results import latest
 from ..shell.session import is_dark, language, session, t
-from ..shell.ticks import axis
+from ..shell.sidebar import sidebar
 
 _FEW_SIZES = "1KiB:1GiB:1024"  # of the comparison that stands in where the first one asked for cannot be made
 _TALL = 440  # pixels of a chart
 DASHES = [[1, 0], [8, 4], [2, 3], [12, 2, 2, 2]]
 
 
-def page() -> None:
+@page("compare", 30, choice=True)
+def draw() -> None:
     """Draw the page. A choice that cannot run leaves a sentence and the last comparison that worked."""
+    sidebar("compare")
+    leave()
     now = session()
-    st.html(f'<h1 class="cs-title">{html.escape(t("compare.title"))}</h1>')
+    st.html(title(t("compare.title")))
     complain(now.complaints)
     event = now.choice.engine == "event"
     made = latest(compare, now.choice, expected=expected_compare, compiled=event, otherwise=(Choice(sizes=_FEW_SIZES),))
@@ -41,12 +47,22 @@ def page() -> None:
         return
     table, (choice,) = made
     _lead(choice)
-    good = table[table["error"].isna()].copy()
+    good = _able(table, choice)
+    if not good.empty:
+        _comparison(table, good, choice)
+
+
+def _able(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+    """The rows of algorithms that could run, with their names; a sentence for each of the others."""
     for name, why in table[table["error"].notna()].groupby("algorithm")["error"].first().items():
-        mistake(t("compare.failed", name=algorithm_label(str(name), choice.collective), why=told(str(why), language())))
-    if good.empty:
-        return
-    good["name"] = [algorithm_label(name, choice.collective) for name in good["algorithm"]]
+        words = {"name": algorithm_label(str(name), choice.collective), "why": sentence(str(why), language())}
+        mistake(t("compare.failed", **words))
+    good = table[table["error"].isna()]
+    return good.assign(name=[algorithm_label(name, choice.collective) for name in good["algorithm"]])
+
+
+def _comparison(table: pd.DataFrame, good: pd.DataFrame, choice: Choice) -> None:
+    """Who leads, both charts, the table, and the same as files and as code."""
     leaders, found = crossings(table)
     _sentences(choice, leaders, found)
     _legend(list(dict.fromkeys(good["name"])))
@@ -56,8 +72,9 @@ def page() -> None:
     _table(good, choice)
     with st.expander(t("tab.files")):
         filebox.of_comparison(choice)
-    with st.expander(t("compare.elsewhere")):
-        codebox.of_comparison(choice, compared(choice, build_place(choice)), build_place(choice).ranks)
+    with st.expander(t("compare.code")):
+        place = build_place(choice)
+        codebox.of_comparison(choice, compared(choice, place), place.ranks)
 
 
 def _cards() -> Iterator[tuple[str, Any]]:
@@ -81,23 +98,17 @@ def _lead(choice: Choice) -> None:
     place = place_label(choice.place) + (f" × {choice.copies}" if choice.copies > 1 else "")
     topology = build_place(choice)
     words = t("compare.lead", collective=choice.collective, place=place, ranks=topology.ranks, engine=choice.engine)
-    words += " " + t("compare.search", search=Search.on(topology))
-    st.html(f'<div class="cs-note">{html.escape(words)}</div>')
+    note(f"{words} {t('compare.search', search=Search.on(topology))}")
 
 
 def _sentences(choice: Choice, leaders: list[str], found: list[Crossing]) -> None:
     def named(name: str) -> str:
         return algorithm_label(name, choice.collective)
 
-    if found:
-        lines = [
-            t("compare.cross", first=named(c.first), second=named(c.second), nbytes=format_bytes(c.nbytes))
-            for c in found
-        ]
-    else:
-        lines = [t("compare.nocross", first=named(leaders[0]))] if leaders else []
-    body = "".join(f"<b>{html.escape(line)}</b>" for line in lines)
-    st.html(f'<div class="cs-why" style="border-color:var(--cs-done)">{body}</div>' if body else "<span></span>")
+    lines = [
+        t("compare.cross", first=named(c.first), second=named(c.second), nbytes=format_bytes(c.nbytes)) for c in found
+    ] or [t("compare.nocross", first=named(name)) for name in leaders[:1]]
+    st.html(verdict(lines, token="done") if lines else "<span></span>")
 
 
 # ---- charts --------------------------------------------------------------------------------------------------------
@@ -120,47 +131,36 @@ def _stroke(index: int, dark: bool) -> tuple[str, list[int]]:
 
 
 def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
-    dark = is_dark()
-    names = list(dict.fromkeys(good["name"]))
-    strokes = [_stroke(i, dark) for i in range(len(names))]
-    frame = good[["nbytes", "name", "chunks", what]].assign(said=[_said(what, value) for value in good[what]])
+    said = format_time if what == "time" else format_bandwidth
+    frame = good[["nbytes", "name", "chunks", what]].assign(said=[said(value) for value in good[what]])
     frame = frame.assign(size=[format_bytes(n) for n in frame["nbytes"]])
     frame = frame[frame[what] > 0]
     if frame.empty:  # a single rank has no busbw
-        st.html(f'<div class="cs-note">{html.escape(t("compare.nothing"))}</div>')
+        note(t("compare.nothing"))
         return
+    lines = _lines(frame, what, list(dict.fromkeys(good["name"])))
+    tips = charts.tips(name="algorithm", size="nbytes", said=f"compare.{what}.axis", chunks="option.chunks")
+    near = lines.mark_point(size=90, opacity=0).encode(tooltip=tips)
     near_axis = float(frame["nbytes"].min()) * (frame["nbytes"].max() / frame["nbytes"].min()) ** 0.2
-    hue = alt.Scale(domain=names, range=[h for h, _ in strokes])
-    dash = alt.Scale(domain=names, range=[d for _, d in strokes])
-    lines = (
+    picture = alt.layer(lines, near, *_marks(found, near_axis, is_dark()))
+    charts.chart(picture.properties(height=_TALL, description=t(f"compare.{what}"), padding=charts.ROOM), what)
+
+
+def _lines(frame: pd.DataFrame, what: str, names: list[str]) -> alt.Chart:
+    """A line for each algorithm, in its hue and dashes."""
+    hues, dashes = zip(*(_stroke(i, is_dark()) for i in range(len(names))), strict=True)
+    upwards = charts.axis(frame[what], 10)
+    made: alt.Chart = (
         alt.Chart(frame)
         .mark_line(strokeWidth=2.8)
         .encode(
-            x=alt.X(
-                "nbytes:Q",
-                scale=alt.Scale(type="log", base=2, nice=False),
-                title=t("compare.size.axis"),
-                axis=axis(frame["nbytes"], 2),
-            ),
-            y=alt.Y(
-                f"{what}:Q", scale=alt.Scale(type="log"), title=t(f"compare.{what}.axis"), axis=axis(frame[what], 10)
-            ),
-            color=alt.Color("name:N", scale=hue, legend=None),
-            strokeDash=alt.StrokeDash("name:N", scale=dash, legend=None),
+            x=charts.size_axis(frame["nbytes"]),
+            y=alt.Y(f"{what}:Q", scale=alt.Scale(type="log"), title=t(f"compare.{what}.axis"), axis=upwards),
+            color=alt.Color("name:N", scale=alt.Scale(domain=names, range=list(hues)), legend=None),
+            strokeDash=alt.StrokeDash("name:N", scale=alt.Scale(domain=names, range=list(dashes)), legend=None),
         )
     )
-    near = lines.mark_point(size=90, opacity=0).encode(
-        tooltip=[
-            alt.Tooltip("name:N", title=t("algorithm")),
-            alt.Tooltip("size:N", title=t("nbytes")),
-            alt.Tooltip("said:N", title=t(f"compare.{what}.axis")),
-            alt.Tooltip("chunks:Q", title=t("option.chunks")),
-        ]
-    )
-    picture = alt.layer(lines, near, *_marks(found, near_axis, dark)).properties(
-        height=_TALL, description=t(f"compare.{what}"), padding={"left": 4, "right": 24, "top": 8, "bottom": 4}
-    )
-    st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key=f"chart_{what}")
+    return made
 
 
 def _marks(found: list[Crossing], near: float, dark: bool) -> list[Any]:
@@ -183,12 +183,7 @@ def _mark_label(frame: pd.DataFrame, line: int, near: float, ink: str) -> Any:
     return label.encode(x="nbytes:Q", y=alt.value(4 + 19 * line), text="label:N")
 
 
-def _said(what: str, value: float) -> str:
-    return format_time(value) if what == "time" else format_bandwidth(value)
-
-
-# ---- table
-# --------------------------------------------------------------------------------------------------------------------
+# ---- table ---------------------------------------------------------------------------------------------------------
 
 
 def _cell(row: Mapping[Any, Any]) -> str:
@@ -205,9 +200,8 @@ def _table(good: pd.DataFrame, choice: Choice) -> None:
         t("compare.csv"), csv, f"collsim-{choice.collective}.csv", "text/csv", on_click="ignore", width="stretch"
     )
     wide = good.pivot_table(index="nbytes", columns="name", values="time", sort=False).sort_index()
-    best = wide.idxmin(axis=1)
     cells = good.assign(cell=[_cell(row) for row in good.to_dict("records")])
     shown = cells.pivot_table(index="nbytes", columns="name", values="cell", aggfunc="first", sort=False).sort_index()
     shown.insert(0, t("nbytes"), [format_bytes(n) for n in wide.index])
-    shown[t("compare.fastest")] = best
+    shown[t("compare.fastest")] = wide.idxmin(axis=1)
     st.dataframe(shown, hide_index=True, width="stretch", height=min(520, 38 + 35 * len(shown)))

@@ -9,18 +9,19 @@ from typing import Any
 
 import streamlit as st
 
-from collsim.errors import CollsimError
-from collsim.teach.exercises.exercise import Text
+from collsim.teach.language import Text
 from collsim.teach.questions.question import Question
-from collsim.viz.hosts.page import player_source
 from collsim.viz.timeline.document import encode, timeline
 
 from ...lessons.chapters import CHAPTERS
 from ..classroom import question_card as card
-from ..scenario.choice import Complaint, count, moment, one_of
-from ..shell.address import enter, leave, remembered, shortened
-from ..shell.controls import complain
-from ..shell.session import is_dark, language, session, t
+from ..scenario.address import Complaint, PageAddress, Word
+from ..scenario.choice import count, one_of
+from ..shell.address import leave, remember, remembered
+from ..shell.notes import complain, note, part, title
+from ..shell.page import page
+from ..shell.player import player
+from ..shell.session import language, session, t
 
 PAGE = "lessons"
 NAMES = list(CHAPTERS)
@@ -28,15 +29,14 @@ NAMES = list(CHAPTERS)
 
 @dataclass(frozen=True)
 class Reading:
-    """Where a reader is: the lesson, what was answered in which, and where an address lets the player begin."""
+    """Where a reader is: the lesson, and what was answered in which."""
 
     lesson: str = NAMES[0]
     answers: Mapping[str, int] = field(default_factory=dict)
-    moment: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
-class Told:
+class Content:
     """A chapter as plain data, for the cache."""
 
     title: Text
@@ -49,10 +49,10 @@ class Told:
 
 
 @st.cache_data(max_entries=len(NAMES), show_spinner=False)
-def kept_lesson(name: str) -> Told:
+def kept_lesson(name: str) -> Content:
     """A chapter, computed once for all sessions."""
     one = CHAPTERS[name]()
-    return Told(one.title, one.before, one.question, one.after, one.table, one.view, encode(timeline(one.trace)))
+    return Content(one.title, one.before, one.question, one.after, one.table, one.view, encode(timeline(one.trace)))
 
 
 @st.cache_data(show_spinner=False)
@@ -64,146 +64,117 @@ def kept_titles() -> dict[str, Text]:
 # ---- address -------------------------------------------------------------------------------------------------------
 
 
-def read(query: Mapping[str, str]) -> tuple[Reading, list[Complaint]]:
-    """Lesson and answer from an address; what cannot be used is told and left out."""
-    reading, complaints = Reading(), []
-    kept: Reading | None = remembered().get(PAGE)
-    if kept is not None:
-        reading = replace(reading, answers=kept.answers)
-    try:
-        if "lesson" in query:
-            reading = replace(reading, lesson=one_of("lesson", lambda: NAMES)(query["lesson"]))
-    except CollsimError as error:
-        complaints.append(Complaint("lesson", shortened(query["lesson"]), str(error), reading.lesson))
-    try:
-        if "answer" in query:
-            most = len(kept_lesson(reading.lesson).question.choices)
-            number = count("answer", most)(query["answer"])
-            reading = replace(reading, answers={**reading.answers, reading.lesson: number - 1})
-    except CollsimError as error:
-        complaints.append(Complaint("answer", shortened(query["answer"]), str(error), t("lessons.predict")))
-    found, unread = moment(dict(query))
-    return replace(reading, moment=tuple((key, f"{value}") for key, value in found.items())), complaints + unread
+def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Reading:
+    """A lesson and the answer to it, beside those that were given before."""
+    before: Reading | None = session().kept.get(PAGE)
+    reading = Reading(found.get("lesson", NAMES[0]), before.answers if before else {})
+    most = len(kept_lesson(reading.lesson).question.choices)
+    word = Word("answer", count("answer", most), instead=t("lessons.predict"))
+    answer = word.found(query["answer"], None, complaints) if "answer" in query else {}
+    return (
+        reading if not answer else replace(reading, answers={**reading.answers, reading.lesson: answer["answer"] - 1})
+    )
 
 
-def write(reading: Reading) -> dict[str, str]:
-    """The address of a lesson, with the answer that is open in it."""
-    query = {} if reading.lesson == NAMES[0] else {"lesson": reading.lesson}
-    if reading.lesson in reading.answers:
-        query |= {"lesson": reading.lesson, "answer": str(reading.answers[reading.lesson] + 1)}
-    return query | dict(reading.moment)
+def _adapt(reading: Reading, said: dict[str, str]) -> dict[str, str]:
+    """The lesson, with the answer that is open in it; the first lesson has a bare address until it is answered."""
+    given = reading.answers.get(reading.lesson)
+    return said if given is None else {"lesson": reading.lesson, "answer": str(given + 1)}
 
 
-def arrive() -> None:
-    """Take the address over before anything is drawn."""
-    enter(PAGE, read)
+ADDRESS = PageAddress(
+    Reading(), (Word("lesson", one_of("lesson", lambda: NAMES)), Word("answer", field="")), _agree, _adapt
+)
 
 
-# ---- page
-# --------------------------------------------------------------------------------------------------------------------
+# ---- page ----------------------------------------------------------------------------------------------------------
 
 
-def page() -> None:
+@page(PAGE, 80, address=ADDRESS, moment=("t", "view"), run=lambda reading: reading.lesson)
+def draw() -> None:
     """Draw the page: the lessons at the side; the text; the run and its question."""
-    reading: Reading = remembered()[PAGE]
-    complaints = list(session().complaints)
-    leave(PAGE, reading, write(reading))
-    told = kept_lesson(reading.lesson)
+    reading: Reading = remembered(PAGE)
+    leave(reading)
+    content = kept_lesson(reading.lesson)
     _list(reading)
     st.html(f"<style>{card.STYLE}{_STYLE}{_marks(reading)}</style>")
     with st.container(key="lessonhead"):
-        title, back, onward = st.columns([10, 2, 2], vertical_alignment="bottom", gap="small")
-    title.html(_title(reading, told))
-    _onward(reading, back, onward)
-    lines = "".join(f"<p>{html.escape(_say(p))}</p>" for p in told.before)
+        head, back, following = st.columns([10, 2, 2], vertical_alignment="bottom", gap="small")
+    head.html(_title(reading, content))
+    _turning(reading, back, following)
+    lines = "".join(f"<p>{html.escape(_say(p))}</p>" for p in content.before)
     st.html(f'<div class="cs-lesson">{lines}</div>')
-    complain(complaints)
+    complain(session().complaints)
     with st.container(key="lessonstage"):
         left, right = st.columns([2.2, 1], gap="medium")
     with left:
-        _player(reading, told)
+        start = {"view": content.view, **session().start}
+        player(content.timeline, reading.lesson, start, key=f"player_lesson_{reading.lesson}")
     with right, st.container(border=True, key="card_question"):
-        _question(reading, told)
+        _question(reading, content)
 
 
 def _say(text: Text) -> str:
     return text[0 if language() == "en" else 1]
 
 
-def _title(reading: Reading, told: Told) -> str:
+def _title(reading: Reading, content: Content) -> str:
     where = t("lessons.count", number=NAMES.index(reading.lesson) + 1, all=len(NAMES))
-    return (
-        f'<div class="cs-lesson"><small>{where}</small><h1 class="cs-title">{html.escape(_say(told.title))}</h1></div>'
-    )
+    return f'<div class="cs-lesson"><small>{where}</small>{title(_say(content.title))}</div>'
 
 
 def _list(reading: Reading) -> None:
     """All lessons; the one that is open stands out, those answered have a filled number."""
     with st.sidebar:
-        st.html(f'<h2 class="cs-part">{html.escape(t("lessons.list"))}</h2>')
+        part(t("lessons.list"))
         with st.container(key="lessonlist"):
-            for name, title in kept_titles().items():
-                note = t("lessons.done") if name in reading.answers else None
+            for name, text in kept_titles().items():
+                key, done = f"lesson_{name}", t("lessons.done") if name in reading.answers else None
                 st.button(
-                    _say(title),
-                    key=f"lesson_{name}",
-                    type="tertiary",
-                    help=note,
-                    on_click=_open,
-                    args=(name,),
-                    width="stretch",
+                    _say(text), key=key, type="tertiary", help=done, on_click=_open, args=(name,), width="stretch"
                 )
 
 
 def _open(name: str) -> None:
-    reading: Reading = remembered()[PAGE]
-    remembered()[PAGE] = replace(reading, lesson=name, moment=())
-    session().written = st.query_params.to_dict()
+    remember(PAGE, replace(remembered(PAGE), lesson=name))
+    session().start = {}
 
 
 def _answer(lesson: str, choice: int | None) -> None:
-    reading: Reading = remembered()[PAGE]
+    reading: Reading = remembered(PAGE)
     answers = {name: k for name, k in reading.answers.items() if name != lesson}
-    remembered()[PAGE] = replace(reading, answers=answers if choice is None else {**answers, lesson: choice})
+    remember(PAGE, replace(reading, answers=answers if choice is None else {**answers, lesson: choice}))
 
 
-def _question(reading: Reading, told: Told) -> None:
+def _question(reading: Reading, content: Content) -> None:
     """The question and its choices; once answered, every choice with its reason, and what follows."""
-    question = replace(told.question, lang=language())
+    question = replace(content.question, lang=language())
     st.html(card.ask(t("lessons.predict"), question))
     given = reading.answers.get(reading.lesson)
     if given is None:
-        with st.container(key="choices"):
-            for k, choice in enumerate(question.choices):
-                name = f"answer_{reading.lesson}_{k}"
-                st.button(
-                    _say(choice.text),
-                    key=name,
-                    on_click=_answer,
-                    args=(reading.lesson, k),
-                    width="stretch",
-                    shortcut=str(k + 1),
-                )
-        st.html(f'<div class="cs-note small">{html.escape(t("lessons.waits"))}</div>')
+        _choices(reading.lesson, question)
+        note(t("lessons.waits"), kind="small")
         return
     st.html(card.choices(question, given))
     verdict = t("lessons.right" if given == question.answer else "lessons.wrong")
     body = f"<p><b>{html.escape(verdict)}</b> {html.escape(question.why)}</p>"
-    body += "".join(f"<p>{html.escape(_say(p))}</p>" for p in told.after)
-    st.html(f'<div class="cs-after" role="status">{body}</div>{_table(told)}')
-    st.button(
-        t("lessons.again"),
-        key=f"again_{reading.lesson}",
-        type="tertiary",
-        on_click=_answer,
-        args=(reading.lesson, None),
-    )
+    body += "".join(f"<p>{html.escape(_say(p))}</p>" for p in content.after)
+    st.html(f'<div class="cs-after" role="status">{body}</div>{_table(content)}')
+    again = (reading.lesson, None)
+    st.button(t("lessons.again"), key=f"again_{reading.lesson}", type="tertiary", on_click=_answer, args=again)
 
 
-def _table(told: Told) -> str:
-    if not told.table:
+def _choices(lesson: str, question: Question) -> None:
+    with st.container(key="choices"):
+        for k, choice in enumerate(question.choices):
+            key, text = f"answer_{lesson}_{k}", _say(choice.text)
+            st.button(text, key=key, on_click=_answer, args=(lesson, k), width="stretch", shortcut=str(k + 1))
+
+
+def _table(content: Content) -> str:
+    if not content.table:
         return ""
-    cells = [[html.escape(_say(cell)) for cell in row] for row in told.table]
+    cells = [[html.escape(_say(cell)) for cell in row] for row in content.table]
     head = "".join(f"<th>{cell}</th>" for cell in cells[0])
     rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in cells[1:])
     return (
@@ -212,32 +183,14 @@ def _table(told: Told) -> str:
     )
 
 
-def _onward(reading: Reading, back: Any, onward: Any) -> None:
+def _turning(reading: Reading, back: Any, following: Any) -> None:
     """Back and next, always in the same place."""
     at = NAMES.index(reading.lesson)
-    before = NAMES[max(0, at - 1)]
-    back.button(t("lessons.back"), key="lesson_back", disabled=at == 0, on_click=_open, args=(before,), width="stretch")
+    before = (NAMES[max(0, at - 1)],)
+    back.button(t("lessons.back"), key="lesson_back", disabled=at == 0, on_click=_open, args=before, width="stretch")
     if at + 1 < len(NAMES):
-        onward.button(
-            t("lessons.next"), key="lesson_next", type="primary", on_click=_open, args=(NAMES[at + 1],), width="stretch"
-        )
-
-
-@st.fragment
-def _player(reading: Reading, told: Told) -> None:
-    """The run of the lesson; answering a question does not disturb it."""
-    begins = dict(reading.moment)
-    data: dict[str, Any] = {
-        "id": reading.lesson,
-        "timeline": told.timeline,
-        "lang": language(),
-        "theme": "dark" if is_dark() else "light",
-    }
-    data["view"] = begins.get("view", told.view)
-    if "t" in begins:
-        data["t"] = float(begins["t"])
-    mount = st.components.v2.component("collsim_player", js=player_source())
-    mount(key=f"player_lesson_{reading.lesson}", data=data, on_state_change=lambda: None)
+        after, key = (NAMES[at + 1],), "lesson_next"
+        following.button(t("lessons.next"), key=key, type="primary", on_click=_open, args=after, width="stretch")
 
 
 def _marks(reading: Reading) -> str:

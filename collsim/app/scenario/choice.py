@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
@@ -16,12 +16,12 @@ from collsim.topology.fabrics import FABRICS
 from collsim.units import parse_count
 
 from . import custom_machine
+from .address import LONGEST, Complaint, Word, read_words, shortened, written
 from .custom_machine import OWN
 
 MOST_RANKS = 256
 MOST_NODES = 32
 MOST_OF_OPTION = 1024
-_LONGEST = 60
 
 
 #: What can be set of a machine.
@@ -83,16 +83,6 @@ class Choice:
         return self.nodes if "nodes" in self.takes else 1
 
 
-@dataclass(frozen=True)
-class Complaint:
-    """A part of an address that cannot be used: what it said, why not, and what is used in its place."""
-
-    name: str
-    value: str
-    why: str
-    used: str
-
-
 def flag(text: str) -> bool:
     """True or False from the words people write in an address."""
     words = {"1": True, "true": True, "on": True, "yes": True, "0": False, "false": False, "off": False, "no": False}
@@ -106,7 +96,7 @@ def one_of(what: str, known: Callable[[], Any]) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in known():
-            raise CollsimError(unknown(what, _shortened(text), known()))
+            raise CollsimError(unknown(what, shortened(text), known()))
         return text
 
     return read
@@ -134,7 +124,7 @@ def quantity(parse: Callable[[str], Any]) -> Callable[[str], str]:
     return read
 
 
-def option(of: Option) -> Callable[[str], Any]:
+def option_reader(of: Option) -> Callable[[str], Any]:
     """A reader for an algorithm's own option."""
     if of.kind == "flag":
         return flag
@@ -174,26 +164,45 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one_of("algorithm", cs.algorithms)(name) for name in text.split(",") if name))
 
 
-READERS: dict[str, Callable[[str], Any]] = {
-    "collective": one_of("collective", lambda: played_collectives()),
-    "algorithm": one_of("algorithm", cs.algorithms),
-    "own": lambda text: _own(text),
-    "machine": one_of("machine", lambda: [*cs.topology.machines(), OWN]),
-    "network": one_of("network", lambda: networks()),
-    "nbytes": quantity(cs.parse_bytes),
-    "dtype": one_of("dtype", cs.dtypes),
-    "engine": one_of("engine", lambda: ENGINES),
-    "sharing": one_of("sharing", lambda: SHARING),
-    "nodes": count("nodes", MOST_NODES),
-    "fabric": one_of("fabric", lambda: FABRICS),
-    "p2p": flag,
-    "gdr": flag,
-    "ranks": count("ranks", MOST_RANKS),
-    "shape": _shape,
-    "bandwidth": quantity(cs.parse_bandwidth),
-    "alpha": quantity(cs.parse_time),
-    "algorithms": _names,
-    "sizes": _sizes,
+def among(known: Collection[str]) -> Callable[[str], str]:
+    """A reader for one of a few words."""
+
+    def read(text: str) -> str:
+        if text not in known:
+            raise CollsimError("unknown")
+        return text
+
+    return read
+
+
+def _place_word(name: str, known: Callable[[], Any]) -> Word:
+    return Word(name, one_of(name, known), "place")
+
+
+#: The words of a run, as every page reads them.
+WORDS: dict[str, Word] = {
+    word.name: word
+    for word in (
+        Word("collective", one_of("collective", lambda: played_collectives())),
+        Word("algorithm", one_of("algorithm", cs.algorithms)),
+        Word("own", lambda text: _own(text), limit=custom_machine.LONGEST_IN_ADDRESS, usual="place"),
+        _place_word("machine", lambda: [*cs.topology.machines(), OWN]),
+        _place_word("network", lambda: networks()),
+        Word("nbytes", quantity(cs.parse_bytes)),
+        Word("dtype", one_of("dtype", cs.dtypes)),
+        Word("engine", one_of("engine", lambda: ENGINES)),
+        Word("sharing", one_of("sharing", lambda: SHARING)),
+        Word("nodes", count("nodes", MOST_NODES)),
+        Word("fabric", one_of("fabric", lambda: FABRICS)),
+        Word("p2p", flag),
+        Word("gdr", flag),
+        Word("ranks", count("ranks", MOST_RANKS)),
+        Word("shape", _shape),
+        Word("bandwidth", quantity(cs.parse_bandwidth)),
+        Word("alpha", quantity(cs.parse_time)),
+        Word("algorithms", _names, limit=40 * LONGEST, write=",".join),
+        Word("sizes", _sizes),
+    )
 }
 
 
@@ -220,24 +229,15 @@ SHAPES: dict[str, tuple[str, ...]] = {
 LATEST = 1e6  # s
 
 
-def moment(query: dict[str, str]) -> tuple[dict[str, Any], list[Complaint]]:
-    """Time (s) and view at which the player begins, taken out of a query; what cannot be read is told and left out."""
-    found: dict[str, Any] = {}
-    complaints: list[Complaint] = []
-    for name, reader in (("t", _seconds), ("view", one_of("view", lambda: ("physical", "logical")))):
-        if name in query:
-            try:
-                found[name] = reader(text := query.pop(name))
-            except CollsimError as error:
-                complaints.append(Complaint(name, _shortened(text), str(error), "–"))
-    return found, complaints
-
-
 def _seconds(text: str) -> float:
-    seconds = float(cs.parse_time(_shortened(text), "t"))
+    seconds = float(cs.parse_time(shortened(text), "t"))
     if seconds > LATEST:
-        raise CollsimError(f"t={_shortened(text)} is too large; t is at most {LATEST:.0f} here")
+        raise CollsimError(f"t={shortened(text)} is too large; t is at most {LATEST:.0f} here")
     return seconds
+
+
+#: Where the player begins: time (s) and view.
+MOMENT = (Word("t", _seconds, instead="–"), Word("view", one_of("view", lambda: ("physical", "logical")), instead="–"))
 
 
 def has_shape(network: str) -> bool:
@@ -297,14 +297,7 @@ def own_options(algorithm: str) -> dict[str, Option]:
 def from_query(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:
     """The choice that an address asks for. What cannot be used falls back, with a complaint; nothing is raised."""
     base = start or Choice()
-    found: dict[str, Any] = {}
-    complaints: list[Complaint] = []
-    for name, read in READERS.items():
-        if name in query:
-            _read(name, query[name], read, _fallback(base, name), found, complaints)
-    for name in ("machine", "network"):
-        if name in found:
-            found["place"] = found.pop(name)
+    found, complaints = read_words(WORDS.values(), query, base)
     if found.get("place") == OWN and not (found.get("own") or base.own):
         del found["place"]
         if "own" not in query:
@@ -335,21 +328,6 @@ def dropped(choice: Choice) -> Choice:
     return replace(choice, own="", **here)
 
 
-def _fallback(base: Choice, name: str) -> Any:
-    return base.place if name in ("machine", "network", "own") else getattr(base, name)
-
-
-def _read(
-    name: str, text: str, read: Callable[[str], Any], fallback: Any, found: dict[str, Any], complaints: list[Complaint]
-) -> None:
-    try:
-        if len(text) > {"algorithms": 40 * _LONGEST, "own": custom_machine.LONGEST_IN_ADDRESS}.get(name, _LONGEST):
-            raise CollsimError(f"{len(text)} characters are too many.")
-        found[name] = read(text)
-    except CollsimError as error:
-        complaints.append(Complaint(name, _shortened(text), str(error), written(fallback)))
-
-
 def _agreed(
     found: dict[str, Any], query: Mapping[str, str], base: Choice, complaints: list[Complaint]
 ) -> dict[str, str]:
@@ -364,19 +342,19 @@ def _agreed(
     usual = usual_algorithm(collective)
     if "algorithm" in found:
         why = f"it is an algorithm for {cs.algorithms()[algorithm].collective}, not for {collective}"
-        complaints.append(Complaint("algorithm", _shortened(query["algorithm"]), why, usual))
+        complaints.append(Complaint("algorithm", shortened(query["algorithm"]), why, usual))
     return {"collective": collective, "algorithm": usual}
 
 
 def _options(algorithm: str, query: Mapping[str, str], complaints: list[Complaint]) -> tuple[tuple[str, Any], ...]:
-    found: dict[str, Any] = {}
-    for name, o in own_options(algorithm).items():
-        key = option_key(name)
-        if key in query:
-            default = "all" if name == "channels" else o.default
-            _read(name, query[key], option(o), default, found, complaints)
+    words = [
+        Word(option_key(name), option_reader(o), name, instead="all" if name == "channels" else written(o.default))
+        for name, o in own_options(algorithm).items()
+    ]
+    found, unread = read_words(words, query)
+    complaints += unread
     for key in _every_option_key() & query.keys() - {option_key(name) for name in own_options(algorithm)}:
-        complaints.append(Complaint(key, _shortened(query[key]), f"{algorithm} has no option {key}", "–"))
+        complaints.append(Complaint(key, shortened(query[key]), f"{algorithm} has no option {key}", "–"))
     return tuple(found.items())
 
 
@@ -388,7 +366,7 @@ def _every_option_key() -> frozenset[str]:
 
 def option_key(name: str) -> str:
     """The name of an algorithm's option in the address; one that is taken already gets a prefix."""
-    return f"option_{name}" if name in READERS or name in ("lang", "t", "view") else name
+    return f"option_{name}" if name in WORDS or name in ("lang", "t", "view") else name
 
 
 def to_query(choice: Choice) -> dict[str, str]:
@@ -423,12 +401,3 @@ def engine_pair(choice: Choice) -> Any:
     """The engine as `sweep` takes it: its name, or `(name, {keyword: value})`."""
     settings = engine_settings(choice)
     return (choice.engine, settings) if settings else choice.engine
-
-
-def written(value: Any) -> str:
-    """A value as it stands in an address."""
-    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -53,7 +53,7 @@ def _nodes(place: cs.Topology) -> np.ndarray[Any, Any]:
     return place.devices.node[place.endpoint_device[: place.ranks]]
 
 
-def run(
+def run_together(
     plan: cs.Schedule, what: str, place: cs.Topology, nbytes: str, dtype: str, engine: str, **settings: Any
 ) -> cs.Together:
     """A schedule with others beside it. Raises CollsimError for what cannot be."""

@@ -14,7 +14,7 @@ _HAN = re.compile("[\u4e00-\u9fff]")
 _MOST_NAMES = 20  # a longer list of what is known helps nobody; the menu shows it
 
 
-def told(error: CollsimError | str, language: Language) -> str:
+def sentence(error: CollsimError | str, language: Language) -> str:
     """One sentence, with its full stop."""
     if isinstance(error, Refused):
         return say(language, error.key, **error.values)

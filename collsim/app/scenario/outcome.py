@@ -18,7 +18,8 @@ from collsim.errors import CollsimError
 from collsim.limits import within
 from collsim.simulate.conditions import Progress
 from collsim.sweep.compare import Search, fastest
-from collsim.topology.assumed import assumptions, sentences
+from collsim.topology.assumed import assumptions
+from collsim.topology.files.effects import sentences
 from collsim.topology.network import usual_channels
 from collsim.topology.spec import parse_topology
 from collsim.viz.sentences.causes import bottleneck
@@ -27,9 +28,9 @@ from collsim.viz.timeline.document import encode, timeline
 
 from ..jobs.worker import Tell
 from . import custom_machine
+from .address import Complaint
 from .choice import (
     Choice,
-    Complaint,
     engine_pair,
     engine_settings,
     from_query,
@@ -127,7 +128,7 @@ def _place_of(choice: Choice, **more: Any) -> cs.Topology:
     )
 
 
-def asked(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:
+def choice_of(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:
     """The choice that an address asks for, as `from_query`; a root that is no rank of the place is told of too."""
     choice, complaints = from_query(query, start)
     roots = {name: value for name, value in choice.options if own_options(choice.algorithm)[name].kind == "root"}
@@ -278,7 +279,7 @@ def endpoints(trace: cs.Trace) -> pd.DataFrame:
     )
 
 
-class _Here(Executor):
+class _InThisProcess(Executor):
     """Does everything at once where it is asked: a server with threads must not be forked, as a sweep that takes longer
     would."""
 
@@ -334,7 +335,7 @@ def swept(
         cs.size_range(choice.sizes),
         choice.dtype,
         engine_pair(choice),
-        executor=_Here() if tell is quietly else None,
+        executor=_InThisProcess() if tell is quietly else None,
         progress=lambda done, all_, _: tell("run", done / all_),
     )
 

@@ -15,7 +15,8 @@ from typing import Any
 from collsim.errors import CollsimError
 from collsim.teach.breaking import WAYS
 
-from .choice import Complaint, count, one_of
+from .address import Complaint, PageAddress, Word
+from .choice import count, one_of
 
 MOST_SEEDS = 9999
 MOST_QUESTIONS = 8
@@ -44,52 +45,16 @@ class Panels:
     place: int = 0
 
 
-def read(query: Mapping[str, str]) -> tuple[Panels, list[Complaint]]:
-    """The panels that an address opens; what cannot be used is told and left out."""
-    found: dict[str, Any] = {}
-    complaints: list[Complaint] = []
-    for name, (field, reader) in _READERS.items():
-        if name in query:
-            try:
-                found |= dict(zip(field, reader(query[name]), strict=True))
-            except CollsimError as error:
-                complaints.append(Complaint(name, query[name][:60], str(error), "–"))
-    if "seed" not in found:
+def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Panels:
+    if "seed" not in found:  # no question without questions
         found = {key: value for key, value in found.items() if key not in ("number", "answer")}
-    return Panels(**found), complaints
+    return Panels(**found)
 
 
-def write(panels: Panels) -> dict[str, str]:
-    """The words of an address that open these panels."""
-    query: dict[str, str] = {}
-    if panels.seed is not None:
-        query = {
-            "ask": str(panels.seed),
-            "question": str(panels.number + 1) if panels.number else "",
-            "answer": panels.answer,
-        }
-    query |= {"class": panels.room, "break": f"{panels.way}-{panels.place}" if panels.way else ""}
-    return {name: text for name, text in query.items() if text}
-
-
-def _seed(text: str) -> tuple[int]:
-    return (count("ask", MOST_SEEDS, least=0)(text),)
-
-
-def _number(text: str) -> tuple[int]:
-    return (count("question", MOST_QUESTIONS)(text) - 1,)
-
-
-def _answer(text: str) -> tuple[str]:
-    if len(text) > LONGEST_ANSWER:
-        raise CollsimError(f"{len(text)} characters are too many.")
-    return (text,)
-
-
-def _room(text: str) -> tuple[str]:
+def _room(text: str) -> str:
     if not ROOM.fullmatch(text.lower()):
         raise CollsimError("the code of a class is four letters.")
-    return (text.lower(),)
+    return text.lower()
 
 
 def _broken(text: str) -> tuple[str, int]:
@@ -97,11 +62,26 @@ def _broken(text: str) -> tuple[str, int]:
     return one_of("way to break a run", lambda: WAYS)(way), count("break", MOST_SEEDS, least=0)(place or "0")
 
 
-_READERS: dict[str, tuple[tuple[str, ...], Any]] = {
-    "ask": (("seed",), _seed),
-    "question": (("number",), _number),
-    "answer": (("answer",), _answer),
-    "class": (("room",), _room),
-    "break": (("way", "place"), _broken),
-}
-WORDS = tuple(_READERS)
+ADDRESS = PageAddress(
+    Panels(),
+    (
+        Word("ask", count("ask", MOST_SEEDS, least=0), "seed", instead="–"),
+        Word(
+            "question",
+            lambda text: count("question", MOST_QUESTIONS)(text) - 1,
+            "number",
+            write=lambda number: str(number + 1),
+            instead="–",
+        ),
+        Word("answer", str, limit=LONGEST_ANSWER, instead="–"),
+        Word("class", _room, "room", instead="–"),
+        Word(
+            "break",
+            _broken,
+            "way,place",
+            write=lambda broken: f"{broken[0]}-{broken[1]}" if broken[0] else "",
+            instead="–",
+        ),
+    ),
+    _agree,
+)

@@ -21,7 +21,7 @@ _RUNS_OF_QUESTIONS, _RUNS_OF_BROKEN = 3.0, 1.5
 
 
 @dataclass(frozen=True)
-class Broken:
+class BrokenRun:
     """A broken run.
 
     Attributes:
@@ -47,7 +47,7 @@ def expected_questions(choice: Choice, seed: int) -> float:
     return _RUNS_OF_QUESTIONS * expected_outcome(choice)
 
 
-def broken(choice: Choice, way: str, place: int, lang: str, tell: Tell = quietly) -> Broken:
+def broken(choice: Choice, way: str, place: int, lang: str, tell: Tell = quietly) -> BrokenRun:
     """A run with one thing broken. Raises CollsimError for one that cannot be taken apart."""
     tell("run", 0.0)
     found = break_it(simulate(choice), way, place, lang)
@@ -55,7 +55,7 @@ def broken(choice: Choice, way: str, place: int, lang: str, tell: Tell = quietly
     made = None if found.trace is None else timeline(found.trace)
     at = made["mistake"] if made else None
     says = at["text"][lang] if at else counted_from_one(found.says)
-    return Broken(counted_from_one(found.what), says, encode(made) if made else None, found.error is None)
+    return BrokenRun(counted_from_one(found.what), says, encode(made) if made else None, found.error is None)
 
 
 def expected_broken(choice: Choice, way: str, place: int, lang: str) -> float:

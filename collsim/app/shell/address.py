@@ -1,82 +1,117 @@
-"""Pages with an address of their own: what they remember, and the part of the URL that says it.
+"""Pages and their addresses: what a page remembers, and the part of the URL that says it.
 
-Explore and Compare share one choice (`state.enter`, `state.leave`); a race has several runs and an edited machine has
-edits, so such a page reads and writes its own words of the address. What cannot be used becomes a complaint, never an
-error.
+What stands in an address is declared with the page (`shell.page.Page`). What cannot be used becomes a complaint, never
+an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import streamlit as st
 
-from ..scenario.choice import Complaint
+from ..scenario.address import Complaint, read_words, shortened
+from ..scenario.choice import MOMENT, Choice, to_query
+from ..scenario.outcome import choice_of
 from ..texts.catalogue import LANGUAGES
+from .page import Page, pages
 from .session import forget_widgets, language, session
 
-#: Reads a query into what a page remembers, with complaints.
-Reader = Callable[[dict[str, str]], tuple[Any, list[Complaint]]]
-LONGEST = 60
 
-
-def enter(page: str, read: Reader) -> Any:
+def enter(page: Page) -> None:
     """At the start of every run: what the page remembers, taken from the address where a person, a link or the back
     button changed it."""
     now, query = session(), st.query_params.to_dict()
-    turned = page != now.page
-    now.page = page
+    turned, bare = page.name != now.page, not set(query) - {"lang"}
     if turned:
-        now.complaints = []
+        _turn(page)
+    same = now.written is not None and (query == now.written or (turned and bare))
+    if not same or page.name not in now.kept:
+        _read(page, query, shared=not same)
         forget_widgets()
-    kept = remembered()
-    bare = not set(query) - {"lang"}
-    if page in kept and (query == now.written or (turned and bare)):
-        return kept[page]
+    if turned or not same:
+        now.left = _run(page, now.kept[page.name])
+
+
+def _turn(page: Page) -> None:
+    """Another page: Streamlit gives its controls an identity of their own, even under the same key."""
+    now = session()
+    now.page, now.complaints = page.name, []
+    now.start = dict(now.moments.get(page.name, {}))
+    forget_widgets()
+
+
+def _read(page: Page, query: dict[str, str], shared: bool) -> None:
+    """Take over an address; `shared`: also the run in it that pages share."""
+    now = session()
     lang = query.pop("lang", None)
-    choice = now.choice
-    kept[page], now.complaints = read(query)
-    if turned and bare and now.written is not None:
-        now.choice = choice  # a page that shares the run of Explore takes it along
+    now.complaints = []
+    if page.choice and shared:
+        now.choice, now.complaints = choice_of(query)
+    now.kept[page.name], unread = page.address.read(query)
+    begins, unreadable = read_words((word for word in MOMENT if word.name in page.moment), query)
+    now.start = now.moments[page.name] = begins
+    now.complaints += unread + unreadable
     if lang is not None and lang not in LANGUAGES:
         now.complaints.append(Complaint("lang", shortened(lang), "unknown", language()))
     elif lang is not None:
         st.session_state["lang"] = lang
-    forget_widgets()
-    return kept[page]
 
 
-def leave(page: str, value: Any, query: Mapping[str, str]) -> None:
-    """At the end of the controls: remember, and write the address."""
-    now, kept = session(), remembered()
-    if page in kept and kept[page] != value:
+def _run(page: Page, value: Any) -> tuple[Choice | None, Any]:
+    """What the moment of an address and its complaints belong to."""
+    return session().choice if page.choice else None, page.run(value)
+
+
+def leave(value: Any = None) -> None:
+    """At the end of a page's controls: remember `value`, where it is another one, and write the address."""
+    now = session()
+    page = pages()[now.page]
+    if page.choice and now.left is not None and now.choice != now.left[0]:
+        now.panels = replace(now.panels, number=0, answer="")
+    value = now.kept[page.name] if value is None else value
+    run = _run(page, value)
+    if run != now.left:
         now.complaints = []
-    kept[page] = value
-    said = {key: text for key, text in query.items() if text}
+        now.start = {name: begins for name, begins in now.start.items() if name != "t"}
+    now.left, now.kept[page.name] = run, value
+    _write(_query(page, value))
+
+
+def _query(page: Page, value: Any) -> dict[str, str]:
+    """The address of a page that remembers `value`; the moment stays as the address has it."""
+    now = session()
+    query = to_query(now.choice) if page.choice and now.choice != Choice() else {}
+    query |= page.address.write(value)
+    query |= {name: st.query_params[name] for name in now.start if name in st.query_params and name in page.moment}
     if language() != "en" or "lang" in st.query_params:
-        said["lang"] = language()
-    if st.query_params.to_dict() != said:
-        st.query_params.from_dict(said)
-    now.written = said
+        query["lang"] = language()
+    return query
 
 
-def remembered() -> dict[str, Any]:
-    """What the pages of this tab remember, by page."""
-    kept: dict[str, Any] = st.session_state.setdefault("remembered", {})
-    return kept
+def _write(query: dict[str, str]) -> None:
+    if st.query_params.to_dict() != query:
+        st.query_params.from_dict(query)
+    session().written = query
 
 
-def put_menu(pages: dict[str, st.Page]) -> None:
+def remembered(page: str) -> Any:
+    """What a page of this tab remembers."""
+    return session().kept[page]
+
+
+def remember(page: str, value: Any) -> None:
+    """Let a page remember something else, before it is drawn again."""
+    session().kept[page] = value
+
+
+def put_menu(entries: Mapping[str, st.Page]) -> None:
     """Let every page find the others."""
-    st.session_state["menu"] = pages
+    st.session_state["menu"] = dict(entries)
 
 
 def menu() -> dict[str, st.Page]:
     """All pages by name, for a button that leads to one of them."""
     return cast(dict[str, st.Page], st.session_state["menu"])
-
-
-def shortened(text: str) -> str:
-    """At most so much of a text that a stranger wrote."""
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -3,7 +3,6 @@ to copy."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,13 +15,14 @@ from ..scenario import custom_machine, pytorch, snippets
 from ..scenario.choice import Choice
 from ..scenario.custom_machine import OWN
 from .controls import algorithm_label
+from .notes import note
 from .session import t
 
 _MOST_SIZES = 40
 
 
 @dataclass(frozen=True)
-class Part:
+class CodePart:
     """One piece of code under its name; `note` stands below it, or in its place where there is none."""
 
     title: str
@@ -31,7 +31,7 @@ class Part:
     note: str = ""
 
 
-def draw(left: list[Part], right: list[Part], texts: tuple[str, ...] = ()) -> None:
+def draw(left: list[CodePart], right: list[CodePart], texts: tuple[str, ...] = ()) -> None:
     """Two columns of code; `texts` are the machines of one's own that the code reads from files."""
     for column, parts in zip(st.columns(2, gap="medium"), (left, right), strict=True):
         with column:
@@ -42,19 +42,22 @@ def draw(left: list[Part], right: list[Part], texts: tuple[str, ...] = ()) -> No
         st.download_button(t("own.download", file=name), text, name, "text/plain", on_click="ignore")
 
 
-def _part(part: Part) -> None:
+def _part(part: CodePart) -> None:
     st.markdown(f"**{part.title}**")
     if part.code:
         st.code(part.code, language=part.language, wrap_lines=part.language == "bash")
     if part.note:
-        st.html(f'<div class="cs-note">{html.escape(part.note)}</div>')
+        note(part.note)
 
 
 def of_run(choice: Choice, used: dict[str, Any], ranks: int) -> None:
     """Explore: one run."""
-    left = [Part(t("python"), snippets.python(choice, used), "python"), *_torch(choice, [choice.nbytes], used, ranks)]
+    left = [
+        CodePart(t("python"), snippets.python(choice, used), "python"),
+        *_torch(choice, [choice.nbytes], used, ranks),
+    ]
     right = [
-        Part(t("cli"), snippets.command(choice, used)),
+        CodePart(t("cli"), snippets.command(choice, used)),
         *_environment(choice, used),
         _tests([(choice, used)], ranks),
     ]
@@ -66,8 +69,8 @@ def of_comparison(choice: Choice, pairs: list[tuple[str, dict[str, Any]]], ranks
     names = tuple(dict.fromkeys(name for name, _ in pairs))
     ways = [(replace(choice, algorithm=name), _most_channels(pairs, name)) for name in names]
     sizes = [str(size) for size in cs.size_range(choice.sizes)][:_MOST_SIZES]
-    left = [Part(t("python"), snippets.python_sweep(choice, pairs), "python"), *_torch(choice, sizes, {}, ranks)]
-    right = [Part(t("cli"), snippets.command_sweep(choice, names)), _tests(ways, ranks, choice.sizes)]
+    left = [CodePart(t("python"), snippets.python_sweep(choice, pairs), "python"), *_torch(choice, sizes, {}, ranks)]
+    right = [CodePart(t("cli"), snippets.command_sweep(choice, names)), _tests(ways, ranks, choice.sizes)]
     draw(left, right, (choice.own if choice.place == OWN else "",))
 
 
@@ -82,9 +85,9 @@ def of_race(runners: list[tuple[Choice, dict[str, Any], int]]) -> None:
     first, used, ranks = runners[0]
     runs = [(one, options) for one, options, _ in runners]
     lines = "\n".join(snippets.command(one, options) for one, options in runs)
-    left = [Part(t("python"), snippets.python_race(runs), "python"), *_torch(first, [first.nbytes], used, ranks)]
+    left = [CodePart(t("python"), snippets.python_race(runs), "python"), *_torch(first, [first.nbytes], used, ranks)]
     right = [
-        Part(t("cli"), lines),
+        CodePart(t("cli"), lines),
         *(_tests([(one, options)], n) for one, options, n in runners if snippets.nccl_tests(one, options, n)),
     ]
     draw(left, right, tuple(one.own for one, _ in runs if one.place == OWN))
@@ -110,11 +113,11 @@ def of_change(
         dict.fromkeys((snippets.command(before, used), snippets.command(after, used, trouble, beside[1])))
     )
     script = snippets.python_change(before, changed, used, trouble, runs, beside[0])
-    left = [Part(t("python"), script, "python"), *_torch(after, [after.nbytes], used, ranks)]
+    left = [CodePart(t("python"), script, "python"), *_torch(after, [after.nbytes], used, ranks)]
     notes = [t("code.edits")] if changed != snippets.place(after) else []
     notes += [t("whatif.nocli")] if "background" in trouble else []
     right = [
-        Part(t("cli"), lines, note=" ".join(notes)),
+        CodePart(t("cli"), lines, note=" ".join(notes)),
         *_environment(after, used),
         _tests([(after, used)], ranks),
     ]
@@ -125,37 +128,37 @@ def of_way(choice: Choice, a: int, b: int, ranks: int) -> None:
     """Machines: the way from one rank to another."""
     hardware = "nvidia-smi topo -m\nnvidia-smi topo -p2p r\n" if snippets.gpus(choice) else "lstopo\n"
     left = [
-        Part(t("python"), snippets.python_way(choice, a, b), "python"),
+        CodePart(t("python"), snippets.python_way(choice, a, b), "python"),
         *_torch(choice, [choice.nbytes], {}, ranks),
     ]
-    right = [Part(t("cli"), snippets.command(choice, {})), Part(t("code.hardware"), hardware.rstrip())]
+    right = [CodePart(t("cli"), snippets.command(choice, {})), CodePart(t("code.hardware"), hardware.rstrip())]
     draw(left, [*right, *_environment(choice, {})], (choice.own if choice.place == OWN else "",))
 
 
-def _torch(choice: Choice, sizes: list[str], used: dict[str, Any], ranks: int) -> list[Part]:
+def _torch(choice: Choice, sizes: list[str], used: dict[str, Any], ranks: int) -> list[CodePart]:
     """A script and the line that starts it."""
     code = pytorch.script(
         choice.collective, [cs.parse_bytes(size) for size in sizes], choice.dtype, int(used.get("root", 0))
     )
     if code is None:
-        return [Part("PyTorch", "", note=t("code.torch.none", dtype=choice.dtype))]
+        return [CodePart("PyTorch", "", note=t("code.torch.none", dtype=choice.dtype))]
     nodes = choice.copies if ranks % choice.copies == 0 else 1
     line = pytorch.launch(ranks, nodes, snippets.environment(choice, used))
-    return [Part(t("code.torch"), code, "python", t("code.torch.note")), Part("torchrun", line)]
+    return [CodePart(t("code.torch"), code, "python", t("code.torch.note")), CodePart("torchrun", line)]
 
 
-def _environment(choice: Choice, used: dict[str, Any]) -> list[Part]:
+def _environment(choice: Choice, used: dict[str, Any]) -> list[CodePart]:
     settings = snippets.environment(choice, used)
-    return [Part(t("code.environment"), snippets.exports(settings).rstrip())] if snippets.gpus(choice) else []
+    return [CodePart(t("code.environment"), snippets.exports(settings).rstrip())] if snippets.gpus(choice) else []
 
 
-def _tests(ways: list[tuple[Choice, dict[str, Any]]], ranks: int, sizes: str | None = None) -> Part:
+def _tests(ways: list[tuple[Choice, dict[str, Any]]], ranks: int, sizes: str | None = None) -> CodePart:
     """nccl-tests, for each way that NCCL has itself."""
     lines = [line for one, used in ways if (line := snippets.nccl_tests(one, used, ranks, sizes)) is not None]
     if lines:
-        return Part(t("nccl"), "\n\n".join(lines), note=t("nccl.note"))
+        return CodePart(t("nccl"), "\n\n".join(lines), note=t("nccl.note"))
     one = ways[0][0]
     if not snippets.gpus(one):
-        return Part(t("nccl"), "", note=t("nccl.nogpu"))
+        return CodePart(t("nccl"), "", note=t("nccl.nogpu"))
     names = ", ".join(algorithm_label(way.algorithm, way.collective) for way, _ in ways)
-    return Part(t("nccl"), "", note=t("nccl.none", name=f"{one.collective} {names}"))
+    return CodePart(t("nccl"), "", note=t("nccl.none", name=f"{one.collective} {names}"))

@@ -1,11 +1,9 @@
-"""One kind of control each, and the sentences for mistakes: every control starts at the choice and holds nothing that
-is not on offer."""
+"""One kind of control each: every control starts at the choice and holds nothing that is not on offer."""
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -14,11 +12,12 @@ import collsim as cs
 from collsim.errors import CollsimError
 
 from ..scenario import custom_machine
-from ..scenario.choice import READERS, Complaint
+from ..scenario.choice import WORDS, networks
 from ..scenario.custom_machine import OWN
-from ..scenario.mistakes import told
+from ..scenario.mistakes import sentence
 from ..texts.catalogue import TEXTS
-from .session import language, session, t
+from .notes import mistake
+from .session import WIDGETS, language, session, t
 
 SIZES = ["8B", "1KiB", "16KiB", "256KiB", "1MiB", "4MiB", "16MiB", "64MiB", "256MiB", "1GiB", "4GiB"]
 RANGES = ["1KiB:1GiB:2", "1KiB:1GiB:4", "8B:64MiB:4", "1MiB:16GiB:2"]
@@ -27,23 +26,23 @@ ALPHAS = ["100ns", "500ns", "1us", "5us", "20us"]
 NODES = [1, 2, 4, 8, 16]
 
 
+def choose(
+    name: str, label: str, words: Mapping[Any, str], current: Any, *, disabled: bool = False, help: str | None = None
+) -> Any:
+    """One of the values of `words`, each shown as its text."""
+    key = start(name, current, words)
+    shown = words.__getitem__
+    return st.selectbox(label, list(words), format_func=shown, key=key, disabled=disabled, help=help)
+
+
 def pick(name: str, options: Sequence[str], current: str, label: Callable[[str], str] = str) -> str:
-    """One of a list."""
-    key = _start(name, current if current in options else options[0], lambda v: v in options)
-    return str(
-        st.selectbox(
-            t(name),
-            options,
-            format_func={value: label(value) for value in options}.__getitem__,
-            key=key,
-            help=_help(name),
-        )
-    )
+    """One of a list, under the label and the help that its name has."""
+    return str(choose(name, t(name), {value: label(value) for value in options}, current, help=_help(name)))
 
 
 def many(name: str, options: list[str], current: Sequence[str], label: Callable[[str], str]) -> tuple[str, ...]:
     """Several of a list."""
-    key = _start(name, list(current), lambda chosen: set(chosen) <= set(options))
+    key = _begin(name, list(current), lambda chosen: set(chosen) <= set(options))
     labels = {value: label(value) for value in options}
     return tuple(st.multiselect(t(name), options, format_func=labels.__getitem__, key=key, help=_help(name)))
 
@@ -57,8 +56,7 @@ def segment(
     help: str | None = None,
 ) -> Any:
     """One of a few, all in sight."""
-    key = _start(name, current if current in options else options[0], lambda v: v in options)
-    help = help or _help(name)
+    key, help = start(name, current, options), help or _help(name)
     chosen: Any = st.segmented_control(
         label or _label(name), options, format_func=shown, key=key, help=help, required=True, width="stretch"
     )
@@ -67,32 +65,37 @@ def segment(
 
 def switch(name: str, current: bool, label: str | None = None, help: str | None = None) -> bool:
     """On or off."""
-    key = _start(name, current, lambda v: isinstance(v, bool))
+    key = _begin(name, current, lambda v: isinstance(v, bool))
     return bool(st.toggle(label or t(name), key=key, help=help or _help(name)))
 
 
 def number(name: str, current: int, least: int, most: int, label: str | None = None, help: str | None = None) -> int:
     """A whole number in a range; one outside of it is moved to the nearest end."""
-    key = _start(name, min(max(current, least), most), lambda v: isinstance(v, int) and least <= v <= most)
+    key = _begin(name, min(max(current, least), most), lambda v: isinstance(v, int) and least <= v <= most)
     if least == most:
         return least
     return int(st.number_input(label or t(name), least, most, key=key, step=1, help=help or _help(name)))
 
 
 def quantity(
-    name: str, options: Sequence[str], current: str, label: str | None = None, read: Callable[[str], Any] | None = None
+    name: str,
+    options: Sequence[str],
+    current: str,
+    label: str | None = None,
+    read: Callable[[str], Any] | None = None,
+    prefix: str = "",
 ) -> str:
     """A text with a unit, from a list or typed. One that cannot be read gets a sentence below it, and the last good one
-    counts."""
-    key = _start(name, current, lambda v: isinstance(v, str))
+    counts. `prefix` tells its key from that of another page."""
+    key = _begin(f"{prefix}{name}", current, lambda v: isinstance(v, str))
     offered = list(dict.fromkeys([*options, current, st.session_state[key]]))
     typed = st.selectbox(
         label or t(name), offered, key=key, format_func=spaced, accept_new_options=True, help=_help(name)
     )
     try:
-        return str((read or READERS[name])(str(typed or current)))
+        return str((read or WORDS[name].read or str)(str(typed or current)))
     except CollsimError as error:
-        mistake(told(error, language()))
+        mistake(sentence(error, language()))
         return current
 
 
@@ -103,26 +106,22 @@ def spaced(text: str) -> str:
     return re.sub(r"(?<=\d)\s*(?=[A-Za-z])", "\N{NO-BREAK SPACE}", text).replace("us", "µs")
 
 
-def mistake(sentence: str) -> None:
-    """One sentence, in place."""
-    st.html(f'<div class="cs-mistake" role="alert">{html.escape(sentence)}</div>')
+def start(name: str, value: Any, known: Collection[Any]) -> str:
+    """The key of a control that begins at `value`, and begins again where it holds nothing that is `known`."""
+    return _begin(name, value if value in known else next(iter(known)), known.__contains__)
 
 
-def complain(complaints: list[Complaint]) -> None:
-    """Say what an address asked for in vain."""
-    lines = []
-    for c in complaints:
-        why = t("url.unknown") if c.why == "unknown" else told(c.why, language())
-        lines.append(html.escape(t("url.bad", name=c.name, value=c.value, why=why, used=c.used)))
-    if lines:
-        st.html(f'<div class="cs-mistake" role="alert">{"<br>".join(lines)}</div>')
-
-
-def _start(name: str, value: Any, fits: Callable[[Any], bool]) -> str:
-    key = f"w_{name}"
+def _begin(name: str, value: Any, fits: Callable[[Any], bool]) -> str:
+    key = f"{WIDGETS}{name}"
     if key not in st.session_state or not fits(st.session_state[key]):
         st.session_state[key] = value
     return key
+
+
+def forget(*names: str) -> None:
+    """Let these controls start again from what the page remembers."""
+    for name in names:
+        st.session_state.pop(f"{WIDGETS}{name}", None)
 
 
 def _label(name: str) -> str:
@@ -138,6 +137,11 @@ def algorithm_label(name: str, collective: str) -> str:
     return name.removeprefix(f"{collective}_").replace("_", " ")
 
 
+def places() -> list[str]:
+    """Machines and networks to choose from, one's own first where there is one."""
+    return [*([OWN] if session().choice.own else []), *cs.topology.machines(), *networks()]
+
+
 def place_label(name: str) -> str:
     """A machine by its title, one's own by its file, a generic network as one."""
     if name == OWN:
@@ -145,14 +149,6 @@ def place_label(name: str) -> str:
     if name not in cs.topology.machines():
         return t("place.network", name=name.replace("_", " "))
     return str(cs.topology.machines()[name].title)
-
-
-def bound_note(bound: float, gap: float) -> str:
-    """What stands under the lower bound: how far from it this run is, or that it reaches it."""
-    if not bound:
-        return t("bound.none")
-    times = f"{gap:.3g}"
-    return t("bound.reached") if times == "1" else t("bound.note", gap=times)
 
 
 def fabric_label(name: str) -> str:

@@ -3,7 +3,6 @@ played."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -17,10 +16,10 @@ from collsim.units import format_bytes
 from ..scenario import files
 from ..scenario.choice import Choice
 from ..scenario.files import Upload
-from ..scenario.mistakes import told
+from ..scenario.mistakes import sentence
 from ..scenario.outcome import Outcome, build_place
 from ..texts.catalogue import TEXTS
-from .controls import mistake
+from .notes import mistake, note
 from .results import latest
 from .session import forget_widgets, language, session, t
 
@@ -78,7 +77,7 @@ def _choose(
     )
     name = pick.selectbox(t("files.format"), list(labels), format_func=labels.__getitem__, key="w_format")
     if "gif" in labels and not files.films():
-        st.html(f'<div class="cs-note">{html.escape(t("files.nofilm"))}</div>')
+        note(t("files.nofilm"))
     function, expected, arguments = work(name)
     if make.button(t("files.make"), width="stretch", key="files_make"):
         st.session_state["file_asked"] = function.__name__, arguments
@@ -104,12 +103,12 @@ def upload_box() -> None:
     """A schedule file in any format that is known; what is wrong with one is said, and the run stays."""
     kept = uploaded()
     with st.popover(t("files.change", name=kept.name) if kept else t("files.give"), width="stretch"):
-        st.html(f'<div class="cs-note">{html.escape(t("files.note"))}</div>')
+        note(t("files.note"))
         st.file_uploader(
             t("files.file"), type=files.suffixes(), key="w_schedule_file", max_upload_size=2, on_change=_take
         )
         if wrong := st.session_state.pop(_WRONG, None):
-            mistake(told(wrong, language()))
+            mistake(sentence(wrong, language()))
         if kept:
             st.button(t("files.drop"), on_click=_drop, width="stretch", key="files_drop")
 

@@ -10,8 +10,8 @@ import streamlit as st
 from collsim.errors import CollsimError
 
 from ..scenario import custom_machine
-from ..scenario.mistakes import told
-from .controls import mistake
+from ..scenario.mistakes import sentence
+from .notes import mistake, note
 from .session import forget_widgets, language, t
 
 _TYPES = ["txt", "xml", "yaml", "yml"]
@@ -26,7 +26,7 @@ def ownbox(text: str, key: str, take: Callable[[str], None], drop: Callable[[], 
         take: called with a text that is a topology, before the page is drawn again; drop: called when the machine is
         given up.
     """
-    st.html(f'<div class="cs-note">{html.escape(t("own.note"))}</div>')
+    note(t("own.note"))
     area, file = f"w_own_text_{key}", f"w_own_file_{key}"
     if area not in st.session_state:
         st.session_state[area] = text
@@ -37,7 +37,7 @@ def ownbox(text: str, key: str, take: Callable[[str], None], drop: Callable[[], 
         t("own.use"), type="primary", width="stretch", key=f"own_use_{key}", on_click=_use, args=(area, file, take)
     )
     if wrong := st.session_state.pop(_WRONG, None):
-        mistake(told(wrong, language()))
+        mistake(sentence(wrong, language()))
     if text:
         back.button(t("own.drop"), width="stretch", key=f"own_drop_{key}", on_click=_drop, args=(drop,))
         _about(text, key)

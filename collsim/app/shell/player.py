@@ -1,15 +1,21 @@
-"""The one ES module player, hosted by a Streamlit component: one mount, one key, a timeline under an id."""
+"""The ES module players, hosted by Streamlit components: one mount each, one key, a timeline under an id."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
 from collsim.viz.hosts.page import player_source
+from collsim.viz.race.race import Runner, course, race_source
 
 from .session import is_dark, language
+
+
+def look() -> dict[str, str]:
+    """The language and the theme, as every component takes them."""
+    return {"lang": language(), "theme": "dark" if is_dark() else "light"}
 
 
 @st.fragment
@@ -18,6 +24,7 @@ def player(
     ident: str,
     start: Mapping[str, Any],
     report: Callable[[dict[str, Any]], None] = lambda moment: None,
+    key: str = "player",
 ) -> None:
     """Mount the player. It keeps playing over reruns; what it reports reruns only this fragment.
 
@@ -26,16 +33,22 @@ def player(
         ident: names the run; the same name means the same picture, and nothing starts again.
         start: `t` (s) and `view` at which it begins, as far as they are given.
         report: is told `t` and `view` whenever somebody pauses, seeks or turns to the other view.
+        key: of the component, another one on every page.
     """
     mount = st.components.v2.component("collsim_player", js=player_source())
-    data = {
-        "id": ident,
-        "timeline": timeline,
-        "lang": language(),
-        "theme": "dark" if is_dark() else "light",
-        "t": start.get("t"),
-        "view": start.get("view"),
-    }
-    reported = mount(key="player", data=data, on_state_change=lambda: None).get("state")
+    data = {"id": ident, "timeline": timeline, **look(), "t": start.get("t"), "view": start.get("view")}
+    reported = mount(key=key, data=data, on_state_change=lambda: None).get("state")
     if reported:
-        report({key: reported[key] for key in ("t", "view") if key in reported})
+        report({name: reported[name] for name in ("t", "view") if name in reported})
+
+
+def race(runners: Sequence[tuple[Runner, str, str]], ident: str, key: str, seconds: float | None) -> None:
+    """Mount runs side by side on one clock: each with its name and a note, from a moment (s) if one is given."""
+    facts = course([runner for runner, _, _ in runners])
+    entries = [
+        {**of, "name": name, "note": note, "why": runner.why[language() == "zh"]}
+        for of, (runner, name, note) in zip(facts, runners, strict=True)
+    ]
+    mount = st.components.v2.component("collsim_race", js=race_source())
+    data = {"id": ident, "runners": entries, **look()} | ({} if seconds is None else {"t": seconds})
+    mount(key=key, data=data, on_state_change=lambda: None)

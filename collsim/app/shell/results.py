@@ -17,11 +17,11 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from collsim.errors import CollsimError
 
-from ..jobs.pool import ENGINE, Died, Job, Key, TooMany, key_of, workers
+from ..jobs.pool import ENGINE, Computation, Died, Key, TooMany, key_of, workers
 from ..jobs.worker import prepare
-from ..scenario.mistakes import told
+from ..scenario.mistakes import sentence
 from ..scenario.outcome import Refused
-from .controls import mistake
+from .notes import mistake
 from .session import language, t
 
 #: Seconds up to which a page computes on the spot.
@@ -33,11 +33,11 @@ LOOK = 0.4
 
 
 @dataclass
-class Asked:
+class Awaited:
     """What one tab wants from one function: `job` while it is under way, `ended` where it came to nothing."""
 
     key: Key
-    job: Job | None = None
+    job: Computation | None = None
     ended: CollsimError | None = None
 
     @property
@@ -50,23 +50,23 @@ class Asked:
 
 
 @dataclass
-class Desk:
+class Requests:
     """What one tab, the session `who`, waits for, and the last result that it had from each function: its arguments and
     its pickle."""
 
     who: str
     page: str = ""
-    asked: dict[str, Asked] = field(default_factory=dict)
+    open: dict[str, Awaited] = field(default_factory=dict)
     last: dict[str, tuple[tuple[Any, ...], bytes]] = field(default_factory=dict)
 
 
-def desk() -> Desk:
-    """The desk of this tab."""
-    if "desk" not in st.session_state:
+def requests() -> Requests:
+    """The requests of this tab."""
+    if "requests" not in st.session_state:
         context = get_script_run_ctx()
         assert context is not None
-        st.session_state["desk"] = Desk(context.session_id)
-    return cast(Desk, st.session_state["desk"])
+        st.session_state["requests"] = Requests(context.session_id)
+    return cast(Requests, st.session_state["requests"])
 
 
 def latest(
@@ -89,24 +89,24 @@ def latest(
         only: no other result will do in its place: the answer then is None, and nothing is kept to be shown later.
         apart: always by a worker, however quick: what a stranger wrote must be stoppable.
     """
-    mine = desk()
+    mine = requests()
     key = key_of(function, arguments)
-    asked = mine.asked.get(key[0])
-    if asked is None or asked.key != key:
+    request = mine.open.get(key[0])
+    if request is None or request.key != key:
         leave(key[0])
-        asked = mine.asked[key[0]] = Asked(key)
-    result = None if asked.ended is not None else workers().kept.get(key)  # a stop wins over what came a moment later
-    if result is None and asked.ended is None:
+        request = mine.open[key[0]] = Awaited(key)
+    result = None if request.ended is not None else workers().kept.get(key)  # a stop wins over what came a moment later
+    if result is None and request.ended is None:
         try:
-            result = _found(asked, function, arguments, expected, compiled, apart)
+            result = _found(request, function, arguments, expected, compiled, apart)
         except CollsimError as error:
-            asked.ended = error
+            request.ended = error
     if result is not None:
         if not only:
             mine.last[key[0]] = arguments, result
         return pickle.loads(result), arguments
-    if asked.ended is not None:
-        _ended(asked, kept=not only)
+    if request.ended is not None:
+        _ended(request, kept=not only)
     else:
         _under_way(key[0])
     if only:
@@ -114,30 +114,30 @@ def latest(
     if key[0] in mine.last:
         shown, result = mine.last[key[0]]
         return pickle.loads(result), shown
-    if otherwise is None or asked.ended is None:
+    if otherwise is None or request.ended is None:
         return None
     return function(*otherwise), otherwise
 
 
 def leave(name: str) -> None:
     """Stop waiting for a function, and forget how it ended."""
-    asked = desk().asked.pop(name, None)
-    if asked is not None and asked.job is not None:
-        workers().leave(desk().who, asked.job)
+    request = requests().open.pop(name, None)
+    if request is not None and request.job is not None:
+        workers().leave(requests().who, request.job)
 
 
 def turn(page: str) -> None:
     """This page is open now: nobody waits for what another one wanted, nor shows its last results."""
-    mine = desk()
+    mine = requests()
     if mine.page != page:
         mine.page = page
         mine.last.clear()
-        for name in list(mine.asked):
+        for name in list(mine.open):
             leave(name)
 
 
 def _found(
-    asked: Asked,
+    request: Awaited,
     function: Callable[..., Any],
     arguments: tuple[Hashable, ...],
     expected: Callable[..., float],
@@ -145,73 +145,73 @@ def _found(
     apart: bool,
 ) -> bytes | None:
     """The result, if it is there within a glance. Raises CollsimError for what cannot be."""
-    job = asked.job or workers().join(desk().who, asked.key)
+    job = request.job or workers().join(requests().who, request.key)
     if job is None:
         seconds = expected(*arguments)
         if compiled and not ENGINE.ready.is_set():
-            job = workers().ask(desk().who, prepare, (), ENGINE.SECONDS)
+            job = workers().ask(requests().who, prepare, (), ENGINE.SECONDS)
         elif apart or seconds > ON_THE_SPOT:
             job = _asked(function, arguments, seconds)
         else:
             result = pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)
-            workers().kept.put(asked.key, result)
+            workers().kept.put(request.key, result)
             return result
-    if asked.job is None:
-        asked.job = job
+    if request.job is None:
+        request.job = job
         job.over.wait(max(GLANCE, ON_THE_SPOT) if apart else GLANCE)
-    if not asked.over:
+    if not request.over:
         return None
-    asked.job = None
+    request.job = None
     if ENGINE.ready.is_set() and job.function is prepare:
-        return _found(asked, function, arguments, expected, compiled, apart)
+        return _found(request, function, arguments, expected, compiled, apart)
     if isinstance(job.error, Died):
         raise Refused("work.died")
     if job.error is not None:
         raise job.error
     if job.result is None:  # stopped: nobody seemed to wait any more
-        return _found(asked, function, arguments, expected, compiled, apart)
+        return _found(request, function, arguments, expected, compiled, apart)
     return job.result
 
 
-def _asked(function: Callable[..., Any], arguments: tuple[Hashable, ...], seconds: float) -> Job:
+def _asked(function: Callable[..., Any], arguments: tuple[Hashable, ...], seconds: float) -> Computation:
     try:
-        return workers().ask(desk().who, function, arguments, seconds)
+        return workers().ask(requests().who, function, arguments, seconds)
     except TooMany:
         raise Refused("work.many") from None
 
 
-def _ended(asked: Asked, kept: bool) -> None:
+def _ended(request: Awaited, kept: bool) -> None:
     """Say why there is nothing new, and that what stands below is `kept` from before; what was stopped can be started
     again."""
-    assert asked.ended is not None
-    mistake(f"{told(asked.ended, language())} {t('mistake.kept') if kept else ''}".strip())
-    if isinstance(asked.ended, Refused) and asked.ended.key in ("work.stopped", "work.died", "work.many"):
-        st.button(t("work.again"), key=f"again_{asked.key[0]}", on_click=leave, args=(asked.key[0],))
+    assert request.ended is not None
+    mistake(f"{sentence(request.ended, language())} {t('mistake.kept') if kept else ''}".strip())
+    if isinstance(request.ended, Refused) and request.ended.key in ("work.stopped", "work.died", "work.many"):
+        st.button(t("work.again"), key=f"again_{request.key[0]}", on_click=leave, args=(request.key[0],))
 
 
 @st.fragment(run_every=LOOK)
 def _under_way(name: str) -> None:
     """The bar, what is being done, how long it should take, and the button that stops it."""
-    mine = desk()
-    asked = mine.asked.get(name)
-    if asked is None or asked.job is None or asked.over:
+    mine = requests()
+    request = mine.open.get(name)
+    if request is None or request.job is None or request.over:
         st.rerun()
         return
-    workers().seen(mine.who, asked.job)
+    workers().seen(mine.who, request.job)
     with st.container(border=True, key=f"card_work_{name.replace('.', '_')}"):
         words, button = st.columns([5, 1], vertical_alignment="center", gap="medium")
-        words.progress(_share(asked.job), text=_said(asked.job))
-        button.button(t("work.stop"), key=f"stop_{name}", on_click=_stop, args=(asked,), width="stretch")
+        words.progress(_share(request.job), text=_said(request.job))
+        button.button(t("work.stop"), key=f"stop_{name}", on_click=_stop, args=(request,), width="stretch")
 
 
-def _share(job: Job) -> float:
+def _share(job: Computation) -> float:
     """What the work itself says of how far it is; before it says anything, what the estimate says, if there is one;
     never the whole."""
     estimate = 0.95 * min(1.0, job.seconds / job.expected) if job.expected else 0.0
     return min(0.98, max(job.share, estimate))
 
 
-def _said(job: Job) -> str:
+def _said(job: Computation) -> str:
     if job.stage == "queue":
         return t("work.queue", count=max(1, workers().before(job)))
     about, so_far = max(1, round(job.expected)), round(job.seconds)
@@ -221,10 +221,10 @@ def _said(job: Job) -> str:
     return t("work.late" if late else f"work.{job.stage}", about=about, so_far=so_far)
 
 
-def _stop(asked: Asked) -> None:
+def _stop(request: Awaited) -> None:
     """Wait no more; what came to its end in the meantime is shown instead."""
-    job = asked.job
-    if job is None or (job.key == asked.key and job.over.is_set() and not job.stopped):
+    job = request.job
+    if job is None or (job.key == request.key and job.over.is_set() and not job.stopped):
         return
-    workers().leave(desk().who, job)
-    asked.job, asked.ended = None, Refused("work.stopped")
+    workers().leave(requests().who, job)
+    request.job, request.ended = None, Refused("work.stopped")

@@ -3,7 +3,7 @@ name."""
 
 from __future__ import annotations
 
-import html
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -27,13 +27,12 @@ from ..scenario.choice import (
     filed,
     has_shape,
     networks,
-    option,
+    option_reader,
     own_options,
     played_collectives,
     usual_algorithm,
     usual_algorithms,
 )
-from ..scenario.custom_machine import OWN
 from ..scenario.outcome import build_place
 from ..texts.catalogue import TEXTS
 from .address import menu
@@ -46,16 +45,17 @@ from .controls import (
     algorithm_label,
     fabric_label,
     many,
-    mistake,
     number,
     pick,
     place_label,
+    places,
     quantity,
     segment,
     switch,
 )
 from .filebox import upload_box, uploaded
 from .machine_box import ownbox
+from .notes import mistake, note, part
 from .session import language, session, t
 
 _AUTO = "auto"
@@ -72,46 +72,46 @@ def sidebar(page: str) -> None:
     session().choice = new
 
 
-def _part(name: str, place: str) -> None:
-    st.html(f'<h2 class="cs-part {place}">{html.escape(t(name))}</h2>')
-
-
 def _what(choice: Choice, page: str) -> Choice:
-    _part("what", "")
+    part(t("what"))
     if page == "explore" and uploaded() is not None:
         upload_box()
         return replace(choice, nbytes=quantity("nbytes", SIZES, choice.nbytes))
     collective = pick("collective", played_collectives(), choice.collective)
     if collective != choice.collective:
-        choice = replace(
-            choice, collective=collective, algorithm=usual_algorithm(collective), options=(), algorithms=()
-        )
-    known = list(cs.algorithms(collective))
+        usual = usual_algorithm(collective)
+        choice = replace(choice, collective=collective, algorithm=usual, options=(), algorithms=())
     if page == "compare":
-        several = many(
-            "algorithms",
-            known,
-            choice.algorithms or usual_algorithms(collective),
-            lambda name: algorithm_label(name, collective),
-        )
-        if not several:
-            mistake(t("compare.none"))
-            several = choice.algorithms
-        sizes = quantity("sizes", RANGES, choice.sizes)
-        return replace(choice, algorithms=() if several == usual_algorithms(collective) else several, sizes=sizes)
-    algorithm = pick("algorithm", known, choice.algorithm, lambda name: algorithm_label(name, collective))
-    if algorithm != choice.algorithm:
-        kept = own_options(algorithm)
-        choice = replace(
-            choice, algorithm=algorithm, options=tuple((k, v) for k, v in choice.options if k in kept and k == "root")
-        )
-    st.html(
-        '<div class="cs-note" '
-        f'style="font-size:14px;line-height:19px;margin-top:-4px">{html.escape(_when(algorithm))}</div>'
-    )
-    choice = replace(choice, nbytes=quantity("nbytes", SIZES, choice.nbytes))
+        return _several(choice)
+    choice = replace(_algorithm(choice), nbytes=quantity("nbytes", SIZES, choice.nbytes))
     if page == "explore":
         upload_box()
+    return choice
+
+
+def _labels(collective: str) -> Callable[[str], str]:
+    return lambda name: algorithm_label(name, collective)
+
+
+def _several(choice: Choice) -> Choice:
+    """The algorithms and sizes of a comparison."""
+    usual = usual_algorithms(choice.collective)
+    known = list(cs.algorithms(choice.collective))
+    several = many("algorithms", known, choice.algorithms or usual, _labels(choice.collective))
+    if not several:
+        mistake(t("compare.none"))
+        several = choice.algorithms
+    sizes = quantity("sizes", RANGES, choice.sizes)
+    return replace(choice, algorithms=() if several == usual else several, sizes=sizes)
+
+
+def _algorithm(choice: Choice) -> Choice:
+    """The algorithm of a run, and when to use it; another one keeps the root."""
+    algorithm = pick("algorithm", list(cs.algorithms(choice.collective)), choice.algorithm, _labels(choice.collective))
+    if algorithm != choice.algorithm:
+        root = {k: v for k, v in choice.options if k == "root" and k in own_options(algorithm)}
+        choice = replace(choice, algorithm=algorithm, options=tuple(root.items()))
+    note(_when(algorithm), "font-size:14px;line-height:19px;margin-top:-4px")
     return choice
 
 
@@ -123,9 +123,8 @@ def _when(algorithm: str) -> str:
 
 
 def _where(choice: Choice) -> Choice:
-    _part("where", "next")
-    places = [*([OWN] if choice.own else []), *cs.topology.machines(), *networks()]
-    choice = replace(choice, place=pick("place", places, choice.place, place_label))
+    part(t("where"), "next")
+    choice = replace(choice, place=pick("place", places(), choice.place, place_label))
     _own(choice)
     if choice.place not in networks():
         return _machine(choice)
@@ -168,7 +167,7 @@ def _drop() -> None:
 
 
 def _how(choice: Choice, page: str) -> Choice:
-    _part("how", "next")
+    part(t("how"), "next")
     if page != "compare" and (page != "explore" or uploaded() is None):
         choice = replace(choice, options=_options(choice))
     choice = replace(choice, dtype=pick("dtype", list(cs.dtypes()), choice.dtype))
@@ -177,30 +176,31 @@ def _how(choice: Choice, page: str) -> Choice:
     if choice.engine == "event":
         choice = replace(choice, sharing=segment("sharing", list(SHARING), choice.sharing))
         if choice.sharing == "none":
-            st.html(f'<div class="cs-note">{html.escape(t("sharing.none"))}</div>')
+            note(t("sharing.none"))
     return choice
 
 
 def _options(choice: Choice) -> tuple[tuple[str, Any], ...]:
     """The algorithm's own options; one that stands at its default is not part of the choice."""
-    given = dict(choice.options)
-    found: dict[str, Any] = {}
     ranks, offered = _place_facts(choice)
-    for name, o in own_options(choice.algorithm).items():
-        value: Any
-        if o.kind == "other":
-            value = _sides(choice.algorithm, o, given.get(name), ranks)
-        elif name == "channels":
-            value = _channels(given.get(name), offered if choice.on_machine else 1)
-        elif name == "per_node" and choice.on_machine:
-            value = None  # the machine says it
-        else:
-            usual = ranks if o.default is None else o.default
-            value = _option(choice.algorithm, o, given.get(name, usual), ranks)
-            value = None if value == usual else value
-        if value is not None:
-            found[name] = value
-    return tuple(found.items())
+    found = {
+        name: _one_option(choice, option, ranks, offered) for name, option in own_options(choice.algorithm).items()
+    }
+    return tuple((name, value) for name, value in found.items() if value is not None)
+
+
+def _one_option(choice: Choice, option: Option, ranks: int, offered: int) -> Any:
+    """What is set of one option; None for its default, and for what the machine says."""
+    given = dict(choice.options).get(option.name)
+    if option.kind == "other":
+        return _sides(choice.algorithm, option, given, ranks)
+    if option.name == "channels":
+        return _channels(given, offered if choice.on_machine else 1)
+    if option.name == "per_node" and choice.on_machine:
+        return None
+    usual = ranks if option.default is None else option.default
+    value = _option(choice.algorithm, option, usual if given is None else given, ranks)
+    return None if value == usual else value
 
 
 def _place_facts(choice: Choice) -> tuple[int, int]:
@@ -245,7 +245,7 @@ def _sides(algorithm: str, o: Option, value: str | None, ranks: int) -> str | No
     pairs = [f"{d}x{ranks // d}" for d in range(2, ranks // 2 + 1) if ranks % d == 0]
     key, label = f"{algorithm}_{o.name}_{ranks}", _option_text(o.name)
     chosen = quantity(
-        key, [_AUTO, *pairs], value or _AUTO, label, lambda text: text if text == _AUTO else option(o)(text)
+        key, [_AUTO, *pairs], value or _AUTO, label, lambda text: text if text == _AUTO else option_reader(o)(text)
     )
     return None if chosen == _AUTO else chosen
 

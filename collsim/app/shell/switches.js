@@ -4,15 +4,17 @@
 import { copyText } from "../../viz/player/ui/copy.js";
 import { icon } from "../../viz/player/draw/elements.js";
 
-// Streamlit has no call that sets the theme; it keeps the reader's choice in the browser, per path, and reads it when the page
-// loads. The address holds the whole state, so loading again loses nothing.
+// Streamlit has no call that sets the theme; it keeps the reader's choice in the browser, per path, and reads it when
+// the page loads. The address holds the whole state, so loading again loses nothing.
 function choose(name, pages) {
   const version =
     Object.keys(localStorage)
       .map((k) => /^stActiveTheme-.*-v(\d+)$/.exec(k)?.[1])
       .find(Boolean) ?? "2";
   const base = location.pathname.replace(/[^/]*$/, "");
-  for (const page of ["", ...pages]) localStorage.setItem(`stActiveTheme-${base}${page}-v${version}`, JSON.stringify(name));
+  for (const page of ["", ...pages]) {
+    localStorage.setItem(`stActiveTheme-${base}${page}-v${version}`, JSON.stringify(name));
+  }
   location.reload();
 }
 

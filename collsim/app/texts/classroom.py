@@ -1,6 +1,6 @@
 """Words of the questions, the class and the breaking of a run, in English and Chinese."""
 
-CLASSROOM: dict[str, tuple[str, str]] = {
+TEXTS: dict[str, tuple[str, str]] = {
     "page.class": ("Class", "课堂"),
     "ask.start": ("Questions", "提问"),
     "ask.start.help": (
@@ -79,7 +79,7 @@ CLASSROOM: dict[str, tuple[str, str]] = {
     "break.repeat": ("send twice", "重复发送"),
     "break.cut": ("cut a cable", "剪断线缆"),
     "break.slow": ("slow a rank", "拖慢一个 rank"),
-    "break.elsewhere": ("Somewhere else", "换个地方"),
+    "break.other": ("Somewhere else", "换个地方"),
     "break.mend": ("Mend it", "修好"),
     "break.python": ("In Python", "用 Python"),
     "break.unplayed": (

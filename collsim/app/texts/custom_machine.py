@@ -1,6 +1,6 @@
 """Words of a machine of one's own, wherever it can be chosen, in English and Chinese."""
 
-OWN_TEXTS: dict[str, tuple[str, str]] = {
+TEXTS: dict[str, tuple[str, str]] = {
     "own.give": ("Your own machine …", "使用自己的机器……"),
     "own.change": ("My machine: {file}", "我的机器：{file}"),
     "own.place": ("mine: {file}", "我的：{file}"),

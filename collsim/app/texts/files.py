@@ -1,7 +1,7 @@
 """Words of files, out and in, in English and Chinese. A format without an entry here shows what its own file says about
 it."""
 
-FILES: dict[str, tuple[str, str]] = {
+TEXTS: dict[str, tuple[str, str]] = {
     "tab.files": ("Files", "文件"),
     "files.format": ("Take this run along as", "把这次运行存为"),
     "files.of": ("Of", "对象"),

@@ -1,6 +1,6 @@
 """Words about work that takes longer, in English and Chinese."""
 
-WORK: dict[str, tuple[str, str]] = {
+TEXTS: dict[str, tuple[str, str]] = {
     "work.queue": ("Waiting for a free processor: {count} before this one", "等待空闲的处理器：前面还有 {count} 项"),
     "work.start": ("Computing: about {about} s in all, {so_far} s so far", "计算中：共约 {about} 秒，已用 {so_far} 秒"),
     "work.run": ("Computing: about {about} s in all, {so_far} s so far", "计算中：共约 {about} 秒，已用 {so_far} 秒"),

@@ -1,6 +1,6 @@
 """Words of the Lessons page, in English and Chinese; what the lessons say stands in `chapters.py`."""
 
-LESSONS: dict[str, tuple[str, str]] = {
+TEXTS: dict[str, tuple[str, str]] = {
     "page.lessons": ("Lessons", "课程"),
     "lessons.list": ("Lessons", "课程"),
     "lessons.count": ("Lesson {number} of {all}", "第 {number} 课，共 {all} 课"),

@@ -1,6 +1,6 @@
 """Words of the Machines page, in English and Chinese."""
 
-MACHINES: dict[str, tuple[str, str]] = {
+TEXTS: dict[str, tuple[str, str]] = {
     "page.machines": ("Machines", "机器"),
     "machines.title": ("How rank {a} reaches rank {b}", "rank {a} 如何到达 rank {b}"),
     "machines.note": (
@@ -64,6 +64,6 @@ MACHINES: dict[str, tuple[str, str]] = {
         "{ranks} ranks are more than this page draws ({limit}); use fewer nodes.",
         "{ranks} 个 rank 超出本页的上限（{limit}）；请减少节点。",
     ),
-    "machines.onward": ("Use this machine in", "用这台机器："),
+    "machines.open_in": ("Use this machine in", "用这台机器："),
     "machines.about": ("About this machine", "关于这台机器"),
 }

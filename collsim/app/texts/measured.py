@@ -1,6 +1,6 @@
 """Words of the Measured page, in English and Chinese."""
 
-MEASURED: dict[str, tuple[str, str]] = {
+TEXTS: dict[str, tuple[str, str]] = {
     "page.measured": ("Measured", "实测"),
     "measured.title": ("How wrong is the prediction?", "预测差多少？"),
     "measured.note": (
@@ -183,7 +183,7 @@ MEASURED: dict[str, tuple[str, str]] = {
     "fit.comma": (", ", "、"),
     "fit.ratio": ("predicted ÷ measured time", "预测时间 ÷ 实测时间"),
     "fit.download": ("Download the machine (YAML)", "下载机器文件（YAML）"),
-    "fit.onward": ("Use it on", "用于"),
+    "fit.open_in": ("Use it on", "用于"),
     "knob.launch": ("launch", "kernel 启动"),
     "knob.launch per peer": ("launch per peer", "每个对端的启动开销"),
     "knob.latency inside a node, LL and LL128": ("latency in a node, LL and LL128", "节点内延迟（LL、LL128）"),

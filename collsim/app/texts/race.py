@@ -1,6 +1,6 @@
 """Words of the Race page, in English and Chinese."""
 
-RACE: dict[str, tuple[str, str]] = {
+TEXTS: dict[str, tuple[str, str]] = {
     "page.race": ("Race", "竞速"),
     "race.title": ("One clock for all", "同一时钟，同场竞速"),
     "race.pick": ("Race", "竞速"),

@@ -1,6 +1,6 @@
 """Words of the What-if page, in English and Chinese."""
 
-WHATIF: dict[str, tuple[str, str]] = {
+TEXTS: dict[str, tuple[str, str]] = {
     "page.whatif": ("What-if", "假如"),
     "whatif.title": ("What if …", "假如……"),
     "whatif.kind": ("All links of a kind", "某一类链路"),

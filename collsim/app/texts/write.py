@@ -1,6 +1,6 @@
 """Words of the Write page, in English and Chinese."""
 
-WRITE: dict[str, tuple[str, str]] = {
+TEXTS: dict[str, tuple[str, str]] = {
     "page.write": ("Write your own", "自己编写"),
     "write.title": ("Write a collective, and see whether it is one", "自己写一个集合通信，看它对不对"),
     "write.how": (
@@ -125,7 +125,7 @@ WRITE: dict[str, tuple[str, str]] = {
     ),
     "write.keep": ("Download my_algorithm.py", "下载 my_algorithm.py"),
     "write.keep.note": ("On your own machine, for 2 to 32 ranks:", "在自己的机器上，检查 2 到 32 个 rank："),
-    "write.elsewhere": ("Take it with you", "带走这段代码"),
+    "write.take": ("Take it with you", "带走这段代码"),
     # refusals of allowed.py
     "write.long": (
         "The code has {characters} characters; at most {limit} are run here.",

@@ -16,7 +16,7 @@ from ...files import refuse
 from ...schedule import Schedule
 from ..formats import Format, register
 from .compile import compile_schedule
-from .interpret import Meaning, Order, Run, interpret, meaning_of
+from .interpret import InterpretedRun, Meaning, Order, interpret, meaning_of
 from .lower import lower
 from .program import Program, at, over_limits, parse, write
 
@@ -76,7 +76,7 @@ def _roots(program: Program, path: Any, known: list[int | None]) -> list[int]:
     return list(range(program.ranks))
 
 
-def _run(program: Program, path: Any, meanings: list[Meaning]) -> Run:
+def _run(program: Program, path: Any, meanings: list[Meaning]) -> InterpretedRun:
     """The run under the first meaning that is right. Raises what is wrong under the first of all."""
     first: FormatError | None = None
     for meaning in meanings:

@@ -20,7 +20,7 @@ from ...collective import collective
 from ...errors import FormatError, ScheduleError, unknown
 from ...schedule import Schedule, Step
 from .interpret import COLLECTIVES, Meaning, interpret
-from .program import Block, Gpu, Instruction, Limits, Program, over_limits
+from .program import Block, GpuProgram, Instruction, Program, ProgramLimits, over_limits
 
 _MOST_TRANSFERS = 2_000_000
 _SLOTS_IN_FLIGHT = 4  # messages that a connection holds under the Simple protocol (NCCL_STEPS / MSCCL_SLICESTEPS)
@@ -166,7 +166,7 @@ def _runs(moves: list[tuple[Any, Span, Span]]) -> Iterator[tuple[Any, Span, Span
         count = 1
         while (
             at + count < len(moves)
-            and count < Limits().count
+            and count < ProgramLimits().count
             and moves[at + count] == (key, (a, i + count), (b, j + count))
         ):
             count += 1
@@ -270,7 +270,7 @@ def _assembled(schedule: Schedule, operations: list[Operation], pairing: bool) -
     for op in operations:
         _place(gpus[op.gpu], op)
     sizes = [_sizes(operations, g) for g in range(schedule.ranks)]
-    made = [Gpu(size, gpu.blocks) for size, gpu in zip(sizes, gpus, strict=True)]
+    made = [GpuProgram(size, gpu.blocks) for size, gpu in zip(sizes, gpus, strict=True)]
     for part in made:
         for block in part.blocks:
             for step in block.steps:
@@ -317,7 +317,7 @@ def _pairs(operations: list[Operation], fuse: bool) -> Iterator[tuple[int, int, 
         sends = [p for p in peers["send"] if (gpu, channel, "send", p) not in taken]
         receives = [p for p in peers["recv"] if (gpu, channel, "recv", p) not in taken]
         shared = len(peers["send"]) - len(sends)
-        if len(sends) + len(receives) + shared >= Limits().blocks_per_channel:
+        if len(sends) + len(receives) + shared >= ProgramLimits().blocks_per_channel:
             for a, b in zip(receives, sends, strict=False):
                 yield gpu, channel, a, b
 

@@ -90,7 +90,7 @@ class Meaning:
 
 
 @dataclass(frozen=True)
-class Run:
+class InterpretedRun:
     """What happened: the instructions in an order in which they can run, each with the sender of the message it
     received."""
 
@@ -121,7 +121,7 @@ def meaning_of(program: Program, path: Any, name: str | None = None) -> Collecti
 
 def interpret(
     program: Program, path: Any, meaning: Meaning, depth: int | None = None, first: Order | None = None
-) -> Run:
+) -> InterpretedRun:
     """Run a program once.
 
     Args:
@@ -135,7 +135,7 @@ def interpret(
     machine.run(first)
     machine.require_finished()
     machine.require_result()
-    return Run(meaning, machine.order)
+    return InterpretedRun(meaning, machine.order)
 
 
 class _Machine:

@@ -23,7 +23,7 @@ import numpy as np
 from ...errors import CollsimError, FormatError, ScheduleError
 from ...schedule import Schedule, Step, freeze
 from ...verify import verify
-from .interpret import Meaning, Run, Spot
+from .interpret import InterpretedRun, Meaning, Spot
 from .program import Instruction, Program
 
 Slot = tuple[int, int]  # gpu, slot number
@@ -33,7 +33,7 @@ _MOST_WAITS = 10_000_000
 _MOST_EDGES = 4_000_000
 
 
-def lower(program: Program, run: Run) -> Schedule:
+def lower(program: Program, run: InterpretedRun) -> Schedule:
     """The Schedule that does what an interpreted program does.
 
     Out of place, input and output are first tried as one buffer (most programs do not mind); where the result is then
@@ -55,7 +55,7 @@ def lower(program: Program, run: Run) -> Schedule:
 
 
 @dataclass
-class Layout:
+class SlotNumbers:
     """Slot numbers: those of the collective, then a separate input (if any), then scratch, then slots made on the
     way."""
 
@@ -65,7 +65,7 @@ class Layout:
     last: list[tuple[Slot, int]] = field(default_factory=list)
 
 
-def _layout(program: Program, meaning: Meaning) -> Layout:
+def _layout(program: Program, meaning: Meaning) -> SlotNumbers:
     kind, chunks = meaning.kind, meaning.chunks
     natural = kind.slots(chunks)
     largest = _used(program)
@@ -87,7 +87,7 @@ def _layout(program: Program, meaning: Meaning) -> Layout:
         over = at >= chunks
         return natural + inputs + (at - chunks) * 2 + (buffer == "o") if over else base + at
 
-    layout = Layout(slot, scratch + largest["s"])
+    layout = SlotNumbers(slot, scratch + largest["s"])
     if inputs:
         used = {(g, s.src[1] + k) for g, s in _steps(program) if s.reads and s.src[0] == "i" for k in range(s.count)}
         starts = {(g, offset): at for (g, _, offset), _, at in meaning.start()}
@@ -119,7 +119,7 @@ def _steps(program: Program) -> Iterator[tuple[int, Instruction]]:
 
 
 @dataclass
-class Node:
+class TransferBatch:
     """A message or a local operation: `count` transfers that happen in one step."""
 
     src: list[Slot]
@@ -142,13 +142,13 @@ class _Graph:
     """Nodes and edges `a -> b` with weight 1 (b in a later step) or 0 (b not in an earlier step)."""
 
     def __init__(self) -> None:
-        self.nodes: list[Node] = []
+        self.nodes: list[TransferBatch] = []
         self.clock = 0
         self.edges: dict[tuple[int, int], int] = {}
         self.told: dict[int, list[int]] = {}  # node -> nodes that the program makes it wait for
         self.access: dict[Slot, _Access] = {}
 
-    def add(self, node: Node) -> int:
+    def add(self, node: TransferBatch) -> int:
         self.nodes.append(node)
         self.arrived(len(self.nodes) - 1)
         return len(self.nodes) - 1
@@ -204,7 +204,7 @@ class _Graph:
 class _Lowering:
     """One pass over the instructions in the order in which they ran."""
 
-    def __init__(self, program: Program, run: Run, layout: Layout, boxed: set[Spot]):
+    def __init__(self, program: Program, run: InterpretedRun, layout: SlotNumbers, boxed: set[Spot]):
         self.program, self.run, self.layout, self.boxed = program, run, layout, boxed
         self.graph = _Graph()
         self.sent: dict[Spot, int] = {}  # sender's instruction -> node of its message
@@ -263,7 +263,7 @@ class _Lowering:
         pairs = [(a, b) for a, b in zip(src, dst, strict=True) if reduce or a != b]
         if not pairs:
             return None
-        node = self.graph.add(Node([a for a, _ in pairs], [b for _, b in pairs], reduce, channel))
+        node = self.graph.add(TransferBatch([a for a, _ in pairs], [b for _, b in pairs], reduce, channel))
         for a, _ in pairs:
             self.graph.reads(node, a)
         for _, b in pairs:
@@ -309,7 +309,7 @@ class _Lowering:
 
     def send(self, spot: Spot, slots: list[Slot], peer: int, channel: int) -> int:
         """A message leaves: where it goes is known when it is received, except that a boxed one goes to its box."""
-        node = self.graph.add(Node(slots, [], False, channel))
+        node = self.graph.add(TransferBatch(slots, [], False, channel))
         for slot in slots:
             self.graph.reads(node, slot)
         self.sent[spot] = node
@@ -366,7 +366,7 @@ class _Past:
 # ----------------------------------------------------------------------------------------------------------------------
 
 
-def _schedule(program: Program, run: Run, layout: Layout) -> Schedule:
+def _schedule(program: Program, run: InterpretedRun, layout: SlotNumbers) -> Schedule:
     if layout.end * program.ranks > _MOST_SLOTS:
         raise FormatError(
             f"{program.name}: {layout.end:,} slots on {program.ranks} gpus are more than {_MOST_SLOTS:,} in all"

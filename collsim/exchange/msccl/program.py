@@ -33,7 +33,7 @@ _MOST_CHUNKS = 1_000_000  # ranks times chunks
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProgramLimits:
     """What the runtime takes (microsoft/msccl src/include/devcomm.h, src/graph/topo.cc)."""
 
     steps: int = 256
@@ -87,7 +87,7 @@ class Block:
 
 
 @dataclass
-class Gpu:
+class GpuProgram:
     """Sizes of its buffers in chunks, and its thread blocks in the order of their ids."""
 
     sizes: dict[str, int]
@@ -102,7 +102,7 @@ class Program:
     name: str
     collective: str
     chunks: int
-    gpus: list[Gpu]
+    gpus: list[GpuProgram]
     protocol: str = "Simple"
     layouts: tuple[bool, ...] = (True,)
     root: int | None = None
@@ -145,7 +145,7 @@ class _Builder:
         self.path = path
         self.program: Program | None = None
         self.ranks = 0
-        self.gpus: dict[int, Gpu] = {}
+        self.gpus: dict[int, GpuProgram] = {}
         self.blocks: dict[int, dict[int, Block]] = {}
         self.place = (0, 0)
         self.moves = 0
@@ -192,7 +192,7 @@ class _Builder:
         if number in self.gpus:
             refuse(self.path, f"gpu {number}", "a second gpu of this id")
         sizes = {b: self._number(a, f"{b}_chunks", 0, _MOST_CHUNKS, f"gpu {number}", 0) for b in BUFFERS}
-        self.gpus[number] = Gpu(sizes)
+        self.gpus[number] = GpuProgram(sizes)
         self.blocks[number] = {}
         self.place = (number, -1)
 
@@ -327,9 +327,9 @@ def _lines(p: Program) -> Iterator[str]:
     yield "</algo>"
 
 
-def over_limits(program: Program, limits: Limits | None = None) -> str | None:
+def over_limits(program: Program, limits: ProgramLimits | None = None) -> str | None:
     """The first limit of the runtime that a program exceeds, as a sentence, or None."""
-    most = limits or Limits()
+    most = limits or ProgramLimits()
     if program.channels > most.channels:
         return f"{program.channels} channels; the runtime has {most.channels}"
     for g, gpu in enumerate(program.gpus):

@@ -20,7 +20,7 @@ from ...topology.plan import Machine
 
 
 @dataclass(frozen=True)
-class Node:
+class WiredNode:
     """One of the nodes: its wiring as it is, and B/s of each network card: of its port or slot, nominal; 0 where it
     failed."""
 
@@ -36,13 +36,13 @@ class Wires:
     `told` is what the facts said that were read off them: facts that say otherwise are of another machine.
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[WiredNode, ...]
     p2p: str
     gdr: str
     told: tuple[object, ...] = ()
 
 
-def nodes_of(topology: Topology) -> tuple[Node, ...]:
+def nodes_of(topology: Topology) -> tuple[WiredNode, ...]:
     """The nodes that differ from one another; one of them where nothing was edited.
 
     Raises CollsimError where an edit slows the ring but is of nothing that the model of NCCL knows.
@@ -67,11 +67,11 @@ def nodes_of(topology: Topology) -> tuple[Node, ...]:
     )
 
 
-def _node(plan: Machine, ports: list[float]) -> Node:
+def _node(plan: Machine, ports: list[float]) -> WiredNode:
     """A card carries no more than its slot."""
     names = [plan.devices[i] for i in plan.of_kind("nic")]
     slots = [sum(cable.nominal or cable.bandwidth for a, b, cable in plan.joints if name in (a, b)) for name in names]
-    return Node(plan, tuple(map(min, ports, slots)))
+    return WiredNode(plan, tuple(map(min, ports, slots)))
 
 
 def card_of(topology: Topology) -> Nic | None:

@@ -19,7 +19,7 @@ from ..search.orders import MOST_GPUS, Rings, Trees, duplicated, rings, trees
 from ..search.ways import Rules
 from .facts import GPUS, PCIE_GBPS, Facts, Inside, Net, require_one_host
 from .facts import gpu as gpu_facts
-from .nodes import Node, Wires, card_of, nodes_of
+from .nodes import WiredNode, Wires, card_of, nodes_of
 
 _NET_OF_CARD: dict[str, Net] = {"ib": "ib", "roce": "roce", "tcp": "tcp", "efa": "efa", "slingshot": "slingshot"}
 #: PCIe of an edited rate counts as a generation that is this near.
@@ -90,7 +90,7 @@ def _read(topology: Topology) -> Facts:
     return replace(least, wires=Wires(nodes, topology.facts["p2p"], topology.facts["gdr"], least.told))
 
 
-def _facts(topology: Topology, node: Node) -> Facts:
+def _facts(topology: Topology, node: WiredNode) -> Facts:
     """Facts of all nodes, if they were all like this one."""
     plan, said = node.plan, topology.facts
     gpus, nodes = plan.of_kind("gpu"), int(said["nodes"])
@@ -204,7 +204,7 @@ class Searched:
     """What the search is told of a machine: the nodes that differ, ranks on each, several nodes or one, what NCCL may
     do."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[WiredNode, ...]
     local: int
     several: bool
     rules: Rules
@@ -242,7 +242,7 @@ class Searched:
             min(there, key=lambda h: (len(h.gpus), h.speed_intra, h.speed_inter)) if len(there) == len(found) else None
         )
 
-    def _cards(self, node: Node) -> tuple[float, ...]:
+    def _cards(self, node: WiredNode) -> tuple[float, ...]:
         return node.cards if self.several else ()
 
 
@@ -345,7 +345,7 @@ def _generation(plan: Machine, matters: bool) -> int:
     return alike[0] if alike else int(digits[0])
 
 
-def _nics(topology: Topology, node: Node) -> tuple[float, float, Net]:
+def _nics(topology: Topology, node: WiredNode) -> tuple[float, float, Net]:
     """Cards that rings use and the B/s of each: those that together give most at one speed, as all channels have one
     speed."""
     card = card_of(topology)

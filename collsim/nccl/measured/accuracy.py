@@ -18,10 +18,10 @@ import pandas as pd
 
 from ...errors import CollsimError, FormatError
 from ...files import csv_of, write_text
-from ..constants import ALGORITHMS
 from ..libraries import mpi
 from ..machine.words import facts
 from ..predict import Prediction, collective_name, predict
+from ..search.constants import ALGORITHMS
 
 #: Size bands of the report, bytes: name, from, below.
 BANDS = (("16 MiB and more", 2**24, 2**62), ("64 KiB to 16 MiB", 2**16, 2**24), ("below 64 KiB", 0, 2**16))

@@ -21,8 +21,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .. import constants as c
 from ..machine.facts import Facts
+from ..search import constants as c
 from .links import FABRICS, MEASURED, Parameters
 from .tuner import Communicator, column
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ...errors import CollsimError, unknown
-from .. import constants as c
+from ..search import constants as c
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def doubled(channels: int) -> int:
 
 
 @dataclass(frozen=True)
-class Cost:
+class TunerCost:
     """One entry of the tuner's table: time = latency + nbytes / (1000 · bandwidth) microseconds."""
 
     algorithm: str
@@ -100,7 +100,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Choice:
+class TunerChoice:
     """What the tuner chose, and the microseconds it believes that takes. `costs` holds all that it compared, by
     (algorithm, protocol)."""
 
@@ -121,7 +121,7 @@ _EXIST = {
 }
 
 
-def cost_table(collective: str, comm: Communicator, algorithms: str = "", protocols: str = "") -> tuple[Cost, ...]:
+def cost_table(collective: str, comm: Communicator, algorithms: str = "", protocols: str = "") -> tuple[TunerCost, ...]:
     """Latency (us) and bandwidth (GB/s, of nccl-tests' size) of every (algorithm, protocol) that may be chosen.
 
     Args:
@@ -143,17 +143,19 @@ def cost_table(collective: str, comm: Communicator, algorithms: str = "", protoc
                 continue
             bandwidth = bandwidth_of(collective, algorithm, protocol, comm)
             if bandwidth > 0:
-                table.append(Cost(algorithm, protocol, latency_of(collective, algorithm, protocol, comm), bandwidth))
+                table.append(
+                    TunerCost(algorithm, protocol, latency_of(collective, algorithm, protocol, comm), bandwidth)
+                )
     return tuple(table)
 
 
-def choose(collective: str, comm: Communicator, nbytes: int, algorithms: str = "", protocols: str = "") -> Choice:
+def choose(collective: str, comm: Communicator, nbytes: int, algorithms: str = "", protocols: str = "") -> TunerChoice:
     """The algorithm, protocol, channels and threads that NCCL takes for one call of `nbytes` (nccl-tests' size).
 
     Raises CollsimError where NCCL_ALGO and NCCL_PROTO leave nothing.
     """
     if comm.ranks == 1:
-        return Choice("Ring", "Simple", 1, c.LEAST_THREADS, 0.0)
+        return TunerChoice("Ring", "Simple", 1, c.LEAST_THREADS, 0.0)
     table = cost_table(collective, comm, algorithms, protocols)
     if not table:
         where = f"{collective} on {comm.ranks} ranks over {comm.nodes} nodes"
@@ -161,7 +163,7 @@ def choose(collective: str, comm: Communicator, nbytes: int, algorithms: str = "
     costs = {(e.algorithm, e.protocol): time_of(collective, e, comm, nbytes) for e in table}
     algorithm, protocol = min(costs, key=lambda key: costs[key])
     channels, threads = resources(algorithm, protocol, comm, nbytes)
-    return Choice(algorithm, protocol, channels, threads, costs[algorithm, protocol], MappingProxyType(costs))
+    return TunerChoice(algorithm, protocol, channels, threads, costs[algorithm, protocol], MappingProxyType(costs))
 
 
 def allowed(spec: str, collective: str, known: tuple[str, ...], variable: str) -> frozenset[str]:
@@ -294,7 +296,7 @@ def _ring_latency(
     return (steps - far) * intra + far * inter
 
 
-def time_of(collective: str, cost: Cost, comm: Communicator, nbytes: int) -> float:
+def time_of(collective: str, cost: TunerCost, comm: Communicator, nbytes: int) -> float:
     """Microseconds that the tuner believes a call of `nbytes` takes."""
     bandwidth, latency = cost.bandwidth, cost.latency
     level = (nbytes >> 6).bit_length() - 1

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ...topology.plan import LEVELS, Machine
-from .. import constants as c
-from .ways import Node, Question, Rules
+from . import constants as c
+from .ways import NodeGraph, Rules, SearchInput
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ def heads(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> H
     nothing fits."""
     if plan.sm < 90 or not plan.of_kind("nvswitch"):
         return None
-    return _heads(Question.of(plan, gpus, cards, rules))
+    return _heads(SearchInput.of(plan, gpus, cards, rules))
 
 
 @lru_cache(maxsize=256)
-def _heads(asked: Question) -> Heads | None:
+def _heads(asked: SearchInput) -> Heads | None:
     node = asked.node()
     table, most = c.speeds(asked.sm, 2 if asked.cards else 1), min(c.MAX_NVLS_ARITY, asked.gpus)
     pairs = _pairs(node)[:most] if node.cards else [(g, -1) for g in range(most)]
@@ -60,7 +60,7 @@ def _heads(asked: Question) -> Heads | None:
     return Heads(tuple(g for g, _ in used), cards_used, speed, _between(node, used, speed, table), LEVELS[worst])
 
 
-def _pairs(node: Node) -> list[tuple[int, int]]:
+def _pairs(node: NodeGraph) -> list[tuple[int, int]]:
     """(GPU, card) of possible heads: every GPU's nearest card that no other GPU has taken."""
     found: list[tuple[int, int]] = []
     for g in range(len(node.gpus)):
@@ -75,16 +75,16 @@ def _pairs(node: Node) -> list[tuple[int, int]]:
     return found
 
 
-def _type(node: Node, pair: tuple[int, int]) -> int:
+def _type(node: NodeGraph, pair: tuple[int, int]) -> int:
     return max(node.out[pair].type, node.into[pair[::-1]].type)
 
 
-def _fitting(node: Node, pairs: Sequence[tuple[int, int]], speed: float) -> int:
+def _fitting(node: NodeGraph, pairs: Sequence[tuple[int, int]], speed: float) -> int:
     """How many of the pairs, from the first, can head a channel of this speed."""
     return next((k for k in range(len(pairs), 0, -1) if _fits(node, _loads(node, pairs[:k], speed, speed))), 0)
 
 
-def _between(node: Node, used: Sequence[tuple[int, int]], speed: float, table: Sequence[float]) -> float:
+def _between(node: NodeGraph, used: Sequence[tuple[int, int]], speed: float, table: Sequence[float]) -> float:
     """The speed between nodes, raised step by step while it is less than twice that inside (where there is one node
     nothing holds it)."""
     found = speed
@@ -95,7 +95,7 @@ def _between(node: Node, used: Sequence[tuple[int, int]], speed: float, table: S
     return found
 
 
-def _loads(node: Node, used: Sequence[tuple[int, int]], intra: float, inter: float) -> Mapping[int, float]:
+def _loads(node: NodeGraph, used: Sequence[tuple[int, int]], intra: float, inter: float) -> Mapping[int, float]:
     """GB/s that the channels of these heads reserve on directed links."""
     switch, found = node.plan.of_kind("nvswitch")[0], dict[int, float]()
     mine = {g for g, _ in used}
@@ -113,5 +113,5 @@ def _loads(node: Node, used: Sequence[tuple[int, int]], intra: float, inter: flo
     return found
 
 
-def _fits(node: Node, loads: Mapping[int, float]) -> bool:
+def _fits(node: NodeGraph, loads: Mapping[int, float]) -> bool:
     return all(link >= 0 and load <= node.room[link] + 1e-6 for link, load in loads.items())

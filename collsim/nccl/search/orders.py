@@ -30,8 +30,8 @@ import numpy.typing as npt
 
 from ...topology.plan import LEVELS, LOC, PXN, SYS, Machine
 from ...trees import node_chains, renamed
-from .. import constants as c
-from .ways import Node, Question, Rules, Way
+from . import constants as c
+from .ways import LinkPath, NodeGraph, Rules, SearchInput
 
 #: Steps of one round with equal channels, with different ones, and of all rounds.
 _STEPS_SAME, _STEPS, _STEPS_ALL = 2**8, 2**12, 2**15
@@ -165,17 +165,17 @@ def rings(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> R
 
     Where nothing is found: one channel in plain order at 0.1 GB/s and type SYS, as in NCCL.
     """
-    return _rings(Question.of(plan, gpus, cards, rules))
+    return _rings(SearchInput.of(plan, gpus, cards, rules))
 
 
 def trees(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules, channels: int) -> Trees:
     """Search the trees of one node, as many channels as its rings have once duplicated; the other arguments as for
     `rings`."""
-    return _trees(Question.of(plan, gpus, cards, rules), channels)
+    return _trees(SearchInput.of(plan, gpus, cards, rules), channels)
 
 
 @lru_cache(maxsize=256)
-def _rings(asked: Question) -> Rings:
+def _rings(asked: SearchInput) -> Rings:
     node = asked.node()
     found = _most_rings(node)
     if found is None:
@@ -184,7 +184,7 @@ def _rings(asked: Question) -> Rings:
 
 
 @lru_cache(maxsize=256)
-def _trees(asked: Question, channels: int) -> Trees:
+def _trees(asked: SearchInput, channels: int) -> Trees:
     node = asked.node()
     found = _fastest_trees(node, channels)
     if found is None:
@@ -193,7 +193,7 @@ def _trees(asked: Question, channels: int) -> Trees:
     return Trees(found.channels, found.intra, found.inter, *found.names(node), found.same, found.cross, found.pattern)
 
 
-def _plain(node: Node) -> Channel:
+def _plain(node: NodeGraph) -> Channel:
     return Channel(tuple(range(len(node.gpus))), *((node.cards[0],) * 2 if node.cards else ()))
 
 
@@ -216,7 +216,7 @@ class _Found:
     def total(self) -> float:
         return len(self.channels) * self.intra
 
-    def names(self, node: Node) -> tuple[str, str]:
+    def names(self, node: NodeGraph) -> tuple[str, str]:
         """Path types as NCCL prints them."""
         return LEVELS[self.type_intra], LEVELS[self.type_inter] if node.cards else "LOC"
 
@@ -229,7 +229,7 @@ class _Round:
     A solution has at least `least` channels; with `most` of them the round ends.
     """
 
-    node: Node
+    node: NodeGraph
     pattern: int
     intra: float
     inter: float
@@ -318,7 +318,7 @@ class _Round:
         else:
             self._found(Channel(tuple(path), card, leaves))
 
-    def _ends(self, here: int, card: int, leaves: int) -> list[tuple[int, Way]]:
+    def _ends(self, here: int, card: int, leaves: int) -> list[tuple[int, LinkPath]]:
         """Out by the card of entry; or, crossing, by any, rings in pairs: in by 0, out by 1, then in by 1, out by 0."""
         node = self.node
         allowed = node.cards if self.cross and self.pattern != c.TREE else [card]
@@ -360,7 +360,7 @@ class _Round:
             self.run()
         self.channels.pop()
 
-    def _take(self, way: Way, behind: Way | None, worst: int, speed: float) -> bool:
+    def _take(self, way: LinkPath, behind: LinkPath | None, worst: int, speed: float) -> bool:
         """Reserve a speed on a way; trees, which go both ways, want the way back to be of the type allowed as well."""
         room = self.node.room
         if way.type > worst or any(room[link] < times * speed - 1e-6 for link, times in way.costs):
@@ -372,17 +372,17 @@ class _Round:
         self.links += len(way.costs)
         return True
 
-    def _give(self, way: Way, speed: float) -> None:
+    def _give(self, way: LinkPath, speed: float) -> None:
         for link, times in way.costs:
             self.node.room[link] += times * speed
         self.links -= len(way.costs)
 
 
-def _closeness(way: Way | None) -> tuple[float, int]:
+def _closeness(way: LinkPath | None) -> tuple[float, int]:
     return (-way.bandwidth, len(way.costs)) if way else (0.0, 0)
 
 
-def _most_rings(node: Node) -> _Found | None:
+def _most_rings(node: NodeGraph) -> _Found | None:
     """Rounds from the fastest speed and the best paths to slower and worse ones, until the total cannot grow."""
     limit = node.total
     best, left = None, _STEPS_ALL
@@ -405,7 +405,7 @@ def _most_rings(node: Node) -> _Found | None:
     return best
 
 
-def _fastest_trees(node: Node, channels: int) -> _Found | None:
+def _fastest_trees(node: NodeGraph, channels: int) -> _Found | None:
     """The first round that gets all channels."""
     g = len(node.gpus)
     limit = node.total * (g / (g - 1) if g > 1 else 1.0)
@@ -421,7 +421,7 @@ def _fastest_trees(node: Node, channels: int) -> _Found | None:
     return None
 
 
-def _raised(node: Node, found: _Found) -> _Found:
+def _raised(node: NodeGraph, found: _Found) -> _Found:
     """The same channels with more inside the node, while that is less than twice what they have between nodes."""
     table = c.speeds(node.plan.sm, 2 if node.cards else 1)
     for speed in table[: table.index(found.inter)][::-1]:
@@ -437,7 +437,7 @@ def _raised(node: Node, found: _Found) -> _Found:
     return found
 
 
-def _speeds(node: Node, limit: float) -> Iterator[float]:
+def _speeds(node: NodeGraph, limit: float) -> Iterator[float]:
     """Speeds of the table that the fastest path and the limit allow, GB/s, fastest first."""
     every = [*node.out.values(), *node.into.values()] if node.cards else list(node.between.values())
     fastest = max((way.bandwidth for way in every), default=0.0)
@@ -445,7 +445,7 @@ def _speeds(node: Node, limit: float) -> Iterator[float]:
     return (s for s in table if s <= fastest + 1e-6 and s <= limit + 1e-6)
 
 
-def _patterns(node: Node) -> tuple[int, ...]:
+def _patterns(node: NodeGraph) -> tuple[int, ...]:
     """Tree patterns that NCCL tries here, in its order."""
     if len(node.gpus) == 1:
         return (c.TREE,)
@@ -454,7 +454,7 @@ def _patterns(node: Node) -> tuple[int, ...]:
     return (c.BALANCED_TREE, c.TREE) if node.plan.sm >= 90 else (c.BALANCED_TREE,)
 
 
-def _room_for(node: Node, speed: float, intra: int) -> int:
+def _room_for(node: NodeGraph, speed: float, intra: int) -> int:
     """Most rings of a speed for which GPUs have links and cards have ports."""
     out = [node.holds(g, speed, intra)[0] for g in range(len(node.gpus))]
     if not node.cards:
@@ -463,19 +463,19 @@ def _room_for(node: Node, speed: float, intra: int) -> int:
     return min(c.SEARCH_CHANNELS, ports, sum(out) // (len(out) - 1) if len(out) > 1 else ports)
 
 
-def _ports(node: Node, speed: float, cards: Collection[int]) -> int:
+def _ports(node: NodeGraph, speed: float, cards: Collection[int]) -> int:
     """Channels of a speed that these cards carry."""
     return sum(int(node.room[2 * (len(node.plan.joints) + card)] / speed + 1e-6) for card in cards)
 
 
-def _entries(node: Node, speed: float, inter: int) -> int:
+def _entries(node: NodeGraph, speed: float, inter: int) -> int:
     """Channels of a speed for which there is room where they enter: at the cards near enough to a GPU, and at the slots
     of such GPUs."""
     near = [way for way, found in node.into.items() if found.type <= inter]
     return min(_ports(node, speed, {card for card, _ in near}), sum(node.slots(g, speed) for g in {g for _, g in near}))
 
 
-def _room_for_trees(node: Node, channels: int, speed: float, intra: int, inter: int) -> bool:
+def _room_for_trees(node: NodeGraph, channels: int, speed: float, intra: int, inter: int) -> bool:
     """In a chain all GPUs but the last send, and all but the first receive; between nodes each begins at a card."""
     if node.cards and _entries(node, speed, inter) < channels:
         return False
@@ -483,7 +483,7 @@ def _room_for_trees(node: Node, channels: int, speed: float, intra: int, inter: 
     return all(sum(min(channels, one[way]) for one in held) >= channels * (len(held) - 1) for way in (0, 1))
 
 
-def _settings(node: Node, patterns: tuple[int, ...]) -> Iterator[tuple[int, int, int, int, bool]]:
+def _settings(node: NodeGraph, patterns: tuple[int, ...]) -> Iterator[tuple[int, int, int, int, bool]]:
     """(crossing, worst type to a card, worst type between GPUs, pattern, same order), in NCCL's order."""
     between = [way.type for way in node.between.values()] or [LOC]
     to_card = [way.type for way in (*node.out.values(), *node.into.values())]

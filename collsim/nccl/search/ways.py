@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import networkx as nx
 
 from ...topology.network import Cable
-from ...topology.plan import LOC, NVB, NVL, PHB, PXB, PXN, Machine, Path, Paths
-from .. import constants as c
+from ...topology.plan import LOC, NVB, NVL, PHB, PXB, PXN, Machine, MachinePaths, Path
+from . import constants as c
 
 #: Kinds of links that GPUs have of their own.
 FAST = ("nvlink", "xgmi")
@@ -35,7 +35,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Way:
+class LinkPath:
     """A path: its type, what it reserves (directed link, times the speed), its bandwidth."""
 
     type: int
@@ -43,11 +43,11 @@ class Way:
     bandwidth: float
 
 
-class Node:
+class NodeGraph:
     """The node as NCCL sees it: ways between GPUs, to and from cards, and the room on every directed link, GB/s."""
 
     def __init__(self, plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules):
-        self.plan, self.rules, self.paths = plan, rules, Paths(plan)
+        self.plan, self.rules, self.paths = plan, rules, MachinePaths(plan)
         self.gpus, self.cards = plan.ranks[:gpus], [i for i, rate in enumerate(cards) if rate > 0]
         self.switched = bool(plan.of_kind("nvswitch"))
         self.nics = plan.of_kind("nic")
@@ -58,7 +58,7 @@ class Node:
         self.out = {(g, card): way for g in n for card in self.cards if (way := self._out(g, card))}
         self.into = {(card, g): way for g in n for card in self.cards if (way := self._into(card, g))}
 
-    def _between(self, a: int, b: int) -> Way | None:
+    def _between(self, a: int, b: int) -> LinkPath | None:
         """Direct where P2P is allowed, else through the socket of the first GPU."""
         one, two = self.gpus[a], self.gpus[b]
         path = self.paths.best(one, two)
@@ -66,14 +66,14 @@ class Node:
             return self._way(path)
         return self._through_socket(one, two)
 
-    def _through_socket(self, one: int, two: int) -> Way | None:
+    def _through_socket(self, one: int, two: int) -> LinkPath | None:
         socket = next(iter(self.paths.nearest(one, self.plan.of_kind("cpu"))), None)
         if socket is None:
             return None
         there, back = self.paths.best(one, socket), self.paths.best(socket, two)
         return self._way(there, back) if there and back else None
 
-    def _out(self, g: int, card: int) -> Way | None:
+    def _out(self, g: int, card: int) -> LinkPath | None:
         """To a card: directly, over NVLink through the GPU beside it (PXN) where that is nearer, else through the
         socket."""
         gpu, nic, port = self.gpus[g], self.nics[card], 2 * len(self.plan.joints) + 2 * card
@@ -92,11 +92,11 @@ class Node:
             return max(beside)[2]
         return self._own(own, gpu, nic, port)
 
-    def _into(self, card: int, g: int) -> Way | None:
+    def _into(self, card: int, g: int) -> LinkPath | None:
         gpu, nic, port = self.gpus[g], self.nics[card], 2 * len(self.plan.joints) + 2 * card + 1
         return self._own(self.paths.best(nic, gpu), nic, gpu, port)
 
-    def _own(self, path: Path | None, one: int, two: int, port: int) -> Way | None:
+    def _own(self, path: Path | None, one: int, two: int, port: int) -> LinkPath | None:
         if path is None:
             return None
         if path.type <= self.rules.gdr:
@@ -106,7 +106,7 @@ class Node:
         there, back = (None, None) if socket is None else (self.paths.best(one, socket), self.paths.best(socket, two))
         return self._way(there, back, port=port, least=PHB) if there and back else None
 
-    def _way(self, *parts: Path, port: int | None = None, least: int = LOC) -> Way:
+    def _way(self, *parts: Path, port: int | None = None, least: int = LOC) -> LinkPath:
         """Parts after one another. Intel's root complex costs a GPU's PHB path a fifth more; before Ampere a GPU pays
         an eighth back."""
         type_ = max(least, *(part.type for part in parts))
@@ -121,7 +121,7 @@ class Node:
             costs[links[-1] ^ 1] = costs.get(links[-1] ^ 1, 0.0) + c.WAY_BACK
         if port is not None:
             costs[port] = 1.0
-        return Way(type_, tuple(costs.items()), min(self.room[link] for link in costs))
+        return LinkPath(type_, tuple(costs.items()), min(self.room[link] for link in costs))
 
     @property
     def total(self) -> float:
@@ -147,7 +147,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Question:
+class SearchInput:
     """All that the searches of a node depend on, to remember their answers by.
 
     `gpus`: how many of its GPUs take part, the first ones. `cards`: B/s of each network card, one direction; empty
@@ -163,10 +163,10 @@ class Question:
     rules: Rules
 
     @classmethod
-    def of(cls, plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> Question:
+    def of(cls, plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> SearchInput:
         return cls(plan.devices, plan.joints, plan.sm, plan.p2p_over_pcie, gpus, cards, rules)
 
-    def node(self) -> Node:
+    def node(self) -> NodeGraph:
         plan = Machine(
             name="node",
             title="node",
@@ -177,7 +177,7 @@ class Question:
             sm=self.sm,
             p2p_over_pcie=self.p2p_over_pcie,
         )
-        return Node(plan, self.gpus, _own_cards(plan, self.gpus, self.cards), self.rules)
+        return NodeGraph(plan, self.gpus, _own_cards(plan, self.gpus, self.cards), self.rules)
 
 
 def _own_cards(plan: Machine, gpus: int, cards: tuple[float, ...]) -> tuple[float, ...]:

@@ -35,8 +35,9 @@ SIZE, DONE, SPARE, DIRTY, ROUND, LOGGED, VISITED, BITS = 0, 1, 2, 3, 4, 5, 6, 7
 _VISITS = (
     5  # so many a transfer, and a slice is over: where thousands of flows share, a transfer changes the rates of all
 )
-FREE_SEATS, BATCH, ARRIVED, READY, COMPANY, CABLES, FOUND, SOILED = 0, 1, 2, 3, 4, 5, 6, 7  # rows of the work space
-LEAD, MATE, LEFT, BEHIND, READERS, FELLOW = 0, 1, 2, 3, 4, 5  # columns of a gate: see `build`
+#: Rows of the work space.
+FREE_SEATS, BATCH, ARRIVED, READY, JOINED_FLOWS, JOINED_LINKS, FOUND, DIRTY_LINKS = 0, 1, 2, 3, 4, 5, 6, 7
+LEAD, NEXT_ROW, LEFT, BEHIND, READERS, NEXT_READER = 0, 1, 2, 3, 4, 5  # columns of a gate: see `build`
 ROWS, WAITED, FIRST, FOLLOW = 0, 1, 2, 3  # columns of a job, where jobs wait for others: see `end_of_job`
 
 
@@ -52,15 +53,15 @@ def join(gate: Gates, row: int, begin: int, key: int, newest: Ints, before: Ints
         before[key] = lead
         newest[key] = row
         gate[row, LEAD] = row
-        gate[row, MATE] = -1
+        gate[row, NEXT_ROW] = -1
         gate[row, LEFT] = 1
         gate[row, BEHIND] = -1
         if lead >= 0:
             gate[lead, BEHIND] = row
         return lead
     gate[row, LEAD] = lead
-    gate[row, MATE] = gate[lead, MATE]
-    gate[lead, MATE] = row
+    gate[row, NEXT_ROW] = gate[lead, NEXT_ROW]
+    gate[lead, NEXT_ROW] = row
     gate[lead, LEFT] += 1
     return before[key]
 
@@ -83,10 +84,10 @@ def build(
     """Hang repetitions first..last-1 of a pattern behind the gates they wait for.
 
     A group is the rows of one step in one queue (sends of an endpoint on a channel, receives, writes of a slot); its
-    first row stands for it. Columns: LEAD the first row of the row's group; of that row, MATE the next in the group,
-    LEFT how many are not done, BEHIND the group behind; for writes READERS the first row that reads what they wrote,
-    FELLOW of that row the next reader. `pending` counts the gates of each row. `queues`: newest send group, the one
-    before, receives alike, largest send group. Explicit dependencies: `sends` is empty.
+    first row stands for it. Columns: LEAD the first row of the row's group; of that row, NEXT_ROW the next in the
+    group, LEFT how many are not done, BEHIND the group behind; for writes READERS the first row that reads what they
+    wrote, NEXT_READER of that row the next reader. `pending` counts the gates of each row. `queues`: newest send group,
+    the one before, receives alike, largest send group. Explicit dependencies: `sends` is empty.
     """
     m = len(part)
     for k in range(first, last):
@@ -99,10 +100,10 @@ def build(
             waits = 0
             source = newest_write[p["read"] + turn]
             writes[me, READERS] = -1
-            writes[me, FELLOW] = -1
+            writes[me, NEXT_READER] = -1
             if source >= 0:
                 waits += 1
-                writes[me, FELLOW] = writes[source, READERS]
+                writes[me, NEXT_READER] = writes[source, READERS]
                 writes[source, READERS] = me
             if len(sends):
                 key = p["send"]
@@ -144,7 +145,7 @@ def open_gate(gate: Gates, row: int, pending: Ints, ready: Ints, n: int) -> int:
             if pending[member] == 0:
                 ready[n] = member
                 n += 1
-            member = gate[member, MATE]
+            member = gate[member, NEXT_ROW]
     return n
 
 
@@ -160,7 +161,7 @@ def open_writes(writes: Gates, row: int, pending: Ints, ready: Ints, n: int) -> 
             if pending[reader] == 0:
                 ready[n] = reader
                 n += 1
-            reader = writes[reader, FELLOW]
+            reader = writes[reader, NEXT_READER]
         group = writes[group, BEHIND]
         if group >= 0:
             writes[group, LEFT] -= 1
@@ -305,7 +306,7 @@ def soil(links: Links, work: Gates, counters: Longs, floor: Floats, link: int, l
     floor[0] = min(floor[0], level)
     if not links[link]["dirty"]:
         links[link]["dirty"] = 1
-        work[SOILED, counters[DIRTY]] = link
+        work[DIRTY_LINKS, counters[DIRTY]] = link
         counters[DIRTY] += 1
 
 
@@ -372,7 +373,8 @@ def visit(
     level: float,
     found: Ints,
 ) -> None:
-    """Find the flows that dirty links are joined to, and their links: COMPANY, CABLES, and how many of each in `found`.
+    """Find the flows that dirty links are joined to, and their links: JOINED_FLOWS, JOINED_LINKS, and how many of each
+    in `found`.
 
     Rates below `level` stay: filling all links together, nothing that changed is full before. A flow that ended held
     its rate from its fullest link, and a link that one more flow is on is not full before all its flows have
@@ -381,14 +383,14 @@ def visit(
     counters[ROUND] += 1
     now = counters[ROUND]
     bits = counters[BITS]
-    cables, company = work[CABLES], work[COMPANY]
+    cables, joined = work[JOINED_LINKS], work[JOINED_FLOWS]
     many = flows = 0
     for d in range(counters[DIRTY]):
-        link = links[work[SOILED, d]]
+        link = links[work[DIRTY_LINKS, d]]
         link["dirty"] = 0
         if link["count"]:
             link["seen"] = now
-            cables[many] = work[SOILED, d]
+            cables[many] = work[DIRTY_LINKS, d]
             many += 1
     at = 0
     while at < many:
@@ -404,7 +406,7 @@ def visit(
                 open_ += 1
                 if s["seen"] != 2 * now:
                     s["seen"] = 2 * now
-                    company[flows] = node >> bits
+                    joined[flows] = node >> bits
                     flows += 1
                     for hop in range(s["first"], s["last"]):
                         link = links[route_link[hop]]
@@ -450,16 +452,16 @@ def share_out(
     work: Gates,
     counters: Longs,
 ) -> None:
-    """Max-min fair rates (Bertsekas & Gallager 1992, section 6.5.2) over the first `many` of CABLES: the link with the
-    least for each of its flows sets their rate, then the next. What a link has for each only grows as others get their
-    rates, so a heap with old keys is good enough."""
+    """Max-min fair rates (Bertsekas & Gallager 1992, section 6.5.2) over the first `many` of JOINED_LINKS: the link
+    with the least for each of its flows sets their rate, then the next. What a link has for each only grows as others
+    get their rates, so a heap with old keys is good enough."""
     now, bits = counters[ROUND], counters[BITS]
     n = 0
     for i in range(many):
-        link = links[work[CABLES, i]]
+        link = links[work[JOINED_LINKS, i]]
         if link["open"]:
             heap[n]["key"] = link["room"] / link["open"]
-            heap[n]["link"] = work[CABLES, i]
+            heap[n]["link"] = work[JOINED_LINKS, i]
             n += 1
     for i in range((n >> 1) - 1, -1, -1):
         heap_sink(heap, n, i, heap[i]["key"], heap[i]["link"])
@@ -491,11 +493,11 @@ def share_out(
 
 @inner
 def set_rates(flows: int, t: float, queue: Queue, seats: Seats, work: Gates, counters: Longs, log: Log) -> None:
-    """Give the first `flows` of COMPANY their new rates, and the queue their new ends: one by one, or where they are
-    many all at once."""
+    """Give the first `flows` of JOINED_FLOWS their new rates, and the queue their new ends: one by one, or where they
+    are many all at once."""
     many = 8 * flows > counters[SIZE]
     for i in range(flows):
-        seat = work[COMPANY, i]
+        seat = work[JOINED_FLOWS, i]
         s = seats[seat]
         old, new = s["rate"], s["wanted"]
         if abs(new - old) <= 1e-13 * old:
@@ -544,7 +546,7 @@ def settle(
     counters[VISITED] += found[0] + found[1]
     ended = 0
     for i in range(found[1]):
-        seat = work[COMPANY, i]
+        seat = work[JOINED_FLOWS, i]
         if seats[seat]["end"] <= t * (1 + TOGETHER):
             work[ARRIVED, done + ended] = seat
             ended += 1
@@ -553,7 +555,7 @@ def settle(
         set_rates(found[1], t, queue, seats, work, counters, log)
         return 0
     for i in range(found[0]):  # they are still dirty
-        soil(links, work, counters, floor, work[CABLES, i], level)
+        soil(links, work, counters, floor, work[JOINED_LINKS, i], level)
     for i in range(done, done + ended):
         seat = work[ARRIVED, i]
         drop(queue, seats, counters, seat)

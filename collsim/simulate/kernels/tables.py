@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -165,8 +166,9 @@ def _made(function: Kernel, **options: bool) -> Kernel:
     names = dict(function.__annotations__)
     result = _TYPES[names.pop("return")]
     signature = result(*(_TYPES[name] for name in names.values()))
+    compiled: Any = partial(numba.njit, signature, nogil=True, _nrt=False, **options)
     try:
-        made: Any = numba.njit(signature, cache=True, nogil=True, _nrt=False, **options)(function)  # type: ignore[call-overload]
+        made: Kernel = compiled(cache=True)(function)
     except RuntimeError:  # no directory for the cache
-        made = numba.njit(signature, nogil=True, _nrt=False, **options)(function)  # type: ignore[call-overload]
+        made = compiled()(function)
     return made

@@ -17,10 +17,11 @@ from ...errors import CollsimError, unknown
 from ...sandbox import Limits, NoWalls, Walls, walls
 from ...sandbox.attempt import Ended, attempt
 from ...sandbox.frames import Ending, Kind, numbers, printable, split, text
-from ...sandbox.jobs import FINDING, Task
+from ...sandbox.jobs import FINDING, BoxTask
 from ...sandbox.limits import MOST_PRINTED
 from ...sandbox.process import boxed
-from .exercise import Exercise, judged, language
+from ..language import language
+from .exercise import Exercise, judged
 from .submissions import Submission, submissions
 from .tasks import TASKS
 
@@ -122,7 +123,7 @@ def _graded(one: Submission, only: Sequence[str] | None, lang: str, limits: Limi
 
 def _ran(one: Submission, names: Sequence[str], limits: Limits) -> tuple[list[str], list[str], dict[str, Ended]]:
     """The exercises that the files answer, why some could not be read, and how the process of each function ended."""
-    tasks = [Task(name, TASKS[name].wanted) for name in names]
+    tasks = [BoxTask(name, TASKS[name].wanted) for name in names]
     made: dict[str, Ended] = {}
     looked = Ended()
     for number, ended in boxed(one.files, tasks, limits, find=True, without_walls=True):

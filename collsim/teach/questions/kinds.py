@@ -17,14 +17,14 @@ from ...collective import collective
 from ...simulate import Trace
 from ...units import format_bandwidth, format_bytes, format_time
 from ...verify import contributions
-from ..exercises.exercise import Text
-from .question import Choice, Question
+from ..language import Text
+from .question import Alternative, Question
 
 Random = np.random.Generator
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class AskedRun:
     """A trace and what several questions need of it."""
 
     trace: Trace
@@ -50,7 +50,7 @@ def _pair(en: str, zh: str) -> Text:
 
 
 def _choice(
-    topic: str, ask: Text, why: Text, right: Choice, wrong: list[Choice], random: Random, most: int = 4
+    topic: str, ask: Text, why: Text, right: Alternative, wrong: list[Alternative], random: Random, most: int = 4
 ) -> Question | None:
     """A choice question in random order; None if no wrong choice differs from the right one."""
     seen, kept = {right.text[0]}, []
@@ -75,7 +75,7 @@ def _steps_text(count: int) -> Text:
 # -----------------------------------------------------------------------------------------------------------
 
 
-def steps(run: Run, random: Random) -> Question | None:
+def steps(run: AskedRun, random: Random) -> Question | None:
     """How many steps; against n, 2n-1, n-1 and log2 n."""
     s, n = run.trace.schedule, run.n
     per_step = len(s) / s.steps
@@ -109,14 +109,16 @@ def steps(run: Run, random: Random) -> Question | None:
         f"The schedule has {_steps_text(s.steps)[0]} with {len(s):,} transfers, {per_step:.3g} per step on average.",
         f"这个调度共 {s.steps} 步、{len(s):,} 次传输，平均每步 {per_step:.3g} 次。",
     )
-    right = Choice(_steps_text(s.steps), ("Print the schedule: a column per step.", "打印调度表即可看到：每步一列。"))
-    wrong = [Choice(_steps_text(count), idea) for count, idea in ideas if count != s.steps]
+    right = Alternative(
+        _steps_text(s.steps), ("Print the schedule: a column per step.", "打印调度表即可看到：每步一列。")
+    )
+    wrong = [Alternative(_steps_text(count), idea) for count, idea in ideas if count != s.steps]
     wrong = [wrong[k] for k in random.permutation(len(wrong))]
     ask = _pair("How many steps does the schedule take?", "这个调度一共需要多少步？")
     return _choice("steps", ask, why, right, wrong, random)
 
 
-def sent(run: Run, random: Random) -> Question | None:
+def sent(run: AskedRun, random: Random) -> Question | None:
     """Bytes that one rank sends."""
     t = run.trace
     rank = int(random.integers(run.n))
@@ -136,7 +138,7 @@ def sent(run: Run, random: Random) -> Question | None:
     return Question("number", "sent", ask, why, value, "bytes")
 
 
-def total_sent(run: Run, random: Random) -> Question | None:
+def total_sent(run: AskedRun, random: Random) -> Question | None:
     """Bytes that all endpoints send together; against one rank's share, and one half."""
     t = run.trace
     total, one = int(t.sent_bytes.sum()), int(t.sent_bytes.max())
@@ -150,24 +152,26 @@ def total_sent(run: Run, random: Random) -> Question | None:
         f"最忙的端点发送 {format_bytes(one)}；全部 {t.schedule.endpoints} 个端点加起来是 {format_bytes(total)}，"
         f"相当于 {total / t.nbytes:.4g} 份缓冲区。",
     )
-    right = Choice(_size(total), ("Each transfer counts once, where it is sent.", "每次传输在发送端计一次。"))
+    right = Alternative(_size(total), ("Each transfer counts once, where it is sent.", "每次传输在发送端计一次。"))
     wrong = [
-        Choice(_size(one), ("That is what one endpoint sends, the busiest.", "这是单个端点（最忙的那个）发送的量。")),
-        Choice(
+        Alternative(
+            _size(one), ("That is what one endpoint sends, the busiest.", "这是单个端点（最忙的那个）发送的量。")
+        ),
+        Alternative(
             _size(2 * total),
             (
                 "Every byte is sent once and received once; do not count both.",
                 "每个字节发送一次、接收一次；不要重复计算。",
             ),
         ),
-        Choice(
+        Alternative(
             _size(total // 2),
             (
                 "That is one of two halves (reduce-scatter or allgather).",
                 "这只是两半之一（reduce-scatter 或 allgather）。",
             ),
         ),
-        Choice(
+        Alternative(
             _size(t.nbytes * run.n),
             ("n buffers would be one whole buffer from each rank.", "n 份意味着每个 rank 各发一整份。"),
         ),
@@ -179,7 +183,7 @@ def _size(nbytes: float) -> Text:
     return format_bytes(nbytes), format_bytes(nbytes)
 
 
-def hot_endpoint(run: Run, random: Random) -> Question | None:
+def hot_endpoint(run: AskedRun, random: Random) -> Question | None:
     """Who sends most: somebody, or all the same."""
     t = run.trace
     most = int(t.sent_bytes.max(initial=0))
@@ -196,9 +200,9 @@ def hot_endpoint(run: Run, random: Random) -> Question | None:
     same = ("all send the same", "都一样多")
     if len(top) == 1:
         who = names[int(top[0])]
-        right = Choice((who, who), ("What everybody needs goes through it.", "大家需要的数据都要经过它。"))
+        right = Alternative((who, who), ("What everybody needs goes through it.", "大家需要的数据都要经过它。"))
         wrong = [
-            Choice(
+            Alternative(
                 same,
                 (
                     "That would be a ring, or a server spread over all ranks.",
@@ -207,16 +211,18 @@ def hot_endpoint(run: Run, random: Random) -> Question | None:
             )
         ]
     else:
-        right = Choice(same, ("Every endpoint does the same work.", "每个端点的工作量相同。"))
+        right = Alternative(same, ("Every endpoint does the same work.", "每个端点的工作量相同。"))
         wrong = [
-            Choice(
+            Alternative(
                 (names[0], names[0]),
                 ("Rank 0 is special only in a server or a rooted tree.", "只有参数服务器或有根的树里 rank 0 才特殊。"),
             )
         ]
     others = [e for e in random.permutation(len(names)) if e not in top or len(top) > 1]
     wrong += [
-        Choice((names[e], names[e]), ("It sends no more than the others of its kind.", "它发送的并不比同类端点多。"))
+        Alternative(
+            (names[e], names[e]), ("It sends no more than the others of its kind.", "它发送的并不比同类端点多。")
+        )
         for e in others[:2]
     ]
     return _choice("hot", ask, why, right, wrong, random)
@@ -226,7 +232,7 @@ def hot_endpoint(run: Run, random: Random) -> Question | None:
 # -------------------------------------------------------------------------------------------------------------------
 
 
-def contributions_after(run: Run, random: Random) -> Question | None:
+def contributions_after(run: AskedRun, random: Random) -> Question | None:
     """How many ranks' contributions a slot holds after so many steps."""
     s = run.trace.schedule
     if not collective(s.collective).reduces or s.steps < 2 or len(s) > 50_000:
@@ -247,7 +253,7 @@ def contributions_after(run: Run, random: Random) -> Question | None:
     return Question("number", "contributions", ask, why, held[-1], "count")
 
 
-def who_has(run: Run, random: Random) -> Question | None:
+def who_has(run: AskedRun, random: Random) -> Question | None:
     """Which rank holds a finished chunk after so many steps."""
     s = run.trace.schedule
     kind = collective(s.collective)
@@ -270,19 +276,19 @@ def who_has(run: Run, random: Random) -> Question | None:
         f"Then rank{'s' * (len(have) > 1)} {names} of {s.ranks} hold it complete.",
         f"此时 {s.ranks} 个 rank 中，{names} 已持有完整的它。",
     )
-    right = Choice(
+    right = Alternative(
         (f"rank {one}", f"rank {one}"),
         ("It has arrived there, with every contribution.", "它已到达那里，且包含全部贡献。"),
     )
-    wrong = [Choice((f"rank {r}", f"rank {r}"), _lacking(run, r, chunk, after, goal)) for r in others]
+    wrong = [Alternative((f"rank {r}", f"rank {r}"), _lacking(run, r, chunk, after, goal)) for r in others]
     return _choice("who", ask, why, right, wrong, random)
 
 
-def _state(run: Run, rank: int, chunk: int, after: int) -> np.ndarray:  # type: ignore[type-arg]
+def _state(run: AskedRun, rank: int, chunk: int, after: int) -> np.ndarray:  # type: ignore[type-arg]
     return [counts for step, counts in contributions(run.trace.schedule, rank, chunk) if step < after][-1]
 
 
-def _lacking(run: Run, rank: int, chunk: int, after: int, goal: int) -> Text:
+def _lacking(run: AskedRun, rank: int, chunk: int, after: int, goal: int) -> Text:
     count = int((_state(run, rank, chunk, after) > 0).sum())
     return f"It holds {count} of {goal} contributions then.", f"此时它只有 {goal} 份贡献中的 {count} 份。"
 
@@ -291,7 +297,7 @@ def _lacking(run: Run, rank: int, chunk: int, after: int, goal: int) -> Text:
 # ------------------------------------------------------------------------------------------------------------------
 
 
-def link_bytes(run: Run, random: Random) -> Question | None:
+def link_bytes(run: AskedRun, random: Random) -> Question | None:
     """Bytes over one directed link."""
     t = run.trace
     link = int(random.choice(run.used[: max(4, len(run.used) // 2)]))
@@ -305,7 +311,7 @@ def link_bytes(run: Run, random: Random) -> Question | None:
     return Question("number", "link", ask, why, value, "bytes")
 
 
-def busiest_link(run: Run, random: Random) -> Question | None:
+def busiest_link(run: AskedRun, random: Random) -> Question | None:
     """Which link is busy for the largest part of the run."""
     t = run.trace
     busy = t.link_busy
@@ -322,7 +328,7 @@ def busiest_link(run: Run, random: Random) -> Question | None:
     links = [int(random.choice(best)), *picked]
     order = random.permutation(len(links))
     names = [t.topology.link_name(k) for k in links]
-    choices = [Choice((name, name), _share_text(run, k)) for name, k in zip(names, links, strict=True)]
+    choices = [Alternative((name, name), _share_text(run, k)) for name, k in zip(names, links, strict=True)]
     ask = _pair(
         "Which of these links is the bottleneck: busy for the largest part of the run?",
         "下列哪条链路是瓶颈，即占用时间比例最大？",
@@ -347,7 +353,7 @@ def busiest_link(run: Run, random: Random) -> Question | None:
     )
 
 
-def _share_text(run: Run, link: int) -> Text:
+def _share_text(run: AskedRun, link: int) -> Text:
     t = run.trace
     share, rate = 100 * t.link_busy[link] / t.spent, format_bandwidth(t.topology.links.bandwidth[link])
     if not t.link_bytes[link]:
@@ -358,7 +364,7 @@ def _share_text(run: Run, link: int) -> Text:
     )
 
 
-def hops(run: Run, random: Random) -> Question | None:
+def hops(run: AskedRun, random: Random) -> Question | None:
     """How many links a transfer crosses."""
     t = run.trace
     row = t.schedule.transfers[int(random.integers(len(t.schedule)))]
@@ -387,7 +393,7 @@ def hops(run: Run, random: Random) -> Question | None:
 # -------------------------------------------------------------------------------------------------------------------
 
 
-def doubling(run: Run, random: Random) -> Question | None:
+def doubling(run: AskedRun, random: Random) -> Question | None:
     """What twice the bandwidth of one kind of link saves; against half, and nothing."""
     neck = run.trace.bottleneck
     if neck is None:
@@ -411,7 +417,7 @@ def doubling(run: Run, random: Random) -> Question | None:
         (f"重新运行需 {after}，原来是 {before}：缩短 {_percent(saved)}。" if changes else f"重新运行仍需 {before}。")
         + f"即使所有带宽无限大，仍会剩下 {_percent(neck.latency)} 的时间，即延迟。",
     )
-    right = Choice(_less(saved), ("That is what running it again says.", "重新运行的结果正是如此。"))
+    right = Alternative(_less(saved), ("That is what running it again says.", "重新运行的结果正是如此。"))
     ideas: list[tuple[float, Text]] = [
         (
             0.5,
@@ -434,7 +440,7 @@ def doubling(run: Run, random: Random) -> Question | None:
         for name, other in neck.saves.items()
         if name != kind
     ]
-    wrong = [Choice(_less(value), idea) for value, idea in ideas if abs(value - saved) > 0.04]
+    wrong = [Alternative(_less(value), idea) for value, idea in ideas if abs(value - saved) > 0.04]
     return _choice("doubling", ask, why, right, wrong, random)
 
 
@@ -446,7 +452,7 @@ def _less(share: float) -> Text:
     return ("not at all", "完全没有缩短") if share < 0.0005 else (_percent(share), _percent(share))
 
 
-def time(run: Run, random: Random) -> Question | None:
+def time(run: AskedRun, random: Random) -> Question | None:
     """How long the run takes."""
     from ...analysis import critical_path
 
@@ -476,7 +482,7 @@ def time(run: Run, random: Random) -> Question | None:
     return Question("number", "time", ask, why, t.spent, "time", tolerance=0.05)
 
 
-def busbw(run: Run, random: Random) -> Question | None:
+def busbw(run: AskedRun, random: Random) -> Question | None:
     """busbw from algbw."""
     t = run.trace
     if not t.busbw:
@@ -496,7 +502,7 @@ def busbw(run: Run, random: Random) -> Question | None:
     return Question("number", "busbw", ask, why, t.busbw, "rate", tolerance=0.03)
 
 
-def nothing_but_latency(run: Run, random: Random) -> Question | None:
+def nothing_but_latency(run: AskedRun, random: Random) -> Question | None:
     """The time of an almost empty buffer."""
     t = run.trace
     neck = t.bottleneck
@@ -512,7 +518,7 @@ def nothing_but_latency(run: Run, random: Random) -> Question | None:
     return Question("number", "latency", ask, why, left, "time", tolerance=0.05)
 
 
-def twice_the_bytes(run: Run, random: Random) -> Question | None:
+def twice_the_bytes(run: AskedRun, random: Random) -> Question | None:
     """By what factor the time grows when the buffer doubles."""
     from ...simulate import simulate
 
@@ -532,7 +538,7 @@ def twice_the_bytes(run: Run, random: Random) -> Question | None:
     return Question("number", "factor", ask, why, factor, "factor", tolerance=0.03)
 
 
-ASKERS: tuple[Callable[[Run, Random], Question | None], ...] = (
+ASKERS: tuple[Callable[[AskedRun, Random], Question | None], ...] = (
     busiest_link,
     steps,
     link_bytes,

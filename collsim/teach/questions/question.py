@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from ...errors import CollsimError
 from ...units import format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time
-from ..exercises.exercise import LANGUAGES, Text
+from ..language import LANGUAGES, Text
 
 Unit = Literal["bytes", "time", "rate", "count", "factor"]
 
 
 @dataclass(frozen=True)
-class Choice:
+class Alternative:
     """One answer to choose: its text, and why it is right, or which idea leads to it and why that is wrong."""
 
     text: Text
@@ -55,7 +55,7 @@ class Question:
     answer: float
     unit: Unit = "count"
     tolerance: float = 0.02
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[Alternative, ...] = ()
     links: tuple[int, ...] = ()
     lang: str = "en"
 

@@ -11,8 +11,8 @@ import numpy as np
 from ...errors import CollsimError
 from ...simulate import Trace
 from ...units import parse_count
-from ..exercises.exercise import language
-from .kinds import ASKERS, Run
+from ..language import language
+from .kinds import ASKERS, AskedRun
 from .question import Question
 
 _MOST = 60
@@ -34,7 +34,7 @@ def questions(trace: Trace, seed: int = 0, count: int = 8, lang: str = "en") -> 
         raise CollsimError(f"count={count}: at most {_MOST} questions are made at once")
     if not trace.time or not trace.link_bytes.any():
         raise CollsimError(f"nothing moves in {trace!r}, so there is nothing to ask; take more ranks or a larger size")
-    run = Run(trace)
+    run = AskedRun(trace)
     random = np.random.default_rng(
         [seed, zlib.crc32(f"{trace.schedule.label} {trace.topology.name} {trace.nbytes}".encode())]
     )

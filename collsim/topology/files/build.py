@@ -9,11 +9,11 @@ from typing import Any
 
 from ..assumed import Assumption
 from ..cables import Nic, dram, nvlink, pcie
-from ..gpus import BRIDGED, GEFORCE, GPUS
 from ..machines import machine
 from ..network import Topology
+from ..parts.gpus import BRIDGED, GEFORCE, GPUS
+from ..parts.refit import training_cards, without
 from ..plan import Machine
-from ..refit import training_cards, without
 
 _MOST_NOTES = 100
 

@@ -10,8 +10,8 @@ from typing import Any
 from ...errors import TopologyError, shown
 from ...units import parse_count
 from ..assumed import Assumption
-from ..gpus import GPUS, gpu_name
-from ..sockets import PROCESSORS, processor, usual_processor
+from ..parts.gpus import GPUS, gpu_name
+from ..parts.sockets import PROCESSORS, processor, usual_processor
 
 #: NVLinks of a GPU up to which it is taken for a generation (data sheets); of drivers that say SOC, before V100.
 _BY_LINKS, _OLD_BY_LINKS = ((0, ""), (6, "V100"), (12, "A100"), (18, "H100")), ((0, ""), (4, "P100"))

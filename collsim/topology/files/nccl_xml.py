@@ -20,8 +20,8 @@ from ...files import Growing
 from ..assumed import Assumption
 from ..cables import C2C, NVLINK_BRIDGE, Nic, nic, nvlink, pcie, xgmi_gpu
 from ..network import Cable, Topology
+from ..parts.sockets import between, identified
 from ..plan import Machine, Plan
-from ..sockets import between, identified
 from .build import HOST_MEMORY, finish
 
 _DEEPEST = 64

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import CollsimError, FormatError, TopologyError, shown, unknown
 from ...units import parse_bandwidth, parse_time
 from ..cables import NICS, Nic
-from ..calibrated import Figures, Measured, Residue, calibrated
+from ..calibrated import LinkFigures, Measured, Residue, calibrated
 from ..generic import NETWORKS
 from ..graph import from_cables
 from ..machines import machine, machines
@@ -274,7 +274,7 @@ def _calibrated(topology: Topology, place: _Place, as_written: bool) -> Topology
             continue
         given = item.keys({"carries", "alpha"}, ("carries", "alpha"))
         try:
-            links[kind] = Figures(given["carries"].value, parse_time(given["alpha"].value))
+            links[kind] = LinkFigures(given["carries"].value, parse_time(given["alpha"].value))
         except CollsimError as error:
             raise item.wrong(str(error)) from None
     try:

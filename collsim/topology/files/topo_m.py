@@ -16,8 +16,8 @@ from typing import Any
 from ...errors import FormatError, shown
 from ..cables import NVLINK_BRIDGE, nic
 from ..network import Cable, Topology
+from ..parts.sockets import between, processor
 from ..plan import Machine, Plan
-from ..sockets import between, processor
 from .build import BRIDGED, GEFORCE, GPUS, HOST_MEMORY, finish, nvlink, pcie
 from .guesses import Guesses, Seen, guessed
 

@@ -22,9 +22,13 @@ from ..cluster import ClusterRouter, Policy
 from ..fabrics import Fabric, fabric
 from ..network import DEVICE_KINDS, Cable, Devices, Ints, Links, Topology
 from ..node_names import NodeNames
+from ..parts.refit import refitted
 from ..plan import LEVELS, LOC, P2C, PXB, SYS, Machine
-from ..refit import refitted
 from ..rings import found_rings
+
+#: What `machine` takes where nothing is said.
+_USUAL: dict[str, Any] = {"nodes": 1, "p2p": True, "gdr": True, "pxn": None, "fabric": "switch"}
+_USUAL |= {"oversubscription": 1, "nic": None, "placement": "node", "rates": "nominal"}
 
 
 @cache
@@ -81,56 +85,62 @@ def machine(
     plan = name if isinstance(name, Machine) else _find(name)
     parts = {"gpu": gpu, "pcie": pcie, "cpu": cpu, "nics": nics}
     plan = refitted(plan, **parts)
+    _require_pxn(pxn)
+    options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}  # a YAML file has lists
+    count = _count(nodes)
+    oversubscription = _ratio(oversubscription)
+    _require_rates(rates)
+    card = _card(plan, nic)
+    net = _fabric(plan, count, card, fabric, oversubscription, rates, options)
+    policy = _policy(plan, card, net, p2p, gdr, pxn)
+    place, order = _placement(plan, count, placement)
+    asked: dict[str, Any] = {"nodes": count, "p2p": p2p, "gdr": gdr, "pxn": pxn, "fabric": fabric}
+    asked |= {"oversubscription": oversubscription, "nic": nic, "placement": order, "rates": rates}
+    given = {k: v for k, v in asked.items() if v != _USUAL[k]} | options
+    other = {k: v for k, v in parts.items() if v is not None}
+    said = ", ".join(f"{k}={getattr(v, 'name', v)}" for k, v in (given | other).items())
+    settings = given if order == "node" else {**given, "placement": placement}
+    facts = _facts(plan, count, net, card, policy, rates, order, settings)
+    links = _links(plan, count, net, card, rates)
+    return _joined(plan, count, net, policy, f"({said})" if said else "", links, place, order == "node", facts)
+
+
+def _joined(
+    plan: Machine,
+    count: int,
+    net: Any,
+    policy: Policy,
+    said: str,
+    links: Links,
+    place: Ints,
+    in_order: bool,
+    facts: dict[str, Any],
+) -> Topology:
+    """All nodes as one Topology; `in_order`: rank r sits on GPU r, so that rings may go as they do in a node."""
+    router = ClusterRouter(plan, count, net, policy)
+    return Topology(
+        name=f"{plan.name}{said}",
+        ranks=len(place),
+        devices=_devices(plan, count, net),
+        links=links,
+        endpoint_device=place,
+        router=router,
+        shape="machine",
+        orders=_orders(plan, count, router) if in_order else None,
+        facts=facts,
+    )
+
+
+def _require_pxn(pxn: object) -> None:
     if pxn is not None and not isinstance(pxn, bool | np.bool_):
         raise TopologyError(
             f"pxn={shown(pxn)} must be True, False, or None for yes where the fabric has rails or planes"
         )
-    options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}  # a YAML file has lists
-    count = _count(nodes)
-    oversubscription = _ratio(oversubscription)
+
+
+def _require_rates(rates: object) -> None:
     if rates not in ("nominal", "effective"):
         raise TopologyError(f"rates={shown(rates)} must be 'nominal' or 'effective'")
-    card = _card(plan, nic)
-    net = _fabric(plan, count, card, fabric, oversubscription, rates, options)
-    policy = _policy(plan, card, net, p2p, gdr, pxn)
-    router = ClusterRouter(plan, count, net, policy)
-    place, order = _placement(plan, count, placement)
-    asked: dict[str, tuple[Any, Any]] = {
-        "nodes": (count, 1),
-        "p2p": (p2p, True),
-        "gdr": (gdr, True),
-        "pxn": (pxn, None),
-        "fabric": (fabric, "switch"),
-    }
-    asked |= {
-        "oversubscription": (oversubscription, 1),
-        "nic": (nic, None),
-        "placement": (order, "node"),
-        "rates": (rates, "nominal"),
-    }
-    given = {k: v for k, (v, usual) in asked.items() if v != usual} | options
-    other = {k: v for k, v in parts.items() if v is not None}
-    said = [f"{k}={getattr(v, 'name', v)}" for k, v in (given | other).items()]
-    return Topology(
-        name=plan.name + (f"({', '.join(said)})" if said else ""),
-        ranks=len(place),
-        devices=_devices(plan, count, net),
-        links=_links(plan, count, net, card, rates),
-        endpoint_device=place,
-        router=router,
-        shape="machine",
-        orders=_orders(plan, count, router) if order == "node" else None,
-        facts=_facts(
-            plan,
-            count,
-            net,
-            card,
-            policy,
-            rates,
-            order,
-            {**given, "placement": placement} if order != "node" else given,
-        ),
-    )
 
 
 def _find(name: object) -> Machine:

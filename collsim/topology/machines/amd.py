@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..cables import dram, pcie, xgmi_gpu
+from ..parts.sockets import between
 from ..plan import Machine, Plan, server
-from ..sockets import between
 
 
 def _mi300x() -> Plan:

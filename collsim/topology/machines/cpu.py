@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..cables import dram, pcie
+from ..parts.sockets import between
 from ..plan import Machine, Plan
-from ..sockets import between
 
 
 def _two_sockets(generation: int) -> Plan:

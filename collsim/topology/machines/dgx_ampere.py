@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..cables import dram, nvlink, pcie
+from ..parts.sockets import between
 from ..plan import Machine, Plan, server
-from ..sockets import between
 
 _MEMORY = dram("DDR4", 3200, 8, "EPYC 7742")
 _XGMI = between("rome")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..cables import C2C, GRACE_LINK, dram, nvlink, pcie
+from ..parts.sockets import between
 from ..plan import Machine, Plan, server
-from ..sockets import between
 
 _LPDDR = dram("LPDDR5X", 8533, 8, "Grace")
 

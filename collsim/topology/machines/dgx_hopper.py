@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..cables import dram, nvlink, pcie
 from ..network import Cable
+from ..parts.sockets import between
 from ..plan import Machine, Plan, server
-from ..sockets import between
 
 _MEMORY = dram("DDR5", 4800, 8, "Xeon Platinum 8480C")
 _UPI = between("sapphire-rapids")

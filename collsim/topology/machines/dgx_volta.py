@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..cables import dram, nvlink, pcie
+from ..parts.sockets import between
 from ..plan import Machine, Plan, server
-from ..sockets import between
 
 # Links between GPU pairs of a DGX-1V: nvidia-smi topo -m and the topology XML in NVIDIA/nccl issue 671.
 CUBE_MESH = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..cables import NVLINK_BRIDGE, dram, pcie
 from ..network import Cable
+from ..parts.sockets import between
 from ..plan import Machine, Plan, server
-from ..sockets import between
 
 _ICE_LAKE = dram("DDR4", 3200, 8, "Xeon Platinum 8380")
 _UPI = between("ice-lake")

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from ...errors import CollsimError, unknown
 from ...topology import Topology
 from ...units import parse_time
-from ..model import Model
-from ..step import TrainingStep
+from ..workload.model import Model
+from ..workload.step import TrainingStep
 from .profile import Profile, read_profile
 from .speeds import Speed, gpus, speed
 

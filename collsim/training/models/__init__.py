@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...errors import CollsimError, unknown
-from ..model import Model
+from ..workload.model import Model
 
 
 @cache

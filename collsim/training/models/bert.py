@@ -6,8 +6,8 @@ from __future__ import annotations
 from functools import partial
 
 from ...units import parse_count
-from ..model import Layer, Model
-from ..transformer import Shape
+from ..workload.model import Layer, Model
+from ..workload.transformer import Shape
 
 _SOURCE = "Devlin et al. 2019 (arXiv 1810.04805), section 3; huggingface transformers modeling_bert.py (BertModel)"
 #: name: width, blocks, heads

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from ..model import Model
-from ..transformer import transformer
+from ..workload.model import Model
+from ..workload.transformer import transformer
 
 _GPT2 = "Radford et al. 2019, table 2; huggingface transformers modeling_gpt2.py (the head is tied)"
 _GPT3 = "Brown et al. 2020 (arXiv 2005.14165), table 2.1; GPT-2's blocks"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..model import Model
-from ..transformer import transformer
+from ..workload.model import Model
+from ..workload.transformer import transformer
 
 _LLAMA3 = "Llama team 2024 (arXiv 2407.21783), table 3; huggingface transformers modeling_llama.py"
 _LLAMA2 = "Touvron et al. 2023 (arXiv 2307.09288), appendix A; huggingface transformers modeling_llama.py"
@@ -31,7 +31,8 @@ def _llama(name: str, seq: int | None = None, flash: bool = True) -> Model:
         "name": name,
         "source": source,
     }
-    return transformer(h, layers, heads, seq=seq or longest, vocab=vocab, ffn=ffn, kv_heads=kv, **rest)  # type: ignore[arg-type]
+    sizes = {"seq": seq or longest, "vocab": vocab, "ffn": ffn, "kv_heads": kv}
+    return transformer(h, layers, heads, **sizes, **rest)  # type: ignore[arg-type]
 
 
 MODELS = {name: partial(_llama, name) for name in _TABLE}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..convolution import Image
-from ..model import Model
+from ..workload.convolution import Image
+from ..workload.model import Model
 
 _SOURCE = "torchvision/models/resnet.py; He et al. 2016 (arXiv 1512.03385), table 1; Xie et al. 2017 (arXiv 1611.05431)"
 

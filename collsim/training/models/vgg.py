@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..convolution import Image
-from ..model import Model
+from ..workload.convolution import Image
+from ..workload.model import Model
 
 _SOURCE = "torchvision/models/vgg.py, configuration D; Simonyan & Zisserman 2015 (arXiv 1409.1556), table 1"
 _STAGES = {16: ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3)), 19: ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4))}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..model import Model
+from ..workload.model import Model
 
 FIRST, CAP = 2**20, 25 * 2**20  # bytes: the first bucket's cap and that of the others, unless the user gives one
 PIECE = (

@@ -16,9 +16,9 @@ from typing import Any
 from ...dtypes import itemsize
 from ...errors import CollsimError
 from ...units import parse_count
-from ..step import StepTask, TrainingStep, Writer
-from .base import Parallel, Workload, backward, forward, states, update
+from ..workload.step import StepTask, TrainingStep, Writer
 from .buckets import assigned
+from .strategy import Parallel, Workload, backward, forward, states, update
 
 PIECE = 10 * 2**20  # bytes (torch/nn/parallel/comm.py, broadcast_coalesced and reduce_add_coalesced)
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from ...errors import CollsimError, require_word
 from ...units import format_bytes, parse_bytes, parse_count
-from ..model import Model
-from ..step import TrainingStep, Writer
-from .base import Parallel, Workload, backward, forward, keep_gradients, require_equal, states, update
+from ..workload.model import Model
+from ..workload.step import TrainingStep, Writer
 from .buckets import CAP, FIRST, PIECE, all_in_one, assigned, before_rebuilding, rebuilt
+from .strategy import Parallel, Workload, backward, forward, keep_gradients, require_equal, states, update
 
 HOOKS = {
     "fp16": 2,

@@ -13,9 +13,9 @@ from typing import Any
 
 from ...errors import CollsimError, require_word
 from ...units import parse_bytes, parse_count
-from ..step import SERVERS, TrainingStep, Writer
-from .base import OPTIMIZERS, Parallel, Workload, backward, forward, keep_gradients, states
+from ..workload.step import SERVERS, TrainingStep, Writer
 from .buckets import CAP, rebuilt
+from .strategy import OPTIMIZERS, Parallel, Workload, backward, forward, keep_gradients, states
 
 ON = ("host", "rank")
 

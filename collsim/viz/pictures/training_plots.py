@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...training.step import COMPUTE
+from ...training.workload.step import COMPUTE
 from . import palette
 from .plots import _axes, _clean
 from .still import language

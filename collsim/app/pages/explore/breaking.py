@@ -3,7 +3,6 @@ where."""
 
 from __future__ import annotations
 
-import html
 from dataclasses import replace
 
 import streamlit as st
@@ -12,12 +11,13 @@ from collsim.teach.breaking import WAYS
 
 from ...scenario.choice import Choice
 from ...scenario.panels import MOST_SEEDS
-from ...scenario.run_questions import Broken, broken, expected_broken
+from ...scenario.run_questions import BrokenRun, broken, expected_broken
+from ...shell.notes import small, verdict
 from ...shell.results import latest
 from ...shell.session import language, session, t
 
 
-def panel(choice: Choice) -> Broken | None:
+def panel(choice: Choice) -> BrokenRun | None:
     """Draw what is broken and what came of it, in place of the figures of the whole run. None: the run is whole."""
     panels = session().panels
     if not panels.way:
@@ -28,11 +28,9 @@ def panel(choice: Choice) -> Broken | None:
         found = latest(broken, *wanted, expected=expected_broken, only=True)
         if found is None:
             return None
-        shown: Broken = found[0]
-        token = "done" if shown.right else "full"
-        note = "" if shown.timeline else f"<span>{html.escape(t('break.unplayed'))}</span>"
-        words = f"<small>{html.escape(shown.what)}</small><b>{html.escape(shown.says)}</b>{note}"
-        st.html(f'<div class="cs-why" style="border-color:var(--cs-{token})" role="status">{words}</div>')
+        shown: BrokenRun = found[0]
+        token, unplayed = "done" if shown.right else "full", [] if shown.timeline else [t("break.unplayed")]
+        st.html(verdict(shown.says, *unplayed, name=small(shown.what), token=token, status=True))
     return shown
 
 
@@ -49,7 +47,7 @@ def _controls(way: str, place: int) -> None:
             label_visibility="collapsed",
             on_change=_picked,
         )
-        st.button(t("break.elsewhere"), key="break_elsewhere", on_click=_moved)
+        st.button(t("break.other"), key="break_other", on_click=_moved)
         st.button(t("break.mend"), key="break_mend", type="primary", on_click=_mended)
         with st.popover(t("break.python")):
             st.code(

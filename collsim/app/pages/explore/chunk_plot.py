@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-
 import altair as alt
 import pandas as pd
 import streamlit as st
@@ -11,10 +9,11 @@ import streamlit as st
 from collsim.units import format_time
 
 from ...scenario.choice import Choice
-from ...shell.look import chart_look, color
+from ...shell import charts
+from ...shell.look import color
+from ...shell.notes import note, verdict
 from ...shell.results import latest
 from ...shell.session import is_dark, t
-from ...shell.ticks import axis
 from .chunk_search import expected, tried
 
 
@@ -22,7 +21,7 @@ def draw(choice: Choice) -> None:
     """Asked for by a button: it takes many runs."""
     if st.button(t("chunks.find"), key="chunks_find"):
         st.session_state["chunks_asked"] = choice
-    st.html(f'<div class="cs-note">{html.escape(t("chunks.note"))}</div>')
+    note(t("chunks.note"))
     if st.session_state.get("chunks_asked") != choice:
         return
     found = latest(tried, choice, expected=expected, compiled=choice.engine == "event", only=True)
@@ -30,28 +29,22 @@ def draw(choice: Choice) -> None:
         return
     table: pd.DataFrame = found[0]
     best = min(table.to_dict("records"), key=lambda row: row["time"])
-    words = t("chunks.best", count=best["chunks"], time=format_time(best["time"]))
-    st.html(f'<div class="cs-why" style="border-color:var(--cs-done)"><b>{html.escape(words)}</b></div>')
-    st.altair_chart(_chart(table), width="stretch", theme=None, key="chart_chunks")
+    st.html(verdict(t("chunks.best", count=best["chunks"], time=format_time(best["time"])), token="done"))
+    charts.chart(_picture(table), "chunks")
 
 
-def _chart(table: pd.DataFrame) -> alt.LayerChart:
+def _picture(table: pd.DataFrame) -> alt.LayerChart:
     dark = is_dark()
     frame = table.assign(said=[format_time(value) for value in table["time"]])
+    upwards = charts.axis(frame["time"], 10)
     base = alt.Chart(frame).encode(
         x=alt.X("chunks:Q", scale=alt.Scale(type="log", base=2, nice=False), title=t("option.chunks")),
-        y=alt.Y("time:Q", scale=alt.Scale(type="log"), title=t("compare.time.axis"), axis=axis(frame["time"], 10)),
-        tooltip=[
-            alt.Tooltip("chunks:Q", title=t("option.chunks")),
-            alt.Tooltip("said:N", title=t("compare.time.axis")),
-        ],
+        y=alt.Y("time:Q", scale=alt.Scale(type="log"), title=t("compare.time.axis"), axis=upwards),
+        tooltip=charts.tips(chunks="option.chunks", said="compare.time.axis"),
     )
     line = base.mark_line(color=color("room", dark), strokeWidth=2.8)
     dots = base.mark_point(color=color("room", dark), filled=True, size=60, opacity=1)
-    top = base.transform_filter(alt.datum.time == float(table["time"].min())).mark_point(
-        color=color("ink", dark), size=220, strokeWidth=2
-    )
-    picture: alt.LayerChart = (
-        alt.layer(line, dots, top).properties(height=300, description=t("tab.chunks")).configure(**chart_look(dark))
-    )
+    best = base.transform_filter(alt.datum.time == float(table["time"].min()))
+    top = best.mark_point(color=color("ink", dark), size=220, strokeWidth=2)
+    picture: alt.LayerChart = alt.layer(line, dots, top).properties(height=300, description=t("tab.chunks"))
     return picture

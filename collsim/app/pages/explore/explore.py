@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from typing import Any
 
@@ -14,24 +13,31 @@ from collsim.units import format_bandwidth, format_bytes, format_time
 from collsim.viz.timeline.document import MOST_TRANSFERS
 
 from ...classroom import questions
-from ...scenario import snippets
+from ...scenario import panels, snippets
 from ...scenario.choice import Choice, own_options, to_query
-from ...scenario.mistakes import told
-from ...scenario.outcome import Figures, Outcome, build_place, expected_outcome, options_used, outcome
+from ...scenario.mistakes import sentence
+from ...scenario.outcome import Outcome, build_place, expected_outcome, options_used, outcome
+from ...scenario.run_questions import BrokenRun
 from ...shell import codebox, filebox
-from ...shell.controls import bound_note, complain, mistake
+from ...shell.address import leave
+from ...shell.charts import MEBI, bar_column, number_column, table, text_column
+from ...shell.notes import bound_note, complain, headline, mistake, note, quantity_figure, small, verdict
+from ...shell.page import page
 from ...shell.player import player
 from ...shell.results import latest
 from ...shell.session import language, session, t
+from ...shell.sidebar import sidebar
 from ...texts.catalogue import TEXTS
 from . import breaking, chunk_plot
 
 MICRO = 1e6
-MEBI = 2**20
 
 
-def page() -> None:
+@page("explore", 10, address=panels.ADDRESS, choice=True, moment=("t", "view"), run=lambda _: None)
+def draw() -> None:
     """Draw the page. A choice that cannot run leaves a sentence and the last run that worked."""
+    sidebar("explore")
+    leave()
     now = session()
     complain(now.complaints)
     if filebox.uploaded() is not None:
@@ -44,25 +50,33 @@ def page() -> None:
     shown, (now.good,) = found
     questions.buttons()
     broken = breaking.panel(now.good)
-    asks = broken is None and questions.panel(now.good)
-    if broken is None and not asks:
+    if broken is not None:
+        _broken(broken, shown)
+    elif not questions.panel(now.good):
         _headline(shown)
         for pair in shown.notes:
-            _note(pair[language() == "zh"])
-    if asks and not questions.peeks():
-        return  # the run would answer the question
-    if broken is not None and broken.timeline is not None:
-        _play(broken.timeline, f"{_ident(now.good)}&{now.panels}")
-    elif shown.timeline is None:
-        st.html(
-            "<div "
-            f'class="cs-note">'
-            f"{t('player.large', transfers=f'{shown.figures.transfers:,}', limit=f'{MOST_TRANSFERS:,}')}</div>"
-        )
-    else:
-        _play(shown.timeline, _ident(now.good))
-    if broken is None and not asks:  # the tables are those of the whole run
+            note(pair[language() == "zh"])
+        _whole(shown, _ident(now.good))
         _tables(shown, now.good)
+    elif questions.peeks():  # else the run would answer the question
+        _whole(shown, _ident(now.good))
+
+
+def _broken(broken: BrokenRun, shown: Outcome) -> None:
+    """The run with one thing broken; the whole one where it cannot be played."""
+    now = session()
+    if broken.timeline is not None:
+        _play(broken.timeline, f"{_ident(now.good)}&{now.panels}")
+    else:
+        _whole(shown, _ident(now.good))
+
+
+def _whole(shown: Outcome, ident: str) -> None:
+    """The run in the player; a sentence where it is too large for that."""
+    if shown.timeline is None:
+        note(t("player.large", transfers=f"{shown.figures.transfers:,}", limit=f"{MOST_TRANSFERS:,}"))
+    else:
+        _play(shown.timeline, ident)
 
 
 def _from_file(choice: Choice) -> None:
@@ -72,14 +86,11 @@ def _from_file(choice: Choice) -> None:
         return
     (shown, label, wrong), (upload, on) = found
     if wrong:
-        mistake(t("files.wrong", name=upload.name, why=told(wrong, language())))
+        mistake(t("files.wrong", name=upload.name, why=sentence(wrong, language())))
     else:
-        _note(t("files.right", name=upload.name, label=label))
+        note(t("files.right", name=upload.name, label=label))
     _headline(shown)
-    if shown.timeline is None:
-        _note(t("player.large", transfers=f"{shown.figures.transfers:,}", limit=f"{MOST_TRANSFERS:,}"))
-    else:
-        _play(shown.timeline, f"{_ident(on)}&file={hash(upload)}")
+    _whole(shown, f"{_ident(on)}&file={hash(upload)}")
     _tables(shown, choice)
 
 
@@ -93,7 +104,7 @@ def _play(timeline: dict[str, Any], ident: str) -> None:
 
 
 def _moment(reported: dict[str, Any]) -> None:
-    session().now = reported
+    session().moments[session().page] = reported
 
 
 def _ident(choice: Choice) -> str:
@@ -108,44 +119,28 @@ def _ident(choice: Choice) -> str:
 def _headline(shown: Outcome) -> None:
     f = shown.figures
     steps = t("steps.one") if f.steps == 1 else t("steps.many", count=f"{f.steps:,}")
-    boxes = [
-        _figure("time", format_time(f.time), t("time.note", ranks=f.ranks, steps=steps)),
-        _figure("algbw", format_bandwidth(f.algbw), t("algbw.note", nbytes=format_bytes(f.nbytes))),
-        _figure("busbw", format_bandwidth(f.busbw), t("busbw.note", factor=snippets.factor(f.factor, f.ranks))),
-        _figure("bound", format_time(f.bound), bound_note(f.bound, f.gap)),
-        _why(shown),
-    ]
-    st.html(f'<div class="cs-head">{"".join(boxes)}</div>')
-
-
-def _figure(name: str, value: str, note: str) -> str:
-    number, _, unit = value.partition("\N{NO-BREAK SPACE}")
-    return f'<div class="cs-fig">{_named(name)}<b>{number} <i>{unit}</i></b><span>{html.escape(note)}</span></div>'
+    rows = {
+        "time": (format_time(f.time), t("time.note", ranks=f.ranks, steps=steps)),
+        "algbw": (format_bandwidth(f.algbw), t("algbw.note", nbytes=format_bytes(f.nbytes))),
+        "busbw": (format_bandwidth(f.busbw), t("busbw.note", factor=snippets.factor(f.factor, f.ranks))),
+        "bound": (format_time(f.bound), bound_note(f.bound, f.gap)),
+    }
+    headline(*(quantity_figure(_named(name), value, of) for name, (value, of) in rows.items()), _why(shown))
 
 
 def _named(name: str) -> str:
     """What a figure is called; the pointer over it says what it means."""
-    label = t(name) if name in TEXTS else name
-    return f'<small title="{html.escape(t(f"{name}.help"))}">{html.escape(label)}</small>'
+    return small(t(name) if name in TEXTS else name, about=t(f"{name}.help"))
 
 
 def _why(shown: Outcome) -> str:
     """The bottleneck, what would change it, and what one channel would give."""
     neck = shown.bottleneck
-    first = neck["text"][language()] if neck else t("bottleneck.none")
     more = [neck["more"][language()]] if neck and neck.get("more") else []
     if shown.alone is not None:
-        alone: Figures = shown.alone
-        more.append(
-            t(
-                "channels.one",
-                channels=shown.channels,
-                time=format_time(alone.time),
-                busbw=format_bandwidth(alone.busbw),
-            )
-        )
-    lines = "".join(f"<span>{html.escape(line)}</span>" for line in more)
-    return f'<div class="cs-why">{_named("bottleneck")}<b>{html.escape(first)}</b>{lines}</div>'
+        words = {"time": format_time(shown.alone.time), "busbw": format_bandwidth(shown.alone.busbw)}
+        more.append(t("channels.one", channels=shown.channels, **words))
+    return verdict(neck["text"][language()] if neck else t("bottleneck.none"), *more, name=_named("bottleneck"))
 
 
 # ---- tables
@@ -161,87 +156,54 @@ def _tables(shown: Outcome, choice: Choice) -> None:
     if filebox.uploaded() is None:
         parts["tab.about"] = _about
         if "chunks" in own_options(choice.algorithm):
-            parts["tab.chunks"] = _chunks
-        parts["tab.elsewhere"] = _elsewhere
-    parts["tab.files"] = _files
+            parts["tab.chunks"] = lambda _, choice: chunk_plot.draw(choice)
+        parts["tab.code"] = _code
+    parts["tab.files"] = lambda _, choice: filebox.downloads(choice)
     for tab, draw in zip(st.tabs([t(name) for name in parts]), parts.values(), strict=True):
         with tab:
             draw(shown, choice)
 
 
-def _files(_shown: Outcome, choice: Choice) -> None:
-    filebox.downloads(choice)
-
-
-def _chunks(_shown: Outcome, choice: Choice) -> None:
-    chunk_plot.draw(choice)
-
-
 def _links(shown: Outcome, _choice: Choice) -> None:
-    table = shown.links
-    used = table[table["bytes"] > 0]
-    _note(t("links.note", used=len(used), all=len(table)))
-    frame = table if st.toggle(t("links.idle"), key="w_idle") else used
+    links = shown.links
+    used = links[links["bytes"] > 0]
+    note(t("links.note", used=len(used), all=len(links)))
+    frame = links if st.toggle(t("links.idle"), key="w_idle") else used
     frame = frame.sort_values("share", ascending=False, kind="stable")
-    _table(
-        pd.DataFrame(
-            {
-                "link": frame["link"],
-                "cable": frame["label"],
-                "bandwidth": frame["bandwidth"] / 1e9,
-                "mib": frame["bytes"] / MEBI,
-                "busy": 100 * frame["share"],
-            }
-        ),
+    table(
         {
-            "link": st.column_config.TextColumn(t("col.link"), width="large"),
-            "cable": st.column_config.TextColumn(t("col.cable")),
-            "bandwidth": st.column_config.NumberColumn(t("col.bandwidth"), format="%.4g"),
-            "mib": st.column_config.NumberColumn("MiB", format="%.4g"),
-            "busy": st.column_config.ProgressColumn(t("col.busy"), format="%.1f %%", min_value=0, max_value=100),
-        },
+            "link": (frame["link"], text_column("col.link", width="large")),
+            "cable": (frame["label"], text_column("col.cable")),
+            "bandwidth": (frame["bandwidth"] / 1e9, number_column("col.bandwidth")),
+            "mib": (frame["bytes"] / MEBI, number_column("MiB")),
+            "busy": (100 * frame["share"], bar_column("col.busy")),
+        }
     )
 
 
 def _endpoints(shown: Outcome, _choice: Choice) -> None:
-    table = shown.endpoints
-    _note(t("ranks.note"))
-    ranks = int((~table["helper"]).sum())
+    ends = shown.endpoints
+    note(t("ranks.note"))
+    ranks = int((~ends["helper"]).sum())
     names = [
-        t("endpoint.rank", index=i) if i < ranks else t("endpoint.helper", index=i - ranks) for i in table["endpoint"]
+        t("endpoint.rank", index=i) if i < ranks else t("endpoint.helper", index=i - ranks) for i in ends["endpoint"]
     ]
-    most = float(max(table["sent"].max(), table["received"].max(), 1)) / MEBI
-    bar: dict[str, Any] = {"format": "%.4g", "min_value": 0, "max_value": most}
-    _table(
-        pd.DataFrame({"endpoint": names, "sent": table["sent"] / MEBI, "received": table["received"] / MEBI}),
-        {
-            "endpoint": st.column_config.TextColumn(t("col.endpoint")),
-            "sent": st.column_config.ProgressColumn(t("col.sent"), **bar),
-            "received": st.column_config.ProgressColumn(t("col.received"), **bar),
-        },
-    )
+    most = float(max(ends["sent"].max(), ends["received"].max(), 1)) / MEBI
+    moved = {name: (ends[name] / MEBI, bar_column(f"col.{name}", most, "%.4g")) for name in ("sent", "received")}
+    table({"endpoint": (names, text_column("col.endpoint")), **moved})
 
 
 def _steps(shown: Outcome, _choice: Choice) -> None:
-    table = shown.steps
-    _note(t("steps.note"))
-    _table(
-        pd.DataFrame(
-            {
-                "step": table["step"] + 1,
-                "start": table["start"] * MICRO,
-                "time": table["time"] * MICRO,
-                "transfers": table["transfers"],
-                "mib": table["bytes"] / MEBI,
-            }
-        ),
+    steps = shown.steps
+    note(t("steps.note"))
+    table(
         {
-            "step": st.column_config.NumberColumn(t("col.step"), format="%d"),
-            "start": st.column_config.NumberColumn(t("col.start"), format="%.5g"),
-            "time": st.column_config.NumberColumn(t("col.length"), format="%.5g"),
-            "transfers": st.column_config.NumberColumn(t("col.transfers"), format="%d"),
-            "mib": st.column_config.NumberColumn("MiB", format="%.4g"),
-        },
+            "step": (steps["step"] + 1, number_column("col.step", "%d")),
+            "start": (steps["start"] * MICRO, number_column("col.start", "%.5g")),
+            "time": (steps["time"] * MICRO, number_column("col.length", "%.5g")),
+            "transfers": (steps["transfers"], number_column("col.transfers", "%d")),
+            "mib": (steps["bytes"] / MEBI, number_column("MiB")),
+        }
     )
 
 
@@ -249,7 +211,7 @@ def _about(shown: Outcome, choice: Choice) -> None:
     """What the algorithm does, what it claims to cost and who says so, beside what this run did."""
     entry = cs.algorithms()[choice.algorithm]
     chinese = language() == "zh"
-    _note(entry.says[chinese])
+    note(entry.says[chinese])
     steps, sent = shown.claimed
     counts = [
         (t("about.steps"), "" if steps is None else f"{steps:g}", f"{shown.figures.steps}"),
@@ -263,19 +225,9 @@ def _about(shown: Outcome, choice: Choice) -> None:
     )
     for key, words in (("about.formula", entry.formula), ("about.source", entry.source)):
         if words:
-            _note(f"{t(key)}{t('colon')}{words}")
+            note(f"{t(key)}{t('colon')}{words}")
 
 
-def _table(frame: pd.DataFrame, columns: dict[str, Any]) -> None:
-    st.dataframe(
-        frame, column_config=columns, hide_index=True, width="stretch", height=min(420, 38 + 35 * max(1, len(frame)))
-    )
-
-
-def _note(text: str) -> None:
-    st.html(f'<div class="cs-note">{html.escape(text)}</div>')
-
-
-def _elsewhere(shown: Outcome, choice: Choice) -> None:
+def _code(shown: Outcome, choice: Choice) -> None:
     used = options_used(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
     codebox.of_run(choice, used, shown.figures.ranks)

@@ -16,127 +16,112 @@ from collsim.viz.route.route import RankRoute, ways_source
 
 from ...scenario.choice import MOST_NODES, Choice
 from ...scenario.custom_machine import OWN
-from ...scenario.mistakes import told
-from ...shell import codebox
-from ...shell.address import enter, leave, remembered
-from ...shell.controls import complain, fabric_label, mistake, spaced
+from ...scenario.mistakes import sentence
+from ...shell import codebox, player
+from ...shell.address import leave, remember, remembered
+from ...shell.controls import choose, fabric_label, forget, segment, spaced
 from ...shell.machine_box import ownbox
-from ...shell.session import is_dark, language, session, t
-from ..open_in import onward
+from ...shell.notes import complain, mistake, note, note_html, title
+from ...shell.open_in import open_in
+from ...shell.page import page
+from ...shell.session import forget_widgets, language, session, t
 from . import pair
-from .pair import Look, Yard
+from .pair import Look, Pair
 
 PAGE = "machines"
 NODES = [1, 2, 4, 8]
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def kept_look(yard: Yard) -> Look:
+def kept_look(of: Pair) -> Look:
     """Both ways, found once for all sessions; only so many are kept."""
-    return pair.look(yard)
+    return pair.look(of)
 
 
-def arrive() -> None:
-    """Take the address over before anything is drawn."""
-    enter(PAGE, pair.read)
-
-
-def page() -> None:
+@page(PAGE, 50, address=pair.ADDRESS)
+def draw() -> None:
     """Draw the page: controls, the two cards, what it costs, and a place to paste one's own machine."""
-    kept: Yard = remembered()[PAGE]
-    title = st.container()
-    yard = _controls(kept)
+    heading = st.container()
+    of = _controls(remembered(PAGE))
     said = st.container()
-    leave(PAGE, yard, pair.write(yard))
+    leave(of)
     with said:
         complain(session().complaints)
-    title.html(f'<h1 class="cs-title">{html.escape(t("machines.title", a=yard.a, b=yard.b))}</h1>')
-    try:
-        shown = kept_look(yard)
-        st.session_state["good_yard"] = yard
-    except CollsimError as error:
-        with said:
-            mistake(f"{told(error, language())} {t('mistake.kept')}")
-        yard = st.session_state.get("good_yard", Yard())
-        shown = kept_look(yard)
-    _cards(shown, yard)
-    _costs(shown, yard)
-    onward(t("machines.onward"), "onward", lambda choice: pair.chosen(choice, yard))
+    heading.html(title(t("machines.title", a=of.a, b=of.b)))
+    with said:
+        of, shown = _found(of)
+    _cards(shown, of)
+    _costs(shown, of)
+    open_in(t("machines.open_in"), "open_in", lambda choice: pair.chosen(choice, of))
     with st.expander(t("code.title")):
-        _code(yard, shown)
+        _code(of, shown)
     left, right = st.columns(2, gap="small")
-    with left, st.expander(t("machines.paste"), expanded=bool(yard.text)):
-        _paste(yard)
+    with left, st.expander(t("machines.paste"), expanded=bool(of.text)):
+        _paste(of)
     with right, st.expander(t("machines.about")):
-        _about(yard, shown)
+        _about(of, shown)
 
 
-# ---- controls
-# -------------------------------------------------------------------------------------------------------------------
+def _found(of: Pair) -> tuple[Pair, Look]:
+    """The ways of a pair; where there are none a sentence, and the last pair that had some."""
+    try:
+        shown = kept_look(of)
+        st.session_state["good_pair"] = of
+    except CollsimError as error:
+        mistake(f"{sentence(error, language())} {t('mistake.kept')}")
+        of = st.session_state.get("good_pair", Pair())
+        shown = kept_look(of)
+    return of, shown
 
 
-def _controls(yard: Yard) -> Yard:
+# ---- controls ------------------------------------------------------------------------------------------------------
+
+
+def _controls(of: Pair) -> Pair:
     """One row: which machine, how many, from where to where, what is compared."""
     place, nodes, fabric, a, b, by = st.columns([3, 1.1, 1.6, 1.3, 1.3, 2.2], vertical_alignment="bottom", gap="small")
     with place:
-        text = yard.text or session().choice.own
-        offered = [*([OWN] if text else []), *cs.topology.machines()]
-        chosen = _select("place", t("machines.place"), offered, OWN if yard.text else yard.machine, _place_label)
-        yard = replace(yard, text=text) if chosen == OWN else replace(yard, machine=chosen, text="")
-    several = "nodes" in pair.takes(yard)
+        of = _machine(of)
+    several = "nodes" in pair.takes(of)
     with nodes:
-        counts = sorted({*NODES, min(yard.nodes, MOST_NODES)}) if several else [1]
-        yard = replace(yard, nodes=_select("nodes", t("nodes"), counts, yard.nodes, disabled=not several))
+        counts = sorted({*NODES, min(of.nodes, MOST_NODES)}) if several else [1]
+        words = {count: str(count) for count in counts}
+        of = replace(of, nodes=choose("m_nodes", t("nodes"), words, of.nodes, disabled=not several))
     with fabric:
-        yard = replace(
-            yard, fabric=_select("fabric", t("fabric"), list(FABRICS), yard.fabric, fabric_label, yard.nodes < 2)
-        )
-    ranks = _ranks(yard)
-    yard = replace(yard, a=min(yard.a, ranks - 1), b=min(yard.b, ranks - 1))
+        labels = {name: fabric_label(name) for name in FABRICS}
+        of = replace(of, fabric=choose("m_fabric", t("fabric"), labels, of.fabric, disabled=of.nodes < 2))
+    ranks = {rank: f"rank {rank}" for rank in range(_ranks(of))}
+    of = replace(of, a=min(of.a, len(ranks) - 1), b=min(of.b, len(ranks) - 1))
     with a:
-        yard = replace(yard, a=_select("a", t("machines.from"), list(range(ranks)), yard.a, _rank_label))
+        of = replace(of, a=choose("m_a", t("machines.from"), ranks, of.a))
     with b:
-        yard = replace(yard, b=_select("b", t("machines.to"), list(range(ranks)), yard.b, _rank_label))
+        of = replace(of, b=choose("m_b", t("machines.to"), ranks, of.b))
     with by:
-        key = _start("by", yard.by, ("p2p", "gdr"))
-        picked: Any = st.segmented_control(
-            t("machines.switch"), ["p2p", "gdr"], format_func=_by_label, key=key, required=True, width="stretch"
-        )
-    return replace(yard, by=picked or yard.by)
+        return replace(of, by=segment("m_by", ["p2p", "gdr"], of.by, _by_label, t("machines.switch")))
 
 
-def _ranks(yard: Yard) -> int:
+def _machine(of: Pair) -> Pair:
+    text = of.text or session().choice.own
+    offered = [*([OWN] if text else []), *cs.topology.machines()]
+    labels = {name: _place_label(name) for name in offered}
+    chosen = choose("m_place", t("machines.place"), labels, OWN if of.text else of.machine)
+    return replace(of, text=text) if chosen == OWN else replace(of, machine=chosen, text="")
+
+
+def _ranks(of: Pair) -> int:
     """How many ranks there are to choose from; a machine that cannot be built is told of on the page."""
     try:
-        return pair.build(yard).ranks
+        return pair.build(of).ranks
     except CollsimError:
-        return max(yard.a, yard.b) + 1
+        return max(of.a, of.b) + 1
 
 
 def _place_label(name: str) -> str:
     return str(cs.topology.machines()[name].title) if name != OWN else t("machines.paste")
 
 
-def _rank_label(rank: int) -> str:
-    return f"rank {rank}"
-
-
 def _by_label(by: str) -> str:
     return t(f"machines.{by}")
-
-
-def _start(name: str, value: Any, known: Any) -> str:
-    key = f"w_m_{name}"
-    if key not in st.session_state or st.session_state[key] not in known:
-        st.session_state[key] = value if value in known else next(iter(known))
-    return key
-
-
-def _select(name: str, label: str, options: list[Any], current: Any, shown: Any = str, disabled: bool = False) -> Any:
-    words = {value: shown(value) for value in options}
-    return st.selectbox(
-        label, options, format_func=words.__getitem__, key=_start(name, current, options), disabled=disabled
-    )
 
 
 def _picked() -> None:
@@ -146,52 +131,53 @@ def _picked() -> None:
         return
     first = not st.session_state.get("second_click", False)
     st.session_state["second_click"] = first
-    remembered()[PAGE] = pair.clicked(remembered()[PAGE], int(rank), first)
-    for name in ("w_m_a", "w_m_b"):
-        st.session_state.pop(name, None)
+    remember(PAGE, pair.clicked(remembered(PAGE), int(rank), first))
+    forget("m_a", "m_b")
 
 
-# ---- the two ways
-# ---------------------------------------------------------------------------------------------------------------
+# ---- the two ways --------------------------------------------------------------------------------------------------
 
 
-def _cards(shown: Look, yard: Yard) -> None:
-    found = [(on, way) for on, way in zip((True, False), shown.ways, strict=True) if way is not None]
-    if yard.a == yard.b:
+def _ways(shown: Look) -> list[tuple[bool, RankRoute]]:
+    """The ways that there are, each with whether the switch is on."""
+    return [(on, way) for on, way in zip((True, False), shown.ways, strict=True) if way is not None]
+
+
+def _cards(shown: Look, of: Pair) -> None:
+    found = _ways(shown)
+    if of.a == of.b:
         mistake(t("machines.self"))
     elif shown.why[1]:
-        mistake(t("machines.none", what=_switch(yard, False), why=told(shown.why[1], language())))
+        mistake(t("machines.none", what=_switch(of, False), why=sentence(shown.why[1], language())))
     if not found:
         return
     if shown.same:
-        st.html(f'<div class="cs-note">{html.escape(t("machines.same"))}</div>')
+        note(t("machines.same"))
         found = found[:1]
-    cards = [_card(way, _place_title(yard, shown) if shown.same else _switch(yard, on)) for on, way in found]
-    head = ["#", t("machines.hop"), t("machines.cable"), t("machines.rate"), t("machines.latency"), t("machines.used")]
+    cards = [_card(way, _place_title(of, shown) if shown.same else _switch(of, on)) for on, way in found]
+    columns = ("hop", "cable", "rate", "latency", "used")
     data = {
-        "id": repr((yard, shown.same)),
+        "id": repr((of, shown.same)),
         "cards": cards,
-        "head": head,
-        "label": t("machines.title", a=yard.a, b=yard.b),
-        "play": t("machines.play"),
-        "pause": t("machines.pause"),
-        "lang": language(),
-        "theme": "dark" if is_dark() else "light",
+        "head": ["#", *(t(f"machines.{name}") for name in columns)],
+        "label": t("machines.title", a=of.a, b=of.b),
+        **{name: t(f"machines.{name}") for name in ("play", "pause")},
+        **player.look(),
     }
     mount = st.components.v2.component("collsim_ways", js=ways_source())
     mount(key="ways", data=data, on_pick_change=_picked)
-    st.html(f'<div class="cs-note">{html.escape(t("machines.note"))}</div>')
+    note(t("machines.note"))
 
 
-def _switch(yard: Yard, on: bool) -> str:
-    return t("race.on" if on else "race.off", what=t(yard.by))
+def _switch(of: Pair, on: bool) -> str:
+    return t("race.on" if on else "race.off", what=t(of.by))
 
 
-def _place_title(yard: Yard, shown: Look) -> str:
-    return shown.name if yard.text else _place_label(yard.machine)
+def _place_title(of: Pair, shown: Look) -> str:
+    return shown.name if of.text else _place_label(of.machine)
 
 
-def _card(way: RankRoute, title: str) -> dict[str, Any]:
+def _card(way: RankRoute, heading: str) -> dict[str, Any]:
     """One card: words of the way, a row for each hop."""
     chinese = language() == "zh"
     words = {
@@ -202,7 +188,7 @@ def _card(way: RankRoute, title: str) -> dict[str, Any]:
     }
     memory = sum(hop["kind"] == "memory" for hop in way.hops)
     return {
-        "title": title,
+        "title": heading,
         "word": way.said[chinese],
         "says": t("machines.says" if len(way.hops) > 1 else "machines.says.one", **words),
         "rows": [_row(number, hop, chinese) for number, hop in enumerate(way.hops, 1)],
@@ -225,41 +211,38 @@ def _row(number: int, hop: dict[str, Any], chinese: bool) -> list[Any]:
     ]
 
 
-def _costs(shown: Look, yard: Yard) -> None:
+def _costs(shown: Look, of: Pair) -> None:
     """Two pairs of bars: the buffer alone, and a ring over all ranks."""
-    ways = [(on, way) for on, way in zip((True, False), shown.ways, strict=True) if way is not None]
+    ways = _ways(shown)
     if not ways:
         return
-    size = spaced(yard.nbytes)
-    blocks = [(t("machines.alone", nbytes=size, a=yard.a, b=yard.b), [(on, w.alone) for on, w in ways])]
-    rings = [(on, w.ring) for on, w in ways if w.ring is not None]
+    size = spaced(of.nbytes)
+    blocks = [(t("machines.alone", nbytes=size, a=of.a, b=of.b), [(on, way.alone) for on, way in ways])]
+    rings = [(on, way.ring) for on, way in ways if way.ring is not None]
     if len(rings) == len(ways):
-        blocks.append(
-            (t("machines.ring", nbytes=size, ranks=shown.ranks), [(on, r) for on, r in rings if r is not None])
-        )
-    body = "".join(_bars(title, [(_switch(yard, on), seconds) for on, seconds in rows]) for title, rows in blocks)
-    first = ""
-    if len(ways) == 2 and len(blocks) == 2:
-        (_, alone), (_, ring) = blocks
-        little = alone[1][1] < 1.005 * alone[0][1]
-        if little and ring[1][1] < 1.005 * ring[0][1]:
-            first = t("machines.cost.none")
-        else:
-            first = (
-                t("machines.cost.same", ring=_ratio(ring))
-                if little
-                else t("machines.cost", alone=_ratio(alone), ring=_ratio(ring))
-            )
+        blocks.append((t("machines.ring", nbytes=size, ranks=shown.ranks), rings))
+    body = "".join(_bars(title, [(_switch(of, on), seconds) for on, seconds in rows]) for title, rows in blocks)
+    compared = _compared(blocks[0][1], blocks[1][1]) if len(ways) == len(blocks) == 2 else ""
     with st.container(border=True, key="card_costs"):
-        said = f'<b style="font-size:19px;line-height:27px;color:var(--cs-ink)">{html.escape(first)}</b>'
+        said = f'<b style="font-size:19px;line-height:27px;color:var(--cs-ink)">{html.escape(compared)}</b>'
         st.html(f'<div style="display:grid;grid-template-columns:1fr 1.4fr 1.4fr;gap:8px 40px">{said}{body}</div>')
+
+
+def _compared(alone: list[tuple[bool, float]], ring: list[tuple[bool, float]]) -> str:
+    """What turning the switch off costs the buffer alone, and the ring."""
+    little, none = (rows[1][1] < 1.005 * rows[0][1] for rows in (alone, ring))
+    if little and none:
+        return t("machines.cost.none")
+    if little:
+        return t("machines.cost.same", ring=_ratio(ring))
+    return t("machines.cost", alone=_ratio(alone), ring=_ratio(ring))
 
 
 def _ratio(rows: list[tuple[bool, float]]) -> str:
     return f"{rows[1][1] / rows[0][1]:.3g}" if rows[0][1] else "1"
 
 
-def _bars(title: str, rows: list[tuple[str, float]]) -> str:
+def _bars(heading: str, rows: list[tuple[str, float]]) -> str:
     """Bars on one scale, with their times."""
     longest = max(seconds for _, seconds in rows) or 1.0
     lines = ""
@@ -272,41 +255,39 @@ def _bars(title: str, rows: list[tuple[str, float]]) -> str:
         )
         lines += f'<span>{html.escape(name)}</span>{rail}<b style="text-align:right">{format_time(seconds)}</b>'
     grid = "display:grid;grid-template-columns:auto 1fr auto;gap:6px 12px;align-items:center;font-size:15px"
-    return f'<div><div class="cs-note">{html.escape(title)}</div><div style="{grid}">{lines}</div></div>'
+    return f'<div>{note_html(heading)}<div style="{grid}">{lines}</div></div>'
 
 
-# ---- as code, one's own, and about
-# ----------------------------------------------------------------------------------------------
+# ---- as code, one's own, and about ---------------------------------------------------------------------------------
 
 
-def _code(yard: Yard, shown: Look) -> None:
+def _code(of: Pair, shown: Look) -> None:
     """The way as a question to collsim, and a send from every rank to the next on real hardware."""
-    choice = replace(pair.chosen(Choice(nbytes=yard.nbytes), yard), collective="sendrecv", algorithm="sendrecv_direct")
-    codebox.of_way(choice, yard.a, yard.b, shown.ranks)
+    choice = replace(pair.chosen(Choice(nbytes=of.nbytes), of), collective="sendrecv", algorithm="sendrecv_direct")
+    codebox.of_way(choice, of.a, of.b, shown.ranks)
 
 
-def _paste(yard: Yard) -> None:
+def _paste(of: Pair) -> None:
     """A text or a file of one's own; what it does not say is listed."""
-    ownbox(yard.text, PAGE, lambda text: _keep(replace(Yard(text=text), nbytes=yard.nbytes, by=yard.by)), _drop)
+    ownbox(of.text, PAGE, lambda text: _keep(replace(Pair(text=text), nbytes=of.nbytes, by=of.by)), _drop)
 
 
 def _drop() -> None:
-    _keep(replace(Yard(), nbytes=remembered()[PAGE].nbytes))
+    _keep(replace(Pair(), nbytes=remembered(PAGE).nbytes))
 
 
-def _keep(yard: Yard) -> None:
+def _keep(of: Pair) -> None:
     """Show this machine now, and offer it on the pages that share the run of Explore."""
-    remembered()[PAGE] = yard
-    session().choice = replace(session().choice, own=yard.text or session().choice.own)
-    for key in [str(k) for k in st.session_state if str(k).startswith("w_m_")]:
-        del st.session_state[key]
+    remember(PAGE, of)
+    session().choice = replace(session().choice, own=of.text or session().choice.own)
+    forget_widgets("m_")
 
 
-def _about(yard: Yard, shown: Look) -> None:
+def _about(of: Pair, shown: Look) -> None:
     """Where the numbers come from."""
-    if yard.text:
-        st.html(f'<div class="cs-note">{html.escape(shown.name)}</div>')
+    if of.text:
+        note(shown.name)
         return
-    plan = cs.topology.machines()[yard.machine]
+    plan = cs.topology.machines()[of.machine]
     for text in (str(plan.about), str(plan.source)):
-        st.html(f'<div class="cs-note">{html.escape(text)}</div>')
+        note(text)

@@ -3,17 +3,17 @@ Streamlit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.topology.fabrics import FABRICS
 from collsim.viz.route.route import RankRoute, ways
 
 from ...scenario import custom_machine
-from ...scenario.choice import MACHINE_WORDS, MOST_NODES, Choice, Complaint, count, filed, one_of, quantity
+from ...scenario.address import Complaint, PageAddress, Word
+from ...scenario.choice import MACHINE_WORDS, WORDS, Choice, count, filed, one_of
 from ...scenario.custom_machine import OWN
 from ...scenario.outcome import Refused
 
@@ -21,7 +21,7 @@ MOST_RANKS = 256
 
 
 @dataclass(frozen=True)
-class Yard:
+class Pair:
     """What is asked: a machine of the catalogue, or `text` of one's own; ranks `a` and `b`; what is compared: `p2p` or
     `gdr`."""
 
@@ -35,83 +35,75 @@ class Yard:
     text: str = ""
 
 
-READERS: dict[str, Callable[[str], Any]] = {
-    "machine": one_of("machine", lambda: [*cs.topology.machines(), OWN]),
-    "nodes": count("nodes", MOST_NODES),
-    "fabric": one_of("fabric", lambda: FABRICS),
-    "a": count("a", MOST_RANKS - 1, 0),
-    "b": count("b", MOST_RANKS - 1, 0),
-    "by": one_of("comparison", lambda: ("p2p", "gdr")),
-    "nbytes": quantity(cs.parse_bytes),
-    "own": custom_machine.unpacked,
-}
-
-
-def read(query: dict[str, str]) -> tuple[Yard, list[Complaint]]:
-    """The yard that an address asks for, with complaints; nothing is raised."""
-    plain, found, complaints = Yard(), {}, []
-    for name, reader in READERS.items():
-        if name not in query:
-            continue
-        try:
-            if len(query[name]) > (custom_machine.LONGEST_IN_ADDRESS if name == "own" else 60):
-                raise CollsimError(f"{len(query[name])} characters are too many.")
-            found["text" if name == "own" else name] = reader(query[name])
-        except CollsimError as error:
-            used = plain.machine if name == "own" else str(getattr(plain, name))
-            complaints.append(Complaint(name, query[name][:60], str(error), used))
+def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Pair:
+    """The machine that the address holds, and ranks that it has."""
+    plain = Pair()
     if found.get("machine") == OWN:
         del found["machine"]
         if "own" not in query:
             complaints.append(Complaint("machine", OWN, "the address does not hold the machine", plain.machine))
-    yard = replace(plain, **found)
+    pair = replace(plain, **found)
     for name in ("a", "b"):
-        ranks = _ranks(yard)
+        ranks = _ranks(pair)
         if name in found and found[name] >= ranks > 0:
             why = f"{name}={found[name]} is not a rank; with {ranks} ranks it is 0 to {ranks - 1}"
             complaints.append(Complaint(name, query[name], why, str(ranks - 1)))
-            yard = replace(yard, a=ranks - 1) if name == "a" else replace(yard, b=ranks - 1)
-    return yard, complaints
+            found[name] = ranks - 1
+            pair = replace(plain, **found)
+    return pair
 
 
-def _ranks(yard: Yard) -> int:
+def _ranks(pair: Pair) -> int:
     """Ranks of the machine; none where it cannot be built, which the page tells."""
     try:
-        return build(yard).ranks
+        return build(pair).ranks
     except CollsimError:
         return 0
 
 
-def write(yard: Yard) -> dict[str, str]:
-    """The address of a yard; what stands at its default is left out."""
-    plain = Yard()
-    query = {
-        name: str(getattr(yard, name))
-        for name in READERS
-        if name != "own" and getattr(yard, name) != getattr(plain, name)
-    }
-    return query | ({"machine": OWN, "own": custom_machine.packed(yard.text)} if yard.text else {})
+ADDRESS = PageAddress(
+    Pair(),
+    (
+        WORDS["machine"].of("machine"),
+        WORDS["nodes"],
+        WORDS["fabric"],
+        Word("a", count("a", MOST_RANKS - 1, 0)),
+        Word("b", count("b", MOST_RANKS - 1, 0)),
+        Word("by", one_of("comparison", lambda: ("p2p", "gdr"))),
+        WORDS["nbytes"],
+        Word(
+            "own",
+            custom_machine.unpacked,
+            "text",
+            custom_machine.LONGEST_IN_ADDRESS,
+            custom_machine.packed,
+            usual="machine",
+        ),
+    ),
+    _agree,
+    lambda pair, said: said | ({"machine": OWN} if pair.text else {}),
+)
 
 
-def build(yard: Yard, **switched: Any) -> cs.Topology:
+def build(pair: Pair, **switched: Any) -> cs.Topology:
     """The machine, with P2P or GDR as asked. Raises CollsimError for what cannot be, Refused for what is too large to
     draw."""
-    words: dict[str, Any] = {"nodes": yard.nodes, "fabric": yard.fabric, **switched}
-    place: cs.Topology = custom_machine.build(yard.text, **words) if yard.text else cs.machine(yard.machine, **words)
+    words: dict[str, Any] = {"nodes": pair.nodes, "fabric": pair.fabric, **switched}
+    place: cs.Topology = custom_machine.build(pair.text, **words) if pair.text else cs.machine(pair.machine, **words)
     if place.ranks > MOST_RANKS:
         raise Refused("machines.large", ranks=place.ranks, limit=MOST_RANKS)
     return place
 
 
-def takes(yard: Yard) -> tuple[str, ...]:
+def takes(pair: Pair) -> tuple[str, ...]:
     """Which of `nodes`, `fabric`, `p2p`, `gdr` the machine has."""
-    return custom_machine.facts(yard.text).takes if yard.text else MACHINE_WORDS
+    return custom_machine.facts(pair.text).takes if pair.text else MACHINE_WORDS
 
 
-def chosen(choice: Choice, yard: Yard) -> Choice:
-    """A choice of Explore on the machine of a yard."""
-    place = filed(yard.text) if yard.text else {"place": yard.machine}
-    return replace(choice, **{**place, "nodes": yard.nodes, "fabric": yard.fabric})
+def chosen(choice: Choice, pair: Pair) -> Choice:
+    """A choice of Explore on the machine of a pair."""
+    place = filed(pair.text) if pair.text else {"place": pair.machine}
+    return replace(choice, **{**place, "nodes": pair.nodes, "fabric": pair.fabric})
 
 
 @dataclass(frozen=True)
@@ -127,14 +119,14 @@ class Look:
     same: bool
 
 
-def look(yard: Yard) -> Look:
+def look(pair: Pair) -> Look:
     """Build the machine with the switch on and off, and find the way in both. Raises CollsimError where even the first
     has none."""
     places: list[cs.Topology | None] = []
     why = ["", ""]
     for at, on in enumerate((True, False)):
         try:
-            places.append(build(yard, **{yard.by: on}))
+            places.append(build(pair, **{pair.by: on}))
         except CollsimError as error:
             if on:
                 raise
@@ -144,19 +136,19 @@ def look(yard: Yard) -> Look:
     assert first is not None
     found: tuple[RankRoute | None, RankRoute | None]
     try:
-        found = (None, None) if yard.a == yard.b else _pair(places, yard)
+        found = (None, None) if pair.a == pair.b else _both(places, pair)
     except CollsimError as error:
-        found, why[1] = (ways([first], yard.a, yard.b, yard.nbytes)[0], None), str(error)
+        found, why[1] = (ways([first], pair.a, pair.b, pair.nbytes)[0], None), str(error)
     same = all(found) and found[0].links == found[1].links if found[0] and found[1] else False
     return Look(first.name, first.ranks, tuple(first.facts.get("notes", ())), found, (why[0], why[1]), bool(same))
 
 
-def _pair(places: list[cs.Topology | None], yard: Yard) -> tuple[RankRoute | None, RankRoute | None]:
+def _both(places: list[cs.Topology | None], pair: Pair) -> tuple[RankRoute | None, RankRoute | None]:
     there = [place for place in places if place is not None]
-    found = ways(there, yard.a, yard.b, yard.nbytes)
+    found = ways(there, pair.a, pair.b, pair.nbytes)
     return found[0], found[1] if len(found) > 1 else None
 
 
-def clicked(yard: Yard, rank: int, first: bool) -> Yard:
+def clicked(pair: Pair, rank: int, first: bool) -> Pair:
     """A click on a rank: the first of two chooses where the way begins, the second where it ends."""
-    return replace(yard, a=rank) if first else replace(yard, b=rank)
+    return replace(pair, a=rank) if first else replace(pair, b=rank)

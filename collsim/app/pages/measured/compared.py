@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,12 +19,11 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.exchange import formats, load, save
 from collsim.nccl import Gap, Run, against, calibrate, explain, facts_of, own_run, predict, published, published_run
-from collsim.units import parse_count
 
 from ...jobs.worker import Tell
-from ...scenario.choice import MOST_NODES, Complaint, flag
+from ...scenario.address import Complaint, PageAddress, Word, shortened
+from ...scenario.choice import MOST_NODES, count, flag, one_of
 from ...scenario.outcome import Refused, quietly
-from ...shell.address import shortened
 from . import nccl_log, osu
 
 OWN = "own"
@@ -43,7 +42,7 @@ _HOST = re.compile(
 
 
 @dataclass(frozen=True)
-class Shown:
+class Selection:
     """What is on the page.
 
     Attributes:
@@ -86,40 +85,12 @@ def _runs(name: str) -> bool:
 # ---- address -------------------------------------------------------------------------------------------------------
 
 
-def read(query: Mapping[str, str]) -> tuple[Shown, list[Complaint]]:
-    """What an address says, and what in it cannot be used."""
-    shown, complaints = Shown(), []
-    readers: dict[str, Callable[[str], Any]] = {
-        "run": _run,
-        "told": _told,
-        "machine": _machine,
-        "nodes": _nodes,
-        "p2p": flag,
-        "gdr": flag,
-    }
-    readers["ranks"] = _ranks
-    for name, text in query.items():
-        field = "plain" if name == "told" else name
-        try:
-            if name not in readers:
-                complaints.append(Complaint(shortened(name), shortened(text), "unknown", "-"))
-                continue
-            value: Any = {field: readers[name](text)}
-            shown = replace(shown, **value)
-        except CollsimError as error:
-            why = str(error) if len(text) <= 60 else f"{len(text)} characters are too many."
-            complaints.append(Complaint(name, shortened(text), why, str(getattr(shown, field))))
-    return shown, complaints
-
-
 def _run(text: str) -> str:
     return text if text == OWN else published_run(text).name
 
 
 def _told(text: str) -> bool:
-    if text not in ("all", "plain"):
-        raise CollsimError(f"unknown way to tell the model {text!r}; known: all, plain")
-    return text == "plain"
+    return one_of("way to tell the model", lambda: ("all", "plain"))(text) == "plain"
 
 
 def _machine(text: str) -> str:
@@ -129,38 +100,40 @@ def _machine(text: str) -> str:
     return text
 
 
-def _nodes(text: str) -> int:
-    count = parse_count(text, "nodes")
-    if count > MOST_NODES:
-        raise CollsimError(f"nodes={count} is too large; nodes is at most {MOST_NODES} here")
-    return count
+def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Selection:
+    known = {word.name for word in WORDS}
+    complaints += [Complaint(shortened(k), shortened(v), "unknown", "-") for k, v in query.items() if k not in known]
+    return Selection(**found)
 
 
-def _ranks(text: str) -> int:
-    count = parse_count(text, "ranks")
-    if count > MOST_MPI:
-        raise CollsimError(f"ranks={count} is too large; ranks is at most {MOST_MPI} here")
-    return count
-
-
-def write(shown: Shown) -> dict[str, str]:
-    """The address of what is shown: only what is not as usual."""
-    usual = Shown()
-    said = {"run": shown.run} if shown.run != usual.run else {}
-    if shown.plain and not shown.own and published_run(shown.run).plain is not None:
-        said["told"] = "plain"
+def _adapt(shown: Selection, said: dict[str, str]) -> dict[str, str]:
+    """Where a log of one's own ran; of a published run only which, and whether the model is told less of it."""
     if shown.own:
-        said |= {"machine": shown.machine, "nodes": str(shown.nodes)}
-        said |= {name: "off" for name in ("p2p", "gdr") if not getattr(shown, name)}
-        said |= {"ranks": str(shown.ranks)} if shown.ranks else {}
-    return said
+        return {name: text for name, text in said.items() if name != "told"} | {
+            "machine": shown.machine,
+            "nodes": str(shown.nodes),
+        }
+    less = ("run", "told") if published_run(shown.run).plain is not None else ("run",)
+    return {name: text for name, text in said.items() if name in less}
+
+
+WORDS = (
+    Word("run", _run),
+    Word("told", _told, "plain", write=lambda plain: "plain" if plain else "all"),
+    Word("machine", _machine),
+    Word("nodes", count("nodes", MOST_NODES)),
+    Word("p2p", flag),
+    Word("gdr", flag),
+    Word("ranks", count("ranks", MOST_MPI)),
+)
+ADDRESS = PageAddress(Selection(), WORDS, _agree, _adapt)
 
 
 # ---- runs
 # --------------------------------------------------------------------------------------------------------------------
 
 
-def run_of(shown: Shown) -> Run:
+def run_of(shown: Selection) -> Run:
     """The run to predict. Raises CollsimError for a log that cannot be read or does not fit the machine."""
     if not shown.own:
         run = published_run(shown.run)
@@ -177,18 +150,18 @@ def run_of(shown: Shown) -> Run:
     return own_run(collective, place, rows["nbytes"].tolist(), rows["time"].tolist(), ranks)
 
 
-def _ran(rows: pd.DataFrame, shown: Shown) -> tuple[str, int | None]:
+def _ran(rows: pd.DataFrame, shown: Selection) -> tuple[str, int | None]:
     """The collective of a table, empty where nobody says, and its ranks, None where the log does not say."""
     said = rows["ranks"].iloc[0]
     return rows["collective"].iloc[0] or shown.collective, None if said is None or np.isnan(float(said)) else int(said)
 
 
-def place_of(shown: Shown) -> cs.Topology:
+def place_of(shown: Selection) -> cs.Topology:
     """Where a log of one's own ran, as the reader says."""
     return cs.machine(shown.machine, nodes=shown.nodes, p2p=shown.p2p, gdr=shown.gdr or shown.nodes == 1)
 
 
-def prepared(shown: Shown, tell: Tell = quietly) -> tuple[Run, pd.DataFrame, Gap]:
+def prepared(shown: Selection, tell: Tell = quietly) -> tuple[Run, pd.DataFrame, Gap]:
     """A run with its prediction and gap. Raises CollsimError for a log that cannot be read or does not fit the
     machine."""
     run = run_of(shown)
@@ -197,7 +170,7 @@ def prepared(shown: Shown, tell: Tell = quietly) -> tuple[Run, pd.DataFrame, Gap
     return run, table, explain(run)
 
 
-def expected_prepared(shown: Shown) -> float:
+def expected_prepared(shown: Selection) -> float:
     """Seconds that `prepared` should take: some twenty predictions for every row, and NCCL's search on a machine of
     links."""
     return 0.1 if not shown.own else 0.5 + 0.005 * min(shown.text.count("\n"), MOST_ROWS)
@@ -225,7 +198,7 @@ class Fitted:
     held_out: float | None
 
 
-def fitted(shown: Shown, tell: Tell = quietly) -> Fitted:
+def fitted(shown: Selection, tell: Tell = quietly) -> Fitted:
     """Calibrate the machine to all tables of a log. Raises CollsimError for a log that cannot be read, or has too
     little."""
     log = read_log(shown.text)
@@ -253,24 +226,24 @@ def fitted(shown: Shown, tell: Tell = quietly) -> Fitted:
     )
 
 
-def expected_fitted(shown: Shown) -> float:
+def expected_fitted(shown: Selection) -> float:
     """Seconds that `fitted` should take: three fits, of all rows and of each half of the sizes."""
     return 0.5 + 0.015 * min(shown.text.count("\n"), MOST_ROWS)
 
 
-def _table(log: pd.DataFrame, shown: Shown) -> pd.DataFrame:
+def _table(log: pd.DataFrame, shown: Selection) -> pd.DataFrame:
     """The rows of the table that is shown."""
     numbers = sorted(log["table"].unique())
     rows: pd.DataFrame = log[log["table"] == numbers[min(shown.table, len(numbers) - 1)]].head(MOST_ROWS)
     return rows
 
 
-def ranks_of(shown: Shown) -> int:
+def ranks_of(shown: Selection) -> int:
     """Ranks of an OSU log: as said, else one per GPU."""
     return shown.ranks or cs.machine(shown.machine, nodes=shown.nodes).ranks
 
 
-def over_mpi(shown: Shown) -> tuple[pd.DataFrame, osu.Case]:
+def over_mpi(shown: Selection) -> tuple[pd.DataFrame, osu.Case]:
     """An OSU log beside the MPI model. Raises CollsimError for a log that cannot be read or a collective that is not
     modelled."""
     place = cs.machine(shown.machine, nodes=shown.nodes)
@@ -312,7 +285,7 @@ def sample() -> str:
         return path.read_text(encoding="utf-8")
 
 
-def guessed(text: str, shown: Shown) -> Shown:
+def guessed(text: str, shown: Selection) -> Selection:
     """Machine and number of nodes as far as the log's lines of devices or communicators tell; the reader may know
     better."""
     if nccl_log.looks(text):
@@ -331,7 +304,7 @@ def guessed(text: str, shown: Shown) -> Shown:
     return replace(shown, nodes=min(len(hosts), MOST_NODES))
 
 
-def python_of(shown: Shown) -> str:
+def python_of(shown: Selection) -> str:
     """The same study as a script."""
     if shown.own:
         made = _own_python(shown)
@@ -346,7 +319,7 @@ def python_of(shown: Shown) -> str:
     )
 
 
-def _own_python(shown: Shown) -> str:
+def _own_python(shown: Selection) -> str:
     """How a log of one's own becomes the run that is shown."""
     log = read_log(shown.text)
     rows = _table(log, shown)
@@ -363,6 +336,6 @@ def _own_python(shown: Shown) -> str:
     return "\n".join(lines)
 
 
-def asked_of(value: Any) -> str:
+def text_of(value: Any) -> str:
     """Text of an uploaded file; bytes that are no text are left for the reader to name."""
     return bytes(value).decode("utf-8-sig", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -12,13 +12,14 @@ import streamlit as st
 from collsim.units import format_bytes, format_time
 
 from ...scenario.choice import filed
-from ...shell.look import chart_look, color
+from ...shell import charts
+from ...shell.look import color
+from ...shell.notes import NBSP, figure, headline, note, note_html, small, verdict
+from ...shell.open_in import open_in
 from ...shell.results import latest
 from ...shell.session import is_dark, t
-from ...shell.ticks import axis
-from ..open_in import onward
 from . import compared
-from .compared import Fitted, Shown
+from .compared import Fitted, Selection
 
 _FILE = "calibrated.yaml"
 _ASKED = "measured_fit"
@@ -26,11 +27,11 @@ _ASKED = "measured_fit"
 GOOD = 0.05
 
 
-def calibration(shown: Shown) -> None:
+def calibration(shown: Selection) -> None:
     """The button, and what the calibration found once it was asked for."""
     with st.container(border=True, key="card_fit"):
         words, button = st.columns([4, 1.2], vertical_alignment="center", gap="medium")
-        words.html(f'<b>{html.escape(t("fit.title"))}</b><div class="cs-note">{html.escape(t("fit.note"))}</div>')
+        words.html(f"<b>{html.escape(t('fit.title'))}</b>{note_html(t('fit.note'))}")
         if button.button(t("fit.do"), key="fit_do", type="primary", width="stretch"):
             st.session_state[_ASKED] = shown
         if st.session_state.get(_ASKED) != shown:
@@ -52,23 +53,18 @@ def _found(fitted: Fitted) -> None:
         t("fit.download"), fitted.yaml, _FILE, "text/yaml", key="fit_yaml", on_click="ignore", width="stretch"
     )
     with use:
-        onward(t("fit.onward"), "onward_fit", lambda choice: replace(choice, **filed(fitted.yaml)))
+        open_in(t("fit.open_in"), "open_in_fit", lambda choice: replace(choice, **filed(fitted.yaml)))
 
 
 def _verdict(fitted: Fitted) -> None:
-    figures = [("fit.before", fitted.before), ("fit.after", fitted.after), ("fit.held", fitted.held_out)]
-    parts = "".join(
-        f"<div class='cs-fig'><small>{html.escape(t(key))}</small><b>{'–' if value is None else f'{100 * value:.1f}'}"
-        f"<i>{'' if value is None else chr(0xA0) + '%'}</i></b></div>"
-        for key, value in figures
-    )
+    errors = {"fit.before": fitted.before, "fit.after": fitted.after, "fit.held": fitted.held_out}
+    figures = [
+        figure(small(t(key)), "–", "") if value is None else figure(small(t(key)), f"{100 * value:.1f}", f"{NBSP}%")
+        for key, value in errors.items()
+    ]
     said = "fit.few" if fitted.held_out is None else "fit.good" if fitted.held_out <= GOOD else "fit.poor"
-    hue, held = "done" if said == "fit.good" else "full", t("fit.held.note")
-    st.html(
-        f'<div class="cs-head">{parts}<div class="cs-why" '
-        f'style="border-color:var(--cs-{hue})"><b>{html.escape(t(said))}</b>'
-        f"<span>{html.escape(held)}</span></div></div>"
-    )
+    token = "done" if said == "fit.good" else "full"
+    headline(*figures, verdict(t(said), t("fit.held.note"), token=token))
 
 
 def _parameters(fitted: Fitted) -> None:
@@ -85,7 +81,7 @@ def _parameters(fitted: Fitted) -> None:
     st.dataframe(table, hide_index=True, width="stretch", height=38 + 35 * len(table))
     if fitted.unknown:
         names = t("fit.comma").join(t(f"knob.{name}") for name in fitted.unknown)
-        st.html(f'<div class="cs-note">{html.escape(t("fit.unknown"))} {html.escape(names)}</div>')
+        note(f"{t('fit.unknown')} {names}")
 
 
 def _residuals(fitted: Fitted) -> None:
@@ -97,18 +93,13 @@ def _residuals(fitted: Fitted) -> None:
         name=frame["when"].map(names),
         size=[format_bytes(int(n)) for n in frame["nbytes"]],
     )
-    x = alt.X(
-        "nbytes:Q",
-        scale=alt.Scale(type="log", base=2, nice=False),
-        title=t("compare.size.axis"),
-        axis=axis(frame["nbytes"], 2),
-    )
-    ticks = alt.Axis(values=[0.1, 0.25, 0.5, 0.8, 1, 1.25, 2, 4, 10], labelExpr="format(datum.value, '~r') + '×'")
-    y = alt.Y("ratio:Q", scale=alt.Scale(type="log", nice=False, padding=12), title=t("fit.ratio"), axis=ticks)
     hues = alt.Scale(domain=list(names.values()), range=[color("ink3", dark), color("room", dark)])
-    hue = alt.Color("name:N", scale=hues, legend=alt.Legend(title=None, orient="top"))
-    tips = ["collective:N", "size:N", "name:N", alt.Tooltip("ratio:Q", format=".3f")]
-    dots = alt.Chart(frame).mark_point(filled=True, size=60, opacity=0.85).encode(x=x, y=y, color=hue, tooltip=tips)
+    dots = alt.Chart(frame).mark_point(filled=True, size=60, opacity=0.85)
+    dots = dots.encode(
+        x=charts.size_axis(frame["nbytes"]),
+        y=charts.factor_axis("ratio", [0.1, 0.25, 0.5, 0.8, 1, 1.25, 2, 4, 10], t("fit.ratio"), padding=12),
+        color=alt.Color("name:N", scale=hues, legend=alt.Legend(title=None, orient="top")),
+        tooltip=["collective:N", "size:N", "name:N", alt.Tooltip("ratio:Q", format=".3f")],
+    )
     even = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=color("edge", dark)).encode(y="one:Q")
-    picture = alt.layer(even, dots).properties(height=300, description=t("fit.ratio"))
-    st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key="chart_fit")
+    charts.chart(alt.layer(even, dots).properties(height=300, description=t("fit.ratio")), "fit")

@@ -37,7 +37,7 @@ class Orders:
 
 
 @dataclass(frozen=True)
-class Job:
+class LoggedJob:
     """What a log says of its largest communicator; `transports` with how many connections go over each."""
 
     ranks: int
@@ -62,7 +62,7 @@ def job_of(text: str) -> NcclJob:
     return job
 
 
-def read(text: str, place: cs.Topology) -> Job:
+def read(text: str, place: cs.Topology) -> LoggedJob:
     """The log's graphs beside those of the search.
 
     Raises CollsimError for a damaged log, more ranks than the machine has, and another number of nodes than the log
@@ -81,7 +81,7 @@ def read(text: str, place: cs.Topology) -> Job:
         kinds[kind] = kinds.get(kind, 0) + 1
     ways = tuple(sorted(kinds.items(), key=lambda item: -item[1]))
     logged = [tuple(_turned(order) for order in job.rings.values()), tuple(job.trees.values())]
-    return Job(job.ranks, nodes, job.version, _orders(logged[0], rings), _orders(logged[1], trees), ways)
+    return LoggedJob(job.ranks, nodes, job.version, _orders(logged[0], rings), _orders(logged[1], trees), ways)
 
 
 def _searched(

@@ -13,25 +13,25 @@ from collsim.viz.race.race import Runner, runner
 
 from ...jobs.worker import Tell
 from ...scenario import custom_machine
+from ...scenario.address import Complaint, PageAddress, Word, shortened, written
 from ...scenario.choice import (
+    WORDS,
     Choice,
-    Complaint,
+    among,
     engine_settings,
     from_query,
-    moment,
     networks,
     own_options,
     to_query,
     usual_algorithms,
-    written,
 )
 from ...scenario.custom_machine import OWN
 from ...scenario.outcome import (
     RUNS_OF_OUTCOME,
     SECONDS_TO_DRAW,
     Refused,
-    asked,
     build_place,
+    choice_of,
     options_used,
     quietly,
     seconds,
@@ -44,6 +44,7 @@ _CHUNKS = 64
 
 #: What all runners share: a race compares ways, not sizes.
 SHARED = ("collective", "nbytes", "dtype", "engine", "sharing")
+RUNNERS = tuple(f"runner{number}" for number in range(1, MOST + 1))
 
 _EIGHT = Choice(place="switch", nbytes="64MiB", nodes=1)
 _BOX = Choice(place="pcie-8gpu", nbytes="64MiB", nodes=1)
@@ -75,53 +76,53 @@ def _with(one: Choice, first: Choice) -> Choice:
     return replace(one, **{name: getattr(first, name) for name in SHARED[1:]})
 
 
-def read(query: dict[str, str]) -> tuple[tuple[Choice, ...], list[Complaint]]:
-    """The runners that an address asks for, with complaints; nothing is raised."""
-    complaints: list[Complaint] = []
-    ready = query.get("race", "own" if "runner1" in query else "ways")
-    if ready not in READY and ready != "own":
-        complaints.append(Complaint("race", ready[:60], "unknown", "ways"))
-        ready = "ways"
-    complaints += moment(dict(query))[1]
-    texts = [query[f"runner{n}"] for n in range(1, MOST + 1) if f"runner{n}" in query] if ready == "own" else []
-    for n in range(1, MOST + 1) if any(f"runner{n}" in query for n in range(1, MOST + 1)) else ():
-        if f"runner{n}" not in query and (n <= LEAST or f"runner{n + 1}" in query):
-            complaints.append(
-                Complaint(f"runner{n}", "", f"runner{n} is not there; runners are counted from 1 without a gap", "–")
-            )
+def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> tuple[Choice, ...]:
+    """The runners that an address asks for: of a ready race, or each as it is written."""
+    ready = found.get("race", "own" if "runner1" in query and "race" not in query else "ways")
+    texts = [query[name] for name in RUNNERS if name in query] if ready == "own" else []
+    _require_no_gap(query, complaints)
     known = READY["ways" if ready == "own" else ready]
-    common, found = from_query({name: query[name] for name in (*SHARED, "own") if name in query}, known[0])
-    complaints += found
-    runners = [_runner(text, number, common, complaints) for number, text in enumerate(texts, 1)]
-    if len(runners) < LEAST:
-        runners = [_with(c, common) for c in known]
-        if common.collective != "allreduce":
-            runners = list(shared(tuple(runners), collective=common.collective))
-    return tuple(runners), complaints
+    common, unread = from_query({name: query[name] for name in (*SHARED, "own") if name in query}, known[0])
+    complaints += unread
+    runners = tuple(_runner(text, number, common, complaints) for number, text in enumerate(texts, 1))
+    if len(runners) >= LEAST:
+        return runners
+    runners = tuple(_with(one, common) for one in known)
+    return runners if common.collective == "allreduce" else shared(runners, collective=common.collective)
+
+
+def _require_no_gap(query: Mapping[str, str], complaints: list[Complaint]) -> None:
+    there = [name in query for name in RUNNERS]
+    for n in range(1, MOST + 1) if any(there) else ():
+        if not there[n - 1] and (n <= LEAST or any(there[n : n + 1])):
+            why = f"runner{n} is not there; runners are counted from 1 without a gap"
+            complaints.append(Complaint(f"runner{n}", "", why, "–"))
 
 
 def _runner(text: str, number: int, common: Choice, complaints: list[Complaint]) -> Choice:
     """`algorithm:allreduce_tree;machine:dgx-a100;nodes:1` on top of what all share."""
+    name = f"runner{number}"
     if len(text) > _LONGEST:
-        complaints.append(
-            Complaint(f"runner{number}", text[:60] + "…", f"{len(text)} characters are too many.", common.algorithm)
-        )
+        why = f"{len(text)} characters are too many."
+        complaints.append(Complaint(name, shortened(text), why, common.algorithm))
         return common
-    for part in text.split(";"):
-        if ":" not in part:
-            complaints.append(Complaint(f"runner{number}", part[:60], "it is not name:value", common.algorithm))
+    complaints += [
+        Complaint(name, shortened(part), "it is not name:value", common.algorithm)
+        for part in text.split(";")
+        if ":" not in part
+    ]
     pairs = dict(part.split(":", 1) for part in text.split(";") if ":" in part)
     words = {
         **{name: written(getattr(common, name)) for name in SHARED},
         **{k: v for k, v in pairs.items() if k not in SHARED[1:]},
     }
-    made, found = asked(words, Choice(nodes=1, own=common.own))
+    made, found = choice_of(words, Choice(nodes=1, own=common.own))
     made = made if made.place == OWN else replace(made, own="")
-    complaints += [replace(c, name=f"runner{number}.{c.name}") for c in found]
+    complaints += [replace(c, name=f"{name}.{c.name}") for c in found]
     return made
 
 
-def write(runners: tuple[Choice, ...]) -> dict[str, str]:
+def _adapt(runners: tuple[Choice, ...], _said: dict[str, str]) -> dict[str, str]:
     """The address of a race; the first one's is bare."""
     first, ready = runners[0], ready_name(runners)
     query = {} if ready in ("own", "ways") else {"race": ready}
@@ -131,16 +132,32 @@ def write(runners: tuple[Choice, ...]) -> dict[str, str]:
         for name in SHARED
         if getattr(first, name) != getattr(usual, name) or ready == "own"
     }
-    if ready == "own":
-        query |= dict([("own", custom_machine.packed(one.own)) for one in runners if one.place == OWN][:1])
-        for number, one in enumerate(runners, 1):
-            words = {k: v for k, v in {**to_query(one), **_nodes(one)}.items() if k not in (*SHARED, "own")}
-            query[f"runner{number}"] = ";".join(f"{k}:{v}" for k, v in words.items())
+    return query | (_each(runners) if ready == "own" else {})
+
+
+def _each(runners: tuple[Choice, ...]) -> dict[str, str]:
+    """Every runner in a word of its own, and the machine of one's own that they share."""
+    query = dict([("own", custom_machine.packed(one.own)) for one in runners if one.place == OWN][:1])
+    for name, one in zip(RUNNERS, runners, strict=False):
+        words = {k: v for k, v in {**to_query(one), **_nodes(one)}.items() if k not in (*SHARED, "own")}
+        query[name] = ";".join(f"{k}:{v}" for k, v in words.items())
     return query
 
 
 def _nodes(one: Choice) -> dict[str, str]:
     return {"nodes": written(one.nodes)} if "nodes" in one.takes else {}
+
+
+ADDRESS = PageAddress(
+    READY["ways"],
+    (
+        Word("race", among((*READY, "own")), instead="ways"),
+        *(replace(WORDS[name], read=None) for name in (*SHARED, "own")),  # `_agree` reads them together
+        *map(Word, RUNNERS),
+    ),
+    _agree,
+    _adapt,
+)
 
 
 def shared(runners: tuple[Choice, ...], **values: Any) -> tuple[Choice, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,9 +18,9 @@ from collsim.viz.sentences.words import kind_name
 
 from ...jobs.worker import Tell
 from ...scenario import snippets
-from ...scenario.choice import Choice, Complaint, engine_settings
-from ...scenario.companions import BESIDE, Several, offered, several, transfers
-from ...scenario.companions import run as besides
+from ...scenario.address import PageAddress, Word
+from ...scenario.choice import Choice, among, engine_settings
+from ...scenario.companions import BESIDE, Several, offered, run_together, several, transfers
 from ...scenario.outcome import (
     MOST_RANKS_HERE,
     SECONDS_TO_DRAW,
@@ -80,52 +81,38 @@ class Edit:
 #: No edit at all. The page opens with `Edit()`, which has something to show.
 PLAIN = Edit(gdr="same")
 
-#: Words of an edit in the address, with what each may be; free text where None.
-WORDS: dict[str, tuple[str, ...] | None] = {
-    "then_gdr": SWITCHED,
-    "then_p2p": SWITCHED,
-    "scale": None,
-    "factor": tuple(FACTORS),
-    "cable": None,
-    "do": tuple(CABLE),
-    "placement": PLACEMENTS,
-    "oversubscription": tuple(map(str, OVERSUBSCRIPTIONS)),
-    "straggler": tuple(map(str, range(MOST_RANKS_HERE))),
-    "how": tuple(STRAGGLERS),
-    "jitter": JITTERS,
-    "traffic": TRAFFIC,
-    "beside": BESIDE,
-}
-_FIELDS = {"then_gdr": "gdr", "then_p2p": "p2p", "scale": "kind"}
-_COUNTS = ("oversubscription", "straggler")
+
+def _whole(known: Sequence[int]) -> Callable[[str], int]:
+    """A reader for one of a few whole numbers."""
+    return lambda text: int(among(tuple(map(str, known)))(text))
 
 
-def read(query: dict[str, str]) -> tuple[Edit, list[Complaint]]:
-    """The edit that an address asks for, with complaints; nothing is raised."""
-    found: dict[str, Any] = {}
-    complaints: list[Complaint] = []
-    for word, known in WORDS.items():
-        text = query.get(word)
-        if text is None:
-            continue
-        if len(text) > 80 or (known is not None and text not in known):
-            complaints.append(
-                Complaint(word, text[:60], "unknown", str(getattr(PLAIN, _FIELDS.get(word, word))) or "-")
-            )
-            continue
-        found[_FIELDS.get(word, word)] = int(text) if word in _COUNTS else text
-    return replace(PLAIN if found else Edit(), **found), complaints
+#: The words of an edit in an address.
+WORDS = (
+    Word("then_gdr", among(SWITCHED), "gdr"),
+    Word("then_p2p", among(SWITCHED), "p2p"),
+    Word("scale", str, "kind"),
+    Word("factor", among(FACTORS)),
+    Word("cable", str, limit=80),
+    Word("do", among(CABLE)),
+    Word("placement", among(PLACEMENTS)),
+    Word("oversubscription", _whole(OVERSUBSCRIPTIONS)),
+    Word("straggler", _whole(range(MOST_RANKS_HERE))),
+    Word("how", among(STRAGGLERS)),
+    Word("jitter", among(JITTERS)),
+    Word("traffic", among(TRAFFIC)),
+    Word("beside", among(BESIDE)),
+)
 
 
-def write(edit: Edit) -> dict[str, str]:
-    """The address of an edit; that of the first page is bare, and in any other what is as it was is left out."""
-    if edit == Edit():
-        return {}
-    pairs = {word: _FIELDS.get(word, word) for word in WORDS}
-    said = {
-        word: str(getattr(edit, name)) for word, name in pairs.items() if getattr(edit, name) != getattr(PLAIN, name)
-    }
-    return said or {"then_gdr": "same"}
+def _adapt(edit: Edit, said: dict[str, str]) -> dict[str, str]:
+    """The address of the first page is bare; in any other what is as it was is left out."""
+    return {} if edit == Edit() else said or {"then_gdr": "same"}
+
+
+ADDRESS = PageAddress(
+    PLAIN, WORDS, lambda found, query, complaints: replace(PLAIN if found else Edit(), **found), _adapt
+)
 
 
 def changed(choice: Choice, edit: Edit) -> cs.Topology:
@@ -272,7 +259,9 @@ def _together(
         return None
     plan = _plan(choice, place, options)
     _require_few(transfers(plan, beside, place))
-    return besides(plan, beside, place, choice.nbytes, choice.dtype, "event", **{**engine_settings(choice), **trouble})
+    return run_together(
+        plan, beside, place, choice.nbytes, choice.dtype, "event", **{**engine_settings(choice), **trouble}
+    )
 
 
 def _times(
@@ -281,18 +270,18 @@ def _times(
     """s, of many runs that differ in their jitter."""
     settings = {**engine_settings(choice), **trouble}
 
-    def told(done: int, every: int) -> None:
+    def report(done: int, every: int) -> None:
         tell("run", 0.1 + 0.5 * done / every)
 
     if not edit.beside:
-        many = cs.simulate_many(plan, place, choice.nbytes, choice.dtype, runs=RUNS, progress=told, **settings)
+        many = cs.simulate_many(plan, place, choice.nbytes, choice.dtype, runs=RUNS, progress=report, **settings)
         return tuple(many.tolist())
     times = []
     for seed in range(RUNS):
         times.append(
-            besides(plan, edit.beside, place, choice.nbytes, choice.dtype, "event", seed=seed, **settings)[0].time
+            run_together(plan, edit.beside, place, choice.nbytes, choice.dtype, "event", seed=seed, **settings)[0].time
         )
-        told(seed + 1, RUNS)
+        report(seed + 1, RUNS)
     return tuple(times)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import altair as alt
@@ -13,18 +12,20 @@ import pandas as pd
 import streamlit as st
 
 from collsim.units import format_bandwidth, format_time
-from collsim.viz.race.race import course, race_source
 from collsim.viz.sentences.words import every, kind_name
 
 from ...scenario import companions
-from ...scenario.choice import Choice, Complaint, moment, to_query
+from ...scenario.address import Complaint, shortened
+from ...scenario.choice import Choice
 from ...scenario.companions import Several
-from ...scenario.outcome import asked, build_place, options_used
-from ...shell import codebox
-from ...shell.address import enter, leave, remembered
-from ...shell.controls import algorithm_label, complain, place_label, spaced
-from ...shell.look import chart_look, color
-from ...shell.player import player
+from ...scenario.outcome import build_place, options_used
+from ...shell import charts, codebox, player
+from ...shell.address import leave, remember, remembered
+from ...shell.charts import MEBI, bar_column, number_column, text_column
+from ...shell.controls import algorithm_label, choose, forget, place_label, spaced
+from ...shell.look import color
+from ...shell.notes import complain, note, title, verdict
+from ...shell.page import page
 from ...shell.results import latest
 from ...shell.session import is_dark, language, session, t
 from ...shell.sidebar import sidebar
@@ -32,7 +33,6 @@ from . import edits
 from .edits import Change, Edit
 
 PAGE = "whatif"
-MEBI = 2**20
 
 
 @st.cache_data(max_entries=48, show_spinner=False)
@@ -41,42 +41,45 @@ def kept_cables(choice: Choice) -> dict[str, tuple[str, str]]:
     return edits.cables(choice)
 
 
-def _read(query: dict[str, str]) -> tuple[Edit, list[Complaint]]:
-    """The run and its edit; the run is that of Explore."""
-    session().choice, complaints = asked(query)
-    edit, more = edits.read(query)
-    known = edits.kinds(session().choice)
-    if edit.kind and known and edit.kind not in known:
-        more.append(Complaint("scale", edit.kind[:60], "unknown", "–"))
-        edit = replace(edit, kind="")
-    if edit.cable and not edits.has_cable(session().choice, edit):
-        more.append(Complaint("cable", edit.cable[:60], "unknown", "–"))
-        edit = replace(edit, cable="")
-    if edit.beside and edits.ranks(session().choice) and edit.beside not in edits.companions(session().choice):
-        more.append(Complaint("beside", edit.beside, "unknown", "–"))
-        edit = replace(edit, beside="")
-    return edit, complaints + more + moment(dict(query))[1]
+def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Edit:
+    """An edit of the run that pages share; what the place of this run does not have is told and left out."""
+    choice = session().choice
+    edit = replace(edits.PLAIN, **found)
+    known: dict[str, tuple[str, Callable[[], bool]]] = {
+        "scale": ("kind", lambda: edit.kind in (edits.kinds(choice) or [edit.kind])),
+        "cable": ("cable", lambda: edits.has_cable(choice, edit)),
+        "beside": ("beside", lambda: edit.beside in edits.companions(choice) or not edits.ranks(choice)),
+    }
+    for word, (name, there) in known.items():
+        if found.get(name) and not there():
+            complaints.append(Complaint(word, shortened(found[name]), "unknown", "–"))
+            edit = replace(edit, **{name: ""})
+    return edit if found else Edit()
 
 
-def arrive() -> None:
-    """Take the address over before anything is drawn."""
-    enter(PAGE, _read)
+def _on_machine(_choice: Choice) -> Edit:
+    """On another machine it begins anew: a cable of one is not in another."""
+    return Edit()
 
 
-def page() -> None:
+@page(
+    PAGE,
+    40,
+    address=replace(edits.ADDRESS, agree=_agree),
+    choice=True,
+    moment=("t", "view"),
+    on_machine=_on_machine,
+)
+def draw() -> None:
     """Draw the page: the run in the sidebar, the changes in a row, then before and after."""
     now = session()
-    before, kept = now.choice, remembered()[PAGE]
-    start = moment(st.query_params.to_dict())[0]
+    before = now.choice
     sidebar(PAGE)
     if (before.place, before.nodes, before.fabric) != (now.choice.place, now.choice.nodes, now.choice.fabric):
-        _elsewhere()
-    st.html(f'<h1 class="cs-title">{html.escape(t("whatif.title"))}</h1>')
-    edit = _changes(now.choice, remembered()[PAGE])
-    if (now.choice, edit) != (before, kept):
-        start.pop("t", None)  # a moment of another run
-    query = ({} if now.choice == Choice() else to_query(now.choice)) | edits.write(edit)
-    leave(PAGE, edit, query | {name: st.query_params[name] for name in start})
+        _forget_place()
+    st.html(title(t("whatif.title")))
+    edit = _changes(now.choice, remembered(PAGE))
+    leave(edit)
     complain(now.complaints)
     event = edits.timed(now.choice, edit).engine == "event"
     found = latest(
@@ -84,26 +87,27 @@ def page() -> None:
     )
     if found is None:
         return
-    shown: Change = found[0]
-    of, did = found[1]
-    _headline(shown, did.troubled and of.engine == "lockstep")
+    _change(found[0], *found[1])
+    if found[1] == (now.choice, edit):  # else the last good pictures stand here, and this change may not be possible
+        with st.expander(t("code.title")):
+            _code(now.choice, edit)
+
+
+def _change(shown: Change, choice: Choice, edit: Edit) -> None:
+    """Before and after."""
+    start = session().start
+    _headline(shown, edit.troubled and choice.engine == "lockstep")
     if shown.times:
         _spread(shown)
-    _pictures(shown, of, did, start.get("t"))
+    _pictures(shown, choice, edit, start.get("t"))
     if shown.several is not None:
-        _several(shown.several, repr((of, did)), start)
+        _several(shown.several, repr((choice, edit)), start)
     with st.container(key="whatif_tables"):
         left, right = st.columns(2, gap="small")
     with left, st.container(border=True, key="card_links"):
         _links(shown)
     with right, st.container(border=True, key="card_tornado"):
         _tornado(shown)
-    if (of, did) == (
-        now.choice,
-        edit,
-    ):  # else the last good pictures stand here, and this change may not be possible at all
-        with st.expander(t("code.title")):
-            _code(now.choice, edit)
 
 
 def _code(choice: Choice, edit: Edit) -> None:
@@ -121,295 +125,214 @@ def _code(choice: Choice, edit: Edit) -> None:
     codebox.of_change(before, after, changed, used, place.ranks, trouble, edits.RUNS if edit.jitter else 0, said)
 
 
-def _elsewhere() -> None:
+def _forget_place() -> None:
     """Another place was chosen: a cable or a rank of the one before may not be in it."""
-    remembered()[PAGE] = replace(remembered()[PAGE], cable="", straggler=edits.NOBODY)
-    for name in ("cable", "straggler"):
-        st.session_state.pop(f"w_x_{name}", None)
+    remember(PAGE, replace(remembered(PAGE), cable="", straggler=edits.NOBODY))
+    forget("x_cable", "x_straggler")
 
 
-# ---- the changes
-# -----------------------------------------------------------------------------------------------------------------
+# ---- the changes ---------------------------------------------------------------------------------------------------
 
 
-def _changes(choice: Choice, edit: Edit) -> Edit:
-    """Controls of all changes; what this place does not have is left out."""
-    chinese = language() == "zh"
-    known = edits.kinds(choice)
-    cables = kept_cables(choice)
-    first = st.columns([1.3, 1.2, 1.9, 1.2, 1, 1.2], vertical_alignment="bottom", gap="small")
-    with first[0]:
-        kind = _select(
-            "kind",
-            t("whatif.kind"),
-            ["", *known],
-            edit.kind,
-            lambda k: kind_name(k)[chinese] if k else t("whatif.none"),
-        )
-    with first[1]:
-        factor = _select("factor", t("whatif.factor"), list(edits.FACTORS), edit.factor, _said, not kind)
-    with first[2]:
-        offered = list(dict.fromkeys(["", *cables, *([edit.cable] if edit.cable else [])]))
-        cable = _select(
-            "cable",
-            t("whatif.cable"),
-            offered,
-            edit.cable,
-            lambda c: cables.get(c, (c, c))[chinese] if c else t("whatif.none"),
-        )
-    with first[3]:
-        do = _select("do", t("whatif.do"), list(edits.CABLE), edit.do, _said, not cable)
-    with first[4]:
-        offered_ranks = dict.fromkeys([edits.NOBODY, *range(edits.ranks(choice)), edit.straggler])
-        names = {r: t("whatif.none") if r == edits.NOBODY else f"rank {r}" for r in offered_ranks}
-        key = _start("straggler", edit.straggler, names)
-        rank = st.selectbox(
-            t("whatif.straggler"), list(names), format_func=names.__getitem__, key=key, help=t("whatif.straggler.help")
-        )
-    with first[5]:
-        how = _select("how", t("whatif.how"), list(edits.STRAGGLERS), edit.how, _said, rank == edits.NOBODY)
-    made = replace(edit, kind=kind, factor=factor, cable=cable, do=do, straggler=rank, how=how)
-    second = st.columns(7, vertical_alignment="bottom", gap="small")
-    with second[0]:
-        jitter = _select(
-            "jitter", t("whatif.jitter"), list(edits.JITTERS), edit.jitter, _mean, told=t("whatif.jitter.help")
-        )
-    with second[1]:
-        traffic = _select(
-            "traffic", t("whatif.traffic"), list(edits.TRAFFIC), edit.traffic, _other, told=t("whatif.traffic.help")
-        )
-    with second[2]:
-        companion = _select(
-            "beside",
-            t("whatif.beside"),
-            edits.companions(choice),
-            edit.beside,
-            _companion,
-            told=t("whatif.beside.help"),
-        )
-    made = replace(made, jitter=jitter, traffic=traffic, beside=companion)
-    return _machine_changes(made, choice, second[3:]) if choice.on_machine else made
+@dataclass(frozen=True)
+class _Control:
+    """A menu for one field of an edit: its values, what each is called, and whether it does anything now."""
 
-
-def _mean(jitter: str) -> str:
-    return spaced(jitter) if jitter else t("whatif.none")
-
-
-def _other(traffic: str) -> str:
-    return t(f"whatif.traffic.{traffic}") if traffic else t("whatif.none")
-
-
-def _companion(beside: str) -> str:
-    return t(f"whatif.beside.{beside}") if beside else t("whatif.none")
-
-
-def _machine_changes(edit: Edit, choice: Choice, columns: Sequence[Any]) -> Edit:
-    """What only machines have: GPUDirect, the order of ranks, the fabric's uplinks."""
-    values: dict[str, Any] = {}
-    for column, name in zip(columns, ("p2p", "gdr"), strict=False):
-        with column:
-            values[name] = _select(name, t(name), list(edits.SWITCHED), getattr(edit, name), _said)
-    with columns[2]:
-        label = t("whatif.placement")
-        alone = choice.copies < 2
-        values["placement"] = _select("placement", label, list(edits.PLACEMENTS), edit.placement, _placement, alone)
-    with columns[3]:
-        flat = alone or choice.fabric not in ("leaf-spine", "fat-tree", "rail")
-        key = _start("oversubscription", edit.oversubscription, edits.OVERSUBSCRIPTIONS)
-        values["oversubscription"] = st.selectbox(
-            t("whatif.oversubscription"),
-            list(edits.OVERSUBSCRIPTIONS),
-            format_func={n: f"{n} : 1" for n in edits.OVERSUBSCRIPTIONS}.__getitem__,
-            key=key,
-            disabled=flat,
-            help=t("whatif.oversubscription.help"),
-        )
-    return replace(edit, **values)
-
-
-def _placement(name: str) -> str:
-    return t(f"whatif.placement.{name}")
+    values: Sequence[Any]
+    said: Callable[[Any], str]
+    able: Callable[[Edit], bool] = lambda edit: True
+    label: str = ""
+    help: bool = False
 
 
 def _said(name: str) -> str:
     return t(f"whatif.{name}")
 
 
-def _start(name: str, value: Any, known: Any) -> str:
-    key = f"w_x_{name}"
-    if key not in st.session_state or st.session_state[key] not in known:
-        st.session_state[key] = value if value in known else next(iter(known))
-    return key
+def _or_none(said: Callable[[Any], str]) -> Callable[[Any], str]:
+    """What a value is called, and the empty one `none`."""
+    return lambda value: said(value) if value not in ("", edits.NOBODY) else t("whatif.none")
 
 
-def _select(
-    name: str, label: str, options: list[str], current: str, shown: Any, disabled: bool = False, told: str | None = None
-) -> str:
-    words = {value: shown(value) for value in options}
-    key = _start(name, current, options)
-    return str(st.selectbox(label, options, format_func=words.__getitem__, key=key, disabled=disabled, help=told))
+def _parts(choice: Choice, edit: Edit) -> dict[str, _Control]:
+    """Changes of the parts of the place: a kind of link, one cable, one rank."""
+    chinese = language() == "zh"
+    cables = kept_cables(choice)
+    offered = dict.fromkeys(["", *cables, edit.cable])
+    ranks = dict.fromkeys([edits.NOBODY, *range(edits.ranks(choice)), edit.straggler])
+    return {
+        "kind": _Control(["", *edits.kinds(choice)], _or_none(lambda kind: kind_name(kind)[chinese])),
+        "factor": _Control(list(edits.FACTORS), _said, lambda edit: bool(edit.kind)),
+        "cable": _Control(list(offered), _or_none(lambda name: cables.get(name, (name, name))[chinese])),
+        "do": _Control(list(edits.CABLE), _said, lambda edit: bool(edit.cable)),
+        "straggler": _Control(list(ranks), _or_none("rank {}".format), help=True),
+        "how": _Control(list(edits.STRAGGLERS), _said, lambda edit: edit.straggler != edits.NOBODY),
+    }
 
 
-# ---- before and after
-# ------------------------------------------------------------------------------------------------------------
+def _conditions(choice: Choice) -> dict[str, _Control]:
+    """Changes of the run, and what only machines have: GPUDirect, the order of ranks, the fabric's uplinks."""
+    made = {
+        "jitter": _Control(edits.JITTERS, _or_none(spaced), help=True),
+        "traffic": _Control(edits.TRAFFIC, _or_none(lambda name: _said(f"traffic.{name}")), help=True),
+        "beside": _Control(edits.companions(choice), _or_none(lambda name: _said(f"beside.{name}")), help=True),
+    }
+    if not choice.on_machine:
+        return made
+    several = choice.copies > 1
+    uplinks = several and choice.fabric in ("leaf-spine", "fat-tree", "rail")
+    return made | {
+        "p2p": _Control(edits.SWITCHED, _said, label="p2p"),
+        "gdr": _Control(edits.SWITCHED, _said, label="gdr"),
+        "placement": _Control(edits.PLACEMENTS, lambda name: _said(f"placement.{name}"), lambda _: several),
+        "oversubscription": _Control(edits.OVERSUBSCRIPTIONS, "{} : 1".format, lambda _: uplinks, help=True),
+    }
+
+
+def _changes(choice: Choice, edit: Edit) -> Edit:
+    """Controls of all changes; what this place does not have is left out."""
+    widths = [1.3, 1.2, 1.9, 1.2, 1, 1.2]
+    edit = _row(edit, _parts(choice, edit), st.columns(widths, vertical_alignment="bottom", gap="small"))
+    return _row(edit, _conditions(choice), st.columns(7, vertical_alignment="bottom", gap="small"))
+
+
+def _row(edit: Edit, controls: Mapping[str, _Control], columns: Sequence[Any]) -> Edit:
+    """A menu in each column, one after another, so that each knows what those before it say."""
+    for column, (name, one) in zip(columns, controls.items(), strict=False):
+        label = one.label or f"whatif.{name}"
+        with column:
+            value = choose(
+                f"x_{name}",
+                t(label),
+                {value: one.said(value) for value in one.values},
+                getattr(edit, name),
+                disabled=not one.able(edit),
+                help=t(f"{label}.help") if one.help else None,
+            )
+        edit = replace(edit, **{name: value})
+    return edit
+
+
+# ---- before and after ----------------------------------------------------------------------------------------------
 
 
 def _headline(shown: Change, barrier: bool) -> None:
     """By how much, from what to what, and which cable is the busiest now; `barrier`: the run that was asked for has
     barriers."""
-    if shown.nothing:
-        first = t("whatif.nothing")
-    elif abs(shown.speedup - 1) < 5e-4:
-        first = t("whatif.equal")
-    else:
-        key, times = ("whatif.faster", shown.speedup) if shown.speedup > 1 else ("whatif.slower", 1 / shown.speedup)
-        first = t(key, times=f"{times:.3g}")
-    lines = [t("whatif.times", before=format_time(shown.before.time), after=format_time(shown.after.time))]
-    lines[0] += f" (busbw {format_bandwidth(shown.before.busbw)} → {format_bandwidth(shown.after.busbw)})"
-    before, after, every = shown.crossings
+    times = t("whatif.times", before=format_time(shown.before.time), after=format_time(shown.after.time))
+    lines = [f"{times} (busbw {format_bandwidth(shown.before.busbw)} → {format_bandwidth(shown.after.busbw)})"]
+    before, after, all_ = shown.crossings
     if before != after:
-        lines.append(t("whatif.crossings", before=before, after=after, all=every))
+        lines.append(t("whatif.crossings", before=before, after=after, all=all_))
     if barrier:
         lines.append(t("whatif.event"))
-    spans = "".join(f"<span>{html.escape(line)}</span>" for line in lines)
-    verdict = f'<span style="color:var(--cs-ink)">{html.escape(shown.verdict[language() == "zh"])}</span>'
-    st.html(f'<div class="cs-why" style="flex:none"><b>{html.escape(first)}</b>{verdict}{spans}</div>')
+    busiest = shown.verdict[language() == "zh"]
+    st.html(verdict(_by_how_much(shown), *lines, style="flex:none", lead=busiest))
+
+
+def _by_how_much(shown: Change) -> str:
+    if shown.nothing:
+        return t("whatif.nothing")
+    if abs(shown.speedup - 1) < 5e-4:
+        return t("whatif.equal")
+    key, times = ("whatif.faster", shown.speedup) if shown.speedup > 1 else ("whatif.slower", 1 / shown.speedup)
+    return t(key, times=f"{times:.3g}")
 
 
 def _spread(shown: Change) -> None:
     """How the time is spread over many runs with jitter."""
     times = np.array(shown.times)
     low, middle, high = np.quantile(times, (0.05, 0.5, 0.95))
-    words = {
-        "median": format_time(middle),
-        "low": format_time(low),
-        "high": format_time(high),
-        "before": format_time(shown.before.time),
-    }
+    quantities = {"median": middle, "low": low, "high": high, "before": shown.before.time}
+    words = {name: format_time(value) for name, value in quantities.items()}
     said = t("whatif.spread", runs=len(times), last=len(times) - 1, **words)
+    with st.container(border=True, key="card_spread"):
+        st.markdown(f"**{said}**")
+        charts.chart(_histogram(times, middle, high).properties(height=150, description=said), "spread")
+
+
+def _histogram(times: np.ndarray[Any, Any], middle: float, high: float) -> alt.LayerChart:
+    """Bars of times, and a rule at the one in the middle."""
     counts, edges = np.histogram(times, bins=24)
     unit, per = next(
         (name, scale) for name, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)) if high >= scale or scale == 1e-6
     )
     frame = pd.DataFrame({"low": edges[:-1] / per, "high": edges[1:] / per, "runs": counts})
     dark = is_dark()
-    x = alt.X(
-        "low:Q",
-        bin="binned",
-        title=f"{t('time')}, {unit}",
-        scale=alt.Scale(zero=False, nice=False),
-        axis=alt.Axis(tickCount=8, format="~r"),
-    )
+    ticks, span = alt.Axis(tickCount=8, format="~r"), alt.Scale(zero=False, nice=False)
+    x = alt.X("low:Q", bin="binned", title=f"{t('time')}, {unit}", scale=span, axis=ticks)
+    y = alt.Y("runs:Q", title=t("whatif.runs"), axis=alt.Axis(tickCount=4))
     bars = alt.Chart(frame).mark_bar(color=color("room", dark), stroke=color("card", dark))
-    bars = bars.encode(
-        x=x, x2="high:Q", y=alt.Y("runs:Q", title=t("whatif.runs"), axis=alt.Axis(tickCount=4)), tooltip=["runs:Q"]
-    )
-    marks = (
-        alt.Chart(pd.DataFrame({"low": [middle / per]}))
-        .mark_rule(color=color("full", dark), strokeWidth=3)
-        .encode(x="low:Q")
-    )
-    with st.container(border=True, key="card_spread"):
-        st.markdown(f"**{said}**")
-        picture = alt.layer(bars, marks).properties(height=150, description=said)
-        st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key="chart_spread")
+    marks = alt.Chart(pd.DataFrame({"low": [middle / per]})).mark_rule(color=color("full", dark), strokeWidth=3)
+    made: alt.LayerChart = alt.layer(bars.encode(x=x, x2="high:Q", y=y, tooltip=["runs:Q"]), marks.encode(x="low:Q"))
+    return made
 
 
 def _pictures(shown: Change, choice: Choice, edit: Edit, seconds: float | None) -> None:
     """Both runs on one clock, as a race of two, from a moment if one is given."""
-    runners = (shown.before, shown.after)
-    note = f"{algorithm_label(choice.algorithm, choice.collective)}{t('comma')}{place_label(choice.place)}"
-    names = (t("whatif.before"), t("whatif.after"))
-    entries = [
-        {**facts, "name": name, "note": note, "why": one.why[language() == "zh"]}
-        for one, facts, name in zip(runners, course(runners), names, strict=True)
-    ]
-    data = {
-        "id": repr((choice, edit)),
-        "runners": entries,
-        "lang": language(),
-        "theme": "dark" if is_dark() else "light",
-    }
-    mount = st.components.v2.component("collsim_race", js=race_source())
-    mount(key="before_after", data=data | ({} if seconds is None else {"t": seconds}), on_state_change=lambda: None)
+    where = f"{algorithm_label(choice.algorithm, choice.collective)}{t('comma')}{place_label(choice.place)}"
+    runners = [(shown.before, t("whatif.before"), where), (shown.after, t("whatif.after"), where)]
+    player.race(runners, repr((choice, edit)), "before_after", seconds)
 
 
 def _several(shown: Several, ident: str, start: dict[str, Any]) -> None:
     """All at once in the player, and how much slower each is than alone."""
+    _, _, alone, took, _ = shown.rows[0]
+    this, *others = (row[4] for row in shown.rows)
+    factor, low, high = (f"{value:.3g}" for value in (this, min(others), max(others)))
+    words = {"count": len(shown.rows), "alone": format_time(alone), "time": format_time(took), "factor": factor}
+    slowed = "whatif.several.others" if low != high else "whatif.several.other"
     with st.container(border=True, key="card_several"):
-        _, _, alone, took, _ = shown.rows[0]
-        this, *others = (row[4] for row in shown.rows)
-        factor, low, high = (f"{value:.3g}" for value in (this, min(others), max(others)))
-        key = "whatif.several.free" if factor == "1" else "whatif.several"
-        st.markdown(
-            f"**{t(key, count=len(shown.rows), alone=format_time(alone), time=format_time(took), factor=factor)}**"
-        )
-        key = (
-            "whatif.several.others"
-            if low != high
-            else "whatif.several.other.free"
-            if high == "1"
-            else "whatif.several.other"
-        )
-        st.html(f'<div class="cs-note">{html.escape(t(key, low=low, high=high))}</div>')
-        player(shown.timeline, ident, start)
+        st.markdown(f"**{t('whatif.several.free' if factor == '1' else 'whatif.several', **words)}**")
+        note(t(f"{slowed}.free" if low == high == "1" else slowed, low=low, high=high))
+        player.player(shown.timeline, ident, start)
 
 
 def _links(shown: Change) -> None:
     """What every link carried before and after; the largest changes first."""
     st.markdown(f"**{t('whatif.links')}**")
-    table = shown.links
-    if table.empty:
-        st.html(f'<div class="cs-note">{html.escape(t("whatif.links.none"))}</div>')
+    links = shown.links
+    if links.empty:
+        note(t("whatif.links.none"))
         return
-    frame = pd.DataFrame(
-        {
-            "link": table[language()],
-            "bytes_a": table["bytes_a"] / MEBI,
-            "bytes_b": table["bytes_b"] / MEBI,
-            "share_a": 100 * table["share_a"],
-            "share_b": 100 * table["share_b"],
-        }
-    )
-    bar: dict[str, Any] = {"format": "%.1f %%", "min_value": 0, "max_value": 100}
-    columns = {
-        "link": st.column_config.TextColumn(t("col.link"), width="medium"),
-        "bytes_a": st.column_config.NumberColumn(t("whatif.mib.before"), format="%.4g"),
-        "bytes_b": st.column_config.NumberColumn(t("whatif.mib.after"), format="%.4g"),
-        "share_a": st.column_config.ProgressColumn(t("whatif.busy.before"), **bar),
-        "share_b": st.column_config.ProgressColumn(t("whatif.busy.after"), **bar),
+    moments = {"a": "before", "b": "after"}
+    columns = {"link": (links[language()], text_column("col.link", width="medium"))}
+    columns |= {
+        f"bytes_{k}": (links[f"bytes_{k}"] / MEBI, number_column(f"whatif.mib.{m}")) for k, m in moments.items()
     }
-    st.dataframe(frame, column_config=columns, hide_index=True, width="stretch", height=min(360, 38 + 35 * len(frame)))
+    columns |= {f"share_{k}": (100 * links[f"share_{k}"], bar_column(f"whatif.busy.{m}")) for k, m in moments.items()}
+    charts.table(columns, most=360)
 
 
 def _tornado(shown: Change) -> None:
     """What doubling each kind of link, or one of the busiest cables, would save now."""
     st.markdown(f"**{t('whatif.tornado')}**")
-    st.html(f'<div class="cs-note">{html.escape(t("whatif.tornado.note"))}</div>')
-    table = shown.tornado
-    if table.empty:
+    note(t("whatif.tornado.note"))
+    saved = shown.tornado
+    if saved.empty:
         return
-    dark = is_dark()
     names = [
         every(k)[language() == "zh"] if w == "kind" else n
-        for w, k, n in zip(table["what"], table["name"], table[language()], strict=True)
+        for w, k, n in zip(saved["what"], saved["name"], saved[language()], strict=True)
     ]
-    frame = pd.DataFrame({"name": names, "saved": table["doubled"], "what": table["what"]})
+    frame = pd.DataFrame({"name": names, "saved": saved["doubled"], "what": saved["what"]})
     frame = frame.assign(said=[f"{100 * v:.1f}\N{NO-BREAK SPACE}%" for v in frame["saved"]]).drop_duplicates("name")
     frame = frame.sort_values("saved", ascending=False, kind="stable")
-    most = max(0.1, 1.15 * float(frame["saved"].max()))
+    height = 34 * len(frame) + 30
+    charts.chart(_savings(frame).properties(height=height, description=t("whatif.tornado")), "tornado")
+
+
+def _savings(frame: pd.DataFrame) -> alt.LayerChart:
+    """A bar for each, with its share; kinds of link in another colour than single cables."""
+    dark, most = is_dark(), max(0.1, 1.15 * float(frame["saved"].max()))
+    ticks = alt.Axis(format="%", tickCount=5, labelOverlap=True)
     base = alt.Chart(frame).encode(
         y=alt.Y("name:N", sort=list(frame["name"]), title=None, axis=alt.Axis(labelLimit=260)),
-        x=alt.X(
-            "saved:Q",
-            title=t("whatif.saves"),
-            axis=alt.Axis(format="%", tickCount=5, labelOverlap=True),
-            scale=alt.Scale(domain=[0, most]),
-        ),
-        tooltip=[alt.Tooltip("name:N", title=t("col.link")), alt.Tooltip("said:N", title=t("whatif.saves"))],
+        x=alt.X("saved:Q", title=t("whatif.saves"), axis=ticks, scale=alt.Scale(domain=[0, most])),
+        tooltip=charts.tips(name="col.link", said="whatif.saves"),
     )
     hues = alt.Scale(domain=["kind", "link"], range=[color("full", dark), color("ink3", dark)])
     bars = base.mark_bar(height=16).encode(color=alt.Color("what:N", scale=hues, legend=None))
     words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text="said:N")
-    picture = alt.layer(bars, words).properties(height=34 * len(frame) + 30, description=t("whatif.tornado"))
-    st.altair_chart(picture.configure(**chart_look(dark)), width="stretch", theme=None, key="chart_tornado")
+    made: alt.LayerChart = alt.layer(bars, words)
+    return made

@@ -4,7 +4,6 @@ it, for somebody at this computer to agree."""
 from __future__ import annotations
 
 import hashlib
-import html
 import threading
 from dataclasses import replace
 
@@ -13,7 +12,8 @@ import streamlit as st
 from collsim.sandbox import Walls, walls
 
 from ...server import listens_on_loopback
-from ...shell.address import remembered
+from ...shell.address import remember, remembered
+from ...shell.notes import verdict
 from ...shell.session import t
 from .drafts import Draft
 
@@ -38,7 +38,7 @@ def consented(draft: Draft) -> Draft | None:
 
 def _run_it() -> None:
     """Somebody has read the code of the link, and what they type into it is theirs."""
-    remembered()[_PAGE] = replace(remembered()[_PAGE], linked=False)
+    remember(_PAGE, replace(remembered(_PAGE), linked=False))
 
 
 def _ask_about_walls() -> None:
@@ -48,5 +48,4 @@ def _ask_about_walls() -> None:
 
 
 def _note(*sentences: str) -> None:
-    body = "".join(f"<span>{html.escape(one)}</span>" for one in sentences)
-    st.html(f'<div class="cs-why" style="border-color:var(--cs-full)" role="status">{body}</div>')
+    st.html(verdict([], *sentences, token="full", status=True))

@@ -13,7 +13,8 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.sandbox.allowlist import LONGEST
 
-from ...scenario.choice import READERS, Complaint, count, has_shape, networks, one_of, played_collectives
+from ...scenario.address import Complaint, PageAddress, Word
+from ...scenario.choice import WORDS, count, has_shape, networks, one_of
 
 MOST_RANKS = 16
 MACHINES = ("dgx-a100", "dgx-h100", "pcie-8gpu")
@@ -135,50 +136,38 @@ def topology(draft: Draft) -> cs.Topology:
 # ---- address
 # ---------------------------------------------------------------------------------------------------------------------
 
-_READERS: dict[str, Any] = {
-    "collective": one_of("collective", played_collectives),
-    "ranks": count("ranks", MOST_RANKS, least=2),
-    "place": one_of("machine or network", places),
-    "nbytes": READERS["nbytes"],
-}
+
+def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Draft:
+    """A starting point or code, then where it runs."""
+    draft = Draft(turn=next(_turns))
+    if start := found.pop("start", None):
+        draft = started(draft, start)
+    draft = replace(draft, **found)
+    return replace(draft, linked="code" in found and draft.starter is None)  # our own starting points are no stranger's
 
 
-def read(query: Mapping[str, str]) -> tuple[Draft, list[Complaint]]:
-    """A draft from an address; what cannot be used is told and left out."""
-    draft, complaints = Draft(turn=next(_turns)), []
-    for name, reader in (("start", one_of("start", lambda: STARTERS)), ("code", unpacked)):
-        if name in query:
-            try:
-                found = reader(query[name])
-                draft = started(draft, found) if name == "start" else _linked(draft, found)
-            except CollsimError as error:
-                complaints.append(Complaint(name, query[name][:40], str(error), draft.starter or "ring"))
-    for name, reader in _READERS.items():
-        if name in query:
-            try:
-                draft = replace(draft, **{name: reader(query[name])})
-            except CollsimError as error:
-                complaints.append(Complaint(name, query[name][:40], str(error), str(getattr(draft, name))))
-    return draft, complaints
+def _adapt(draft: Draft, said: dict[str, str]) -> dict[str, str]:
+    """A starting point by its name, any other code packed; the collective where it is not that of the start."""
+    starter = draft.starter
+    code = {} if starter == "ring" else {"start": starter} if starter else {"code": packed(draft.code)}
+    usual = STARTERS[starter][0] if starter else Draft().collective
+    collective = {"collective": draft.collective} if draft.collective != usual else {}
+    return code | collective | {name: text for name, text in said.items() if name not in ("code", "collective")}
 
 
-def _linked(draft: Draft, code: str) -> Draft:
-    """The draft with code of an address; one of our own starting points is no stranger's."""
-    draft = replace(draft, code=code)
-    return replace(draft, linked=draft.starter is None)
-
-
-def write(draft: Draft) -> dict[str, str]:
-    """The address of a draft; the first one has a bare address."""
-    plain, starter = Draft(), draft.starter
-    query = {} if starter == "ring" else {"start": starter} if starter else {"code": packed(draft.code)}
-    usual = STARTERS[starter][0] if starter else plain.collective
-    query |= {"collective": draft.collective} if draft.collective != usual else {}
-    return query | {
-        name: str(getattr(draft, name))
-        for name in ("ranks", "place", "nbytes")
-        if getattr(draft, name) != getattr(plain, name)
-    }
+ADDRESS = PageAddress(
+    Draft(),
+    (
+        Word("start", one_of("start", lambda: STARTERS), instead="ring"),
+        Word("code", lambda text: unpacked(text), limit=LONGEST * 4, write=lambda code: packed(code), instead="ring"),
+        WORDS["collective"],
+        Word("ranks", count("ranks", MOST_RANKS, least=2)),
+        Word("place", one_of("machine or network", places)),
+        WORDS["nbytes"],
+    ),
+    _agree,
+    _adapt,
+)
 
 
 def packed(code: str) -> str:

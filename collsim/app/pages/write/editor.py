@@ -29,7 +29,8 @@ _STYLE = """
 .editor:focus-within{outline:2px solid var(--st-text-color);outline-offset:1px}
 .inner{position:relative;display:grid;grid-template-columns:48px minmax(max-content,1fr);min-height:100%}
 .lines,.paint,textarea{font:15px/22px var(--st-code-font);margin:0;padding:10px 0;tab-size:4;box-sizing:border-box}
-.lines{grid-area:1/1;position:sticky;left:0;z-index:2;text-align:right;color:NOTE;background:var(--st-secondary-background-color);
+.lines{grid-area:1/1;position:sticky;left:0;z-index:2;text-align:right;color:NOTE;
+ background:var(--st-secondary-background-color);
  user-select:none;padding-right:12px}
 .lines span{display:block}.lines .bad{font-weight:700;color:var(--st-text-color)}
 .paint,textarea{grid-area:1/2;white-space:pre;font-family:var(--st-code-font)}

@@ -12,9 +12,9 @@ from collsim.viz.timeline.document import encode, timeline
 
 from ...jobs.worker import Tell
 from ...scenario.outcome import quietly
-from ...trial import Trial, trial
 from . import drafts
 from .drafts import Draft
+from .trial import Trial, trial
 
 
 @dataclass(frozen=True, eq=False)

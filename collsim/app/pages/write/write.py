@@ -18,36 +18,34 @@ from collsim.units import format_bytes, format_time
 from collsim.viz.hosts.page import player_source
 
 from ...scenario.choice import played_collectives
-from ...scenario.mistakes import counted_from_one, told
-from ...shell.address import enter, leave, remembered
-from ...shell.controls import SIZES, bound_note, complain, mistake, number, pick, place_label, quantity
+from ...scenario.mistakes import counted_from_one, sentence
+from ...shell.address import leave, remember, remembered
+from ...shell.controls import SIZES, number, pick, place_label, quantity
+from ...shell.notes import bound_note, complain, mistake
+from ...shell.page import page
 from ...shell.results import latest
 from ...shell.session import is_dark, language, session, t
-from ...trial import LIMITS, Trial
 from . import drafts
 from .consent import consented
 from .drafts import Draft
 from .editor import editor, typed
+from .trial import LIMITS, Trial
 from .verdict import Verdict, expected_verdict, verdict
 
 PAGE = "write"
 _COLUMNS = 12
 
 
-def arrive() -> None:
-    """Take the address over before anything is drawn."""
-    enter(PAGE, drafts.read)
-
-
-def page() -> None:
+@page(PAGE, 60, address=drafts.ADDRESS)
+def draw() -> None:
     """Draw the page: controls at the side; editor and verdict; the run."""
-    draft: Draft = remembered()[PAGE]
+    draft: Draft = remembered(PAGE)
     draft = replace(draft, code=typed(draft.code, draft.turn))
     complaints = list(session().complaints)
     draft = _controls(draft)
     st.html(f'<style>{_STYLE}</style><h1 class="cs-title">{html.escape(t("write.title"))}</h1>')
     complain(complaints)
-    leave(PAGE, draft, drafts.write(draft))
+    leave(draft)
     with st.container(key="write_stage"):
         text, play = st.columns([5, 8], gap="medium")
     with text, st.container(key="write_text"):
@@ -75,7 +73,7 @@ def page() -> None:
 def _play(draft: Draft, shown: Verdict) -> None:
     """The run in the player; while there is none, the last one that there was."""
     if shown.cannot is not None:
-        mistake(t("write.cannot", why=told(shown.cannot, language())))
+        mistake(t("write.cannot", why=sentence(shown.cannot, language())))
     if shown.timeline is None and (kept := st.session_state.get("write_kept")) is not None:
         st.html(f'<div class="cs-note">{html.escape(t("write.kept"))}</div>')
         _player(*kept)
@@ -111,7 +109,7 @@ def _picked() -> None:
     """A starting point was picked: its code, and the collective it is for."""
     name = st.session_state["w_start"]
     if name in drafts.STARTERS:
-        remembered()[PAGE] = drafts.started(remembered()[PAGE], name)
+        remember(PAGE, drafts.started(remembered(PAGE), name))
         st.session_state.pop("w_collective", None)
 
 
@@ -234,7 +232,7 @@ def _below(draft: Draft) -> None:
         )
         fence = t(f"write.fence.{walls().name.lower()}")
         st.markdown(f"{text}\n\n{t('write.fence')} {fence}")
-    with st.expander(t("write.elsewhere")):
+    with st.expander(t("write.take")):
         names = re.findall(r"^def (\w+)\(", draft.code, re.MULTILINE)
         name = names[-1] if names else "my_algorithm"
         body = draft.code.replace(f"def {name}(", f'@cs.algorithm("{draft.collective}")\ndef {name}(')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..exercise import Task
 from . import first, machines, ring, trees
+from .task import Task
 
 TASKS: dict[str, Task] = {task.name: task for module in (first, ring, trees, machines) for task in module.TASKS}

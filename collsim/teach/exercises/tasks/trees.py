@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..exercise import NEXT, POWER_OF_TWO, Task
+from .task import NEXT, POWER_OF_TWO, Task
 
 
 def log2_up(n: int) -> int:

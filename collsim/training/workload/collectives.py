@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CollsimError, require_word
-from ..nccl import facts_of, predict
-from ..nccl.simulated import schedule_of
-from ..registry import algorithms, schedule
-from ..schedule import Schedule
-from ..simulate import simulate
-from ..topology import Topology
+from ...errors import CollsimError, require_word
+from ...nccl import facts_of, predict
+from ...nccl.simulated import schedule_of
+from ...registry import algorithms, schedule
+from ...schedule import Schedule
+from ...simulate import simulate
+from ...topology import Topology
 from .step import StepTask
 
 LIBRARIES = ("nccl", "links")

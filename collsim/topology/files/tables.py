@@ -3,10 +3,10 @@ compares."""
 
 from __future__ import annotations
 
-from .cables import NICS
-from .fabrics import FABRICS
-from .machines import machines
-from .network import Cable
+from ..cables import NICS
+from ..fabrics import FABRICS
+from ..machines import machines
+from ..network import Cable
 
 
 def machine_tables() -> str:

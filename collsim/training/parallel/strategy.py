@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ...dtypes import itemsize
 from ...errors import CollsimError
-from ..model import Layer, Model
-from ..step import TrainingStep, Writer
+from ..workload.model import Layer, Model
+from ..workload.step import TrainingStep, Writer
 
 #: Bytes per parameter that an optimizer holds, and that one step of it reads and writes, all in float32: Adam has two
 #: moments (reads the

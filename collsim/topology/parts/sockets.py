@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import TopologyError, unknown
-from .cables import socket_link
-from .network import Cable
+from ...errors import TopologyError, unknown
+from ..cables import socket_link
+from ..network import Cable
 
 _UPI = "wikipedia.org, Intel Ultra Path Interconnect: 20.8 GB/s a direction at 10.4 GT/s; later 11.2, 16, 20, 24 GT/s"
 _QPI = "wikipedia.org, Intel QuickPath Interconnect: 19.2 GB/s a direction at 9.6 GT/s"

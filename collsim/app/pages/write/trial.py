@@ -15,13 +15,13 @@ from collsim.sandbox import Attempt, Limits, NoWalls
 from collsim.sandbox.allowlist import Code, Forbidden, allowed
 from collsim.sandbox.attempt import Ended, attempt
 from collsim.sandbox.handins import File
-from collsim.sandbox.jobs import Task
+from collsim.sandbox.jobs import BoxTask
 from collsim.sandbox.process import boxed
 from collsim.sandbox.produce import Wanted
 from collsim.schedule import Schedule
 from collsim.teach.chinese import chinese
 
-from .scenario.mistakes import counted_from_one
+from ...scenario.mistakes import counted_from_one
 
 #: What one trial may use, for all numbers of ranks together.
 LIMITS = Limits(seconds=4.0, memory=512 * 2**20, steps=2_000, transfers=50_000, output=16_000_000)
@@ -122,7 +122,7 @@ def _wrong(
 
 def tried(code: Code, wanted: Wanted, *, without_walls: bool = False) -> Attempt:
     """What the code yields, in a box of its own (see `collsim.sandbox`). Raises NoWalls."""
-    task = Task("write", wanted, code.function)
+    task = BoxTask("write", wanted, code.function)
     with _ROOM:
         made = dict(boxed([File(f"{_FILE}.py", code.text.encode())], [task], LIMITS, without_walls=without_walls))
     return attempt(made.get(0, Ended()), wanted, LIMITS)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError
+from ...errors import CollsimError
 from .model import Model
 
 if TYPE_CHECKING:

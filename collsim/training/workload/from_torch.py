@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from ..errors import CollsimError
+from ...errors import CollsimError
 from .model import Layer, Model
 
 _KINDS = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..topology.sockets import PROCESSORS
+from ...topology.parts.sockets import PROCESSORS
 
 #: Algorithms and protocols in NCCL's order: a tie goes to the earlier (src/enqueue.cc, topoGetAlgoInfo).
 ALGORITHMS: Final = ("Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT")

@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..dtypes import itemsize
-from ..errors import CollsimError, require_word
-from ..files import read_text, refuse
-from ..units import parse_count
+from ...dtypes import itemsize
+from ...errors import CollsimError, require_word
+from ...files import read_text, refuse
+from ...units import parse_count
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import fine
 
-from collsim.app.pages import open_in
+from collsim.app.main import PAGES
 from collsim.app.pages.race import lineup
 from collsim.app.pages.whatif.edits import Edit
 from collsim.app.scenario import custom_machine
@@ -15,7 +15,7 @@ def machines():
     """A machine of the catalogue that is looked at; its buttons' name, and the place of a choice that is on it."""
     at = AppTest.from_string("from collsim.app.main import main\nmain(first='machines')", default_timeout=60)
     at.query_params["machine"], at.query_params["nodes"] = "dgx-h100", "2"
-    return fine(at.run()), "onward", "dgx-h100", 2
+    return fine(at.run()), "open_in", "dgx-h100", 2
 
 
 def measured():
@@ -25,14 +25,14 @@ def measured():
     )
     fine(at.selectbox(key="w_e_run").set_value("own").run())
     fine(at.button(key="w_e_sample").click().run())
-    return fine(at.button(key="fit_do").click().run()), "onward_fit", custom_machine.OWN, 2
+    return fine(at.button(key="fit_do").click().run()), "open_in_fit", custom_machine.OWN, 2
 
 
-@pytest.mark.parametrize("page", open_in.PAGES)
+@pytest.mark.parametrize("page", [name for name, page in PAGES.items() if page.takes_machine])
 @pytest.mark.parametrize("door", [machines, measured])
 def test_every_page_opens_on_the_machine_that_is_taken_along(door, page):
     at, key, place, nodes = door()
-    kept = at.session_state["remembered"]
+    kept = at.session_state["session"].kept
     kept |= {"race": lineup.READY["p2p"], "whatif": Edit(gdr="same", cable="node0/gpu0~node0/pcie0", do="cut")}
     fine(at.button(key=f"{key}_{page}").click().run())
     session = at.session_state["session"]

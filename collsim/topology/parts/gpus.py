@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import TopologyError, unknown
+from ...errors import TopologyError, unknown
 
 #: GPU name as people write it -> (compute capability, NVLink generation or 0, PCIe generation, usual network card).
 GPUS = {

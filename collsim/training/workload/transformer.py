@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import CollsimError, require_word
-from ..units import parse_count
+from ...errors import CollsimError, require_word
+from ...units import parse_count
 from .model import Layer, Model
 
 RECOMPUTE = ("none", "selective", "full")

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ..errors import CollsimError, TopologyError
-from ..units import parse_count
-from .cables import NVLINK_BRIDGE, nvlink, pcie
+from ...errors import CollsimError, TopologyError
+from ...units import parse_count
+from ..cables import NVLINK_BRIDGE, nvlink, pcie
+from ..network import Cable
+from ..plan import P2C, Machine, MachinePaths
 from .gpus import BRIDGED, GEFORCE, GPUS, gpu_name
-from .network import Cable
-from .plan import P2C, Machine, Paths
 from .sockets import between, processor
 
 #: The keywords of `machine` and `load_topology` that name parts.
@@ -74,7 +74,7 @@ def cards_beside(plan: Machine) -> list[str]:
 
 def _distances(plan: Machine) -> dict[str, int]:
     """Path type from each card to the GPU nearest to it."""
-    paths, gpus = Paths(plan), plan.of_kind("gpu")
+    paths, gpus = MachinePaths(plan), plan.of_kind("gpu")
     return {
         plan.devices[card]: min((path.type for g in gpus if (path := paths.best(g, card))), default=len(plan.devices))
         for card in plan.of_kind("nic")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..simulate import Trace
-from ..units import format_bytes
-from .exercises.exercise import LANGUAGES, Text
-from .questions.question import Question
-from .questions.questions import questions
+from ...simulate import Trace
+from ...units import format_bytes
+from ..language import LANGUAGES, Text
+from .question import Question
+from .questions import questions
 
 
 def title(trace: Trace, seed: int, lang: str = "en", key: bool = False) -> str:
@@ -74,12 +74,12 @@ def _in(lang: str, en: str, zh: str) -> str:
 
 
 def _rate(rate: float, lang: str) -> str:
-    from ..units import format_bandwidth
+    from ...units import format_bandwidth
 
     return format_bandwidth(rate) + _in(lang, " per direction", "（单向）")
 
 
 def _time(seconds: float) -> str:
-    from ..units import format_time
+    from ...units import format_time
 
     return format_time(seconds)

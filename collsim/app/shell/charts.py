@@ -1,0 +1,86 @@
+"""Charts and tables: axes whose ticks have units, the look of the theme, and columns with their values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from .look import chart_look
+from .session import is_dark, t
+
+SIZES: list[list[Any]] = [["B", 1], ["KiB", 2**10], ["MiB", 2**20], ["GiB", 2**30], ["TiB", 2**40]]
+TIMES: list[list[Any]] = [["ns", 1e-9], ["µs", 1e-6], ["ms", 1e-3], ["s", 1]]
+RATES: list[list[Any]] = [["B/s", 1], ["kB/s", 1e3], ["MB/s", 1e6], ["GB/s", 1e9]]
+MEBI = 2**20
+ROOM = {"left": 4, "right": 24, "top": 8, "bottom": 4}  # pixels round a chart
+
+
+def axis(values: pd.Series[Any], base: int) -> alt.Axis:
+    """Ticks at powers of two or ten, written with their unit, at most nine of them."""
+    units = SIZES if base == 2 else TIMES if values.max() < 1e4 else RATES
+    first, last = math.floor(math.log(values.min(), base)), math.ceil(math.log(values.max(), base))
+    apart = max(1, -(-(last - first) // 8))
+    expression = f"format(datum.value/{units[0][1]}, '~r') + ' {units[0][0]}'"
+    for name, size in units[1:]:
+        expression = f"datum.value >= {size * 0.9999} ? format(datum.value/{size}, '~r') + ' {name}' : {expression}"
+    return alt.Axis(
+        labelExpr=expression,
+        labelFlush=False,
+        labelOverlap=True,
+        labelSeparation=10,
+        values=[float(base) ** k for k in range(first, last + 1, apart)],
+    )
+
+
+def size_axis(nbytes: pd.Series[Any]) -> alt.X:
+    """The logarithmic axis of sizes that every curve over sizes has; its column is `nbytes`."""
+    scale = alt.Scale(type="log", base=2, nice=False)
+    return alt.X("nbytes:Q", scale=scale, title=t("compare.size.axis"), axis=axis(nbytes, 2))
+
+
+def factor_axis(column: str, values: list[float], title: str | None, **scale: Any) -> alt.Y:
+    """A logarithmic axis of factors, with ticks such as 0.5× and 2×."""
+    ticks = alt.Axis(values=values, labelExpr="format(datum.value, '~r') + '×'")
+    return alt.Y(f"{column}:Q", scale=alt.Scale(type="log", nice=False, **scale), title=title, axis=ticks)
+
+
+def labels_axis(column: str, width: int = 420, **more: Any) -> alt.Y:
+    """An axis of names, without ticks and line."""
+    look = alt.Axis(labelLimit=width, ticks=False, domain=False, **more)
+    return alt.Y(f"{column}:N", sort=None, title=None, axis=look)
+
+
+def tips(**titles: str) -> list[alt.Tooltip]:
+    """What the pointer over a mark shows: the keys of the titles' texts by column."""
+    return [alt.Tooltip(f"{column}:N", title=t(key)) for column, key in titles.items()]
+
+
+def chart(picture: Any, key: str) -> None:
+    """Draw a chart over the whole width, in the look of the theme."""
+    shown = picture.configure(**chart_look(is_dark()))
+    st.altair_chart(shown, width="stretch", theme=None, key=f"chart_{key}")
+
+
+def table(columns: dict[str, tuple[Any, Any]], most: int = 420) -> None:
+    """A table over the whole width, at most so many pixels high: by column its values and how they are shown."""
+    frame = pd.DataFrame({name: values for name, (values, _) in columns.items()})
+    looks = {name: look for name, (_, look) in columns.items()}
+    height = min(most, 38 + 35 * max(1, len(frame)))
+    st.dataframe(frame, column_config=looks, hide_index=True, width="stretch", height=height)
+
+
+def text_column(key: str, width: Any = None) -> Any:
+    return st.column_config.TextColumn(t(key), width=width)
+
+
+def number_column(key: str, form: str = "%.4g") -> Any:
+    return st.column_config.NumberColumn(t(key) if "." in key else key, format=form)
+
+
+def bar_column(key: str, most: float = 100.0, form: str = "%.1f %%") -> Any:
+    """Numbers with a bar each, from 0 to `most`."""
+    return st.column_config.ProgressColumn(t(key), format=form, min_value=0, max_value=most)

@@ -1,0 +1,111 @@
+"""Sentences on a page: title, note, mistake, figure and verdict, each in one form."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Literal
+
+import streamlit as st
+
+from ..scenario.address import Complaint
+from ..scenario.mistakes import sentence
+from .session import language, t
+
+NBSP = "\N{NO-BREAK SPACE}"
+
+
+def title(text: str, below: str = "") -> str:
+    """The heading of a page, with a note below it."""
+    return f'<h1 class="cs-title">{html.escape(text)}</h1>{note_html(below) if below else ""}'
+
+
+def part(text: str, kind: str = "") -> None:
+    """The heading of a part of the sidebar."""
+    st.html(f'<h2 class="{f"cs-part {kind}".strip()}">{html.escape(text)}</h2>')
+
+
+def note(text: str, style: str = "", kind: str = "", width: Literal["stretch", "content"] = "stretch") -> None:
+    """A line of small print."""
+    st.html(note_html(text, style, kind), width=width)
+
+
+def status(text: str) -> None:
+    """A note that screen readers say when it changes."""
+    st.html(f'<div class="cs-note" role="status">{html.escape(text)}</div>')
+
+
+def note_html(text: str, style: str = "", kind: str = "") -> str:
+    """The same as HTML."""
+    look = f' style="{style}"' if style else ""
+    return f'<div class="{f"cs-note {kind}".strip()}"{look}>{html.escape(text)}</div>'
+
+
+def mistake(text: str) -> None:
+    """One sentence, in place."""
+    st.html(f'<div class="cs-mistake" role="alert">{html.escape(text)}</div>')
+
+
+def complain(complaints: list[Complaint]) -> None:
+    """Say what an address asked for in vain."""
+    lines = []
+    for c in complaints:
+        why = t("url.unknown") if c.why == "unknown" else sentence(c.why, language())
+        lines.append(html.escape(t("url.bad", name=c.name, value=c.value, why=why, used=c.used)))
+    if lines:
+        st.html(f'<div class="cs-mistake" role="alert">{"<br>".join(lines)}</div>')
+
+
+def small(text: str, style: str = "", about: str = "") -> str:
+    """The name of a figure or a verdict; the pointer over it says what it means."""
+    look = (f' title="{html.escape(about)}"' if about else "") + (f' style="{style}"' if style else "")
+    return f"<small{look}>{html.escape(text)}</small>"
+
+
+def figure(name: str, number: str, unit: str, *notes: str) -> str:
+    """A number in large type under its name (as HTML), and what it is of."""
+    below = "".join(f"<span>{html.escape(text)}</span>" for text in notes)
+    return f'<div class="cs-fig">{name}<b>{number}<i>{unit}</i></b>{below}</div>'
+
+
+def quantity_figure(name: str, value: str, note: str) -> str:
+    """The same for a quantity with its unit: `4.7 ms`."""
+    number, _, unit = value.partition(NBSP)
+    return figure(name, f"{number} ", unit, note)
+
+
+def verdict(
+    head: str | Sequence[str],
+    *lines: str,
+    name: str = "",
+    lead: str | None = None,
+    token: str = "",
+    style: str = "",
+    status: bool = False,
+) -> str:
+    """What it comes to: a sentence or several in large type, and lines below.
+
+    Args:
+        name: over it, as HTML. lead: the first of the lines, in the colour of the head.
+        token: colour of its border, where it is not the usual one.
+        status: screen readers say it when it changes.
+    """
+    look = ";".join(filter(None, (f"border-color:var(--cs-{token})" if token else "", style)))
+    more = (f' style="{look}"' if look else "") + (' role="status"' if status else "")
+    heads = "".join(f"<b>{html.escape(text)}</b>" for text in ([head] if isinstance(head, str) else head))
+    first = "" if lead is None else f'<span style="color:var(--cs-ink)">{html.escape(lead)}</span>'
+    below = "".join(f"<span>{html.escape(line)}</span>" for line in lines)
+    return f'<div class="cs-why"{more}>{name}{heads}{first}{below}</div>'
+
+
+def headline(*boxes: str) -> None:
+    """Figures and a verdict in a row."""
+    st.html(f'<div class="cs-head">{"".join(boxes)}</div>')
+
+
+def bound_note(bound: float, gap: float) -> str:
+    """What stands under the lower bound: how far from it this run is, or that it reaches it."""
+    if not bound:
+        return t("bound.none")
+    times = f"{gap:.3g}"
+    return t("bound.reached") if times == "1" else t("bound.note", gap=times)

@@ -1,0 +1,71 @@
+"""The registry of pages: `@page` puts a function that draws one in; the menu, the addresses and the tests iterate over
+it.
+
+One file in `collsim/app/pages/`, or one room there, is all that a new page needs, with its texts in
+`collsim/app/texts/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..scenario.address import PageAddress, Word
+from ..scenario.choice import MOMENT, WORDS, Choice
+
+Draw = Callable[[], None]
+_NONE = PageAddress()
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of the app.
+
+    Attributes:
+        name: in addresses and, as `page.NAME`, among the texts. order: its place in the menu.
+        address: what the page remembers, and how that stands in its address.
+        choice: its address holds the run that pages share as well. moment: where its player begins: `t`, `view`.
+        run: the part of what it remembers that another run comes with; a moment belongs to one run.
+        on_machine: what it remembers when it opens on the machine of a choice; None where it takes none along.
+        listed: it stands in the menu, and not only behind its address.
+    """
+
+    name: str
+    draw: Draw
+    order: int
+    address: PageAddress = _NONE
+    choice: bool = False
+    moment: tuple[str, ...] = ()
+    run: Callable[[Any], Any] = lambda value: value
+    on_machine: Callable[[Choice], Any] | None = None
+    listed: bool = True
+
+    @property
+    def takes_machine(self) -> bool:
+        """Does a machine that is taken along open here?"""
+        return self.choice or self.on_machine is not None
+
+    @property
+    def words(self) -> list[Word]:
+        """All that may stand in its address, without the options of algorithms and the language."""
+        shared = [*WORDS.values()] if self.choice else []
+        return [*shared, *self.address.words, *(word for word in MOMENT if word.name in self.moment)]
+
+
+_PAGES: dict[str, Page] = {}
+
+
+def page(name: str, order: int, **more: Any) -> Callable[[Draw], Draw]:
+    """Put a function that draws a page into the registry; keywords are those of `Page`."""
+
+    def put(draw: Draw) -> Draw:
+        _PAGES[name] = Page(name, draw, order, **more)
+        return draw
+
+    return put
+
+
+def pages() -> dict[str, Page]:
+    """All pages by name, in the order of the menu."""
+    return dict(sorted(_PAGES.items(), key=lambda item: item[1].order))

@@ -1,0 +1,15 @@
+"""The languages that questions, exercises and worksheets speak."""
+
+from __future__ import annotations
+
+from ..errors import CollsimError, unknown
+
+Text = tuple[str, str]  #: the same sentence in English and Chinese
+LANGUAGES = ("en", "zh")
+
+
+def language(lang: str) -> str:
+    """The language itself. Raises CollsimError for one that is not spoken here."""
+    if lang not in LANGUAGES:
+        raise CollsimError(unknown("language", lang, LANGUAGES))
+    return lang

@@ -1,0 +1,70 @@
+"""What the other values of an assumption make of a time: the file is read again with them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from ...errors import CollsimError
+from ..assumed import Effect, FromText, assumptions
+from ..network import Topology
+from .load import parse_topology_text
+
+
+def again(topology: Topology, **options: Any) -> Topology:
+    """The same file read with further options. Raises CollsimError where the topology comes from no file, was edited,
+    or the options cannot be."""
+    reading = topology.facts.get("reading")
+    if reading is None or topology.facts.get("edits") or topology.facts.get("calibration") is not None:
+        raise CollsimError(f"{topology.name} is not as a file has it, so it cannot be read again with {options}")
+    made: Topology = _read(reading, tuple(sorted(options.items())))
+    return made
+
+
+@lru_cache(maxsize=64)
+def _read(reading: FromText, options: tuple[tuple[str, Any], ...]) -> Topology:
+
+    with warnings.catch_warnings():  # what is assumed was told when it was read first
+        warnings.simplefilter("ignore")
+        return parse_topology_text(reading.text, reading.name, **{**dict(reading.options), **dict(options)})
+
+
+def effects(topology: Topology, time: Callable[[Topology], float], most: int = 2) -> list[Effect]:
+    """What the other values of each assumption make of a time, found by running `time` again on the machine with
+    them.
+
+    Args:
+        time: seconds on a topology. most: values tried for each assumption.
+
+    What cannot be built or run with a value is left out.
+    """
+    found, usual = [], math.nan
+    for assumption in assumptions(topology):
+        for value in assumption.others[:most]:
+            try:
+                other = again(topology, **{assumption.option: value})
+                usual = time(topology) if math.isnan(usual) else usual
+                found.append(Effect(assumption, value, time(other) / usual))
+            except CollsimError:
+                continue
+    return found
+
+
+def sentences(topology: Topology, time: Callable[[Topology], float]) -> list[tuple[str, str]]:
+    """A line for each assumption with its effects, in English and Chinese; one that makes no difference to `time` is
+    left out."""
+    by_option: dict[str, list[Effect]] = {}
+    for effect in effects(topology, time):
+        by_option.setdefault(effect.assumption.option, []).append(effect)
+    lines = []
+    for one in assumptions(topology):
+        tried = by_option.get(one.option, [])
+        if tried and all(effect.none for effect in tried):
+            continue
+        en = "; ".join([str(one), *map(str, tried)])
+        zh = "；".join([one.chinese, *(effect.chinese for effect in tried)])
+        lines.append((en, zh))
+    return lines

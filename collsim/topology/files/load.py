@@ -1,0 +1,101 @@
+"""Topologies from files: one reader per format, picked by what the text looks like.
+
+What a reader does not understand, or has to assume because the file does not say it, is in `topology.facts["notes"]`
+and is warned about; nothing is dropped in silence.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from ...errors import FormatError, require_path
+from ...limits import FILE_MEMORY, most_memory, within
+from ..assumed import FromText
+from ..network import Topology, views
+
+_LARGEST = 10 * 2**20
+
+
+class FormatWarning(UserWarning):
+    """Something in a file was not understood, or had to be assumed."""
+
+
+def load_topology(path: str | Path, **options: Any) -> Topology:
+    """A topology from a file.
+
+    Formats: `nvidia-smi topo -m` as pasted; NCCL topology XML (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE, also RCCL's with
+    xGMI); ASTRA-sim's network YAML; collsim's own YAML (docs/machines.md), which `topology.to_yaml()` writes.
+
+    Args:
+        options: for files that describe one machine, what `machine` takes: nodes, p2p, gdr, fabric ...; for topo -m
+        also
+            `gpu` ("A100"), `pcie` (generation), `cpu` ("rome") and `nics` (how many cards), which that text does not
+            tell.
+
+    Raises FormatError with file, line and what was expected. Warns (FormatWarning) of what was not understood or
+    assumed.
+    """
+    place = require_path(path)
+    try:
+        size = place.stat().st_size
+        if size > _LARGEST:
+            raise FormatError(f"{place.name} has {size:,} bytes; a topology file of more than {_LARGEST:,} is refused")
+        text = _decoded(place.read_bytes())
+    except (OSError, UnicodeDecodeError) as error:
+        raise FormatError(f"{place} cannot be read: {error}") from None
+    return parse_topology_text(text, place.name, **options)
+
+
+def _decoded(data: bytes) -> str:
+    """UTF-8, or UTF-16 with its mark, as PowerShell writes it."""
+    return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+
+
+def parse_topology_text(text: str, name: str = "text", **options: Any) -> Topology:
+    """The same from text, for example pasted into the app."""
+    if len(text) > _LARGEST:
+        raise FormatError(f"{name} has {len(text):,} characters; more than {_LARGEST:,} is refused")
+    with within(most_memory(FILE_MEMORY)):
+        topology = _reader(text, name)(text, name, options)
+    if topology.facts.get("assumed"):
+        topology = replace(
+            topology, facts=MappingProxyType({**topology.facts, "reading": _reading(text, name, options)})
+        )
+    for note in topology.facts.get("notes", ()):
+        warnings.warn(f"{name}: {note}", FormatWarning, stacklevel=3)
+    return topology
+
+
+def _reading(text: str, name: str, options: dict[str, Any]) -> FromText:
+    """How to read it again, as a value that can be hashed."""
+    plain = ((key, tuple(value) if isinstance(value, list) else value) for key, value in sorted(options.items()))
+    return FromText(text, name, tuple(plain))
+
+
+def _reader(text: str, name: str) -> Callable[[str, str, dict[str, Any]], Topology]:
+    head = text.lstrip()
+    if not head:
+        raise FormatError(f"{name} is empty; expected nvidia-smi topo -m text, NCCL topology XML, or YAML")
+    if head.startswith("<"):
+        from .nccl_xml import read
+
+        return read
+    from . import astra, own, topo_m
+
+    if topo_m.looks_like_it(text):
+        return topo_m.read
+    return astra.read if astra.looks_like_it(text) else own.read
+
+
+def _to_yaml(topology: Topology) -> str:
+    from .own import to_yaml
+
+    return to_yaml(topology)
+
+
+views["to_yaml"] = _to_yaml

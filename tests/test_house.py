@@ -1,0 +1,187 @@
+"""The house stays a house: rooms of a size, imports in one direction, one meaning for each name, functions that fit on a
+screen."""
+
+import ast
+import re
+from collections import Counter, defaultdict
+from functools import cache
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+ROOT = Path(__file__).parent.parent / "collsim"
+FILES = sorted(
+    path for path in ROOT.rglob("*") if path.suffix in (".py", ".js", ".css") and "__pycache__" not in path.parts
+)
+MODULES = [path for path in FILES if path.suffix == ".py"]
+MOST_FILES, MOST_LINES, MOST_COLUMNS = 16, 60, 120
+
+#: Folders that may hold more than 16 files, with the reason.
+MANY_FILES = {
+    ".": "the top floor: a module for each noun and verb that all rooms share",
+    "algorithms": "a registry: one algorithm, one file",
+    "topology/machines": "a registry: one machine, one file",
+    "exchange": "a registry: one file format, one file",
+}
+#: Functions that may be longer than 60 lines, with the reason.
+LONG_FUNCTIONS = {
+    f"simulate/kernels/{name}": "numba: a kernel calls only kernels, and a call with this many arrays is no shorter"
+    for name in ("queue.py:build", "queue.py:happen", "queue.py:advance", "walk.py:in_order")
+}
+#: Names that say nothing, or say it with wit.
+BAD_NAMES = re.compile(
+    r"utils?|helpers?|managers?|common|misc|stuff|base|yards?|onward|elsewhere|besides?|tally|drill|evidence|told"
+)
+
+
+def where(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+@cache
+def tree(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+# ---- rooms ---------------------------------------------------------------------------------------------------------
+
+
+def rooms():
+    """Files by folder; the door of a package, its `__init__`, is none of the things inside."""
+    return Counter(path.parent.relative_to(ROOT).as_posix() for path in FILES if path.name != "__init__.py")
+
+
+def test_no_folder_has_a_seventeenth_file():
+    full = {room: count for room, count in rooms().items() if count > MOST_FILES and room not in MANY_FILES}
+    assert not full, full
+
+
+@pytest.mark.parametrize("path", FILES, ids=where)
+def test_a_file_is_called_by_what_is_in_it(path):
+    assert not BAD_NAMES.fullmatch(path.stem), where(path)
+
+
+# ---- imports -------------------------------------------------------------------------------------------------------
+
+
+def place(path):
+    """Where a module stands in the graph: in its folder; the door of a package, and a module of the top floor, by
+    itself."""
+    if path.name == "__init__.py":
+        return f"{where(path.parent)} (door)"
+    return where(path) if path.parent == ROOT else where(path.parent)
+
+
+def named(path):
+    """The modules of collsim that an import statement of this module may mean, longest names first."""
+    package = ["collsim", *path.parent.relative_to(ROOT).parts]
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = [*base, *(node.module.split(".") if node.module else [])]
+            yield from ((*module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (tuple(alias.name.split(".")) for alias in node.names)
+
+
+def file_of(name):
+    """The file that a dotted name stands in, or None outside of collsim."""
+    if name[0] != "collsim":
+        return None
+    for end in (len(name), len(name) - 1):
+        path = ROOT.joinpath(*name[1:end])
+        if path.with_suffix(".py").is_file() and end > 1:
+            return path.with_suffix(".py")
+        if (path / "__init__.py").is_file():
+            return path / "__init__.py"
+    return None
+
+
+def graph():
+    """Folders, and an arrow for every import from one to another; each arrow knows the modules it comes from."""
+    arrows = defaultdict(set)
+    for path in MODULES:
+        for other in filter(None, map(file_of, named(path))):
+            if place(path) != place(other) and other != ROOT / "__init__.py":  # the face of the package is for users
+                arrows[place(path), place(other)].add(where(path))
+    made = nx.DiGraph()
+    made.add_edges_from((a, b, {"by": sorted(by)}) for (a, b), by in arrows.items())
+    return made
+
+
+def test_folders_import_each_other_in_one_direction():
+    made = graph()
+    circles = [sorted(room) for room in nx.strongly_connected_components(made) if len(room) > 1]
+    arrows = [(a, b, made.edges[a, b]["by"][:3]) for circle in circles for a, b in made.subgraph(circle).edges]
+    assert not circles, arrows
+
+
+def test_the_graph_sees_the_imports():
+    """The check would pass on an empty graph: these arrows are known to be there."""
+    made = graph()
+    assert made.has_edge("app/pages", "app/shell")
+    assert made.has_edge("app/main.py".rpartition("/")[0], "app/shell")
+    assert made.has_edge("simulate/kernels", "simulate/kernels (door)") or made.has_edge("simulate", "simulate/kernels")
+
+
+# ---- names ---------------------------------------------------------------------------------------------------------
+
+
+def test_no_public_class_name_is_used_twice():
+    found = defaultdict(list)
+    for path in MODULES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(where(path))
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
+# ---- functions and lines -------------------------------------------------------------------------------------------
+
+
+def lengths():
+    for path in MODULES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield f"{where(path)}:{node.name}", node.end_lineno - node.lineno + 1
+
+
+def test_every_function_fits_on_a_screen():
+    long = {name: lines for name, lines in lengths() if lines > MOST_LINES}
+    assert long.keys() <= LONG_FUNCTIONS.keys(), {name: long[name] for name in long.keys() - LONG_FUNCTIONS.keys()}
+
+
+def test_every_function_that_may_be_longer_still_is():
+    long = {name for name, lines in lengths() if lines > MOST_LINES}
+    assert [name for name in LONG_FUNCTIONS if name not in long] == []
+
+
+#: A line that opens a function; the wrapper round a whole script, which begins with a parenthesis, is none.
+_OPENS = re.compile(r"^(\s*)[^\s(].*(?:\bfunction\b|=>|^\s*(?:async\s+)?\w+\([^)]*\)).*\{$")
+
+
+def javascript_lengths(path):
+    """Lines of each function of a module, as it is formatted: from the line that opens it to the brace under its
+    beginning."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines):
+        if found := _OPENS.match(line):
+            closed = f"{found[1]}}}"
+            end = next((k for k in range(number + 1, len(lines)) if lines[k].startswith(closed)), number)
+            yield f"{where(path)}:{number + 1}", end - number + 1
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.suffix == ".js"], ids=where)
+def test_every_function_in_javascript_fits_on_a_screen(path):
+    assert not [(name, lines) for name, lines in javascript_lengths(path) if lines > MOST_LINES]
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.suffix in (".py", ".js")], ids=where)
+def test_lines_have_at_most_120_columns(path):
+    long = [
+        number
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > MOST_COLUMNS
+    ]
+    assert not long, f"{where(path)}: lines {long}"
