@@ -144,8 +144,7 @@ def starting(schedule: Schedule) -> npt.NDArray[np.bool_]:
     if schedule.endpoints * schedule.slots > _MOST_SLOTS:
         raise CollsimError(
             f"{schedule.label} has {schedule.endpoints * schedule.slots:,} slots in all, more than {_MOST_SLOTS:,} "
-            "that fit in memory; "
-            "replay or verify it with fewer ranks"
+            "that fit in memory; replay or verify it with fewer ranks"
         )
     before = collective(schedule.collective).held(schedule.ranks, schedule.chunks, schedule.root)
     held = np.zeros((schedule.endpoints, max(schedule.slots, before.shape[1])), bool)
@@ -204,8 +203,7 @@ def _require_held(schedule: Schedule, number: int, step: Step, held: npt.NDArray
         sender = schedule.who(int(step.src[row]))
         raise ScheduleError(
             f"{schedule.label}, step {number}: {sender} reduces into chunk {chunk} of rank {rank}, which holds "
-            "nothing yet; "
-            "use copy for the first one",
+            "nothing yet; use copy for the first one",
             step=number,
             rank=rank,
             chunk=chunk,

@@ -171,15 +171,15 @@ def _byte_factor(unit: str, text: object, what: str, bits: str = "") -> float:
         upper = unit.upper()
         example = _split(str(text), what)[0]
         raise CollsimError(
-            f"{what}={shown(text)} is ambiguous: write {example:g}{unit}B ({example * _DECIMAL[unit]:,.0f} bytes) "
-            f"or {example:g}{upper}iB ({example * _BINARY[upper + 'i']:,.0f} bytes)"
+            f"{what}={shown(text)} is ambiguous: write {example:g}{unit}B ({example * _DECIMAL[unit]:,.0f} bytes) or "
+            f"{example:g}{upper}iB ({example * _BINARY[upper + 'i']:,.0f} bytes)"
         )
     match = _BYTES.fullmatch(unit)
     if match is None or (match[2] == "b" and not bits):
         hint = " (for bits write 'bit')" if match else ""
         raise CollsimError(
-            f"{what}={shown(text)}: unknown unit {shown(unit)}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s for "
-            "a rate"
+            f"{what}={shown(text)}: unknown unit {shown(unit)}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s "
+            "for a rate"
         )
     return _PREFIX[match[1]] / (8 if match[2] in ("bit", "bits", "b") else 1)
 

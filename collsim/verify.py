@@ -102,8 +102,8 @@ def _explain(schedule: Schedule, rank: int, slot: int, contributor: int, chunk: 
     else:
         step, how = last, f"The last step that writes it is step {last}." if last >= 0 else "No step writes it."
     message = (
-        f"{schedule.label}: after the last step rank {rank} has chunk {slot} = {_sum(final, chunk)}, "
-        f"but {schedule.collective} wants {_sum(want, chunk)}. {how}"
+        f"{schedule.label}: after the last step rank {rank} has chunk {slot} = {_sum(final, chunk)}, but "
+        f"{schedule.collective} wants {_sum(want, chunk)}. {how}"
     )
     error = ScheduleError(message, step=max(step, 0), rank=rank, chunk=slot)
     error.from_start = step < 0

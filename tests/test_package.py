@@ -112,8 +112,8 @@ def test_commands_work_from_the_wheel_and_leave_nothing_in_the_working_directory
 def test_the_site_is_built_from_the_wheel(installed, tmp_path):
     """A part of it (all of it takes half a minute); what it reads from the package is the same."""
     code = (
-        "from collsim.site import build; from collsim.site.gallery import PLACES;"
-        "print(build('site', ['en'], places=PLACES[:1], only=['allreduce_ring']).files)"
+        "from collsim.site import build; from collsim.site.gallery import PLACES;print(build('site', ['en'], "
+        "places=PLACES[:1], only=['allreduce_ring']).files)"
     )
     assert int(ran(installed, tmp_path, "python", "-c", code)) > 10
     assert (tmp_path / "site" / "index.html").is_file()
@@ -140,10 +140,10 @@ def test_the_app_runs_from_the_wheel_with_its_configuration_and_ends_with_the_co
     assert not answers(port), "the server lives on without the command"
     assert [path.name for path in tmp_path.iterdir()] == ["log.txt"]
     code = (
-        "import collsim.app.server as server; from streamlit import config; from pathlib import Path;"
-        "config._main_script_path = str(Path(server.__file__).with_name('app.py'));"
-        "print(*map(config.get_option, ['browser.gatherUsageStats', 'server.address', 'server.maxUploadSize',"
-        "'theme.light.primaryColor']))"
+        "import collsim.app.server as server; from streamlit import config; from pathlib import "
+        "Path;config._main_script_path = "
+        "str(Path(server.__file__).with_name('app.py'));print(*map(config.get_option, ['browser.gatherUsageStats', "
+        "'server.address', 'server.maxUploadSize','theme.light.primaryColor']))"
     )
     said = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
     wanted = [said["browser"]["gatherUsageStats"], said["server"]["address"], said["server"]["maxUploadSize"]]

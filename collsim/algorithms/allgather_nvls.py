@@ -18,8 +18,8 @@ from collsim.schedule import copy
         "每个 rank 只向上发送一次自己的块，交换机复制给所有其他 rank。",
     ),
     when=(
-        "One NVSwitch node: a rank sends S/n only, which frees its outgoing link; it receives no byte less than with "
-        "a ring.",
+        "One NVSwitch node: a rank sends S/n only, which frees its outgoing link; it receives no byte less than "
+        "with a ring.",
         "单个 NVSwitch 节点：每个 rank 只发 S/n，腾出了发送方向；接收量与 ring 相同。",
     ),
     chunks=lambda n: n,

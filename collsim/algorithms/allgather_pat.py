@@ -19,8 +19,8 @@ from collsim.schedule import copy
         "每个 rank 转发走过相同路程的块：先是一块走最远的距离，之后块越来越多、距离越来越近。",
     ),
     when=(
-        "Small and medium messages over many nodes with one GPU each: few steps, and little goes over the far, shared "
-        "links.",
+        "Small and medium messages over many nodes with one GPU each: few steps, and little goes over the far, "
+        "shared links.",
         "每节点一个 GPU、节点很多、中小消息时：步数少，且经过远处共享链路的数据少。",
     ),
     chunks=lambda n: n,

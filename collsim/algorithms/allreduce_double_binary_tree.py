@@ -42,8 +42,8 @@ def _busiest(n, per_node, topology, pattern, channels):
     source="NCCL src/graph/trees.cc ncclGetDtree, src/graph/connect.cc connectTrees; Sanders, Speck & Träff 2009 "
     "(two-tree)",
     says=(
-        "In both trees partial sums climb and finished chunks come down; who is inside one tree is a leaf of "
-        "the other.",
+        "In both trees partial sums climb and finished chunks come down; who is inside one tree is a leaf of the "
+        "other.",
         "两棵树中部分和向上、完成的 chunk 向下；在一棵树里是内部结点的 rank，在另一棵里是叶子。",
     ),
     when=(

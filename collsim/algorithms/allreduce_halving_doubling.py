@@ -37,8 +37,8 @@ def _cost(n, S, alpha, beta):
     source="Rabenseifner 2004 (recursive halving and doubling); "
     "Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; Open MPI coll_base_allreduce.c redscat_allgather",
     says=(
-        "Partners exchange halves of what they work on: the piece halves and the sum doubles its contributions; then "
-        "pieces double back.",
+        "Partners exchange halves of what they work on: the piece halves and the sum doubles its contributions; "
+        "then pieces double back.",
         "伙伴之间交换各自负责部分的一半：片段减半、部分和包含的份数翻倍；随后片段再逐步翻倍收齐。",
     ),
     when=(

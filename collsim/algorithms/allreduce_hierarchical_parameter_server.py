@@ -38,8 +38,8 @@ def _cost(n, S, alpha, beta, servers, per_node, topology):
     formula="4α + 2(g−1)/g·Sβ + 2·max(1/g, N/k)Sβ, N nodes of g ranks, k servers",
     source="Jiang et al. 2020 (OSDI; BytePS)",
     says=(
-        "Sums inside each node first; then every GPU pushes its block to the servers or pulls it back; then the node "
-        "shares.",
+        "Sums inside each node first; then every GPU pushes its block to the servers or pulls it back; then the "
+        "node shares.",
         "先在节点内求和；然后每个 GPU 把自己的块推给服务器或取回；最后在节点内共享。",
     ),
     when=(

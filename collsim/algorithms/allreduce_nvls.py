@@ -25,8 +25,8 @@ def _load(n, c):
         "交换机把所有 rank 的同一片段相加后交给该片段的负责者，或把其结果多播给所有 rank。",
     ),
     when=(
-        "One node with NVSwitch of the third generation or later, large messages: S(1+1/n) per link direction instead "
-        "of 2S(n−1)/n.",
+        "One node with NVSwitch of the third generation or later, large messages: S(1+1/n) per link direction "
+        "instead of 2S(n−1)/n.",
         "单节点、第三代及以后的 NVSwitch、大消息：每方向 S(1+1/n) 字节，而 ring 为 2S(n−1)/n。",
     ),
     chunks=lambda n, chunks: n * chunks,

@@ -15,8 +15,8 @@ from collsim.topology.network import ring_orders
     formula="2(n−1)α + 2(n−1)/n·Sβ + (n−1)/n·Sγ",
     source="Patarasuk & Yuan 2009, section 3; NCCL src/device/all_reduce.h runRing",
     says=(
-        "Every rank sends one chunk to its right neighbour: first partial sums that grow by one contribution a step, "
-        "then finished ones.",
+        "Every rank sends one chunk to its right neighbour: first partial sums that grow by one contribution a "
+        "step, then finished ones.",
         "每个 rank 向右边的邻居发送一个 chunk：先是每步多累加一份的部分和，然后是已完成的和。",
     ),
     when=(

@@ -16,8 +16,8 @@ from collsim.schedule import copy, reduce, repeat
     source="NCCL src/graph/rings.cc (channels run both ways where links allow); "
     "Jeaugey 2019 (NCCL blog); Kumar et al. 2019 (2-D gradient summation)",
     says=(
-        "Every rank sends one chunk to its right and another to its left neighbour: half of the buffer goes each way "
-        "round.",
+        "Every rank sends one chunk to its right and another to its left neighbour: half of the buffer goes each "
+        "way round.",
         "每个 rank 向右邻居发一个 chunk、向左邻居发另一个：缓冲区一半顺时针、一半逆时针。",
     ),
     when=(

@@ -34,8 +34,8 @@ def _sent(n, servers, server):
     when=(
         "Networks that bear incast: on all ranks it moves the ring's bytes in two steps; on extra hosts each worker "
         "sends S only.",
-        "网络能承受 incast 时：分片放在所有 rank 上，两步即可移动与 ring 相同的字节；放在额外主机上，每个 worker 只发 "
-        "S。",
+        "网络能承受 incast 时：分片放在所有 rank 上，两步即可移动与 ring 相同的字节；放在额外主机上，每个 worker "
+        "只发 S。",
     ),
     chunks=lambda n, servers: servers or n,
     helpers=lambda n, servers, server: (servers or n) if server == "helper" else 0,

@@ -26,8 +26,8 @@ def _busy(
     source="Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce (reduce followed by broadcast); "
     "Open MPI coll_base_allreduce.c nonoverlapping",
     says=(
-        "In each step half of those who still hold a partial sum pass it on towards the root; then the sum goes back "
-        "the same way.",
+        "In each step half of those who still hold a partial sum pass it on towards the root; then the sum goes "
+        "back the same way.",
         "每一步中，仍持有部分和的 rank 有一半把它交给离根更近的 rank；求和完成后再沿原路广播回去。",
     ),
     when=(

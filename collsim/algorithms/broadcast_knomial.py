@@ -30,8 +30,8 @@ def sends(n, radix):
         "每个已有数据的 rank 在本轮的 k−1 个子结点中再发给一个。",
     ),
     when=(
-        "Small messages where a sender may overlap several sends; with one port per rank the binomial tree is as good "
-        "or better.",
+        "Small messages where a sender may overlap several sends; with one port per rank the binomial tree is as "
+        "good or better.",
         "消息小且发送方可以重叠多次发送时；若每个 rank 只有一个端口，二项树不会更差。",
     ),
     chunks=lambda n: 1,

@@ -19,8 +19,8 @@ from .allreduce_halving_doubling import bit_reversed
     formula="(lg n + 1)α + Sβ + (n−1)/n·Sγ (n > 2)",
     source="Träff 2005 (butterfly reduce-scatter); Open MPI coll_base_reduce_scatter.c butterfly",
     says=(
-        "Partners swap halves of their range and add, neighbours first; at last finished blocks go to the ranks that "
-        "own them.",
+        "Partners swap halves of their range and add, neighbours first; at last finished blocks go to the ranks "
+        "that own them.",
         "伙伴交换各自范围的一半并相加，从邻居开始；最后把求好的块送到其所有者。",
     ),
     when=(

@@ -18,8 +18,8 @@ from collsim.schedule import copy, reduce
         "交换机读取每个 rank 的同一块并相加，把和交给该块的所有者。",
     ),
     when=(
-        "One NVSwitch node: two steps whatever n, and a rank receives S/n only; it sends no byte less than "
-        "with a ring.",
+        "One NVSwitch node: two steps whatever n, and a rank receives S/n only; it sends no byte less than with a "
+        "ring.",
         "单个 NVSwitch 节点：步数恒为两步，每个 rank 只接收 S/n；发送量与 ring 相同。",
     ),
     chunks=lambda n: n,

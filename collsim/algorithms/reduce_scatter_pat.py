@@ -19,8 +19,8 @@ from .allgather_pat import allgather_pat
         "每个 rank 把部分和发给后面第 2^k 个 rank：先把一半的块发给邻居，最后只有一块走最远的距离。",
     ),
     when=(
-        "Small and medium messages over many nodes with one GPU each: few steps, and little goes over the far, shared "
-        "links.",
+        "Small and medium messages over many nodes with one GPU each: few steps, and little goes over the far, "
+        "shared links.",
         "每节点一个 GPU、节点很多、中小消息时：步数少，且经过远处共享链路的数据少。",
     ),
     chunks=lambda n: n,

@@ -143,8 +143,8 @@ def _row(path: Any, number: int, line: str) -> dict[str, Any] | None:
         refuse(
             path,
             where,
-            f"{len(tokens)} values; expected size, count, type, redop, root and twice time, algbw, busbw, #wrong (13 "
-            "in all)",
+            f"{len(tokens)} values; expected size, count, type, redop, root and twice time, algbw, busbw, #wrong "
+            "(13 in all)",
         )
     half = max(4, len(rest) // 2)
     row: dict[str, Any] = {
@@ -367,8 +367,8 @@ def write_nccl_tests_json(table: pd.DataFrame, path: Any) -> None:
     groups = list(_groups(_checked(table)))
     if len(groups) > 1:
         raise CollsimError(
-            f"nccl-tests' JSON holds one table, this one has {len(groups)} (of algorithms, topologies ...); filter it "
-            "first"
+            f"nccl-tests' JSON holds one table, this one has {len(groups)} (of algorithms, topologies ...); filter "
+            "it first"
         )
     facts, rows = groups[0]
     test = next(t for t, c in TESTS.items() if c == facts["collective"])

@@ -115,8 +115,8 @@ def _uniform(topology: Topology) -> tuple[float, float]:
     rates, delays = np.unique(topology.links.bandwidth), np.unique(topology.links.alpha)
     if len(rates) != 1 or len(delays) != 1:
         raise CollsimError(
-            f"{topology.name} has {len(rates)} bandwidths and {len(delays)} alphas; ASTRA-sim's networks have one per "
-            "dimension"
+            f"{topology.name} has {len(rates)} bandwidths and {len(delays)} alphas; ASTRA-sim's networks have one "
+            "per dimension"
         )
     return float(rates[0]), float(delays[0])
 

@@ -74,16 +74,15 @@ def gradients() -> Chapter:
         (
             (
                 f"Data parallel training gives each of {n} ranks a copy of the model and a share of the batch. Each "
-                "computes gradients "
-                f"from its own share. The mean of the {n} is the gradient of the whole batch, and that is what every "
-                "copy must step by.",
-                f"数据并行训练让 {n} 个 rank 各持有一份模型和批次的一部分。每个 rank 用自己那部分算出梯度。"
-                f"{n} 份的平均值才是整个批次的梯度，每份模型都必须按它更新。",
+                f"computes gradients from its own share. The mean of the {n} is the gradient of the whole batch, "
+                "and that is what every copy must step by.",
+                f"数据并行训练让 {n} 个 rank 各持有一份模型和批次的一部分。每个 rank 用自己那部分算出梯度。{n} "
+                "份的平均值才是整个批次的梯度，每份模型都必须按它更新。",
             ),
             (
-                f"An allreduce adds the {n} buffers and leaves the sum on every rank; dividing by {n} makes the mean. "
-                "Here each rank holds "
-                f"{format_bytes(t.nbytes)}. Press play: a square adds on arrival, a circle replaces.",
+                f"An allreduce adds the {n} buffers and leaves the sum on every rank; dividing by {n} makes the "
+                f"mean. Here each rank holds {format_bytes(t.nbytes)}. Press play: a square adds on arrival, a "
+                "circle replaces.",
                 f"allreduce 把 {n} 份数据相加，并让每个 rank 都得到总和；再除以 {n} 就是平均值。这里每个 rank 持有 "
                 f"{format_bytes(t.nbytes)}。按播放键：方块到达后相加，圆点到达后覆盖。",
             ),
@@ -124,13 +123,10 @@ def gradients() -> Chapter:
         (
             (
                 "In PyTorch DistributedDataParallel does this, in buckets of about 25 MiB, while the backward pass "
-                "still "
-                "runs. By hand it is "
-                "all_reduce(p.grad) and a division by the world size; there is no dist.reduce_grad().",
+                "still runs. By hand it is all_reduce(p.grad) and a division by the world size; there is no "
+                "dist.reduce_grad().",
                 "在 PyTorch 中由 DistributedDataParallel 完成：按约 25 MiB 的桶，与反向传播重叠进行。手写则是对每个 "
-                "p.grad "
-                "调用 all_reduce，"
-                "再除以 world size；并不存在 dist.reduce_grad()。",
+                "p.grad 调用 all_reduce，再除以 world size；并不存在 dist.reduce_grad()。",
             ),
         ),
         "logical",
@@ -147,15 +143,15 @@ def server() -> Chapter:
         told.paragraphs[:1],
         _ask(
             (
-                f"With {more.schedule.ranks} ranks instead of {t.schedule.ranks}, still one server: how long does it "
-                "take?",
+                f"With {more.schedule.ranks} ranks instead of {t.schedule.ranks}, still one server: how long does "
+                "it take?",
                 f"rank 从 {t.schedule.ranks} 个增加到 {more.schedule.ranks} 个，服务器仍只有一台：需要多久？",
             ),
             (
                 f"{t.schedule.ranks - 1} workers send through one cable, then {more.schedule.ranks - 1}: "
                 f"{_times(more, t)} times as long.",
-                f"先是 {t.schedule.ranks - 1} 个 worker 挤一条线缆，然后是 {more.schedule.ranks - 1} 个：时间是原来的 "
-                f"{_times(more, t)} 倍。",
+                f"先是 {t.schedule.ranks - 1} 个 worker 挤一条线缆，然后是 {more.schedule.ranks - 1} 个："
+                f"时间是原来的 {_times(more, t)} 倍。",
             ),
             (
                 _same(format_time(t.time / 2)),
@@ -184,8 +180,7 @@ def server() -> Chapter:
             told.paragraphs[1],
             (
                 f"With {ring.schedule.ranks} ranks the ring takes {format_time(ring.time)}, {_times(more, ring)} "
-                "times less "
-                f"than the server.",
+                "times less than the server.",
                 f"{ring.schedule.ranks} 个 rank 时 ring 需要 {format_time(ring.time)}，比服务器快 "
                 f"{_times(more, ring)} 倍。",
             ),
@@ -212,8 +207,7 @@ def ring() -> Chapter:
             ),
             (
                 f"A chunk starts with 1 contribution and gains one in each step: after {full} steps it has all {n}. "
-                "Then it "
-                f"is only copied.",
+                "Then it is only copied.",
                 f"每个 chunk 起初只有 1 份贡献，每步增加一份：{full} 步后集齐 {n} 份。此后只需复制。",
             ),
             (
@@ -274,20 +268,16 @@ def volume() -> Chapter:
         t,
         (
             (
-                f"The buffer of K = {format_bytes(t.nbytes)} is cut into N chunks. In reduce-scatter a rank sends N−1 "
-                "of "
-                f"them, in allgather "
-                "N−1 again: 2K(N−1)/N bytes out, and as many in.",
-                f"大小为 K = {format_bytes(t.nbytes)} 的缓冲区切成 N 个 chunk。reduce-scatter 中每个 rank 发送 N−1 个，"
-                "allgather 中又是 N−1 个：共发出 2K(N−1)/N 字节，收到的也一样多。",
+                f"The buffer of K = {format_bytes(t.nbytes)} is cut into N chunks. In reduce-scatter a rank sends "
+                "N−1 of them, in allgather N−1 again: 2K(N−1)/N bytes out, and as many in.",
+                f"大小为 K = {format_bytes(t.nbytes)} 的缓冲区切成 N 个 chunk。reduce-scatter 中每个 rank 发送 N−1 "
+                "个，allgather 中又是 N−1 个：共发出 2K(N−1)/N 字节，收到的也一样多。",
             ),
             (
                 f"For N = {t.schedule.ranks} that is {format_bytes(int(t.sent_bytes.max()))}. No allreduce without "
-                "help "
-                f"from the network can "
-                "send less from its busiest rank.",
-                f"N = {t.schedule.ranks} 时为 {format_bytes(int(t.sent_bytes.max()))}。没有网络设备帮忙时，"
-                "任何 allreduce 中最忙的 rank 都不可能发得更少。",
+                "help from the network can send less from its busiest rank.",
+                f"N = {t.schedule.ranks} 时为 {format_bytes(int(t.sent_bytes.max()))}。没有网络设备帮忙时，任何 "
+                "allreduce 中最忙的 rank 都不可能发得更少。",
             ),
         ),
         _ask(
@@ -341,14 +331,11 @@ def trees() -> Chapter:
         (
             (
                 "For 1 KiB bytes cost nothing and steps cost everything: each pays the latency of its way. The ring "
-                "has "
-                f"{small.schedule.steps} "
-                f"steps and takes {format_time(small.time)}; a tree goes up and down in {tree.schedule.steps} and "
-                "takes "
-                f"{format_time(tree.time)}.",
+                f"has {small.schedule.steps} steps and takes {format_time(small.time)}; a tree goes up and down in "
+                f"{tree.schedule.steps} and takes {format_time(tree.time)}.",
                 "只传 1 KiB 时，字节几乎不花时间，步数才是关键：每一步都要付一次路径延迟。ring 有 "
-                f"{small.schedule.steps} 步，需 "
-                f"{format_time(small.time)}；树一上一下共 {tree.schedule.steps} 步，需 {format_time(tree.time)}。",
+                f"{small.schedule.steps} 步，需 {format_time(small.time)}；树一上一下共 {tree.schedule.steps} 步，"
+                f"需 {format_time(tree.time)}。",
             ),
         ),
         _ask(
@@ -358,11 +345,10 @@ def trees() -> Chapter:
             ),
             (
                 f"The ring takes {ring64.schedule.steps} steps, {format_time(ring64.time)}; the tree "
-                f"{tree64.schedule.steps}, "
-                f"{format_time(tree64.time)}. Steps of a ring grow with n, of a tree with its depth, log n.",
-                f"ring 要 {ring64.schedule.steps} 步、{format_time(ring64.time)}；树要 {tree64.schedule.steps} "
-                f"步、{format_time(tree64.time)}。"
-                "ring 的步数随 n 增长，树的步数随深度即 log n 增长。",
+                f"{tree64.schedule.steps}, {format_time(tree64.time)}. Steps of a ring grow with n, of a tree with "
+                "its depth, log n.",
+                f"ring 要 {ring64.schedule.steps} 步、{format_time(ring64.time)}；树要 {tree64.schedule.steps} 步、"
+                f"{format_time(tree64.time)}。ring 的步数随 n 增长，树的步数随深度即 log n 增长。",
             ),
             (
                 (f"{_times(small, tree)} times, as with {n} ranks", f"{_times(small, tree)} 倍，与 {n} 个 rank 时相同"),
@@ -384,10 +370,10 @@ def trees() -> Chapter:
         (
             (
                 f"For 64 MiB it is the other way round: the ring takes {format_time(big.time)}, this tree, which "
-                "sends the buffer whole, "
-                f"{format_time(bigtree.time)}. Pipelining mends that: it is cut into chunks that follow one another.",
-                f"传 64 MiB 时正相反：ring 需 {format_time(big.time)}，而整块发送的树需 {format_time(bigtree.time)}。"
-                "流水线可以弥补：切成多个 chunk，一个接一个地走。",
+                f"sends the buffer whole, {format_time(bigtree.time)}. Pipelining mends that: it is cut into chunks "
+                "that follow one another.",
+                f"传 64 MiB 时正相反：ring 需 {format_time(big.time)}，而整块发送的树需 "
+                f"{format_time(bigtree.time)}。流水线可以弥补：切成多个 chunk，一个接一个地走。",
             ),
             *told.paragraphs,
         ),
@@ -407,15 +393,14 @@ def inside() -> Chapter:
         (
             (
                 f"Eight GPUs on PCIe switches: with GPUDirect P2P a ring of {format_bytes(pcie.nbytes)} takes "
-                f"{format_time(pcie.time)}. "
-                "A chunk goes from GPU to GPU through the switches and the sockets between them.",
+                f"{format_time(pcie.time)}. A chunk goes from GPU to GPU through the switches and the sockets "
+                "between them.",
                 f"八块 GPU 接在 PCIe 交换机上：启用 GPUDirect P2P 时，{format_bytes(pcie.nbytes)} 的 ring 需 "
-                f"{format_time(pcie.time)}。"
-                "chunk 经由交换机和两个 CPU 插槽之间的互连，从 GPU 到 GPU。",
+                f"{format_time(pcie.time)}。chunk 经由交换机和两个 CPU 插槽之间的互连，从 GPU 到 GPU。",
             ),
             (
-                "The picture shows the same without P2P. Watch the host memory: every chunk goes into it and "
-                "out again.",
+                "The picture shows the same without P2P. Watch the host memory: every chunk goes into it and out "
+                "again.",
                 "图中是关闭 P2P 的情形。注意主机内存：每个 chunk 都要先写进去，再读出来。",
             ),
         ),
@@ -508,25 +493,20 @@ def backends() -> Chapter:
         (
             (
                 "torch.distributed hands a collective to a backend. NCCL takes CUDA tensors only and goes over "
-                "NVLink, PCIe and InfiniBand "
-                "from GPU to GPU. Gloo takes CPU tensors, and CUDA tensors for most collectives, through host memory. "
-                "MPI is there where "
-                "PyTorch was built with it, for GPUs only if that MPI is CUDA-aware.",
+                "NVLink, PCIe and InfiniBand from GPU to GPU. Gloo takes CPU tensors, and CUDA tensors for most "
+                "collectives, through host memory. MPI is there where PyTorch was built with it, for GPUs only if "
+                "that MPI is CUDA-aware.",
                 "torch.distributed 把集合通信交给后端。NCCL 只接受 CUDA 张量，经 NVLink、PCIe、InfiniBand 在 GPU "
-                "之间直接传输。"
-                "Gloo 接受 CPU 张量，大多数操作也接受 CUDA 张量，但要经过主机内存。MPI 只有在编译 PyTorch 时启用才有；"
-                "用于 GPU 还要求该 MPI 支持 CUDA（CUDA-aware）。",
+                "之间直接传输。Gloo 接受 CPU 张量，大多数操作也接受 CUDA 张量，但要经过主机内存。MPI 只有在编译 "
+                "PyTorch 时启用才有；用于 GPU 还要求该 MPI 支持 CUDA（CUDA-aware）。",
             ),
             (
                 f"What host memory costs, on one DGX A100: the picture shows a ring of {format_bytes(fast.nbytes)} "
-                "that is staged, "
-                f"{format_time(staged.time)}. From GPU to GPU it takes {format_time(fast.time)}, "
-                f"{_times(staged, fast)} times less. (Paths "
-                "only; a backend's own software costs more.)",
+                f"that is staged, {format_time(staged.time)}. From GPU to GPU it takes {format_time(fast.time)}, "
+                f"{_times(staged, fast)} times less. (Paths only; a backend's own software costs more.)",
                 f"经过主机内存的代价，以一台 DGX A100 为例：图中 {format_bytes(fast.nbytes)} 的 ring 经主机中转，需 "
-                f"{format_time(staged.time)}；"
-                f"GPU 直传只需 {format_time(fast.time)}，快 {_times(staged, fast)} 倍。（只计路径；"
-                "后端软件自身的开销另算。）",
+                f"{format_time(staged.time)}；GPU 直传只需 {format_time(fast.time)}，快 {_times(staged, fast)} 倍。"
+                "（只计路径；后端软件自身的开销另算。）",
             ),
         ),
         _ask(
@@ -536,9 +516,8 @@ def backends() -> Chapter:
                 "在有 CUDA 的机器上调用 init_process_group()，不写 backend= 和 device_id=：CUDA 张量由哪个后端处理？",
             ),
             (
-                "PyTorch 2.13 goes by the type of device it finds: cuda takes nccl, a machine without an accelerator "
-                "takes gloo. "
-                "The version of NCCL and the number of GPUs play no part.",
+                "PyTorch 2.13 goes by the type of device it finds: cuda takes nccl, a machine without an "
+                "accelerator takes gloo. The version of NCCL and the number of GPUs play no part.",
                 "PyTorch 2.13 按检测到的设备类型选择：cuda 用 nccl，没有加速器的机器用 gloo。与 NCCL 版本和 GPU "
                 "数量无关。",
             ),

@@ -51,19 +51,15 @@ def collective() -> Lesson:
         (
             (
                 f"{s.ranks} ranks each hold {format_bytes(t.nbytes)}. After an allreduce every rank holds the sum. "
-                "Nothing "
-                f"else is promised: how the data "
-                "get there is the algorithm's business.",
+                "Nothing else is promised: how the data get there is the algorithm's business.",
                 f"{s.ranks} 个 rank 各持有 {format_bytes(t.nbytes)}。allreduce 之后，每个 rank 都持有总和。"
-                f"除此之外没有任何承诺：数据怎么走是算法的事。",
+                "除此之外没有任何承诺：数据怎么走是算法的事。",
             ),
             (
-                f"Here a ring does it: the buffer is cut into {s.chunks} chunks, which move in {s.steps} steps. Press "
-                "play, "
-                f"or step with the arrow "
-                "keys. A square adds on arrival, a circle replaces.",
-                f"这里用 ring 来做：缓冲区切成 {s.chunks} 个 chunk，分 {s.steps} 步移动。按播放键，或用方向键逐步看。"
-                f"方块到达后相加，圆点到达后覆盖。",
+                f"Here a ring does it: the buffer is cut into {s.chunks} chunks, which move in {s.steps} steps. "
+                "Press play, or step with the arrow keys. A square adds on arrival, a circle replaces.",
+                f"这里用 ring 来做：缓冲区切成 {s.chunks} 个 chunk，分 {s.steps} 步移动。按播放键，"
+                "或用方向键逐步看。方块到达后相加，圆点到达后覆盖。",
             ),
         ),
         t,
@@ -79,18 +75,15 @@ def server() -> Lesson:
         ("The parameter server and its hot link", "参数服务器与它的热点链路"),
         (
             (
-                f"Rank 0 collects everything and hands the sum out: {t.schedule.steps} steps, {format_time(t.time)}. "
-                "Every worker sends "
-                f"{format_bytes(int(t.sent_bytes[1]))}. But {hot} go into the server's cable, and as much comes out "
-                "of it.",
+                f"Rank 0 collects everything and hands the sum out: {t.schedule.steps} steps, "
+                f"{format_time(t.time)}. Every worker sends {format_bytes(int(t.sent_bytes[1]))}. But {hot} go into "
+                "the server's cable, and as much comes out of it.",
                 f"rank 0 收集所有数据再发回总和：{t.schedule.steps} 步，{format_time(t.time)}。每个 worker 发送 "
-                f"{format_bytes(int(t.sent_bytes[1]))}。"
-                f"但服务器那条线缆要进 {hot}，再出同样多。",
+                f"{format_bytes(int(t.sent_bytes[1]))}。但服务器那条线缆要进 {hot}，再出同样多。",
             ),
             (
                 f"A ring on the same switch takes {format_time(other.time)}, {_times(t, other)} times less, because "
-                "all "
-                f"cables share the work.",
+                "all cables share the work.",
                 f"同一台交换机上的 ring 只需 {format_time(other.time)}，快 {_times(t, other)} 倍，"
                 "因为所有线缆分担了工作。",
             ),
@@ -109,18 +102,15 @@ def the_ring() -> Lesson:
         (
             (
                 f"In the first {n - 1} steps every rank adds what comes from its left and passes the sum on: "
-                f"reduce-scatter. In the last {n - 1} the finished "
-                "chunks go round: allgather.",
+                f"reduce-scatter. In the last {n - 1} the finished chunks go round: allgather.",
                 f"前 {n - 1} 步里，每个 rank 把左边来的加上再传下去：reduce-scatter。后 {n - 1} 步里，完成的 chunk "
                 "绕环一圈：allgather。",
             ),
             (
-                f"Each rank sends {format_bytes(int(t.sent_bytes.max()))} in {t.schedule.steps} steps: {share} of its "
-                f"buffer, 2(n-1)/n for n = {n}. It takes "
-                f"{format_time(t.time)}.",
-                f"每个 rank 在 {t.schedule.steps} 步里发送 {format_bytes(int(t.sent_bytes.max()))}：缓冲区的 {share} "
-                "倍，即 "
-                f"n = {n} 时的 2(n-1)/n。耗时 {format_time(t.time)}。",
+                f"Each rank sends {format_bytes(int(t.sent_bytes.max()))} in {t.schedule.steps} steps: {share} of "
+                f"its buffer, 2(n-1)/n for n = {n}. It takes {format_time(t.time)}.",
+                f"每个 rank 在 {t.schedule.steps} 步里发送 {format_bytes(int(t.sent_bytes.max()))}：缓冲区的 "
+                f"{share} 倍，即 n = {n} 时的 2(n-1)/n。耗时 {format_time(t.time)}。",
             ),
         ),
         t,
@@ -137,12 +127,9 @@ def latency() -> Lesson:
         (
             (
                 f"For 1 KiB the ring needs {format_time(small.time)}: {small.schedule.steps} steps, each with its "
-                "latency. "
-                f"Recursive doubling has "
-                f"{fast.schedule.steps} steps and takes {format_time(fast.time)}.",
+                f"latency. Recursive doubling has {fast.schedule.steps} steps and takes {format_time(fast.time)}.",
                 f"传 1 KiB 时，ring 需要 {format_time(small.time)}：{small.schedule.steps} 步，每步都要付延迟。"
-                "递归倍增只有 "
-                f"{fast.schedule.steps} 步，耗时 {format_time(fast.time)}。",
+                f"递归倍增只有 {fast.schedule.steps} 步，耗时 {format_time(fast.time)}。",
             ),
             (
                 "It sends the whole buffer in every step, so for large buffers it loses. Try other sizes in the app "
@@ -164,8 +151,8 @@ def staging() -> Lesson:
         ("Inside the box: P2P against staging", "机箱之内：P2P 与主机中转"),
         (
             (
-                f"Without GPUDirect P2P a chunk from GPU 0 to GPU 1 goes through host memory: {hops[1]} links instead "
-                f"of {hops[0]}.",
+                f"Without GPUDirect P2P a chunk from GPU 0 to GPU 1 goes through host memory: {hops[1]} links "
+                f"instead of {hops[0]}.",
                 f"不启用 GPUDirect P2P 时，从 GPU 0 到 GPU 1 的 chunk 要绕行主机内存：{hops[1]} 条链路，而不是 "
                 f"{hops[0]} 条。",
             ),
@@ -189,18 +176,15 @@ def between() -> Lesson:
         (
             (
                 "One ring crosses between the machines on one cable, which is busy "
-                f"{100 * one.link_busy.max() / one.time:.3g} % of "
-                f"{format_time(one.time)}. NVLink waits.",
+                f"{100 * one.link_busy.max() / one.time:.3g} % of {format_time(one.time)}. NVLink waits.",
                 f"一个环只用一条线缆跨机，它在 {format_time(one.time)} 中有 "
-                f"{100 * one.link_busy.max() / one.time:.3g} % "
-                f"的时间在忙。NVLink 在等待。",
+                f"{100 * one.link_busy.max() / one.time:.3g} % 的时间在忙。NVLink 在等待。",
             ),
             (
                 f"{many.schedule.channels} channels with rank orders of their own use all network cards: "
-                f"{format_time(many.time)}, {_times(one, many)} times "
-                "faster with the same algorithm.",
-                f"{many.schedule.channels} 个次序各异的 channel 用上所有网卡：{format_time(many.time)}，算法不变，快 "
-                f"{_times(one, many)} 倍。",
+                f"{format_time(many.time)}, {_times(one, many)} times faster with the same algorithm.",
+                f"{many.schedule.channels} 个次序各异的 channel 用上所有网卡：{format_time(many.time)}，算法不变，"
+                f"快 {_times(one, many)} 倍。",
             ),
         ),
         one,
@@ -215,8 +199,8 @@ def two_trees() -> Lesson:
         ("Trees, pipelined and doubled", "树：流水线与双树"),
         (
             (
-                f"In one tree the inner ranks send everything twice and the leaves once: {format_time(one.time)} with "
-                f"{one.schedule.chunks} chunks.",
+                f"In one tree the inner ranks send everything twice and the leaves once: {format_time(one.time)} "
+                f"with {one.schedule.chunks} chunks.",
                 f"单棵树中，内部 rank 要把所有数据发两遍，叶子只发一遍：切成 {one.schedule.chunks} 个 chunk 时耗时 "
                 f"{format_time(one.time)}。",
             ),

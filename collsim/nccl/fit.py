@@ -161,8 +161,7 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
     if len(usable) < 4:
         raise CollsimError(
             f"{len(usable)} usable rows are too few to calibrate with; run nccl-tests on 2 GPUs or more over a range "
-            "of sizes "
-            "(-b 8 -e 1G -f 2)"
+            "of sizes (-b 8 -e 1G -f 2)"
         )
     samples = [sample(row, facts, environment) for row in usable.itertuples()]
     factors, residues = _fitted(samples)

@@ -78,8 +78,8 @@ class Prediction:
         believed = "" if self.tuner_time is None else f"; NCCL's tuner believes {format_time(self.tuner_time)}"
         return (
             f"{self.collective} of {format_bytes(self.nbytes)} on {self.facts.ranks} {self.facts.gpu}: "
-            f"{format_time(self.time)}, busbw "
-            f"{format_bandwidth(self.busbw)}, {self.algorithm} {self.protocol}, {self.channels} channels{believed}"
+            f"{format_time(self.time)}, busbw {format_bandwidth(self.busbw)}, {self.algorithm} {self.protocol}, "
+            f"{self.channels} channels{believed}"
         )
 
 

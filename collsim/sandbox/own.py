@@ -42,8 +42,8 @@ def attempt_own(function: Callable[..., Any], wanted: Wanted, limits: Limits | N
 @lru_cache(maxsize=1)
 def _say_once() -> None:
     warnings.warn(
-        "this system has no seccomp: check() runs your function with a limit on its time only; it may do all that you "
-        "may. Check only functions that you wrote or read.",
+        "this system has no seccomp: check() runs your function with a limit on its time only; it may do all that "
+        "you may. Check only functions that you wrote or read.",
         OpenGround,
         stacklevel=4,
     )

@@ -200,8 +200,8 @@ def _listed(topology: Topology, value: Any) -> Flows:
         rows = []
     if not rows or any(len(row) not in (3, 4) for row in rows):
         raise CollsimError(
-            f"background={value!r}: background is a list of (src, dst, nbytes) or (src, dst, nbytes, start), at least "
-            "one"
+            f"background={value!r}: background is a list of (src, dst, nbytes) or (src, dst, nbytes, start), at "
+            "least one"
         )
     src, dst, nbytes, start = zip(*(row if len(row) == 4 else (*row, 0.0) for row in rows), strict=True)
     return flows(topology, list(src), list(dst), list(nbytes), list(start))

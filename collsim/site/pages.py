@@ -12,8 +12,8 @@ from .texts import TEXTS
 
 LANGUAGES = ("en", "zh")
 _POLICY = (
-    "default-src 'none'; script-src 'self' file: 'unsafe-inline'; style-src 'self' file: 'unsafe-inline'; "
-    "img-src 'self' file: data: blob:; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; script-src 'self' file: 'unsafe-inline'; style-src 'self' file: 'unsafe-inline'; img-src "
+    "'self' file: data: blob:; base-uri 'none'; form-action 'none'"
 )
 _SHELL = """<!doctype html>
 <html lang="{code}">

@@ -26,11 +26,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "back": ("Lesson before", "上一课"),
     "about": (
         "{runs} runs, computed beforehand: {algorithms} algorithms on {places} machines and networks. Nothing is "
-        "installed "
-        "and nothing is loaded from "
-        "elsewhere; the pages also work from a USB stick.",
-        "{runs} 次预先算好的运行：{algorithms} 种算法，{places} 种机器与网络。无需安装，不从别处加载任何东西；放在 U "
-        "盘上也能用。",
+        "installed and nothing is loaded from elsewhere; the pages also work from a USB stick.",
+        "{runs} 次预先算好的运行：{algorithms} 种算法，{places} 种机器与网络。无需安装，不从别处加载任何东西；放在 "
+        "U 盘上也能用。",
     ),
     "course": ("{place}, {ranks} ranks", "{place}，{ranks} 个 rank"),
     "racing": (

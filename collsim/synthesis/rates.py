@@ -74,8 +74,8 @@ def pairs_of(topology: Topology, ranks: int) -> Pairs:
     else:
         if ranks * (ranks - 1) > MOST_PAIRS:
             raise TopologyError(
-                f"{topology.name}: {ranks} ranks behind switches are {ranks * (ranks - 1):,} pairs, more than"
-                f" {MOST_PAIRS:,}; use fewer ranks"
+                f"{topology.name}: {ranks} ranks behind switches are {ranks * (ranks - 1):,} pairs, more than "
+                f"{MOST_PAIRS:,}; use fewer ranks"
             )
         a, b = np.divmod(np.flatnonzero(~np.eye(ranks, dtype=bool).ravel()), ranks)
         routes = topology.routes(a, b)

@@ -155,8 +155,8 @@ class _Question:
         size = self.chunks * len(pairs) * steps
         if size > MOST_VARIABLES:
             raise CollsimError(
-                f"{pairs.topology.name}: {size:,} variables are more than {MOST_VARIABLES:,}; use fewer ranks, chunks"
-                " or steps, or another objective"
+                f"{pairs.topology.name}: {size:,} variables are more than {MOST_VARIABLES:,}; use fewer ranks, "
+                "chunks or steps, or another objective"
             )
         self.model = cp_model.CpModel()
         self.hops = _hops(n, pairs.src, pairs.dst)

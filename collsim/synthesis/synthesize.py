@@ -180,8 +180,8 @@ class _Search:
         counts = " and ".join(str(f.trees) for f in made.forests)
         where, what = ("at the root", "the buffer") if self.kind.rooted else ("at every rank", "each block")
         says = (
-            f"{counts} trees {where}, at most {height} links high, carry {format_bandwidth(made.reached)} of {what}:"
-            f" {100 * made.reached / made.most:.4g} % of what the narrowest cut and the routes allow."
+            f"{counts} trees {where}, at most {height} links high, carry {format_bandwidth(made.reached)} of {what}: "
+            f"{100 * made.reached / made.most:.4g} % of what the narrowest cut and the routes allow."
         )
         return found, says
 

@@ -23,8 +23,8 @@ _PCIE_ALPHA = {
     2: (0.4e-6, "alpha order of magnitude: as PCIe 3.0"),
     3: (
         0.4e-6,
-        "alpha measured: OSU latency V100 with GPUDirect 2.38 µs less host 0.87 µs over 4 PCIe links is 0.38 µs each "
-        f"({_ABCI})",
+        "alpha measured: OSU latency V100 with GPUDirect 2.38 µs less host 0.87 µs over 4 PCIe links is 0.38 µs "
+        f"each ({_ABCI})",
     ),
     4: (
         0.5e-6,
@@ -70,9 +70,8 @@ def pcie(generation: int, lanes: int = 16) -> Cable:
 
 _NVLINK_ALPHA = (
     0.7e-6,
-    "alpha order of magnitude: between NCCL's 0.6 µs per LL step (src/graph/tuning.cc hwLatencies) and the 1.85 µs of "
-    "a whole V100 copy, "
-    f"launch included ({_ABCI})",
+    "alpha order of magnitude: between NCCL's 0.6 µs per LL step (src/graph/tuning.cc hwLatencies) and the 1.85 µs "
+    f"of a whole V100 copy, launch included ({_ABCI})",
 )
 _NVLINK = {  # generation: (GPUs, nominal per link, NCCL's per link)
     1: ("P100", 20e9, 18e9),
@@ -191,8 +190,8 @@ def ici(gigabytes: float, what: str, source: str) -> Cable:
 _SOCKET_ALPHA = (
     0.2e-6,
     "alpha order of magnitude: above a remote memory access (0.1 µs), below the 0.58 µs that another NUMA node adds "
-    "to a peer copy on EPYC "
-    "(0.72 against 1.3 µs, voipmonitor/rtx6kpro hardware/asus-esc8000a-e13p-broadcom-switches.md)",
+    "to a peer copy on EPYC (0.72 against 1.3 µs, voipmonitor/rtx6kpro "
+    "hardware/asus-esc8000a-e13p-broadcom-switches.md)",
 )
 
 
@@ -261,20 +260,17 @@ _ROCE = (
     0.94,
     0.7e-6,
     f"effective: measured 0.93 to 0.98 of the line rate (osu_bw 25G and 50G, {_EXCALIBUR}; ib_write_bw 200G, "
-    f"schmaustech/nvidia-tools-image); "
-    f"alpha measured: host latency 1.38 to 1.44 µs over two cables ({_EXCALIBUR})",
+    f"schmaustech/nvidia-tools-image); alpha measured: host latency 1.38 to 1.44 µs over two cables ({_EXCALIBUR})",
 )
 _TCP = (
     0.91,
     13e-6,
     "effective: measured NCCL socket busbw 1.14 of 1.25 GB/s (dexhunter/allreduce-experiments), faster cards reach "
-    "less; "
-    "alpha measured: kernel TCP 26 µs one way over two cables at 10 GbE (RTI Perftest 6.1)",
+    "less; alpha measured: kernel TCP 26 µs one way over two cables at 10 GbE (RTI Perftest 6.1)",
 )
 _HDR_WHY = (
     "effective: ib_read_bw 197.5 Gbit/s (Azure/aks-rdma-infiniband); alpha measured: host latency over two cables "
-    "1.47 µs with HDR "
-    f"({_ABCI}), 0.97 µs with HDR100 ({_EXCALIBUR}): 0.49 to 0.74 µs each"
+    f"1.47 µs with HDR ({_ABCI}), 0.97 µs with HDR100 ({_EXCALIBUR}): 0.49 to 0.74 µs each"
 )
 
 #: Network cards by name, for `machine(nic=...)`.
@@ -286,9 +282,8 @@ NICS: dict[str, Nic] = {
             12.5e9,
             12.17e9,
             0.5e-6,
-            f"effective: osu_bw host 12.17 GB/s ({_EXCALIBUR}); alpha measured: host latency 0.87 to 1.02 µs over two "
-            "cables "
-            f"({_ABCI}; {_EXCALIBUR})",
+            f"effective: osu_bw host 12.17 GB/s ({_EXCALIBUR}); alpha measured: host latency 0.87 to 1.02 µs over "
+            f"two cables ({_ABCI}; {_EXCALIBUR})",
         ),
         _infiniband("hdr", 25e9, 24.69e9, 0.6e-6, _HDR_WHY),
         _infiniband(
@@ -315,8 +310,7 @@ NICS: dict[str, Nic] = {
                 12.5e9,
                 7e-6,
                 "bandwidth spec: 4 × 100 Gbit/s of AWS p4d; effective: NCCL busbw 43.8 of 50 GB/s over 4 "
-                "(aws-samples/aws-efa-eks); alpha order of "
-                "magnitude: EFA's SRD takes about 15 µs one way",
+                "(aws-samples/aws-efa-eks); alpha order of magnitude: EFA's SRD takes about 15 µs one way",
                 nominal=12.5e9,
                 effective=10.95e9,
             ),
@@ -329,8 +323,7 @@ NICS: dict[str, Nic] = {
                 25e9,
                 7e-6,
                 f"bandwidth spec: 200 Gbit/s per adapter; effective: ib_write_bw SRD 193.72 Gbit/s on p5en ({_ML}); "
-                "alpha "
-                f"order of magnitude: as EFA 100G",
+                "alpha order of magnitude: as EFA 100G",
                 nominal=25e9,
                 effective=24.2e9,
             ),
@@ -343,8 +336,7 @@ NICS: dict[str, Nic] = {
                 50e9,
                 7e-6,
                 "bandwidth spec: 32 × 100 Gbit/s of AWS p5, four to a GPU; effective: order of magnitude, the share "
-                "of EFA 200G; "
-                "alpha order of magnitude: as EFA 100G",
+                "of EFA 200G; alpha order of magnitude: as EFA 100G",
                 nominal=50e9,
                 effective=48.4e9,
             ),
@@ -357,10 +349,8 @@ NICS: dict[str, Nic] = {
                 25e9,
                 0.9e-6,
                 "bandwidth spec: Rosetta ports of 200 Gbit/s (De Sensi et al. 2020, arXiv 2008.08886); effective: "
-                "NCCL ring "
-                "busbw 92 of 100 GB/s on 4 NICs "
-                "(boeschf/nccl-benchmark-on-alps-2025); alpha order of magnitude: about 1.8 µs between hosts under "
-                "one switch",
+                "NCCL ring busbw 92 of 100 GB/s on 4 NICs (boeschf/nccl-benchmark-on-alps-2025); alpha order of "
+                "magnitude: about 1.8 µs between hosts under one switch",
                 nominal=25e9,
                 effective=23e9,
             ),

@@ -122,16 +122,15 @@ class ClusterRouter:
         if count == self.nodes:
             if not local or self.machine.sm < _NVLS_SM:
                 raise TopologyError(
-                    f"{self.machine.name} has no switch that reduces or multicasts: "
-                    "NVLink SHARP needs NVSwitch of the third generation (dgx-h100 and later)"
+                    f"{self.machine.name} has no switch that reduces or multicasts: NVLink SHARP needs NVSwitch of "
+                    "the third generation (dgx-h100 and later)"
                 )
             return (np.arange(count) * size + local[0]).astype(np.int32)
         alone = self.fabric is not None and self.fabric.switches == ((1, "switch"),) and not len(self.fabric.a)
         if count != 1 or not alone or not self.machine.nic or nic(self.machine.nic).cable.kind != "infiniband":
             raise TopologyError(
                 f"{count} reducing switches have no place on {self.nodes} × {self.machine.name}: it takes one "
-                "NVSwitch per node (NVLS) "
-                "or one InfiniBand switch that joins all nodes (SHARP, fabric='switch')"
+                "NVSwitch per node (NVLS) or one InfiniBand switch that joins all nodes (SHARP, fabric='switch')"
             )
         return np.array([self.nodes * size], np.int32)
 

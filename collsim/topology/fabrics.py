@@ -311,8 +311,8 @@ def _dragonfly(asked: _Asked) -> Fabric:
     groups = a * h + 1
     if a * groups * p < asked.ports:
         raise TopologyError(
-            f"a dragonfly with switches={a}, cables={h} holds {a * groups * p:,} cards, not {asked.ports:,}; use more "
-            "switches"
+            f"a dragonfly with switches={a}, cables={h} holds {a * groups * p:,} cards, not {asked.ports:,}; use "
+            "more switches"
         )
     asked.require(a * groups, a * groups * (a + h))
     x, y = np.triu_indices(a, 1)

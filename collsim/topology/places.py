@@ -79,8 +79,7 @@ def _joins(topology: Topology) -> list[int]:
         return list(range(len(topology.devices)))
     raise TopologyError(
         f"{topology.name} has no place for a helper endpoint such as a parameter server: no device of it has a free "
-        "port; "
-        f"let a rank serve (server='rank'), or use switch({n}), where a server gets a cable of its own"
+        f"port; let a rank serve (server='rank'), or use switch({n}), where a server gets a cable of its own"
     )
 
 

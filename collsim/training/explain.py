@@ -188,8 +188,8 @@ def _stale(trace: StepTrace) -> Pair | None:
     if not n:
         return None
     return (
-        "Nobody waits for the others: by the time a gradient is added to the weights, "
-        f"{n} other update{'s have' if n > 1 else ' has'} changed them since they were read.",
+        f"Nobody waits for the others: by the time a gradient is added to the weights, {n} other "
+        f"update{'s have' if n > 1 else ' has'} changed them since they were read.",
         f"各 worker 互不等待：梯度加到权重上时，权重自读取后已被其他更新改变了 {n} 次。",
     )
 

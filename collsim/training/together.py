@@ -76,8 +76,8 @@ class StepsTogether:
         wider = self._with(self.topology.scaled(kind=cable.kind, by=2))
         now = ", ".join(f"× {s:.3g}" for s in wider.slowdown)
         return (
-            f"{listed}. They meet on {name} ({cable.label}), the busiest link that they share; {cable.kind} twice as "
-            f"fast would make that {now}.",
+            f"{listed}. They meet on {name} ({cable.label}), the busiest link that they share; {cable.kind} twice "
+            f"as fast would make that {now}.",
             f"{listed}。它们在 {name}（{cable.label}）上相遇，这是共用链路中最忙的；{cable.kind} 快一倍时为 {now}。",
         )[word]
 

@@ -48,8 +48,8 @@ def compared(name, picture):
         return f"{name} has no accepted picture; `make pictures` makes it"
     changed = share_changed(Image.open(kept).convert("RGB"), now)
     where = (
-        f"{kept.relative_to(ROOT)}; the whole of it is {SHOTS.relative_to(ROOT)}/{name}.png. If that is meant: "
-        "make pictures"
+        f"{kept.relative_to(ROOT)}; the whole of it is {SHOTS.relative_to(ROOT)}/{name}.png. If that is meant: make "
+        "pictures"
     )
     return f"{changed:.0%} of {name} looks different from {where}" if changed > SHARE else ""
 

@@ -191,8 +191,8 @@ def test_the_text_of_the_schedule_follows_the_step_that_runs(opened):
         now = words.locator("td.now").first
         assert now.evaluate("e => e.closest('table').rows[0].cells[e.cellIndex].textContent") == column
         assert now.evaluate(
-            "e => { const b = e.closest('.words'); return e.offsetLeft >= b.scrollLeft && e.offsetLeft < b.scrollLeft "
-            "+ b.clientWidth; }"
+            "e => { const b = e.closest('.words'); return e.offsetLeft >= b.scrollLeft && e.offsetLeft < "
+            "b.scrollLeft + b.clientWidth; }"
         )
 
 

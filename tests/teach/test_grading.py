@@ -361,9 +361,9 @@ def test_code_that_kills_the_grading_itself_is_named_and_the_next_start_goes_on_
     folder.mkdir()
     hand_in(folder, a_good__py=RIGHT, m_bad__py=HOSTILE["kills_its_parent"], z_good__py=RIGHT)
     start = (
-        "from collsim.teach.exercises import grading; from collsim.sandbox import Walls, process; "
-        f"process._START = {PLAIN!r} + process._START; process.walls = lambda: Walls.NONE; "
-        f"grading.grade({str(folder)!r}, out={str(out)!r}, without_walls=True)"
+        "from collsim.teach.exercises import grading; from collsim.sandbox import Walls, process; process._START = "
+        f"{PLAIN!r} + process._START; process.walls = lambda: Walls.NONE; grading.grade({str(folder)!r}, "
+        f"out={str(out)!r}, without_walls=True)"
     )
     assert subprocess.run([sys.executable, "-c", start], capture_output=True).returncode == -signal.SIGKILL
     kept = pd.read_csv(out)

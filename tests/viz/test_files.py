@@ -159,8 +159,7 @@ def test_plots_of_a_sweep():
 def test_drawing_libraries_are_not_loaded_before_they_are_needed():
     code = (
         "import sys, collsim as cs; t = cs.simulate(cs.schedule('allreduce_ring', ranks=4), cs.topology.switch(4), "
-        "'1MiB'); "
-        "t._repr_html_(); print(sorted({m.split('.')[0] for m in sys.modules} & {'matplotlib', 'PIL'}))"
+        "'1MiB'); t._repr_html_(); print(sorted({m.split('.')[0] for m in sys.modules} & {'matplotlib', 'PIL'}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

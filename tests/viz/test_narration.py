@@ -29,14 +29,12 @@ def test_ring_of_four_by_hand():
     assert english == [
         *(
             f"Every rank sends one 16{_NB}MiB chunk that holds {k} of 4 contributions to the next rank, which adds "
-            f"its own and has {has}. "
-            f"Each arrives after 672{_NB}µs."
+            f"its own and has {has}. Each arrives after 672{_NB}µs."
             for k, has in ((1, "2"), (2, "3"), (3, "all 4"))
         ),
         *(
             f"Every rank sends one finished 16{_NB}MiB chunk to the next rank; every rank has {have} finished chunks "
-            "then. "
-            f"Each arrives after 672{_NB}µs."
+            f"then. Each arrives after 672{_NB}µs."
             for have in ("2 of 4", "3 of 4", "all 4")
         ),
     ]
@@ -45,8 +43,8 @@ def test_ring_of_four_by_hand():
 def test_ring_of_four_in_chinese():
     chinese = [zh for _, zh in told("allreduce_ring", cs.topology.ring(4, bandwidth="25GB/s", alpha="1us"))]
     assert chinese[0] == (
-        f"每个 rank 向下一个 rank 发送一个 16{_NB}MiB 的 chunk，其中已累加 4 份贡献中的 1 份；"
-        f"对方加上自己的一份，变成 2 份。各需 672{_NB}µs。"
+        f"每个 rank 向下一个 rank 发送一个 16{_NB}MiB 的 chunk，其中已累加 4 份贡献中的 1 份；对方加上自己的一份，"
+        f"变成 2 份。各需 672{_NB}µs。"
     )
     assert (
         chinese[-1]
@@ -67,9 +65,8 @@ def test_incast_is_told():
     """8 × 64 MiB through one cable of 25 GB/s: 512 MiB ÷ 25 GB/s = 21.5 ms."""
     push, pull = told("allreduce_parameter_server", cs.topology.switch(8), server="helper")
     assert push[0] == (
-        f"Every rank sends one 64{_NB}MiB chunk that holds 1 of 8 contributions to the server, which adds them up and "
-        "has all 8. "
-        f"8 chunks wait for one cable (switch → server): 512{_NB}MiB through it takes 21.5{_NB}ms."
+        f"Every rank sends one 64{_NB}MiB chunk that holds 1 of 8 contributions to the server, which adds them up "
+        f"and has all 8. 8 chunks wait for one cable (switch → server): 512{_NB}MiB through it takes 21.5{_NB}ms."
     )
     assert "8 个 chunk 等同一条线缆（交换机 → 服务器）" in push[1]
     assert pull[0].startswith(
@@ -95,8 +92,8 @@ def test_a_queue_is_told_with_what_the_cable_itself_needs():
 def test_exchange_of_halves():
     first = told("allreduce_halving_doubling", cs.topology.switch(8))[1][0]
     assert first.startswith(
-        f"Every rank exchanges 2 chunks of 8{_NB}MiB each that hold 2 of 8 contributions with the rank 2 away; "
-        "each adds its own 2 and has 4."
+        f"Every rank exchanges 2 chunks of 8{_NB}MiB each that hold 2 of 8 contributions with the rank 2 away; each "
+        "adds its own 2 and has 4."
     )
 
 

@@ -6,12 +6,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "own.place": ("mine: {file}", "我的：{file}"),
     "own.note": (
         "Paste what nvidia-smi topo -m prints, an NCCL topology XML (NCCL_TOPO_DUMP_FILE), collsim's or ASTRA-sim's "
-        "YAML, or "
-        "give the file. It stays in the address of the page and goes nowhere else; Explore, Race, Compare, What-if "
-        "and Machines use it.",
+        "YAML, or give the file. It stays in the address of the page and goes nowhere else; Explore, Race, Compare, "
+        "What-if and Machines use it.",
         "粘贴 nvidia-smi topo -m 的输出、NCCL 拓扑 XML（NCCL_TOPO_DUMP_FILE）、collsim 或 ASTRA-sim 的 YAML，"
-        "也可以上传文件。"
-        "内容只保存在网页链接中，不会发往别处；探索、竞速、对比、假如和机器各页都可使用。",
+        "也可以上传文件。内容只保存在网页链接中，不会发往别处；探索、竞速、对比、假如和机器各页都可使用。",
     ),
     "own.text": ("Topology text", "拓扑文本"),
     "own.file": ("Or a file", "或上传文件"),

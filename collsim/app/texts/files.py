@@ -19,12 +19,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "files.give": ("Your own schedule …", "使用自己的调度……"),
     "files.change": ("From a file: {name}", "来自文件：{name}"),
     "files.note": (
-        "MSCCL XML, JSON, CSV, TE-CCL, or the log of an NCCL job (NCCL_DEBUG=INFO), up to 2 MB. It is checked, timed "
-        "on the machine "
-        "below and played; it stays in this tab and is not part of the address.",
+        "MSCCL XML, JSON, CSV, TE-CCL, or the log of an NCCL job (NCCL_DEBUG=INFO), up to 2 MB. It is checked, "
+        "timed on the machine below and played; it stays in this tab and is not part of the address.",
         "MSCCL XML、JSON、CSV、TE-CCL，或 NCCL 作业日志（NCCL_DEBUG=INFO），最大 2 MB。程序会检查它，"
-        "在下方的机器上计时并播放；"
-        "文件只留在本标签页，不进入链接。",
+        "在下方的机器上计时并播放；文件只留在本标签页，不进入链接。",
     ),
     "files.file": ("Schedule file", "调度文件"),
     "files.drop": ("Back to the algorithms", "回到算法列表"),

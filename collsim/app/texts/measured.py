@@ -42,8 +42,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "measured.machine": ("Ran on", "运行机器"),
     "measured.table": ("Table", "第几张表"),
     "measured.empty": (
-        "Drop the output of all_reduce_perf or a sibling here, of osu_allreduce, or a log of NCCL_DEBUG=INFO, and say "
-        "where it ran.",
+        "Drop the output of all_reduce_perf or a sibling here, of osu_allreduce, or a log of NCCL_DEBUG=INFO, and "
+        "say where it ran.",
         "把 all_reduce_perf 等测试、OSU 的 osu_allreduce 的输出或 NCCL_DEBUG=INFO 日志拖到这里，并选择运行的机器。",
     ),
     "measured.nocollective": (
@@ -73,13 +73,13 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "measured.guess": ("Hypothesis that fits best: {cause}.", "最吻合的假设：{cause}。"),
     "measured.guess.slower": (
-        "Measured slower than predicted, {apart} apart on average; under it {left} would be left. A hypothesis, not a "
-        "finding.",
+        "Measured slower than predicted, {apart} apart on average; under it {left} would be left. A hypothesis, not "
+        "a finding.",
         "实测比预测慢，平均相差 {apart}；按此假设还剩 {left}。这只是假设，不是结论。",
     ),
     "measured.guess.faster": (
-        "Measured faster than predicted, {apart} apart on average; under it {left} would be left. A hypothesis, not a "
-        "finding.",
+        "Measured faster than predicted, {apart} apart on average; under it {left} would be left. A hypothesis, not "
+        "a finding.",
         "实测比预测快，平均相差 {apart}；按此假设还剩 {left}。这只是假设，不是结论。",
     ),
     "measured.or": ("; or as well: ", "；或同样吻合："),

@@ -24,8 +24,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "algorithms.help": ("Compared on the same machine at the same sizes.", "在同一台机器上以相同的数据量进行对比。"),
     "nbytes": ("Size", "数据量"),
     "nbytes.help": (
-        "The size column of nccl-tests: for allgather and reduce-scatter the whole array. Type any size, "
-        "with its unit.",
+        "The size column of nccl-tests: for allgather and reduce-scatter the whole array. Type any size, with its "
+        "unit.",
         "即 nccl-tests 的 size 一栏：对 allgather 和 reduce-scatter 是整个数组。可以输入任意大小，请带单位。",
     ),
     "dtype": ("Element type", "数据类型"),
@@ -59,8 +59,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "shape": ("Shape", "形状"),
     "shape.help": (
-        "torus and mesh: ranks along each dimension, as 4x4; fat tree: ports of a switch; dragonfly: hosts x switches "
-        "x cables.",
+        "torus and mesh: ranks along each dimension, as 4x4; fat tree: ports of a switch; dragonfly: hosts x "
+        "switches x cables.",
         "torus 和 mesh：各维的 rank 数，如 4x4；fat tree：每台交换机的端口数；dragonfly：主机数 x 交换机数 x 线缆数。",
     ),
     "bandwidth": ("Bandwidth of a cable", "每条线缆的带宽"),
@@ -87,9 +87,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "sharing": ("Links shared", "链路共享"),
     "sharing.help": (
-        "fair: transfers on a link share it equally (max-min). fifo: a link serves one transfer at a time, store and "
-        "forward. "
-        "none: no contention at all.",
+        "fair: transfers on a link share it equally (max-min). fifo: a link serves one transfer at a time, store "
+        "and forward. none: no contention at all.",
         "fair：同一链路上的传输公平分享带宽（max-min）。fifo：链路一次只服务一个传输，存储转发。none：完全没有争用。",
     ),
     "sharing.none": (
@@ -143,8 +142,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "算法带宽，与 nccl-tests 的输出一致：数据量除以时间。",
     ),
     "busbw.help": (
-        "Bus bandwidth, as nccl-tests prints it: algbw times a factor of the collective; compare it with the speed of "
-        "a link.",
+        "Bus bandwidth, as nccl-tests prints it: algbw times a factor of the collective; compare it with the speed "
+        "of a link.",
         "总线带宽，与 nccl-tests 的输出一致：algbw 乘以该集合通信的系数，可与链路速率相比较。",
     ),
     "bound.help": (
@@ -231,8 +230,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "NCCL 没有 {name} 算法，因此没有在真实硬件上运行它的命令。",
     ),
     "nccl.note": (
-        "On real hardware, with nccl-tests built with MPI. NCCL chooses its protocol and chunk sizes itself; compare "
-        "the busbw column.",
+        "On real hardware, with nccl-tests built with MPI. NCCL chooses its protocol and chunk sizes itself; "
+        "compare the busbw column.",
         "用于真实硬件，需要带 MPI 编译的 nccl-tests。协议和 chunk 大小由 NCCL 自行选择；请比较 busbw 一栏。",
     ),
     "nccl.nogpu": ("There are no GPUs for NCCL here.", "这里没有 NCCL 可用的 GPU。"),
@@ -269,8 +268,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{place} 上的 {collective}，{ranks} 个 rank，引擎 {engine}。",
     ),
     "compare.search": (
-        "Where an algorithm has them, it runs at every size with the best of {search} "
-        "(channels × chunks); the table says which.",
+        "Where an algorithm has them, it runs at every size with the best of {search} (channels × chunks); the "
+        "table says which.",
         "算法若有这些选项，在每个数据量上取 {search}（channel × chunk）中最快的一种；表中注明是哪一种。",
     ),
     "compare.time": ("Time over size", "时间随数据量的变化"),
@@ -308,18 +307,18 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{ranks} 个 rank 超出本页的上限（{limit}）；请减少节点或 rank，或改用脚本。",
     ),
     "refused.transfers": (
-        "This run would have about {transfers} transfers; this page computes up to {limit}. "
-        "Use fewer ranks, channels or chunks, or a script.",
+        "This run would have about {transfers} transfers; this page computes up to {limit}. Use fewer ranks, "
+        "channels or chunks, or a script.",
         "这次运行约有 {transfers} 次传输，超出本页的上限（{limit}）。请减少 rank、channel 或 chunk，或改用脚本。",
     ),
     "refused.work": (
-        "This comparison would have about {transfers} transfers; this page computes up to {limit}. "
-        "Use fewer ranks, algorithms or sizes, or the command line.",
+        "This comparison would have about {transfers} transfers; this page computes up to {limit}. Use fewer ranks, "
+        "algorithms or sizes, or the command line.",
         "这次对比约有 {transfers} 次传输，超出本页的上限（{limit}）。请减少 rank、算法或数据量，或改用命令行。",
     ),
     "ours": (
-        "Something in collsim itself went wrong: {why}. The address of this page holds the whole state; please report "
-        "it.",
+        "Something in collsim itself went wrong: {why}. The address of this page holds the whole state; please "
+        "report it.",
         "collsim 自身出错：{why}。本页地址包含全部状态，请将其报告给我们。",
     ),
 }

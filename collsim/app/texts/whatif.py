@@ -53,8 +53,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "whatif.traffic": ("Other traffic", "背景流量"),
     "whatif.traffic.help": (
         "Another job: from rank 0, or from every rank, to the rank half the ranks further on, as many bytes as this "
-        "run has, "
-        "from the start.",
+        "run has, from the start.",
         "另一个作业：从 rank 0（或每个 rank）发往相隔半数 rank 的那个 rank，字节数与本次运行的数据量相同，"
         "从一开始就发送。",
     ),
@@ -62,9 +61,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "whatif.traffic.all": ("from every rank", "来自每个 rank"),
     "whatif.beside": ("Another collective", "另一个集合通信"),
     "whatif.beside.help": (
-        "At the same time, of the same size: the same again (two jobs on one machine), or allreduce rings over groups "
-        "of ranks, as "
-        "tensor parallelism (inside each node) or data parallelism (across the nodes) has them.",
+        "At the same time, of the same size: the same again (two jobs on one machine), or allreduce rings over "
+        "groups of ranks, as tensor parallelism (inside each node) or data parallelism (across the nodes) has them.",
         "同时运行、数据量相同：再来一个同样的（两个作业共用一台机器），或在 rank 分组上做 ring allreduce，"
         "即张量并行（每个节点内）或数据并行（跨节点）的分组。",
     ),

@@ -5,11 +5,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "write.title": ("Write a collective, and see whether it is one", "自己写一个集合通信，看它对不对"),
     "write.how": (
         "A function of n that yields steps. `cs.copy(src, dst, chunk)` replaces, `cs.reduce(src, dst, chunk)` adds; "
-        "all transfers of one "
-        "yield run at the same moment. It is checked as you type (at once with Ctrl+Enter).",
-        "写一个关于 n 的函数，逐步 yield。`cs.copy(src, dst, chunk)` 覆盖，"
-        "`cs.reduce(src, dst, chunk)` 相加；同一个 yield 中的传输同时进行。"
-        "边写边检查（Ctrl+Enter 立即检查）。",
+        "all transfers of one yield run at the same moment. It is checked as you type (at once with Ctrl+Enter).",
+        "写一个关于 n 的函数，逐步 yield。`cs.copy(src, dst, chunk)` 覆盖，`cs.reduce(src, dst, chunk)` 相加；"
+        "同一个 yield 中的传输同时进行。边写边检查（Ctrl+Enter 立即检查）。",
     ),
     "write.start": ("Start from", "从这里开始"),
     "write.start.ring": ("Ring", "环（ring）"),
@@ -83,12 +81,12 @@ TEXTS: dict[str, tuple[str, str]] = {
         "**只有一张表传回来。**进程传回的是传输表，不是结论，也不是对象。检查在这里进行，所以代码无法谎称自己正确。",
     ),
     "write.fence": (
-        "**Walls around it.** The Linux kernel holds that process: it computes and answers, and that is all. It opens "
-        "no file but Python's own, writes nowhere, starts nothing, signals nobody and reaches no network (seccomp and "
-        "Landlock). Where bubblewrap works, it besides sees no other file, process or network at all.",
+        "**Walls around it.** The Linux kernel holds that process: it computes and answers, and that is all. It "
+        "opens no file but Python's own, writes nowhere, starts nothing, signals nobody and reaches no network "
+        "(seccomp and Landlock). Where bubblewrap works, it besides sees no other file, process or network at all.",
         "**外面的墙。**Linux 内核限制该进程：它只能计算和回答。除 Python 自身的文件外不能打开任何文件，不能写入，"
-        "不能启动进程，不能发信号，不能访问网络（seccomp 与 Landlock）。"
-        "在 bubblewrap 可用的系统上，它连其他文件、进程和网络都看不到。",
+        "不能启动进程，不能发信号，不能访问网络（seccomp 与 Landlock）。在 bubblewrap 可用的系统上，它连其他文件、"
+        "进程和网络都看不到。",
     ),
     "write.fence.bubblewrap": (
         "This server has all three: bubblewrap, seccomp and Landlock.",
@@ -113,10 +111,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "本系统没有可用的隔离手段（没有 bubblewrap，也没有 Landlock 加 seccomp），因此不运行代码。",
     ),
     "write.nowalls.ask": (
-        "What runs here may do all that your account may: read and delete your files, use the network. Agree only if "
-        "you run your own code. It holds until the app ends.",
-        "在这里运行的代码可以做您的账户能做的一切：读取和删除您的文件、访问网络。"
-        "只有在运行自己的代码时才应同意。同意在应用结束前有效。",
+        "What runs here may do all that your account may: read and delete your files, use the network. Agree only "
+        "if you run your own code. It holds until the app ends.",
+        "在这里运行的代码可以做您的账户能做的一切：读取和删除您的文件、访问网络。只有在运行自己的代码时才应同意。"
+        "同意在应用结束前有效。",
     ),
     "write.nowalls.agree": ("Run my code without walls", "不加隔离，运行我的代码"),
     "write.nowalls.open": (

@@ -345,8 +345,8 @@ def over_limits(program: Program, limits: ProgramLimits | None = None) -> str | 
                 )
             if len(block.steps) > most.steps:
                 return (
-                    f"{at(g, b)} needs {len(block.steps)} steps; the runtime takes {most.steps}: use fewer chunks "
-                    "or more channels"
+                    f"{at(g, b)} needs {len(block.steps)} steps; the runtime takes {most.steps}: use fewer chunks or "
+                    "more channels"
                 )
             if any(s.count > most.count for s in block.steps):
                 return f"{at(g, b)} moves more than {most.count} chunks at once"

@@ -138,8 +138,8 @@ def _advice(
             "cpu:gloo,cuda:nccl", ("One group with a backend per device: NCCL for CUDA tensors, Gloo for CPU tensors.",)
         )
     reasons = [
-        "Tensors are on GPUs and every GPU has one rank: the documentation's rule of thumb is NCCL, on InfiniBand and "
-        "on Ethernet."
+        "Tensors are on GPUs and every GPU has one rank: the documentation's rule of thumb is NCCL, on InfiniBand "
+        "and on Ethernet."
     ]
     if amd:
         reasons.append("On AMD GPUs the backend of that name is RCCL.")

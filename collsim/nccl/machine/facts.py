@@ -170,8 +170,8 @@ def require_one_host(facts: Facts) -> None:
     if facts.inside == "host" and facts.hosts > facts.nodes:
         raise CollsimError(
             f"without P2P: the {facts.local} GPUs of an NVLink domain sit in {facts.hosts // facts.nodes} hosts, "
-            "which share no memory; "
-            "NCCL over the network inside such a domain is not modelled: leave P2P on, or describe its hosts as nodes"
+            "which share no memory; NCCL over the network inside such a domain is not modelled: leave P2P on, or "
+            "describe its hosts as nodes"
         )
 
 

@@ -67,9 +67,8 @@ def _read(topology: Topology) -> Facts:
     if plan.of_kind("gpu") and not plan.sm and not amd and "file" in topology.facts:
         raise CollsimError(
             f"{topology.name} does not say which GPUs it has, and NCCL's choices depend on it: give the file that "
-            "NCCL writes on such "
-            "a node (NCCL_TOPO_DUMP_FILE=topo.xml; its <gpu> elements have sm=), nvidia-smi's with gpu='A100', or a "
-            "known machine"
+            "NCCL writes on such a node (NCCL_TOPO_DUMP_FILE=topo.xml; its <gpu> elements have sm=), nvidia-smi's "
+            "with gpu='A100', or a known machine"
         )
     if not plan.of_kind("gpu") or (not plan.sm and not amd):
         raise CollsimError(f"{topology.name} has no GPU that NCCL or RCCL runs on")
@@ -77,8 +76,7 @@ def _read(topology: Topology) -> Facts:
     if not amd and plan.sm not in known:
         raise CollsimError(
             f"{topology.name}: sm={plan.sm} is no compute capability that the model of NCCL knows "
-            f"({', '.join(map(str, known))}); "
-            "RCCL on GPUs without xGMI is not modelled"
+            f"({', '.join(map(str, known))}); RCCL on GPUs without xGMI is not modelled"
         )
     nodes = nodes_of(topology)
     seen = [_facts(topology, node) for node in nodes]

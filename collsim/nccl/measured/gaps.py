@@ -100,8 +100,7 @@ class Gap:
         others = f" As well would: {'; '.join(c.says for c in self.as_well)}." if self.as_well else ""
         return (
             f"It was {much}. The hypothesis that fits best: {self.best.says}; it leaves "
-            f"{apart(self.best.distance)}.{others} "
-            "This is a hypothesis, not a finding."
+            f"{apart(self.best.distance)}.{others} This is a hypothesis, not a finding."
         )
 
 

@@ -84,8 +84,8 @@ def poor(held_out: float | None) -> str | None:
     if held_out is None or held_out <= POOR:
         return None
     return (
-        f"sizes left out of the fit are {held_out:.0%} off in the median; the run was disturbed, or this model "
-        "lacks something"
+        f"sizes left out of the fit are {held_out:.0%} off in the median; the run was disturbed, or this model lacks "
+        "something"
     )
 
 

@@ -278,8 +278,8 @@ def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
         step, whom, many = crowd
         return exercise.say(
             (
-                f"With {n} ranks: correct, but in step {step} {whom} talks to {many} others in one direction; one is "
-                "allowed.",
+                f"With {n} ranks: correct, but in step {step} {whom} talks to {many} others in one direction; one "
+                "is allowed.",
                 f"{n} 个 rank 时：结果正确，但第 {step} 步 {whom} 在同一方向上与 {many} 个对象通信；只允许一个。",
             )
         )
@@ -289,8 +289,8 @@ def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
     if sent > task.sent(n) * (1 + 1e-9):
         return exercise.say(
             (
-                f"With {n} ranks: correct, but {schedule.who(who)} sends {sent:.4g} buffers; {task.sent(n):.4g} would "
-                "do.",
+                f"With {n} ranks: correct, but {schedule.who(who)} sends {sent:.4g} buffers; {task.sent(n):.4g} "
+                "would do.",
                 f"{n} 个 rank 时：结果正确，但 {schedule.who(who)} 发送了 {sent:.4g} 份数据；{task.sent(n):.4g} "
                 "份就够。",
             )
@@ -346,11 +346,9 @@ def _compared(exercise: Exercise, made: Attempt) -> Result:
     facts = exercise.say(
         (
             f"{schedule.ranks} ranks: {_steps(schedule.steps)}, the busiest sends {sent:.4g} of its buffer; "
-            f"{task.nbytes} "
-            f"on {topology.name} takes {format_time(trace.time)}, {gap[0]}.",
+            f"{task.nbytes} on {topology.name} takes {format_time(trace.time)}, {gap[0]}.",
             f"{schedule.ranks} 个 rank：{schedule.steps} 步，最忙的 rank 发送 {sent:.4g} 份数据；在 {topology.name} "
-            f"上传 {task.nbytes} 需 "
-            f"{format_time(trace.time)}，{gap[1]}。",
+            f"上传 {task.nbytes} 需 {format_time(trace.time)}，{gap[1]}。",
         )
     )
     if task.within is not None and trace.gap > task.within:

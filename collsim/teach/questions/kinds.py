@@ -147,8 +147,7 @@ def total_sent(run: AskedRun, random: Random) -> Question | None:
     ask = _pair("How many bytes do all endpoints together send?", "所有端点总共发送多少字节？")
     why = (
         f"The busiest endpoint sends {format_bytes(one)}; over all {t.schedule.endpoints} endpoints it adds up to "
-        f"{format_bytes(total)}, "
-        f"{total / t.nbytes:.4g} buffers.",
+        f"{format_bytes(total)}, {total / t.nbytes:.4g} buffers.",
         f"最忙的端点发送 {format_bytes(one)}；全部 {t.schedule.endpoints} 个端点加起来是 {format_bytes(total)}，"
         f"相当于 {total / t.nbytes:.4g} 份缓冲区。",
     )
@@ -335,11 +334,10 @@ def busiest_link(run: AskedRun, random: Random) -> Question | None:
     )
     why = (
         f"{names[0]} carries {format_bytes(t.link_bytes[links[0]])} at "
-        f"{format_bandwidth(t.topology.links.bandwidth[links[0]])}, "
-        f"{100 * busy[links[0]] / t.spent:.3g} % of the run.",
+        f"{format_bandwidth(t.topology.links.bandwidth[links[0]])}, {100 * busy[links[0]] / t.spent:.3g} % of the "
+        "run.",
         f"{names[0]} 以 {format_bandwidth(t.topology.links.bandwidth[links[0]])} 传输 "
-        f"{format_bytes(t.link_bytes[links[0]])}，"
-        f"占全程的 {100 * busy[links[0]] / t.spent:.3g} %。",
+        f"{format_bytes(t.link_bytes[links[0]])}，占全程的 {100 * busy[links[0]] / t.spent:.3g} %。",
     )
     place = int(np.flatnonzero(order == 0)[0])
     return Question(
@@ -466,16 +464,13 @@ def time(run: AskedRun, random: Random) -> Question | None:
     link = int(run.used[0])
     ask = _pair(
         f"The busiest link has {format_bandwidth(slowest.bandwidth[link])} and alpha "
-        f"{format_time(slowest.alpha[link])}. "
-        f"How long does the run take?",
+        f"{format_time(slowest.alpha[link])}. How long does the run take?",
         f"最忙的链路带宽 {format_bandwidth(slowest.bandwidth[link])}、alpha {format_time(slowest.alpha[link])}。"
         "运行需要多长时间？",
     )
     why = (
         f"{format_time(t.spent)}: the {len(path.transfers)} transfers that follow from one another spend {alpha} on "
-        "latency, "
-        f"{beta} on their "
-        f"bytes and {waiting} on sharing and waiting.",
+        f"latency, {beta} on their bytes and {waiting} on sharing and waiting.",
         f"{format_time(t.spent)}：前后相继的 {len(path.transfers)} 次传输中，延迟占 {alpha}，传字节占 {beta}，"
         f"共享与等待占 {waiting}。",
     )
@@ -494,8 +489,7 @@ def busbw(run: AskedRun, random: Random) -> Question | None:
     )
     why = (
         f"busbw = algbw × {factor:.4g}, the factor of {t.schedule.collective} for {run.n} ranks: "
-        f"{format_bandwidth(t.busbw)}. It is a fixed "
-        "factor, not measured traffic.",
+        f"{format_bandwidth(t.busbw)}. It is a fixed factor, not measured traffic.",
         f"busbw = algbw × {factor:.4g}，即 {t.schedule.collective} 在 {run.n} 个 rank 时的系数："
         f"{format_bandwidth(t.busbw)}。它是固定系数，不是实测流量。",
     )

@@ -63,8 +63,8 @@ def _dimensions(data: dict[str, Any], name: str) -> list[tuple[str, int, float, 
         columns.append(value)
     if len({len(c) for c in columns}) > 1:
         raise FormatError(
-            f"{name}: {', '.join(f'{k} has {len(c)}' for k, c in zip(_KEYS, columns, strict=True))} entries; all need "
-            "as many"
+            f"{name}: {', '.join(f'{k} has {len(c)}' for k, c in zip(_KEYS, columns, strict=True))} entries; all "
+            "need as many"
         )
     dims = []
     for i, (kind, size, rate, delay) in enumerate(zip(*columns, strict=True)):

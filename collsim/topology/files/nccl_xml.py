@@ -142,8 +142,8 @@ def _parse(text: str, name: str) -> Element:
                 len(value) > _LONGEST_VALUE for value in element.attrib.values()
             ):
                 raise FormatError(
-                    f"{name}: refused, <{element.tag[:40]}> has more than {_MOST_ATTRIBUTES} attributes "
-                    f"or one longer than {_LONGEST_VALUE:,}"
+                    f"{name}: refused, <{element.tag[:40]}> has more than {_MOST_ATTRIBUTES} attributes or one "
+                    f"longer than {_LONGEST_VALUE:,}"
                 )
     except DefusedXmlException as error:
         raise FormatError(
@@ -186,8 +186,8 @@ def _gpu_order(root: Element, any_gpu: bool, name: str) -> list[tuple[str, int]]
         bus = _bus(pci)
         if not bus or bus in buses:
             raise FormatError(
-                f"{name}: {f'two GPUs have busid {bus!r}' if bus else 'a GPU has no busid'}; NCCL tells them apart by "
-                "it"
+                f"{name}: {f'two GPUs have busid {bus!r}' if bus else 'a GPU has no busid'}; NCCL tells them apart "
+                "by it"
             )
         buses.add(bus)
         for i, gpu in enumerate(_parts(pci)):

@@ -174,8 +174,8 @@ def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: st
     cells = [part for cell in cells for part in (re.findall(_WORDS, cell) if _RUN_TOGETHER.fullmatch(cell) else [cell])]
     if len(cells) < count:
         raise FormatError(
-            f"{name}, line {number}: {row} has {len(cells)} cells, but there are {count} columns; was the line cut or "
-            "wrapped?"
+            f"{name}, line {number}: {row} has {len(cells)} cells, but there are {count} columns; was the line cut "
+            "or wrapped?"
         )
     if _P2P_STATUS & set(cells[:count]):
         raise FormatError(

@@ -162,8 +162,8 @@ def _ratio(oversubscription: object) -> float:
     """A plain number of at least a little above 0; 2.0 is shown as 2."""
     if isinstance(oversubscription, bool) or not isinstance(oversubscription, int | float | np.integer | np.floating):
         raise TopologyError(
-            f"oversubscription={shown(oversubscription)} must be a number; 2 means that leaves have half the capacity "
-            "upwards"
+            f"oversubscription={shown(oversubscription)} must be a number; 2 means that leaves have half the "
+            "capacity upwards"
         )
     ratio = float(oversubscription)
     if not 0 < ratio < 1e6:

@@ -46,8 +46,8 @@ MACHINES = [
         "HGX H800",
         "8 H800: H100 with 8 NVLinks each, 400 GB/s both directions together.",
         nvlink(4, 8),
-        f"{_WIRING}; H800's NVLink is 400 GB/s both directions (philisun.com, H800 vs H100; NV8 in NVIDIA/nccl issue "
-        "933): 8 links of 25",
+        f"{_WIRING}; H800's NVLink is 400 GB/s both directions (philisun.com, H800 vs H100; NV8 in NVIDIA/nccl "
+        "issue 933): 8 links of 25",
     ),
     _machine(
         "azure-ndv5",

@@ -107,8 +107,8 @@ def standalone_page(
         raise ValueError("the player must not contain '</script'")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
-        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; base-uri "
+        "'none'; form-action 'none'"
     )
     return PAGE.format(
         lang="zh-CN" if lang == "zh" else "en",

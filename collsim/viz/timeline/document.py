@@ -136,8 +136,8 @@ def _too_many(trace: Trace) -> str:
     fewer = f" or less than {' and '.join(extra)}" if extra else ""
     return (
         f"{s.label} has {len(s):,} transfers; the player shows at most {MOST_TRANSFERS:,}. Choose fewer than "
-        f"{s.ranks:,} ranks{fewer}, "
-        "or read the figures without a picture: trace.row(), trace.links, trace.steps, collsim.viz.pictures.plots"
+        f"{s.ranks:,} ranks{fewer}, or read the figures without a picture: trace.row(), trace.links, trace.steps, "
+        "collsim.viz.pictures.plots"
     )
 
 

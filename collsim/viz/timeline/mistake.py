@@ -91,8 +91,8 @@ def _empty(schedule: Schedule, step: int, endpoint: int, slot: int) -> Mistake |
         return None  # a plain first arrival: what is wrong with it is in its contributions
     other, other_zh = endpoint_name(schedule, int(schedule.transfers["src"][row]))
     text = (
-        f"In step {step + 1} {other} reduces into chunk {slot} of {who}, which holds nothing yet; the first one must "
-        "be a copy.",
+        f"In step {step + 1} {other} reduces into chunk {slot} of {who}, which holds nothing yet; the first one "
+        "must be a copy.",
         f"第 {step + 1} 步，{other_zh} 要加到 {who_zh} 的 chunk {slot} 上，但那里还没有数据；第一次应为 copy。",
     )
     return Mistake("empty", endpoint, slot, step, row, _tidy(text))

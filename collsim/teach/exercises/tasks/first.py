@@ -57,8 +57,8 @@ TASKS = (
         collective="reduce",
         title=("Add everything up at the root", "在 root 上求和"),
         ask=(
-            "Every rank holds a buffer. At the end rank 0 must hold the sum, with every rank's part in it "
-            "exactly once.",
+            "Every rank holds a buffer. At the end rank 0 must hold the sum, with every rank's part in it exactly "
+            "once.",
             "每个 rank 都有一份数据。最后 rank 0 必须持有总和，每个 rank 的贡献恰好加一次。",
         ),
         hints=(

@@ -25,14 +25,14 @@ TASKS = (
         collective="reduce_scatter",
         title=("Reduce-scatter around the ring", "环上的 reduce-scatter"),
         ask=(
-            "Every rank talks to its right neighbour only. After n-1 steps rank r must hold the finished sum of chunk "
-            "r.",
+            "Every rank talks to its right neighbour only. After n-1 steps rank r must hold the finished sum of "
+            "chunk r.",
             "每个 rank 只与右邻居通信。n-1 步之后，rank r 必须持有 chunk r 的完整总和。",
         ),
         hints=(
             (
-                "Follow one chunk: it leaves one rank, collects a contribution at every rank and must end at the rank "
-                "of its own number.",
+                "Follow one chunk: it leaves one rank, collects a contribution at every rank and must end at the "
+                "rank of its own number.",
                 "跟踪一个 chunk：它从某个 rank 出发，在每个 rank 累加一份，最后必须停在与其编号相同的 rank 上。",
             ),
             (
@@ -88,13 +88,13 @@ TASKS = (
                 "先 reduce-scatter，再 allgather；只需让 chunk 编号衔接上。",
             ),
             (
-                "If rank r sends chunk r - k in step k of the first half, which chunk has it finished after n-1 steps? "
-                "Start the second half with it.",
+                "If rank r sends chunk r - k in step k of the first half, which chunk has it finished after n-1 "
+                "steps? Start the second half with it.",
                 "若前半段第 k 步 rank r 发送 chunk r - k，那么 n-1 步后它完成的是哪个 chunk？后半段就从它开始。",
             ),
             (
-                "First half: reduce(r, (r+1)%n, chunk=(r-k)%n); second half: copy(r, (r+1)%n, chunk=(r+1-k)%n); k in "
-                "range(n-1) each",
+                "First half: reduce(r, (r+1)%n, chunk=(r-k)%n); second half: copy(r, (r+1)%n, chunk=(r+1-k)%n); k "
+                "in range(n-1) each",
                 "前半段：reduce(r, (r+1)%n, chunk=(r-k)%n)；后半段：copy(r, (r+1)%n, chunk=(r+1-k)%n)；k 都取 "
                 "range(n-1)",
             ),
@@ -109,8 +109,8 @@ TASKS = (
         collective="allreduce",
         title=("Mend the sketch", "修好这份草稿"),
         ask=(
-            "The starter calls itself a ring allreduce, runs without an error and is wrong in several ways. Find out "
-            "how, and mend it.",
+            "The starter calls itself a ring allreduce, runs without an error and is wrong in several ways. Find "
+            "out how, and mend it.",
             "给出的草稿自称是 ring allreduce，运行不报错，却错了好几处。找出错误并修好它。",
         ),
         hints=(
@@ -152,10 +152,9 @@ TASKS = (
             ),
             (
                 "yield [cs.reduce(r, (r+1)%n, chunk=(r-k)%n), cs.reduce(r, (r-1)%n, chunk=n+(r+k)%n)]; the copies "
-                "likewise "
-                "with r+1-k and r-1+k",
-                "yield [cs.reduce(r, (r+1)%n, chunk=(r-k)%n), cs.reduce(r, (r-1)%n, chunk=n+(r+k)%n)]；copy 同理，用 "
-                "r+1-k 和 r-1+k",
+                "likewise with r+1-k and r-1+k",
+                "yield [cs.reduce(r, (r+1)%n, chunk=(r-k)%n), cs.reduce(r, (r-1)%n, chunk=n+(r+k)%n)]；copy 同理，"
+                "用 r+1-k 和 r-1+k",
             ),
         ),
         ranks=(3, 4, 5, 6, 7, 8, 12),

@@ -19,10 +19,9 @@ TASKS = (
         title=("Broadcast along a tree", "沿树广播"),
         ask=(
             "Whoever has the data helps to spread them: broadcast from rank 0 in as few steps as doubling allows, "
-            "each rank sending "
-            "to at most one other in a step.",
-            "已经拿到数据的 rank 都帮忙传播：从 rank 0 广播，用倍增所能达到的最少步数，"
-            "每个 rank 每步最多发给一个对象。",
+            "each rank sending to at most one other in a step.",
+            "已经拿到数据的 rank 都帮忙传播：从 rank 0 广播，用倍增所能达到的最少步数，每个 rank "
+            "每步最多发给一个对象。",
         ),
         hints=(
             ("After step k, 2^(k+1) ranks can have the data.", "第 k 步之后，最多可有 2^(k+1) 个 rank 拿到数据。"),
@@ -65,28 +64,26 @@ TASKS = (
         collective="allreduce",
         title=("Halve, then double", "先减半，再倍增"),
         ask=(
-            "For powers of two: few steps like recursive doubling, few bytes like the ring. 2 log2(n) steps, 2(n-1)/n "
-            "buffers.",
+            "For powers of two: few steps like recursive doubling, few bytes like the ring. 2 log2(n) steps, "
+            "2(n-1)/n buffers.",
             "对 2 的幂：像递归倍增一样步数少，又像 ring 一样字节少。共 2·log2(n) 步，每个 rank 发送 2(n-1)/n 份数据。",
         ),
         hints=(
             (
-                "Reduce-scatter by halving: in the first step each rank sends half of its buffer to its partner, then "
-                "a quarter, ...",
+                "Reduce-scatter by halving: in the first step each rank sends half of its buffer to its partner, "
+                "then a quarter, ...",
                 "用减半做 reduce-scatter：第一步把缓冲区的一半发给伙伴，下一步四分之一，依次类推。",
             ),
             (
-                "With distance d = n/2, n/4, ..., 1: rank r sends to r ^ d those chunks c that agree with its partner "
-                "in all bits >= d.",
+                "With distance d = n/2, n/4, ..., 1: rank r sends to r ^ d those chunks c that agree with its "
+                "partner in all bits >= d.",
                 "距离 d = n/2, n/4, ..., 1：rank r 把那些在所有 >= d 的位上与伙伴编号一致的 chunk c 发给 r ^ d。",
             ),
             (
                 "For each d: r, c = np.nonzero((np.arange(n)[:, None] ^ d) // d == np.arange(n) // d); yield "
-                "cs.reduce(r, r ^ d, chunk=c). "
-                "Then d upwards with copies of the chunks c // d == r // d",
+                "cs.reduce(r, r ^ d, chunk=c). Then d upwards with copies of the chunks c // d == r // d",
                 "对每个 d：r, c = np.nonzero((np.arange(n)[:, None] ^ d) // d == np.arange(n) // d)；yield "
-                "cs.reduce(r, r ^ d, chunk=c)。"
-                "之后 d 从小到大，copy 满足 c // d == r // d 的 chunk",
+                "cs.reduce(r, r ^ d, chunk=c)。之后 d 从小到大，copy 满足 c // d == r // d 的 chunk",
             ),
         ),
         ranks=_POWERS,
@@ -99,8 +96,8 @@ TASKS = (
         collective="broadcast",
         title=("Pipeline a chain", "流水线链式广播"),
         ask=(
-            "A chain 0 → 1 → 2 → ... is slow for one piece and nearly perfect for many. Cut the buffer into pieces and "
-            "keep every rank busy.",
+            "A chain 0 → 1 → 2 → ... is slow for one piece and nearly perfect for many. Cut the buffer into pieces "
+            "and keep every rank busy.",
             "链 0 → 1 → 2 → … 传一整块很慢，切成许多块却近乎完美。把数据切块，让每个 rank 都忙起来。",
         ),
         hints=(
@@ -109,8 +106,8 @@ TASKS = (
                 "rank 1 转发第 0 块时，rank 0 已经可以发送第 1 块。",
             ),
             (
-                "In step t rank r sends piece t - r, if there is such a piece. With p pieces that makes n - 1 + p - 1 "
-                "steps.",
+                "In step t rank r sends piece t - r, if there is such a piece. With p pieces that makes n - 1 + p - "
+                "1 steps.",
                 "第 t 步 rank r 发送第 t - r 块（如果存在）。p 块共需 n - 1 + p - 1 步。",
             ),
             (
@@ -128,11 +125,10 @@ TASKS = (
         collective="alltoall",
         title=("Alltoall without collisions", "无冲突的 alltoall"),
         ask=(
-            "Rank r holds n blocks, one for each rank; its result goes to slots n..2n-1, block from rank j into slot "
-            "n + j. "
-            "In every step each rank sends one block and receives one.",
-            "rank r 持有 n 个块，分别属于各个 rank；结果放在槽位 n..2n-1，来自 rank j 的块放进 n + j。每一步每个 rank "
-            "只发一块、收一块。",
+            "Rank r holds n blocks, one for each rank; its result goes to slots n..2n-1, block from rank j into "
+            "slot n + j. In every step each rank sends one block and receives one.",
+            "rank r 持有 n 个块，分别属于各个 rank；结果放在槽位 n..2n-1，来自 rank j 的块放进 n + j。每一步每个 "
+            "rank 只发一块、收一块。",
         ),
         hints=(
             ("In step k everybody sends to the rank k places on.", "第 k 步，每个人都发给往后数第 k 个 rank。"),
