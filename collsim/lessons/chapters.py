@@ -65,6 +65,41 @@ def _times(slow: cs.Trace, fast: cs.Trace) -> str:
 # ---------------------------------------------------------------------------------------------------------------
 
 
+def _question_on_gradients(n: int) -> Question:
+    return _ask(
+        (
+            "One rank skips the averaging and steps by its own gradient. What follows?",
+            "如果一个 rank 跳过平均，按自己的梯度更新，会怎样？",
+        ),
+        (
+            f"The sum of {n} gradients, divided by {n}, is the same number on every rank, so equal copies stay equal.",
+            f"{n} 份梯度之和除以 {n}，在每个 rank 上都是同一个数，所以相同的模型始终保持相同。",
+        ),
+        (
+            ("Its copy differs from the others from then on.", "它的模型从此与其他的不同。"),
+            (
+                "The copies began equal, and only equal steps keep them equal.",
+                "各份模型起初相同，只有更新相同才能一直相同。",
+            ),
+        ),
+        (
+            ("Nothing: it only learns a little slower.", "没什么，只是学得慢一点。"),
+            (
+                "Nothing corrects the copy later: parameters are not sent again.",
+                "之后没有什么会纠正它：参数不会再发送。",
+            ),
+        ),
+        (
+            ("The others wait for it and catch up in the next step.", "其他 rank 会等它，并在下一步赶上。"),
+            (
+                "They would wait in the allreduce without end; a collective needs every rank.",
+                "它们会在 allreduce 中一直等下去：集合通信需要所有 rank 参加。",
+            ),
+        ),
+        right=0,
+    )
+
+
 def gradients() -> Chapter:
     t = _on("allreduce_ring", cs.topology.ring(4, bandwidth="25GB/s", alpha="1us"), "64MiB")
     n = t.schedule.ranks
@@ -87,39 +122,7 @@ def gradients() -> Chapter:
                 f"{format_bytes(t.nbytes)}。按播放键：方块到达后相加，圆点到达后覆盖。",
             ),
         ),
-        _ask(
-            (
-                "One rank skips the averaging and steps by its own gradient. What follows?",
-                "如果一个 rank 跳过平均，按自己的梯度更新，会怎样？",
-            ),
-            (
-                f"The sum of {n} gradients, divided by {n}, is the same number on every rank, so equal copies stay "
-                "equal.",
-                f"{n} 份梯度之和除以 {n}，在每个 rank 上都是同一个数，所以相同的模型始终保持相同。",
-            ),
-            (
-                ("Its copy differs from the others from then on.", "它的模型从此与其他的不同。"),
-                (
-                    "The copies began equal, and only equal steps keep them equal.",
-                    "各份模型起初相同，只有更新相同才能一直相同。",
-                ),
-            ),
-            (
-                ("Nothing: it only learns a little slower.", "没什么，只是学得慢一点。"),
-                (
-                    "Nothing corrects the copy later: parameters are not sent again.",
-                    "之后没有什么会纠正它：参数不会再发送。",
-                ),
-            ),
-            (
-                ("The others wait for it and catch up in the next step.", "其他 rank 会等它，并在下一步赶上。"),
-                (
-                    "They would wait in the allreduce without end; a collective needs every rank.",
-                    "它们会在 allreduce 中一直等下去：集合通信需要所有 rank 参加。",
-                ),
-            ),
-            right=0,
-        ),
+        _question_on_gradients(n),
         (
             (
                 "In PyTorch DistributedDataParallel does this, in buckets of about 25 MiB, while the backward pass "
@@ -236,6 +239,41 @@ def ring() -> Chapter:
     )
 
 
+def _question_on_volume(grown: cs.Trace, last: cs.Trace, other: cs.Trace, share: cs.Trace, t: cs.Trace) -> Question:
+    return _ask(
+        (
+            f"From {t.schedule.ranks} to {last.schedule.ranks} ranks, same K: how much more does each rank send?",
+            f"K 不变，从 {t.schedule.ranks} 个增加到 {last.schedule.ranks} 个 rank：每个 rank 多发多少？",
+        ),
+        (
+            f"{share[2]:.4g} K becomes {share[-1]:.4g} K: it never reaches 2 K. What does grow is the number of steps.",
+            f"从 {share[2]:.4g} K 变为 {share[-1]:.4g} K：永远到不了 2 K。真正增长的是步数。",
+        ),
+        (
+            (f"{other} times as much", f"{other} 倍"),
+            (
+                "That is what a parameter server's cable feels, not a rank of a ring.",
+                "那是参数服务器线缆的感受，不是 ring 中的 rank。",
+            ),
+        ),
+        (
+            (f"{grown:.3g} times as much", f"{grown:.3g} 倍"),
+            (
+                "More ranks, but smaller chunks: (N−1)/N hardly changes.",
+                "rank 更多，但 chunk 更小：(N−1)/N 几乎不变。",
+            ),
+        ),
+        (
+            (f"1/{other} as much", f"1/{other}"),
+            (
+                "Each chunk is that much smaller, but there are as many more of them.",
+                "每个 chunk 确实小了这么多，但个数也多了这么多。",
+            ),
+        ),
+        right=1,
+    )
+
+
 def volume() -> Chapter:
     runs = [_on("allreduce_ring", _switch(n), "64MiB") for n in (2, 4, 8, 16, 64)]
     t, last = runs[2], runs[-1]
@@ -280,41 +318,43 @@ def volume() -> Chapter:
                 "allreduce 中最忙的 rank 都不可能发得更少。",
             ),
         ),
-        _ask(
-            (
-                f"From {t.schedule.ranks} to {last.schedule.ranks} ranks, same K: how much more does each rank send?",
-                f"K 不变，从 {t.schedule.ranks} 个增加到 {last.schedule.ranks} 个 rank：每个 rank 多发多少？",
-            ),
-            (
-                f"{share[2]:.4g} K becomes {share[-1]:.4g} K: it never reaches 2 K. What does grow is the number of "
-                "steps.",
-                f"从 {share[2]:.4g} K 变为 {share[-1]:.4g} K：永远到不了 2 K。真正增长的是步数。",
-            ),
-            (
-                (f"{other} times as much", f"{other} 倍"),
-                (
-                    "That is what a parameter server's cable feels, not a rank of a ring.",
-                    "那是参数服务器线缆的感受，不是 ring 中的 rank。",
-                ),
-            ),
-            (
-                (f"{grown:.3g} times as much", f"{grown:.3g} 倍"),
-                (
-                    "More ranks, but smaller chunks: (N−1)/N hardly changes.",
-                    "rank 更多，但 chunk 更小：(N−1)/N 几乎不变。",
-                ),
-            ),
-            (
-                (f"1/{other} as much", f"1/{other}"),
-                (
-                    "Each chunk is that much smaller, but there are as many more of them.",
-                    "每个 chunk 确实小了这么多，但个数也多了这么多。",
-                ),
-            ),
-            right=1,
-        ),
+        _question_on_volume(grown, last, other, share, t),
         view="logical",
         table=(heads, *rows),
+    )
+
+
+def _question_on_trees(
+    gained: cs.Trace, n: int, ring64: cs.Trace, small: cs.Trace, tree: cs.Trace, tree64: cs.Trace
+) -> Question:
+    return _ask(
+        (
+            "With 64 ranks and 1 KiB, how much faster is the tree than the ring?",
+            "64 个 rank、1 KiB：树比 ring 快多少？",
+        ),
+        (
+            f"The ring takes {ring64.schedule.steps} steps, {format_time(ring64.time)}; the tree "
+            f"{tree64.schedule.steps}, {format_time(tree64.time)}. Steps of a ring grow with n, of a tree with "
+            "its depth, log n.",
+            f"ring 要 {ring64.schedule.steps} 步、{format_time(ring64.time)}；树要 {tree64.schedule.steps} 步、"
+            f"{format_time(tree64.time)}。ring 的步数随 n 增长，树的步数随深度即 log n 增长。",
+        ),
+        (
+            (f"{_times(small, tree)} times, as with {n} ranks", f"{_times(small, tree)} 倍，与 {n} 个 rank 时相同"),
+            (
+                f"The ring gains {gained:g} steps with every rank, the tree hardly any.",
+                f"每多一个 rank，ring 多 {gained:g} 步，树几乎不增加。",
+            ),
+        ),
+        (
+            (f"{_times(ring64, tree64)} times", f"{_times(ring64, tree64)} 倍"),
+            ("Almost all of the time is steps times latency.", "时间几乎全是步数乘以延迟。"),
+        ),
+        (
+            ("64 times", "64 倍"),
+            ("A tree is not one step: it has to climb up and down again.", "树不是一步完成：要先上去再下来。"),
+        ),
+        right=1,
     )
 
 
@@ -338,35 +378,7 @@ def trees() -> Chapter:
                 f"需 {format_time(tree.time)}。",
             ),
         ),
-        _ask(
-            (
-                "With 64 ranks and 1 KiB, how much faster is the tree than the ring?",
-                "64 个 rank、1 KiB：树比 ring 快多少？",
-            ),
-            (
-                f"The ring takes {ring64.schedule.steps} steps, {format_time(ring64.time)}; the tree "
-                f"{tree64.schedule.steps}, {format_time(tree64.time)}. Steps of a ring grow with n, of a tree with "
-                "its depth, log n.",
-                f"ring 要 {ring64.schedule.steps} 步、{format_time(ring64.time)}；树要 {tree64.schedule.steps} 步、"
-                f"{format_time(tree64.time)}。ring 的步数随 n 增长，树的步数随深度即 log n 增长。",
-            ),
-            (
-                (f"{_times(small, tree)} times, as with {n} ranks", f"{_times(small, tree)} 倍，与 {n} 个 rank 时相同"),
-                (
-                    f"The ring gains {gained:g} steps with every rank, the tree hardly any.",
-                    f"每多一个 rank，ring 多 {gained:g} 步，树几乎不增加。",
-                ),
-            ),
-            (
-                (f"{_times(ring64, tree64)} times", f"{_times(ring64, tree64)} 倍"),
-                ("Almost all of the time is steps times latency.", "时间几乎全是步数乘以延迟。"),
-            ),
-            (
-                ("64 times", "64 倍"),
-                ("A tree is not one step: it has to climb up and down again.", "树不是一步完成：要先上去再下来。"),
-            ),
-            right=1,
-        ),
+        _question_on_trees(gained, n, ring64, small, tree, tree64),
         (
             (
                 f"For 64 MiB it is the other way round: the ring takes {format_time(big.time)}, this tree, which "
@@ -482,6 +494,29 @@ def between() -> Chapter:
     )
 
 
+def _question_on_backends() -> Question:
+    return _ask(
+        (
+            "init_process_group() on a CUDA machine, without backend= and device_id=: which backend serves CUDA "
+            "tensors?",
+            "在有 CUDA 的机器上调用 init_process_group()，不写 backend= 和 device_id=：CUDA 张量由哪个后端处理？",
+        ),
+        (
+            "PyTorch 2.13 goes by the type of device it finds: cuda takes nccl, a machine without an "
+            "accelerator takes gloo. The version of NCCL and the number of GPUs play no part.",
+            "PyTorch 2.13 按检测到的设备类型选择：cuda 用 nccl，没有加速器的机器用 gloo。与 NCCL 版本和 GPU 数量无关。",
+        ),
+        (_same("NCCL"), ("The default follows the device.", "默认后端取决于设备类型。")),
+        (_same("Gloo"), ("Gloo is the default where there is only a CPU.", "只有 CPU 的机器才默认使用 Gloo。")),
+        (
+            ("NCCL with several GPUs, Gloo with one", "多块 GPU 用 NCCL，一块用 Gloo"),
+            ("Often written, but there is no such rule.", "常见说法，但并没有这条规则。"),
+        ),
+        (_same("MPI"), ("MPI has to be asked for, and built in.", "MPI 需要编译时启用，并显式指定。")),
+        right=0,
+    )
+
+
 def backends() -> Chapter:
     fast = _on("allreduce_ring", cs.machine("dgx-a100"), "64MiB")
     staged = _on("allreduce_ring", cs.machine("dgx-a100", p2p=False), "64MiB")
@@ -509,27 +544,7 @@ def backends() -> Chapter:
                 "（只计路径；后端软件自身的开销另算。）",
             ),
         ),
-        _ask(
-            (
-                "init_process_group() on a CUDA machine, without backend= and device_id=: which backend serves CUDA "
-                "tensors?",
-                "在有 CUDA 的机器上调用 init_process_group()，不写 backend= 和 device_id=：CUDA 张量由哪个后端处理？",
-            ),
-            (
-                "PyTorch 2.13 goes by the type of device it finds: cuda takes nccl, a machine without an "
-                "accelerator takes gloo. The version of NCCL and the number of GPUs play no part.",
-                "PyTorch 2.13 按检测到的设备类型选择：cuda 用 nccl，没有加速器的机器用 gloo。与 NCCL 版本和 GPU "
-                "数量无关。",
-            ),
-            (_same("NCCL"), ("The default follows the device.", "默认后端取决于设备类型。")),
-            (_same("Gloo"), ("Gloo is the default where there is only a CPU.", "只有 CPU 的机器才默认使用 Gloo。")),
-            (
-                ("NCCL with several GPUs, Gloo with one", "多块 GPU 用 NCCL，一块用 Gloo"),
-                ("Often written, but there is no such rule.", "常见说法，但并没有这条规则。"),
-            ),
-            (_same("MPI"), ("MPI has to be asked for, and built in.", "MPI 需要编译时启用，并显式指定。")),
-            right=0,
-        ),
+        _question_on_backends(),
         after=(
             (
                 "In the table ✓ is there and – is not; ? only where MPI was built to take GPU memory.",
