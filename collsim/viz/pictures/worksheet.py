@@ -119,7 +119,8 @@ def _pages(blocks: Sequence[list[Line]]) -> Iterator[list[Line]]:
 def _draw(figure: object, page: Sequence[Line], number: int) -> None:
     for row, (text, indent, weight) in enumerate(page):
         if text:
-            figure.text(0.08 + indent, _TOP - row * _LINE, _plain(text), fontsize=10, weight=weight, va="top")  # type: ignore[attr-defined]
+            x, y = 0.08 + indent, _TOP - row * _LINE
+            figure.text(x, y, _plain(text), fontsize=10, weight=weight, va="top")  # type: ignore[attr-defined]
     figure.text(0.92, 0.03, str(number), fontsize=9, ha="right")  # type: ignore[attr-defined]
 
 
