@@ -265,15 +265,6 @@ def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
                 f"{n} 个 rank 时：结果正确，但用了 {schedule.steps} 步；{most} 步就够。",
             )
         )
-    if task.partners is not None and (astray := _astray(schedule, task.partners, n)) is not None:
-        step, whom, to = astray
-        return exercise.say(
-            (
-                f"With {n} ranks: correct, but in step {step} {whom} sends to {to}; here a rank sends "
-                f"{task.partners.rule[0]}.",
-                f"{n} 个 rank 时：结果正确，但第 {step} 步 {whom} 发给了 {to}；这里每个 rank {task.partners.rule[1]}。",
-            )
-        )
     if task.one_peer and (crowd := _crowd(schedule)) is not None:
         step, whom, many = crowd
         return exercise.say(
@@ -283,16 +274,23 @@ def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
                 f"{n} 个 rank 时：结果正确，但第 {step} 步 {whom} 在同一方向上与 {many} 个对象通信；只允许一个。",
             )
         )
-    if task.sent is None:
-        return None
     sent, who = _most_sent(schedule)
-    if sent > task.sent(n) * (1 + 1e-9):
+    if task.sent is not None and sent > task.sent(n) * (1 + 1e-9):
         return exercise.say(
             (
                 f"With {n} ranks: correct, but {schedule.who(who)} sends {sent:.4g} buffers; {task.sent(n):.4g} "
                 "would do.",
                 f"{n} 个 rank 时：结果正确，但 {schedule.who(who)} 发送了 {sent:.4g} 份数据；{task.sent(n):.4g} "
                 "份就够。",
+            )
+        )
+    if task.partners is not None and (astray := _astray(schedule, task.partners, n)) is not None:
+        step, whom, to = astray
+        return exercise.say(
+            (
+                f"With {n} ranks: correct, but in step {step} {whom} sends to {to}; here a rank sends "
+                f"{task.partners.rule[0]}.",
+                f"{n} 个 rank 时：结果正确，但第 {step} 步 {whom} 发给了 {to}；这里每个 rank {task.partners.rule[1]}。",
             )
         )
     return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -114,7 +115,7 @@ def _joined(
     links: Links,
     place: Ints,
     in_order: bool,
-    facts: dict[str, Any],
+    facts: Mapping[str, Any],
 ) -> Topology:
     """All nodes as one Topology; `in_order`: rank r sits on GPU r, so that rings may go as they do in a node."""
     router = ClusterRouter(plan, count, net, policy)
