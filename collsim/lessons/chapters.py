@@ -239,7 +239,7 @@ def ring() -> Chapter:
     )
 
 
-def _question_on_volume(grown: cs.Trace, last: cs.Trace, other: cs.Trace, share: cs.Trace, t: cs.Trace) -> Question:
+def _question_on_volume(grown: float, last: cs.Trace, other: int, share: list[float], t: cs.Trace) -> Question:
     return _ask(
         (
             f"From {t.schedule.ranks} to {last.schedule.ranks} ranks, same K: how much more does each rank send?",
@@ -325,7 +325,7 @@ def volume() -> Chapter:
 
 
 def _question_on_trees(
-    gained: cs.Trace, n: int, ring64: cs.Trace, small: cs.Trace, tree: cs.Trace, tree64: cs.Trace
+    gained: float, n: int, ring64: cs.Trace, small: cs.Trace, tree: cs.Trace, tree64: cs.Trace
 ) -> Question:
     return _ask(
         (

@@ -95,7 +95,7 @@ def scenarios(
     version, work = model_version(), []
     places, orders = networks(topology), _listed(order)
     whole = all(isinstance(entry, Integral) for entry in orders)  # one permutation
-    count = len(places) * (1 if whole else len(orders)) * prod(map(len, (chosen, sizes, types, engines)))
+    count = len(places) * (1 if whole else len(orders)) * len(chosen) * len(sizes) * len(types) * len(engines)
     require_few("scenarios in a sweep", count, MOST_SCENARIOS, "give shorter lists, or several sweeps")
     for network in places:
         print_ = fingerprint(network)

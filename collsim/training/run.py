@@ -260,11 +260,12 @@ def _notes(request: Request, network: Collectives, step: TrainingStep) -> tuple[
 def _require_memory(trace: StepTrace) -> None:
     """Refuse a step that no GPU could hold, and say what would fit."""
     request, fast = trace.request, trace.costs.speed
-    if request.memory is None and fast is None:
+    if request.memory is not None:
+        room: float = parse_bytes(request.memory, "memory")
+    elif fast is not None:
+        room = fast.capacity
+    else:
         return
-    room = parse_bytes(request.memory, "memory") if request.memory is not None else None
-    if room is None:
-        room = fast.capacity  # type: ignore[union-attr]
     held = trace.memory.peak()
     need = sum(held.values())
     if need <= room:

@@ -332,7 +332,8 @@ def client_of_tab(who: str) -> str:
     from streamlit import runtime
 
     tab = runtime.get_instance().get_client(who) if runtime.exists() else None
-    host = None if tab is None else tab.client_context.remote_ip
+    context = None if tab is None else tab.client_context
+    host = None if context is None else context.remote_ip
     return client_of(host) if isinstance(host, str) else ""
 
 

@@ -33,7 +33,7 @@ def draw(choice: Choice) -> None:
     charts.chart(_picture(table), "chunks")
 
 
-def _picture(table: pd.DataFrame) -> alt.LayerChart:
+def _picture(table: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     dark = is_dark()
     frame = table.assign(said=[format_time(value) for value in table["time"]])
     upwards = charts.axis(frame["time"], 10)
@@ -46,5 +46,7 @@ def _picture(table: pd.DataFrame) -> alt.LayerChart:
     dots = base.mark_point(color=color("room", dark), filled=True, size=60, opacity=1)
     best = base.transform_filter(alt.datum.time == float(table["time"].min()))
     top = best.mark_point(color=color("ink", dark), size=220, strokeWidth=2)
-    picture: alt.LayerChart = alt.layer(line, dots, top).properties(height=300, description=t("tab.chunks"))
+    picture: alt.LayerChart | alt.FacetChart = alt.layer(line, dots, top).properties(
+        height=300, description=t("tab.chunks")
+    )
     return picture

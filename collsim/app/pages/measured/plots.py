@@ -257,7 +257,7 @@ def crossing(run: Run) -> None:
         charts.chart(_ratios(found.table).properties(height=250, description=said), "crossing")
 
 
-def _ratios(table: pd.DataFrame) -> alt.LayerChart:
+def _ratios(table: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     """Time of the ring over that of the tree; on the rule at 1 they are alike."""
     dark, sizes = is_dark(), table["nbytes"]
     by = {"line": table["ring"] / table["tree"], "tuner": table["ring_tuner"] / table["tree_tuner"]}
@@ -277,7 +277,7 @@ def _ratios(table: pd.DataFrame) -> alt.LayerChart:
         tooltip=["size:N", "who:N", alt.Tooltip("ratio:Q", format=".2f", title=title)],
     )
     even = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=color("ink3", dark)).encode(y="one:Q")
-    made: alt.LayerChart = alt.layer(even, lines)
+    made: alt.LayerChart | alt.FacetChart = alt.layer(even, lines)
     return made
 
 

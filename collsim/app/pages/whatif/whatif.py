@@ -53,7 +53,7 @@ def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Com
     for word, (name, there) in known.items():
         if found.get(name) and not there():
             complaints.append(Complaint(word, shortened(found[name]), "unknown", "–"))
-            edit = replace(edit, **{name: ""})
+            edit = replace(edit, **dict[str, Any]({name: ""}))
     return edit if found else Edit()
 
 
@@ -251,7 +251,7 @@ def _spread(shown: Change) -> None:
         charts.chart(_histogram(times, middle, high).properties(height=150, description=said), "spread")
 
 
-def _histogram(times: np.ndarray[Any, Any], middle: float, high: float) -> alt.LayerChart:
+def _histogram(times: np.ndarray[Any, Any], middle: float, high: float) -> alt.LayerChart | alt.FacetChart:
     """Bars of times, and a rule at the one in the middle."""
     counts, edges = np.histogram(times, bins=24)
     unit, per = next(
@@ -264,7 +264,9 @@ def _histogram(times: np.ndarray[Any, Any], middle: float, high: float) -> alt.L
     y = alt.Y("runs:Q", title=t("whatif.runs"), axis=alt.Axis(tickCount=4))
     bars = alt.Chart(frame).mark_bar(color=color("room", dark), stroke=color("card", dark))
     marks = alt.Chart(pd.DataFrame({"low": [middle / per]})).mark_rule(color=color("full", dark), strokeWidth=3)
-    made: alt.LayerChart = alt.layer(bars.encode(x=x, x2="high:Q", y=y, tooltip=["runs:Q"]), marks.encode(x="low:Q"))
+    made: alt.LayerChart | alt.FacetChart = alt.layer(
+        bars.encode(x=x, x2="high:Q", y=y, tooltip=["runs:Q"]), marks.encode(x="low:Q")
+    )
     return made
 
 
@@ -322,7 +324,7 @@ def _tornado(shown: Change) -> None:
     charts.chart(_savings(frame).properties(height=height, description=t("whatif.tornado")), "tornado")
 
 
-def _savings(frame: pd.DataFrame) -> alt.LayerChart:
+def _savings(frame: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     """A bar for each, with its share; kinds of link in another colour than single cables."""
     dark, most = is_dark(), max(0.1, 1.15 * float(frame["saved"].max()))
     ticks = alt.Axis(format="%", tickCount=5, labelOverlap=True)
@@ -334,5 +336,5 @@ def _savings(frame: pd.DataFrame) -> alt.LayerChart:
     hues = alt.Scale(domain=["kind", "link"], range=[color("full", dark), color("ink3", dark)])
     bars = base.mark_bar(height=16).encode(color=alt.Color("what:N", scale=hues, legend=None))
     words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text="said:N")
-    made: alt.LayerChart = alt.layer(bars, words)
+    made: alt.LayerChart | alt.FacetChart = alt.layer(bars, words)
     return made
