@@ -458,3 +458,15 @@ def test_a_progress_file_that_was_written_can_be_handed_in(tmp_path, progress_fi
     hand_in(tmp_path, fritz__json=progress_file.read_text())
     progress_file.unlink()
     assert one(grade(tmp_path), "fritz", "ring-allgather").passed
+
+
+def test_a_name_that_a_spreadsheet_would_compute_is_no_formula_in_the_table(tmp_path):
+    folder, out = tmp_path / "in", tmp_path / "grades.csv"
+    folder.mkdir()
+    (folder / "=cmd|'calc'!A0.py").write_text(RIGHT)
+    frame = grade(folder, only=["broadcast-to-all"], out=out)
+    (name,) = set(frame["student"])
+    assert name.startswith("=cmd")
+    assert "\n'=cmd" in out.read_text()
+    again = grade(folder, only=["broadcast-to-all"], out=out)
+    assert list(again["student"]) == [name], "read back it is the same student"

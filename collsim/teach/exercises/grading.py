@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...bar import told
 from ...errors import CollsimError, unknown
+from ...files import csv_of, plain_cell
 from ...sandbox import Limits, NoWalls, Walls, walls
 from ...sandbox.attempt import Ended, attempt
 from ...sandbox.frames import Ending, Kind, numbers, printable, split, text
@@ -183,13 +184,14 @@ def _frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
 
 
 def _keep(target: Path | None, rows: Sequence[dict[str, Any]]) -> None:
-    """Write the table so far, whole or not at all."""
+    """Write the table so far, whole or not at all; readable by its owner only, and a link in its place is replaced, not
+    followed."""
     if target is None:
         return
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=".csv", dir=target.parent)
-        os.close(handle)
-        _frame(rows).to_csv(name, index=False)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(csv_of(_frame(rows)))
         os.replace(name, target)
     except OSError as error:
         raise CollsimError(f"cannot write {str(target)!r}: {error.strerror}") from error
@@ -208,4 +210,4 @@ def _known(target: Path | None) -> list[dict[str, Any]]:
         frame = frame.fillna({"exercise": "", "reason": ""})[COLUMNS]
     except (ValueError, KeyError) as error:
         raise CollsimError(f"{str(target)!r} is not a table of grades: {error}; give another name") from error
-    return [{str(k): v for k, v in row.items()} for row in frame.to_dict("records")]
+    return [{str(k): plain_cell(v) for k, v in row.items()} for row in frame.to_dict("records")]
