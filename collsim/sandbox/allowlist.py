@@ -187,9 +187,17 @@ def _one(node: ast.AST, modules: dict[str, frozenset[str]]) -> None:
     if isinstance(node, ast.Attribute):
         module = modules.get(node.value.id) if isinstance(node.value, ast.Name) else None
         if node.attr not in (_METHODS if module is None else module):
-            raise Forbidden("write.attribute", line, name=ast.unparse(node)[:60])
+            raise Forbidden("write.attribute", line, name=_dotted(node))
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in _REACHING:
         raise Forbidden("write.name", line, name=node.id)
+
+
+def _dotted(node: ast.Attribute) -> str:
+    """`a.b.c` as it was written, or its end where it is too long to be written again."""
+    try:
+        return ast.unparse(node)[:60]
+    except RecursionError:
+        return f"….{node.attr}"[:60]
 
 
 def _words(node: ast.AST) -> list[str]:

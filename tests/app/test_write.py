@@ -354,3 +354,10 @@ def test_a_chunk_that_nothing_writes_is_named_without_a_step():
     made = trial(HEAD + "def f(n):\n    yield cs.copy(0, 1, chunk=1)\n", "allreduce", 4)
     assert (made.rank, made.chunk, made.step) == (0, 0, None)
     assert "look at rank 0, chunk 0." in typed(opened(), HEAD + "def f(n):\n    yield cs.copy(0, 1, chunk=1)\n")
+
+
+@pytest.mark.parametrize("code", ["x" + ".foo" * 2900, "def f(n):\n    yield x" + ".foo" * 2900])
+def test_a_name_of_thousands_of_parts_is_refused_in_a_sentence(code):
+    with pytest.raises(Forbidden) as refused:
+        allowed(code)
+    assert refused.value.key in ("write.attribute", "write.deep")
