@@ -37,6 +37,7 @@ test: install    ## all tests: Python, JavaScript, browser, notebooks
 lowest: install  ## part of the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) .ci/lowest.py
 
+MEASURED ?= ../shared/data/measured
 SECONDS ?= 3600
 FIRST ?= 1000000
 fuzz: install    ## new scenarios, files and addresses for an hour (SECONDS=600, FIRST=seed); what breaks stays in tests/fuzz
@@ -53,10 +54,13 @@ students: install  ## thirty students on one server for a quarter of an hour: me
 pictures: install  ## accept what the app's pages look like now (screenshots in build/screenshots)
 	ACCEPT_PICTURES=1 $(PYTHON) -m pytest tests/browser/test_every_page.py
 
-docs: install    ## regenerate the generated pages
+docs: install    ## regenerate all that is generated (the accuracy page where the measurements are)
 	$(PYTHON) docs/make_algorithms.py
+	$(PYTHON) docs/make_machines.py
+	$(PYTHON) tests/algorithms/test_diagrams.py
 	$(PYTHON) docs/make_studies.py
 	$(PYTHON) docs/make_licences.py
+	[ ! -d $(MEASURED) ] || PYTHONPATH=docs $(PYTHON) -m accuracy.page $(MEASURED)/cases.csv $(MEASURED)/measured.csv docs/accuracy.md
 
 site: install    ## the static site, in build/site
 	mkdir -p build

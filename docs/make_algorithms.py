@@ -8,20 +8,26 @@ PAGE = Path(__file__).with_name("algorithms.md")
 INTRODUCTION = """\
 # Algorithms
 
-Made from the registry by `python docs/make_algorithms.py`; the tests check that it is current, that every schedule
-does what its
+Made from the registry by `make docs`; the tests check that it is current, that every schedule does what its
 collective promises for 1 to 33 ranks, and that steps, bytes and formula are what the schedule really costs.
 
 n ranks; S bytes of the operation (nccl-tests' size); α seconds per message, β seconds per byte through one port in
-one direction,
-γ seconds per byte reduced; c chunks. Formulas hold for one full-duplex port per rank (`switch`) unless another
-network is named;
-≤ marks a bound that many chunks come near. **Sent** is what the busiest endpoint sends, in buffers of S, counted in
-the schedule for
-n = 8; where that is a parameter server or a switch, the busiest rank follows. In the diagrams a row is an endpoint
-and a column a step:
-`+2←3` adds chunk 2 from rank 3, `=2←3` copies it, `2→6` reads slot 2 and writes slot 6.
+one direction, γ seconds per byte reduced; c chunks. Formulas hold for one full-duplex port per rank (`switch`) unless
+another network is named; ≤ marks a bound that many chunks come near. **Sent** is what the busiest endpoint sends, in
+buffers of S, counted in the schedule for n = 8, or for the nearest n that an algorithm takes (then it is said); where
+that is a parameter server or a switch, the busiest rank follows. In the diagrams a row is an endpoint and a column a
+step: `+2←3` adds chunk 2 from rank 3, `=2←3` copies it, `2→6` reads slot 2 and writes slot 6.
 """
+
+
+def taken(entry: cs.Algorithm, n: int) -> int:
+    """The nearest number of ranks that an algorithm takes, from n on."""
+    return next(k for k in range(n, 8 * n) if entry.ranks is None or entry.ranks(k) is None)
+
+
+def said(n: int, usual: int) -> str:
+    """A remark where a figure is not for the usual number of ranks."""
+    return "" if n == usual else f" (n = {n})"
 
 
 def sent(entry: cs.Algorithm, n: int) -> str:
@@ -36,10 +42,11 @@ def sent(entry: cs.Algorithm, n: int) -> str:
 def row(entry: cs.Algorithm) -> str:
     """One line of a collective's table."""
     network = "" if entry.network == "switch" else f" (on a {entry.network})"
+    n = taken(entry, 8)
     cells = [
         f"[`{entry.name}`](#{entry.name})",
-        str(entry(8).steps),
-        sent(entry, 8),
+        f"{entry(n).steps}{said(n, 8)}",
+        sent(entry, n),
         entry.formula + network,
         entry.when[0],
     ]
@@ -57,7 +64,7 @@ def section(entry: cs.Algorithm) -> str:
         f"- Options: {options}",
         f"- Source: {entry.source}",
     ]
-    return "\n".join([lines[0], "", lines[1], "", *lines[2:], "", "```text", str(entry(4)), "```", ""])
+    return "\n".join([lines[0], "", lines[1], "", *lines[2:], "", "```text", str(entry(taken(entry, 4))), "```", ""])
 
 
 def page() -> str:

@@ -325,3 +325,27 @@ def test_what_is_of_a_room_only_is_refused_without_one():
         done = collsim("app", *words)
         assert done.exit_code == 2
         assert "add --class" in done.stderr
+
+
+EVEN = """
+import numpy as np
+import collsim as cs
+
+@cs.algorithm("allreduce", ranks=lambda n: None if n % 2 == 0 else "it needs an even number")
+def even_ring(n):
+    r = np.arange(n)
+    for k in range(n - 1):
+        yield cs.reduce(r, (r + 1) % n, chunk=(r - k) % n)
+    for k in range(n - 1):
+        yield cs.copy(r, (r + 1) % n, chunk=(r + 1 - k) % n)
+"""
+
+
+def test_verify_leaves_out_what_an_algorithm_refuses_and_says_so(tmp_path):
+    file = tmp_path / "even.py"
+    file.write_text(EVEN)
+    found = CliRunner().invoke(app, ["verify", f"{file}:even_ring", "--ranks", "2:9"])
+    assert found.exit_code == 0
+    assert "correct for n = 2, 4, 6, 8; it does not take 3, 5, 7, 9" in found.output
+    none = CliRunner().invoke(app, ["verify", f"{file}:even_ring", "--ranks", "3"])
+    assert none.exit_code != 0

@@ -135,20 +135,27 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Check that an algorithm does what its collective promises, for many numbers of ranks. Exit code 1 if it does
-    not."""
+    not. Numbers that the algorithm says it does not take are left out, and said."""
     entry = algorithm_of(algorithm, load)
     own = own_options(context)
-    checked = _rank_range(ranks)
+    given = _rank_range(ranks)
+    checked = [n for n in given if entry.ranks is None or entry.ranks(n) is None]
+    if not checked:
+        raise CollsimError(f"{entry.name} takes none of ranks={ranks}: {entry.ranks(given[0]) if entry.ranks else ''}")
+    left_out = sorted(set(given) - set(checked))
     failed = _failures(entry, own, checked, wanted(progress))
     if as_json:
-        print_json({"algorithm": entry.name, "checked": checked, "failed": failed})
+        print_json({"algorithm": entry.name, "checked": checked, "left_out": left_out, "failed": failed})
     elif failed:
         print(
             f"{entry.name}: {len(failed)} of {len(checked)} numbers of ranks fail; the first, "
             f"n={min(failed)}:\n{failed[min(failed)]}"
         )
     else:
-        print(f"{entry.name}: correct for n = {ranks.replace(':', ' to ')}")
+        print(
+            f"{entry.name}: correct for n = {_said(checked)}"
+            + (f"; it does not take {_said(left_out)}" if left_out else "")
+        )
     if failed:
         raise typer.Exit(1)
 
@@ -165,6 +172,13 @@ def _failures(entry: cs.Algorithm, own: dict[str, Any], checked: list[int], bar:
             if tell is not None:
                 tell(done, len(checked))
     return failed
+
+
+def _said(numbers: list[int]) -> str:
+    """`2 to 33`, or the numbers, at most eight of them."""
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{numbers[0]} to {numbers[-1]}"
+    return ", ".join(map(str, numbers[:8])) + (f" and {len(numbers) - 8} more" if len(numbers) > 8 else "")
 
 
 def _rank_range(text: str) -> list[int]:
