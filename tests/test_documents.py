@@ -70,3 +70,10 @@ def test_the_limits_in_the_security_page_are_those_of_the_server():
         f"| {limits.tries} a minute |",
     ):
         assert row in text, row
+
+
+def test_every_file_that_the_page_of_places_names_is_there():
+    page = (ROOT / "docs" / "where.md").read_text(encoding="utf-8")
+    places = re.findall(r"^\|[^|]*\| `([^`]+)`", page, re.MULTILINE)
+    assert len(places) >= 20
+    assert not [place for place in places if not (ROOT / place).exists()]

@@ -29,7 +29,7 @@ _NCCL = "NVIDIA/nccl v2.30.7-1"
 ROOMS = tuple(
     import_module(f"collsim.nccl.{name}")
     for name in (
-        *("constants", "machine.facts", "machine.words", "machine.topology_facts"),
+        *("search.constants", "machine.facts", "machine.words", "machine.topology_facts"),
         *("search.ways", "search.orders", "search.heads", "graphs", "model.tuner", "model.timing"),
         *("predict", "simulated", "libraries.mpi"),
     )
