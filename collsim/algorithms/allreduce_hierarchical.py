@@ -8,16 +8,8 @@ from collsim.registry import algorithm, find
 from collsim.trees import nodes_of
 
 Inner = Literal["ring", "direct", "pat"]
-Outer = Literal[
-    "ring",
-    "tree",
-    "kary_tree",
-    "double_binary_tree",
-    "recursive_doubling",
-    "halving_doubling",
-    "direct_one_shot",
-    "direct_two_shot",
-]
+Trees = Literal["tree", "kary_tree", "double_binary_tree"]
+Outer = Literal["ring", Trees, "recursive_doubling", "halving_doubling", "direct_one_shot", "direct_two_shot"]
 
 
 def _parts(n, inner, outer, per_node, topology):
@@ -71,9 +63,7 @@ def allreduce_hierarchical(n, inner: Inner = "ring", outer: Outer = "ring", per_
     """
     scatter, across, gather = (phase(size) for phase, size, _ in _parts(n, inner, outer, per_node, topology))
     rank = np.arange(n).reshape(across.ranks, scatter.ranks)
-    piece = np.arange(scatter.chunks * across.chunks).reshape(
-        scatter.chunks, across.chunks
-    )  # of inner chunk i, outer chunk j
+    piece = np.arange(scatter.chunks * across.chunks).reshape(scatter.chunks, -1)  # of inner chunk i, outer chunk j
     own = piece.reshape(scatter.ranks, -1, across.chunks).transpose(0, 2, 1)
     yield from (step.placed(rank, piece) for step in scatter.each_step())
     yield from (step.placed(rank.T, own) for step in across.each_step())

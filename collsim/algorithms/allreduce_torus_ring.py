@@ -62,13 +62,7 @@ def allreduce_torus_ring(n, dims=None, all_ports=False, topology=None):
     side = sides(n, dims, topology)
     parts = [(turn, sign) for turn in range(len(side)) for sign in (1, -1)] if all_ports else [(0, 1)]
     orders = [tuple(np.roll(np.arange(len(side)), -turn)) for turn, _ in parts]
-    steps = list(
-        together(
-            *(
-                reduce_scatters(side, order, sign, p * n)
-                for p, (order, (_, sign)) in enumerate(zip(orders, parts, strict=True))
-            )
-        )
-    )
+    ways = enumerate(zip(orders, parts, strict=True))
+    steps = list(together(*(reduce_scatters(side, order, sign, p * n) for p, (order, (_, sign)) in ways)))
     yield from steps
     yield from reverse(steps)

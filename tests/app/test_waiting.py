@@ -146,7 +146,7 @@ def test_who_asks_for_what_is_under_way_joins_it_without_an_estimate(slow, monke
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_nobody_can_know_has_no_estimate(monkeypatch, language):
     monkeypatch.setattr(results, "t", lambda key, **values: say(language, key, **values))
-    job = pool.Job(pool.key_of(outcome, (Choice(),)), outcome, True, 0.0)
+    job = pool.Computation(pool.key_of(outcome, (Choice(),)), outcome, True, 0.0)
     job.began, job.stage = pool.time.monotonic() - 30, "run"
     assert results._said(job) == say(language, "work.unknown", so_far=30)
     assert results._share(job) == 0

@@ -252,7 +252,7 @@ def bare(monkeypatch):
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_without_walls_a_server_for_others_runs_nothing(bare, monkeypatch, language):
     consent._AGREED.set()
-    monkeypatch.setattr(consent.st, "get_option", lambda name: "0.0.0.0")
+    monkeypatch.setattr(consent, "listens_on_loopback", lambda: False)
     at = opened(start="naive", lang=language)
     assert WRITE["write.nowalls.open"][language == "zh"] in words(at)
     assert button(at, "write_agree") is None
@@ -261,7 +261,7 @@ def test_without_walls_a_server_for_others_runs_nothing(bare, monkeypatch, langu
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_without_walls_somebody_at_this_computer_agrees_once(bare, monkeypatch, language):
-    monkeypatch.setattr(consent.st, "get_option", lambda name: "127.0.0.1")
+    monkeypatch.setattr(consent, "listens_on_loopback", lambda: True)
     at = opened(start="naive", lang=language)
     assert WRITE["write.nowalls.ask"][language == "zh"] in words(at)
     assert WRITE["write.right"][language == "zh"].split("{")[0] not in words(at)

@@ -27,24 +27,22 @@ OURS = ("collsim itself", "自身出错")
 def words():
     """Every word that some page reads, and what each may be in good faith."""
     import collsim as cs
-    from collsim.app.pages.machines import pair
+    from collsim.app.main import PAGES
     from collsim.app.pages.race import lineup
     from collsim.app.pages.whatif import edits
-    from collsim.app.scenario import choice, panels
+    from collsim.app.scenario import choice
     from collsim.dtypes import dtypes
     from collsim.topology.fabrics import FABRICS
 
-    known = dict.fromkeys([*choice.READERS, *edits.WORDS, *panels.WORDS, *pair.READERS, *lineup.SHARED], ())
-    known |= dict.fromkeys(
-        ("t", "view", "lang", "lesson", "answer", "run", "told", "race", "class", "start", "code", "place"), ()
-    )
-    known |= dict.fromkeys((f"runner{n}" for n in range(1, 6)), ())
+    known = {word.name: () for page in PAGES.values() for word in page.words}
+    known |= dict.fromkeys(("lang", "start", "place", *(f"runner{n}" for n in range(1, 6))), ())
     known |= dict.fromkeys((f"option_{n}" for n in ("root", "chunks")), ())
     for algorithm in cs.algorithms().values():
         known |= dict.fromkeys(
             (choice.option_key(name) for name in algorithm.options), ("1", "2", "3", "8", "1024", "ring", "on")
         )
-    known |= {name: tuple(filter(None, given)) for name, given in edits.WORDS.items() if given}
+    known |= {"then_gdr": edits.SWITCHED, "then_p2p": edits.SWITCHED, "factor": tuple(edits.FACTORS)}
+    known |= {"do": tuple(edits.CABLE), "how": tuple(edits.STRAGGLERS), "traffic": tuple(edits.TRAFFIC)}
     known["algorithm"] = known["start"] = tuple(cs.algorithms())
     known["collective"] = tuple(cs.collectives())
     known["machine"] = known["place"] = (*cs.topology.machines(), "own")
@@ -119,31 +117,19 @@ def attempt(case):
 
 def _read(query):
     import collsim as cs
-    from collsim.app.classroom.student import student
-    from collsim.app.pages import lessons
+    from collsim.app.main import PAGES
     from collsim.app.pages.machines import pair
-    from collsim.app.pages.measured import compared
-    from collsim.app.pages.race import lineup
-    from collsim.app.pages.whatif import edits
-    from collsim.app.scenario import outcome, panels
-    from collsim.app.scenario.choice import moment, to_query
+    from collsim.app.scenario import outcome
+    from collsim.app.scenario.choice import to_query
 
-    for reader in (
-        panels.read,
-        edits.read,
-        lineup.read,
-        pair.read,
-        lessons.read,
-        student.read,
-        compared.read,
-        lambda q: moment(dict(q)),
-    ):
-        reader(dict(query))
-    choice, _ = outcome.asked(query)
-    again, complaints = outcome.asked(to_query(choice))
+    for page in PAGES.values():
+        value, _ = page.address.read(dict(query))
+        page.address.write(value)
+    choice, _ = outcome.choice_of(query)
+    again, complaints = outcome.choice_of(to_query(choice))
     assert not complaints, f"the address that was written is complained of: {complaints[0]}"
     assert to_query(again) == to_query(choice), "the address that was written reads otherwise"
-    for build in (lambda: outcome.build_place(choice), lambda: pair.build(pair.read(dict(query))[0])):
+    for build in (lambda: outcome.build_place(choice), lambda: pair.build(pair.ADDRESS.read(dict(query))[0])):
         try:
             build()
         except cs.CollsimError:
