@@ -23,55 +23,48 @@ _SMALL = BANDS[-2][1]
 
 _TEXT = """# How wrong are we?
 
-*This page is generated: `python -m accuracy.page CASES.csv MEASURED.csv docs/accuracy.md`.
-Change the model, not the page.*
+*This page is generated: `make docs`, where the measurements are. Change the model, not the page.*
 
 `collsim.nccl.predict` is held against {runs} published benchmark runs ({rows:,} rows): nccl-tests and rccl-tests, and
-OSU's
-micro-benchmarks over MPI. Each machine is built from the words of a table (GPU, ranks, nodes, links inside and
-between nodes, GPUDirect,
-pinned algorithm and protocol); the name of a run, its system and its source are never read. Times are compared, out
-of place.
-Every figure weighs by run: the median over a run's rows, then over runs. *Within 1.25x* counts runs whose median
-ratio of predicted
-to measured time is between 1/1.25 and 1.25; *rows* is the mean over runs of the share of their rows that is.
+OSU's micro-benchmarks over MPI. Each machine is built from the words of a table (GPU, ranks, nodes, links inside and
+between nodes, GPUDirect, pinned algorithm and protocol); the name of a run, its system and its source are never read.
+Times are compared, out of place. Every figure weighs by run: the median over a run's rows, then over runs. *Within
+1.25x* counts runs whose median ratio of predicted to measured time is between 1/1.25 and 1.25; *rows* is the mean
+over runs of the share of their rows that is.
 
 ## NCCL and RCCL
 
 {bands}
 
-*NCCL's tuner* is the re-implementation of NCCL's own formulas ([tuner.py](../collsim/nccl/model/tuner.py)) on the same
-machines, for comparison.
+*NCCL's tuner* is the re-implementation of NCCL's own formulas ([tuner.py](../collsim/nccl/model/tuner.py)) on the
+same machines, for comparison.
 
 {blind}
 ## MPI over OSU
 
 The time model knows rounds and bytes, not the algorithm (counting those of the algorithm that is chosen was farther
-off at all sizes:
-[mpi.py](../collsim/nccl/libraries/mpi.py)). Beside it stands the algorithm that Open MPI's published rules give
-([openmpi.py](../collsim/nccl/libraries/openmpi.py)); Cray's MPICH has rules of its own.
+off at all sizes: [mpi.py](../collsim/nccl/libraries/mpi.py)). Beside it stands the algorithm that Open MPI's
+published rules give ([openmpi.py](../collsim/nccl/libraries/openmpi.py)); Cray's MPICH has rules of its own.
 
 {mpi}
 
 ## What words cannot tell apart
 
 Pairs of runs from different systems whose words give the same machine (`Facts`; the name of the GPU aside),
-collective, algorithm and
-protocol. *Apart*: how far the times of one are from those of the other, median over the sizes that both have, then
-over pairs. Whoever
-knows the words alone says one number for both, and is off by half of that at best.
+collective, algorithm and protocol. *Apart*: how far the times of one are from those of the other, median over the
+sizes that both have, then over pairs. Whoever knows the words alone says one number for both, and is off by half of
+that at best.
 
 {apart}
 
 The pairs are few. A wider look, over machines whose words differ: the smallest allreduce on one node of eight
-NVSwitch GPUs took
-{floors} of this table, not in the order of their generations (launch mode and host, see below).
+NVSwitch GPUs took {floors} of this table, not in the order of their generations (launch mode and host, see below).
 
 ## Effects
 
 Pairs of runs on one system that differ in one thing. *Right sign*: both say faster, or both slower (measured
-differences under 5 % count
-as right). *Off*: how far the predicted ratio of times is from the measured one, median over pairs.
+differences under 5 % count as right). *Off*: how far the predicted ratio of times is from the measured one, median
+over pairs.
 
 {effects}
 
@@ -84,33 +77,27 @@ The runs that are farthest off, with what the table itself says about them where
 What is known about why:
 
 - **Launch mode is not in the tables.** One process that drives eight GPUs needs 35 us and more for the smallest call,
-eight processes
-  13 to 20 us, on the same hardware. The model takes a middle. It is part of what keeps the share of small sizes
-within 1.6x below 80 %
-  for machines left out.
+  eight processes 13 to 20 us, on the same hardware. The model takes a middle. It is part of what keeps the share of
+  small sizes within 1.6x below 80 % for machines left out.
 - **Broadcast and reduce** of small buffers overlap from call to call: some systems print 5 us over 32 nodes, others
-22 us inside one.
+  22 us inside one.
 - **Through host memory** the published rates differ by a factor of ten on the same PCIe generation (1.35 to 16 GB/s
-on PCIe 4): sockets,
-  memory placement and virtual machines are not in the tables.
+  on PCIe 4): sockets, memory placement and virtual machines are not in the tables.
 - **Clouds** with a disturbed or misconfigured network stay far above the prediction at all sizes below 1 GiB.
 - **Middle sizes**: NCCL's versions choose LL, LL128 and Simple at different sizes; the model follows NCCL 2.30.
 - **AMD** runs are predicted with NCCL's tables; RCCL has its own.
 - Two kinds of network (EFA, TCPX/TCPXO) are known from two systems each, and B200 over Ethernet from one.
 - **P2P off**: all nine pairs are one system; in six of them two GPUs were lent from another box over a PCIe fabric,
-which the model
-  treats as another socket.
+  which the model treats as another socket.
 
 {failed}
 
 ## Constants
 
 Every constant that a prediction is made of. *NCCL's own*: from its source. *Vendor*: a data sheet or a standard.
-*Fitted*: by
-`crossval.refit`, starting from the value given; behind it stand the runs and systems whose times it moves. *Read
-off*: from the few runs
-named, outside the fit ([origins.py](../docs/accuracy/origins.py)). Seconds, bytes, B/s; fractions of nominal rates;
-factors.
+*Fitted*: by `crossval.refit`, starting from the value given; behind it stand the runs and systems whose times it
+moves. *Read off*: from the few runs named, outside the fit ([origins.py](accuracy/origins.py)). Seconds, bytes, B/s;
+fractions of nominal rates; factors.
 
 {constants}
 
@@ -128,15 +115,12 @@ Ratio of predicted to measured time, median over the run's rows in the band.
 _BLIND = """### Left out
 
 The same model when a tenth of the systems is left out, the constants are found again from the others, and the systems
-left out are
-predicted (ten times, so that each is left out once); then the same by GPU and by source. Each fit starts from NCCL's
-own step latencies
-and link speeds ([crossval.py](../docs/accuracy/crossval.py)). Not left out is the shape of the model: which terms it
-has, and the few
-constants marked "read off" below, were settled with all runs in view; so were the loss of the fit and its last term
-(`blocks`), chosen
-among some twenty candidates by these very tables. Truly unseen runs may be worse than these tables in that respect.
-Another division into tenths moves the median errors by up to 3 points and the shares by up to 10.
+left out are predicted (ten times, so that each is left out once); then the same by GPU and by source. Each fit starts
+from NCCL's own step latencies and link speeds ([crossval.py](accuracy/crossval.py)). Not left out is the shape of the
+model: which terms it has, and the few constants marked "read off" below, were settled with all runs in view; so were
+the loss of the fit and its last term (`blocks`), chosen among some twenty candidates by these very tables. Truly
+unseen runs may be worse than these tables in that respect. Another division into tenths moves the median errors by up
+to 3 points and the shares by up to 10.
 
 {tables}"""
 #: What is left out, and how the page says it.
