@@ -395,7 +395,7 @@ def trees() -> Chapter:
 
 def inside() -> Chapter:
     told = short.staging()
-    pcie = _on("allreduce_ring", cs.machine("pcie-8gpu"), "64MiB")
+    pcie = _on("allreduce_ring", cs.machine("pcie-8gpu-single-root"), "64MiB")
     nvlink = _on("allreduce_ring", cs.machine("dgx-a100"), "64MiB")
     ratio = _times(pcie, nvlink)
     rate = format_bandwidth(float(nvlink.topology.links.bandwidth[nvlink.link_bytes > 0].max()))
@@ -404,11 +404,11 @@ def inside() -> Chapter:
         told.trace,
         (
             (
-                f"Eight GPUs on PCIe switches: with GPUDirect P2P a ring of {format_bytes(pcie.nbytes)} takes "
-                f"{format_time(pcie.time)}. A chunk goes from GPU to GPU through the switches and the sockets "
-                "between them.",
-                f"八块 GPU 接在 PCIe 交换机上：启用 GPUDirect P2P 时，{format_bytes(pcie.nbytes)} 的 ring 需 "
-                f"{format_time(pcie.time)}。chunk 经由交换机和两个 CPU 插槽之间的互连，从 GPU 到 GPU。",
+                f"Eight GPUs on PCIe switches under one root: with GPUDirect P2P a ring of "
+                f"{format_bytes(pcie.nbytes)} takes {format_time(pcie.time)}. A chunk goes from GPU to GPU through "
+                "the switches; host memory is not touched.",
+                f"八块 GPU 接在同一个根之下的 PCIe 交换机上：启用 GPUDirect P2P 时，{format_bytes(pcie.nbytes)} 的 ring 需 "
+                f"{format_time(pcie.time)}。chunk 经由交换机从 GPU 到 GPU，不经过主机内存。",
             ),
             (
                 "The picture shows the same without P2P. Watch the host memory: every chunk goes into it and out "
