@@ -32,6 +32,8 @@ micro-benchmarks over MPI. Each machine is built from the words of a table (GPU,
 between nodes, GPUDirect,
 pinned algorithm and protocol); the name of a run, its system and its source are never read. Times are compared, out
 of place.
+The error of a row is |predicted / measured - 1|: twice the measured time is 100 % off, half of it 50 %, and no
+prediction that is too fast is ever more than 100 % off; the shares within a factor count both ways alike.
 Every figure weighs by run: the median over a run's rows, then over runs. *Within 1.25x* counts runs whose median
 ratio of predicted
 to measured time is between 1/1.25 and 1.25; *rows* is the mean over runs of the share of their rows that is.

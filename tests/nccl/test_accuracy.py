@@ -105,6 +105,29 @@ def test_errors_weigh_by_run(tables):
     assert result.bands().loc["16 MiB and more"].error == pytest.approx(large.mean())
 
 
+def test_the_page_says_how_an_error_is_counted_and_it_is(tables):
+    """Measured half of what is predicted and twice it: 2 - 1 = 100 % and 1 - 1/2 = 50 %."""
+    lines = [f"{name},A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto" for name in ("just", "slow", "fast")]
+    (tables / "cases.csv").write_text(CASE + "\n".join(lines) + "\n")
+    takes = accuracy_of(*timed(tables, just=1))[0][0][1].time * 1e6
+    described, rows = timed(tables, just=takes, slow=takes / 2, fast=2 * takes)
+    found, failed = accuracy_of(described, rows)
+    result = bands_of(found, described, rows, failed)
+    errors = result.cases.set_index("case_id").error
+    assert [errors["just"], errors["slow"], errors["fast"]] == pytest.approx([0, 1, 0.5])
+    said = "The error of a row is |predicted / measured - 1|"
+    assert said in page(result, found, described)
+    assert said in (Path(__file__).parents[2] / "docs" / "accuracy.md").read_text(encoding="utf-8")
+
+
+def timed(tables, **took):
+    """The two tables with one row of 1 GiB for each run, microseconds."""
+    (tables / "measured.csv").write_text(
+        "case_id,size_bytes,time_us\n" + "".join(f"{k},1073741824,{us!r}\n" for k, us in took.items())
+    )
+    return read_tables(tables / "cases.csv", tables / "measured.csv")[:2]
+
+
 def test_the_farthest_off_come_first_be_they_too_fast_or_too_slow(tables):
     """Predicted is near 8.2 ms: ten times too fast, twice too slow, and a third too fast."""
     took = {"fast": 82000, "slow": 4100, "near": 12300}
