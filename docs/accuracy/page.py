@@ -32,8 +32,8 @@ micro-benchmarks over MPI. Each machine is built from the words of a table (GPU,
 between nodes, GPUDirect,
 pinned algorithm and protocol); the name of a run, its system and its source are never read. Times are compared, out
 of place.
-The error of a row is |predicted / measured - 1|: twice the measured time is 100 % off, half of it 50 %, and no
-prediction that is too fast is ever more than 100 % off; the shares within a factor count both ways alike.
+The error of a row is max(predicted / measured, measured / predicted) - 1: half the time and twice the time are both
+100 % off, ten times too fast and ten times too slow both 900 %.
 Every figure weighs by run: the median over a run's rows, then over runs. *Within 1.25x* counts runs whose median
 ratio of predicted
 to measured time is between 1/1.25 and 1.25; *rows* is the mean over runs of the share of their rows that is.
@@ -73,7 +73,7 @@ NVSwitch GPUs took
 
 Pairs of runs on one system that differ in one thing. *Right sign*: both say faster, or both slower (measured
 differences under 5 % count
-as right). *Off*: how far the predicted ratio of times is from the measured one, median over pairs.
+as right). *Off*: how far the predicted ratio of times is from the measured one, as an error above, median over pairs.
 
 {effects}
 
@@ -138,7 +138,8 @@ has, and the few
 constants marked "read off" below, were settled with all runs in view; so were the loss of the fit and its last term
 (`blocks`), chosen
 among some twenty candidates by these very tables. Truly unseen runs may be worse than these tables in that respect.
-Another division into tenths moves the median errors by up to 3 points and the shares by up to 10.
+Another division into tenths moved the median errors by up to 3 points (counted as |predicted / measured - 1|) and the
+shares by up to 10.
 
 {tables}"""
 #: What is left out, and how the page says it.
