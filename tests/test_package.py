@@ -82,6 +82,7 @@ def test_the_wheel_holds_all_data_the_types_and_the_configuration_and_nothing_el
     with tarfile.open(built[0]) as sdist:
         held = {name.partition("/")[2] for name in sdist.getnames()}
     assert {"README.md", "LICENSE", "app.py", ".streamlit/config.toml", "tests/test_package.py"} <= held
+    assert {f"examples/{path.name}" for path in (ROOT / "examples").iterdir() if path.is_file()} <= held
 
 
 def test_commands_work_from_the_wheel_and_leave_nothing_in_the_working_directory(installed, tmp_path):

@@ -184,7 +184,7 @@ def server() -> Chapter:
             (
                 f"With {ring.schedule.ranks} ranks the ring takes {format_time(ring.time)}, {_times(more, ring)} "
                 "times less than the server.",
-                f"{ring.schedule.ranks} 个 rank 时 ring 需要 {format_time(ring.time)}，比服务器快 "
+                f"{ring.schedule.ranks} 个 rank 时 ring 需要 {format_time(ring.time)}，速度是服务器的 "
                 f"{_times(more, ring)} 倍。",
             ),
         ),
@@ -395,7 +395,7 @@ def trees() -> Chapter:
 
 def inside() -> Chapter:
     told = short.staging()
-    pcie = _on("allreduce_ring", cs.machine("pcie-8gpu"), "64MiB")
+    pcie = _on("allreduce_ring", cs.machine("pcie-8gpu-single-root"), "64MiB")
     nvlink = _on("allreduce_ring", cs.machine("dgx-a100"), "64MiB")
     ratio = _times(pcie, nvlink)
     rate = format_bandwidth(float(nvlink.topology.links.bandwidth[nvlink.link_bytes > 0].max()))
@@ -404,11 +404,11 @@ def inside() -> Chapter:
         told.trace,
         (
             (
-                f"Eight GPUs on PCIe switches: with GPUDirect P2P a ring of {format_bytes(pcie.nbytes)} takes "
-                f"{format_time(pcie.time)}. A chunk goes from GPU to GPU through the switches and the sockets "
-                "between them.",
-                f"八块 GPU 接在 PCIe 交换机上：启用 GPUDirect P2P 时，{format_bytes(pcie.nbytes)} 的 ring 需 "
-                f"{format_time(pcie.time)}。chunk 经由交换机和两个 CPU 插槽之间的互连，从 GPU 到 GPU。",
+                f"Eight GPUs on PCIe switches under one root: with GPUDirect P2P a ring of "
+                f"{format_bytes(pcie.nbytes)} takes {format_time(pcie.time)}. A chunk goes from GPU to GPU through "
+                "the switches; host memory is not touched.",
+                f"八块 GPU 接在同一个根之下的 PCIe 交换机上：启用 GPUDirect P2P 时，{format_bytes(pcie.nbytes)} 的 "
+                f"ring 需 {format_time(pcie.time)}。chunk 经由交换机从 GPU 到 GPU，不经过主机内存。",
             ),
             (
                 "The picture shows the same without P2P. Watch the host memory: every chunk goes into it and out "
@@ -424,7 +424,7 @@ def inside() -> Chapter:
             (
                 f"{format_time(nvlink.time)}, {ratio} times less: a cable of its own for every GPU, and nothing "
                 "shared on the way.",
-                f"{format_time(nvlink.time)}，快 {ratio} 倍：每块 GPU 有自己的线缆，途中没有共享。",
+                f"{format_time(nvlink.time)}，速度是 PCIe 的 {ratio} 倍：每块 GPU 有自己的线缆，途中没有共享。",
             ),
             (
                 _same(format_time(pcie.time)),
@@ -435,7 +435,7 @@ def inside() -> Chapter:
             ),
             (
                 _same(format_time(pcie.time / 2)),
-                ("NVLink is far more than twice as fast as PCIe 4.0.", "NVLink 比 PCIe 4.0 快得多，远不止两倍。"),
+                ("NVLink is far more than twice as fast as PCIe 4.0.", "NVLink 的带宽远不止 PCIe 4.0 的两倍。"),
             ),
             (
                 _same(format_time(nvlink.time)),
@@ -540,8 +540,8 @@ def backends() -> Chapter:
                 f"that is staged, {format_time(staged.time)}. From GPU to GPU it takes {format_time(fast.time)}, "
                 f"{_times(staged, fast)} times less. (Paths only; a backend's own software costs more.)",
                 f"经过主机内存的代价，以一台 DGX A100 为例：图中 {format_bytes(fast.nbytes)} 的 ring 经主机中转，需 "
-                f"{format_time(staged.time)}；GPU 直传只需 {format_time(fast.time)}，快 {_times(staged, fast)} 倍。"
-                "（只计路径；后端软件自身的开销另算。）",
+                f"{format_time(staged.time)}；GPU 直传只需 {format_time(fast.time)}，速度是前者的 "
+                f"{_times(staged, fast)} 倍。（只计路径；后端软件自身的开销另算。）",
             ),
         ),
         _question_on_backends(),

@@ -84,7 +84,7 @@ def server() -> Lesson:
             (
                 f"A ring on the same switch takes {format_time(other.time)}, {_times(t, other)} times less, because "
                 "all cables share the work.",
-                f"同一台交换机上的 ring 只需 {format_time(other.time)}，快 {_times(t, other)} 倍，"
+                f"同一台交换机上的 ring 只需 {format_time(other.time)}，速度是服务器的 {_times(t, other)} 倍，"
                 "因为所有线缆分担了工作。",
             ),
         ),
@@ -143,9 +143,19 @@ def latency() -> Lesson:
     )
 
 
+def _through_memory(t: Trace) -> int:
+    """How many hops of a ring over all ranks pass host memory."""
+    n, links = t.schedule.ranks, t.topology.links
+    hops = t.topology.routes(list(range(n)), [(rank + 1) % n for rank in range(n)])
+    return sum(any(links.kind(k) == "memory" for k in hop) for hop in hops)
+
+
 def staging() -> Lesson:
-    on, off = (_on("allreduce_ring", machine("pcie-8gpu", p2p=p2p)) for p2p in (True, False))
+    on, off = (_on("allreduce_ring", machine("pcie-8gpu-single-root", p2p=p2p)) for p2p in (True, False))
     hops = [len(t.topology.routes([0], [1])[0]) for t in (on, off)]
+    loaded = [int((t.link_bytes > 0).sum()) for t in (on, off)]
+    dual = _on("allreduce_ring", machine("pcie-8gpu"))
+    n, through = dual.schedule.ranks, _through_memory(dual)
     return Lesson(
         "staging",
         ("Inside the box: P2P against staging", "机箱之内：P2P 与主机中转"),
@@ -158,8 +168,19 @@ def staging() -> Lesson:
             ),
             (
                 f"The ring takes {format_time(off.time)} instead of {format_time(on.time)}, {_times(off, on)} times "
-                "as long.",
-                f"ring 需要 {format_time(off.time)}，而不是 {format_time(on.time)}，是后者的 {_times(off, on)} 倍。",
+                f"as long, and loads {loaded[1]} links instead of {loaded[0]}: host memory, and the one cable to it "
+                "that all hops share.",
+                f"ring 需要 {format_time(off.time)}，而不是 {format_time(on.time)}，是后者的 {_times(off, on)} 倍；"
+                f"有流量的链路是 {loaded[1]} 条，而不是 {loaded[0]} 条：多了主机内存，"
+                "以及通向它、由每一跳共用的那条线缆。",
+            ),
+            (
+                f"Here all GPUs are under one PCIe root. In a server with two sockets {through} of the {n} hops go "
+                "through host memory even with P2P: it passes PCIe switches, not a processor (NCCL goes directly up "
+                "to PXB).",
+                f"这里所有 GPU 都在同一个 PCIe 根之下。在双路服务器中，即使启用 P2P，{n} 跳中仍有 "
+                f"{through} 跳要经过主机内存："
+                "P2P 可以穿过 PCIe 交换机，但不穿过处理器（NCCL 直传的上限是 PXB）。",
             ),
         ),
         off,
@@ -184,7 +205,7 @@ def between() -> Lesson:
                 f"{many.schedule.channels} channels with rank orders of their own use all network cards: "
                 f"{format_time(many.time)}, {_times(one, many)} times faster with the same algorithm.",
                 f"{many.schedule.channels} 个次序各异的 channel 用上所有网卡：{format_time(many.time)}，算法不变，"
-                f"快 {_times(one, many)} 倍。",
+                f"速度是原来的 {_times(one, many)} 倍。",
             ),
         ),
         one,
@@ -199,10 +220,10 @@ def two_trees() -> Lesson:
         ("Trees, pipelined and doubled", "树：流水线与双树"),
         (
             (
-                f"In one tree the inner ranks send everything twice and the leaves once: {format_time(one.time)} "
-                f"with {one.schedule.chunks} chunks.",
-                f"单棵树中，内部 rank 要把所有数据发两遍，叶子只发一遍：切成 {one.schedule.chunks} 个 chunk 时耗时 "
-                f"{format_time(one.time)}。",
+                "In one tree a leaf sends everything once, an inner rank once to its parent and once more to each of "
+                f"its children: {format_time(one.time)} with {one.schedule.chunks} chunks.",
+                "单棵树中，叶子把所有数据发一遍，内部 rank 向父节点发一遍，再向每个子节点各发一遍："
+                f"切成 {one.schedule.chunks} 个 chunk 时耗时 {format_time(one.time)}。",
             ),
             (
                 f"Two trees, each with half of the data, share that out: {format_time(two.time)}. A rank sends at most "

@@ -28,9 +28,10 @@ _TEXT = """# How wrong are we?
 `collsim.nccl.predict` is held against {runs} published benchmark runs ({rows:,} rows): nccl-tests and rccl-tests, and
 OSU's micro-benchmarks over MPI. Each machine is built from the words of a table (GPU, ranks, nodes, links inside and
 between nodes, GPUDirect, pinned algorithm and protocol); the name of a run, its system and its source are never read.
-Times are compared, out of place. Every figure weighs by run: the median over a run's rows, then over runs. *Within
-1.25x* counts runs whose median ratio of predicted to measured time is between 1/1.25 and 1.25; *rows* is the mean
-over runs of the share of their rows that is.
+Times are compared, out of place. The error of a row is max(predicted / measured, measured / predicted) - 1: half the
+time and twice the time are both 100 % off, ten times too fast and ten times too slow both 900 %. Every figure weighs
+by run: the median over a run's rows, then over runs. *Within 1.25x* counts runs whose median ratio of predicted to
+measured time is between 1/1.25 and 1.25; *rows* is the mean over runs of the share of their rows that is.
 
 ## NCCL and RCCL
 
@@ -63,8 +64,8 @@ NVSwitch GPUs took {floors} of this table, not in the order of their generations
 ## Effects
 
 Pairs of runs on one system that differ in one thing. *Right sign*: both say faster, or both slower (measured
-differences under 5 % count as right). *Off*: how far the predicted ratio of times is from the measured one, median
-over pairs.
+differences under 5 % count as right). *Off*: how far the predicted ratio of times is from the measured one, as an
+error above, median over pairs.
 
 {effects}
 
@@ -119,8 +120,8 @@ left out are predicted (ten times, so that each is left out once); then the same
 from NCCL's own step latencies and link speeds ([crossval.py](accuracy/crossval.py)). Not left out is the shape of the
 model: which terms it has, and the few constants marked "read off" below, were settled with all runs in view; so were
 the loss of the fit and its last term (`blocks`), chosen among some twenty candidates by these very tables. Truly
-unseen runs may be worse than these tables in that respect. Another division into tenths moves the median errors by up
-to 3 points and the shares by up to 10.
+unseen runs may be worse than these tables in that respect. Another division into tenths moved the median errors by up
+to 3 points (counted as |predicted / measured - 1|) and the shares by up to 10.
 
 {tables}"""
 #: What is left out, and how the page says it.

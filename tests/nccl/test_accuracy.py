@@ -105,6 +105,31 @@ def test_errors_weigh_by_run(tables):
     assert result.bands().loc["16 MiB and more"].error == pytest.approx(large.mean())
 
 
+def test_an_error_is_the_same_whichever_way_it_goes_and_the_page_says_how_it_is_counted(tables):
+    """Measured ten times what is predicted, and a tenth of it: 10 - 1 = 900 % both; |p / m - 1| would say 90 % for the
+    first."""
+    lines = [f"{name},A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto" for name in ("just", "fast", "slow")]
+    (tables / "cases.csv").write_text(CASE + "\n".join(lines) + "\n")
+    described, rows, _ = timed(tables, just=1)
+    takes = accuracy_of(described, rows)[0][0][1].time * 1e6
+    described, rows, _ = timed(tables, just=takes, fast=10 * takes, slow=takes / 10)
+    found, failed = accuracy_of(described, rows)
+    result = bands_of(found, described, rows, failed)
+    errors = result.cases.set_index("case_id").error
+    assert [errors["just"], errors["fast"], errors["slow"]] == pytest.approx([0, 9, 9])
+    assert "max(predicted / measured, measured / predicted) - 1" in page(result, found, described)
+    committed = (Path(__file__).parents[2] / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    assert "max(predicted / measured, measured / predicted) - 1" in committed
+
+
+def timed(tables, **took):
+    """The two tables with one row of 1 GiB for each run, microseconds."""
+    (tables / "measured.csv").write_text(
+        "case_id,size_bytes,time_us\n" + "".join(f"{k},1073741824,{us!r}\n" for k, us in took.items())
+    )
+    return read_tables(tables / "cases.csv", tables / "measured.csv")
+
+
 def test_the_farthest_off_come_first_be_they_too_fast_or_too_slow(tables):
     """Predicted is near 8.2 ms: ten times too fast, twice too slow, and a third too fast."""
     took = {"fast": 82000, "slow": 4100, "near": 12300}

@@ -27,7 +27,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "whatif.before": ("Before", "之前"),
     "whatif.after": ("After", "之后"),
     "whatif.times": ("{before} becomes {after}", "{before} 变为 {after}"),
-    "whatif.faster": ("{times}\N{NO-BREAK SPACE}times faster", "快到 {times}\N{NO-BREAK SPACE}倍"),
+    "whatif.faster": ("{times}\N{NO-BREAK SPACE}times faster", "速度是原来的 {times}\N{NO-BREAK SPACE}倍"),
     "whatif.slower": ("{times}\N{NO-BREAK SPACE}times slower", "用时是原来的 {times}\N{NO-BREAK SPACE}倍"),
     "whatif.equal": ("The same time", "用时相同"),
     "whatif.nothing": ("Nothing is changed yet: choose a change above.", "尚未改动：请在上方选择一项。"),

@@ -1,0 +1,111 @@
+"""The README as printed: its Python runs in order and prints what stands below it, and its shell commands work on the
+files in `examples/`."""
+
+import ast
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import collsim as cs
+from collsim.cli import app
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCKS = [(kind, text) for kind, text in FENCE.findall(README)]
+PYTHON = [text for kind, text in BLOCKS if kind == "python"]
+LINES = [line for kind, text in BLOCKS if not kind for line in text.splitlines() if line.strip()]
+COMMANDS = [line for line in LINES if line.startswith("collsim ")]
+#: Lines of blocks that are not run here, and why. Commands within a sentence install or start a server: not run either.
+SKIPPED = {
+    "make app": "starts a server; tests/app and tests/browser do",
+    "make check": "runs this file",
+}
+WRITTEN = {"sweep": "out.parquet", "convert": "schedule.json"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A place with the files that the README names, and nothing else."""
+    place = tmp_path_factory.mktemp("readme")
+    shutil.copytree(ROOT / "examples", place / "examples")
+    with contextlib.chdir(place):
+        yield place
+
+
+#: Stands between what one block prints and what the next does.
+BETWEEN = "---- next block"
+
+
+def printed(program, folder):
+    """What a program writes when it runs in a process of its own, as a reader's does."""
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg", "PYTHONUTF8": "1"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    return ran.stdout + ran.stderr
+
+
+#: The block below the first Python block.
+OUTPUT = BLOCKS[BLOCKS.index(("python", PYTHON[0])) + 1][1]
+
+
+def test_every_line_of_a_block_is_run_or_named_as_skipped():
+    assert [line for line in LINES if line not in COMMANDS and line not in OUTPUT.splitlines()] == list(SKIPPED)
+    assert {kind for kind, _ in BLOCKS} == {"", "python"}
+    assert len(COMMANDS) >= 9
+    assert len(PYTHON) == 2
+
+
+def test_the_python_blocks_run_in_order_and_say_what_stands_beside_them(folder):
+    asked = "print(two.ranks, s.channels, t.gap >= 1, t.nbytes == 2**28)"
+    said = printed(f"\nprint({BETWEEN!r})\n".join((*PYTHON, asked)), folder).split(BETWEEN + "\n")
+    assert len(said) == 3, said
+    assert [line.rstrip() for line in said[0].splitlines()] == OUTPUT.splitlines()
+    assert "busy" in said[1]  # print(t.bottleneck)
+    assert said[2] == "16 8 True True\n"
+    assert (folder / "ring.html").stat().st_size > 0
+
+
+def test_the_error_that_is_quoted_appears_when_the_step_that_is_named_is_left_out(folder):
+    (said,) = re.findall(r"`(after the last step [^`]*)`", README)
+    (change,) = re.findall(r"Leave out the first step \(`(range[^`]*)`", README)
+    assert f"my_ring(4): {said}." in printed(PYTHON[0].replace("range(n - 1)", change, 1), folder)
+
+
+@pytest.mark.parametrize("line", COMMANDS, ids=lambda line: line.split("#")[0].strip()[:60])
+def test_every_shell_command_works_as_printed(line, folder):
+    words = shlex.split(line, comments=True)[1:]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert done.output.strip()
+    if words[0] in WRITTEN:
+        assert (folder / WRITTEN[words[0]]).stat().st_size > 0
+
+
+def test_the_examples_are_what_the_readme_shows_and_all_of_them_are_named():
+    held = {path.name for path in (ROOT / "examples").iterdir() if path.is_file()}
+    assert {name for name in held if f"examples/{name}" in README} == held
+    bodies = [
+        ast.dump(next(node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)))
+        for text in (PYTHON[0], (ROOT / "examples" / "my.py").read_text(encoding="utf-8"))
+    ]
+    assert bodies[0] == bodies[1]
+
+
+def test_the_example_in_msccl_is_a_ring_that_keeps_its_promise():
+    schedule = cs.load(ROOT / "examples" / "algorithm.xml")
+    cs.verify(schedule)
+    assert (schedule.ranks, schedule.steps) == (4, 6)
