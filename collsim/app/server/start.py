@@ -25,7 +25,7 @@ from .listening import listens_on_loopback, url_here, urls_of_the_room
 from .qr import in_terminal
 
 #: The script of the pages.
-PAGES = str(Path(__file__).parents[1] / "script.py")
+PAGES = str(Path(__file__).parents[1] / "entry" / "script.py")
 #: The variable that says how many pages one client may have open; its reruns grow with it.
 TABS = "COLLSIM_TABS_PER_CLIENT"
 _ends: list[Callable[[], None]] = []

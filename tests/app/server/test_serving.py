@@ -15,6 +15,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener, urlopen
 import psutil
 import pytest
 
+from collsim.app.server import PAGES
 from collsim.app.server.listening import addresses
 
 ROOT = Path(__file__).parents[3]
@@ -133,3 +134,9 @@ def _cookie(url):
     (cookie, onward), *_ = found
     assert "join" not in onward.partition("?")[2]
     return cookie
+
+
+def test_no_folder_of_pages_stands_beside_the_script_that_streamlit_runs():
+    """Streamlit takes such a folder for pages of its own, and says of ours that they do not exist."""
+    assert Path(PAGES).is_file()
+    assert not Path(PAGES).with_name("pages").exists()
