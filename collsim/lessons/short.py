@@ -147,7 +147,7 @@ def _through_memory(t: Trace) -> int:
     """How many hops of a ring over all ranks pass host memory."""
     n, links = t.schedule.ranks, t.topology.links
     hops = t.topology.routes(list(range(n)), [(rank + 1) % n for rank in range(n)])
-    return sum(any(links.kind(k) == "memory" for k in hop) for hop in hops)
+    return sum(any(links.kind(k) == "memory" for k in hops[rank]) for rank in range(n))
 
 
 def staging() -> Lesson:
