@@ -180,7 +180,7 @@ def staging() -> Lesson:
                 "to PXB).",
                 f"这里所有 GPU 都在同一个 PCIe 根之下。在双路服务器中，即使启用 P2P，{n} 跳中仍有 "
                 f"{through} 跳要经过主机内存："
-                "P2P 可以穿过 PCIe 交换机，但不穿过处理器（NCCL 直传的上限是 PXB）。",
+                "它可以穿过 PCIe 交换机，但不穿过处理器（NCCL 直传的上限是 PXB）。",
             ),
         ),
         off,

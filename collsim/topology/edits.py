@@ -126,7 +126,7 @@ def _require_ways(topology: Topology) -> None:
     """All pairs where that is cheap, else every endpoint to and from the first of its node and of the whole."""
     n = topology.endpoints
     try:
-        if n <= 128:  # a pair costs up to 80 us
+        if n < 256:  # a pair costs up to 80 us
             src, dst = np.divmod(np.arange(n * n), n)
             topology.routes(src, dst)
             return
