@@ -168,3 +168,9 @@ def eventually(true, process, log):
         assert time.monotonic() < end, log.read_text()
         time.sleep(0.1)
     return True
+
+
+def test_what_the_oldest_versions_are_tried_on_is_there():
+    named = re.findall(r'"(tests/[\w/.]+)"', (ROOT / ".ci" / "lowest.py").read_text())
+    assert len(named) > 5
+    assert not [name for name in named if not (ROOT / name).exists()]
