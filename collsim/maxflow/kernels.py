@@ -15,20 +15,25 @@ Longs = npt.NDArray[np.int64]
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
-def compiled(function: Kernel) -> Kernel:
-    """A kernel as machine code, made when it is first called and kept on disk where some directory can be written."""
-    try:
-        import numba
-    except ImportError:  # in a browser
-        return function
-    try:
-        made: Any = numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no directory for the cache
-        made = numba.njit(nogil=True)(function)
-    return made  # type: ignore[no-any-return]
+def compiled(signature: str) -> Callable[[Kernel], Kernel]:
+    """A kernel as machine code, made when this module is imported, not inside somebody's first flow, and kept on disk
+    where some directory can be written."""
+
+    def make(function: Kernel) -> Kernel:
+        try:
+            import numba
+        except ImportError:  # in a browser
+            return function
+        try:
+            made: Any = numba.njit(signature, cache=True, nogil=True)(function)
+        except RuntimeError:  # no directory for the cache
+            made = numba.njit(signature, nogil=True)(function)
+        return made  # type: ignore[no-any-return]
+
+    return make
 
 
-@compiled
+@compiled("void(i8[::1], i8[::1], i8[::1], i8[::1], i8, i8[::1], i8[::1])")
 def measure(start: Longs, order: Longs, head: Longs, capacity: Longs, sink: int, level: Longs, queue: Longs) -> None:
     """Distances to the sink over arcs with capacity left; -1 for nodes that cannot reach it."""
     for v in range(len(level)):
@@ -48,7 +53,7 @@ def measure(start: Longs, order: Longs, head: Longs, capacity: Longs, sink: int,
                 last += 1
 
 
-@compiled
+@compiled("i8(i8[::1], i8[::1], i8[::1], i8[::1], i8, i8, i8, i8[::1])")
 def augment(
     start: Longs, order: Longs, head: Longs, capacity: Longs, source: int, sink: int, limit: int, level: Longs
 ) -> int:

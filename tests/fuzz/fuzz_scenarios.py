@@ -298,6 +298,9 @@ def warm():
         "algorithm": "allreduce_ring", "ranks": 4, "options": {}, "place": {"machine": "dgx-a100", "nodes": 2}, "edits": [],
         "nbytes": 1000, "dtype": "float32", "engine": "event", "trouble": {"sharing": "fair", "jitter": "1us"},
     }  # fmt: skip
+    import collsim.maxflow.kernels
+    import collsim.simulate.kernels.walk  # noqa: F401  (both compile when they are imported)
+
     run(case)
     attempt(case)
 
