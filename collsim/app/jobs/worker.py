@@ -29,7 +29,7 @@ Tell = Callable[[str, float], None]
 def prepare(tell: Tell = lambda stage, share: None) -> None:
     """Compile the event engine and the flows of the bounds, or load what an earlier process compiled."""
     import collsim as cs
-    import collsim.maxflow.kernels  # noqa: F401  (compiles)
+    import collsim.maxflow.kernels  # compiles, as the engine below does
 
     tell("compile", 0.0)
     network = cs.topology.switch(3)
