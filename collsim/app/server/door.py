@@ -164,7 +164,7 @@ class Door:
     async def _page(self, who: str, scope: Scope, receive: Receive, send: Send) -> None:
         """One page of a client from the room, for as long as it is open: each rerun it asks for comes in its turn."""
         if not self.clients.enter(who):
-            await _say(PlainTextResponse("too many pages are open\n", 429), scope, receive, send)
+            await _say(PlainTextResponse("too many pages are open, or opened too often\n", 429), scope, receive, send)
             return
 
         turn = PageTurn(self.turns, who)
