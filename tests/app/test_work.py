@@ -16,11 +16,11 @@ import pytest
 
 from collsim.app.jobs import pool
 from collsim.app.jobs.pool import HIDDEN, MOST_EACH, MOST_JOBS, Died, Kept, TooMany, Workers, key_of
-from collsim.app.jobs.use import Use
 from collsim.app.pages.write.drafts import Draft
 from collsim.app.pages.write.verdict import verdict
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.outcome import Refused, outcome
+from collsim.app.server.use import Use
 
 ROOT = Path(__file__).parents[2]
 

@@ -27,7 +27,7 @@ from typing import Any
 from cachetools import LRUCache
 
 from ..server import at_end, client_of
-from .use import Use
+from ..server.use import Use
 from .worker import prepare
 
 #: Results of all sessions together and what they were made from, in bytes as pickled; the least recently used goes

@@ -25,13 +25,13 @@ def ended(how=ForwardMsg.FINISHED_SUCCESSFULLY):
 
 def test_one_with_a_hundred_wishes_gets_what_one_with_one_gets():
     async def run():
-        places, order = Turns(most=2), []
+        places, order = Turns(most=2, clock=lambda: 0.0), []
 
         async def work(who):
             await places.take(who)
             order.append(who)
             await asyncio.sleep(0)
-            places.give_back(who)
+            places.give_back(who, 1.0)
 
         greedy = [asyncio.create_task(work("greedy")) for _ in range(100)]
         await asyncio.sleep(0)
@@ -44,6 +44,31 @@ def test_one_with_a_hundred_wishes_gets_what_one_with_one_gets():
     assert (
         max(order.index(f"student {i}") for i in range(20)) <= 42
     )  # at most every second place went to the greedy one
+
+
+def test_those_who_used_much_hold_half_of_the_places_at_most_and_the_others_come_first():
+    async def run():
+        now = [0.0]
+        places = Turns(most=4, clock=lambda: now[0])
+        for who in ("x", "y", "z"):
+            await places.take(who)
+            places.give_back(who, 100.0)
+        waits = {who: asyncio.create_task(places.take(who)) for who in ("x", "y", "z")}
+        await asyncio.sleep(0)
+        assert [task.done() for task in waits.values()] == [True, True, False]
+        waits |= {who: asyncio.create_task(places.take(who)) for who in ("a", "b", "c")}
+        await asyncio.sleep(0)
+        assert [who for who, task in waits.items() if task.done()] == ["x", "y", "a", "b"]
+        places.give_back("x", 1.0)
+        await asyncio.sleep(0)
+        assert waits["c"].done()
+        assert not waits["z"].done()
+        now[0] = 3600.0  # long ago
+        places.give_back("a", 1.0)
+        await asyncio.sleep(0)
+        assert waits["z"].done()
+
+    asyncio.run(run())
 
 
 def test_never_more_run_than_there_are_places_and_in_the_end_none():
@@ -59,7 +84,7 @@ def test_never_more_run_than_there_are_places_and_in_the_end_none():
                 await asyncio.sleep(0.0001 * rng.random())
             finally:
                 running[who] -= 1
-                places.give_back(who)
+                places.give_back(who, 1.0)
 
         tasks = [asyncio.create_task(work(rng.choice("abcdefg"))) for _ in range(400)]
         await asyncio.sleep(0.003)
@@ -80,7 +105,7 @@ def test_a_turn_that_came_to_somebody_who_has_gone_is_passed_on():
         await places.take("a")
         gone, waits = asyncio.create_task(places.take("b")), asyncio.create_task(places.take("c"))
         await asyncio.sleep(0)
-        places.give_back("a")  # b's turn has come, but b does not know yet
+        places.give_back("a", 1.0)  # b's turn has come, but b does not know yet
         gone.cancel()
         await asyncio.wait_for(waits, 1)
 

@@ -1,4 +1,4 @@
-"""How much each client has used of the workers of late. Knows neither workers nor Streamlit."""
+"""How much each client has used of late, of the workers or of the server itself. Knows neither, nor Streamlit."""
 
 from __future__ import annotations
 
