@@ -19,8 +19,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from .use import Use
 
-#: Reruns at a time of all clients.
-MOST = 4
+#: Reruns at a time of all clients: they share one lock, so more of them would not be faster, each only later.
+MOST = 3
 #: Seconds of reruns, those of the last minute counting most, beyond which a client has used much. Who clicks every six
 #: seconds, each rerun taking one, comes to 14: 10 in a minute, times the 1 / ln 2 minutes over which they count.
 MUCH = 25.0
