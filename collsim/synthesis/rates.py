@@ -74,8 +74,11 @@ def pairs_of(topology: Topology, ranks: int) -> Pairs:
     else:
         if ranks * (ranks - 1) > MOST_PAIRS:
             raise TopologyError(
-                f"{topology.name}: {ranks} ranks behind switches are {ranks * (ranks - 1):,} pairs, more than "
-                f"{MOST_PAIRS:,}; use fewer ranks"
+                "{name}: {ranks} ranks behind switches are {pairs:,} pairs, more than {most:,}; use fewer ranks",
+                name=topology.name,
+                ranks=ranks,
+                pairs=ranks * (ranks - 1),
+                most=MOST_PAIRS,
             )
         a, b = np.divmod(np.flatnonzero(~np.eye(ranks, dtype=bool).ravel()), ranks)
         routes = topology.routes(a, b)
@@ -107,7 +110,10 @@ def _require_connected(pairs: Pairs) -> None:
         if not reached.all():
             lost = listed(np.flatnonzero(~reached))
             raise TopologyError(
-                f"{pairs.topology.name}: {lost} {what} rank 0; add a link, or leave them out with ranks="
+                "{name}: {lost} {what} rank 0; add a link, or leave them out with ranks=",
+                name=pairs.topology.name,
+                lost=lost,
+                what=what,
             )
 
 

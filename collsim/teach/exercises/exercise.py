@@ -65,7 +65,7 @@ class Exercise:
     def hint(self, level: int = 1) -> str:
         """Hint 1, 2 or 3; each gives more away than the one before."""
         if level not in (1, 2, 3):
-            raise CollsimError(f"hint({level!r}): there are three hints, hint(1), hint(2) and hint(3)")
+            raise CollsimError("hint({level!r}): there are three hints, hint(1), hint(2) and hint(3)", level=level)
         return self.say(self.task.hints[level - 1])
 
     def check(self, function: Callable[..., Any], *, record: bool = True, limits: Limits | None = None) -> Result:
@@ -172,7 +172,9 @@ class Result:
         """The failed (or the compared) schedule in the player."""
         trace = self._shown
         if trace is None:
-            raise CollsimError(f"{self.exercise.name}: there is no schedule to show; {self.reason}")
+            raise CollsimError(
+                "{name}: there is no schedule to show; {reason}", name=self.exercise.name, reason=self.reason
+            )
         return trace.animate(lang=self.exercise.lang)
 
     @property
