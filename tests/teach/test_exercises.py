@@ -172,7 +172,7 @@ class Rude:
         (lambda n: None, "must yield its steps"),
         (lambda n: 5, "must yield its steps"),
         (lambda n: "copy", "must yield its steps"),
-        (lambda n: [Rude()], "failed"),
+        (lambda n: [Rude()], "yields a Rude; a step is made with copy"),
         (lambda n: Rude(), "must yield its steps"),
         (lambda n: [[1, 2]], "a step is made with copy"),
         (lambda n: [cs.copy(0, n, chunk=0)], "does not exist"),

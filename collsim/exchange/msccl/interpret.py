@@ -243,7 +243,7 @@ class _Machine:
         size = max(self.program.gpus[spot[0]].sizes[buffer], self.meaning.size(buffer))
         if offset + step.count > size:
             why = Sentence(
-                "{name}={offset} with cnt={count} is beyond the {buffers} buffer, which has {size} chunks",
+                "{name}={offset} with cnt={count} is beyond the {buffer} buffer, which has {size} chunks",
                 name=name,
                 offset=offset,
                 count=step.count,
@@ -347,7 +347,7 @@ class _Machine:
         gpu, buffer, offset = cell
         of = Sentence("every gpu, added") if contributor == EVERY else Sentence("gpu {gpu}", gpu=contributor)
         what, wants = (
-            Sentence("chunk {offset} of the {buffer} buffer", offset=offset, buffer=BUFFERS[buffer]),
+            Sentence("chunk {chunk} of the {buffer} buffer", chunk=offset, buffer=BUFFERS[buffer]),
             Sentence("{name} wants chunk {chunk} of {of}", name=self.meaning.kind.name, chunk=chunk, of=of),
         )
         last = self.writer.get(cell)

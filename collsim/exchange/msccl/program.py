@@ -341,9 +341,9 @@ class _Builder:
                             refuse(
                                 self.path,
                                 at(g, b, s),
-                                "waits for step {number} of thread block {tb}, which does not exist",
+                                "waits for step {number} of thread block {block}, which does not exist",
                                 number=number,
-                                tb=tb,
+                                block=tb,
                             )
 
 
@@ -387,35 +387,34 @@ def over_limits(program: Program, limits: ProgramLimits | None = None) -> Senten
     most = limits or ProgramLimits()
     if program.channels > most.channels:
         return Sentence(
-            "{channels} channels; the runtime has {most_channels}",
+            "{channels} channels; the runtime has {most}",
             channels=program.channels,
-            most_channels=most.channels,
+            most=most.channels,
         )
     for g, gpu in enumerate(program.gpus):
         if len(gpu.blocks) > most.blocks:
             return Sentence(
-                "gpu {g} needs {blocks} thread blocks; the runtime takes {most_blocks}",
-                g=g,
+                "gpu {gpu} needs {blocks} thread blocks; the runtime takes {most}",
+                gpu=g,
                 blocks=len(gpu.blocks),
-                most_blocks=most.blocks,
+                most=most.blocks,
             )
         per_channel: dict[int, int] = {}
         for b, block in enumerate(gpu.blocks):
             per_channel[block.channel] = per_channel.get(block.channel, 0) + 1
             if per_channel[block.channel] > most.blocks_per_channel:
                 return Sentence(
-                    "gpu {g} needs more than {blocks_per_channel} thread blocks on channel {channel}; use more "
-                    "channels",
-                    g=g,
-                    blocks_per_channel=most.blocks_per_channel,
+                    "gpu {gpu} needs more than {most} thread blocks on channel {channel}; use more channels",
+                    gpu=g,
+                    most=most.blocks_per_channel,
                     channel=block.channel,
                 )
             if len(block.steps) > most.steps:
                 return Sentence(
-                    "{at} needs {steps} steps; the runtime takes {most_steps}: use fewer chunks or more channels",
+                    "{at} needs {steps} steps; the runtime takes {most}: use fewer chunks or more channels",
                     at=at(g, b),
                     steps=len(block.steps),
-                    most_steps=most.steps,
+                    most=most.steps,
                 )
             if any(s.count > most.count for s in block.steps):
                 return Sentence("{at} moves more than {count} chunks at once", at=at(g, b), count=most.count)
