@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .collective import EVERY, NOTHING, collective
-from .errors import ScheduleError
+from .errors import ScheduleError, Sentence, Words
 from .replay import require_schedule, run, starting
 from .schedule import Schedule, Step
 
@@ -98,26 +98,38 @@ def _explain(schedule: Schedule, rank: int, slot: int, contributor: int, chunk: 
     too_much = next((step for step, counts in history if (counts > want).any()), None)
     last, final = history[-1]
     if too_much is not None and (final > want).any():
-        step, how = too_much, f"First wrong in step {too_much}." if too_much >= 0 else "It was never replaced."
+        step = too_much
+        how = (
+            Sentence("First wrong in step {step}.", step=step + 1) if step >= 0 else Sentence("It was never replaced.")
+        )
     else:
-        step, how = last, f"The last step that writes it is step {last}." if last >= 0 else "No step writes it."
-    message = (
-        f"{schedule.label}: after the last step rank {rank} has chunk {slot} = {_sum(final, chunk)}, but "
-        f"{schedule.collective} wants {_sum(want, chunk)}. {how}"
+        step = last
+        how = Sentence("No step writes it.")
+        if step >= 0:
+            how = Sentence("The last step that writes it is step {step}.", step=step + 1)
+    error = ScheduleError(
+        "{label}: after the last step rank {rank} has chunk {chunk} = {has}, but {collective} wants {wants}. {how}",
+        label=schedule.label,
+        has=_sum(final, chunk),
+        collective=schedule.collective,
+        wants=_sum(want, chunk),
+        how=how,
+        step=max(step, 0),
+        rank=rank,
+        chunk=slot,
     )
-    error = ScheduleError(message, step=max(step, 0), rank=rank, chunk=slot)
     error.from_start = step < 0
     return error
 
 
-def _sum(counts: Counts, chunk: int, most: int = 8) -> str:
+def _sum(counts: Counts, chunk: int, most: int = 8) -> Words:
     """`2·r0 + r1 + r3`; contributions of another chunk are written `r1[chunk 5]`."""
     terms = []
     for r, c in np.argwhere(counts):
         times = f"{counts[r, c]}·" if counts[r, c] != 1 else ""
         terms.append(f"{times}r{r}" + (f"[chunk {c}]" if c != chunk else ""))
     if not terms:
-        return "nothing"
+        return Sentence("nothing")
     if len(terms) > most:
         terms = [*terms[: most - 1], "...", terms[-1]]
     return " + ".join(terms)

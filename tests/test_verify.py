@@ -26,14 +26,14 @@ def test_a_double_add_is_told_as_a_count():
     assert str(error).startswith("allreduce_naive(4): after the last step rank 0 has chunk 0 = 2·r0 + ")
     assert "but allreduce wants r0 + r1 + r2 + r3" in str(error)
     assert (error.rank, error.chunk, error.step) == (0, 0, 2)
-    assert "First wrong in step 2" in str(error)
+    assert "First wrong in step 3" in str(error)
 
 
 def test_a_missing_transfer_is_told_with_what_is_there():
     s = cs.schedule("reduce_flat", ranks=4)
     error = error_of(broken(list(s.each_step())[:2], collective="reduce"))
     assert "rank 0 has chunk 0 = r0 + r1 + r2, but reduce wants r0 + r1 + r2 + r3" in str(error)
-    assert "The last step that writes it is step 1" in str(error)
+    assert "The last step that writes it is step 2" in str(error)
 
 
 def test_nothing_at_all_is_told_as_nothing():
@@ -56,7 +56,7 @@ def test_the_wrong_chunk_is_named():
 
 def test_sending_what_is_not_there_yet_names_the_step():
     error = error_of(broken([cs.copy(0, 1, 0), cs.copy(2, 3, 0)], collective="broadcast"))
-    assert "step 1: rank 2 sends chunk 0 to rank 3, but holds nothing in it yet" in str(error)
+    assert "step 2: rank 2 sends chunk 0 to rank 3, but holds nothing in it yet" in str(error)
     assert (error.step, error.rank, error.chunk) == (1, 2, 0)
 
 

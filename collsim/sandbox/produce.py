@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CollsimError, ScheduleError
+from ..errors import CollsimError, ScheduleError, Sentence
 from ..registry import Algorithm
 from ..schedule import Schedule, Step
 from .frames import Kind, frame
@@ -84,7 +84,7 @@ def _of_its_own(wanted: Wanted) -> Iterator[None]:
     finally:
         sys.setprofile(before)
     if borrowed:
-        raise ScheduleError(f"{borrowed[0]} is an algorithm of the library; write the steps yourself")
+        raise ScheduleError("{borrowed} is an algorithm of the library; write the steps yourself", borrowed=borrowed[0])
 
 
 class _Printed(io.StringIO):
@@ -111,7 +111,8 @@ def _entry(function: Any, wanted: Wanted, limits: Limits) -> Algorithm:
     inner = function.function if isinstance(function, Algorithm) else function
     if not callable(inner):
         raise ScheduleError(
-            f"check() wants a function of n that yields steps, got {_short(function)}; give its name without calling it"
+            "check() wants a function of n that yields steps, got {function}; give its name without calling it",
+            function=_short(function),
         )
     helping = (lambda n: wanted.helpers) if wanted.helpers else None
     return _Watched(str(named), wanted.collective, inner, None, None, "", "", ("", ""), helpers=helping, limits=limits)
@@ -122,15 +123,23 @@ def _counted(steps: Any, label: str, limits: Limits) -> Iterator[Any]:
         steps = [steps]
     if isinstance(steps, str) or not hasattr(steps, "__iter__"):
         raise ScheduleError(
-            f"{label} returned {_short(steps)}; it must yield its steps: yield copy(...), yield reduce(...)"
+            "{label} returned {steps}; it must yield its steps: yield copy(...), yield reduce(...)",
+            label=label,
+            steps=_short(steps),
         )
     moved = 0
     for number, item in enumerate(steps):
         parts = item if isinstance(item, (list, tuple)) else [item]
         moved += sum(p.transfers for p in parts if isinstance(p, Step))
         if number >= limits.steps or moved > limits.transfers:
-            what = f"{limits.steps:,} steps" if number >= limits.steps else f"{limits.transfers:,} transfers"
-            raise ScheduleError(f"{label} yields more than {what} and has not ended; does a loop never stop?")
+            what = (
+                Sentence("{steps:,} steps", steps=limits.steps)
+                if number >= limits.steps
+                else Sentence("{transfers:,} transfers", transfers=limits.transfers)
+            )
+            raise ScheduleError(
+                "{label} yields more than {what} and has not ended; does a loop never stop?", label=label, what=what
+            )
         yield item
 
 

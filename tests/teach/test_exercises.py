@@ -66,7 +66,7 @@ def test_the_first_wrong_rank_chunk_and_step_are_named_and_drawn():
     assert (result.passed, result.ranks, result.rank, result.chunk, result.step) == (False, 3, 2, 0, 4)
     assert "2·r0 + 2·r1 + 2·r2" in result.reason
     assert "[+0←1]" in result.picture
-    assert "after step 4: 2·r0 + 2·r1 + 2·r2" in result.picture
+    assert "after step 5: 2·r0 + 2·r1 + 2·r2" in result.picture
     assert "rank 2" in str(result)
     assert "<iframe" in result._repr_html_()
 
@@ -172,7 +172,7 @@ class Rude:
         (lambda n: None, "must yield its steps"),
         (lambda n: 5, "must yield its steps"),
         (lambda n: "copy", "must yield its steps"),
-        (lambda n: [Rude()], "failed"),
+        (lambda n: [Rude()], "yields a Rude; a step is made with copy"),
         (lambda n: Rude(), "must yield its steps"),
         (lambda n: [[1, 2]], "a step is made with copy"),
         (lambda n: [cs.copy(0, n, chunk=0)], "does not exist"),
