@@ -9,6 +9,7 @@ import difflib
 import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import Any
 
 _LONGEST_NAME = 200
 _LONGEST_VALUE = 80
@@ -34,9 +35,13 @@ class ScheduleError(CollsimError):
     Attributes:
         step, rank, chunk: where it went wrong (0-based), or None where that has no meaning.
         from_start: no step makes it wrong, it is so from the start; `step` is 0 then.
+        origin, cell: where it begins (`collsim.origin`), and the cell (endpoint, slot) in which it shows, where `verify`
+            found both.
     """
 
     from_start = False
+    origin: Any = None
+    cell: tuple[int | None, int | None] | None = None
 
     def __init__(self, message: str, *, step: int | None = None, rank: int | None = None, chunk: int | None = None):
         super().__init__(message)

@@ -190,7 +190,7 @@ def _require_held(schedule: Schedule, number: int, step: Step, held: npt.NDArray
         rank, chunk = int(step.src[row]), int(step.chunk[row])
         receiver = schedule.who(int(step.dst[row]))
         raise ScheduleError(
-            f"{schedule.label}, step {number}: {schedule.who(rank)} sends chunk {chunk} to {receiver}, but holds "
+            f"{schedule.label}, step {number + 1}: {schedule.who(rank)} sends chunk {chunk} to {receiver}, but holds "
             "nothing in it yet",
             step=number,
             rank=rank,
@@ -202,7 +202,7 @@ def _require_held(schedule: Schedule, number: int, step: Step, held: npt.NDArray
         rank, chunk = int(step.dst[row]), int(step.into[row])
         sender = schedule.who(int(step.src[row]))
         raise ScheduleError(
-            f"{schedule.label}, step {number}: {sender} reduces into chunk {chunk} of rank {rank}, which holds "
+            f"{schedule.label}, step {number + 1}: {sender} reduces into chunk {chunk} of rank {rank}, which holds "
             "nothing yet; use copy for the first one",
             step=number,
             rank=rank,

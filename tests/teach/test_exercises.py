@@ -66,7 +66,7 @@ def test_the_first_wrong_rank_chunk_and_step_are_named_and_drawn():
     assert (result.passed, result.ranks, result.rank, result.chunk, result.step) == (False, 3, 2, 0, 4)
     assert "2·r0 + 2·r1 + 2·r2" in result.reason
     assert "[+0←1]" in result.picture
-    assert "after step 4: 2·r0 + 2·r1 + 2·r2" in result.picture
+    assert "after step 5: 2·r0 + 2·r1 + 2·r2" in result.picture
     assert "rank 2" in str(result)
     assert "<iframe" in result._repr_html_()
 

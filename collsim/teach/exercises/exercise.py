@@ -248,7 +248,7 @@ def _failed(
         place = ""
     else:
         who, chunk, step = schedule.who(int(where["rank"])), where["chunk"], where["step"]
-        when = ("", "") if step is None else (f", step {step}", f"，第 {step} 步")
+        when = ("", "") if step is None else (f", step {step + 1}", f"，第 {step + 1} 步")
         place = exercise.say((f" Look at {who}, chunk {chunk}{when[0]}.", f" 请看 {who}，chunk {chunk}{when[1]}。"))
     head = exercise.say((f"With {n} ranks: ", f"{n} 个 rank 时：")) if n is not None else ""
     why = exercise.say((why, chinese(why)))
@@ -269,9 +269,9 @@ def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
         step, whom, many = crowd
         return exercise.say(
             (
-                f"With {n} ranks: correct, but in step {step} {whom} talks to {many} others in one direction; one "
+                f"With {n} ranks: correct, but in step {step + 1} {whom} talks to {many} others in one direction; one "
                 "is allowed.",
-                f"{n} 个 rank 时：结果正确，但第 {step} 步 {whom} 在同一方向上与 {many} 个对象通信；只允许一个。",
+                f"{n} 个 rank 时：结果正确，但第 {step + 1} 步 {whom} 在同一方向上与 {many} 个对象通信；只允许一个。",
             )
         )
     sent, who = _most_sent(schedule)
@@ -288,9 +288,9 @@ def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
         step, whom, to = astray
         return exercise.say(
             (
-                f"With {n} ranks: correct, but in step {step} {whom} sends to {to}; here a rank sends "
+                f"With {n} ranks: correct, but in step {step + 1} {whom} sends to {to}; here a rank sends "
                 f"{task.partners.rule[0]}.",
-                f"{n} 个 rank 时：结果正确，但第 {step} 步 {whom} 发给了 {to}；这里每个 rank {task.partners.rule[1]}。",
+                f"{n} 个 rank 时：结果正确，但第 {step + 1} 步 {whom} 发给了 {to}；这里每个 rank {task.partners.rule[1]}。",
             )
         )
     return None
