@@ -127,9 +127,10 @@ to 3 points (counted as |predicted / measured - 1|) and the shares by up to 10.
 {tables}"""
 _MPI_BLIND = """### MPI left out
 
-The same for MPI: its constants are found again, from round numbers, without a tenth of the systems, of the kinds of
-buffer (host memory, or a GPU's) or of the sources ([crossval_mpi.py](accuracy/crossval_mpi.py)). The runs are few: where
-all runs over one network or with one library are left out, only the round number is left.
+The same for MPI: its constants are found again, from round numbers, without one of its {systems} systems, one of its
+{gpus} kinds of buffer (host memory, or a GPU's), or one of its {sources} sources, which is then predicted
+([crossval_mpi.py](accuracy/crossval_mpi.py)). So few systems share little: for buffers, a network or a library that no
+other run has, the round number is all there is, and these tables say how far one gets with it.
 
 {tables}"""
 #: What is left out, and how the page says it.
@@ -151,7 +152,7 @@ def page(
         rows=len(result.predictions),
         bands=_bands(result, "nccl"),
         blind=_BLIND.format(tables=_blind(blind, "nccl")) if blind else "",
-        mpi_blind=_MPI_BLIND.format(tables=_blind(mpi_blind, "mpi")) if mpi_blind else "",
+        mpi_blind=_mpi_blind(mpi_blind, result, described) if mpi_blind else "",
         mpi=_bands(result, "mpi", tuner=False),
         apart=_apart(calls, described),
         floors=_floors(calls),
@@ -194,6 +195,12 @@ def _blind(results: Mapping[str, Accuracy], library: str) -> str:
     return "\n".join(
         f"Without their {names[by]}:\n\n{_bands(result, library, tuner=False)}\n" for by, result in results.items()
     )
+
+
+def _mpi_blind(results: Mapping[str, Accuracy], result: Accuracy, described: pd.DataFrame) -> str:
+    ours = described[described.case_id.isin(result.cases[result.cases.library == "mpi"].case_id)]
+    counts = {f"{by}s": ours[by].nunique() for by in ("system", "gpu", "source")}
+    return _MPI_BLIND.format(tables=_blind(results, "mpi"), **counts)
 
 
 def apart(calls: Sequence[Call], described: pd.DataFrame) -> pd.DataFrame:
