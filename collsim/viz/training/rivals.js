@@ -1,0 +1,2 @@
+import { component } from "../player/mount.js";
+export default component(() => ({ update() {}, destroy() {} }));
