@@ -5,15 +5,15 @@ import { fmtBytes, fmtSpan, threeDigits, timeUnit } from "../player/model/units.
 import { bestOf, curveScales, textWidth } from "./geometry.js";
 import { stepWords } from "./words.js";
 
-const HIGH = 176;
-const TICKS = [2 ** 14, 2 ** 18, 2 ** 20, 2 ** 22, 2 ** 24, 2 ** 27, 2 ** 29];
+const HIGH = 188;
+const TICKS = [2 ** 14, 2 ** 17, 2 ** 20, 2 ** 23, 2 ** 26, 2 ** 29];
 
 /** The part of the card with the curve; empty where there are no buckets. */
 export function buildCurve(ui, wide) {
   const { curve, usual, step, asked } = ui.data,
     w = stepWords(ui);
   if (!curve.length) return null;
-  const box = { left: 44, top: 12, width: wide - 58, height: HIGH - 44 },
+  const box = { left: 40, top: 24, width: wide - 64, height: HIGH - 56 },
     scales = curveScales([...curve, [usual, step.time]], box),
     best = bestOf(curve),
     slider = el("div", { className: "curve", role: "slider", tabIndex: 0, "aria-label": w.size });
@@ -41,9 +41,10 @@ function picture(ui, curve, scales, box, wide) {
       y = scales.y(v);
     out.push(
       svg("rect", { x: box.left, y, width: box.width, height: 1, fill: k ? "var(--grid)" : "var(--edge)" }),
-      label(box.left - 6, y + 4, `${threeDigits(v * u.f)}${k === 3 ? ` ${u.unit}` : ""}`, "end"),
+      label(box.left - 6, y + 4, threeDigits(v * u.f), "end"),
     );
   }
+  out.push(label(2, 12, u.unit, "start"));
   for (const nbytes of TICKS) out.push(label(scales.x(nbytes), base + 18, fmtBytes(nbytes)));
   const d = curve.map(([b, s]) => `${scales.x(b).toFixed(1)} ${scales.y(s).toFixed(1)}`).join("L"),
     x = scales.x(usual),
@@ -55,7 +56,7 @@ function picture(ui, curve, scales, box, wide) {
     svg("path", { d: `M${d}`, fill: "none", stroke: "var(--ink)", "stroke-width": 2, "stroke-linejoin": "round" }),
     svg("rect", { x: x - 0.5, y: box.top, width: 1, height: box.height, fill: "var(--edge)" }),
     svg("circle", { cx: x, cy: y, r: 5.5, fill: "var(--ink)", stroke: "var(--card)", "stroke-width": 2 }),
-    label(at, Math.max(box.top + 10, y - 12), words, "middle", { "font-weight": 700, fill: "var(--ink)", "font-size": 13.5 }),
+    label(at, 12, words, "middle", { "font-weight": 700, fill: "var(--ink)", "font-size": 13.5 }),
   );
   return svg("svg", { width: wide, height: HIGH, "aria-hidden": "true" }, ...out);
 }

@@ -69,7 +69,8 @@ def boxes(trace: StepTrace) -> list[dict[str, Any]]:
                 made = _box(trace, number, lane, of_layer if task.micro in synchronised else {})
                 before = last.get(task.stream)
                 if before is not None and _joins(before, made, _TOUCH * trace.time):
-                    before["t1"], before["last"] = made["t1"], made["last"]
+                    before["t1"] = made["t1"]
+                    before["last"] = made["last"] if task.kind != "copy" else before["last"]
                 else:
                     last[task.stream] = made
                     out.append(made)

@@ -131,7 +131,7 @@ function computeBox(ui, row, box) {
     out = [rect(x, y, wide, h, hue.box, { stroke: "var(--card)", "stroke-width": 1 })];
   const name = box.bucket >= 0 ? String(box.bucket) : `${w.box[box.kind] ?? box.name} ${fmtSpan(box.t1 - box.t0)}`,
     short = box.bucket >= 0 ? name : (w.box[box.kind] ?? box.name),
-    layers = box.bucket >= 0 && row.compute.h > 44 ? w.layers(box.name, box.last.startsWith("into") ? box.name : box.last) : "",
+    layers = box.bucket >= 0 && row.compute.h > 44 ? w.layers(box.name, box.last) : "",
     said = wide < NARROW_BOX && box.bucket >= 0 ? "" : fits(name, 14, wide) ? name : fits(short, 13, wide) ? short : "",
     two = layers && fits(layers, 12, wide);
   if (said) out.push(text(mid, y + h / 2 + (two ? -3 : 5), said, { size: 14.5, bold: box.bucket >= 0, fill: hue.text, anchor: "middle" }));
@@ -223,7 +223,7 @@ function queueLines(ui) {
   const { y, h } = row.queue;
   return queueOf(ui.data.step).flatMap((c) => {
     const [x0, x1] = [ui.across(c.ready), ui.across(c.begin)],
-      level = y + 8 + (c.level * (h - 16)) / 2,
+      level = y + 10 + (c.level * (h - 22)) / 2,
       colour = hueOf(c.bucket).box,
       words = fmtSpan(c.begin - c.ready),
       room = textWidth(words, 12) + 8,

@@ -31,12 +31,12 @@ export function drawPanel(ui) {
   ui.panel.hidden = false;
   if (!one) {
     forgetPlayer(ui);
-    ui.panel.className = "panel shut";
+    ui.panel.className = "opened shut";
     ui.panel.replaceChildren(el("p", { className: "hint", textContent: w.hint }));
     ui.funnel.replaceChildren();
     return;
   }
-  ui.panel.className = "panel";
+  ui.panel.className = "opened";
   ui.panel.style.setProperty("--hue", hueOf(one.bucket).box);
   const body = el("div", { className: "inside" }, facts(ui, one), stageOf(ui));
   ui.panel.replaceChildren(head(ui, one), body);

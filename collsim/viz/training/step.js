@@ -55,7 +55,7 @@ function buildStepCard(ui) {
     bar: el("div", { className: "bar" }),
     lanes: el("div", { className: "lanes" }),
     funnel: el("div", { className: "funnel" }),
-    panel: el("div", { className: "panel" }),
+    panel: el("div", { className: "opened" }),
     foot: el("div", { className: "foot" }),
     side: el("aside", { className: "side" }),
     main: el("div", { className: "main" }),

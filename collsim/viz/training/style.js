@@ -43,19 +43,18 @@ export const STEP_CSS = `${parts(".ts")}
 .ts{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 20px 14px}
 .ts .top{display:flex;gap:20px;align-items:center;justify-content:space-between;min-height:58px}
 .ts .says{margin:0;font-size:19px;line-height:26px;text-wrap:pretty;min-height:52px;display:block}
-.ts .body{display:block}
-.ts.beside .body{display:grid;grid-template-columns:minmax(0,1fr) 400px;gap:24px}
+.ts.beside>.body{display:grid;grid-template-columns:minmax(0,1fr) 400px;gap:24px}
 .ts .lanes{display:flex;position:relative}
 .ts .labels{position:relative;flex:none}
 .ts .label{position:absolute;left:0;right:8px;line-height:20px}
-.ts .label b{display:block;font-size:15px}.ts .label small{display:block;font-size:13px;line-height:17px;color:var(--ink2)}
+.ts .label b{display:block;font-size:15px;line-height:20px}.ts .label small{display:block;font-size:13px;line-height:17px;color:var(--ink2)}
 .ts .scroll{overflow-x:auto;overflow-y:hidden;flex:1;min-width:0}
 .ts svg.time{cursor:ew-resize;touch-action:pan-x pan-y}
 .ts .open{cursor:pointer}.ts .open:hover rect{opacity:.85}
 .ts .open:focus-visible{outline:none}.ts .open:focus-visible rect{stroke:var(--ink);stroke-width:3}
 .ts .funnel{height:34px;margin-top:4px}
-.ts .panel{border:2px solid var(--hue,var(--line));border-radius:8px;padding:10px 12px}
-.ts .panel.shut{border-style:dashed;border-width:1px;border-color:var(--edge)}
+.ts .opened{border:2px solid var(--hue,var(--line));border-radius:8px;padding:10px 12px}
+.ts .opened.shut{border-style:dashed;border-width:1px;border-color:var(--edge)}
 .ts .hint{margin:0;font-size:15px;color:var(--ink2)}
 .ts .phead{display:flex;gap:6px 12px;align-items:center;flex-wrap:wrap}
 .ts .phead b{font-size:18px}.ts .pace{font-size:14px;color:var(--ink2)}
