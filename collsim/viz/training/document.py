@@ -14,10 +14,12 @@ import numpy as np
 from ...training import DDP, ParameterServer
 from ...training.parallel.buckets import rebuilt
 from ...training.timing import common, length
+from ...training.workload.collectives import Collectives
 from ...training.workload.step import COMPUTE, NETWORK
 from ..hosts.bundle import joined
 
 if TYPE_CHECKING:
+    from ...schedule import Schedule
     from ...training import StepTrace
     from ...training.workload.step import StepTask
 
@@ -160,6 +162,7 @@ def _collective(
         "task": number,
         "name": task.name,
         "kind": task.kind,
+        "pattern": pattern_of(task.kind, task.name),
         "bucket": task.bucket,
         "nbytes": int(task.nbytes),
         "ready": min(ready, begin),
@@ -190,6 +193,33 @@ def chain(trace: StepTrace) -> list[list[Any]]:
         else:
             out.append([lane, task.stream, a, b])
     return out
+
+
+def patterns(trace: StepTrace) -> dict[str, dict[str, Any]]:
+    """Who sends to whom in each kind of collective of the step, by kind and what it moves: pairs of places in the group
+    (a server comes behind the ranks), whether it adds up, and the group."""
+    network = Collectives(trace.topology, trace.request.collectives, trace.request.algorithm)
+    out: dict[str, dict[str, Any]] = {}
+    for number, task in _last(trace):
+        key = pattern_of(task.kind, task.name)
+        if key not in out:
+            out[key] = _pattern(network.plan(trace.step.group(task), task))
+    return out
+
+
+def pattern_of(kind: str, name: str) -> str:
+    """Collectives that look alike: `reduce gradients` of `gradients 3`."""
+    return f"{kind} {name.rstrip('0123456789 ')}"
+
+
+def _pattern(plan: Schedule) -> dict[str, Any]:
+    pairs: set[tuple[int, int]] = set()
+    adds = False
+    for step in plan.each_step():
+        adds = adds or bool(np.any(step.reduce))
+        pairs |= {(int(a), int(b)) for a, b in zip(step.src, step.dst, strict=True) if a != b}
+    servers = plan.endpoints - plan.ranks
+    return {"pairs": [list(pair) for pair in sorted(pairs)], "adds": adds, "servers": servers, "ranks": plan.ranks, "label": plan.name}
 
 
 # ---- memory ---------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.training import StepTrace
 from collsim.training.explain import sentences
-from collsim.viz.training.document import step_document
+from collsim.viz.training.document import patterns, step_document
 
 from ...jobs.worker import Tell
 from ...scenario.outcome import quietly
@@ -28,7 +28,7 @@ WAYS: dict[str, dict[str, Any]] = {
 @dataclass(frozen=True)
 class RacedStep:
     """One runner: seconds of its step, of waiting and of idling, bytes that its busiest GPU sends, bytes that its
-    fullest GPU holds, why it takes as long, and what is drawn."""
+    fullest GPU holds, why it takes as long, what is drawn, and who sends to whom."""
 
     way: str
     time: float
@@ -38,6 +38,7 @@ class RacedStep:
     memory: int
     why: Pair
     document: dict[str, Any]
+    patterns: dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -83,4 +84,5 @@ def _raced(name: str, trace: StepTrace) -> RacedStep:
         trace.memory.max(),
         sentences(trace)["network"],
         step_document(trace),
+        patterns(trace),
     )
