@@ -72,8 +72,15 @@ TEXTS: dict[str, tuple[str, str]] = {
         "This step has no collective {name}; choose one of {known}.",
         "这一步没有集合通信 {name}；可选 {known}。",
     ),
-    "train.one": ("{place}: on one node of it, since DataParallel is one process.", "{place}：DataParallel 是单进程，因此"
-    "在其中一个节点上比较。"),
+    "train.one": (
+        "{place}: on one node, since DataParallel is one process.",
+        "{place}：DataParallel 是单进程，因此只用一个节点。",
+    ),
+    "train.links": (
+        "All of them take what the links alone take, without launch and protocol, so that they compare; what the server "
+        "spends on its update is not in it.",
+        "各方式都只按链路计时，不含启动与协议，因此可以相互比较；服务器用于更新的时间不计在内。",
+    ),
     "train.failed": ("{name} cannot run here: {why}", "{name} 无法在此运行：{why}"),
     "train.copies": ("DataParallel, copies", "DataParallel，逐份复制"),
     "train.torch": (

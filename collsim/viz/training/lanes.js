@@ -1,6 +1,6 @@
 // The timeline as SVG: bands, memory, and two lanes for each kind of GPU; and what moves over it, the cursor.
 
-import { el, svg } from "../player/draw/elements.js";
+import { el, setText, svg } from "../player/draw/elements.js";
 import { fmtBytes, fmtSpan, niceStep, timeUnit } from "../player/model/units.js";
 import {
   ROOM,
@@ -273,11 +273,18 @@ function queueLabel(row, w) {
 
 function cursor(high) {
   const line = rect(-1, ROOM.band, 2, high - ROOM.band, "var(--ink)"),
-    head = svg("path", { d: "M-7 0H7V9L0 16L-7 9Z", fill: "var(--ink)" });
-  return { group: svg("g", { class: "cursor", "pointer-events": "none" }, line, head) };
+    head = svg("path", { d: "M-7 0H7V9L0 16L-7 9Z", fill: "var(--ink)" }),
+    pill = rect(-38, ROOM.band + 4, 76, 20, "var(--ink)", { rx: 4 }),
+    words = text(0, ROOM.band + 18.5, "", { size: 13, bold: true, fill: "var(--card)", anchor: "middle" }),
+    flag = svg("g", {}, pill, words);
+  return { group: svg("g", { class: "cursor", "pointer-events": "none" }, line, head, flag), flag, words };
 }
 
-/** Put the cursor at t, and light what happens there. */
-export function moveCursor(ui, t) {
-  ui.cursor?.group.setAttribute("transform", `translate(${ui.across(t).toFixed(2)} 0)`);
+/** Put the cursor at t, whose words stand in its flag. */
+export function moveCursor({ cursor: now, across, width }, t, words) {
+  if (!now) return;
+  const x = across(t);
+  now.group.setAttribute("transform", `translate(${x.toFixed(2)} 0)`);
+  now.flag.setAttribute("transform", `translate(${(Math.min(width - 38, Math.max(38, x)) - x).toFixed(2)} 0)`);
+  setText(now.words, words);
 }

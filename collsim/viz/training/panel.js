@@ -9,7 +9,8 @@ import { createPlayer } from "../player/ui/player.js";
 import { hueOf } from "./hues.js";
 import { stepWords } from "./words.js";
 
-const STAGE = 380; // pixels that the stage is high
+const STAGE = 380; // pixels that the stage is high at most
+const LOGICAL = 600; // pixels below which the stage shows ranks alone, without the machine
 
 /** The collective that is open, as the document has it; undefined where none is. */
 export const openOf = ({ data }) => data.step.collectives.find((c) => c.name === data.open);
@@ -94,13 +95,30 @@ function stageOf(ui) {
     forgetPlayer(ui);
     const stage = el("div", { className: "stage0" }),
       clock = createClock(),
-      options = { timeline: opened.timeline, clock, lang: ui.data.lang, theme: ui.data.theme, view: "physical", compact: STAGE };
-    const inner = { key, clock, stage, player: createPlayer(stage, options) };
+      options = { timeline: opened.timeline, clock, lang: ui.data.lang, theme: ui.data.theme, compact: STAGE };
+    const inner = { key, clock, stage, player: createPlayer(stage, { ...options, view: viewOf(ui) }) };
     ui.inner = inner;
-    inner.player.ready.then(() => ui.inner === inner && followInside(ui));
+    inner.player.ready.then(() => {
+      if (ui.inner !== inner) return;
+      sizeStage(ui);
+      followInside(ui);
+    });
   }
-  ui.inner.player.set({ lang: ui.data.lang, theme: ui.data.theme });
+  sizeStage(ui);
   return ui.inner.stage;
+}
+
+const viewOf = ({ wide }) => (wide < LOGICAL ? "logical" : "physical");
+
+/** As high as the picture is at the width that it has. */
+function sizeStage(ui) {
+  const { inner, data, wide } = ui,
+    m = inner.player.model,
+    room = wide - (ui.slim ? 28 : 232),
+    names = m?.panels.x.length ? 36 : 0,
+    tall = m && viewOf(ui) === "physical" ? names + m.tl.stage.h * Math.min(1.3, room / m.tl.stage.w) : STAGE;
+  const compact = Math.round(Math.min(STAGE, Math.max(160, tall)));
+  inner.player.set({ lang: data.lang, theme: data.theme, view: viewOf(ui), compact });
 }
 
 export function forgetPlayer(ui) {

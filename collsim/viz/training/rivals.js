@@ -87,7 +87,7 @@ function arrangeRivals(race, anew) {
   race.whole = whole;
   root.classList.toggle("slim", whole < 760);
   const shown = shownOf(race),
-    across = whole < 760 ? 1 : whole < 1100 ? Math.min(2, shown.length) : shown.length,
+    across = whole < 760 ? 1 : whole < 900 ? Math.min(2, shown.length) : shown.length,
     room = (whole - 16 * (across - 1)) / across - (whole < 760 ? 26 : 38),
     most = Math.max(...data.runners.flatMap((r) => r.document.held.map(totalHeld)));
   race.row.style.gridTemplateColumns = `repeat(${across},minmax(0,1fr))`;

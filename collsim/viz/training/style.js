@@ -81,9 +81,9 @@ export const STEP_CSS = `${parts(".ts")}
 .ts .flip i:before{content:"";position:absolute;width:13px;height:13px;border-radius:50%;left:2.5px;top:2.5px;
   background:var(--card)}
 .ts .flip[aria-checked=true] i{background:var(--ink)}.ts .flip[aria-checked=true] i:before{left:16.5px}
-.ts .values{display:grid;grid-template-columns:minmax(60px,150px) 1fr auto;gap:10px;align-items:center;font-size:15px;
-  line-height:22px}
-.ts .values em{font-style:normal;color:var(--ink2)}
+.ts .values{display:grid;grid-template-columns:minmax(40px,1fr) auto 52px;gap:12px;align-items:center;font-size:15px;
+  line-height:22px;white-space:nowrap}
+.ts .values em{text-align:right;font-style:normal;color:var(--ink2)}
 .ts .bars i{display:block;height:5px;border-radius:2px;margin:2px 0}
 .ts:not(.beside) .side{margin-top:18px}
 .ts:not(.beside) .rows{display:grid;grid-template-columns:repeat(auto-fill,minmax(300px,1fr));gap:0 28px}

@@ -32,7 +32,7 @@ export function drawTracks(race, width) {
 function trackRow(race, run, width, across, words, late) {
   const picture = svg("svg", { width, height: HIGH_TRACK, class: "at", role: "img", "aria-label": `${run.name}: ${fmtSpan(run.time)}` });
   const step = run.document;
-  for (const box of step.boxes) if (box.lane === 0) picture.append(...trackBox(race, box, across));
+  for (const box of joinedBoxes(step.boxes, run.time)) if (box.lane === 0) picture.append(...trackBox(race, box, across));
   for (const [lane, t0, t1] of step.waits) if (lane === 0) picture.append(block(across(t0), 0, across(t1) - across(t0), "url(#ts-hatch)"));
   const end = across(run.time),
     line = svg("rect", { x: -1, y: 0, width: 2, height: HIGH_TRACK, fill: "var(--ink)", class: "cursor" });
@@ -48,6 +48,18 @@ function trackRow(race, run, width, across, words, late) {
     el("span", { className: late ? "num late" : "num" }, el("b", { textContent: fmtSpan(run.time) })),
     el("span", { className: "num waits", textContent: fmtSpan(run.exposed + run.bubble) }),
   ];
+}
+
+/** Boxes of a lane; collectives of one kind that follow one another at once are one box. */
+export function joinedBoxes(boxes, time) {
+  const out = [];
+  for (const box of boxes) {
+    const last = out.at(-1),
+      same = last && ["lane", "stream", "kind", "bucket"].every((key) => last[key] === box[key]);
+    if (same && box.stream !== "compute" && box.bucket < 0 && box.t0 - last.t1 <= 1e-6 * time) last.t1 = box.t1;
+    else out.push({ ...box });
+  }
+  return out;
 }
 
 const block = (x, y, width, fill) =>

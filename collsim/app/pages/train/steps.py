@@ -91,8 +91,8 @@ def place(where: Choice) -> cs.Topology:
 
 
 @lru_cache(maxsize=16)
-def run(choice: TrainingChoice) -> StepTrace:
-    """The step without the switches. Raises CollsimError for what cannot be."""
+def run(choice: TrainingChoice, collectives: str = "nccl") -> StepTrace:
+    """The step without the switches; `collectives` as in `training_step`. Raises CollsimError for what cannot be."""
     made: Any = {
         "ddp": cs.ddp,
         "data_parallel": cs.data_parallel,
@@ -108,6 +108,7 @@ def run(choice: TrainingChoice) -> StepTrace:
         compute=choice.speed_of,
         interference=float(choice.interference) if choice.interference else None,
         network=choice.timing,
+        collectives=collectives,
     )
 
 

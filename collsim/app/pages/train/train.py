@@ -16,7 +16,7 @@ from ...shell import codebox
 from ...shell.address import leave, menu, remember, remembered
 from ...shell.codebox import CodePart
 from ...shell.controls import forget, start
-from ...shell.notes import complain, figure, headline, mistake, note, quantity_figure, small, verdict
+from ...shell.notes import complain, figure, headline, mistake, quantity_figure, small, title, verdict
 from ...shell.page import page
 from ...shell.player import look
 from ...shell.results import latest
@@ -218,8 +218,8 @@ def _race(choice: TrainingChoice, top: Any) -> None:
         return
     made, (drawn,) = found
     with top:
-        if choice.where.copies > 1:
-            note(t("train.one", place=made.place))
+        one = [t("train.one", place=made.place)] if drawn.where.on_machine else []
+        st.html(title(t("train.show.race"), " ".join([*one, t("train.links")])))
     names = {name: t("train.copies" if name == "copies" else f"train.way.{name}") for name in rivals.WAYS}
     for name, error in made.failed:
         mistake(t("train.failed", name=names[name], why=sentence(error, language())))
