@@ -77,8 +77,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{place}：DataParallel 是单进程，因此只用一个节点。",
     ),
     "train.links": (
-        "All of them take what the links alone take, without launch and protocol, so that they compare; what the server "
-        "spends on its update is not in it.",
+        "All of them take what the links alone take, without launch and protocol, so that they compare; what the "
+        "server spends on its update is not in it.",
         "各方式都只按链路计时，不含启动与协议，因此可以相互比较；服务器用于更新的时间不计在内。",
     ),
     "train.failed": ("{name} cannot run here: {why}", "{name} 无法在此运行：{why}"),

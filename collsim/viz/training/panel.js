@@ -49,12 +49,25 @@ function head(ui, one) {
     { opened } = ui.data,
     hue = hueOf(one.bucket),
     chip = el("i", { className: "chip", textContent: one.bucket >= 0 ? String(one.bucket) : "•" }),
-    close = el("button", { type: "button", className: "btn", textContent: "×", onclick: () => ui.act({ what: "open", name: "none" }) });
+    close = el("button", {
+      type: "button",
+      className: "btn",
+      textContent: "×",
+      onclick: () => ui.act({ what: "open", name: "none" }),
+    });
   chip.style.cssText = `background:${hue.box};color:${hue.text}`;
   nameButton(close, w.close);
   ui.pace = el("span", { className: "pace" });
-  const box = el("div", { className: "phead" }, chip, el("b", { textContent: w.opened(one.name) }), ui.pace, el("span", { className: "sp" }));
-  if (opened?.link) box.append(el("a", { className: "b2", href: opened.link, target: "_self", textContent: w.explore }));
+  const box = el(
+    "div",
+    { className: "phead" },
+    chip,
+    el("b", { textContent: w.opened(one.name) }),
+    ui.pace,
+    el("span", { className: "sp" }),
+  );
+  if (opened?.link)
+    box.append(el("a", { className: "b2", href: opened.link, target: "_self", textContent: w.explore }));
   box.append(close);
   return box;
 }
@@ -79,7 +92,12 @@ function facts(ui, one) {
     fact(w.carries, fmtBytes(one.nbytes), w.gradients(one.tensors, w.layers(one.from, one.to))),
     fact(w.ready, u.fmt(one.ready), late > 1e-9 * step.time ? w.turn(fmtSpan(late)) : w.atonce),
     fact(w.runs, fmtSpan(took), opened ? w.links(fmtSpan(opened.seconds), opened.steps) : ""),
-    fact(w.exposed, fmtSpan(one.exposed), one.exposed < took ? w.hidden(fmtSpan(took - one.exposed)) : "", one.exposed > 0),
+    fact(
+      w.exposed,
+      fmtSpan(one.exposed),
+      one.exposed < took ? w.hidden(fmtSpan(took - one.exposed)) : "",
+      one.exposed > 0,
+    ),
   );
 }
 
@@ -89,7 +107,11 @@ function stageOf(ui) {
     key = opened?.timeline ? `${ui.data.id}|${opened.name}` : "";
   if (!key) {
     forgetPlayer(ui);
-    return el("div", { className: "stage0" }, el("p", { className: "hint", textContent: opened?.trouble || stepWords(ui).pending }));
+    return el(
+      "div",
+      { className: "stage0" },
+      el("p", { className: "hint", textContent: opened?.trouble || stepWords(ui).pending }),
+    );
   }
   if (ui.inner?.key !== key) {
     forgetPlayer(ui);

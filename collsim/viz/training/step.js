@@ -98,7 +98,16 @@ function dressStep(ui) {
   const w = stepWords(ui),
     pick = (on) => ui.act({ what: "every", on });
   ui.gpus.hidden = data.step.ranks < 2;
-  segment(ui.gpus, [[false, w.one], [true, w.all(data.step.ranks)]], data.every, pick, w.gpus);
+  segment(
+    ui.gpus,
+    [
+      [false, w.one],
+      [true, w.all(data.step.ranks)],
+    ],
+    data.every,
+    pick,
+    w.gpus,
+  );
   ui.wide = 0;
   arrangeStep(ui);
 }

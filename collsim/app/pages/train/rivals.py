@@ -1,7 +1,7 @@
 """Several ways of splitting one step, on one clock: DDP, DataParallel with NCCL and with copies, a parameter server.
 
-All of them take what the links alone take: NCCL's model knows no parameter server, and a race in which only some pay for
-launches and protocols would be none.
+All of them take what the links alone take: NCCL's model knows no parameter server, and a race in which only some pay
+for launches and protocols would be none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Steps of training for the page Train: run, changed by each switch, over bucket sizes, and raced. No Streamlit here."""
+"""Steps of training for the page Train: run, changed by each switch, over bucket sizes. No Streamlit here."""
 
 from __future__ import annotations
 

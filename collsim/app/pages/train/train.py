@@ -135,9 +135,7 @@ def _card(made: StepShown, drawn: TrainingChoice, choice: TrainingChoice) -> Non
         mistake(t("train.open.unknown", name=choice.open, known=known or "–"))
     opened = None
     if chosen is not None:
-        found = latest(
-            steps.opened, drawn, chosen["task"], expected=steps.expected_opened, compiled=True, only=True
-        )
+        found = latest(steps.opened, drawn, chosen["task"], expected=steps.expected_opened, compiled=True, only=True)
         opened = found[0] if found is not None else None
     mount = st.components.v2.component("collsim_step", js=step_source())
     data = {
@@ -226,8 +224,6 @@ def _race(choice: TrainingChoice, top: Any) -> None:
     if not made.runners:
         return
     mount = st.components.v2.component("collsim_rivals", js=rivals_source())
-    runners = [
-        {**asdict(one), "name": names[one.way], "why": one.why[language() == "zh"]} for one in made.runners
-    ]
+    runners = [{**asdict(one), "name": names[one.way], "why": one.why[language() == "zh"]} for one in made.runners]
     data = {"id": repr(drawn), "runners": runners, "place": made.place, **look(), "t": session().start.get("t")}
     mount(key="rivals", data=data)
