@@ -2,7 +2,6 @@
 
 TEXTS: dict[str, tuple[str, str]] = {
     "page.train": ("Train", "训练"),
-    "train.title": ("One step of training", "一个训练步"),
     "train.show.step": ("One step", "一步"),
     "train.show.race": ("Three ways, one clock", "三种方式，同一时钟"),
     "train.show": ("View", "视图"),
@@ -24,7 +23,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "train.way.parameter_server": ("Parameter server", "参数服务器"),
     "train.bucket": ("Bucket", "桶的大小"),
     "train.bucket.usual": ("25 MiB, first 1 MiB", "25 MiB，第一个 1 MiB"),
-    "train.bucket.help": (
+    "train_bucket.help": (
         "Bytes that close a bucket (bucket_cap_mb). A size that is given rules the first bucket too.",
         "装满多少字节就关闭一个桶（bucket_cap_mb）。给定大小后，第一个桶也按它计。",
     ),
@@ -67,7 +66,6 @@ TEXTS: dict[str, tuple[str, str]] = {
     "train.memory": ("Memory", "显存"),
     "train.memory.note": ("of the fullest GPU, at its peak", "占用最多的 GPU 的峰值"),
     "train.why": ("Where the time goes", "时间花在哪里"),
-    "train.said": ("{model} on {place}: {says}", "{model}，{place}：{says}"),
     "train.open.unknown": (
         "This step has no collective {name}; choose one of {known}.",
         "这一步没有集合通信 {name}；可选 {known}。",

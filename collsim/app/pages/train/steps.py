@@ -26,6 +26,7 @@ Pair = tuple[str, str]
 #: ones.
 CAPS = tuple(sorted([2**k for k in range(14, 30)] + [3 * 2**k for k in (21, 22, 23, 24, 25)]))
 _SECONDS_OF_TASK = 4e-5  # of one task of one run, measured
+_SHARED = 20  # times as long where the event engine runs all of a step at once
 _SECONDS_OF_PLACE = 0.4  # the search of NCCL's rings on a machine, once
 
 
@@ -121,10 +122,12 @@ def switched(choice: TrainingChoice, plain: StepTrace) -> StepTrace:
 
 
 def expected(choice: TrainingChoice) -> float:
-    """Seconds that `shown` should take."""
+    """Seconds that `shown` should take. Raises what cannot be, as far as that is seen without the event engine."""
     tasks = 2 * len(cs.model(choice.model).layers) + 20
-    runs = 1 + len(CAPS) + 2 * len(CHANGES) if choice.way == "ddp" else 8
-    beside = 30 if choice.timing == "shared" else 1
+    if not engine_needed(choice):
+        tasks = len(run(replace(choice, changes=())).step.tasks)
+    runs = len(CAPS) + 2 * len(CHANGES) if choice.way == "ddp" else 8
+    beside = _SHARED if choice.timing == "shared" else 1
     return _SECONDS_OF_PLACE + runs * tasks * _SECONDS_OF_TASK * beside
 
 
