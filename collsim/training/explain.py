@@ -32,6 +32,14 @@ def explain(trace: StepTrace, lang: str = "en") -> str:
     return (" ", "")[at].join(pair[at] for pair in said if pair is not None)
 
 
+def changed_from(trace: StepTrace, lang: str = "en") -> str:
+    """One sentence: old and new time of a step that `what_if` made, by how much, and which part of it moved; empty for
+    a step of another making."""
+    at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    pair = _change(trace)
+    return pair[at] if pair else ""
+
+
 def _percent(share: float) -> str:
     return f"{100 * share:.3g}\N{NO-BREAK SPACE}%"
 
