@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +16,10 @@ from .options import Json, Language, Place, Ranks
 from .shell import command
 from .tables import print_json, show
 
+_BACKENDS = (
+    "is there NCCL? python -c 'import torch, torch.distributed as d; print(d.is_nccl_available(), "
+    "d.is_nccl_available() and torch.cuda.nccl.version())'; without a GPU: --dist-backend gloo"
+)
 WAYS = ("ddp", "data_parallel", "parameter_server")
 
 
@@ -100,8 +105,13 @@ def train(
     lang: Language = "en",
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Also write x.trace.json (Perfetto), x.et (Chakra), x.json, x.csv, x.png."),
+        typer.Option(
+            "-o", "--out", help="Also write x.trace.json (Perfetto), x.et (Chakra), x.py, x.json, x.csv, x.png."
+        ),
     ] = None,
+    pytorch: Annotated[
+        bool, typer.Option("--pytorch", help="Print the PyTorch script that runs the step, and how to start it.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """One step of training: how long, what of it waits for the network, memory, and why."""
@@ -121,6 +131,10 @@ def train(
     changes = {word: trace.what_if(**_change(word)) for word in what_if or ()}
     if out is not None:
         trace.save(out)
+    if pytorch:
+        print(trace.script(), end="")
+        print(f"start it:\n{trace.launch()}\n{_BACKENDS}", file=sys.stderr)
+        return
     if as_json:
         more = {"what_if": {word: record(other) for word, other in changes.items()}} if changes else {}
         print_json(record(trace) | more)
