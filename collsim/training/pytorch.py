@@ -87,7 +87,9 @@ def _nodes(request: Request) -> int:
 
 # ---- the parts of a script -------------------------------------------------------------------------------------------
 
-_BEGIN = '''"""One step of training, timed: {what}.
+_BEGIN = '''"""One step of training, timed.
+
+    {what}
 
 {start}
 """
@@ -225,7 +227,7 @@ def _script(trace: StepTrace, parts: Sequence[str]) -> str:
     """The whole script: head, what splits, model, step, times."""
     join, wrap, step, report = parts
     request = trace.request
-    what = f"{request.model.name}, {request.parallel.says}, {len(request.ranks)} GPUs"
+    what = f"{request.model.name}, {len(request.ranks)} GPUs, {request.parallel.says}"
     start = textwrap.indent("\n".join(_starts(trace)), "    ")
     head = _BEGIN.format(what=what, start=start) + (_ASK_DISTRIBUTED if join is _JOIN else "")
     samples = f"asked.batch * n * {request.accumulate}" if request.accumulate > 1 else "asked.batch * n"
