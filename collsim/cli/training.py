@@ -42,6 +42,7 @@ class Splitting:
     ] = None
     nccl: Annotated[bool | None, typer.Option("--nccl/--no-nccl", help="Of data_parallel: copies by NCCL.")] = None
     servers: Annotated[int | None, typer.Option(help="Of parameter_server: how many.")] = None
+    on: Annotated[str | None, typer.Option(help="Of parameter_server: host (unless given) or rank.")] = None
     asynchronous: Annotated[
         bool | None, typer.Option("--asynchronous", help="Of parameter_server: nobody waits for the others.")
     ] = None
@@ -54,7 +55,7 @@ class Splitting:
         make, takes = {
             "ddp": (cs.ddp, ("bucket", "hook", "overlap", "view", "find_unused", "no_sync", "accumulate")),
             "data_parallel": (cs.data_parallel, ("nccl", "accumulate")),
-            "parameter_server": (cs.parameter_server, ("bucket", "servers", "asynchronous", "accumulate")),
+            "parameter_server": (cs.parameter_server, ("bucket", "servers", "on", "asynchronous", "accumulate")),
         }[name]
         given = {key: value for key, value in vars(self).items() if value is not None and key != "parallel"}
         for key in given:
