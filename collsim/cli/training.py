@@ -107,7 +107,7 @@ def train(
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--out", help="Also write x.trace.json (Perfetto), x.et (Chakra), x.py, x.json, x.csv, x.png."
+            "-o", "--out", help="Also write x.html, x.trace.json (Perfetto), x.et (Chakra), x.py, x.json, x.csv, x.png."
         ),
     ] = None,
     pytorch: Annotated[

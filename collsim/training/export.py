@@ -36,12 +36,14 @@ def save(trace: StepTrace, path: Any) -> Path:
         from .chakra import write_chakra
 
         write_chakra(trace, place)
+    elif name.endswith(".html"):
+        views["step_page"](trace, place)
     elif name.endswith(".py"):
         _write(place, trace.script())
     elif name.endswith(_PICTURES):
         views["step_picture"](trace, place)
     else:
-        kinds = ".trace.json (Perfetto), .json, .csv, .et (Chakra), .py (PyTorch), .png, .svg or .pdf"
+        kinds = ".html, .trace.json (Perfetto), .json, .csv, .et (Chakra), .py (PyTorch), .png, .svg or .pdf"
         raise CollsimError(f"{place.name!r}: a step of training is written as {kinds}")
     return place
 
