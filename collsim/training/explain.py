@@ -59,8 +59,9 @@ def reason(trace: StepTrace) -> Pair:
     name, before, now = moved
     one = ("", "") if was.step.samples == trace.step.samples else (" per old batch", "（按原批量计）")
     why = _why(trace) if name == "exposed" and trace.exposed else None
-    en, zh = f"{_SAID[name][0]}{one[0]}: {format_time(before)}, now {format_time(now)}", (
-        f"{_SAID[name][1]}{one[1]}：原 {format_time(before)}，现 {format_time(now)}"
+    en, zh = (
+        f"{_SAID[name][0]}{one[0]}: {format_time(before)}, now {format_time(now)}",
+        (f"{_SAID[name][1]}{one[1]}：原 {format_time(before)}，现 {format_time(now)}"),
     )
     return en + (f"; {why[0]}." if why else "."), zh + (f"；{why[1]}。" if why else "。")
 

@@ -189,7 +189,7 @@ if rank == 0:
 """
 _REPORT = """\
     log = model._get_ddp_logging_data()  # what DDP itself knows
-    sizes = log.get("rebuilt_bucket_sizes") or log["bucket_sizes"]
+    sizes = {sizes}
     print(f"buckets by DDP:     {{sizes}} B")
     print("buckets by collsim: {buckets} B")
     beside, sent = (log.get(f"avg_backward_{{x}}", 0) / 1e6 for x in ("compute_comm_overlap_time", "comm_time"))
@@ -319,14 +319,19 @@ def _ddp_parts(trace: StepTrace, parallel: DDP) -> tuple[str, str, str, str]:
     if parallel.hook and parallel.overlap:
         wrap += (
             "from torch.distributed.algorithms.ddp_comm_hooks import default_hooks\n\n"
-            f"model.register_comm_hook(None, default_hooks.{parallel.hook}_compress_hook)\n"
+            + ("if gpu:  # torch takes this hook with NCCL only\n    " if parallel.hook == "bf16" else "")
+            + f"model.register_comm_hook(None, default_hooks.{parallel.hook}_compress_hook)\n"
         )
     skip = f"model.no_sync() if micro < {request.accumulate - 1} else contextlib.nullcontext()"
     context = skip if request.accumulate > 1 and parallel.no_sync else "contextlib.nullcontext()"
     after = ""
     if not parallel.overlap:  # DDP has no switch for that
         wrap, context, after = wrap + _by_hand(request, parallel), "model.no_sync()", "    reduce_all()\n"
-    report = _REPORT.format(buckets=", ".join(map(str, parallel.buckets(request.model, request.step))))
+    first = 'log["bucket_sizes"]'
+    sizes = first if request.step == 1 else f'log.get("rebuilt_bucket_sizes") or {first}'
+    report = _REPORT.format(sizes=sizes, buckets=", ".join(map(str, parallel.buckets(request.model, request.step))))
+    if not parallel.overlap:  # DDP itself sends nothing, and has nothing to report
+        report = "dist.destroy_process_group()\n"
     return _JOIN, wrap, _step(request, context, after), report
 
 
