@@ -12,7 +12,8 @@ from .trace import StepTrace
 
 LANGUAGES = ("en", "zh")
 Pair = tuple[str, str]
-_KINDS = {
+#: Kinds of memory in Chinese.
+KINDS = {
     "activations": "激活值",
     "parameters": "参数",
     "replica": "模型副本",
@@ -260,7 +261,7 @@ def _memory(trace: StepTrace) -> Pair:
     total, most = format_bytes(sum(held.values())), format_bytes(size)
     return (
         f"The fullest GPU holds {total}, {most} of it {kind}.",
-        f"占用最多的 GPU 需要 {total}，其中{_KINDS.get(kind, kind)} {most}。",
+        f"占用最多的 GPU 需要 {total}，其中{KINDS.get(kind, kind)} {most}。",
     )
 
 
