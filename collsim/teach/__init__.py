@@ -14,8 +14,8 @@ from .breaking import Broken, break_it
 from .exercises.exercise import Exercise, Result
 from .exercises.grading import grade, summary
 from .exercises.progress import progress, progress_path
-from .exercises.setting import SettingExercise, SettingResult
 from .exercises.tasks import TASKS
+from .exercises.tasks.setting import SettingExercise, SettingResult
 from .exercises.tasks.task import Task
 from .exercises.tasks.training import TASKS as _SETTINGS
 from .language import language

@@ -59,6 +59,10 @@ def _size(nbytes: float) -> Text:
     return format_bytes(round(nbytes)), format_bytes(round(nbytes))
 
 
+def _count(many: int) -> Text:
+    return f"{many} allreduce{'s' * (many > 1)}", f"{many} 个 allreduce"
+
+
 def _wrong(*ideas: tuple[Text, str, str]) -> list[Alternative]:
     return [Alternative(text, (en, zh)) for text, en, zh in ideas]
 
@@ -80,17 +84,17 @@ def buckets(run: AskedStep, random: Random) -> Question | None:
         f"A bucket closes as soon as it holds 1 MiB, and a tensor is never split: {count} buckets.",
         f"桶一装满 1 MiB 就关闭，张量从不拆开：共 {count} 个桶。",
     )
-    right = Alternative((f"{count}", f"{count}"), ("bucket_cap_mb is a lower edge.", "bucket_cap_mb 是下限。"))
+    right = Alternative(_count(count), ("bucket_cap_mb is a lower edge.", "bucket_cap_mb 是下限。"))
     wrong = _wrong(
-        ((f"{even}", f"{even}"), "That would split tensors at every 1 MiB.", "那样就要在每 1 MiB 处拆开张量。"),
+        (_count(even), "That would split tensors at every 1 MiB.", "那样就要在每 1 MiB 处拆开张量。"),
         (
-            (f"{len(model.tensors)}", f"{len(model.tensors)}"),
+            _count(len(model.tensors)),
             "That is one for each tensor: small ones share a bucket.",
             "那是每个张量一个：小张量合用一个桶。",
         ),
-        (("1", "1"), "One bucket is what the first step has.", "只有一个桶是第一步的情形。"),
+        (_count(1), "One bucket is what the first step has.", "只有一个桶是第一步的情形。"),
     )
-    return _choice("buckets", ask, why, right, [w for w in wrong if w.text[0] != str(count)], random)
+    return _choice("buckets", ask, why, right, [w for w in wrong if w.text != right.text], random)
 
 
 def waited_for(run: AskedStep, random: Random) -> Question | None:

@@ -13,7 +13,7 @@ from ....topology import Topology, machine, switch
 from ....training import Parallel, StepTrace, data_parallel, ddp, training_step
 from ....units import format_bytes, format_time, parse_bytes, parse_count
 from ...language import Text
-from ..setting import SettingTask
+from .setting import SettingTask
 
 _CLOSE = 1.02  # times the best that was tried
 _WAITING, _SLOWER = 0.25, 1.2  # of the time; times as long as DDP

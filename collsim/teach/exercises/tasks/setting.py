@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import CollsimError
-from ...training import StepTrace
-from ..chinese import chinese
-from ..language import LANGUAGES, Text
+from ....errors import CollsimError
+from ....training import StepTrace
+from ...chinese import chinese
+from ...language import LANGUAGES, Text
 
 
 @dataclass(frozen=True)
