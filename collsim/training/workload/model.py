@@ -16,6 +16,8 @@ from ...units import parse_count
 if TYPE_CHECKING:
     import pandas as pd
 
+#: How tensor parallelism cuts a layer: its columns (output), its rows (input; the result is summed), its heads, its words.
+CUTS = ("", "column", "row", "heads", "words")
 KINDS = ("gemm", "convolution", "attention", "norm", "embedding", "elementwise", "moe")
 _MOST = 1e30  # of any figure of a layer: sums of such stay finite
 _MOST_LAYERS = 100_000
@@ -39,6 +41,10 @@ class Layer:
         ops: operations that the forward pass launches, as eager PyTorch does.
         width: channels of a group of a grouped convolution; 0 for everything else.
         dtype: of its parameters and their gradients.
+        cut: how tensor parallelism cuts it: column, row, heads or words; empty where it does not.
+        experts: of a mixture of experts: how many share its tensors evenly; 0 for none. top: of these each token goes
+            to so many.
+        keys: elements of keys and values per sample, which context parallelism passes on.
 
     Raises CollsimError for a figure that is negative or no number.
     """
@@ -55,6 +61,10 @@ class Layer:
     buffers: tuple[int, ...] = ()
     width: int = 0
     dtype: str = "float32"
+    cut: str = ""
+    experts: int = 0
+    top: int = 0
+    keys: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -62,10 +72,14 @@ class Layer:
         where = f"layer {self.name!r}"
         for what in ("tensors", "buffers"):
             object.__setattr__(self, what, _counts(where, what, getattr(self, what)))
-        for what in ("flops", "moved", "kept", "handed", "masks"):
+        for what in ("flops", "moved", "kept", "handed", "masks", "keys"):
             object.__setattr__(self, what, _figure(where, what, getattr(self, what)))
         parse_count(self.ops, f"{where}: ops", least=0)
-        parse_count(self.width, f"{where}: width", least=0)
+        for what in ("width", "experts", "top"):
+            parse_count(getattr(self, what), f"{where}: {what}", least=0)
+        if self.top > self.experts:
+            raise CollsimError(f"{where}: top={self.top} of {self.experts} experts: a token goes to fewer than there are")
+        require_word(f"cut of layer ({where})", self.cut, CUTS)
         require_word(f"kind of layer ({where})", self.kind, KINDS)
         itemsize(self.dtype)
 
@@ -245,8 +259,8 @@ def _layer(row: dict[str, Any]) -> Layer:
             continue
         if column in ("tensors", "buffers"):
             given[column] = tuple(int(part) for part in text.split())
-        elif column in ("ops", "width"):
+        elif column in ("ops", "width", "experts", "top"):
             given[column] = int(text)
         else:
-            given[column] = text if column in ("name", "kind", "dtype") else float(text)
+            given[column] = text if column in ("name", "kind", "dtype", "cut") else float(text)
     return Layer(**given)
