@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .workload.step import NETWORK, TrainingStep
+from .workload.step import Spans, TrainingStep
 
 Floats = npt.NDArray[np.float64]
-Spans = list[tuple[float, float]]
 
 
 def alone(step: TrainingStep, seconds: Floats, interference: float) -> tuple[Floats, Floats]:
@@ -29,10 +28,22 @@ def alone(step: TrainingStep, seconds: Floats, interference: float) -> tuple[Flo
             end[number] = max(slower(start, seconds[number], busy[lane], interference) for lane in task.lanes)
             continue
         end[number] = start + seconds[number]
-        if task.stream == NETWORK:
+        if interference and task.communicates and end[number] > start:
             for lane in task.lanes:
-                busy[lane].append((start, end[number]))
+                add(busy[lane], start, float(end[number]))
     return begin, end
+
+
+def add(busy: Spans, start: float, end: float) -> None:
+    """One more span to spans in order that do not overlap."""
+    after: Spans = []
+    while busy and busy[-1][0] > end:
+        after.append(busy.pop())
+    while busy and busy[-1][1] >= start:
+        a, b = busy.pop()
+        start, end = min(start, a), max(end, b)
+    busy.append((start, end))
+    busy += reversed(after)
 
 
 def slower(start: float, work: float, busy: Sequence[tuple[float, float]], interference: float) -> float:
