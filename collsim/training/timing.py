@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .workload.step import Spans, TrainingStep
+from .workload.step import COMPUTE, Spans, TrainingStep
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,19 +19,20 @@ def alone(step: TrainingStep, seconds: Floats, interference: float) -> tuple[Flo
     Args:
         seconds: (tasks,) of each with nothing beside it.
     """
-    begin, end = np.zeros(len(step.tasks)), np.zeros(len(step.tasks))
+    begin: list[float] = []
+    end: list[float] = []
     busy: list[Spans] = [[] for _ in step.lanes]
-    for number, (task, before) in enumerate(zip(step.tasks, step.before, strict=True)):
-        start = max((end[b] for b in before), default=0.0)
-        begin[number] = start
-        if task.computes and interference:
-            end[number] = max(slower(start, seconds[number], busy[lane], interference) for lane in task.lanes)
-            continue
-        end[number] = start + seconds[number]
-        if interference and task.communicates and end[number] > start:
+    for task, before, spent in zip(step.tasks, step.before, seconds.tolist(), strict=True):
+        start = max([end[b] for b in before]) if before else 0.0
+        stop = start + spent
+        if interference and task.stream == COMPUTE:
+            stop = max(slower(start, spent, busy[lane], interference) for lane in task.lanes)
+        elif interference and task.communicates and spent:
             for lane in task.lanes:
-                add(busy[lane], start, float(end[number]))
-    return begin, end
+                add(busy[lane], start, stop)
+        begin.append(start)
+        end.append(stop)
+    return np.array(begin), np.array(end)
 
 
 def add(busy: Spans, start: float, end: float) -> None:

@@ -8,10 +8,11 @@ box for each unit of the model. A ring of context parallelism runs beside all bl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..pipelines.clock import in_turn
 from ..pipelines.orders import FORWARD, INPUT, WEIGHT, Action
@@ -27,14 +28,29 @@ if TYPE_CHECKING:
 _KINDS = {"F": "forward", "B": "backward", "I": "dgrad", "W": "wgrad"}
 
 
+class Computed(NamedTuple):
+    """What one task computes: layer by layer, and in all."""
+
+    work: tuple[Work, ...]
+    flops: float
+    moved: float
+    ops: float
+
+
+def computed(works: Iterable[Work]) -> Computed:
+    """Works with their sums."""
+    listed = tuple(works)
+    return Computed(listed, *(math.fsum(work[i] for work in listed) for i in (1, 2, 3)))
+
+
 @dataclass(frozen=True, eq=False)
 class Box:
     """A pass through units, as tasks: what is computed before, beside and behind the ring of context parallelism, its
     hops, and the collectives at the end."""
 
-    plain: tuple[Work, ...]
-    beside: tuple[Work, ...]
-    behind: tuple[Work, ...]
+    plain: Computed
+    beside: Computed
+    behind: Computed
     hops: tuple[Message, ...]
     messages: tuple[Message, ...]
 
@@ -45,12 +61,12 @@ def box(units: Sequence[Unit], kind: str) -> Box:
     messages = together([message for unit in units for message in unit.sends(kind)])
     c = units[0].cut.context if units else 1
     if c == 1 or kind == WEIGHT or not any(unit.keys for unit in units):
-        return Box(tuple(work for work, _ in works), (), (), (), messages)
+        return Box(computed(work for work, _ in works), computed(()), computed(()), (), messages)
     ring = {work.layer for unit in units for work in unit.attention}
-    plain = tuple(work for work, _ in works if work.layer not in ring)
+    plain = computed(work for work, _ in works if work.layer not in ring)
     parts = [work for work, _ in works if work.layer in ring]
     behind, beside = (
-        tuple(Work(w.layer, w.flops * s, w.moved * s, w.ops) for w in parts) for s in (1 / c, (c - 1) / c)
+        computed(Work(w.layer, w.flops * s, w.moved * s, w.ops) for w in parts) for s in (1 / c, (c - 1) / c)
     )
     hops = [Message("context", "sendrecv", size, c - 1) for unit in units if unit.keys for size in _hops(unit, kind)]
     return Box(plain, beside, behind, together(hops), messages)
@@ -220,12 +236,11 @@ class SplitWriting:
         return begun
 
     def compute(
-        self, name: str, kind: str, lane: int, works: tuple[Work, ...], micro: int, layer: int, after: tuple[int, ...]
+        self, name: str, kind: str, lane: int, what: Computed, micro: int, layer: int, after: tuple[int, ...]
     ) -> int:
         """One box."""
-        flops, moved, ops = (sum(work[i] for work in works) for i in (1, 2, 3))
-        rest = {"after": after, "layer": layer, "micro": micro, "work": works}
-        return self.out.add(name, _KINDS[kind], (lane,), flops=flops, moved=moved, ops=ops, **rest)
+        rest = {"after": after, "layer": layer, "micro": micro, **what._asdict()}
+        return self.out.add(name, _KINDS[kind], (lane,), **rest)
 
     def message(self, lane: int, message: Message, micro: int, after: tuple[int, ...]) -> int:
         """A collective of the lane's groups."""
