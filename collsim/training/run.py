@@ -18,6 +18,7 @@ from .compute.costs import with_interference
 from .compute.speeds import DTYPES
 from .models import model as model_named
 from .parallel import DataParallel, Parallel, ParameterServer, Split, Workload
+from .parallel.split import PARTS
 from .parallel.strategy import OPTIMIZERS
 from .timing import alone
 from .trace import StepTrace
@@ -124,7 +125,7 @@ def _asked(given: Mapping[str, Any]) -> Request:
     require_word("network of a training step", given["network"], NETWORKS)
     require_word("dtype of a training step", given["dtype"], DTYPES)
     require_word("optimizer", given["optimizer"], OPTIMIZERS)
-    parallel = _recomputing(parallel, require_word("recompute", given["recompute"], RECOMPUTE))
+    parallel = _as_split(parallel, require_word("recompute", given["recompute"], RECOMPUTE))
     if given["background"] is not None and given["network"] != "shared":
         raise CollsimError("background traffic shares links with collectives: it needs network='shared'")
     ranks = _ranks(given["ranks"], topology)
@@ -149,9 +150,9 @@ def _asked(given: Mapping[str, Any]) -> Request:
     return Request(model, topology, parallel, batch, micro, accumulate, ranks, step=number, given=dict(given), **rest)
 
 
-def _recomputing(parallel: Parallel, recompute: str) -> Parallel:
-    """The same way as one that computes again."""
-    if recompute == "none" or isinstance(parallel, Split):
+def _as_split(parallel: Parallel, recompute: str) -> Parallel:
+    """The same way as a product of one part, where it is to be one."""
+    if isinstance(parallel, Split) or (recompute == "none" and not isinstance(parallel, PARTS)):
         return parallel
     if isinstance(parallel, DataParallel | ParameterServer):
         raise CollsimError(f"recompute={recompute!r} is not modelled with {parallel.says}; use ddp, zero or fsdp")

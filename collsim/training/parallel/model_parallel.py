@@ -20,6 +20,12 @@ _STAGES = {"gpipe": 1, "1f1b": 1, "zbv": 2, "dualpipe-v": 2}
 class _Part(Parallel):
     """Alone it is a Split of one part."""
 
+    def replicas(self, ranks: int) -> int:
+        """Replicas of the model on so many GPUs."""
+        from .split import Split
+
+        return Split((self,)).replicas(ranks)
+
     def write(self, asked: Workload) -> TrainingStep:
         """The step."""
         from .split import Split

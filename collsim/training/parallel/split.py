@@ -18,6 +18,8 @@ from .strategy import Parallel, Workload
 from .units import Cut, Unit, copied, units
 
 _Kind = TypeVar("_Kind", bound=Parallel)
+#: Parts of a product; those but DDP are one by themselves, too.
+PARTS = Zero, FSDP, TensorParallel, ContextParallel, ExpertParallel, Pipeline
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def composed(one: Parallel, other: Parallel) -> Split:
         if isinstance(value, Split):
             parts += value.parts
             order = value.order if value.order != ORDER else order
-        elif isinstance(value, DDP | Zero | FSDP | TensorParallel | ContextParallel | ExpertParallel | Pipeline):
+        elif isinstance(value, (DDP, *PARTS)):
             parts.append(value)
         else:
             said = value.says if isinstance(value, Parallel) else repr(value)
