@@ -107,10 +107,10 @@ def training_step(
     Raises CollsimError for what does not fit: the batch on the GPUs, the model in their memory, ranks on nodes.
     """
     given = dict(locals())
-    return _timed(_asked(given), None)
+    return _timed(asked(given), None)
 
 
-def _asked(given: Mapping[str, Any]) -> Request:
+def asked(given: Mapping[str, Any]) -> Request:
     """What was asked, checked."""
     model, machine, parallel = given["model"], given["machine"], given["parallel"]
     model = model_named(model) if isinstance(model, str) else model
@@ -228,22 +228,15 @@ def _fitting(total: int, unit: int) -> int:
 
 def written(request: Request) -> TrainingStep:
     """The TrainingStep of a request."""
-    nodes = request.topology.devices.node[request.topology.endpoint_device[list(request.ranks)]]
+    return request.parallel.write(workload_of(request))
+
+
+def workload_of(request: Request) -> Workload:
+    """What the step is made for."""
     q = request
-    return q.parallel.write(
-        Workload(
-            q.model,
-            q.ranks,
-            len(np.unique(nodes)),
-            q.batch,
-            q.micro_batch,
-            q.accumulate,
-            q.dtype,
-            q.optimizer,
-            q.step,
-            q.recompute,
-        )
-    )
+    nodes = q.topology.devices.node[q.topology.endpoint_device[list(q.ranks)]]
+    sizes = len(np.unique(nodes)), q.batch, q.micro_batch, q.accumulate
+    return Workload(q.model, q.ranks, *sizes, q.dtype, q.optimizer, q.step, q.recompute)
 
 
 def network_of(request: Request) -> Collectives:
@@ -303,13 +296,29 @@ def _require_memory(trace: StepTrace) -> None:
     listed = ", ".join(
         f"{kind} {format_bytes(size)}" for kind, size in sorted(held.items(), key=lambda item: -item[1]) if size
     )
-    way = (
-        f"micro_batch={most} would fit"
-        if most >= 1
-        else "even without activations it does not fit: the model has to be split over GPUs"
-    )
+    if isinstance(request.parallel, Split):
+        way = _that_fits(request, room)
+    else:
+        way = (
+            f"micro_batch={most} would fit"
+            if most >= 1
+            else f"even without activations it does not fit: the model has to be split over GPUs; {_that_fits(request, room)}"
+        )
     raise CollsimError(
         f"{request.model.name} does not fit: {format_bytes(need)} on a GPU of {format_bytes(room)} ({listed}); {way}"
+    )
+
+
+def _that_fits(request: Request, room: float) -> str:
+    """The nearest split that fits, in words; a search where the GPU is known."""
+    from .search import nearest
+
+    found = nearest(request, room)
+    if found is None:
+        return f"no split over {len(request.ranks)} GPUs fits: use more of them"
+    return (
+        f"the nearest split that fits is {found['parallel']} with micro_batch={found['micro_batch']} and "
+        f"recompute={found['recompute']!r} ({format_bytes(found['memory'])} by estimate)"
     )
 
 
@@ -346,7 +355,7 @@ def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
         given["parallel"] = _with_options(given["parallel"], own)
         if "accumulate" in own:
             given["batch"] = None
-    return _timed(_asked(given), trace)
+    return _timed(asked(given), trace)
 
 
 def _factor(value: Any) -> float:

@@ -50,6 +50,8 @@ def add(busy: Spans, start: float, end: float) -> None:
 def slower(start: float, work: float, busy: Sequence[tuple[float, float]], interference: float) -> float:
     """When `work` seconds of computing end that begin at `start`, if in the spans of `busy` (in order) they go by
     `interference` slower."""
+    if not work:
+        return start
     first = len(busy)
     while first and busy[first - 1][1] > start:
         first -= 1

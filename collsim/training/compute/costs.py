@@ -47,7 +47,7 @@ def costs(step: TrainingStep, topology: Topology, compute: Any = None) -> Costs:
 
     Raises CollsimError for unknown layers and GPUs, and where nothing says how fast the GPU is.
     """
-    fast = _speed(step, topology, compute)
+    fast = speed_on(topology, step.dtype, compute)
     compute = _as_measured(compute, step.model)
     modelled = _modelled(step, fast)
     if compute is None or isinstance(compute, Speed):
@@ -71,14 +71,15 @@ def costs(step: TrainingStep, topology: Topology, compute: Any = None) -> Costs:
     return Costs(_by_layer(step, modelled, fast, given), fast, "seconds of layers, as measured")
 
 
-def _speed(step: TrainingStep, topology: Topology, compute: Any) -> Speed | None:
+def speed_on(topology: Topology, dtype: str, compute: Any = None) -> Speed | None:
+    """The GPU that computes, for a type; None where nothing says which."""
     if isinstance(compute, Speed):
         return compute
     if isinstance(compute, str) and compute in gpus():
-        return speed(compute, step.dtype)
+        return speed(compute, dtype)
     asked = topology.facts.get("asked")
     name = getattr(asked[0], "gpu", "") if asked else ""
-    return speed(name, step.dtype) if name in gpus() else None
+    return speed(name, dtype) if name in gpus() else None
 
 
 def _as_measured(compute: Any, model: Model) -> Any:

@@ -27,9 +27,7 @@ class Replicas:
 
     def __init__(self, writing: SplitWriting):
         self.w, self.asked, self.item = writing, writing.asked, itemsize(writing.asked.dtype)
-        grid = writing.grid
-        self.dense = writing.on_lanes(grid.along("cp", "dp"))
-        self.routed = writing.on_lanes(grid.twins)
+        self.dense, self.routed = writing.placed.dense, writing.placed.routed
         self.shards = 1
         self.seen: set[int] = set()
         self.first: dict[int, list[tuple[float, int]]] = {}

@@ -63,6 +63,12 @@ class Split(Parallel):
         return 1 if part is None else part.size
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """How many GPUs along each way, data parallelism aside, and stages of a GPU."""
+        kinds = {"tp": TensorParallel, "cp": ContextParallel, "ep": ExpertParallel, "pp": Pipeline}
+        return {**{name: self.size(kind) for name, kind in kinds.items()}, "interleave": self.pipe.interleave}
+
+    @property
     def together(self) -> int:
         """GPUs that share one replica of the model."""
         return self.size(TensorParallel) * self.size(ContextParallel) * self.size(Pipeline)
@@ -91,9 +97,8 @@ class Split(Parallel):
 
     def grid(self, ranks: tuple[int, ...]) -> Grid:
         """Where ranks stand."""
-        t, c, p = (self.size(kind) for kind in (TensorParallel, ContextParallel, Pipeline))
-        sizes = {"tp": t, "cp": c, "pp": p, "dp": self.replicas(len(ranks))}
-        return Grid(ranks, sizes, self.size(ExpertParallel), self.order)
+        t, c, p, e = (self.size(kind) for kind in (TensorParallel, ContextParallel, Pipeline, ExpertParallel))
+        return Grid(ranks, t, c, self.replicas(len(ranks)), p, e, self.order)
 
     def cut(self, asked: Workload) -> Cut:
         """How layers are shared. Raises CollsimError for what a model's layers cannot be cut into."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from ..workload.model import Layer, Model
@@ -154,6 +154,7 @@ class Unit:
         return round(total / c.context / c.tensor) if c.context > 1 else 0
 
 
+@lru_cache(maxsize=256)
 def units(model: Model, cut: Cut) -> tuple[Unit, ...]:
     """A model's layers in units: those whose names agree up to a number (`h.3.mlp.up`, `h.3.norm1`), and all others
     by themselves."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..pipelines.clock import in_turn
 from ..pipelines.orders import FORWARD, INPUT, WEIGHT, Action
 from ..workload.step import TrainingStep, Work, Writer
-from .placement import Groups
+from .placement import Groups, placed
 from .replicas import Replicas, replicas_of
 from .strategy import OPTIMIZERS, Workload
 from .units import Message, Unit, copied, together
@@ -84,50 +84,12 @@ class SplitWriting:
 
     def __init__(self, split: Split, asked: Workload):
         self.split, self.asked, self.out = split, asked, Writer()
-        self.grid, self.stages = split.grid(asked.ranks), split.stages(asked)
-        self.stage_ranks = split.pipe.stage_ranks
-        self.lanes = self.grid.stages
+        self.placed, self.stages = placed(split.grid(asked.ranks)), split.stages(asked)
+        self.stage_ranks, self.lanes = split.pipe.stage_ranks, self.placed.lanes
         self.last: list[int | None] = [None] * len(self.lanes)
         self.results: dict[tuple[bool, int, int], tuple[int, int | None]] = {}
         self.boxes: dict[tuple[int, str], Box] = {}
         self.data: Replicas = replicas_of(self)
-
-    # ---- groups -----------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def lane_of(self) -> dict[int, int]:
-        """The lane of each rank."""
-        return {rank: lane for lane, ranks in enumerate(self.lanes) for rank in ranks}
-
-    def on_lanes(self, groups: Groups) -> list[Groups]:
-        """Groups of each lane."""
-        out: list[list[tuple[int, ...]]] = [[] for _ in self.lanes]
-        for group in groups:
-            out[self.lane_of[group[0]]].append(group)
-        return [tuple(listed) for listed in out]
-
-    @cached_property
-    def groups(self) -> dict[str, list[Groups]]:
-        """Groups of each stream, by lane."""
-        grid = self.grid
-        found = {"tensor": grid.along("tp"), "context": grid.along("cp"), "expert": grid.experts}
-        return {stream: self.on_lanes(groups) for stream, groups in found.items()}
-
-    @cached_property
-    def pipes(self) -> Groups:
-        """The ranks of each pipeline, by stage."""
-        lanes = [{rank: i for i, rank in enumerate(lane)} for lane in self.lanes]
-        return tuple(tuple(lane[i] for lane in self.lanes) for i in range(len(lanes[0])))
-
-    def pairs(self, source: int, target: int) -> Groups:
-        """Ranks of two lanes that send to one another."""
-        if (source, target) not in self._pairs:
-            self._pairs[source, target] = tuple((pipe[source], pipe[target]) for pipe in self.pipes)
-        return self._pairs[source, target]
-
-    @cached_property
-    def _pairs(self) -> dict[tuple[int, int], Groups]:
-        return {}
 
     # ---- the step ---------------------------------------------------------------------------------------------------
 
@@ -178,7 +140,7 @@ class SplitWriting:
         if 0 <= to < len(self.stages) and (target := self.stage_ranks[to]) != lane:
             unit = self.stages[stage if forward else to][-1:]
             size = round(unit[0].arrives) if unit else 0
-            pairs, name = self.pairs(lane, target), "activations" if forward else "gradients"
+            pairs, name = self.placed.pairs(lane, target), "activations" if forward else "gradients"
             stream = f"pipeline {lane}-{target}{'' if forward else ' back'}"
             rest = {"stream": stream, "after": (done,), "micro": action.micro, "nbytes": size}
             sent = self.out.add(name, "send", (lane, target), ranks=pairs[0], groups=pairs, **rest)
@@ -245,7 +207,7 @@ class SplitWriting:
     def message(self, lane: int, message: Message, micro: int, after: tuple[int, ...]) -> int:
         """A collective of the lane's groups."""
         stream, kind, nbytes, times = message
-        return self.collective(lane, stream, kind, stream, self.groups[stream][lane], nbytes, after, micro, times=times)
+        return self.collective(lane, stream, kind, stream, self.placed.streams[stream][lane], nbytes, after, micro, times=times)
 
     def collective(
         self,
@@ -312,7 +274,7 @@ class SplitWriting:
             return
         unit = self.stages[-1][-1]
         size = self.data.gradient_bytes(-(-unit.tied // unit.cut.tensor))
-        pairs = self.pairs(first, last)
+        pairs = self.placed.pairs(first, last)
         after = tuple(dict.fromkeys([*waits[first], *waits[last], *(n for n in (self.last[first], self.last[last]) if n)]))
         rest = {"stream": "replicate", "after": after, "nbytes": size, "ranks": pairs[0], "groups": pairs}
         task = self.out.add("embedding", "allreduce", (first, last), **rest)

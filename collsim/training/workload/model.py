@@ -139,6 +139,14 @@ class Model:
             twice = next(n for n in names if names.count(n) > 1)
             raise CollsimError(f"model {self.name!r} has two layers named {twice!r}; names must differ")
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Worked out once: a table may have thousands of layers."""
+        return hash((self.name, self.layers, self.tokens, self.inputs, self.source))
+
     @cached_property
     def parameters(self) -> int:
         """Elements of all parameters."""
