@@ -85,7 +85,8 @@ def sweep(
     Raises CollsimError for unknown names, bad sizes and places, before anything runs.
     """
     if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise CollsimError(f"executor={executor!r} has no submit; give an executor of concurrent.futures, or None")
+        wanted = "executor={executor!r} has no submit; give an executor of concurrent.futures, or None"
+        raise CollsimError(wanted, executor=executor)
     require_progress(progress, *_COUNTED)
     work: list[Any]
     if model is None:

@@ -122,9 +122,7 @@ def _when(algorithm: str) -> str:
     return (lines if any(lines) else entry.says)[0 if language() == "en" else 1]
 
 
-def where(
-    choice: Choice, take: Callable[[str], None] | None = None, drop: Callable[[], None] | None = None
-) -> Choice:
+def where(choice: Choice, take: Callable[[str], None] | None = None, drop: Callable[[], None] | None = None) -> Choice:
     """The place and what can be set of it. `take` puts a machine of one's own into what the page remembers, `drop`
     removes it; unless given, into the run that pages share."""
     part(t("where"), "next")

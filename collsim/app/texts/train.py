@@ -2,7 +2,6 @@
 
 TEXTS: dict[str, tuple[str, str]] = {
     "page.train": ("Train", "训练"),
-    "train.title": ("One step of training", "一个训练步"),
     "train.show.step": ("One step", "一步"),
     "train.show.race": ("Three ways, one clock", "三种方式，同一时钟"),
     "train.show": ("View", "视图"),
@@ -24,7 +23,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "train.way.parameter_server": ("Parameter server", "参数服务器"),
     "train.bucket": ("Bucket", "桶的大小"),
     "train.bucket.usual": ("25 MiB, first 1 MiB", "25 MiB，第一个 1 MiB"),
-    "train.bucket.help": (
+    "train_bucket.help": (
         "Bytes that close a bucket (bucket_cap_mb). A size that is given rules the first bucket too.",
         "装满多少字节就关闭一个桶（bucket_cap_mb）。给定大小后，第一个桶也按它计。",
     ),
@@ -67,13 +66,19 @@ TEXTS: dict[str, tuple[str, str]] = {
     "train.memory": ("Memory", "显存"),
     "train.memory.note": ("of the fullest GPU, at its peak", "占用最多的 GPU 的峰值"),
     "train.why": ("Where the time goes", "时间花在哪里"),
-    "train.said": ("{model} on {place}: {says}", "{model}，{place}：{says}"),
     "train.open.unknown": (
         "This step has no collective {name}; choose one of {known}.",
         "这一步没有集合通信 {name}；可选 {known}。",
     ),
-    "train.one": ("{place}: on one node of it, since DataParallel is one process.", "{place}：DataParallel 是单进程，因此"
-    "在其中一个节点上比较。"),
+    "train.one": (
+        "{place}: on one node, since DataParallel is one process.",
+        "{place}：DataParallel 是单进程，因此只用一个节点。",
+    ),
+    "train.links": (
+        "All of them take what the links alone take, without launch and protocol, so that they compare; what the "
+        "server spends on its update is not in it.",
+        "各方式都只按链路计时，不含启动与协议，因此可以相互比较；服务器用于更新的时间不计在内。",
+    ),
     "train.failed": ("{name} cannot run here: {why}", "{name} 无法在此运行：{why}"),
     "train.copies": ("DataParallel, copies", "DataParallel，逐份复制"),
     "train.torch": (

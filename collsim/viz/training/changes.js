@@ -37,7 +37,8 @@ function changeRow(ui, row, most) {
     return i;
   };
   const by = row.after / row.before - 1,
-    percent = Math.abs(by) < 5e-4 ? `0${NB}%` : `${by > 0 ? "+" : "−"}${Number((100 * Math.abs(by)).toPrecision(2))}${NB}%`;
+    percent =
+      Math.abs(by) < 5e-4 ? `0${NB}%` : `${by > 0 ? "+" : "−"}${Number((100 * Math.abs(by)).toPrecision(2))}${NB}%`;
   box.append(
     el(
       "div",

@@ -24,7 +24,16 @@ export function buildCurve(ui, wide) {
   slider.append(picture(ui, curve, scales, box, wide));
   follow(ui, slider, scales, curve);
   const foot = el("p", { textContent: w.best(fmtBytes(best[0]), fmtSpan(best[1])) });
-  if (asked) foot.append(" ", el("button", { type: "button", className: "plain", textContent: w.useUsual, onclick: () => ui.act({ what: "usual" }) }));
+  if (asked)
+    foot.append(
+      " ",
+      el("button", {
+        type: "button",
+        className: "plain",
+        textContent: w.useUsual,
+        onclick: () => ui.act({ what: "usual" }),
+      }),
+    );
   const head = el("h3", {}, w.size, el("span", { textContent: w.curve }));
   return el("section", { className: "size" }, head, slider, foot);
 }

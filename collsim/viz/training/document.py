@@ -200,7 +200,7 @@ def patterns(trace: StepTrace) -> dict[str, dict[str, Any]]:
     (a server comes behind the ranks), whether it adds up, and the group."""
     network = Collectives(trace.topology, trace.request.collectives, trace.request.algorithm)
     out: dict[str, dict[str, Any]] = {}
-    for number, task in _last(trace):
+    for _, task in _last(trace):
         key = pattern_of(task.kind, task.name)
         if key not in out:
             out[key] = _pattern(network.plan(trace.step.group(task), task))
@@ -219,7 +219,13 @@ def _pattern(plan: Schedule) -> dict[str, Any]:
         adds = adds or bool(np.any(step.reduce))
         pairs |= {(int(a), int(b)) for a, b in zip(step.src, step.dst, strict=True) if a != b}
     servers = plan.endpoints - plan.ranks
-    return {"pairs": [list(pair) for pair in sorted(pairs)], "adds": adds, "servers": servers, "ranks": plan.ranks, "label": plan.name}
+    return {
+        "pairs": [list(pair) for pair in sorted(pairs)],
+        "adds": adds,
+        "servers": servers,
+        "ranks": plan.ranks,
+        "label": plan.name,
+    }
 
 
 # ---- memory ---------------------------------------------------------------------------------------------------------
@@ -260,7 +266,7 @@ def held(trace: StepTrace) -> list[dict[str, Any]]:
     out = []
     for lane, ranks in enumerate(trace.step.lanes):
         peak = trace.memory.peak(ranks[0])
-        groups = {kind: 0 for kind in KINDS}
+        groups = dict.fromkeys(KINDS, 0)
         for kind, nbytes in peak.items():
             groups[GROUPS.get(kind, "other")] += nbytes
         out += [{"rank": int(rank), "lane": lane, **groups} for rank in ranks]

@@ -143,7 +143,7 @@ export function bandsOf(step) {
 
 // ---- the U curve
 
-/** Scales of the curve in a box: x over the logarithm of bytes, y over seconds; y from a round number below the least. */
+/** Scales of the curve in a box: x over the logarithm of bytes, y over seconds. */
 export function curveScales(points, { left, top, width, height }) {
   const xs = points.map(([nbytes]) => Math.log2(nbytes)),
     ys = points.map(([, seconds]) => seconds),

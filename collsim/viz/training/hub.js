@@ -45,13 +45,18 @@ export function drawHub(run, width, most) {
     picture = svg("svg", { width, height: ARCS + BOX + BARS + 44, "aria-hidden": "true" });
   run.hub = { arcs: svg("g", {}), places, gpus: gpus.length, drawn: "", width };
   picture.append(run.hub.arcs);
-  gpus.forEach((row, k) => picture.append(...gpuBox(places, k, row.rank, totals[k] > least * 1.001), ...heldBar(places, k, row, most)));
-  gpus.forEach((row, k) => picture.append(heldWords(places, k, totals[k], totals[k] === Math.max(...totals) && totals[k] > least * 1.001)));
+  gpus.forEach((row, k) =>
+    picture.append(...gpuBox(places, k, row.rank, totals[k] > least * 1.001), ...heldBar(places, k, row, most)),
+  );
+  gpus.forEach((row, k) =>
+    picture.append(heldWords(places, k, totals[k], totals[k] === Math.max(...totals) && totals[k] > least * 1.001)),
+  );
   for (let k = 0; k < servers; k++) picture.append(...serverBox(places, gpus.length + k));
   return picture;
 }
 
-const label = (x, y, words, more) => svg("text", { x, y, "text-anchor": "middle", "font-size": 15, fill: "var(--ink)", ...more }, words);
+const label = (x, y, words, more) =>
+  svg("text", { x, y, "text-anchor": "middle", "font-size": 15, fill: "var(--ink)", ...more }, words);
 
 const wideOf = (places) => Math.min(46, places.apart - 6);
 
@@ -61,7 +66,11 @@ function gpuBox(places, k, rank, full) {
     look = { rx: 6, fill: full ? "var(--ink)" : "var(--card)", stroke: "var(--ink)", "stroke-width": 1.8 };
   return [
     svg("rect", { x, y: ARCS, width: wide, height: BOX, ...look }),
-    label(places.middle(k), ARCS + 23, String(rank), { "font-weight": 700, "font-size": wide < 24 ? 12 : 17, fill: full ? "var(--card)" : "var(--ink)" }),
+    label(places.middle(k), ARCS + 23, String(rank), {
+      "font-weight": 700,
+      "font-size": wide < 24 ? 12 : 17,
+      fill: full ? "var(--card)" : "var(--ink)",
+    }),
   ];
 }
 
@@ -70,7 +79,11 @@ function serverBox(places, k) {
     look = { rx: 6, fill: "var(--host)", stroke: "var(--hostink)", "stroke-width": 1.8 };
   return [
     svg("rect", { x: places.middle(k) - wide / 2, y: ARCS, width: wide, height: BOX, ...look }),
-    label(places.middle(k), ARCS + 22, wide < 30 ? "S" : "PS", { "font-weight": 700, "font-size": 14, fill: "var(--hostink)" }),
+    label(places.middle(k), ARCS + 22, wide < 30 ? "S" : "PS", {
+      "font-weight": 700,
+      "font-size": 14,
+      fill: "var(--hostink)",
+    }),
   ];
 }
 
@@ -84,7 +97,11 @@ function heldBar(places, k, row, most) {
 
 function heldWords(places, k, total, most) {
   const words = places.apart < 62 ? (total / 2 ** 30).toFixed(total < 10 * 2 ** 30 ? 2 : 0) : fmtBytes(total),
-    look = { "font-size": places.apart < 38 ? 12 : 13, "font-weight": most ? 700 : 400, fill: most ? "var(--fulltext)" : "var(--ink2)" };
+    look = {
+      "font-size": places.apart < 38 ? 12 : 13,
+      "font-weight": most ? 700 : 400,
+      fill: most ? "var(--fulltext)" : "var(--ink2)",
+    };
   return label(places.middle(k), ARCS + BOX + BARS + 34, words, look);
 }
 
@@ -116,9 +133,23 @@ function arcsOf(hub, pattern) {
   return shown.map(([a, b]) => {
     const [x0, x1] = [places.middle(place(a)), places.middle(place(b))],
       high = Math.min(ARCS - 8, 16 + Math.abs(x1 - x0) * 0.16),
-      look = { d: `M${x0} ${ARCS}Q${(x0 + x1) / 2} ${ARCS - 2 * high} ${x1} ${ARCS}`, fill: "none", stroke: "var(--full)", "stroke-width": 1.5 };
+      look = {
+        d: `M${x0} ${ARCS}Q${(x0 + x1) / 2} ${ARCS - 2 * high} ${x1} ${ARCS}`,
+        fill: "none",
+        stroke: "var(--full)",
+        "stroke-width": 1.5,
+      };
     const dot = pattern.adds
-      ? svg("rect", { x: -5, y: -5, width: 10, height: 10, rx: 2, fill: "var(--sumfill)", stroke: "var(--ink)", "stroke-width": 1.6 })
+      ? svg("rect", {
+          x: -5,
+          y: -5,
+          width: 10,
+          height: 10,
+          rx: 2,
+          fill: "var(--sumfill)",
+          stroke: "var(--ink)",
+          "stroke-width": 1.6,
+        })
       : svg("circle", { r: 5, fill: "var(--done)", stroke: "var(--card)", "stroke-width": 1.2 });
     const at = (f) => [(1 - f) * x0 + f * x1, ARCS - 4 * high * f * (1 - f)];
     return { path: svg("path", look), dot, at };

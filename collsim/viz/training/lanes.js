@@ -1,23 +1,19 @@
 // The timeline as SVG: bands, memory, and two lanes for each kind of GPU; and what moves over it, the cursor.
 
-import { el, svg } from "../player/draw/elements.js";
+import { el, setText, svg } from "../player/draw/elements.js";
 import { fmtBytes, fmtSpan, niceStep, timeUnit } from "../player/model/units.js";
-import {
-  ROOM,
-  bandsOf,
-  chainPath,
-  fits,
-  memoryPaths,
-  queueOf,
-  rowsOf,
-  textWidth,
-} from "./geometry.js";
+import { ROOM, bandsOf, chainPath, fits, memoryPaths, queueOf, rowsOf, textWidth } from "./geometry.js";
 import { hueOf } from "./hues.js";
 import { stepWords } from "./words.js";
 
 const LEAST_TIME = 560; // pixels of the time column below which the timeline scrolls sideways
 const NARROW_BOX = 24; // pixels below which a box has no number
-const MEMORY_FILL = { weights: "var(--idle)", other: "var(--idle)", gradients: "var(--line)", activations: "var(--casing)" };
+const MEMORY_FILL = {
+  weights: "var(--idle)",
+  other: "var(--idle)",
+  gradients: "var(--line)",
+  activations: "var(--casing)",
+};
 
 /** Draw everything that stands still, at the width that the card has. */
 export function drawLanes(ui) {
@@ -67,9 +63,14 @@ function grid(ui, high) {
       near = width - x < 24;
     marks.push(
       rect(x, ROOM.band, 1, high - ROOM.band, "var(--grid)"),
-      text(near ? width : x + (k ? 0 : 1), ROOM.band + 18, `${Number((k * apart).toPrecision(6))}${k ? "" : ` ${u.unit}`}`, {
-        anchor: k ? (near ? "end" : "middle") : "start",
-      }),
+      text(
+        near ? width : x + (k ? 0 : 1),
+        ROOM.band + 18,
+        `${Number((k * apart).toPrecision(6))}${k ? "" : ` ${u.unit}`}`,
+        {
+          anchor: k ? (near ? "end" : "middle") : "start",
+        },
+      ),
     );
   }
   return marks;
@@ -93,12 +94,18 @@ function memoryArea(ui) {
     top = ROOM.band + ROOM.axis,
     paths = memoryPaths(memory, ui.across, top, ROOM.memory, time),
     w = stepWords(ui),
-    out = paths.map((d, q) => svg("path", { d, fill: MEMORY_FILL[memory.kinds[q]], stroke: "var(--ink3)", "stroke-width": 0.7 }));
+    out = paths.map((d, q) =>
+      svg("path", { d, fill: MEMORY_FILL[memory.kinds[q]], stroke: "var(--ink3)", "stroke-width": 0.7 }),
+    );
   const fixed = memory.bytes[0].map((v, q) => v + memory.bytes[1][q]),
     largest = Math.max(...fixed),
     y = top + ROOM.memory * (1 - largest / (memory.peak || 1));
   if (top + ROOM.memory - y > 17)
-    out.push(text(8, top + ROOM.memory - 5, `${w.kinds.weights}, ${w.kinds.other} ${fmtBytes(largest)}`, { fill: "var(--ink)" }));
+    out.push(
+      text(8, top + ROOM.memory - 5, `${w.kinds.weights}, ${w.kinds.other} ${fmtBytes(largest)}`, {
+        fill: "var(--ink)",
+      }),
+    );
   return out;
 }
 
@@ -134,7 +141,15 @@ function computeBox(ui, row, box) {
     layers = box.bucket >= 0 && row.compute.h > 44 ? w.layers(box.name, box.last) : "",
     said = wide < NARROW_BOX && box.bucket >= 0 ? "" : fits(name, 14, wide) ? name : fits(short, 13, wide) ? short : "",
     two = layers && fits(layers, 12, wide);
-  if (said) out.push(text(mid, y + h / 2 + (two ? -3 : 5), said, { size: 14.5, bold: box.bucket >= 0, fill: hue.text, anchor: "middle" }));
+  if (said)
+    out.push(
+      text(mid, y + h / 2 + (two ? -3 : 5), said, {
+        size: 14.5,
+        bold: box.bucket >= 0,
+        fill: hue.text,
+        anchor: "middle",
+      }),
+    );
   if (said && two) out.push(text(mid, y + h / 2 + 15, layers, { size: 12, fill: hue.text, anchor: "middle" }));
   return out;
 }
@@ -148,7 +163,10 @@ function networkBox(ui, row, box) {
     one = ui.data.step.collectives.find((c) => c.name === box.name && c.begin === box.t0);
   const group = svg("g", one ? { class: "open", role: "button", tabindex: 0, "data-name": box.name } : {});
   if (one) group.setAttribute("aria-label", stepWords(ui).open(one));
-  group.append(rect(x, y, wide, h, hue.box, { stroke: "var(--card)", "stroke-width": 1 }), ...boxWords(ui, box, one, x, wide, y, h));
+  group.append(
+    rect(x, y, wide, h, hue.box, { stroke: "var(--card)", "stroke-width": 1 }),
+    ...boxWords(ui, box, one, x, wide, y, h),
+  );
   return [group];
 }
 
@@ -162,7 +180,8 @@ function boxWords(ui, box, one, x, wide, y, h) {
     size = one ? fmtBytes(one.nbytes) : "";
   if (wide < NARROW_BOX && !fits(number, 13, wide)) return [];
   const name = fits(long, 14.5, wide) ? long : fits(number, 13, wide) ? number : "";
-  if (h < 44) return name ? [text(x + wide / 2, y + h / 2 + 5, name, { size: 13, bold: true, fill, anchor: "middle" })] : [];
+  if (h < 44)
+    return name ? [text(x + wide / 2, y + h / 2 + 5, name, { size: 13, bold: true, fill, anchor: "middle" })] : [];
   const both = textWidth(size, 13) + textWidth(took, 13) + 24 <= wide;
   const below = both
     ? [text(x + 8, y + h - 11, size, { fill }), text(x + wide - 8, y + h - 11, took, { fill, anchor: "end" })]
@@ -170,7 +189,9 @@ function boxWords(ui, box, one, x, wide, y, h) {
       ? [text(x + wide / 2, y + h - 11, took, { size: 12, fill, anchor: "middle" })]
       : [];
   const at = both ? { anchor: "start" } : { anchor: "middle" };
-  return name ? [text(both ? x + 8 : x + wide / 2, y + 22, name, { size: 14.5, bold: true, fill, ...at }), ...below] : below;
+  return name
+    ? [text(both ? x + 8 : x + wide / 2, y + 22, name, { size: 14.5, bold: true, fill, ...at }), ...below]
+    : below;
 }
 
 /** The alarm of the page: the GPU waits for the network. */
@@ -196,7 +217,13 @@ function ghostLane(ui, row) {
   if (ui.data.every) return [];
   const { y, h } = row.network;
   return ui.data.ghost.map(([t0, t1]) =>
-    rect(ui.across(t0), y + h + 3, Math.max(1, ui.across(Math.min(t1, ui.data.step.time)) - ui.across(t0) - 1), 6, "var(--wait)"),
+    rect(
+      ui.across(t0),
+      y + h + 3,
+      Math.max(1, ui.across(Math.min(t1, ui.data.step.time)) - ui.across(t0) - 1),
+      6,
+      "var(--wait)",
+    ),
   );
 }
 
@@ -212,9 +239,21 @@ function idleWords(ui, row, boxes) {
 
 function chainOutline(ui) {
   if (ui.data.every) return [];
-  const at = (lane, stream) => ui.layout.rows.find((row) => row.lane === lane)?.[stream === "compute" ? "compute" : "network"];
+  const at = (lane, stream) =>
+    ui.layout.rows.find((row) => row.lane === lane)?.[stream === "compute" ? "compute" : "network"];
   const d = chainPath(ui.data.step.chain, at, ui.across);
-  return d ? [svg("path", { d, class: "chain", fill: "none", stroke: "var(--ink)", "stroke-width": 2.4, "stroke-linejoin": "round" })] : [];
+  return d
+    ? [
+        svg("path", {
+          d,
+          class: "chain",
+          fill: "none",
+          stroke: "var(--ink)",
+          "stroke-width": 2.4,
+          "stroke-linejoin": "round",
+        }),
+      ]
+    : [];
 }
 
 function queueLines(ui) {
@@ -231,7 +270,11 @@ function queueLines(ui) {
     const path = svg("path", { d: `M${x0} ${y}V${level}H${x1}V${y + h}`, ...line });
     if (x1 - x0 < room + 12) return [path];
     const mid = (x0 + x1) / 2;
-    return [path, rect(mid - room / 2, level - 8, room, 16, "var(--card)"), text(mid, level + 4.5, words, { size: 12, anchor: "middle" })];
+    return [
+      path,
+      rect(mid - room / 2, level - 8, room, 16, "var(--card)"),
+      text(mid, level + 4.5, words, { size: 12, anchor: "middle" }),
+    ];
   });
 }
 
@@ -254,10 +297,19 @@ function labelColumn(ui, high) {
       put(row.compute.y + 12, w.alone(row.first));
       continue;
     }
-    const who = row.count === 1 ? w.alone(row.first) : row.first === 0 ? w.alike(0, row.count) : w.range(row.first, row.first + row.count - 1);
+    const who =
+      row.count === 1
+        ? w.alone(row.first)
+        : row.first === 0
+          ? w.alike(0, row.count)
+          : w.range(row.first, row.first + row.count - 1);
     put(row.compute.y + (row.compute.h - 40) / 2, w.compute, who);
     if (row.queue.h >= ROOM.queue) box.append(queueLabel(row, w));
-    put(row.network.y + (row.network.h - 40) / 2 + (row.network.h < 44 ? 8 : 0), w.network, row.network.h < 44 ? "" : networkNote(ui, w));
+    put(
+      row.network.y + (row.network.h - 40) / 2 + (row.network.h < 44 ? 8 : 0),
+      w.network,
+      row.network.h < 44 ? "" : networkNote(ui, w),
+    );
   }
   if (ui.layout.left) put(ui.layout.bottom, w.more(ui.layout.left));
   return box;
@@ -273,11 +325,18 @@ function queueLabel(row, w) {
 
 function cursor(high) {
   const line = rect(-1, ROOM.band, 2, high - ROOM.band, "var(--ink)"),
-    head = svg("path", { d: "M-7 0H7V9L0 16L-7 9Z", fill: "var(--ink)" });
-  return { group: svg("g", { class: "cursor", "pointer-events": "none" }, line, head) };
+    head = svg("path", { d: "M-7 0H7V9L0 16L-7 9Z", fill: "var(--ink)" }),
+    pill = rect(-38, ROOM.band + 4, 76, 20, "var(--ink)", { rx: 4 }),
+    words = text(0, ROOM.band + 18.5, "", { size: 13, bold: true, fill: "var(--card)", anchor: "middle" }),
+    flag = svg("g", {}, pill, words);
+  return { group: svg("g", { class: "cursor", "pointer-events": "none" }, line, head, flag), flag, words };
 }
 
-/** Put the cursor at t, and light what happens there. */
-export function moveCursor(ui, t) {
-  ui.cursor?.group.setAttribute("transform", `translate(${ui.across(t).toFixed(2)} 0)`);
+/** Put the cursor at t, whose words stand in its flag. */
+export function moveCursor({ cursor: now, across, width }, t, words) {
+  if (!now) return;
+  const x = across(t);
+  now.group.setAttribute("transform", `translate(${x.toFixed(2)} 0)`);
+  now.flag.setAttribute("transform", `translate(${(Math.min(width - 38, Math.max(38, x)) - x).toFixed(2)} 0)`);
+  setText(now.words, words);
 }

@@ -9,7 +9,8 @@ import { createPlayer } from "../player/ui/player.js";
 import { hueOf } from "./hues.js";
 import { stepWords } from "./words.js";
 
-const STAGE = 380; // pixels that the stage is high
+const STAGE = 380; // pixels that the stage is high at most
+const LOGICAL = 600; // pixels below which the stage shows ranks alone, without the machine
 
 /** The collective that is open, as the document has it; undefined where none is. */
 export const openOf = ({ data }) => data.step.collectives.find((c) => c.name === data.open);
@@ -48,12 +49,25 @@ function head(ui, one) {
     { opened } = ui.data,
     hue = hueOf(one.bucket),
     chip = el("i", { className: "chip", textContent: one.bucket >= 0 ? String(one.bucket) : "•" }),
-    close = el("button", { type: "button", className: "btn", textContent: "×", onclick: () => ui.act({ what: "open", name: "none" }) });
+    close = el("button", {
+      type: "button",
+      className: "btn",
+      textContent: "×",
+      onclick: () => ui.act({ what: "open", name: "none" }),
+    });
   chip.style.cssText = `background:${hue.box};color:${hue.text}`;
   nameButton(close, w.close);
   ui.pace = el("span", { className: "pace" });
-  const box = el("div", { className: "phead" }, chip, el("b", { textContent: w.opened(one.name) }), ui.pace, el("span", { className: "sp" }));
-  if (opened?.link) box.append(el("a", { className: "b2", href: opened.link, target: "_self", textContent: w.explore }));
+  const box = el(
+    "div",
+    { className: "phead" },
+    chip,
+    el("b", { textContent: w.opened(one.name) }),
+    ui.pace,
+    el("span", { className: "sp" }),
+  );
+  if (opened?.link)
+    box.append(el("a", { className: "b2", href: opened.link, target: "_self", textContent: w.explore }));
   box.append(close);
   return box;
 }
@@ -78,7 +92,12 @@ function facts(ui, one) {
     fact(w.carries, fmtBytes(one.nbytes), w.gradients(one.tensors, w.layers(one.from, one.to))),
     fact(w.ready, u.fmt(one.ready), late > 1e-9 * step.time ? w.turn(fmtSpan(late)) : w.atonce),
     fact(w.runs, fmtSpan(took), opened ? w.links(fmtSpan(opened.seconds), opened.steps) : ""),
-    fact(w.exposed, fmtSpan(one.exposed), one.exposed < took ? w.hidden(fmtSpan(took - one.exposed)) : "", one.exposed > 0),
+    fact(
+      w.exposed,
+      fmtSpan(one.exposed),
+      one.exposed < took ? w.hidden(fmtSpan(took - one.exposed)) : "",
+      one.exposed > 0,
+    ),
   );
 }
 
@@ -88,19 +107,40 @@ function stageOf(ui) {
     key = opened?.timeline ? `${ui.data.id}|${opened.name}` : "";
   if (!key) {
     forgetPlayer(ui);
-    return el("div", { className: "stage0" }, el("p", { className: "hint", textContent: opened?.trouble || stepWords(ui).pending }));
+    return el(
+      "div",
+      { className: "stage0" },
+      el("p", { className: "hint", textContent: opened?.trouble || stepWords(ui).pending }),
+    );
   }
   if (ui.inner?.key !== key) {
     forgetPlayer(ui);
     const stage = el("div", { className: "stage0" }),
       clock = createClock(),
-      options = { timeline: opened.timeline, clock, lang: ui.data.lang, theme: ui.data.theme, view: "physical", compact: STAGE };
-    const inner = { key, clock, stage, player: createPlayer(stage, options) };
+      options = { timeline: opened.timeline, clock, lang: ui.data.lang, theme: ui.data.theme, compact: STAGE };
+    const inner = { key, clock, stage, player: createPlayer(stage, { ...options, view: viewOf(ui) }) };
     ui.inner = inner;
-    inner.player.ready.then(() => ui.inner === inner && followInside(ui));
+    inner.player.ready.then(() => {
+      if (ui.inner !== inner) return;
+      sizeStage(ui);
+      followInside(ui);
+    });
   }
-  ui.inner.player.set({ lang: ui.data.lang, theme: ui.data.theme });
+  sizeStage(ui);
   return ui.inner.stage;
+}
+
+const viewOf = ({ wide }) => (wide < LOGICAL ? "logical" : "physical");
+
+/** As high as the picture is at the width that it has. */
+function sizeStage(ui) {
+  const { inner, data, wide } = ui,
+    m = inner.player.model,
+    room = wide - (ui.slim ? 28 : 232),
+    names = m?.panels.x.length ? 36 : 0,
+    tall = m && viewOf(ui) === "physical" ? names + m.tl.stage.h * Math.min(1.3, room / m.tl.stage.w) : STAGE;
+  const compact = Math.round(Math.min(STAGE, Math.max(160, tall)));
+  inner.player.set({ lang: data.lang, theme: data.theme, view: viewOf(ui), compact });
 }
 
 export function forgetPlayer(ui) {

@@ -31,7 +31,12 @@ export function createRivals(host) {
     tracks: el("div", { className: "tracks" }),
     foot: el("div", { className: "foot" }),
   });
-  root.append(el("style", { textContent: RIVALS_CSS }), race.row, el("div", { className: "card" }, race.bar, race.tracks), race.foot);
+  root.append(
+    el("style", { textContent: RIVALS_CSS }),
+    race.row,
+    el("div", { className: "card" }, race.bar, race.tracks),
+    race.foot,
+  );
   host.append(root);
   const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrangeRivals(race, false)) : null;
   seen?.observe(root);
@@ -87,7 +92,7 @@ function arrangeRivals(race, anew) {
   race.whole = whole;
   root.classList.toggle("slim", whole < 760);
   const shown = shownOf(race),
-    across = whole < 760 ? 1 : whole < 1100 ? Math.min(2, shown.length) : shown.length,
+    across = whole < 760 ? 1 : whole < 900 ? Math.min(2, shown.length) : shown.length,
     room = (whole - 16 * (across - 1)) / across - (whole < 760 ? 26 : 38),
     most = Math.max(...data.runners.flatMap((r) => r.document.held.map(totalHeld)));
   race.row.style.gridTemplateColumns = `repeat(${across},minmax(0,1fr))`;
@@ -118,7 +123,12 @@ function buildRivalCard(race, data, room, most) {
     "section",
     { className: hot ? "card hot" : "card" },
     el("div", { className: "rhead" }, head, ...choice),
-    el("div", { className: "load" }, el("span", { textContent: w.sends }), el("b", { textContent: fmtBytes(data.sent) })),
+    el(
+      "div",
+      { className: "load" },
+      el("span", { textContent: w.sends }),
+      el("b", { textContent: fmtBytes(data.sent) }),
+    ),
     el("div", { className: "meter" }, fill),
     drawHub(run, room, most),
     el("div", { className: "load" }, el("span", { textContent: wide ? w.heldShort : w.held })),
@@ -166,7 +176,14 @@ function buildRivalBar(race) {
   race.play = button("play", w.play, () => togglePlay(race));
   race.now = el("span", { className: "clock" });
   race.bar.replaceChildren(
-    el("span", { className: "g" }, button("first", w.start, () => race.clock.seek(0)), button("back", w.back, () => turnRivals(race, -1)), race.play, button("next", w.next, () => turnRivals(race, 1))),
+    el(
+      "span",
+      { className: "g" },
+      button("first", w.start, () => race.clock.seek(0)),
+      button("back", w.back, () => turnRivals(race, -1)),
+      race.play,
+      button("next", w.next, () => turnRivals(race, 1)),
+    ),
     race.now,
     speeds,
   );
@@ -199,7 +216,10 @@ function drawRivals(race) {
   for (const run of cards) {
     moveHub(run, clock.t, along);
     const now = carriedAt(run.data.document, clock.t);
-    setText(run.pace, clock.t >= run.data.time ? w.done : now ? `${w.kinds[now.kind] ?? now.kind}, ${now.name}` : w.nothing);
+    setText(
+      run.pace,
+      clock.t >= run.data.time ? w.done : now ? `${w.kinds[now.kind] ?? now.kind}, ${now.name}` : w.nothing,
+    );
   }
   for (const line of race.cursors) line.setAttribute("transform", `translate(${race.across(clock.t).toFixed(2)} 0)`);
   setText(race.now, `${u.num(clock.t)} / ${u.fmt(clock.total)}`);
@@ -215,7 +235,11 @@ function drawRivals(race) {
 function turnRivals({ clock, moments }, by) {
   const near = clock.total / 200;
   clock.pause();
-  clock.seek(by > 0 ? (moments.find((t) => t > clock.t + near) ?? clock.total) : (moments.filter((t) => t < clock.t - near).at(-1) ?? 0));
+  clock.seek(
+    by > 0
+      ? (moments.find((t) => t > clock.t + near) ?? clock.total)
+      : (moments.filter((t) => t < clock.t - near).at(-1) ?? 0),
+  );
 }
 
 /** A track is the scrubber. */

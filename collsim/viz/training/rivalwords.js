@@ -23,7 +23,17 @@ export const RIVAL_WORDS = {
     nccl: "NCCL",
     copies: "copies",
     how: "How DataParallel copies",
-    legend: { wait: "GPUs wait", bucket: "a bucket", copy: "copy", reduce: "reduce", weights: "weights", other: "optimizer, buckets, whole batch", gradients: "gradients", activations: "activations", server: "parameter server, in host memory" },
+    legend: {
+      wait: "GPUs wait",
+      bucket: "a bucket",
+      copy: "copy",
+      reduce: "reduce",
+      weights: "weights",
+      other: "optimizer, buckets, whole batch",
+      gradients: "gradients",
+      activations: "activations",
+      server: "parameter server, in host memory",
+    },
   },
   zh: {
     label: "collsim 训练步竞速",
@@ -47,7 +57,17 @@ export const RIVAL_WORDS = {
     nccl: "NCCL",
     copies: "逐份复制",
     how: "DataParallel 如何复制",
-    legend: { wait: "GPU 在等待", bucket: "一个桶", copy: "copy", reduce: "reduce", weights: "权重", other: "优化器、桶、整个批次", gradients: "梯度", activations: "激活值", server: "参数服务器，在主机内存中" },
+    legend: {
+      wait: "GPU 在等待",
+      bucket: "一个桶",
+      copy: "copy",
+      reduce: "reduce",
+      weights: "权重",
+      other: "优化器、桶、整个批次",
+      gradients: "梯度",
+      activations: "激活值",
+      server: "参数服务器，在主机内存中",
+    },
   },
 };
 

@@ -98,7 +98,16 @@ function dressStep(ui) {
   const w = stepWords(ui),
     pick = (on) => ui.act({ what: "every", on });
   ui.gpus.hidden = data.step.ranks < 2;
-  segment(ui.gpus, [[false, w.one], [true, w.all(data.step.ranks)]], data.every, pick, w.gpus);
+  segment(
+    ui.gpus,
+    [
+      [false, w.one],
+      [true, w.all(data.step.ranks)],
+    ],
+    data.every,
+    pick,
+    w.gpus,
+  );
   ui.wide = 0;
   arrangeStep(ui);
 }
@@ -119,7 +128,10 @@ function arrangeStep(ui) {
   drawLanes(ui);
   drawPanel(ui);
   drawChanges(ui, beside ? 400 : Math.min(ui.wide, 620));
-  ui.lanes.querySelector(".scroll").addEventListener("scroll", () => drawFunnel(ui));
+  const scroll = ui.lanes.querySelector(".scroll");
+  scroll.addEventListener("scroll", () => drawFunnel(ui));
+  const one = openOf(ui);
+  if (one) scroll.scrollLeft = ui.across((one.begin + one.end) / 2) - scroll.clientWidth / 2;
   Object.assign(root.dataset, {
     time: String(data.step.time),
     open: data.open,
@@ -143,7 +155,7 @@ function drawStep(ui) {
   }
   setText(ui.parts.clock, `${u.num(clock.t)} / ${u.fmt(data.step.time)}`);
   drawTransport(ui);
-  moveCursor(ui, clock.t);
+  moveCursor(ui, clock.t, u.fmt(clock.t));
   followInside(ui);
   Object.assign(root.dataset, {
     t: String(Number(clock.t.toPrecision(9))),
@@ -171,7 +183,7 @@ function drawLegend(ui) {
     entry("hatch", legend.exposed),
     entry("outline", legend.chain),
     entry("dash", legend.queue),
-    ...(ui.data.ghost.length ? [entry("thin", legend.ghost)] : []),
+    ...(ui.data.ghost.length && !ui.data.every ? [entry("thin", legend.ghost)] : []),
   );
 }
 

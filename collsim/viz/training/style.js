@@ -28,7 +28,8 @@ ${root} .bar{display:flex;gap:8px 14px;align-items:center;flex-wrap:wrap;padding
 ${root} .bar .g{display:flex;gap:6px}${root} .sp{flex:1}
 ${root} .clock{font-size:15px;font-weight:700;white-space:nowrap}
 ${root} .note{font-size:13px;color:var(--ink2);overflow-wrap:anywhere;max-width:320px}
-${root} .foot{display:flex;flex-wrap:wrap;gap:6px 24px;font-size:13px;line-height:20px;color:var(--ink2);padding-top:10px}
+${root} .foot{display:flex;flex-wrap:wrap;gap:6px 24px;font-size:13px;line-height:20px;color:var(--ink2);
+  padding-top:10px}
 ${root} .foot span{display:inline-flex;gap:8px;align-items:center}
 ${root} .foot i{display:inline-block;flex:none}
 ${root} .foot .five{display:inline-flex}${root} .foot .five u{width:12px;height:13px}
@@ -47,7 +48,8 @@ export const STEP_CSS = `${parts(".ts")}
 .ts .lanes{display:flex;position:relative}
 .ts .labels{position:relative;flex:none}
 .ts .label{position:absolute;left:0;right:8px;line-height:20px}
-.ts .label b{display:block;font-size:15px;line-height:20px}.ts .label small{display:block;font-size:13px;line-height:17px;color:var(--ink2)}
+.ts .label b{display:block;font-size:15px;line-height:20px}
+.ts .label small{display:block;font-size:13px;line-height:17px;color:var(--ink2)}
 .ts .scroll{overflow-x:auto;overflow-y:hidden;flex:1;min-width:0}
 .ts svg.time{cursor:ew-resize;touch-action:pan-x pan-y}
 .ts .open{cursor:pointer}.ts .open:hover rect{opacity:.85}
@@ -81,9 +83,9 @@ export const STEP_CSS = `${parts(".ts")}
 .ts .flip i:before{content:"";position:absolute;width:13px;height:13px;border-radius:50%;left:2.5px;top:2.5px;
   background:var(--card)}
 .ts .flip[aria-checked=true] i{background:var(--ink)}.ts .flip[aria-checked=true] i:before{left:16.5px}
-.ts .values{display:grid;grid-template-columns:minmax(60px,150px) 1fr auto;gap:10px;align-items:center;font-size:15px;
-  line-height:22px}
-.ts .values em{font-style:normal;color:var(--ink2)}
+.ts .values{display:grid;grid-template-columns:minmax(40px,1fr) auto 52px;gap:12px;align-items:center;font-size:15px;
+  line-height:22px;white-space:nowrap}
+.ts .values em{text-align:right;font-style:normal;color:var(--ink2)}
 .ts .bars i{display:block;height:5px;border-radius:2px;margin:2px 0}
 .ts:not(.beside) .side{margin-top:18px}
 .ts:not(.beside) .rows{display:grid;grid-template-columns:repeat(auto-fill,minmax(300px,1fr));gap:0 28px}
@@ -106,7 +108,8 @@ export const RIVALS_CSS = `${parts(".rv")}
 .rv .meter i{display:block;height:7px;border-radius:3px;background:var(--ink3)}.rv .hot .meter i{background:var(--full)}
 .rv .rhead{display:flex;justify-content:space-between;gap:10px;align-items:center;min-height:36px}
 .rv .why{margin:8px 0 0;font-size:15px;line-height:21px;text-wrap:pretty}
-.rv .tracks{display:grid;grid-template-columns:minmax(110px,216px) minmax(0,1fr) auto auto;gap:0 14px;align-items:center}
+.rv .tracks{display:grid;grid-template-columns:minmax(110px,216px) minmax(0,1fr) auto auto;gap:0 14px;
+  align-items:center}
 .rv .tracks .h{font-size:13px;color:var(--ink2);text-align:right}
 .rv .tracks .name b{display:block;font-size:16px;line-height:21px}
 .rv .tracks .num{text-align:right;white-space:nowrap;font-size:16px}.rv .tracks .num.late{color:var(--fulltext)}

@@ -18,11 +18,19 @@ export function drawTracks(race, width) {
     least = Math.min(...runners.map((r) => r.time)),
     wide = Math.max(120, width - FINISH_ROOM),
     across = (t) => (most > 0 ? t / most : 0) * wide,
-    cells = [el("span"), el("span", { className: "h" }), el("span", { className: "h", textContent: w.step }), el("span", { className: "h waits", textContent: w.waitsFor })];
+    cells = [
+      el("span"),
+      el("span", { className: "h" }),
+      el("span", { className: "h", textContent: w.step }),
+      el("span", { className: "h waits", textContent: w.waitsFor }),
+    ];
   race.cursors = [];
   for (const run of runners) {
     const words = Math.abs(run.time - least) <= 1e-9 * least ? w.first : w.times(threeDigits(run.time / least));
-    cells.push(el("span", { className: "rule" }), ...trackRow(race, run, width, across, words, run.time === most && most > 1.5 * least));
+    cells.push(
+      el("span", { className: "rule" }),
+      ...trackRow(race, run, width, across, words, run.time === most && most > 1.5 * least),
+    );
   }
   cells.push(el("span"), axis(race, width, across, most));
   race.tracks.replaceChildren(...cells);
@@ -30,10 +38,18 @@ export function drawTracks(race, width) {
 }
 
 function trackRow(race, run, width, across, words, late) {
-  const picture = svg("svg", { width, height: HIGH_TRACK, class: "at", role: "img", "aria-label": `${run.name}: ${fmtSpan(run.time)}` });
+  const picture = svg("svg", {
+    width,
+    height: HIGH_TRACK,
+    class: "at",
+    role: "img",
+    "aria-label": `${run.name}: ${fmtSpan(run.time)}`,
+  });
   const step = run.document;
-  for (const box of step.boxes) if (box.lane === 0) picture.append(...trackBox(race, box, across));
-  for (const [lane, t0, t1] of step.waits) if (lane === 0) picture.append(block(across(t0), 0, across(t1) - across(t0), "url(#ts-hatch)"));
+  for (const box of joinedBoxes(step.boxes, run.time))
+    if (box.lane === 0) picture.append(...trackBox(race, box, across));
+  for (const [lane, t0, t1] of step.waits)
+    if (lane === 0) picture.append(block(across(t0), 0, across(t1) - across(t0), "url(#ts-hatch)"));
   const end = across(run.time),
     line = svg("rect", { x: -1, y: 0, width: 2, height: HIGH_TRACK, fill: "var(--ink)", class: "cursor" });
   picture.append(
@@ -50,6 +66,18 @@ function trackRow(race, run, width, across, words, late) {
   ];
 }
 
+/** Boxes of a lane; collectives of one kind that follow one another at once are one box. */
+export function joinedBoxes(boxes, time) {
+  const out = [];
+  for (const box of boxes) {
+    const last = out.at(-1),
+      same = last && ["lane", "stream", "kind", "bucket"].every((key) => last[key] === box[key]);
+    if (same && box.stream !== "compute" && box.bucket < 0 && box.t0 - last.t1 <= 1e-6 * time) last.t1 = box.t1;
+    else out.push({ ...box });
+  }
+  return out;
+}
+
 const block = (x, y, width, fill) =>
   svg("rect", { x, y, width: Math.max(0.8, width), height: LANE, fill, stroke: "var(--card)", "stroke-width": 0.5 });
 
@@ -64,7 +92,13 @@ function trackBox(race, box, across) {
     out = [block(x, network ? LANE + 3 : 0, width, fill)];
   if (words && fits(words, 13, width)) {
     const ink = network ? "var(--card)" : "var(--ink)";
-    out.push(svg("text", { x: x + width / 2, y: (network ? LANE + 3 : 0) + 17, "font-size": 13, "text-anchor": "middle", fill: ink }, words));
+    out.push(
+      svg(
+        "text",
+        { x: x + width / 2, y: (network ? LANE + 3 : 0) + 17, "font-size": 13, "text-anchor": "middle", fill: ink },
+        words,
+      ),
+    );
   }
   return out;
 }
@@ -76,7 +110,13 @@ function axis(race, width, across, most) {
   for (let k = 0; apart > 0 && k * apart <= most * u.f * 1.0001; k++) {
     const anchor = k ? "middle" : "start",
       words = `${Number((k * apart).toPrecision(6))}${k ? "" : ` ${u.unit}`}`;
-    picture.append(svg("text", { x: across((k * apart) / u.f), y: 17, "font-size": 13, "text-anchor": anchor, fill: "var(--ink2)" }, words));
+    picture.append(
+      svg(
+        "text",
+        { x: across((k * apart) / u.f), y: 17, "font-size": 13, "text-anchor": anchor, fill: "var(--ink2)" },
+        words,
+      ),
+    );
   }
   return el("span", {}, picture);
 }

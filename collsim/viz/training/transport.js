@@ -25,12 +25,24 @@ export function buildTransport(ui) {
   };
   drawSpeeds(ui);
   ui.bar.replaceChildren(
-    el("span", { className: "g" }, button("first", () => ui.clock.seek(0)), button("back", () => turn(ui, -1)), ui.parts.play, button("next", () => turn(ui, 1))),
+    el(
+      "span",
+      { className: "g" },
+      button("first", () => ui.clock.seek(0)),
+      button("back", () => turn(ui, -1)),
+      ui.parts.play,
+      button("next", () => turn(ui, 1)),
+    ),
     ui.parts.clock,
     ui.parts.speeds,
     el("span", { className: "sp" }),
     ui.parts.note,
-    el("span", { className: "g" }, button("link", () => shareStep(ui)), button("full", () => fill(ui))),
+    el(
+      "span",
+      { className: "g" },
+      button("link", () => shareStep(ui)),
+      button("full", () => fill(ui)),
+    ),
   );
 }
 

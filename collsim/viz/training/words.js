@@ -37,7 +37,12 @@ export const STEP_WORDS = {
     box: { forward: "forward", backward: "backward", copy: "copies", optimizer: "update" },
     bucket: "bucket",
     layers: (a, b) => (a === b ? a : `${a} … ${b}`),
-    kinds: { weights: "weights", other: "optimizer, buckets, inputs", gradients: "gradients", activations: "activations" },
+    kinds: {
+      weights: "weights",
+      other: "optimizer, buckets, inputs",
+      gradients: "gradients",
+      activations: "activations",
+    },
     open: (c) => `Open ${c.name}: ${c.kind}, ${fmtBytes(c.nbytes)}, ${fmtSpan(c.end - c.begin)}`,
     opened: (name) => `${upper(name)}, opened`,
     hint: "Click a box on the network lane: its collective opens here, at that moment.",
@@ -172,9 +177,11 @@ function narrateEn(step, t, fmt) {
     rest.push(`${upper(carries.name)} (${fmtBytes(carries.nbytes)}) is on the network until ${fmt(carries.end)}.`);
   else if (t < step.time) rest.push("The network is idle.");
   if (queued.length)
-    rest.push(`${upper(list(queued, (n) => n, ", "))} ${queued.length > 1 ? "are" : "is"} ready and wait${
-      queued.length > 1 ? "" : "s"
-    }: buckets go out in order, one at a time.`);
+    rest.push(
+      `${upper(list(queued, (n) => n, ", "))} ${queued.length > 1 ? "are" : "is"} ready and wait${
+        queued.length > 1 ? "" : "s"
+      }: buckets go out in order, one at a time.`,
+    );
   return [boldEn(step, t, box, waits, fmt), rest.join(" ")];
 }
 
@@ -193,7 +200,8 @@ function boldEn(step, t, box, waits, fmt) {
 function narrateZh(step, t, fmt) {
   const { box, waits, carries, queued } = happening(step, t),
     rest = [];
-  if (carries) rest.push(`${nameZh(carries.name)}（${fmtBytes(carries.nbytes)}）正在网络上，到 ${fmt(carries.end)} 为止。`);
+  if (carries)
+    rest.push(`${nameZh(carries.name)}（${fmtBytes(carries.nbytes)}）正在网络上，到 ${fmt(carries.end)} 为止。`);
   else if (t < step.time) rest.push("网络空闲。");
   if (queued.length) rest.push(`${list(queued, nameZh, "、")} 已就绪，在排队：桶按顺序逐个发送。`);
   return [boldZh(step, t, box, waits, fmt), rest.join("")];

@@ -14,7 +14,7 @@ from collsim.training.parallel.strategy import OPTIMIZERS
 from collsim.training.run import NETWORKS
 
 from ...scenario.address import Complaint, PageAddress, Word
-from ...scenario.choice import MACHINE_WORDS, WORDS, Choice, count, filed, flag, has_shape, networks, one_of, quantity
+from ...scenario.choice import MACHINE_WORDS, WORDS, Choice, count, filed, flag, has_shape, networks, one_of
 from ...scenario.custom_machine import OWN, packed
 
 WAYS = ("ddp", "data_parallel", "parameter_server")

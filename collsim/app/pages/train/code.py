@@ -21,11 +21,7 @@ def script(choice: TrainingChoice) -> str:
         "",
         f"m = {snippets.place(choice.where)}",
         f"t = cs.training_step({choice.model!r}, m, parallel={parallel}{more})",
-        *(
-            [f"t = t.what_if({', '.join(f'{k}={v!r}' for k, v in choice.switched.items())})"]
-            if choice.switched
-            else []
-        ),
+        *([f"t = t.what_if({', '.join(f'{k}={v!r}' for k, v in choice.switched.items())})"] if choice.switched else []),
         "print(t)",
         "print(t.explain())",
     ]

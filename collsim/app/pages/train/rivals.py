@@ -1,4 +1,8 @@
-"""Several ways of splitting one step, on one clock: DDP, DataParallel with NCCL and with copies, a parameter server."""
+"""Several ways of splitting one step, on one clock: DDP, DataParallel with NCCL and with copies, a parameter server.
+
+All of them take what the links alone take: NCCL's model knows no parameter server, and a race in which only some pay
+for launches and protocols would be none.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +71,7 @@ def raced(choice: TrainingChoice, tell: Tell = quietly) -> StepRace:
     runners, failed = [], []
     for number, (name, asked) in enumerate(WAYS.items(), 1):
         try:
-            runners.append(_raced(name, run(replace(choice, **asked))))
+            runners.append(_raced(name, run(replace(choice, **asked), "links")))
         except CollsimError as error:
             failed.append((name, error))
         tell("run", number / len(WAYS))

@@ -1,4 +1,4 @@
-"""Steps of training for the page Train: run, changed by each switch, over bucket sizes, and raced. No Streamlit here."""
+"""Steps of training for the page Train: run, changed by each switch, over bucket sizes. No Streamlit here."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ Pair = tuple[str, str]
 #: ones.
 CAPS = tuple(sorted([2**k for k in range(14, 30)] + [3 * 2**k for k in (21, 22, 23, 24, 25)]))
 _SECONDS_OF_TASK = 4e-5  # of one task of one run, measured
+_SHARED = 20  # times as long where the event engine runs all of a step at once
 _SECONDS_OF_PLACE = 0.4  # the search of NCCL's rings on a machine, once
 
 
@@ -91,8 +92,8 @@ def place(where: Choice) -> cs.Topology:
 
 
 @lru_cache(maxsize=16)
-def run(choice: TrainingChoice) -> StepTrace:
-    """The step without the switches. Raises CollsimError for what cannot be."""
+def run(choice: TrainingChoice, collectives: str = "nccl") -> StepTrace:
+    """The step without the switches; `collectives` as in `training_step`. Raises CollsimError for what cannot be."""
     made: Any = {
         "ddp": cs.ddp,
         "data_parallel": cs.data_parallel,
@@ -108,6 +109,7 @@ def run(choice: TrainingChoice) -> StepTrace:
         compute=choice.speed_of,
         interference=float(choice.interference) if choice.interference else None,
         network=choice.timing,
+        collectives=collectives,
     )
 
 
@@ -120,10 +122,12 @@ def switched(choice: TrainingChoice, plain: StepTrace) -> StepTrace:
 
 
 def expected(choice: TrainingChoice) -> float:
-    """Seconds that `shown` should take."""
+    """Seconds that `shown` should take. Raises what cannot be, as far as that is seen without the event engine."""
     tasks = 2 * len(cs.model(choice.model).layers) + 20
-    runs = 1 + len(CAPS) + 2 * len(CHANGES) if choice.way == "ddp" else 8
-    beside = 30 if choice.timing == "shared" else 1
+    if not engine_needed(choice):
+        tasks = len(run(replace(choice, changes=())).step.tasks)
+    runs = len(CAPS) + 2 * len(CHANGES) if choice.way == "ddp" else 8
+    beside = _SHARED if choice.timing == "shared" else 1
     return _SECONDS_OF_PLACE + runs * tasks * _SECONDS_OF_TASK * beside
 
 

@@ -16,7 +16,7 @@ from ...shell import codebox
 from ...shell.address import leave, menu, remember, remembered
 from ...shell.codebox import CodePart
 from ...shell.controls import forget, start
-from ...shell.notes import complain, figure, headline, mistake, note, quantity_figure, small, verdict
+from ...shell.notes import complain, figure, headline, mistake, quantity_figure, small, title, verdict
 from ...shell.page import page
 from ...shell.player import look
 from ...shell.results import latest
@@ -135,9 +135,7 @@ def _card(made: StepShown, drawn: TrainingChoice, choice: TrainingChoice) -> Non
         mistake(t("train.open.unknown", name=choice.open, known=known or "–"))
     opened = None
     if chosen is not None:
-        found = latest(
-            steps.opened, drawn, chosen["task"], expected=steps.expected_opened, compiled=True, only=True
-        )
+        found = latest(steps.opened, drawn, chosen["task"], expected=steps.expected_opened, compiled=True, only=True)
         opened = found[0] if found is not None else None
     mount = st.components.v2.component("collsim_step", js=step_source())
     data = {
@@ -218,16 +216,14 @@ def _race(choice: TrainingChoice, top: Any) -> None:
         return
     made, (drawn,) = found
     with top:
-        if choice.where.copies > 1:
-            note(t("train.one", place=made.place))
+        one = [t("train.one", place=made.place)] if drawn.where.on_machine else []
+        st.html(title(t("train.show.race"), " ".join([*one, t("train.links")])))
     names = {name: t("train.copies" if name == "copies" else f"train.way.{name}") for name in rivals.WAYS}
     for name, error in made.failed:
         mistake(t("train.failed", name=names[name], why=sentence(error, language())))
     if not made.runners:
         return
     mount = st.components.v2.component("collsim_rivals", js=rivals_source())
-    runners = [
-        {**asdict(one), "name": names[one.way], "why": one.why[language() == "zh"]} for one in made.runners
-    ]
+    runners = [{**asdict(one), "name": names[one.way], "why": one.why[language() == "zh"]} for one in made.runners]
     data = {"id": repr(drawn), "runners": runners, "place": made.place, **look(), "t": session().start.get("t")}
     mount(key="rivals", data=data)
