@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
@@ -98,7 +98,7 @@ def sweep(
     return _kept(work, executor, out, progress)
 
 
-def _kept(work: list[Work | StepWork], executor: Executor | None, out: Any, progress: Any) -> pd.DataFrame:
+def _kept(work: Sequence[Work | StepWork], executor: Executor | None, out: Any, progress: Any) -> pd.DataFrame:
     """Run what a store does not have yet; the table of all."""
     import pandas as pd
 
@@ -121,8 +121,9 @@ def _without(work: Work | StepWork, known: set[str]) -> Work | StepWork | None:
     rest = [i for i, key in enumerate(work.keys) if key not in known]
     if not rest:
         return None
-    return replace(
-        work,
+    one: Any = work
+    return replace(  # type: ignore[no-any-return]
+        one,
         cases=tuple(work.cases[i] for i in rest),
         keys=tuple(work.keys[i] for i in rest),
         inputs=tuple(work.inputs[i] for i in rest),

@@ -50,7 +50,7 @@ def compare_ways(model: Any, topology: Topology, ways: Any, options: Mapping[str
 def _best(tried: pd.DataFrame) -> dict[str, Any]:
     """The fastest of some rows, per sample; the first where none could run."""
     ran = tried[tried["error"].isna()]
-    row = (tried.iloc[0] if ran.empty else ran.loc[ran["samples_per_second"].idxmax()]).to_dict()
+    row: dict[Any, Any] = (tried.iloc[0] if ran.empty else ran.iloc[int(ran["samples_per_second"].argmax())]).to_dict()
     return {**row, "tried": len(tried)}
 
 

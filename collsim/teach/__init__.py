@@ -58,7 +58,7 @@ def exercises(lang: str = "en") -> dict[str, Exercise]:
 
 
 @overload
-def exercise(name: SettingName, lang: str = "en") -> SettingExercise: ...
+def exercise(name: SettingName, lang: str = "en") -> SettingExercise: ...  # type: ignore[overload-overlap]
 
 
 @overload

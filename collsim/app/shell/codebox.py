@@ -16,7 +16,7 @@ from ..scenario.choice import Choice
 from ..scenario.custom_machine import OWN
 from .controls import algorithm_label
 from .notes import note
-from .session import t
+from .session import language, t
 
 _MOST_SIZES = 40
 
@@ -147,16 +147,15 @@ def _torch(choice: Choice, sizes: list[str], used: dict[str, Any], ranks: int) -
     return [CodePart(t("code.torch"), code, "python", t("code.torch.note")), CodePart("torchrun", line)]
 
 
-def torch_of_step(trace: cs.StepTrace) -> list[CodePart]:
+def torch_of_step(told: tuple[str, str, str] | cs.CollsimError) -> list[CodePart]:
     """A step of training in PyTorch: the script, the lines that start it, and how to ask for NCCL; why there is none
     where PyTorch has no module for it."""
-    try:
-        code = trace.script()
-    except cs.CollsimError as error:
-        return [CodePart("PyTorch", "", note=str(error))]
+    if isinstance(told, cs.CollsimError):
+        return [CodePart("PyTorch", "", note=told.said(language()))]
+    code, line, by_hand = told
     parts = [CodePart(t("code.torch.step"), code, "python", t("code.torch.step.note"))]
     if "init_process_group" not in code:  # DataParallel: one process
-        return [*parts, CodePart("python", trace.launch())]
+        return [*parts, CodePart("python", line)]
     asking = (
         "import torch, torch.distributed as dist\n"
         "print(dist.is_nccl_available())\n"
@@ -164,8 +163,8 @@ def torch_of_step(trace: cs.StepTrace) -> list[CodePart]:
     )
     return [
         *parts,
-        CodePart(t("code.torch.env"), trace.launch()),
-        CodePart(t("code.torch.tcp"), trace.launch("tcp://")),
+        CodePart(t("code.torch.env"), line),
+        CodePart(t("code.torch.tcp"), by_hand),
         CodePart(t("code.torch.nccl"), asking, "python", t("code.torch.nccl.note")),
     ]
 

@@ -52,6 +52,7 @@ class StepShown:
         document: what is drawn. ghost: the network's boxes (t0, t1) without the switches that are on.
         changes: a row for each switch. curve: (bytes, seconds, s) over bucket sizes; empty where there are no buckets.
         usual: bytes of a bucket as the step has it; 0 where it has none.
+        torch: the PyTorch script, the line that starts it, and those that start it by hand; or why there is none.
     """
 
     place: str
@@ -62,6 +63,7 @@ class StepShown:
     changes: tuple[ChangedStep, ...]
     curve: tuple[tuple[int, float], ...]
     usual: int
+    torch: tuple[str, str, str] | CollsimError
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,16 @@ def shown(choice: TrainingChoice, tell: Tell = quietly) -> StepShown:
         changes=changes,
         curve=_curve(now, choice, tell),
         usual=_bucket_bytes(choice),
+        torch=_torch(now),
     )
+
+
+def _torch(now: StepTrace) -> tuple[str, str, str] | CollsimError:
+    """The step in PyTorch, or why there is no script."""
+    try:
+        return now.script(), now.launch(), now.launch("tcp://")
+    except CollsimError as error:
+        return error
 
 
 def _bucket_bytes(choice: TrainingChoice) -> int:

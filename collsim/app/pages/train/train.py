@@ -40,10 +40,15 @@ def draw() -> None:
     leave(choice)
     with top:
         complain(session().complaints)
-    (_race if choice.show == "race" else _step)(choice, top)
+    made = None
+    if choice.show == "race":
+        _race(choice, top)
+    else:
+        made = _step(choice, top)
+    torch = codebox.torch_of_step(made.torch) if made is not None else []
     with st.expander(t("code.title")):
         codebox.draw(
-            [CodePart(t("python"), script(choice), "python")],
+            [CodePart(t("python"), script(choice), "python"), *torch],
             [CodePart(t("cli"), command(choice), note=t("train.torch"))],
             (choice.own,) if choice.own else (),
         )
@@ -71,7 +76,7 @@ def _timed(choice: TrainingChoice) -> TrainingChoice:
 # ---- one step ------------------------------------------------------------------------------------------------------
 
 
-def _step(choice: TrainingChoice, top: Any) -> None:
+def _step(choice: TrainingChoice, top: Any) -> StepShown | None:
     timed = _timed(choice)
     with top:
         found = latest(
@@ -82,12 +87,13 @@ def _step(choice: TrainingChoice, top: Any) -> None:
             otherwise=(PLAIN,),
         )
     if found is None:
-        return
+        return None
     made: StepShown = found[0]
     drawn: TrainingChoice = found[1][0]
     with top:
         _headline(made)
     _card(made, drawn, choice)
+    return made
 
 
 def _headline(made: StepShown) -> None:
