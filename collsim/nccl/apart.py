@@ -102,7 +102,9 @@ class Apart:
 
     def __str__(self) -> str:
         slow, fast = ("predict", "simulate") if self.predicted > self.simulated else ("simulate", "predict")
-        both = f"predict {format_time(self.predicted)} (NCCL's {self.algorithm}), simulate {format_time(self.simulated)}"
+        both = (
+            f"predict {format_time(self.predicted)} (NCCL's {self.algorithm}), simulate {format_time(self.simulated)}"
+        )
         term = f"most of it the term {self.term} ({format_time(self.seconds)}): {self.why}; rests on {self.rests}"
         return f"{both}: {slow} is {self.factor:.3g} times {fast}, {term}"
 

@@ -87,8 +87,14 @@ _PATTERNS: list[tuple[str, str]] = [
         r"(\w+) holds steps of a schedule that was made before; write the steps yourself",
         r"\1 里是事先做好的调度的步骤；请自己写出各步。",
     ),
-    (r"(\w+)\(\) reads a schedule that was made before; write the steps yourself", r"\1() 读取的是事先做好的调度；请自己写出各步。"),
-    (r"sys\.setprofile hides steps from the check; write the steps yourself", r"sys.setprofile 会避开检查；请自己写出各步。"),
+    (
+        r"(\w+)\(\) reads a schedule that was made before; write the steps yourself",
+        r"\1() 读取的是事先做好的调度；请自己写出各步。",
+    ),
+    (
+        r"sys\.setprofile hides steps from the check; write the steps yourself",
+        r"sys.setprofile 会避开检查；请自己写出各步。",
+    ),
     (r"(\w+) is an algorithm of the library; write the steps yourself", r"\1 是库里的算法；请自己写出各步。"),
     (r"(\S+) failed: (.+)", r"\1 出错：\2"),
     (r"the function needs more memory than it may use; .*", r"函数需要的内存超过限制；它产生了多少次传输？"),

@@ -101,5 +101,3 @@ def _values(known: Constants) -> list[float]:
 def _constants(values: Sequence[float] | Floats) -> Constants:
     rates = [Rates(*map(float, values[k : k + 4])) for k in (0, 4, 8)]
     return Constants(*rates, *map(float, values[12:]))
-
-
