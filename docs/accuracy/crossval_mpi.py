@@ -6,7 +6,6 @@ left, each held lightly at its start, so that one of which no run is left stays 
 
 from __future__ import annotations
 
-
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path

@@ -21,7 +21,6 @@ from collsim.sandbox.produce import Wanted
 from collsim.schedule import Schedule
 from collsim.teach.chinese import chinese
 
-
 #: What one trial may use, for all numbers of ranks together.
 LIMITS = Limits(seconds=4.0, memory=512 * 2**20, steps=2_000, transfers=50_000, output=16_000_000)
 #: So many trials at once; others of a large class wait their turn.
