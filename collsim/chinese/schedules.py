@@ -122,6 +122,7 @@ SAID = {
     "{name}: ranks={n} is more than {most_ranks:,}, beyond which it needs too much memory": (
         "{name}：ranks={n} 超过 {most_ranks:,}，再多需要的内存过大"
     ),
+    "{name}({n}) failed{where}: it needs more memory than it may use": "{name}({n}){where} 需要的内存超过限制",
     "{name}({n}) failed{where}: {kind}: {error}": "{name}({n}){where} 出错：{kind}：{error}",
     "{name}({n}){where}: {error}": "{name}({n}){where}：{error}",
     "{name}({n}): {error}": "{name}({n})：{error}",
