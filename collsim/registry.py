@@ -122,8 +122,8 @@ class Algorithm:
                 raise ScheduleError(
                     "{name}({n}) failed{where}: it needs more memory than it may use", **said
                 ) from error
-            kind = type(error).__name__
-            raise ScheduleError("{name}({n}) failed{where}: {kind}: {error}", **said, kind=kind, error=error) from error
+            said |= {"kind": type(error).__name__, "error": error}
+            raise ScheduleError("{name}({n}) failed{where}: {kind}: {error}", **said) from error
         return replace(made, slots=max(made.slots, kind.slots(made.chunks)))
 
     def _told(self, n: int, error: CollsimError) -> CollsimError:
