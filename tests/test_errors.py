@@ -50,8 +50,10 @@ PLACE = {"step", "rank", "chunk"}
 
 
 def named(call):
-    whole = ast.unparse(call.func)
-    return whole if whole in SPEAKERS else whole.rpartition(".")[2]
+    if isinstance(call.func, ast.Attribute):
+        whole = f"{getattr(call.func.value, 'id', '')}.{call.func.attr}"
+        return whole if whole in SPEAKERS else call.func.attr
+    return getattr(call.func, "id", "")
 
 
 def is_text(node):
