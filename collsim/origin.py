@@ -1,7 +1,7 @@
 """Where a wrong result begins: the first step, and the cell in it, that a right schedule would have treated otherwise.
 
-What is wrong in the end was often made long before, at another rank: a send lost in a reduce-scatter shows in every copy
-of the sum. The place is found by comparison with a right schedule: the one that a broken copy was made of
+What is wrong in the end was often made long before, at another rank: a send lost in a reduce-scatter shows in every
+copy of the sum. The place is found by comparison with a right schedule: the one that a broken copy was made of
 (`Schedule.meant`), else the algorithm of the library that the schedule resembles most, where they share two transfers
 in three. Where there is none (`begun`) the contributions are followed back: a rank counted twice to the step that added
 it again, a contribution that is missing to the step that sent the sum on without it.
@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .collective import collective
-from .errors import CollsimError
+from .errors import CollsimError, Sentence
 from .registry import algorithms
-from .schedule import Schedule, Step
+from .schedule import Schedule, Step, endpoint_named
 
 Row = tuple[int, int, int, int, bool]  # src, dst, chunk, into, reduce
 Counts = npt.NDArray[np.int64]
@@ -40,7 +40,8 @@ class Origin:
     Attributes:
         kind: a write that is not there (`lost`), one too many (`extra`), one of other data (`changed`), the sending on
         of a sum that is not complete (`early`), or no write of the rest at all (`never`).
-        step: from 0; the number of steps where a step is missing at the end. rank, chunk: endpoint and slot of the cell.
+        step: from 0; the number of steps where a step is missing at the end.
+        rank, chunk: endpoint and slot of the cell.
         row: of `schedule.transfers`, the transfer that does it; None where it is not there.
         ends: the schedule has no such step any more.
     """
@@ -52,24 +53,21 @@ class Origin:
     row: int | None = None
     ends: bool = False
 
-    def said(self, schedule: Schedule) -> tuple[str, str]:
-        """A sentence in English and Chinese; steps are counted from 1."""
-        who, step, chunk = schedule.who(self.rank), self.step + 1, self.chunk
-        if self.kind == "never":
-            return f"No step brings the rest into chunk {chunk} of {who}.", (
-                f"没有任何一步把其余部分送到 {who} 的 chunk {chunk}。"
-            )
-        if self.ends:
-            return f"Step {step} is missing: {who} gets nothing more into chunk {chunk}.", (
-                f"缺少第 {step} 步：{who} 的 chunk {chunk} 不再收到数据。"
-            )
-        en, zh = {
-            "lost": (f"{who} gets nothing into chunk {chunk}", f"{who} 的 chunk {chunk} 没有收到数据"),
-            "extra": (f"{who} gets something too much into chunk {chunk}", f"{who} 的 chunk {chunk} 多收到一次数据"),
-            "changed": (f"{who} gets the wrong data into chunk {chunk}", f"{who} 的 chunk {chunk} 收到的数据不对"),
-            "early": (f"{who} sends chunk {chunk} on too early", f"{who} 过早地把 chunk {chunk} 发了出去"),
-        }[self.kind]
-        return f"It begins in step {step}: {en}.", f"从第 {step} 步开始出错：{zh}。"
+    def said(self, schedule: Schedule) -> Sentence:
+        """A sentence of the place; steps are counted from 1."""
+        kind = "ended" if self.ends and self.kind == "lost" else self.kind
+        who = endpoint_named(schedule.ranks, self.rank)
+        return Sentence(_SAID[kind], step=self.step + 1, who=who, chunk=self.chunk)
+
+
+_SAID = {
+    "lost": "It begins in step {step}: {who} gets nothing into chunk {chunk}.",
+    "ended": "Step {step} is missing: {who} gets nothing more into chunk {chunk}.",
+    "extra": "It begins in step {step}: {who} gets something too much into chunk {chunk}.",
+    "changed": "It begins in step {step}: {who} gets the wrong data into chunk {chunk}.",
+    "early": "It begins in step {step}: {who} sends chunk {chunk} on too early.",
+    "never": "No step brings the rest into chunk {chunk} of {who}.",
+}
 
 
 def origin(schedule: Schedule) -> Origin | None:

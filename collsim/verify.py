@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .collective import EVERY, NOTHING, collective
-from .errors import ScheduleError
+from .errors import ScheduleError, Sentence, Words
 from .origin import Origin, begun, origin
 from .replay import require_schedule, run, starting
 from .schedule import Schedule, Step
@@ -108,7 +108,16 @@ def _traced(schedule: Schedule, error: ScheduleError) -> ScheduleError:
     found = origin(schedule)
     if found is None or error.step is None or (found.step, found.rank) == (error.step, error.rank):
         return error
-    return _placed(f"{error}. {found.said(schedule)[0]}", found, (error.rank, error.chunk))
+    made = ScheduleError(
+        "{error}. {begin}",
+        error=error.sentence,
+        begin=found.said(schedule),
+        step=found.step,
+        rank=found.rank,
+        chunk=found.chunk,
+    )
+    made.origin, made.cell = found, (error.rank, error.chunk)
+    return made
 
 
 def _explain(schedule: Schedule, wrong: npt.NDArray[np.bool_]) -> ScheduleError:
@@ -119,14 +128,22 @@ def _explain(schedule: Schedule, wrong: npt.NDArray[np.bool_]) -> ScheduleError:
     if found is None:
         found = begun(schedule, (rank, slot), want, lambda cell: contributions(schedule, *cell))
     last, final = history[-1]
-    how = found.said(schedule)[0] if found else "No step writes it." if last < 0 else "It was never replaced."
-    has, wants = _sum(final, slot), _sum(want, slot)
-    message = f"{schedule.label}: after the last step rank {rank} has chunk {slot} = {has}, but "
-    message += f"{schedule.collective} wants {wants}. {how}"
-    if found is not None:
-        return _placed(message, found, (rank, slot))
-    error = ScheduleError(message, step=0, rank=rank, chunk=slot)
-    error.from_start = True
+    how = Sentence("No step writes it.") if last < 0 else Sentence("It was never replaced.")
+    error = ScheduleError(
+        "{label}: after the last step rank {cell} has chunk {slot} = {has}, but {collective} wants {wants}. {how}",
+        label=schedule.label,
+        cell=rank,
+        slot=slot,
+        has=_sum(final, slot),
+        collective=schedule.collective,
+        wants=_sum(want, slot),
+        how=how if found is None else found.said(schedule),
+        step=0 if found is None else found.step,
+        rank=rank if found is None else found.rank,
+        chunk=slot if found is None else found.chunk,
+    )
+    error.from_start = found is None
+    error.origin, error.cell = found, None if found is None else (rank, slot)
     return error
 
 
@@ -141,20 +158,14 @@ def _shown(wrong: npt.NDArray[np.bool_], found: Origin | None) -> tuple[int, int
     return int(cells[0][0]), int(cells[0][1])
 
 
-def _placed(message: str, found: Origin, cell: tuple[int | None, int | None]) -> ScheduleError:
-    error = ScheduleError(message, step=found.step, rank=found.rank, chunk=found.chunk)
-    error.origin, error.cell = found, cell
-    return error
-
-
-def _sum(counts: Counts, chunk: int, most: int = 8) -> str:
+def _sum(counts: Counts, chunk: int, most: int = 8) -> Words:
     """`2·r0 + r1 + r3`; contributions of another chunk are written `r1[chunk 5]`."""
     terms = []
     for r, c in np.argwhere(counts):
         times = f"{counts[r, c]}·" if counts[r, c] != 1 else ""
         terms.append(f"{times}r{r}" + (f"[chunk {c}]" if c != chunk else ""))
     if not terms:
-        return "nothing"
+        return Sentence("nothing")
     if len(terms) > most:
         terms = [*terms[: most - 1], "...", terms[-1]]
     return " + ".join(terms)

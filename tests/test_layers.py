@@ -7,6 +7,7 @@ ROOT = Path(__file__).parent.parent / "collsim"
 
 # Lowest first; modules of one layer are blind to each other unless BESIDE says otherwise.
 LAYERS = [
+    {"chinese"},
     {"errors"},
     {"units", "dtypes", "bar", "files", "steps", "maxflow"},
     {"limits"},

@@ -13,6 +13,7 @@ import typer
 
 import collsim as cs
 
+from ..errors import Sentence
 from .options import (
     Json,
     Load,
@@ -105,7 +106,8 @@ def _run_together(
     """Several collectives at once, all of the same size: a row for each, with its slow-down."""
     if timing.engine != "event":
         raise cs.CollsimError(
-            f"--beside needs --engine event, got {timing.engine!r}: a barrier after each step would tie them together"
+            "--beside needs --engine event, got {engine!r}: a barrier after each step would tie them together",
+            engine=timing.engine,
         )
     others = [_companion(word, plan, network) for word in beside]
     plans, ranks = [plan, *(s for s, _ in others)], [None, *(r for _, r in others)]
@@ -141,9 +143,12 @@ def _companion(word: str, plan: cs.Schedule, network: cs.Topology) -> tuple[cs.S
         match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
         if not first <= last < network.ranks:
-            where = f"{network.name} has ranks 0 to {network.ranks - 1}"
+            where = Sentence("{name} has ranks 0 to {last}", name=network.name, last=network.ranks - 1)
             raise cs.CollsimError(
-                f"--beside {word!r}: {part!r} names no ranks ({where}); write algorithm@0-7 or algorithm@0,8"
+                "--beside {word!r}: {part!r} names no ranks ({where}); write algorithm@0-7 or algorithm@0,8",
+                word=word,
+                part=part,
+                where=where,
             )
         ranks += range(first, last + 1)
     return cs.schedule(name, ranks=len(ranks)), ranks

@@ -54,7 +54,7 @@ class Splitting:
         given = {key: value for key, value in vars(self).items() if value is not None and key != "parallel"}
         for key in given:
             if key not in takes:
-                raise CollsimError(f"--{key.replace('_', '-')} is no option of --parallel {name}")
+                raise CollsimError("--{key} is no option of --parallel {name}", key=key.replace("_", "-"), name=name)
         if given.pop("asynchronous", False):
             given["synchronous"] = False
         return make(**given)

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..errors import CollsimError
+from ..errors import CollsimError, Sentence
 from ..files import MOST_ELEMENTS, read_bytes, refuse, writing
 from ..schedule import Schedule
 from ..simulate.run import chunk_bytes
@@ -96,7 +96,10 @@ def write_chakra(schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize:
         raise CollsimError("a Chakra trace counts bytes: say how many, for example nbytes='64MiB'")
     if len(schedule) > MOST_ELEMENTS:
         raise CollsimError(
-            f"{schedule.label} has {len(schedule):,} transfers; Chakra traces are written for at most {MOST_ELEMENTS:,}"
+            "{label} has {transfers:,} transfers; Chakra traces are written for at most {most:,}",
+            label=schedule.label,
+            transfers=len(schedule),
+            most=MOST_ELEMENTS,
         )
     kinds = _messages()
     nodes = _nodes(schedule, chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), kinds)
@@ -181,7 +184,11 @@ def read_chakra(path: Any) -> list[dict[str, Any]]:
             node.ParseFromString(part)
         except Exception as error:  # protobuf's DecodeError has several homes
             refuse(
-                path, f"message {number}", f"is no {'Node' if number else 'GlobalMetadata'} of Chakra ({error})"[:200]
+                path,
+                Sentence("message {number}", number=number),
+                "is no {kind} of Chakra ({error})",
+                kind="Node" if number else "GlobalMetadata",
+                error=str(error)[:160],
             )
         if number:
             values = {a.name: getattr(a, a.WhichOneof("value")) for a in node.attr if a.WhichOneof("value")}
@@ -196,7 +203,7 @@ def _messages_in(path: Any, data: bytes) -> Iterator[bytes]:
         length = shift = 0
         while True:
             if at >= len(data) or shift > 28:
-                refuse(path, f"byte {at}", "the length of a message is cut or too large")
+                refuse(path, Sentence("byte {at}", at=at), "the length of a message is cut or too large")
             length |= (data[at] & 0x7F) << shift
             shift += 7
             at += 1
@@ -204,11 +211,15 @@ def _messages_in(path: Any, data: bytes) -> Iterator[bytes]:
                 break
         if at + length > len(data):
             refuse(
-                path, f"byte {at}", f"a message of {length} bytes, but only {len(data) - at} are left; is the file cut?"
+                path,
+                Sentence("byte {at}", at=at),
+                "a message of {length} bytes, but only {left} are left; is the file cut?",
+                length=length,
+                left=len(data) - at,
             )
         count += 1
         if count > MOST_ELEMENTS:
-            refuse(path, "", f"more than {MOST_ELEMENTS:,} messages")
+            refuse(path, "", "more than {most:,} messages", most=MOST_ELEMENTS)
         yield data[at : at + length]
         at += length
     if not count:

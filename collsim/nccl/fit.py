@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import CollsimError, unknown
+from ..errors import CollsimError, in_a_row, unknown
 from ..simulate.trace import views
 from ..topology import Topology
 from ..topology.calibrated import LinkFigures, Measured, Residue, calibrated
@@ -100,9 +100,11 @@ class Calibration:
         said."""
         found = predict(collective, self.machine, nbytes, links=self.links, **environment)
         settings = settings_of(environment)
-        guessed = "; ".join(beyond(self.fitted_on, found.facts, found.collective, found.nbytes, settings))
+        guessed = in_a_row(
+            beyond(self.fitted_on, found.facts, found.collective, found.nbytes, settings), "{first}; {then}"
+        )
         if guessed and not extrapolate:
-            raise CollsimError(f"{guessed}; say extrapolate=True to go there all the same")
+            raise CollsimError("{guessed}; say extrapolate=True to go there all the same", guessed=guessed)
         return as_measured(found, self.measured, settings)
 
     def save(self, path: str | Path) -> None:
@@ -154,15 +156,18 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
     those columns, and for cells that are no numbers.
     """
     if missing := [name for name in ("collective", "nbytes", "time") if name not in measured]:
-        raise CollsimError(f"calibrate wants columns collective, nbytes and time; {', '.join(missing)} is missing")
+        raise CollsimError(
+            "calibrate wants columns collective, nbytes and time; {missing} is missing", missing=", ".join(missing)
+        )
     if strange := set(environment) - {"NCCL_ALGO", "NCCL_PROTO"}:
         raise CollsimError(unknown("variable of calibrate", sorted(strange)[0], ("NCCL_ALGO", "NCCL_PROTO")))
     facts = facts_of(machine)
     usable = _usable(measured, facts)
     if len(usable) < 4:
         raise CollsimError(
-            f"{len(usable)} usable rows are too few to calibrate with; run nccl-tests on 2 GPUs or more over a range "
-            "of sizes (-b 8 -e 1G -f 2)"
+            "{usable} usable rows are too few to calibrate with; run nccl-tests on 2 GPUs or more over a range of "
+            "sizes (-b 8 -e 1G -f 2)",
+            usable=len(usable),
         )
     samples = [sample(row, facts, environment) for row in usable.itertuples()]
     factors, residues = _fitted(samples)
@@ -202,7 +207,12 @@ def _numbers(measured: pd.DataFrame, column: str) -> pd.Series[float]:
     wrong = np.asarray(np.isinf(numbers) | (numbers.isna() & measured[column].notna()))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise CollsimError(f"calibrate: row {row}: {column}={measured[column].iloc[row]!r} is not a finite number")
+        raise CollsimError(
+            "calibrate: row {row}: {column}={value!r} is not a finite number",
+            row=row,
+            column=column,
+            value=measured[column].iloc[row],
+        )
     return numbers
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CollsimError, ScheduleError
+from ..errors import CollsimError, ScheduleError, Sentence
 from ..registry import Algorithm
 from ..schedule import TRANSFER, Schedule, Step
 from .frames import Kind, frame
@@ -76,19 +76,23 @@ def _of_its_own(wanted: Wanted, function: Any) -> Iterator[None]:
         yield
         return
     if made := _made_before(function):
-        raise ScheduleError(f"{made} holds steps of a schedule that was made before; write the steps yourself")
-    borrowed: list[str] = []
+        raise ScheduleError(
+            "{name} holds steps of a schedule that was made before; write the steps yourself", name=made
+        )
+    borrowed: list[Sentence] = []
 
     def watch(running: Any, event: str, what: object) -> None:
         if event == "c_call" and what is sys.setprofile:
-            borrowed.append("sys.setprofile hides steps from the check")
+            borrowed.append(Sentence("sys.setprofile hides steps from the check; write the steps yourself"))
         if event != "call":
             return
         file, caller = running.f_code.co_filename, running.f_back
         if file.startswith(_LIBRARY):
-            borrowed.append(f"{Path(file).stem} is an algorithm of the library")
+            said = "{borrowed} is an algorithm of the library; write the steps yourself"
+            borrowed.append(Sentence(said, borrowed=Path(file).stem))
         elif file == _SCHEDULE and caller is not None and not caller.f_code.co_filename.startswith(_PACKAGE):
-            borrowed.append(f"{running.f_code.co_name}() reads a schedule that was made before")
+            said = "{name}() reads a schedule that was made before; write the steps yourself"
+            borrowed.append(Sentence(said, name=running.f_code.co_name))
 
     before = sys.getprofile()
     sys.setprofile(watch)
@@ -98,7 +102,7 @@ def _of_its_own(wanted: Wanted, function: Any) -> Iterator[None]:
         found = borrowed[:1]
         sys.setprofile(before)
     if found:
-        raise ScheduleError(f"{found[0]}; write the steps yourself")
+        raise ScheduleError(found[0])
 
 
 def _made_before(function: Any, seen: frozenset[int] = frozenset()) -> str | None:
@@ -163,7 +167,8 @@ def _entry(function: Any, wanted: Wanted, limits: Limits) -> Algorithm:
     inner = function.function if isinstance(function, Algorithm) else function
     if not callable(inner):
         raise ScheduleError(
-            f"check() wants a function of n that yields steps, got {_short(function)}; give its name without calling it"
+            "check() wants a function of n that yields steps, got {function}; give its name without calling it",
+            function=_short(function),
         )
     helping = (lambda n: wanted.helpers) if wanted.helpers else None
     return _Watched(str(named), wanted.collective, inner, None, None, "", "", ("", ""), helpers=helping, limits=limits)
@@ -174,15 +179,23 @@ def _counted(steps: Any, label: str, limits: Limits) -> Iterator[Any]:
         steps = [steps]
     if isinstance(steps, str) or not hasattr(steps, "__iter__"):
         raise ScheduleError(
-            f"{label} returned {_short(steps)}; it must yield its steps: yield copy(...), yield reduce(...)"
+            "{label} returned {steps}; it must yield its steps: yield copy(...), yield reduce(...)",
+            label=label,
+            steps=_short(steps),
         )
     moved = 0
     for number, item in enumerate(steps):
         parts = item if isinstance(item, (list, tuple)) else [item]
         moved += sum(p.transfers for p in parts if isinstance(p, Step))
         if number >= limits.steps or moved > limits.transfers:
-            what = f"{limits.steps:,} steps" if number >= limits.steps else f"{limits.transfers:,} transfers"
-            raise ScheduleError(f"{label} yields more than {what} and has not ended; does a loop never stop?")
+            what = (
+                Sentence("{steps:,} steps", steps=limits.steps)
+                if number >= limits.steps
+                else Sentence("{transfers:,} transfers", transfers=limits.transfers)
+            )
+            raise ScheduleError(
+                "{label} yields more than {what} and has not ended; does a loop never stop?", label=label, what=what
+            )
         yield item
 
 
@@ -204,16 +217,18 @@ def _packed(n: int, s: Schedule) -> bytes:
 
 
 def _failure(n: int, error: BaseException) -> bytes:
+    said: Sentence | CollsimError
     if isinstance(error, MemoryError):
-        text = "the function needs more memory than it may use; how many transfers does it yield?"
+        said = Sentence("the function needs more memory than it may use; how many transfers does it yield?")
     elif isinstance(error, SystemExit):
-        text = "the function ends the program (exit); it should only yield steps"
+        said = Sentence("the function ends the program (exit); it should only yield steps")
     elif isinstance(error, CollsimError):
-        text = str(error)
+        said = error
     else:
-        text = f"the function failed: {type(error).__name__}: {_short(error)}"
+        said = Sentence("the function failed: {kind}: {error}", kind=type(error).__name__, error=_short(error))
     place = [_whole(getattr(error, name, None)) for name in ("step", "rank", "chunk")]
-    return frame(Kind.FAILED, (n, *place), text[:MOST_PRINTED].encode("utf-8", "replace"))
+    words, chinese = (said.said(lang)[:MOST_PRINTED].encode("utf-8", "replace") for lang in ("en", "zh"))
+    return frame(Kind.FAILED, (n, *place, len(words)), words + chinese)
 
 
 def _whole(value: Any) -> int:

@@ -133,7 +133,7 @@ def _named(collective: str, given: Sequence[str | Algorithm] | None) -> list[Alg
         return list(algorithms(collective).values())
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise CollsimError(
-            f"algorithm={given!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']"
+            "algorithm={given!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']", given=given
         )
     return [entry if isinstance(entry, Algorithm) else find(entry) for entry in given]
 

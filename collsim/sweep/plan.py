@@ -42,36 +42,49 @@ def read_plan(path: str | Path) -> dict[str, Any]:
     place = Path(path)
     node = compose(read_text(place, _LARGEST), place.name, "YAML")
     if not isinstance(node, yaml.MappingNode):
-        raise FormatError(f"{place.name}, line 1: a plan is a mapping with the keys {', '.join(_KEYS)}")
+        raise FormatError(
+            "{name}, line 1: a plan is a mapping with the keys {keys}", name=place.name, keys=", ".join(_KEYS)
+        )
     lines: dict[str, int] = {}
     for key, _ in node.value:
         line = key.start_mark.line + 1
         if lines.setdefault(str(key.value), line) != line:
             raise FormatError(
-                f"{place.name}, line {line}: key {key.value!r} is there twice, first in line {lines[str(key.value)]}"
+                "{name}, line {line}: key {value!r} is there twice, first in line {first}",
+                name=place.name,
+                line=line,
+                value=key.value,
+                first=lines[str(key.value)],
             )
     try:
         plan = value_of(node)
     except FormatError as error:
-        raise FormatError(f"{place.name}, {error}") from None
+        raise FormatError("{name}, {error}", name=place.name, error=error) from None
     for key in plan:
         if key not in _KEYS:
-            raise FormatError(f"{place.name}, line {lines.get(str(key), 1)}: {unknown('key', key, _KEYS)}")
+            raise FormatError(
+                "{name}, line {line}: {unknown}",
+                name=place.name,
+                line=lines.get(str(key), 1),
+                unknown=unknown("key", key, _KEYS),
+            )
     if "topology" not in plan:
-        raise FormatError(f"{place.name}: a plan needs a topology, for example 'topology: [switch(64)]'")
+        raise FormatError("{name}: a plan needs a topology, for example 'topology: [switch(64)]'", name=place.name)
     arguments = {}
     nodes = {str(key.value): value for key, value in node.value}
     for key, value in plan.items():
         try:
             arguments[key] = _argument(key, value)
         except CollsimError as error:
-            raise FormatError(f"{place.name}, line {lines[key]}: {error}") from error
+            raise FormatError("{name}, line {line}: {error}", name=place.name, line=lines[key], error=error) from error
         for number, entry in enumerate(value if isinstance(value, list) else [value]):
             try:
                 _require_known(key, entry)
             except CollsimError as error:
                 within = nodes[key].value[number] if isinstance(value, list) else nodes[key]
-                raise FormatError(f"{place.name}, line {within.start_mark.line + 1}: {error}") from error
+                raise FormatError(
+                    "{name}, line {line}: {error}", name=place.name, line=within.start_mark.line + 1, error=error
+                ) from error
     return arguments
 
 
@@ -99,7 +112,7 @@ def _require_known(key: str, entry: Any) -> None:
 
 def _argument(key: str, value: Any) -> Any:
     if value is None:
-        raise CollsimError(f"{key} is empty")
+        raise CollsimError("{key} is empty", key=key)
     if key == "nbytes":
         sizes = value if isinstance(value, list) else [value]
         return [size for entry in sizes for size in (size_range(entry) if isinstance(entry, str) else [entry])]
@@ -113,8 +126,8 @@ def _named(key: str, entry: Any) -> Any:
     if isinstance(entry, dict):
         rest = dict(entry)
         if "name" not in rest:
-            raise CollsimError(f"{entry!r} has no name; write {{name: ..., option: value}}")
+            raise CollsimError("{entry!r} has no name; write {{name: ..., option: value}}", entry=entry)
         return rest.pop("name"), rest
     if not isinstance(entry, str):
-        raise CollsimError(f"{entry!r} is not the name of an {key}")
+        raise CollsimError("{entry!r} is not the name of an {key}", entry=entry, key=key)
     return entry

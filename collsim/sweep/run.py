@@ -79,7 +79,8 @@ def sweep(
     import pandas as pd
 
     if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise CollsimError(f"executor={executor!r} has no submit; give an executor of concurrent.futures, or None")
+        wanted = "executor={executor!r} has no submit; give an executor of concurrent.futures, or None"
+        raise CollsimError(wanted, executor=executor)
     require_progress(progress, *_COUNTED)
     work = scenarios(collective, algorithm, topology, order, nbytes, dtype, engine, where)
     keys = [key for one in work for key in one.keys]

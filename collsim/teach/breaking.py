@@ -17,7 +17,6 @@ from ..schedule import Schedule, Step, freeze
 from ..simulate import Trace, simulate
 from ..units import format_time, parse_count
 from ..verify import verify
-from .chinese import chinese
 from .language import LANGUAGES, Text, language
 
 Random = np.random.Generator
@@ -59,7 +58,11 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, lang: str = "en") -
         raise CollsimError(unknown("way to break a run", how, ways))
     language(lang)
     if not 0 < len(trace.schedule) <= _MOST_TRANSFERS or not trace.time:
-        raise CollsimError(f"{trace!r} cannot be broken: it needs 1 to {_MOST_TRANSFERS:,} transfers that cross a link")
+        raise CollsimError(
+            "{trace!r} cannot be broken: it needs 1 to {most:,} transfers that cross a link",
+            trace=trace,
+            most=_MOST_TRANSFERS,
+        )
     random = np.random.default_rng(parse_count(seed, "seed", least=0))
     k = LANGUAGES.index(lang)
     if how in _MACHINES:
@@ -197,7 +200,7 @@ def _verdict(plan: Schedule | CollsimError) -> tuple[Text, CollsimError | None]:
             error = found
     if error is None:
         return ("The result is still right: nobody needed that.", "结果仍然正确：没有人需要它。"), None
-    return (str(error), chinese(str(error))), error
+    return (error.said(), error.said("zh")), error
 
 
 def _timed(trace: Trace, plan: Schedule | CollsimError) -> Trace | None:
@@ -225,7 +228,7 @@ def _cut(trace: Trace, random: Random) -> Outcome:
     try:
         after = simulate(trace.schedule, trace.topology.without_link(a, b), trace.nbytes, trace.dtype, trace.engine)
     except TopologyError as error:
-        return what, (str(error), f"有 rank 因此无法到达：{error}"), None, error
+        return what, (error.said(), f"有 rank 因此无法到达：{error.said('zh')}"), None, error
     return what, _compared(trace, after), after, None
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import CollsimError, require_path
+from ..errors import CollsimError, Sentence, require_path
 from ..files import writing
 from ..simulate.trace import views
 from .trace import StepTrace
@@ -35,8 +35,8 @@ def save(trace: StepTrace, path: Any) -> Path:
     elif name.endswith(_PICTURES):
         views["step_picture"](trace, place)
     else:
-        kinds = ".trace.json (Perfetto), .json, .csv, .png, .svg or .pdf"
-        raise CollsimError(f"{place.name!r}: a step of training is written as {kinds}")
+        kinds = Sentence(".trace.json (Perfetto), .json, .csv, .png, .svg or .pdf")
+        raise CollsimError("{name!r}: a step of training is written as {kinds}", name=place.name, kinds=kinds)
     return place
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import collsim as cs
-from collsim.errors import CollsimError, unknown
+from collsim.errors import CollsimError, Sentence, unknown
 from collsim.registry import Option
 from collsim.simulate import ENGINES, SHARING
 from collsim.topology.fabrics import FABRICS
@@ -87,7 +87,7 @@ def flag(text: str) -> bool:
     """True or False from the words people write in an address."""
     words = {"1": True, "true": True, "on": True, "yes": True, "0": False, "false": False, "off": False, "no": False}
     if text.lower() not in words:
-        raise CollsimError(f"{text!r} is neither on nor off")
+        raise CollsimError("{text!r} is neither on nor off", text=text)
     return words[text.lower()]
 
 
@@ -108,7 +108,9 @@ def count(what: str, most: int, least: int = 1) -> Callable[[str], int]:
     def read(text: str) -> int:
         number = parse_count(text, what, least)
         if number > most:
-            raise CollsimError(f"{what}={number} is too large; {what} is at most {most} here")
+            raise CollsimError(
+                "{what}={number} is too large; {what} is at most {most} here", what=what, number=number, most=most
+            )
         return number
 
     return read
@@ -138,13 +140,13 @@ def option_reader(of: Option) -> Callable[[str], Any]:
 
 def _sizes(text: str) -> str:
     if re.search(r":1\.0", text):  # would be counted up in tiny steps
-        raise CollsimError(f"sizes {text!r} are more than 200; use a larger factor")
+        raise CollsimError("sizes {text!r} are more than 200; use a larger factor", text=text)
     sizes = cs.size_range(text)
     if len(sizes) > 200:
-        raise CollsimError(f"sizes {text!r} are more than 200; use a larger factor")
+        raise CollsimError("sizes {text!r} are more than 200; use a larger factor", text=text)
     if not sizes[0]:
         raise CollsimError(
-            f"sizes {text!r} begin with 0 bytes, which has no place on a logarithmic axis; use 1 or more"
+            "sizes {text!r} begin with 0 bytes, which has no place on a logarithmic axis; use 1 or more", text=text
         )
     return text
 
@@ -232,7 +234,9 @@ LATEST = 1e6  # s
 def _seconds(text: str) -> float:
     seconds = float(cs.parse_time(shortened(text), "t"))
     if seconds > LATEST:
-        raise CollsimError(f"t={shortened(text)} is too large; t is at most {LATEST:.0f} here")
+        raise CollsimError(
+            "t={given} is too large; t is at most {latest:.0f} here", given=shortened(text), latest=LATEST
+        )
     return seconds
 
 
@@ -301,7 +305,7 @@ def from_query(query: Mapping[str, str], start: Choice | None = None) -> tuple[C
     if found.get("place") == OWN and not (found.get("own") or base.own):
         del found["place"]
         if "own" not in query:
-            complaints.append(Complaint("machine", OWN, "the address does not hold the machine", base.place))
+            complaints.append(Complaint("machine", OWN, Sentence("the address does not hold the machine"), base.place))
     if found.get("place") == OWN and base.place != OWN:
         found = filed(found.get("own") or base.own) | found
     found.update(_agreed(found, query, base, complaints))
@@ -341,7 +345,8 @@ def _agreed(
         return {"collective": collective, "algorithm": algorithm}
     usual = usual_algorithm(collective)
     if "algorithm" in found:
-        why = f"it is an algorithm for {cs.algorithms()[algorithm].collective}, not for {collective}"
+        its = cs.algorithms()[algorithm].collective
+        why = Sentence("it is an algorithm for {its}, not for {collective}", its=its, collective=collective)
         complaints.append(Complaint("algorithm", shortened(query["algorithm"]), why, usual))
     return {"collective": collective, "algorithm": usual}
 
@@ -354,7 +359,8 @@ def _options(algorithm: str, query: Mapping[str, str], complaints: list[Complain
     found, unread = read_words(words, query)
     complaints += unread
     for key in _every_option_key() & query.keys() - {option_key(name) for name in own_options(algorithm)}:
-        complaints.append(Complaint(key, shortened(query[key]), f"{algorithm} has no option {key}", "–"))
+        why = Sentence("{algorithm} has no option {option}", algorithm=algorithm, option=key)
+        complaints.append(Complaint(key, shortened(query[key]), why, "–"))
     return tuple(found.items())
 
 

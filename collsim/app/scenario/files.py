@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 
 import collsim as cs
-from collsim.errors import CollsimError
+from collsim.errors import CollsimError, Words
 from collsim.exchange import Format, formats, load
 from collsim.schedule import Schedule
 from collsim.viz.sentences.causes import bottleneck
@@ -203,7 +203,11 @@ def schedule_of(upload: Upload) -> Schedule:
     """What is in a file. Raises CollsimError: too large, no schedule, damaged, or wrong with the gpu, thread block and
     step of it."""
     if len(upload.data) > MOST_BYTES:
-        raise CollsimError(f"{len(upload.data):,} bytes are too many; a schedule file here has at most {MOST_BYTES:,}")
+        raise CollsimError(
+            "{nbytes:,} bytes are too many; a schedule file here has at most {most:,}",
+            nbytes=len(upload.data),
+            most=MOST_BYTES,
+        )
     ending = "".join(s for s in Path(upload.name).suffixes[-2:] if s[1:].lower() in suffixes()).lower()
     with tempfile.TemporaryDirectory(prefix="collsim-file-") as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -227,12 +231,12 @@ def placed(choice: Choice, ranks: int) -> Choice:
     return choice if fits else replace(choice, place="switch", ranks=min(ranks, MOST_RANKS))
 
 
-def mistake_in(schedule: Schedule) -> str:
+def mistake_in(schedule: Schedule) -> Words:
     """What is wrong with a schedule; empty where it does what its collective promises."""
     try:
         cs.verify(schedule)
     except CollsimError as error:
-        return str(error)
+        return error.sentence
     return ""
 
 
@@ -241,7 +245,7 @@ def expected_played(upload: Upload, choice: Choice) -> float:
     return len(upload.data) / 2e5
 
 
-def played(upload: Upload, choice: Choice, tell: Tell = quietly) -> tuple[Outcome, str, str]:
+def played(upload: Upload, choice: Choice, tell: Tell = quietly) -> tuple[Outcome, str, Words]:
     """A schedule from a file on the place of a choice: all that Explore shows, its label, and what is wrong with it."""
     plan, topology = schedule_of(upload), build_place(choice)
     tell("run", 0.3)

@@ -76,7 +76,7 @@ def choose(
         raise CollsimError(unknown("collective of MPI", collective, _OPERATIONS))
     n, size = parse_count(ranks, "ranks"), parse_bytes(nbytes)
     if n < 2:
-        raise CollsimError(f"ranks={n}: with one rank nothing is chosen; use 2 or more")
+        raise CollsimError("ranks={n}: with one rank nothing is chosen; use 2 or more", n=n)
     operation, elements = _OPERATIONS[collective], size // parse_count(itemsize, "itemsize")
     if library == "mpich":
         name, ours = mpich.choose(operation, n, size, elements=elements, commutative=commutative)

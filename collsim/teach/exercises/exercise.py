@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ...errors import CollsimError, ScheduleError
+from ...errors import CollsimError
 from ...sandbox import Attempt, Limits
 from ...sandbox.own import attempt_own
 from ...schedule import Schedule
@@ -21,7 +21,6 @@ from ...simulate import Trace, simulate
 from ...topology import Topology, switch
 from ...units import format_time
 from ...verify import verify
-from ..chinese import chinese
 from ..language import LANGUAGES, Text
 from .failure import failure, history
 from .tasks.task import Partners, Task
@@ -65,7 +64,7 @@ class Exercise:
     def hint(self, level: int = 1) -> str:
         """Hint 1, 2 or 3; each gives more away than the one before."""
         if level not in (1, 2, 3):
-            raise CollsimError(f"hint({level!r}): there are three hints, hint(1), hint(2) and hint(3)")
+            raise CollsimError("hint({level!r}): there are three hints, hint(1), hint(2) and hint(3)", level=level)
         return self.say(self.task.hints[level - 1])
 
     def check(self, function: Callable[..., Any], *, record: bool = True, limits: Limits | None = None) -> Result:
@@ -172,7 +171,9 @@ class Result:
         """The failed (or the compared) schedule in the player."""
         trace = self._shown
         if trace is None:
-            raise CollsimError(f"{self.exercise.name}: there is no schedule to show; {self.reason}")
+            raise CollsimError(
+                "{name}: there is no schedule to show; {reason}", name=self.exercise.name, reason=self.reason
+            )
         return trace.animate(lang=self.exercise.lang)
 
     @property
@@ -226,21 +227,17 @@ def judged(exercise: Exercise, made: Attempt) -> Result:
     for n, schedule in made.schedules.items():
         try:
             verify(schedule)
-        except ScheduleError as error:
-            return _failed(exercise, made, n, str(error), error, schedule)
         except CollsimError as error:
-            return _failed(exercise, made, n, str(error), None, schedule)
+            return _failed(exercise, made, n, error, schedule)
         over = _over_budget(exercise, n, schedule)
         if over is not None:
             return Result(exercise, False, over, ranks=n, schedule=schedule, printed=made.printed)
     if made.error is not None:
-        return _failed(exercise, made, made.failed, str(made.error), made.error, None)
+        return _failed(exercise, made, made.failed, made.error, None)
     return _compared(exercise, made)
 
 
-def _failed(
-    exercise: Exercise, made: Attempt, n: int | None, why: str, error: ScheduleError | None, schedule: Schedule | None
-) -> Result:
+def _failed(exercise: Exercise, made: Attempt, n: int | None, error: CollsimError, schedule: Schedule | None) -> Result:
     where = {name: getattr(error, name, None) for name in ("rank", "chunk", "step")}
     if getattr(error, "from_start", False):
         where["step"] = None
@@ -251,8 +248,15 @@ def _failed(
         when = ("", "") if step is None else (f", step {step + 1}", f"，第 {step + 1} 步")
         place = exercise.say((f" Look at {who}, chunk {chunk}{when[0]}.", f" 请看 {who}，chunk {chunk}{when[1]}。"))
     head = exercise.say((f"With {n} ranks: ", f"{n} 个 rank 时：")) if n is not None else ""
-    why = exercise.say((why, chinese(why)))
-    return Result(exercise, False, f"{head}{why}{place}", ranks=n, schedule=schedule, printed=made.printed, **where)
+    return Result(
+        exercise,
+        False,
+        f"{head}{error.said(exercise.lang)}{place}",
+        ranks=n,
+        schedule=schedule,
+        printed=made.printed,
+        **where,
+    )
 
 
 def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
@@ -290,7 +294,8 @@ def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
             (
                 f"With {n} ranks: correct, but in step {step + 1} {whom} sends to {to}; here a rank sends "
                 f"{task.partners.rule[0]}.",
-                f"{n} 个 rank 时：结果正确，但第 {step + 1} 步 {whom} 发给了 {to}；这里每个 rank {task.partners.rule[1]}。",
+                f"{n} 个 rank 时：结果正确，但第 {step + 1} 步 {whom} 发给了 {to}；"
+                f"这里每个 rank {task.partners.rule[1]}。",
             )
         )
     return None

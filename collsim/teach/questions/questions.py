@@ -31,9 +31,11 @@ def questions(trace: Trace, seed: int = 0, count: int = 8, lang: str = "en") -> 
     count, seed = parse_count(count, "count"), parse_count(seed, "seed", least=0)
     language(lang)
     if count > _MOST:
-        raise CollsimError(f"count={count}: at most {_MOST} questions are made at once")
+        raise CollsimError("count={count}: at most {most} questions are made at once", count=count, most=_MOST)
     if not trace.time or not trace.link_bytes.any():
-        raise CollsimError(f"nothing moves in {trace!r}, so there is nothing to ask; take more ranks or a larger size")
+        raise CollsimError(
+            "nothing moves in {trace!r}, so there is nothing to ask; take more ranks or a larger size", trace=trace
+        )
     run = AskedRun(trace)
     random = np.random.default_rng(
         [seed, zlib.crc32(f"{trace.schedule.label} {trace.topology.name} {trace.nbytes}".encode())]

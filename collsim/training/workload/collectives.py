@@ -53,7 +53,9 @@ class Collectives:
             algorithm is not None
             and algorithms()[require_word("algorithm", algorithm, algorithms())].collective != "allreduce"
         ):
-            raise CollsimError(f"algorithm={algorithm!r} is no allreduce; collsim list algorithms names them")
+            raise CollsimError(
+                "algorithm={algorithm!r} is no allreduce; collsim list algorithms names them", algorithm=algorithm
+            )
         self.algorithm = algorithm
         self.known: dict[Any, float] = {}
         self.plans: dict[Any, Schedule] = {}

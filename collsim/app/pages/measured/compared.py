@@ -97,7 +97,7 @@ def _told(text: str) -> bool:
 def _machine(text: str) -> str:
     if text not in machines():
         cs.machine(text)  # says which there are
-        raise CollsimError(f"{text} has no GPU that NCCL or RCCL runs on")
+        raise CollsimError("{text} has no GPU that NCCL or RCCL runs on", text=text)
     return text
 
 
