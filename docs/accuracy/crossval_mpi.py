@@ -22,8 +22,8 @@ from collsim.nccl.measured.accuracy import BANDS, Accuracy, MpiTime, Row, accura
 
 Floats = npt.NDArray[np.float64]
 _SLOW = Rates(1e-5, 2e-6, 5e9, 5e9)
-#: Round numbers: a message between nodes takes 2 us (what vendors of RDMA networks say), one inside half of that, a call
-#: on a GPU's buffer 10 us more; memory and bus carry 5 GB/s a rank and 50 GB/s a node; cards carry their rate less
+#: Round numbers: a message between nodes takes 2 us (what vendors of RDMA networks say), one inside half of that, a
+#: call on a GPU's buffer 10 us more; memory and bus carry 5 GB/s a rank and 50 GB/s a node; cards carry their rate less
 #: headers.
 PRIOR = Constants(
     host=Rates(1e-6, 2e-6, 5e9, 5e9),
