@@ -111,5 +111,7 @@ def test_the_design_names_the_search_that_compare_makes():
 
     text = " ".join((ROOT / "docs" / "design.md").read_text(encoding="utf-8").split())
     assert "one channel with one chunk and all channels with 1 to 256 chunks" in text
-    said = cs.compare("allreduce", cs.machine("dgx-a100", nodes=2), "1MiB", algorithm=["allreduce_ring"]).attrs["search"]
+    said = cs.compare("allreduce", cs.machine("dgx-a100", nodes=2), "1MiB", algorithm=["allreduce_ring"]).attrs[
+        "search"
+    ]
     assert said == "1 × 1, 8 × {1, 4, 16, 64, 256}"
