@@ -121,8 +121,8 @@ left out are predicted (ten times, so that each is left out once); then the same
 from NCCL's own step latencies and link speeds ([crossval.py](accuracy/crossval.py)). Not left out is the shape of the
 model: which terms it has, and the few constants marked "read off" below, were settled with all runs in view; so were
 the loss of the fit and its last term (`blocks`), chosen among some twenty candidates by these very tables. Truly
-unseen runs may be worse than these tables in that respect. Another division into tenths of systems and of GPUs moved the
-median errors by up to 5 points and the shares by up to 10.
+unseen runs may be worse than these tables in that respect. Another division into tenths of systems and of GPUs moved
+the median errors by up to 5 points and the shares by up to 10.
 
 {tables}"""
 _MPI_BLIND = """### MPI left out

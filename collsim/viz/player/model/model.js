@@ -116,7 +116,7 @@ export function mistakeTime(m) {
   return m.t0[at.transfer] + 0.85 * (m.t1[at.transfer] - m.t0[at.transfer]);
 }
 
-/** Since when the wrong cell is pointed at: the step that makes it wrong, the end if a step is missing, or the start. */
+/** Since when the wrong cell is pointed at: the step that makes it wrong, the end if one is missing, or the start. */
 export function mistakeFrom(m) {
   const at = m.mistake;
   if (at?.step != null) return m.step0[at.step];
