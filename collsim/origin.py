@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -55,19 +55,24 @@ class Origin:
 
     def said(self, schedule: Schedule) -> Sentence:
         """A sentence of the place; steps are counted from 1."""
-        kind = "ended" if self.ends and self.kind == "lost" else self.kind
-        who = endpoint_named(schedule.ranks, self.rank)
-        return Sentence(_SAID[kind], step=self.step + 1, who=who, chunk=self.chunk)
-
-
-_SAID = {
-    "lost": "It begins in step {step}: {who} gets nothing into chunk {chunk}.",
-    "ended": "Step {step} is missing: {who} gets nothing more into chunk {chunk}.",
-    "extra": "It begins in step {step}: {who} gets something too much into chunk {chunk}.",
-    "changed": "It begins in step {step}: {who} gets the wrong data into chunk {chunk}.",
-    "early": "It begins in step {step}: {who} sends chunk {chunk} on too early.",
-    "never": "No step brings the rest into chunk {chunk} of {who}.",
-}
+        where: dict[str, Any] = {"who": endpoint_named(schedule.ranks, self.rank), "chunk": self.chunk}
+        step = self.step + 1
+        match self.kind:
+            case "never":
+                return Sentence("No step brings the rest into chunk {chunk} of {who}.", **where)
+            case "lost" if self.ends:
+                return Sentence(
+                    "Step {step} is missing: {who} gets nothing more into chunk {chunk}.", step=step, **where
+                )
+            case "lost":
+                what = Sentence("{who} gets nothing into chunk {chunk}", **where)
+            case "extra":
+                what = Sentence("{who} gets something too much into chunk {chunk}", **where)
+            case "changed":
+                what = Sentence("{who} gets the wrong data into chunk {chunk}", **where)
+            case "early":
+                what = Sentence("{who} sends chunk {chunk} on too early", **where)
+        return Sentence("It begins in step {step}: {what}.", step=step, what=what)
 
 
 def origin(schedule: Schedule) -> Origin | None:

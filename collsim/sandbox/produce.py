@@ -88,11 +88,15 @@ def _of_its_own(wanted: Wanted, function: Any) -> Iterator[None]:
             return
         file, caller = running.f_code.co_filename, running.f_back
         if file.startswith(_LIBRARY):
-            said = "{borrowed} is an algorithm of the library; write the steps yourself"
-            borrowed.append(Sentence(said, borrowed=Path(file).stem))
+            stem = Path(file).stem
+            borrowed.append(
+                Sentence("{borrowed} is an algorithm of the library; write the steps yourself", borrowed=stem)
+            )
         elif file == _SCHEDULE and caller is not None and not caller.f_code.co_filename.startswith(_PACKAGE):
-            said = "{name}() reads a schedule that was made before; write the steps yourself"
-            borrowed.append(Sentence(said, name=running.f_code.co_name))
+            name = running.f_code.co_name
+            borrowed.append(
+                Sentence("{name}() reads a schedule that was made before; write the steps yourself", name=name)
+            )
 
     before = sys.getprofile()
     sys.setprofile(watch)
