@@ -128,7 +128,7 @@ the median errors by up to 5 points and the shares by up to 10.
 _MPI_BLIND = """### MPI left out
 
 The same for MPI: its constants are found again, from round numbers, without one of its {systems} systems, one of its
-{gpus} kinds of buffer (host memory, or a GPU's), or one of its {sources} sources, which is then predicted
+{gpus} kinds of buffer (host memory, or a GPU's), or a tenth of its {sources} files of results, which are then predicted
 ([crossval_mpi.py](accuracy/crossval_mpi.py)). So few systems share little: for buffers, a network or a library that no
 other run has, the round number is all there is, and these tables say how far one gets with it.
 
