@@ -89,7 +89,8 @@ def refit(runs: Sequence[tuple[str, Any, float]], case_of: dict[str, Any]) -> Co
 def _weights(runs: list[str], sizes: list[int]) -> Floats:
     band = np.searchsorted([low for _, low, _ in reversed(BANDS)][1:], sizes, side="right")
     table = pd.DataFrame({"run": runs, "band": band})
-    return 1 / np.sqrt(table.groupby(["run", "band"])["band"].transform("size").to_numpy(float))
+    found: Floats = 1 / np.sqrt(table.groupby(["run", "band"])["band"].transform("size").to_numpy(float))
+    return found
 
 
 def _values(known: Constants) -> list[float]:
@@ -98,5 +99,5 @@ def _values(known: Constants) -> list[float]:
 
 
 def _constants(values: Sequence[float] | Floats) -> Constants:
-    rates = [Rates(*map(float, values[k : k + 4])) for k in (0, 4, 8)]
-    return Constants(*rates, *map(float, values[12:]))
+    host, gpu, cray = (Rates(*map(float, values[k : k + 4])) for k in (0, 4, 8))
+    return Constants(host, gpu, cray, *map(float, values[12:]))
