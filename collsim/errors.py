@@ -57,6 +57,12 @@ class Sentence:
     def __repr__(self) -> str:
         return f"Sentence({self.said()!r})"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sentence) and (self.key, str(self)) == (other.key, str(other))
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _sentence, (self.key, {name: _lasting(value) for name, value in self.values.items()})
 
@@ -109,8 +115,8 @@ class ScheduleError(CollsimError):
         step, rank, chunk: where it went wrong (0-based), or None where that has no meaning. In the template `{rank}`
             and `{chunk}` are these, and `{step}` is counted from 1, as everything that people read counts steps.
         from_start: no step makes it wrong, it is so from the start; `step` is 0 then.
-        origin, cell: where it begins (`collsim.origin`), and the cell (endpoint, slot) in which it shows, where `verify`
-            found both.
+        origin, cell: where it begins (`collsim.origin`), and the cell (endpoint, slot) in which it shows, where
+            `verify` found both.
     """
 
     from_start = False

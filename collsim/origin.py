@@ -1,7 +1,7 @@
 """Where a wrong result begins: the first step, and the cell in it, that a right schedule would have treated otherwise.
 
-What is wrong in the end was often made long before, at another rank: a send lost in a reduce-scatter shows in every copy
-of the sum. The place is found by comparison with a right schedule: the one that a broken copy was made of
+What is wrong in the end was often made long before, at another rank: a send lost in a reduce-scatter shows in every
+copy of the sum. The place is found by comparison with a right schedule: the one that a broken copy was made of
 (`Schedule.meant`), else the algorithm of the library that the schedule resembles most, where they share two transfers
 in three. Where there is none (`begun`) the contributions are followed back: a rank counted twice to the step that added
 it again, a contribution that is missing to the step that sent the sum on without it.
@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,8 @@ class Origin:
     Attributes:
         kind: a write that is not there (`lost`), one too many (`extra`), one of other data (`changed`), the sending on
         of a sum that is not complete (`early`), or no write of the rest at all (`never`).
-        step: from 0; the number of steps where a step is missing at the end. rank, chunk: endpoint and slot of the cell.
+        step: from 0; the number of steps where a step is missing at the end.
+        rank, chunk: endpoint and slot of the cell.
         row: of `schedule.transfers`, the transfer that does it; None where it is not there.
         ends: the schedule has no such step any more.
     """
@@ -53,19 +54,25 @@ class Origin:
     ends: bool = False
 
     def said(self, schedule: Schedule) -> Sentence:
-        """It in one sentence."""
-        key = "ends" if self.ends and self.kind != "never" else self.kind
-        return Sentence(_SAID[key], who=endpoint_named(schedule.ranks, self.rank), chunk=self.chunk, step=self.step + 1)
-
-
-_SAID = {
-    "never": "No step brings the rest into chunk {chunk} of {who}.",
-    "ends": "Step {step} is missing: {who} gets nothing more into chunk {chunk}.",
-    "lost": "It begins in step {step}: {who} gets nothing into chunk {chunk}.",
-    "extra": "It begins in step {step}: {who} gets something too much into chunk {chunk}.",
-    "changed": "It begins in step {step}: {who} gets the wrong data into chunk {chunk}.",
-    "early": "It begins in step {step}: {who} sends chunk {chunk} on too early.",
-}
+        """A sentence of the place; steps are counted from 1."""
+        where: dict[str, Any] = {"who": endpoint_named(schedule.ranks, self.rank), "chunk": self.chunk}
+        step = self.step + 1
+        match self.kind:
+            case "never":
+                return Sentence("No step brings the rest into chunk {chunk} of {who}.", **where)
+            case "lost" if self.ends:
+                return Sentence(
+                    "Step {step} is missing: {who} gets nothing more into chunk {chunk}.", step=step, **where
+                )
+            case "lost":
+                what = Sentence("{who} gets nothing into chunk {chunk}", **where)
+            case "extra":
+                what = Sentence("{who} gets something too much into chunk {chunk}", **where)
+            case "changed":
+                what = Sentence("{who} gets the wrong data into chunk {chunk}", **where)
+            case "early":
+                what = Sentence("{who} sends chunk {chunk} on too early", **where)
+        return Sentence("It begins in step {step}: {what}.", step=step, what=what)
 
 
 def origin(schedule: Schedule) -> Origin | None:

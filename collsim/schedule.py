@@ -211,7 +211,8 @@ class Schedule:
         return self.diagram()
 
     def diagram(self, most_ranks: int = 33, most_steps: int = 32) -> str:
-        """Text picture: a row per endpoint, a column per step; `+2←3` adds chunk 2 from rank 3, `=2←3` copies it.
+        """Text picture: a row per endpoint, a column per step, counted from 1; `+2←3` adds chunk 2 from rank 3, `=2←3`
+        copies it.
 
         Rows and columns beyond the limits are left out and counted in the last line.
         """
@@ -221,7 +222,7 @@ class Schedule:
         )
         names, cells = self.diagram_cells(most_ranks, most_steps)
         shown = min(self.steps, most_steps)
-        header = ["", *(f"step {k + 1}" for k in range(shown))]
+        header = ["", *(f"step {k}" for k in range(1, shown + 1))]
         lines = [header, *([name, *row] for name, row in zip(names, cells, strict=True))]
         widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
         text = [repr(self)[1:-1].removeprefix("Schedule ")]

@@ -108,9 +108,16 @@ def _traced(schedule: Schedule, error: ScheduleError) -> ScheduleError:
     found = origin(schedule)
     if found is None or error.step is None or (found.step, found.rank) == (error.step, error.rank):
         return error
-    return _placed(
-        Sentence("{first}. {then}", first=error, then=found.said(schedule)), found, (error.rank, error.chunk)
+    made = ScheduleError(
+        "{error}. {begin}",
+        error=error.sentence,
+        begin=found.said(schedule),
+        step=found.step,
+        rank=found.rank,
+        chunk=found.chunk,
     )
+    made.origin, made.cell = found, (error.rank, error.chunk)
+    return made
 
 
 def _explain(schedule: Schedule, wrong: npt.NDArray[np.bool_]) -> ScheduleError:
@@ -121,21 +128,22 @@ def _explain(schedule: Schedule, wrong: npt.NDArray[np.bool_]) -> ScheduleError:
     if found is None:
         found = begun(schedule, (rank, slot), want, lambda cell: contributions(schedule, *cell))
     last, final = history[-1]
-    nothing = Sentence("No step writes it.") if last < 0 else Sentence("It was never replaced.")
-    message = Sentence(
-        "{label}: after the last step rank {rank} has chunk {chunk} = {has}, but {collective} wants {wants}. {how}",
+    how = Sentence("No step writes it.") if last < 0 else Sentence("It was never replaced.")
+    error = ScheduleError(
+        "{label}: after the last step rank {cell} has chunk {slot} = {has}, but {collective} wants {wants}. {how}",
         label=schedule.label,
-        rank=rank,
-        chunk=slot,
+        cell=rank,
+        slot=slot,
         has=_sum(final, slot),
         collective=schedule.collective,
         wants=_sum(want, slot),
-        how=nothing if found is None else found.said(schedule),
+        how=how if found is None else found.said(schedule),
+        step=0 if found is None else found.step,
+        rank=rank if found is None else found.rank,
+        chunk=slot if found is None else found.chunk,
     )
-    if found is not None:
-        return _placed(message, found, (rank, slot))
-    error = ScheduleError(message, step=0, rank=rank, chunk=slot)
-    error.from_start = True
+    error.from_start = found is None
+    error.origin, error.cell = found, None if found is None else (rank, slot)
     return error
 
 
@@ -148,12 +156,6 @@ def _shown(wrong: npt.NDArray[np.bool_], found: Origin | None) -> tuple[int, int
                 cells = cells[alike]
                 break
     return int(cells[0][0]), int(cells[0][1])
-
-
-def _placed(message: Words, found: Origin, cell: tuple[int | None, int | None]) -> ScheduleError:
-    error = ScheduleError(message, step=found.step, rank=found.rank, chunk=found.chunk)
-    error.origin, error.cell = found, cell
-    return error
 
 
 def _sum(counts: Counts, chunk: int, most: int = 8) -> Words:

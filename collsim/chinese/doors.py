@@ -37,6 +37,16 @@ SAID = {
     "{tabs}={given!r}: pages that one client may have open are a number from 1 to 1000": (
         "{tabs}={given!r}：一个客户端可同时打开的页面数应为 1 到 1000"
     ),
+    "it is an algorithm for {its}, not for {collective}": "它是 {its} 的算法，不是 {collective} 的",
+    "{algorithm} has no option {option}": "{algorithm} 没有选项 {option}",
+    "the address does not hold the machine": "链接中没有包含这台机器",
+    "{name}={value} is not a rank; with {ranks} ranks it is 0 to {last}": (
+        "{name}={value} 不是 rank；共 {ranks} 个 rank 时为 0 到 {last}"
+    ),
+    "runner{number} is not there; runners are counted from 1 without a gap": (
+        "没有 runner{number}；参赛者从 1 开始连续编号"
+    ),
+    "it is not name:value": "应写成 名称:值",
     # the command line
     "give one of --machine, --topology and --topology-file": "--machine、--topology 和 --topology-file 只能给出一个",
     "say where to run: --machine dgx-a100 --nodes 2, or --topology 'switch(8)'": (

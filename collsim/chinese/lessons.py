@@ -25,13 +25,14 @@ SAID = {
         "用到了 chunk {last:,}；{endpoints} 个 rank 时最多检查 {most:,} 个 chunk"
     ),
     "{chunks} chunks do not fit {collective} with {n} ranks": "{chunks} 个 chunk 不适合 {n} 个 rank 的 {collective}",
-    "{what}; write the steps yourself": "{what}；请自己写出各步",
-    "{name} is an algorithm of the library": "{name} 是库里的算法",
-    "{name}() reads a schedule that was made before": "{name}() 读取的是事先做好的调度",
-    "sys.setprofile hides steps from the check": "sys.setprofile 会躲开对步骤的检查",
     "{name} holds steps of a schedule that was made before; write the steps yourself": (
         "{name} 里是事先做好的调度的步骤；请自己写出各步"
     ),
+    "{name}() reads a schedule that was made before; write the steps yourself": (
+        "{name}() 读取的是事先做好的调度；请自己写出各步"
+    ),
+    "sys.setprofile hides steps from the check; write the steps yourself": "sys.setprofile 会避开检查；请自己写出各步",
+    "{borrowed} is an algorithm of the library; write the steps yourself": "{borrowed} 是库里的算法；请自己写出各步",
     "check() wants a function of n that yields steps, got {function}; give its name without calling it": (
         "check() 需要一个关于 n 并产生各步的函数，现在是 {function}；请给出函数名，不要调用它"
     ),

@@ -2,26 +2,19 @@
 
 SAID = {
     # what a schedule does
-    "{label}: after the last step rank {rank} has chunk {chunk} = {has}, but {collective} wants {wants}. {how}": (
-        "{label}：最后一步之后，rank {rank} 的 chunk {chunk} = {has}，而 {collective} 要求 {wants}。{how}"
+    "{label}: after the last step rank {cell} has chunk {slot} = {has}, but {collective} wants {wants}. {how}": (
+        "{label}：最后一步之后，rank {cell} 的 chunk {slot} = {has}，而 {collective} 要求 {wants}。{how}"
     ),
-    "{first}. {then}": "{first}。{then}",
-    "No step brings the rest into chunk {chunk} of {who}.": "没有任何一步把其余部分送到 {who} 的 chunk {chunk}。",
+    "{error}. {begin}": "{error}。{begin}",
+    "It begins in step {step}: {what}.": "从第 {step} 步开始出错：{what}。",
+    "{who} gets nothing into chunk {chunk}": "{who} 的 chunk {chunk} 没有收到数据",
+    "{who} gets something too much into chunk {chunk}": "{who} 的 chunk {chunk} 多收到一次数据",
+    "{who} gets the wrong data into chunk {chunk}": "{who} 的 chunk {chunk} 收到的数据不对",
+    "{who} sends chunk {chunk} on too early": "{who} 过早地把 chunk {chunk} 发了出去",
     "Step {step} is missing: {who} gets nothing more into chunk {chunk}.": (
         "缺少第 {step} 步：{who} 的 chunk {chunk} 不再收到数据。"
     ),
-    "It begins in step {step}: {who} gets nothing into chunk {chunk}.": (
-        "从第 {step} 步开始出错：{who} 的 chunk {chunk} 没有收到数据。"
-    ),
-    "It begins in step {step}: {who} gets something too much into chunk {chunk}.": (
-        "从第 {step} 步开始出错：{who} 的 chunk {chunk} 多收到一次数据。"
-    ),
-    "It begins in step {step}: {who} gets the wrong data into chunk {chunk}.": (
-        "从第 {step} 步开始出错：{who} 的 chunk {chunk} 收到的数据不对。"
-    ),
-    "It begins in step {step}: {who} sends chunk {chunk} on too early.": (
-        "从第 {step} 步开始出错：{who} 过早地把 chunk {chunk} 发了出去。"
-    ),
+    "No step brings the rest into chunk {chunk} of {who}.": "没有任何一步把其余部分送到 {who} 的 chunk {chunk}。",
     "It was never replaced.": "它从未被覆盖。",
     "No step writes it.": "没有任何一步写入它。",
     "{label}, step {step}: {who} sends chunk {chunk} to {receiver}, but holds nothing in it yet": (
@@ -137,6 +130,7 @@ SAID = {
     "{name}: ranks={n} is more than {most_ranks:,}, beyond which it needs too much memory": (
         "{name}：ranks={n} 超过 {most_ranks:,}，再多需要的内存过大"
     ),
+    "{name}({n}) failed{where}: it needs more memory than it may use": "{name}({n}){where} 需要的内存超过限制",
     "{name}({n}) failed{where}: {kind}: {error}": "{name}({n}){where} 出错：{kind}：{error}",
     "{name}({n}){where}: {error}": "{name}({n}){where}：{error}",
     "{name}({n}): {error}": "{name}({n})：{error}",

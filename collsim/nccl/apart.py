@@ -78,7 +78,8 @@ class Apart:
     Attributes:
         algorithm: of NCCL, that the prediction is for.
         term: launch, steps, protocol, rate or fill, the largest of those that the simulation does not know; `latency`
-        or `shared` (a link that transfers wait for) where the simulation is the slower. seconds: of that term. why: what it is. rests: what it is known from.
+        or `shared` (a link that transfers wait for) where the simulation is the slower.
+        seconds: of that term. why: what it is. rests: what it is known from.
     """
 
     predicted: float
@@ -96,7 +97,8 @@ class Apart:
 
     @property
     def chinese(self) -> str:
-        both = f"predict 为 {format_time(self.predicted)}（NCCL 的 {self.algorithm}），simulate 为 {format_time(self.simulated)}"
+        both = f"predict 为 {format_time(self.predicted)}（NCCL 的 {self.algorithm}）"
+        both += f"，simulate 为 {format_time(self.simulated)}"
         term = f"主要来自{_CHINESE[self.term]}（{format_time(self.seconds)}）；依据：{self.rests}"
         return f"{both}，长者为短者的 {self.factor:.3g} 倍，{term}"
 
@@ -158,7 +160,7 @@ def _explained(p: Prediction, run: Trace) -> Apart | None:
 
 
 def _slower(p: Prediction, run: Trace, stated: float, call: Call) -> tuple[str, float, str, str]:
-    """What makes a simulation the slower one: the latency of its steps, or transfers that wait for a link they share."""
+    """What makes a simulation the slower one: the latency of its steps, or a link that its transfers share."""
     few = min(run.nbytes, _FEW * run.schedule.chunks * run.schedule.ranks)
     latency = float(simulate(run.schedule, run.topology, few, run.dtype, run.engine).time)
     shared, neck = run.time - latency - stated, run.bottleneck

@@ -24,9 +24,9 @@ from ..units import format_bytes, format_time
 from .graphs import communicator
 from .machine.facts import Facts
 from .machine.topology_facts import facts_of, searched
-from .measured.accuracy import relative_error
 from .model.calibrated import CLUSTER, Knobs, beyond, fitted_on, poor, residue_of, settings_of, turned
 from .model.links import MEASURED, Parameters
+from .model.relative import relative_error
 from .model.timing import Call, hops, inside_rate, net_rate, step_time, time_of
 from .model.tuner import choose
 from .predict import Prediction, as_measured, collective_name, predict

@@ -83,14 +83,20 @@ def _of_its_own(wanted: Wanted, function: Any) -> Iterator[None]:
 
     def watch(running: Any, event: str, what: object) -> None:
         if event == "c_call" and what is sys.setprofile:
-            borrowed.append(Sentence("sys.setprofile hides steps from the check"))
+            borrowed.append(Sentence("sys.setprofile hides steps from the check; write the steps yourself"))
         if event != "call":
             return
         file, caller = running.f_code.co_filename, running.f_back
         if file.startswith(_LIBRARY):
-            borrowed.append(Sentence("{name} is an algorithm of the library", name=Path(file).stem))
+            stem = Path(file).stem
+            borrowed.append(
+                Sentence("{borrowed} is an algorithm of the library; write the steps yourself", borrowed=stem)
+            )
         elif file == _SCHEDULE and caller is not None and not caller.f_code.co_filename.startswith(_PACKAGE):
-            borrowed.append(Sentence("{name}() reads a schedule that was made before", name=running.f_code.co_name))
+            name = running.f_code.co_name
+            borrowed.append(
+                Sentence("{name}() reads a schedule that was made before; write the steps yourself", name=name)
+            )
 
     before = sys.getprofile()
     sys.setprofile(watch)
@@ -100,7 +106,7 @@ def _of_its_own(wanted: Wanted, function: Any) -> Iterator[None]:
         found = borrowed[:1]
         sys.setprofile(before)
     if found:
-        raise ScheduleError("{what}; write the steps yourself", what=found[0])
+        raise ScheduleError(found[0])
 
 
 def _made_before(function: Any, seen: frozenset[int] = frozenset()) -> str | None:
@@ -215,16 +221,18 @@ def _packed(n: int, s: Schedule) -> bytes:
 
 
 def _failure(n: int, error: BaseException) -> bytes:
+    said: Sentence | CollsimError
     if isinstance(error, MemoryError):
-        text = "the function needs more memory than it may use; how many transfers does it yield?"
+        said = Sentence("the function needs more memory than it may use; how many transfers does it yield?")
     elif isinstance(error, SystemExit):
-        text = "the function ends the program (exit); it should only yield steps"
+        said = Sentence("the function ends the program (exit); it should only yield steps")
     elif isinstance(error, CollsimError):
-        text = str(error)
+        said = error
     else:
-        text = f"the function failed: {type(error).__name__}: {_short(error)}"
+        said = Sentence("the function failed: {kind}: {error}", kind=type(error).__name__, error=_short(error))
     place = [_whole(getattr(error, name, None)) for name in ("step", "rank", "chunk")]
-    return frame(Kind.FAILED, (n, *place), text[:MOST_PRINTED].encode("utf-8", "replace"))
+    words, chinese = (said.said(lang)[:MOST_PRINTED].encode("utf-8", "replace") for lang in ("en", "zh"))
+    return frame(Kind.FAILED, (n, *place, len(words)), words + chinese)
 
 
 def _whole(value: Any) -> int:

@@ -22,8 +22,8 @@ from collsim.nccl.measured.accuracy import BANDS, Accuracy, MpiTime, Row, accura
 
 Floats = npt.NDArray[np.float64]
 _SLOW = Rates(1e-5, 2e-6, 5e9, 5e9)
-#: Round numbers: a message between nodes takes 2 us (what vendors of RDMA networks say), one inside half of that, a call
-#: on a GPU's buffer 10 us more; memory and bus carry 5 GB/s a rank and 50 GB/s a node; cards carry their rate less
+#: Round numbers: a message between nodes takes 2 us (what vendors of RDMA networks say), one inside half of that, a
+#: call on a GPU's buffer 10 us more; memory and bus carry 5 GB/s a rank and 50 GB/s a node; cards carry their rate less
 #: headers.
 PRIOR = Constants(
     host=Rates(1e-6, 2e-6, 5e9, 5e9),
@@ -89,7 +89,8 @@ def refit(runs: Sequence[tuple[str, Any, float]], case_of: dict[str, Any]) -> Co
 def _weights(runs: list[str], sizes: list[int]) -> Floats:
     band = np.searchsorted([low for _, low, _ in reversed(BANDS)][1:], sizes, side="right")
     table = pd.DataFrame({"run": runs, "band": band})
-    return 1 / np.sqrt(table.groupby(["run", "band"])["band"].transform("size").to_numpy(float))
+    found: Floats = 1 / np.sqrt(table.groupby(["run", "band"])["band"].transform("size").to_numpy(float))
+    return found
 
 
 def _values(known: Constants) -> list[float]:
@@ -98,5 +99,5 @@ def _values(known: Constants) -> list[float]:
 
 
 def _constants(values: Sequence[float] | Floats) -> Constants:
-    rates = [Rates(*map(float, values[k : k + 4])) for k in (0, 4, 8)]
-    return Constants(*rates, *map(float, values[12:]))
+    host, gpu, cray = (Rates(*map(float, values[k : k + 4])) for k in (0, 4, 8))
+    return Constants(host, gpu, cray, *map(float, values[12:]))

@@ -121,14 +121,14 @@ left out are predicted (ten times, so that each is left out once); then the same
 from NCCL's own step latencies and link speeds ([crossval.py](accuracy/crossval.py)). Not left out is the shape of the
 model: which terms it has, and the few constants marked "read off" below, were settled with all runs in view; so were
 the loss of the fit and its last term (`blocks`), chosen among some twenty candidates by these very tables. Truly
-unseen runs may be worse than these tables in that respect. Another division into tenths moved the median errors by up
-to 3 points (counted as |predicted / measured - 1|) and the shares by up to 10.
+unseen runs may be worse than these tables in that respect. Another division into tenths of systems and of GPUs moved
+the median errors by up to 5 points and the shares by up to 10.
 
 {tables}"""
 _MPI_BLIND = """### MPI left out
 
 The same for MPI: its constants are found again, from round numbers, without one of its {systems} systems, one of its
-{gpus} kinds of buffer (host memory, or a GPU's), or one of its {sources} sources, which is then predicted
+{gpus} kinds of buffer (host memory, or a GPU's), or a tenth of its {sources} files of results, which are then predicted
 ([crossval_mpi.py](accuracy/crossval_mpi.py)). So few systems share little: for buffers, a network or a library that no
 other run has, the round number is all there is, and these tables say how far one gets with it.
 

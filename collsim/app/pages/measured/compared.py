@@ -19,7 +19,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.exchange import formats, load, save
 from collsim.nccl import Gap, Run, against, calibrate, explain, facts_of, own_run, predict, published, published_run
-from collsim.nccl.measured.accuracy import relative_error
+from collsim.nccl.model.relative import relative_error
 
 from ...jobs.worker import Tell
 from ...scenario.address import Complaint, PageAddress, Word, shortened
