@@ -5,8 +5,23 @@ SAID = {
     "{label}: after the last step rank {rank} has chunk {chunk} = {has}, but {collective} wants {wants}. {how}": (
         "{label}：最后一步之后，rank {rank} 的 chunk {chunk} = {has}，而 {collective} 要求 {wants}。{how}"
     ),
-    "First wrong in step {step}.": "第 {step} 步首次出错。",
-    "The last step that writes it is step {step}.": "最后写入它的是第 {step} 步。",
+    "{first}. {then}": "{first}。{then}",
+    "No step brings the rest into chunk {chunk} of {who}.": "没有任何一步把其余部分送到 {who} 的 chunk {chunk}。",
+    "Step {step} is missing: {who} gets nothing more into chunk {chunk}.": (
+        "缺少第 {step} 步：{who} 的 chunk {chunk} 不再收到数据。"
+    ),
+    "It begins in step {step}: {who} gets nothing into chunk {chunk}.": (
+        "从第 {step} 步开始出错：{who} 的 chunk {chunk} 没有收到数据。"
+    ),
+    "It begins in step {step}: {who} gets something too much into chunk {chunk}.": (
+        "从第 {step} 步开始出错：{who} 的 chunk {chunk} 多收到一次数据。"
+    ),
+    "It begins in step {step}: {who} gets the wrong data into chunk {chunk}.": (
+        "从第 {step} 步开始出错：{who} 的 chunk {chunk} 收到的数据不对。"
+    ),
+    "It begins in step {step}: {who} sends chunk {chunk} on too early.": (
+        "从第 {step} 步开始出错：{who} 过早地把 chunk {chunk} 发了出去。"
+    ),
     "It was never replaced.": "它从未被覆盖。",
     "No step writes it.": "没有任何一步写入它。",
     "{label}, step {step}: {who} sends chunk {chunk} to {receiver}, but holds nothing in it yet": (

@@ -52,8 +52,8 @@ SAID = {
     ),
     "rank {rank!r} takes no part in this step; its ranks are {lanes}": "rank {rank!r} 不参与这一步；参与的是 {lanes}",
     "{name!r}: a step of training is written as {kinds}": "{name!r}：训练步可写成 {kinds}",
-    ".trace.json (Perfetto), .json, .csv, .png, .svg or .pdf": (
-        ".trace.json（Perfetto）、.json、.csv、.png、.svg 或 .pdf"
+    ".html, .trace.json (Perfetto), .json, .csv, .et (Chakra), .py (PyTorch), .png, .svg or .pdf": (
+        ".html、.trace.json（Perfetto）、.json、.csv、.et（Chakra）、.py（PyTorch）、.png、.svg 或 .pdf"
     ),
     "task {number} ({name}) waits for a task that is not listed before it: {waits}": (
         "任务 {number}（{name}）等待的任务不在它之前：{waits}"
@@ -160,4 +160,17 @@ SAID = {
         "from_torch：{missing}（共 {count} 个）不属于任何运行过的模块；DDP 称之为 unused"
     ),
     "from_torch: {kind} does not run on these inputs: {error}": "from_torch：{kind} 不能在这些输入上运行：{error}",
+    "asynchronous workers wait for nobody, so their messages have no order that a trace could tell": (
+        "异步的 worker 不等待任何人，因此它们的消息没有记录可以说明的次序"
+    ),
+    "compare wants two StepTraces, or two Traces, got {given!r}": (
+        "compare 需要两个 StepTrace，或两个 Trace，现在是 {given!r}"
+    ),
+    "{says}: PyTorch has no module that does this; ddp() and data_parallel() have a script": (
+        "{says}：PyTorch 没有这样的模块；ddp() 和 data_parallel() 有脚本"
+    ),
+    "init={init!r} must be 'env://' (torchrun) or 'tcp://' (a line for each process)": (
+        "init={init!r} 必须是 'env://'（torchrun）或 'tcp://'（每个进程一行）"
+    ),
+    "option of a training step": "训练步的选项",
 }

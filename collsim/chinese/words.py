@@ -93,4 +93,6 @@ SAID = {
     "value of {variable}": "{variable} 的取值",
     "variable of calibrate": "calibrate 的变量",
     "way to break a run": "破坏方式",
+    "model or collective": "模型或集合通信",
+    "way of splitting": "切分方式",
 }

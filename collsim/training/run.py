@@ -332,7 +332,7 @@ def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
     own: dict[str, Any] = {}
     for name, value in changes.items():
         if name == "network" and not isinstance(value, str):
-            given["machine"] = given["machine"].scaled(by=_factor(value))
+            given["machine"] = _faster(given["machine"], _factor(value))
         elif name == "first_step":
             given["step"] = 1 if _yes(name, value) else STEADY
         elif name in options:
@@ -354,6 +354,17 @@ def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
         if "accumulate" in own:
             given["batch"] = None
     return _timed(_asked(given), trace)
+
+
+def _faster(topology: Topology, factor: float) -> Topology:
+    """All links so many times as fast; the same Topology for the same question, whose collectives are known then."""
+    known = _FASTER.setdefault(topology, {})
+    if factor not in known:
+        known[factor] = topology.scaled(by=factor)
+    return known[factor]
+
+
+_FASTER: WeakKeyDictionary[Topology, dict[float, Topology]] = WeakKeyDictionary()
 
 
 def _factor(value: Any) -> float:

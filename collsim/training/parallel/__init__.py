@@ -5,4 +5,17 @@ from .ddp import DDP, ddp
 from .parameter_server import ParameterServer, parameter_server
 from .strategy import Parallel, Workload
 
-__all__ = ["DDP", "DataParallel", "Parallel", "ParameterServer", "Workload", "data_parallel", "ddp", "parameter_server"]
+#: The functions that make a way of splitting, by name: what files and command lines call.
+WAYS = {"ddp": ddp, "data_parallel": data_parallel, "parameter_server": parameter_server}
+
+__all__ = [
+    "DDP",
+    "WAYS",
+    "DataParallel",
+    "Parallel",
+    "ParameterServer",
+    "Workload",
+    "data_parallel",
+    "ddp",
+    "parameter_server",
+]

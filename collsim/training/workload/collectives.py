@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import CollsimError, require_word
 from ...nccl import facts_of, predict
-from ...nccl.simulated import schedule_of
+from ...nccl.simulated import SLOT, schedule_of
 from ...registry import algorithms, schedule
 from ...schedule import Schedule
 from ...simulate import simulate
@@ -23,19 +23,20 @@ from ...topology import Topology
 from .step import StepTask
 
 LIBRARIES = ("nccl", "links")
-#: Where links are simulated and nothing is said: rings, and for one root a chain of as many pieces as hide its length,
-#: or the plain forms.
+#: Where links are simulated and nothing is said: rings, for one root a chain in pieces of NCCL's slot (its runRing of
+#: broadcast.h and reduce.h), or the plain forms.
 _USUAL = {
     "allreduce": "allreduce_ring",
     "allgather": "allgather_ring",
     "reduce_scatter": "reduce_scatter_ring",
-    "broadcast": "broadcast_binomial",
-    "reduce": "reduce_binomial",
+    "broadcast": "broadcast_chain",
+    "reduce": "reduce_chain",
     "scatter": "scatter_flat",
     "gather": "gather_flat",
     "alltoall": "alltoall_direct",
     "sendrecv": "sendrecv_direct",
 }
+_CHAINS, _MOST_PIECES = ("broadcast", "reduce"), 32
 _PREDICTED = ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "alltoall")
 
 
@@ -100,7 +101,8 @@ class Collectives:
 
     def plan(self, group: tuple[int, ...], task: StepTask) -> Schedule:
         """The schedule that it runs: rank r of it sits on rank group[r] of the topology."""
-        key = group, task.kind, task.nbytes if self.predicted(group, task) else 0, task.algorithm, task.options
+        sized = self.predicted(group, task) or task.kind in _CHAINS
+        key = group, task.kind, task.nbytes if sized else 0, task.algorithm, task.options
         if key not in self.plans:
             self.plans[key] = self._plan(group, task)
         return self.plans[key]
@@ -112,7 +114,10 @@ class Collectives:
             return schedule_of(predict(task.kind, self.topology, task.nbytes, None if whole else len(group)), view)
         name = task.algorithm or (self.algorithm if task.kind == "allreduce" and self.algorithm else _USUAL[task.kind])
         whole = group == tuple(range(self.topology.ranks))
-        return schedule(name, ranks=len(group), topology=self.topology if whole else None, **dict(task.options))
+        options = dict(task.options)
+        if not task.algorithm and task.kind in _CHAINS:
+            options["chunks"] = min(_MOST_PIECES, max(1, -(-task.nbytes // SLOT)))
+        return schedule(name, ranks=len(group), topology=self.topology if whole else None, **options)
 
 
 def seen_by(topology: Topology, group: tuple[int, ...]) -> Topology:
