@@ -11,6 +11,7 @@ import typer
 
 import collsim as cs
 from collsim.errors import CollsimError, require_word
+from collsim.files import writing
 
 from .options import Json, Language, Place, Ranks
 from .shell import command
@@ -189,3 +190,46 @@ def _collectives(trace: cs.StepTrace) -> list[dict[str, Any]]:
         for task, begin, end in zip(trace.step.tasks, trace.begin, trace.end, strict=True)
         if not task.computes and task.micro == last
     ]
+
+
+@command()
+def train_search(
+    model: Annotated[str, typer.Argument(help="A model, see `collsim list models`, or a table of layers: layers.csv.")],
+    place: Place,
+    batch: Annotated[int, typer.Option(help="Samples of the step, over all GPUs.")],
+    memory: Annotated[str | None, typer.Option(help="Bytes of a GPU, '80GB'; the GPU's own unless given.")] = None,
+    top: Annotated[int, typer.Option(help="Rows; each of them is timed.")] = 10,
+    dtype: Annotated[str, typer.Option(help="float32, float16 or bfloat16.")] = "bfloat16",
+    compute: Annotated[str | None, typer.Option(help="A GPU ('A100').")] = None,
+    context: Annotated[list[int] | None, typer.Option(help="Context parallel sizes to try; repeat for more.")] = None,
+    expert: Annotated[list[int] | None, typer.Option(help="Expert parallel sizes to try; repeat for more.")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write every legal split to a CSV.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Every legal way to split a step over the machine's GPUs: the best, how long they take and what they hold."""
+    known = cs.Model.from_csv(model) if model.endswith(".csv") else cs.model(model)
+    sizes = {"context_sizes": tuple(context or (1,)), "expert_sizes": tuple(expert or (1,))}
+    every: Any = {"every": out is not None, "progress": None if as_json else True}
+    frame = cs.best_parallel(
+        known, place.network(), batch=batch, memory=memory, top=top, dtype=dtype, compute=compute, **sizes, **every
+    ).drop(columns="split")
+    if out is not None:
+        with writing(out) as file:
+            file.write(frame.to_csv(index=False).encode())
+    rows = frame.head(top).to_dict("records")
+    if as_json:
+        print_json(rows)
+        return
+    show([_split(row) for row in rows], f"{model}: {len(frame)} splits" if out else model)
+
+
+def _split(row: dict[str, Any]) -> dict[str, Any]:
+    """A row for people."""
+    return {
+        "split": row["parallel"],
+        "micro batch": row["micro_batch"],
+        "recompute": row["recompute"],
+        "time": cs.format_time(row["time"]),
+        "memory": cs.format_bytes(row["memory"]),
+        "why": row["reason"],
+    }
