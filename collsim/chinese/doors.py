@@ -41,7 +41,7 @@ SAID = {
     "{algorithm} has no option {option}": "{algorithm} 没有选项 {option}",
     "the address does not hold the machine": "链接中没有包含这台机器",
     "{name}={value} is not a rank; with {ranks} ranks it is 0 to {last}": (
-        "{name}={value} 不是 rank；共 {ranks} 个 rank 时为 0 到 {last}"
+        "{name}={value} 不是一个 rank；共 {ranks} 个 rank 时可取 0 到 {last}"
     ),
     "runner{number} is not there; runners are counted from 1 without a gap": (
         "没有 runner{number}；参赛者从 1 开始连续编号"
