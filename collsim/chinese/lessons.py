@@ -86,4 +86,10 @@ SAID = {
     "nothing moves in {trace!r}, so there is nothing to ask; take more ranks or a larger size": (
         "{trace!r} 中没有任何传输，无从提问；请增加 rank 或数据量"
     ),
+    "samples={samples}: more than 1,024 a GPU are not tried here": (
+        "samples={samples}：这里不尝试每块 GPU 多于 1,024 个"
+    ),
+    "nothing is sent in {trace!r}, so there is nothing to ask; take more GPUs": (
+        "{trace!r} 中没有发送任何数据，无从提问；请增加 GPU"
+    ),
 }

@@ -152,7 +152,7 @@ SAID = {
         "topology={value!r} 不是拓扑；请用 topology.switch(8) 或 machine('dgx-a100') 生成"
     ),
     "root={root} is not a rank; with {n} ranks it is 0 to {last}": (
-        "root={root} 不是 rank；共 {n} 个 rank 时为 0 到 {last}"
+        "root={root} 不是一个 rank；共 {n} 个 rank 时可取 0 到 {last}"
     ),
     "algorithm(name={name!r}): a name is a text": "algorithm(name={name!r})：名称应为文本",
     "algorithm(phases={phases!r}): give the names of the part that adds and of the part that copies, for example "

@@ -161,7 +161,11 @@ def _as_split(parallel: Parallel, recompute: str) -> Parallel:
     if isinstance(parallel, Split) or (recompute == "none" and not isinstance(parallel, PARTS)):
         return parallel
     if isinstance(parallel, DataParallel | ParameterServer):
-        raise CollsimError(f"recompute={recompute!r} is not modelled with {parallel.says}; use ddp, zero or fsdp")
+        raise CollsimError(
+            "recompute={recompute!r} is not modelled with {says}; use ddp, zero or fsdp",
+            recompute=recompute,
+            says=parallel.says,
+        )
     return Split((parallel,))
 
 
@@ -318,7 +322,7 @@ def _require_memory(trace: StepTrace) -> None:
     moving = sum(size for kind, size in held.items() if kind in ("activations", "inputs and outputs"))
     most = int(request.micro_batch * (room - (need - moving)) / moving) if moving else 0
     listed = in_a_row(
-        Sentence("{kind} {size}", kind=Sentence(kind), size=format_bytes(size))
+        Sentence("{kind} {size}", kind=kind, size=format_bytes(size))
         for kind, size in sorted(held.items(), key=lambda item: -item[1])
         if size
     )

@@ -102,7 +102,7 @@ def _room(request: Request, memory: Any) -> float:
         return float(parse_bytes(memory, "memory"))
     fast = speed_on(request.topology, request.dtype, request.compute)
     if fast is None:
-        raise CollsimError(f"{request.topology.name} does not say which GPU it has; give compute='A100'")
+        raise CollsimError("{name} does not say which GPU it has; give compute='A100'", name=request.topology.name)
     return fast.capacity
 
 
@@ -115,12 +115,14 @@ def estimated(
     """All legal splits with their estimates."""
     fast = speed_on(request.topology, request.dtype, request.compute)
     if fast is None:
-        raise CollsimError(f"{request.topology.name} does not say which GPU it has; give compute='A100'")
+        raise CollsimError("{name} does not say which GPU it has; give compute='A100'", name=request.topology.name)
     estimating = Estimating(network_of(request), fast)
     listed = list(legal(request, contexts, experts))
     if not listed:
         raise CollsimError(
-            f"batch={request.batch}: no split of {len(request.ranks)} GPUs gives all replicas as many samples"
+            "batch={batch}: no split of {ranks} GPUs gives all replicas as many samples",
+            batch=request.batch,
+            ranks=len(request.ranks),
         )
     rows = []
     with told(progress, "splits", "done", "in all") as tell:

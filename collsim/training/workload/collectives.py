@@ -44,7 +44,8 @@ _USUAL = {
 #: What NCCL's model is asked for.
 _PREDICTED = {
     **{kind: kind for kind in ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "alltoall")},
-    "sendrecv": "sendrecv", "send": "sendrecv",
+    "sendrecv": "sendrecv",
+    "send": "sendrecv",
 }
 _CHAINS, _MOST_PIECES = ("broadcast", "reduce"), 32
 

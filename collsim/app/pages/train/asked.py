@@ -121,7 +121,7 @@ def read_bucket(text: str) -> str:
     """A size of buckets as it was written. Raises CollsimError for what is none."""
     size = cs.parse_bytes(text, "bucket")
     if size < 1:
-        raise CollsimError(f"bucket={text!r}: a bucket of 0 bytes holds nothing; the smallest is 1 byte")
+        raise CollsimError("bucket={text!r}: a bucket of 0 bytes holds nothing; the smallest is 1 byte", text=text)
     return text
 
 
@@ -131,7 +131,9 @@ def _interference(text: str) -> str:
     except ValueError:
         share = -1.0
     if not 0 <= share < 1:
-        raise CollsimError(f"interference={text} must be a share of the speed, from 0 to below 1, such as 0.15")
+        raise CollsimError(
+            "interference={text} must be a share of the speed, from 0 to below 1, such as 0.15", text=text
+        )
     return text
 
 
