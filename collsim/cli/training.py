@@ -174,3 +174,14 @@ def _split(row: dict[str, Any]) -> dict[str, Any]:
         "memory": cs.format_bytes(row["memory"]),
         "why": row["reason"],
     }
+
+
+@command()
+def train_accuracy(
+    table: Annotated[Path, typer.Argument(help="A CSV of measured steps; docs/training.md says its columns.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The same with predicted_s and measured_s.")],
+) -> None:
+    """What training_step says of a table of measured steps, beside what was measured."""
+    from collsim.training.accuracy import train_accuracy as answered
+
+    print(answered(table, out))

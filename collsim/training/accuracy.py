@@ -196,7 +196,7 @@ def _known(name: str, seq: int | None) -> Model:
 @cache
 def _wide(mpt: bool, llama: bool, h: int, layers: int, heads: int, seq: int) -> Model:
     """GPT as Megatron-LM has it; MPT (llm-foundry scripts/train/yamls/pretrain: 50,368 words, no vectors beside
-    matrices, no table of positions, flash attention); Llama 2 34B (Touvron et al. 2023: 22016 wide, 8 heads of keys)."""
+    matrices, no table of positions, flash attention); Llama 2 34B (Touvron et al. 2023: 8 heads of keys)."""
     if mpt:
         return transformer(h, layers, heads, seq=seq, vocab=50368, bias=False, positions=False, flash=True)
     if llama:
@@ -264,7 +264,9 @@ def _parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[Paralle
     dp = gpus // (t * p * c)
     parts: list[Parallel] = []
     if t > 1:
-        parts.append(tensor(t, sequence="sequence parallelism" in mode and "no sequence" not in mode or "VP=" in mode))
+        parts.append(
+            tensor(t, sequence=("sequence parallelism" in mode and "no sequence" not in mode) or "VP=" in mode)
+        )
     if c > 1:
         parts.append(context(c))
     if e > 1:

@@ -302,7 +302,8 @@ def _require_memory(trace: StepTrace) -> None:
         way = (
             f"micro_batch={most} would fit"
             if most >= 1
-            else f"even without activations it does not fit: the model has to be split over GPUs; {_that_fits(request, room)}"
+            else "even without activations it does not fit: the model has to be split over GPUs; "
+            + _that_fits(request, room)
         )
     raise CollsimError(
         f"{request.model.name} does not fit: {format_bytes(need)} on a GPU of {format_bytes(room)} ({listed}); {way}"

@@ -33,7 +33,11 @@ if TYPE_CHECKING:
 
 #: Microbatches of more samples than this are not tried: they hold more, and gain nothing that smaller ones do not.
 _MOST_SAMPLES = 16
-_PARTS = {"computing": "computing", "layers": "tensor, context and expert collectives", "bubble": "the pipeline's bubble"}
+_PARTS = {
+    "computing": "computing",
+    "layers": "tensor, context and expert collectives",
+    "bubble": "the pipeline's bubble",
+}
 _PARTS["data"] = "gradients and weights on the network"
 
 
@@ -181,9 +185,7 @@ def _cuts(model: Model, t: int) -> bool:
 
 def _row(estimating: Estimating, request: Request, split: Split, micro: int, recompute: str) -> dict[str, Any]:
     replicas = split.replicas(len(request.ranks))
-    request = replace(
-        request, micro_batch=micro, accumulate=request.batch // replicas // micro, recompute=recompute
-    )
+    request = replace(request, micro_batch=micro, accumulate=request.batch // replicas // micro, recompute=recompute)
     found = estimating.of(split, workload_of(request))
     names = {"parallel": split.says, **split.sizes, "dp": replicas}
     way = "" if split.data is None else split.data.says
@@ -240,7 +242,7 @@ def _away(row: dict[str, Any], request: Request) -> float:
 def _nothing_fits(request: Request, rows: list[dict[str, Any]], room: float) -> str:
     least = min(rows, key=lambda row: row["memory"])
     return (
-        f"{request.model.name} fits on {len(request.ranks)} GPUs of {format_bytes(room)} in none of {len(rows)} splits; "
+        f"{request.model.name} fits on {len(request.ranks)} GPUs of {format_bytes(room)} in none of {len(rows)} ways; "
         f"the one that needs least, {least['parallel']} with micro_batch={least['micro_batch']} and "
         f"recompute={least['recompute']!r}, needs {format_bytes(least['memory'])}: use more GPUs"
     )
@@ -258,5 +260,3 @@ def _frame(rows: list[dict[str, Any]], most: int | None) -> pd.DataFrame:
     frame["pareto"] = frame["pareto"].fillna(False).astype(bool)
     order = [name for name in frame if name not in ("reason", "split")]
     return frame[[*order, "reason", "split"]]
-
-

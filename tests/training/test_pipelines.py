@@ -25,7 +25,9 @@ def entries(row):
     """A row of torch's table: ('0F1',), or two passes that overlap; empty slots and reductions left out."""
     for text in row:
         if text and "REDUCE_GRAD" not in text:
-            yield tuple((kind, int(stage), int(micro)) for stage, kind, micro in re.findall(r"(\d+)([FBIW])(\d+)", text))
+            yield tuple(
+                (kind, int(stage), int(micro)) for stage, kind, micro in re.findall(r"(\d+)([FBIW])(\d+)", text)
+            )
 
 
 @pytest.mark.parametrize("case", [case for case in TORCH if case.split()[0] in NAMES])

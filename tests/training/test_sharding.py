@@ -92,7 +92,9 @@ def test_sharded_gradients_and_states_are_shares_of_those_of_ddp():
 
 
 def test_a_bucket_of_zero_is_launched_before_it_exceeds_its_cap():
-    sizes = [task.nbytes // 2 for task in step(cs.zero(1, bucket=5_000_000)).step.tasks if task.kind == "reduce_scatter"]
+    sizes = [
+        task.nbytes // 2 for task in step(cs.zero(1, bucket=5_000_000)).step.tasks if task.kind == "reduce_scatter"
+    ]
     largest = max(sum(layer.parameters for layer in LLAMA.layers[1:9]), LLAMA.layers[0].parameters)
     assert len(sizes) > 3
     assert all(size <= max(5_000_000, largest) for size in sizes)

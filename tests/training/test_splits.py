@@ -91,7 +91,9 @@ def test_activations_under_recomputation():
         step = cs.training_step(blocks(h, 1, 96), **ask)
         assert max(n for _, kind, n, *_ in step.step.alive if kind == "activations") == s * b * h * size / 8
     ask = asked(cs.tensor(8, sequence=True), 8, batch=1, recompute="full")
-    alive = sorted(n for _, kind, n, *_ in cs.training_step(blocks(h, 1, 96), **ask).step.alive if kind == "activations")
+    alive = sorted(
+        n for _, kind, n, *_ in cs.training_step(blocks(h, 1, 96), **ask).step.alive if kind == "activations"
+    )
     assert alive == [2 * s * b * h / 8, (34 + 5 * 96 * s / h) * s * b * h / 8]  # kept, and while it is computed again
 
 
@@ -178,7 +180,10 @@ def test_parts_compose_in_any_order_and_say_what_they_are():
         (lambda: cs.training_step("gpt2", FREE, parallel=cs.expert(2) * cs.ddp(), batch=4), "no experts"),
         (lambda: cs.training_step("vgg16", FREE, parallel=cs.context(4) * cs.ddp(), batch=4), "keys and values"),
         (lambda: cs.training_step("gpt2", FREE, parallel=cs.pipeline(4, interleave=9), batch=4), "36 stages"),
-        (lambda: cs.training_step("gpt2", FREE, parallel=cs.data_parallel(), batch=4, recompute="full"), "not modelled"),
+        (
+            lambda: cs.training_step("gpt2", FREE, parallel=cs.data_parallel(), batch=4, recompute="full"),
+            "not modelled",
+        ),
     ],
 )
 def test_what_does_not_compose_is_a_sentence(call, says):
@@ -188,7 +193,9 @@ def test_what_does_not_compose_is_a_sentence(call, says):
 
 def test_what_does_not_fit_says_the_nearest_split_that_does():
     box = cs.machine("dgx-a100")
-    with pytest.raises(cs.CollsimError, match="does not fit.*nearest split that fits is (.*) with micro_batch") as said:
+    with pytest.raises(
+        cs.CollsimError, match=r"does not fit.*nearest split that fits is (.*) with micro_batch"
+    ) as said:
         cs.training_step("llama2-13b", box, parallel=cs.tensor(2) * cs.ddp(), batch=64, dtype="bfloat16")
     assert "tensor(" in str(said.value)
 

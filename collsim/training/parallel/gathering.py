@@ -139,7 +139,9 @@ class Gathered(Replicas):
         if self.shards > 1:
             rest: dict[str, Any] = {"bucket": len(self.waits.get(lane, []))}
             groups = self.sharded[lane]
-            done = w.collective(lane, NETWORK, "reduce_scatter", f"reduce {name}", groups, size, (copied,), micro, **rest)
+            done = w.collective(
+                lane, NETWORK, "reduce_scatter", f"reduce {name}", groups, size, (copied,), micro, **rest
+            )
             self.reduced[lane] = done
         if self.data.replicate > 1:
             part, groups = -(-size // self.shards), self.replicated[lane]

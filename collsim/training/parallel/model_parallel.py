@@ -10,7 +10,6 @@ from ...errors import CollsimError, require_word
 from ...units import parse_count, parse_time
 from ..pipelines import SCHEDULES, Order, PipelineTiming, order, stage_ranks, timed
 from ..workload.step import TrainingStep
-from .sharding import said
 from .strategy import Parallel, Workload
 
 #: Stages that a rank holds where a schedule says it.
@@ -154,6 +153,7 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None) -> P
     usual = _STAGES.get(schedule)
     many = (usual or 2) if interleave is None else parse_count(interleave, "interleave")
     if usual is not None and many != usual:
-        raise CollsimError(f"interleave={many}: in {schedule} a GPU holds {usual} stage{'s' * (usual > 1)} of the model")
+        raise CollsimError(
+            f"interleave={many}: in {schedule} a GPU holds {usual} stage{'s' * (usual > 1)} of the model"
+        )
     return Pipeline(size, schedule, many)
-

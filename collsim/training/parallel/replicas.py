@@ -152,9 +152,7 @@ class Reduced(Replicas):
             if elements and len(groups[lane][0]) > 1:
                 name, size = f"bucket {len(done)}", self.gradient_bytes(elements)
                 rest: dict[str, Any] = {"bucket": len(done)}
-                done.append(
-                    w.collective(lane, NETWORK, self.kind, name, groups[lane], size, (behind,), micro, **rest)
-                )
+                done.append(w.collective(lane, NETWORK, self.kind, name, groups[lane], size, (behind,), micro, **rest))
 
     def finish(self, lane: int) -> tuple[int, ...]:
         """The last bucket."""
@@ -226,5 +224,7 @@ def replicas_of(writing: SplitWriting) -> Replicas:
     if isinstance(data, DDP):
         return Reduced(writing, data)
     if isinstance(data, FSDP) or data.stage == 3:
-        return Gathered(writing, data if isinstance(data, FSDP) else FSDP(prefetch=data.overlap, reduce_dtype=data.reduce_dtype))
+        return Gathered(
+            writing, data if isinstance(data, FSDP) else FSDP(prefetch=data.overlap, reduce_dtype=data.reduce_dtype)
+        )
     return ZeroReduced(writing, data)

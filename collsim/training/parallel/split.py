@@ -90,9 +90,13 @@ class Split(Parallel):
             )
         shared = dp * self.size(ContextParallel)
         if shared % e:
-            raise CollsimError(f"expert({e}): {shared} ranks of data and context parallelism do not share experts by {e}")
+            raise CollsimError(
+                f"expert({e}): {shared} ranks of data and context parallelism do not share experts by {e}"
+            )
         if isinstance(self.data, FSDP) and shared % self.data.replicate:
-            raise CollsimError(f"fsdp(replicate={self.data.replicate}): {shared} data parallel ranks have no such replicas")
+            raise CollsimError(
+                f"fsdp(replicate={self.data.replicate}): {shared} data parallel ranks have no such replicas"
+            )
         return dp
 
     def grid(self, ranks: tuple[int, ...]) -> Grid:
@@ -138,7 +142,9 @@ def composed(one: Parallel, other: Parallel) -> Split:
             parts.append(value)
         else:
             said = value.says if isinstance(value, Parallel) else repr(value)
-            raise CollsimError(f"{said} is no part of a product; tensor, context, expert, pipeline, ddp, zero, fsdp are")
+            raise CollsimError(
+                f"{said} is no part of a product; tensor, context, expert, pipeline, ddp, zero, fsdp are"
+            )
     kinds = ["data" if isinstance(part, DDP | Zero | FSDP) else type(part).__name__ for part in parts]
     for kind in kinds:
         if kinds.count(kind) > 1:
@@ -205,5 +211,3 @@ def _by_flops(listed: Sequence[Unit], stages: int) -> list[list[Unit]]:
         out.append(list(listed[at:end]))
         at = end
     return out
-
-

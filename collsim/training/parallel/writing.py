@@ -207,7 +207,9 @@ class SplitWriting:
     def message(self, lane: int, message: Message, micro: int, after: tuple[int, ...]) -> int:
         """A collective of the lane's groups."""
         stream, kind, nbytes, times = message
-        return self.collective(lane, stream, kind, stream, self.placed.streams[stream][lane], nbytes, after, micro, times=times)
+        return self.collective(
+            lane, stream, kind, stream, self.placed.streams[stream][lane], nbytes, after, micro, times=times
+        )
 
     def collective(
         self,
@@ -275,7 +277,9 @@ class SplitWriting:
         unit = self.stages[-1][-1]
         size = self.data.gradient_bytes(-(-unit.tied // unit.cut.tensor))
         pairs = self.placed.pairs(first, last)
-        after = tuple(dict.fromkeys([*waits[first], *waits[last], *(n for n in (self.last[first], self.last[last]) if n)]))
+        after = tuple(
+            dict.fromkeys([*waits[first], *waits[last], *(n for n in (self.last[first], self.last[last]) if n)])
+        )
         rest = {"stream": "replicate", "after": after, "nbytes": size, "ranks": pairs[0], "groups": pairs}
         task = self.out.add("embedding", "allreduce", (first, last), **rest)
         for lane in (first, last):

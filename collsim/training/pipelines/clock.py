@@ -50,7 +50,9 @@ def reads(entry: tuple[Action, ...], last: int) -> list[tuple[bool, int, int]]:
     return out
 
 
-def in_turn(orders: Sequence[Order], last: int) -> Iterator[tuple[int, tuple[Action, ...], list[tuple[bool, int, int]]]]:
+def in_turn(
+    orders: Sequence[Order], last: int
+) -> Iterator[tuple[int, tuple[Action, ...], list[tuple[bool, int, int]]]]:
     """(rank, entry, what it reads) of all orders in one list, each behind all that it reads. Raises CollsimError where
     ranks wait for one another for ever."""
     done: set[tuple[bool, int, int]] = set()

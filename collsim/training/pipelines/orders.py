@@ -115,5 +115,3 @@ class _Passes:
         turn, micro = divmod(within, self.group)
         local = turn if kind == FORWARD else self.interleave - 1 - turn
         self.out.append((Action(kind, local * self.ranks + self.rank, around * self.group + micro),))
-
-

@@ -16,7 +16,7 @@ from ...units import parse_count
 if TYPE_CHECKING:
     import pandas as pd
 
-#: How tensor parallelism cuts a layer: its columns (output), its rows (input; the result is summed), its heads, its words.
+#: How tensor parallelism cuts a layer: its columns (output), its rows (input; the result is summed), heads, words.
 CUTS = ("", "column", "row", "heads", "words")
 KINDS = ("gemm", "convolution", "attention", "norm", "embedding", "elementwise", "moe")
 _MOST = 1e30  # of any figure of a layer: sums of such stay finite
@@ -78,7 +78,9 @@ class Layer:
         for what in ("width", "experts", "top"):
             parse_count(getattr(self, what), f"{where}: {what}", least=0)
         if self.top > self.experts:
-            raise CollsimError(f"{where}: top={self.top} of {self.experts} experts: a token goes to fewer than there are")
+            raise CollsimError(
+                f"{where}: top={self.top} of {self.experts} experts: a token goes to fewer than there are"
+            )
         require_word(f"cut of layer ({where})", self.cut, CUTS)
         require_word(f"kind of layer ({where})", self.kind, KINDS)
         itemsize(self.dtype)
