@@ -234,7 +234,7 @@ def nic_rates(name: str) -> tuple[float, ...]:
 @cache
 def _priced(gpu: str, own: tuple[tuple[str, float], ...], times: float, dtype: str) -> Speed:
     found = replace(speed(gpu, dtype), **dict(own))  # type: ignore[arg-type]
-    return replace(found, peak=found.peak * times)
+    return replace(found, peak=found.peak * times, attention=found.peak)
 
 
 def _speed(gpu: str, own: dict[str, float], precision: str) -> tuple[Speed, str]:

@@ -193,6 +193,8 @@ class Estimating:
             many = min(m * v, (v - 1) * p + 2 * (p - 1 - lane) + 1) / v
         held = many * sum(u.resident for _, u in own) + max((u.again for _, u in own), default=0.0)
         rest = sum(data.states(lane).values()) + sum(data.kept_gradients(unit) for unit, _ in own)
+        if w.split.torch_buckets(w.asked):
+            rest += w.asked.model.nbytes
         if isinstance(data, Gathered) and data.shards > 1:
             blocks = sorted((u.dense + u.routed for unit, u in own if unit.block), reverse=True)
             kept = sum(blocks) if not data.data.reshard_after_forward else sum(blocks[:2])

@@ -120,13 +120,16 @@ class Split(Parallel):
             listed[-1] = replace(listed[-1], tied=tied)
         return [tuple(part) for part in divided(listed, len(ranks), self.says)]
 
+    def torch_buckets(self, asked: Workload) -> bool:
+        """Nothing but DDP, which then has torch's own buckets: gradients in them beside those that tensors have."""
+        return len(self.parts) == 1 and isinstance(self.parts[0], DDP) and asked.recompute == "none"
+
     def write(self, asked: Workload) -> TrainingStep:
         """The step; GPUs of a stage share a lane."""
         from .writing import SplitWriting
 
-        data = self.data
-        if isinstance(data, DDP) and self.parts == (data,) and asked.recompute == "none":
-            return data.write(asked)
+        if self.torch_buckets(asked):
+            return self.parts[0].write(asked)
         return SplitWriting(self, asked).step()
 
 
