@@ -216,6 +216,9 @@ _views.update(
     html=_late("viz", "html"),
     picture=_late("viz", "save"),
     save=_late("exchange", "save"),
+    step_animate=_late("viz.training.page", "animate"),
+    step_html=_late("viz.training.page", "shown"),
+    step_page=_late("viz.training.page", "page"),
     step_picture=_late("viz.pictures.training_plots", "picture"),
     step_plot=_late("viz.pictures.training_plots", "plot"),
 )

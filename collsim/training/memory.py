@@ -73,7 +73,9 @@ class Memory:
             if rank in ranks:
                 return dict(self._peaks[lane])
         raise CollsimError(
-            f"rank {rank!r} takes no part in this step; its ranks are {sorted(sum(self.step.lanes, ()))}"
+            "rank {rank!r} takes no part in this step; its ranks are {lanes}",
+            rank=rank,
+            lanes=sorted(sum(self.step.lanes, ())),
         )
 
     def max(self) -> int:

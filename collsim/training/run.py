@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..errors import CollsimError, require_word, unknown
+from ..errors import CollsimError, Sentence, in_a_row, require_word, unknown
 from ..topology import Topology
 from ..topology.machines import machine as machine_named
 from ..units import format_bytes, parse_bytes, parse_count
@@ -121,7 +121,13 @@ def asked(given: Mapping[str, Any]) -> Request:
         ("parallel", parallel, Parallel, "ddp()"),
     ):
         if not isinstance(value, kind):
-            raise CollsimError(f"training_step: {what}={value!r} is no {kind.__name__}; make one with {way}")
+            raise CollsimError(
+                "training_step: {what}={value!r} is no {kind}; make one with {way}",
+                what=what,
+                value=value,
+                kind=kind.__name__,
+                way=way,
+            )
     require_word("network of a training step", given["network"], NETWORKS)
     require_word("dtype of a training step", given["dtype"], DTYPES)
     require_word("optimizer", given["optimizer"], OPTIMIZERS)
@@ -168,9 +174,14 @@ def _ranks(asked: Any, topology: Topology) -> tuple[int, ...]:
     try:
         listed = tuple(int(r) for r in asked)
     except (TypeError, ValueError):
-        raise CollsimError(f"ranks={asked!r} must be a list of ranks, or their number") from None
+        raise CollsimError("ranks={asked!r} must be a list of ranks, or their number", asked=asked) from None
     if not listed or len(set(listed)) < len(listed) or not all(0 <= r < n for r in listed):
-        raise CollsimError(f"ranks={asked!r} must be different ranks of {topology.name}, which has 0 to {n - 1}")
+        raise CollsimError(
+            "ranks={asked!r} must be different ranks of {name}, which has 0 to {last}",
+            asked=asked,
+            name=topology.name,
+            last=n - 1,
+        )
     return listed
 
 
@@ -179,11 +190,16 @@ def _spread(count: int, topology: Topology) -> tuple[int, ...]:
     n, nodes = topology.ranks, int(topology.facts.get("nodes", 1))
     per = n // nodes
     if not 1 <= count <= n:
-        raise CollsimError(f"ranks={count}: {topology.name} has {n} ranks; give 1 to {n}")
+        raise CollsimError("ranks={count}: {name} has {n} ranks; give 1 to {n}", count=count, name=topology.name, n=n)
     if count % nodes or (per % (count // nodes) and count != n):
         raise CollsimError(
-            f"ranks={count} on {n} GPUs ({nodes} node{'s' * (nodes > 1)} of {per}) uses nodes unevenly; use "
-            f"{_listed(nodes, per)}, or name them: ranks=range({count})"
+            "ranks={count} on {n} GPUs ({nodes} of {per}) uses nodes unevenly; use {fitting}, or name "
+            "them: ranks=range({count})",
+            count=count,
+            n=n,
+            nodes=Sentence("{count} nodes" if nodes > 1 else "{count} node", count=nodes),
+            per=per,
+            fitting=_listed(nodes, per),
         )
     return tuple(node * per + i for node in range(nodes) for i in range(count // nodes))
 
@@ -206,15 +222,23 @@ def _batches(batch: Any, micro: Any, accumulate: int | None, ranks: int) -> tupl
     if micro is not None:
         size = parse_count(micro, "micro_batch")
         if total % (size * ranks) or (accumulate is not None and total != size * ranks * accumulate):
-            wanted = f"{size} × {ranks} GPUs" + (f" × accumulate={accumulate}" if accumulate else "")
+            wanted = Sentence("{size} × {ranks} GPUs", size=size, ranks=ranks) + (
+                Sentence(" × accumulate={accumulate}", accumulate=accumulate) if accumulate else ""
+            )
             raise CollsimError(
-                f"batch={total} is not micro_batch={wanted}; the next that is: {_fitting(total, size * ranks * many)}"
+                "batch={total} is not micro_batch={wanted}; the next that is: {next}",
+                total=total,
+                wanted=wanted,
+                next=_fitting(total, size * ranks * many),
             )
         return total, size, total // (size * ranks)
     if total % (ranks * many):
-        each = f"{ranks} GPUs" + (f" × accumulate={many}" if many > 1 else "")
+        each = Sentence("{ranks} GPUs", ranks=ranks) + (Sentence(" × accumulate={many}", many=many) if many > 1 else "")
         raise CollsimError(
-            f"batch={total} cannot be shared evenly by {each}; the next that can is {_fitting(total, ranks * many)}"
+            "batch={total} cannot be shared evenly by {each}; the next that can is {next}",
+            total=total,
+            each=each,
+            next=_fitting(total, ranks * many),
         )
     return total, total // (ranks * many), many
 
@@ -293,33 +317,44 @@ def _require_memory(trace: StepTrace) -> None:
         return
     moving = sum(size for kind, size in held.items() if kind in ("activations", "inputs and outputs"))
     most = int(request.micro_batch * (room - (need - moving)) / moving) if moving else 0
-    listed = ", ".join(
-        f"{kind} {format_bytes(size)}" for kind, size in sorted(held.items(), key=lambda item: -item[1]) if size
+    listed = in_a_row(
+        Sentence("{kind} {size}", kind=Sentence(kind), size=format_bytes(size))
+        for kind, size in sorted(held.items(), key=lambda item: -item[1])
+        if size
     )
     if isinstance(request.parallel, Split):
         way = _that_fits(request, room)
+    elif most >= 1:
+        way = Sentence("micro_batch={most} would fit", most=most)
     else:
-        way = (
-            f"micro_batch={most} would fit"
-            if most >= 1
-            else "even without activations it does not fit: the model has to be split over GPUs; "
-            + _that_fits(request, room)
+        way = Sentence(
+            "even without activations it does not fit: the model has to be split over GPUs; {split}",
+            split=_that_fits(request, room),
         )
     raise CollsimError(
-        f"{request.model.name} does not fit: {format_bytes(need)} on a GPU of {format_bytes(room)} ({listed}); {way}"
+        "{name} does not fit: {need} on a GPU of {room} ({listed}); {way}",
+        name=request.model.name,
+        need=format_bytes(need),
+        room=format_bytes(room),
+        listed=listed,
+        way=way,
     )
 
 
-def _that_fits(request: Request, room: float) -> str:
+def _that_fits(request: Request, room: float) -> Sentence:
     """The nearest split that fits, in words; a search where the GPU is known."""
     from .search import nearest
 
     found = nearest(request, room)
     if found is None:
-        return f"no split over {len(request.ranks)} GPUs fits: use more of them"
-    return (
-        f"the nearest split that fits is {found['parallel']} with micro_batch={found['micro_batch']} and "
-        f"recompute={found['recompute']!r} ({format_bytes(found['memory'])} by estimate)"
+        return Sentence("no split over {count} GPUs fits: use more of them", count=len(request.ranks))
+    return Sentence(
+        "the nearest split that fits is {parallel} with micro_batch={micro_batch} and recompute={recompute!r} ({memory} "
+        "by estimate)",
+        parallel=found["parallel"],
+        micro_batch=found["micro_batch"],
+        recompute=found["recompute"],
+        memory=format_bytes(found["memory"]),
     )
 
 
@@ -339,7 +374,7 @@ def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
     own: dict[str, Any] = {}
     for name, value in changes.items():
         if name == "network" and not isinstance(value, str):
-            given["machine"] = given["machine"].scaled(by=_factor(value))
+            given["machine"] = _faster(given["machine"], _factor(value))
         elif name == "first_step":
             given["step"] = 1 if _yes(name, value) else STEADY
         elif name in options:
@@ -350,7 +385,11 @@ def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
                 given["micro_batch" if name == "batch" else "batch"] = None
         else:
             raise CollsimError(
-                unknown(f"change of a step with {request.parallel.says}", name, [*given, *options, "first_step"])
+                unknown(
+                    Sentence("change of a step with {parallel}", parallel=request.parallel.says),
+                    name,
+                    [*given, *options, "first_step"],
+                )
             )
     if own:
         given["parallel"] = _with_options(given["parallel"], own)
@@ -359,17 +398,30 @@ def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
     return _timed(asked(given), trace)
 
 
+def _faster(topology: Topology, factor: float) -> Topology:
+    """All links so many times as fast; the same Topology for the same question, whose collectives are known then."""
+    known = _FASTER.setdefault(topology, {})
+    if factor not in known:
+        known[factor] = topology.scaled(by=factor)
+    return known[factor]
+
+
+_FASTER: WeakKeyDictionary[Topology, dict[float, Topology]] = WeakKeyDictionary()
+
+
 def _factor(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-6 < value < 1e6:
         raise CollsimError(
-            f"network={value!r} must be a factor above 0 (2: twice as fast), or one of {', '.join(NETWORKS)}"
+            "network={value!r} must be a factor above 0 (2: twice as fast), or one of {networks}",
+            value=value,
+            networks=", ".join(NETWORKS),
         )
     return float(value)
 
 
 def _yes(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise CollsimError(f"{name}={value!r} must be True or False")
+        raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
     return value
 
 

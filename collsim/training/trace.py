@@ -248,8 +248,30 @@ class StepTrace:
         """The timeline: two lanes for each kind of GPU, a colour for each bucket; a matplotlib Axes."""
         return views["step_plot"](self, ax, **options)
 
+    def animate(self, lang: str = "en", **options: Any) -> Any:
+        """The timeline to be played, for a notebook cell; the player opens inside its collectives. Options: theme, t,
+        height."""
+        return views["step_animate"](self, lang, **options)
+
+    def _repr_html_(self) -> str | None:
+        return views["step_html"](self) if "step_html" in views else None
+
+    def script(self) -> str:
+        """The PyTorch script that runs and times this step: DDP or DataParallel. Raises CollsimError for ways of
+        splitting that PyTorch has no module for."""
+        from .pytorch import script
+
+        return script(self)
+
+    def launch(self, init: str = "env://") -> str:
+        """The lines that start the script: torchrun on every node (`env://`), or one for each process (`tcp://`)."""
+        from .pytorch import launch
+
+        return launch(self, init)
+
     def save(self, path: Any) -> Any:
-        """Write `x.trace.json` (Perfetto, chrome://tracing), `x.json`, `x.csv` (a row per task) or a picture. Raises
+        """Write `x.html` (the timeline to be played, offline), `x.trace.json` (Perfetto, chrome://tracing), `x.et`
+        (Chakra, a file per GPU), `x.json`, `x.csv` (a row per task), `x.py` (the PyTorch script) or a picture. Raises
         CollsimError."""
         from .export import save
 

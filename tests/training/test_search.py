@@ -19,9 +19,7 @@ def test_every_split_that_is_legal_is_tried_once():
     """16 GPUs, 8 blocks: tp 1, 2, 4, 8, stages that divide blocks; replicas divide 64; microbatches of 1 to 16."""
     splits = list(legal(asked()))
     assert len(set(splits)) == len(splits)
-    shapes = {
-        (split.sizes["tp"], split.sizes["pp"]) for split, *_ in splits
-    }
+    shapes = {(split.sizes["tp"], split.sizes["pp"]) for split, *_ in splits}
     assert shapes == {(t, p) for t in (1, 2, 4, 8) for p in (1, 2, 4, 8) if t * p <= 16}
     for split, micro, recompute in splits:
         assert recompute in ("none", "selective", "full")
@@ -56,7 +54,13 @@ def test_the_best_fits_and_is_timed_and_the_others_say_why_not():
     assert frame.timed.sum() == 3
     assert (frame.time[:3].diff().dropna() >= 0).all()
     step = cs.training_step(
-        GPT, BOX, parallel=best.split, batch=64, micro_batch=best.micro_batch, recompute=best.recompute, dtype="bfloat16"
+        GPT,
+        BOX,
+        parallel=best.split,
+        batch=64,
+        micro_batch=best.micro_batch,
+        recompute=best.recompute,
+        dtype="bfloat16",
     )
     assert step.time == best.time
     misfits = frame[~frame.fits]

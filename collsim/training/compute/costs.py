@@ -53,7 +53,8 @@ def costs(step: TrainingStep, topology: Topology, compute: Any = None) -> Costs:
     if compute is None or isinstance(compute, Speed):
         if fast is None:
             raise CollsimError(
-                f"{topology.name} does not say which GPU it has; give compute='A100', or measured seconds: '97ms'"
+                "{name} does not say which GPU it has; give compute='A100', or measured seconds: '97ms'",
+                name=topology.name,
             )
         return Costs(modelled, fast, f"{fast.gpu}, {fast.dtype}")
     if isinstance(compute, float):
@@ -99,11 +100,14 @@ def _as_measured(compute: Any, model: Model) -> Any:
     if isinstance(compute, Sequence) and not isinstance(compute, str):
         if len(compute) != len(model.layers):
             raise CollsimError(
-                f"compute has {len(compute)} entries for the {len(model.layers)} layers of {model.name}; give one each"
+                "compute has {entries} entries for the {layers} layers of {name}; give one each",
+                entries=len(compute),
+                layers=len(model.layers),
+                name=model.name,
             )
         return [_pair(layer.name, value) for layer, value in zip(model.layers, compute, strict=True)]
     if isinstance(compute, str) and compute[:1].isalpha():
-        raise CollsimError(f"compute: {unknown('GPU', compute, gpus())}, or give a time such as '97ms'")
+        raise CollsimError("compute: {unknown}, or give a time such as '97ms'", unknown=unknown("GPU", compute, gpus()))
     return parse_time(compute, "compute")
 
 
@@ -111,7 +115,9 @@ def _pair(name: str, value: Any) -> tuple[float, float]:
     """Forward and backward in s."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         if len(value) != 2:
-            raise CollsimError(f"compute[{name!r}]={value!r} must be (forward, backward), or the forward alone")
+            raise CollsimError(
+                "compute[{name!r}]={value!r} must be (forward, backward), or the forward alone", name=name, value=value
+            )
         return parse_time(value[0], f"compute[{name!r}]"), parse_time(value[1], f"compute[{name!r}]")
     forward = parse_time(value, f"compute[{name!r}]")
     return forward, 2 * forward
@@ -157,11 +163,13 @@ def _by_layer(
     names = [layer.name for layer in step.model.layers]
     for name in given:
         if name not in (*names, "optimizer"):
-            raise CollsimError(f"compute: {unknown('layer', name, (*names, 'optimizer'))}")
+            raise CollsimError("compute: {unknown}", unknown=unknown("layer", name, (*names, "optimizer")))
     missing = [name for name in names if name not in given]
     if missing and fast is None:
         raise CollsimError(
-            f"compute leaves out layer {missing[0]!r} ({len(missing)} in all), and the GPU is not known; give all"
+            "compute leaves out layer {missing!r} ({count} in all), and the GPU is not known; give all",
+            missing=missing[0],
+            count=len(missing),
         )
     seconds = modelled.copy()
     for i, task in enumerate(step.tasks):
@@ -204,6 +212,7 @@ def with_interference(fast: Speed | None, interference: Any) -> float:
         return fast.interference if fast is not None else 0.0
     if isinstance(interference, bool) or not isinstance(interference, int | float) or not 0 <= interference <= 1:
         raise CollsimError(
-            f"interference={interference!r} must be from 0 (overlap is free) to 1 (overlap gains nothing)"
+            "interference={interference!r} must be from 0 (overlap is free) to 1 (overlap gains nothing)",
+            interference=interference,
         )
     return float(interference)

@@ -17,9 +17,13 @@ from .sharding import FSDP, Zero, fsdp, zero
 from .split import Split
 from .strategy import Parallel, Workload
 
+#: The functions that make a way of splitting, by name: what files and command lines call.
+WAYS = {"ddp": ddp, "data_parallel": data_parallel, "parameter_server": parameter_server}
+
 __all__ = [
     "DDP",
     "FSDP",
+    "WAYS",
     "ContextParallel",
     "DataParallel",
     "ExpertParallel",

@@ -71,7 +71,9 @@ def require_equal(what: str, *values: object) -> None:
     """Refuse two names of one option that say different things."""
     given = [v for v in values if v is not None and v is not False]
     if len({repr(v) for v in given}) > 1:
-        raise CollsimError(f"{what} is given twice, and differently: {', '.join(map(repr, given))}")
+        raise CollsimError(
+            "{what} is given twice, and differently: {given}", what=what, given=", ".join(map(repr, given))
+        )
 
 
 # ---- passes ---------------------------------------------------------------------------------------------------------

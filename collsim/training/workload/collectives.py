@@ -18,7 +18,7 @@ from ...errors import CollsimError, require_word
 from ...nccl import Prediction, facts_of, predict
 from ...nccl.choices import grown
 from ...nccl.model.calibrated import links_of
-from ...nccl.simulated import schedule_of
+from ...nccl.simulated import SLOT, schedule_of
 from ...registry import algorithms, schedule
 from ...schedule import Schedule
 from ...simulate import simulate
@@ -27,14 +27,14 @@ from .step import StepTask, TrainingStep
 
 Floats = npt.NDArray[np.float64]
 LIBRARIES = ("nccl", "links")
-#: Where links are simulated and nothing is said: rings, and for one root a chain of as many pieces as hide its length,
-#: or the plain forms.
+#: Where links are simulated and nothing is said: rings, for one root a chain in pieces of NCCL's slot (its runRing of
+#: broadcast.h and reduce.h), or the plain forms.
 _USUAL = {
     "allreduce": "allreduce_ring",
     "allgather": "allgather_ring",
     "reduce_scatter": "reduce_scatter_ring",
-    "broadcast": "broadcast_binomial",
-    "reduce": "reduce_binomial",
+    "broadcast": "broadcast_chain",
+    "reduce": "reduce_chain",
     "scatter": "scatter_flat",
     "gather": "gather_flat",
     "alltoall": "alltoall_direct",
@@ -47,6 +47,7 @@ _PREDICTED = {
     "sendrecv": "sendrecv",
     "send": "sendrecv",
 }
+_CHAINS, _MOST_PIECES = ("broadcast", "reduce"), 32
 
 
 class Collectives:
@@ -63,7 +64,9 @@ class Collectives:
             algorithm is not None
             and algorithms()[require_word("algorithm", algorithm, algorithms())].collective != "allreduce"
         ):
-            raise CollsimError(f"algorithm={algorithm!r} is no allreduce; collsim list algorithms names them")
+            raise CollsimError(
+                "algorithm={algorithm!r} is no allreduce; collsim list algorithms names them", algorithm=algorithm
+            )
         self.algorithm = algorithm
         self.known: dict[Any, float] = {}
         self.shapes: dict[tuple[int, ...], tuple[int, ...]] = {}
@@ -165,7 +168,8 @@ class Collectives:
             like: tuple[Any, ...] = ("nodes", *self.shape(group))
             key = like, task.kind, task.nbytes, task.algorithm, task.options
         else:
-            key = group, task.kind, 0, task.algorithm, task.options
+            size = task.nbytes if task.kind in _CHAINS else 0
+            key = group, task.kind, size, task.algorithm, task.options
         if key not in self.plans:
             self.plans[key] = self._plan(group, task)
         return self.plans[key]
@@ -179,7 +183,10 @@ class Collectives:
             return schedule_of(self.predict(group, task), view)
         name = task.algorithm or (self.algorithm if task.kind == "allreduce" and self.algorithm else _USUAL[task.kind])
         whole = group == tuple(range(self.topology.ranks))
-        return schedule(name, ranks=len(group), topology=self.topology if whole else None, **dict(task.options))
+        options = dict(task.options)
+        if not task.algorithm and task.kind in _CHAINS:
+            options["chunks"] = min(_MOST_PIECES, max(1, -(-task.nbytes // SLOT)))
+        return schedule(name, ranks=len(group), topology=self.topology if whole else None, **options)
 
 
 def seen_by(topology: Topology, group: tuple[int, ...]) -> Topology:

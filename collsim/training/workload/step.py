@@ -131,7 +131,10 @@ class TrainingStep:
             waits = set(task.after)
             if waits and not 0 <= min(waits) <= max(waits) < number:
                 raise CollsimError(
-                    f"task {number} ({task.name}) waits for a task that is not listed before it: {waits}"
+                    "task {number} ({name}) waits for a task that is not listed before it: {waits}",
+                    number=number,
+                    name=task.name,
+                    waits=waits,
                 )
             for lane in task.lanes:
                 if (lane, task.stream) in last:
