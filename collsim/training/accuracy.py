@@ -17,7 +17,7 @@ from operator import mul
 from pathlib import Path
 from typing import Any
 
-from ..errors import CollsimError
+from ..errors import CollsimError, Sentence
 from ..files import read_text, refuse, writing
 from ..topology import Topology, machine
 from .compute.speeds import Speed, speed
@@ -104,10 +104,12 @@ def _rows(path: Any) -> list[dict[str, str]]:
     try:
         rows = list(reader)
     except csv.Error as error:
-        refuse(path, f"line {reader.line_num}", f"is no CSV ({error})")
+        refuse(path, Sentence("line {line}", line=reader.line_num), "is no CSV ({error})", error=error)
     missing = [name for name in NEEDED if name not in (reader.fieldnames or ())]
     if missing:
-        refuse(path, "line 1", f"has no column {missing[0]!r}; wants {', '.join(NEEDED)}")
+        refuse(
+            path, "line 1", "has no column {missing!r}; wants {needed}", missing=missing[0], needed=", ".join(NEEDED)
+        )
     return rows
 
 
@@ -154,14 +156,16 @@ def _number(row: Mapping[str, str], name: str) -> float | None:
     try:
         value = float(text) if text else None
     except ValueError:
-        raise CollsimError(f"{name}={text!r} is no number") from None
+        raise CollsimError("{name}={text!r} is no number", name=name, text=text) from None
     return value if value is None or math.isfinite(value) else None
 
 
 def _count(row: Mapping[str, str], name: str) -> int:
     value = _number(row, name)
     if value is None or value < 1 or value != int(value):
-        raise CollsimError(f"{name}={row.get(name)!r}: a step needs a whole number of at least 1")
+        raise CollsimError(
+            "{name}={value!r}: a step needs a whole number of at least 1", name=name, value=row.get(name)
+        )
     return int(value)
 
 
@@ -170,7 +174,7 @@ def _gpu(text: str) -> tuple[str, str, str, dict[str, float]]:
     for entry in _GPUS:
         if low.startswith(entry[0]):
             return entry
-    raise CollsimError(f"gpu_type={text!r} is no GPU that the catalogue has a machine of")
+    raise CollsimError("gpu_type={text!r} is no GPU that the catalogue has a machine of", text=text)
 
 
 def _model(row: Mapping[str, str]) -> Model:
@@ -183,7 +187,9 @@ def _model(row: Mapping[str, str]) -> Model:
         return model_named(name.replace("-", ""))
     sizes = [_number(row, column) for column in ("hidden", "layers", "heads", "seq")]
     if any(size is None for size in sizes):
-        raise CollsimError(f"model={row['model']!r} is not in the catalogue, and its row does not say how wide it is")
+        raise CollsimError(
+            "model={model!r} is not in the catalogue, and its row does not say how wide it is", model=row["model"]
+        )
     h, layers, heads, tokens = (int(size or 0) for size in sizes)
     return _wide(name.startswith("mpt"), "llama" in name, h, layers, heads, tokens)
 
@@ -217,7 +223,7 @@ def _machine(name: str, gpus: int, nodes: int, nic: float | None) -> tuple[Topol
         kind = "infiniband" if "infiniband" in kinds else "ethernet"
         box = box.scaled(kind=kind, by=nic * 1e9 / own)
     if gpus % many:
-        raise CollsimError(f"{gpus} GPUs are not spread evenly over {many} nodes")
+        raise CollsimError("{gpus} GPUs are not spread evenly over {many} nodes", gpus=gpus, many=many)
     each = gpus // many
     return box, tuple(node * per + i for node in range(many) for i in range(each))
 
@@ -257,7 +263,11 @@ def _parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[Paralle
     mode = row["mode"]
     for word in ("LoRA", "SFT"):
         if mode.startswith(word):
-            raise CollsimError(f"mode={mode!r}: {word} trains on packed or frozen parts, which a step does not know")
+            raise CollsimError(
+                "mode={mode!r}: {word} trains on packed or frozen parts, which a step does not know",
+                mode=mode,
+                word=word,
+            )
     t, p = int(_number(row, "tp") or 1), int(_number(row, "pp") or 1)
     c = _found(r"CP[ =](\d+)", mode) or 1
     e = _found(r"EP=(\d+)", mode) or 1
@@ -306,7 +316,7 @@ def _seconds(row: Mapping[str, str], known: Model, batch: int, gpus: int, call: 
     """Seconds of a step, whatever was published of it."""
     value, unit = _number(row, "value"), row["unit"]
     if value is None or value <= 0:
-        raise CollsimError(f"value={row['value']!r} is no figure of a step")
+        raise CollsimError("value={value!r} is no figure of a step", value=row["value"])
     if unit == "s/iteration":
         return value
     if unit == "tokens/s/GPU" and known.tokens:
@@ -315,7 +325,7 @@ def _seconds(row: Mapping[str, str], known: Model, batch: int, gpus: int, call: 
         request = asked({**_usual(), **call})
         times = 4 if "recompute counted" in unit and request.recompute == "full" else 3
         return times * known.flops * batch / (value * 1e12 * gpus)
-    raise CollsimError(f"unit={unit!r}: wants s/iteration, tokens/s/GPU or TFLOP/s/GPU")
+    raise CollsimError("unit={unit!r}: wants s/iteration, tokens/s/GPU or TFLOP/s/GPU", unit=unit)
 
 
 def _usual() -> dict[str, Any]:

@@ -161,7 +161,11 @@ def _as_split(parallel: Parallel, recompute: str) -> Parallel:
     if isinstance(parallel, Split) or (recompute == "none" and not isinstance(parallel, PARTS)):
         return parallel
     if isinstance(parallel, DataParallel | ParameterServer):
-        raise CollsimError(f"recompute={recompute!r} is not modelled with {parallel.says}; use ddp, zero or fsdp")
+        raise CollsimError(
+            "recompute={recompute!r} is not modelled with {says}; use ddp, zero or fsdp",
+            recompute=recompute,
+            says=parallel.says,
+        )
     return Split((parallel,))
 
 
@@ -349,8 +353,8 @@ def _that_fits(request: Request, room: float) -> Sentence:
     if found is None:
         return Sentence("no split over {count} GPUs fits: use more of them", count=len(request.ranks))
     return Sentence(
-        "the nearest split that fits is {parallel} with micro_batch={micro_batch} and recompute={recompute!r} ({memory} "
-        "by estimate)",
+        "the nearest split that fits is {parallel} with micro_batch={micro_batch} and recompute={recompute!r} "
+        "({memory} by estimate)",
         parallel=found["parallel"],
         micro_batch=found["micro_batch"],
         recompute=found["recompute"],

@@ -80,7 +80,7 @@ def best_parallel(
         row["fits"] = row["memory"] <= room
     rows.sort(key=lambda row: (not row["fits"], row["time"]))
     if not rows[0]["fits"]:
-        raise CollsimError(_nothing_fits(request, rows, room))
+        raise _nothing_fits(request, rows, room)
     _timed_best([row for row in rows if row["fits"]][: count or None], request)
     rows.sort(key=lambda row: (not row["fits"], not row["timed"], row["time"]))
     for row in rows:
@@ -102,7 +102,7 @@ def _room(request: Request, memory: Any) -> float:
         return float(parse_bytes(memory, "memory"))
     fast = speed_on(request.topology, request.dtype, request.compute)
     if fast is None:
-        raise CollsimError(f"{request.topology.name} does not say which GPU it has; give compute='A100'")
+        raise CollsimError("{name} does not say which GPU it has; give compute='A100'", name=request.topology.name)
     return fast.capacity
 
 
@@ -115,12 +115,14 @@ def estimated(
     """All legal splits with their estimates."""
     fast = speed_on(request.topology, request.dtype, request.compute)
     if fast is None:
-        raise CollsimError(f"{request.topology.name} does not say which GPU it has; give compute='A100'")
+        raise CollsimError("{name} does not say which GPU it has; give compute='A100'", name=request.topology.name)
     estimating = Estimating(network_of(request), fast)
     listed = list(legal(request, contexts, experts))
     if not listed:
         raise CollsimError(
-            f"batch={request.batch}: no split of {len(request.ranks)} GPUs gives all replicas as many samples"
+            "batch={batch}: no split of {ranks} GPUs gives all replicas as many samples",
+            batch=request.batch,
+            ranks=len(request.ranks),
         )
     rows = []
     with told(progress, "splits", "done", "in all") as tell:
@@ -239,12 +241,19 @@ def _away(row: dict[str, Any], request: Request) -> float:
     return steps + other + abs(RECOMPUTE.index(row["recompute"]) - RECOMPUTE.index(request.recompute))
 
 
-def _nothing_fits(request: Request, rows: list[dict[str, Any]], room: float) -> str:
+def _nothing_fits(request: Request, rows: list[dict[str, Any]], room: float) -> CollsimError:
     least = min(rows, key=lambda row: row["memory"])
-    return (
-        f"{request.model.name} fits on {len(request.ranks)} GPUs of {format_bytes(room)} in none of {len(rows)} ways; "
-        f"the one that needs least, {least['parallel']} with micro_batch={least['micro_batch']} and "
-        f"recompute={least['recompute']!r}, needs {format_bytes(least['memory'])}: use more GPUs"
+    return CollsimError(
+        "{name} fits on {ranks} GPUs of {room} in none of {ways} ways; the one that needs least, {split} with "
+        "micro_batch={micro} and recompute={recompute!r}, needs {needed}: use more GPUs",
+        name=request.model.name,
+        ranks=len(request.ranks),
+        room=format_bytes(room),
+        ways=len(rows),
+        split=least["parallel"],
+        micro=least["micro_batch"],
+        recompute=least["recompute"],
+        needed=format_bytes(least["memory"]),
     )
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 import collsim as cs
-from collsim.training.search import estimated, legal
 from collsim.training.search import _request as request_of
+from collsim.training.search import estimated, legal
 
 BOX = cs.machine("dgx-a100", nodes=2)
 GPT = cs.transformer(2048, 8, 16, seq=1024)
@@ -78,7 +78,7 @@ def test_pareto_marks_what_nothing_beats_in_both():
 
 
 def test_what_fits_nowhere_names_the_split_that_needs_least():
-    with pytest.raises(cs.CollsimError, match="needs least.*use more GPUs"):
+    with pytest.raises(cs.CollsimError, match=r"needs least.*use more GPUs"):
         cs.best_parallel(GPT, BOX, batch=64, memory="100MB")
 
 

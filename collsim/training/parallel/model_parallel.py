@@ -109,7 +109,11 @@ class Pipeline(_Part):
         f, b, h = (parse_time(t, name) for t, name in ((forward, "forward"), (backward, "backward"), (hop, "hop")))
         w = b / 2 if weight is None else parse_time(weight, "weight")
         if w > b:
-            raise CollsimError(f"weight={weight!r} is a part of backward={backward!r}, and longer than it")
+            raise CollsimError(
+                "weight={weight!r} is a part of backward={backward!r}, and longer than it",
+                weight=weight,
+                backward=backward,
+            )
         seconds = {"F": f / v, "B": b / v, "I": (b - w) / v, "W": w / v}
         return timed(self.orders(microbatches), self.stage_ranks, seconds, h)
 
@@ -121,7 +125,7 @@ def tensor(t: int, sequence: bool = False) -> TensorParallel:
         sequence: norms and dropout are cut along the sequence (Korthikanti et al. 2022): as many bytes, less memory.
     """
     if not isinstance(sequence, bool):
-        raise CollsimError(f"sequence={sequence!r} must be True or False")
+        raise CollsimError("sequence={sequence!r} must be True or False", sequence=sequence)
     return TensorParallel(parse_count(t, "tensor"), sequence)
 
 
@@ -154,6 +158,10 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None) -> P
     many = (usual or 2) if interleave is None else parse_count(interleave, "interleave")
     if usual is not None and many != usual:
         raise CollsimError(
-            f"interleave={many}: in {schedule} a GPU holds {usual} stage{'s' * (usual > 1)} of the model"
+            "interleave={many}: in {schedule} a GPU holds {usual} stage{value} of the model",
+            many=many,
+            schedule=schedule,
+            usual=usual,
+            value="s" * (usual > 1),
         )
     return Pipeline(size, schedule, many)

@@ -84,7 +84,7 @@ def zero(
     Raises CollsimError for other stages.
     """
     if isinstance(stage, bool) or stage not in (1, 2, 3):
-        raise CollsimError(f"zero({stage!r}): stage 1 shares the optimizer, 2 gradients too, 3 weights too")
+        raise CollsimError("zero({stage!r}): stage 1 shares the optimizer, 2 gradients too, 3 weights too", stage=stage)
     _require_flags(overlap=overlap)
     many = None if accumulate is None else parse_count(accumulate, "accumulate")
     return Zero(stage, parse_count(bucket, "bucket"), overlap, _dtype(reduce_dtype), many)
@@ -144,7 +144,7 @@ def fsdp(
 def _require_flags(**flags: Any) -> None:
     for name, value in flags.items():
         if not isinstance(value, bool):
-            raise CollsimError(f"{name}={value!r} must be True or False")
+            raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
 
 
 def _dtype(name: str | None) -> str | None:

@@ -81,21 +81,32 @@ class Split(Parallel):
         """Replicas of the model on so many GPUs. Raises CollsimError for numbers that cannot be split so."""
         if ranks % self.together:
             raise CollsimError(
-                f"{self.says} takes {self.together} GPUs a replica, which does not divide {ranks}; use a multiple of it"
+                "{says} takes {together} GPUs a replica, which does not divide {ranks}; use a multiple of it",
+                says=self.says,
+                together=self.together,
+                ranks=ranks,
             )
         dp, e = ranks // self.together, self.size(ExpertParallel)
         if dp > 1 and self.data is None:
             raise CollsimError(
-                f"{self.says} is one replica on {self.together} of {ranks} GPUs; say how {dp} keep together: * ddp()"
+                "{says} is one replica on {together} of {ranks} GPUs; say how {dp} keep together: * ddp()",
+                says=self.says,
+                together=self.together,
+                ranks=ranks,
+                dp=dp,
             )
         shared = dp * self.size(ContextParallel)
         if shared % e:
             raise CollsimError(
-                f"expert({e}): {shared} ranks of data and context parallelism do not share experts by {e}"
+                "expert({e}): {shared} ranks of data and context parallelism do not share experts by {e}",
+                e=e,
+                shared=shared,
             )
         if isinstance(self.data, FSDP) and shared % self.data.replicate:
             raise CollsimError(
-                f"fsdp(replicate={self.data.replicate}): {shared} data parallel ranks have no such replicas"
+                "fsdp(replicate={replicate}): {shared} data parallel ranks have no such replicas",
+                replicate=self.data.replicate,
+                shared=shared,
             )
         return dp
 
@@ -146,13 +157,13 @@ def composed(one: Parallel, other: Parallel) -> Split:
         else:
             said = value.says if isinstance(value, Parallel) else repr(value)
             raise CollsimError(
-                f"{said} is no part of a product; tensor, context, expert, pipeline, ddp, zero, fsdp are"
+                "{said} is no part of a product; tensor, context, expert, pipeline, ddp, zero, fsdp are", said=said
             )
     kinds = ["data" if isinstance(part, DDP | Zero | FSDP) else type(part).__name__ for part in parts]
     for kind in kinds:
         if kinds.count(kind) > 1:
             twice = " and ".join(part.says for part, k in zip(parts, kinds, strict=True) if k == kind)
-            raise CollsimError(f"{twice}: a product has one part of a kind")
+            raise CollsimError("{twice}: a product has one part of a kind", twice=twice)
     return Split(tuple(parts), order)
 
 
@@ -160,16 +171,24 @@ def _require_cuts(model: Model, t: int, c: int, e: int) -> None:
     """Refuse what no layer can be cut into."""
     if t > 1 and not any(layer.cut for layer in model.layers):
         raise CollsimError(
-            f"tensor({t}): no layer of {model.name} says how it is cut (Layer.cut: column, row, heads, words)"
+            "tensor({t}): no layer of {name} says how it is cut (Layer.cut: column, row, heads, words)",
+            t=t,
+            name=model.name,
         )
     if c > 1 and not any(layer.keys for layer in model.layers):
-        raise CollsimError(f"context({c}): no layer of {model.name} has keys and values to pass on (Layer.keys)")
+        raise CollsimError(
+            "context({c}): no layer of {name} has keys and values to pass on (Layer.keys)", c=c, name=model.name
+        )
     if c > 1 and model.tokens % c:
-        raise CollsimError(f"context({c}): sequences of {model.tokens} tokens cannot be shared evenly")
+        raise CollsimError(
+            "context({c}): sequences of {tokens} tokens cannot be shared evenly", c=c, tokens=model.tokens
+        )
     experts = {layer.experts for layer in model.layers if layer.experts}
     if e > 1 and (not experts or any(n % e for n in experts)):
         has = f"layers of {', '.join(map(str, sorted(experts)))} experts" if experts else "no experts"
-        raise CollsimError(f"expert({e}): {model.name} has {has}; their number has to be a multiple")
+        raise CollsimError(
+            "expert({e}): {name} has {has}; their number has to be a multiple", e=e, name=model.name, has=has
+        )
 
 
 def divided(listed: Sequence[Unit], stages: int, says: str) -> list[list[Unit]]:
@@ -180,7 +199,12 @@ def divided(listed: Sequence[Unit], stages: int, says: str) -> list[list[Unit]]:
     if stages == 1:
         return [list(listed)]
     if len(listed) < stages:
-        raise CollsimError(f"{says}: {stages} stages, and the model has {len(listed)} layers or blocks to share")
+        raise CollsimError(
+            "{says}: {stages} stages, and the model has {listed} layers or blocks to share",
+            says=says,
+            stages=stages,
+            listed=len(listed),
+        )
     alike = len({tuple(layer.tensors for layer in listed[i].layers) for i in blocks}) == 1
     if not alike or len(blocks) < stages:
         return _by_flops(listed, stages)

@@ -71,7 +71,11 @@ def in_turn(
                 yield rank, entry, read
         if left == before:
             stuck = next(rank for rank, order in enumerate(orders) if at[rank] < len(order))
-            raise CollsimError(f"rank {stuck} of the pipeline waits for ever for what {orders[stuck][at[stuck]]} reads")
+            raise CollsimError(
+                "rank {stuck} of the pipeline waits for ever for what {order} reads",
+                stuck=stuck,
+                order=orders[stuck][at[stuck]],
+            )
 
 
 def timed(

@@ -51,7 +51,10 @@ def order(schedule: str, ranks: int, micros: int, interleave: int) -> list[Order
         return [zbv(ranks, rank, micros) for rank in range(ranks)]
     if micros < 2 * ranks:
         raise CollsimError(
-            f"dualpipe-v on {ranks} ranks needs at least {2 * ranks} microbatches, got {micros}; zbv takes any number"
+            "dualpipe-v on {ranks} ranks needs at least {least} microbatches, got {micros}; zbv takes any number",
+            ranks=ranks,
+            least=2 * ranks,
+            micros=micros,
         )
     return [dualpipe_v(ranks, rank, micros) for rank in range(ranks)]
 
@@ -79,8 +82,13 @@ def per_round(ranks: int, micros: int) -> int:
     if micros % rounds:
         fits = micros // ranks * ranks
         raise CollsimError(
-            f"{micros} microbatches do not make {rounds} equal rounds on {ranks} ranks, which interleaved stages go in;"
-            f" use a multiple of {ranks}: {fits} or {fits + ranks}"
+            "{micros} microbatches do not make {rounds} equal rounds on {ranks} ranks, which interleaved stages go "
+            "in; use a multiple of {ranks}: {fits} or {more}",
+            micros=micros,
+            rounds=rounds,
+            ranks=ranks,
+            fits=fits,
+            more=fits + ranks,
         )
     return micros // rounds
 
