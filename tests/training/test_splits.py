@@ -208,3 +208,35 @@ def test_shared_equals_alone_where_groups_share_nothing(split):
     box = cs.machine("dgx-a100", nodes=2)
     alone = cs.training_step(model, box, parallel=split, micro_batch=1, batch=4, dtype="float16", interference=0)
     assert alone.what_if(network="shared").time == pytest.approx(alone.time, rel=1e-9)
+
+
+def test_options_of_parts_can_be_changed_and_the_batch_stays():
+    """Half as large microbatches are twice as many."""
+    model = cs.transformer(256, 8, 8, seq=64)
+    split = cs.tensor(2) * cs.pipeline(4) * cs.fsdp()
+    step = cs.training_step(model, cs.machine("dgx-a100", nodes=2), parallel=split, micro_batch=2, batch=16)
+    finer = step.what_if(micro_batch=1)
+    assert (finer.step.samples, finer.request.accumulate) == (16, 2 * step.request.accumulate)
+    assert step.what_if(schedule="gpipe").step.says == "tensor(2) * pipeline(4, schedule='gpipe') * fsdp()"
+    assert step.what_if(sequence=True, prefetch=False).step.says == (
+        "tensor(2, sequence=True) * pipeline(4) * fsdp(prefetch=False)"
+    )
+    assert step.what_if(recompute="full").step.again > step.step.again == 0
+
+
+def test_streams_of_a_gpu_are_threads_of_a_trace(tmp_path):
+    """Slices of one thread do not overlap: gathers and reductions have threads of their own."""
+    import json
+    from itertools import pairwise
+
+    model = cs.transformer(256, 4, 8, seq=64)
+    step = cs.training_step(model, cs.machine("dgx-a100"), parallel=cs.fsdp(), micro_batch=2, dtype="bfloat16")
+    events = json.loads(step.save(tmp_path / "x.trace.json").read_text())["traceEvents"]
+    threads = {}
+    for event in events:
+        if event["ph"] == "X":
+            threads.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"]))
+    assert len(threads) >= 3
+    for spans in threads.values():
+        for (_, end), (begin, _) in pairwise(sorted(spans)):
+            assert begin >= end - 1e-3
