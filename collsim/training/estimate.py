@@ -17,7 +17,7 @@ from .parallel.replicas import Reduced, ZeroReduced
 from .parallel.split import Split
 from .parallel.strategy import OPTIMIZERS, Workload
 from .parallel.units import Message, Unit
-from .parallel.writing import Box, Computed, SplitWriting, box
+from .parallel.writing import Computed, PassBox, SplitWriting, box
 from .workload.collectives import Collectives
 from .workload.step import StepTask
 
@@ -110,7 +110,7 @@ class Estimating:
             self.alike[id(unit.layers[0])] = known = self.alike.setdefault(hash(known), known)
         return id(known)
 
-    def took(self, w: SplitWriting, what: Box) -> tuple[float, float]:
+    def took(self, w: SplitWriting, what: PassBox) -> tuple[float, float]:
         """Seconds of a pass, and of its collectives that nothing hides."""
         layers = w.asked.model.layers
 

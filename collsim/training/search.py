@@ -23,7 +23,7 @@ from ..units import format_bytes, parse_bytes, parse_count
 from .compute.costs import speed_on
 from .estimate import Estimating
 from .parallel import Parallel, Split, context, ddp, expert, fsdp, pipeline, tensor, zero
-from .parallel.units import Cut, units
+from .parallel.units import LayerCut, units
 from .run import Request, asked, network_of, training_step, workload_of
 from .workload.model import Model
 from .workload.transformer import RECOMPUTE
@@ -139,7 +139,7 @@ def legal(
     """Every legal split, with samples of a microbatch, and what is recomputed."""
     n, model = len(request.ranks), request.model
     per = n // int(request.topology.facts.get("nodes", 1))
-    blocks = sum(unit.block for unit in units(model, Cut()))
+    blocks = sum(unit.block for unit in units(model, LayerCut()))
     for t in _divisors(per):
         if not _cuts(model, t):
             continue

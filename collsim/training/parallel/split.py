@@ -15,7 +15,7 @@ from .model_parallel import ContextParallel, ExpertParallel, Pipeline, TensorPar
 from .placement import ORDER, Grid, require_order
 from .sharding import FSDP, Zero
 from .strategy import Parallel, Workload
-from .units import Cut, Unit, copied, units
+from .units import LayerCut, Unit, copied, units
 
 _Kind = TypeVar("_Kind", bound=Parallel)
 #: Parts of a product; those but DDP are one by themselves, too.
@@ -115,13 +115,13 @@ class Split(Parallel):
         t, c, p, e = (self.size(kind) for kind in (TensorParallel, ContextParallel, Pipeline, ExpertParallel))
         return Grid(ranks, t, c, self.replicas(len(ranks)), p, e, self.order)
 
-    def cut(self, asked: Workload) -> Cut:
+    def cut(self, asked: Workload) -> LayerCut:
         """How layers are shared. Raises CollsimError for what a model's layers cannot be cut into."""
         part = self.part(TensorParallel) or TensorParallel()
         t, c, e = part.size, self.size(ContextParallel), self.size(ExpertParallel)
         _require_cuts(asked.model, t, c, e)
         item = itemsize(asked.dtype)
-        return Cut(t, c, e, part.sequence and t > 1, item, asked.micro_batch, asked.recompute)
+        return LayerCut(t, c, e, part.sequence and t > 1, item, asked.micro_batch, asked.recompute)
 
     def stages(self, asked: Workload) -> list[tuple[Unit, ...]]:
         """The units of each stage of the model. Raises CollsimError for more stages than units."""
