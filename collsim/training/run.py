@@ -444,7 +444,7 @@ def _with_options(parallel: Any, own: Mapping[str, Any]) -> Parallel:
         parts = [(part, {k: v for k, v in own.items() if k in _options(part)}) for part in parallel.parts]
         return replace(parallel, parts=tuple(_with_options(part, new) if new else part for part, new in parts))
     if isinstance(parallel, Pipeline):
-        usual = {"schedule": parallel.schedule} if "schedule" not in own else {}
+        usual: dict[str, Any] = {"schedule": parallel.schedule} if "schedule" not in own else {}
         usual |= {"interleave": parallel.interleave} if "schedule" not in own else {}
         return room.pipeline(parallel.size, **(usual | dict(own)))
     if isinstance(parallel, TensorParallel):

@@ -164,10 +164,12 @@ def _variants(
         for micro in [k for k in _divisors(request.batch // dp) if k <= _MOST_SAMPLES]:
             many = request.batch // dp // micro
             for v in [1] + [k for k in _divisors(blocks // p) if k > 1 and p > 1 and many % p == 0]:
-                for way in data if dp * c > 1 else [None]:
-                    parts = [tensor(t, sequence=t > 1)] * (t > 1) + [context(c)] * (c > 1) + [expert(e)] * (e > 1)
+                for way in data if dp * c > 1 else (None,):
+                    parts: list[Any] = (
+                        [tensor(t, sequence=t > 1)] * (t > 1) + [context(c)] * (c > 1) + [expert(e)] * (e > 1)
+                    )
                     parts += [pipeline(p, interleave=v)] * (p > 1) + [way] * (way is not None)
-                    split = reduce(mul, parts) if len(parts) > 1 else Split(tuple(parts) or (ddp(),))
+                    split: Split = reduce(mul, parts) if len(parts) > 1 else Split(tuple(parts) or (ddp(),))
                     for recompute in RECOMPUTE:
                         yield split, micro, recompute
 

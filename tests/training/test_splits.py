@@ -68,18 +68,17 @@ def test_tensor_parallelism_sends_four_allreduces_a_layer(sequence):
 
 
 @pytest.mark.parametrize(
-    ("shape", "micro", "split", "gib"),
+    ("shape", "micro", "batch", "split", "gib"),
     [
-        ((6144, 48, 64), 4, cs.tensor(8), 59.25),
-        ((12288, 96, 96), 1, cs.tensor(8) * cs.pipeline(8, interleave=3), 66.84375),
-        ((25600, 128, 160), 1, cs.tensor(8) * cs.pipeline(64), 131.25),
+        ((6144, 48, 64), 4, 4, cs.tensor(8), 59.25),
+        ((12288, 96, 96), 1, 16, cs.tensor(8) * cs.pipeline(8, interleave=3), 66.84375),
+        ((25600, 128, 160), 1, 64, cs.tensor(8) * cs.pipeline(64), 131.25),
     ],
 )
-def test_the_first_stage_holds_what_korthikanti_measured(shape, micro, split, gib):
+def test_the_first_stage_holds_what_korthikanti_measured(shape, micro, batch, split, gib):
     """Figure 1 of arXiv 2205.05198, no recomputation, as stored in calculon's validation: GiB of activations."""
     ranks = 8 * (split.part(type(cs.pipeline(2))).size if hasattr(split, "part") else 1)
-    many = {"batch": micro * (ranks // 8), "micro_batch": micro}
-    step = cs.training_step(blocks(*shape), **asked(split, ranks, **many))
+    step = cs.training_step(blocks(*shape), **asked(split, ranks, batch=batch, micro_batch=micro))
     assert step.memory.peak()["activations"] == gib * 2**30
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...dtypes import itemsize
 from ...errors import CollsimError
@@ -65,7 +65,7 @@ class Split(Parallel):
     @property
     def sizes(self) -> dict[str, int]:
         """How many GPUs along each way, data parallelism aside, and stages of a GPU."""
-        kinds = {"tp": TensorParallel, "cp": ContextParallel, "ep": ExpertParallel, "pp": Pipeline}
+        kinds: dict[str, Any] = {"tp": TensorParallel, "cp": ContextParallel, "ep": ExpertParallel, "pp": Pipeline}
         return {**{name: self.size(kind) for name, kind in kinds.items()}, "interleave": self.pipe.interleave}
 
     @property
