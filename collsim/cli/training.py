@@ -208,7 +208,7 @@ def train_search(
 ) -> None:
     """Every legal way to split a step over the machine's GPUs: the best, how long they take and what they hold."""
     known = cs.Model.from_csv(model) if model.endswith(".csv") else cs.model(model)
-    sizes = {"context_sizes": tuple(context or (1,)), "expert_sizes": tuple(expert or (1,))}
+    sizes: dict[str, Any] = {"context_sizes": tuple(context or (1,)), "expert_sizes": tuple(expert or (1,))}
     every: Any = {"every": out is not None, "progress": None if as_json else True}
     frame = cs.best_parallel(
         known, place.network(), batch=batch, memory=memory, top=top, dtype=dtype, compute=compute, **sizes, **every
@@ -220,10 +220,10 @@ def train_search(
     if as_json:
         print_json(rows)
         return
-    show([_split(row) for row in rows], f"{model}: {len(frame)} splits" if out else model)
+    show([_split(dict(row)) for row in rows], f"{model}: {len(frame)} splits" if out else model)
 
 
-def _split(row: dict[str, Any]) -> dict[str, Any]:
+def _split(row: dict[Any, Any]) -> dict[str, Any]:
     """A row for people."""
     return {
         "split": row["parallel"],
@@ -233,3 +233,14 @@ def _split(row: dict[str, Any]) -> dict[str, Any]:
         "memory": cs.format_bytes(row["memory"]),
         "why": row["reason"],
     }
+
+
+@command()
+def train_accuracy(
+    table: Annotated[Path, typer.Argument(help="A CSV of measured steps; docs/training.md says its columns.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The same with predicted_s and measured_s.")],
+) -> None:
+    """What training_step says of a table of measured steps, beside what was measured."""
+    from collsim.training.accuracy import train_accuracy as answered
+
+    print(answered(table, out))

@@ -202,7 +202,7 @@ def _known(name: str, seq: int | None) -> Model:
 @cache
 def _wide(mpt: bool, llama: bool, h: int, layers: int, heads: int, seq: int) -> Model:
     """GPT as Megatron-LM has it; MPT (llm-foundry scripts/train/yamls/pretrain: 50,368 words, no vectors beside
-    matrices, no table of positions, flash attention); Llama 2 34B (Touvron et al. 2023: 22016 wide, 8 heads of keys)."""
+    matrices, no table of positions, flash attention); Llama 2 34B (Touvron et al. 2023: 8 heads of keys)."""
     if mpt:
         return transformer(h, layers, heads, seq=seq, vocab=50368, bias=False, positions=False, flash=True)
     if llama:
@@ -240,7 +240,7 @@ def nic_rates(name: str) -> tuple[float, ...]:
 @cache
 def _priced(gpu: str, own: tuple[tuple[str, float], ...], times: float, dtype: str) -> Speed:
     found = replace(speed(gpu, dtype), **dict(own))  # type: ignore[arg-type]
-    return replace(found, peak=found.peak * times)
+    return replace(found, peak=found.peak * times, attention=found.peak)
 
 
 def _speed(gpu: str, own: dict[str, float], precision: str) -> tuple[Speed, str]:

@@ -17,7 +17,7 @@ from .parallel.replicas import Reduced, ZeroReduced
 from .parallel.split import Split
 from .parallel.strategy import OPTIMIZERS, Workload
 from .parallel.units import Message, Unit
-from .parallel.writing import Box, Computed, SplitWriting, box
+from .parallel.writing import Computed, PassBox, SplitWriting, box
 from .workload.collectives import Collectives
 from .workload.step import StepTask
 
@@ -110,7 +110,7 @@ class Estimating:
             self.alike[id(unit.layers[0])] = known = self.alike.setdefault(hash(known), known)
         return id(known)
 
-    def took(self, w: SplitWriting, what: Box) -> tuple[float, float]:
+    def took(self, w: SplitWriting, what: PassBox) -> tuple[float, float]:
         """Seconds of a pass, and of its collectives that nothing hides."""
         layers = w.asked.model.layers
 
@@ -193,6 +193,8 @@ class Estimating:
             many = min(m * v, (v - 1) * p + 2 * (p - 1 - lane) + 1) / v
         held = many * sum(u.resident for _, u in own) + max((u.again for _, u in own), default=0.0)
         rest = sum(data.states(lane).values()) + sum(data.kept_gradients(unit) for unit, _ in own)
+        if w.split.torch_buckets(w.asked):
+            rest += w.asked.model.nbytes
         if isinstance(data, Gathered) and data.shards > 1:
             blocks = sorted((u.dense + u.routed for unit, u in own if unit.block), reverse=True)
             kept = sum(blocks) if not data.data.reshard_after_forward else sum(blocks[:2])

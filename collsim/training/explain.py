@@ -23,6 +23,8 @@ KINDS = {
     "gradients": "梯度",
     "buckets": "桶",
     "shard": "分片",
+    "gathered": "聚合来的参数",
+    "whole gradients": "未分片的梯度",
 }
 _SAID = {
     "computing": ("Computing", "计算"),

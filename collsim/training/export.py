@@ -16,7 +16,7 @@ from ..errors import CollsimError, Sentence, require_path
 from ..files import writing
 from ..simulate.trace import views
 from .trace import StepTrace
-from .workload.step import COMPUTE
+from .workload.step import COMPUTE, NETWORK
 
 _US = 1e6
 _PICTURES = (".png", ".svg", ".pdf")
@@ -74,17 +74,19 @@ def _plain(trace: StepTrace) -> Any:
 
 def events(trace: StepTrace) -> Iterator[dict[str, Any]]:
     """Trace events: names, a slice for every task that takes time on each of its lanes, and memory as a counter."""
+    own = dict.fromkeys(task.stream for task in trace.step.tasks)
+    streams = list(dict.fromkeys([COMPUTE, NETWORK, *own]))  # a thread each: what runs at the same time is beside it
     for lane, ranks in enumerate(trace.step.lanes):
         said = f"GPU {ranks[0]}" if len(ranks) == 1 else f"GPUs {ranks[0]} to {ranks[-1]} ({len(ranks)} alike)"
         yield {"ph": "M", "name": "process_name", "pid": lane, "tid": 0, "args": {"name": said}}
-        for stream, name in enumerate(("compute", "network")):
+        for stream, name in enumerate(streams):
             yield {"ph": "M", "name": "thread_name", "pid": lane, "tid": stream, "args": {"name": name}}
     for number, (task, begin, end) in enumerate(zip(trace.step.tasks, trace.begin, trace.end, strict=True)):
         if end > begin:
             args = {"task": number, "bytes": task.nbytes, "flops": task.flops, "bucket": task.bucket}
             span = _span(begin, end)
             for lane in task.lanes:
-                where = {"pid": lane, "tid": int(task.stream != COMPUTE)}
+                where = {"pid": lane, "tid": streams.index(task.stream)}
                 yield {"ph": "X", "name": f"{task.name} {task.kind}", "cat": task.kind, **where, **span, "args": args}
     for lane in range(len(trace.step.lanes)):
         at, held = trace.memory.over_time(lane)

@@ -17,7 +17,7 @@ from .compute import costs
 from .compute.costs import with_interference
 from .compute.speeds import DTYPES
 from .models import model as model_named
-from .parallel import DataParallel, Parallel, ParameterServer, Split, Workload
+from .parallel import DataParallel, Parallel, ParameterServer, Pipeline, Split, TensorParallel, Workload
 from .parallel.split import PARTS
 from .parallel.strategy import OPTIMIZERS
 from .timing import alone
@@ -353,8 +353,8 @@ def _that_fits(request: Request, room: float) -> Sentence:
     if found is None:
         return Sentence("no split over {count} GPUs fits: use more of them", count=len(request.ranks))
     return Sentence(
-        "the nearest split that fits is {parallel} with micro_batch={micro_batch} and recompute={recompute!r} ({memory} "
-        "by estimate)",
+        "the nearest split that fits is {parallel} with micro_batch={micro_batch} and recompute={recompute!r} "
+        "({memory} by estimate)",
         parallel=found["parallel"],
         micro_batch=found["micro_batch"],
         recompute=found["recompute"],
@@ -374,7 +374,7 @@ def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
         raise CollsimError(
             "what_if wants something to change, for example what_if(overlap=False) or what_if(network=2)"
         )
-    options: list[str] = [f.name for f in fields(request.parallel)] if is_dataclass(request.parallel) else []
+    options = _options(request.parallel)
     own: dict[str, Any] = {}
     for name, value in changes.items():
         if name == "network" and not isinstance(value, str):
@@ -385,7 +385,7 @@ def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
             own[name] = value
         elif name in given:
             given[name] = value
-            if name in ("batch", "micro_batch"):
+            if name in ("batch", "micro_batch") and not isinstance(request.parallel, Split):  # else microbatches follow
                 given["micro_batch" if name == "batch" else "batch"] = None
         else:
             raise CollsimError(
@@ -429,14 +429,30 @@ def _yes(name: str, value: Any) -> bool:
     return value
 
 
+def _options(parallel: Any) -> list[str]:
+    """What may be changed of a way of splitting: of a product, of its parts; how many GPUs share what is none of it."""
+    if isinstance(parallel, Split):
+        return [name for part in parallel.parts for name in _options(part)]
+    return [f.name for f in fields(parallel) if f.name not in ("size", "stage")] if is_dataclass(parallel) else []
+
+
 def _with_options(parallel: Any, own: Mapping[str, Any]) -> Parallel:
     """The same way of splitting with other options, checked by the function that makes it."""
     from . import parallel as room
 
-    make = {"DDP": room.ddp, "DataParallel": room.data_parallel, "ParameterServer": room.parameter_server}.get(
-        type(parallel).__name__
-    )
+    if isinstance(parallel, Split):
+        parts = [(part, {k: v for k, v in own.items() if k in _options(part)}) for part in parallel.parts]
+        return replace(parallel, parts=tuple(_with_options(part, new) if new else part for part, new in parts))
+    if isinstance(parallel, Pipeline):
+        usual: dict[str, Any] = {"schedule": parallel.schedule} if "schedule" not in own else {}
+        usual |= {"interleave": parallel.interleave} if "schedule" not in own else {}
+        return room.pipeline(parallel.size, **(usual | dict(own)))
+    if isinstance(parallel, TensorParallel):
+        return room.tensor(parallel.size, **own)
+    makers: dict[str, Any] = {"DDP": room.ddp, "FSDP": room.fsdp, "Zero": room.zero}
+    makers |= {"DataParallel": room.data_parallel, "ParameterServer": room.parameter_server}
+    make = makers.get(type(parallel).__name__)
     if make is None:
         return replace(parallel, **own)  # type: ignore[no-any-return]
     now = {f.name: getattr(parallel, f.name) for f in fields(parallel)}
-    return make(**(now | dict(own)))  # type: ignore[operator, no-any-return]
+    return make(**(now | dict(own)))  # type: ignore[no-any-return]

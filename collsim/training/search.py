@@ -23,7 +23,7 @@ from ..units import format_bytes, parse_bytes, parse_count
 from .compute.costs import speed_on
 from .estimate import Estimating
 from .parallel import Parallel, Split, context, ddp, expert, fsdp, pipeline, tensor, zero
-from .parallel.units import Cut, units
+from .parallel.units import LayerCut, units
 from .run import Request, asked, network_of, training_step, workload_of
 from .workload.model import Model
 from .workload.transformer import RECOMPUTE
@@ -80,7 +80,7 @@ def best_parallel(
         row["fits"] = row["memory"] <= room
     rows.sort(key=lambda row: (not row["fits"], row["time"]))
     if not rows[0]["fits"]:
-        raise CollsimError(_nothing_fits(request, rows, room))
+        raise _nothing_fits(request, rows, room)
     _timed_best([row for row in rows if row["fits"]][: count or None], request)
     rows.sort(key=lambda row: (not row["fits"], not row["timed"], row["time"]))
     for row in rows:
@@ -139,7 +139,7 @@ def legal(
     """Every legal split, with samples of a microbatch, and what is recomputed."""
     n, model = len(request.ranks), request.model
     per = n // int(request.topology.facts.get("nodes", 1))
-    blocks = sum(unit.block for unit in units(model, Cut()))
+    blocks = sum(unit.block for unit in units(model, LayerCut()))
     for t in _divisors(per):
         if not _cuts(model, t):
             continue
@@ -164,10 +164,12 @@ def _variants(
         for micro in [k for k in _divisors(request.batch // dp) if k <= _MOST_SAMPLES]:
             many = request.batch // dp // micro
             for v in [1] + [k for k in _divisors(blocks // p) if k > 1 and p > 1 and many % p == 0]:
-                for way in data if dp * c > 1 else [None]:
-                    parts = [tensor(t, sequence=t > 1)] * (t > 1) + [context(c)] * (c > 1) + [expert(e)] * (e > 1)
+                for way in data if dp * c > 1 else (None,):
+                    parts: list[Any] = (
+                        [tensor(t, sequence=t > 1)] * (t > 1) + [context(c)] * (c > 1) + [expert(e)] * (e > 1)
+                    )
                     parts += [pipeline(p, interleave=v)] * (p > 1) + [way] * (way is not None)
-                    split = reduce(mul, parts) if len(parts) > 1 else Split(tuple(parts) or (ddp(),))
+                    split: Split = reduce(mul, parts) if len(parts) > 1 else Split(tuple(parts) or (ddp(),))
                     for recompute in RECOMPUTE:
                         yield split, micro, recompute
 
@@ -241,12 +243,19 @@ def _away(row: dict[str, Any], request: Request) -> float:
     return steps + other + abs(RECOMPUTE.index(row["recompute"]) - RECOMPUTE.index(request.recompute))
 
 
-def _nothing_fits(request: Request, rows: list[dict[str, Any]], room: float) -> str:
+def _nothing_fits(request: Request, rows: list[dict[str, Any]], room: float) -> CollsimError:
     least = min(rows, key=lambda row: row["memory"])
-    return (
-        f"{request.model.name} fits on {len(request.ranks)} GPUs of {format_bytes(room)} in none of {len(rows)} splits; "
-        f"the one that needs least, {least['parallel']} with micro_batch={least['micro_batch']} and "
-        f"recompute={least['recompute']!r}, needs {format_bytes(least['memory'])}: use more GPUs"
+    return CollsimError(
+        "{name} fits on {ranks} GPUs of {room} in none of {ways} ways; the one that needs least, {split} with "
+        "micro_batch={micro} and recompute={recompute!r}, needs {needed}: use more GPUs",
+        name=request.model.name,
+        ranks=len(request.ranks),
+        room=format_bytes(room),
+        ways=len(rows),
+        split=least["parallel"],
+        micro=least["micro_batch"],
+        recompute=least["recompute"],
+        needed=format_bytes(least["memory"]),
     )
 
 

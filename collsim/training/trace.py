@@ -15,8 +15,8 @@ from ..topology import Topology
 from ..units import format_bytes, format_time
 from .compute import Costs
 from .memory import Memory
-from .timing import Spans, common, joined, length, without
-from .workload.step import TrainingStep, spans
+from .timing import common, joined, length, without
+from .workload.step import Spans, TrainingStep, spans
 
 if TYPE_CHECKING:
     import pandas as pd

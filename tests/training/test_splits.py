@@ -68,18 +68,17 @@ def test_tensor_parallelism_sends_four_allreduces_a_layer(sequence):
 
 
 @pytest.mark.parametrize(
-    ("shape", "micro", "split", "gib"),
+    ("shape", "micro", "batch", "split", "gib"),
     [
-        ((6144, 48, 64), 4, cs.tensor(8), 59.25),
-        ((12288, 96, 96), 1, cs.tensor(8) * cs.pipeline(8, interleave=3), 66.84375),
-        ((25600, 128, 160), 1, cs.tensor(8) * cs.pipeline(64), 131.25),
+        ((6144, 48, 64), 4, 4, cs.tensor(8), 59.25),
+        ((12288, 96, 96), 1, 16, cs.tensor(8) * cs.pipeline(8, interleave=3), 66.84375),
+        ((25600, 128, 160), 1, 64, cs.tensor(8) * cs.pipeline(64), 131.25),
     ],
 )
-def test_the_first_stage_holds_what_korthikanti_measured(shape, micro, split, gib):
+def test_the_first_stage_holds_what_korthikanti_measured(shape, micro, batch, split, gib):
     """Figure 1 of arXiv 2205.05198, no recomputation, as stored in calculon's validation: GiB of activations."""
     ranks = 8 * (split.part(type(cs.pipeline(2))).size if hasattr(split, "part") else 1)
-    many = {"batch": micro * 2 * (ranks // 8), "micro_batch": micro}
-    step = cs.training_step(blocks(*shape), **asked(split, ranks, **many))
+    step = cs.training_step(blocks(*shape), **asked(split, ranks, batch=batch, micro_batch=micro))
     assert step.memory.peak()["activations"] == gib * 2**30
 
 
@@ -193,7 +192,9 @@ def test_what_does_not_compose_is_a_sentence(call, says):
 
 def test_what_does_not_fit_says_the_nearest_split_that_does():
     box = cs.machine("dgx-a100")
-    with pytest.raises(cs.CollsimError, match="does not fit.*nearest split that fits is (.*) with micro_batch") as said:
+    with pytest.raises(
+        cs.CollsimError, match=r"does not fit.*nearest split that fits is (.*) with micro_batch"
+    ) as said:
         cs.training_step("llama2-13b", box, parallel=cs.tensor(2) * cs.ddp(), batch=64, dtype="bfloat16")
     assert "tensor(" in str(said.value)
 
@@ -206,3 +207,35 @@ def test_shared_equals_alone_where_groups_share_nothing(split):
     box = cs.machine("dgx-a100", nodes=2)
     alone = cs.training_step(model, box, parallel=split, micro_batch=1, batch=4, dtype="float16", interference=0)
     assert alone.what_if(network="shared").time == pytest.approx(alone.time, rel=1e-9)
+
+
+def test_options_of_parts_can_be_changed_and_the_batch_stays():
+    """Half as large microbatches are twice as many."""
+    model = cs.transformer(256, 8, 8, seq=64)
+    split = cs.tensor(2) * cs.pipeline(4) * cs.fsdp()
+    step = cs.training_step(model, cs.machine("dgx-a100", nodes=2), parallel=split, micro_batch=2, batch=16)
+    finer = step.what_if(micro_batch=1)
+    assert (finer.step.samples, finer.request.accumulate) == (16, 2 * step.request.accumulate)
+    assert step.what_if(schedule="gpipe").step.says == "tensor(2) * pipeline(4, schedule='gpipe') * fsdp()"
+    assert step.what_if(sequence=True, prefetch=False).step.says == (
+        "tensor(2, sequence=True) * pipeline(4) * fsdp(prefetch=False)"
+    )
+    assert step.what_if(recompute="full").step.again > step.step.again == 0
+
+
+def test_streams_of_a_gpu_are_threads_of_a_trace(tmp_path):
+    """Slices of one thread do not overlap: gathers and reductions have threads of their own."""
+    import json
+    from itertools import pairwise
+
+    model = cs.transformer(256, 4, 8, seq=64)
+    step = cs.training_step(model, cs.machine("dgx-a100"), parallel=cs.fsdp(), micro_batch=2, dtype="bfloat16")
+    events = json.loads(step.save(tmp_path / "x.trace.json").read_text())["traceEvents"]
+    threads = {}
+    for event in events:
+        if event["ph"] == "X":
+            threads.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"]))
+    assert len(threads) >= 3
+    for spans in threads.values():
+        for (_, end), (begin, _) in pairwise(sorted(spans)):
+            assert begin >= end - 1e-3

@@ -125,7 +125,7 @@ class Reduced(Replicas):
 
     def full(self, held: int, more: int) -> bool:
         """Is a bucket launched before it takes more?"""
-        return held >= self.data.caps[1]
+        return bool(held >= self.data.caps[1])
 
     def ready(self, lane: int, units: Sequence[Unit], micro: int, begun: int) -> None:
         """Into the bucket; a full one is launched."""

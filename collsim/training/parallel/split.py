@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...dtypes import itemsize
 from ...errors import CollsimError, Sentence
@@ -15,7 +15,7 @@ from .model_parallel import ContextParallel, ExpertParallel, Pipeline, TensorPar
 from .placement import ORDER, Grid, require_order
 from .sharding import FSDP, Zero
 from .strategy import Parallel, Workload
-from .units import Cut, Unit, copied, units
+from .units import LayerCut, Unit, copied, units
 
 _Kind = TypeVar("_Kind", bound=Parallel)
 #: Parts of a product; those but DDP are one by themselves, too.
@@ -65,7 +65,7 @@ class Split(Parallel):
     @property
     def sizes(self) -> dict[str, int]:
         """How many GPUs along each way, data parallelism aside, and stages of a GPU."""
-        kinds = {"tp": TensorParallel, "cp": ContextParallel, "ep": ExpertParallel, "pp": Pipeline}
+        kinds: dict[str, Any] = {"tp": TensorParallel, "cp": ContextParallel, "ep": ExpertParallel, "pp": Pipeline}
         return {**{name: self.size(kind) for name, kind in kinds.items()}, "interleave": self.pipe.interleave}
 
     @property
@@ -115,13 +115,13 @@ class Split(Parallel):
         t, c, p, e = (self.size(kind) for kind in (TensorParallel, ContextParallel, Pipeline, ExpertParallel))
         return Grid(ranks, t, c, self.replicas(len(ranks)), p, e, self.order)
 
-    def cut(self, asked: Workload) -> Cut:
+    def cut(self, asked: Workload) -> LayerCut:
         """How layers are shared. Raises CollsimError for what a model's layers cannot be cut into."""
         part = self.part(TensorParallel) or TensorParallel()
         t, c, e = part.size, self.size(ContextParallel), self.size(ExpertParallel)
         _require_cuts(asked.model, t, c, e)
         item = itemsize(asked.dtype)
-        return Cut(t, c, e, part.sequence and t > 1, item, asked.micro_batch, asked.recompute)
+        return LayerCut(t, c, e, part.sequence and t > 1, item, asked.micro_batch, asked.recompute)
 
     def stages(self, asked: Workload) -> list[tuple[Unit, ...]]:
         """The units of each stage of the model. Raises CollsimError for more stages than units."""
@@ -131,13 +131,16 @@ class Split(Parallel):
             listed[-1] = replace(listed[-1], tied=tied)
         return [tuple(part) for part in divided(listed, len(ranks), self.says)]
 
+    def torch_buckets(self, asked: Workload) -> bool:
+        """Nothing but DDP, which then has torch's own buckets: gradients in them beside those that tensors have."""
+        return len(self.parts) == 1 and isinstance(self.parts[0], DDP) and asked.recompute == "none"
+
     def write(self, asked: Workload) -> TrainingStep:
         """The step; GPUs of a stage share a lane."""
         from .writing import SplitWriting
 
-        data = self.data
-        if isinstance(data, DDP) and self.parts == (data,) and asked.recompute == "none":
-            return data.write(asked)
+        if self.torch_buckets(asked):
+            return self.parts[0].write(asked)
         return SplitWriting(self, asked).step()
 
 

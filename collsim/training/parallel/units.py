@@ -1,11 +1,12 @@
 """What one GPU holds and does of a model's layers when several share them.
 
-Tensor parallelism: Shoeybi et al. 2019 (arXiv 1909.08053), Megatron-LM megatron/core/tensor_parallel/mappings.py: behind
-every layer that is cut by rows an allreduce in the forward pass, and as large a one in the backward pass of the layers
-cut by columns before it. With sequence parallelism (Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2) each of
-them is an allgather and a reduce-scatter of the same bytes; the second allgather of a layer's input in the backward
-pass runs beside a product there and is left out. Activations: table 2 of the same paper. Experts: two alltoalls of the
-tokens there and back. Context parallelism: keys and values go around a ring (Liu et al. 2023, arXiv 2310.01889).
+Tensor parallelism: Shoeybi et al. 2019 (arXiv 1909.08053), Megatron-LM megatron/core/tensor_parallel/mappings.py:
+behind every layer that is cut by rows an allreduce in the forward pass, and as large a one in the backward pass of the
+layers cut by columns before it. With sequence parallelism (Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2)
+each of them is an allgather and a reduce-scatter of the same bytes; the second allgather of a layer's input in the
+backward pass runs beside a product there and is left out. Activations: table 2 of the same paper. Experts: two
+alltoalls of the tokens there and back. Context parallelism: keys and values go around a ring (Liu et al. 2023, arXiv
+2310.01889).
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from ..workload.model import Layer, Model
-from ..workload.step import Work
+from ..workload.step import LayerWork
 
 _NUMBERED = re.compile(r"(.*?\.)?\d+(?=\.)")
 
 
 @dataclass(frozen=True)
-class Cut:
+class LayerCut:
     """How layers are shared, and what for.
 
     Attributes:
@@ -63,7 +64,7 @@ class Unit:
     first: int
     layers: tuple[Layer, ...]
     block: bool
-    cut: Cut
+    cut: LayerCut
     tied: int = 0
 
     @cached_property
@@ -118,22 +119,22 @@ class Unit:
         return sum(work.flops for work in self.attention) if self.block and self.cut.recompute == "selective" else 0.0
 
     @cached_property
-    def passed(self) -> tuple[Work, ...]:
+    def passed(self) -> tuple[LayerWork, ...]:
         """What a forward pass computes."""
         return tuple(worked(self.first + i, layer, self.cut) for i, layer in enumerate(self.layers))
 
     @cached_property
-    def attention(self) -> tuple[Work, ...]:
+    def attention(self) -> tuple[LayerWork, ...]:
         """Of that what reads all of a sequence."""
         return tuple(work for work, layer in zip(self.passed, self.layers, strict=True) if layer.cut == "heads")
 
-    def computes(self, kind: str) -> tuple[Work, ...]:
+    def computes(self, kind: str) -> tuple[LayerWork, ...]:
         """What a pass computes: F, B, or the halves of B (I gives the gradient of the input, W that of the
         weights)."""
         if kind in ("F", "W"):
             return self.passed
         times = 2 if kind == "B" else 1
-        out = tuple(Work(w.layer, w.flops * times, w.moved * times, w.ops * times) for w in self.passed)
+        out = tuple(LayerWork(w.layer, w.flops * times, w.moved * times, w.ops * times) for w in self.passed)
         if self.full:
             return self.passed + out
         return self.attention + out if self.block and self.cut.recompute == "selective" else out
@@ -157,7 +158,7 @@ class Unit:
 
 
 @lru_cache(maxsize=256)
-def units(model: Model, cut: Cut) -> tuple[Unit, ...]:
+def units(model: Model, cut: LayerCut) -> tuple[Unit, ...]:
     """A model's layers in units: those whose names agree up to a number (`h.3.mlp.up`, `h.3.norm1`), and all others
     by themselves."""
     out: list[Unit] = []
@@ -183,7 +184,7 @@ def copied(model: Model) -> int:
 # ---- of one layer ---------------------------------------------------------------------------------------------------
 
 
-def held(layer: Layer, cut: Cut) -> int:
+def held(layer: Layer, cut: LayerCut) -> int:
     """Elements of a layer's parameters on a GPU: cut by columns all of them, by rows and words the first tensor."""
     t = cut.tensor * (cut.expert if layer.experts else 1)
     if layer.cut == "column":
@@ -194,7 +195,7 @@ def held(layer: Layer, cut: Cut) -> int:
     return layer.parameters
 
 
-def kept(layer: Layer, cut: Cut) -> float:
+def kept(layer: Layer, cut: LayerCut) -> float:
     """Bytes of activations that a GPU keeps of a layer for a microbatch."""
     elements, masks, t = layer.kept, layer.masks, cut.tensor
     if cut.recompute == "selective" and layer.cut == "heads":
@@ -206,7 +207,7 @@ def kept(layer: Layer, cut: Cut) -> float:
     return (elements * cut.item / split + masks / hidden) * cut.micro / cut.context
 
 
-def worked(number: int, layer: Layer, cut: Cut) -> Work:
+def worked(number: int, layer: Layer, cut: LayerCut) -> LayerWork:
     """What a GPU computes of a layer in a forward pass of a microbatch."""
     t, samples = cut.tensor, cut.micro / cut.context
     whole = {"column": layer.kept, "words": layer.kept, "row": layer.handed, "heads": 0.0}.get(layer.cut, layer.moved)
@@ -217,10 +218,10 @@ def worked(number: int, layer: Layer, cut: Cut) -> Work:
     whole = min(whole, layer.moved)
     moved = (whole + (layer.moved - whole) / t) * samples
     share = t if layer.cut else 1
-    return Work(number, layer.flops * samples / share, (moved + held(layer, cut)) * cut.item, layer.ops)
+    return LayerWork(number, layer.flops * samples / share, (moved + held(layer, cut)) * cut.item, layer.ops)
 
 
-def sent(layer: Layer, cut: Cut, back: bool = False) -> list[Message]:
+def sent(layer: Layer, cut: LayerCut, back: bool = False) -> list[Message]:
     """Collectives of a layer in a forward or backward pass of a microbatch."""
     out = []
     tokens = cut.micro / cut.context * cut.item
@@ -236,7 +237,7 @@ def sent(layer: Layer, cut: Cut, back: bool = False) -> list[Message]:
     return out
 
 
-def _of_words(layer: Layer, cut: Cut, back: bool, handed: int, taken: int) -> list[Message]:
+def _of_words(layer: Layer, cut: LayerCut, back: bool, handed: int, taken: int) -> list[Message]:
     """An embedding sums what it hands on, a head the gradient of what it takes."""
     first = layer.kind == "embedding"
     size = handed if first else taken

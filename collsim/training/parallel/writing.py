@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..pipelines.clock import in_turn
 from ..pipelines.orders import FORWARD, INPUT, WEIGHT, Action
-from ..workload.step import TrainingStep, Work, Writer
+from ..workload.step import LayerWork, TrainingStep, Writer
 from .placement import Groups, placed
 from .replicas import Replicas, replicas_of
 from .strategy import OPTIMIZERS, Workload
@@ -31,20 +31,20 @@ _KINDS = {"F": "forward", "B": "backward", "I": "dgrad", "W": "wgrad"}
 class Computed(NamedTuple):
     """What one task computes: layer by layer, and in all."""
 
-    work: tuple[Work, ...]
+    work: tuple[LayerWork, ...]
     flops: float
     moved: float
     ops: float
 
 
-def computed(works: Iterable[Work]) -> Computed:
+def computed(works: Iterable[LayerWork]) -> Computed:
     """Works with their sums."""
     listed = tuple(works)
     return Computed(listed, *(math.fsum(work[i] for work in listed) for i in (1, 2, 3)))
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
+class PassBox:
     """A pass through units, as tasks: what is computed before, beside and behind the ring of context parallelism, its
     hops, and the collectives at the end."""
 
@@ -55,21 +55,21 @@ class Box:
     messages: tuple[Message, ...]
 
 
-def box(units: Sequence[Unit], kind: str) -> Box:
+def box(units: Sequence[Unit], kind: str) -> PassBox:
     """The tasks of a pass through units."""
     works = [(work, unit) for unit in units for work in unit.computes(kind)]
     messages = together([message for unit in units for message in unit.sends(kind)])
     c = units[0].cut.context if units else 1
     if c == 1 or kind == WEIGHT or not any(unit.keys for unit in units):
-        return Box(computed(work for work, _ in works), computed(()), computed(()), (), messages)
+        return PassBox(computed(work for work, _ in works), computed(()), computed(()), (), messages)
     ring = {work.layer for unit in units for work in unit.attention}
     plain = computed(work for work, _ in works if work.layer not in ring)
     parts = [work for work, _ in works if work.layer in ring]
     behind, beside = (
-        computed(Work(w.layer, w.flops * s, w.moved * s, w.ops) for w in parts) for s in (1 / c, (c - 1) / c)
+        computed(LayerWork(w.layer, w.flops * s, w.moved * s, w.ops) for w in parts) for s in (1 / c, (c - 1) / c)
     )
     hops = [Message("context", "sendrecv", size, c - 1) for unit in units if unit.keys for size in _hops(unit, kind)]
-    return Box(plain, beside, behind, together(hops), messages)
+    return PassBox(plain, beside, behind, together(hops), messages)
 
 
 def _hops(unit: Unit, kind: str) -> list[int]:
@@ -88,7 +88,7 @@ class SplitWriting:
         self.stage_ranks, self.lanes = split.pipe.stage_ranks, self.placed.lanes
         self.last: list[int | None] = [None] * len(self.lanes)
         self.results: dict[tuple[bool, int, int], tuple[int, int | None]] = {}
-        self.boxes: dict[tuple[int, str], Box] = {}
+        self.boxes: dict[tuple[int, str], PassBox] = {}
         self.data: Replicas = replicas_of(self)
 
     # ---- the step ---------------------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 """What a collective of a step is and how long it takes by itself: on a machine as NCCL does it, else on the links of
 the network.
 
-On a machine where all nodes that a group is on give it equally many GPUs, the time is that of `nccl.predict`, and the schedule that
-of the algorithm that NCCL chooses. Elsewhere, for collectives that NCCL does not have (scatter, gather), and where an
-algorithm is named, it is the time that the event engine finds for that schedule (a ring unless named).
+On a machine where all nodes that a group is on give it equally many GPUs, the time is that of `nccl.predict`, and the
+schedule that of the algorithm that NCCL chooses. Elsewhere, for collectives that NCCL does not have (scatter, gather),
+and where an algorithm is named, it is the time that the event engine finds for that schedule (a ring unless named).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from ...units import parse_count
 if TYPE_CHECKING:
     import pandas as pd
 
-#: How tensor parallelism cuts a layer: its columns (output), its rows (input; the result is summed), its heads, its words.
+#: How tensor parallelism cuts a layer: its columns (output), its rows (input; the result is summed), heads, words.
 CUTS = ("", "column", "row", "heads", "words")
 KINDS = ("gemm", "convolution", "attention", "norm", "embedding", "elementwise", "moe")
 _MOST = 1e30  # of any figure of a layer: sums of such stay finite

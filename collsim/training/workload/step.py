@@ -26,7 +26,7 @@ COMPUTE, NETWORK, SERVERS = "compute", "network", "servers"
 WORKING = ("forward", "backward", "dgrad", "wgrad", "copy", "optimizer")
 
 
-class Work(NamedTuple):
+class LayerWork(NamedTuple):
     """What a box of several layers does of one of them, on each of its GPUs: the layer's number, floating point
     operations, bytes of memory, kernels."""
 
@@ -71,7 +71,7 @@ class StepTask:
     algorithm: str = ""
     options: tuple[tuple[str, Any], ...] = ()
     ranks: tuple[int, ...] = ()
-    work: tuple[Work, ...] = ()
+    work: tuple[LayerWork, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
     times: int = 1
 
