@@ -12,7 +12,8 @@ from .trace import StepTrace
 
 LANGUAGES = ("en", "zh")
 Pair = tuple[str, str]
-_KINDS = {
+#: Kinds of memory in Chinese.
+KINDS = {
     "activations": "激活值",
     "parameters": "参数",
     "replica": "模型副本",
@@ -64,6 +65,14 @@ def reason(trace: StepTrace) -> Pair:
         (f"{_SAID[name][1]}{one[1]}：原 {format_time(before)}，现 {format_time(now)}"),
     )
     return en + (f"; {why[0]}." if why else "."), zh + (f"；{why[1]}。" if why else "。")
+
+
+def changed_from(trace: StepTrace, lang: str = "en") -> str:
+    """One sentence: old and new time of a step that `what_if` made, by how much, and which part of it moved; empty for
+    a step of another making."""
+    at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    pair = _change(trace)
+    return pair[at] if pair else ""
 
 
 def _percent(share: float) -> str:
@@ -252,7 +261,7 @@ def _memory(trace: StepTrace) -> Pair:
     total, most = format_bytes(sum(held.values())), format_bytes(size)
     return (
         f"The fullest GPU holds {total}, {most} of it {kind}.",
-        f"占用最多的 GPU 需要 {total}，其中{_KINDS.get(kind, kind)} {most}。",
+        f"占用最多的 GPU 需要 {total}，其中{KINDS.get(kind, kind)} {most}。",
     )
 
 
