@@ -136,7 +136,7 @@ def _holds_steps(value: Any, depth: int = 3) -> bool:
     if isinstance(value, Schedule | Step):
         return True
     if isinstance(value, np.ndarray):
-        return value.dtype == TRANSFER
+        return bool(value.dtype == TRANSFER)
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
     return depth > 0 and any(_holds_steps(one, depth - 1) for one in itertools.islice(inside, 50))
 

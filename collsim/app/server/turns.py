@@ -125,7 +125,7 @@ class PageTurn:
 
 def _asks_for_rerun(message: bytes) -> bool:
     try:
-        return BackMsg.FromString(message).WhichOneof("type") == "rerun_script"
+        return bool(BackMsg.FromString(message).WhichOneof("type") == "rerun_script")
     except DecodeError:  # Streamlit says so itself
         return False
 
@@ -136,4 +136,4 @@ def _says_ended(message: bytes) -> bool:
     except DecodeError:
         return False
     ended = said.WhichOneof("type") == "script_finished"
-    return ended and said.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
+    return bool(ended and said.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN)
