@@ -1,6 +1,10 @@
 """Steps of training: how long one takes to work out. Counts are asserted, times are printed."""
 
+from dataclasses import replace
+
 import collsim as cs
+from collsim.app.pages.train import steps
+from collsim.app.pages.train.asked import PLAIN
 
 BOX = cs.machine("dgx-a100", nodes=2)
 
@@ -36,3 +40,20 @@ def test_a_u_curve_of_bucket_sizes(benchmark):
 
     traces = benchmark.pedantic(run, rounds=1)
     assert len(traces) == 30
+
+
+def test_a_repaint_of_the_page_train(benchmark):
+    """Another batch: the step, its five switches, the curve and the bucket that is open. The bar is 0.5 s."""
+    sizes = iter(range(1, 100))
+
+    def run():
+        choice = replace(PLAIN, samples=next(sizes))
+        shown = steps.shown(choice)
+        one = steps.named(shown.document["collectives"], "")
+        return shown, steps.opened(choice, one["task"])
+
+    run()
+    shown, opened = benchmark.pedantic(run, rounds=5)
+    assert len(shown.changes) == 5
+    assert len(shown.curve) == len(steps.CAPS)
+    assert opened.timeline is not None
