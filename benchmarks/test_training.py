@@ -1,6 +1,10 @@
 """Steps of training: how long one takes to work out. Counts are asserted, times are printed."""
 
+from dataclasses import replace
+
 import collsim as cs
+from collsim.app.pages.train import steps
+from collsim.app.pages.train.asked import PLAIN
 
 BOX = cs.machine("dgx-a100", nodes=2)
 
@@ -54,3 +58,20 @@ def test_the_search_over_1024_gpus(benchmark):
     frame = benchmark.pedantic(lambda: cs.best_parallel("gpt3-175b", box, batch=1536, every=True), rounds=1)
     assert len(frame) > 2000
     assert frame.timed.sum() == 10
+
+
+def test_a_repaint_of_the_page_train(benchmark):
+    """Another batch: the step, its five switches, the curve and the bucket that is open. The bar is 0.5 s."""
+    sizes = iter(range(1, 100))
+
+    def run():
+        choice = replace(PLAIN, samples=next(sizes))
+        shown = steps.shown(choice)
+        one = steps.named(shown.document["collectives"], "")
+        return shown, steps.opened(choice, one["task"])
+
+    run()
+    shown, opened = benchmark.pedantic(run, rounds=5)
+    assert len(shown.changes) == 5
+    assert len(shown.curve) == len(steps.CAPS)
+    assert opened.timeline is not None

@@ -7,6 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 #: What stands on a page when it is drawn.
 PAGES = {
     "explore": ".cs[data-transfers]:not([data-transfers='0'])",
+    "train": ".ts:not([data-opened='']) .cs[data-t]",
     "race": ".rc .cs[data-t]",
     "compare": "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg",
     "whatif": ".rc .cs[data-t]",

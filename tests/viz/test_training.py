@@ -1,6 +1,7 @@
 """What is drawn of a training step is what ran: boxes, waits, chain, buckets and memory against the StepTrace."""
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -75,7 +76,7 @@ def test_the_chain_has_no_gap_from_the_start_to_the_end(trace, hub):
         chain = step_document(one)["chain"]
         assert chain[0][2] == 0
         assert chain[-1][3] == one.time
-        assert all(a[3] == pytest.approx(b[2], abs=1e-12) for a, b in zip(chain, chain[1:], strict=False))
+        assert all(a[3] == pytest.approx(b[2], abs=1e-12) for a, b in pairwise(chain))
 
 
 def test_buckets_are_those_of_torch_with_their_tensors(trace):

@@ -125,9 +125,11 @@ function arrangeStep(ui) {
   root.classList.toggle("beside", beside);
   root.classList.toggle("slim", ui.slim);
   ui.wide = whole - padding - 2 - (beside ? 424 : 0);
+  const held = heldBy(root);
   drawLanes(ui);
   drawPanel(ui);
   drawChanges(ui, beside ? 400 : Math.min(ui.wide, 620));
+  if (held) root.querySelector(held)?.focus({ preventScroll: true });
   const scroll = ui.lanes.querySelector(".scroll");
   scroll.addEventListener("scroll", () => drawFunnel(ui));
   const one = openOf(ui);
@@ -140,6 +142,15 @@ function arrangeStep(ui) {
     changes: data.rows.flatMap((row) => (row.on ? [row.name] : [])).join(),
   });
   drawStep(ui);
+}
+
+/** Where the focus is, so that the keys go on working after everything was drawn anew; empty where it is elsewhere. */
+function heldBy(root) {
+  const active = root.getRootNode().activeElement;
+  if (!active || !root.contains(active)) return "";
+  if (active.dataset.name) return `[data-name="${CSS.escape(active.dataset.name)}"]`;
+  if (active.getAttribute("role") === "switch") return `[data-change="${active.parentNode.dataset.change}"] button`;
+  return active.getAttribute("role") === "slider" ? ".curve" : "";
 }
 
 /** One frame. */

@@ -8,6 +8,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.training.compute.costs import with_interference
 from collsim.training.compute.speeds import DTYPES, gpus
 from collsim.training.models import models
 from collsim.training.parallel.strategy import OPTIMIZERS
@@ -119,21 +120,16 @@ def on(where: Choice) -> TrainingChoice:
 
 def read_bucket(text: str) -> str:
     """A size of buckets as it was written. Raises CollsimError for what is none."""
-    size = cs.parse_bytes(text, "bucket")
-    if size < 1:
-        raise CollsimError("bucket={text!r}: a bucket of 0 bytes holds nothing; the smallest is 1 byte", text=text)
+    cs.ddp(bucket=text)
     return text
 
 
 def _interference(text: str) -> str:
     try:
-        share = float(text)
+        share: Any = float(text)
     except ValueError:
-        share = -1.0
-    if not 0 <= share < 1:
-        raise CollsimError(
-            "interference={text} must be a share of the speed, from 0 to below 1, such as 0.15", text=text
-        )
+        share = text
+    with_interference(None, share)
     return text
 
 
