@@ -13,6 +13,8 @@ from pathlib import Path
 import matplotlib
 import pytest
 
+from collsim.lessons.chapters import LESSONS
+
 matplotlib.use("agg")
 ROOT = Path(__file__).parents[2] / "notebooks"
 NAMES = sorted(p.name for p in ROOT.glob("*.ipynb"))
@@ -35,8 +37,9 @@ def progress_file(tmp_path, monkeypatch):
     monkeypatch.setenv("COLLSIM_PROGRESS", str(tmp_path / "progress.json"))
 
 
-def test_there_are_ten_lessons_in_order_and_each_has_a_twin():
-    assert [name[:2] for name in NAMES] == [f"{k:02}" for k in range(1, 11)]
+def test_notebooks_are_those_of_the_lessons_in_order_and_each_has_a_twin():
+    told = [f"{lesson.notebook}.ipynb" for lesson in LESSONS.values() if lesson.notebook]
+    assert told == NAMES
     assert sorted(p.name for p in (ROOT / "zh").glob("*.ipynb")) == NAMES
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 import collsim as cs
+from collsim.teach import exercise
 
 
 def send_one_chunk(n):
@@ -136,4 +137,10 @@ def _rounds(n):
 
 
 def solution(name):
-    return globals()[name.replace("-", "_")]
+    """A right answer: one of these, or the one that the exercise brings along."""
+    called, answer = name.replace("-", "_"), exercise(name).task.answer
+    if not answer:
+        return globals()[called]
+    namespace = {"cs": cs, "np": np}
+    exec(answer, namespace)
+    return namespace[called]
