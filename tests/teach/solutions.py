@@ -136,6 +136,14 @@ def _rounds(n):
     yield cs.copy, s, d, 2 * (s % 8) + half
 
 
+def around_the_slow_cable(n):
+    p = 64
+    for t in range(n + p - 2):
+        k = np.arange(n - 1)
+        k = k[(t - k >= 0) & (t - k < p)]
+        yield cs.copy(-k % n, (-k - 1) % n, chunk=t - k)
+
+
 def solution(name):
     """A right answer: one of these, or the one that the exercise brings along."""
     called, answer = name.replace("-", "_"), exercise(name).task.answer
