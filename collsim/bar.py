@@ -46,7 +46,9 @@ def require_progress(progress: Any, *arguments: str) -> None:
         return
     wanted = f"({', '.join(arguments)})"
     if not callable(progress):
-        raise CollsimError(f"progress={progress!r} must be True for a bar, or a function of {wanted}")
+        raise CollsimError(
+            "progress={progress!r} must be True for a bar, or a function of {wanted}", progress=progress, wanted=wanted
+        )
     try:
         signature = inspect.signature(progress)
     except (TypeError, ValueError):  # some functions written in C do not say
@@ -55,7 +57,13 @@ def require_progress(progress: Any, *arguments: str) -> None:
         signature.bind(*arguments)
     except TypeError as error:
         name = getattr(progress, "__name__", repr(progress))
-        raise CollsimError(f"progress={name}{signature} is called with {wanted}: {error}") from None
+        raise CollsimError(
+            "progress={name}{signature} is called with {wanted}: {error}",
+            name=name,
+            signature=signature,
+            wanted=wanted,
+            error=error,
+        ) from None
 
 
 class Bar:

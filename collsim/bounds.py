@@ -78,15 +78,18 @@ def lower_bound(
         kind = collective(kind)
     if not isinstance(topology, Topology):
         raise CollsimError(
-            f"lower_bound wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')"
+            "lower_bound wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')",
+            topology=topology,
         )
     nbytes = parse_bytes(nbytes)
     n = topology.ranks if ranks is None else parse_count(ranks, "ranks")
     if n > topology.ranks:
-        raise TopologyError(f"{n} ranks do not fit on {topology.name}, which has {topology.ranks}")
+        raise TopologyError(
+            "{n} ranks do not fit on {name}, which has {ranks}", n=n, name=topology.name, ranks=topology.ranks
+        )
     root = parse_count(root, "root", least=0)
     if root >= n:
-        raise CollsimError(f"root={root} is not a rank; with {n} ranks it is 0 to {n - 1}")
+        raise CollsimError("root={root} is not a rank; with {n} ranks it is 0 to {last}", root=root, n=n, last=n - 1)
     if n < 2:
         return Bound(0.0, 0.0)
     blocks = block_bytes(nbytes, n, itemsize(dtype))

@@ -184,12 +184,18 @@ def _composed(parts: list[Collective]) -> Collective:
     for a, b in itertools.pairwise(parts):
         if a.apart or b.apart:
             raise CollsimError(
-                f"{a.name}+{b.name}: the result of {(a if a.apart else b).name} lies in slots of its own, so nothing "
-                "joins it"
+                "{name}+{b_name}: the result of {a_name} lies in slots of its own, so nothing joins it",
+                name=a.name,
+                b_name=b.name,
+                a_name=(a if a.apart else b).name,
             )
         if a.after != b.before:
             raise CollsimError(
-                f"{a.name} ends with data on {a.after!r}, but {b.name} starts from {b.before!r}: they do not join"
+                "{name} ends with data on {after!r}, but {b_name} starts from {before!r}: they do not join",
+                name=a.name,
+                after=a.after,
+                b_name=b.name,
+                before=b.before,
             )
     reduces = any(p.reduces for p in parts)
     for known in _COLLECTIVES.values():

@@ -24,7 +24,7 @@ from xml.etree.ElementTree import Element, ParseError
 import defusedxml.ElementTree as Safe
 from defusedxml.common import DefusedXmlException
 
-from .errors import FormatError, require_path, shown
+from .errors import CollsimError, FormatError, Sentence, Words, require_path, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,9 +35,12 @@ MOST_DEPTH = 64
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
-def refuse(path: Any, where: str, why: str) -> NoReturn:
-    """Raise the FormatError `file, place: reason`."""
-    raise FormatError(f"{Path(path).name}{', ' + where if where else ''}: {why}")
+def refuse(path: Any, where: Words, why: Words | Exception, /, **values: object) -> NoReturn:
+    """Raise the FormatError `file, place: reason`; `values` are those of the reason, if it is a template."""
+    place = {"file": Path(path).name, "why": Sentence.of(why, **values)}
+    if not where:
+        raise FormatError("{file}: {why}", **place)
+    raise FormatError("{file}, {where}: {why}", **place, where=Sentence.of(where))
 
 
 def read_bytes(path: Any, most: int = MOST_BYTES) -> bytes:
@@ -45,7 +48,7 @@ def read_bytes(path: Any, most: int = MOST_BYTES) -> bytes:
     `most`."""
     data = read_head(path, most + 1)
     if len(data) > most:
-        refuse(path, "", f"larger than {most // 2**20 or 1} MiB, the most that a file of this kind may have")
+        refuse(path, "", "larger than {most} MiB, the most that a file of this kind may have", most=most // 2**20 or 1)
     return data
 
 
@@ -59,11 +62,13 @@ def read_head(path: Any, most: int) -> bytes:
             source: Any = gzip.GzipFile(fileobj=file) if head == b"\x1f\x8b" else file
             data: bytes = source.read(most)
     except (FileNotFoundError, NotADirectoryError):
-        raise FormatError(f"no file {shown(os.fspath(path))}") from None
+        raise FormatError("no file {path}", path=shown(os.fspath(path))) from None
     except (OSError, EOFError, zlib.error) as error:
-        raise FormatError(f"{shown(Path(path).name or os.fspath(path))} cannot be read: {_reason(error)}") from error
+        raise FormatError(
+            "{name} cannot be read: {error}", name=shown(Path(path).name or os.fspath(path)), error=_reason(error)
+        ) from error
     except (TypeError, ValueError) as error:
-        raise FormatError(f"{path!r} is not the path of a file") from error
+        raise FormatError("{path!r} is not the path of a file", path=path) from error
     return data
 
 
@@ -74,9 +79,18 @@ def read_text(path: Any, most: int = MOST_BYTES) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        refuse(path, f"line {line}", f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8")
+        refuse(
+            path,
+            Sentence("line {line}", line=line),
+            "byte 0x{byte:02x} is not UTF-8; save the file as UTF-8",
+            byte=data[error.start],
+        )
     if "\0" in text:
-        refuse(path, f"line {text[: text.index(chr(0))].count(chr(10)) + 1}", "a zero byte; this is not a text file")
+        refuse(
+            path,
+            Sentence("line {line}", line=text[: text.index(chr(0))].count(chr(10)) + 1),
+            "a zero byte; this is not a text file",
+        )
     return text
 
 
@@ -99,11 +113,13 @@ def read_xml(path: Any, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Ite
                 if level > depth:
                     refuse(
                         path,
-                        f"element <{_short(element.tag)}>",
-                        f"nested {level} deep; this format has at most {depth} levels",
+                        Sentence("element <{tag}>", tag=_short(element.tag)),
+                        "nested {level} deep; this format has at most {depth} levels",
+                        level=level,
+                        depth=depth,
                     )
                 if count > elements:
-                    refuse(path, "", f"more than {elements:,} elements")
+                    refuse(path, "", "more than {elements:,} elements", elements=elements)
                 yield "start", element, level
             else:
                 yield "end", element, level
@@ -115,15 +131,16 @@ def read_xml(path: Any, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Ite
     except ParseError as error:
         refuse(
             path,
-            f"line {error.position[0]}",
-            f"not well-formed XML ({str(error).split(':')[0]}); is the file truncated?",
+            Sentence("line {line}", line=error.position[0]),
+            "not well-formed XML ({error}); is the file truncated?",
+            error=str(error).split(":")[0],
         )
     except DefusedXmlException:
         refuse(path, "", "a document type or entity is not accepted; expected plain elements")
     except (ValueError, LookupError) as error:
         if isinstance(error, FormatError):
             raise
-        refuse(path, "", f"XML that cannot be decoded ({_reason(error)}); expected UTF-8")
+        refuse(path, "", "XML that cannot be decoded ({error}); expected UTF-8", error=_reason(error))
 
 
 class Growing:
@@ -146,7 +163,7 @@ class Growing:
         Raises FormatError where nothing came out of many of them.
         """
         if self.piece > self._MOST:
-            refuse(self.path, "", f"more than {self._MOST // 2**20} MiB without an element")
+            refuse(self.path, "", "more than {most} MiB without an element", most=self._MOST // 2**20)
         self.piece *= 2
         return self.source.read(self.piece)
 
@@ -159,53 +176,81 @@ def read_json(path: Any, most: int = MOST_BYTES) -> Any:
     """The value of a JSON file; NaN, infinities and deep nesting are refused."""
     text = read_text(path, most)
     if text.count("[") + text.count("{") > MOST_ELEMENTS or text.count(",") > 10 * MOST_ELEMENTS:
-        refuse(path, "", f"more than {MOST_ELEMENTS:,} objects or {10 * MOST_ELEMENTS:,} values")
+        refuse(
+            path,
+            "",
+            "more than {most:,} objects or {most_values:,} values",
+            most=MOST_ELEMENTS,
+            most_values=10 * MOST_ELEMENTS,
+        )
     try:
         return json.loads(text, parse_constant=_no_constant, parse_float=_finite, parse_int=_bounded)
     except json.JSONDecodeError as error:
-        refuse(path, f"line {error.lineno}", f"not JSON: {error.msg} at column {error.colno}; is the file truncated?")
+        refuse(
+            path,
+            Sentence("line {line}", line=error.lineno),
+            "not JSON: {problem} at column {column}; is the file truncated?",
+            problem=error.msg,
+            column=error.colno,
+        )
     except RecursionError:
         refuse(path, "", "nested too deep")
     except ValueError as error:
-        refuse(path, "", str(error))
+        refuse(path, "", error)
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number; expected finite numbers")
+    raise CollsimError("{name} is not a number; expected finite numbers", name=name)
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{_short(text)} is too large for a number")
+        raise CollsimError("{text} is too large for a number", text=_short(text))
     return value
 
 
 def _bounded(text: str) -> int:
     if len(text) > 20:
-        raise ValueError(f"{_short(text)} is too large for a whole number")
+        raise CollsimError("{text} is too large for a whole number", text=_short(text))
     return int(text)
 
 
-def whole(path: Any, where: str, name: str, value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
+def whole(path: Any, where: Words, name: str, value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
     """A whole number from a text or a JSON value. Raises FormatError outside `least..most`."""
     if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        refuse(path, where, f"{name}={_short(value)} is not a whole number")
+        refuse(path, where, "{name}={value} is not a whole number", name=name, value=_short(value))
     if not least <= value <= most:
-        refuse(path, where, f"{name}={_short(value)} is out of range; expected {least} to {most}")
+        refuse(
+            path,
+            where,
+            "{name}={value} is out of range; expected {least} to {most}",
+            name=name,
+            value=_short(value),
+            least=least,
+            most=most,
+        )
     return value
 
 
-def real(path: Any, where: str, name: str, value: Any, least: float = 0.0, most: float = 1e18) -> float:
+def real(path: Any, where: Words, name: str, value: Any, least: float = 0.0, most: float = 1e18) -> float:
     """A finite number from a text or a JSON value. Raises FormatError outside `least..most`."""
     try:
         number = math.nan if isinstance(value, bool) or value is None else float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not least <= number <= most:
-        refuse(path, where, f"{name}={_short(value)} is not a number from {least:g} to {most:g}")
+        refuse(
+            path,
+            where,
+            "{name}={value} is not a number from {least:g} to {most:g}",
+            name=name,
+            value=_short(value),
+            least=least,
+            most=most,
+        )
     return number
 
 
@@ -221,9 +266,11 @@ def _reason(error: BaseException) -> str:
 def require_place(target: Path) -> None:
     """Raises FormatError unless `target` lies in a folder and is none itself."""
     if os.path.isdir(target):
-        raise FormatError(f"cannot write {str(target)!r}: it is a folder; add the name of a file")
+        raise FormatError("cannot write {target!r}: it is a folder; add the name of a file", target=str(target))
     if not os.path.isdir(target.parent):
-        raise FormatError(f"cannot write {str(target)!r}: there is no folder {str(target.parent)!r}")
+        raise FormatError(
+            "cannot write {target!r}: there is no folder {parent!r}", target=str(target), parent=str(target.parent)
+        )
 
 
 @contextmanager
@@ -238,13 +285,13 @@ def replacing(path: Any) -> Iterator[Path]:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem[:20]}-", suffix=target.suffix)
         os.close(handle)
     except OSError as error:
-        raise FormatError(f"cannot write {os.fspath(path)!r}: {_reason(error)}") from error
+        raise FormatError("cannot write {path!r}: {error}", path=os.fspath(path), error=_reason(error)) from error
     try:
         yield Path(temporary)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     except OSError as error:
-        raise FormatError(f"cannot write {os.fspath(path)!r}: {_reason(error)}") from error
+        raise FormatError("cannot write {path!r}: {error}", path=os.fspath(path), error=_reason(error)) from error
     finally:
         Path(temporary).unlink(missing_ok=True)
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from .errors import CollsimError
+from .errors import CollsimError, Sentence, Words, in_a_row
 from .units import format_bytes, parse_bytes
 
 #: Bytes. A million GPUs on a fat tree are 1.2 GiB by this count, their halving and doubling 2.5 GiB
@@ -72,26 +72,40 @@ def within(memory: object) -> Iterator[None]:
         _most.reset(token)
 
 
-def require(what: str, extent: Extent, advice: str, error: type[CollsimError] = CollsimError) -> None:
+def require(what: Words, extent: Extent, advice: Words, error: type[CollsimError] = CollsimError) -> None:
     """Raises `error` where a thing of this extent would take more memory than may be taken here."""
     most = most_memory()
     if extent.memory > most:
-        counted = ", ".join(
-            f"{count:,} {name}" if count < 10**15 else f"more than 10^15 {name}"
-            for name in ("devices", "links", "rows", "numbers")
-            if (count := getattr(extent, name))
-        )
+        counted = [
+            (extent.devices, Sentence("{count} devices", count=_counted(extent.devices))),
+            (extent.links, Sentence("{count} links", count=_counted(extent.links))),
+            (extent.rows, Sentence("{count} rows", count=_counted(extent.rows))),
+            (extent.numbers, Sentence("{count} numbers", count=_counted(extent.numbers))),
+        ]
         raise error(
-            f"{what} would take {_said(extent.memory)} of memory ({counted}); {_said(most)} is the most here, so "
-            f"{advice}"
+            "{what} would take {memory} of memory ({counted}); {most} is the most here, so {advice}",
+            what=Sentence.of(what),
+            memory=_said(extent.memory),
+            counted=in_a_row(said for count, said in counted if count),
+            most=_said(most),
+            advice=Sentence.of(advice),
         )
 
 
-def require_few(what: str, count: int, most: int, advice: str) -> None:
+def require_few(what: Words, count: int, most: int, advice: Words) -> None:
     """Raises CollsimError for more things than may be made one after another."""
     if count > most:
-        said = f"{count:,}" if count < 10**15 else "more than 10^15"
-        raise CollsimError(f"{said} {what}; {most:,} is the most, so {advice}")
+        raise CollsimError(
+            "{count} {what}; {most:,} is the most, so {advice}",
+            count=_counted(count),
+            what=Sentence.of(what),
+            most=most,
+            advice=Sentence.of(advice),
+        )
+
+
+def _counted(count: int) -> Words:
+    return f"{count:,}" if count < 10**15 else Sentence("more than 10^15")
 
 
 def _said(memory: int) -> str:

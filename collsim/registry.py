@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from .collective import collective as find_collective
-from .errors import CollsimError, ScheduleError, require_path, require_word, shown, unknown
+from .errors import CollsimError, ScheduleError, Sentence, Words, require_path, require_word, shown, unknown
 from .schedule import Schedule, Step, freeze
 from .topology.network import usual_channels
 from .units import parse_count
@@ -71,7 +71,7 @@ class Algorithm:
     chunks: Claim | None = None
     helpers: Claim | None = None
     helpers_on: Literal["host", "switch"] = "host"
-    ranks: Callable[[int], str | None] | None = None
+    ranks: Callable[[int], Words | None] | None = None
     cost: Claim | None = None
     formula: str = ""
     network: str = "switch"
@@ -86,12 +86,15 @@ class Algorithm:
         n = parse_count(n, "ranks")
         if n > self.most_ranks:
             raise CollsimError(
-                f"{self.name}: ranks={n} is more than {self.most_ranks:,}, beyond which it needs too much memory"
+                "{name}: ranks={n} is more than {most_ranks:,}, beyond which it needs too much memory",
+                name=self.name,
+                n=n,
+                most_ranks=self.most_ranks,
             )
         options = self._with_channels(n, options)
         given = self._checked(n, options)
         if (why := self._asked("ranks", n, {})) is not None:
-            raise CollsimError(f"{self.name}: ranks={n}: {why}")
+            raise CollsimError("{name}: ranks={n}: {why}", name=self.name, n=n, why=Sentence.of(why))
         kind = find_collective(self.collective)
         chunks, helpers = self._counted("chunks", n, given, 1), self._counted("helpers", n, given, 0)
         shown = {k: given[k] for k in options if self.options[k].kind != "topology"}
@@ -115,7 +118,12 @@ class Algorithm:
             raise self._told(n, error) from error
         except Exception as error:  # whatever a learner's function raises, with their own line
             raise ScheduleError(
-                f"{self.name}({n}) failed{_where(error, self.function)}: {type(error).__name__}: {error}"
+                "{name}({n}) failed{where}: {kind}: {error}",
+                name=self.name,
+                n=n,
+                where=_where(error, self.function),
+                kind=type(error).__name__,
+                error=error,
             ) from error
         return replace(made, slots=max(made.slots, kind.slots(made.chunks)))
 
@@ -123,10 +131,13 @@ class Algorithm:
         """An error with the place in a learner's function; those of our own algorithms are about what they were
         given."""
         if self.function.__module__.startswith("collsim."):
-            return error if self.name in str(error) else CollsimError(f"{self.name}({n}): {error}")
+            known = self.name in str(error)
+            return error if known else CollsimError("{name}({n}): {error}", name=self.name, n=n, error=error)
         where = _where(error, self.function)
         place = {k: getattr(error, k, None) for k in ("step", "rank", "chunk")}
-        return ScheduleError(f"{self.name}({n}){where}: {error}", **place) if where else error
+        if not where:
+            return error
+        return ScheduleError("{name}({n}){where}: {error}", name=self.name, n=n, where=where, error=error, **place)
 
     def _asked(self, what: str, n: int, options: dict[str, Any]) -> Any:
         """One of its functions of n, with those options that it names."""
@@ -136,19 +147,32 @@ class Algorithm:
             raise
         except Exception as error:
             raise CollsimError(
-                f"{self.name}: its {what}= fails for n = {n}: {type(error).__name__}: {error}"
+                "{name}: its {what}= fails for n = {n}: {kind}: {error}",
+                name=self.name,
+                what=what,
+                n=n,
+                kind=type(error).__name__,
+                error=error,
             ) from error
 
     def _counted(self, what: str, n: int, options: dict[str, Any], least: int) -> int | None:
         """The same where it must be a whole number."""
         value = self._asked(what, n, options)
-        return None if value is None else parse_count(value, f"{self.name}: {what}", least)
+        return (
+            None if value is None else parse_count(value, Sentence("{name}: {what}", name=self.name, what=what), least)
+        )
 
     def _priced(self, what: str, n: Any, options: dict[str, Any]) -> float | None:
         """The same where it must be a number."""
         value = self._asked(what, n, options)
         if value is not None and not isinstance(value, Real):
-            raise CollsimError(f"{self.name}: its {what}= gives {value!r} for n = {n}; it must be a number or None")
+            raise CollsimError(
+                "{name}: its {what}= gives {value!r} for n = {n}; it must be a number or None",
+                name=self.name,
+                what=what,
+                value=value,
+                n=n,
+            )
         return None if value is None else float(value)
 
     def __repr__(self) -> str:
@@ -165,7 +189,10 @@ class Algorithm:
         if isinstance(steps, Iterable) and not isinstance(steps, str):
             return steps
         raise ScheduleError(
-            f"{self.name}({n}) returned {steps!r}; it must yield its steps: yield copy(...), yield reduce(...)"
+            "{name}({n}) returned {steps!r}; it must yield its steps: yield copy(...), yield reduce(...)",
+            name=self.name,
+            n=n,
+            steps=steps,
         )
 
     def price(
@@ -200,8 +227,12 @@ class Algorithm:
         full = {name: option.default for name, option in self.options.items()}
         for name, value in options.items():
             if name not in self.options:
-                known = ", ".join(self.options) or "none"
-                raise CollsimError(f"{unknown(f'option of {self.name}', name, self.options)} (its options: {known})")
+                known = ", ".join(self.options) or Sentence("none")
+                raise CollsimError(
+                    "{unknown} (its options: {known})",
+                    unknown=unknown(Sentence("option of {name}", name=self.name), name, self.options),
+                    known=known,
+                )
             full[name] = _checked_option(self, self.options[name], n, value)
         return full
 
@@ -213,22 +244,32 @@ def _checked_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any
         count = parse_count(value, option.name)
         if count > _MOST_COUNT or count * n > _MOST_WORK:
             raise CollsimError(
-                f"{option.name}={value} for {n} ranks is too many; use at most {min(_MOST_COUNT, _MOST_WORK // n):,}"
+                "{name}={value} for {n} ranks is too many; use at most {most:,}",
+                name=option.name,
+                value=value,
+                n=n,
+                most=min(_MOST_COUNT, _MOST_WORK // n),
             )
         return count
     if option.kind == "topology" and not hasattr(value, "orders"):
         raise CollsimError(
-            f"topology={value!r} is not a topology; make one with topology.switch(8) or machine('dgx-a100')"
+            "topology={value!r} is not a topology; make one with topology.switch(8) or machine('dgx-a100')", value=value
         )
     if option.kind == "root":
         root = parse_count(value, option.name, least=0)
         if root >= n:
-            raise CollsimError(f"root={root} is not a rank; with {n} ranks it is 0 to {n - 1}")
+            raise CollsimError(
+                "root={root} is not a rank; with {n} ranks it is 0 to {last}", root=root, n=n, last=n - 1
+            )
         return root
     if option.kind == "choice" and (not isinstance(value, Hashable) or value not in option.choices):
-        raise CollsimError(unknown(f"{option.name} of {owner.name}", value, map(str, option.choices)))
+        raise CollsimError(
+            unknown(
+                Sentence("{option} of {name}", option=option.name, name=owner.name), value, map(str, option.choices)
+            )
+        )
     if option.kind == "flag" and not isinstance(value, bool):
-        raise CollsimError(f"{option.name}={value!r} must be True or False")
+        raise CollsimError("{name}={value!r} must be True or False", name=option.name, value=value)
     return value
 
 
@@ -240,7 +281,7 @@ def _called(claim: Claim | None, n: int, options: dict[str, Any]) -> Any:
     return claim(n, **{name: options[name] for name in wanted if name in options})
 
 
-def _where(error: BaseException, function: Callable[..., Any]) -> str:
+def _where(error: BaseException, function: Callable[..., Any]) -> Words:
     """The user's own line, not ours."""
     code = getattr(function, "__code__", None)
     line = None
@@ -249,7 +290,9 @@ def _where(error: BaseException, function: Callable[..., Any]) -> str:
         if code is not None and trace.tb_frame.f_code is code:
             line = trace.tb_lineno
         trace = trace.tb_next
-    return "" if line is None else f" at line {line} of {Path(code.co_filename).name if code else '?'}"
+    if line is None or code is None:
+        return ""
+    return Sentence(" at line {line} of {file}", line=line, file=Path(code.co_filename).name)
 
 
 _REGISTRY: dict[str, Algorithm] = {}
@@ -265,7 +308,7 @@ def algorithm(
     chunks: Claim | None = None,
     helpers: Claim | None = None,
     helpers_on: Literal["host", "switch"] = "host",
-    ranks: Callable[[int], str | None] | None = None,
+    ranks: Callable[[int], Words | None] | None = None,
     cost: Claim | None = None,
     formula: str = "",
     network: str = "switch",
@@ -292,13 +335,15 @@ def algorithm(
     most_ranks = parse_count(most_ranks, "most_ranks")
     _require_functions(steps=steps, sent=sent, chunks=chunks, helpers=helpers, ranks=ranks, cost=cost)
     if name is not None and not isinstance(name, str):
-        raise CollsimError(f"algorithm(name={name!r}): a name is a text")
+        raise CollsimError("algorithm(name={name!r}): a name is a text", name=name)
     if phases is not None:
         phases = _two_names(phases)
 
     def register(function: Callable[..., Iterable[Any]]) -> Algorithm:
         if not inspect.isfunction(function):
-            raise CollsimError(f"@algorithm goes above a function, def my_algorithm(n): ...; got {function!r}")
+            raise CollsimError(
+                "@algorithm goes above a function, def my_algorithm(n): ...; got {function!r}", function=function
+            )
         label, options = name or function.__name__, MappingProxyType(_options(function))
         claims = steps, sent, source, _first_line(function), says, chunks, helpers, helpers_on, ranks
         prices = cost, formula, network, when, most_ranks, phases
@@ -312,8 +357,9 @@ def _two_names(phases: Any) -> tuple[str, str]:
     names = tuple(phases) if isinstance(phases, (tuple, list)) else ()
     if len(names) != 2 or not all(isinstance(name, str) and name for name in names):
         raise CollsimError(
-            f"algorithm(phases={phases!r}): give the names of the part that adds and of the part that copies, for "
-            "example phases=('reduce-scatter', 'allgather')"
+            "algorithm(phases={phases!r}): give the names of the part that adds and of the part that copies, for "
+            "example phases=('reduce-scatter', 'allgather')",
+            phases=phases,
         )
     return names
 
@@ -322,7 +368,9 @@ def _require_functions(**claims: object) -> None:
     for what, given in claims.items():
         if given is not None and not callable(given):
             raise CollsimError(
-                f"algorithm({what}={given!r}): {what} is a function of n, for example {what}=lambda n: ..."
+                "algorithm({what}={given!r}): {what} is a function of n, for example {what}=lambda n: ...",
+                what=what,
+                given=given,
             )
 
 
@@ -337,7 +385,9 @@ def _first_line(function: Callable[..., Any]) -> str:
 def _options(function: Callable[..., Any]) -> dict[str, Option]:
     parameters = list(inspect.signature(function).parameters.values())
     if not parameters:
-        raise CollsimError(f"{function.__name__}() must take the number of ranks: def {function.__name__}(n): ...")
+        raise CollsimError(
+            "{function}() must take the number of ranks: def {function}(n): ...", function=function.__name__
+        )
     try:
         hints = get_type_hints(function)
     except (NameError, TypeError):
@@ -347,7 +397,11 @@ def _options(function: Callable[..., Any]) -> dict[str, Option]:
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
             continue
         if p.default is p.empty:
-            raise CollsimError(f"{function.__name__}: option {p.name!r} needs a default, for example {p.name}=1")
+            raise CollsimError(
+                "{function}: option {name!r} needs a default, for example {name}=1",
+                function=function.__name__,
+                name=p.name,
+            )
         found[p.name] = _option(p.name, p.default, hints.get(p.name))
     return found
 
@@ -366,11 +420,12 @@ def _option(name: str, default: Any, hint: Any) -> Option:
     return Option(name, default, "other")
 
 
-def power_of_two(n: int) -> str | None:
+def power_of_two(n: int) -> Sentence | None:
     """For `ranks=`: why this number of ranks is not possible, or None."""
     if n & (n - 1) == 0:
         return None
-    return f"it needs a power of two; the nearest are {1 << n.bit_length() - 1} and {1 << n.bit_length()}"
+    below, above = 1 << n.bit_length() - 1, 1 << n.bit_length()
+    return Sentence("it needs a power of two; the nearest are {below} and {above}", below=below, above=above)
 
 
 def algorithms(collective: str | None = None) -> dict[str, Algorithm]:
@@ -409,13 +464,19 @@ def schedule(name: str | Algorithm, ranks: Any = None, *, topology: Any = None, 
     entry = name if isinstance(name, Algorithm) else find(name)
     if ranks is None:
         if topology is None:
-            raise CollsimError(f"{entry.name}: say how many ranks (ranks=8), or give a topology that does")
+            raise CollsimError("{name}: say how many ranks (ranks=8), or give a topology that does", name=entry.name)
         _checked_option(entry, Option("topology", None, "topology"), 1, topology)
         ranks = topology.ranks
     if topology is not None:
         _checked_option(entry, Option("topology", None, "topology"), 1, topology)
         if topology.ranks < parse_count(ranks, "ranks"):
-            raise CollsimError(f"{entry.name}: {ranks} ranks do not fit on {topology.name}, which has {topology.ranks}")
+            raise CollsimError(
+                "{name}: {ranks} ranks do not fit on {topology_name}, which has {topology_ranks}",
+                name=entry.name,
+                ranks=ranks,
+                topology_name=topology.name,
+                topology_ranks=topology.ranks,
+            )
         if "topology" in entry.options:
             options["topology"] = topology
     return entry(ranks, **options)
@@ -429,12 +490,15 @@ def load(spec: str) -> Algorithm:
     path_text, _, wanted = spec.partition(":")
     path = require_path(path_text)
     if not os.path.isfile(path):  # False too for a name longer than the system takes
-        raise CollsimError(f"no file {shown(path_text)} to load an algorithm from")
+        raise CollsimError("no file {path_text} to load an algorithm from", path_text=shown(path_text))
     before = set(_REGISTRY)
     module_name = f"collsim_loaded_{path.stem}"  # never the name of a real module
     module_spec = importlib.util.spec_from_file_location(module_name, path)
     if module_spec is None or module_spec.loader is None:
-        raise CollsimError(f"{path_text!r} is not a Python file; an algorithm is loaded from 'my.py' or 'my.py:name'")
+        raise CollsimError(
+            "{path_text!r} is not a Python file; an algorithm is loaded from 'my.py' or 'my.py:name'",
+            path_text=path_text,
+        )
     module = importlib.util.module_from_spec(module_spec)
     sys.modules[module_name] = module
     try:
@@ -442,16 +506,20 @@ def load(spec: str) -> Algorithm:
     except CollsimError:
         raise
     except Exception as error:
-        raise CollsimError(f"{path_text!r} fails to load: {type(error).__name__}: {error}") from error
+        raise CollsimError(
+            "{path_text!r} fails to load: {kind}: {error}", path_text=path_text, kind=type(error).__name__, error=error
+        ) from error
     own = {k: v for k, v in vars(module).items() if isinstance(v, Algorithm) and v.function.__module__ == module_name}
     if wanted:
         if wanted not in own:
-            raise CollsimError(unknown(f"algorithm in {path_text}", wanted, own))
+            raise CollsimError(unknown(Sentence("algorithm in {path}", path=path_text), wanted, own))
         return own[wanted]
     new = list(own.values()) or [_REGISTRY[k] for k in set(_REGISTRY) - before]
     if len(new) != 1:
         raise CollsimError(
-            f"{path_text!r} holds {len(new)} algorithms ({', '.join(a.name for a in new) or 'none decorated'}); name "
-            f"one: {path_text}:name"
+            "{path_text!r} holds {count} algorithms ({names}); name one: {path_text}:name",
+            path_text=path_text,
+            count=len(new),
+            names=", ".join(a.name for a in new) or Sentence("none decorated"),
         )
     return new[0]

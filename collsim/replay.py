@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .collective import NOTHING, Collective, collective
 from .errors import CollsimError, ScheduleError, require_word
-from .schedule import Schedule, Step
+from .schedule import Schedule, Step, endpoint_named
 
 Array = npt.NDArray[Any]
 Combine = Callable[[Array, Array], Array]
@@ -63,11 +63,13 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
         raise CollsimError("buffers have rows of different lengths; every rank passes as many elements") from None
     if given.ndim != 2 or given.shape[0] != schedule.ranks:
         raise CollsimError(
-            f"buffers have shape {given.shape}; {schedule.label} wants (ranks, elements) = ({schedule.ranks}, any "
-            "number)"
+            "buffers have shape {shape}; {label} wants (ranks, elements) = ({ranks}, any number)",
+            shape=given.shape,
+            label=schedule.label,
+            ranks=schedule.ranks,
         )
     if given.dtype.kind not in "iufV" or given.dtype.names:  # V: the small floats of ml_dtypes
-        raise CollsimError(f"buffers are {given.dtype}; replay adds whole numbers and floats")
+        raise CollsimError("buffers are {dtype}; replay adds whole numbers and floats", dtype=given.dtype)
     whole, apart = _laid_out(schedule, kind, given, layout)
     average = op == "avg" and kind.reduces
     integers = given.dtype.kind in "iu"
@@ -87,7 +89,9 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
 def require_schedule(value: object) -> Schedule:
     """The schedule that was asked for, or an error that says how to make one."""
     if not isinstance(value, Schedule):
-        raise CollsimError(f"{value!r} is not a schedule; make one with schedule('allreduce_ring', ranks=8)")
+        raise CollsimError(
+            "{value!r} is not a schedule; make one with schedule('allreduce_ring', ranks=8)", value=value
+        )
     return value
 
 
@@ -97,7 +101,7 @@ def _laid_out(schedule: Schedule, kind: Collective, given: Array, layout: str | 
     if layout is not None:
         require_word("layout", layout, ("inplace", "out-of-place"))
     if layout == "inplace" and kind.apart:
-        raise CollsimError(f"{kind.name} has no in-place form (nor has NCCL); use layout='out-of-place'")
+        raise CollsimError("{name} has no in-place form (nor has NCCL); use layout='out-of-place'", name=kind.name)
     apart = layout == "out-of-place" or kind.apart
     if apart and kind.before == "own":
         whole = np.zeros((n, n, given.shape[1]), given.dtype)
@@ -105,7 +109,10 @@ def _laid_out(schedule: Schedule, kind: Collective, given: Array, layout: str | 
         return whole.reshape(n, -1), True
     if apart and kind.blocks and given.shape[1] % n:
         raise CollsimError(
-            f"{given.shape[1]} elements do not make {n} equal blocks; {kind.name} out of place wants a multiple of {n}"
+            "{elements} elements do not make {n} equal blocks; {name} out of place wants a multiple of {n}",
+            elements=given.shape[1],
+            n=n,
+            name=kind.name,
         )
     return given, apart
 
@@ -143,8 +150,11 @@ def starting(schedule: Schedule) -> npt.NDArray[np.bool_]:
     """
     if schedule.endpoints * schedule.slots > _MOST_SLOTS:
         raise CollsimError(
-            f"{schedule.label} has {schedule.endpoints * schedule.slots:,} slots in all, more than {_MOST_SLOTS:,} "
-            "that fit in memory; replay or verify it with fewer ranks"
+            "{label} has {slots:,} slots in all, more than {most:,} that fit in memory; replay or verify it "
+            "with fewer ranks",
+            label=schedule.label,
+            slots=schedule.endpoints * schedule.slots,
+            most=_MOST_SLOTS,
         )
     before = collective(schedule.collective).held(schedule.ranks, schedule.chunks, schedule.root)
     held = np.zeros((schedule.endpoints, max(schedule.slots, before.shape[1])), bool)
@@ -188,10 +198,11 @@ def _require_held(schedule: Schedule, number: int, step: Step, held: npt.NDArray
     if empty.any():
         row = int(np.argmax(empty))
         rank, chunk = int(step.src[row]), int(step.chunk[row])
-        receiver = schedule.who(int(step.dst[row]))
         raise ScheduleError(
-            f"{schedule.label}, step {number}: {schedule.who(rank)} sends chunk {chunk} to {receiver}, but holds "
-            "nothing in it yet",
+            "{label}, step {step}: {who} sends chunk {chunk} to {receiver}, but holds nothing in it yet",
+            label=schedule.label,
+            who=endpoint_named(schedule.ranks, rank),
+            receiver=endpoint_named(schedule.ranks, int(step.dst[row])),
             step=number,
             rank=rank,
             chunk=chunk,
@@ -200,10 +211,11 @@ def _require_held(schedule: Schedule, number: int, step: Step, held: npt.NDArray
     if missing.any():
         row = int(np.argmax(missing))
         rank, chunk = int(step.dst[row]), int(step.into[row])
-        sender = schedule.who(int(step.src[row]))
         raise ScheduleError(
-            f"{schedule.label}, step {number}: {sender} reduces into chunk {chunk} of rank {rank}, which holds "
-            "nothing yet; use copy for the first one",
+            "{label}, step {step}: {sender} reduces into chunk {chunk} of rank {rank}, which holds nothing yet; "
+            "use copy for the first one",
+            label=schedule.label,
+            sender=endpoint_named(schedule.ranks, int(step.src[row])),
             step=number,
             rank=rank,
             chunk=chunk,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import ScheduleError
+from .errors import ScheduleError, Sentence, Words
 from .limits import Extent, most_rows, require
 from .steps import COLUMNS, Step, copy, each_single, joined, pipeline, reduce, repeat, reverse, together
 from .units import parse_count
@@ -65,6 +65,7 @@ class Schedule:
             them.
         helpers_on: what the helper endpoints are: a `host` of their own (a parameter server), or a `switch` that
         reduces.
+        meant: the right schedule that this is a broken copy of, where that is known (`teach.break_it`).
     """
 
     name: str
@@ -78,6 +79,7 @@ class Schedule:
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     helpers_on: str = "host"
     depends: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
+    meant: Schedule | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: the patterns, not the table built from them (and a plain dict, for
@@ -113,8 +115,9 @@ class Schedule:
         for."""
         if len(self) > _MOST_IN_TABLE:
             raise ScheduleError(
-                f"{self.label} has {len(self):,} transfers, too many for one table; each_step() gives them a step at "
-                "a time"
+                "{label} has {transfers:,} transfers, too many for one table; each_step() gives them a step at a time",
+                label=self.label,
+                transfers=len(self),
             )
         table = np.empty(len(self), TRANSFER)
         row = 0
@@ -148,7 +151,13 @@ class Schedule:
 
     def _within(self, what: str, value: int, end: int) -> int:
         if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= value < end:
-            raise ScheduleError(f"{self.label}: there is no {what} {value!r}; {what}s are 0 to {end - 1}")
+            raise ScheduleError(
+                "{label}: there is no {what} {value!r}; {what}s are 0 to {last}",
+                label=self.label,
+                what=what,
+                value=value,
+                last=end - 1,
+            )
         return int(value)
 
     @property
@@ -159,19 +168,27 @@ class Schedule:
 
     def who(self, endpoint: int) -> str:
         """`rank 3`, or `helper 0` for an endpoint beyond the ranks."""
-        return _who(self.ranks, endpoint)
+        return str(endpoint_named(self.ranks, endpoint))
 
     def __add__(self, other: Schedule) -> Schedule:
         """One after the other: `reduce_scatter_ring(n) + allgather_ring(n)` is an allreduce."""
         if not isinstance(other, Schedule):
             return NotImplemented
         if self.depends is not None or other.depends is not None:
-            raise ScheduleError(f"cannot join {self.label} and {other.label}: one of them has explicit dependencies")
+            raise ScheduleError(
+                "cannot join {label} and {other_label}: one of them has explicit dependencies",
+                label=self.label,
+                other_label=other.label,
+            )
         for what in ("ranks", "chunks", "root"):
             if getattr(self, what) != getattr(other, what):
                 raise ScheduleError(
-                    f"cannot join {self.label} and {other.label}: {what} {getattr(self, what)} and "
-                    f"{getattr(other, what)} differ"
+                    "cannot join {label} and {other_label}: {what} {one} and {two} differ",
+                    label=self.label,
+                    other_label=other.label,
+                    what=what,
+                    one=getattr(self, what),
+                    two=getattr(other, what),
                 )
         return Schedule(
             name=f"{self.name}+{other.name}",
@@ -204,7 +221,7 @@ class Schedule:
         )
         names, cells = self.diagram_cells(most_ranks, most_steps)
         shown = min(self.steps, most_steps)
-        header = ["", *(f"step {k}" for k in range(shown))]
+        header = ["", *(f"step {k + 1}" for k in range(shown))]
         lines = [header, *([name, *row] for name, row in zip(names, cells, strict=True))]
         widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
         text = [repr(self)[1:-1].removeprefix("Schedule ")]
@@ -315,21 +332,28 @@ def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Ste
     for number, item in enumerate(steps):
         if number >= _MOST_STEPS:
             raise ScheduleError(
-                f"{label} yields more than {_MOST_STEPS:,} steps and has not ended; does a loop never stop?"
+                "{label} yields more than {most:,} steps and has not ended; does a loop never stop?",
+                label=label,
+                most=_MOST_STEPS,
             )
         step = item if isinstance(item, Step) else joined(label, item)
         if len(step) == 0 or step.times == 0:
             continue
         if step.width > 1 and step.times > 1:
             raise ScheduleError(
-                f"{label}, step {number}: ranges of chunks (width={step.width}) do not repeat (times={step.times})"
+                "{label}, step {step}: ranges of chunks (width={width}) do not repeat (times={times})",
+                label=label,
+                width=step.width,
+                times=step.times,
+                step=number,
             )
         rows += len(step)
         transfers += step.transfers
         if rows > (most := most_rows()) or transfers > _MOST_TRANSFERS:
             raise ScheduleError(
-                f"{label} yields more than {min(most, _MOST_TRANSFERS):,} transfers and has not ended; does a loop "
-                "never stop?"
+                "{label} yields more than {most:,} transfers and has not ended; does a loop never stop?",
+                label=label,
+                most=min(most, _MOST_TRANSFERS),
             )
         yield step
 
@@ -341,20 +365,28 @@ def _last_slot(p: Step) -> int:
 
 
 def _check(label: str, number: int, step: Step, ranks: int, endpoints: int, slots: int) -> None:
-    who = f"ranks are 0 to {ranks - 1}" + (f", helpers up to {endpoints - 1}" if endpoints > ranks else "")
+    who = Sentence("ranks are 0 to {last}", last=ranks - 1)
+    if endpoints > ranks:
+        who += Sentence(", helpers up to {last}", last=endpoints - 1)
     first = slots - step.width + 1
     for name, end, what in (
         ("src", endpoints, who),
         ("dst", endpoints, who),
-        ("chunk", first, ""),
-        ("into", first, ""),
+        ("chunk", first, None),
+        ("into", first, None),
     ):
         array = getattr(step, name)
         if array.min() < 0 or array.max() >= end:
             row = int(np.argmax((array < 0) | (array >= end)))
-            rule = what or f"slots are 0 to {slots - 1}"
-            wide = f" and the {step.width - 1} after it" if step.width > 1 and not what else ""
-            _refuse(label, number, step, row, f"{name}={array[row]}{wide} does not exist; {rule}", ranks)
+            wide = what is None and step.width > 1
+            why = Sentence(
+                "{name}={value}{wide} does not exist; {rule}",
+                name=name,
+                value=array[row],
+                wide=Sentence(" and the {count} after it", count=step.width - 1) if wide else "",
+                rule=what or Sentence("slots are 0 to {last}", last=slots - 1),
+            )
+            _refuse(label, number, step, row, why, ranks)
     own = (step.src == step.dst) & (step.chunk == step.into)
     if own.any():
         _refuse(label, number, step, int(np.argmax(own)), "an endpoint sends a chunk to itself", ranks)
@@ -372,20 +404,33 @@ def _check_written_once(label: str, number: int, step: Step, ranks: int, slots: 
     for at in np.flatnonzero(np.diff(target[order]) < step.width):
         first, second = order[at], order[at + 1]
         if not (step.reduce[first] and step.reduce[second]):
-            why = (
-                f"{_who(ranks, int(step.src[first]))} writes the same slot in this step; which of them lasts is "
-                "undefined"
+            why = Sentence(
+                "{who} writes the same slot in this step; which of them lasts is undefined",
+                who=endpoint_named(ranks, int(step.src[first])),
             )
             _refuse(label, number, step, second, why, ranks)
 
 
-def _refuse(label: str, number: int, step: Step, row: int, why: str, ranks: int) -> None:
+def _refuse(label: str, number: int, step: Step, row: int, why: Words, ranks: int) -> None:
     s, d, c, i = (int(getattr(step, name)[row]) for name in ("src", "dst", "chunk", "into"))
-    chunk = f"chunk {c}" if step.width == 1 else f"chunks {c} to {c + step.width - 1}"
-    what = f"{'reduce' if step.reduce[row] else 'copy'} of {chunk} from {_who(ranks, s)} to {_who(ranks, d)}"
-    where = "" if c == i else f" into slot {i}"
-    raise ScheduleError(f"{label}, step {number}: {what}{where}: {why}", step=number, rank=d, chunk=i)
+    many = Sentence("chunks {first} to {last}", first=c, last=c + step.width - 1)
+    raise ScheduleError(
+        "{label}, step {step}: {op} of {what} from {src} to {dst}{where}: {why}",
+        label=label,
+        op="reduce" if step.reduce[row] else "copy",
+        what=many if step.width > 1 else Sentence("chunk {chunk}", chunk=c),
+        src=endpoint_named(ranks, s),
+        dst=endpoint_named(ranks, d),
+        where="" if c == i else Sentence(" into slot {slot}", slot=i),
+        why=Sentence.of(why),
+        step=number,
+        rank=d,
+        chunk=i,
+    )
 
 
-def _who(ranks: int, endpoint: int) -> str:
-    return f"rank {endpoint}" if endpoint < ranks else f"helper {endpoint - ranks}"
+def endpoint_named(ranks: int, endpoint: int) -> Sentence:
+    """`rank 3`, or `helper 0` for an endpoint beyond the ranks."""
+    if endpoint < ranks:
+        return Sentence("rank {rank}", rank=endpoint)
+    return Sentence("helper {helper}", helper=endpoint - ranks)

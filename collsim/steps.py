@@ -70,8 +70,9 @@ class Step:
         """The same with a row for every chunk of a range."""
         if self.transfers > MOST_ROWS:
             raise ScheduleError(
-                f"a step of {self.transfers:,} transfers, in ranges of {self.width:,} chunks, is too long to be "
-                "written out"
+                "a step of {transfers:,} transfers, in ranges of {width:,} chunks, is too long to be written out",
+                transfers=self.transfers,
+                width=self.width,
             )
         further = np.arange(self.width, dtype=np.int32)
         chunk, into = ((first[:, None] + further).ravel() for first in (self.chunk, self.into))
@@ -125,14 +126,21 @@ def reduce(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0, w
 def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
     """`times` steps of one pattern; in each, every chunk moves by `shift` inside its group of `modulus` chunks."""
     if not isinstance(step, Step):
-        raise ScheduleError(f"repeat wants a step made with copy(...) or reduce(...), got {step!r}")
+        raise ScheduleError("repeat wants a step made with copy(...) or reduce(...), got {given!r}", given=step)
     if not all(isinstance(value, Integral) for value in (times, shift, modulus)):
         raise ScheduleError(
-            f"repeat(times={times!r}, shift={shift!r}, modulus={modulus!r}): all three are whole numbers; use // to "
-            "divide"
+            "repeat(times={times!r}, shift={shift!r}, modulus={modulus!r}): all three are whole numbers; use // to "
+            "divide",
+            times=times,
+            shift=shift,
+            modulus=modulus,
         )
     if times < 0 or modulus < 1:
-        raise ScheduleError(f"repeat(times={times}, modulus={modulus}): times is 0 or more and modulus 1 or more")
+        raise ScheduleError(
+            "repeat(times={times}, modulus={modulus}): times is 0 or more and modulus 1 or more",
+            times=times,
+            modulus=modulus,
+        )
     single = step.at(0) if step.times == 1 else step
     return replace(single, times=int(times), shift=int(shift), modulus=int(modulus))
 
@@ -146,7 +154,10 @@ def pipeline(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride: int =
     for what, value, least in (("chunks", chunks, 1), ("stride", stride, 0)):
         if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value < 2**31:
             raise ScheduleError(
-                f"pipeline({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide"
+                "pipeline({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide",
+                what=what,
+                value=value,
+                least=least,
             )
     listed = list(each_single(rounds))
     for now in range(len(listed) + chunks - 1 if listed else 0):
@@ -193,21 +204,25 @@ def _several(who: str, steps: Any) -> Iterable[Any]:
         return steps.each_step()  # type: ignore[no-any-return]
     if isinstance(steps, Iterable) and not isinstance(steps, str | bytes):
         return steps
-    raise ScheduleError(f"{who}: {steps!r} is not a list of steps; a step is made with copy(...) or reduce(...)")
+    raise ScheduleError(
+        "{who}: {steps!r} is not a list of steps; a step is made with copy(...) or reduce(...)", who=who, steps=steps
+    )
 
 
 def _step(src: Any, dst: Any, chunk: Any, into: Any, channel: Any, width: Any, is_reduce: bool) -> Step:
     if isinstance(width, bool) or not isinstance(width, int | np.integer) or not 1 <= width < 2**31:
-        raise ScheduleError(f"width={width!r}: one whole number for the whole step, 1 or more; use // to divide")
+        raise ScheduleError(
+            "width={width!r}: one whole number for the whole step, 1 or more; use // to divide", width=width
+        )
     given = {"src": src, "dst": dst, "chunk": chunk, "into": chunk if into is None else into, "channel": channel}
     arrays = [_whole(name, value) for name, value in given.items()]
     try:
         s, d, c, i, ch = (np.array(a, dtype=np.int32).ravel() for a in np.broadcast_arrays(*arrays))
     except ValueError as error:
         shapes = ", ".join(f"{name} {np.shape(value)}" for name, value in given.items())
-        raise ScheduleError(f"the arrays of one step differ in length: {shapes}") from error
+        raise ScheduleError("the arrays of one step differ in length: {shapes}", shapes=shapes) from error
     if len(c) and max(c.max(), i.max()) > 2**31 - width:
-        raise ScheduleError(f"width={width} from chunk {max(c.max(), i.max())} goes beyond any chunk")
+        raise ScheduleError("width={width} from chunk {c} goes beyond any chunk", width=width, c=max(c.max(), i.max()))
     return Step(s, d, c, c if into is None else i, np.full(len(s), is_reduce), ch, width=int(width))
 
 
@@ -216,17 +231,22 @@ def _whole(name: str, value: Any) -> npt.NDArray[Any]:
         array = np.asarray(value)
     except ValueError:
         raise ScheduleError(
-            f"{name} has rows of different lengths: {value!r}; it is one whole number per transfer"
+            "{name} has rows of different lengths: {value!r}; it is one whole number per transfer",
+            name=name,
+            value=value,
         ) from None
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
         shown = array.ravel()[0] if array.size else value
         raise ScheduleError(
-            f"{name} must be whole numbers, got {shown!r} ({array.dtype}); for division use // instead of /"
+            "{name} must be whole numbers, got {shown!r} ({dtype}); for division use // instead of /",
+            name=name,
+            shown=shown,
+            dtype=array.dtype,
         )
     if array.max() > 2**31 - 1 or array.min() < -(2**31):
-        raise ScheduleError(f"{name} holds {array.max()}, which is beyond any rank or chunk")
+        raise ScheduleError("{name} holds {value}, which is beyond any rank or chunk", name=name, value=array.max())
     return array
 
 
@@ -240,7 +260,9 @@ def joined(label: str, parts: Any) -> Step:
     wrong = [p for p in listed if not isinstance(p, Step)]
     if wrong:
         raise ScheduleError(
-            f"{label} yields {wrong[0]!r}; a step is made with copy(...) or reduce(...), or a list of them"
+            "{label} yields {item!r}; a step is made with copy(...) or reduce(...), or a list of them",
+            label=label,
+            item=wrong[0],
         )
     if not listed:
         return copy([], [], [])
@@ -248,7 +270,9 @@ def joined(label: str, parts: Any) -> Step:
         only: Step = listed[0]
         return only
     if any(p.times != 1 for p in listed):
-        raise ScheduleError(f"{label}: a repeated step cannot be joined with another; join first, then repeat")
+        raise ScheduleError(
+            "{label}: a repeated step cannot be joined with another; join first, then repeat", label=label
+        )
     return merge(*listed)
 
 

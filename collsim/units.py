@@ -11,7 +11,7 @@ import re
 from numbers import Integral, Real
 from typing import SupportsFloat
 
-from .errors import CollsimError, shown
+from .errors import CollsimError, Sentence, Words, shown
 
 _DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
@@ -23,7 +23,7 @@ _WHOLE = re.compile(r"\s*\d{1,30}\s*", re.ASCII)
 _BYTES = re.compile(r"(Ki|Mi|Gi|Ti|Pi|[kKMGTP]?)(B|bytes?|bit|bits|b)")
 
 
-def parse_bytes(value: object, what: str = "nbytes") -> int:
+def parse_bytes(value: object, what: Words = "nbytes") -> int:
     """Bytes from `"64MiB"`, `"1GB"` or a whole number. Raises CollsimError for a bare `"64M"`, negatives and
     fractions."""
     size: float
@@ -36,15 +36,20 @@ def parse_bytes(value: object, what: str = "nbytes") -> int:
     else:
         size = _plain(value, what)
     if size < 0:
-        raise CollsimError(f"{what}={shown(value)} is negative; a size is 0 bytes or more")
+        raise CollsimError("{what}={value} is negative; a size is 0 bytes or more", what=what, value=shown(value))
     if size > 2**60:
-        raise CollsimError(f"{what}={shown(value)} is more than 1 EiB; is the unit right?")
+        raise CollsimError("{what}={value} is more than 1 EiB; is the unit right?", what=what, value=shown(value))
     if abs(size - round(size)) > 1e-6 * max(1.0, size * 1e-9):
-        raise CollsimError(f"{what}={shown(value)} is {size:g} bytes; a size is a whole number of bytes")
+        raise CollsimError(
+            "{what}={value} is {size:g} bytes; a size is a whole number of bytes",
+            what=what,
+            value=shown(value),
+            size=size,
+        )
     return round(size)
 
 
-def parse_bandwidth(value: object, what: str = "bandwidth") -> float:
+def parse_bandwidth(value: object, what: Words = "bandwidth") -> float:
     """Bytes per second from `"25GB/s"`, `"400Gbit/s"` (or `Gbps`), or a plain number of B/s. Raises CollsimError unless
     > 0."""
     if isinstance(value, str):
@@ -54,46 +59,57 @@ def parse_bandwidth(value: object, what: str = "bandwidth") -> float:
             result = number
         elif rate is None:
             raise CollsimError(
-                f"{what}={shown(value)} has no time in its unit; write for example '25GB/s' or '400Gbit/s'"
+                "{what}={value} has no time in its unit; write for example '25GB/s' or '400Gbit/s'",
+                what=what,
+                value=shown(value),
             )
         else:
             result = number * _byte_factor(rate[1], value, what, bits="b" if rate[2] == "ps" else "")
     else:
         result = _plain(value, what)
     if not result > 0:
-        raise CollsimError(f"{what}={shown(value)} must be more than 0 bytes per second")
+        raise CollsimError("{what}={value} must be more than 0 bytes per second", what=what, value=shown(value))
     return float(result)
 
 
-def parse_time(value: object, what: str = "alpha") -> float:
+def parse_time(value: object, what: Words = "alpha") -> float:
     """Seconds from `"1.5us"`, `"2 ms"` or a plain number of seconds. Raises CollsimError for negatives and unknown
     units."""
     if isinstance(value, str):
         number, unit = _split(value, what)
         if unit and unit not in _SECONDS:
-            raise CollsimError(f"{what}={shown(value)}: unknown unit of time {shown(unit)}; use s, ms, us or ns")
+            raise CollsimError(
+                "{what}={value}: unknown unit of time {unit}; use s, ms, us or ns",
+                what=what,
+                value=shown(value),
+                unit=shown(unit),
+            )
         result = number * (_SECONDS[unit] if unit else 1.0)
     else:
         result = _plain(value, what)
     if result < 0:
-        raise CollsimError(f"{what}={shown(value)} is negative; a time is 0 s or more")
+        raise CollsimError("{what}={value} is negative; a time is 0 s or more", what=what, value=shown(value))
     return float(result)
 
 
-def parse_count(value: object, what: str, least: int = 1) -> int:
+def parse_count(value: object, what: Words, least: int = 1) -> int:
     """A whole number of at least `least`. Raises CollsimError with the value otherwise."""
     try:
         number = int(value) if isinstance(value, str) else _plain(value, what)
     except CollsimError:
         raise
     except ValueError as error:
-        raise CollsimError(f"{what}={shown(value)} is not a whole number") from error
+        raise CollsimError("{what}={value} is not a whole number", what=what, value=shown(value)) from error
     if number != int(number):
-        raise CollsimError(f"{what}={shown(value)} is not a whole number")
+        raise CollsimError("{what}={value} is not a whole number", what=what, value=shown(value))
     if number < least:
-        raise CollsimError(f"{what}={shown(value)} is too small; {what} is at least {least}")
+        raise CollsimError(
+            "{what}={value} is too small; {what} is at least {least}", what=what, value=shown(value), least=least
+        )
     if number > _MOST_COUNT:
-        raise CollsimError(f"{what}={shown(value)} is too large; {what} is at most {_MOST_COUNT:,}")
+        raise CollsimError(
+            "{what}={value} is too large; {what} is at most {most:,}", what=what, value=shown(value), most=_MOST_COUNT
+        )
     return int(number)
 
 
@@ -132,15 +148,15 @@ def size_range(spec: str) -> list[int]:
         return [parse_bytes(parts[0])]
     if len(parts) > 3:
         raise CollsimError(
-            f"sizes {shown(spec)} must be 'first:last' or 'first:last:factor', for example '1KiB:1GiB:4'"
+            "sizes {spec} must be 'first:last' or 'first:last:factor', for example '1KiB:1GiB:4'", spec=shown(spec)
         )
     first, last = parse_bytes(parts[0]), parse_bytes(parts[1])
     try:
         factor = float(parts[2]) if len(parts) == 3 else 2.0
     except ValueError as error:
-        raise CollsimError(f"factor {shown(parts[2])} in {shown(spec)} is not a number") from error
+        raise CollsimError("factor {part} in {spec} is not a number", part=shown(parts[2]), spec=shown(spec)) from error
     if not factor > 1 or math.isinf(factor) or first <= 0 or last < first:
-        raise CollsimError(f"sizes {shown(spec)} need 0 < first <= last and a finite factor above 1")
+        raise CollsimError("sizes {spec} need 0 < first <= last and a finite factor above 1", spec=shown(spec))
     sizes: list[int] = []
     size = float(first)
     many = math.log(last / first) > 1e6 * math.log(factor)
@@ -150,63 +166,84 @@ def size_range(spec: str) -> list[int]:
         size *= factor
         many = len(sizes) > 10_000
     if many:
-        raise CollsimError(f"sizes {shown(spec)} make more than 10,000 sizes, or a million steps; use a larger factor")
+        raise CollsimError(
+            "sizes {spec} make more than 10,000 sizes, or a million steps; use a larger factor", spec=shown(spec)
+        )
     return sizes
 
 
-def _split(text: str, what: str) -> tuple[float, str]:
+def _split(text: str, what: Words) -> tuple[float, str]:
     match = _NUMBER.fullmatch(text)
     if match is None:
         raise CollsimError(
-            f"{what}={shown(text)} does not start with a number; write for example '64MiB', '25GB/s' or '1.5us'"
+            "{what}={text} does not start with a number; write for example '64MiB', '25GB/s' or '1.5us'",
+            what=what,
+            text=shown(text),
         )
     number = float(match[1].replace(",", "").replace("_", ""))
     if not math.isfinite(number):
-        raise CollsimError(f"{what}={shown(text)} is not a finite number")
+        raise CollsimError("{what}={text} is not a finite number", what=what, text=shown(text))
     return number, match[2]
 
 
-def _byte_factor(unit: str, text: object, what: str, bits: str = "") -> float:
+def _byte_factor(unit: str, text: object, what: Words, bits: str = "") -> float:
     if unit in ("k", "K", "M", "G", "T", "P"):
         upper = unit.upper()
         example = _split(str(text), what)[0]
         raise CollsimError(
-            f"{what}={shown(text)} is ambiguous: write {example:g}{unit}B ({example * _DECIMAL[unit]:,.0f} bytes) or "
-            f"{example:g}{upper}iB ({example * _BINARY[upper + 'i']:,.0f} bytes)"
+            "{what}={text} is ambiguous: write {example:g}{unit}B ({decimal:,.0f} bytes) or {example:g}{upper}iB "
+            "({binary:,.0f} bytes)",
+            what=what,
+            text=shown(text),
+            example=example,
+            unit=unit,
+            decimal=example * _DECIMAL[unit],
+            upper=upper,
+            binary=example * _BINARY[upper + "i"],
         )
     match = _BYTES.fullmatch(unit)
     if match is None or (match[2] == "b" and not bits):
-        hint = " (for bits write 'bit')" if match else ""
+        hint = Sentence(" (for bits write 'bit')") if match else ""
         raise CollsimError(
-            f"{what}={shown(text)}: unknown unit {shown(unit)}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s "
-            "for a rate"
+            "{what}={text}: unknown unit {unit}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s for a rate",
+            what=what,
+            text=shown(text),
+            unit=shown(unit),
+            hint=hint,
         )
     return _PREFIX[match[1]] / (8 if match[2] in ("bit", "bits", "b") else 1)
 
 
-def _plain(value: object, what: str) -> float:
+def _plain(value: object, what: Words) -> float:
     if isinstance(value, bool) or not (isinstance(value, Real) or hasattr(value, "__float__")):
-        raise CollsimError(f"{what}={shown(value)} is a {type(value).__name__}; give a number or a text with a unit")
+        raise CollsimError(
+            "{what}={value} is a {kind}; give a number or a text with a unit",
+            what=what,
+            value=shown(value),
+            kind=type(value).__name__,
+        )
     assert isinstance(value, SupportsFloat)
     try:
         number = float(value)
     except OverflowError as error:
-        raise CollsimError(f"{what}={shown(value)} is too large a number") from error
+        raise CollsimError("{what}={value} is too large a number", what=what, value=shown(value)) from error
     except (TypeError, ValueError) as error:
-        raise CollsimError(f"{what}={shown(value)} is not one number") from error
+        raise CollsimError("{what}={value} is not one number", what=what, value=shown(value)) from error
     if not math.isfinite(number):
-        raise CollsimError(f"{what}={shown(value)} is not a finite number")
+        raise CollsimError("{what}={value} is not a finite number", what=what, value=shown(value))
     return number
 
 
 def _number(value: object, what: str) -> float:
     """What is to be shown: any one number, infinity and NaN too."""
     if isinstance(value, (str, bool)) or not hasattr(value, "__float__"):
-        raise CollsimError(f"{what}={shown(value)} is a {type(value).__name__}; give a number")
+        raise CollsimError(
+            "{what}={value} is a {kind}; give a number", what=what, value=shown(value), kind=type(value).__name__
+        )
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise CollsimError(f"{what}={shown(value)} is not one number") from error
+        raise CollsimError("{what}={value} is not one number", what=what, value=shown(value)) from error
 
 
 def _three(number: float) -> str:

@@ -7,13 +7,14 @@ ROOT = Path(__file__).parent.parent / "collsim"
 
 # Lowest first; modules of one layer are blind to each other unless BESIDE says otherwise.
 LAYERS = [
+    {"chinese"},
     {"errors"},
     {"units", "dtypes", "bar", "files", "steps", "maxflow"},
     {"limits"},
     {"collective", "topology", "schedule"},
     {"registry", "trees"},
     {"algorithms", "sandbox"},
-    {"simulate", "replay", "verify", "bounds", "cuts"},
+    {"simulate", "replay", "origin", "verify", "bounds", "cuts"},
     {"nccl", "exchange"},
     {"analysis", "synthesis", "training"},
     {"viz", "sweep", "teach"},
@@ -22,7 +23,7 @@ LAYERS = [
     {"app", "cli"},
     {"__init__", "__main__"},
 ]
-BESIDE = {("verify", "replay"), ("simulate", "bounds"), ("bounds", "cuts")}
+BESIDE = {("verify", "replay"), ("verify", "origin"), ("simulate", "bounds"), ("bounds", "cuts")}
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 

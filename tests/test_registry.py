@@ -196,7 +196,7 @@ def test_an_index_out_of_range_names_the_step():
         yield cs.reduce(0, n, 0)
 
     with pytest.raises(
-        cs.ScheduleError, match=r"mine\(4\), step 1: .*dst=4 does not exist; ranks are 0 to 3"
+        cs.ScheduleError, match=r"mine\(4\), step 2: .*dst=4 does not exist; ranks are 0 to 3"
     ) as caught:
         learner(body)
     assert caught.value.step == 1

@@ -180,10 +180,10 @@ def test_composition_wants_the_same_ranks():
     [
         (
             [cs.copy(0, 4, 0)],
-            r"mine\(4\), step 0: copy of chunk 0 from rank 0 to .*: dst=4 does not exist; ranks are 0 to 3",
+            r"mine\(4\), step 1: copy of chunk 0 from rank 0 to .*: dst=4 does not exist; ranks are 0 to 3",
         ),
         ([cs.copy(0, -1, 0)], r"dst=-1 does not exist; ranks are 0 to 3"),
-        ([cs.copy(0, 1, 0), cs.copy(0, 1, -2)], r"step 1: .*chunk=-2 does not exist; slots are 0 to"),
+        ([cs.copy(0, 1, 0), cs.copy(0, 1, -2)], r"step 2: .*chunk=-2 does not exist; slots are 0 to"),
         ([cs.copy(2, 2, 1)], r"copy of chunk 1 from rank 2 to rank 2: an endpoint sends a chunk to itself"),
         ([[cs.copy(0, 2, 0), cs.copy(1, 2, 0)]], r"from rank 1 to rank 2: rank 0 writes the same slot in this step"),
         (
@@ -316,7 +316,7 @@ def test_everything_that_takes_steps_takes_ranges():
         (lambda: [cs.copy(0, 1, chunk=6, width=3)], r"chunk=6 and the 2 after it does not exist; slots are 0 to 7"),
         (
             lambda: [cs.copy([0, 2], 1, chunk=[0, 1], width=2)],
-            r"step 0: copy of chunks 1 to 2 from rank 2 .* rank 0 writes the same slot",
+            r"step 1: copy of chunks 1 to 2 from rank 2 .* rank 0 writes the same slot",
         ),
         (lambda: [[cs.reduce(0, 1, chunk=0, width=4), cs.copy(2, 1, chunk=3)]], "writes the same slot"),
         (lambda: [cs.copy(1, 1, chunk=0, width=4)], "sends a chunk to itself"),

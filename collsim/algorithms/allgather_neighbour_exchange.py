@@ -2,15 +2,19 @@
 
 import numpy as np
 
+from collsim.errors import Sentence
 from collsim.registry import algorithm
 from collsim.schedule import copy
 
 
 def _even(n):
-    return (
-        None
-        if n % 2 == 0 or n == 1
-        else f"it needs an even number; use {n - 1} or {n + 1}, or allgather_ring (as Open MPI does)"
+    if n % 2 == 0 or n == 1:
+        return None
+    below, above = n - 1, n + 1
+    return Sentence(
+        "it needs an even number; use {below} or {above}, or allgather_ring (as Open MPI does)",
+        below=below,
+        above=above,
     )
 
 

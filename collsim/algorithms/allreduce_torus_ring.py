@@ -18,7 +18,9 @@ def sides(n, dims, topology):
     except (TypeError, ValueError):
         found = ()
     if np.prod(found) != n or min(found, default=0) < 1:
-        raise CollsimError(f"dims={given!r} do not make {n} ranks; write for example dims='4x4' for 16")
+        raise CollsimError(
+            "dims={given!r} do not make {n} ranks; write for example dims='4x4' for 16", given=given, n=n
+        )
     return found
 
 

@@ -39,7 +39,7 @@ def sends(n, radix):
 )
 def broadcast_knomial(n, root=0, radix=4):
     if radix < 2:
-        raise CollsimError(f"radix={radix} makes no tree; use 2 or more")
+        raise CollsimError("radix={radix} makes no tree; use 2 or more", radix=radix)
     for distance, holders in sends(n, radix):
         v = np.arange(holders)
         yield copy((v + root) % n, (v + distance + root) % n, chunk=0)

@@ -32,8 +32,9 @@ def calibrate(log: Any, topology: Topology, **environment: str) -> Calibration:
     table = load(log) if isinstance(log, (str, os.PathLike)) else log
     if not isinstance(topology, Topology):
         raise CollsimError(
-            f"calibrate wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')"
+            "calibrate wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')",
+            topology=topology,
         )
     if not hasattr(table, "columns") or not hasattr(table, "iloc"):
-        raise CollsimError(f"{log!s} holds {table!r}; calibrate wants nccl-tests output")
+        raise CollsimError("{log!s} holds {table!r}; calibrate wants nccl-tests output", log=log, table=table)
     return fit(table, topology, **environment)

@@ -71,7 +71,7 @@ class CriticalPath:
 def critical_path(trace: Trace) -> CriticalPath:
     """The chain of transfers that makes a run as long as it is. Empty where nothing moved."""
     if not isinstance(trace, Trace):
-        raise CollsimError(f"critical_path wants a Trace, got {trace!r}; simulate(...) makes one")
+        raise CollsimError("critical_path wants a Trace, got {trace!r}; simulate(...) makes one", trace=trace)
     table = trace.schedule.transfers
     start, finish = trace.start, trace.finish
     chain: list[int] = []

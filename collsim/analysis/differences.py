@@ -126,5 +126,5 @@ def compare(a: Trace, b: Trace) -> Comparison:
     """Compare two runs; `a` is the base. They may differ in anything. Raises CollsimError unless both are Traces."""
     for given in (a, b):
         if not isinstance(given, Trace):
-            raise CollsimError(f"compare wants two Traces, or a collective and a topology, got {given!r}")
+            raise CollsimError("compare wants two Traces, or a collective and a topology, got {given!r}", given=given)
     return Comparison(a, b)

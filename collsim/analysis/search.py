@@ -10,7 +10,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from ..collective import collective as find_collective
-from ..errors import CollsimError
+from ..errors import CollsimError, Words
 from ..registry import Algorithm, algorithms, find
 from ..registry import schedule as make_schedule
 from ..simulate import Trace, simulate
@@ -71,17 +71,18 @@ def best(
     _require_topology("best", topology)
     if algorithm is not None and (isinstance(algorithm, str) or not isinstance(algorithm, Sequence)):
         raise CollsimError(
-            f"algorithm={algorithm!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']"
+            "algorithm={algorithm!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']",
+            algorithm=algorithm,
         )
     orders = parse_count(orders, "orders", least=0)
     nbytes, kind = parse_bytes(nbytes), find_collective(collective).name
     names = list(algorithms(kind)) if algorithm is None else [find(name).name for name in algorithm]
     for name in names:
         if (its := find(name).collective) != kind:
-            raise CollsimError(f"{name} is an algorithm for {its}, not for {kind}")
+            raise CollsimError("{name} is an algorithm for {its}, not for {kind}", name=name, its=its, kind=kind)
     rows: list[dict[str, Any]] = []
     fastest: Trace | None = None
-    why = ""
+    why: Words = ""
     for name in names:
         try:
             for trace in _tried(name, topology, nbytes, engine, simulation):
@@ -89,9 +90,14 @@ def best(
                 if fastest is None or trace.time < fastest.time:
                     fastest = trace
         except CollsimError as error:
-            why = str(error)
+            why = error.sentence
     if fastest is None:
-        raise CollsimError(f"no algorithm for {collective} runs on {topology.name}; the last one said: {why}")
+        raise CollsimError(
+            "no algorithm for {collective} runs on {name}; the last one said: {why}",
+            collective=collective,
+            name=topology.name,
+            why=why,
+        )
     chosen = None
     for order, trace in _in_orders(fastest, orders, engine, simulation):
         rows.append({**_row(trace), "order": ",".join(map(str, order))})
@@ -125,7 +131,9 @@ def _in_orders(
 def _require_topology(who: str, value: object) -> None:
     if not isinstance(value, Topology):
         raise CollsimError(
-            f"{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')"
+            "{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')",
+            who=who,
+            value=value,
         )
 
 
@@ -169,7 +177,9 @@ def crossover(
     _require_topology("crossover", topology)
     low, high = parse_bytes(first, "first"), parse_bytes(last, "last")
     if low >= high:
-        raise CollsimError(f"first={first!r} is not below last={last!r}; give the smallest size and the largest")
+        raise CollsimError(
+            "first={first!r} is not below last={last!r}; give the smallest size and the largest", first=first, last=last
+        )
     plans = [make_schedule(name, topology=topology, **options) for name, options in map(_named, (a, b))]
 
     def a_wins(size: int) -> bool:
@@ -193,7 +203,7 @@ def _named(choice: str | Algorithm | tuple[str | Algorithm, dict[str, Any]]) -> 
         return choice, {}
     if isinstance(choice, (tuple, list)) and len(choice) == 2 and isinstance(choice[1], Mapping):
         return choice[0], dict(choice[1])
-    raise CollsimError(f"algorithm {choice!r} is neither a name nor a (name, {{option: value}}) pair")
+    raise CollsimError("algorithm {choice!r} is neither a name nor a (name, {{option: value}}) pair", choice=choice)
 
 
 def cheapest(
@@ -218,13 +228,13 @@ def cheapest(
     target = parse_time(within, "within")
     for what, given in {"prices": prices, "machines": machines}.items():
         if not isinstance(given, Mapping) or not given:
-            raise CollsimError(f"{what}={given!r} must map names, for example {{'a': ...}}")
+            raise CollsimError("{what}={given!r} must map names, for example {{'a': ...}}", what=what, given=given)
     missing = set(machines) - set(prices)
     if missing:
-        raise CollsimError(f"no price for {', '.join(sorted(map(str, missing)))}")
+        raise CollsimError("no price for {missing}", missing=", ".join(sorted(map(str, missing))))
     for name, price in prices.items():
         if isinstance(price, bool) or not isinstance(price, Real) or not 0 <= price < math.inf:
-            raise CollsimError(f"the price of {name} is {price!r}; give a number, 0 or more")
+            raise CollsimError("the price of {name} is {price!r}; give a number, 0 or more", name=name, price=price)
     rows = []
     for name, topology in machines.items():
         found = best(collective, topology, nbytes, engine=engine).trace

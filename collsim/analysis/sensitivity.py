@@ -34,7 +34,7 @@ def sensitivity(trace: Trace, most_links: int = 8) -> pd.DataFrame:
     import pandas as pd
 
     if not isinstance(trace, Trace):
-        raise CollsimError(f"sensitivity wants a Trace, got {trace!r}; simulate(...) makes one")
+        raise CollsimError("sensitivity wants a Trace, got {trace!r}; simulate(...) makes one", trace=trace)
     most_links = parse_count(most_links, "most_links", least=0)
     links, names = trace.topology.links, trace.topology.devices.name
     used = np.flatnonzero(trace.link_bytes)

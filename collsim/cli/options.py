@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 import collsim as cs
-from collsim.errors import CollsimError
+from collsim.errors import CollsimError, Sentence
 from collsim.registry import find
 from collsim.registry import load as load_algorithm
 from collsim.topology.assumed import assumptions
@@ -158,9 +158,15 @@ def _by_rank(name: str, words: list[str] | None, read: Any) -> dict[int, float] 
         try:
             found[int(rank)] = float(read(value))
         except ValueError as error:
-            why = f": {error}" if isinstance(error, CollsimError) else ""
+            why = Sentence(": {error}", error=error) if isinstance(error, CollsimError) else ""
             example = {"slow": "3=2", "late": "3=1ms"}[name]
-            raise CollsimError(f"--{name} {word!r} is not rank=value, for example --{name} {example}{why}") from None
+            raise CollsimError(
+                "--{name} {word!r} is not rank=value, for example --{name} {example}{why}",
+                name=name,
+                word=word,
+                example=example,
+                why=why,
+            ) from None
     return found or None
 
 
@@ -178,11 +184,11 @@ def own_options(context: typer.Context) -> dict[str, Any]:
     while words:
         word = words.pop(0)
         if not word.startswith("--"):
-            raise CollsimError(f"unexpected {word!r}; options of the algorithm are written --name value")
+            raise CollsimError("unexpected {word!r}; options of the algorithm are written --name value", word=word)
         name, equals, value = word[2:].partition("=")
         if not equals:
             if not words:
-                raise CollsimError(f"option --{name} needs a value")
+                raise CollsimError("option --{name} needs a value", name=name)
             value = words.pop(0)
         options[name.replace("-", "_")] = _option_value(value)
     return options

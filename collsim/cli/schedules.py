@@ -141,7 +141,12 @@ def verify(
     given = _rank_range(ranks)
     checked = [n for n in given if entry.ranks is None or entry.ranks(n) is None]
     if not checked:
-        raise CollsimError(f"{entry.name} takes none of ranks={ranks}: {entry.ranks(given[0]) if entry.ranks else ''}")
+        raise CollsimError(
+            "{name} takes none of ranks={ranks}: {why}",
+            name=entry.name,
+            ranks=ranks,
+            why=entry.ranks(given[0]) if entry.ranks else "",
+        )
     left_out = sorted(set(given) - set(checked))
     failed = _failures(entry, own, checked, wanted(progress))
     if as_json:
@@ -186,7 +191,7 @@ def _rank_range(text: str) -> list[int]:
     try:
         low, high = int(first), int(last or first)
     except ValueError:
-        raise CollsimError(f"ranks {text!r} must be a number or first:last, for example 2:33") from None
+        raise CollsimError("ranks {text!r} must be a number or first:last, for example 2:33", text=text) from None
     if not 1 <= low <= high <= 4096:
-        raise CollsimError(f"ranks {text!r}: 1 <= first <= last <= 4096")
+        raise CollsimError("ranks {text!r}: 1 <= first <= last <= 4096", text=text)
     return list(range(low, high + 1))

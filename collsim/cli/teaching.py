@@ -123,7 +123,7 @@ def _serve(flags: list[str]) -> None:
     try:
         from streamlit.web.cli import main as streamlit
     except ImportError as error:
-        raise CollsimError(f"the app needs Streamlit: pip install 'collsim[app]' ({error})") from None
+        raise CollsimError("the app needs Streamlit: pip install 'collsim[app]' ({error})", error=error) from None
     streamlit(["run", str(_script()), *flags], prog_name="streamlit", standalone_mode=False)
 
 
@@ -132,5 +132,7 @@ def _script() -> Path:
     package = Path(__file__).parents[1]
     script = next((f for f in (package / "app/server/app.py", package.parent / "app.py") if f.is_file()), None)
     if script is None:
-        raise CollsimError(f"app.py is neither in {str(package)!r} nor beside it; install collsim again")
+        raise CollsimError(
+            "app.py is neither in {package!r} nor beside it; install collsim again", package=str(package)
+        )
     return script

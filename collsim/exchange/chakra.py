@@ -9,20 +9,20 @@ package protobuf (`pip install collsim[exchange]`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..errors import CollsimError
+from ..errors import CollsimError, Sentence
 from ..files import MOST_ELEMENTS, read_bytes, refuse, writing
 from ..schedule import Schedule
 from ..simulate.run import chunk_bytes
 from ..units import parse_bytes
 from .formats import Format, register
 
-COMP, SEND, RECV = 4, 5, 6
+COMP, SEND, RECV, COLLECTIVE = 4, 5, 6, 7
 _VERSION = "0.0.4"
 # message -> (field, number, type, repeated); types are those of google.protobuf.FieldDescriptorProto
 _UINT64, _INT64, _INT32, _BOOL, _STRING, _ENUM, _MESSAGE = 4, 3, 5, 8, 9, 14, 11
@@ -50,6 +50,17 @@ _SCHEMA = {
         ("duration_micros", 7, _UINT64, False),
         ("attr", 10, _MESSAGE, True),
     ),
+}
+
+
+_TIMES = ("start_time_micros", "duration_micros")
+#: Types of attributes, as Chakra's feeder reads them (src/feeder/et_feeder_node.cpp); all others are int32.
+_ATTRIBUTES = {
+    "comm_type": "int64_val",
+    "comm_size": "int64_val",
+    "num_ops": "int64_val",
+    "tensor_size": "uint64_val",
+    "pg_name": "string_val",
 }
 
 
@@ -96,17 +107,68 @@ def write_chakra(schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize:
         raise CollsimError("a Chakra trace counts bytes: say how many, for example nbytes='64MiB'")
     if len(schedule) > MOST_ELEMENTS:
         raise CollsimError(
-            f"{schedule.label} has {len(schedule):,} transfers; Chakra traces are written for at most {MOST_ELEMENTS:,}"
+            "{label} has {transfers:,} transfers; Chakra traces are written for at most {most:,}",
+            label=schedule.label,
+            transfers=len(schedule),
+            most=MOST_ELEMENTS,
         )
-    kinds = _messages()
-    nodes = _nodes(schedule, chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), kinds)
-    target = Path(path)
-    stem = target.name.removesuffix(".et")
-    for endpoint, own in enumerate(nodes):
-        with writing(target.with_name(f"{stem}.{endpoint}.et")) as file:
-            for message in (kinds["GlobalMetadata"](version=_VERSION), *own):
-                data = message.SerializeToString()
-                file.write(_varint(len(data)) + data)
+    trace = ChakraTrace(schedule.endpoints)
+    trace.schedule(schedule, chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), range(schedule.endpoints))
+    trace.write(path)
+
+
+class ChakraTrace:
+    """Nodes of every endpoint under construction; ids are per endpoint and rise, so that a dependency is always an
+    earlier node.
+
+    Raises CollsimError without protobuf.
+    """
+
+    def __init__(self, endpoints: int):
+        self.kinds = _messages()
+        self.nodes: list[list[Any]] = [[] for _ in range(endpoints)]
+
+    def add(self, endpoint: int, kind: int, name: str, deps: Iterable[int] = (), **values: Any) -> int:
+        """One more node behind those named; its number. `values` are its attributes, and start and duration in
+        microseconds."""
+        number = len(self.nodes[endpoint])
+        times = {key: values.pop(key) for key in _TIMES if key in values}
+        node = self.kinds["Node"](id=number, name=name, type=kind, data_deps=sorted(set(deps)), **times)
+        node.attr.add(name="is_cpu_op", bool_val=False)
+        for key, value in values.items():
+            one = node.attr.add(name=key)
+            setattr(one, _ATTRIBUTES.get(key, "int32_val"), value)
+        self.nodes[endpoint].append(node)
+        return number
+
+    def schedule(
+        self,
+        schedule: Schedule,
+        sizes: Sequence[int],
+        place: Sequence[int],
+        before: Mapping[int, Iterable[int]] | None = None,
+        tag: int = 0,
+    ) -> list[set[int]]:
+        """The transfers of a schedule as messages; for each of its endpoints the nodes behind which all of its own
+        are.
+
+        Args:
+            sizes: bytes of each slot. place: where its endpoints sit. before: nodes that an endpoint waits for.
+            tag: of the first step's messages.
+        """
+        return _Messages(self, sizes, place, before or {}, tag).steps(schedule)
+
+    def write(self, path: Any) -> list[Path]:
+        """Write `name.0.et`, `name.1.et` ... beside `path` (name.et); the files."""
+        target = Path(path)
+        stem = target.name.removesuffix(".et")
+        files = [target.with_name(f"{stem}.{endpoint}.et") for endpoint in range(len(self.nodes))]
+        for place, own in zip(files, self.nodes, strict=True):
+            with writing(place) as file:
+                for message in (self.kinds["GlobalMetadata"](version=_VERSION), *own):
+                    data = message.SerializeToString()
+                    file.write(_varint(len(data)) + data)
+        return files
 
 
 def _varint(value: int) -> bytes:
@@ -117,58 +179,66 @@ def _varint(value: int) -> bytes:
     return bytes([*out, value])
 
 
-def _nodes(schedule: Schedule, sizes: list[int], kinds: dict[str, Any]) -> list[list[Any]]:
-    """The nodes of every endpoint; ids are per endpoint and rise, so that a dependency is always an earlier node."""
-    nodes: list[list[Any]] = [[] for _ in range(schedule.endpoints)]
-    wrote: dict[tuple[int, int], list[int]] = {}
-    read: dict[tuple[int, int], list[int]] = defaultdict(list)
+class _Messages:
+    """A schedule as nodes: a send at its sender, a receive at its receiver, an addition as computing."""
 
-    def add(endpoint: int, kind: int, name: str, deps: list[int], **values: int) -> int:
-        number = len(nodes[endpoint])
-        node = kinds["Node"](id=number, name=name, type=kind, data_deps=sorted(set(deps)))
-        node.attr.add(name="is_cpu_op", bool_val=False)
-        for key, value in values.items():
-            one = node.attr.add(name=key)
-            setattr(one, "int64_val" if key == "comm_size" else "int32_val", value)
-        nodes[endpoint].append(node)
+    def __init__(
+        self,
+        trace: ChakraTrace,
+        sizes: Sequence[int],
+        place: Sequence[int],
+        before: Mapping[int, Iterable[int]],
+        tag: int,
+    ):
+        self.trace, self.sizes, self.place, self.tag = trace, sizes, place, tag
+        self.before = {end: tuple(nodes) for end, nodes in before.items()}
+        self.wrote: dict[tuple[int, int], list[int]] = {}
+        self.read: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self.open: list[set[int]] = [set() for _ in place]  # nodes that nothing of the schedule waits for
+
+    def add(self, end: int, kind: int, name: str, deps: Iterable[int], **values: int) -> int:
+        waits = set(deps)
+        self.open[end] -= waits
+        number = self.trace.add(self.place[end], kind, name, waits or self.before.get(end, ()), **values)
+        self.open[end].add(number)
         return number
 
-    for number, step in enumerate(schedule.each_step()):
-        columns = (step.src, step.dst, step.chunk, step.into, step.reduce)
-        rows = list(zip(*(c.tolist() for c in columns), strict=True))
-        sources = [list(wrote.get((src, chunk), [])) for src, _, chunk, _, _ in rows]
+    def steps(self, schedule: Schedule) -> list[set[int]]:
+        for number, step in enumerate(schedule.each_step()):
+            columns = (step.src, step.dst, step.chunk, step.into, step.reduce)
+            self.step(list(zip(*(c.tolist() for c in columns), strict=True)), self.tag + number)
+        return self.open
+
+    def step(self, rows: list[tuple[int, int, int, int, bool]], tag: int) -> None:
+        sources = [list(self.wrote.get((src, chunk), [])) for src, _, chunk, _, _ in rows]
         for (src, dst, chunk, _, _), before in zip(rows, sources, strict=True):
             if src != dst:
-                ends = {"comm_src": src, "comm_dst": dst, "comm_tag": number}
-                sent = add(src, SEND, f"send {chunk} to {dst}", before, comm_size=sizes[chunk], **ends)
-                read[src, chunk].append(sent)
+                sent = self.add(src, SEND, f"send {chunk} to {dst}", before, **self.message(src, dst, chunk, tag))
+                self.read[src, chunk].append(sent)
         written: dict[tuple[int, int], list[int]] = defaultdict(list)
         for (src, dst, chunk, into, adds), before in zip(rows, sources, strict=True):
-            deps = read[dst, into] + (before if src == dst else [])
+            deps = self.read[dst, into] + (before if src == dst else [])
             if src != dst:
-                ends = {"comm_src": src, "comm_dst": dst, "comm_tag": number}
-                done = add(dst, RECV, f"receive {into} from {src}", deps, comm_size=sizes[chunk], **ends)
+                done = self.add(dst, RECV, f"receive {into} from {src}", deps, **self.message(src, dst, chunk, tag))
             if src == dst or adds:
-                held = [*wrote.get((dst, into), []), *written[dst, into]] if adds else []
-                done = add(
-                    dst,
-                    COMP,
-                    f"{'add' if adds else 'copy'} into {into}",
-                    [*deps, *held, *([done] if src != dst else [])],
-                )
+                held = [*self.wrote.get((dst, into), []), *written[dst, into]] if adds else []
+                name = f"{'add' if adds else 'copy'} into {into}"
+                done = self.add(dst, COMP, name, [*deps, *held, *([done] if src != dst else [])])
             written[dst, into] = [done]
         for key, last in written.items():
-            wrote[key], read[key] = last, []
-    return nodes
+            self.wrote[key], self.read[key] = last, []
+
+    def message(self, src: int, dst: int, chunk: int, tag: int) -> dict[str, int]:
+        ends = {"comm_src": self.place[src], "comm_dst": self.place[dst], "comm_tag": tag}
+        return {"comm_size": self.sizes[chunk], **ends}
 
 
-# ---- back
-# --------------------------------------------------------------------------------------------------------------------
+# ---- back ------------------------------------------------------------------------------------------------------------
 
 
 def read_chakra(path: Any) -> list[dict[str, Any]]:
-    """The nodes of one trace file (`name.<rank>.et`): id, name, type, data_deps, ctrl_deps and every attribute by its
-    name.
+    """The nodes of one trace file (`name.<rank>.et`): id, name, type, data_deps, ctrl_deps, start_time_micros,
+    duration_micros and every attribute by its name.
 
     Raises FormatError for a file that is cut or is no Chakra trace.
     """
@@ -181,11 +251,15 @@ def read_chakra(path: Any) -> list[dict[str, Any]]:
             node.ParseFromString(part)
         except Exception as error:  # protobuf's DecodeError has several homes
             refuse(
-                path, f"message {number}", f"is no {'Node' if number else 'GlobalMetadata'} of Chakra ({error})"[:200]
+                path,
+                Sentence("message {number}", number=number),
+                "is no {kind} of Chakra ({error})",
+                kind="Node" if number else "GlobalMetadata",
+                error=str(error)[:160],
             )
         if number:
             values = {a.name: getattr(a, a.WhichOneof("value")) for a in node.attr if a.WhichOneof("value")}
-            plain = {"id": node.id, "name": node.name, "type": node.type}
+            plain = {"id": node.id, "name": node.name, "type": node.type, **{key: getattr(node, key) for key in _TIMES}}
             found.append({**values, **plain, "data_deps": list(node.data_deps), "ctrl_deps": list(node.ctrl_deps)})
     return found
 
@@ -196,7 +270,7 @@ def _messages_in(path: Any, data: bytes) -> Iterator[bytes]:
         length = shift = 0
         while True:
             if at >= len(data) or shift > 28:
-                refuse(path, f"byte {at}", "the length of a message is cut or too large")
+                refuse(path, Sentence("byte {at}", at=at), "the length of a message is cut or too large")
             length |= (data[at] & 0x7F) << shift
             shift += 7
             at += 1
@@ -204,11 +278,15 @@ def _messages_in(path: Any, data: bytes) -> Iterator[bytes]:
                 break
         if at + length > len(data):
             refuse(
-                path, f"byte {at}", f"a message of {length} bytes, but only {len(data) - at} are left; is the file cut?"
+                path,
+                Sentence("byte {at}", at=at),
+                "a message of {length} bytes, but only {left} are left; is the file cut?",
+                length=length,
+                left=len(data) - at,
             )
         count += 1
         if count > MOST_ELEMENTS:
-            refuse(path, "", f"more than {MOST_ELEMENTS:,} messages")
+            refuse(path, "", "more than {most:,} messages", most=MOST_ELEMENTS)
         yield data[at : at + length]
         at += length
     if not count:

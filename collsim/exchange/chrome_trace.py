@@ -39,7 +39,10 @@ def write_chrome_trace(
     """
     if len(trace.schedule) > limit:
         raise CollsimError(
-            f"{trace.schedule.label} has {len(trace.schedule):,} transfers; limit={limit:,}; fewer ranks show the same"
+            "{label} has {transfers:,} transfers; limit={limit:,}; fewer ranks show the same",
+            label=trace.schedule.label,
+            transfers=len(trace.schedule),
+            limit=limit,
         )
     with writing(path) as file:
         file.write(b'{"displayTimeUnit":"ns","otherData":')

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..collective import collective as find_collective
-from ..errors import CollsimError, FormatError
+from ..errors import CollsimError, FormatError, Sentence, Words
 from ..files import MOST_ELEMENTS, read_text, refuse, whole, write_text
 from ..schedule import Schedule, Step, freeze
 from .formats import Format, register
@@ -59,7 +59,14 @@ def frozen(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
     try:
         kind = find_collective(what)
         if kind.blocks and chunks is not None and chunks % ranks:
-            refuse(path, "", f"chunks={chunks} is not a multiple of ranks={ranks}, which {what} needs")
+            refuse(
+                path,
+                "",
+                "chunks={chunks} is not a multiple of ranks={ranks}, which {what} needs",
+                chunks=chunks,
+                ranks=ranks,
+                what=what,
+            )
         made = freeze(
             name[:200],
             what,
@@ -76,7 +83,7 @@ def frozen(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
     except FormatError:
         raise
     except CollsimError as error:
-        refuse(path, "", str(error))
+        refuse(path, "", error)
     return made
 
 
@@ -91,9 +98,16 @@ def with_waits(path: Any, schedule: Schedule, waits: Any) -> Schedule:
     """The schedule with explicit dependencies. Raises FormatError unless there is a list of earlier transfers for each
     transfer."""
     if not isinstance(waits, list) or len(waits) != len(schedule) or not all(isinstance(w, list) for w in waits):
-        refuse(path, "depends", f"expected a list of transfers for each of the {len(schedule)} transfers")
+        refuse(
+            path,
+            "depends",
+            "expected a list of transfers for each of the {transfers} transfers",
+            transfers=len(schedule),
+        )
     rows = [
-        whole(path, f"transfer {k}", "depends", other, 0, k - 1) for k, listed in enumerate(waits) for other in listed
+        whole(path, Sentence("transfer {transfer}", transfer=k), "depends", other, 0, k - 1)
+        for k, listed in enumerate(waits)
+        for other in listed
     ]
     start = np.concatenate([[0], np.cumsum([len(w) for w in waits], dtype=np.int64)]).astype(np.int64)
     depends = start, np.array(rows, np.int64)
@@ -150,25 +164,36 @@ def _table(
             if not cells or (len(cells) == 1 and not cells[0].strip()):
                 continue
             if len(lines) >= _MOST_ROWS:
-                refuse(path, f"line {reader.line_num + offset}", f"more than {_MOST_ROWS:,} transfers")
+                refuse(
+                    path,
+                    Sentence("line {line}", line=reader.line_num + offset),
+                    "more than {most:,} transfers",
+                    most=_MOST_ROWS,
+                )
             rows.extend(_row(path, cells, place, reader.line_num + offset))
             lines.append(reader.line_num + offset)
             if "after" in place:
                 waits.append([x for x in cells[place["after"]].split(";") if x.strip()])
     except csv.Error as error:
-        refuse(path, f"line {reader.line_num + offset}", f"not CSV: {error}")
+        refuse(path, Sentence("line {line}", line=reader.line_num + offset), "not CSV: {error}", error=error)
     return np.array(rows, np.int64).reshape(-1, 7), lines, waits if "after" in place else None
 
 
 def _check_header(path: Any, header: list[str], line: int) -> None:
     missing = [name for name in COLUMNS[:6] if name not in header and name != "into"]
     if missing or set(header) - set(COLUMNS) or len(set(header)) != len(header):
-        refuse(path, f"line {line}", f"the header is {','.join(header)[:80]!r}; expected {','.join(COLUMNS)}")
+        refuse(
+            path,
+            Sentence("line {line}", line=line),
+            "the header is {header!r}; expected {columns}",
+            header=",".join(header)[:80],
+            columns=",".join(COLUMNS),
+        )
 
 
 def _row(path: Any, cells: list[str], place: dict[str, int], line: int) -> list[int]:
     """The numbers of a row in the order of the table."""
-    where = f"line {line}"
+    where = Sentence("line {line}", line=line)
     if len(cells) == len(place) >= 6 and cells[place["op"]] in _OPS:
         numbers = [cells[place[name]] if name in place else "0" for name in _NUMBERS]
         if all(x.isdigit() and x.isascii() and len(x) < 10 for x in numbers):
@@ -178,17 +203,17 @@ def _row(path: Any, cells: list[str], place: dict[str, int], line: int) -> list[
     return list(_careful_row(path, cells, place, where))
 
 
-def _careful_row(path: Any, cells: list[str], place: dict[str, int], where: str) -> Iterator[int]:
+def _careful_row(path: Any, cells: list[str], place: dict[str, int], where: Words) -> Iterator[int]:
     """The same for a row with blanks, empty cells, capital letters or mistakes."""
     if len(cells) != len(place):
-        refuse(path, where, f"{len(cells)} values; the header has {len(place)}")
+        refuse(path, where, "{cells} values; the header has {columns}", cells=len(cells), columns=len(place))
     cell = {name: cells[at].strip() for name, at in place.items()}
     for name in ("step", "src", "dst", "chunk"):
         yield whole(path, where, name, cell[name])
     yield whole(path, where, "into", cell["into"]) if cell.get("into") else int(cell["chunk"])
     op = cell["op"].lower()
     if op not in ("copy", "reduce"):
-        refuse(path, where, f"op={op[:20]!r}; expected copy or reduce")
+        refuse(path, where, "op={op!r}; expected copy or reduce", op=op[:20])
     yield op == "reduce"
     yield whole(path, where, "channel", cell["channel"], 0, _MOST_CHANNELS) if cell.get("channel") else 0
 
@@ -198,13 +223,20 @@ def _steps(path: Any, table: np.ndarray[Any, np.dtype[np.int64]], lines: list[in
     jump = np.diff(number, prepend=-1)
     bad = np.flatnonzero((jump < 0) | (jump > 1))
     if len(number) and number[0] != 0:
-        refuse(path, f"line {lines[0]}", f"the first step is {number[0]}; steps rise from 0 without gaps")
+        refuse(
+            path,
+            Sentence("line {line}", line=lines[0]),
+            "the first step is {number}; steps rise from 0 without gaps",
+            number=number[0],
+        )
     if len(bad):
         row = int(bad[0])
         refuse(
             path,
-            f"line {lines[row]}",
-            f"step {number[row]} after step {number[row - 1]}; steps rise from 0 without gaps",
+            Sentence("line {line}", line=lines[row]),
+            "step {number} after step {before}; steps rise from 0 without gaps",
+            number=number[row],
+            before=number[row - 1],
         )
     ends = [*np.flatnonzero(jump).tolist(), len(number)] if len(number) else []
     for begin, end in pairwise(ends):
@@ -217,8 +249,10 @@ def write_csv(schedule: Schedule, path: Any) -> None:
     transfers."""
     if len(schedule) > _MOST_ROWS:
         raise FormatError(
-            f"{schedule.label} has {len(schedule):,} transfers; CSV takes {_MOST_ROWS:,}. JSON keeps repeated steps "
-            "short"
+            "{label} has {transfers:,} transfers; CSV takes {most:,}. JSON keeps repeated steps short",
+            label=schedule.label,
+            transfers=len(schedule),
+            most=_MOST_ROWS,
         )
     write_text(path, _lines(schedule))
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FormatError
+from ..errors import FormatError, Sentence
 from ..files import MOST_ELEMENTS, read_json, refuse, whole, write_text
 from ..schedule import Schedule, Step
 from .collsim_csv import facts_of, frozen, waits_of, with_waits
@@ -30,31 +30,43 @@ def read_collsim_json(path: Any) -> Schedule:
     """The schedule of a JSON file. Raises FormatError with the step and row and what was expected."""
     data = read_json(path)
     if not isinstance(data, dict) or data.get("format") != _NAME:
-        refuse(path, "", f'expected an object with "format": "{_NAME}"')
+        refuse(path, "", 'expected an object with "format": "{name}"', name=_NAME)
     if data.get("version") != _VERSION:
-        refuse(path, "", f"version {data.get('version')!r}; this collsim reads version {_VERSION}")
+        refuse(
+            path,
+            "",
+            "version {version!r}; this collsim reads version {known}",
+            version=data.get("version"),
+            known=_VERSION,
+        )
     columns, steps = data.get("columns", _COLUMNS), data.get("steps")
     if columns != _COLUMNS or not isinstance(steps, list):
-        refuse(path, "", f"expected columns {_COLUMNS} and a list of steps")
+        refuse(path, "", "expected columns {columns} and a list of steps", columns=_COLUMNS)
     made = frozen(path, data, (_step(path, number, step) for number, step in enumerate(steps)))
     return with_waits(path, made, data["depends"]) if data.get("depends") is not None else made
 
 
 def _step(path: Any, number: int, given: Any) -> Step:
-    where = f"step {number}"
+    where = Sentence("step {number}", number=number)
     pattern = given if isinstance(given, dict) else {"transfers": given}
     rows = pattern.get("transfers")
     if not isinstance(rows, list) or not all(isinstance(r, list) and len(r) == len(_COLUMNS) for r in rows):
-        refuse(path, where, f"expected rows of {len(_COLUMNS)} values: {', '.join(_COLUMNS)}")
+        refuse(
+            path,
+            where,
+            "expected rows of {count} values: {columns}",
+            count=len(_COLUMNS),
+            columns=", ".join(_COLUMNS),
+        )
     wrong = next((r[4] for r in rows if r[4] not in ("copy", "reduce")), None)
     if wrong is not None:
-        refuse(path, where, f"op={str(wrong)[:20]!r}; expected copy or reduce")
+        refuse(path, where, "op={op!r}; expected copy or reduce", op=str(wrong)[:20])
     columns = [[r[k] for r in rows] for k in (0, 1, 2, 3, 5)]
     if not all(type(v) is int and 0 <= v < 2**31 for column in columns for v in column):
         for k, r in enumerate(rows):
             for name, value in zip(_COLUMNS, r, strict=True):
                 if name != "op":
-                    whole(path, f"{where}, row {k}", name, value)
+                    whole(path, Sentence("{where}, row {row}", where=where, row=k), name, value)
     src, dst, chunk, into, channel = np.array(columns, np.int64).reshape(5, -1).astype(np.int32)
     adds = np.array([r[4] == "reduce" for r in rows], bool)
     times, width = (
@@ -80,7 +92,9 @@ def write_collsim_json(schedule: Schedule, path: Any) -> None:
     """Write a schedule as JSON. Raises FormatError beyond two million rows (repeated steps count once)."""
     rows = sum(len(p) for p in schedule.patterns) + (len(schedule) if schedule.depends is not None else 0)
     if rows > MOST_ELEMENTS - 10:
-        raise FormatError(f"{schedule.label} has {rows:,} rows; JSON takes {MOST_ELEMENTS - 10:,}")
+        raise FormatError(
+            "{label} has {rows:,} rows; JSON takes {most:,}", label=schedule.label, rows=rows, most=MOST_ELEMENTS - 10
+        )
     write_text(path, _parts(schedule))
 
 

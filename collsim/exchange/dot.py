@@ -21,7 +21,10 @@ def write_dot(schedule: Schedule, path: Any) -> None:
     show."""
     if len(schedule) > _MOST_TRANSFERS or schedule.endpoints * schedule.steps > _MOST_TRANSFERS:
         raise CollsimError(
-            f"{schedule.label} has {len(schedule):,} transfers; a picture takes {_MOST_TRANSFERS:,}. Use fewer ranks"
+            "{label} has {transfers:,} transfers; a picture takes {most:,}. Use fewer ranks",
+            label=schedule.label,
+            transfers=len(schedule),
+            most=_MOST_TRANSFERS,
         )
     write_text(path, (f"{line}\n" for line in _lines(schedule)))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import CollsimError, FormatError, require_path, require_word
+from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
 from ..files import read_head
 from ..limits import FILE_MEMORY, most_memory, within
 from ..registry import load as load_algorithm
@@ -73,8 +73,9 @@ def load(path: Any, format: str | None = None, **options: Any) -> Any:
     entry = _named(format) if format is not None else _guess(path)
     if entry.read is None:
         raise CollsimError(
-            f"{entry.name} can be written but not read; it can be read: "
-            f"{_listed(e for e in _FORMATS.values() if e.read)}"
+            "{name} can be written but not read; it can be read: {known}",
+            name=entry.name,
+            known=_listed(e for e in _FORMATS.values() if e.read),
         )
     with within(most_memory(FILE_MEMORY)):
         return entry.read(path, **options)
@@ -96,14 +97,19 @@ def _writer(holds: str, path: Any, format: str | None) -> Callable[..., None]:
         entry = _named(format)
         if entry.write is None or entry.holds != holds:
             able = _listed(e for e in _FORMATS.values() if e.write and e.holds == holds)
-            raise CollsimError(f"{entry.name} cannot be written from a {holds}; what can: {able}")
+            raise CollsimError(
+                "{name} cannot be written from a {holds}; what can: {able}", name=entry.name, holds=holds, able=able
+            )
         return entry.write
     writer = next((e.write for e in _by_suffix(path) if e.write is not None and e.holds == holds), None)
     if writer is not None:
         return writer
     known = sorted({s for e in _FORMATS.values() if e.write and e.holds == holds for s in e.suffixes})
     raise CollsimError(
-        f"no format writes a {holds} to {Path(name_of(path)).name!r}; its suffixes: {', '.join(known) or 'none'}"
+        "no format writes a {holds} to {name!r}; its suffixes: {known}",
+        holds=holds,
+        name=Path(name_of(path)).name,
+        known=", ".join(known) or Sentence("none"),
     )
 
 
@@ -135,7 +141,9 @@ def _kind(thing: Any) -> str:
         return "trace"
     if hasattr(thing, "columns") and hasattr(thing, "iloc"):
         return "table"
-    raise CollsimError(f"cannot save a {type(thing).__name__}; give a schedule, a topology, a trace or a table")
+    raise CollsimError(
+        "cannot save a {kind}; give a schedule, a topology, a trace or a table", kind=type(thing).__name__
+    )
 
 
 def _named(name: str) -> Format:
@@ -165,10 +173,14 @@ def _guess(path: Any) -> Format:
             return others[0]
     written = next((e.name for e in _by_suffix(path) if e.read is None), None)
     if written and not sharing:
-        raise FormatError(f"{Path(name_of(path)).name}: {written} files can be written, but not be loaded")
+        raise FormatError(
+            "{name}: {written} files can be written, but not be loaded", name=Path(name_of(path)).name, written=written
+        )
     known = _listed(sharing or (e for e in _FORMATS.values() if e.read))
     raise FormatError(
-        f"{Path(name_of(path)).name}: its beginning does not look like any of: {known}; say which with format="
+        "{name}: its beginning does not look like any of: {known}; say which with format=",
+        name=Path(name_of(path)).name,
+        known=known,
     )
 
 

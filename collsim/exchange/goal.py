@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import CollsimError
+from ..errors import CollsimError, Sentence, Words
 from ..files import MOST_ELEMENTS, read_text, refuse, whole, write_text
 from ..schedule import Schedule
 from ..simulate.run import chunk_bytes
@@ -55,7 +55,10 @@ def write_goal(
         raise CollsimError("GOAL counts bytes: say how many, for example nbytes='64MiB'")
     if len(schedule) > MOST_ELEMENTS:
         raise CollsimError(
-            f"{schedule.label} has {len(schedule):,} transfers; GOAL is written for at most {MOST_ELEMENTS:,}"
+            "{label} has {transfers:,} transfers; GOAL is written for at most {most:,}",
+            label=schedule.label,
+            transfers=len(schedule),
+            most=MOST_ELEMENTS,
         )
     sizes = chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist()
     lines = _lines(schedule, sizes, reduce_rate)
@@ -149,11 +152,11 @@ def read_goal(path: Any) -> list[GoalTask]:
     ranks, rank = None, -1
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.partition("//")[0].strip()
-        where = f"line {number}"
+        where = Sentence("line {line}", line=number)
         if not line:
             continue
         if len(tasks) > 2 * MOST_ELEMENTS:
-            refuse(path, where, f"more than {2 * MOST_ELEMENTS:,} tasks")
+            refuse(path, where, "more than {most:,} tasks", most=2 * MOST_ELEMENTS)
         if ranks is None:
             head = re.fullmatch(r"num_ranks\s+(\d{1,9})", line)
             if head is None:
@@ -171,8 +174,9 @@ def read_goal(path: Any) -> list[GoalTask]:
             refuse(
                 path,
                 where,
-                f"{line[:60]!r}; expected a rank block, 'l: send Nb to R tag T', 'l: recv ...', 'l: calc N' or 'a "
+                "{line!r}; expected a rank block, 'l: send Nb to R tag T', 'l: recv ...', 'l: calc N' or 'a "
                 "requires b'",
+                line=line[:60],
             )
     if ranks is None or rank >= 0:
         refuse(path, "", "ends inside a rank" if rank >= 0 else "no 'num_ranks N'")
@@ -183,17 +187,17 @@ def read_goal(path: Any) -> list[GoalTask]:
 def _without_comments(path: Any, text: str) -> str:
     """The same lines without `/* */`. Raises FormatError for half a million of them."""
     if text.count("/*") > _MOST_COMMENTS:
-        refuse(path, "", f"more than {_MOST_COMMENTS:,} comments")
+        refuse(path, "", "more than {most:,} comments", most=_MOST_COMMENTS)
     end = text.rfind("*/") + 2  # what begins behind the last end has none, and would be sought to the end each time
     return re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text[:end], flags=re.DOTALL) + text[end:]
 
 
 def _keep(
-    path: Any, where: str, tasks: dict[tuple[int, str], GoalTask], rank: int, found: re.Match[str], ranks: int
+    path: Any, where: Words, tasks: dict[tuple[int, str], GoalTask], rank: int, found: re.Match[str], ranks: int
 ) -> None:
     label, kind, nbytes, peer, tag, calc = found.groups()
     if (rank, label) in tasks:
-        refuse(path, where, f"label {label!r} is there twice in rank {rank}")
+        refuse(path, where, "label {label!r} is there twice in rank {rank}", label=label, rank=rank)
     if kind:
         whole(path, where, "peer", peer, 0, ranks - 1)
         tasks[rank, label] = GoalTask(rank, label, kind, int(nbytes), int(peer), int(tag or 0))
@@ -214,8 +218,12 @@ def _match(path: Any, tasks: dict[tuple[int, str], GoalTask]) -> None:
             refuse(
                 path,
                 "",
-                f"rank {src} sends {len(sent)} messages to {dst} with tag {tag}, which receives {len(received)}, or "
-                "other sizes",
+                "rank {src} sends {sent} messages to {dst} with tag {tag}, which receives {received}, or other sizes",
+                src=src,
+                sent=len(sent),
+                dst=dst,
+                tag=tag,
+                received=len(received),
             )
 
 
@@ -225,7 +233,7 @@ def _with_needs(
     for (rank, label), others in needs.items():
         lost = next((x for x in (label, *others) if (rank, x) not in tasks), None)
         if lost is not None:
-            refuse(path, f"rank {rank}", f"no task {lost!r}, which a 'requires' names")
+            refuse(path, Sentence("rank {rank}", rank=rank), "no task {lost!r}, which a 'requires' names", lost=lost)
         tasks[rank, label] = replace(tasks[rank, label], requires=tuple(others))
     return list(tasks.values())
 

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import Sentence, Words
 from ..files import read_json, refuse, whole
 from ..schedule import Schedule
 from ..steps import Step, copy, reduce
@@ -56,7 +57,7 @@ def read_msccl_tools(path: Any) -> Schedule:
     """The schedule of a synthesized algorithm. Raises FormatError with the step and the send that cannot be."""
     data = read_json(path)
     if not isinstance(data, dict) or _type(data) != "algorithm":
-        refuse(path, "", f"expected an object of msccl_type 'algorithm', found {_type(data)!r}")
+        refuse(path, "", "expected an object of msccl_type 'algorithm', found {kind!r}", kind=_type(data))
     ranks, addresses = _addresses(path, data)
     layout = _layout(path, addresses, ranks)
     steps = _Sends(path, addresses, layout, ranks).steps(data)
@@ -81,7 +82,7 @@ def _object(path: Any, data: dict[str, Any], key: str) -> dict[str, Any]:
     return value
 
 
-def _list(path: Any, where: str, value: Any) -> list[Any]:
+def _list(path: Any, where: Words, value: Any) -> list[Any]:
     if not isinstance(value, list):
         refuse(path, where, "expected a list")
     return value
@@ -98,29 +99,34 @@ def _addresses(path: Any, data: dict[str, Any]) -> tuple[int, list[Address]]:
     pieces = whole(path, "instance", "chunks", _object(path, data, "instance").get("chunks", 1), 1, _MOST_PIECES)
     found: dict[int, list[tuple[tuple[int, ...], tuple[int, ...]]]] = defaultdict(list)
     for i, chunk in enumerate(_list(path, "collective, chunks", given.get("chunks"))):
-        where = f"collective, chunk {i}"
+        where = Sentence("collective, chunk {i}", i=i)
         if not isinstance(chunk, dict):
             refuse(path, where, "expected an object with pre, post and addr")
         before, after = (_ranks(path, where, key, chunk.get(key), ranks) for key in ("pre", "post"))
         found[whole(path, where, "addr", chunk.get("addr"), 0, 2**31)].append((before, after))
     if sorted(found) != list(range(len(found))) or not found:
-        refuse(path, "collective", f"addresses {sorted(found)[:8]}; expected 0, 1, 2 ... without gaps")
+        refuse(path, "collective", "addresses {found}; expected 0, 1, 2 ... without gaps", found=sorted(found)[:8])
     if len(found) * pieces * ranks > _MOST_CELLS:
         refuse(
-            path, "", f"{len(found) * pieces:,} addresses on {ranks} ranks; at most {_MOST_CELLS:,} cells are followed"
+            path,
+            "",
+            "{found:,} addresses on {ranks} ranks; at most {most:,} cells are followed",
+            found=len(found) * pieces,
+            ranks=ranks,
+            most=_MOST_CELLS,
         )
     return ranks, [_address(path, a, found[a]) for a in range(len(found)) for _ in range(pieces)]
 
 
-def _ranks(path: Any, where: str, key: str, value: Any, ranks: int) -> tuple[int, ...]:
-    listed = _list(path, f"{where}, {key}", value)
+def _ranks(path: Any, where: Words, key: str, value: Any, ranks: int) -> tuple[int, ...]:
+    listed = _list(path, Sentence("{where}, {key}", where=where, key=key), value)
     return tuple(sorted({whole(path, where, key, r, 0, ranks - 1) for r in listed}))
 
 
 def _address(path: Any, number: int, chunks: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> Address:
     """Chunks of one address are contributions to a sum: one from each of several ranks, all wanted by the same
     ranks."""
-    where, after = f"address {number}", chunks[0][1]
+    where, after = Sentence("address {number}", number=number), chunks[0][1]
     if any(len(before) != 1 for before, _ in chunks) or any(wanted != after for _, wanted in chunks):
         refuse(path, where, "each chunk must start on one rank, and those of one address go to the same ranks")
     before = tuple(sorted(b[0] for b, _ in chunks))
@@ -181,7 +187,12 @@ def _blocks(path: Any, name: str, root: int, owner: list[int], ranks: int) -> Ad
         seen[rank] += 1
     if rest or set(seen) != {per}:
         refuse(
-            path, "collective", f"{name} with {min(seen)} to {max(seen)} addresses per rank; expected as many on each"
+            path,
+            "collective",
+            "{name} with {least} to {most} addresses per rank; expected as many on each",
+            name=name,
+            least=min(seen),
+            most=max(seen),
         )
     return AddressMap(name, root, len(owner), place)
 
@@ -216,10 +227,16 @@ class _Sends:
         found: list[list[Step]] = []
         total = 0
         for number, step in enumerate(_list(self.path, "steps", data.get("steps"))):
-            sends = _list(self.path, f"step {number}, sends", step.get("sends") if isinstance(step, dict) else None)
+            sends = _list(
+                self.path,
+                Sentence("step {number}, sends", number=number),
+                step.get("sends") if isinstance(step, dict) else None,
+            )
             total += len(sends)
             if total > _MOST_SENDS:
-                refuse(self.path, f"step {number}", f"more than {_MOST_SENDS:,} sends")
+                refuse(
+                    self.path, Sentence("step {number}", number=number), "more than {most:,} sends", most=_MOST_SENDS
+                )
             rows = self._step(number, sends)
             if number == 0 and self.layout.collective == "alltoall":
                 own = [
@@ -239,10 +256,16 @@ class _Sends:
         rows: dict[str, list[tuple[int, int, int, int]]] = {"copy": [], "reduce": []}
         for send in sends:
             address, src, dst = self._send(number, send)
-            where = f"step {number}, send of address {address} from {src} to {dst}"
+            where = Sentence(
+                "step {number}, send of address {address} from {src} to {dst}",
+                number=number,
+                address=address,
+                src=src,
+                dst=dst,
+            )
             coming, there = before.get((src, address), 0), self.held.get((dst, address), 0)
             if not coming:
-                refuse(self.path, where, f"rank {src} holds nothing at this address yet")
+                refuse(self.path, where, "rank {src} holds nothing at this address yet", src=src)
             if coming | there == there:
                 continue  # nothing new comes
             adds = there and not there & coming
@@ -250,7 +273,9 @@ class _Sends:
             if (dst, address) in copied or (not adds and (written or there & coming != there)):
                 both = [r for r in range(self.ranks) if (there & coming) >> r & 1]
                 counted = (
-                    f"ranks {both[:8]} would count twice" if both else "two sends of this step write the same place"
+                    Sentence("ranks {both} would count twice", both=both[:8])
+                    if both
+                    else Sentence("two sends of this step write the same place")
                 )
                 refuse(self.path, where, counted)
             if not adds:
@@ -261,8 +286,13 @@ class _Sends:
 
     def _send(self, number: int, send: Any) -> tuple[int, int, int]:
         if not isinstance(send, list) or len(send) < 3:
-            refuse(self.path, f"step {number}", f"send {str(send)[:60]}; expected [address, src, dst]")
-        where = f"step {number}, send {str(send)[:60]}"
+            refuse(
+                self.path,
+                Sentence("step {number}", number=number),
+                "send {send}; expected [address, src, dst]",
+                send=str(send)[:60],
+            )
+        where = Sentence("step {number}, send {send}", number=number, send=str(send)[:60])
         address = whole(self.path, where, "address", send[0], 0, len(self.addresses) - 1)
         src, dst = (
             whole(self.path, where, name, value, 0, self.ranks - 1)

@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..collective import collective as find_collective
-from ..errors import CollsimError, unknown
+from ..errors import CollsimError, Sentence, unknown
 from ..files import read_text, refuse
 from ..schedule import Schedule, Step, copy, freeze, pipeline, reduce, together
 from .formats import Format, register
@@ -80,12 +80,24 @@ class NcclJob:
             ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce") if chosen == "ring" else ("allreduce",)
         )
         if kind.name not in able:
-            raise CollsimError(f"NCCL has no {chosen} for {kind.name}; it has one for {', '.join(able)}")
+            raise CollsimError(
+                "NCCL has no {chosen} for {name}; it has one for {able}",
+                chosen=chosen,
+                name=kind.name,
+                able=", ".join(able),
+            )
         if not 0 <= root < self.ranks or pieces < 1:
-            raise CollsimError(f"root={root}, pieces={pieces}: root is 0 to {self.ranks - 1} and pieces 1 or more")
+            raise CollsimError(
+                "root={root}, pieces={pieces}: root is 0 to {last} and pieces 1 or more",
+                root=root,
+                pieces=pieces,
+                last=self.ranks - 1,
+            )
         found = self.rings if chosen == "ring" else self.trees
         if not found:
-            raise CollsimError(f"the log has no {chosen}s; log them with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH")
+            raise CollsimError(
+                "the log has no {chosen}s; log them with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH", chosen=chosen
+            )
         parts = [
             _channel(kind.name, self.ranks, len(found), c, found[k], chosen, root, pieces)
             for c, k in enumerate(sorted(found))
@@ -268,7 +280,7 @@ def _note(path: Any, number: int, text: str, job: _Lines) -> None:
     else:
         return
     if _largest(text) >= _MOST_RANKS:
-        refuse(path, f"line {number}", f"a rank beyond {_MOST_RANKS - 1}")
+        refuse(path, Sentence("line {line}", line=number), "a rank beyond {last}", last=_MOST_RANKS - 1)
 
 
 def _largest(text: str) -> int:
@@ -288,10 +300,10 @@ def _rings(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
                 continue  # cut, and nobody logged its neighbours
         if sorted(order) != list(range(ranks)):
             missing = sorted(set(range(ranks)) - set(order))[:3]
-            why = f"visits {len(order)} of {ranks} ranks" + (
-                f" (not {', '.join(map(str, missing))})" if missing else ""
+            why = Sentence("visits {visited} of {ranks} ranks", visited=len(order), ranks=ranks) + (
+                Sentence(" (not {missing})", missing=", ".join(map(str, missing))) if missing else ""
             )
-            refuse(path, f"ring of channel {channel}", why)
+            refuse(path, Sentence("ring of channel {channel}", channel=channel), why)
         found[channel] = tuple(order)
     return found
 
@@ -314,7 +326,7 @@ def _trees(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
         if min(parent) < -1 or sum(p == -1 for p in parent) != 1 or not _reaches_root(parent):
             refuse(
                 path,
-                f"tree of channel {channel}",
+                Sentence("tree of channel {channel}", channel=channel),
                 "is not a tree: one rank has no parent, and every other one leads there",
             )
         found[channel] = parent

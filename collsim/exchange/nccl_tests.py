@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ..collective import collective as find_collective
 from ..collective import collectives
 from ..dtypes import itemsize
-from ..errors import CollsimError, FormatError
+from ..errors import CollsimError, FormatError, Sentence, Words
 from ..files import read_json, read_text, real, refuse, whole, write_text
 from .formats import Format, register
 
@@ -98,7 +98,7 @@ def read_nccl_tests(path: Any, *, collective: str | None = None, ranks: int | No
         else:
             seen.note(line)
         if len(rows) > _MOST_ROWS:
-            refuse(path, f"line {number}", f"more than {_MOST_ROWS:,} rows")
+            refuse(path, Sentence("line {line}", line=number), "more than {most:,} rows", most=_MOST_ROWS)
     if not rows:
         refuse(
             path,
@@ -135,7 +135,7 @@ def _row(path: Any, number: int, line: str) -> dict[str, Any] | None:
     tokens = [t for t in line.split()[:64] if not _STAMP.fullmatch(t)]
     if len(tokens) < 4 or not (tokens[0].isdigit() and tokens[1].isdigit()) or tokens[2] not in TYPES:
         return None
-    where = f"line {number}"
+    where = Sentence("line {line}", line=number)
     rest = tokens[3:]
     redop = rest.pop(0) if rest[0].isalpha() and rest[0] not in ("nan", "inf") else None
     root = rest.pop(0) if len(rest) % 4 == 1 and re.fullmatch(r"-?\d+", rest[0]) else None
@@ -143,8 +143,8 @@ def _row(path: Any, number: int, line: str) -> dict[str, Any] | None:
         refuse(
             path,
             where,
-            f"{len(tokens)} values; expected size, count, type, redop, root and twice time, algbw, busbw, #wrong "
-            "(13 in all)",
+            "{count} values; expected size, count, type, redop, root and twice time, algbw, busbw, #wrong (13 in all)",
+            count=len(tokens),
         )
     half = max(4, len(rest) // 2)
     row: dict[str, Any] = {
@@ -158,7 +158,7 @@ def _row(path: Any, number: int, line: str) -> dict[str, Any] | None:
     return {**row, **_half(path, where, rest[half : half + 4], "in_place_")} if len(rest) > 4 else row
 
 
-def _half(path: Any, where: str, tokens: list[str], prefix: str) -> dict[str, float]:
+def _half(path: Any, where: Words, tokens: list[str], prefix: str) -> dict[str, float]:
     time, algbw, busbw, wrong = tokens
     return {
         f"{prefix}time": real(path, where, "time", time) * _US,
@@ -195,22 +195,27 @@ def read_nccl_tests_json(path: Any) -> pd.DataFrame:
     if not isinstance(data, dict) or not isinstance(data.get("results"), list) or len(data["results"]) > _MOST_ROWS:
         refuse(path, "", "expected an object with a list of results, as nccl-tests -J writes")
     if whole(path, "", "version", data.get("version", 3), 1, 2**31) > 3:
-        refuse(path, "", f"version {data['version']}; this collsim reads versions up to 3")
+        refuse(path, "", "version {version}; this collsim reads versions up to 3", version=data["version"])
     arguments = data.get("args")
     test = _TEST.search(" ".join(map(str, arguments[:2]))) if isinstance(arguments, list) else None
     config = data.get("config")
     devices = config.get("devices") if isinstance(config, dict) else None
     ranks = len(devices) if isinstance(devices, list) and devices else None
     facts = {"table": 0, "collective": TESTS[test[1]] if test else None, "ranks": ranks}
-    rows = [{**facts, **_result(path, f"result {k}", r)} for k, r in enumerate(data["results"])]
+    rows = [{**facts, **_result(path, Sentence("result {number}", number=k), r)} for k, r in enumerate(data["results"])]
     if not rows:
         refuse(path, "", "no results")
     return _frame(rows)
 
 
-def _result(path: Any, where: str, result: Any) -> dict[str, Any]:
+def _result(path: Any, where: Words, result: Any) -> dict[str, Any]:
     if not isinstance(result, dict) or not isinstance(result.get("type"), str) or result["type"] not in TYPES:
-        refuse(path, where, f"expected an object with size, count, type (one of {', '.join(TYPES)}) and out_of_place")
+        refuse(
+            path,
+            where,
+            "expected an object with size, count, type (one of {types}) and out_of_place",
+            types=", ".join(TYPES),
+        )
     row = {
         "nbytes": whole(path, where, "size", result.get("size"), 0, 2**60),
         "count": whole(path, where, "count", result.get("count"), 0, 2**60),
@@ -223,11 +228,11 @@ def _result(path: Any, where: str, result: Any) -> dict[str, Any]:
         if half is None and prefix:
             continue
         if not isinstance(half, dict):
-            refuse(path, where, f"expected {key} to be an object with time, alg_bw, bus_bw")
+            refuse(path, where, "expected {key} to be an object with time, alg_bw, bus_bw", key=key)
         wrong = half.get("nwrong", "N/A")
         time = half.get("time", half.get("cpu_time"))
         values = [str(v) for v in (time, half.get("alg_bw"), half.get("bus_bw"), "N/A" if wrong is None else wrong)]
-        row |= _half(path, f"{where}, {key}", values, prefix)
+        row |= _half(path, Sentence("{where}, {key}", where=where, key=key), values, prefix)
     return row
 
 
@@ -259,15 +264,19 @@ def _checked(table: pd.DataFrame) -> pd.DataFrame:
     missing = [c for c in ("collective", "ranks", "nbytes", "time") if c not in table.columns]
     if missing:
         raise CollsimError(
-            "a table for nccl-tests needs the columns collective, ranks, nbytes and time; missing: "
-            f"{', '.join(missing)}"
+            "a table for nccl-tests needs the columns collective, ranks, nbytes and time; missing: {missing}",
+            missing=", ".join(missing),
         )
     table = table[table["time"].notna()]
     if not len(table):
         raise CollsimError("no row of the table has a time")
     unknown = sorted({str(c) for c in table["collective"]} - set(TESTS.values()))
     if unknown:
-        raise CollsimError(f"nccl-tests has no test for {', '.join(unknown)}; it has {', '.join(TESTS.values())}")
+        raise CollsimError(
+            "nccl-tests has no test for {unknown}; it has {tests}",
+            unknown=", ".join(unknown),
+            tests=", ".join(TESTS.values()),
+        )
     return table
 
 
@@ -367,8 +376,8 @@ def write_nccl_tests_json(table: pd.DataFrame, path: Any) -> None:
     groups = list(_groups(_checked(table)))
     if len(groups) > 1:
         raise CollsimError(
-            f"nccl-tests' JSON holds one table, this one has {len(groups)} (of algorithms, topologies ...); filter "
-            "it first"
+            "nccl-tests' JSON holds one table, this one has {groups} (of algorithms, topologies ...); filter it first",
+            groups=len(groups),
         )
     facts, rows = groups[0]
     test = next(t for t, c in TESTS.items() if c == facts["collective"])

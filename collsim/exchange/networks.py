@@ -13,7 +13,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from ..errors import CollsimError
+from ..errors import CollsimError, Sentence
 from ..files import read_text, refuse, write_text
 from ..topology import Topology
 from ..topology.files import load_topology
@@ -36,7 +36,12 @@ def read_yaml(path: Any, **options: Any) -> Topology:
         for sign in re.findall(r"[\[{\]}]", line):
             depth += 1 if sign in "[{" else -1
             if depth > _DEEPEST:
-                refuse(path, f"line {number}", f"brackets nested more than {_DEEPEST} deep")
+                refuse(
+                    path,
+                    Sentence("line {line}", line=number),
+                    "brackets nested more than {most} deep",
+                    most=_DEEPEST,
+                )
     return load_topology(path, **options)
 
 
@@ -95,13 +100,14 @@ def _dimensions(topology: Topology) -> list[tuple[str, int]]:
         expected = sum(2 * n if size > 2 else n for _, size in dims)
     else:
         raise CollsimError(
-            f"ASTRA-sim has no words for {topology.name}; it has rings, switches, fully connected networks and tori "
-            "of them"
+            "ASTRA-sim has no words for {name}; it has rings, switches, fully connected networks and tori of them",
+            name=topology.name,
         )
     if len(topology.links) != expected or topology.endpoints != n or any(size < 2 for _, size in dims) or not dims:
         raise CollsimError(
-            f"{topology.name} has cables or endpoints more or fewer than a plain {topology.shape}; ASTRA-sim cannot "
-            "say that"
+            "{name} has cables or endpoints more or fewer than a plain {shape}; ASTRA-sim cannot say that",
+            name=topology.name,
+            shape=topology.shape,
         )
     return dims
 
@@ -115,8 +121,10 @@ def _uniform(topology: Topology) -> tuple[float, float]:
     rates, delays = np.unique(topology.links.bandwidth), np.unique(topology.links.alpha)
     if len(rates) != 1 or len(delays) != 1:
         raise CollsimError(
-            f"{topology.name} has {len(rates)} bandwidths and {len(delays)} alphas; ASTRA-sim's networks have one "
-            "per dimension"
+            "{name} has {rates} bandwidths and {delays} alphas; ASTRA-sim's networks have one per dimension",
+            name=topology.name,
+            rates=len(rates),
+            delays=len(delays),
         )
     return float(rates[0]), float(delays[0])
 
@@ -137,10 +145,13 @@ def write_simgrid(topology: Topology, path: Any, *, speed: str = "1Gf") -> None:
     n = topology.endpoints
     if n * (n - 1) > _MOST_ROUTES:
         raise CollsimError(
-            f"{topology.name} has {n} endpoints; SimGrid's full routing is written for at most {int(_MOST_ROUTES**0.5)}"
+            "{name} has {n} endpoints; SimGrid's full routing is written for at most {most}",
+            name=topology.name,
+            n=n,
+            most=int(_MOST_ROUTES**0.5),
         )
     if not re.fullmatch(r"\d+(\.\d+)?[kMGTPE]?f", speed):
-        raise CollsimError(f"speed={speed!r} is not SimGrid's; write for example '1Gf'")
+        raise CollsimError("speed={speed!r} is not SimGrid's; write for example '1Gf'", speed=speed)
     write_text(path, (f"{line}\n" for line in _simgrid(topology, speed)))
 
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..collective import collective as find_collective
+from ..errors import Sentence
 from ..files import read_text, real, refuse, whole
 from ..units import parse_count
 from .formats import Format, register
@@ -101,7 +102,7 @@ def read_osu(path: Any, *, collective: str | None = None, ranks: int | None = No
         if seen.columns and _ROW.match(line):
             rows.append(_row(path, number, line, seen, count))
             if len(rows) > _MOST_ROWS:
-                refuse(path, f"line {number}", f"more than {_MOST_ROWS:,} rows")
+                refuse(path, Sentence("line {line}", line=number), "more than {most:,} rows", most=_MOST_ROWS)
         else:
             _note(path, number, line[:_LONGEST], seen, given)
     if not rows:
@@ -134,19 +135,21 @@ def _columns(path: Any, number: int, line: str) -> tuple[str, ...]:
     if "time" not in found and "algbw" not in found:
         refuse(
             path,
-            f"line {number}",
+            Sentence("line {line}", line=number),
             "a line of columns without a latency or a bandwidth; expected for example '# Size  Avg Latency(us)'",
         )
     return tuple(found)
 
 
 def _row(path: Any, number: int, line: str, seen: _Table, ranks: int | None) -> dict[str, Any]:
-    where, tokens = f"line {number}", line.split()[:64]
+    where, tokens = Sentence("line {line}", line=number), line.split()[:64]
     if len(tokens) <= len(seen.columns):
         refuse(
             path,
             where,
-            f"{len(tokens)} values, but the table has {len(seen.columns) + 1} columns; is the file truncated?",
+            "{count} values, but the table has {columns} columns; is the file truncated?",
+            count=len(tokens),
+            columns=len(seen.columns) + 1,
         )
     values = dict.fromkeys(("time", "min_time", "max_time", "algbw", "iterations"), math.nan)
     for kind, text in zip(seen.columns, tokens[1:], strict=False):

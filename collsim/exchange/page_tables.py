@@ -47,10 +47,14 @@ def shown(column: str, value: Any) -> str:
 def _cells(table: pd.DataFrame, columns: list[str] | None) -> tuple[list[str], list[list[str]]]:
     """Header and rows; columns that say nothing are left out unless asked for."""
     if len(table) > _MOST_ROWS:
-        raise CollsimError(f"the table has {len(table):,} rows; a page takes {_MOST_ROWS:,}")
+        raise CollsimError("the table has {rows:,} rows; a page takes {most:,}", rows=len(table), most=_MOST_ROWS)
     missing = [c for c in columns or () if c not in table.columns]
     if missing:
-        raise CollsimError(f"no column {', '.join(map(repr, missing))}; there are {', '.join(map(str, table.columns))}")
+        raise CollsimError(
+            "no column {missing}; there are {columns}",
+            missing=", ".join(map(repr, missing)),
+            columns=", ".join(map(str, table.columns)),
+        )
     names = columns or [str(c) for c in table.columns if c not in _LEFT_OUT and any(_says(value) for value in table[c])]
     return names, [[shown(n, row[n]) for n in names] for row in table.to_dict("records")]
 

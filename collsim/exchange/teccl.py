@@ -19,6 +19,7 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
+from ..errors import Sentence
 from ..files import read_json, refuse
 from ..schedule import Schedule, Step, copy
 from .collsim_csv import frozen
@@ -71,7 +72,7 @@ def read_teccl(path: Any, *, collective: str | None = None) -> Schedule:
     if what == "allgather":
         return _allgather(path, flows, nodes)
     if what != "alltoall":
-        refuse(path, "", f"collective={what!r}; TE-CCL makes allgather and alltoall")
+        refuse(path, "", "collective={what!r}; TE-CCL makes allgather and alltoall", what=what)
     return _alltoall(path, flows, nodes, wanted)
 
 
@@ -85,14 +86,18 @@ def _flows(path: Any, data: dict[str, Any]) -> list[Flow]:
     for line in _value(data, "flow", list):
         match = _FLOW.fullmatch(line) if isinstance(line, str) else None
         if match is None:
-            refuse(path, f"flow {str(line)[:80]!r}", "expected 'Chunk C from S traveled over A->B in epoch E'")
+            refuse(
+                path,
+                Sentence("flow {line!r}", line=str(line)[:80]),
+                "expected 'Chunk C from S traveled over A->B in epoch E'",
+            )
         chunk, source, a, b, volume, epoch = match.groups()
         try:
             part = Fraction(float(volume or 1)).limit_denominator(_MOST_PIECES)
         except (ValueError, OverflowError, ZeroDivisionError):
             part = Fraction(0)
         if not 0 < part <= 1000:
-            refuse(path, f"flow {line[:80]!r}", "expected a volume above 0")
+            refuse(path, Sentence("flow {line!r}", line=line[:80]), "expected a volume above 0")
         found.append(Flow(int(epoch), int(source), int(chunk), int(a), int(b), part))
     return sorted(found)
 
@@ -103,7 +108,11 @@ def _demands(path: Any, data: dict[str, Any]) -> dict[tuple[int, int], set[int]]
     for key in _value(data, "path", dict):
         match = _DEMAND.fullmatch(key)
         if match is None:
-            refuse(path, f"demand {key[:80]!r}", "expected 'Demand at D for chunk C from S met by epoch E'")
+            refuse(
+                path,
+                Sentence("demand {key!r}", key=key[:80]),
+                "expected 'Demand at D for chunk C from S met by epoch E'",
+            )
         at, chunk, source, _ = (int(x) for x in match.groups())
         wanted[source, chunk].add(at)
     return wanted
@@ -118,7 +127,12 @@ def _flows_of_paths(path: Any, data: dict[str, Any]) -> list[Flow]:
         for hop in hops if isinstance(hops, list) else [hops]:
             step = _HOP.fullmatch(hop) if isinstance(hop, str) else None
             if step is None:
-                refuse(path, f"demand {key!r}", f"hop {str(hop)[:60]!r}; expected 'A->B in epoch E'")
+                refuse(
+                    path,
+                    Sentence("demand {key!r}", key=key),
+                    "hop {hop!r}; expected 'A->B in epoch E'",
+                    hop=str(hop)[:60],
+                )
             a, b, epoch = (int(x) for x in step.groups())
             found.add(Flow(epoch, int(match[3]), int(match[2]), a, b, Fraction(1)))
     return sorted(found)
@@ -147,8 +161,10 @@ def _collective(path: Any, wanted: dict[tuple[int, int], set[int]], n: int) -> s
     if counts == {n - 1}:
         return "allgather"
     if counts != {1}:
-        asked = f"chunks are wanted by {sorted(counts)[:5]} nodes of {n}"
-        refuse(path, "", f"{asked}; expected {n - 1} (allgather) or 1 (alltoall); give collective=")
+        asked = Sentence("chunks are wanted by {counts} nodes of {n}", counts=sorted(counts)[:5], n=n)
+        refuse(
+            path, "", "{asked}; expected {last} (allgather) or 1 (alltoall); give collective=", asked=asked, last=n - 1
+        )
     return "alltoall"
 
 
@@ -177,7 +193,7 @@ def _allgather(path: Any, flows: list[Flow], nodes: list[int]) -> Schedule:
     for f in flows:
         key = (f.source, f.chunk, f.a)
         if key not in has:
-            refuse(path, _said(f), f"node {f.a} does not hold this chunk yet")
+            refuse(path, _said(f), "node {a} does not hold this chunk yet", a=f.a)
         if (f.source, f.chunk, f.b) in has:
             continue  # a second copy of what is there changes nothing
         slot = rank[f.source] * per + f.chunk
@@ -194,14 +210,25 @@ def _alltoall(path: Any, flows: list[Flow], nodes: list[int], wanted: dict[tuple
     for source, chunk in sorted(wanted):
         goals = wanted[source, chunk]
         if len(goals) != 1:
-            refuse(path, f"chunk {chunk} from {source}", f"wanted by {len(goals)} nodes; in an alltoall it goes to one")
+            refuse(
+                path,
+                Sentence("chunk {chunk} from {source}", chunk=chunk, source=source),
+                "wanted by {goals} nodes; in an alltoall it goes to one",
+                goals=len(goals),
+            )
         goal = next(iter(goals))
         if source not in rank or goal not in rank:
-            refuse(path, f"chunk {chunk} from {source}", "wanted by or from a node that has no flow")
+            refuse(
+                path,
+                Sentence("chunk {chunk} from {source}", chunk=chunk, source=source),
+                "wanted by or from a node that has no flow",
+            )
         places[source, goal].append(chunk)
     per = max(map(len, places.values())) * pieces
     if pieces > _MOST_PIECES:
-        refuse(path, "", f"volumes need {pieces} pieces per chunk; at most {_MOST_PIECES} are cut")
+        refuse(
+            path, "", "volumes need {pieces} pieces per chunk; at most {most} are cut", pieces=pieces, most=_MOST_PIECES
+        )
     _require_room(path, n * (2 * n * per + n * n * per))
     target = {
         (s, c, p): rank[g] * per + k * pieces + p
@@ -237,7 +264,13 @@ def _moved(
         ready = [entry for entry in here if entry[0] < f.epoch]
         count = f.volume * pieces
         if count > len(ready):
-            refuse(path, _said(f), f"node {f.a} holds {Fraction(len(ready), pieces)} of this chunk by then")
+            refuse(
+                path,
+                _said(f),
+                "node {a} holds {share} of this chunk by then",
+                a=f.a,
+                share=Fraction(len(ready), pieces),
+            )
         for entry in ready[: int(count)]:
             here.remove(entry)
             key = f.source, f.chunk, entry[1]
@@ -254,11 +287,18 @@ def _moved(
 
 def _require_room(path: Any, slots: int) -> None:
     if slots > _MOST_SLOTS:
-        refuse(path, "", f"{slots:,} slots in all; at most {_MOST_SLOTS:,} are made")
+        refuse(path, "", "{slots:,} slots in all; at most {most:,} are made", slots=slots, most=_MOST_SLOTS)
 
 
-def _said(f: Flow) -> str:
-    return f"flow of chunk {f.chunk} from {f.source} over {f.a}->{f.b} in epoch {f.epoch}"
+def _said(f: Flow) -> Sentence:
+    return Sentence(
+        "flow of chunk {chunk} from {source} over {a}->{b} in epoch {epoch}",
+        chunk=f.chunk,
+        source=f.source,
+        a=f.a,
+        b=f.b,
+        epoch=f.epoch,
+    )
 
 
 register(

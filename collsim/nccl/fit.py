@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import CollsimError, unknown
+from ..errors import CollsimError, in_a_row, unknown
 from ..simulate.trace import views
 from ..topology import Topology
 from ..topology.calibrated import LinkFigures, Measured, Residue, calibrated
@@ -24,6 +24,7 @@ from ..units import format_bytes, format_time
 from .graphs import communicator
 from .machine.facts import Facts
 from .machine.topology_facts import facts_of, searched
+from .measured.accuracy import relative_error
 from .model.calibrated import CLUSTER, Knobs, beyond, fitted_on, poor, residue_of, settings_of, turned
 from .model.links import MEASURED, Parameters
 from .model.timing import Call, hops, inside_rate, net_rate, step_time, time_of
@@ -99,9 +100,11 @@ class Calibration:
         said."""
         found = predict(collective, self.machine, nbytes, links=self.links, **environment)
         settings = settings_of(environment)
-        guessed = "; ".join(beyond(self.fitted_on, found.facts, found.collective, found.nbytes, settings))
+        guessed = in_a_row(
+            beyond(self.fitted_on, found.facts, found.collective, found.nbytes, settings), "{first}; {then}"
+        )
         if guessed and not extrapolate:
-            raise CollsimError(f"{guessed}; say extrapolate=True to go there all the same")
+            raise CollsimError("{guessed}; say extrapolate=True to go there all the same", guessed=guessed)
         return as_measured(found, self.measured, settings)
 
     def save(self, path: str | Path) -> None:
@@ -125,7 +128,7 @@ class Calibration:
         ]
         by_size = [factor for residue in self.measured.residues for factor in residue.factors]
         lines.append(f"  left to the sizes themselves          x {min(by_size):.2f} to {max(by_size):.2f}")
-        worst = self.residuals.assign(off=(self.residuals.ratio - 1).abs()).nlargest(3, "off")
+        worst = self.residuals.assign(off=relative_error(self.residuals.ratio)).nlargest(3, "off")
         lines += [
             f"  farthest off: {format_bytes(int(size))} predicted {ratio:.2f} x measured"
             for size, ratio in zip(worst.nbytes, worst.ratio, strict=True)
@@ -153,15 +156,18 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
     those columns, and for cells that are no numbers.
     """
     if missing := [name for name in ("collective", "nbytes", "time") if name not in measured]:
-        raise CollsimError(f"calibrate wants columns collective, nbytes and time; {', '.join(missing)} is missing")
+        raise CollsimError(
+            "calibrate wants columns collective, nbytes and time; {missing} is missing", missing=", ".join(missing)
+        )
     if strange := set(environment) - {"NCCL_ALGO", "NCCL_PROTO"}:
         raise CollsimError(unknown("variable of calibrate", sorted(strange)[0], ("NCCL_ALGO", "NCCL_PROTO")))
     facts = facts_of(machine)
     usable = _usable(measured, facts)
     if len(usable) < 4:
         raise CollsimError(
-            f"{len(usable)} usable rows are too few to calibrate with; run nccl-tests on 2 GPUs or more over a range "
-            "of sizes (-b 8 -e 1G -f 2)"
+            "{usable} usable rows are too few to calibrate with; run nccl-tests on 2 GPUs or more over a range of "
+            "sizes (-b 8 -e 1G -f 2)",
+            usable=len(usable),
         )
     samples = [sample(row, facts, environment) for row in usable.itertuples()]
     factors, residues = _fitted(samples)
@@ -177,7 +183,7 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
     residuals["ratio"] = residuals.predicted / residuals.measured
     sizes, ranks = (int(usable.nbytes.min()), int(usable.nbytes.max())), sorted({s.call.facts.ranks for s in samples})
     seen = fitted_on(facts, sizes, ranks, sorted({s.call.collective for s in samples}), settings_of(environment))
-    error, held_out = round(float((residuals.ratio - 1).abs().median()), 4), _held_out(samples)
+    error, held_out = round(float(relative_error(residuals.ratio).median()), 4), _held_out(samples)
     known = Measured({}, factors, seen, error, held_out, residues)
     if not isinstance(machine, Topology):
         return Calibration(machine, links, known, residuals)
@@ -201,7 +207,12 @@ def _numbers(measured: pd.DataFrame, column: str) -> pd.Series[float]:
     wrong = np.asarray(np.isinf(numbers) | (numbers.isna() & measured[column].notna()))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise CollsimError(f"calibrate: row {row}: {column}={measured[column].iloc[row]!r} is not a finite number")
+        raise CollsimError(
+            "calibrate: row {row}: {column}={value!r} is not a finite number",
+            row=row,
+            column=column,
+            value=measured[column].iloc[row],
+        )
     return numbers
 
 
@@ -255,7 +266,7 @@ def _held_out(samples: Sequence[Sample]) -> float | None:
     for fold in (0, 1):
         factors, residues = _fitted([s for s in samples if half[s.call.nbytes] != fold])
         rest = [s for s in samples if half[s.call.nbytes] == fold]
-        off += abs(_predicted(rest, factors, residues) / np.array([s.seconds for s in rest]) - 1).tolist()
+        off += relative_error(_predicted(rest, factors, residues) / np.array([s.seconds for s in rest])).tolist()
     return round(float(np.median(off)), 4)
 
 
@@ -365,11 +376,11 @@ def solve(
             columns.append((residuals(near, nudged) - at) / _NUDGE)
         return np.stack(columns, axis=1)
 
-    found = _levenberg_marquardt(lambda x: times(x, everything), residuals, slope, still)
+    found = levenberg_marquardt(lambda x: times(x, everything), residuals, slope, still)
     return dict(zip(names, np.exp(found).tolist(), strict=True))
 
 
-def _levenberg_marquardt(
+def levenberg_marquardt(
     seconds: Callable[[Floats], Floats],
     residuals: Callable[[Floats, Floats], Floats],
     slope: Callable[[Floats, Floats], Floats],

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import CollsimError, unknown
+from ..errors import CollsimError, Sentence, unknown
 from ..topology import Topology
 from ..topology.assumed import assumptions
 from ..topology.calibrated import Measured
@@ -254,7 +254,12 @@ def _flag(variable: str, value: object, auto: bool = False) -> bool | None:
     if text == "" or (auto and text == "2"):
         return None
     if text not in ("0", "false", "1", "true"):
-        raise CollsimError(f"{variable}={value!r} must be 0 or 1{', or 2 where NCCL is to choose' * auto}")
+        raise CollsimError(
+            "{variable}={value!r} must be 0 or 1{auto}",
+            variable=variable,
+            value=value,
+            auto=Sentence(", or 2 where NCCL is to choose") if auto else "",
+        )
     return text in ("1", "true")
 
 
@@ -284,5 +289,9 @@ def _level(variable: str, value: object, usual: str) -> str:
     numbers = {"0": "LOC", "1": "PIX", "2": "PXB", "3": "PHB", "4": "SYS", "5": "SYS"}
     name = numbers.get(text, text.upper())
     if name not in c.PATH_TYPES:
-        raise CollsimError(unknown(f"value of {variable}", value, ("LOC", "NVL", "PIX", "PXB", "PHB", "SYS")))
+        raise CollsimError(
+            unknown(
+                Sentence("value of {variable}", variable=variable), value, ("LOC", "NVL", "PIX", "PXB", "PHB", "SYS")
+            )
+        )
     return name

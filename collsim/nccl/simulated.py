@@ -50,7 +50,8 @@ def trace(
     """
     if not isinstance(machine, Topology):
         raise CollsimError(
-            f"trace wants a Topology, whose links it simulates, got {machine!r}; give machine('dgx-a100', nodes=2)"
+            "trace wants a Topology, whose links it simulates, got {machine!r}; give machine('dgx-a100', nodes=2)",
+            machine=machine,
         )
     prediction = predict(collective, machine, nbytes, **environment)
     machine = _of_ranks(machine, prediction.facts)
@@ -63,8 +64,9 @@ def _of_ranks(machine: Topology, facts: Facts) -> Topology:
         return machine
     if facts.ranks % facts.nodes:
         raise CollsimError(
-            f"ranks={facts.ranks}: {facts.nodes} nodes cannot share them evenly, which a simulation needs; use a "
-            "multiple"
+            "ranks={ranks}: {nodes} nodes cannot share them evenly, which a simulation needs; use a multiple",
+            ranks=facts.ranks,
+            nodes=facts.nodes,
         )
     here = np.flatnonzero(np.arange(machine.ranks) % (machine.ranks // facts.nodes) < facts.local)
     orders = None

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..collective import collective as find_collective
-from ..errors import CollsimError, ScheduleError
+from ..errors import CollsimError, ScheduleError, Sentence
 from ..schedule import Schedule, Step, freeze
 from .frames import Ending, Kind, numbers, split, text
 from .limits import MOST_PRINTED, MOST_SLOTS, Limits
 from .produce import COLUMNS, Wanted
 
-_NOT_A_TABLE = "the process of the function sent something that is not a table of transfers"
+_NOT_A_TABLE = Sentence("the process of the function sent something that is not a table of transfers")
 _MOST_CHANNEL = 1_023
 _LONGEST_NAME = 60
 
@@ -63,19 +63,21 @@ def attempt(made: Ended, wanted: Wanted, limits: Limits) -> Attempt:
                 error = wrong
     missing = next((n for n in wanted.ranks if n not in schedules), None)
     if error is None and (not done or missing is not None):
-        failed, error = missing or wanted.ranks[-1], ScheduleError(sentence(made.how, limits))
+        failed, error = missing or wanted.ranks[-1], ScheduleError(ending(made.how, limits))
     return Attempt(schedules, None if error is None else failed, error, printed)
 
 
-def sentence(how: int, limits: Limits) -> str:
+def ending(how: int, limits: Limits) -> Sentence:
     """How the process of a function ended, where it did not end well."""
     if how == Ending.LATE:
-        return f"the function did not end within {limits.seconds:g} seconds; does a loop never stop?"
+        return Sentence(
+            "the function did not end within {seconds:g} seconds; does a loop never stop?", seconds=limits.seconds
+        )
     if how == Ending.TOO_MUCH:
-        return "the process of the function sent more than is read"
+        return Sentence("the process of the function sent more than is read")
     if how < 0:
-        return f"the process of the function was ended by signal {-how}"
-    return "the process of the function ended before it was done (exit, or more memory than it may use)"
+        return Sentence("the process of the function was ended by signal {signal}", signal=-how)
+    return Sentence("the process of the function ended before it was done (exit, or more memory than it may use)")
 
 
 def _left(limits: Limits, schedules: dict[int, Schedule]) -> Limits:
@@ -89,7 +91,7 @@ def _schedule(kind: int, body: memoryview, n: int, wanted: Wanted, limits: Limit
     if kind == Kind.FAILED:
         (_, *place), said = numbers(body, 4)
         step, rank, chunk = (number if 0 <= number <= MOST_SLOTS else None for number in place)
-        raise ScheduleError(text(said, MOST_PRINTED), step=step, rank=rank, chunk=chunk)
+        raise ScheduleError(Sentence(text(said, MOST_PRINTED)), step=step, rank=rank, chunk=chunk)
     (said_n, chunks, slots, count), rest = numbers(body, 4)
     if kind != Kind.TABLE or said_n != n or not 0 <= count <= len(rest) // 32:
         raise ScheduleError(_NOT_A_TABLE)
@@ -100,7 +102,7 @@ def _schedule(kind: int, body: memoryview, n: int, wanted: Wanted, limits: Limit
         _refuse_too_much(shapes, max(chunks, slots), n + wanted.helpers, limits)
         return _frozen(shapes, rest[32 * count :], chunks, slots, n, wanted)
     except CollsimError as wrong:
-        raise ScheduleError(str(wrong)) from wrong
+        raise ScheduleError(wrong.sentence) from wrong
     except Exception as wrong:  # the border: whatever a stranger thought of, it ends here as a sentence
         raise ScheduleError(_NOT_A_TABLE) from wrong
 
@@ -110,7 +112,7 @@ def _refuse_too_much(shapes: list[list[int]], slots: int, endpoints: int, limits
     if any(rows < 0 or times < 1 or modulus < 1 for rows, times, _, modulus in shapes):
         raise ScheduleError("a pattern is repeated less than once")
     if any(modulus > MOST_SLOTS or abs(shift) > MOST_SLOTS for _, _, shift, modulus in shapes):
-        raise ScheduleError(f"a pattern is repeated with shift or modulus above {MOST_SLOTS:,}")
+        raise ScheduleError("a pattern is repeated with shift or modulus above {most:,}", most=MOST_SLOTS)
     _refuse_too_many_slots(slots, endpoints)
     transfers = sum(rows * times for rows, times, _, _ in shapes)
     if transfers > limits.transfers or sum(times for _, times, _, _ in shapes) > limits.steps:
@@ -119,30 +121,36 @@ def _refuse_too_much(shapes: list[list[int]], slots: int, endpoints: int, limits
 
 def _too_much(limits: Limits) -> ScheduleError:
     return ScheduleError(
-        f"more than {limits.transfers:,} transfers or {limits.steps:,} steps, which is what is left of what may be "
-        "yielded for all numbers of ranks together"
+        "more than {transfers:,} transfers or {steps:,} steps, which is what is left of what may be yielded for "
+        "all numbers of ranks together",
+        transfers=limits.transfers,
+        steps=limits.steps,
     )
 
 
 def _refuse_too_many_slots(slots: int, endpoints: int) -> None:
     if slots * endpoints > MOST_SLOTS:
         raise ScheduleError(
-            f"chunk {slots - 1:,} is used; with {endpoints} ranks at most {MOST_SLOTS // endpoints:,} chunks are "
-            "checked"
+            "chunk {last:,} is used; with {endpoints} ranks at most {most:,} chunks are checked",
+            last=slots - 1,
+            endpoints=endpoints,
+            most=MOST_SLOTS // endpoints,
         )
 
 
 def _frozen(shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, n: int, wanted: Wanted) -> Schedule:
     kind = find_collective(wanted.collective)
     if chunks < 1 or (kind.blocks and chunks % n):
-        raise ScheduleError(f"{chunks} chunks do not fit {wanted.collective} with {n} ranks")
+        raise ScheduleError(
+            "{chunks} chunks do not fit {collective} with {n} ranks", chunks=chunks, collective=wanted.collective, n=n
+        )
     rows = sum(shape[0] for shape in shapes)
     size = 4 * rows * len(COLUMNS)
     if len(rest) < size:
         raise ScheduleError(_NOT_A_TABLE)
     table = np.frombuffer(rest[:size], "<i4").reshape(len(COLUMNS), rows)
     if rows and not (table[-1].min() >= 0 and table[-1].max() <= _MOST_CHANNEL):
-        raise ScheduleError(f"a channel is a number from 0 to {_MOST_CHANNEL:,}")
+        raise ScheduleError("a channel is a number from 0 to {most:,}", most=_MOST_CHANNEL)
     block = n if kind.blocks else 1
     name, steps = text(rest[size:], _LONGEST_NAME), _steps(shapes, table)
     made = freeze(name, wanted.collective, n, steps, chunks=chunks, block=block, helpers=wanted.helpers)

@@ -97,7 +97,7 @@ def _progress(text: str) -> Mapping[str, Mapping[str, Any]]:
             raise ValueError(f"schema {held['schema']!r}")
         return {str(name): dict(entry) for name, entry in held["exercises"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FormatError(f"it is not a progress file of collsim: {error}") from error
+        raise FormatError("it is not a progress file of collsim: {error}", error=error) from error
 
 
 def _last_function(code: str) -> AnswerCode | None:
@@ -112,7 +112,7 @@ def _notebook(text: str) -> str:
         cells = json.loads(text)["cells"]
         sources = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
     except (KeyError, TypeError) as error:
-        raise FormatError(f"it is not a notebook: {error}") from error
+        raise FormatError("it is not a notebook: {error}", error=error) from error
     kept = []
     for source in sources:
         try:

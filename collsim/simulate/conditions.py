@@ -45,7 +45,9 @@ def flows(topology: Topology, src: Any, dst: Any, nbytes: Any, start: Any = 0.0)
         s, d, b, t = np.broadcast_arrays(np.atleast_1d(s), d, b, t)
     except ValueError as error:
         lengths = ", ".join(f"{name} {np.size(v)}" for name, v in (("src", s), ("dst", d), ("nbytes", b), ("start", t)))
-        raise CollsimError(f"flows need arrays of one length, one entry a flow; got {lengths}") from error
+        raise CollsimError(
+            "flows need arrays of one length, one entry a flow; got {lengths}", lengths=lengths
+        ) from error
     return Flows(
         s.astype(np.int64).ravel(), d.astype(np.int64).ravel(), b.astype(np.int64).ravel(), t.astype(np.float64).ravel()
     )
@@ -55,13 +57,19 @@ def _ranks(name: str, value: Any, topology: Topology) -> npt.NDArray[Any]:
     try:
         array = np.asarray(value)
     except ValueError as error:  # lists of different lengths
-        raise CollsimError(f"{name}={value!r} must be one rank number or a flat list of them") from error
+        raise CollsimError(
+            "{name}={value!r} must be one rank number or a flat list of them", name=name, value=value
+        ) from error
     if array.size and array.dtype.kind not in "iu":
-        raise CollsimError(f"{name} must be rank numbers, got {array.ravel()[:1].tolist()[0]!r}")
+        raise CollsimError("{name} must be rank numbers, got {value!r}", name=name, value=array.ravel()[:1].tolist()[0])
     bad = array[(array < 0) | (array >= topology.ranks)] if array.size else array
     if bad.size:
         raise CollsimError(
-            f"{name}={bad.ravel()[0]} is not a rank of {topology.name}; its ranks are 0 to {topology.ranks - 1}"
+            "{name}={value} is not a rank of {topology_name}; its ranks are 0 to {last}",
+            name=name,
+            value=bad.ravel()[0],
+            topology_name=topology.name,
+            last=topology.ranks - 1,
         )
     return array.astype(np.int64)
 
@@ -111,7 +119,7 @@ def conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
     given = {name: value for name, value in options.items() if value is not None}
     require_word("sharing", given.get("sharing", "fair"), SHARING)
     if not isinstance(given.get("shortcuts", True), (bool, np.bool_)):
-        raise CollsimError(f"shortcuts={given['shortcuts']!r} must be True or False")
+        raise CollsimError("shortcuts={shortcuts!r} must be True or False", shortcuts=given["shortcuts"])
     for name in ("gamma", "injection"):
         if name in given:
             given[name] = parse_bandwidth(given[name], name)
@@ -132,7 +140,10 @@ def moment(name: str, value: Any) -> float:
     seconds = parse_time(value, name)
     if seconds > _LONGEST:
         raise CollsimError(
-            f"{name}={seconds:g} s is longer than {_LONGEST:g} s; is the unit right? {name}='1us' is a microsecond"
+            "{name}={seconds:g} s is longer than {most:g} s; is the unit right? {name}='1us' is a microsecond",
+            name=name,
+            seconds=seconds,
+            most=_LONGEST,
         )
     return seconds
 
@@ -154,11 +165,15 @@ def slowed(topology: Topology, given: Conditions) -> Topology:
 
 def _by_rank(name: str, value: Any, topology: Topology) -> dict[int, Any]:
     if not isinstance(value, Mapping):
-        raise CollsimError(f"{name}={value!r} must say which rank: {name}={{3: ...}}")
+        raise CollsimError("{name}={value!r} must say which rank: {name}={{3: ...}}", name=name, value=value)
     for rank in value:
         if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or not 0 <= rank < topology.ranks:
             raise CollsimError(
-                f"{name}: {rank!r} is not a rank of {topology.name}; its ranks are 0 to {topology.ranks - 1}"
+                "{name}: {rank!r} is not a rank of {topology_name}; its ranks are 0 to {last}",
+                name=name,
+                rank=rank,
+                topology_name=topology.name,
+                last=topology.ranks - 1,
             )
     return {int(rank): v for rank, v in value.items()}
 
@@ -168,12 +183,17 @@ def _factor(rank: int, value: Any) -> float:
         factor = float(value)
     except (TypeError, ValueError) as error:
         raise CollsimError(
-            f"slow[{rank}]={value!r} is not a number; slow={{{rank}: 2}} makes rank {rank} half as fast"
+            "slow[{rank}]={value!r} is not a number; slow={{{rank}: 2}} makes rank {rank} half as fast",
+            rank=rank,
+            value=value,
         ) from error
     if not 1 / _SLOWEST < factor < _SLOWEST:
         raise CollsimError(
-            f"slow[{rank}]={value!r} must be more than 0 and less than {_SLOWEST:g}; slow={{{rank}: 2}} makes rank "
-            f"{rank} half as fast"
+            "slow[{rank}]={value!r} must be more than 0 and less than {most:g}; slow={{{rank}: 2}} makes rank "
+            "{rank} half as fast",
+            rank=rank,
+            value=value,
+            most=_SLOWEST,
         )
     return factor
 
@@ -187,8 +207,9 @@ def _background(topology: Topology, value: Any) -> Flows:
     )
     if (same := np.flatnonzero(found.src == found.dst)).size:
         raise CollsimError(
-            f"background: flow {same[0]} goes from rank {found.src[same[0]]} to itself and crosses no link; leave it "
-            "out"
+            "background: flow {flow} goes from rank {src} to itself and crosses no link; leave it out",
+            flow=same[0],
+            src=found.src[same[0]],
         )
     return found
 
@@ -200,8 +221,9 @@ def _listed(topology: Topology, value: Any) -> Flows:
         rows = []
     if not rows or any(len(row) not in (3, 4) for row in rows):
         raise CollsimError(
-            f"background={value!r}: background is a list of (src, dst, nbytes) or (src, dst, nbytes, start), at "
-            "least one"
+            "background={value!r}: background is a list of (src, dst, nbytes) or (src, dst, nbytes, start), at "
+            "least one",
+            value=value,
         )
     src, dst, nbytes, start = zip(*(row if len(row) == 4 else (*row, 0.0) for row in rows), strict=True)
     return flows(topology, list(src), list(dst), list(nbytes), list(start))

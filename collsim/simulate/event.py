@@ -44,7 +44,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError, ScheduleError
+from ..errors import CollsimError, ScheduleError, Sentence, Words, in_a_row
 from ..limits import most_memory
 from ..topology import Topology
 from .conditions import SHARING, Conditions, Progress
@@ -94,9 +94,17 @@ def _require_room(jobs: Sequence[Job], row_bytes: int) -> None:
     rows, slots = sum(job.rows for job in jobs), sum(job.endpoints * job.slots for job in jobs)
     need = rows * row_bytes + slots * 8
     if rows >= 2**31 or need > (have := min(_memory(), most_memory(_ENDLESS))):
-        wanted = f"{rows:,} transfers would take {need / 2**30:.3g} GiB"
-        limit = "more than 2,147,483,647 do not fit its tables" if rows >= 2**31 else f"there is {have / 2**30:.3g} GiB"
-        raise CollsimError(f"engine 'event': {wanted}, and {limit}; use fewer ranks or chunks, or engine='lockstep'")
+        wanted = Sentence("{rows:,} transfers would take {need:.3g} GiB", rows=rows, need=need / 2**30)
+        limit = (
+            Sentence("more than 2,147,483,647 do not fit its tables")
+            if rows >= 2**31
+            else Sentence("there is {have:.3g} GiB", have=have / 2**30)
+        )
+        raise CollsimError(
+            "engine 'event': {wanted}, and {limit}; use fewer ranks or chunks, or engine='lockstep'",
+            wanted=wanted,
+            limit=limit,
+        )
 
 
 def _memory() -> float:
@@ -260,16 +268,23 @@ def _stuck(plan: NumberedJobs, edges: Edges, pending: npt.NDArray[np.int32]) -> 
     number = max(i for i, base in enumerate(plan.bases) if base.row <= row)
     schedule = plan.jobs[number].schedule
     assert schedule is not None
-    names = []
+    names: list[Words] = []
     for r in circle[:6]:
         t = schedule.transfers[r - plan.bases[number].row]
         names.append(
-            f"transfer {r - plan.bases[number].row} (step {t['step']}, {t['src']} to {t['dst']}, chunk {t['chunk']})"
+            Sentence(
+                "transfer {transfer} (step {step}, {src} to {dst}, chunk {chunk})",
+                transfer=r - plan.bases[number].row,
+                **{name: int(t[name]) + (name == "step") for name in ("step", "src", "dst", "chunk")},
+            )
         )
-    more = f", and {len(circle) - 6} more" if len(circle) > 6 else ""
+    more = Sentence(", and {more} more", more=len(circle) - 6) if len(circle) > 6 else ""
     first = schedule.transfers[circle[0] - plan.bases[number].row]
     return ScheduleError(
-        f"{schedule.label} cannot end: {' waits for '.join(names)}{more}, which waits for the first of them",
+        "{label} cannot end: {names}{more}, which waits for the first of them",
+        label=schedule.label,
+        names=in_a_row(names, "{first} waits for {then}"),
+        more=more,
         step=int(first["step"]),
         rank=int(first["src"]),
         chunk=int(first["chunk"]),

@@ -288,10 +288,18 @@ def _checked(depends: Any, job: Job) -> tuple[Longs, Longs]:
     label = job.schedule.label if job.schedule is not None else "flows"
     if len(start) != job.rows + 1 or start[0] != 0 or start[-1] != len(rows) or (np.diff(start) < 0).any():
         raise ScheduleError(
-            f"{label}: depends needs {job.rows + 1} rising offsets, from 0 to the number of dependencies ({len(rows)})"
+            "{label}: depends needs {offsets} rising offsets, from 0 to the number of dependencies ({count})",
+            label=label,
+            offsets=job.rows + 1,
+            count=len(rows),
         )
     if len(rows) and (rows.min() < 0 or rows.max() >= job.rows):
-        raise ScheduleError(f"{label}: depends names transfer {rows.max()}; transfers are 0 to {job.rows - 1}")
+        raise ScheduleError(
+            "{label}: depends names transfer {transfer}; transfers are 0 to {last}",
+            label=label,
+            transfer=rows.max(),
+            last=job.rows - 1,
+        )
     return start, rows
 
 

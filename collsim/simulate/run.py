@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..bar import require_progress, told
 from ..collective import collective
 from ..dtypes import itemsize
-from ..errors import CollsimError, TopologyError, require_word
+from ..errors import CollsimError, Sentence, TopologyError, require_word
 from ..schedule import Schedule
 from ..topology import Topology
 from ..units import parse_bytes, parse_count
@@ -155,11 +155,13 @@ def _asked(
     for one in schedules:
         if not isinstance(one, Schedule):
             raise CollsimError(
-                f"{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)"
+                "{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)",
+                who=who,
+                one=one,
             )
     engine = ("event" if many else "lockstep") if engine is None else require_word("engine", engine, ENGINES)
     if not schedules:
-        raise CollsimError(f"{who} got an empty list; give at least one schedule")
+        raise CollsimError("{who} got an empty list; give at least one schedule", who=who)
     if many and engine == "lockstep":
         raise CollsimError(
             "several schedules at once need engine='event': a barrier after each step would tie them together"
@@ -168,7 +170,8 @@ def _asked(
     if engine == "lockstep":
         if options or work.begin[0]:
             raise CollsimError(
-                f"engine 'lockstep' has no option {next(iter(options), 'begin')!r}; it is one of engine='event'"
+                "engine 'lockstep' has no option {name!r}; it is one of engine='event'",
+                name=next(iter(options), "begin"),
             )
         return work, None
     given = conditions(topology, options)
@@ -178,7 +181,9 @@ def _asked(
 def _require_topology(who: str, value: object) -> None:
     if not isinstance(value, Topology):
         raise CollsimError(
-            f"{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')"
+            "{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')",
+            who=who,
+            value=value,
         )
 
 
@@ -234,15 +239,23 @@ def _each(name: str, value: Any, n: int) -> list[Any]:
     if not isinstance(value, (list, tuple)):
         return [value] * n
     if len(value) != n:
-        raise CollsimError(f"{name} has {len(value)} entries for {n} schedule{'s' * (n != 1)}; give one each")
+        raise CollsimError(
+            "{name} has {entries} entries for {schedules}; give one each",
+            name=name,
+            entries=len(value),
+            schedules=Sentence("{count} schedules" if n != 1 else "{count} schedule", count=n),
+        )
     return list(value)
 
 
 def _group(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
     if schedule.ranks > topology.ranks:
         raise TopologyError(
-            f"{schedule.label} has {schedule.ranks} ranks, {topology.name} only {topology.ranks}; use fewer ranks or "
-            "more nodes"
+            "{label} has {ranks} ranks, {name} only {topology_ranks}; use fewer ranks or more nodes",
+            label=schedule.label,
+            ranks=schedule.ranks,
+            name=topology.name,
+            topology_ranks=topology.ranks,
         )
     if ranks is None:
         return np.arange(schedule.ranks)
@@ -257,11 +270,16 @@ def _group(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
         or len(np.unique(group)) != len(group)
     ):
         raise CollsimError(
-            f"ranks={ranks!r} must be {schedule.ranks} different ranks of {topology.name}, one for each rank of "
-            f"{schedule.label}"
+            "ranks={ranks!r} must be {schedule_ranks} different ranks of {name}, one for each rank of {label}",
+            ranks=ranks,
+            schedule_ranks=schedule.ranks,
+            name=topology.name,
+            label=schedule.label,
         )
     if group.min() < 0 or group.max() >= topology.ranks:
-        raise TopologyError(f"ranks={ranks!r}: {topology.name} has ranks 0 to {topology.ranks - 1}")
+        raise TopologyError(
+            "ranks={ranks!r}: {name} has ranks 0 to {last}", ranks=ranks, name=topology.name, last=topology.ranks - 1
+        )
     return group.astype(np.int64)
 
 
@@ -413,8 +431,9 @@ def simulate_flows(
     _require_topology("simulate_flows", topology)
     for name in _OF_COLLECTIVES & options.keys():
         raise CollsimError(
-            f"simulate_flows has no option {name!r}: it is one of collectives; a flow has its own start, and is "
-            "traffic itself"
+            "simulate_flows has no option {name!r}: it is one of collectives; a flow has its own start, and is "
+            "traffic itself",
+            name=name,
         )
     given = conditions(topology, {**options, "sharing": sharing})
     topology = slowed(topology, given)
@@ -454,7 +473,9 @@ def simulate_many(
         )
     first, many = parse_count(seed, "seed", least=0), parse_count(runs, "runs")
     if many > _MOST_RUNS:
-        raise CollsimError(f"runs={runs!r} is more than {_MOST_RUNS:,}; a distribution shows long before that")
+        raise CollsimError(
+            "runs={runs!r} is more than {most:,}; a distribution shows long before that", runs=runs, most=_MOST_RUNS
+        )
     times = np.empty(many)
     with told(progress, "runs", "runs done", "in all") as tell:
         for i in range(many):

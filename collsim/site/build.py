@@ -75,10 +75,12 @@ def build(
     """
     target = Path(out)
     if target.exists() and (not target.is_dir() or (any(target.iterdir()) and not (target / _MARK).is_file())):
-        raise CollsimError(f"{str(target)!r} holds something that is not a site of collsim; give a new folder")
+        raise CollsimError(
+            "{target!r} holds something that is not a site of collsim; give a new folder", target=str(target)
+        )
     wrong = [one for one in lang if one not in pages.LANGUAGES]
     if wrong or not lang:
-        raise CollsimError(f"unknown language {wrong[0] if wrong else ''!r}; use en and zh")
+        raise CollsimError("unknown language {wrong!r}; use en and zh", wrong=wrong[0] if wrong else "")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".site-", dir=target.parent) as made:
         work = Path(made) / "site"

@@ -26,9 +26,11 @@ def write_worksheet(
     """
     sheet = Path(out)
     if sheet.suffix.lower() not in (".md", ".pdf"):
-        raise CollsimError(f"cannot write a worksheet to {str(sheet)!r}: the suffix must be .md or .pdf")
+        raise CollsimError("cannot write a worksheet to {sheet!r}: the suffix must be .md or .pdf", sheet=str(sheet))
     if not sheet.parent.is_dir():
-        raise CollsimError(f"cannot write {str(sheet)!r}: there is no folder {str(sheet.parent)!r}")
+        raise CollsimError(
+            "cannot write {sheet!r}: there is no folder {parent!r}", sheet=str(sheet), parent=str(sheet.parent)
+        )
     key = sheet.with_name(f"{sheet.stem}-key{sheet.suffix}")
     asked, given = questions(trace, seed, count, lang), facts(trace, lang)
     for path, is_key in ((sheet, False), (key, True)):

@@ -43,7 +43,7 @@ def _one(entry: Any) -> Iterable[Topology]:
     if isinstance(entry, Mapping):
         return _from_mapping(dict(entry))
     raise TopologyError(
-        f"topology {entry!r} is neither a Topology nor words for one, such as 'switch(64)' or 'dgx-a100'"
+        "topology {entry!r} is neither a Topology nor words for one, such as 'switch(64)' or 'dgx-a100'", entry=entry
     )
 
 
@@ -54,10 +54,10 @@ def _from_mapping(entry: dict[str, Any]) -> Iterable[Topology]:
     elif "network" in entry:
         texts = _listed(entry.pop("network"))
         if entry:
-            raise TopologyError(f"{unknown('key of a network', next(iter(entry)), _EDITS)}")
+            raise TopologyError(unknown("key of a network", next(iter(entry)), _EDITS))
         return [_edited(network, edits) for text in texts for network in _one(text)]
     else:
-        raise TopologyError(f"topology {entry!r} has no 'machine' and no 'network'")
+        raise TopologyError("topology {entry!r} has no 'machine' and no 'network'", entry=entry)
     keys = list(entry)
     several = prod(len(_listed(entry[key])) for key in keys) * len(names)
     require_few("topologies in a sweep", several, _MOST, "give shorter lists")
@@ -66,13 +66,15 @@ def _from_mapping(entry: dict[str, Any]) -> Iterable[Topology]:
         try:
             network = machine(name, **dict(zip(keys, values, strict=True)))
         except TypeError as error:
-            raise TopologyError(f"machine {name!r}: {error}") from error
+            raise TopologyError("machine {name!r}: {error}", name=name, error=error) from error
         try:
             found.append(_edited(network, edits))
         except CollsimError:
             raise
         except (TypeError, ValueError) as error:
-            raise TopologyError(f"edits {edits!r} of {network.name}: {error}") from error
+            raise TopologyError(
+                "edits {edits!r} of {name}: {error}", edits=edits, name=network.name, error=error
+            ) from error
     return found
 
 

@@ -13,6 +13,17 @@ dtype: float32
 engine: lockstep                 # or {name: event, sharing: fair}
 order: [given, "random:7"]
 ```
+
+Of training steps, with `model` in the place of the collective:
+
+```yaml
+model: [resnet50, bert-base]
+parallel:                        # ddp when left out
+  - {name: ddp, bucket: [1MiB, 25MiB]}
+  - data_parallel
+topology: [{machine: dgx-a100, nodes: [1, 2]}]
+batch: [512, 1024]               # and all that training_step takes
+```
 """
 
 from __future__ import annotations
@@ -30,8 +41,11 @@ from ..topology import NETWORKS, machines
 from ..topology.files.document import compose, value_of
 from ..units import size_range
 from .library import NCCL
+from .steps import SEVERAL, models, splits
 
 _KEYS = ("collective", "algorithm", "topology", "nbytes", "dtype", "engine", "order")
+#: Keys of a plan over training steps.
+_STEP_KEYS = ("model", "parallel", "topology", "compute", *SEVERAL)
 _LARGEST = 1_000_000
 
 
@@ -42,36 +56,50 @@ def read_plan(path: str | Path) -> dict[str, Any]:
     place = Path(path)
     node = compose(read_text(place, _LARGEST), place.name, "YAML")
     if not isinstance(node, yaml.MappingNode):
-        raise FormatError(f"{place.name}, line 1: a plan is a mapping with the keys {', '.join(_KEYS)}")
+        raise FormatError(
+            "{name}, line 1: a plan is a mapping with the keys {keys}", name=place.name, keys=", ".join(_KEYS)
+        )
     lines: dict[str, int] = {}
     for key, _ in node.value:
         line = key.start_mark.line + 1
         if lines.setdefault(str(key.value), line) != line:
             raise FormatError(
-                f"{place.name}, line {line}: key {key.value!r} is there twice, first in line {lines[str(key.value)]}"
+                "{name}, line {line}: key {value!r} is there twice, first in line {first}",
+                name=place.name,
+                line=line,
+                value=key.value,
+                first=lines[str(key.value)],
             )
     try:
         plan = value_of(node)
     except FormatError as error:
-        raise FormatError(f"{place.name}, {error}") from None
+        raise FormatError("{name}, {error}", name=place.name, error=error) from None
+    known = _STEP_KEYS if "model" in plan else (*_KEYS, "model")
     for key in plan:
-        if key not in _KEYS:
-            raise FormatError(f"{place.name}, line {lines.get(str(key), 1)}: {unknown('key', key, _KEYS)}")
+        if key not in known:
+            raise FormatError(
+                "{name}, line {line}: {unknown}",
+                name=place.name,
+                line=lines.get(str(key), 1),
+                unknown=unknown("key", key, known),
+            )
     if "topology" not in plan:
-        raise FormatError(f"{place.name}: a plan needs a topology, for example 'topology: [switch(64)]'")
+        raise FormatError("{name}: a plan needs a topology, for example 'topology: [switch(64)]'", name=place.name)
     arguments = {}
     nodes = {str(key.value): value for key, value in node.value}
     for key, value in plan.items():
         try:
             arguments[key] = _argument(key, value)
         except CollsimError as error:
-            raise FormatError(f"{place.name}, line {lines[key]}: {error}") from error
+            raise FormatError("{name}, line {line}: {error}", name=place.name, line=lines[key], error=error) from error
         for number, entry in enumerate(value if isinstance(value, list) else [value]):
             try:
                 _require_known(key, entry)
             except CollsimError as error:
                 within = nodes[key].value[number] if isinstance(value, list) else nodes[key]
-                raise FormatError(f"{place.name}, line {within.start_mark.line + 1}: {error}") from error
+                raise FormatError(
+                    "{name}, line {line}: {error}", name=place.name, line=within.start_mark.line + 1, error=error
+                ) from error
     return arguments
 
 
@@ -82,6 +110,10 @@ def _require_known(key: str, entry: Any) -> None:
         find_collective(name)
     elif key == "algorithm" and name != NCCL:
         find(name)
+    elif key == "model":
+        models(entry)
+    elif key == "parallel":
+        splits(_named(key, entry))
     elif key == "engine":
         require_word("engine", name, ENGINES)
     elif key == "dtype":
@@ -99,11 +131,11 @@ def _require_known(key: str, entry: Any) -> None:
 
 def _argument(key: str, value: Any) -> Any:
     if value is None:
-        raise CollsimError(f"{key} is empty")
+        raise CollsimError("{key} is empty", key=key)
     if key == "nbytes":
         sizes = value if isinstance(value, list) else [value]
         return [size for entry in sizes for size in (size_range(entry) if isinstance(entry, str) else [entry])]
-    if key in ("algorithm", "engine"):
+    if key in ("algorithm", "engine", "parallel"):
         entries = value if isinstance(value, list) else [value]
         return [_named(key, entry) for entry in entries]
     return value
@@ -113,8 +145,8 @@ def _named(key: str, entry: Any) -> Any:
     if isinstance(entry, dict):
         rest = dict(entry)
         if "name" not in rest:
-            raise CollsimError(f"{entry!r} has no name; write {{name: ..., option: value}}")
+            raise CollsimError("{entry!r} has no name; write {{name: ..., option: value}}", entry=entry)
         return rest.pop("name"), rest
     if not isinstance(entry, str):
-        raise CollsimError(f"{entry!r} is not the name of an {key}")
+        raise CollsimError("{entry!r} is not the name of an {key}", entry=entry, key=key)
     return entry

@@ -90,7 +90,8 @@ def scenarios(
     _require_some(algorithm=chosen, nbytes=sizes, dtype=types, engine=engines)
     if where is not None and not callable(where):
         raise CollsimError(
-            f"where={where!r} must be a function of a scenario's inputs, for example lambda row: row['ranks'] > 8"
+            "where={where!r} must be a function of a scenario's inputs, for example lambda row: row['ranks'] > 8",
+            where=where,
         )
     version, work = model_version(), []
     places, orders = networks(topology), _listed(order)
@@ -132,7 +133,7 @@ def scenarios(
 def _require_some(**lists: Sequence[Any]) -> None:
     for what, chosen in lists.items():
         if not chosen:
-            raise CollsimError(f"a sweep needs at least one {what}; the list given is empty")
+            raise CollsimError("a sweep needs at least one {what}; the list given is empty", what=what)
 
 
 def _key(row: dict[str, Any], version: str, network: str, order: tuple[int, ...] | None, entry: Algorithm | str) -> str:
@@ -153,13 +154,13 @@ def _source(entry: Algorithm) -> str:
 
 
 @cache
-def model_version() -> str:
+def model_version(rooms: tuple[str, ...] = _MODEL) -> str:
     """The package's version and a digest of the sources that decide a result."""
     from importlib.metadata import PackageNotFoundError, version
 
     package = Path(__file__).parent.parent
     digest = hashlib.sha256()
-    for room in _MODEL:
+    for room in rooms:
         place = package / room
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             if path.is_file():
@@ -188,7 +189,12 @@ def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | str, 
             continue
         entry = named if isinstance(named, Algorithm) else find(named)
         if entry.collective not in kinds:
-            raise CollsimError(f"{entry.name} is an algorithm for {entry.collective}, not for {' or '.join(kinds)}")
+            raise CollsimError(
+                "{name} is an algorithm for {collective}, not for {kinds}",
+                name=entry.name,
+                collective=entry.collective,
+                kinds=" or ".join(kinds),
+            )
         chosen += [(entry, entry.collective, one) for one in _each_option(options)]
     return chosen
 
@@ -218,7 +224,9 @@ def _orders(order: Any, ranks: int) -> list[tuple[str, tuple[int, ...] | None]]:
             found.append((",".join(map(str, entry)), tuple(int(r) for r in entry)))
         else:
             raise CollsimError(
-                f"order {entry!r} is not 'given', 'reversed', 'random:7' or a permutation of 0 to {ranks - 1}"
+                "order {entry!r} is not 'given', 'reversed', 'random:7' or a permutation of 0 to {last}",
+                entry=entry,
+                last=ranks - 1,
             )
     return found
 
@@ -246,7 +254,7 @@ def _pair(what: str, item: Any, kind: Any) -> tuple[Any, dict[str, Any]]:
         and isinstance(item[1], Mapping)
     ):
         return item[0], dict(item[1])
-    raise CollsimError(f"{what} {item!r} is neither a name nor a (name, {{option: value}}) pair")
+    raise CollsimError("{what} {item!r} is neither a name nor a (name, {{option: value}}) pair", what=what, item=item)
 
 
 def _listed(value: Any) -> list[Any]:

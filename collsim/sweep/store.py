@@ -37,7 +37,9 @@ class Store:
             target = require_path(path, "out")
             if target.suffix not in _TABLES + _STORES:
                 raise CollsimError(
-                    f"results go to a file ending in {', '.join(_TABLES + _STORES)}, not {target.name!r}"
+                    "results go to a file ending in {known}, not {name!r}",
+                    known=", ".join(_TABLES + _STORES),
+                    name=target.name,
                 )
             require_place(target)
             self.place = str(target)
@@ -60,13 +62,17 @@ class Store:
 
     def _refused(self, error: Exception) -> FormatError:
         """What the file system or another process does not allow, said of the file that was asked for."""
-        return FormatError(f"cannot write {self.place!r}: {error}")
+        return FormatError("cannot write {place!r}: {error}", place=self.place, error=error)
 
     def _damaged(self, error: Exception) -> FormatError:
         """What cannot be read as the rows of a sweep."""
         why = shown(str(error) or type(error).__name__, 200)
         place = self.place if self.part is None else self.part
-        return FormatError(f"{place} is not a store of results, or damaged: {why}; give another name, or remove it")
+        return FormatError(
+            "{place} is not a store of results, or damaged: {why}; give another name, or remove it",
+            place=place,
+            why=why,
+        )
 
     def add(self, rows: Iterable[tuple[str, Row]]) -> None:
         """Append rows; one that is there already is replaced. Raises FormatError where the disk is full or another

@@ -70,7 +70,7 @@ def _forest(
     tick = (lambda: told(0, 1, "rates")) if told is not None else None
     rate, value = rates(pairs, root, reverse, tick)
     if value <= 0:
-        raise CollsimError(f"{pairs.topology.name}: no rates between its ranks let all of them be reached")
+        raise CollsimError("{name}: no rates between its ranks let all of them be reached", name=pairs.topology.name)
     made = whole(toward, rate, value, root, most_trees, enough)
     need = np.zeros(pairs.ranks, np.int64)
     need[slice(None) if root is None else root] = made.trees

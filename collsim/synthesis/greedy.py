@@ -82,7 +82,9 @@ def matched(
     table, finish = table[: state[0]], finish[: state[0]]
     if (wanted & ~held).any():
         rank, chunk = (int(x) for x in np.argwhere(wanted & ~held)[0])
-        raise CollsimError(f"{pairs.topology.name}: chunk {chunk} cannot be brought to rank {rank}")
+        raise CollsimError(
+            "{name}: chunk {chunk} cannot be brought to rank {rank}", name=pairs.topology.name, chunk=chunk, rank=rank
+        )
     return Matched(use[table[:, 0]], table[:, 1], table[:, 2], float(finish.max(initial=0.0)))
 
 
@@ -135,7 +137,11 @@ def greedy(
     pairs = pairs_of(topology, ranks)
     chunks = per_block * ranks
     if ranks * chunks > MOST_CELLS:
-        raise CollsimError(f"{ranks} ranks with {chunks:,} chunks are too many to match; use fewer chunks or ranks")
+        raise CollsimError(
+            "{ranks} ranks with {chunks:,} chunks are too many to match; use fewer chunks or ranks",
+            ranks=ranks,
+            chunks=chunks,
+        )
     made: list[tuple[Matched, bool]] = []
     for name, reverse in _PHASES[kind.name]:
         toward = pairs.reversed if reverse else pairs

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..cuts import route_rates, worst
-from ..errors import TopologyError
+from ..errors import Sentence, TopologyError
 from ..maxflow import Arcs, arcs, max_flow
 from ..topology import Routes, Topology
 from ..topology.graph import listed
@@ -74,8 +74,11 @@ def pairs_of(topology: Topology, ranks: int) -> Pairs:
     else:
         if ranks * (ranks - 1) > MOST_PAIRS:
             raise TopologyError(
-                f"{topology.name}: {ranks} ranks behind switches are {ranks * (ranks - 1):,} pairs, more than "
-                f"{MOST_PAIRS:,}; use fewer ranks"
+                "{name}: {ranks} ranks behind switches are {pairs:,} pairs, more than {most:,}; use fewer ranks",
+                name=topology.name,
+                ranks=ranks,
+                pairs=ranks * (ranks - 1),
+                most=MOST_PAIRS,
             )
         a, b = np.divmod(np.flatnonzero(~np.eye(ranks, dtype=bool).ravel()), ranks)
         routes = topology.routes(a, b)
@@ -98,7 +101,7 @@ def _without_ranks_between(pairs: Pairs, place: Longs) -> Pairs:
 
 def _require_connected(pairs: Pairs) -> None:
     """Every rank reaches every other, both ways; one-way links are fine as long as there is a way back."""
-    for src, dst, what in ((pairs.src, pairs.dst, "cannot be reached from"), (pairs.dst, pairs.src, "cannot reach")):
+    for src, dst in ((pairs.src, pairs.dst), (pairs.dst, pairs.src)):
         reached = np.zeros(pairs.ranks, bool)
         reached[0], before = True, 0
         while (now := int(reached.sum())) != before:
@@ -107,7 +110,12 @@ def _require_connected(pairs: Pairs) -> None:
         if not reached.all():
             lost = listed(np.flatnonzero(~reached))
             raise TopologyError(
-                f"{pairs.topology.name}: {lost} {what} rank 0; add a link, or leave them out with ranks="
+                "{name}: {lost}; add a link, or leave them out with ranks=",
+                name=pairs.topology.name,
+                lost=Sentence(
+                    "{ranks} cannot be reached from rank 0" if src is pairs.src else "{ranks} cannot reach rank 0",
+                    ranks=lost,
+                ),
             )
 
 

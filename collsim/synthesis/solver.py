@@ -113,7 +113,7 @@ def exact(
     require_solver()
     kind = collective(kind) if isinstance(kind, str) else kind
     if kind.name not in _AS:
-        raise CollsimError(f"exact synthesis knows {', '.join(_AS)}; got {kind.name!r}")
+        raise CollsimError("exact synthesis knows {known}; got {name!r}", known=", ".join(_AS), name=kind.name)
     n = topology.ranks if ranks is None else ranks
     pairs = pairs_of(topology, n)
     name, reverse = _AS[kind.name]
@@ -155,8 +155,11 @@ class _Question:
         size = self.chunks * len(pairs) * steps
         if size > MOST_VARIABLES:
             raise CollsimError(
-                f"{pairs.topology.name}: {size:,} variables are more than {MOST_VARIABLES:,}; use fewer ranks, "
-                "chunks or steps, or another objective"
+                "{name}: {size:,} variables are more than {most:,}; use fewer ranks, chunks or steps, or another "
+                "objective",
+                name=pairs.topology.name,
+                size=size,
+                most=MOST_VARIABLES,
             )
         self.model = cp_model.CpModel()
         self.hops = _hops(n, pairs.src, pairs.dst)
@@ -298,4 +301,8 @@ def quickest(
         if not answer.proved:
             break
         refused = f" None of {least} steps takes fewer than {rounds + 1} rounds: the solver proved it."
-    raise CollsimError(f"{topology.name}: no schedule of {least} steps was found in time; try objective='bandwidth'")
+    raise CollsimError(
+        "{name}: no schedule of {least} steps was found in time; try objective='bandwidth'",
+        name=topology.name,
+        least=least,
+    )

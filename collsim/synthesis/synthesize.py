@@ -81,16 +81,23 @@ def synthesize(
     """
     kind = collective_name if isinstance(collective_name, Collective) else collective(collective_name)
     if not isinstance(topology, Topology):
-        raise CollsimError(f"synthesize wants a topology, got {topology!r}; make one with topology.switch(8)")
+        raise CollsimError(
+            "synthesize wants a topology, got {topology!r}; make one with topology.switch(8)", topology=topology
+        )
     require_word("effort", effort, tuple(forests.EFFORT))
     if method is not None:
         require_word("method", method, METHODS)
     n = topology.ranks if ranks is None else parse_count(ranks, "ranks", least=1)
     if n > topology.ranks or n < 2:
-        raise CollsimError(f"ranks={n}: {topology.name} has {topology.ranks}, and a collective to synthesize needs 2")
+        raise CollsimError(
+            "ranks={n}: {name} has {ranks}, and a collective to synthesize needs 2",
+            n=n,
+            name=topology.name,
+            ranks=topology.ranks,
+        )
     root = parse_count(root, "root", least=0)
     if root >= n:
-        raise CollsimError(f"root={root} is not a rank; with {n} ranks it is 0 to {n - 1}")
+        raise CollsimError("root={root} is not a rank; with {n} ranks it is 0 to {last}", root=root, n=n, last=n - 1)
     pieces = None if pieces is None else parse_count(pieces, "pieces")
     if objective not in ("bandwidth", "latency"):
         objective = parse_bytes(objective)
@@ -145,10 +152,14 @@ class _Search:
             if name in names
         ]
         if not known:
-            raise CollsimError(f"{name} cannot be synthesized; known: {', '.join(greedy.MATCHED)}")
+            raise CollsimError(
+                "{name} cannot be synthesized; known: {known}", name=name, known=", ".join(greedy.MATCHED)
+            )
         if self.objective == "latency":
             if "exact" not in known:
-                raise CollsimError(f"objective='latency' knows {', '.join(solver.EXACT)}; got {name!r}")
+                raise CollsimError(
+                    "objective='latency' knows {known}; got {name!r}", known=", ".join(solver.EXACT), name=name
+                )
             return ["exact"]
         if self.objective == "bandwidth":
             return [m for m in known if m != "exact" and (m != "trees" or self.ranks <= _TREE_RANKS)]
@@ -159,7 +170,12 @@ class _Search:
     def by(self, method: str) -> tuple[Schedule, Report]:
         known = {"trees": forests.FORESTS, "greedy": greedy.MATCHED, "exact": solver.EXACT}[method]
         if self.kind.name not in known:
-            raise CollsimError(f"method {method!r} knows {', '.join(known)}; got {self.kind.name!r}")
+            raise CollsimError(
+                "method {method!r} knows {known}; got {name!r}",
+                method=method,
+                known=", ".join(known),
+                name=self.kind.name,
+            )
         found, says = {"trees": self.trees, "greedy": self.greedy, "exact": self.exact}[method]()
         return found, Report(method, self.objective, says)
 

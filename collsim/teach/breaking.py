@@ -59,7 +59,11 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, lang: str = "en") -
         raise CollsimError(unknown("way to break a run", how, ways))
     language(lang)
     if not 0 < len(trace.schedule) <= _MOST_TRANSFERS or not trace.time:
-        raise CollsimError(f"{trace!r} cannot be broken: it needs 1 to {_MOST_TRANSFERS:,} transfers that cross a link")
+        raise CollsimError(
+            "{trace!r} cannot be broken: it needs 1 to {most:,} transfers that cross a link",
+            trace=trace,
+            most=_MOST_TRANSFERS,
+        )
     random = np.random.default_rng(parse_count(seed, "seed", least=0))
     k = LANGUAGES.index(lang)
     if how in _MACHINES:
@@ -78,7 +82,7 @@ def _lose(steps: list[Step], s: Schedule, random: Random) -> Text:
     at, row = _pick(steps, random)
     told = _told(s, steps[at], row)
     steps[at] = _kept(steps[at], np.arange(len(steps[at])) != row)
-    return f"In step {at} {told[0]} is lost.", f"第 {at} 步，{told[1]} 丢失了。"
+    return f"In step {at + 1} {told[0]} is lost.", f"第 {at + 1} 步，{told[1]} 丢失了。"
 
 
 def _swap(steps: list[Step], s: Schedule, random: Random) -> Text:
@@ -97,19 +101,19 @@ def _swap(steps: list[Step], s: Schedule, random: Random) -> Text:
         second = _told(s, step, other)
         steps[at] = replace(step, chunk=chunk, into=into)
         return (
-            f"In step {at} {told[0]} and {second[0]} carry each other's chunk.",
-            f"第 {at} 步，{told[1]} 与 {second[1]} 互换了 chunk。",
+            f"In step {at + 1} {told[0]} and {second[0]} carry each other's chunk.",
+            f"第 {at + 1} 步，{told[1]} 与 {second[1]} 互换了 chunk。",
         )
     if s.slots == 1:
         src, dst = step.src.copy(), step.dst.copy()
         src[row], dst[row] = dst[row], src[row]
         steps[at] = replace(step, src=src, dst=dst)
-        return f"In step {at} {told[0]} goes the other way.", f"第 {at} 步，{told[1]} 的方向反了。"
+        return f"In step {at + 1} {told[0]} goes the other way.", f"第 {at + 1} 步，{told[1]} 的方向反了。"
     chunk[row] = (chunk[row] + 1) % s.slots
     steps[at] = replace(step, chunk=chunk)
     return (
-        f"In step {at} {told[0]} reads chunk {chunk[row]} instead.",
-        f"第 {at} 步，{told[1]} 读取的却是 chunk {chunk[row]}。",
+        f"In step {at + 1} {told[0]} reads chunk {chunk[row]} instead.",
+        f"第 {at + 1} 步，{told[1]} 读取的却是 chunk {chunk[row]}。",
     )
 
 
@@ -121,8 +125,8 @@ def _oversize(steps: list[Step], s: Schedule, random: Random) -> Text:
     more = replace(more, chunk=more.chunk + 1, into=more.into + 1)
     steps[at] = step + more
     return (
-        f"In step {at} {told[0]} is a chunk too long and runs on into chunk {int(more.into[0])}.",
-        f"第 {at} 步，{told[1]} 多出一个 chunk，越界到了 chunk {int(more.into[0])}。",
+        f"In step {at + 1} {told[0]} is a chunk too long and runs on into chunk {int(more.into[0])}.",
+        f"第 {at + 1} 步，{told[1]} 多出一个 chunk，越界到了 chunk {int(more.into[0])}。",
     )
 
 
@@ -132,7 +136,7 @@ def _repeat(steps: list[Step], s: Schedule, random: Random) -> Text:
     at, row = _pick(steps, random, adds)
     told = _told(s, steps[at], row)
     steps.insert(at + 1, _kept(steps[at], np.arange(len(steps[at])) == row))
-    return f"After step {at} {told[0]} happens a second time.", f"第 {at} 步之后，{told[1]} 又执行了一遍。"
+    return f"After step {at + 1} {told[0]} happens a second time.", f"第 {at + 1} 步之后，{told[1]} 又执行了一遍。"
 
 
 _SCHEDULES: dict[str, Callable[[list[Step], Schedule, Random], Text]] = {
@@ -183,7 +187,7 @@ def _changed(s: Schedule, how: str, random: Random) -> tuple[Schedule | CollsimE
         )
     except ScheduleError as error:
         return error, what
-    return made, what
+    return replace(made, meant=s), what
 
 
 def _verdict(plan: Schedule | CollsimError) -> tuple[Text, CollsimError | None]:

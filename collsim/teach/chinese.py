@@ -14,6 +14,7 @@ _MOVE = (
     r", step (?P<step>\d+): (?P<what>copy|reduce) of chunk (?P<chunk>-?\d+) from (?P<a>\w+ \d+) to (?P<b>\w+ "
     r"\d+)(?: into slot \d+)?: "
 )
+_BEGINS, _BEGINS_ZH = r"It begins in step (\d+): ", r"从第 \1 步开始出错："
 _SAID = r"，第 \g<step> 步，从 \g<a> 到 \g<b> 的 \g<what>（chunk \g<chunk>）："
 #: Sentences, the special before the general. A group `rest` is a sentence of its own.
 _PATTERNS: list[tuple[str, str]] = [
@@ -30,6 +31,7 @@ _PATTERNS: list[tuple[str, str]] = [
         _AT + _MOVE + r"(.+) writes the same slot in this step; .*",
         r"\g<name>" + _SAID + r"\8 在同一步也写入这里，结果不确定",
     ),
+    (r"(?P<rest>[^.]+ nothing (?:in it )?yet[^.]*)\. (?P<more>(?:It begins in|Step \d+ is) .+)", r"\g<rest>。\g<more>"),
     (
         _AT + r", step (?P<step>\d+): (.+) sends chunk (\d+) to (.+), but holds nothing in it yet",
         r"\g<name>，第 \g<step> 步：\4 向 \6 发送 chunk \5，但自己还没有它的数据",
@@ -45,19 +47,20 @@ _PATTERNS: list[tuple[str, str]] = [
         r"\1，第 \2 步：\3 要把 chunk \4 发给 \5，但它那里还没有数据",
     ),
     (
-        r"(\S+): after the last step (.+?) has chunk (\d+) = (.+), but (\S+) wants (.+?)\. First wrong in step (\d+)\.",
-        r"\1：最后一步之后，\2 的 chunk \3 = \4，而 \5 要求 \6。第 \7 步首次出错。",
+        r"(\S+): after the last step (.+?) has chunk (\d+) = (.+), but (\S+) wants (.+?)\. (?P<rest>\S.+)",
+        r"\1：最后一步之后，\2 的 chunk \3 = \4，而 \5 要求 \6。\g<rest>",
     ),
+    (r"No step writes it\.", r"没有任何一步写入它。"),
+    (r"It was never replaced\.", r"没有任何一步替换它。"),
     (
-        r"(\S+): after the last step (.+?) has chunk (\d+) = (.+), but (\S+) wants (.+?)\. The last step that writes "
-        r"it is step (\d+)\.",
-        r"\1：最后一步之后，\2 的 chunk \3 = \4，而 \5 要求 \6。最后写入它的是第 \7 步。",
+        r"Step (\d+) is missing: (.+) gets nothing more into chunk (\d+)\.",
+        r"缺少第 \1 步：\2 的 chunk \3 不再收到数据。",
     ),
-    (
-        r"(\S+): after the last step (.+?) has chunk (\d+) = (.+), but (\S+) wants (.+?)\. (?:No step writes it|It "
-        r"was never replaced)\.",
-        r"\1：最后一步之后，\2 的 chunk \3 = \4，而 \5 要求 \6。没有任何一步写入它。",
-    ),
+    (r"No step brings the rest into chunk (\d+) of (.+)\.", r"没有任何一步把其余部分送到 \2 的 chunk \1。"),
+    (_BEGINS + r"(.+) gets nothing into chunk (\d+)\.", _BEGINS_ZH + r"\2 的 chunk \3 没有收到数据。"),
+    (_BEGINS + r"(.+) gets something too much into chunk (\d+)\.", _BEGINS_ZH + r"\2 的 chunk \3 多收到一次数据。"),
+    (_BEGINS + r"(.+) gets the wrong data into chunk (\d+)\.", _BEGINS_ZH + r"\2 的 chunk \3 收到的数据不对。"),
+    (_BEGINS + r"(.+) sends chunk (\d+) on too early\.", _BEGINS_ZH + r"\2 过早地把 chunk \3 发了出去。"),
     (
         r"(\S+?)(?: at line (\d+) of .+?)?: (?:\S+, )?step (\d+): (copy|reduce) of chunk (\d+) from (.+?) to (.+?): "
         r"(.+)",
@@ -80,6 +83,18 @@ _PATTERNS: list[tuple[str, str]] = [
         r"\1 产生了 \2；一步要用 copy(...) 或 reduce(...) 生成，或由它们组成的列表",
     ),
     (r"(\S+) failed at line (\d+) of (.+?): (.+)", r"\1 在 \3 第 \2 行出错：\4"),
+    (
+        r"(\w+) holds steps of a schedule that was made before; write the steps yourself",
+        r"\1 里是事先做好的调度的步骤；请自己写出各步。",
+    ),
+    (
+        r"(\w+)\(\) reads a schedule that was made before; write the steps yourself",
+        r"\1() 读取的是事先做好的调度；请自己写出各步。",
+    ),
+    (
+        r"sys\.setprofile hides steps from the check; write the steps yourself",
+        r"sys.setprofile 会避开检查；请自己写出各步。",
+    ),
     (r"(\w+) is an algorithm of the library; write the steps yourself", r"\1 是库里的算法；请自己写出各步。"),
     (r"(\S+) failed: (.+)", r"\1 出错：\2"),
     (r"the function needs more memory than it may use; .*", r"函数需要的内存超过限制；它产生了多少次传输？"),
@@ -275,6 +290,6 @@ def _filled(form: str, match: re.Match[str]) -> str:
     def value(reference: re.Match[str]) -> str:
         name = reference[1] or int(reference[2])
         found = match[name] or ""
-        return chinese(found) if name == "rest" else found
+        return chinese(found) if name in ("rest", "more") else found
 
     return _REFERENCE.sub(value, form)

@@ -52,7 +52,11 @@ _PCIE_NCCL = {1: 3e9 / 16, 2: 6e9 / 16, 3: 12e9 / 16, 4: 24e9 / 16, 5: 48e9 / 16
 def pcie(generation: int, lanes: int = 16) -> Cable:
     """PCI Express, `lanes` wide. Nominal: signalling rate × 128/130, rounded to 0.1 GB/s at ×16 as people quote it."""
     if generation not in _PCIE_LANE:
-        raise TopologyError(f"PCIe generation {generation!r} is unknown; known: {', '.join(map(str, _PCIE_LANE))}")
+        raise TopologyError(
+            "PCIe generation {generation!r} is unknown; known: {known}",
+            generation=generation,
+            known=", ".join(map(str, _PCIE_LANE)),
+        )
     alpha, why = _PCIE_ALPHA[generation]
     nominal = {1: 4e9, 2: 8e9, 3: 15.75e9, 4: 31.5e9, 5: 63e9, 6: 121e9}[generation] * lanes / 16
     return Cable(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TopologyError, unknown
+from ..errors import Sentence, TopologyError, unknown
 from .network import Cable, Links, Topology
 
 
@@ -31,7 +31,10 @@ class LinkFigures:
         for name, value, above in (("carries", self.carries, 0.0), ("alpha", self.alpha, -1.0)):
             if isinstance(value, bool) or not isinstance(value, Real) or not above < value < 1e3:
                 raise TopologyError(
-                    f"{name}={value!r} must be a number {'above 0' if above == 0 else 'of seconds, 0 or more'}"
+                    "{name}={value!r} must be a number {range}",
+                    name=name,
+                    value=value,
+                    range=Sentence("above 0") if above == 0 else Sentence("of seconds, 0 or more"),
                 )
 
 
@@ -48,11 +51,15 @@ class Residue:
     def __post_init__(self) -> None:
         if not self.sizes or len(self.sizes) != len(self.factors) or list(self.sizes) != sorted(set(self.sizes)):
             raise TopologyError(
-                f"residue of {self.collective}: {len(self.sizes)} ascending sizes and as many factors are wanted"
+                "residue of {collective}: {sizes} ascending sizes and as many factors are wanted",
+                collective=self.collective,
+                sizes=len(self.sizes),
             )
         for name, values in (("sizes", self.sizes), ("factors", self.factors)):
             if not all(isinstance(v, Real) and not isinstance(v, bool) and 0 < v < float("inf") for v in values):
-                raise TopologyError(f"residue of {self.collective}: {name} must be numbers above 0")
+                raise TopologyError(
+                    "residue of {collective}: {name} must be numbers above 0", collective=self.collective, name=name
+                )
 
 
 @dataclass(frozen=True)
@@ -78,16 +85,19 @@ class Measured:
         sizes = self.fitted_on.get("sizes")
         if not isinstance(sizes, list) or len(sizes) != 2 or not all(isinstance(size, int) for size in sizes):
             raise TopologyError(
-                f"fitted_on: sizes={sizes!r} must be two numbers of bytes, the smallest and the largest measured"
+                "fitted_on: sizes={sizes!r} must be two numbers of bytes, the smallest and the largest measured",
+                sizes=sizes,
             )
         for name in ("ranks", "collectives"):
             if not isinstance(self.fitted_on.get(name), list):
                 raise TopologyError(
-                    f"fitted_on: {name}={self.fitted_on.get(name)!r} must be a list of what was measured"
+                    "fitted_on: {name}={value!r} must be a list of what was measured",
+                    name=name,
+                    value=self.fitted_on.get(name),
                 )
         if missing := [name for name in ("gpu", "nodes", "inside", "net", "gdr") if name not in self.fitted_on]:
             raise TopologyError(
-                f"fitted_on: {', '.join(missing)} is missing: what the machine was when it was measured"
+                "fitted_on: {missing} is missing: what the machine was when it was measured", missing=", ".join(missing)
             )
 
 
@@ -100,7 +110,11 @@ def calibrated(topology: Topology, found: Measured) -> Topology:
     links = topology.links
     kinds = sorted({c.kind for c in links.cables})
     if strange := sorted(set(found.links) - set(kinds)):
-        raise TopologyError(f"{topology.name} has no links of that kind: {unknown('kind', strange[0], kinds)}")
+        raise TopologyError(
+            "{name} has no links of that kind: {unknown}",
+            name=topology.name,
+            unknown=unknown("kind", strange[0], kinds),
+        )
     cables = tuple(_changed(cable, found) for cable in links.cables)
     # a link may have been given a share of its cable; the share stays
     share = links.bandwidth / np.array([c.bandwidth for c in links.cables])[links.cable]

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import TopologyError
+from ..errors import Sentence, TopologyError
 from .cables import nic
 from .fabrics import Fabric
 from .graph import Shortest
@@ -79,7 +79,7 @@ class ClusterRouter:
     fabric: Fabric | None
     policy: Policy
     lost: frozenset[int] = frozenset()
-    legs: dict[tuple[int, ...], Leg | str] = field(default_factory=dict)
+    legs: dict[tuple[int, ...], Leg | Sentence] = field(default_factory=dict)
     chosen: dict[tuple[int, int], int | None] = field(default_factory=dict)
 
     # ---- sizes
@@ -105,8 +105,8 @@ class ClusterRouter:
         local = self.machine.of_kind("memory")
         if not local:
             raise TopologyError(
-                f"{self.machine.name} has no host memory for a helper endpoint to sit in; let a rank serve "
-                "(server='rank')"
+                "{name} has no host memory for a helper endpoint to sit in; let a rank serve (server='rank')",
+                name=self.machine.name,
             )
         which, node = np.divmod(np.arange(count), self.nodes)
         device = node * len(self.machine.devices) + np.array(local, np.int64)[which % len(local)]
@@ -122,15 +122,19 @@ class ClusterRouter:
         if count == self.nodes:
             if not local or self.machine.sm < _NVLS_SM:
                 raise TopologyError(
-                    f"{self.machine.name} has no switch that reduces or multicasts: NVLink SHARP needs NVSwitch of "
-                    "the third generation (dgx-h100 and later)"
+                    "{name} has no switch that reduces or multicasts: NVLink SHARP needs NVSwitch of the third "
+                    "generation (dgx-h100 and later)",
+                    name=self.machine.name,
                 )
             return (np.arange(count) * size + local[0]).astype(np.int32)
         alone = self.fabric is not None and self.fabric.switches == ((1, "switch"),) and not len(self.fabric.a)
         if count != 1 or not alone or not self.machine.nic or nic(self.machine.nic).cable.kind != "infiniband":
             raise TopologyError(
-                f"{count} reducing switches have no place on {self.nodes} × {self.machine.name}: it takes one "
-                "NVSwitch per node (NVLS) or one InfiniBand switch that joins all nodes (SHARP, fabric='switch')"
+                "{count} reducing switches have no place on {nodes} × {name}: it takes one NVSwitch per node "
+                "(NVLS) or one InfiniBand switch that joins all nodes (SHARP, fabric='switch')",
+                count=count,
+                nodes=self.nodes,
+                name=self.machine.name,
             )
         return np.array([self.nodes * size], np.int32)
 
@@ -275,7 +279,9 @@ class ClusterRouter:
             while at != goal:
                 then = int(ways_left.towards(goal)[at])
                 if then < 0:
-                    raise NoWay(int(pair[i]), f"no way is left through the fabric {self.fabric.name!r}")
+                    raise NoWay(
+                        int(pair[i]), Sentence("no way is left through the fabric {fabric!r}", fabric=self.fabric.name)
+                    )
                 new[i].append(link[at, then])
                 at = then
         width = max(ways.shape[1], *(len(w) for w in new.values()))
@@ -293,11 +299,11 @@ class ClusterRouter:
             away, state, a, goal_state, b = key
             self.legs[key] = self._remote(state, a, goal_state, b) if away else self._inside(state, a, b)
         leg = self.legs[key]
-        if isinstance(leg, str):
+        if isinstance(leg, Sentence):
             raise NoWay(pair, leg)
         return leg
 
-    def _inside(self, state: int, a: int, b: int) -> Leg | str:
+    def _inside(self, state: int, a: int, b: int) -> Leg | Sentence:
         """Inside one node: direct where P2P is allowed, else through the receiver's host memory."""
         if a == b:
             return Leg((), -1, -1, (), "")
@@ -310,7 +316,7 @@ class ClusterRouter:
             return (
                 other
                 if isinstance(other, Leg)
-                else f"no links join {self._ends(a, b)}; let a rank serve (server='rank')"
+                else Sentence("no links join {ends}; let a rank serve (server='rank')", ends=self._ends(a, b))
             )
         if path is not None and self._own_links(path):
             return Leg(path.links, -1, -1, (), "over the chips' own links")
@@ -324,15 +330,17 @@ class ClusterRouter:
                 other
                 if isinstance(other, Leg)
                 else (
-                    f"P2P is not allowed, and no host memory or network card joins {self._ends(a, b)}; allow it with "
-                    "p2p=True"
+                    Sentence(
+                        "P2P is not allowed, and no host memory or network card joins {ends}; allow it with p2p=True",
+                        ends=self._ends(a, b),
+                    )
                 )
             )
         why = f"{self._word(path)}, {self._why_not(path)}" if path else "no direct path"
         return Leg((*there.links, *back.links), -1, -1, (), f"{why}: staged through host memory (SHM)")
 
-    def _ends(self, a: int, b: int) -> str:
-        return f"{self.machine.devices[a]} and {self.machine.devices[b]}"
+    def _ends(self, a: int, b: int) -> Sentence:
+        return Sentence("{a} and {b}", a=self.machine.devices[a], b=self.machine.devices[b])
 
     def _p2p(self, path: Path) -> bool:
         return path.type <= self.policy.p2p and (path.type <= NVB or self.machine.p2p_over_pcie)
@@ -350,12 +358,12 @@ class ClusterRouter:
         near = self._paths[state].nearest(device, self.machine.of_kind("memory"))
         return near[0] if near else None
 
-    def _remote(self, state: int, a: int, goal_state: int, b: int) -> Leg | str:
+    def _remote(self, state: int, a: int, goal_state: int, b: int) -> Leg | Sentence:
         """To another node: which cards, and how to reach them."""
         card_in = self.card_of(goal_state, b)
         own = self.card_of(state, a)
         if self.fabric is None or card_in is None or own is None:
-            return "no network card with a working cable"
+            return Sentence("no network card with a working cable")
         card_out, out = own, self._to_card(state, a, own)
         lanes = self.fabric.lanes
         if lanes is not None and lanes[card_out] != lanes[card_in]:
@@ -366,10 +374,14 @@ class ClusterRouter:
             if better is not None:
                 card_out, out = better
             elif self.fabric.separate:
-                return f"cards {own} and {card_in} are on lanes that nothing joins, and PXN is not used"
+                return Sentence(
+                    "cards {own} and {other} are on lanes that nothing joins, and PXN is not used",
+                    own=own,
+                    other=card_in,
+                )
         into = self._from_card(goal_state, card_in, b)
         if out is None or into is None:
-            return "no path between its device and its network card"
+            return Sentence("no path between its device and its network card")
         said = f"through card {card_out} ({out[1]}) and card {card_in} ({into[1]})"
         return Leg(out[0], card_out, card_in, into[0], said)
 

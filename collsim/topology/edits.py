@@ -16,7 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError, TopologyError, unknown
+from ..errors import CollsimError, Sentence, TopologyError, unknown
 from ..units import format_bandwidth, format_time, parse_bandwidth, parse_time
 from .graph import Shortest, listed, require_connected
 from .network import Cable, Floats, Links, Router, Topology
@@ -44,7 +44,9 @@ def with_link(
     """Another bandwidth or alpha on the cable between devices a and b, both directions."""
     if bandwidth is None and alpha is None:
         raise TopologyError(
-            f"with_link({a!r}, {b!r}) changes nothing; give bandwidth='half', bandwidth='25GB/s' or alpha='2us'"
+            "with_link({a!r}, {b!r}) changes nothing; give bandwidth='half', bandwidth='25GB/s' or alpha='2us'",
+            a=a,
+            b=b,
         )
     which = _between(topology, a, b)
     rate, delay = topology.links.bandwidth.copy(), topology.links.alpha.copy()
@@ -62,8 +64,10 @@ def with_link(
             delay[which] = parse_time(alpha)
             said.append(f"alpha {alpha}" if isinstance(alpha, str) else f"alpha {format_time(delay[which][0])}")
     except CollsimError as error:
-        way_out = "; a factor is 'half', 'double', 'x0.1' or '10%'" if isinstance(bandwidth, str) else ""
-        raise TopologyError(f"with_link({a!r}, {b!r}): {error}{way_out}") from None
+        way_out = Sentence("; a factor is 'half', 'double', 'x0.1' or '10%'") if isinstance(bandwidth, str) else ""
+        raise TopologyError(
+            "with_link({a!r}, {b!r}): {error}{way_out}", a=a, b=b, error=error, way_out=way_out
+        ) from None
     call = {"a": _device(topology, a), "b": _device(topology, b), **_given(bandwidth=bandwidth, alpha=alpha)}
     said_all = f"{_pair(topology, a, b)}: {', '.join(said)}"
     return _changed(topology, _relabelled(topology.links, which, rate, delay), said_all, ("with_link", call))
@@ -72,11 +76,15 @@ def with_link(
 def scaled(topology: Topology, kind: str | None, by: float) -> Topology:
     """Bandwidth of every link of a kind times `by`."""
     if isinstance(by, bool) or not isinstance(by, Real) or not 0 < by < 1e12:
-        raise TopologyError(f"scaled(by={by!r}) must be a number above 0 (and below 1e12); 2 doubles the bandwidth")
+        raise TopologyError(
+            "scaled(by={by!r}) must be a number above 0 (and below 1e12); 2 doubles the bandwidth", by=by
+        )
     links = topology.links
     kinds = sorted({c.kind for c in links.cables})
     if kind is not None and (not isinstance(kind, str) or kind not in kinds):
-        raise TopologyError(f"{topology.name} has no links of that kind: {unknown('kind', kind, kinds)}")
+        raise TopologyError(
+            "{name} has no links of that kind: {unknown}", name=topology.name, unknown=unknown("kind", kind, kinds)
+        )
     chosen = np.array([kind is None or c.kind == kind for c in links.cables], bool)
     rate = np.where(chosen[links.cable], links.bandwidth * by, links.bandwidth)
     cables = tuple(_times(c, by) if yes else c for c, yes in zip(links.cables, chosen, strict=True))
@@ -98,9 +106,16 @@ def without_device(topology: Topology, device: str | int) -> Topology:
     name = topology.devices.name[gone]
     here = np.flatnonzero(topology.endpoint_device == gone)
     if len(here):
-        what = f"rank {here[0]}" if here[0] < topology.ranks else f"helper {here[0] - topology.ranks}"
+        what = (
+            Sentence("rank {rank}", rank=here[0])
+            if here[0] < topology.ranks
+            else Sentence("helper {helper}", helper=here[0] - topology.ranks)
+        )
         raise TopologyError(
-            f"{topology.name}: {what} sits on {name}, so it cannot be taken away; simulate fewer ranks instead"
+            "{name}: {what} sits on {device}, so it cannot be taken away; simulate fewer ranks instead",
+            name=topology.name,
+            what=what,
+            device=name,
         )
     lost = (topology.links.src == gone) | (topology.links.dst == gone)
     return _without(topology, lost, f"without {name}", ("without_device", {"device": name}))
@@ -113,7 +128,7 @@ def _without(topology: Topology, lost: npt.NDArray[np.bool_], said: str, call: C
     smaller = _changed(topology, links, said, call)
     if topology.router is not None:
         if not isinstance(topology.router, Repairs):
-            raise TopologyError(f"{topology.name} cannot lose links")
+            raise TopologyError("{name} cannot lose links", name=topology.name)
         repaired = replace(smaller, router=topology.router.without(lost))
         _require_ways(repaired)
         return repaired
@@ -137,13 +152,13 @@ def _require_ways(topology: Topology) -> None:
             topology.routes(everyone, other)
             topology.routes(other, everyone)
     except TopologyError as error:
-        raise TopologyError(_apart(topology) or str(error)) from None
+        raise TopologyError(_apart(topology) or error.sentence) from None
 
 
-def _apart(topology: Topology) -> str:
+def _apart(topology: Topology) -> Sentence | None:
     """Which ranks rank 0 still reaches both ways, and which it does not."""
     if topology.ranks > 4096:
-        return ""
+        return None
     near, far = [], []
     for rank in range(topology.ranks):
         try:
@@ -151,7 +166,11 @@ def _apart(topology: Topology) -> str:
             near.append(rank)
         except TopologyError:
             far.append(rank)
-    return f"{topology.name}: {listed(near)} and {listed(far)} cannot reach each other" if far else ""
+    if not far:
+        return None
+    return Sentence(
+        "{name}: {near} and {far} cannot reach each other", name=topology.name, near=listed(near), far=listed(far)
+    )
 
 
 def _between(topology: Topology, a: str | int, b: str | int) -> npt.NDArray[np.int64]:
@@ -160,8 +179,17 @@ def _between(topology: Topology, a: str | int, b: str | int) -> npt.NDArray[np.i
     found = np.flatnonzero(((links.src == one) & (links.dst == two)) | ((links.src == two) & (links.dst == one)))
     if not len(found):
         near = sorted({topology.devices.name[d] for d in links.dst[links.src == one]})
-        beside = f"; {topology.devices.name[one]} is joined to {', '.join(near[:8])}" if near else ""
-        raise TopologyError(f"{topology.name} has no link between {_pair(topology, a, b)}{beside}")
+        beside = (
+            Sentence("; {name} is joined to {near}", name=topology.devices.name[one], near=", ".join(near[:8]))
+            if near
+            else ""
+        )
+        raise TopologyError(
+            "{name} has no link between {pair}{beside}",
+            name=topology.name,
+            pair=_pair(topology, a, b),
+            beside=beside,
+        )
     return found
 
 
@@ -210,7 +238,9 @@ def _factor(bandwidth: object) -> float | None:
         return None
     factor = float(match[1]) if match else float(percent[1]) / 100  # type: ignore[index]
     if not 0 < factor < 1e9:
-        raise CollsimError(f"bandwidth={bandwidth!r} must be a factor above 0; for no link at all use without_link")
+        raise CollsimError(
+            "bandwidth={bandwidth!r} must be a factor above 0; for no link at all use without_link", bandwidth=bandwidth
+        )
     return factor
 
 

@@ -10,7 +10,7 @@ def explain(topology: Topology, src: str | int, dst: str | int) -> str:
     """Which way the data go from src to dst, hop by hop; why; what limits it alone (B/s, one direction) and its latency
     (s)."""
     a, b = topology.endpoint(src), topology.endpoint(dst)
-    names = [topology._endpoint_name(e) for e in (a, b)]
+    names = [str(topology._endpoint_name(e)) for e in (a, b)]
     if a == b:
         return f"{names[0].capitalize()} to itself: a copy in its own memory; no link is crossed."
     hops = topology.route(a, b)

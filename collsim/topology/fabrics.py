@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TopologyError, shown, unknown
+from ..errors import Sentence, TopologyError, shown, unknown
 from ..limits import Extent, require
 from ..units import parse_count
 from .generic import Around, Groups
@@ -169,7 +169,7 @@ class _Asked:
 
     def require(self, switches: int, cables: int) -> None:
         """Raises TopologyError where so many switches and cables between them take too much memory."""
-        what = f"a fabric {self.name!r} for {self.ports:,} cards with these options"
+        what = Sentence("a fabric {name!r} for {ports:,} cards with these options", name=self.name, ports=self.ports)
         require(what, Extent(switches, 2 * (self.ports + cables)), "use fewer or smaller switches", TopologyError)
 
     def take(self, key: str, default: Any) -> Any:
@@ -179,7 +179,9 @@ class _Asked:
     def count(self, key: str, default: int) -> int:
         number = parse_count(self.take(key, default), key)
         if number >= 2**31:
-            raise TopologyError(f"{key}={number:,} is too large; it is at most {2**31 - 1:,}")
+            raise TopologyError(
+                "{key}={number:,} is too large; it is at most {last:,}", key=key, number=number, last=2**31 - 1
+            )
         return number
 
     def uplink(self, times: float, trunk: bool = False) -> Cable:
@@ -199,7 +201,8 @@ class _Asked:
         value = self.take("oversubscription", 1)
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1e6:
             raise TopologyError(
-                f"oversubscription={shown(value)} must be a number above 0; 2 halves the way up of every leaf"
+                "oversubscription={value} must be a number above 0; 2 halves the way up of every leaf",
+                value=shown(value),
             )
         return float(value)
 
@@ -237,7 +240,9 @@ def _planes(asked: _Asked, planes: int | None = None) -> Fabric:
     count = planes or asked.count("planes", 2)
     if count > asked.cards:
         raise TopologyError(
-            f"planes={count} is more than the {asked.cards} network cards of a node; each plane needs a card"
+            "planes={count} is more than the {cards} network cards of a node; each plane needs a card",
+            count=count,
+            cards=asked.cards,
         )
     home = np.arange(asked.ports) % asked.cards % count
     lanes = tuple(card % count for card in range(asked.cards))
@@ -255,8 +260,11 @@ def _fat_tree(asked: _Asked) -> Fabric:
     half = k // 2
     if k % 2 or half * half * k < asked.ports:
         raise TopologyError(
-            f"a fat tree of switches with radix={k} ports holds {half * half * k:,} cards, not {asked.ports:,}; use "
-            f"radix={least}"
+            "a fat tree of switches with radix={k} ports holds {half:,} cards, not {ports:,}; use radix={least}",
+            k=k,
+            half=half * half * k,
+            ports=asked.ports,
+            least=least,
         )
     pods = -(-asked.ports // (half * half))
     ups = max(1, math.ceil(half / ratio - 1e-9))
@@ -278,13 +286,18 @@ def _grid(asked: _Asked) -> Fabric:
     dims = asked.take("dims", _nearly_square(asked.nodes))
     if not isinstance(dims, tuple | list):
         raise TopologyError(
-            f"dims={shown(dims)} must be a list of sizes, for example dims={_nearly_square(asked.nodes)}"
+            "dims={dims} must be a list of sizes, for example dims={example}",
+            dims=shown(dims),
+            example=_nearly_square(asked.nodes),
         )
     sizes = tuple(parse_count(d, "dims") for d in dims)
     if math.prod(sizes) != asked.nodes:
         raise TopologyError(
-            f"dims={shown(tuple(dims))} hold {shown(math.prod(sizes))} nodes, not {asked.nodes}; a {asked.name} has "
-            "one router per node"
+            "dims={dims} hold {product} nodes, not {nodes}; a {name} has one router per node",
+            dims=shown(tuple(dims)),
+            product=shown(math.prod(sizes)),
+            nodes=asked.nodes,
+            name=asked.name,
         )
     asked.require(asked.nodes, asked.nodes * len(sizes))
     node = np.arange(asked.nodes)
@@ -311,8 +324,11 @@ def _dragonfly(asked: _Asked) -> Fabric:
     groups = a * h + 1
     if a * groups * p < asked.ports:
         raise TopologyError(
-            f"a dragonfly with switches={a}, cables={h} holds {a * groups * p:,} cards, not {asked.ports:,}; use "
-            "more switches"
+            "a dragonfly with switches={a}, cables={h} holds {cards:,} cards, not {ports:,}; use more switches",
+            a=a,
+            h=h,
+            cards=a * groups * p,
+            ports=asked.ports,
         )
     asked.require(a * groups, a * groups * (a + h))
     x, y = np.triu_indices(a, 1)
@@ -362,7 +378,12 @@ def fabric(name: str, nodes: int, cards: int, cable: Cable, **options: Any) -> F
     built = _BUILDERS[name](asked)
     left = {k: v for k, v in asked.options.items() if v is not None and not (k == "oversubscription" and v == 1)}
     if left:
-        raise TopologyError(f"fabric {name!r} has no option {', '.join(map(repr, left))}; {name}: {FABRICS[name]}")
+        raise TopologyError(
+            "fabric {name!r} has no option {left}; {name}: {options}",
+            name=name,
+            left=", ".join(map(repr, left)),
+            options=FABRICS[name],
+        )
     return built
 
 

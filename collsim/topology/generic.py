@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CollsimError, TopologyError
+from ..errors import CollsimError, Sentence, TopologyError
 from ..limits import Extent, require
 from ..units import format_bandwidth, parse_bandwidth, parse_count, parse_time
 from .network import DEVICE_KINDS, Cable, Devices, Ints, Links, Longs, Names, NextHop, Topology
@@ -214,8 +214,10 @@ def hypercube(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPH
     n = _ranks("hypercube", ranks)
     if n & (n - 1):
         raise TopologyError(
-            f"hypercube({n}): the number of ranks must be a power of two; a cube of {n} dimensions is "
-            f"hypercube({2 ** min(n, 40)})"
+            "hypercube({n}): the number of ranks must be a power of two; a cube of {n} dimensions is "
+            "hypercube({ranks})",
+            n=n,
+            ranks=2 ** min(n, 40),
         )
     _require_small("hypercube", n, n * (n.bit_length() - 1), "use fewer ranks")
     bits = np.arange(n.bit_length() - 1)
@@ -229,7 +231,7 @@ def fat_tree(k: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) ->
     2.2)."""
     k = parse_count(k, "k", least=2)
     if k % 2:
-        raise TopologyError(f"fat_tree({k}): k, the ports of a switch, must be even; use {k + 1}")
+        raise TopologyError("fat_tree({k}): k, the ports of a switch, must be even; use {even}", k=k, even=k + 1)
     half = k // 2
     hosts, layer = half * half * k, half * k
     _require_small("fat_tree", hosts + 2 * layer + half * half, 3 * hosts, "use a smaller k")
@@ -360,7 +362,7 @@ def _ranks(shape: str, ranks: object, orders: int = 0) -> int:
     try:
         n = parse_count(ranks, "ranks")
     except CollsimError as error:
-        raise TopologyError(f"{shape}: {error}") from None
+        raise TopologyError("{shape}: {error}", shape=shape, error=error) from None
     _require_small(shape, n, n, "use fewer ranks", numbers=orders * n)
     return n
 
@@ -369,21 +371,28 @@ def _dims(shape: str, dims: Sequence[object]) -> tuple[int, ...]:
     if len(dims) == 1 and isinstance(dims[0], tuple | list):
         dims = dims[0]
     if not dims:
-        raise TopologyError(f"{shape}() needs the size of each dimension, for example {shape}(4, 4)")
-    sizes = tuple(parse_count(d, f"dimension {i} of {shape}") for i, d in enumerate(dims))
+        raise TopologyError("{shape}() needs the size of each dimension, for example {shape}(4, 4)", shape=shape)
+    sizes = tuple(
+        parse_count(d, Sentence("dimension {number} of {shape}", number=i, shape=shape)) for i, d in enumerate(dims)
+    )
     _require_small(shape, ranks := math.prod(sizes), ranks * len(sizes), "use smaller dimensions")
     return sizes
 
 
 def _require_small(shape: str, devices: int, cables: int, advice: str, numbers: int = 0) -> None:
-    require(f"a {shape} of this size", Extent(devices, 2 * cables, numbers=numbers), advice, TopologyError)
+    require(
+        Sentence("a {shape} of this size", shape=shape),
+        Extent(devices, 2 * cables, numbers=numbers),
+        advice,
+        TopologyError,
+    )
 
 
 def _quantities(shape: str, bandwidth: object, alpha: object) -> tuple[float, float]:
     try:
         return parse_bandwidth(bandwidth), parse_time(alpha)
     except CollsimError as error:
-        raise TopologyError(f"{shape}: {error}") from None
+        raise TopologyError("{shape}: {error}", shape=shape, error=error) from None
 
 
 def _name(shape: str, arguments: tuple[int, ...], options: dict[str, Any], rate: float, delay: float) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError, TopologyError, unknown
+from ..errors import CollsimError, Sentence, TopologyError, Words, unknown
 from ..units import format_bandwidth, parse_bandwidth, parse_time
 from .network import DEVICE_KINDS, Cable, Devices, Ints, Links, Longs, Topology
 
@@ -100,7 +100,9 @@ def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:
     import networkx as nx
 
     if not isinstance(graph, nx.Graph):
-        raise TopologyError(f"from_networkx wants a networkx graph, got {graph!r}; make one with networkx.Graph()")
+        raise TopologyError(
+            "from_networkx wants a networkx graph, got {graph!r}; make one with networkx.Graph()", graph=graph
+        )
     nodes = list(graph.nodes)
     number = {node: i for i, node in enumerate(nodes)}
     return from_cables(name, {node: graph.nodes[node] for node in nodes}, _joined(graph, number))
@@ -134,15 +136,20 @@ def require_connected(topology: Topology, ways: Shortest) -> None:
     if groups is not None:
         one, other = (listed(group) for group in groups)
         raise TopologyError(
-            f"{topology.name} is not connected: {one} and {other} cannot reach each other; add a link between them"
+            "{name} is not connected: {one} and {other} cannot reach each other; add a link between them",
+            name=topology.name,
+            one=one,
+            other=other,
         )
 
 
-def listed(ranks: Iterable[int]) -> str:
+def listed(ranks: Iterable[int]) -> Sentence:
     """`ranks 0, 1, 2` or `rank 4`, at most eight of them written out."""
     numbers = [int(r) for r in ranks]
-    shown = ", ".join(map(str, numbers[:8])) + (f" and {len(numbers) - 8} more" if len(numbers) > 8 else "")
-    return f"rank{'s' if len(numbers) > 1 else ''} {shown}"
+    shown: Words = ", ".join(map(str, numbers[:8]))
+    if len(numbers) > 8:
+        shown = Sentence("{names} and {more} more", names=shown, more=len(numbers) - 8)
+    return Sentence("ranks {ranks}" if len(numbers) > 1 else "rank {ranks}", ranks=shown)
 
 
 def _kinds(nodes: Mapping[Any, Mapping[str, Any]]) -> npt.NDArray[np.int8]:
@@ -151,7 +158,7 @@ def _kinds(nodes: Mapping[Any, Mapping[str, Any]]) -> npt.NDArray[np.int8]:
         given = ["gpu"] * len(nodes)
     for node, kind in zip(nodes, given, strict=True):
         if kind is not None and (not isinstance(kind, str) or kind not in DEVICE_KINDS):
-            raise TopologyError(f"node {node!r}: {unknown('kind', kind, DEVICE_KINDS)}")
+            raise TopologyError("node {node!r}: {unknown}", node=node, unknown=unknown("kind", kind, DEVICE_KINDS))
     return np.array([DEVICE_KINDS.index(kind or "switch") for kind in given], np.int8)
 
 
@@ -167,8 +174,10 @@ def _places(nodes: Mapping[Any, Mapping[str, Any]], kinds: npt.NDArray[np.int8])
         range(len(gpus))
     ):
         raise TopologyError(
-            f"the rank attributes of the {len(gpus)} gpu nodes must be 0 to {len(gpus) - 1}, each once; they are "
-            f"{ranks[:20]}"
+            "the rank attributes of the {gpus} gpu nodes must be 0 to {last}, each once; they are {ranks}",
+            gpus=len(gpus),
+            last=len(gpus) - 1,
+            ranks=ranks[:20],
         )
     return gpus[np.argsort(ranks)]
 
@@ -178,7 +187,7 @@ def _joined(graph: nx.Graph[Any], number: dict[Hashable, int]) -> dict[tuple[int
     found: dict[tuple[int, int], Cable] = {}
     for a, b, data in graph.edges(data=True):
         if a == b:
-            raise TopologyError(f"edge {a!r} to {b!r} is a loop; a link joins two devices")
+            raise TopologyError("edge {a!r} to {b!r} is a loop; a link joins two devices", a=a, b=b)
         cable = _cable(a, b, data)
         ways = [(number[a], number[b])] if graph.is_directed() else [(number[a], number[b]), (number[b], number[a])]
         for way in ways:
@@ -203,13 +212,16 @@ def _links(joined: Mapping[tuple[int, int], Cable]) -> Links:
 def _cable(a: Hashable, b: Hashable, data: dict[str, Any]) -> Cable:
     if "bandwidth" not in data:
         raise TopologyError(
-            f"edge {a!r} to {b!r} has no bandwidth; give it one, for example bandwidth='25GB/s' (its attributes: "
-            f"{list(data)})"
+            "edge {a!r} to {b!r} has no bandwidth; give it one, for example bandwidth='25GB/s' (its attributes: "
+            "{attributes})",
+            a=a,
+            b=b,
+            attributes=list(data),
         )
     try:
         rate, delay = parse_bandwidth(data["bandwidth"]), parse_time(data.get("alpha", 0.0))
     except CollsimError as error:
-        raise TopologyError(f"edge {a!r} to {b!r}: {error}") from None
+        raise TopologyError("edge {a!r} to {b!r}: {error}", a=a, b=b, error=error) from None
     words = {
         "kind": "cable",
         "label": format_bandwidth(rate).replace("\N{NO-BREAK SPACE}", " "),
@@ -224,8 +236,11 @@ def _cable(a: Hashable, b: Hashable, data: dict[str, Any]) -> Cable:
 def _bonded(one: Cable, other: Cable, a: Hashable, b: Hashable) -> Cable:
     if one.kind != other.kind:
         raise TopologyError(
-            f"edges {a!r} to {b!r} are of two kinds, {one.kind} and {other.kind}; a pair of devices has links of one "
-            "kind"
+            "edges {a!r} to {b!r} are of two kinds, {kind} and {other_kind}; a pair of devices has links of one kind",
+            a=a,
+            b=b,
+            kind=one.kind,
+            other_kind=other.kind,
         )
     rate = one.bandwidth + other.bandwidth
     return Cable(one.kind, f"{one.label} + {other.label}", rate, max(one.alpha, other.alpha), one.source, nominal=rate)

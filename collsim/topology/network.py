@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import TopologyError, unknown
+from ..errors import Sentence, TopologyError, Words, unknown
 from ..units import format_bandwidth, format_time
 
 if TYPE_CHECKING:
@@ -61,11 +61,19 @@ class Cable:
 
     def __post_init__(self) -> None:
         if not self.source:
-            raise TopologyError(f"cable {self.label!r} has no source for its numbers; say where they come from")
+            raise TopologyError(
+                "cable {label!r} has no source for its numbers; say where they come from", label=self.label
+            )
         if not self.bandwidth > 0 or not np.isfinite(self.bandwidth):
-            raise TopologyError(f"cable {self.label!r}: bandwidth={self.bandwidth!r} must be a finite rate above 0 B/s")
+            raise TopologyError(
+                "cable {label!r}: bandwidth={bandwidth!r} must be a finite rate above 0 B/s",
+                label=self.label,
+                bandwidth=self.bandwidth,
+            )
         if not self.alpha >= 0 or not np.isfinite(self.alpha):
-            raise TopologyError(f"cable {self.label!r}: alpha={self.alpha!r} must be 0 s or more")
+            raise TopologyError(
+                "cable {label!r}: alpha={alpha!r} must be 0 s or more", label=self.label, alpha=self.alpha
+            )
 
 
 class MadeNames(Sequence[str]):
@@ -202,7 +210,7 @@ class Router(Protocol):
 class NoWay(Exception):
     """Pair number `pair` of those asked for has no route, because of `reason`."""
 
-    def __init__(self, pair: int, reason: str):
+    def __init__(self, pair: int, reason: Words):
         super().__init__(reason)
         self.pair, self.reason = pair, reason
 
@@ -274,13 +282,13 @@ class Topology:
         for array in (src, dst):
             bad = (array < 0) | (array >= self.endpoints)
             if bad.any():
+                more = self.endpoints - self.ranks
                 raise TopologyError(
-                    f"{self.name} has no place for endpoint {array[bad][0]}: it has {self.ranks} ranks"
-                    + (
-                        f" and {self.endpoints - self.ranks} helpers"
-                        if self.endpoints > self.ranks
-                        else " and no helper endpoint"
-                    )
+                    "{name} has no place for endpoint {endpoint}: it has {ranks} ranks and {helpers}",
+                    name=self.name,
+                    endpoint=array[bad][0],
+                    ranks=self.ranks,
+                    helpers=Sentence("{count} helpers", count=more) if more else Sentence("no helper endpoint"),
                 )
 
     def _find_routes(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> list[Column]:
@@ -292,7 +300,10 @@ class Topology:
                 return self.router.columns(at, goal)
             except NoWay as lost:
                 raise TopologyError(
-                    f"{self.name}: {self._pair(src[lost.pair], dst[lost.pair])}; {lost.reason}"
+                    "{name}: {pair}; {reason}",
+                    name=self.name,
+                    pair=self._pair(src[lost.pair], dst[lost.pair]),
+                    reason=lost.reason,
                 ) from None
         assert self.next_hop is not None
         found: list[Column] = []
@@ -300,12 +311,19 @@ class Topology:
         while len(moving):
             if len(found) > len(self.devices):
                 raise TopologyError(
-                    f"{self.name}: the route from rank {src[moving[0]]} to rank {dst[moving[0]]} never arrives"
+                    "{name}: the route from rank {src} to rank {dst} never arrives",
+                    name=self.name,
+                    src=src[moving[0]],
+                    dst=dst[moving[0]],
                 )
             nxt = self.next_hop(at[moving], goal[moving])
             if (nxt < 0).any():
                 lost_pair = moving[np.argmax(nxt < 0)]
-                raise TopologyError(f"{self.name}: {self._pair(src[lost_pair], dst[lost_pair])}; no links join them")
+                raise TopologyError(
+                    "{name}: {pair}; no links join them",
+                    name=self.name,
+                    pair=self._pair(src[lost_pair], dst[lost_pair]),
+                )
             found.append(Column(moving if len(moving) < len(at) else None, self.link_between(at[moving], nxt)))
             at[moving] = nxt
             moving = moving[nxt != goal[moving]]
@@ -331,7 +349,12 @@ class Topology:
         if not np.all(ok):
             lost = np.atleast_1d(asked)[np.argmin(np.atleast_1d(ok))]
             a, b = divmod(int(lost), len(self.devices))
-            raise TopologyError(f"{self.name} has no link from {self.devices.name[a]} to {self.devices.name[b]}")
+            raise TopologyError(
+                "{name} has no link from {a} to {b}",
+                name=self.name,
+                a=self.devices.name[a],
+                b=self.devices.name[b],
+            )
         return order[found].astype(np.int32)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -340,11 +363,13 @@ class Topology:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, facts=MappingProxyType(state["facts"]))
 
-    def _pair(self, src: int, dst: int) -> str:
-        return f"{self._endpoint_name(src)} cannot reach {self._endpoint_name(dst)}"
+    def _pair(self, src: int, dst: int) -> Sentence:
+        return Sentence("{src} cannot reach {dst}", src=self._endpoint_name(src), dst=self._endpoint_name(dst))
 
-    def _endpoint_name(self, endpoint: int) -> str:
-        return f"rank {endpoint}" if endpoint < self.ranks else f"helper {endpoint - self.ranks}"
+    def _endpoint_name(self, endpoint: int) -> Sentence:
+        if endpoint < self.ranks:
+            return Sentence("rank {rank}", rank=endpoint)
+        return Sentence("helper {helper}", helper=endpoint - self.ranks)
 
     # ---- names
     # -------------------------------------------------------------------------------------------------------------
@@ -353,12 +378,19 @@ class Topology:
         """Number of a device by name or number. Raises TopologyError with the nearest names."""
         if isinstance(name, int | np.integer):
             if not 0 <= name < len(self.devices):
-                raise TopologyError(f"{self.name} has no device {name}; devices are 0 to {len(self.devices) - 1}")
+                raise TopologyError(
+                    "{name} has no device {device}; devices are 0 to {last}",
+                    name=self.name,
+                    device=name,
+                    last=len(self.devices) - 1,
+                )
             return int(name)
         try:
             return self.devices.name.index(str(name))
         except ValueError:
-            raise TopologyError(f"{self.name}: {unknown('device', name, self.devices.name[:5000])}") from None
+            raise TopologyError(
+                "{name}: {unknown}", name=self.name, unknown=unknown("device", name, self.devices.name[:5000])
+            ) from None
 
     def link_name(self, link: int) -> str:
         """`"node0/gpu3 → node0/nvswitch"`."""
@@ -373,8 +405,10 @@ class Topology:
         here = np.flatnonzero(self.endpoint_device == device)
         if not len(here):
             raise TopologyError(
-                f"{self.name}: no rank sits on {place!r}; ranks sit on "
-                f"{self.devices.name[self.endpoint_device[0]]!r}, ..."
+                "{name}: no rank sits on {place!r}; ranks sit on {device!r}, ...",
+                name=self.name,
+                place=place,
+                device=self.devices.name[self.endpoint_device[0]],
             )
         return int(here[0])
 

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from ..errors import TopologyError, unknown
+from ..errors import Sentence, TopologyError, unknown
 from ..limits import Extent, require
 from ..units import parse_count
 from .graph import Shortest
@@ -51,7 +51,11 @@ def with_helpers(topology: Topology, count: int, on: str = "host") -> Topology:
     count = parse_count(count, "helpers", least=0)
     more = count - (topology.endpoints - topology.ranks)
     if count > _MOST_HELPERS:
-        raise TopologyError(f"{count:,} helpers are more than {_MOST_HELPERS:,}, the most that a topology may have")
+        raise TopologyError(
+            "{count:,} helpers are more than {most:,}, the most that a topology may have",
+            count=count,
+            most=_MOST_HELPERS,
+        )
     if not isinstance(on, str) or on not in ("host", "switch"):
         raise TopologyError(unknown("place for a helper", on, ("host", "switch")))
     if more <= 0:
@@ -78,8 +82,10 @@ def _joins(topology: Topology) -> list[int]:
     if topology.shape == "fully_connected":
         return list(range(len(topology.devices)))
     raise TopologyError(
-        f"{topology.name} has no place for a helper endpoint such as a parameter server: no device of it has a free "
-        f"port; let a rank serve (server='rank'), or use switch({n}), where a server gets a cable of its own"
+        "{name} has no place for a helper endpoint such as a parameter server: no device of it has a free port; "
+        "let a rank serve (server='rank'), or use switch({n}), where a server gets a cable of its own",
+        name=topology.name,
+        n=n,
     )
 
 
@@ -89,10 +95,17 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
     first, hosts = len(topology.devices), topology.endpoints - topology.ranks
     old, links = topology.devices, topology.links
     if not links.cables:
-        raise TopologyError(f"{topology.name} has no cable to copy for a helper; use switch({topology.ranks})")
+        raise TopologyError(
+            "{name} has no cable to copy for a helper; use switch({ranks})", name=topology.name, ranks=topology.ranks
+        )
     among = more * (more - 1) // 2 if topology.shape == "fully_connected" else 0
     whole = Extent(first + more, len(links) + 2 * (more * len(joins) + among))
-    require(f"{topology.name} with {more:,} more hosts", whole, "use fewer helpers", TopologyError)
+    require(
+        Sentence("{name} with {more:,} more hosts", name=topology.name, more=more),
+        whole,
+        "use fewer helpers",
+        TopologyError,
+    )
     me = np.arange(first, first + more, dtype=np.int32)
     devices = Devices(
         _Joined(old.name, [f"host{hosts + i}" for i in range(more)]),

@@ -85,10 +85,17 @@ class Machine:
 
     def __post_init__(self) -> None:
         if not self.source:
-            raise TopologyError(f"machine {self.name!r} has no source for its wiring; say where it comes from")
+            raise TopologyError(
+                "machine {name!r} has no source for its wiring; say where it comes from", name=self.name
+            )
         for a, b, cable in self.joints:
             if cable.kind not in _LINK_TYPE:
-                raise TopologyError(f"{a} to {b}: {unknown('kind of cable inside a machine', cable.kind, _LINK_TYPE)}")
+                raise TopologyError(
+                    "{a} to {b}: {unknown}",
+                    a=a,
+                    b=b,
+                    unknown=unknown("kind of cable inside a machine", cable.kind, _LINK_TYPE),
+                )
 
     def __str__(self) -> str:
         return self.title
@@ -114,7 +121,11 @@ def kind_of(name: str) -> str:
     """`"gpu3"` is a gpu."""
     kind = name.rstrip("0123456789")
     if kind not in DEVICE_KINDS:
-        raise TopologyError(f"device {name!r}: a name is a kind and a number; kinds are {', '.join(DEVICE_KINDS)}")
+        raise TopologyError(
+            "device {name!r}: a name is a kind and a number; kinds are {kinds}",
+            name=name,
+            kinds=", ".join(DEVICE_KINDS),
+        )
     return kind
 
 

@@ -24,7 +24,9 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
     """
     match = _CALL.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
-        raise TopologyError(f"topology {text[:80]!r} is not of the form 'ring(8, bandwidth=25GB/s, alpha=1us)'")
+        raise TopologyError(
+            "topology {text!r} is not of the form 'ring(8, bandwidth=25GB/s, alpha=1us)'", text=text[:80]
+        )
     name, inside = match[1], match[2] or ""
     if name not in builders:
         raise TopologyError(unknown("topology", name, builders))
@@ -35,14 +37,22 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
         if equals:
             keywords[key.strip()] = _value(value.strip())
         elif keywords:
-            raise TopologyError(f"topology {text!r}: {part!r} comes after a keyword; write key=value")
+            raise TopologyError(
+                "topology {text!r}: {part!r} comes after a keyword; write key=value", text=text, part=part
+            )
         else:
             values.append(_value(part))
     builder = builders[name]
     try:
         inspect.signature(builder).bind(*values, **keywords)
     except TypeError as error:
-        raise TopologyError(f"topology {text!r}: {error}; {name} takes {inspect.signature(builder)}") from error
+        raise TopologyError(
+            "topology {text!r}: {error}; {name} takes {signature}",
+            text=text,
+            error=error,
+            name=name,
+            signature=inspect.signature(builder),
+        ) from error
     return builder(*values, **keywords)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import CollsimError, require_path
+from ..errors import CollsimError, Sentence, require_path
 from ..files import writing
 from ..simulate.trace import views
 from .trace import StepTrace
@@ -32,11 +32,19 @@ def save(trace: StepTrace, path: Any) -> Path:
         _write(place, json.dumps(record(trace), indent=1))
     elif name.endswith(".csv"):
         _write(place, _plain(trace).to_csv(index=False))
+    elif name.endswith(".et"):
+        from .chakra import write_chakra
+
+        write_chakra(trace, place)
+    elif name.endswith(".html"):
+        views["step_page"](trace, place)
+    elif name.endswith(".py"):
+        _write(place, trace.script())
     elif name.endswith(_PICTURES):
         views["step_picture"](trace, place)
     else:
-        kinds = ".trace.json (Perfetto), .json, .csv, .png, .svg or .pdf"
-        raise CollsimError(f"{place.name!r}: a step of training is written as {kinds}")
+        kinds = Sentence(".html, .trace.json (Perfetto), .json, .csv, .et (Chakra), .py (PyTorch), .png, .svg or .pdf")
+        raise CollsimError("{name!r}: a step of training is written as {kinds}", name=place.name, kinds=kinds)
     return place
 
 
@@ -74,7 +82,7 @@ def events(trace: StepTrace) -> Iterator[dict[str, Any]]:
     for number, (task, begin, end) in enumerate(zip(trace.step.tasks, trace.begin, trace.end, strict=True)):
         if end > begin:
             args = {"task": number, "bytes": task.nbytes, "flops": task.flops, "bucket": task.bucket}
-            span = {"ts": round(begin * _US, 6), "dur": round((end - begin) * _US, 6)}
+            span = _span(begin, end)
             for lane in task.lanes:
                 where = {"pid": lane, "tid": int(task.stream != COMPUTE)}
                 yield {"ph": "X", "name": f"{task.name} {task.kind}", "cat": task.kind, **where, **span, "args": args}
@@ -84,3 +92,10 @@ def events(trace: StepTrace) -> Iterator[dict[str, Any]]:
         for moment, row in zip(at, held, strict=True):
             args = {kind: round(size / 1e9, 6) for kind, size in zip(kinds, row, strict=True)}
             yield {"ph": "C", "name": "memory (GB)", "pid": lane, "tid": 0, "ts": round(moment * _US, 6), "args": args}
+
+
+def _span(begin: float, end: float) -> dict[str, float]:
+    """Begin and length in microseconds of whole nanoseconds: Perfetto rounds to these, and slices that follow each
+    other must not overlap then."""
+    first, last = (round(1e9 * float(at)) for at in (begin, end))
+    return {"ts": first / 1000, "dur": (last - first) / 1000}

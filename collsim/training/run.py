@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..errors import CollsimError, require_word, unknown
+from ..errors import CollsimError, Sentence, in_a_row, require_word, unknown
 from ..topology import Topology
 from ..topology.machines import machine as machine_named
 from ..units import format_bytes, parse_bytes, parse_count
@@ -17,13 +17,15 @@ from .compute import costs
 from .compute.costs import with_interference
 from .compute.speeds import DTYPES
 from .models import model as model_named
-from .parallel import Parallel, Workload
+from .parallel import DataParallel, Parallel, ParameterServer, Split, Workload
+from .parallel.split import PARTS
 from .parallel.strategy import OPTIMIZERS
 from .timing import alone
 from .trace import StepTrace
 from .workload.collectives import Collectives
 from .workload.model import Model
 from .workload.step import TrainingStep
+from .workload.transformer import RECOMPUTE
 
 NETWORKS = ("alone", "shared")
 STEADY = (
@@ -52,6 +54,7 @@ class Request:
     memory: Any = None
     step: int = STEADY
     background: Any = None
+    recompute: str = "none"
     given: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -73,14 +76,16 @@ def training_step(
     memory: Any = None,
     step: int = STEADY,
     background: Any = None,
+    recompute: str = "none",
 ) -> StepTrace:
     """Time one step of training.
 
     Args:
         model: a Model, or a name of the catalogue. machine: a Topology, or the name of a machine.
-        parallel: `ddp(...)`, `data_parallel()` or `parameter_server(...)`.
-        batch: samples of the step over all GPUs and microbatches. micro_batch: samples of a GPU at a time; either gives
-            the other.
+        parallel: `ddp(...)`, `zero(...)`, `fsdp(...)`, a product of one of these with `tensor(t)`, `context(c)`,
+            `expert(e)` and `pipeline(p)`, `data_parallel()` or `parameter_server(...)`.
+        batch: samples of the step over all GPUs and microbatches. micro_batch: samples of a replica of the model (of a
+            GPU, where GPUs do not share one) at a time; either gives the other, but 1 in a pipeline.
         network: `"alone"` times each collective by itself, once; `"shared"` runs all of them on the event engine, so
             that what is under way at the same time shares links.
         compute: how fast GPUs compute, see `collsim.training.compute.costs`: None (the machine's GPU), `"A100"`,
@@ -96,14 +101,16 @@ def training_step(
         memory: bytes of a GPU's memory; the GPU's own unless given. step: which step of the run, from 1; the steady
             state unless given.
         background: with `network="shared"`, other traffic: rows (src rank, dst rank, nbytes) or (..., start in s).
+        recompute: activations that are not kept but computed again in the backward pass: none, selective (the scores of
+            attention) or full (of a block all but its input).
 
     Raises CollsimError for what does not fit: the batch on the GPUs, the model in their memory, ranks on nodes.
     """
     given = dict(locals())
-    return _timed(_asked(given), None)
+    return _timed(asked(given), None)
 
 
-def _asked(given: Mapping[str, Any]) -> Request:
+def asked(given: Mapping[str, Any]) -> Request:
     """What was asked, checked."""
     model, machine, parallel = given["model"], given["machine"], given["parallel"]
     model = model_named(model) if isinstance(model, str) else model
@@ -114,14 +121,24 @@ def _asked(given: Mapping[str, Any]) -> Request:
         ("parallel", parallel, Parallel, "ddp()"),
     ):
         if not isinstance(value, kind):
-            raise CollsimError(f"training_step: {what}={value!r} is no {kind.__name__}; make one with {way}")
+            raise CollsimError(
+                "training_step: {what}={value!r} is no {kind}; make one with {way}",
+                what=what,
+                value=value,
+                kind=kind.__name__,
+                way=way,
+            )
     require_word("network of a training step", given["network"], NETWORKS)
     require_word("dtype of a training step", given["dtype"], DTYPES)
     require_word("optimizer", given["optimizer"], OPTIMIZERS)
+    parallel = _as_split(parallel, require_word("recompute", given["recompute"], RECOMPUTE))
     if given["background"] is not None and given["network"] != "shared":
         raise CollsimError("background traffic shares links with collectives: it needs network='shared'")
     ranks = _ranks(given["ranks"], topology)
-    batch, micro, accumulate = _batches(given["batch"], given["micro_batch"], parallel.accumulate, len(ranks))
+    replicas, micro_batch = parallel.replicas(len(ranks)), given["micro_batch"]
+    if micro_batch is None and isinstance(parallel, Split) and parallel.pipe.size > 1 and not parallel.accumulate:
+        micro_batch = 1  # as many microbatches as there can be: with one, stages would work one at a time
+    batch, micro, accumulate = _batches(given["batch"], micro_batch, parallel.accumulate, replicas)
     names = (
         "network",
         "compute",
@@ -132,10 +149,20 @@ def _asked(given: Mapping[str, Any]) -> Request:
         "algorithm",
         "memory",
         "background",
+        "recompute",
     )
     rest = {name: given[name] for name in names}
     number = parse_count(given["step"], "step")
     return Request(model, topology, parallel, batch, micro, accumulate, ranks, step=number, given=dict(given), **rest)
+
+
+def _as_split(parallel: Parallel, recompute: str) -> Parallel:
+    """The same way as a product of one part, where it is to be one."""
+    if isinstance(parallel, Split) or (recompute == "none" and not isinstance(parallel, PARTS)):
+        return parallel
+    if isinstance(parallel, DataParallel | ParameterServer):
+        raise CollsimError(f"recompute={recompute!r} is not modelled with {parallel.says}; use ddp, zero or fsdp")
+    return Split((parallel,))
 
 
 def _ranks(asked: Any, topology: Topology) -> tuple[int, ...]:
@@ -147,9 +174,14 @@ def _ranks(asked: Any, topology: Topology) -> tuple[int, ...]:
     try:
         listed = tuple(int(r) for r in asked)
     except (TypeError, ValueError):
-        raise CollsimError(f"ranks={asked!r} must be a list of ranks, or their number") from None
+        raise CollsimError("ranks={asked!r} must be a list of ranks, or their number", asked=asked) from None
     if not listed or len(set(listed)) < len(listed) or not all(0 <= r < n for r in listed):
-        raise CollsimError(f"ranks={asked!r} must be different ranks of {topology.name}, which has 0 to {n - 1}")
+        raise CollsimError(
+            "ranks={asked!r} must be different ranks of {name}, which has 0 to {last}",
+            asked=asked,
+            name=topology.name,
+            last=n - 1,
+        )
     return listed
 
 
@@ -158,11 +190,16 @@ def _spread(count: int, topology: Topology) -> tuple[int, ...]:
     n, nodes = topology.ranks, int(topology.facts.get("nodes", 1))
     per = n // nodes
     if not 1 <= count <= n:
-        raise CollsimError(f"ranks={count}: {topology.name} has {n} ranks; give 1 to {n}")
+        raise CollsimError("ranks={count}: {name} has {n} ranks; give 1 to {n}", count=count, name=topology.name, n=n)
     if count % nodes or (per % (count // nodes) and count != n):
         raise CollsimError(
-            f"ranks={count} on {n} GPUs ({nodes} node{'s' * (nodes > 1)} of {per}) uses nodes unevenly; use "
-            f"{_listed(nodes, per)}, or name them: ranks=range({count})"
+            "ranks={count} on {n} GPUs ({nodes} of {per}) uses nodes unevenly; use {fitting}, or name "
+            "them: ranks=range({count})",
+            count=count,
+            n=n,
+            nodes=Sentence("{count} nodes" if nodes > 1 else "{count} node", count=nodes),
+            per=per,
+            fitting=_listed(nodes, per),
         )
     return tuple(node * per + i for node in range(nodes) for i in range(count // nodes))
 
@@ -185,15 +222,23 @@ def _batches(batch: Any, micro: Any, accumulate: int | None, ranks: int) -> tupl
     if micro is not None:
         size = parse_count(micro, "micro_batch")
         if total % (size * ranks) or (accumulate is not None and total != size * ranks * accumulate):
-            wanted = f"{size} × {ranks} GPUs" + (f" × accumulate={accumulate}" if accumulate else "")
+            wanted = Sentence("{size} × {ranks} GPUs", size=size, ranks=ranks) + (
+                Sentence(" × accumulate={accumulate}", accumulate=accumulate) if accumulate else ""
+            )
             raise CollsimError(
-                f"batch={total} is not micro_batch={wanted}; the next that is: {_fitting(total, size * ranks * many)}"
+                "batch={total} is not micro_batch={wanted}; the next that is: {next}",
+                total=total,
+                wanted=wanted,
+                next=_fitting(total, size * ranks * many),
             )
         return total, size, total // (size * ranks)
     if total % (ranks * many):
-        each = f"{ranks} GPUs" + (f" × accumulate={many}" if many > 1 else "")
+        each = Sentence("{ranks} GPUs", ranks=ranks) + (Sentence(" × accumulate={many}", many=many) if many > 1 else "")
         raise CollsimError(
-            f"batch={total} cannot be shared evenly by {each}; the next that can is {_fitting(total, ranks * many)}"
+            "batch={total} cannot be shared evenly by {each}; the next that can is {next}",
+            total=total,
+            each=each,
+            next=_fitting(total, ranks * many),
         )
     return total, total // (ranks * many), many
 
@@ -207,13 +252,15 @@ def _fitting(total: int, unit: int) -> int:
 
 def written(request: Request) -> TrainingStep:
     """The TrainingStep of a request."""
-    nodes = request.topology.devices.node[request.topology.endpoint_device[list(request.ranks)]]
+    return request.parallel.write(workload_of(request))
+
+
+def workload_of(request: Request) -> Workload:
+    """What the step is made for."""
     q = request
-    return q.parallel.write(
-        Workload(
-            q.model, q.ranks, len(np.unique(nodes)), q.batch, q.micro_batch, q.accumulate, q.dtype, q.optimizer, q.step
-        )
-    )
+    nodes = q.topology.devices.node[q.topology.endpoint_device[list(q.ranks)]]
+    sizes = len(np.unique(nodes)), q.batch, q.micro_batch, q.accumulate
+    return Workload(q.model, q.ranks, *sizes, q.dtype, q.optimizer, q.step, q.recompute)
 
 
 def network_of(request: Request) -> Collectives:
@@ -233,9 +280,7 @@ def _timed(request: Request, was: StepTrace | None) -> StepTrace:
     cost = costs(step, request.topology, request.compute)
     slower = with_interference(cost.speed, request.interference)
     network = network_of(request)
-    seconds = cost.seconds.copy()
-    for i in step.collectives:
-        seconds[i] = network.seconds(step.group(step.tasks[i]), step.tasks[i])
+    seconds = cost.seconds + network.of_step(step)
     more: dict[str, Any] = {"was": was, "notes": _notes(request, network, step)}
     if request.network == "alone":
         begin, end = alone(step, seconds, slower)
@@ -252,7 +297,7 @@ def _timed(request: Request, was: StepTrace | None) -> StepTrace:
 def _notes(request: Request, network: Collectives, step: TrainingStep) -> tuple[str, ...]:
     if not step.collectives:
         return ()
-    if any(network.predicted(step.group(step.tasks[i]), step.tasks[i]) for i in step.collectives):
+    if any(network.predicted(step.group(task), task) for task in network.different(step)):
         return ("collectives take what NCCL's model says of this machine",)
     return ("collectives take what the links alone take: no launch, no protocol",)
 
@@ -272,16 +317,44 @@ def _require_memory(trace: StepTrace) -> None:
         return
     moving = sum(size for kind, size in held.items() if kind in ("activations", "inputs and outputs"))
     most = int(request.micro_batch * (room - (need - moving)) / moving) if moving else 0
-    listed = ", ".join(
-        f"{kind} {format_bytes(size)}" for kind, size in sorted(held.items(), key=lambda item: -item[1]) if size
+    listed = in_a_row(
+        Sentence("{kind} {size}", kind=Sentence(kind), size=format_bytes(size))
+        for kind, size in sorted(held.items(), key=lambda item: -item[1])
+        if size
     )
-    way = (
-        f"micro_batch={most} would fit"
-        if most >= 1
-        else "even without activations it does not fit: the model has to be split over GPUs"
-    )
+    if isinstance(request.parallel, Split):
+        way = _that_fits(request, room)
+    elif most >= 1:
+        way = Sentence("micro_batch={most} would fit", most=most)
+    else:
+        way = Sentence(
+            "even without activations it does not fit: the model has to be split over GPUs; {split}",
+            split=_that_fits(request, room),
+        )
     raise CollsimError(
-        f"{request.model.name} does not fit: {format_bytes(need)} on a GPU of {format_bytes(room)} ({listed}); {way}"
+        "{name} does not fit: {need} on a GPU of {room} ({listed}); {way}",
+        name=request.model.name,
+        need=format_bytes(need),
+        room=format_bytes(room),
+        listed=listed,
+        way=way,
+    )
+
+
+def _that_fits(request: Request, room: float) -> Sentence:
+    """The nearest split that fits, in words; a search where the GPU is known."""
+    from .search import nearest
+
+    found = nearest(request, room)
+    if found is None:
+        return Sentence("no split over {count} GPUs fits: use more of them", count=len(request.ranks))
+    return Sentence(
+        "the nearest split that fits is {parallel} with micro_batch={micro_batch} and recompute={recompute!r} ({memory} "
+        "by estimate)",
+        parallel=found["parallel"],
+        micro_batch=found["micro_batch"],
+        recompute=found["recompute"],
+        memory=format_bytes(found["memory"]),
     )
 
 
@@ -301,7 +374,7 @@ def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
     own: dict[str, Any] = {}
     for name, value in changes.items():
         if name == "network" and not isinstance(value, str):
-            given["machine"] = given["machine"].scaled(by=_factor(value))
+            given["machine"] = _faster(given["machine"], _factor(value))
         elif name == "first_step":
             given["step"] = 1 if _yes(name, value) else STEADY
         elif name in options:
@@ -312,26 +385,43 @@ def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
                 given["micro_batch" if name == "batch" else "batch"] = None
         else:
             raise CollsimError(
-                unknown(f"change of a step with {request.parallel.says}", name, [*given, *options, "first_step"])
+                unknown(
+                    Sentence("change of a step with {parallel}", parallel=request.parallel.says),
+                    name,
+                    [*given, *options, "first_step"],
+                )
             )
     if own:
         given["parallel"] = _with_options(given["parallel"], own)
         if "accumulate" in own:
             given["batch"] = None
-    return _timed(_asked(given), trace)
+    return _timed(asked(given), trace)
+
+
+def _faster(topology: Topology, factor: float) -> Topology:
+    """All links so many times as fast; the same Topology for the same question, whose collectives are known then."""
+    known = _FASTER.setdefault(topology, {})
+    if factor not in known:
+        known[factor] = topology.scaled(by=factor)
+    return known[factor]
+
+
+_FASTER: WeakKeyDictionary[Topology, dict[float, Topology]] = WeakKeyDictionary()
 
 
 def _factor(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-6 < value < 1e6:
         raise CollsimError(
-            f"network={value!r} must be a factor above 0 (2: twice as fast), or one of {', '.join(NETWORKS)}"
+            "network={value!r} must be a factor above 0 (2: twice as fast), or one of {networks}",
+            value=value,
+            networks=", ".join(NETWORKS),
         )
     return float(value)
 
 
 def _yes(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise CollsimError(f"{name}={value!r} must be True or False")
+        raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
     return value
 
 

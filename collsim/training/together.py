@@ -113,16 +113,22 @@ def steps_together(traces: Sequence[StepTrace]) -> StepsTogether:
     traces = tuple(traces)
     if len(traces) < 2 or not all(isinstance(trace, StepTrace) for trace in traces):
         raise CollsimError(
-            f"steps_together wants at least two StepTraces, got {traces!r:.200}; training_step makes one"
+            "steps_together wants at least two StepTraces, got {traces!r:.200}; training_step makes one", traces=traces
         )
     first = traces[0].topology
     taken: set[int] = set()
     for trace in traces:
         if not _same(trace.topology, first):
-            raise CollsimError(f"steps run on one network: {trace.topology.name} is another than {first.name}")
+            raise CollsimError(
+                "steps run on one network: {name} is another than {first_name}",
+                name=trace.topology.name,
+                first_name=first.name,
+            )
         own = {rank for lane in trace.step.lanes for rank in lane}
         if both := sorted(taken & own):
-            raise CollsimError(f"GPU {both[0]} is used by two of the steps; give each GPUs of its own: ranks=[...]")
+            raise CollsimError(
+                "GPU {gpu} is used by two of the steps; give each GPUs of its own: ranks=[...]", gpu=both[0]
+            )
         taken |= own
     alone = tuple(t if t.request.network == "shared" else t.what_if(network="shared") for t in traces)
     parts = [Part(t.step, _seconds(t), t.interference) for t in alone]
@@ -144,7 +150,4 @@ def _same(one: Topology, other: Topology) -> bool:
 
 def _seconds(trace: StepTrace) -> npt.NDArray[np.float64]:
     """Seconds of each task by itself."""
-    network, out = network_of(trace.request), trace.costs.seconds.copy()
-    for i in trace.step.collectives:
-        out[i] = network.seconds(trace.step.group(trace.step.tasks[i]), trace.step.tasks[i])
-    return out
+    return trace.costs.seconds + network_of(trace.request).of_step(trace.step)

@@ -11,7 +11,6 @@ from test_pages import address, explore, messages, opened, players
 import collsim as cs
 from collsim.app.classroom.questions import rooms
 from collsim.app.scenario.choice import Choice, from_query
-from collsim.app.scenario.mistakes import counted_from_one
 from collsim.app.scenario.panels import ADDRESS, MOST_QUESTIONS, Panels
 from collsim.app.scenario.run_questions import asked_about, broken
 from collsim.app.texts.catalogue import LANGUAGES, say
@@ -275,13 +274,6 @@ def test_another_way_and_another_place_are_in_the_address():
     at.button(key="ask_start").click().run()
     assert address(at)["ask"] == "0"
     assert "break" not in address(at)
-
-
-def test_steps_are_counted_from_one_in_both_languages():
-    assert counted_from_one("In step 0 the send is lost.") == "In step 1 the send is lost."
-    assert counted_from_one("First wrong in step 12.") == "First wrong in step 13."
-    assert counted_from_one("ring(4), step 3: rank 1") == "ring(4), step 4: rank 1"
-    assert counted_from_one("第 0 步，丢失了。第 9 步首次出错。") == "第 1 步，丢失了。第 10 步首次出错。"
 
 
 def test_what_a_broken_run_says_first_is_where_the_checker_first_finds_it():

@@ -643,6 +643,17 @@ test("a wrong schedule is pointed at from the step that makes it wrong, and is n
     mistake: { kind: "nothing", rank: 0, chunk: 1, step: null, transfer: null, text: text("") },
   });
   assert.equal(mistakeTime(never), 6);
+  assert.equal(mistakeFrom(never), 0);
+  const short = index({
+    ...ring4(),
+    mistake: { kind: "missing", rank: 0, chunk: 1, step: null, transfer: null, text: text("") },
+  });
+  assert.equal(mistakeFrom(short), 6);
+  const lost = index({
+    ...ring4(),
+    mistake: { kind: "missing", rank: 0, chunk: 1, step: 2, transfer: null, text: text("") },
+  });
+  assert.deepEqual([mistakeFrom(lost), mistakeTime(lost)], [2, 2.5]);
   assert.equal(mistakeTime(index(ring4())), null);
 });
 

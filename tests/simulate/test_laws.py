@@ -236,7 +236,7 @@ def test_a_circle_says_which_transfer_waits_for_which():
     text = str(caught.value)
     assert "cannot end" in text
     for row, (src, dst) in {1: (1, 2), 2: (2, 3), 3: (3, 0)}.items():
-        assert f"transfer {row} (step 0, {src} to {dst}, chunk 0)" in text
+        assert f"transfer {row} (step 1, {src} to {dst}, chunk 0)" in text
     assert "transfer 0" not in text
 
 

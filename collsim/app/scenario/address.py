@@ -66,7 +66,7 @@ class Word:
         """The fields that a text sets; none, and a complaint, where it cannot be used."""
         try:
             if len(text) > self.limit:
-                raise CollsimError(f"{len(text)} characters are too many.")
+                raise CollsimError("{characters} characters are too many.", characters=len(text))
             value = self.read(text) if self.read else text
         except CollsimError as error:
             used = str(getattr(plain, self.usual)) if self.usual else self.instead or self.said(plain) or "–"

@@ -87,7 +87,7 @@ def flag(text: str) -> bool:
     """True or False from the words people write in an address."""
     words = {"1": True, "true": True, "on": True, "yes": True, "0": False, "false": False, "off": False, "no": False}
     if text.lower() not in words:
-        raise CollsimError(f"{text!r} is neither on nor off")
+        raise CollsimError("{text!r} is neither on nor off", text=text)
     return words[text.lower()]
 
 
@@ -108,7 +108,9 @@ def count(what: str, most: int, least: int = 1) -> Callable[[str], int]:
     def read(text: str) -> int:
         number = parse_count(text, what, least)
         if number > most:
-            raise CollsimError(f"{what}={number} is too large; {what} is at most {most} here")
+            raise CollsimError(
+                "{what}={number} is too large; {what} is at most {most} here", what=what, number=number, most=most
+            )
         return number
 
     return read
@@ -138,13 +140,13 @@ def option_reader(of: Option) -> Callable[[str], Any]:
 
 def _sizes(text: str) -> str:
     if re.search(r":1\.0", text):  # would be counted up in tiny steps
-        raise CollsimError(f"sizes {text!r} are more than 200; use a larger factor")
+        raise CollsimError("sizes {text!r} are more than 200; use a larger factor", text=text)
     sizes = cs.size_range(text)
     if len(sizes) > 200:
-        raise CollsimError(f"sizes {text!r} are more than 200; use a larger factor")
+        raise CollsimError("sizes {text!r} are more than 200; use a larger factor", text=text)
     if not sizes[0]:
         raise CollsimError(
-            f"sizes {text!r} begin with 0 bytes, which has no place on a logarithmic axis; use 1 or more"
+            "sizes {text!r} begin with 0 bytes, which has no place on a logarithmic axis; use 1 or more", text=text
         )
     return text
 
@@ -232,7 +234,9 @@ LATEST = 1e6  # s
 def _seconds(text: str) -> float:
     seconds = float(cs.parse_time(shortened(text), "t"))
     if seconds > LATEST:
-        raise CollsimError(f"t={shortened(text)} is too large; t is at most {LATEST:.0f} here")
+        raise CollsimError(
+            "t={given} is too large; t is at most {latest:.0f} here", given=shortened(text), latest=LATEST
+        )
     return seconds
 
 

@@ -129,7 +129,11 @@ def file_name(text: str) -> str:
 def _parsed(text: str, **given: Any) -> cs.Topology:
     """Built once its size is known to be small: the text may come from anybody's link."""
     if len(text) > LONGEST_TEXT:
-        raise CollsimError(f"{len(text):,} characters are more than a topology here may have ({LONGEST_TEXT:,})")
+        raise CollsimError(
+            "{characters:,} characters are more than a topology here may have ({most:,})",
+            characters=len(text),
+            most=LONGEST_TEXT,
+        )
     name = file_name(text)
     if name == "topo.yaml":
         _require_small(text, name)
@@ -146,7 +150,9 @@ def _parsed(text: str, **given: Any) -> cs.Topology:
 
 def _too_large(ranks: float, most: int = MOST_RANKS) -> CollsimError:
     return CollsimError(
-        f"{min(ranks, 1e15):,.0f} ranks are more than this page computes from a file; {most} is the most"
+        "{ranks:,.0f} ranks are more than this page computes from a file; {most} is the most",
+        ranks=min(ranks, 1000000000000000.0),
+        most=most,
     )
 
 
@@ -162,7 +168,12 @@ def _require_small(text: str, name: str) -> None:
         _require_few("", *(_plain(value) for value in top["npus_count"].value))
     for key, value in _entries(top.get("options")).items():
         if isinstance(size := _plain(value), int | float) and not abs(size) <= _MOST_OF_OPTION:
-            raise CollsimError(f"option {key[:20]}={size:.6g} is too large; {_MOST_OF_OPTION} is the most here")
+            raise CollsimError(
+                "option {key}={size:.6g} is too large; {most} is the most here",
+                key=key[:20],
+                size=size,
+                most=_MOST_OF_OPTION,
+            )
 
 
 def _entries(node: Any) -> dict[str, Any]:

@@ -26,9 +26,3 @@ def sentence(error: CollsimError | str, language: Language) -> str:
         text = found if _HAN.search(found) else f"出错（英文原文）：{text}"
     text = text[:1].upper() + text[1:] if language == "en" and text.split(" ")[0].isalpha() else text
     return text if text.endswith((".", "?", "。", "？")) else text + (".", "。")[language == "zh"]
-
-
-def counted_from_one(text: str) -> str:
-    """A sentence of the checker with its steps counted from 1, as the player counts them."""
-    text = re.sub(r"(?<=\bstep )\d+(?=[.:,; ]|$)", lambda m: str(int(m[0]) + 1), text, flags=re.M)
-    return re.sub(r"(?<=第 )\d+(?= 步)", lambda m: str(int(m[0]) + 1), text)

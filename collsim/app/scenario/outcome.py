@@ -27,6 +27,7 @@ from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED
 from collsim.viz.timeline.document import encode, timeline
 
 from ..jobs.worker import Tell
+from ..texts.catalogue import say
 from . import custom_machine
 from .address import Complaint
 from .choice import (
@@ -48,11 +49,10 @@ MOST_RANKS_HERE = 256
 
 
 class Refused(CollsimError):
-    """More than a page of the app computes. `key` and `values` are the text that says so."""
+    """More than a page of the app computes. `key` and `values` are the text of the app that says so."""
 
-    def __init__(self, key: str, **values: object):
-        super().__init__(f"{key}: {values}")
-        self.key, self.values = key, values
+    def said(self, lang: str = "en") -> str:
+        return say("zh" if lang == "zh" else "en", self.key, **self.values)
 
 
 @dataclass(frozen=True)

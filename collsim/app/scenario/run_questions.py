@@ -11,7 +11,6 @@ from collsim.viz.timeline.document import encode, timeline
 
 from ..jobs.worker import Tell
 from .choice import Choice
-from .mistakes import counted_from_one
 from .outcome import expected_outcome, quietly, simulate
 from .panels import MOST_QUESTIONS
 
@@ -54,8 +53,8 @@ def broken(choice: Choice, way: str, place: int, lang: str, tell: Tell = quietly
     tell("run", 0.6)
     made = None if found.trace is None else timeline(found.trace)
     at = made["mistake"] if made else None
-    says = at["text"][lang] if at else counted_from_one(found.says)
-    return BrokenRun(counted_from_one(found.what), says, encode(made) if made else None, found.error is None)
+    says = at["text"][lang] if at else found.says
+    return BrokenRun(found.what, says, encode(made) if made else None, found.error is None)
 
 
 def expected_broken(choice: Choice, way: str, place: int, lang: str) -> float:

@@ -50,7 +50,9 @@ def limits_wanted() -> ClientLimits:
     if not given:
         return ClientLimits()
     if not given.isdecimal() or not 1 <= int(given) <= 1000:
-        raise CollsimError(f"{TABS}={given!r}: pages that one client may have open are a number from 1 to 1000")
+        raise CollsimError(
+            "{tabs}={given!r}: pages that one client may have open are a number from 1 to 1000", tabs=TABS, given=given
+        )
     return replace(ClientLimits(), tabs=int(given))
 
 

@@ -147,6 +147,29 @@ def _torch(choice: Choice, sizes: list[str], used: dict[str, Any], ranks: int) -
     return [CodePart(t("code.torch"), code, "python", t("code.torch.note")), CodePart("torchrun", line)]
 
 
+def torch_of_step(trace: cs.StepTrace) -> list[CodePart]:
+    """A step of training in PyTorch: the script, the lines that start it, and how to ask for NCCL; why there is none
+    where PyTorch has no module for it."""
+    try:
+        code = trace.script()
+    except cs.CollsimError as error:
+        return [CodePart("PyTorch", "", note=str(error))]
+    parts = [CodePart(t("code.torch.step"), code, "python", t("code.torch.step.note"))]
+    if "init_process_group" not in code:  # DataParallel: one process
+        return [*parts, CodePart("python", trace.launch())]
+    asking = (
+        "import torch, torch.distributed as dist\n"
+        "print(dist.is_nccl_available())\n"
+        "print(torch.cuda.nccl.version() if dist.is_nccl_available() else None)"
+    )
+    return [
+        *parts,
+        CodePart(t("code.torch.env"), trace.launch()),
+        CodePart(t("code.torch.tcp"), trace.launch("tcp://")),
+        CodePart(t("code.torch.nccl"), asking, "python", t("code.torch.nccl.note")),
+    ]
+
+
 def _environment(choice: Choice, used: dict[str, Any]) -> list[CodePart]:
     settings = snippets.environment(choice, used)
     return [CodePart(t("code.environment"), snippets.exports(settings).rstrip())] if snippets.gpus(choice) else []

@@ -11,6 +11,7 @@ from collsim.errors import CollsimError
 
 from ..scenario import custom_machine
 from ..scenario.mistakes import sentence
+from ..scenario.outcome import Refused
 from .notes import mistake, note
 from .session import forget_widgets, language, t
 
@@ -66,7 +67,7 @@ def _use(area: str, file: str, take: Callable[[str], None]) -> None:
     )
     try:
         if not text.strip():
-            raise CollsimError(t("own.empty"))
+            raise Refused("own.empty")
         custom_machine.facts(text)
     except CollsimError as error:
         st.session_state[_WRONG] = error

@@ -42,10 +42,15 @@ def read_msccl(path: Any, *, collective: str | None = None, root: int | None = N
     program = parse(path)
     too_much = over_limits(program) if strict else None
     if too_much is not None:
-        raise FormatError(f"{Path(path).name}: {too_much}")
+        refuse(path, "", too_much)
     kind = meaning_of(program, path, collective)
     if root is not None and not 0 <= root < program.ranks:
-        raise CollsimError(f"root={root} is not a rank; with {program.ranks} ranks it is 0 to {program.ranks - 1}")
+        raise CollsimError(
+            "root={root} is not a rank; with {ranks} ranks it is 0 to {last}",
+            root=root,
+            ranks=program.ranks,
+            last=program.ranks - 1,
+        )
     _warn_of_silence(program, path)
     runs = []
     for inplace in program.layouts:
@@ -57,13 +62,13 @@ def read_msccl(path: Any, *, collective: str | None = None, root: int | None = N
             if not runs:
                 raise
             raise FormatError(
-                f'{error}. In place it is right; out of place, which outofplace="1" promises, it is not'
+                '{error}. In place it is right; out of place, which outofplace="1" promises, it is not', error=error
             ) from None
     _warn_of_races(program, path, runs[0].meaning)
     try:
         return lower(program, runs[0])
     except FormatError as error:
-        refuse(path, "", str(error))
+        refuse(path, "", error)
 
 
 def _roots(program: Program, path: Any, known: list[int | None]) -> list[int]:
@@ -72,7 +77,7 @@ def _roots(program: Program, path: Any, known: list[int | None]) -> list[int]:
         return [r for r in known if r is not None]
     work = program.ranks * sum(len(block.steps) for gpu in program.gpus for block in gpu.blocks)
     if work > _MOST_WORK:
-        refuse(path, "", f"too large to find its root by trying all {program.ranks} ranks; give root=")
+        refuse(path, "", "too large to find its root by trying all {ranks} ranks; give root=", ranks=program.ranks)
     return list(range(program.ranks))
 
 
@@ -148,7 +153,9 @@ def write_msccl(
             schedule, name=name, protocol=protocol or schedule.options.get("protocol", "Simple"), inplace=inplace
         )
     except FormatError as error:
-        raise ScheduleError(f"{schedule.label} makes no program that is right: {error}") from error
+        raise ScheduleError(
+            "{label} makes no program that is right: {error}", label=schedule.label, error=error
+        ) from error
     write(program, path)
 
 

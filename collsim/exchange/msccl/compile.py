@@ -63,19 +63,24 @@ def compile_schedule(
     kind = collective(schedule.collective)
     if kind.name not in COLLECTIVES:
         raise ScheduleError(
-            f"{schedule.label}: MSCCL has no such collective: {unknown('collective', kind.name, COLLECTIVES)}"
+            "{label}: MSCCL has no such collective: {unknown}",
+            label=schedule.label,
+            unknown=unknown("collective", kind.name, COLLECTIVES),
         )
     if schedule.endpoints > schedule.ranks:
         raise ScheduleError(
-            f"{schedule.label} has {schedule.endpoints - schedule.ranks} helper endpoints; MSCCL runs on the ranks "
-            "alone"
+            "{label} has {helpers} helper endpoints; MSCCL runs on the ranks alone",
+            label=schedule.label,
+            helpers=schedule.endpoints - schedule.ranks,
         )
     if protocol not in ("Simple", "LL", "LL128"):
         raise ScheduleError(unknown("protocol", protocol, ("Simple", "LL", "LL128")))
     if len(schedule) > _MOST_TRANSFERS:
         raise ScheduleError(
-            f"{schedule.label} has {len(schedule):,} transfers; a program of the runtime has at most "
-            f"{_MOST_TRANSFERS:,}"
+            "{label} has {transfers:,} transfers; a program of the runtime has at most {most:,}",
+            label=schedule.label,
+            transfers=len(schedule),
+            most=_MOST_TRANSFERS,
         )
     together = not kind.apart if inplace is None else inplace and not kind.apart
     meaning = Meaning(kind, schedule.ranks, schedule.chunks, schedule.root, together)
@@ -86,7 +91,7 @@ def compile_schedule(
         program.name, program.protocol, program.layouts = name or schedule.name, protocol, (together,)
         too_much = over_limits(program)
         if too_much is not None:
-            raise ScheduleError(f"{schedule.label} is beyond MSCCL: {too_much}")
+            raise ScheduleError("{label} is beyond MSCCL: {too_much}", label=schedule.label, too_much=too_much)
         try:
             interpret(program, schedule.label, meaning, depth=_SLOTS_IN_FLIGHT)
         except FormatError as error:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...collective import EVERY, NOTHING, Collective, collective
-from ...errors import FormatError
+from ...errors import FormatError, Sentence, Words, in_a_row
 from ...files import refuse
 from .program import BUFFERS, Block, Instruction, Program, at
 
@@ -35,6 +35,7 @@ _WORDS = {
 Order = Callable[[tuple[int, int]], float]
 #: Collectives that MSCCL's `coll` knows.
 COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "alltoall")
+_UNMATCHED = "unmatched send: gpu {peer} never receives this message on channel {channel}"
 _MASK = 2**64 - 1
 _MANY = 10**9
 
@@ -107,14 +108,19 @@ def meaning_of(program: Program, path: Any, name: str | None = None) -> Collecti
         refuse(
             path,
             "<algo>",
-            f"coll={word!r} does not say what the result should be; give collective=, one of {', '.join(COLLECTIVES)}",
+            "coll={word!r} does not say what the result should be; give collective=, one of {collectives}",
+            word=word,
+            collectives=", ".join(COLLECTIVES),
         )
     kind = collective(word)
     if kind.blocks and program.chunks % program.ranks:
         refuse(
             path,
             "<algo>",
-            f"nchunksperloop={program.chunks} is not a multiple of ngpus={program.ranks}, which {word} needs",
+            "nchunksperloop={chunks} is not a multiple of ngpus={ranks}, which {word} needs",
+            chunks=program.chunks,
+            ranks=program.ranks,
+            word=word,
         )
     return kind
 
@@ -212,7 +218,12 @@ class _Machine:
         if step.receives:
             sender, moving = self.flying[tb.recv, g, tb.channel].popleft()
             if len(moving) != step.count:
-                why = f"receives {step.count} chunks, but {at(*sender)} sends {len(moving)}"
+                why = Sentence(
+                    "receives {count} chunks, but {sender} sends {sent}",
+                    count=step.count,
+                    sender=at(*sender),
+                    sent=len(moving),
+                )
                 refuse(self.path, at(*spot), why)
         if step.reads:
             read = self.read(spot, step, step.src, "srcoff")
@@ -231,8 +242,13 @@ class _Machine:
         buffer, offset = operand
         size = max(self.program.gpus[spot[0]].sizes[buffer], self.meaning.size(buffer))
         if offset + step.count > size:
-            why = (
-                f"{name}={offset} with cnt={step.count} is beyond the {BUFFERS[buffer]} buffer, which has {size} chunks"
+            why = Sentence(
+                "{name}={offset} with cnt={count} is beyond the {buffer} buffer, which has {size} chunks",
+                name=name,
+                offset=offset,
+                count=step.count,
+                buffer=BUFFERS[buffer],
+                size=size,
             )
             refuse(self.path, at(*spot), why)
         return [self.meaning.cell(spot[0], buffer, offset + k) for k in range(step.count)]
@@ -241,9 +257,15 @@ class _Machine:
         cells = self.cells(spot, step, operand, name)
         for k, cell in enumerate(cells):
             if cell not in self.value:
-                where = f"chunk {operand[1] + k} of the {BUFFERS[operand[0]]} buffer"
+                where = Sentence(
+                    "chunk {chunk} of the {buffer} buffer", chunk=operand[1] + k, buffer=BUFFERS[operand[0]]
+                )
                 refuse(
-                    self.path, at(*spot), f"undefined read: {step.type} reads {where}, in which nothing was written yet"
+                    self.path,
+                    at(*spot),
+                    "undefined read: {type} reads {where}, in which nothing was written yet",
+                    type=step.type,
+                    where=where,
                 )
         return [self.value[cell] for cell in cells]
 
@@ -256,40 +278,54 @@ class _Machine:
             self.explain(stuck)
         for (_, peer, channel), queue in self.flying.items():
             if queue:
-                why = f"unmatched send: gpu {peer} never receives this message on channel {channel}"
-                refuse(self.path, at(*queue[0][0]), why)
+                refuse(self.path, at(*queue[0][0]), _UNMATCHED, peer=peer, channel=channel)
 
     def explain(self, stuck: tuple[int, int]) -> None:
         """Follow who waits for whom until somebody waits for nothing, or for one who was there before."""
         chain: dict[tuple[int, int], int] = {}
-        says: list[str] = []
-        key: tuple[int, int] | None = stuck
-        while key is not None and key not in chain:
+        says: list[Words] = []
+        key = stuck
+        while key not in chain:
             chain[key] = len(chain)
             spot = (*key, self.now[key])
-            step = self.blocks[key].steps[spot[2]]
-            what, a, b, c = self.blocked(spot)
-            if what == "step":
-                key = (a, b)
-                says.append(f"{at(*spot)} ({step.type}) waits for step {c} of thread block {b}")
-                continue
-            if what == "message":
-                key = self.owner(a, b, c, "send")
-                if key is None or self.now[key] == len(self.blocks[key].steps):
-                    why = f"unmatched receive: {step.type} waits for a message that gpu {a} never sends on channel {c}"
-                    refuse(self.path, at(*spot), why)
-                says.append(f"{at(*spot)} ({step.type}) waits for a message from gpu {a} on channel {c}")
-                continue
-            key = self.owner(b, a, c, "recv")
-            if key is None or self.now[key] == len(self.blocks[key].steps):
-                refuse(self.path, at(*spot), f"unmatched send: gpu {b} never receives this message on channel {c}")
-            says.append(
-                f"{at(*spot)} ({step.type}) waits for room on channel {c} to gpu {b}, which holds {self.depth} messages"
-            )
-        assert key is not None
+            why, key = self.waits_for(spot)
+            says.append(Sentence("{at} ({type}) waits for {why}", at=at(*spot), type=self.step(spot).type, why=why))
         circle = says[chain[key] :]
-        shown = circle if len(circle) <= 6 else [*circle[:5], f"... {len(circle) - 5} more"]
-        raise FormatError(f"{_file(self.path)}: deadlock: {'; '.join(shown)}; and so round in a circle")
+        shown = circle if len(circle) <= 6 else [*circle[:5], Sentence("... {more} more", more=len(circle) - 5)]
+        raise FormatError(
+            "{path}: deadlock: {shown}; and so round in a circle",
+            path=_file(self.path),
+            shown=in_a_row(shown, "{first}; {then}"),
+        )
+
+    def waits_for(self, spot: Spot) -> tuple[Sentence, tuple[int, int]]:
+        """What a blocked instruction waits for, and the thread block that should bring it. Raises FormatError where
+        there is none."""
+        what, a, b, c = self.blocked(spot)
+        if what == "step":
+            return Sentence("step {number} of thread block {block}", number=c, block=b), (a, b)
+        if what == "message":
+            sender = self.owner(a, b, c, "send")
+            if sender is None or self.now[sender] == len(self.blocks[sender].steps):
+                refuse(
+                    self.path,
+                    at(*spot),
+                    "unmatched receive: {type} waits for a message that gpu {gpu} never sends on channel {channel}",
+                    type=self.step(spot).type,
+                    gpu=a,
+                    channel=c,
+                )
+            return Sentence("a message from gpu {gpu} on channel {channel}", gpu=a, channel=c), sender
+        receiver = self.owner(b, a, c, "recv")
+        if receiver is None or self.now[receiver] == len(self.blocks[receiver].steps):
+            refuse(self.path, at(*spot), _UNMATCHED, peer=b, channel=c)
+        return Sentence(
+            "room on channel {channel} to gpu {gpu}, which holds {depth} messages", channel=c, gpu=b, depth=self.depth
+        ), receiver
+
+    def step(self, spot: Spot) -> Instruction:
+        g, b, s = spot
+        return self.blocks[g, b].steps[s]
 
     def owner(self, gpu: int, peer: int, channel: int, side: str) -> tuple[int, int] | None:
         """The thread block of `gpu` that has this connection."""
@@ -309,18 +345,32 @@ class _Machine:
 
     def wrong(self, cell: Cell, contributor: int, chunk: int) -> None:
         gpu, buffer, offset = cell
-        of = "every gpu, added" if contributor == EVERY else f"gpu {contributor}"
+        of = Sentence("every gpu, added") if contributor == EVERY else Sentence("gpu {gpu}", gpu=contributor)
         what, wants = (
-            f"chunk {offset} of the {BUFFERS[buffer]} buffer",
-            f"{self.meaning.kind.name} wants chunk {chunk} of {of}",
+            Sentence("chunk {chunk} of the {buffer} buffer", chunk=offset, buffer=BUFFERS[buffer]),
+            Sentence("{name} wants chunk {chunk} of {of}", name=self.meaning.kind.name, chunk=chunk, of=of),
         )
         last = self.writer.get(cell)
         if cell not in self.value:
-            refuse(self.path, f"gpu {gpu}", f"wrong result: nothing writes {what}; {wants} there")
+            refuse(
+                self.path,
+                Sentence("gpu {gpu}", gpu=gpu),
+                "wrong result: nothing writes {what}; {wants} there",
+                what=what,
+                wants=wants,
+            )
         has = _contributions(self.program, self.meaning, self.order, cell)
-        where = f"gpu {gpu}" if last is None else at(*last)
-        by = "no step writes it" if last is None else "this step writes it last"
-        refuse(self.path, where, f"wrong result: {what} ends as {has}, but {wants}; {by}")
+        where = Sentence("gpu {gpu}", gpu=gpu) if last is None else at(*last)
+        by = Sentence("no step writes it") if last is None else Sentence("this step writes it last")
+        refuse(
+            self.path,
+            where,
+            "wrong result: {what} ends as {has}, but {wants}; {by}",
+            what=what,
+            has=has,
+            wants=wants,
+            by=by,
+        )
 
 
 def _contributions(program: Program, meaning: Meaning, order: list[tuple[Spot, Spot | None]], asked: Cell) -> str:

@@ -162,7 +162,7 @@ class _Graph:
         if a != b and self.edges.get((a, b), -1) < weight:
             self.edges[a, b] = weight
             if len(self.edges) > _MOST_EDGES:
-                raise FormatError(f"more than {_MOST_EDGES:,} pairs of messages depend on each other")
+                raise FormatError("more than {most:,} pairs of messages depend on each other", most=_MOST_EDGES)
 
     def waits(self, a: int, b: int, weight: int) -> None:
         """The program has b wait for a: until a has arrived (1), or until it has left (0)."""
@@ -277,7 +277,9 @@ class _Lowering:
             past.pending += self.finish[spot[0], *step.waits]
             self.waits += len(past.pending)
             if self.waits > _MOST_WAITS:
-                raise FormatError(f"more than {_MOST_WAITS:,} dependencies, nops counted with all that they wait for")
+                raise FormatError(
+                    "more than {most:,} dependencies, nops counted with all that they wait for", most=_MOST_WAITS
+                )
         done: list[tuple[int, int]] = []
         outgoing = self.slots(spot, step.src, step.count) if step.type == "s" else []
         if step.receives:
@@ -369,7 +371,11 @@ class _Past:
 def _schedule(program: Program, run: InterpretedRun, layout: SlotNumbers) -> Schedule:
     if layout.end * program.ranks > _MOST_SLOTS:
         raise FormatError(
-            f"{program.name}: {layout.end:,} slots on {program.ranks} gpus are more than {_MOST_SLOTS:,} in all"
+            "{name}: {slots:,} slots on {ranks} gpus are more than {most:,} in all",
+            name=program.name,
+            slots=layout.end,
+            ranks=program.ranks,
+            most=_MOST_SLOTS,
         )
     boxed: set[Spot] = set()
     for _ in range(2):
@@ -381,7 +387,8 @@ def _schedule(program: Program, run: InterpretedRun, layout: SlotNumbers) -> Sch
         boxed = {lowering.message[node] for node in circular if node in lowering.message}
     else:
         raise CollsimError(
-            f"{program.name}: no order of its messages was found; this is a mistake in collsim, please report the file"
+            "{name}: no order of its messages was found; this is a mistake in collsim, please report the file",
+            name=program.name,
         )
     meaning = run.meaning
     rows, depends = _rows(lowering.graph, steps)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+from ...errors import Sentence, Words
 from ...files import MOST_ELEMENTS, read_xml, refuse, whole, write_text
 
 #: type -> (receives, reads its source, writes its destination, reduces into it, sends)
@@ -117,9 +118,11 @@ class Program:
         return 1 + max((b.channel for g in self.gpus for b in g.blocks), default=0)
 
 
-def at(gpu: int, block: int, step: int | None = None) -> str:
+def at(gpu: int, block: int, step: int | None = None) -> Sentence:
     """`gpu 0, thread block 3, step 2`: how a place is named everywhere."""
-    return f"gpu {gpu}, thread block {block}" + ("" if step is None else f", step {step}")
+    if step is None:
+        return Sentence("gpu {gpu}, thread block {block}", gpu=gpu, block=block)
+    return Sentence("gpu {gpu}, thread block {block}, step {number}", gpu=gpu, block=block, number=step)
 
 
 # ---- reading
@@ -152,16 +155,21 @@ class _Builder:
 
     def open(self, tag: str, attributes: dict[str, str], level: int) -> None:
         if tag != self.ORDER[level - 1]:
-            refuse(self.path, f"element <{tag[:40]}>", f"expected <{self.ORDER[level - 1]}> here")
+            refuse(
+                self.path,
+                Sentence("element <{tag}>", tag=tag[:40]),
+                "expected <{order}> here",
+                order=self.ORDER[level - 1],
+            )
         getattr(self, f"_{tag}")(attributes)
 
     def _number(
-        self, attributes: dict[str, str], name: str, least: int, most: int, where: str, default: int | None = None
+        self, attributes: dict[str, str], name: str, least: int, most: int, where: Words, default: int | None = None
     ) -> int:
         if name not in attributes:
             if default is not None:
                 return default
-            refuse(self.path, where, f"no attribute {name!r}")
+            refuse(self.path, where, "no attribute {name!r}", name=name)
         return whole(self.path, where, name, attributes[name], least, most)
 
     def _algo(self, a: dict[str, str]) -> None:
@@ -170,7 +178,12 @@ class _Builder:
         chunks = self._number(a, "nchunksperloop", 1, 2**31 - 1, where)
         if chunks * self.ranks > _MOST_CHUNKS:
             refuse(
-                self.path, where, f"{self.ranks} gpus of {chunks} chunks are more than {_MOST_CHUNKS:,} chunks in all"
+                self.path,
+                where,
+                "{ranks} gpus of {chunks} chunks are more than {most:,} chunks in all",
+                ranks=self.ranks,
+                chunks=chunks,
+                most=_MOST_CHUNKS,
             )
         if not a.get("coll"):
             refuse(
@@ -190,15 +203,17 @@ class _Builder:
     def _gpu(self, a: dict[str, str]) -> None:
         number = self._number(a, "id", 0, self.ranks - 1, "<gpu>")
         if number in self.gpus:
-            refuse(self.path, f"gpu {number}", "a second gpu of this id")
-        sizes = {b: self._number(a, f"{b}_chunks", 0, _MOST_CHUNKS, f"gpu {number}", 0) for b in BUFFERS}
+            refuse(self.path, Sentence("gpu {gpu}", gpu=number), "a second gpu of this id")
+        sizes = {
+            b: self._number(a, f"{b}_chunks", 0, _MOST_CHUNKS, Sentence("gpu {gpu}", gpu=number), 0) for b in BUFFERS
+        }
         self.gpus[number] = GpuProgram(sizes)
         self.blocks[number] = {}
         self.place = (number, -1)
 
     def _tb(self, a: dict[str, str]) -> None:
         gpu = self.place[0]
-        number = self._number(a, "id", 0, MOST_ELEMENTS, f"gpu {gpu}, <tb>")
+        number = self._number(a, "id", 0, MOST_ELEMENTS, Sentence("gpu {gpu}, <tb>", gpu=gpu))
         where = at(gpu, number)
         if number in self.blocks[gpu]:
             refuse(self.path, where, "a second thread block of this id")
@@ -211,57 +226,91 @@ class _Builder:
     def _step(self, a: dict[str, str]) -> None:
         gpu, block = self.place
         tb = self.blocks[gpu][block]
-        number = self._number(a, "s", 0, MOST_ELEMENTS, f"{at(gpu, block)}, <step>")
+        number = self._number(a, "s", 0, MOST_ELEMENTS, Sentence("{at}, <step>", at=at(gpu, block)))
         where = at(gpu, block, number)
         if number != len(tb.steps):
-            refuse(self.path, where, f"steps are numbered from 0 without gaps; expected s={len(tb.steps)}")
+            refuse(self.path, where, "steps are numbered from 0 without gaps; expected s={steps}", steps=len(tb.steps))
         kind = a.get("type", "")
         if kind not in TYPES:
-            refuse(self.path, where, f"type {kind[:20]!r} is unknown; expected one of {', '.join(TYPES)}")
+            refuse(
+                self.path,
+                where,
+                "type {kind!r} is unknown; expected one of {types}",
+                kind=kind[:20],
+                types=", ".join(TYPES),
+            )
         step = Instruction(
             kind, self._slot(a, "src", where), self._slot(a, "dst", where), self._number(a, "cnt", -1, 2**20, where)
         )
         waits, step_waited = (self._number(a, k, -1, MOST_ELEMENTS, where, -1) for k in ("depid", "deps"))
         if (waits < 0) != (step_waited < 0):
-            refuse(self.path, where, f"depid={waits} and deps={step_waited}: both are -1 or none")
+            refuse(
+                self.path,
+                where,
+                "depid={waits} and deps={dependency}: both are -1 or none",
+                waits=waits,
+                dependency=step_waited,
+            )
         step.waits = (waits, step_waited) if waits >= 0 else None
         step.signals = bool(self._number(a, "hasdep", 0, 1, where, 0))
         self.moves += max(0, step.count)
         if self.moves > MOST_ELEMENTS:
-            refuse(self.path, where, f"more than {MOST_ELEMENTS:,} chunks are moved in all")
+            refuse(self.path, where, "more than {most:,} chunks are moved in all", most=MOST_ELEMENTS)
         self._check(step, tb, where)
         tb.steps.append(step)
 
-    def _slot(self, a: dict[str, str], side: str, where: str) -> tuple[str, int]:
+    def _slot(self, a: dict[str, str], side: str, where: Words) -> tuple[str, int]:
         buffer = a.get(f"{side}buf", "i")
         if buffer not in BUFFERS:
-            refuse(self.path, where, f"{side}buf={buffer[:20]!r} is unknown; expected i, o or s")
+            refuse(
+                self.path, where, "{side}buf={buffer!r} is unknown; expected i, o or s", side=side, buffer=buffer[:20]
+            )
         return buffer, self._number(a, f"{side}off", -1, 2**31 - 1, where, -1)
 
-    def _check(self, step: Instruction, tb: Block, where: str) -> None:
+    def _check(self, step: Instruction, tb: Block, where: Words) -> None:
         if step.type != "nop" and step.count < 1:
-            refuse(self.path, where, f"cnt={step.count}; a {step.type} moves at least 1 chunk")
+            refuse(self.path, where, "cnt={count}; a {type} moves at least 1 chunk", count=step.count, type=step.type)
         if step.sends and tb.send < 0:
-            refuse(self.path, where, f"a {step.type} sends, but the thread block has no peer to send to (send=-1)")
+            refuse(
+                self.path,
+                where,
+                "a {type} sends, but the thread block has no peer to send to (send=-1)",
+                type=step.type,
+            )
         if step.receives and tb.recv < 0:
             refuse(
-                self.path, where, f"a {step.type} receives, but the thread block has no peer to receive from (recv=-1)"
+                self.path,
+                where,
+                "a {type} receives, but the thread block has no peer to receive from (recv=-1)",
+                type=step.type,
             )
         for used, name, (_, offset) in ((step.reads, "srcoff", step.src), (step.writes, "dstoff", step.dst)):
             if used and offset < 0:
-                refuse(self.path, where, f"{name}={offset}; a {step.type} uses it")
+                refuse(self.path, where, "{name}={offset}; a {type} uses it", name=name, offset=offset, type=step.type)
 
     def finish(self) -> Program:
         if self.program is None:
             refuse(self.path, "", "no <algo> element")
         missing = next((g for g in range(self.ranks) if g not in self.gpus), None)
         if missing is not None:
-            refuse(self.path, "", f"no <gpu id={missing}>; ngpus={self.ranks} needs ids 0 to {self.ranks - 1}")
+            refuse(
+                self.path,
+                "",
+                "no <gpu id={missing}>; ngpus={ranks} needs ids 0 to {last}",
+                missing=missing,
+                ranks=self.ranks,
+                last=self.ranks - 1,
+            )
         for g in range(self.ranks):
             numbers = sorted(self.blocks[g])
             if numbers != list(range(len(numbers))):
                 gap = next(k for k, n in enumerate(numbers) if k != n)
-                refuse(self.path, f"gpu {g}", f"thread blocks are numbered from 0 without gaps; there is no {gap}")
+                refuse(
+                    self.path,
+                    Sentence("gpu {gpu}", gpu=g),
+                    "thread blocks are numbered from 0 without gaps; there is no {gap}",
+                    gap=gap,
+                )
             self.gpus[g].blocks = [self.blocks[g][k] for k in numbers]
         self.program.gpus = [self.gpus[g] for g in range(self.ranks)]
         self._connections()
@@ -276,9 +325,13 @@ class _Builder:
                     if peer >= 0 and any(getattr(s, used) for s in block.steps):
                         other = seen.setdefault((side, peer, block.channel), b)
                         if other != b:
-                            why = (
-                                f"{side}={peer} on channel {block.channel} is already that of thread block {other}; "
-                                "a connection has one"
+                            why = Sentence(
+                                "{side}={peer} on channel {channel} is already that of thread block {other}; a "
+                                "connection has one",
+                                side=side,
+                                peer=peer,
+                                channel=block.channel,
+                                other=other,
                             )
                             refuse(self.path, at(g, b), why)
                 for s, step in enumerate(block.steps):
@@ -288,7 +341,9 @@ class _Builder:
                             refuse(
                                 self.path,
                                 at(g, b, s),
-                                f"waits for step {number} of thread block {tb}, which does not exist",
+                                "waits for step {number} of thread block {block}, which does not exist",
+                                number=number,
+                                block=tb,
                             )
 
 
@@ -327,27 +382,40 @@ def _lines(p: Program) -> Iterator[str]:
     yield "</algo>"
 
 
-def over_limits(program: Program, limits: ProgramLimits | None = None) -> str | None:
+def over_limits(program: Program, limits: ProgramLimits | None = None) -> Sentence | None:
     """The first limit of the runtime that a program exceeds, as a sentence, or None."""
     most = limits or ProgramLimits()
     if program.channels > most.channels:
-        return f"{program.channels} channels; the runtime has {most.channels}"
+        return Sentence(
+            "{channels} channels; the runtime has {most}",
+            channels=program.channels,
+            most=most.channels,
+        )
     for g, gpu in enumerate(program.gpus):
         if len(gpu.blocks) > most.blocks:
-            return f"gpu {g} needs {len(gpu.blocks)} thread blocks; the runtime takes {most.blocks}"
+            return Sentence(
+                "gpu {gpu} needs {blocks} thread blocks; the runtime takes {most}",
+                gpu=g,
+                blocks=len(gpu.blocks),
+                most=most.blocks,
+            )
         per_channel: dict[int, int] = {}
         for b, block in enumerate(gpu.blocks):
             per_channel[block.channel] = per_channel.get(block.channel, 0) + 1
             if per_channel[block.channel] > most.blocks_per_channel:
-                return (
-                    f"gpu {g} needs more than {most.blocks_per_channel} thread blocks on channel {block.channel}; "
-                    "use more channels"
+                return Sentence(
+                    "gpu {gpu} needs more than {most} thread blocks on channel {channel}; use more channels",
+                    gpu=g,
+                    most=most.blocks_per_channel,
+                    channel=block.channel,
                 )
             if len(block.steps) > most.steps:
-                return (
-                    f"{at(g, b)} needs {len(block.steps)} steps; the runtime takes {most.steps}: use fewer chunks or "
-                    "more channels"
+                return Sentence(
+                    "{at} needs {steps} steps; the runtime takes {most}: use fewer chunks or more channels",
+                    at=at(g, b),
+                    steps=len(block.steps),
+                    most=most.steps,
                 )
             if any(s.count > most.count for s in block.steps):
-                return f"{at(g, b)} moves more than {most.count} chunks at once"
+                return Sentence("{at} moves more than {count} chunks at once", at=at(g, b), count=most.count)
     return None

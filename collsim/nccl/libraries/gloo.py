@@ -76,9 +76,9 @@ def choose(collective: str, ranks: Any, nbytes: Any, *, bcube: bool = False) -> 
     if name not in _RUNS:
         raise CollsimError(unknown("collective that Gloo is described for", name, _RUNS))
     if n < 2:
-        raise CollsimError(f"ranks={n}: with one rank nothing is sent; use 2 or more")
+        raise CollsimError("ranks={n}: with one rank nothing is sent; use 2 or more", n=n)
     if bcube and name != "allreduce":
-        raise CollsimError(f"bcube is an allreduce; Gloo has no bcube {name}")
+        raise CollsimError("bcube is an allreduce; Gloo has no bcube {name}", name=name)
     said, ours, file = ("bcube", "allreduce_bcube", "allreduce.cc") if bcube else _RUNS[name]
     segments = (
         _segments(n, size)

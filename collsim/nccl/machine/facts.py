@@ -127,18 +127,24 @@ class Facts:
 
     def __post_init__(self) -> None:
         if self.ranks < 1 or self.nodes < 1 or self.ranks < self.nodes:
-            raise CollsimError(f"{self.ranks} ranks on {self.nodes} nodes: each node needs at least one rank")
+            raise CollsimError(
+                "{ranks} ranks on {nodes} nodes: each node needs at least one rank", ranks=self.ranks, nodes=self.nodes
+            )
         if self.inside not in INSIDE:
             raise CollsimError(unknown("kind of link inside a node", self.inside, INSIDE))
         if self.net not in NETS:
             raise CollsimError(unknown("kind of network", self.net, NETS))
         if self.nodes > 1 and (self.net == "none" or self.nics <= 0 or self.nic_rate <= 0):
             raise CollsimError(
-                f"{self.nodes} nodes need NICs: say nics, nic_rate and net (one of {', '.join(NETS[1:])})"
+                "{nodes} nodes need NICs: say nics, nic_rate and net (one of {nets})",
+                nodes=self.nodes,
+                nets=", ".join(NETS[1:]),
             )
         if self.ranks > self.nodes and self.inside == "none":
             raise CollsimError(
-                f"{self.ranks} ranks on {self.nodes} nodes share nodes, but no link inside a node is given"
+                "{ranks} ranks on {nodes} nodes share nodes, but no link inside a node is given",
+                ranks=self.ranks,
+                nodes=self.nodes,
             )
 
     @property
@@ -169,9 +175,10 @@ def require_one_host(facts: Facts) -> None:
     """Raise CollsimError where GPUs would exchange data through host memory that they do not share."""
     if facts.inside == "host" and facts.hosts > facts.nodes:
         raise CollsimError(
-            f"without P2P: the {facts.local} GPUs of an NVLink domain sit in {facts.hosts // facts.nodes} hosts, "
-            "which share no memory; NCCL over the network inside such a domain is not modelled: leave P2P on, or "
-            "describe its hosts as nodes"
+            "without P2P: the {local} GPUs of an NVLink domain sit in {hosts} hosts, which share no memory; NCCL "
+            "over the network inside such a domain is not modelled: leave P2P on, or describe its hosts as nodes",
+            local=facts.local,
+            hosts=facts.hosts // facts.nodes,
         )
 
 

@@ -141,9 +141,11 @@ def _require_words(topology: Topology, router: ClusterRouter, share: Floats) -> 
         hit = crossed[odd[kept[crossed]]]
         if len(hit):
             raise CollsimError(
-                f"{topology.name}: the ring crosses {topology.link_name(int(hit[0]))}, which was changed; the model "
-                "of NCCL knows the rates of NVLinks, of network cards and of PCIe as a whole (scaled(kind='pcie')), "
-                "not of this cable: use simulate()"
+                "{name}: the ring crosses {link_name}, which was changed; the model of NCCL knows the rates of "
+                "NVLinks, of network cards and of PCIe as a whole (scaled(kind='pcie')), not of this cable: use "
+                "simulate()",
+                name=topology.name,
+                link_name=topology.link_name(int(hit[0])),
             )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import networkx as nx
 
-from ...errors import CollsimError
+from ...errors import CollsimError, Sentence
 from ...topology import Topology
 from ...topology.cables import pcie
 from ...topology.plan import LEVELS, LOC, NVB, PIX, Machine
@@ -41,7 +41,10 @@ def facts_of(machine: Facts | Topology, ranks: Any = None) -> Facts:
         return found
     if not found.nodes <= count <= found.ranks:
         raise CollsimError(
-            f"ranks={count}: this machine has {found.ranks} GPUs on {found.nodes} nodes, and each node takes part"
+            "ranks={count}: this machine has {ranks} GPUs on {nodes} nodes, and each node takes part",
+            count=count,
+            ranks=found.ranks,
+            nodes=found.nodes,
         )
     hosts = -(-count // found.per_host) if found.hosts > found.nodes else found.hosts
     fewer = replace(found, ranks=count, hosts=hosts)
@@ -60,29 +63,34 @@ def _read(topology: Topology) -> Facts:
     if not asked or not hasattr(asked[0], "of_kind"):
         name = getattr(topology, "name", topology)
         raise CollsimError(
-            f"{name!r} is not a machine; NCCL runs on GPUs: give machine('dgx-a100', nodes=2) or nccl.Facts"
+            "{name!r} is not a machine; NCCL runs on GPUs: give machine('dgx-a100', nodes=2) or nccl.Facts", name=name
         )
     plan = asked[0]
     amd = _is_amd(plan)
     if plan.of_kind("gpu") and not plan.sm and not amd and "file" in topology.facts:
         raise CollsimError(
-            f"{topology.name} does not say which GPUs it has, and NCCL's choices depend on it: give the file that "
-            "NCCL writes on such a node (NCCL_TOPO_DUMP_FILE=topo.xml; its <gpu> elements have sm=), nvidia-smi's "
-            "with gpu='A100', or a known machine"
+            "{name} does not say which GPUs it has, and NCCL's choices depend on it: give the file that NCCL "
+            "writes on such a node (NCCL_TOPO_DUMP_FILE=topo.xml; its <gpu> elements have sm=), nvidia-smi's with "
+            "gpu='A100', or a known machine",
+            name=topology.name,
         )
     if not plan.of_kind("gpu") or (not plan.sm and not amd):
-        raise CollsimError(f"{topology.name} has no GPU that NCCL or RCCL runs on")
+        raise CollsimError("{name} has no GPU that NCCL or RCCL runs on", name=topology.name)
     known = sorted({card.cc for card in GPUS.values()} - {0})
     if not amd and plan.sm not in known:
         raise CollsimError(
-            f"{topology.name}: sm={plan.sm} is no compute capability that the model of NCCL knows "
-            f"({', '.join(map(str, known))}); RCCL on GPUs without xGMI is not modelled"
+            "{name}: sm={sm} is no compute capability that the model of NCCL knows ({known}); RCCL on GPUs without "
+            "xGMI is not modelled",
+            name=topology.name,
+            sm=plan.sm,
+            known=", ".join(map(str, known)),
         )
     nodes = nodes_of(topology)
     seen = [_facts(topology, node) for node in nodes]
     if len({facts.inside for facts in seen}) > 1:
         raise CollsimError(
-            f"{topology.name}: its nodes are wired differently now; NCCL's choice for such a mixture is not modelled"
+            "{name}: its nodes are wired differently now; NCCL's choice for such a mixture is not modelled",
+            name=topology.name,
         )
     least = min(seen, key=lambda facts: (facts.nics * facts.nic_rate, facts.link_rate))
     return replace(least, wires=Wires(nodes, topology.facts["p2p"], topology.facts["gdr"], least.told))
@@ -149,15 +157,15 @@ def _left_of_rings(topology: Topology, plan: Machine, gpus: int) -> float:
     """What NCCL's rings carry on a mesh of links that was edited, over what they carried as built."""
     if _is_amd(plan):
         raise CollsimError(
-            f"{topology.name}: RCCL's rings on a changed xGMI mesh are not modelled; scale all its links, or use "
-            "simulate()"
+            "{name}: RCCL's rings on a changed xGMI mesh are not modelled; scale all its links, or use simulate()",
+            name=topology.name,
         )
     rules = Rules(LEVELS.index(topology.facts["p2p"]), LEVELS.index(topology.facts["gdr"]))
     now, built = (rings(p, gpus, (), rules) for p in (plan, topology.facts["asked"][0]))
     if LEVELS.index(now.type_intra) > NVB:
         raise CollsimError(
-            f"{topology.name}: no ring is left that stays on NVLinks, and NCCL's mixture of NVLink and PCIe is not "
-            "modelled"
+            "{name}: no ring is left that stays on NVLinks, and NCCL's mixture of NVLink and PCIe is not modelled",
+            name=topology.name,
         )
     return now.total / built.total
 
@@ -177,13 +185,19 @@ def search(machine: Facts | Topology, ranks: Any = None, *, NCCL_CROSS_NIC: int 
     found = searched(facts, cross_nic=cross_nic_of(NCCL_CROSS_NIC))
     if found is None:
         why = (
-            "RCCL has tables of its own"
+            Sentence("RCCL has tables of its own")
             if facts.amd
-            else f"{facts.local} ranks in a node, wiring {'unknown' if facts.wires is None else 'known'}"
+            else Sentence(
+                "{local} ranks in a node, wiring {wiring}",
+                local=facts.local,
+                wiring=Sentence("unknown") if facts.wires is None else Sentence("known"),
+            )
         )
         raise CollsimError(
-            f"no search of graphs here ({why}): it takes a Topology of NVIDIA GPUs, 2 ranks or more, and at most "
-            f"{MOST_GPUS} in a node"
+            "no search of graphs here ({why}): it takes a Topology of NVIDIA GPUs, 2 ranks or more, and at most "
+            "{most} in a node",
+            why=why,
+            most=MOST_GPUS,
         )
     return found
 
@@ -193,7 +207,7 @@ def cross_nic_of(value: int | str | None) -> int:
     if value is None or value == "":
         return 2
     if str(value) not in ("0", "1", "2"):
-        raise CollsimError(f"NCCL_CROSS_NIC={value!r} must be 0, 1 or 2")
+        raise CollsimError("NCCL_CROSS_NIC={value!r} must be 0, 1 or 2", value=value)
     return int(value)
 
 
@@ -286,8 +300,8 @@ def _inside(plan: Machine, level: str, count: int) -> tuple[Inside, float, bool]
         if any(switched):
             if not all(switched):
                 raise CollsimError(
-                    f"{names[switched.index(False)]} has no NVLink to the NVSwitch that others have; NCCL there is "
-                    "not modelled"
+                    "{name} has no NVLink to the NVSwitch that others have; NCCL there is not modelled",
+                    name=names[switched.index(False)],
                 )
             return "nvswitch", rate, crossing
         if all(len(own) == count - 1 for own in peers):
@@ -296,8 +310,10 @@ def _inside(plan: Machine, level: str, count: int) -> tuple[Inside, float, bool]
         if all(len(own) > 1 for own in peers):
             if _is_amd(plan):
                 raise CollsimError(
-                    f"{names[0]} has xGMI to {len(peers[0])} of {count - 1} GPUs; RCCL's rings on a mesh with gaps "
-                    "are not modelled"
+                    "{name} has xGMI to {peers} of {last} GPUs; RCCL's rings on a mesh with gaps are not modelled",
+                    name=names[0],
+                    peers=len(peers[0]),
+                    last=count - 1,
                 )
             return "cube", rate, crossing
     through = not crossing and len(plan.of_kind("pcie")) > 0
@@ -338,7 +354,7 @@ def _generation(plan: Machine, matters: bool) -> int:
     alike = [g for g, full in PCIE_GBPS.items() if abs(lanes * rate / full - 1) < _ALIKE]
     if not alike and matters:
         raise CollsimError(
-            f"PCIe of {format_bandwidth(rate)} is of no generation that NCCL knows; scale it by 2 or 0.5"
+            "PCIe of {rate} is of no generation that NCCL knows; scale it by 2 or 0.5", rate=format_bandwidth(rate)
         )
     return alike[0] if alike else int(digits[0])
 
@@ -355,7 +371,9 @@ def _nics(topology: Topology, node: WiredNode) -> tuple[float, float, Net]:
     )
     if kind is None:
         raise CollsimError(
-            f"NIC {card.name!r}: NCCL's way over it is not modelled; known kinds: {', '.join(_NET_OF_CARD)}"
+            "NIC {name!r}: NCCL's way over it is not modelled; known kinds: {known}",
+            name=card.name,
+            known=", ".join(_NET_OF_CARD),
         )
     fastest = sorted(node.cards, reverse=True)
     used = max(range(len(fastest)), key=lambda i: (i + 1) * fastest[i])

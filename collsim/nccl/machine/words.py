@@ -49,7 +49,9 @@ def facts(gpu_name: str, ranks: int, nodes: int, intra_link: str, inter_link: st
     understood."""
     card = gpu(gpu_name)
     if ranks < 1 or nodes < 1 or ranks < nodes:
-        raise CollsimError(f"ranks={ranks} on nodes={nodes}: each node needs at least one rank")
+        raise CollsimError(
+            "ranks={ranks} on nodes={nodes}: each node needs at least one rank", ranks=ranks, nodes=nodes
+        )
     domains = _domains(intra_link, inter_link, ranks, nodes)
     local = -(-ranks // domains)
     wires = _inside(intra_link, card, local)
@@ -106,7 +108,8 @@ def _inside(word: str, card: Gpu, local: int) -> _Wires:
     if text.startswith("xgmi"):
         if card.cc:
             raise CollsimError(
-                f"intra_link={text!r}: only AMD's GPUs have xGMI; write for example nvlink4-nvswitch or pcie4-x16-nop2p"
+                "intra_link={text!r}: only AMD's GPUs have xGMI; write for example nvlink4-nvswitch or pcie4-x16-nop2p",
+                text=text,
             )
         return _Wires("xgmi", min(card.links, local - 1) * XGMI_GBPS * 1e9, card.pcie)
     if match := re.match(r"pcie(\d)\b-?(.*)", text):
@@ -114,18 +117,24 @@ def _inside(word: str, card: Gpu, local: int) -> _Wires:
     if text == "shm":
         return _Wires("host", PCIE_GBPS[card.pcie] * 1e9, card.pcie)
     raise CollsimError(
-        f"intra_link={word!r} is not understood; write for example nvlink3-nvswitch, pcie4-x16-p2p or pcie4-x16-nop2p"
+        "intra_link={word!r} is not understood; write for example nvlink3-nvswitch, pcie4-x16-p2p or pcie4-x16-nop2p",
+        word=word,
     )
 
 
 def _nvlink(generation: int, wiring: str, text: str, card: Gpu, local: int) -> _Wires:
     if generation not in NVLINK_GBPS:
-        raise CollsimError(f"NVLink generation {generation} is not known; known: {', '.join(map(str, NVLINK_GBPS))}")
+        raise CollsimError(
+            "NVLink generation {generation} is not known; known: {known}",
+            generation=generation,
+            known=", ".join(map(str, NVLINK_GBPS)),
+        )
     links = next((GPUS[cut].links for cut in ("A800", "H800") if cut.lower() in text), card.links)
     if not links or not card.cc:
         raise CollsimError(
-            f"intra_link={text!r}: this GPU has no NVLink; write for example pcie5-x16-p2p, pcie5-x16-nop2p or "
-            "xgmi-mi300x"
+            "intra_link={text!r}: this GPU has no NVLink; write for example pcie5-x16-p2p, pcie5-x16-nop2p or "
+            "xgmi-mi300x",
+            text=text,
         )
     per_link = (GA102_LINK_GBPS if card.cc in (86, 89) else NVLINK_GBPS[generation]) * 1e9
     if wiring == "hybridcubemesh":
@@ -142,13 +151,18 @@ def _nvlink(generation: int, wiring: str, text: str, card: Gpu, local: int) -> _
     if wiring.startswith("nv"):
         return _Wires("nvswitch", links * per_link, card.pcie)
     raise CollsimError(
-        f"NVLink wiring {wiring!r} is not understood; known: nvswitch, nvl72, mesh4, hybridcubemesh, bridge"
+        "NVLink wiring {wiring!r} is not understood; known: nvswitch, nvl72, mesh4, hybridcubemesh, bridge",
+        wiring=wiring,
     )
 
 
 def _pcie(generation: int, wiring: str) -> _Wires:
     if generation not in PCIE_GBPS:
-        raise CollsimError(f"PCIe generation {generation} is not known; known: {', '.join(map(str, PCIE_GBPS))}")
+        raise CollsimError(
+            "PCIe generation {generation} is not known; known: {known}",
+            generation=generation,
+            known=", ".join(map(str, PCIE_GBPS)),
+        )
     width = int(m[1]) if (m := re.search(r"x(\d+)", wiring)) else _LANES
     switches = (
         int(m[1])
@@ -177,10 +191,11 @@ def _nics(word: str, card: Gpu, local: int) -> tuple[float, float, Net]:
     """NICs per node that the ranks use, B/s of one NIC, and what they speak."""
     text = word.strip() or "NIC rate not stated"
     if text.lower() in ("none", "n/a"):
-        raise CollsimError(f"inter_link={word!r} says nothing about the network between nodes")
+        raise CollsimError("inter_link={word!r} says nothing about the network between nodes", word=word)
     if not _NETWORK.search(text):
         raise CollsimError(
-            f"inter_link={word!r} is not understood; write for example 8xNDR400 IB, 4x100G EFA or 1x10GbE (TCP sockets)"
+            "inter_link={word!r} is not understood; write for example 8xNDR400 IB, 4x100G EFA or 1x10GbE (TCP sockets)",
+            word=word,
         )
     slingshot = "slingshot" in text.lower()
     plain = re.sub(r"\(.*?\)", "", text)

@@ -119,7 +119,9 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
     twice = described.case_id[described.case_id.duplicated()]
     if len(twice):
         raise FormatError(
-            f"{cases}: case_id {twice.iloc[0]!r} stands on several lines; give every run a name of its own"
+            "{cases}: case_id {value!r} stands on several lines; give every run a name of its own",
+            cases=cases,
+            value=twice.iloc[0],
         )
     described = described.assign(
         ranks=described.ranks.map(_pointless),
@@ -140,7 +142,9 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
         for i in np.flatnonzero(~good)
     }
     if len(rows) and not (whole & timed).any():
-        raise FormatError(f"{measured}: no row can be read; {': '.join(next(iter(unread.items())))}")
+        raise FormatError(
+            "{measured}: no row can be read; {first}", measured=measured, first=": ".join(next(iter(unread.items())))
+        )
     rows = rows.assign(size_bytes=sizes, time_us=times)[whole & timed]
     return described, rows.astype({"size_bytes": np.int64, "time_us": float}), unread
 
@@ -203,12 +207,15 @@ def _table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     except (OSError, ValueError, pd.errors.ParserError) as error:
-        raise FormatError(f"{path}: cannot be read as a CSV table: {error}") from error
+        raise FormatError("{path}: cannot be read as a CSV table: {error}", path=path, error=error) from error
     if len(table.columns) == 1 and ";" in table.columns[0]:
-        raise FormatError(f"{path}: its columns are separated by semicolons; save it with commas")
+        raise FormatError("{path}: its columns are separated by semicolons; save it with commas", path=path)
     if missing := [c for c in columns if c not in table]:
         raise FormatError(
-            f"{path}: has no column {', '.join(map(repr, missing))}; it has {', '.join(map(str, table.columns))}"
+            "{path}: has no column {missing}; it has {columns}",
+            path=path,
+            missing=", ".join(map(repr, missing)),
+            columns=", ".join(map(str, table.columns)),
         )
     return table.fillna("")  # a line that ends early
 
@@ -241,9 +248,14 @@ def _whole(case: pd.Series[Any], column: str) -> int:
     try:
         value = float(case[column])
     except ValueError as error:
-        raise CollsimError(f"{column}={case[column]!r} is not a whole number") from error
+        raise CollsimError("{column}={value!r} is not a whole number", column=column, value=case[column]) from error
     if not 1 <= value <= _MOST_RANKS or value != int(value):
-        raise CollsimError(f"{column}={case[column]!r} is not a whole number from 1 to {_MOST_RANKS:,}")
+        raise CollsimError(
+            "{column}={value!r} is not a whole number from 1 to {most:,}",
+            column=column,
+            value=case[column],
+            most=_MOST_RANKS,
+        )
     return int(value)
 
 

@@ -56,11 +56,13 @@ class Run:
     def __post_init__(self) -> None:
         if not self.nbytes or len(self.nbytes) != len(self.times):
             raise CollsimError(
-                f"{self.name}: {len(self.nbytes)} sizes and {len(self.times)} times; give as many of each, and at "
-                "least one"
+                "{name}: {sizes} sizes and {times} times; give as many of each, and at least one",
+                name=self.name,
+                sizes=len(self.nbytes),
+                times=len(self.times),
             )
         if min(self.nbytes) <= 0 or not all(np.isfinite(t) and t > 0 for t in self.times):
-            raise CollsimError(f"{self.name}: sizes and times must be positive")
+            raise CollsimError("{name}: sizes and times must be positive", name=self.name)
 
     def predicted(self, links: Parameters = MEASURED, **settings: Any) -> list[Prediction]:
         """The prediction of every size. `settings`: NCCL_ALGO ... instead of the run's own."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from ...errors import CollsimError, unknown
+from ...errors import CollsimError, Sentence, unknown
 from ..search import constants as c
 
 
@@ -158,8 +158,18 @@ def choose(collective: str, comm: Communicator, nbytes: int, algorithms: str = "
         return TunerChoice("Ring", "Simple", 1, c.LEAST_THREADS, 0.0)
     table = cost_table(collective, comm, algorithms, protocols)
     if not table:
-        where = f"{collective} on {comm.ranks} ranks over {comm.nodes} nodes"
-        raise CollsimError(f"NCCL_ALGO={algorithms!r} and NCCL_PROTO={protocols!r} leave nothing for {where}")
+        where = Sentence(
+            "{collective} on {ranks} ranks over {nodes} nodes",
+            collective=collective,
+            ranks=comm.ranks,
+            nodes=comm.nodes,
+        )
+        raise CollsimError(
+            "NCCL_ALGO={algorithms!r} and NCCL_PROTO={protocols!r} leave nothing for {where}",
+            algorithms=algorithms,
+            protocols=protocols,
+            where=where,
+        )
     costs = {(e.algorithm, e.protocol): time_of(collective, e, comm, nbytes) for e in table}
     algorithm, protocol = min(costs, key=lambda key: costs[key])
     channels, threads = resources(algorithm, protocol, comm, nbytes)
@@ -185,7 +195,7 @@ def _canonical(name: str, known: tuple[str, ...], variable: str) -> str:
     for k in known:
         if fnmatch.fnmatchcase(k.lower(), name.strip().lower()):
             return k
-    raise CollsimError(unknown(f"value of {variable}", name.strip(), known))
+    raise CollsimError(unknown(Sentence("value of {variable}", variable=variable), name.strip(), known))
 
 
 def available(collective: str, algorithm: str, protocol: str, comm: Communicator, forced_ll128: bool = False) -> bool:

@@ -65,7 +65,7 @@ class Exercise:
     def hint(self, level: int = 1) -> str:
         """Hint 1, 2 or 3; each gives more away than the one before."""
         if level not in (1, 2, 3):
-            raise CollsimError(f"hint({level!r}): there are three hints, hint(1), hint(2) and hint(3)")
+            raise CollsimError("hint({level!r}): there are three hints, hint(1), hint(2) and hint(3)", level=level)
         return self.say(self.task.hints[level - 1])
 
     def check(self, function: Callable[..., Any], *, record: bool = True, limits: Limits | None = None) -> Result:
@@ -172,7 +172,9 @@ class Result:
         """The failed (or the compared) schedule in the player."""
         trace = self._shown
         if trace is None:
-            raise CollsimError(f"{self.exercise.name}: there is no schedule to show; {self.reason}")
+            raise CollsimError(
+                "{name}: there is no schedule to show; {reason}", name=self.exercise.name, reason=self.reason
+            )
         return trace.animate(lang=self.exercise.lang)
 
     @property
@@ -248,7 +250,7 @@ def _failed(
         place = ""
     else:
         who, chunk, step = schedule.who(int(where["rank"])), where["chunk"], where["step"]
-        when = ("", "") if step is None else (f", step {step}", f"，第 {step} 步")
+        when = ("", "") if step is None else (f", step {step + 1}", f"，第 {step + 1} 步")
         place = exercise.say((f" Look at {who}, chunk {chunk}{when[0]}.", f" 请看 {who}，chunk {chunk}{when[1]}。"))
     head = exercise.say((f"With {n} ranks: ", f"{n} 个 rank 时：")) if n is not None else ""
     why = exercise.say((why, chinese(why)))
@@ -269,9 +271,9 @@ def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
         step, whom, many = crowd
         return exercise.say(
             (
-                f"With {n} ranks: correct, but in step {step} {whom} talks to {many} others in one direction; one "
+                f"With {n} ranks: correct, but in step {step + 1} {whom} talks to {many} others in one direction; one "
                 "is allowed.",
-                f"{n} 个 rank 时：结果正确，但第 {step} 步 {whom} 在同一方向上与 {many} 个对象通信；只允许一个。",
+                f"{n} 个 rank 时：结果正确，但第 {step + 1} 步 {whom} 在同一方向上与 {many} 个对象通信；只允许一个。",
             )
         )
     sent, who = _most_sent(schedule)
@@ -288,9 +290,10 @@ def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
         step, whom, to = astray
         return exercise.say(
             (
-                f"With {n} ranks: correct, but in step {step} {whom} sends to {to}; here a rank sends "
+                f"With {n} ranks: correct, but in step {step + 1} {whom} sends to {to}; here a rank sends "
                 f"{task.partners.rule[0]}.",
-                f"{n} 个 rank 时：结果正确，但第 {step} 步 {whom} 发给了 {to}；这里每个 rank {task.partners.rule[1]}。",
+                f"{n} 个 rank 时：结果正确，但第 {step + 1} 步 {whom} 发给了 {to}；"
+                f"这里每个 rank {task.partners.rule[1]}。",
             )
         )
     return None

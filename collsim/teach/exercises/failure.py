@@ -17,7 +17,7 @@ def failure(schedule: Schedule, step: int | None, rank: int | None) -> str:
     names, cells = schedule.diagram_cells(_ROWS, schedule.steps)
     first = 0 if step is None else max(0, min(step - _COLUMNS // 2, schedule.steps - _COLUMNS))
     shown = range(first, min(schedule.steps, first + _COLUMNS))
-    rows = [["", *(f"step {k}" for k in shown)]]
+    rows = [["", *(f"step {k + 1}" for k in shown)]]
     for number, name in enumerate(names):
         rows.append([name, *(_marked(cells[number][k], number == rank and k == step) for k in shown)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -43,7 +43,7 @@ def history(schedule: Schedule, rank: int, chunk: int, lang: str = "en") -> str:
         when = (
             ("at the start" if lang == "en" else "开始时")
             if step < 0
-            else (f"after step {step}" if lang == "en" else f"第 {step} 步后")
+            else (f"after step {step + 1}" if lang == "en" else f"第 {step + 1} 步后")
         )
         lines.append(f"  {when}: {_sum(counts, chunk, lang)}")
     return "\n".join(lines)

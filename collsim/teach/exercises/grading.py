@@ -194,7 +194,7 @@ def _keep(target: Path | None, rows: Sequence[dict[str, Any]]) -> None:
             file.write(csv_of(_frame(rows)))
         os.replace(name, target)
     except OSError as error:
-        raise CollsimError(f"cannot write {str(target)!r}: {error.strerror}") from error
+        raise CollsimError("cannot write {target!r}: {problem}", target=str(target), problem=error.strerror) from error
 
 
 def _known(target: Path | None) -> list[dict[str, Any]]:
@@ -209,5 +209,7 @@ def _known(target: Path | None) -> list[dict[str, Any]]:
         )
         frame = frame.fillna({"exercise": "", "reason": ""})[COLUMNS]
     except (ValueError, KeyError) as error:
-        raise CollsimError(f"{str(target)!r} is not a table of grades: {error}; give another name") from error
+        raise CollsimError(
+            "{target!r} is not a table of grades: {error}; give another name", target=str(target), error=error
+        ) from error
     return [{str(k): plain_cell(v) for k, v in row.items()} for row in frame.to_dict("records")]

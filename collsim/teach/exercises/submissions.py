@@ -43,7 +43,7 @@ def submissions(folder: Path | str) -> list[Submission]:
     nothing in it."""
     root = Path(folder)
     if not root.is_dir():
-        raise CollsimError(f"no folder {str(root)!r} with submissions")
+        raise CollsimError("no folder {root!r} with submissions", root=str(root))
     found: dict[str, list[Path]] = {}
     for entry in sorted(root.iterdir()):
         if entry.name.startswith((".", "__")):
@@ -53,8 +53,9 @@ def submissions(folder: Path | str) -> list[Submission]:
             found.setdefault(entry.name if whole else entry.stem, []).append(entry)
     if not found:
         raise CollsimError(
-            f"nothing in {str(root)!r} to grade; a student hands in name.py, name.ipynb, name.json (progress) or a "
-            "folder name/"
+            "nothing in {root!r} to grade; a student hands in name.py, name.ipynb, name.json (progress) or a "
+            "folder name/",
+            root=str(root),
         )
     return [_read(student, entries) for student, entries in found.items()]
 
@@ -71,7 +72,7 @@ def _read(student: str, entries: list[Path]) -> Submission:
         for path in paths:
             try:
                 if len(files) == _MOST_FILES:
-                    raise FormatError(f"more than {_MOST_FILES} files; hand in those with your answers")
+                    raise FormatError("more than {most} files; hand in those with your answers", most=_MOST_FILES)
                 files.append(File(path.name, _data(path)))
             except (CollsimError, OSError) as error:
                 problems.append(printable(f"{path.name[:100]}: {error}"))
@@ -88,10 +89,14 @@ def _inside(folder: Path) -> Iterator[Path]:
             for entry in entries:
                 seen += 1
                 if seen > _MOST_ENTRIES:
-                    raise FormatError(f"more than {_MOST_ENTRIES:,} files and folders; hand in those with your answers")
+                    raise FormatError(
+                        "more than {most:,} files and folders; hand in those with your answers", most=_MOST_ENTRIES
+                    )
                 if entry.is_dir(follow_symlinks=False):
                     if depth == _DEEPEST:
-                        raise FormatError(f"folders are more than {_DEEPEST} deep in one another; hand in fewer")
+                        raise FormatError(
+                            "folders are more than {most} deep in one another; hand in fewer", most=_DEEPEST
+                        )
                     left += [(entry.path, depth + 1)] if entry.name != "__pycache__" else []
                 elif entry.name.endswith(SUFFIXES):
                     yield Path(entry.path)
@@ -110,5 +115,5 @@ def _data(path: Path) -> bytes:
             raise FormatError("it is a link or no file at all; hand in the file itself")
         data = source.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
-        raise FormatError(f"it is larger than {_MOST_BYTES:,} bytes")
+        raise FormatError("it is larger than {most:,} bytes", most=_MOST_BYTES)
     return data

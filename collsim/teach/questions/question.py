@@ -120,7 +120,12 @@ class Question:
         if text.isdigit() and int(text) < len(self.choices):
             return int(text)
         letters = ", ".join(chr(65 + k) for k in range(len(self.choices)))
-        raise CollsimError(f"answer {text!r} is none of the choices; give {letters}, or 0 to {len(self.choices) - 1}")
+        raise CollsimError(
+            "answer {text!r} is none of the choices; give {letters}, or 0 to {last}",
+            text=text,
+            letters=letters,
+            last=len(self.choices) - 1,
+        )
 
     def record(self) -> dict[str, Any]:
         """Both languages as plain JSON, for a page that asks and reveals."""
@@ -168,7 +173,7 @@ def _parsed(given: Any, unit: Unit) -> float:
     try:
         value = float(str(given).rstrip("x× "))
     except ValueError:
-        raise CollsimError(f"answer {given!r} is not a number") from None
+        raise CollsimError("answer {given!r} is not a number", given=given) from None
     if not math.isfinite(value):
-        raise CollsimError(f"answer {given!r} is not a finite number")
+        raise CollsimError("answer {given!r} is not a finite number", given=given)
     return value

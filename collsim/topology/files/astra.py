@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import FormatError
+from ...errors import FormatError, Sentence, in_a_row
 from ..generic import both_ways
 from ..graph import Shortest, require_connected
 from ..network import DEVICE_KINDS, Cable, Devices, Links, Longs, Names, Topology
@@ -35,17 +35,17 @@ def looks_like_it(text: str) -> bool:
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     """The network of the file; ranks are its NPUs. It has no options."""
     if options:
-        raise FormatError(f"{name}: an ASTRA-sim network has no option {', '.join(options)}")
+        raise FormatError("{name}: an ASTRA-sim network has no option {options}", name=name, options=", ".join(options))
     node = compose(text, name, "YAML")
     try:
         data = None if node is None else value_of(node)
     except FormatError as error:
-        raise FormatError(f"{name}, {error}") from None
+        raise FormatError("{name}, {error}", name=name, error=error) from None
     if not isinstance(data, dict):
-        raise FormatError(f"{name}: expected the keys {', '.join(_KEYS)}")
+        raise FormatError("{name}: expected the keys {keys}", name=name, keys=", ".join(_KEYS))
     keys = [str(key.value) for key, _ in node.value]  # type: ignore[union-attr]
     if twice := [key for key in dict.fromkeys(keys) if keys.count(key) > 1]:
-        raise FormatError(f"{name}: key {twice[0][:40]!r} is there twice")
+        raise FormatError("{name}: key {twice!r} is there twice", name=name, twice=twice[0][:40])
     dims = _dimensions(data, name)
     notes = [f"key {_short(key)} is not understood" for key in data if key not in _KEYS]
     return build(dims, name, notes)
@@ -58,28 +58,48 @@ def _dimensions(data: dict[str, Any], name: str) -> list[tuple[str, int, float, 
         value = data.get(key)
         if not isinstance(value, list) or not value:
             raise FormatError(
-                f"{name}: {key} must be a list with an entry per dimension, for example [ 8 ]; it is {_short(value)}"
+                "{name}: {key} must be a list with an entry per dimension, for example [ 8 ]; it is {value}",
+                name=name,
+                key=key,
+                value=_short(value),
             )
         columns.append(value)
     if len({len(c) for c in columns}) > 1:
         raise FormatError(
-            f"{name}: {', '.join(f'{k} has {len(c)}' for k, c in zip(_KEYS, columns, strict=True))} entries; all "
-            "need as many"
+            "{name}: {keys} entries; all need as many",
+            name=name,
+            keys=in_a_row(
+                Sentence("{key} has {count}", key=k, count=len(c)) for k, c in zip(_KEYS, columns, strict=True)
+            ),
         )
     dims = []
     for i, (kind, size, rate, delay) in enumerate(zip(*columns, strict=True)):
         if kind not in _KINDS:
-            raise FormatError(f"{name}: topology of dimension {i} is {_short(kind)}; known: {', '.join(_KINDS)}")
+            raise FormatError(
+                "{name}: topology of dimension {i} is {kind}; known: {kinds}",
+                name=name,
+                i=i,
+                kind=_short(kind),
+                kinds=", ".join(_KINDS),
+            )
         if not isinstance(size, int) or isinstance(size, bool) or size < 2:
-            raise FormatError(f"{name}: npus_count of dimension {i} is {_short(size)}; a dimension has at least 2")
+            raise FormatError(
+                "{name}: npus_count of dimension {i} is {size}; a dimension has at least 2",
+                name=name,
+                i=i,
+                size=_short(size),
+            )
         if (
             not all(isinstance(x, int | float) and not isinstance(x, bool) for x in (rate, delay))
             or not 0 < rate <= _FASTEST
             or not 0 <= delay <= _SLOWEST
         ):
             raise FormatError(
-                f"{name}: dimension {i} has bandwidth {_short(rate)} GB/s and latency {_short(delay)} ns; they must "
-                "be numbers above 0"
+                "{name}: dimension {i} has bandwidth {rate} GB/s and latency {delay} ns; they must be numbers above 0",
+                name=name,
+                i=i,
+                rate=_short(rate),
+                delay=_short(delay),
             )
         dims.append((kind, size, rate * 2**30, delay * 1e-9))
     return dims
@@ -97,7 +117,10 @@ def build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str]
     ranks = math.prod(size for _, size, _, _ in dims)
     if ranks * max(size for _, size, _, _ in dims) > _MOST:
         raise FormatError(
-            f"{name}: {ranks:,} NPUs are too many for a network without closed form; at most {_MOST:,} links"
+            "{name}: {ranks:,} NPUs are too many for a network without closed form; at most {most:,} links",
+            name=name,
+            ranks=ranks,
+            most=_MOST,
         )
     rank, stride, switches = np.arange(ranks), 1, 0
     parts: list[tuple[Longs, Longs, Cable]] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...errors import FormatError, shown
+from ...errors import FormatError, Sentence, Words, shown
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
@@ -29,25 +29,35 @@ def compose(text: str, name: str, expected: str) -> Node | None:
     depth = values = 0
     try:
         for event in yaml.parse(text, Loader=loader):
-            where = f"{name}, line {event.start_mark.line + 1}" if event.start_mark else name
+            where = (
+                Sentence("{name}, line {line}", name=name, line=event.start_mark.line + 1) if event.start_mark else name
+            )
             if isinstance(event, yaml.AliasEvent):
-                raise FormatError(f"{where}: refused, aliases (*name) are not taken here; write the value out")
+                raise FormatError(
+                    "{where}: refused, aliases (*name) are not taken here; write the value out", where=where
+                )
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             values += not isinstance(event, yaml.CollectionEndEvent)
             if values > _MOST_VALUES:
-                raise FormatError(f"{where}: refused, more than {_MOST_VALUES:,} values")
+                raise FormatError("{where}: refused, more than {most:,} values", where=where, most=_MOST_VALUES)
             if depth > _MOST_DEPTH:
-                raise FormatError(f"{where}: refused, nested more than {_MOST_DEPTH} deep")
+                raise FormatError("{where}: refused, nested more than {most} deep", where=where, most=_MOST_DEPTH)
         return yaml.compose(text, Loader=loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        raise FormatError(f"{name}{line} is not {expected}: {str(error).splitlines()[0]}") from None
+        line = Sentence(", line {line}", line=mark.line + 1) if mark else ""
+        raise FormatError(
+            "{name}{line} is not {expected}: {error}",
+            name=name,
+            line=line,
+            expected=expected,
+            error=str(error).splitlines()[0],
+        ) from None
 
 
 def value_of(node: Node) -> Any:
-    """What a node of the tree stands for. Raises FormatError, beginning with its line, for a tag that does not fit its
-    text and for numbers of more than a hundred characters.
+    """What a node of the tree stands for. Raises FormatError, whose values are `line` and `why`, for a tag that does
+    not fit its text and for numbers of more than a hundred characters.
 
     PyYAML's constructors answer `!!bool x` with a KeyError and `!!timestamp x` with an AttributeError, and read
     `1:59:59:...` in the square of its length.
@@ -60,9 +70,13 @@ def value_of(node: Node) -> Any:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or node.start_mark
         said = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise FormatError(f"line {mark.line + 1}: {said}") from None
+        raise _at(mark, said) from None
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise FormatError(f"line {node.start_mark.line + 1}: a value that does not fit its tag ({error})") from None
+        raise _at(node.start_mark, Sentence("a value that does not fit its tag ({error})", error=error)) from None
+
+
+def _at(mark: Any, why: Words) -> FormatError:
+    return FormatError("line {line}: {why}", line=mark.line + 1, why=why)
 
 
 def _require_short(node: Node) -> None:
@@ -73,7 +87,6 @@ def _require_short(node: Node) -> None:
         children = here.value if isinstance(here.value, list) else ()
         waiting += [part for child in children for part in (child if isinstance(child, tuple) else (child,))]
         if here.tag == _MERGE:
-            raise FormatError(f"line {here.start_mark.line + 1}: refused, merge keys (<<) are not taken here")
+            raise _at(here.start_mark, Sentence("refused, merge keys (<<) are not taken here"))
         if isinstance(here.value, str) and here.tag in _NUMBERS and len(here.value) > _LONGEST_NUMBER:
-            said = f"{shown(here.value, 20)} is too long for a number"
-            raise FormatError(f"line {here.start_mark.line + 1}: {said}")
+            raise _at(here.start_mark, Sentence("{value} is too long for a number", value=shown(here.value, 20)))

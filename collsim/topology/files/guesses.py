@@ -81,8 +81,8 @@ def _gpu(seen: Seen, told: object, assumed: list[Assumption]) -> str:
         kind = gpu_name(told)
         if seen.links and not GPUS[kind][1]:
             raise TopologyError(
-                f"gpu={shown(told)} has no NVLink, but the text has NV# between GPUs; give the GPU that it was "
-                "printed on"
+                "gpu={told} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed on",
+                told=shown(told),
             )
         return kind
     if seen.bridged:

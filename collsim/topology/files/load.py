@@ -44,10 +44,15 @@ def load_topology(path: str | Path, **options: Any) -> Topology:
     try:
         size = place.stat().st_size
         if size > _LARGEST:
-            raise FormatError(f"{place.name} has {size:,} bytes; a topology file of more than {_LARGEST:,} is refused")
+            raise FormatError(
+                "{name} has {size:,} bytes; a topology file of more than {most:,} is refused",
+                name=place.name,
+                size=size,
+                most=_LARGEST,
+            )
         text = _decoded(place.read_bytes())
     except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"{place} cannot be read: {error}") from None
+        raise FormatError("{place} cannot be read: {error}", place=place, error=error) from None
     return parse_topology_text(text, place.name, **options)
 
 
@@ -59,7 +64,12 @@ def _decoded(data: bytes) -> str:
 def parse_topology_text(text: str, name: str = "text", **options: Any) -> Topology:
     """The same from text, for example pasted into the app."""
     if len(text) > _LARGEST:
-        raise FormatError(f"{name} has {len(text):,} characters; more than {_LARGEST:,} is refused")
+        raise FormatError(
+            "{name} has {characters:,} characters; more than {most:,} is refused",
+            name=name,
+            characters=len(text),
+            most=_LARGEST,
+        )
     with within(most_memory(FILE_MEMORY)):
         topology = _reader(text, name)(text, name, options)
     if topology.facts.get("assumed"):
@@ -80,7 +90,7 @@ def _reading(text: str, name: str, options: dict[str, Any]) -> FromText:
 def _reader(text: str, name: str) -> Callable[[str, str, dict[str, Any]], Topology]:
     head = text.lstrip()
     if not head:
-        raise FormatError(f"{name} is empty; expected nvidia-smi topo -m text, NCCL topology XML, or YAML")
+        raise FormatError("{name} is empty; expected nvidia-smi topo -m text, NCCL topology XML, or YAML", name=name)
     if head.startswith("<"):
         from .nccl_xml import read
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
 
-from ...errors import FormatError
+from ...errors import FormatError, Sentence
 from ...files import Growing
 from ..assumed import Assumption
 from ..cables import C2C, NVLINK_BRIDGE, Nic, nic, nvlink, pcie, xgmi_gpu
@@ -93,7 +93,9 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     root = _parse(text, name)
     if root.tag != "system":
         raise FormatError(
-            f"{name}: the outermost element is <{root.tag}>; NCCL topology files begin with <system version=...>"
+            "{name}: the outermost element is <{tag}>; NCCL topology files begin with <system version=...>",
+            name=name,
+            tag=root.tag,
         )
     elements = list(root.iter())
     found = _Found(Plan(), any(e.tag == "gpu" for e in elements))
@@ -106,11 +108,16 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     ]
     if not cpus or not order:
         only = (
-            "; it lists network cards only, as plugins' files do; use what NCCL_TOPO_DUMP_FILE writes"
+            Sentence("; it lists network cards only, as plugins' files do; use what NCCL_TOPO_DUMP_FILE writes")
             if root.find(".//nic") is not None
             else ""
         )
-        raise FormatError(f"{name}: no {'<cpu>' if not cpus else 'GPU'} in it, so there is nothing to simulate{only}")
+        raise FormatError(
+            "{name}: no {kind} in it, so there is nothing to simulate{only}",
+            name=name,
+            kind="<cpu>" if not cpus else "GPU",
+            only=only,
+        )
     for i, cpu in enumerate(cpus):
         found.plan.join(f"cpu{i}", f"memory{i}", HOST_MEMORY)
         for child in cpu:
@@ -136,23 +143,31 @@ def _parse(text: str, name: str) -> Element:
             root = element if root is None else root
             if depth > _DEEPEST or count > _MOST:
                 raise FormatError(
-                    f"{name}: refused, with elements nested deeper than {_DEEPEST} or more than {_MOST:,} of them"
+                    "{name}: refused, with elements nested deeper than {most} or more than {elements:,} of them",
+                    name=name,
+                    most=_DEEPEST,
+                    elements=_MOST,
                 )
             if len(element.attrib) > _MOST_ATTRIBUTES or any(
                 len(value) > _LONGEST_VALUE for value in element.attrib.values()
             ):
                 raise FormatError(
-                    f"{name}: refused, <{element.tag[:40]}> has more than {_MOST_ATTRIBUTES} attributes or one "
-                    f"longer than {_LONGEST_VALUE:,}"
+                    "{name}: refused, <{tag}> has more than {most} attributes or one longer than {longest:,}",
+                    name=name,
+                    tag=element.tag[:40],
+                    most=_MOST_ATTRIBUTES,
+                    longest=_LONGEST_VALUE,
                 )
     except DefusedXmlException as error:
         raise FormatError(
-            f"{name}: refused, a topology file has no document type and no entities ({type(error).__name__})"
+            "{name}: refused, a topology file has no document type and no entities ({kind})",
+            name=name,
+            kind=type(error).__name__,
         ) from None
     except ParseError as error:
-        raise FormatError(f"{name} is not well-formed XML: {error}") from None
+        raise FormatError("{name} is not well-formed XML: {error}", name=name, error=error) from None
     if root is None:
-        raise FormatError(f"{name} has no element")
+        raise FormatError("{name} has no element", name=name)
     return root
 
 
@@ -186,8 +201,9 @@ def _gpu_order(root: Element, any_gpu: bool, name: str) -> list[tuple[str, int]]
         bus = _bus(pci)
         if not bus or bus in buses:
             raise FormatError(
-                f"{name}: {f'two GPUs have busid {bus!r}' if bus else 'a GPU has no busid'}; NCCL tells them apart "
-                "by it"
+                "{name}: {what}; NCCL tells them apart by it",
+                name=name,
+                what=Sentence("two GPUs have busid {bus!r}", bus=bus) if bus else Sentence("a GPU has no busid"),
             )
         buses.add(bus)
         for i, gpu in enumerate(_parts(pci)):
@@ -196,11 +212,16 @@ def _gpu_order(root: Element, any_gpu: bool, name: str) -> list[tuple[str, int]]
                 continue
             number = place if rank is None else _whole(rank, -1)
             if number < 0:
-                raise FormatError(f"{name}: GPU {bus} has rank={rank!r}; expected a whole number from 0")
+                raise FormatError(
+                    "{name}: GPU {bus} has rank={rank!r}; expected a whole number from 0", name=name, bus=bus, rank=rank
+                )
             if rank is not None and number in ranks:
                 raise FormatError(
-                    f"{name}: rank {number} is there twice, GPU {ranks[number]} and GPU {bus}; is this a file of "
-                    "several nodes?"
+                    "{name}: rank {number} is there twice, GPU {rank} and GPU {bus}; is this a file of several nodes?",
+                    name=name,
+                    number=number,
+                    rank=ranks[number],
+                    bus=bus,
                 )
             ranks[number] = bus
             found.append((number, place, bus, i))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ...errors import CollsimError, FormatError, TopologyError, shown, unknown
+from ...errors import CollsimError, FormatError, Sentence, TopologyError, Words, in_a_row, shown, unknown
 from ...units import parse_bandwidth, parse_time
 from ..cables import NICS, Nic
 from ..calibrated import LinkFigures, Measured, Residue, calibrated
@@ -71,8 +71,14 @@ class _Place:
     def __init__(self, node: Node, file: str, what: str):
         self.node, self.file, self.what = node, file, what
 
-    def wrong(self, why: str) -> FormatError:
-        return FormatError(f"{self.file}, line {self.node.start_mark.line + 1}: {self.what}: {why}")
+    def wrong(self, why: Words | Exception, /, **values: object) -> FormatError:
+        return FormatError(
+            "{file}, line {line}: {what}: {why}",
+            file=self.file,
+            line=self.node.start_mark.line + 1,
+            what=self.what,
+            why=Sentence.of(why, **values),
+        )
 
     @property
     def form(self) -> str:
@@ -84,12 +90,14 @@ class _Place:
         try:
             return value_of(self.node)
         except FormatError as error:
-            raise FormatError(f"{self.file}, {str(error).replace(':', f': {self.what}:', 1)}") from None
+            raise FormatError(
+                "{file}, line {line}: {what}: {why}", file=self.file, what=self.what, **error.values
+            ) from None
 
     def keys(self, allowed: set[str], needed: tuple[str, ...] = ()) -> dict[str, _Place]:
         """The entries of a mapping. Raises FormatError for others, doubles and missing ones."""
         if self.form != "mapping":
-            raise self.wrong(f"expected a mapping with {', '.join(sorted(allowed))}")
+            raise self.wrong("expected a mapping with {allowed}", allowed=", ".join(sorted(allowed)))
         found: dict[str, _Place] = {}
         for key, value in self.node.value:
             name = str(key.value)
@@ -97,11 +105,11 @@ class _Place:
             if name not in allowed:
                 raise place.wrong(unknown("key", name, allowed))
             if name in found:
-                raise place.wrong(f"key {name!r} is there twice")
+                raise place.wrong("key {name!r} is there twice", name=name)
             found[name] = _Place(value, self.file, name)
         for name in needed:
             if name not in found:
-                raise self.wrong(f"key {name!r} is missing")
+                raise self.wrong("key {name!r} is missing", name=name)
         return found
 
     def items(self) -> list[_Place]:
@@ -121,13 +129,16 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     node = compose(text, name, "YAML, nor nvidia-smi topo -m, nor XML")
     if getattr(node, "id", "") != "mapping":
         raise FormatError(
-            f"{name} is not a topology: expected nvidia-smi topo -m text, NCCL XML, ASTRA-sim YAML, or YAML that "
-            "begins 'collsim: 1'"
+            "{name} is not a topology: expected nvidia-smi topo -m text, NCCL XML, ASTRA-sim YAML, or YAML that "
+            "begins 'collsim: 1'",
+            name=name,
         )
     assert node is not None
     top = _Place(node, name, "topology").keys(_TOP, ("collsim",))
     if top["collsim"].value != 1:
-        raise top["collsim"].wrong(f"version {shown(top['collsim'].value)} is unknown; this collsim reads version 1")
+        raise top["collsim"].wrong(
+            "version {value} is unknown; this collsim reads version 1", value=shown(top["collsim"].value)
+        )
     topology = _edited(_built(top, name, options), top.get("edits"))
     if "calibration" in top:
         topology = _edited(_calibrated(topology, top["calibration"], as_written=not options), top.get("edits_since"))
@@ -139,7 +150,11 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
 def _built(top: dict[str, _Place], name: str, options: dict[str, Any]) -> Topology:
     kinds = [key for key in ("machine", "network", "links") if key in top]
     if len(kinds) != 1:
-        raise FormatError(f"{name}: give one of machine, network and links; it has {' and '.join(kinds) or 'none'}")
+        raise FormatError(
+            "{name}: give one of machine, network and links; it has {kinds}",
+            name=name,
+            kinds=in_a_row(kinds, "{first} and {then}") or Sentence("none"),
+        )
     place = top[kinds[0]]
     try:
         if kinds[0] == "machine":
@@ -148,13 +163,15 @@ def _built(top: dict[str, _Place], name: str, options: dict[str, Any]) -> Topolo
             )
             return machine(_machine(place), **{**given, **options})
         if options:
-            raise FormatError(f"{name}: only a machine takes options; {', '.join(options)} cannot be used")
+            raise FormatError(
+                "{name}: only a machine takes options; {options} cannot be used", name=name, options=", ".join(options)
+            )
         if kinds[0] == "network":
             return parse_topology(str(place.value), NETWORKS)
     except FormatError:
         raise
     except (CollsimError, TypeError) as error:
-        raise place.wrong(str(error)) from None
+        raise place.wrong(error) from None
     return _graph(top, name)
 
 
@@ -163,7 +180,9 @@ def _cable(place: _Place, cables: dict[str, _Place]) -> Cable:
     if place.form == "scalar":
         if place.value not in cables:
             raise place.wrong(
-                unknown("cable", place.value, cables) if cables else f"no cable {place.value!r} under 'cables'"
+                unknown("cable", place.value, cables)
+                if cables
+                else Sentence("no cable {cable!r} under 'cables'", cable=place.value)
             )
         place = cables[place.value]
     found = place.keys(_CABLE, ("kind", "bandwidth", "source"))
@@ -180,7 +199,7 @@ def _cable(place: _Place, cables: dict[str, _Place]) -> Cable:
         alpha, width = parse_time(value.get("alpha", 0.0)), int(value.get("width", 1))
         return Cable(label=label, alpha=alpha, width=width, **texts, **rates)  # type: ignore[arg-type]
     except (CollsimError, ValueError) as error:
-        raise place.wrong(str(error)) from None
+        raise place.wrong(error) from None
 
 
 def _option(key: str, place: _Place) -> Any:
@@ -217,7 +236,7 @@ def _machine(place: _Place) -> str | Machine:
     except (TopologyError, ValueError, TypeError) as error:
         if isinstance(error, FormatError):
             raise
-        raise place.wrong(str(error)) from None
+        raise place.wrong(error) from None
     return made
 
 
@@ -229,7 +248,7 @@ def _graph(top: dict[str, _Place], name: str) -> Topology:
         if found["kind"].value not in DEVICE_KINDS:
             raise found["kind"].wrong(unknown("kind", found["kind"].value, DEVICE_KINDS))
         if str(found["name"].value) in devices:
-            raise found["name"].wrong(f"device {found['name'].value!r} is there twice")
+            raise found["name"].wrong("device {name!r} is there twice", name=found["name"].value)
         devices[str(found["name"].value)] = {k: v.value for k, v in found.items() if k != "name"}
     number = {device: i for i, device in enumerate(devices)}
     joined: dict[tuple[int, int], Cable] = {}
@@ -247,21 +266,21 @@ def _graph(top: dict[str, _Place], name: str) -> Topology:
     try:
         return from_cables(str(top["name"].value) if "name" in top else name, devices, joined)
     except TopologyError as error:
-        raise top["links"].wrong(str(error)) from None
+        raise top["links"].wrong(error) from None
 
 
 def _edited(topology: Topology, edits: _Place | None) -> Topology:
     for edit in edits.items() if edits is not None else ():
         found = edit.fields()
         if len(found) != 1 or next(iter(found)) not in _EDITS:
-            raise edit.wrong(f"an edit is one of {', '.join(_EDITS)}, with its arguments")
+            raise edit.wrong("an edit is one of {edits}, with its arguments", edits=", ".join(_EDITS))
         ((what, place),) = found.items()
         given = {k: item.value for k, item in place.fields().items()}
         places = [given.pop(k) for k in ("a", "b", "device") if k in given]
         try:
             topology = getattr(topology, what)(*places, **given)
         except (CollsimError, TypeError) as error:
-            raise place.wrong(str(error)) from None
+            raise place.wrong(error) from None
     return topology
 
 
@@ -276,7 +295,7 @@ def _calibrated(topology: Topology, place: _Place, as_written: bool) -> Topology
         try:
             links[kind] = LinkFigures(given["carries"].value, parse_time(given["alpha"].value))
         except CollsimError as error:
-            raise item.wrong(str(error)) from None
+            raise item.wrong(error) from None
     try:
         factors = {key: float(item.value) for key, item in found["nccl"].fields().items()}
         fitted_on = {key: item.value for key, item in found["fitted_on"].fields().items()}
@@ -287,7 +306,7 @@ def _calibrated(topology: Topology, place: _Place, as_written: bool) -> Topology
     except (TopologyError, TypeError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
-        raise place.wrong(str(error)) from None
+        raise place.wrong(error) from None
 
 
 def _residue(place: _Place) -> Residue:
@@ -298,7 +317,7 @@ def _residue(place: _Place) -> Residue:
     except (TopologyError, TypeError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
-        raise place.wrong(str(error)) from None
+        raise place.wrong(error) from None
 
 
 # ---- writing

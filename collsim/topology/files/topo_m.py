@@ -92,17 +92,22 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
 def _matrix(text: str, name: str) -> _Matrix:
     if not _has_rows(text) and _AMD.search(text):
         raise FormatError(
-            f"{name}: this is rocm-smi's or amd-smi's; RCCL says more in the XML that NCCL_TOPO_DUMP_FILE=topo.xml "
-            "writes"
+            "{name}: this is rocm-smi's or amd-smi's; RCCL says more in the XML that NCCL_TOPO_DUMP_FILE=topo.xml "
+            "writes",
+            name=name,
         )
     lines = [_plain(line) for line in text.splitlines()]
     head = next((i for i, line in enumerate(lines) if _is_header(line)), None)
     if head is None:
-        raise FormatError(f"{name}: no header line with GPU0, GPU1 ...; paste all of what nvidia-smi topo -m prints")
+        raise FormatError(
+            "{name}: no header line with GPU0, GPU1 ...; paste all of what nvidia-smi topo -m prints", name=name
+        )
     names = _columns(lines[head])
     double = [n for n, count in Counter(names).items() if count > 1]
     if double:
-        raise FormatError(f"{name}, line {head + 1}: column {double[0]} is there twice")
+        raise FormatError(
+            "{name}, line {line}: column {column} is there twice", name=name, line=head + 1, column=double[0]
+        )
     matrix = _Matrix(names)
     block, strange = "before", []
     for i, line in enumerate(lines):
@@ -117,7 +122,7 @@ def _matrix(text: str, name: str) -> _Matrix:
     matrix.notes += _not_understood(lines, strange)
     missing = [n for n in matrix.gpus if n not in matrix.line]
     if missing:
-        raise FormatError(f"{name}: the header has {missing[0]}, but there is no row for it")
+        raise FormatError("{name}: the header has {missing}, but there is no row for it", name=name, missing=missing[0])
     matrix.notes += [
         f"the header has {n}, but there is no row for it; was the text cut?" for n in names if n not in matrix.line
     ]
@@ -167,30 +172,51 @@ def _read_line(matrix: _Matrix, line: str, number: int, name: str, block: str) -
 
 def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: str) -> None:
     if row in matrix.line:
-        raise FormatError(f"{name}, line {number}: a second row for {row}; the first is line {matrix.line[row]}")
+        raise FormatError(
+            "{name}, line {line}: a second row for {row}; the first is line {first}",
+            name=name,
+            line=number,
+            row=row,
+            first=matrix.line[row],
+        )
     count = len(matrix.names)
     mended = [cell for cell in cells if _RUN_TOGETHER.fullmatch(cell)]
     matrix.notes += [f"line {number}: {row} has {c!r}, read as {' and '.join(re.findall(_WORDS, c))}" for c in mended]
     cells = [part for cell in cells for part in (re.findall(_WORDS, cell) if _RUN_TOGETHER.fullmatch(cell) else [cell])]
     if len(cells) < count:
         raise FormatError(
-            f"{name}, line {number}: {row} has {len(cells)} cells, but there are {count} columns; was the line cut "
-            "or wrapped?"
+            "{name}, line {line}: {row} has {cells} cells, but there are {count} columns; was the line cut or wrapped?",
+            name=name,
+            line=number,
+            row=row,
+            cells=len(cells),
+            count=count,
         )
     if _P2P_STATUS & set(cells[:count]):
         raise FormatError(
-            f"{name}, line {number}: this is nvidia-smi topo -p2p's, which does not say over what; paste nvidia-smi "
-            "topo -m"
+            "{name}, line {line}: this is nvidia-smi topo -p2p's, which does not say over what; paste nvidia-smi "
+            "topo -m",
+            name=name,
+            line=number,
         )
     for column, cell in zip(matrix.names, cells[:count], strict=True):
         if not _CELL.fullmatch(cell):
             raise FormatError(
-                f"{name}, line {number}: {row} to {column} is {shown(cell)}; expected X, NV#, PIX, PXB, PHB, NODE or "
-                "SYS"
+                "{name}, line {line}: {row} to {column} is {cell}; expected X, NV#, PIX, PXB, PHB, NODE or SYS",
+                name=name,
+                line=number,
+                row=row,
+                column=column,
+                cell=shown(cell),
             )
         if (cell == "X") != (row == column):
             raise FormatError(
-                f"{name}, line {number}: {row} to {column} is {shown(cell)}; X belongs on the diagonal, and only there"
+                "{name}, line {line}: {row} to {column} is {cell}; X belongs on the diagonal, and only there",
+                name=name,
+                line=number,
+                row=row,
+                column=column,
+                cell=shown(cell),
             )
         matrix.word[row, column] = _OLD.get(cell, cell)
         matrix.old |= cell == "SOC"

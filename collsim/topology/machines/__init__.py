@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import CollsimError, TopologyError, shown, unknown
+from ...errors import CollsimError, Sentence, TopologyError, shown, unknown
 from ...limits import Extent, require
 from ...units import parse_count
 from ..cables import Nic, at, nic
@@ -39,7 +39,7 @@ def machines() -> MappingProxyType[str, Machine]:
     for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
         for entry in importlib.import_module(f"{__name__}.{module}").MACHINES:
             if entry.name in found:
-                raise TopologyError(f"machine {entry.name!r} is in the catalogue twice")
+                raise TopologyError("machine {name!r} is in the catalogue twice", name=entry.name)
             found[entry.name] = entry
     return MappingProxyType(dict(sorted(found.items())))
 
@@ -135,13 +135,13 @@ def _joined(
 def _require_pxn(pxn: object) -> None:
     if pxn is not None and not isinstance(pxn, bool | np.bool_):
         raise TopologyError(
-            f"pxn={shown(pxn)} must be True, False, or None for yes where the fabric has rails or planes"
+            "pxn={pxn} must be True, False, or None for yes where the fabric has rails or planes", pxn=shown(pxn)
         )
 
 
 def _require_rates(rates: object) -> None:
     if rates not in ("nominal", "effective"):
-        raise TopologyError(f"rates={shown(rates)} must be 'nominal' or 'effective'")
+        raise TopologyError("rates={rates} must be 'nominal' or 'effective'", rates=shown(rates))
 
 
 def _find(name: object) -> Machine:
@@ -156,20 +156,21 @@ def _count(nodes: object) -> int:
     try:
         return parse_count(nodes, "nodes")
     except CollsimError as error:
-        raise TopologyError(str(error)) from None
+        raise TopologyError(error.sentence) from None
 
 
 def _ratio(oversubscription: object) -> float:
     """A plain number of at least a little above 0; 2.0 is shown as 2."""
     if isinstance(oversubscription, bool) or not isinstance(oversubscription, int | float | np.integer | np.floating):
         raise TopologyError(
-            f"oversubscription={shown(oversubscription)} must be a number; 2 means that leaves have half the "
-            "capacity upwards"
+            "oversubscription={oversubscription} must be a number; 2 means that leaves have half the capacity upwards",
+            oversubscription=shown(oversubscription),
         )
     ratio = float(oversubscription)
     if not 0 < ratio < 1e6:
         raise TopologyError(
-            f"oversubscription={shown(oversubscription)} must be above 0; 1 is a fabric without a bottleneck"
+            "oversubscription={oversubscription} must be above 0; 1 is a fabric without a bottleneck",
+            oversubscription=shown(oversubscription),
         )
     return int(ratio) if ratio == int(ratio) else ratio
 
@@ -177,7 +178,9 @@ def _ratio(oversubscription: object) -> float:
 def _card(plan: Machine, name: str | None) -> Nic | None:
     if not plan.of_kind("nic"):
         if name is not None:
-            raise TopologyError(f"machine {plan.name!r} has no network card, so nic={name!r} has no place")
+            raise TopologyError(
+                "machine {name!r} has no network card, so nic={nic!r} has no place", name=plan.name, nic=name
+            )
         return None
     return nic(name or plan.nic)
 
@@ -188,9 +191,13 @@ def _fabric(
     cards = len(plan.of_kind("nic"))
     orders = max(1, cards, len(plan.paths)) * len(plan.ranks)
     whole = Extent(nodes * len(plan.devices), 2 * nodes * (len(plan.joints) + cards), numbers=nodes * orders)
-    require(f"{nodes:,} nodes of {plan.name}", whole, "use fewer nodes", TopologyError)
+    require(Sentence("{nodes:,} nodes of {name}", nodes=nodes, name=plan.name), whole, "use fewer nodes", TopologyError)
     if nodes > 1 and card is None:
-        raise TopologyError(f"machine {plan.name!r} has no network card, so there can be no {nodes} nodes; use nodes=1")
+        raise TopologyError(
+            "machine {name!r} has no network card, so there can be no {nodes} nodes; use nodes=1",
+            name=plan.name,
+            nodes=nodes,
+        )
     cable = at(card.cable, rates) if card else Cable("cable", "none", 1.0, 0.0, "no card")
     net = fabric(name, nodes, max(1, cards), cable, oversubscription=oversubscription, **options)
     return net if nodes > 1 else None
@@ -205,7 +212,10 @@ def _level(what: str, level: bool | str, default: int) -> int:
     if name not in LEVELS:
         known = ["nvlink", "nvb", "pix", "pxb", "phb", "sys"]
         raise TopologyError(
-            f"{what}={shown(level)}: {unknown('level', level, known)} (True is NCCL's own rule, False is never)"
+            "{what}={level}: {unknown} (True is NCCL's own rule, False is never)",
+            what=what,
+            level=shown(level),
+            unknown=unknown("level", level, known),
         )
     return LEVELS.index(name)
 
@@ -230,10 +240,12 @@ def _placement(plan: Machine, nodes: int, placement: str | list[int]) -> tuple[I
             return usual, "node"
         if placement == "round-robin":
             return usual.reshape(nodes, per).T.ravel().copy(), placement
-        raise TopologyError(unknown("placement", placement, ["node", "round-robin"]) + ", or give a list")
+        raise TopologyError(unknown("placement", placement, ["node", "round-robin"]) + Sentence(", or give a list"))
     order = np.asarray(placement)
     if order.shape != usual.shape or not np.array_equal(np.sort(order), np.arange(len(usual))):
-        raise TopologyError(f"placement must hold each of 0 to {len(usual) - 1} once; it has {order.size} entries")
+        raise TopologyError(
+            "placement must hold each of 0 to {last} once; it has {size} entries", last=len(usual) - 1, size=order.size
+        )
     return usual[order], "by hand"
 
 

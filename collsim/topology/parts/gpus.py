@@ -44,5 +44,5 @@ def gpu_name(value: object) -> str:
     """
     found = max((name for name in GPUS if name in str(value).upper()), key=len, default="")
     if not found:
-        raise TopologyError(f"gpu={value!r}: {unknown('GPU', str(value).upper(), GPUS)}")
+        raise TopologyError("gpu={value!r}: {unknown}", value=value, unknown=unknown("GPU", str(value).upper(), GPUS))
     return found

@@ -45,12 +45,16 @@ def _recabled(plan: Machine, kind: str, made: Callable[[Cable], Cable]) -> Machi
 
 def _with_gpu(plan: Machine, name: str) -> Machine:
     if not plan.of_kind("gpu"):
-        raise TopologyError(f"machine {plan.name!r} has no GPU, so gpu={name!r} has no place")
+        raise TopologyError("machine {name!r} has no GPU, so gpu={gpu!r} has no place", name=plan.name, gpu=name)
     capability, generation, *_ = GPUS[name]
 
     def links(cable: Cable) -> Cable:
         if not generation:
-            raise TopologyError(f"gpu={name!r} has no NVLink, but {plan.name!r} has; give a GPU with NVLinks")
+            raise TopologyError(
+                "gpu={name!r} has no NVLink, but {plan_name!r} has; give a GPU with NVLinks",
+                name=name,
+                plan_name=plan.name,
+            )
         bridge = name in BRIDGED and cable.width == NVLINK_BRIDGE.width
         return NVLINK_BRIDGE if bridge else nvlink(generation, cable.width)
 
@@ -63,7 +67,7 @@ def _with_pcie(plan: Machine, generation: Any) -> Machine:
     try:
         number = parse_count(generation, "pcie")
     except CollsimError as error:
-        raise TopologyError(str(error)) from None
+        raise TopologyError(error.sentence) from None
     return _recabled(plan, "pcie", lambda cable: pcie(number, cable.width or 16))
 
 
@@ -95,9 +99,14 @@ def with_cards(plan: Machine, nics: Any) -> Machine:
     try:
         count = parse_count(nics, "nics")
     except CollsimError as error:
-        raise TopologyError(f"{error}, or 'all'") from None
+        raise TopologyError("{error}, or 'all'", error=error) from None
     if count > len(there):
-        raise TopologyError(f"nics={count}: {plan.name!r} has {len(there)} network cards; use at most so many")
+        raise TopologyError(
+            "nics={count}: {name!r} has {there} network cards; use at most so many",
+            count=count,
+            name=plan.name,
+            there=len(there),
+        )
     far = _distances(plan)
     return without(plan, sorted(there, key=lambda name: far[name])[count:])
 

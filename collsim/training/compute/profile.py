@@ -13,6 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...errors import Sentence, shown
 from ...files import MOST_ELEMENTS, read_json, refuse
 
 _MOST_SECONDS = 1e6
@@ -47,7 +48,7 @@ def read_profile(path: Any, names: Collection[str] = ()) -> Profile:
     if not isinstance(events, list):
         refuse(path, "", "has no list traceEvents; torch.profiler's export_chrome_trace writes one")
     if len(events) > MOST_ELEMENTS:
-        refuse(path, "", f"has {len(events):,} events; {MOST_ELEMENTS:,} is the most")
+        refuse(path, "", "has {events:,} events; {most:,} is the most", events=len(events), most=MOST_ELEMENTS)
     found = [_span(path, i, e) for i, e in enumerate(events) if isinstance(e, dict) and e.get("ph") == "X"]
     steps = sorted(
         (a, b) for name, kind, a, b in found if name.startswith("ProfilerStep#") and kind == "user_annotation"
@@ -72,9 +73,20 @@ def _span(path: Any, number: int, event: dict[str, Any]) -> tuple[str, str, floa
     ts, dur = event.get("ts"), event.get("dur", 0)
     for value in (ts, dur):
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e18:
-            refuse(path, f"event {number}", f"ts={ts!r}, dur={dur!r}: wants numbers of microseconds"[:200])
+            refuse(
+                path,
+                Sentence("event {number}", number=number),
+                "ts={ts}, dur={dur}: wants numbers of microseconds",
+                ts=shown(ts),
+                dur=shown(dur),
+            )
     if not 0 <= dur * 1e-6 < _MOST_SECONDS:  # type: ignore[operator]
-        refuse(path, f"event {number}", f"dur={dur!r} microseconds is no time that a kernel takes")
+        refuse(
+            path,
+            Sentence("event {number}", number=number),
+            "dur={dur!r} microseconds is no time that a kernel takes",
+            dur=dur,
+        )
     begin = float(ts) * 1e-6  # type: ignore[arg-type]
     return str(event.get("name", "")), str(event.get("cat", "")), begin, begin + float(dur) * 1e-6
 

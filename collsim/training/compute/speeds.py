@@ -36,7 +36,7 @@ class Speed:
             another unit.
         memory_rate: B/s of its memory. capacity: bytes of it.
         share, memory_share: of peak and rate that kernels reach. host: s in which the host launches one operation.
-        kernel: s that each kernel of a copy takes by itself.
+        kernel: s that each kernel of a copy takes by itself. op: s that every other operation takes beside that.
         winograd: times less arithmetic than was counted that convolutions in float32 do (Lavin & Gray 2016).
         interference: share of its speed that a GPU loses while it also communicates.
         source: of the data sheet's figures; the constants are explained in docs/training.md.
@@ -55,6 +55,7 @@ class Speed:
     convolution: float | None = None
     winograd: float = 1.0
     source: str = ""
+    op: float = 0.0
 
     def seconds(self, flops: float, moved: float, ops: float, kind: str = "gemm", width: int = 0) -> float:
         """Seconds of one task. A grouped convolution whose groups are narrower than a warp's 32 lanes leaves the rest
@@ -64,7 +65,7 @@ class Speed:
             peak = (self.convolution or self.peak) * self.winograd
         filled = min(1.0, width / 32) if width else 1.0
         gpu = flops / (peak * self.share * filled) + moved / (self.memory_rate * self.memory_share)
-        return gpu + ops * self.kernel if kind == "copy" else max(gpu, ops * self.host)
+        return gpu + ops * self.kernel if kind == "copy" else max(gpu + ops * self.op, ops * self.host)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from ...errors import CollsimError, unknown
+from ...errors import CollsimError, Sentence, unknown
 from ..workload.model import Model
 
 
@@ -24,7 +24,7 @@ def models() -> MappingProxyType[str, Callable[..., Model]]:
     for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
         for name, make in importlib.import_module(f"{__name__}.{module}").MODELS.items():
             if name in found:
-                raise CollsimError(f"model {name!r} is in the catalogue twice")
+                raise CollsimError("model {name!r} is in the catalogue twice", name=name)
             found[name] = make
     return MappingProxyType(dict(sorted(found.items())))
 
@@ -50,7 +50,7 @@ def _accepted(make: Callable[..., Model], name: str, options: dict[str, Any]) ->
     allowed = inspect.signature(make).parameters
     for option in options:
         if option not in allowed:
-            raise CollsimError(unknown(f"option of model {name}", option, allowed))
+            raise CollsimError(unknown(Sentence("option of model {name}", name=name), option, allowed))
     return options
 
 

@@ -40,7 +40,8 @@ class DataParallel(Parallel):
         """The step; GPU 0 is lane 0, all others share lane 1. Raises CollsimError for more than one node."""
         if asked.nodes > 1:
             raise CollsimError(
-                f"data_parallel is one process on one node, and these GPUs are on {asked.nodes}; use nodes=1, or ddp()"
+                "data_parallel is one process on one node, and these GPUs are on {nodes}; use nodes=1, or ddp()",
+                nodes=asked.nodes,
             )
         return _Writing(self, asked).step()
 
@@ -53,7 +54,7 @@ def data_parallel(nccl: bool = True, *, accumulate: int | None = None) -> DataPa
         accumulate: microbatches of a step; each of them broadcasts and reduces.
     """
     if not isinstance(nccl, bool):
-        raise CollsimError(f"nccl={nccl!r} must be True or False")
+        raise CollsimError("nccl={nccl!r} must be True or False", nccl=nccl)
     return DataParallel(nccl, None if accumulate is None else parse_count(accumulate, "accumulate"))
 
 

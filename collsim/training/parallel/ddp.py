@@ -66,7 +66,7 @@ class DDP(Parallel):
         """Bytes of each bucket of gradients in the order of launch; step 1 is the first of a run. With a hook half goes
         over the wire."""
         if not isinstance(model, Model):
-            raise CollsimError(f"buckets wants a Model, got {model!r}; make one with model('resnet50')")
+            raise CollsimError("buckets wants a Model, got {model!r}; make one with model('resnet50')", model=model)
         return [sum(model.tensors[i][0] for i in bucket) for bucket in self.layout(model, step)]
 
     def write(self, asked: Workload) -> TrainingStep:
@@ -123,14 +123,16 @@ def ddp(
     flags |= {"no_sync": no_sync, "overlap": overlap, "broadcast_buffers": broadcast_buffers}
     for name, value in flags.items():
         if not isinstance(value, bool):
-            raise CollsimError(f"{name}={value!r} must be True or False")
+            raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
     many = None if accumulate is None else parse_count(accumulate, "accumulate")
     return DDP(cap, _cap("first", first), hook, accumulate=many, **flags)
 
 
 def _mebibytes(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 2**40:
-        raise CollsimError(f"bucket_cap_mb={value!r} must be a number of MiB above 0; torch's default is 25")
+        raise CollsimError(
+            "bucket_cap_mb={value!r} must be a number of MiB above 0; torch's default is 25", value=value
+        )
     return value * 2**20
 
 
@@ -140,7 +142,9 @@ def _cap(name: str, value: Any) -> int | None:
     size = parse_bytes(int(value) if isinstance(value, float) else value, name)
     if size < 1:
         raise CollsimError(
-            f"{name}={value!r}: a bucket of 0 bytes holds nothing; the smallest, {name}=1, puts every tensor in its own"
+            "{name}={value!r}: a bucket of 0 bytes holds nothing; the smallest, {name}=1, puts every tensor in its own",
+            name=name,
+            value=value,
         )
     return size
 

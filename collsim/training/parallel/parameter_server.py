@@ -49,7 +49,9 @@ class ParameterServer(Parallel):
         ranks."""
         if self.on == "rank" and self.servers > len(asked.ranks):
             raise CollsimError(
-                f"parameter_server: {self.servers} servers on {len(asked.ranks)} ranks; use fewer, or on='host'"
+                "parameter_server: {servers} servers on {ranks} ranks; use fewer, or on='host'",
+                servers=self.servers,
+                ranks=len(asked.ranks),
             )
         if not self.synchronous and self.on == "rank":
             raise CollsimError("parameter_server: asynchronous workers need servers of their own; use on='host'")
@@ -127,9 +129,11 @@ def parameter_server(
     """
     require_word("on of parameter_server", on, ON)
     if not isinstance(synchronous, bool):
-        raise CollsimError(f"synchronous={synchronous!r} must be True or False")
+        raise CollsimError("synchronous={synchronous!r} must be True or False", synchronous=synchronous)
     size = parse_bytes(bucket, "bucket")
     if size < 1:
-        raise CollsimError(f"bucket={bucket!r}: a group of 0 bytes holds nothing; the smallest is bucket=1")
+        raise CollsimError(
+            "bucket={bucket!r}: a group of 0 bytes holds nothing; the smallest is bucket=1", bucket=bucket
+        )
     many = None if accumulate is None else parse_count(accumulate, "accumulate")
     return ParameterServer(parse_count(servers, "servers"), synchronous, on, size, many)

@@ -31,7 +31,9 @@ def from_torch(module: Any, inputs: tuple[Any, ...], name: str | None) -> Model:
         raise CollsimError("Model.from_torch needs torch: pip install 'collsim[torch]'") from error
     if not isinstance(module, torch.nn.Module) or not inputs or not isinstance(inputs[0], torch.Tensor):
         raise CollsimError(
-            f"from_torch wants a torch.nn.Module and its inputs, got {type(module).__name__} and {len(inputs)} inputs"
+            "from_torch wants a torch.nn.Module and its inputs, got {kind} and {inputs} inputs",
+            kind=type(module).__name__,
+            inputs=len(inputs),
         )
     if not inputs[0].dim() or not len(inputs[0]):
         raise CollsimError(
@@ -44,7 +46,9 @@ def from_torch(module: Any, inputs: tuple[Any, ...], name: str | None) -> Model:
             module(*inputs)
         except Exception as error:  # whatever a stranger's module raises
             raise CollsimError(
-                f"from_torch: {type(module).__name__} does not run on these inputs: {error}"[:500]
+                "from_torch: {kind} does not run on these inputs: {error}",
+                kind=type(module).__name__,
+                error=str(error)[:400],
             ) from error
         finally:
             for hook in hooks:
@@ -129,7 +133,9 @@ class _Seen:
         missing = [at for at, p in module.named_parameters() if id(p) not in self.owned]
         if missing:
             raise CollsimError(
-                f"from_torch: {missing[0]} ({len(missing)} in all) belongs to no module that ran; DDP calls it unused"
+                "from_torch: {missing} ({count} in all) belongs to no module that ran; DDP calls it unused",
+                missing=missing[0],
+                count=len(missing),
             )
 
     def layers(self) -> Iterator[Layer]:

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...dtypes import itemsize
-from ...errors import CollsimError, require_word
+from ...errors import CollsimError, Sentence, Words, require_word
 from ...files import read_text, refuse
 from ...units import parse_count
 
 if TYPE_CHECKING:
     import pandas as pd
 
+#: How tensor parallelism cuts a layer: its columns (output), its rows (input; the result is summed), its heads, its words.
+CUTS = ("", "column", "row", "heads", "words")
 KINDS = ("gemm", "convolution", "attention", "norm", "embedding", "elementwise", "moe")
 _MOST = 1e30  # of any figure of a layer: sums of such stay finite
 _MOST_LAYERS = 100_000
@@ -39,6 +41,10 @@ class Layer:
         ops: operations that the forward pass launches, as eager PyTorch does.
         width: channels of a group of a grouped convolution; 0 for everything else.
         dtype: of its parameters and their gradients.
+        cut: how tensor parallelism cuts it: column, row, heads or words; empty where it does not.
+        experts: of a mixture of experts: how many share its tensors evenly; 0 for none. top: of these each token goes
+            to so many.
+        keys: elements of keys and values per sample, which context parallelism passes on.
 
     Raises CollsimError for a figure that is negative or no number.
     """
@@ -55,18 +61,31 @@ class Layer:
     buffers: tuple[int, ...] = ()
     width: int = 0
     dtype: str = "float32"
+    cut: str = ""
+    experts: int = 0
+    top: int = 0
+    keys: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise CollsimError(f"a layer's name must be a text that is not empty, got {self.name!r}")
-        where = f"layer {self.name!r}"
+            raise CollsimError("a layer's name must be a text that is not empty, got {name!r}", name=self.name)
+        where = Sentence("layer {name!r}", name=self.name)
         for what in ("tensors", "buffers"):
             object.__setattr__(self, what, _counts(where, what, getattr(self, what)))
-        for what in ("flops", "moved", "kept", "handed", "masks"):
+        for what in ("flops", "moved", "kept", "handed", "masks", "keys"):
             object.__setattr__(self, what, _figure(where, what, getattr(self, what)))
-        parse_count(self.ops, f"{where}: ops", least=0)
-        parse_count(self.width, f"{where}: width", least=0)
-        require_word(f"kind of layer ({where})", self.kind, KINDS)
+        parse_count(self.ops, Sentence("{where}: ops", where=where), least=0)
+        for what in ("width", "experts", "top"):
+            parse_count(getattr(self, what), Sentence("{where}: {what}", where=where, what=what), least=0)
+        if self.top > self.experts:
+            raise CollsimError(
+                "{where}: top={top} of {experts} experts: a token goes to fewer than there are",
+                where=where,
+                top=self.top,
+                experts=self.experts,
+            )
+        require_word(Sentence("cut of layer ({where})", where=where), self.cut, CUTS)
+        require_word(Sentence("kind of layer ({where})", where=where), self.kind, KINDS)
         itemsize(self.dtype)
 
     @property
@@ -80,20 +99,26 @@ class Layer:
         return self.parameters * itemsize(self.dtype)
 
 
-def _counts(where: str, what: str, values: Any) -> tuple[int, ...]:
+def _counts(where: Words, what: str, values: Any) -> tuple[int, ...]:
     listed = values if isinstance(values, list | tuple) else [values]
     for value in listed:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
             raise CollsimError(
-                f"{where}: {what}={values!r}: {value!r} is no number of elements; give whole numbers of at least 0"
+                "{where}: {what}={values!r}: {value!r} is no number of elements; give whole numbers of at least 0",
+                where=where,
+                what=what,
+                values=values,
+                value=value,
             )
     return tuple(listed)
 
 
-def _figure(where: str, what: str, value: Any) -> float:
+def _figure(where: Words, what: str, value: Any) -> float:
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
     if not 0 <= number < _MOST:
-        raise CollsimError(f"{where}: {what}={value!r} must be a number of at least 0")
+        raise CollsimError(
+            "{where}: {what}={value!r} must be a number of at least 0", where=where, what=what, value=value
+        )
     return float(number)
 
 
@@ -116,14 +141,31 @@ class Model:
 
     def __post_init__(self) -> None:
         if not self.layers or not all(isinstance(layer, Layer) for layer in self.layers):
-            raise CollsimError(f"model {self.name!r} needs at least one Layer, got {self.layers!r:.80}")
+            raise CollsimError(
+                "model {name!r} needs at least one Layer, got {layers!r:.80}", name=self.name, layers=self.layers
+            )
         if len(self.layers) > _MOST_LAYERS:
-            raise CollsimError(f"model {self.name!r} has {len(self.layers):,} layers; {_MOST_LAYERS:,} is the most")
+            raise CollsimError(
+                "model {name!r} has {layers:,} layers; {most:,} is the most",
+                name=self.name,
+                layers=len(self.layers),
+                most=_MOST_LAYERS,
+            )
         object.__setattr__(self, "layers", tuple(self.layers))
         names = [layer.name for layer in self.layers]
         if len(set(names)) < len(names):
             twice = next(n for n in names if names.count(n) > 1)
-            raise CollsimError(f"model {self.name!r} has two layers named {twice!r}; names must differ")
+            raise CollsimError(
+                "model {name!r} has two layers named {twice!r}; names must differ", name=self.name, twice=twice
+            )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Worked out once: a table may have thousands of layers."""
+        return hash((self.name, self.layers, self.tokens, self.inputs, self.source))
 
     @cached_property
     def parameters(self) -> int:
@@ -215,24 +257,26 @@ def _from_rows(path: Any, name: str | None, facts: dict[str, Any]) -> Model:
         columns = list(reader.fieldnames or ())
         rows = list(reader)
     except csv.Error as error:
-        refuse(path, f"line {reader.line_num}", f"is no CSV ({error})")
+        refuse(path, Sentence("line {line}", line=reader.line_num), "is no CSV ({error})", error=error)
     known = {f.name for f in fields(Layer)}
     if "name" not in columns or set(columns) - known:
         refuse(
             path,
             "line 1",
-            f"has columns {', '.join(map(str, columns)) or 'none'}; wants name and any of {', '.join(sorted(known))}",
+            "has columns {columns}; wants name and any of {known}",
+            columns=", ".join(map(str, columns)) or Sentence("none"),
+            known=", ".join(sorted(known)),
         )
     layers = []
     for number, row in enumerate(rows, 2):
         try:
             layers.append(_layer(row))
         except (CollsimError, ValueError, TypeError) as error:
-            refuse(path, f"line {number}", str(error)[:300])
+            refuse(path, Sentence("line {line}", line=number), error)
     try:
         return Model(name or Path(path).stem, tuple(layers), **facts)
     except CollsimError as error:
-        refuse(path, "", str(error))
+        refuse(path, "", error)
 
 
 def _layer(row: dict[str, Any]) -> Layer:
@@ -245,8 +289,8 @@ def _layer(row: dict[str, Any]) -> Layer:
             continue
         if column in ("tensors", "buffers"):
             given[column] = tuple(int(part) for part in text.split())
-        elif column in ("ops", "width"):
+        elif column in ("ops", "width", "experts", "top"):
             given[column] = int(text)
         else:
-            given[column] = text if column in ("name", "kind", "dtype") else float(text)
+            given[column] = text if column in ("name", "kind", "dtype", "cut") else float(text)
     return Layer(**given)

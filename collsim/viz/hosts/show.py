@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import CollsimError, require_path
+from ...errors import CollsimError, Sentence, require_path
 from ...files import replacing, require_place
 from ..timeline.document import dumps, encode, timeline
 from .page import notebook_frame, standalone_page
@@ -58,7 +58,7 @@ class Animation:
 
 def require_language(lang: str) -> None:
     if not isinstance(lang, str) or lang not in LANGUAGES:
-        raise CollsimError(f"unknown language {lang!r}; use 'en' or 'zh'")
+        raise CollsimError("unknown language {lang!r}; use 'en' or 'zh'", lang=lang)
 
 
 def _sentence(call: Callable[[], str]) -> str:
@@ -68,7 +68,7 @@ def _sentence(call: Callable[[], str]) -> str:
     except CollsimError:
         raise
     except (TypeError, ValueError) as error:
-        raise CollsimError(str(error)) from error
+        raise CollsimError(Sentence.of(error)) from error
 
 
 # ---- files
@@ -89,13 +89,21 @@ def save(trace: Trace, path: Any, **options: Any) -> Path:
     writer = WRITERS.get(target.suffix.lower())
     if writer is None:
         raise CollsimError(
-            f"cannot save to {str(target)!r}: the suffix {target.suffix!r} is none of {', '.join(WRITERS)}"
+            "cannot save to {target!r}: the suffix {suffix!r} is none of {writers}",
+            target=str(target),
+            suffix=target.suffix,
+            writers=", ".join(WRITERS),
         )
     require_place(target)
     known = _options(target.suffix.lower())
     for name in options:
         if name not in known:
-            raise CollsimError(f"{target.suffix} has no option {name!r}; it has {', '.join(known)}")
+            raise CollsimError(
+                "{suffix} has no option {name!r}; it has {known}",
+                suffix=target.suffix,
+                name=name,
+                known=", ".join(known),
+            )
     require_language(options.get("lang", "en"))
     with replacing(target) as temporary:
         _written(writer, trace, temporary, options)
@@ -120,7 +128,7 @@ def _written(writer: Callable[..., None], trace: Trace, path: Path, options: dic
     except CollsimError:
         raise
     except ValueError as error:
-        raise CollsimError(f"cannot save {path.suffix}: {error}") from error
+        raise CollsimError("cannot save {suffix}: {error}", suffix=path.suffix, error=error) from error
 
 
 def _html(trace: Trace, path: Path, lang: str = "en", **options: Any) -> None:

@@ -80,7 +80,10 @@ def picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Pict
     boxes = nodes + int((topology.devices.node < 0).sum()) if folded else len(topology.devices)
     if boxes > MOST_BOXES:
         raise CollsimError(
-            f"{topology.name} has {boxes:,} boxes to draw, at most {MOST_BOXES:,} can be; its figures need no picture"
+            "{name} has {boxes:,} boxes to draw, at most {most:,} can be; its figures need no picture",
+            name=topology.name,
+            boxes=boxes,
+            most=MOST_BOXES,
         )
     if folded:
         return _by_node(topology, nodes, carried)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import CollsimError
+from ...errors import CollsimError, Sentence
 from ..sentences import words
 from ..timeline.document import timeline
 from . import palette
@@ -72,10 +72,10 @@ def _ffmpeg() -> str:
 
         return str(get_ffmpeg_exe())
     except (ImportError, RuntimeError) as error:
-        why = (
+        why = Sentence(
             "writing .mp4 needs the program ffmpeg, which is not installed here (pip install imageio-ffmpeg brings one)"
         )
-        raise CollsimError(f"{why}; or save as .gif or .html") from error
+        raise CollsimError("{why}; or save as .gif or .html", why=why) from error
 
 
 def mp4(trace: Trace, path: Path, lang: str = "en", frames: int = 240) -> None:
@@ -116,13 +116,13 @@ def mp4(trace: Trace, path: Path, lang: str = "en", frames: int = 240) -> None:
         if process.wait():
             said.seek(0)
             raise CollsimError(
-                f"ffmpeg could not write the film: {said.read().decode(errors='replace').strip()[-300:]}"
+                "ffmpeg could not write the film: {said}", said=said.read().decode(errors="replace").strip()[-300:]
             )
 
 
 def _frames(trace: Trace, lang: str, frames: int) -> Iterator[Image]:
     if not 2 <= frames <= 1000:
-        raise CollsimError(f"frames={frames!r} must be 2 to 1000")
+        raise CollsimError("frames={frames!r} must be 2 to 1000", frames=frames)
     film = Film.of(timeline(trace), lang)
     return (film.frame(t) for t in np.linspace(0.0, film.time, frames))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import CollsimError
+from ...errors import CollsimError, Sentence
 from ...units import format_bytes
 from ..sentences import words
 from . import palette
@@ -42,7 +42,7 @@ def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, lang:
     `what`: `time` (seconds) or `busbw` (GB/s).
     """
     if what not in _SCALES:
-        raise CollsimError(f"what={what!r} must be 'time' or 'busbw'")
+        raise CollsimError("what={what!r} must be 'time' or 'busbw'", what=what)
     _needs(
         table, {"nbytes", "time", "predicted", "tuner", "busbw", "predicted_busbw", "tuner_busbw", "ratio"}, "against"
     )
@@ -71,7 +71,7 @@ def predicted_against_measured(
     """A dot per size of many runs: measured across, predicted up; on the diagonal they agree. `table` is what
     `nccl.together` returns."""
     if what not in _SCALES:
-        raise CollsimError(f"what={what!r} must be 'time' or 'busbw'")
+        raise CollsimError("what={what!r} must be 'time' or 'busbw'", what=what)
     ours = "predicted" if what == "time" else "predicted_busbw"
     _needs(table, {"nbytes", what, ours, "ratio"}, "together")
     ax = _axes(ax, 5.6, 5.2)
@@ -108,7 +108,9 @@ def residuals(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> 
     _needs(table, {"nbytes", "ratio", "run", "title", "title_zh"}, "together")
     runs = list(dict.fromkeys(table["run"]))
     if len(runs) > _MOST_RUNS:
-        raise CollsimError(f"{len(runs)} runs do not fit in one picture; give at most {_MOST_RUNS}")
+        raise CollsimError(
+            "{runs} runs do not fit in one picture; give at most {most}", runs=len(runs), most=_MOST_RUNS
+        )
     ax = _axes(ax, 7.6, 1.3 + 0.24 * len(runs))
     ax.axvspan(1 / FAIR, FAIR, color=palette.USE["room"], alpha=0.10, linewidth=0)
     ax.axvspan(1 / NEAR, NEAR, color=palette.USE["room"], alpha=0.16, linewidth=0)
@@ -215,8 +217,12 @@ def crossover(found: Crossover, ax: Axes | None = None, lang: str = "en") -> Axe
 def _needs(table: Any, columns: set[str], maker: str) -> None:
     missing = columns - set(getattr(table, "columns", ()))
     if missing or not len(table):
-        what = f"the table has no column {', '.join(sorted(missing))}" if missing else "the table has no row"
-        raise CollsimError(f"{what}; give what collsim.nccl.{maker}(...) returns")
+        what = (
+            Sentence("the table has no column {missing}", missing=", ".join(sorted(missing)))
+            if missing
+            else Sentence("the table has no row")
+        )
+        raise CollsimError("{what}; give what collsim.nccl.{maker}(...) returns", what=what, maker=maker)
 
 
 def _size_axis(ax: Axes, lang: str) -> None:

@@ -113,8 +113,11 @@ def gantt(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
     unit, factor = _time_unit(trace.time)
     if len(t) > _MOST_MARKS:
         raise CollsimError(
-            f"{s.label} has {len(t):,} transfers; a Gantt chart of more than {_MOST_MARKS:,} is a black wall. Use "
-            "link_utilisation"
+            "{label} has {transfers:,} transfers; a Gantt chart of more than {most:,} is a black wall. "
+            "Use link_utilisation",
+            label=s.label,
+            transfers=len(t),
+            most=_MOST_MARKS,
         )
     lanes = min(s.endpoints, _MOST_LANES)
     for adds, color, name in ((True, palette.USE["room"], "reduce"), (False, palette.DONE, "copy")):
@@ -272,7 +275,9 @@ def _require(frame: pd.DataFrame, columns: set[str], maker: str) -> None:
     missing = columns - set(frame.columns)
     if missing:
         raise CollsimError(
-            f"the table has no column {', '.join(sorted(missing))}; give what collsim.{maker}(...) returns"
+            "the table has no column {missing}; give what collsim.{maker}(...) returns",
+            missing=", ".join(sorted(missing)),
+            maker=maker,
         )
 
 

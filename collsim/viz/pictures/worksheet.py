@@ -66,8 +66,8 @@ def _fonts(text: str) -> list[str]:
     found = [name for name in _CHINESE if name in known]
     if not found:
         raise CollsimError(
-            f"no font on this machine has Chinese; install one of {', '.join(_CHINESE)}, or write the worksheet as "
-            "Markdown"
+            "no font on this machine has Chinese; install one of {fonts}, or write the worksheet as Markdown",
+            fonts=", ".join(_CHINESE),
         )
     return found + usual
 

@@ -3,10 +3,10 @@
 Times are seconds, sizes bytes, rates bytes per second; coordinates CSS pixels. Columns, not rows; every number is a
 plain Python number, so that `json.dumps(allow_nan=False)` never stumbles.
 
-A schedule that does not do what its collective promises is played like any other, and its first wrong cell goes along
-as `mistake = {"kind", "rank", "chunk", "step", "transfer", "text": {"en", "zh"}}` (null where the schedule is right;
-see `mistake.Mistake`): `rank` and `chunk` are the endpoint and slot of the cell, `step` counts from 0, `transfer` is
-the id in `transfers` of the one that does it; both are null where no step writes the cell. The player opens at that
+A schedule that does not do what its collective promises is played like any other, and the place where it begins goes
+along as `mistake = {"kind", "rank", "chunk", "step", "transfer", "text": {"en", "zh"}}` (null where the schedule is
+right; see `mistake.Mistake`): `rank` and `chunk` are the endpoint and slot of the cell, `step` counts from 0,
+`transfer` is the id in `transfers` of the one that does it, null for one that is not there. The player opens at that
 moment, outlines the cell in every view and says `text`. Hosts pass nothing for it: `timeline(trace)` runs `verify` on
 the schedule itself.
 """
@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...collective import NOTHING, collective
-from ...errors import CollsimError, FormatError
+from ...errors import CollsimError, FormatError, Sentence, in_a_row
 from ...simulate.together import Together, Whole
 from ..layout.shapes import StageLayout, layout
 from ..sentences import words
@@ -60,7 +60,7 @@ def timeline(trace: Trace | Together, also: npt.NDArray[np.bool_] | None = None)
     trace = trace.whole if isinstance(trace, Together) else trace
     s = trace.schedule
     if len(s) > MOST_TRANSFERS:
-        raise CollsimError(_too_many(trace))
+        raise _too_many(trace)
     made = _layout(trace, also)
     routes, route = _routes(trace, made)
     flows = _flows(trace, made, routes, route)
@@ -109,10 +109,12 @@ def decode(sent: dict[str, Any] | str) -> dict[str, Any]:
         if isinstance(made, dict) and "z" in made:
             made = json.loads(gzip.decompress(base64.b64decode(made["z"])))
     except (ValueError, OSError, EOFError) as error:
-        raise FormatError(f"this is not a timeline: {error}") from error
+        raise FormatError("this is not a timeline: {error}", error=error) from error
     version = str(made.get("schema", "none")) if isinstance(made, dict) else "none"
     if version.split("/")[0] + "/" + version.split("/")[-1].split(".")[0] != SCHEMA:
-        raise FormatError(f"timeline has schema {version!r}; this collsim reads {SCHEMA!r}")
+        raise FormatError(
+            "timeline has schema {version!r}; this collsim reads {schema!r}", version=version, schema=SCHEMA
+        )
     assert isinstance(made, dict)
     return made
 
@@ -126,18 +128,22 @@ def dumps(made: dict[str, Any]) -> str:
 # -----------------------------------------------------------------------------------------------------------------
 
 
-def _too_many(trace: Trace) -> str:
+def _too_many(trace: Trace) -> CollsimError:
     s = trace.schedule
     extra = [
         f"{name}={value}"
         for name, value in s.options.items()
         if name in ("chunks", "channels") and isinstance(value, int) and value > 1
     ]
-    fewer = f" or less than {' and '.join(extra)}" if extra else ""
-    return (
-        f"{s.label} has {len(s):,} transfers; the player shows at most {MOST_TRANSFERS:,}. Choose fewer than "
-        f"{s.ranks:,} ranks{fewer}, or read the figures without a picture: trace.row(), trace.links, trace.steps, "
-        "collsim.viz.pictures.plots"
+    return CollsimError(
+        "{label} has {transfers:,} transfers; the player shows at most {most:,}. Choose fewer than {ranks:,} "
+        "ranks{fewer}, or read the figures without a picture: trace.row(), trace.links, trace.steps, "
+        "collsim.viz.pictures.plots",
+        label=s.label,
+        transfers=len(s),
+        most=MOST_TRANSFERS,
+        ranks=s.ranks,
+        fewer=Sentence(" or less than {options}", options=in_a_row(extra, "{first} and {then}")) if extra else "",
     )
 
 

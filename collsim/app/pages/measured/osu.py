@@ -69,7 +69,10 @@ def against(rows: pd.DataFrame, case: Case) -> pd.DataFrame:
         raise Refused("measured.notimes")
     if case.ranks < max(2, case.nodes):
         raise CollsimError(
-            f"ranks={case.ranks} is too few; on {case.nodes} nodes there are at least {max(2, case.nodes)}"
+            "ranks={ranks} is too few; on {nodes} nodes there are at least {least}",
+            ranks=case.ranks,
+            nodes=case.nodes,
+            least=max(2, case.nodes),
         )
     table = timed.groupby("nbytes", as_index=False)[["time", "busbw"]].median()
     table["predicted"] = [mpi.time_of(case, int(n)) for n in table["nbytes"]]

@@ -21,8 +21,6 @@ from collsim.sandbox.produce import Wanted
 from collsim.schedule import Schedule
 from collsim.teach.chinese import chinese
 
-from ...scenario.mistakes import counted_from_one
-
 #: What one trial may use, for all numbers of ranks together.
 LIMITS = Limits(seconds=4.0, memory=512 * 2**20, steps=2_000, transfers=50_000, output=16_000_000)
 #: So many trials at once; others of a large class wait their turn.
@@ -112,7 +110,7 @@ def _wrong(
         ranks,
         schedule,
         failed=n,
-        error=counted_from_one(re.sub(r"MemoryError: ?$", "it needs more memory than it may use", text)),
+        error=re.sub(r"MemoryError: ?$", "it needs more memory than it may use", text),
         line=int(line[1]) if line else None,
         right_for=right,
         printed=printed,

@@ -18,7 +18,7 @@ from collsim.units import format_bytes, format_time
 from collsim.viz.hosts.page import player_source
 
 from ...scenario.choice import played_collectives
-from ...scenario.mistakes import counted_from_one, sentence
+from ...scenario.mistakes import sentence
 from ...shell.address import leave, remember, remembered
 from ...shell.controls import SIZES, number, pick, place_label, quantity
 from ...shell.notes import bound_note, complain, mistake
@@ -139,7 +139,7 @@ def _verdict(draft: Draft, tried: Trial, figures: dict[str, float] | None) -> No
     if tried.schedule is not None and tried.schedule.steps:
         st.html(_diagram(tried.schedule, None if tried.passed else tried.step, None if tried.passed else tried.rank))
         if not tried.passed and tried.rank is not None and tried.chunk is not None:
-            over = counted_from_one(history(tried.schedule, tried.rank, tried.chunk, language()))
+            over = history(tried.schedule, tried.rank, tried.chunk, language())
             st.html(f'<pre class="cs-steps">{html.escape(over)}</pre>' if over else "<span></span>")
     if tried.printed.strip():
         st.html(

@@ -116,8 +116,12 @@ export function mistakeTime(m) {
   return m.t0[at.transfer] + 0.85 * (m.t1[at.transfer] - m.t0[at.transfer]);
 }
 
-/** Since when the wrong cell is pointed at: the step that makes it wrong, or from the start. */
-export const mistakeFrom = (m) => (m.mistake?.step == null ? 0 : m.step0[m.mistake.step]);
+/** Since when the wrong cell is pointed at: the step that makes it wrong; the end where a step is missing; or the start. */
+export function mistakeFrom(m) {
+  const at = m.mistake;
+  if (at?.step != null) return m.step0[at.step];
+  return at?.kind === "missing" ? m.total : 0;
+}
 
 export const slotText = (V, slot) => (V.m.groups.length ? groupSlot(V.m, slot) : plainSlot(V, slot));
 

@@ -216,7 +216,8 @@ function accept(ui, m, f) {
   S.view ??= d.root.clientWidth < 600 && m.tl.logical ? "logical" : "physical";
   if (m.groups.length || S.chart === "groups") S.chart = m.groups.length ? "groups" : "links";
   S.slotChannel = slotChannels(m);
-  S.channel = m.channels > 1 && S.slotChannel && m.slots > 32 ? 0 : -1;
+  const first = m.mistake ? S.slotChannel?.[m.mistake.chunk] : 0; // the one with the wrong cell
+  S.channel = m.channels > 1 && S.slotChannel && m.slots > 32 ? (first ?? 0) : -1;
   d.root.classList.remove("bad");
   forgetDrawn(ui);
   ui.narrated = "";
