@@ -77,3 +77,14 @@ def test_every_file_that_the_page_of_places_names_is_there():
     places = re.findall(r"^\|[^|]*\| `([^`]+)`", page, re.MULTILINE)
     assert len(places) >= 20
     assert not [place for place in places if not (ROOT / place).exists()]
+
+
+def test_the_page_on_training_steps_runs_as_it_stands():
+    """Its code, with the arguments that say `...` left out of what is run."""
+    import collsim as cs
+
+    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict = {}
+    exec(compile(code, "docs/training.md", "exec"), names)
+    assert names["t"].step.model is cs.model("resnet50")

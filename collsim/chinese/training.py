@@ -160,4 +160,55 @@ SAID = {
         "from_torch：{missing}（共 {count} 个）不属于任何运行过的模块；DDP 称之为 unused"
     ),
     "from_torch: {kind} does not run on these inputs: {error}": "from_torch：{kind} 不能在这些输入上运行：{error}",
+    # files, comparisons, the PyTorch script
+    "asynchronous workers wait for nobody, so their messages have no order that a trace could tell": (
+        "异步 worker 互不等待，消息没有 trace 能够记录的先后顺序"
+    ),
+    ".html, .trace.json (Perfetto), .json, .csv, .et (Chakra), .py (PyTorch), .png, .svg or .pdf": (
+        ".html、.trace.json（Perfetto）、.json、.csv、.et（Chakra）、.py（PyTorch）、.png、.svg 或 .pdf"
+    ),
+    "compare wants two StepTraces, or two Traces, got {given!r}": (
+        "compare 需要两个 StepTrace，或两个 Trace，得到的是 {given!r}"
+    ),
+    "{says}: PyTorch has no module that does this; ddp() and data_parallel() have a script": (
+        "{says}：PyTorch 没有这样的模块；ddp() 和 data_parallel() 有脚本"
+    ),
+    "init={init!r} must be 'env://' (torchrun) or 'tcp://' (a line for each process)": (
+        "init={init!r} 必须是 'env://'（torchrun）或 'tcp://'（每个进程一行）"
+    ),
+    "animate of a step has no option {name!r}; it has lang, theme, t and height": (
+        "训练一步的 animate 没有选项 {name!r}；可用的有 lang、theme、t 和 height"
+    ),
+    "{name!r}: an animation of a step is written as .html; StepTrace.save knows more": (
+        "{name!r}：训练一步的动画只能写成 .html；StepTrace.save 支持更多格式"
+    ),
+    "unknown theme {theme!r}; use 'light', 'dark' or None": "未知主题 {theme!r}；请用 'light'、'dark' 或 None",
+    # sweeps over steps
+    "a sweep needs at least one {name}; the list given is empty": "扫描至少需要一个 {name}；给出的列表是空的",
+    "a sweep needs at least one model; the list given is empty": "扫描至少需要一个模型；给出的列表是空的",
+    "a sweep needs at least one parallel; the list given is empty": "扫描至少需要一个 parallel；给出的列表是空的",
+    "{name}= is of a sweep over training steps: say which model, as model='resnet50'": (
+        "{name}= 属于对训练步的扫描：请指明模型，例如 model='resnet50'"
+    ),
+    "{name}={given!r} is of a sweep over collectives; a sweep over models has parallel=, batch= and what training_step "
+    "takes": "{name}={given!r} 属于对集合通信的扫描；对模型的扫描有 parallel=、batch= 以及 training_step 的参数",
+    "option of a training step": "训练步的选项",
+    "way of splitting": "切分方式",
+    "model or collective": "模型或集合通信",
+    "compare takes one value of each option of a training step; a sweep takes several": (
+        "compare 对训练步的每个选项只取一个值；要取多个请用 sweep"
+    ),
+    "{what}= is for the ways of splitting a model: compare('resnet50', machine, batch=4096)": (
+        "{what}= 用于比较一个模型的切分方式：compare('resnet50', machine, batch=4096)"
+    ),
+    "--what-if {word!r}: {part!r} is no change; write name=value, for example network=2": (
+        "--what-if {word!r}：{part!r} 不是一项改动；请写成 name=value，例如 network=2"
+    ),
+    # teaching
+    "samples={samples}: more than 1,024 a GPU are not tried here": (
+        "samples={samples}：这里不试每块 GPU 超过 1,024 个样本"
+    ),
+    "nothing is sent in {trace!r}, so there is nothing to ask; take more GPUs": (
+        "{trace!r} 中没有任何通信，也就没有可问的；请用更多 GPU"
+    ),
 }

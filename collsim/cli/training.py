@@ -154,7 +154,11 @@ def _change(word: str) -> dict[str, Any]:
     for part in word.split(","):
         name, equals, text = part.partition("=")
         if not equals or not name.strip() or not text.strip():
-            raise CollsimError(f"--what-if {word!r}: {part!r} is no change; write name=value, for example network=2")
+            raise CollsimError(
+                "--what-if {word!r}: {part!r} is no change; write name=value, for example network=2",
+                word=word,
+                part=part,
+            )
         key, value = name.strip().replace("-", "_"), text.strip()
         found[key] = Splitting(parallel=value).way() if key == "parallel" else _value(value)
     return found

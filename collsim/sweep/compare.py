@@ -148,7 +148,9 @@ def compare(
         if isinstance(b, Topology) and isinstance(a, str) and a not in collectives():
             raise CollsimError(unknown("model or collective", a, [*_model_names(), *collectives()]))
         what = "parallel" if parallel is not None else next(iter(step))
-        raise CollsimError(f"{what}= is for the ways of splitting a model: compare('resnet50', machine, batch=4096)")
+        raise CollsimError(
+            "{what}= is for the ways of splitting a model: compare('resnet50', machine, batch=4096)", what=what
+        )
     if isinstance(b, Topology) and isinstance(a, str):
         names = _named(a, algorithm)
         search = Search.on(b, channels, chunks)

@@ -15,7 +15,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CollsimError, require_word, unknown
+from ..errors import CollsimError, Sentence, require_word, unknown
 from ..limits import MOST_SCENARIOS, require_few
 from ..topology import Topology
 from .networks import fingerprint, networks
@@ -59,7 +59,9 @@ def require_collectives_alone(given: Mapping[str, Any]) -> None:
     """Refuse what only steps of training have. Raises CollsimError."""
     for name, value in given.items():
         if value is not None:
-            raise CollsimError(f"{name}= is of a sweep over training steps: say which model, as model='resnet50'")
+            raise CollsimError(
+                "{name}= is of a sweep over training steps: say which model, as model='resnet50'", name=name
+            )
 
 
 def require_steps_alone(given: Mapping[str, Any]) -> None:
@@ -67,8 +69,10 @@ def require_steps_alone(given: Mapping[str, Any]) -> None:
     for name, usual in _OF_COLLECTIVES.items():
         if given[name] != usual:
             raise CollsimError(
-                f"{name}={given[name]!r} is of a sweep over collectives; a sweep over models has parallel=, batch= and "
-                "what training_step takes"
+                "{name}={given!r} is of a sweep over collectives; a sweep over models has parallel=, batch= and "
+                "what training_step takes",
+                name=name,
+                given=given[name],
             )
 
 
@@ -120,7 +124,7 @@ def _values(name: str, value: Any) -> list[Any]:
         return [value]
     found = _listed(value)
     if not found:
-        raise CollsimError(f"a sweep needs at least one {name}; the list given is empty")
+        raise CollsimError("a sweep needs at least one {name}; the list given is empty", name=name)
     return found
 
 
@@ -149,7 +153,7 @@ def splits(given: Any) -> list[Parallel]:
         for one in _each_option(options):
             known = list(inspect.signature(make).parameters)
             for key in one:
-                require_word(f"option of {name}", key, known)
+                require_word(Sentence("option of {name}", name=name), key, known)
             found.append(make(**one))
     if not found:
         raise CollsimError("a sweep needs at least one parallel; the list given is empty")

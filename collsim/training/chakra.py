@@ -53,7 +53,11 @@ class _Writing:
     def __init__(self, trace: StepTrace):
         self.step, self.times, self.network = trace.step, (trace.begin, trace.end), network_of(trace.request)
         self.number = {rank: i for i, rank in enumerate(sorted(rank for lane in self.step.lanes for rank in lane))}
-        plans = {i: self.plan(i, task) for i, task in enumerate(self.step.tasks) if not self.known(task)}
+        plans = {
+            i: self.network.plan(self.step.group(task), task)
+            for i, task in enumerate(self.step.tasks)
+            if not (task.computes or (task.kind in _TYPES and not task.algorithm))
+        }
         servers = max((plan.endpoints - plan.ranks for plan in plans.values()), default=0)
         self.trace, self.tag = ChakraTrace(len(self.number) + servers), 0
         self.groups: dict[tuple[int, ...], int] = {}
@@ -61,41 +65,42 @@ class _Writing:
         self.ended: list[dict[int, set[int]]] = []
         self.served: dict[int, set[int]] = {}
         for i, task in enumerate(self.step.tasks):
-            self.ended.append(self.messages(i, task, plans[i]) if i in plans else self.box(i, task))
-
-    def known(self, task: StepTask) -> bool:
-        """Is it a node of its own: computing, or a collective of ASTRA-sim?"""
-        return task.computes or (task.kind in _TYPES and not task.algorithm)
-
-    def plan(self, i: int, task: StepTask) -> Schedule:
-        return self.network.plan(self.step.group(task), task)
-
-    def gpus(self, task: StepTask) -> list[int]:
-        """The GPUs of a task, as they are numbered in the files."""
-        ranks = [r for lane in task.lanes for r in self.step.lanes[lane]] if task.computes else self.step.group(task)
-        return [self.number[rank] for rank in ranks]
+            self.ended.append(self.box(i, task) if task.computes else self.collective(i, task, plans.get(i)))
 
     def waits(self, i: int, gpu: int) -> set[int]:
         """Nodes of a GPU that it waits for before a task."""
-        before = [self.ended[b] for b in self.step.before[i]]
-        return {node for ended in before for node in ended.get(gpu, ())}
+        return {node for b in self.step.before[i] for node in self.ended[b].get(gpu, ())}
 
-    def moments(self, i: int) -> dict[str, int]:
-        """Begin and length in whole microseconds, so that the sums stay right."""
-        begin, end = (round(1e6 * float(at[i])) for at in self.times)
+    def moments(self, i: int, part: int = 0, parts: int = 1) -> dict[str, int]:
+        """Begin and length of a task, or of a part of it, in whole microseconds, so that the sums stay right."""
+        first, last = (float(at[i]) for at in self.times)
+        begin, end = (round(1e6 * (first + (last - first) * k / parts)) for k in (part, part + 1))
         return {"start_time_micros": begin, "duration_micros": end - begin}
 
     def box(self, i: int, task: StepTask) -> dict[int, set[int]]:
-        """A task that is one node on each of its GPUs."""
-        gpus = self.gpus(task)
-        if task.computes:
-            kind, more = COMP, {"num_ops": round(task.flops), "tensor_size": round(task.moved)}
-        else:
-            kind, more = COLLECTIVE, self.collective(task, gpus)
+        """Computing: a node on each of its GPUs."""
+        more = {"num_ops": round(task.flops), "tensor_size": round(task.moved), **self.moments(i)}
+        gpus = [self.number[rank] for lane in task.lanes for rank in self.step.lanes[lane]]
         name = f"{task.name} {task.kind}"
-        return {gpu: {self.trace.add(gpu, kind, name, self.waits(i, gpu), **self.moments(i), **more)} for gpu in gpus}
+        return {gpu: {self.trace.add(gpu, COMP, name, self.waits(i, gpu), **more)} for gpu in gpus}
 
-    def collective(self, task: StepTask, gpus: Sequence[int]) -> dict[str, Any]:
+    def collective(self, i: int, task: StepTask, plan: Schedule | None) -> dict[int, set[int]]:
+        """A collective of one or several groups, as often as it comes."""
+        ended: dict[int, set[int]] = {}
+        for ranks in task.groups or (self.step.group(task),):
+            group = [self.number[rank] for rank in ranks]
+            waits = {gpu: self.waits(i, gpu) for gpu in group}
+            for turn in range(task.times):
+                if plan is None:
+                    more = self.said(task, group) | self.moments(i, turn, task.times)
+                    name = f"{task.name} {task.kind}"
+                    waits = {gpu: {self.trace.add(gpu, COLLECTIVE, name, waits[gpu], **more)} for gpu in group}
+                else:
+                    waits = self.messages(task, plan, waits)
+            ended |= waits
+        return ended
+
+    def said(self, task: StepTask, gpus: Sequence[int]) -> dict[str, Any]:
         """Type, bytes (of an allgather those of one GPU, as ASTRA-sim counts them) and group."""
         nbytes = task.nbytes // len(gpus) if task.kind == "allgather" else task.nbytes
         said: dict[str, Any] = {"comm_type": _TYPES[task.kind], "comm_size": nbytes}
@@ -103,11 +108,11 @@ class _Writing:
             said["pg_name"] = str(self.groups.setdefault(tuple(gpus), len(self.groups) + 1))
         return said
 
-    def messages(self, i: int, task: StepTask, plan: Schedule) -> dict[int, set[int]]:
-        """A task that is the messages of its schedule."""
-        gpus = self.gpus(task)
+    def messages(self, task: StepTask, plan: Schedule, waits: dict[int, set[int]]) -> dict[int, set[int]]:
+        """A collective that ASTRA-sim has not, as the messages of its schedule."""
+        gpus = list(waits)
         place = [*gpus, *(len(self.number) + k for k in range(plan.endpoints - plan.ranks))]
-        before = {end: self.waits(i, at) | self.served.get(at, set()) for end, at in enumerate(place)}
+        before = {end: waits.get(at, set()) | self.served.get(at, set()) for end, at in enumerate(place)}
         sizes = chunk_bytes(plan, task.nbytes, 4).tolist()
         ends = self.trace.schedule(plan, sizes, place, before, self.tag)
         self.tag += plan.steps

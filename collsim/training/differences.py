@@ -72,5 +72,5 @@ def compare_steps(a: Any, b: Any) -> StepComparison:
     """Compare two steps of training; `a` is the base. Raises CollsimError unless both are StepTraces."""
     for given in (a, b):
         if not isinstance(given, StepTrace):
-            raise CollsimError(f"compare wants two StepTraces, or two Traces, got {given!r}")
+            raise CollsimError("compare wants two StepTraces, or two Traces, got {given!r}", given=given)
     return StepComparison(a, b)

@@ -48,7 +48,7 @@ def script(trace: StepTrace) -> str:
     if isinstance(parallel, DataParallel):
         return _script(trace, _data_parallel_parts(trace))
     raise CollsimError(
-        f"{parallel.says}: PyTorch has no module that does this; ddp() and data_parallel() have a script"
+        "{says}: PyTorch has no module that does this; ddp() and data_parallel() have a script", says=parallel.says
     )
 
 
@@ -62,7 +62,7 @@ def launch(trace: StepTrace, init: str = "env://", file: str = "step.py") -> str
     Raises CollsimError for another `init`.
     """
     if init not in ("env://", "tcp://"):
-        raise CollsimError(f"init={init!r} must be 'env://' (torchrun) or 'tcp://' (a line for each process)")
+        raise CollsimError("init={init!r} must be 'env://' (torchrun) or 'tcp://' (a line for each process)", init=init)
     request = trace.request
     if isinstance(request.parallel, DataParallel):
         return f"CUDA_VISIBLE_DEVICES={','.join(map(str, request.ranks))} python {file}"

@@ -15,7 +15,7 @@ from test_lessons import NAMES, ROOT, cells, text
 
 import collsim as cs
 from collsim.lessons.chapters import LESSONS
-from collsim.teach import exercise
+from collsim.teach import Exercise, exercise
 
 matplotlib.use("agg")
 sys.path.insert(0, str(Path(__file__).parents[1] / "teach"))
@@ -86,15 +86,20 @@ def solves(function, task):
 
 
 @EACH
-def test_no_function_of_a_notebook_solves_its_exercise(name, monkeypatch, tmp_path):
+def test_nothing_in_a_notebook_solves_its_exercise(name, monkeypatch, tmp_path):
     monkeypatch.setenv("COLLSIM_PROGRESS", str(tmp_path / "progress.json"))
     known = dict(cs.registry._REGISTRY)
     try:
-        made = [one.function if isinstance(one, cs.Algorithm) else one for one in ran(name).values()]
+        names = ran(name)
+        made = [one.function if isinstance(one, cs.Algorithm) else one for one in names.values()]
         functions = [one for one in made if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(name)]
-        assert functions, "nothing was looked at"
-        told = [(one.__name__, task) for one in functions for task in asked(name) if solves(one, exercise(task).task)]
+        algorithms = [task for task in asked(name) if isinstance(exercise(task), Exercise)]
+        assert functions or not algorithms, "nothing was looked at"
+        told = [(one.__name__, task) for one in functions for task in algorithms if solves(one, exercise(task).task)]
         assert told == []
+        settings = re.findall(r'exercise\("([\w-]+)", lang\)\.check\((.*)\)', "\n".join(map(text, cells(name))))
+        values = [(task, eval(value, names)) for task, value in settings if task not in algorithms]
+        assert [task for task, value in values if exercise(task).check(value)] == []
     finally:
         cs.registry._REGISTRY.clear()
         cs.registry._REGISTRY.update(known)
@@ -114,7 +119,7 @@ def test_no_notebook_holds_a_line_that_is_the_solution(name, lang):
 
     said = bare("\n".join(text(cell) for cell in cells(name, lang)))
     assert ".hint(3)" not in "\n".join(text(cell) for cell in cells(name, lang) if cell["cell_type"] == "code")
-    for task in asked(name):
+    for task in (one for one in asked(name) if isinstance(exercise(one), Exercise)):
         lines = re.findall(r"^ *(yield cs\..*|yield \[.*)$", inspect.getsource(solution(task)), re.MULTILINE)
         assert [line for line in lines if bare(line) in said] == [], task
 

@@ -71,7 +71,7 @@ def nodes(path):
     return [node(message) for message in found[1:]]
 
 
-def replayed(files, took=lambda n: n["duration"]):
+def replayed(files, groups=None, took=lambda n: n["duration"]):
     """When every node of every file ends, in microseconds."""
     ends, ready = {}, {}
     met = defaultdict(dict)  # what meets: a collective or a message -> GPU: when it is there
@@ -85,8 +85,9 @@ def replayed(files, took=lambda n: n["duration"]):
             if n["type"] == COMP:
                 ends[key] = start + took(n)
                 continue
-            group = () if n["type"] == COLLECTIVE else (n.get("comm_src", 0), n.get("comm_dst", 0), n["comm_tag"])
-            size = 2 if group else len(files)
+            name = n.get("pg_name", b"").decode()
+            group = (name,) if n["type"] == COLLECTIVE else (n.get("comm_src", 0), n.get("comm_dst", 0), n["comm_tag"])
+            size = 2 if n["type"] != COLLECTIVE else len(groups[name]) if name else len(files)
             what = *group, counts[key[0], n["type"], *group]  # the first that is sent is the first that is received
             counts[key[0], n["type"], *group] += 1
             ready[key] = what
@@ -172,6 +173,21 @@ def test_a_group_of_some_gpus_is_named_in_a_file_beside(tmp_path):
     files = saved(some, tmp_path)
     assert json.loads((tmp_path / "step.groups.json").read_text()) == {"1": [0, 1, 2, 3]}
     assert [sum(n.get("pg_name") == b"1" for n in own) for own in files] == [1] * 4 + [0] * 4
+
+
+def test_a_step_that_is_split_in_three_ways_has_every_group_and_every_hop(tmp_path):
+    model = cs.transformer(256, 4, 4, seq=64)
+    way = cs.tensor(2) * cs.pipeline(2) * cs.ddp()
+    trace = cs.training_step(model, cs.machine("dgx-a100"), parallel=way, batch=64, micro_batch=4)
+    files = saved(trace, tmp_path)
+    groups = json.loads((tmp_path / "step.groups.json").read_text())
+    tensors = [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert all(group in groups.values() for group in [*tensors, [0, 2], [1, 3], [4, 6], [5, 7]])
+    # of every microbatch and in both directions GPU r of the first stage meets GPU r + 4 of the second
+    hops = {(n.get("comm_src", 0), n.get("comm_dst", 0)) for own in files for n in own if n["type"] == SEND}
+    assert hops == {(r, r + 4) for r in range(4)} | {(r + 4, r) for r in range(4)}
+    end = max(replayed(files, groups).values())
+    assert 0.8 * 1e6 * trace.time < end <= 1e6 * trace.time + 1  # hops take no time in this replay
 
 
 def test_asynchronous_workers_are_refused_and_nothing_is_written(tmp_path):

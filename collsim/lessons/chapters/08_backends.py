@@ -1,4 +1,5 @@
-"""Which backend when. The facts about PyTorch are those of 2.13 (docs/source/distributed.md, distributed_c10d.py)."""
+"""Which backend when, and the same in C. The facts about PyTorch are those of 2.13 (docs/source/distributed.md,
+distributed_c10d.py, csrc/distributed/c10d/ProcessGroupNCCL.cpp), those about NCCL are of its nccl.h.in."""
 
 from __future__ import annotations
 
@@ -19,15 +20,32 @@ def _head(backend: str, tensors: Text) -> Text:
 _CPU, _GPU = ("CPU tensors", "CPU 张量"), ("GPU tensors", "GPU 张量")
 _YES, _NO, _BUILT = same("✓"), same("–"), same("?")
 
+
+def _calls() -> RunFacts:
+    """Every rank sends to the next one, as nccl-tests' sendrecv does."""
+    box = machine("dgx-a100")
+    pair, ring = on("sendrecv_direct", box), on("allreduce_ring", box)
+    return shows(pair, pair=pair, ring=ring, ranks=pair.schedule.ranks)
+
+
+def _both(torch: str, c: str) -> tuple[Text, Text]:
+    return same(torch), same(c)
+
+
+_GROUP = "ncclSend, ncclRecv between ncclGroupStart, ncclGroupEnd"
+
 LESSON = Lesson(
     title=("From algorithm to library: NCCL, Gloo, MPI", "从算法到库：NCCL、Gloo 与 MPI"),
     notebook="08-from-algorithm-to-library",
     exercises=("reduce-to-root",),
-    sources={"2.13": "of PyTorch: docs/source/distributed.md and torch/distributed/distributed_c10d.py"},
+    sources={
+        "2.13": "of PyTorch: docs/source/distributed.md and torch/distributed/distributed_c10d.py",
+    },
     sections=(
         Section(
             "backends",
             _facts,
+            title=("Which backend when", "什么时候用哪个后端"),
             before=(
                 (
                     "torch.distributed hands a collective to a backend. NCCL takes CUDA tensors only and goes over "
@@ -90,6 +108,74 @@ LESSON = Lesson(
                 (same("gather, scatter, all_to_all"), _YES, _YES, _YES, _YES, _BUILT),
                 (same("reduce_scatter"), _YES, _YES, _YES, _NO, _BUILT),
                 (same("send, recv, barrier"), _YES, _YES, _NO, _YES, _BUILT),
+            ),
+        ),
+        Section(
+            "calls",
+            _calls,
+            title=("The same in C", "用 C 来写"),
+            before=(
+                (
+                    "Below torch.distributed NCCL is a library for C: a communicator, and one function for each "
+                    "collective. ncclSend and ncclRecv move data between two ranks; each call says only its own half. "
+                    "Calls between ncclGroupStart and ncclGroupEnd are launched together: without the group a rank "
+                    "that sends first and receives later may wait for one that does the same.",
+                    "torch.distributed 之下，NCCL 是一个 C 库：先有 communicator，每种集合通信对应一个函数。ncclSend 和"
+                    " ncclRecv 在两个 rank 之间传数据，每次调用只说自己这一半。放在 ncclGroupStart 与 ncclGroupEnd 之间"
+                    "的调用一起启动：不成组时，先发后收的 rank 可能在等另一个同样先发后收的 rank。",
+                ),
+                (
+                    "The picture: {ranks} ranks of a DGX A100, each sends {pair.size} to the next one in a group of "
+                    "two calls, {pair.time}; a ring allreduce of as much takes {ring.time}.",
+                    "图中是 DGX A100 的 {ranks} 个 rank，每个用一组两次调用把 {pair.size} 发给下一个：{pair.time}；同样"
+                    "大小的 ring allreduce 需要 {ring.time}。",
+                ),
+            ),
+            ask=(
+                "A tensor of torch.bool goes through all_reduce on the backend nccl. As which type of NCCL?",
+                "在 nccl 后端上对 torch.bool 张量做 all_reduce，用的是 NCCL 的哪种类型？",
+            ),
+            choices=(
+                choice(
+                    "ncclBool",
+                    (
+                        "Often listed, but nccl.h has no such type.",
+                        "常见于各种列表，但 nccl.h 里没有这个类型。",
+                    ),
+                ),
+                choice(
+                    "ncclUint8",
+                    ("A bool of torch is one byte.", "torch 的 bool 占一个字节。"),
+                ),
+                choice(
+                    "ncclFloat16",
+                    ("Nothing is converted on the way.", "传输途中不做任何转换。"),
+                ),
+            ),
+            right=1,
+            why=(
+                "ProcessGroupNCCL maps kBool to ncclUint8; NCCL itself knows integers of several widths, half, float, "
+                "double, bfloat16 and two kinds of float8, and no bool.",
+                "ProcessGroupNCCL 把 kBool 对应到 ncclUint8；NCCL "
+                "自己只有几种宽度的整数、half、float、double、bfloat16 和两种 float8，没有 bool。",
+            ),
+            after=(
+                (
+                    "Another name that is often written and does not exist: dist.reduce_grad. Gradients are reduced by "
+                    "DistributedDataParallel in the backward pass, or by all_reduce on each of them.",
+                    "另一个常被写出、其实并不存在的名字：dist.reduce_grad。梯度由 DistributedDataParallel 在反向传播中"
+                    "归约，或者对每个梯度调用 all_reduce。",
+                ),
+            ),
+            table=(
+                _both("torch.distributed", "NCCL"),
+                _both("all_reduce", "ncclAllReduce"),
+                _both("broadcast, reduce", "ncclBroadcast, ncclReduce"),
+                _both("all_gather_into_tensor", "ncclAllGather"),
+                _both("reduce_scatter_tensor", "ncclReduceScatter"),
+                _both("send, recv", "ncclSend, ncclRecv"),
+                _both("all_to_all_single, gather, scatter", _GROUP),
+                _both("barrier", "ncclAllReduce"),
             ),
         ),
     ),

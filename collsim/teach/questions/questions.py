@@ -58,7 +58,7 @@ def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, lang: str
 def _about_step(trace: StepTrace, seed: int, count: int, lang: str) -> list[Question]:
     """One question of each kind that makes sense for the step."""
     if trace.step.ranks < 2 or not trace.communication:
-        raise CollsimError(f"nothing is sent in {trace!r}, so there is nothing to ask; take more GPUs")
+        raise CollsimError("nothing is sent in {trace!r}, so there is nothing to ask; take more GPUs", trace=trace)
     run = AskedStep(trace)
     random = np.random.default_rng([seed, zlib.crc32(f"{trace.step.says} {trace.topology.name}".encode())])
     found: list[Question] = []

@@ -18,7 +18,17 @@ from .split import Split
 from .strategy import Parallel, Workload
 
 #: The functions that make a way of splitting, by name: what files and command lines call.
-WAYS = {"ddp": ddp, "data_parallel": data_parallel, "parameter_server": parameter_server}
+WAYS = {
+    "ddp": ddp,
+    "data_parallel": data_parallel,
+    "parameter_server": parameter_server,
+    "fsdp": fsdp,
+    "zero": zero,
+    "tensor": tensor,
+    "pipeline": pipeline,
+    "context": context,
+    "expert": expert,
+}
 
 __all__ = [
     "DDP",

@@ -117,7 +117,7 @@ def offline_page(script: str, data: Mapping[str, Any], title: str, options: Mapp
     """
     lang, theme = options["lang"], options["theme"]
     if theme not in THEMES:
-        raise CollsimError(f"unknown theme {theme!r}; use 'light', 'dark' or None")
+        raise CollsimError("unknown theme {theme!r}; use 'light', 'dark' or None", theme=theme)
     if "</script" in script:
         raise ValueError("the player must not contain '</script'")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -58,7 +58,9 @@ class StepAnimation:
         require_language(self.lang)
         for name in self.options:
             if name not in ("theme", "t", "height"):
-                raise CollsimError(f"animate of a step has no option {name!r}; it has lang, theme, t and height")
+                raise CollsimError(
+                    "animate of a step has no option {name!r}; it has lang, theme, t and height", name=name
+                )
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -82,7 +84,9 @@ class StepAnimation:
         """Write `x.html`. Raises CollsimError for another suffix."""
         place = require_path(path)
         if place.suffix.lower() != ".html":
-            raise CollsimError(f"{place.name!r}: an animation of a step is written as .html; StepTrace.save knows more")
+            raise CollsimError(
+                "{name!r}: an animation of a step is written as .html; StepTrace.save knows more", name=place.name
+            )
         with writing(place) as file:
             file.write(self.page.encode())
         return place

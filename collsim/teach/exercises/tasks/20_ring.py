@@ -90,7 +90,8 @@ TASKS = (
             (
                 "If rank r sends chunk r, then r - 1, r - 2 and so on in the first half, which chunk has it finished "
                 "after n-1 steps? Start the second half with it.",
-                "若前半段 rank r 依次发送 chunk r、r - 1、r - 2……，那么 n-1 步后它完成的是哪个 chunk？后半段就从它开始。",
+                "若前半段 rank r 依次发送 chunk r、r - 1、r - 2……，那么 n-1 步后它完成的是哪个 chunk？后半段就从它开"
+                "始。",
             ),
             (
                 "First half: reduce(r, (r+1)%n, chunk=(r-k)%n); second half: copy(r, (r+1)%n, chunk=(r+1-k)%n); k "

@@ -130,7 +130,7 @@ def _smallest() -> int:
 def _enough(value: Any) -> tuple[bool, Text, StepTrace]:
     samples = parse_count(value, "samples")
     if samples > 1024:
-        raise CollsimError(f"samples={samples}: more than 1,024 a GPU are not tried here")
+        raise CollsimError("samples={samples}: more than 1,024 a GPU are not tried here", samples=samples)
     ratio, step = _ratio(samples)
     more = _percent(ratio - 1)
     en, zh = f"DataParallel takes {more} longer than DDP", f"DataParallel 比 DDP 多用 {more} 的时间"

@@ -13,7 +13,6 @@ from typing import Any
 
 from ....errors import CollsimError
 from ....training import StepTrace
-from ...chinese import chinese
 from ...language import LANGUAGES, Text
 
 
@@ -60,7 +59,7 @@ class SettingExercise:
     def hint(self, level: int = 1) -> str:
         """Hint 1, 2 or 3; each gives more away than the one before."""
         if level not in (1, 2, 3):
-            raise CollsimError(f"hint({level!r}): there are three hints, hint(1), hint(2) and hint(3)")
+            raise CollsimError("hint({level!r}): there are three hints, hint(1), hint(2) and hint(3)", level=level)
         return self.say(self.task.hints[level - 1])
 
     def check(self, value: Any) -> SettingResult:
@@ -68,7 +67,7 @@ class SettingExercise:
         try:
             passed, why, trace = self.task.judge(value)
         except CollsimError as error:
-            return SettingResult(self, False, self.say((str(error), chinese(str(error)))))
+            return SettingResult(self, False, error.said(self.lang))
         return SettingResult(self, passed, self.say(why), trace)
 
     def __str__(self) -> str:
