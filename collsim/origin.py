@@ -158,7 +158,7 @@ def _library(name: str, ranks: int, root: int | None) -> list[tuple[Schedule, li
     """The library's schedules for a collective, with their transfers."""
     made = []
     for algorithm in algorithms(name).values():
-        if not algorithm.function.__module__.startswith(f"{__package__}.algorithms."):
+        if not (algorithm.function.__module__ or "").startswith(f"{__package__}.algorithms."):
             continue
         try:
             one = algorithm(ranks, **({} if root is None else {"root": root}))

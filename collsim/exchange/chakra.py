@@ -298,7 +298,7 @@ register(
         "chakra",
         (".et",),
         "schedule",
-        "Chakra execution traces, ASTRA-sim's custom collective; a file per rank",
+        "Chakra execution traces, ASTRA-sim's custom collective; a file per rank (package protobuf)",
         None,
         write_chakra,
         options=(("nbytes", "size of the operation, for example 64MiB"),),

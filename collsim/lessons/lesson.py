@@ -148,7 +148,8 @@ class Lesson:
     Attributes:
         title: in English and Chinese; the heading of its notebook too.
         sections: at least one.
-        notebook: `03-ring-step-by-step`: its file in `notebooks/` and `notebooks/zh/`, without the suffix.
+        notebook: `03-ring-step-by-step`: its file in `notebooks/` and `notebooks/zh/`, without the suffix; empty where
+        there is none.
         exercises: those of its notebook, in order.
         sources: numbers in its texts that come from no run, with who says so.
         number: counted from 1; said by the name of its file.
@@ -156,7 +157,7 @@ class Lesson:
 
     title: Text
     sections: tuple[Section, ...]
-    notebook: str
+    notebook: str = ""
     exercises: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     number: int = 0

@@ -120,7 +120,7 @@ def _following(key: str, told: Telling, lang: str) -> str:
         rows = ["".join(f"<td>{html.escape(cell[k])}</td>" for cell in row) for row in told.table]
         body += "<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
     folded = f"<details><summary>{html.escape(say('following', lang))}</summary>{body}</details>" if body else ""
-    if section is not lesson.sections[-1]:
+    if section is not lesson.sections[-1] or not lesson.notebook:
         return folded
     exercises = ", ".join(lesson.exercises)
     return f"{folded}<p>{html.escape(say('notebook', lang, notebook=lesson.notebook, exercises=exercises))}</p>"

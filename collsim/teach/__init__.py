@@ -14,10 +14,9 @@ from .breaking import Broken, break_it
 from .exercises.exercise import Exercise, Result
 from .exercises.grading import grade, summary
 from .exercises.progress import progress, progress_path
-from .exercises.tasks import TASKS
+from .exercises.tasks import SETTINGS, TASKS
 from .exercises.tasks.setting import SettingExercise, SettingResult
 from .exercises.tasks.task import Task
-from .exercises.tasks.training import TASKS as _SETTINGS
 from .language import language
 from .questions.question import Question, Reply
 from .questions.questions import questions
@@ -45,7 +44,6 @@ __all__ = [
 ]
 
 SettingName = Literal["bucket-size", "synchronise-less", "hub-bytes", "hub-is-enough"]
-_BY_NAME = {task.name: task for task in _SETTINGS}
 
 
 def exercises(lang: str = "en") -> dict[str, Exercise]:
@@ -68,13 +66,13 @@ def exercise(name: str, lang: str = "en") -> Exercise: ...
 def exercise(name: str, lang: str = "en") -> Exercise | SettingExercise:
     """One exercise by name: about an algorithm, or about a setting of a training step (`settings`). Raises CollsimError
     with the nearest names."""
-    if name in _BY_NAME:
+    if name in SETTINGS:
         return settings(lang)[name]
     if name not in TASKS:
-        raise CollsimError(unknown("exercise", name, [*TASKS, *_BY_NAME]))
+        raise CollsimError(unknown("exercise", name, [*TASKS, *SETTINGS]))
     return Exercise(TASKS[name], language(lang))
 
 
 def settings(lang: str = "en") -> dict[str, SettingExercise]:
     """The exercises that are answered by a value: what to set in a step of training."""
-    return {name: SettingExercise(task, language(lang)) for name, task in _BY_NAME.items()}
+    return {name: SettingExercise(task, language(lang)) for name, task in SETTINGS.items()}

@@ -181,7 +181,7 @@ def _question(reading: Reading, content: Content) -> None:
 def _notebook(name: str) -> str:
     """Where a lesson goes on after its last section: its notebook, and what is written there."""
     lesson, section = SECTIONS[name]
-    if section is not lesson.sections[-1]:
+    if section is not lesson.sections[-1] or not lesson.notebook:
         return ""
     said = t("lessons.notebook", notebook=lesson.notebook, exercises=", ".join(lesson.exercises))
     return f'<div class="cs-after"><p>{html.escape(said)}</p></div>'

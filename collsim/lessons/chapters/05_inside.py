@@ -40,7 +40,7 @@ def _facts() -> RunFacts:
 LESSON = Lesson(
     title=("Inside the box: PCIe, NVLink, NVSwitch, P2P", "机箱之内：PCIe、NVLink、NVSwitch 与 P2P"),
     notebook="05-inside-the-box",
-    exercises=("both-directions", "dgx-1-allgather"),
+    exercises=("both-directions",),
     sources={"4.0": "the generation of the machine's PCIe (collsim.topology.machines.pcie)"},
     sections=(
         Section(

@@ -26,7 +26,7 @@ def _facts() -> RunFacts:
 LESSON = Lesson(
     title=("What if", "假如……会怎样"),
     notebook="09-what-if",
-    exercises=("ring-allreduce",),
+    exercises=("around-the-slow-cable",),
     sections=(
         Section(
             "what-if",

@@ -1,6 +1,6 @@
 """The lessons, one file each: `03_ring.py` is lesson 3, wherever lessons are counted.
 
-A new file with a `LESSON` is all that a new lesson needs here; its notebook lies in `notebooks/`.
+A new file with a `LESSON` is all that a new lesson needs; its notebook, where it has one, lies in `notebooks/`.
 """
 
 from __future__ import annotations
