@@ -160,9 +160,6 @@ SAID = {
     "asynchronous workers wait for nobody, so their messages have no order that a trace could tell": (
         "异步 worker 互不等待，消息没有 trace 能够记录的先后顺序"
     ),
-    ".html, .trace.json (Perfetto), .json, .csv, .et (Chakra), .py (PyTorch), .png, .svg or .pdf": (
-        ".html、.trace.json（Perfetto）、.json、.csv、.et（Chakra）、.py（PyTorch）、.png、.svg 或 .pdf"
-    ),
     "compare wants two StepTraces, or two Traces, got {given!r}": (
         "compare 需要两个 StepTrace，或两个 Trace，得到的是 {given!r}"
     ),

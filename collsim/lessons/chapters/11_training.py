@@ -13,7 +13,8 @@ _SMALL, _MIDDLE = "1MiB", "50MiB"
 def _step(**options: object) -> StepTrace:
     """ResNet-50 on 16 GPUs of one slow switch."""
     network = switch(16, bandwidth="3GB/s", alpha="50us")
-    return training_step("resnet50", network, parallel=ddp(**options), micro_batch=32, compute="A100")  # type: ignore[arg-type]
+    split = ddp(**options)  # type: ignore[arg-type]
+    return training_step("resnet50", network, parallel=split, micro_batch=32, compute="A100")
 
 
 def _facts() -> RunFacts:

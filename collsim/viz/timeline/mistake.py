@@ -57,7 +57,9 @@ def mistake(schedule: Schedule) -> Mistake | None:
     except ScheduleError as error:
         if error.step is None or error.rank is None or error.chunk is None:
             raise
-        rank, chunk = error.cell or (error.rank, error.chunk)
+        rank, chunk = error.rank, error.chunk
+        if error.cell is not None and error.cell[0] is not None and error.cell[1] is not None:
+            rank, chunk = error.cell[0], error.cell[1]
         shown = _empty(schedule, rank, chunk) or _wrong(schedule, rank, chunk)
         return shown if error.origin is None else _begun(schedule, shown, error.origin)
     return None
