@@ -143,12 +143,6 @@ SAID = {
         "时间线的 schema 是 {version!r}；此 collsim 读取 {schema!r}"
     ),
     "this is not a timeline: {error}": "这不是时间线：{error}",
-    "bucket={text!r}: a bucket of 0 bytes holds nothing; the smallest is 1 byte": (
-        "bucket={text!r}：0 字节的桶什么也放不下；最小为 1 字节"
-    ),
-    "interference={text} must be a share of the speed, from 0 to below 1, such as 0.15": (
-        "interference={text} 必须是速度的一部分，不小于 0 且小于 1，例如 0.15"
-    ),
     "--what-if {word!r}: {part!r} is no change; write name=value, for example network=2": (
         "--what-if {word!r}：{part!r} 不是改动；请写 name=value，例如 network=2"
     ),

@@ -299,4 +299,9 @@ SAID = {
         "{where}：{experts} 个专家中 top={top}：一个 token 去往的专家应少于总数"
     ),
     "cut of layer ({where})": "层的 cut（{where}）",
+    "{name} fits on {ranks} GPUs of {room} in none of {ways} ways; the one that needs least, {split} with "
+    "micro_batch={micro} and recompute={recompute!r}, needs {needed}: use more GPUs": (
+        "{name} 在 {ranks} 块 {room} 的 GPU 上，{ways} 种方式都放不下；需要最少的 {split}"
+        "（micro_batch={micro}，recompute={recompute!r}）需要 {needed}：请用更多的 GPU"
+    ),
 }
