@@ -169,41 +169,9 @@ SAID = {
     "init={init!r} must be 'env://' (torchrun) or 'tcp://' (a line for each process)": (
         "init={init!r} 必须是 'env://'（torchrun）或 'tcp://'（每个进程一行）"
     ),
-    "animate of a step has no option {name!r}; it has lang, theme, t and height": (
-        "训练一步的 animate 没有选项 {name!r}；可用的有 lang、theme、t 和 height"
-    ),
-    "{name!r}: an animation of a step is written as .html; StepTrace.save knows more": (
-        "{name!r}：训练一步的动画只能写成 .html；StepTrace.save 支持更多格式"
-    ),
-    "unknown theme {theme!r}; use 'light', 'dark' or None": "未知主题 {theme!r}；请用 'light'、'dark' 或 None",
     # sweeps over steps
-    "a sweep needs at least one {name}; the list given is empty": "扫描至少需要一个 {name}；给出的列表是空的",
-    "a sweep needs at least one model; the list given is empty": "扫描至少需要一个模型；给出的列表是空的",
-    "a sweep needs at least one parallel; the list given is empty": "扫描至少需要一个 parallel；给出的列表是空的",
-    "{name}= is of a sweep over training steps: say which model, as model='resnet50'": (
-        "{name}= 属于对训练步的扫描：请指明模型，例如 model='resnet50'"
-    ),
-    "{name}={given!r} is of a sweep over collectives; a sweep over models has parallel=, batch= and what training_step "
-    "takes": "{name}={given!r} 属于对集合通信的扫描；对模型的扫描有 parallel=、batch= 以及 training_step 的参数",
     "option of a training step": "训练步的选项",
-    "way of splitting": "切分方式",
-    "model or collective": "模型或集合通信",
-    "compare takes one value of each option of a training step; a sweep takes several": (
-        "compare 对训练步的每个选项只取一个值；要取多个请用 sweep"
-    ),
-    "{what}= is for the ways of splitting a model: compare('resnet50', machine, batch=4096)": (
-        "{what}= 用于比较一个模型的切分方式：compare('resnet50', machine, batch=4096)"
-    ),
-    "--what-if {word!r}: {part!r} is no change; write name=value, for example network=2": (
-        "--what-if {word!r}：{part!r} 不是一项改动；请写成 name=value，例如 network=2"
-    ),
     # teaching
-    "samples={samples}: more than 1,024 a GPU are not tried here": (
-        "samples={samples}：这里不试每块 GPU 超过 1,024 个样本"
-    ),
-    "nothing is sent in {trace!r}, so there is nothing to ask; take more GPUs": (
-        "{trace!r} 中没有任何通信，也就没有可问的；请用更多 GPU"
-    ),
     "interleave={many}: in {schedule} a GPU holds {stages} of the model": (
         "interleave={many}：在 {schedule} 中每块 GPU 持有模型的{stages}"
     ),
@@ -301,7 +269,7 @@ SAID = {
     "cut of layer ({where})": "层的 cut（{where}）",
     "{name} fits on {ranks} GPUs of {room} in none of {ways} ways; the one that needs least, {split} with "
     "micro_batch={micro} and recompute={recompute!r}, needs {needed}: use more GPUs": (
-        "{name} 在 {ranks} 块 {room} 的 GPU 上，{ways} 种方式都放不下；需要最少的 {split}"
-        "（micro_batch={micro}，recompute={recompute!r}）需要 {needed}：请用更多的 GPU"
+        "{name} 在 {ranks} 块 {room} 的 GPU 上，{ways} 种方式都放不下；需要最少的 {split}（micro_batch={micro}，"
+        "recompute={recompute!r}）需要 {needed}：请用更多的 GPU"
     ),
 }
