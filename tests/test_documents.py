@@ -80,14 +80,16 @@ def test_every_file_that_the_page_of_places_names_is_there():
 
 
 def test_the_page_on_training_steps_runs_as_it_stands():
-    """Its code, with the arguments that say `...` left out of what is run."""
     import collsim as cs
 
     page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names: dict = {}
-    exec(compile(code, "docs/training.md", "exec"), names)
-    assert names["t"].step.model is cs.model("resnet50")
+    models = []
+    for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(code, "docs/training.md", "exec"), names)
+        models.append(names["t"].step.model.name)
+    assert models == ["resnet50", "gpt3-175b"]
+    assert names["cs"] is cs
 
 
 def test_the_limits_that_the_design_names_are_those_of_the_code():

@@ -101,7 +101,8 @@ def _wrong(
     ranks: int, n: int, error: CollsimError, schedule: Schedule | None, right: tuple[int, ...], printed: str
 ) -> Trial:
     place = {key: getattr(error, key, None) for key in ("step", "rank", "chunk")}
-    if getattr(error, "from_start", False):
+    begin = getattr(error, "origin", None)
+    if getattr(error, "from_start", False) or (begin is not None and begin.kind == "never"):
         place["step"] = None
     line = re.search(rf" at line (\d+) of {_FILE}\.py", str(error))
     return Trial(
