@@ -52,11 +52,7 @@ def _step(path: Any, number: int, given: Any) -> Step:
     rows = pattern.get("transfers")
     if not isinstance(rows, list) or not all(isinstance(r, list) and len(r) == len(_COLUMNS) for r in rows):
         refuse(
-            path,
-            where,
-            "expected rows of {count} values: {columns}",
-            count=len(_COLUMNS),
-            columns=", ".join(_COLUMNS),
+            path, where, "expected rows of {count} values: {columns}", count=len(_COLUMNS), columns=", ".join(_COLUMNS)
         )
     wrong = next((r[4] for r in rows if r[4] not in ("copy", "reduce")), None)
     if wrong is not None:

@@ -185,10 +185,7 @@ def _between(topology: Topology, a: str | int, b: str | int) -> npt.NDArray[np.i
             else ""
         )
         raise TopologyError(
-            "{name} has no link between {pair}{beside}",
-            name=topology.name,
-            pair=_pair(topology, a, b),
-            beside=beside,
+            "{name} has no link between {pair}{beside}", name=topology.name, pair=_pair(topology, a, b), beside=beside
         )
     return found
 

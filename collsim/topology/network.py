@@ -350,10 +350,7 @@ class Topology:
             lost = np.atleast_1d(asked)[np.argmin(np.atleast_1d(ok))]
             a, b = divmod(int(lost), len(self.devices))
             raise TopologyError(
-                "{name} has no link from {a} to {b}",
-                name=self.name,
-                a=self.devices.name[a],
-                b=self.devices.name[b],
+                "{name} has no link from {a} to {b}", name=self.name, a=self.devices.name[a], b=self.devices.name[b]
             )
         return order[found].astype(np.int32)
 

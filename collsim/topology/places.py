@@ -130,9 +130,5 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
     if isinstance(ways, Shortest):
         ways = Shortest(len(devices), joined.src, joined.dst)
     return replace(
-        topology,
-        devices=devices,
-        links=joined,
-        next_hop=ways,
-        endpoint_device=np.append(topology.endpoint_device, me),
+        topology, devices=devices, links=joined, next_hop=ways, endpoint_device=np.append(topology.endpoint_device, me)
     )
