@@ -57,6 +57,12 @@ class Sentence:
     def __repr__(self) -> str:
         return f"Sentence({self.said()!r})"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sentence) and (self.key, str(self)) == (other.key, str(other))
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _sentence, (self.key, {name: _lasting(value) for name, value in self.values.items()})
 

@@ -117,14 +117,13 @@ class Algorithm:
         except CollsimError as error:
             raise self._told(n, error) from error
         except Exception as error:  # whatever a learner's function raises, with their own line
-            raise ScheduleError(
-                "{name}({n}) failed{where}: {kind}: {error}",
-                name=self.name,
-                n=n,
-                where=_where(error, self.function),
-                kind=type(error).__name__,
-                error=error,
-            ) from error
+            said = {"name": self.name, "n": n, "where": _where(error, self.function)}
+            if isinstance(error, MemoryError):
+                raise ScheduleError(
+                    "{name}({n}) failed{where}: it needs more memory than it may use", **said
+                ) from error
+            said |= {"kind": type(error).__name__, "error": error}
+            raise ScheduleError("{name}({n}) failed{where}: {kind}: {error}", **said) from error
         return replace(made, slots=max(made.slots, kind.slots(made.chunks)))
 
     def _told(self, n: int, error: CollsimError) -> CollsimError:

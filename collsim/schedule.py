@@ -209,7 +209,8 @@ class Schedule:
         return self.diagram()
 
     def diagram(self, most_ranks: int = 33, most_steps: int = 32) -> str:
-        """Text picture: a row per endpoint, a column per step; `+2←3` adds chunk 2 from rank 3, `=2←3` copies it.
+        """Text picture: a row per endpoint, a column per step, counted from 1; `+2←3` adds chunk 2 from rank 3, `=2←3`
+        copies it.
 
         Rows and columns beyond the limits are left out and counted in the last line.
         """
@@ -219,7 +220,7 @@ class Schedule:
         )
         names, cells = self.diagram_cells(most_ranks, most_steps)
         shown = min(self.steps, most_steps)
-        header = ["", *(f"step {k}" for k in range(shown))]
+        header = ["", *(f"step {k}" for k in range(1, shown + 1))]
         lines = [header, *([name, *row] for name, row in zip(names, cells, strict=True))]
         widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
         text = [repr(self)[1:-1].removeprefix("Schedule ")]
@@ -363,20 +364,28 @@ def _last_slot(p: Step) -> int:
 
 
 def _check(label: str, number: int, step: Step, ranks: int, endpoints: int, slots: int) -> None:
-    who = f"ranks are 0 to {ranks - 1}" + (f", helpers up to {endpoints - 1}" if endpoints > ranks else "")
+    who = Sentence("ranks are 0 to {last}", last=ranks - 1)
+    if endpoints > ranks:
+        who += Sentence(", helpers up to {last}", last=endpoints - 1)
     first = slots - step.width + 1
     for name, end, what in (
         ("src", endpoints, who),
         ("dst", endpoints, who),
-        ("chunk", first, ""),
-        ("into", first, ""),
+        ("chunk", first, None),
+        ("into", first, None),
     ):
         array = getattr(step, name)
         if array.min() < 0 or array.max() >= end:
             row = int(np.argmax((array < 0) | (array >= end)))
-            rule = what or f"slots are 0 to {slots - 1}"
-            wide = f" and the {step.width - 1} after it" if step.width > 1 and not what else ""
-            _refuse(label, number, step, row, f"{name}={array[row]}{wide} does not exist; {rule}", ranks)
+            wide = what is None and step.width > 1
+            why = Sentence(
+                "{name}={value}{wide} does not exist; {rule}",
+                name=name,
+                value=array[row],
+                wide=Sentence(" and the {count} after it", count=step.width - 1) if wide else "",
+                rule=what or Sentence("slots are 0 to {last}", last=slots - 1),
+            )
+            _refuse(label, number, step, row, why, ranks)
     own = (step.src == step.dst) & (step.chunk == step.into)
     if own.any():
         _refuse(label, number, step, int(np.argmax(own)), "an endpoint sends a chunk to itself", ranks)

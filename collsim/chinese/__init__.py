@@ -1,5 +1,25 @@
-"""What collsim says of a mistake, in Chinese: the English template of an error is the key (`errors.Sentence`)."""
+"""What collsim says of a mistake, in Chinese: English template -> Chinese template, a file for each room.
+
+The keys are the templates as they stand where an error is raised (`errors.Sentence`); a test holds the two together.
+"""
 
 from __future__ import annotations
 
-CATALOGUE: dict[str, str] = {}
+from . import (
+    doors,
+    exchange,
+    files,
+    lessons,
+    msccl,
+    nccl,
+    schedules,
+    simulations,
+    topologies,
+    topology_files,
+    training,
+    units,
+    words,
+)
+
+_ROOMS = (words, units, files, schedules, topologies, topology_files, simulations, nccl, exchange, msccl, training)
+CATALOGUE: dict[str, str] = {key: said for room in (*_ROOMS, lessons, doors) for key, said in room.SAID.items()}

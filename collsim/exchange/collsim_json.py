@@ -62,7 +62,7 @@ def _step(path: Any, number: int, given: Any) -> Step:
         for k, r in enumerate(rows):
             for name, value in zip(_COLUMNS, r, strict=True):
                 if name != "op":
-                    whole(path, Sentence("{where}, row {k}", where=where, k=k), name, value)
+                    whole(path, Sentence("{where}, row {row}", where=where, row=k), name, value)
     src, dst, chunk, into, channel = np.array(columns, np.int64).reshape(5, -1).astype(np.int32)
     adds = np.array([r[4] == "reduce" for r in rows], bool)
     times, width = (

@@ -275,7 +275,7 @@ def _checked(table: pd.DataFrame) -> pd.DataFrame:
         raise CollsimError(
             "nccl-tests has no test for {unknown}; it has {tests}",
             unknown=", ".join(unknown),
-            values=", ".join(TESTS.values()),
+            tests=", ".join(TESTS.values()),
         )
     return table
 

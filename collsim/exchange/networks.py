@@ -38,7 +38,7 @@ def read_yaml(path: Any, **options: Any) -> Topology:
             if depth > _DEEPEST:
                 refuse(
                     path,
-                    Sentence("line {number}", number=number),
+                    Sentence("line {line}", line=number),
                     "brackets nested more than {most} deep",
                     most=_DEEPEST,
                 )

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import CollsimError, unknown
+from ..errors import CollsimError, in_a_row, unknown
 from ..simulate.trace import views
 from ..topology import Topology
 from ..topology.calibrated import LinkFigures, Measured, Residue, calibrated
@@ -99,7 +99,9 @@ class Calibration:
         said."""
         found = predict(collective, self.machine, nbytes, links=self.links, **environment)
         settings = settings_of(environment)
-        guessed = "; ".join(beyond(self.fitted_on, found.facts, found.collective, found.nbytes, settings))
+        guessed = in_a_row(
+            beyond(self.fitted_on, found.facts, found.collective, found.nbytes, settings), "{first}; {then}"
+        )
         if guessed and not extrapolate:
             raise CollsimError("{guessed}; say extrapolate=True to go there all the same", guessed=guessed)
         return as_measured(found, self.measured, settings)

@@ -6,6 +6,7 @@ Nothing here fails, whatever the frames say: what is no table of transfers, or t
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,22 @@ from .produce import COLUMNS, Wanted
 _NOT_A_TABLE = Sentence("the process of the function sent something that is not a table of transfers")
 _MOST_CHANNEL = 1_023
 _LONGEST_NAME = 60
+
+
+class Translated(Sentence):
+    """What another process said, in both languages; whatever stands in it, it is no template."""
+
+    __slots__ = ("chinese",)
+
+    def __init__(self, english: str, chinese: str) -> None:
+        super().__init__(english)
+        self.chinese = chinese
+
+    def said(self, lang: str = "en") -> str:
+        return self.chinese if lang == "zh" else self.key
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Translated, (self.key, self.chinese)
 
 
 @dataclass(frozen=True)
@@ -89,9 +106,10 @@ def _left(limits: Limits, schedules: dict[int, Schedule]) -> Limits:
 def _schedule(kind: int, body: memoryview, n: int, wanted: Wanted, limits: Limits) -> Schedule:
     """The schedule for n ranks, or the ScheduleError that the frame is or deserves."""
     if kind == Kind.FAILED:
-        (_, *place), said = numbers(body, 4)
+        (_, *place, length), said = numbers(body, 5)
         step, rank, chunk = (number if 0 <= number <= MOST_SLOTS else None for number in place)
-        raise ScheduleError(Sentence(text(said, MOST_PRINTED)), step=step, rank=rank, chunk=chunk)
+        words = Translated(text(said[:length], MOST_PRINTED), text(said[length:], MOST_PRINTED))
+        raise ScheduleError(words, step=step, rank=rank, chunk=chunk)
     (said_n, chunks, slots, count), rest = numbers(body, 4)
     if kind != Kind.TABLE or said_n != n or not 0 <= count <= len(rest) // 32:
         raise ScheduleError(_NOT_A_TABLE)

@@ -24,7 +24,7 @@ from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 
-from ..errors import CollsimError
+from ..errors import CollsimError, Sentence
 from . import landlock, syscalls, system
 
 ROOM = "/tmp"  # the only folder in a box that is not for reading Python; empty, and nothing can be written in it
@@ -45,15 +45,17 @@ class Walls(StrEnum):
     NONE = "none"
 
 
+_NO_WALLS = Sentence(
+    "this system has neither bubblewrap nor Landlock with seccomp, so code of others would run with all that you may "
+    "do; on Linux install bubblewrap, or agree: collsim grade --without-walls, grade(..., without_walls=True)"
+)
+
+
 class NoWalls(CollsimError):
     """There are no walls here, and nobody agreed to run a stranger's code without them."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "this system has neither bubblewrap nor Landlock with seccomp, so code of others would run with all that "
-            "you may do; on Linux install bubblewrap, or agree: collsim grade --without-walls, grade(..., "
-            "without_walls=True)"
-        )
+        super().__init__(_NO_WALLS)
 
 
 @lru_cache(maxsize=1)

@@ -20,7 +20,7 @@ class Kind(IntEnum):
     """What a frame says."""
 
     TABLE = 1  # n, chunks, slots, number of patterns; 4 integers for each of these; columns of transfers
-    FAILED = 2  # n, step, rank, chunk (-1: none); why
+    FAILED = 2  # n, step, rank, chunk (-1: none), bytes of the English words; why, in English and in Chinese
     DONE = 3  # what was printed
     FOUND = 4  # position of a file, position of an exercise that it answers
     PROBLEM = 5  # position of a file; why it could not be read

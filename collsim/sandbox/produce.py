@@ -161,16 +161,18 @@ def _packed(n: int, s: Schedule) -> bytes:
 
 
 def _failure(n: int, error: BaseException) -> bytes:
+    said: Sentence | CollsimError
     if isinstance(error, MemoryError):
-        text = "the function needs more memory than it may use; how many transfers does it yield?"
+        said = Sentence("the function needs more memory than it may use; how many transfers does it yield?")
     elif isinstance(error, SystemExit):
-        text = "the function ends the program (exit); it should only yield steps"
+        said = Sentence("the function ends the program (exit); it should only yield steps")
     elif isinstance(error, CollsimError):
-        text = str(error)
+        said = error
     else:
-        text = f"the function failed: {type(error).__name__}: {_short(error)}"
+        said = Sentence("the function failed: {kind}: {error}", kind=type(error).__name__, error=_short(error))
     place = [_whole(getattr(error, name, None)) for name in ("step", "rank", "chunk")]
-    return frame(Kind.FAILED, (n, *place), text[:MOST_PRINTED].encode("utf-8", "replace"))
+    words, chinese = (said.said(lang)[:MOST_PRINTED].encode("utf-8", "replace") for lang in ("en", "zh"))
+    return frame(Kind.FAILED, (n, *place, len(words)), words + chinese)
 
 
 def _whole(value: Any) -> int:

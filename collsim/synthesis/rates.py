@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..cuts import route_rates, worst
-from ..errors import TopologyError
+from ..errors import Sentence, TopologyError
 from ..maxflow import Arcs, arcs, max_flow
 from ..topology import Routes, Topology
 from ..topology.graph import listed
@@ -101,7 +101,7 @@ def _without_ranks_between(pairs: Pairs, place: Longs) -> Pairs:
 
 def _require_connected(pairs: Pairs) -> None:
     """Every rank reaches every other, both ways; one-way links are fine as long as there is a way back."""
-    for src, dst, what in ((pairs.src, pairs.dst, "cannot be reached from"), (pairs.dst, pairs.src, "cannot reach")):
+    for src, dst in ((pairs.src, pairs.dst), (pairs.dst, pairs.src)):
         reached = np.zeros(pairs.ranks, bool)
         reached[0], before = True, 0
         while (now := int(reached.sum())) != before:
@@ -110,10 +110,12 @@ def _require_connected(pairs: Pairs) -> None:
         if not reached.all():
             lost = listed(np.flatnonzero(~reached))
             raise TopologyError(
-                "{name}: {lost} {what} rank 0; add a link, or leave them out with ranks=",
+                "{name}: {lost}; add a link, or leave them out with ranks=",
                 name=pairs.topology.name,
-                lost=lost,
-                what=what,
+                lost=Sentence(
+                    "{ranks} cannot be reached from rank 0" if src is pairs.src else "{ranks} cannot reach rank 0",
+                    ranks=lost,
+                ),
             )
 
 

@@ -17,7 +17,6 @@ from ..schedule import Schedule, Step, freeze
 from ..simulate import Trace, simulate
 from ..units import format_time, parse_count
 from ..verify import verify
-from .chinese import chinese
 from .language import LANGUAGES, Text, language
 
 Random = np.random.Generator
@@ -201,7 +200,7 @@ def _verdict(plan: Schedule | CollsimError) -> tuple[Text, CollsimError | None]:
             error = found
     if error is None:
         return ("The result is still right: nobody needed that.", "结果仍然正确：没有人需要它。"), None
-    return (str(error), chinese(str(error))), error
+    return (error.said(), error.said("zh")), error
 
 
 def _timed(trace: Trace, plan: Schedule | CollsimError) -> Trace | None:
@@ -229,7 +228,7 @@ def _cut(trace: Trace, random: Random) -> Outcome:
     try:
         after = simulate(trace.schedule, trace.topology.without_link(a, b), trace.nbytes, trace.dtype, trace.engine)
     except TopologyError as error:
-        return what, (str(error), f"有 rank 因此无法到达：{error}"), None, error
+        return what, (error.said(), f"有 rank 因此无法到达：{error.said('zh')}"), None, error
     return what, _compared(trace, after), after, None
 
 

@@ -339,8 +339,8 @@ class ClusterRouter:
         why = f"{self._word(path)}, {self._why_not(path)}" if path else "no direct path"
         return Leg((*there.links, *back.links), -1, -1, (), f"{why}: staged through host memory (SHM)")
 
-    def _ends(self, a: int, b: int) -> str:
-        return f"{self.machine.devices[a]} and {self.machine.devices[b]}"
+    def _ends(self, a: int, b: int) -> Sentence:
+        return Sentence("{a} and {b}", a=self.machine.devices[a], b=self.machine.devices[b])
 
     def _p2p(self, path: Path) -> bool:
         return path.type <= self.policy.p2p and (path.type <= NVB or self.machine.p2p_over_pcie)

@@ -29,14 +29,14 @@ BY_HAND = {
     # Open MPI's comment in coll_base_allgather.c for the ring; NCCL's positions: rank r starts with chunk r and adds on
     # arrival
     ("allreduce_ring", 4): """
-        step 0  step 1  step 2  step 3  step 4  step 5
+        step 1  step 2  step 3  step 4  step 5  step 6
 rank 0  +3←3    +2←3    +1←3    =0←3    =3←3    =2←3
 rank 1  +0←0    +3←0    +2←0    =1←0    =0←0    =3←0
 rank 2  +1←1    +0←1    +3←1    =2←1    =1←1    =0←1
 rank 3  +2←2    +1←2    +0←2    =3←2    =2←2    =1←2""",
     # step k: virtual ranks below 2^k send to 2^k beyond themselves
     ("broadcast_binomial", 5): """
-        step 0  step 1  step 2
+        step 1  step 2  step 3
 rank 0  ·       ·       ·
 rank 1  =0←0    ·       ·
 rank 2  ·       =0←0    ·
@@ -44,7 +44,7 @@ rank 3  ·       =0←1    ·
 rank 4  ·       ·       =0←0""",
     # step k: fetch what the rank 2^k further on has collected
     ("allgather_bruck", 5): """
-        step 0  step 1  step 2
+        step 1  step 2  step 3
 rank 0  =1←1    =2,3←2  =4←4
 rank 1  =2←2    =3,4←3  =0←0
 rank 2  =3←3    =4,0←4  =1←1
@@ -52,14 +52,14 @@ rank 3  =4←4    =0,1←0  =2←2
 rank 4  =0←0    =1,2←1  =3←3""",
     # push, pull
     ("allreduce_parameter_server", 4): """
-        step 0  step 1
+        step 1  step 2
 rank 0  +0←1-3  ·
 rank 1  ·       =0←0
 rank 2  ·       =0←0
 rank 3  ·       =0←0""",
     # pairs at distance 1, then 2
     ("allreduce_recursive_doubling", 4): """
-        step 0  step 1
+        step 1  step 2
 rank 0  +0←1    +0←2
 rank 1  +0←0    +0←3
 rank 2  +0←3    +0←0

@@ -148,5 +148,5 @@ def test_a_short_link_does_not_cost_gigabytes(options):
     letters = custom_machine.packed(f"collsim: 1\nmachine: dgx-a100\noptions: {options}\n")
     choice, complaints = outcome.choice_of({"machine": "own", "own": letters})
     assert [c.name for c in complaints] == ["own"]
-    assert "is the most here" in complaints[0].why
+    assert "is the most here" in str(complaints[0].why)
     assert choice.place == "dgx-a100"

@@ -133,7 +133,7 @@ def reached():
 
 def test_many_kinds_of_mistakes_are_reached(reached):
     assert len(reached) > 70
-    assert {type(error).__name__ for error in reached} >= {"CollsimError", "TopologyError", "FormatError", "str"}
+    assert {type(error).__name__ for error in reached} >= {"CollsimError", "TopologyError", "FormatError", "Sentence"}
 
 
 def test_every_mistake_is_told_in_chinese(reached):
@@ -149,7 +149,7 @@ def test_what_the_table_does_not_know_keeps_its_words_under_a_chinese_beginning(
 
 
 def test_a_place_in_a_file_is_read_before_what_is_wrong_there():
-    assert (
-        sentence("my.yaml, line 3: machine: nodes=0 is too small; nodes is at least 1", "zh")
-        == "my.yaml 第 3 行：machine：nodes=0 太小；至少为 1。"
-    )
+    with pytest.raises(CollsimError) as caught:
+        custom_machine.facts("collsim: 1\nmachine: dgx-a100\noptions: {nodes: 0}\n")
+    assert sentence(caught.value, "en").startswith("topology.yaml, line 2: machine: nodes=0 is too small; nodes is at")
+    assert sentence(caught.value, "zh") == "topology.yaml 第 2 行：machine：nodes=0 太小；nodes 至少为 1。"

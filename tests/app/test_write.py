@@ -100,7 +100,7 @@ def test_code_that_is_right_for_some_ranks_only_says_for_which_it_is_not():
     made = trial(code, "allreduce", 4)
     assert made.passed
     assert made.failed == 2
-    assert "dst" in made.error or "src" in made.error
+    assert "dst" in str(made.error) or "src" in str(made.error)
 
 
 HOSTILE = {
@@ -169,7 +169,7 @@ def test_hostile_code_gets_a_sentence_and_never_a_traceback(app, name):
 def test_code_that_never_ends_is_ended(code):
     made = trial(code, "allreduce", 4)
     assert not made.passed
-    assert "did not end within" in made.error
+    assert "did not end within" in str(made.error)
     assert "没有结束" in made.told("zh")
 
 

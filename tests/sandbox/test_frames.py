@@ -73,7 +73,7 @@ def test_a_repeated_pattern_comes_back_as_one():
         (table(2, 1, 1, 1, 1, 1, 0, 1, rest=np.array([0, 7, 0, 0, 0, 0], "<i4").tobytes()), "does not exist"),
         (table(2, 1, 1, 1, 1, 1, 0, 1, rest=np.array([0, 1, 0, 0, 0, 2**31 - 1], "<i4").tobytes()), "a channel is"),
         (table(2, 1, 1, 1, 1, 1, 0, 1, rest=np.array([0, 1, 0, 0, 0, -1], "<i4").tobytes()), "a channel is"),
-        (frame(Kind.FAILED, (2, 2**62, -(2**62), 3), b"\xff\x1b[2J") + DONE, "\N{REPLACEMENT CHARACTER}"),
+        (frame(Kind.FAILED, (2, 2**62, -(2**62), 3, 9), b"\xff\x1b[2J") + DONE, "\N{REPLACEMENT CHARACTER}"),
         (struct.pack("<qq", 1, 2**62), "ended before it was done"),
         (struct.pack("<qq", 1, -1), "ended before it was done"),
         (struct.pack("<qq", 3, 0) * 10**5, "ended before it was done"),

@@ -10,7 +10,6 @@ from solutions import ring_allreduce, solution
 import collsim as cs
 from collsim.sandbox import Limits, syscalls
 from collsim.teach import exercise, exercises, progress, progress_path
-from collsim.teach.chinese import chinese
 
 QUICK = Limits(seconds=2.0, memory=256 << 20)
 
@@ -172,7 +171,7 @@ class Rude:
         (lambda n: None, "must yield its steps"),
         (lambda n: 5, "must yield its steps"),
         (lambda n: "copy", "must yield its steps"),
-        (lambda n: [Rude()], "failed"),
+        (lambda n: [Rude()], "yields a Rude; a step is made with copy"),
         (lambda n: Rude(), "must yield its steps"),
         (lambda n: [[1, 2]], "a step is made with copy"),
         (lambda n: [cs.copy(0, n, chunk=0)], "does not exist"),
@@ -324,7 +323,7 @@ def test_how_a_box_ended_is_told_in_chinese():
     table = frame(Kind.TABLE, (2, 1, 1, 2, 1, 1, 0, 1, 1, 1, 0, 1), b"")
     ends = [(b"", how) for how in (Ending.LATE, Ending.TOO_MUCH, Ending.BADLY, -11)]
     for data, how in [*ends, (frame(9), 0), (table, 0)]:
-        told = chinese(str(attempt(Ended(data, how), wanted, limits).error))
+        told = attempt(Ended(data, how), wanted, limits).error.said("zh")
         assert any("\u4e00" <= c <= "\u9fff" for c in told), told
 
 

@@ -54,8 +54,8 @@ def draw() -> None:
 
 def _able(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     """The rows of algorithms that could run, with their names; a sentence for each of the others."""
-    for name, why in table[table["error"].notna()].groupby("algorithm")["error"].first().items():
-        words = {"name": algorithm_label(str(name), choice.collective), "why": sentence(str(why), language())}
+    for name, why in table.attrs["refusals"].items():
+        words = {"name": algorithm_label(name, choice.collective), "why": sentence(why, language())}
         mistake(t("compare.failed", **words))
     good = table[table["error"].isna()]
     return good.assign(name=[algorithm_label(name, choice.collective) for name in good["algorithm"]])

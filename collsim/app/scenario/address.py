@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from collsim.errors import CollsimError
+from collsim.errors import CollsimError, Words
 
 LONGEST = 60
 
@@ -18,7 +18,7 @@ class Complaint:
 
     name: str
     value: str
-    why: str
+    why: Words
     used: str
 
 
@@ -70,7 +70,7 @@ class Word:
             value = self.read(text) if self.read else text
         except CollsimError as error:
             used = str(getattr(plain, self.usual)) if self.usual else self.instead or self.said(plain) or "–"
-            complaints.append(Complaint(self.name, shortened(text), str(error), used))
+            complaints.append(Complaint(self.name, shortened(text), error.sentence, used))
             return {}
         return dict(zip(self.fields, value if len(self.fields) > 1 else (value,), strict=True))
 

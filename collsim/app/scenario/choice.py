@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import collsim as cs
-from collsim.errors import CollsimError, unknown
+from collsim.errors import CollsimError, Sentence, unknown
 from collsim.registry import Option
 from collsim.simulate import ENGINES, SHARING
 from collsim.topology.fabrics import FABRICS
@@ -305,7 +305,7 @@ def from_query(query: Mapping[str, str], start: Choice | None = None) -> tuple[C
     if found.get("place") == OWN and not (found.get("own") or base.own):
         del found["place"]
         if "own" not in query:
-            complaints.append(Complaint("machine", OWN, "the address does not hold the machine", base.place))
+            complaints.append(Complaint("machine", OWN, Sentence("the address does not hold the machine"), base.place))
     if found.get("place") == OWN and base.place != OWN:
         found = filed(found.get("own") or base.own) | found
     found.update(_agreed(found, query, base, complaints))
@@ -345,7 +345,8 @@ def _agreed(
         return {"collective": collective, "algorithm": algorithm}
     usual = usual_algorithm(collective)
     if "algorithm" in found:
-        why = f"it is an algorithm for {cs.algorithms()[algorithm].collective}, not for {collective}"
+        its = cs.algorithms()[algorithm].collective
+        why = Sentence("it is an algorithm for {its}, not for {collective}", its=its, collective=collective)
         complaints.append(Complaint("algorithm", shortened(query["algorithm"]), why, usual))
     return {"collective": collective, "algorithm": usual}
 
@@ -358,7 +359,8 @@ def _options(algorithm: str, query: Mapping[str, str], complaints: list[Complain
     found, unread = read_words(words, query)
     complaints += unread
     for key in _every_option_key() & query.keys() - {option_key(name) for name in own_options(algorithm)}:
-        complaints.append(Complaint(key, shortened(query[key]), f"{algorithm} has no option {key}", "–"))
+        why = Sentence("{algorithm} has no option {option}", algorithm=algorithm, option=key)
+        complaints.append(Complaint(key, shortened(query[key]), why, "–"))
     return tuple(found.items())
 
 

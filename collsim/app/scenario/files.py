@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 
 import collsim as cs
-from collsim.errors import CollsimError
+from collsim.errors import CollsimError, Words
 from collsim.exchange import Format, formats, load
 from collsim.schedule import Schedule
 from collsim.viz.sentences.causes import bottleneck
@@ -231,12 +231,12 @@ def placed(choice: Choice, ranks: int) -> Choice:
     return choice if fits else replace(choice, place="switch", ranks=min(ranks, MOST_RANKS))
 
 
-def mistake_in(schedule: Schedule) -> str:
+def mistake_in(schedule: Schedule) -> Words:
     """What is wrong with a schedule; empty where it does what its collective promises."""
     try:
         cs.verify(schedule)
     except CollsimError as error:
-        return str(error)
+        return error.sentence
     return ""
 
 
@@ -245,7 +245,7 @@ def expected_played(upload: Upload, choice: Choice) -> float:
     return len(upload.data) / 2e5
 
 
-def played(upload: Upload, choice: Choice, tell: Tell = quietly) -> tuple[Outcome, str, str]:
+def played(upload: Upload, choice: Choice, tell: Tell = quietly) -> tuple[Outcome, str, Words]:
     """A schedule from a file on the place of a choice: all that Explore shows, its label, and what is wrong with it."""
     plan, topology = schedule_of(upload), build_place(choice)
     tell("run", 0.3)

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 import collsim as cs
-from collsim.errors import CollsimError
+from collsim.errors import CollsimError, Sentence
 from collsim.limits import within
 from collsim.simulate.conditions import Progress
 from collsim.sweep.compare import Search, fastest
@@ -46,6 +46,9 @@ from .custom_machine import OWN
 MOST_TRANSFERS = 1_000_000
 MOST_COMPARED = 20_000_000
 MOST_RANKS_HERE = 256
+
+
+_NO_RANK = "{name}={value} is not a rank; with {ranks} ranks it is 0 to {last}"
 
 
 class Refused(CollsimError):
@@ -138,7 +141,7 @@ def choice_of(query: Mapping[str, str], start: Choice | None = None) -> tuple[Ch
         return choice, complaints  # the page says what is wrong with the place
     for name, value in roots.items():
         if value >= ranks:
-            why = f"{name}={value} is not a rank; with {ranks} ranks it is 0 to {ranks - 1}"
+            why = Sentence(_NO_RANK, name=name, value=value, ranks=ranks, last=ranks - 1)
             complaints.append(Complaint(name, str(value), why, "0"))
             choice = replace(choice, options=tuple(pair for pair in choice.options if pair[0] != name))
     return choice, complaints
@@ -314,13 +317,25 @@ def _seconds_or_none(choice: Choice, plan: cs.Schedule, topology: cs.Topology, n
 
 def compare(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
     """The algorithms of a choice over its sizes: the rows of `cs.sweep`, each with the channels and chunks that were
-    the fastest.
+    the fastest; `attrs["refusals"]` has a sentence for each algorithm that could not run.
 
     Ask `expected_compare` before: it refuses what is too much.
     """
     topology = build_place(choice)
-    table = swept(choice, compared(choice, topology), topology, tell)
-    return fastest(table).drop(columns=["options"])
+    pairs = compared(choice, topology)
+    table = fastest(swept(choice, pairs, topology, tell)).drop(columns=["options"])
+    why = table[table["error"].notna()].drop_duplicates("algorithm").set_index("algorithm")["error"]
+    table.attrs["refusals"] = {name: _refusal(name, dict(pairs)[name], topology, text) for name, text in why.items()}
+    return table
+
+
+def _refusal(algorithm: str, options: dict[str, Any], topology: cs.Topology, text: str) -> Sentence:
+    """Why an algorithm cannot run, as a sentence where its schedule is what cannot be."""
+    try:
+        cs.schedule(algorithm, topology=topology, **options)
+    except CollsimError as error:
+        return error.sentence
+    return Sentence(text)
 
 
 def swept(

@@ -234,11 +234,11 @@ class _Machine:
         size = max(self.program.gpus[spot[0]].sizes[buffer], self.meaning.size(buffer))
         if offset + step.count > size:
             why = Sentence(
-                "{name}={offset} with cnt={count} is beyond the {buffers} buffer, which has {size} chunks",
+                "{name}={offset} with cnt={count} is beyond the {buffer} buffer, which has {size} chunks",
                 name=name,
                 offset=offset,
                 count=step.count,
-                buffers=BUFFERS[buffer],
+                buffer=BUFFERS[buffer],
                 size=size,
             )
             refuse(self.path, at(*spot), why)
@@ -336,7 +336,7 @@ class _Machine:
     def wrong(self, cell: Cell, contributor: int, chunk: int) -> None:
         gpu, buffer, offset = cell
         of = Sentence("every gpu, added") if contributor == EVERY else at(contributor)
-        what = Sentence("chunk {offset} of the {buffer} buffer", offset=offset, buffer=BUFFERS[buffer])
+        what = self.named(buffer, offset)
         wants = Sentence("{name} wants chunk {chunk} of {of}", name=self.meaning.kind.name, chunk=chunk, of=of)
         last = self.writer.get(cell)
         if cell not in self.value:

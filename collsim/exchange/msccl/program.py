@@ -310,8 +310,8 @@ class _Builder:
         for s, step in enumerate(blocks[block].steps):
             tb, number = step.waits or (block, -1)
             if tb >= len(blocks) or number >= len(blocks[tb].steps):
-                why = "waits for step {number} of thread block {tb}, which does not exist"
-                refuse(self.path, at(gpu, block, s), why, number=number, tb=tb)
+                why = "waits for step {number} of thread block {block}, which does not exist"
+                refuse(self.path, at(gpu, block, s), why, number=number, block=tb)
 
 
 # ---- writing
@@ -359,25 +359,25 @@ def over_limits(program: Program, limits: ProgramLimits | None = None) -> Senten
     """The first limit of the runtime that a program exceeds, as a sentence, or None."""
     most = limits or ProgramLimits()
     if program.channels > most.channels:
-        why = "{channels} channels; the runtime has {most_channels}"
-        return Sentence(why, channels=program.channels, most_channels=most.channels)
+        why = "{channels} channels; the runtime has {most}"
+        return Sentence(why, channels=program.channels, most=most.channels)
     found = (_gpu_over_limits(g, gpu, most) for g, gpu in enumerate(program.gpus))
     return next((sentence for sentence in found if sentence is not None), None)
 
 
 def _gpu_over_limits(g: int, gpu: GpuProgram, most: ProgramLimits) -> Sentence | None:
     if len(gpu.blocks) > most.blocks:
-        why = "gpu {g} needs {blocks} thread blocks; the runtime takes {most_blocks}"
-        return Sentence(why, g=g, blocks=len(gpu.blocks), most_blocks=most.blocks)
+        why = "gpu {gpu} needs {blocks} thread blocks; the runtime takes {most}"
+        return Sentence(why, gpu=g, blocks=len(gpu.blocks), most=most.blocks)
     on_channel: Counter[int] = Counter()
     for b, block in enumerate(gpu.blocks):
         on_channel[block.channel] += 1
         if on_channel[block.channel] > most.blocks_per_channel:
-            why = "gpu {g} needs more than {blocks_per_channel} thread blocks on channel {channel}; use more channels"
-            return Sentence(why, g=g, blocks_per_channel=most.blocks_per_channel, channel=block.channel)
+            why = "gpu {gpu} needs more than {most} thread blocks on channel {channel}; use more channels"
+            return Sentence(why, gpu=g, most=most.blocks_per_channel, channel=block.channel)
         if len(block.steps) > most.steps:
-            why = "{at} needs {steps} steps; the runtime takes {most_steps}: use fewer chunks or more channels"
-            return Sentence(why, at=at(g, b), steps=len(block.steps), most_steps=most.steps)
+            why = "{at} needs {steps} steps; the runtime takes {most}: use fewer chunks or more channels"
+            return Sentence(why, at=at(g, b), steps=len(block.steps), most=most.steps)
         if any(s.count > most.count for s in block.steps):
             return Sentence("{at} moves more than {count} chunks at once", at=at(g, b), count=most.count)
     return None

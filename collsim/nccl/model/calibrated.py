@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import CollsimError, unknown
+from ...errors import CollsimError, Sentence, unknown
 from ...topology import Topology
 from ...topology.calibrated import Measured, Residue
 from ...units import format_bytes
@@ -103,20 +103,30 @@ def _situation(facts: Facts) -> dict[str, Any]:
 
 def beyond(
     seen: Mapping[str, Any], facts: Facts, collective: str, nbytes: int, settings: Mapping[str, str]
-) -> Iterator[str]:
+) -> Iterator[Sentence]:
     """Sentences on what a prediction takes from outside the log that was fitted."""
     smallest, largest = seen["sizes"]
     if not smallest <= nbytes <= largest:
-        yield (
-            f"{format_bytes(nbytes)} is outside the sizes measured ({format_bytes(smallest)} to "
-            f"{format_bytes(largest)})"
+        yield Sentence(
+            "{size} is outside the sizes measured ({smallest} to {largest})",
+            size=format_bytes(nbytes),
+            smallest=format_bytes(smallest),
+            largest=format_bytes(largest),
         )
     if collective not in seen["collectives"]:
-        yield f"{collective} was not measured; the log has {', '.join(seen['collectives'])}"
+        yield Sentence(
+            "{collective} was not measured; the log has {known}",
+            collective=collective,
+            known=", ".join(seen["collectives"]),
+        )
     if facts.ranks not in seen["ranks"]:
-        yield f"{facts.ranks} ranks were not measured; the log has {', '.join(map(str, seen['ranks']))}"
+        known = ", ".join(map(str, seen["ranks"]))
+        yield Sentence("{ranks} ranks were not measured; the log has {known}", ranks=facts.ranks, known=known)
     for what, here, then in _differences(seen, facts, settings):
-        yield f"{what} is {here or 'not set'} here, and was {then or 'not set'} when measured"
+        unset = Sentence("not set")
+        yield Sentence(
+            "{what} is {here} here, and was {then} when measured", what=what, here=here or unset, then=then or unset
+        )
 
 
 def residue_of(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ...errors import CollsimError, ScheduleError
+from ...errors import CollsimError
 from ...sandbox import Attempt, Limits
 from ...sandbox.own import attempt_own
 from ...schedule import Schedule
@@ -21,7 +21,6 @@ from ...simulate import Trace, simulate
 from ...topology import Topology, switch
 from ...units import format_time
 from ...verify import verify
-from ..chinese import chinese
 from ..language import LANGUAGES, Text
 from .failure import failure, history
 from .tasks.task import Partners, Task
@@ -228,21 +227,17 @@ def judged(exercise: Exercise, made: Attempt) -> Result:
     for n, schedule in made.schedules.items():
         try:
             verify(schedule)
-        except ScheduleError as error:
-            return _failed(exercise, made, n, str(error), error, schedule)
         except CollsimError as error:
-            return _failed(exercise, made, n, str(error), None, schedule)
+            return _failed(exercise, made, n, error, schedule)
         over = _over_budget(exercise, n, schedule)
         if over is not None:
             return Result(exercise, False, over, ranks=n, schedule=schedule, printed=made.printed)
     if made.error is not None:
-        return _failed(exercise, made, made.failed, str(made.error), made.error, None)
+        return _failed(exercise, made, made.failed, made.error, None)
     return _compared(exercise, made)
 
 
-def _failed(
-    exercise: Exercise, made: Attempt, n: int | None, why: str, error: ScheduleError | None, schedule: Schedule | None
-) -> Result:
+def _failed(exercise: Exercise, made: Attempt, n: int | None, error: CollsimError, schedule: Schedule | None) -> Result:
     where = {name: getattr(error, name, None) for name in ("rank", "chunk", "step")}
     if getattr(error, "from_start", False):
         where["step"] = None
@@ -253,8 +248,15 @@ def _failed(
         when = ("", "") if step is None else (f", step {step + 1}", f"，第 {step + 1} 步")
         place = exercise.say((f" Look at {who}, chunk {chunk}{when[0]}.", f" 请看 {who}，chunk {chunk}{when[1]}。"))
     head = exercise.say((f"With {n} ranks: ", f"{n} 个 rank 时：")) if n is not None else ""
-    why = exercise.say((why, chinese(why)))
-    return Result(exercise, False, f"{head}{why}{place}", ranks=n, schedule=schedule, printed=made.printed, **where)
+    return Result(
+        exercise,
+        False,
+        f"{head}{error.said(exercise.lang)}{place}",
+        ranks=n,
+        schedule=schedule,
+        printed=made.printed,
+        **where,
+    )
 
 
 def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:

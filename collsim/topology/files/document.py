@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...errors import FormatError, Sentence, shown
+from ...errors import FormatError, Sentence, Words, shown
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
@@ -56,8 +56,8 @@ def compose(text: str, name: str, expected: str) -> Node | None:
 
 
 def value_of(node: Node) -> Any:
-    """What a node of the tree stands for. Raises FormatError, beginning with its line, for a tag that does not fit its
-    text and for numbers of more than a hundred characters.
+    """What a node of the tree stands for. Raises FormatError, whose values are `line` and `why`, for a tag that does
+    not fit its text and for numbers of more than a hundred characters.
 
     PyYAML's constructors answer `!!bool x` with a KeyError and `!!timestamp x` with an AttributeError, and read
     `1:59:59:...` in the square of its length.
@@ -70,11 +70,13 @@ def value_of(node: Node) -> Any:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or node.start_mark
         said = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise FormatError("line {line}: {said}", line=mark.line + 1, said=said) from None
+        raise _at(mark, said) from None
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise FormatError(
-            "line {line}: a value that does not fit its tag ({error})", line=node.start_mark.line + 1, error=error
-        ) from None
+        raise _at(node.start_mark, Sentence("a value that does not fit its tag ({error})", error=error)) from None
+
+
+def _at(mark: Any, why: Words) -> FormatError:
+    return FormatError("line {line}: {why}", line=mark.line + 1, why=why)
 
 
 def _require_short(node: Node) -> None:
@@ -85,7 +87,6 @@ def _require_short(node: Node) -> None:
         children = here.value if isinstance(here.value, list) else ()
         waiting += [part for child in children for part in (child if isinstance(child, tuple) else (child,))]
         if here.tag == _MERGE:
-            raise FormatError("line {line}: refused, merge keys (<<) are not taken here", line=here.start_mark.line + 1)
+            raise _at(here.start_mark, Sentence("refused, merge keys (<<) are not taken here"))
         if isinstance(here.value, str) and here.tag in _NUMBERS and len(here.value) > _LONGEST_NUMBER:
-            said = Sentence("{value} is too long for a number", value=shown(here.value, 20))
-            raise FormatError("line {line}: {said}", line=here.start_mark.line + 1, said=said)
+            raise _at(here.start_mark, Sentence("{value} is too long for a number", value=shown(here.value, 20)))

@@ -91,7 +91,7 @@ class _Place:
             return value_of(self.node)
         except FormatError as error:
             raise FormatError(
-                "{file}, {error}", file=self.file, error=str(error).replace(":", f": {self.what}:", 1)
+                "{file}, line {line}: {what}: {why}", file=self.file, what=self.what, **error.values
             ) from None
 
     def keys(self, allowed: set[str], needed: tuple[str, ...] = ()) -> dict[str, _Place]:

@@ -173,11 +173,11 @@ def _read_line(matrix: _Matrix, line: str, number: int, name: str, block: str) -
 def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: str) -> None:
     if row in matrix.line:
         raise FormatError(
-            "{name}, line {number}: a second row for {row}; the first is line {line}",
+            "{name}, line {line}: a second row for {row}; the first is line {first}",
             name=name,
-            number=number,
+            line=number,
             row=row,
-            line=matrix.line[row],
+            first=matrix.line[row],
         )
     count = len(matrix.names)
     mended = [cell for cell in cells if _RUN_TOGETHER.fullmatch(cell)]
@@ -185,36 +185,35 @@ def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: st
     cells = [part for cell in cells for part in (re.findall(_WORDS, cell) if _RUN_TOGETHER.fullmatch(cell) else [cell])]
     if len(cells) < count:
         raise FormatError(
-            "{name}, line {number}: {row} has {cells} cells, but there are {count} columns; was the line cut or "
-            "wrapped?",
+            "{name}, line {line}: {row} has {cells} cells, but there are {count} columns; was the line cut or wrapped?",
             name=name,
-            number=number,
+            line=number,
             row=row,
             cells=len(cells),
             count=count,
         )
     if _P2P_STATUS & set(cells[:count]):
         raise FormatError(
-            "{name}, line {number}: this is nvidia-smi topo -p2p's, which does not say over what; paste nvidia-smi "
+            "{name}, line {line}: this is nvidia-smi topo -p2p's, which does not say over what; paste nvidia-smi "
             "topo -m",
             name=name,
-            number=number,
+            line=number,
         )
     for column, cell in zip(matrix.names, cells[:count], strict=True):
         if not _CELL.fullmatch(cell):
             raise FormatError(
-                "{name}, line {number}: {row} to {column} is {cell}; expected X, NV#, PIX, PXB, PHB, NODE or SYS",
+                "{name}, line {line}: {row} to {column} is {cell}; expected X, NV#, PIX, PXB, PHB, NODE or SYS",
                 name=name,
-                number=number,
+                line=number,
                 row=row,
                 column=column,
                 cell=shown(cell),
             )
         if (cell == "X") != (row == column):
             raise FormatError(
-                "{name}, line {number}: {row} to {column} is {cell}; X belongs on the diagonal, and only there",
+                "{name}, line {line}: {row} to {column} is {cell}; X belongs on the diagonal, and only there",
                 name=name,
-                number=number,
+                line=number,
                 row=row,
                 column=column,
                 cell=shown(cell),

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import CollsimError, require_path
+from ...errors import CollsimError, Sentence, require_path
 from ...files import replacing, require_place
 from ..timeline.document import dumps, encode, timeline
 from .page import notebook_frame, standalone_page
@@ -68,7 +68,7 @@ def _sentence(call: Callable[[], str]) -> str:
     except CollsimError:
         raise
     except (TypeError, ValueError) as error:
-        raise CollsimError(str(error)) from error
+        raise CollsimError(Sentence.of(error)) from error
 
 
 # ---- files

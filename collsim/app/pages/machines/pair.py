@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import collsim as cs
-from collsim.errors import CollsimError
+from collsim.errors import CollsimError, Sentence, Words
 from collsim.viz.route.route import RankRoute, ways
 
 from ...scenario import custom_machine
@@ -41,12 +41,20 @@ def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Com
     if found.get("machine") == OWN:
         del found["machine"]
         if "own" not in query:
-            complaints.append(Complaint("machine", OWN, "the address does not hold the machine", plain.machine))
+            complaints.append(
+                Complaint("machine", OWN, Sentence("the address does not hold the machine"), plain.machine)
+            )
     pair = replace(plain, **found)
     for name in ("a", "b"):
         ranks = _ranks(pair)
         if name in found and found[name] >= ranks > 0:
-            why = f"{name}={found[name]} is not a rank; with {ranks} ranks it is 0 to {ranks - 1}"
+            why = Sentence(
+                "{name}={value} is not a rank; with {ranks} ranks it is 0 to {last}",
+                name=name,
+                value=found[name],
+                ranks=ranks,
+                last=ranks - 1,
+            )
             complaints.append(Complaint(name, query[name], why, str(ranks - 1)))
             found[name] = ranks - 1
             pair = replace(plain, **found)
@@ -115,7 +123,7 @@ class Look:
     ranks: int
     notes: tuple[str, ...]
     ways: tuple[RankRoute | None, RankRoute | None]
-    why: tuple[str, str]
+    why: tuple[Words, Words]
     same: bool
 
 
@@ -123,7 +131,7 @@ def look(pair: Pair) -> Look:
     """Build the machine with the switch on and off, and find the way in both. Raises CollsimError where even the first
     has none."""
     places: list[cs.Topology | None] = []
-    why = ["", ""]
+    why: list[Words] = ["", ""]
     for at, on in enumerate((True, False)):
         try:
             places.append(build(pair, **{pair.by: on}))
@@ -131,14 +139,14 @@ def look(pair: Pair) -> Look:
             if on:
                 raise
             places.append(None)
-            why[at] = str(error)
+            why[at] = error.sentence
     first = places[0]
     assert first is not None
     found: tuple[RankRoute | None, RankRoute | None]
     try:
         found = (None, None) if pair.a == pair.b else _both(places, pair)
     except CollsimError as error:
-        found, why[1] = (ways([first], pair.a, pair.b, pair.nbytes)[0], None), str(error)
+        found, why[1] = (ways([first], pair.a, pair.b, pair.nbytes)[0], None), error.sentence
     same = all(found) and found[0].links == found[1].links if found[0] and found[1] else False
     return Look(first.name, first.ranks, tuple(first.facts.get("notes", ())), found, (why[0], why[1]), bool(same))
 

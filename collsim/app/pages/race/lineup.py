@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import collsim as cs
-from collsim.errors import CollsimError
+from collsim.errors import CollsimError, Sentence
 from collsim.viz.race.race import Runner, runner
 
 from ...jobs.worker import Tell
@@ -95,7 +95,7 @@ def _require_no_gap(query: Mapping[str, str], complaints: list[Complaint]) -> No
     there = [name in query for name in RUNNERS]
     for n in range(1, MOST + 1) if any(there) else ():
         if not there[n - 1] and (n <= LEAST or any(there[n : n + 1])):
-            why = f"runner{n} is not there; runners are counted from 1 without a gap"
+            why = Sentence("runner{number} is not there; runners are counted from 1 without a gap", number=n)
             complaints.append(Complaint(f"runner{n}", "", why, "–"))
 
 
@@ -103,11 +103,11 @@ def _runner(text: str, number: int, common: Choice, complaints: list[Complaint])
     """`algorithm:allreduce_tree;machine:dgx-a100;nodes:1` on top of what all share."""
     name = f"runner{number}"
     if len(text) > _LONGEST:
-        why = f"{len(text)} characters are too many."
+        why = Sentence("{characters} characters are too many.", characters=len(text))
         complaints.append(Complaint(name, shortened(text), why, common.algorithm))
         return common
     complaints += [
-        Complaint(name, shortened(part), "it is not name:value", common.algorithm)
+        Complaint(name, shortened(part), Sentence("it is not name:value"), common.algorithm)
         for part in text.split(";")
         if ":" not in part
     ]

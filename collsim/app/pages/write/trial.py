@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass
 
 import collsim as cs
-from collsim.errors import CollsimError
+from collsim.errors import CollsimError, Sentence
 from collsim.sandbox import Attempt, Limits, NoWalls
 from collsim.sandbox.allowlist import Code, Forbidden, allowed
 from collsim.sandbox.attempt import Ended, attempt
@@ -19,7 +19,6 @@ from collsim.sandbox.jobs import BoxTask
 from collsim.sandbox.process import boxed
 from collsim.sandbox.produce import Wanted
 from collsim.schedule import Schedule
-from collsim.teach.chinese import chinese
 
 #: What one trial may use, for all numbers of ranks together.
 LIMITS = Limits(seconds=4.0, memory=512 * 2**20, steps=2_000, transfers=50_000, output=16_000_000)
@@ -37,7 +36,7 @@ class Trial:
         ranks: the number of ranks that was asked for; `failed`: the one at which it went wrong, or None.
         schedule: the steps for `failed`, else for `ranks`; None where it did not come to steps.
         refused: why the code was not run at all.
-        error: in English, steps counted from 1; `told("zh")` gives it in Chinese.
+        error: what is wrong; `told` gives it in a language.
         step, rank, chunk: where it went wrong; the step counts from 0. `line` of the code, from 1.
         right_for: numbers of ranks for which it is right.
     """
@@ -46,7 +45,7 @@ class Trial:
     schedule: Schedule | None = None
     refused: Forbidden | None = None
     failed: int | None = None
-    error: str = ""
+    error: Sentence | None = None
     step: int | None = None
     rank: int | None = None
     chunk: int | None = None
@@ -60,7 +59,7 @@ class Trial:
         return self.ranks in self.right_for
 
     def told(self, language: str) -> str:
-        return chinese(self.error) if language == "zh" else self.error
+        return "" if self.error is None else self.error.said(language)
 
 
 def trial(text: str, collective: str, ranks: int, *, without_walls: bool = False) -> Trial:
@@ -102,15 +101,14 @@ def _wrong(
     ranks: int, n: int, error: CollsimError, schedule: Schedule | None, right: tuple[int, ...], printed: str
 ) -> Trial:
     place = {key: getattr(error, key, None) for key in ("step", "rank", "chunk")}
-    text = str(error)
     if getattr(error, "from_start", False):
         place["step"] = None
-    line = re.search(rf" at line (\d+) of {_FILE}\.py", text)
+    line = re.search(rf" at line (\d+) of {_FILE}\.py", str(error))
     return Trial(
         ranks,
         schedule,
         failed=n,
-        error=re.sub(r"MemoryError: ?$", "it needs more memory than it may use", text),
+        error=error.sentence,
         line=int(line[1]) if line else None,
         right_for=right,
         printed=printed,

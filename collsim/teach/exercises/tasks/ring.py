@@ -37,12 +37,12 @@ TASKS = (
             ),
             (
                 "Chunk c ends at rank c after n-1 hops, so it starts at rank c+1. Which chunk does rank r send in "
-                "step 0?",
-                "chunk c 经 n-1 跳到达 rank c，所以它从 rank c+1 出发。第 0 步 rank r 应发送哪个 chunk？",
+                "step 1?",
+                "chunk c 经 n-1 跳到达 rank c，所以它从 rank c+1 出发。第 1 步 rank r 应发送哪个 chunk？",
             ),
             (
-                "In step k: yield cs.reduce(r, (r + 1) % n, chunk=(r - k - 1) % n), for k in range(n - 1)",
-                "第 k 步：yield cs.reduce(r, (r + 1) % n, chunk=(r - k - 1) % n)，k 取 range(n - 1)",
+                "For k in range(n - 1): yield cs.reduce(r, (r + 1) % n, chunk=(r - k - 1) % n)",
+                "k 取 range(n - 1)：yield cs.reduce(r, (r + 1) % n, chunk=(r - k - 1) % n)",
             ),
         ),
         partners=RIGHT_NEIGHBOUR,
@@ -61,12 +61,12 @@ TASKS = (
         hints=(
             ("Pass on what you received last, not what you had first.", "传递刚收到的块，而不是总发自己原来的块。"),
             (
-                "In step 0 rank r sends block r. What did it receive in step 0?",
-                "第 0 步 rank r 发送块 r。它在第 0 步收到了哪一块？",
+                "In step 1 rank r sends block r. What did it receive in step 1?",
+                "第 1 步 rank r 发送块 r。它在第 1 步收到了哪一块？",
             ),
             (
-                "In step k: yield cs.copy(r, (r + 1) % n, chunk=(r - k) % n), for k in range(n - 1)",
-                "第 k 步：yield cs.copy(r, (r + 1) % n, chunk=(r - k) % n)，k 取 range(n - 1)",
+                "For k in range(n - 1): yield cs.copy(r, (r + 1) % n, chunk=(r - k) % n)",
+                "k 取 range(n - 1)：yield cs.copy(r, (r + 1) % n, chunk=(r - k) % n)",
             ),
         ),
         partners=RIGHT_NEIGHBOUR,
@@ -88,9 +88,10 @@ TASKS = (
                 "先 reduce-scatter，再 allgather；只需让 chunk 编号衔接上。",
             ),
             (
-                "If rank r sends chunk r - k in step k of the first half, which chunk has it finished after n-1 "
-                "steps? Start the second half with it.",
-                "若前半段第 k 步 rank r 发送 chunk r - k，那么 n-1 步后它完成的是哪个 chunk？后半段就从它开始。",
+                "If rank r sends chunks r, r - 1, r - 2 ... in steps 1, 2, 3 ..., which chunk has it finished after "
+                "n-1 steps? Start the second half with it.",
+                "若 rank r 在第 1、2、3……步发送 chunk r、r - 1、r - 2……，那么 n-1 步后它完成的是哪个 chunk？"
+                "后半段就从它开始。",
             ),
             (
                 "First half: reduce(r, (r+1)%n, chunk=(r-k)%n); second half: copy(r, (r+1)%n, chunk=(r+1-k)%n); k "

@@ -24,7 +24,7 @@ TASKS = (
             "每步最多发给一个对象。",
         ),
         hints=(
-            ("After step k, 2^(k+1) ranks can have the data.", "第 k 步之后，最多可有 2^(k+1) 个 rank 拿到数据。"),
+            ("After k steps, 2^k ranks can have the data.", "k 步之后，最多可有 2^k 个 rank 拿到数据。"),
             (
                 "In the step with distance d = 1, 2, 4, ... ranks 0..d-1 send to d..2d-1.",
                 "距离 d = 1, 2, 4, ... 的那一步，rank 0..d-1 发给 d..2d-1。",

@@ -1,0 +1,283 @@
+"""What is said of a mistake: a template with values, in English and in Chinese."""
+
+import ast
+import copy
+import pickle
+from functools import cache
+from pathlib import Path
+from string import Formatter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import collsim as cs
+from collsim import chinese
+from collsim.chinese import CATALOGUE
+from collsim.errors import CollsimError, FormatError, ScheduleError, Sentence, in_a_row, shown, unknown
+from collsim.registry import _REGISTRY
+from collsim.sandbox.attempt import Translated
+from collsim.sandbox.fence import NoWalls
+
+ROOT = Path(__file__).parent.parent / "collsim"
+
+# ---- the templates in the source
+# --------------------------------------------------------------------------------------------------------------------
+
+#: Functions whose arguments are templates, or sentences: positions of these.
+SPEAKERS = {
+    "CollsimError": (0,),
+    "ScheduleError": (0,),
+    "TopologyError": (0,),
+    "FormatError": (0,),
+    "Sentence": (0,),
+    "Sentence.of": (0,),
+    "error": (0,),  # the class that `limits.require` was given
+    "wrong": (0,),
+    "refuse": (1, 2),
+    "_refuse": (4,),
+    "unknown": (0,),
+    "require_word": (0,),
+    "in_a_row": (1,),
+    "require": (0, 2),
+    "_require_small": (3,),
+    "require_few": (0, 3),
+}
+#: Those that are called with the values of the template; ScheduleError knows three by itself.
+WITH_VALUES = ("CollsimError", "ScheduleError", "TopologyError", "FormatError", "Sentence", "error", "wrong", "refuse")
+PLACE = {"step", "rank", "chunk"}
+
+
+def named(call):
+    whole = ast.unparse(call.func)
+    return whole if whole in SPEAKERS else whole.rpartition(".")[2]
+
+
+def is_text(node):
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def constants(tree):
+    """{name: texts that have this name, in the order of the file}."""
+    found = {}
+    for node in sorted((n for n in ast.walk(tree) if isinstance(n, ast.Assign)), key=lambda n: n.lineno):
+        for target in node.targets if is_text(node.value) else ():
+            if isinstance(target, ast.Name):
+                found.setdefault(target.id, []).append(node.value)
+    return found
+
+
+def text_of(name, texts):
+    """The text that a name stands for where it is used: the last one that it was given before, as in `why = "..."`."""
+    given = texts.get(name.id, [])
+    before = [text for text in given if text.lineno <= name.lineno]
+    return before[-1] if before else given[0] if given else name
+
+
+@cache
+def spoken():
+    """(where, call, position, node) of every template or sentence that the package says."""
+    found = []
+    for path in sorted(ROOT.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        texts = constants(tree)
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            for at in SPEAKERS.get(named(call), ()):
+                if len(call.args) > at:
+                    where = f"{path.relative_to(ROOT)}:{call.lineno}"
+                    found += [(where, call, at, said) for said in choices(call.args[at], texts)]
+    return found
+
+
+def choices(node, texts):
+    """The templates, or whatever stands for them, of which one argument may be."""
+    if isinstance(node, ast.IfExp):
+        return [*choices(node.body, texts), *choices(node.orelse, texts)]
+    if isinstance(node, ast.BoolOp):
+        return [choice for value in node.values for choice in choices(value, texts)]
+    if isinstance(node, ast.BinOp):
+        return [*choices(node.left, texts), *choices(node.right, texts)]
+    return [text_of(node, texts) if isinstance(node, ast.Name) else node]
+
+
+def templates():
+    """Every template, and where it stands."""
+    found = {in_a_row.__defaults__[0]: "errors.py"}
+    return found | {said.value: where for where, _, _, said in spoken() if is_text(said) and said.value}
+
+
+def fields(template):
+    return sorted({name for _, name, _, _ in Formatter().parse(template) if name is not None})
+
+
+def test_every_sentence_has_its_chinese_and_no_chinese_is_without_a_sentence():
+    english = templates()
+    assert len(english) > 800
+    assert not {where: key for key, where in english.items() if key not in CATALOGUE}
+    assert not CATALOGUE.keys() - english.keys()
+
+
+def test_a_sentence_has_the_same_fields_in_both_languages():
+    """Texts without values are said as they are: a brace in them is no field."""
+    plain = {key for key in CATALOGUE if "{...}" in key or ("{option: value}" in key and "{{" not in key)}
+    assert not {key for key in CATALOGUE.keys() - plain if fields(key) != fields(CATALOGUE[key])}
+    assert all(key.count("{") == CATALOGUE[key].count("{") for key in plain)
+
+
+def test_every_field_gets_its_value_and_no_value_is_left_over():
+    checked = 0
+    for where, call, at, said in spoken():
+        name, given = named(call), {k.arg for k in call.keywords}
+        last = at == SPEAKERS[name][-1]
+        if name in WITH_VALUES and last and is_text(said) and given and None not in given:
+            wanted = set(fields(said.value))
+            assert wanted <= given, where
+            assert given - (PLACE if name == "ScheduleError" else set()) <= wanted, where
+            checked += 1
+    assert checked > 600
+
+
+def test_no_sentence_is_put_together_before_it_is_said():
+    """An f-string, `%` or `.format` would be a template that no catalogue has."""
+    built = {
+        where: ast.unparse(said)
+        for where, _, _, said in spoken()
+        if isinstance(said, ast.JoinedStr) or (isinstance(said, ast.Call) and named(said) in ("str", "format", "join"))
+    }
+    assert not built
+
+
+def test_a_sentence_stands_in_one_catalogue():
+    rooms = [room for room in vars(chinese).values() if hasattr(room, "SAID")]
+    assert len(rooms) == len(list((ROOT / "chinese").glob("*.py"))) - 1
+    assert sum(len(room.SAID) for room in rooms) == len(CATALOGUE)
+
+
+# ---- saying them
+# --------------------------------------------------------------------------------------------------------------------
+
+
+def said(action):
+    with pytest.raises(CollsimError) as caught:
+        action()
+    return str(caught.value), caught.value.said("zh")
+
+
+def sends_what_is_not_there(n):
+    yield cs.copy(0, 1, 0)
+    yield cs.copy(2, 3, 0)
+
+
+def test_an_error_is_said_in_both_languages():
+    assert said(lambda: cs.parse_bytes("64M")) == (
+        "nbytes='64M' is ambiguous: write 64MB (64,000,000 bytes) or 64MiB (67,108,864 bytes)",
+        "nbytes='64M' 有歧义：请写 64MB（64,000,000 字节）或 64MiB（67,108,864 字节）",
+    )
+    assert said(lambda: cs.machine("dgx-h10")) == (
+        "unknown machine 'dgx-h10'; did you mean 'dgx-h100' or 'dgx-a100' or 'dgx-1v'?",
+        "没有名为 'dgx-h10' 的机器；您是不是要 'dgx-h100' 或 'dgx-a100' 或 'dgx-1v'？",
+    )
+
+
+def test_a_sentence_inside_another_is_said_in_the_same_language():
+    assert said(lambda: cs.schedule("allreduce_swing", ranks=12)) == (
+        "allreduce_swing: ranks=12: it needs a power of two; the nearest are 8 and 16",
+        "allreduce_swing：ranks=12：rank 数必须是 2 的幂；最接近的是 8 和 16",
+    )
+    inner = CollsimError("{name} is not a rank", name=9)
+    outer = FormatError("{file}: {why}", file="a.csv", why=inner)
+    assert (str(outer), outer.said("zh")) == ("a.csv: 9 is not a rank", "a.csv：9 is not a rank")
+    assert (str(in_a_row("abc")), in_a_row("abc").said("zh")) == ("a, b, c", "a、b、c")
+    assert str(in_a_row([])) == ""
+
+
+def test_steps_are_counted_from_one_in_sentences_and_from_zero_in_attributes(algorithm_of):
+    plan = algorithm_of(sends_what_is_not_there, "broadcast")(4)
+    with pytest.raises(ScheduleError) as caught:
+        cs.verify(plan)
+    assert caught.value.step == 1
+    assert "step 2: rank 2 sends chunk 0 to rank 3, but holds nothing in it yet" in str(caught.value)
+    assert "第 2 步：rank 2 要把 chunk 0 发给 rank 3，但它那里还没有数据" in caught.value.said("zh")
+
+
+@pytest.fixture
+def algorithm_of():
+    """An algorithm that leaves the registry as it was."""
+    before = dict(_REGISTRY)
+    yield lambda function, collective: cs.algorithm(collective)(function)
+    _REGISTRY.clear()
+    _REGISTRY.update(before)
+
+
+def test_words_of_somebody_else_stay_as_they_are():
+    mine = CollsimError("use {copy} or 100 % {} {0} {{")
+    assert str(mine) == mine.said("zh") == "use {copy} or 100 % {} {0} {{"
+    placed = ScheduleError("{nobody} knows", step=3)
+    assert (str(placed), placed.step) == ("{nobody} knows", 3)
+
+
+def test_the_values_of_an_error_are_there():
+    error = CollsimError("bucket of {size} bytes; give at least 1", size=0)
+    assert (error.key, error.values) == ("bucket of {size} bytes; give at least 1", {"size": 0})
+    assert str(error) == "bucket of 0 bytes; give at least 1"
+
+
+def test_a_long_error_keeps_its_beginning_and_its_end():
+    long = FormatError("{name}: {text}; save it as UTF-8", name="a.csv", text="x" * 10**6)
+    assert len(str(long)) == 1000
+    assert str(long).startswith("a.csv: xxx")
+    assert str(long).endswith("xxx; save it as UTF-8")
+
+
+class Odd:
+    def __repr__(self):
+        raise RuntimeError("no words for it")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        CollsimError("{a!r} and {b:,} and {c}", a="{b}", b=12345, c=np.int64(3)),
+        ScheduleError(Translated("no {such} thing", "没有 {such}"), step=2),
+        ScheduleError("{label}, step {step}: {why}", label="x(4)", why=Sentence("rank {rank}", rank=1), step=0, rank=1),
+        CollsimError(unknown("machine", "dgx-h10", ["dgx-h100"])),
+        CollsimError("{value!r} is not a schedule", value=lambda n: n),
+        CollsimError("{error}", error=FormatError("{file}: {why}", file="a", why=OSError(2, "gone"))),
+        NoWalls(),
+    ],
+)
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
+def test_an_error_crosses_to_another_process(error, again):
+    other = again(error)
+    assert type(other) is type(error)
+    assert (str(other), other.said("zh"), repr(other)) == (str(error), error.said("zh"), repr(error))
+    assert [getattr(other, name, None) for name in PLACE] == [getattr(error, name, None) for name in PLACE]
+
+
+HOSTILE = st.one_of(
+    st.text(),
+    st.sampled_from(["{", "}", "{0}", "{a.__class__}", "{a!r:>99}", "\ud800", "\0", "x" * 10**5, "%s"]),
+    st.integers(-(10**40), 10**40),
+    st.sampled_from([10**5000, float("nan"), None, Odd(), [Odd()], np.arange(3), b"\xff", "".join]),
+)
+
+
+@given(st.sampled_from(sorted(CATALOGUE)), st.data(), st.sampled_from(["en", "zh"]))
+def test_saying_never_fails_whatever_the_values(key, data, lang):
+    names = [name for _, name, _, _ in Formatter().parse(key) if name] if "{...}" not in key else []
+    values = {name: data.draw(HOSTILE) for name in names}
+    error = CollsimError(key, **values)
+    text = error.said(lang)
+    assert isinstance(text, str)
+    assert len(text) <= 4000
+    for name, value in values.items():  # a value is never read as a template
+        if isinstance(value, str) and 0 < len(value) < 100 and f"{{{name}}}" in key:
+            assert value in text
+
+
+def test_a_value_that_cannot_be_written_is_named_by_its_type():
+    assert str(CollsimError("got {value!r}", value=Odd())) == "got a Odd"
+    assert str(CollsimError("got {n:,} of {m}", n="many", m=3)) == "got many of 3"
+    assert str(CollsimError("got {n}", n=10**5000)) == "got a number of 16,610 bits"
+    assert str(shown("9" * 900)).endswith("of 900 characters")
