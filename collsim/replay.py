@@ -62,12 +62,8 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
     except ValueError:
         raise CollsimError("buffers have rows of different lengths; every rank passes as many elements") from None
     if given.ndim != 2 or given.shape[0] != schedule.ranks:
-        raise CollsimError(
-            "buffers have shape {shape}; {label} wants (ranks, elements) = ({ranks}, any number)",
-            shape=given.shape,
-            label=schedule.label,
-            ranks=schedule.ranks,
-        )
+        why = "buffers have shape {shape}; {label} wants (ranks, elements) = ({ranks}, any number)"
+        raise CollsimError(why, shape=given.shape, label=schedule.label, ranks=schedule.ranks)
     if given.dtype.kind not in "iufV" or given.dtype.names:  # V: the small floats of ml_dtypes
         raise CollsimError("buffers are {dtype}; replay adds whole numbers and floats", dtype=given.dtype)
     whole, apart = _laid_out(schedule, kind, given, layout)
@@ -108,12 +104,8 @@ def _laid_out(schedule: Schedule, kind: Collective, given: Array, layout: str | 
         whole[np.arange(n), np.arange(n)] = given
         return whole.reshape(n, -1), True
     if apart and kind.blocks and given.shape[1] % n:
-        raise CollsimError(
-            "{elements} elements do not make {n} equal blocks; {name} out of place wants a multiple of {n}",
-            elements=given.shape[1],
-            n=n,
-            name=kind.name,
-        )
+        why = "{elements} elements do not make {n} equal blocks; {name} out of place wants a multiple of {n}"
+        raise CollsimError(why, elements=given.shape[1], n=n, name=kind.name)
     return given, apart
 
 

@@ -95,12 +95,8 @@ def write_chakra(schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize:
     if nbytes is None:
         raise CollsimError("a Chakra trace counts bytes: say how many, for example nbytes='64MiB'")
     if len(schedule) > MOST_ELEMENTS:
-        raise CollsimError(
-            "{label} has {transfers:,} transfers; Chakra traces are written for at most {most:,}",
-            label=schedule.label,
-            transfers=len(schedule),
-            most=MOST_ELEMENTS,
-        )
+        why = "{label} has {transfers:,} transfers; Chakra traces are written for at most {most:,}"
+        raise CollsimError(why, label=schedule.label, transfers=len(schedule), most=MOST_ELEMENTS)
     kinds = _messages()
     nodes = _nodes(schedule, chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), kinds)
     target = Path(path)
@@ -210,13 +206,8 @@ def _messages_in(path: Any, data: bytes) -> Iterator[bytes]:
             if not data[at - 1] & 0x80:
                 break
         if at + length > len(data):
-            refuse(
-                path,
-                Sentence("byte {at}", at=at),
-                "a message of {length} bytes, but only {left} are left; is the file cut?",
-                length=length,
-                left=len(data) - at,
-            )
+            why = "a message of {length} bytes, but only {left} are left; is the file cut?"
+            refuse(path, Sentence("byte {at}", at=at), why, length=length, left=len(data) - at)
         count += 1
         if count > MOST_ELEMENTS:
             refuse(path, "", "more than {most:,} messages", most=MOST_ELEMENTS)

@@ -38,12 +38,8 @@ def write_chrome_trace(
         limit: most transfers that are written. Raises CollsimError beyond it.
     """
     if len(trace.schedule) > limit:
-        raise CollsimError(
-            "{label} has {transfers:,} transfers; limit={limit:,}; fewer ranks show the same",
-            label=trace.schedule.label,
-            transfers=len(trace.schedule),
-            limit=limit,
-        )
+        why = "{label} has {transfers:,} transfers; limit={limit:,}; fewer ranks show the same"
+        raise CollsimError(why, label=trace.schedule.label, transfers=len(trace.schedule), limit=limit)
     with writing(path) as file:
         file.write(b'{"displayTimeUnit":"ns","otherData":')
         file.write(

@@ -107,14 +107,8 @@ def _addresses(path: Any, data: dict[str, Any]) -> tuple[int, list[Address]]:
     if sorted(found) != list(range(len(found))) or not found:
         refuse(path, "collective", "addresses {found}; expected 0, 1, 2 ... without gaps", found=sorted(found)[:8])
     if len(found) * pieces * ranks > _MOST_CELLS:
-        refuse(
-            path,
-            "",
-            "{found:,} addresses on {ranks} ranks; at most {most:,} cells are followed",
-            found=len(found) * pieces,
-            ranks=ranks,
-            most=_MOST_CELLS,
-        )
+        why = "{found:,} addresses on {ranks} ranks; at most {most:,} cells are followed"
+        refuse(path, "", why, found=len(found) * pieces, ranks=ranks, most=_MOST_CELLS)
     return ranks, [_address(path, a, found[a]) for a in range(len(found)) for _ in range(pieces)]
 
 
@@ -186,14 +180,8 @@ def _blocks(path: Any, name: str, root: int, owner: list[int], ranks: int) -> Ad
         place.append((rank * per + seen[rank],) * 3)
         seen[rank] += 1
     if rest or set(seen) != {per}:
-        refuse(
-            path,
-            "collective",
-            "{name} with {least} to {most} addresses per rank; expected as many on each",
-            name=name,
-            least=min(seen),
-            most=max(seen),
-        )
+        why = "{name} with {least} to {most} addresses per rank; expected as many on each"
+        refuse(path, "collective", why, name=name, least=min(seen), most=max(seen))
     return AddressMap(name, root, len(owner), place)
 
 
@@ -286,12 +274,8 @@ class _Sends:
 
     def _send(self, number: int, send: Any) -> tuple[int, int, int]:
         if not isinstance(send, list) or len(send) < 3:
-            refuse(
-                self.path,
-                Sentence("step {number}", number=number),
-                "send {send}; expected [address, src, dst]",
-                send=str(send)[:60],
-            )
+            why = "send {send}; expected [address, src, dst]"
+            refuse(self.path, Sentence("step {number}", number=number), why, send=str(send)[:60])
         where = Sentence("step {number}, send {send}", number=number, send=str(send)[:60])
         address = whole(self.path, where, "address", send[0], 0, len(self.addresses) - 1)
         src, dst = (

@@ -80,19 +80,11 @@ class NcclJob:
             ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce") if chosen == "ring" else ("allreduce",)
         )
         if kind.name not in able:
-            raise CollsimError(
-                "NCCL has no {chosen} for {name}; it has one for {able}",
-                chosen=chosen,
-                name=kind.name,
-                able=", ".join(able),
-            )
+            why = "NCCL has no {chosen} for {name}; it has one for {able}"
+            raise CollsimError(why, chosen=chosen, name=kind.name, able=", ".join(able))
         if not 0 <= root < self.ranks or pieces < 1:
-            raise CollsimError(
-                "root={root}, pieces={pieces}: root is 0 to {last} and pieces 1 or more",
-                root=root,
-                pieces=pieces,
-                last=self.ranks - 1,
-            )
+            why = "root={root}, pieces={pieces}: root is 0 to {last} and pieces 1 or more"
+            raise CollsimError(why, root=root, pieces=pieces, last=self.ranks - 1)
         found = self.rings if chosen == "ring" else self.trees
         if not found:
             raise CollsimError(
@@ -324,11 +316,8 @@ def _trees(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
             continue
         parent = tuple(parents.get(r, -2) for r in range(ranks))
         if min(parent) < -1 or sum(p == -1 for p in parent) != 1 or not _reaches_root(parent):
-            refuse(
-                path,
-                Sentence("tree of channel {channel}", channel=channel),
-                "is not a tree: one rank has no parent, and every other one leads there",
-            )
+            why = "is not a tree: one rank has no parent, and every other one leads there"
+            refuse(path, Sentence("tree of channel {channel}", channel=channel), why)
         found[channel] = parent
     return found
 

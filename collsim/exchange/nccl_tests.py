@@ -210,12 +210,8 @@ def read_nccl_tests_json(path: Any) -> pd.DataFrame:
 
 def _result(path: Any, where: Words, result: Any) -> dict[str, Any]:
     if not isinstance(result, dict) or not isinstance(result.get("type"), str) or result["type"] not in TYPES:
-        refuse(
-            path,
-            where,
-            "expected an object with size, count, type (one of {types}) and out_of_place",
-            types=", ".join(TYPES),
-        )
+        why = "expected an object with size, count, type (one of {types}) and out_of_place"
+        refuse(path, where, why, types=", ".join(TYPES))
     row = {
         "nbytes": whole(path, where, "size", result.get("size"), 0, 2**60),
         "count": whole(path, where, "count", result.get("count"), 0, 2**60),
@@ -272,11 +268,8 @@ def _checked(table: pd.DataFrame) -> pd.DataFrame:
         raise CollsimError("no row of the table has a time")
     unknown = sorted({str(c) for c in table["collective"]} - set(TESTS.values()))
     if unknown:
-        raise CollsimError(
-            "nccl-tests has no test for {unknown}; it has {tests}",
-            unknown=", ".join(unknown),
-            tests=", ".join(TESTS.values()),
-        )
+        why = "nccl-tests has no test for {unknown}; it has {tests}"
+        raise CollsimError(why, unknown=", ".join(unknown), tests=", ".join(TESTS.values()))
     return table
 
 

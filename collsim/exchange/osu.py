@@ -144,13 +144,8 @@ def _columns(path: Any, number: int, line: str) -> tuple[str, ...]:
 def _row(path: Any, number: int, line: str, seen: _Table, ranks: int | None) -> dict[str, Any]:
     where, tokens = Sentence("line {line}", line=number), line.split()[:64]
     if len(tokens) <= len(seen.columns):
-        refuse(
-            path,
-            where,
-            "{count} values, but the table has {columns} columns; is the file truncated?",
-            count=len(tokens),
-            columns=len(seen.columns) + 1,
-        )
+        why = "{count} values, but the table has {columns} columns; is the file truncated?"
+        refuse(path, where, why, count=len(tokens), columns=len(seen.columns) + 1)
     values = dict.fromkeys(("time", "min_time", "max_time", "algbw", "iterations"), math.nan)
     for kind, text in zip(seen.columns, tokens[1:], strict=False):
         if kind:

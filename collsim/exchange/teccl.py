@@ -86,11 +86,8 @@ def _flows(path: Any, data: dict[str, Any]) -> list[Flow]:
     for line in _value(data, "flow", list):
         match = _FLOW.fullmatch(line) if isinstance(line, str) else None
         if match is None:
-            refuse(
-                path,
-                Sentence("flow {line!r}", line=str(line)[:80]),
-                "expected 'Chunk C from S traveled over A->B in epoch E'",
-            )
+            why = "expected 'Chunk C from S traveled over A->B in epoch E'"
+            refuse(path, Sentence("flow {line!r}", line=str(line)[:80]), why)
         chunk, source, a, b, volume, epoch = match.groups()
         try:
             part = Fraction(float(volume or 1)).limit_denominator(_MOST_PIECES)
@@ -108,11 +105,8 @@ def _demands(path: Any, data: dict[str, Any]) -> dict[tuple[int, int], set[int]]
     for key in _value(data, "path", dict):
         match = _DEMAND.fullmatch(key)
         if match is None:
-            refuse(
-                path,
-                Sentence("demand {key!r}", key=key[:80]),
-                "expected 'Demand at D for chunk C from S met by epoch E'",
-            )
+            why = "expected 'Demand at D for chunk C from S met by epoch E'"
+            refuse(path, Sentence("demand {key!r}", key=key[:80]), why)
         at, chunk, source, _ = (int(x) for x in match.groups())
         wanted[source, chunk].add(at)
     return wanted
@@ -127,12 +121,8 @@ def _flows_of_paths(path: Any, data: dict[str, Any]) -> list[Flow]:
         for hop in hops if isinstance(hops, list) else [hops]:
             step = _HOP.fullmatch(hop) if isinstance(hop, str) else None
             if step is None:
-                refuse(
-                    path,
-                    Sentence("demand {key!r}", key=key),
-                    "hop {hop!r}; expected 'A->B in epoch E'",
-                    hop=str(hop)[:60],
-                )
+                why = "hop {hop!r}; expected 'A->B in epoch E'"
+                refuse(path, Sentence("demand {key!r}", key=key), why, hop=str(hop)[:60])
             a, b, epoch = (int(x) for x in step.groups())
             found.add(Flow(epoch, int(match[3]), int(match[2]), a, b, Fraction(1)))
     return sorted(found)
@@ -210,19 +200,12 @@ def _alltoall(path: Any, flows: list[Flow], nodes: list[int], wanted: dict[tuple
     for source, chunk in sorted(wanted):
         goals = wanted[source, chunk]
         if len(goals) != 1:
-            refuse(
-                path,
-                Sentence("chunk {chunk} from {source}", chunk=chunk, source=source),
-                "wanted by {goals} nodes; in an alltoall it goes to one",
-                goals=len(goals),
-            )
+            why = "wanted by {goals} nodes; in an alltoall it goes to one"
+            refuse(path, Sentence("chunk {chunk} from {source}", chunk=chunk, source=source), why, goals=len(goals))
         goal = next(iter(goals))
         if source not in rank or goal not in rank:
-            refuse(
-                path,
-                Sentence("chunk {chunk} from {source}", chunk=chunk, source=source),
-                "wanted by or from a node that has no flow",
-            )
+            why = "wanted by or from a node that has no flow"
+            refuse(path, Sentence("chunk {chunk} from {source}", chunk=chunk, source=source), why)
         places[source, goal].append(chunk)
     per = max(map(len, places.values())) * pieces
     if pieces > _MOST_PIECES:
@@ -264,13 +247,8 @@ def _moved(
         ready = [entry for entry in here if entry[0] < f.epoch]
         count = f.volume * pieces
         if count > len(ready):
-            refuse(
-                path,
-                _said(f),
-                "node {a} holds {share} of this chunk by then",
-                a=f.a,
-                share=Fraction(len(ready), pieces),
-            )
+            why = "node {a} holds {share} of this chunk by then"
+            refuse(path, _said(f), why, a=f.a, share=Fraction(len(ready), pieces))
         for entry in ready[: int(count)]:
             here.remove(entry)
             key = f.source, f.chunk, entry[1]
@@ -291,14 +269,8 @@ def _require_room(path: Any, slots: int) -> None:
 
 
 def _said(f: Flow) -> Sentence:
-    return Sentence(
-        "flow of chunk {chunk} from {source} over {a}->{b} in epoch {epoch}",
-        chunk=f.chunk,
-        source=f.source,
-        a=f.a,
-        b=f.b,
-        epoch=f.epoch,
-    )
+    why = "flow of chunk {chunk} from {source} over {a}->{b} in epoch {epoch}"
+    return Sentence(why, chunk=f.chunk, source=f.source, a=f.a, b=f.b, epoch=f.epoch)
 
 
 register(

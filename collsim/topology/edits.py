@@ -43,11 +43,8 @@ def with_link(
 ) -> Topology:
     """Another bandwidth or alpha on the cable between devices a and b, both directions."""
     if bandwidth is None and alpha is None:
-        raise TopologyError(
-            "with_link({a!r}, {b!r}) changes nothing; give bandwidth='half', bandwidth='25GB/s' or alpha='2us'",
-            a=a,
-            b=b,
-        )
+        why = "with_link({a!r}, {b!r}) changes nothing; give bandwidth='half', bandwidth='25GB/s' or alpha='2us'"
+        raise TopologyError(why, a=a, b=b)
     which = _between(topology, a, b)
     rate, delay = topology.links.bandwidth.copy(), topology.links.alpha.copy()
     said = []
@@ -111,12 +108,8 @@ def without_device(topology: Topology, device: str | int) -> Topology:
             if here[0] < topology.ranks
             else Sentence("helper {helper}", helper=here[0] - topology.ranks)
         )
-        raise TopologyError(
-            "{name}: {what} sits on {device}, so it cannot be taken away; simulate fewer ranks instead",
-            name=topology.name,
-            what=what,
-            device=name,
-        )
+        why = "{name}: {what} sits on {device}, so it cannot be taken away; simulate fewer ranks instead"
+        raise TopologyError(why, name=topology.name, what=what, device=name)
     lost = (topology.links.src == gone) | (topology.links.dst == gone)
     return _without(topology, lost, f"without {name}", ("without_device", {"device": name}))
 

@@ -51,11 +51,8 @@ def with_helpers(topology: Topology, count: int, on: str = "host") -> Topology:
     count = parse_count(count, "helpers", least=0)
     more = count - (topology.endpoints - topology.ranks)
     if count > _MOST_HELPERS:
-        raise TopologyError(
-            "{count:,} helpers are more than {most:,}, the most that a topology may have",
-            count=count,
-            most=_MOST_HELPERS,
-        )
+        why = "{count:,} helpers are more than {most:,}, the most that a topology may have"
+        raise TopologyError(why, count=count, most=_MOST_HELPERS)
     if not isinstance(on, str) or on not in ("host", "switch"):
         raise TopologyError(unknown("place for a helper", on, ("host", "switch")))
     if more <= 0:

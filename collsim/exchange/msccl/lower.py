@@ -370,13 +370,8 @@ class _Past:
 
 def _schedule(program: Program, run: InterpretedRun, layout: SlotNumbers) -> Schedule:
     if layout.end * program.ranks > _MOST_SLOTS:
-        raise FormatError(
-            "{name}: {slots:,} slots on {ranks} gpus are more than {most:,} in all",
-            name=program.name,
-            slots=layout.end,
-            ranks=program.ranks,
-            most=_MOST_SLOTS,
-        )
+        why = "{name}: {slots:,} slots on {ranks} gpus are more than {most:,} in all"
+        raise FormatError(why, name=program.name, slots=layout.end, ranks=program.ranks, most=_MOST_SLOTS)
     boxed: set[Spot] = set()
     for _ in range(2):
         lowering = _Lowering(program, run, layout, boxed)

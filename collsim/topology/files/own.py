@@ -150,11 +150,8 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
 def _built(top: dict[str, _Place], name: str, options: dict[str, Any]) -> Topology:
     kinds = [key for key in ("machine", "network", "links") if key in top]
     if len(kinds) != 1:
-        raise FormatError(
-            "{name}: give one of machine, network and links; it has {kinds}",
-            name=name,
-            kinds=in_a_row(kinds, "{first} and {then}") or Sentence("none"),
-        )
+        why = "{name}: give one of machine, network and links; it has {kinds}"
+        raise FormatError(why, name=name, kinds=in_a_row(kinds, "{first} and {then}") or Sentence("none"))
     place = top[kinds[0]]
     try:
         if kinds[0] == "machine":
