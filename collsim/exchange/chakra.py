@@ -64,21 +64,24 @@ def _messages() -> dict[str, Any]:
     except ImportError as error:
         raise CollsimError("Chakra traces need the package protobuf: pip install 'collsim[exchange]'") from error
     file = descriptor_pb2.FileDescriptorProto(name="collsim_et_def.proto", package="ChakraProtoMsg", syntax="proto3")
-    for message, fields in _SCHEMA.items():
-        made = file.message_type.add(name=message)
-        for name, number, kind, repeated in fields:
-            one = made.field.add(name=name, number=number, type=kind, label=3 if repeated else 1)
-            if kind == _MESSAGE:
-                one.type_name = ".ChakraProtoMsg.AttributeProto"
-            elif message == "AttributeProto" and name != "name":
-                one.oneof_index = 0
-        if message == "AttributeProto":
-            made.oneof_decl.add(name="value")
+    for message in _SCHEMA:
+        _declare(file, message)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"ChakraProtoMsg.{name}")) for name in _SCHEMA
-    }
+    found = {name: pool.FindMessageTypeByName(f"ChakraProtoMsg.{name}") for name in _SCHEMA}
+    return {name: message_factory.GetMessageClass(about) for name, about in found.items()}
+
+
+def _declare(file: Any, message: str) -> None:
+    made = file.message_type.add(name=message)
+    for name, number, kind, repeated in _SCHEMA[message]:
+        one = made.field.add(name=name, number=number, type=kind, label=3 if repeated else 1)
+        if kind == _MESSAGE:
+            one.type_name = ".ChakraProtoMsg.AttributeProto"
+        elif message == "AttributeProto" and name != "name":
+            one.oneof_index = 0
+    if message == "AttributeProto":
+        made.oneof_decl.add(name="value")
 
 
 # ---- out -----------------------------------------------------------------------------------------------------------
@@ -98,14 +101,14 @@ def write_chakra(schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize:
         why = "{label} has {transfers:,} transfers; Chakra traces are written for at most {most:,}"
         raise CollsimError(why, label=schedule.label, transfers=len(schedule), most=MOST_ELEMENTS)
     kinds = _messages()
-    nodes = _nodes(schedule, chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), kinds)
     target = Path(path)
     stem = target.name.removesuffix(".et")
-    for endpoint, own in enumerate(nodes):
+    for endpoint, own in enumerate(
+        _nodes(schedule, chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), kinds)
+    ):
+        messages = [message.SerializeToString() for message in (kinds["GlobalMetadata"](version=_VERSION), *own)]
         with writing(target.with_name(f"{stem}.{endpoint}.et")) as file:
-            for message in (kinds["GlobalMetadata"](version=_VERSION), *own):
-                data = message.SerializeToString()
-                file.write(_varint(len(data)) + data)
+            file.writelines(_varint(len(data)) + data for data in messages)
 
 
 def _varint(value: int) -> bytes:
@@ -118,47 +121,58 @@ def _varint(value: int) -> bytes:
 
 def _nodes(schedule: Schedule, sizes: list[int], kinds: dict[str, Any]) -> list[list[Any]]:
     """The nodes of every endpoint; ids are per endpoint and rise, so that a dependency is always an earlier node."""
-    nodes: list[list[Any]] = [[] for _ in range(schedule.endpoints)]
-    wrote: dict[tuple[int, int], list[int]] = {}
-    read: dict[tuple[int, int], list[int]] = defaultdict(list)
-
-    def add(endpoint: int, kind: int, name: str, deps: list[int], **values: int) -> int:
-        number = len(nodes[endpoint])
-        node = kinds["Node"](id=number, name=name, type=kind, data_deps=sorted(set(deps)))
-        node.attr.add(name="is_cpu_op", bool_val=False)
-        for key, value in values.items():
-            one = node.attr.add(name=key)
-            setattr(one, "int64_val" if key == "comm_size" else "int32_val", value)
-        nodes[endpoint].append(node)
-        return number
-
+    trace = _Nodes(kinds, sizes, schedule.endpoints)
     for number, step in enumerate(schedule.each_step()):
         columns = (step.src, step.dst, step.chunk, step.into, step.reduce)
-        rows = list(zip(*(c.tolist() for c in columns), strict=True))
-        sources = [list(wrote.get((src, chunk), [])) for src, _, chunk, _, _ in rows]
+        trace.step(number, list(zip(*(c.tolist() for c in columns), strict=True)))
+    return trace.nodes
+
+
+class _Nodes:
+    """The nodes of every endpoint, and for each slot those that wrote it last and those that read it since."""
+
+    def __init__(self, kinds: dict[str, Any], sizes: list[int], endpoints: int):
+        self.kinds, self.sizes = kinds, sizes
+        self.nodes: list[list[Any]] = [[] for _ in range(endpoints)]
+        self.wrote: dict[tuple[int, int], list[int]] = {}
+        self.read: dict[tuple[int, int], list[int]] = defaultdict(list)
+
+    def step(self, number: int, rows: list[tuple[int, int, int, int, bool]]) -> None:
+        sources = [list(self.wrote.get((src, chunk), [])) for src, _, chunk, _, _ in rows]
         for (src, dst, chunk, _, _), before in zip(rows, sources, strict=True):
             if src != dst:
-                ends = {"comm_src": src, "comm_dst": dst, "comm_tag": number}
-                sent = add(src, SEND, f"send {chunk} to {dst}", before, comm_size=sizes[chunk], **ends)
-                read[src, chunk].append(sent)
+                sent = self.move(src, SEND, f"send {chunk} to {dst}", before, (src, dst, chunk, number))
+                self.read[src, chunk].append(sent)
         written: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for (src, dst, chunk, into, adds), before in zip(rows, sources, strict=True):
-            deps = read[dst, into] + (before if src == dst else [])
-            if src != dst:
-                ends = {"comm_src": src, "comm_dst": dst, "comm_tag": number}
-                done = add(dst, RECV, f"receive {into} from {src}", deps, comm_size=sizes[chunk], **ends)
-            if src == dst or adds:
-                held = [*wrote.get((dst, into), []), *written[dst, into]] if adds else []
-                done = add(
-                    dst,
-                    COMP,
-                    f"{'add' if adds else 'copy'} into {into}",
-                    [*deps, *held, *([done] if src != dst else [])],
-                )
-            written[dst, into] = [done]
+        for row, before in zip(rows, sources, strict=True):
+            target = row[1], row[3]
+            written[target] = [self.arrive(number, row, before, written[target])]
         for key, last in written.items():
-            wrote[key], read[key] = last, []
-    return nodes
+            self.wrote[key], self.read[key] = last, []
+
+    def arrive(self, number: int, row: tuple[int, int, int, int, bool], before: list[int], written: list[int]) -> int:
+        """What receives, copies or adds at the target of a transfer: the node after which the slot holds it."""
+        src, dst, chunk, into, adds = row
+        deps = self.read[dst, into] + (before if src == dst else [])
+        if src != dst:
+            deps = [*deps, self.move(dst, RECV, f"receive {into} from {src}", deps, (src, dst, chunk, number))]
+            if not adds:
+                return deps[-1]
+        held = [*self.wrote.get((dst, into), []), *written] if adds else []
+        return self.add(dst, COMP, f"{'add' if adds else 'copy'} into {into}", [*deps, *held])
+
+    def move(self, at: int, kind: int, name: str, deps: list[int], move: tuple[int, int, int, int]) -> int:
+        src, dst, chunk, tag = move
+        return self.add(at, kind, name, deps, comm_size=self.sizes[chunk], comm_src=src, comm_dst=dst, comm_tag=tag)
+
+    def add(self, endpoint: int, kind: int, name: str, deps: list[int], **values: int) -> int:
+        number = len(self.nodes[endpoint])
+        node = self.kinds["Node"](id=number, name=name, type=kind, data_deps=sorted(set(deps)))
+        node.attr.add(name="is_cpu_op", bool_val=False)
+        for key, value in values.items():
+            setattr(node.attr.add(name=key), "int64_val" if key == "comm_size" else "int32_val", value)
+        self.nodes[endpoint].append(node)
+        return number
 
 
 # ---- back
@@ -172,39 +186,31 @@ def read_chakra(path: Any) -> list[dict[str, Any]]:
     Raises FormatError for a file that is cut or is no Chakra trace.
     """
     kinds = _messages()
-    data = read_bytes(path)
-    found = []
-    for number, part in enumerate(_messages_in(path, data)):
-        node = (kinds["Node"] if number else kinds["GlobalMetadata"])()
-        try:
-            node.ParseFromString(part)
-        except Exception as error:  # protobuf's DecodeError has several homes
-            refuse(
-                path,
-                Sentence("message {number}", number=number),
-                "is no {kind} of Chakra ({error})",
-                kind="Node" if number else "GlobalMetadata",
-                error=str(error)[:160],
-            )
-        if number:
-            values = {a.name: getattr(a, a.WhichOneof("value")) for a in node.attr if a.WhichOneof("value")}
-            plain = {"id": node.id, "name": node.name, "type": node.type}
-            found.append({**values, **plain, "data_deps": list(node.data_deps), "ctrl_deps": list(node.ctrl_deps)})
-    return found
+    found = [_parsed(path, kinds, number, part) for number, part in enumerate(_messages_in(path, read_bytes(path)))]
+    return [_plain(node) for node in found[1:]]
+
+
+def _parsed(path: Any, kinds: dict[str, Any], number: int, part: bytes) -> Any:
+    kind = "Node" if number else "GlobalMetadata"
+    node = kinds[kind]()
+    try:
+        node.ParseFromString(part)
+    except Exception as error:  # protobuf's DecodeError has several homes
+        why = "is no {kind} of Chakra ({error})"
+        refuse(path, Sentence("message {number}", number=number), why, kind=kind, error=str(error)[:160])
+    return node
+
+
+def _plain(node: Any) -> dict[str, Any]:
+    values = {a.name: getattr(a, a.WhichOneof("value")) for a in node.attr if a.WhichOneof("value")}
+    plain = {"id": node.id, "name": node.name, "type": node.type}
+    return {**values, **plain, "data_deps": list(node.data_deps), "ctrl_deps": list(node.ctrl_deps)}
 
 
 def _messages_in(path: Any, data: bytes) -> Iterator[bytes]:
     at = count = 0
     while at < len(data):
-        length = shift = 0
-        while True:
-            if at >= len(data) or shift > 28:
-                refuse(path, Sentence("byte {at}", at=at), "the length of a message is cut or too large")
-            length |= (data[at] & 0x7F) << shift
-            shift += 7
-            at += 1
-            if not data[at - 1] & 0x80:
-                break
+        at, length = _length(path, data, at)
         if at + length > len(data):
             why = "a message of {length} bytes, but only {left} are left; is the file cut?"
             refuse(path, Sentence("byte {at}", at=at), why, length=length, left=len(data) - at)
@@ -215,6 +221,19 @@ def _messages_in(path: Any, data: bytes) -> Iterator[bytes]:
         at += length
     if not count:
         refuse(path, "", "empty; expected GlobalMetadata and nodes")
+
+
+def _length(path: Any, data: bytes, at: int) -> tuple[int, int]:
+    """Where a message begins, and how long the varint at `at` says it is."""
+    length = shift = 0
+    while True:
+        if at >= len(data) or shift > 28:
+            refuse(path, Sentence("byte {at}", at=at), "the length of a message is cut or too large")
+        length |= (data[at] & 0x7F) << shift
+        shift += 7
+        at += 1
+        if not data[at - 1] & 0x80:
+            return at, length
 
 
 register(

@@ -217,8 +217,7 @@ def _steps(path: Any, table: np.ndarray[Any, np.dtype[np.int64]], lines: list[in
 
 
 def write_csv(schedule: Schedule, path: Any) -> None:
-    """Write a schedule as CSV: a line of facts, a header, a row per transfer. Raises FormatError beyond ten million
-    transfers."""
+    """Write a schedule as CSV: facts, a header, a row per transfer. Raises FormatError beyond ten million transfers."""
     if len(schedule) > _MOST_ROWS:
         why = "{label} has {transfers:,} transfers; CSV takes {most:,}. JSON keeps repeated steps short"
         raise FormatError(why, label=schedule.label, transfers=len(schedule), most=_MOST_ROWS)
