@@ -138,27 +138,17 @@ def _layout(path: Any, addresses: list[Address], ranks: int) -> AddressMap:
         return _unknown(path)
     if sums and any(a.before != everyone for a in addresses):
         return _unknown(path)
-    sources = [a.before[0] for a in addresses]
-    targets = [a.after[0] for a in addresses]
-    if sums:
-        if to_all:
-            return _in_order("allreduce", 0, len(addresses))
-        return (
-            _in_order("reduce", targets[0], len(addresses))
-            if len(set(targets)) == 1
-            else _blocks(path, "reduce_scatter", 0, targets, ranks)
-        )
-    if to_all:
-        return (
-            _in_order("broadcast", sources[0], len(addresses))
-            if len(set(sources)) == 1
-            else _blocks(path, "allgather", 0, sources, ranks)
-        )
-    if len(set(sources)) == 1:
+    sources, targets = [a.before[0] for a in addresses], [a.after[0] for a in addresses]
+    one_source, one_target = len(set(sources)) == 1, len(set(targets)) == 1
+    if sums and (to_all or one_target):
+        return _in_order("allreduce" if to_all else "reduce", 0 if to_all else targets[0], len(addresses))
+    if not sums and to_all and one_source:
+        return _in_order("broadcast", sources[0], len(addresses))
+    if sums or to_all:
+        return _blocks(path, "reduce_scatter" if sums else "allgather", 0, targets if sums else sources, ranks)
+    if one_source:
         return _blocks(path, "scatter", sources[0], targets, ranks)
-    if len(set(targets)) == 1:
-        return _blocks(path, "gather", targets[0], sources, ranks)
-    return _pairs(path, sources, targets, ranks)
+    return _blocks(path, "gather", targets[0], sources, ranks) if one_target else _pairs(path, sources, targets, ranks)
 
 
 def _unknown(path: Any) -> AddressMap:

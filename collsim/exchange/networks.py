@@ -149,21 +149,22 @@ def _simgrid(topology: Topology, speed: str) -> Iterator[str]:
     for r in range(topology.endpoints):
         yield f'    <host id="{_host(topology, r)}" speed="{speed}"/>'
     links, names = topology.links, topology.devices.name
-    for k in range(len(links)):
-        name = quoteattr(f"{k}: {names[links.src[k]]} to {names[links.dst[k]]}")
+    ids = [quoteattr(f"{k}: {names[links.src[k]]} to {names[links.dst[k]]}") for k in range(len(links))]
+    for k, name in enumerate(ids):
         rate, delay = f"{links.bandwidth[k]:.12g}Bps", f"{links.alpha[k]:.12g}s"
         yield f'    <link id={name} bandwidth="{rate}" latency="{delay}" sharing_policy="SHARED"/>'
+    yield from _simgrid_routes(topology, ids)
+    yield "  </zone>"
+    yield "</platform>"
+
+
+def _simgrid_routes(topology: Topology, ids: list[str]) -> Iterator[str]:
     src, dst = np.divmod(np.arange(topology.endpoints**2), topology.endpoints)
     src, dst = src[src != dst], dst[src != dst]
     routes = topology.routes(src, dst)
     for pair, (a, b) in enumerate(zip(src.tolist(), dst.tolist(), strict=True)):
-        hops = "".join(
-            f"<link_ctn id={quoteattr(f'{k}: {names[links.src[k]]} to {names[links.dst[k]]}')}/>"
-            for k in routes[pair].tolist()
-        )
+        hops = "".join(f"<link_ctn id={ids[k]}/>" for k in routes[pair].tolist())
         yield f'    <route src="{_host(topology, a)}" dst="{_host(topology, b)}" symmetrical="NO">{hops}</route>'
-    yield "  </zone>"
-    yield "</platform>"
 
 
 def _host(topology: Topology, endpoint: int) -> str:

@@ -60,20 +60,16 @@ def read_teccl(path: Any, *, collective: str | None = None) -> Schedule:
     data = read_json(path)
     if not isinstance(data, dict):
         refuse(path, "", "expected an object with keys like '6-Flows'")
-    flows = _flows(path, data)
-    demands = _demands(path, data)
-    if not flows:
-        flows = _flows_of_paths(path, data)
+    flows, demands = _flows(path, data), _demands(path, data)
+    flows = flows or _flows_of_paths(path, data)
     if not flows:
         refuse(path, "", "no flows; expected a list under a key like '6-Flows'")
-    nodes = sorted({f.a for f in flows} | {f.b for f in flows} | {f.source for f in flows})
+    nodes = sorted({node for f in flows for node in (f.a, f.b, f.source)})
     wanted = demands or _settled(flows)
     what = collective or _collective(path, wanted, len(nodes))
-    if what == "allgather":
-        return _allgather(path, flows, nodes)
-    if what != "alltoall":
+    if what not in ("allgather", "alltoall"):
         refuse(path, "", "collective={what!r}; TE-CCL makes allgather and alltoall", what=what)
-    return _alltoall(path, flows, nodes, wanted)
+    return _allgather(path, flows, nodes) if what == "allgather" else _alltoall(path, flows, nodes, wanted)
 
 
 def _value(data: dict[str, Any], word: str, kind: type) -> Any:
@@ -196,31 +192,29 @@ def _allgather(path: Any, flows: list[Flow], nodes: list[int]) -> Schedule:
 def _alltoall(path: Any, flows: list[Flow], nodes: list[int], wanted: dict[tuple[int, int], set[int]]) -> Schedule:
     rank, n = {node: r for r, node in enumerate(nodes)}, len(nodes)
     pieces = lcm(*(f.volume.denominator for f in flows))
+    goal_of = {key: _goal(path, key, wanted[key], rank) for key in sorted(wanted)}
     places: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for source, chunk in sorted(wanted):
-        goals = wanted[source, chunk]
-        if len(goals) != 1:
-            why = "wanted by {goals} nodes; in an alltoall it goes to one"
-            refuse(path, Sentence("chunk {chunk} from {source}", chunk=chunk, source=source), why, goals=len(goals))
-        goal = next(iter(goals))
-        if source not in rank or goal not in rank:
-            why = "wanted by or from a node that has no flow"
-            refuse(path, Sentence("chunk {chunk} from {source}", chunk=chunk, source=source), why)
+    for (source, chunk), goal in goal_of.items():
         places[source, goal].append(chunk)
     per = max(map(len, places.values())) * pieces
     if pieces > _MOST_PIECES:
-        refuse(
-            path, "", "volumes need {pieces} pieces per chunk; at most {most} are cut", pieces=pieces, most=_MOST_PIECES
-        )
+        why = "volumes need {pieces} pieces per chunk; at most {most} are cut"
+        refuse(path, "", why, pieces=pieces, most=_MOST_PIECES)
     _require_room(path, n * (2 * n * per + n * n * per))
-    target = {
-        (s, c, p): rank[g] * per + k * pieces + p
-        for (s, g), cs in places.items()
-        for k, c in enumerate(cs)
-        for p in range(pieces)
-    }
-    goal_of = {(s, c): g for (s, g), cs in places.items() for c in cs}
+    first = {(s, c): rank[g] * per + k * pieces for (s, g), cs in places.items() for k, c in enumerate(cs)}
+    target = {(s, c, p): at + p for (s, c), at in first.items() for p in range(pieces)}
     return _moved(path, flows, rank, pieces, per, target, goal_of)
+
+
+def _goal(path: Any, key: tuple[int, int], goals: set[int], rank: dict[int, int]) -> int:
+    """The node that wants a chunk."""
+    where = Sentence("chunk {chunk} from {source}", chunk=key[1], source=key[0])
+    if len(goals) != 1:
+        refuse(path, where, "wanted by {goals} nodes; in an alltoall it goes to one", goals=len(goals))
+    goal = next(iter(goals))
+    if key[0] not in rank or goal not in rank:
+        refuse(path, where, "wanted by or from a node that has no flow")
+    return goal
 
 
 def _moved(
