@@ -184,7 +184,7 @@ def routed_cut(topology: Topology, ranks: int, rank: int, *, leaving: bool) -> t
 
 
 def _side(
-    topology: Topology, used: npt.NDArray[np.int64], rank: int, others: npt.NDArray[np.int64], leaving: bool
+    topology: Topology, used: npt.NDArray[Any], rank: int, others: npt.NDArray[Any], leaving: bool
 ) -> Side | None:
     """Devices on the near side of the smallest cut, in the links used, between a rank and one point behind all
     others."""

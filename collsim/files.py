@@ -44,8 +44,7 @@ def refuse(path: Any, where: Words, why: Words | Exception, /, **values: object)
 
 
 def read_bytes(path: Any, most: int = MOST_BYTES) -> bytes:
-    """The bytes of a file, unzipped if it is gzip. Raises FormatError if there is no such file or it is larger than
-    `most`."""
+    """The bytes of a file, unzipped if it is gzip. Raises FormatError if there is none or it is larger than `most`."""
     data = read_head(path, most + 1)
     if len(data) > most:
         refuse(path, "", "larger than {most} MiB, the most that a file of this kind may have", most=most // 2**20 or 1)

@@ -187,23 +187,17 @@ def _relabelled(links: Links, which: npt.NDArray[np.int64], rate: Floats, delay:
     """Links with their own Cable for the changed ones, so that its label and source say that it was changed."""
     cables, column = list(links.cables), links.cable.copy()
     for i in which:
-        old = links.cables[links.cable[i]]
-        label = old.label if old.label.endswith(" (changed)") else f"{old.label} (changed)"
-        nominal = float(rate[i]) * (
-            (old.nominal or old.bandwidth) / old.bandwidth
-        )  # it still carries the share that it carried
-        new = Cable(
-            old.kind,
-            label,
-            float(rate[i]),
-            float(delay[i]),
-            f"changed by who asked; before: {old.source}",
-            nominal=nominal,
-        )
+        new = _changed_cable(links.cables[links.cable[i]], float(rate[i]), float(delay[i]))
         if new not in cables:
             cables.append(new)
         column[i] = cables.index(new)
     return Links(links.src, links.dst, delay, rate, column, tuple(cables))
+
+
+def _changed_cable(old: Cable, rate: float, delay: float) -> Cable:
+    label = old.label if old.label.endswith(" (changed)") else f"{old.label} (changed)"
+    nominal = rate * ((old.nominal or old.bandwidth) / old.bandwidth)  # it still carries the share that it carried
+    return Cable(old.kind, label, rate, delay, f"changed by who asked; before: {old.source}", nominal=nominal)
 
 
 def _times(cable: Cable, by: float) -> Cable:

@@ -179,9 +179,8 @@ class _Asked:
     def count(self, key: str, default: int) -> int:
         number = parse_count(self.take(key, default), key)
         if number >= 2**31:
-            raise TopologyError(
-                "{key}={number:,} is too large; it is at most {last:,}", key=key, number=number, last=2**31 - 1
-            )
+            why = "{key}={number:,} is too large; it is at most {last:,}"
+            raise TopologyError(why, key=key, number=number, last=2**31 - 1)
         return number
 
     def uplink(self, times: float, trunk: bool = False) -> Cable:

@@ -214,15 +214,15 @@ def _cable(a: Hashable, b: Hashable, data: dict[str, Any]) -> Cable:
         rate, delay = parse_bandwidth(data["bandwidth"]), parse_time(data.get("alpha", 0.0))
     except CollsimError as error:
         raise TopologyError("edge {a!r} to {b!r}: {error}", a=a, b=b, error=error) from None
-    words = {
-        "kind": "cable",
-        "label": format_bandwidth(rate).replace("\N{NO-BREAK SPACE}", " "),
-        "source": "edge attributes of the graph it was built from",
-    }
-    for name, default in words.items():
-        given = data.get(name)
-        words[name] = str(default if given is None else given) or default
-    return Cable(words["kind"], words["label"], rate, delay, words["source"], nominal=rate)
+    kind = _word(data, "kind", "cable")
+    label = _word(data, "label", format_bandwidth(rate).replace("\N{NO-BREAK SPACE}", " "))
+    source = _word(data, "source", "edge attributes of the graph it was built from")
+    return Cable(kind, label, rate, delay, source, nominal=rate)
+
+
+def _word(data: dict[str, Any], name: str, default: str) -> str:
+    given = data.get(name)
+    return str(default if given is None else given) or default
 
 
 def _bonded(one: Cable, other: Cable, a: Hashable, b: Hashable) -> Cable:
@@ -245,13 +245,7 @@ def to_networkx(topology: Topology) -> nx.DiGraph[Any]:
         graph.nodes[names[topology.endpoint_device[rank]]]["rank"] = rank
     for i in range(len(links)):
         cable = links.cables[links.cable[i]]
-        graph.add_edge(
-            names[links.src[i]],
-            names[links.dst[i]],
-            bandwidth=float(links.bandwidth[i]),
-            alpha=float(links.alpha[i]),
-            kind=cable.kind,
-            label=cable.label,
-            source=cable.source,
-        )
+        figures = {"bandwidth": float(links.bandwidth[i]), "alpha": float(links.alpha[i])}
+        words = {"kind": cable.kind, "label": cable.label, "source": cable.source}
+        graph.add_edge(names[links.src[i]], names[links.dst[i]], **figures, **words)
     return graph

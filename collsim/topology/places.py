@@ -59,10 +59,8 @@ def with_helpers(topology: Topology, count: int, on: str = "host") -> Topology:
         return topology
     if isinstance(topology.router, HasMemory):
         place = topology.router.reducing_switches(count) if on == "switch" else topology.router.memories(count)
-        return replace(
-            topology,
-            endpoint_device=np.concatenate([topology.endpoint_device[: topology.ranks], place]).astype(np.int32),
-        )
+        devices = np.concatenate([topology.endpoint_device[: topology.ranks], place]).astype(np.int32)
+        return replace(topology, endpoint_device=devices)
     if on == "switch" and topology.shape == "switch":
         middle = np.full(more, topology.ranks, np.int32)
         return replace(topology, endpoint_device=np.concatenate([topology.endpoint_device, middle]))

@@ -93,8 +93,8 @@ def _first_right(
 def _require_expressible(schedule: Schedule, kind: str, protocol: str) -> None:
     label = schedule.label
     if kind not in COLLECTIVES:
-        why = unknown("collective", kind, COLLECTIVES)
-        raise ScheduleError("{label}: MSCCL has no such collective: {unknown}", label=label, unknown=why)
+        known = unknown("collective", kind, COLLECTIVES)
+        raise ScheduleError("{label}: MSCCL has no such collective: {unknown}", label=label, unknown=known)
     if schedule.endpoints > schedule.ranks:
         raise ScheduleError(
             "{label} has {helpers} helper endpoints; MSCCL runs on the ranks alone",

@@ -222,9 +222,8 @@ class Searched:
         """The least rings of all nodes, as all take the least of their graphs."""
         found = [rings(node.plan, self.local, self._cards(node), self.rules) for node in self.nodes]
         least = min(found, key=lambda r: r.total)
-        return replace(
-            least, channels=least.channels[: min(len(r.channels) for r in found)], speed=min(r.speed for r in found)
-        )
+        count = min(len(r.channels) for r in found)
+        return replace(least, channels=least.channels[:count], speed=min(r.speed for r in found))
 
     @property
     def trees(self) -> Trees:
@@ -246,9 +245,8 @@ class Searched:
         """The heads of NVLS on the node that has fewest; None where a node has none."""
         found = [heads(node.plan, self.local, self._cards(node), self.rules) for node in self.nodes]
         there = [h for h in found if h is not None]
-        return (
-            min(there, key=lambda h: (len(h.gpus), h.speed_intra, h.speed_inter)) if len(there) == len(found) else None
-        )
+        fewest = min(there, key=lambda h: (len(h.gpus), h.speed_intra, h.speed_inter), default=None)
+        return fewest if len(there) == len(found) else None
 
     def _cards(self, node: WiredNode) -> tuple[float, ...]:
         return node.cards if self.several else ()
