@@ -82,7 +82,11 @@ class NcclJob:
         order = enumerate(sorted(found))
         parts = [_channel(kind.name, self.ranks, len(found), c, found[k], chosen, root, pieces) for c, k in order]
         blocks = self.ranks if chosen == "ring" and kind.name in _IN_BLOCKS else pieces
-        shape = {"chunks": len(found) * blocks, "root": root if kind.rooted else 0, "options": {"channels": len(found)}}
+        shape: dict[str, Any] = {
+            "chunks": len(found) * blocks,
+            "root": root if kind.rooted else 0,
+            "options": {"channels": len(found)},
+        }
         return freeze(f"nccl_{chosen}", kind.name, self.ranks, together(*parts), **shape)
 
     def _require(self, chosen: str, collective: str, root: int, pieces: int) -> None:

@@ -185,8 +185,7 @@ class MachinePaths:
             yield Path(type_, (*path.links, link), (*path.devices, there), min(path.bandwidth, cable.bandwidth))
 
     def nearest(self, start: int, goals: Iterable[int]) -> list[int]:
-        """Those of `goals` with the best path from `start` (type, bandwidth, links), in order; empty where none is
-        reached."""
+        """Those of `goals` with the best path from `start` (type, bandwidth, links), in order; empty if none is."""
         found = [
             (path.type, -path.bandwidth, len(path.links), goal) for goal in goals if (path := self.best(start, goal))
         ]
