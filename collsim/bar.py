@@ -57,13 +57,8 @@ def require_progress(progress: Any, *arguments: str) -> None:
         signature.bind(*arguments)
     except TypeError as error:
         name = getattr(progress, "__name__", repr(progress))
-        raise CollsimError(
-            "progress={name}{signature} is called with {wanted}: {error}",
-            name=name,
-            signature=signature,
-            wanted=wanted,
-            error=error,
-        ) from None
+        why = "progress={name}{signature} is called with {wanted}: {error}"
+        raise CollsimError(why, name=name, signature=signature, wanted=wanted, error=error) from None
 
 
 class Bar:

@@ -183,20 +183,11 @@ def _composed(parts: list[Collective]) -> Collective:
     first, last = parts[0], parts[-1]
     for a, b in itertools.pairwise(parts):
         if a.apart or b.apart:
-            raise CollsimError(
-                "{name}+{b_name}: the result of {a_name} lies in slots of its own, so nothing joins it",
-                name=a.name,
-                b_name=b.name,
-                a_name=(a if a.apart else b).name,
-            )
+            why = "{name}+{b_name}: the result of {a_name} lies in slots of its own, so nothing joins it"
+            raise CollsimError(why, name=a.name, b_name=b.name, a_name=(a if a.apart else b).name)
         if a.after != b.before:
-            raise CollsimError(
-                "{name} ends with data on {after!r}, but {b_name} starts from {before!r}: they do not join",
-                name=a.name,
-                after=a.after,
-                b_name=b.name,
-                before=b.before,
-            )
+            why = "{name} ends with data on {after!r}, but {b_name} starts from {before!r}: they do not join"
+            raise CollsimError(why, name=a.name, after=a.after, b_name=b.name, before=b.before)
     reduces = any(p.reduces for p in parts)
     for known in _COLLECTIVES.values():
         if (known.before, known.after, known.reduces) == (first.before, last.after, reduces):

@@ -109,9 +109,7 @@ def gather_ratio(topology: Topology, ranks: int | None = None, *, root: int = 0,
 def flow_ratio(
     topology: Topology, ranks: int | None = None, *, root: int | None = None, reverse: bool = False
 ) -> float:
-    """1 / the smallest maximum flow from `root` to another rank (from any rank to any other when None), in seconds per
-    byte.
-    """
+    """1 / the smallest maximum flow from `root` to another rank (from any to any when None), in seconds per byte."""
     return worst("flow", topology, ranks, root=root, reverse=reverse)[0]
 
 
@@ -171,26 +169,34 @@ def route_rates(topology: Topology, ranks: int) -> tuple[Floats, Floats]:
 
 def routed_cut(topology: Topology, ranks: int, rank: int, *, leaving: bool) -> tuple[float, tuple[int, ...]]:
     """B/s that one rank can send to, or receive from, the other ranks on their routes, and the links that limit it."""
-    links, place = topology.links, topology.endpoint_device
-    others = np.delete(np.arange(ranks), rank)
+    links, others = topology.links, np.delete(np.arange(ranks), rank)
     here = np.full(len(others), rank)
     try:
         routes = topology.routes(here, others) if leaving else topology.routes(others, here)
     except TopologyError:  # some cannot reach each other: then this says nothing
         return np.inf, ()
     used = np.unique(routes.link)
-    rate = np.rint(links.bandwidth[used]).astype(np.int64)
-    far, nodes = np.full(len(others), len(topology.devices)), place[others]
-    src = np.concatenate([links.src[used], nodes if leaving else far])
-    dst = np.concatenate([links.dst[used], far if leaving else nodes])
-    endless = np.full(len(others), int(rate.sum()) + 1)
-    graph = arcs(len(topology.devices) + 1, src, dst, np.concatenate([rate, endless]))
-    ends = (int(place[rank]), len(topology.devices))
-    _, side = max_flow(graph, graph.capacity.copy(), *(ends if leaving else ends[::-1]))
+    side = _side(topology, used, rank, others, leaving)
     if side is None:  # pragma: no cover - the flow is below the endless arcs
         return np.inf, ()
     crossing = used[side[links.src[used]] & ~side[links.dst[used]]]
     return float(links.bandwidth[crossing].sum()), tuple(int(link) for link in crossing)
+
+
+def _side(
+    topology: Topology, used: npt.NDArray[Any], rank: int, others: npt.NDArray[Any], leaving: bool
+) -> Side | None:
+    """Devices on the near side of the smallest cut, in the links used, between a rank and one point behind all
+    others."""
+    links, place, point = topology.links, topology.endpoint_device, len(topology.devices)
+    rate = np.rint(links.bandwidth[used]).astype(np.int64)
+    far, nodes = np.full(len(others), point), place[others]
+    src = np.concatenate([links.src[used], nodes if leaving else far])
+    dst = np.concatenate([links.dst[used], far if leaving else nodes])
+    endless = np.full(len(others), int(rate.sum()) + 1)
+    graph = arcs(point + 1, src, dst, np.concatenate([rate, endless]))
+    ends = (int(place[rank]), point)
+    return max_flow(graph, graph.capacity.copy(), *(ends if leaving else ends[::-1]))[1]
 
 
 class _Search:
@@ -247,12 +253,13 @@ class _Search:
 
 
 def _best(search: _Search, sides: Iterable[Side]) -> tuple[float, Side | None]:
-    best: tuple[float, Side | None] = (0.0, None)
-    for side in sides:
-        ratio = search.ratio(side)
-        if ratio > best[0]:
-            best = ratio, side
-    return best
+    return _largest((search.ratio(side), side) for side in sides)
+
+
+def _largest(rated: Iterable[tuple[float, Side]]) -> tuple[float, Side | None]:
+    """The first side of the largest ratio above 0."""
+    best: tuple[float, Side | None] = max(rated, key=lambda one: one[0], default=(0.0, None))
+    return best if best[0] > 0 else (0.0, None)
 
 
 def _allgather(search: _Search, root: int | None) -> tuple[float, Side | None]:
@@ -316,12 +323,8 @@ def _flow(search: _Search, root: int | None) -> tuple[float, Side | None]:
 
 
 def _alltoall(search: _Search, root: int | None) -> tuple[float, Side | None]:
-    best: tuple[float, Side | None] = (0.0, None)
-    for side in search.simple_sides():
-        ratio = search.ratio(side) * (search.n - int(side[search.device].sum()))
-        if ratio > best[0]:
-            best = ratio, side
-    return best
+    sides = search.simple_sides()
+    return _largest((search.ratio(side) * (search.n - int(side[search.device].sum())), side) for side in sides)
 
 
 _FIND: dict[str, Callable[[_Search, int | None], tuple[float, Side | None]]] = {

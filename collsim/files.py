@@ -44,8 +44,7 @@ def refuse(path: Any, where: Words, why: Words | Exception, /, **values: object)
 
 
 def read_bytes(path: Any, most: int = MOST_BYTES) -> bytes:
-    """The bytes of a file, unzipped if it is gzip. Raises FormatError if there is no such file or it is larger than
-    `most`."""
+    """The bytes of a file, unzipped if it is gzip. Raises FormatError if there is none or it is larger than `most`."""
     data = read_head(path, most + 1)
     if len(data) > most:
         refuse(path, "", "larger than {most} MiB, the most that a file of this kind may have", most=most // 2**20 or 1)
@@ -79,18 +78,11 @@ def read_text(path: Any, most: int = MOST_BYTES) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        refuse(
-            path,
-            Sentence("line {line}", line=line),
-            "byte 0x{byte:02x} is not UTF-8; save the file as UTF-8",
-            byte=data[error.start],
-        )
+        why = "byte 0x{byte:02x} is not UTF-8; save the file as UTF-8"
+        refuse(path, Sentence("line {line}", line=line), why, byte=data[error.start])
     if "\0" in text:
-        refuse(
-            path,
-            Sentence("line {line}", line=text[: text.index(chr(0))].count(chr(10)) + 1),
-            "a zero byte; this is not a text file",
-        )
+        why = "a zero byte; this is not a text file"
+        refuse(path, Sentence("line {line}", line=text[: text.index(chr(0))].count(chr(10)) + 1), why)
     return text
 
 
@@ -111,13 +103,8 @@ def read_xml(path: Any, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Ite
                 count += 1
                 stack.append(element)
                 if level > depth:
-                    refuse(
-                        path,
-                        Sentence("element <{tag}>", tag=_short(element.tag)),
-                        "nested {level} deep; this format has at most {depth} levels",
-                        level=level,
-                        depth=depth,
-                    )
+                    why = "nested {level} deep; this format has at most {depth} levels"
+                    refuse(path, Sentence("element <{tag}>", tag=_short(element.tag)), why, level=level, depth=depth)
                 if count > elements:
                     refuse(path, "", "more than {elements:,} elements", elements=elements)
                 yield "start", element, level
@@ -129,12 +116,8 @@ def read_xml(path: Any, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Ite
                 if stack:
                     stack[-1].clear()  # forget finished children; attributes were read at the start
     except ParseError as error:
-        refuse(
-            path,
-            Sentence("line {line}", line=error.position[0]),
-            "not well-formed XML ({error}); is the file truncated?",
-            error=str(error).split(":")[0],
-        )
+        why = "not well-formed XML ({error}); is the file truncated?"
+        refuse(path, Sentence("line {line}", line=error.position[0]), why, error=str(error).split(":")[0])
     except DefusedXmlException:
         refuse(path, "", "a document type or entity is not accepted; expected plain elements")
     except (ValueError, LookupError) as error:
@@ -176,23 +159,13 @@ def read_json(path: Any, most: int = MOST_BYTES) -> Any:
     """The value of a JSON file; NaN, infinities and deep nesting are refused."""
     text = read_text(path, most)
     if text.count("[") + text.count("{") > MOST_ELEMENTS or text.count(",") > 10 * MOST_ELEMENTS:
-        refuse(
-            path,
-            "",
-            "more than {most:,} objects or {most_values:,} values",
-            most=MOST_ELEMENTS,
-            most_values=10 * MOST_ELEMENTS,
-        )
+        why = "more than {most:,} objects or {most_values:,} values"
+        refuse(path, "", why, most=MOST_ELEMENTS, most_values=10 * MOST_ELEMENTS)
     try:
         return json.loads(text, parse_constant=_no_constant, parse_float=_finite, parse_int=_bounded)
     except json.JSONDecodeError as error:
-        refuse(
-            path,
-            Sentence("line {line}", line=error.lineno),
-            "not JSON: {problem} at column {column}; is the file truncated?",
-            problem=error.msg,
-            column=error.colno,
-        )
+        why = "not JSON: {problem} at column {column}; is the file truncated?"
+        refuse(path, Sentence("line {line}", line=error.lineno), why, problem=error.msg, column=error.colno)
     except RecursionError:
         refuse(path, "", "nested too deep")
     except ValueError as error:
@@ -223,15 +196,8 @@ def whole(path: Any, where: Words, name: str, value: Any, least: int = 0, most: 
     if isinstance(value, bool) or not isinstance(value, int):
         refuse(path, where, "{name}={value} is not a whole number", name=name, value=_short(value))
     if not least <= value <= most:
-        refuse(
-            path,
-            where,
-            "{name}={value} is out of range; expected {least} to {most}",
-            name=name,
-            value=_short(value),
-            least=least,
-            most=most,
-        )
+        why = "{name}={value} is out of range; expected {least} to {most}"
+        refuse(path, where, why, name=name, value=_short(value), least=least, most=most)
     return value
 
 
@@ -242,15 +208,8 @@ def real(path: Any, where: Words, name: str, value: Any, least: float = 0.0, mos
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not least <= number <= most:
-        refuse(
-            path,
-            where,
-            "{name}={value} is not a number from {least:g} to {most:g}",
-            name=name,
-            value=_short(value),
-            least=least,
-            most=most,
-        )
+        why = "{name}={value} is not a number from {least:g} to {most:g}"
+        refuse(path, where, why, name=name, value=_short(value), least=least, most=most)
     return number
 
 

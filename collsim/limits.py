@@ -95,13 +95,8 @@ def require(what: Words, extent: Extent, advice: Words, error: type[CollsimError
 def require_few(what: Words, count: int, most: int, advice: Words) -> None:
     """Raises CollsimError for more things than may be made one after another."""
     if count > most:
-        raise CollsimError(
-            "{count} {what}; {most:,} is the most, so {advice}",
-            count=_counted(count),
-            what=Sentence.of(what),
-            most=most,
-            advice=Sentence.of(advice),
-        )
+        why = "{count} {what}; {most:,} is the most, so {advice}"
+        raise CollsimError(why, count=_counted(count), what=Sentence.of(what), most=most, advice=Sentence.of(advice))
 
 
 def _counted(count: int) -> Words:

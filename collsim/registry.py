@@ -145,14 +145,8 @@ class Algorithm:
         except CollsimError:
             raise
         except Exception as error:
-            raise CollsimError(
-                "{name}: its {what}= fails for n = {n}: {kind}: {error}",
-                name=self.name,
-                what=what,
-                n=n,
-                kind=type(error).__name__,
-                error=error,
-            ) from error
+            why = "{name}: its {what}= fails for n = {n}: {kind}: {error}"
+            raise CollsimError(why, name=self.name, what=what, n=n, kind=type(error).__name__, error=error) from error
 
     def _counted(self, what: str, n: int, options: dict[str, Any], least: int) -> int | None:
         """The same where it must be a whole number."""
@@ -165,13 +159,8 @@ class Algorithm:
         """The same where it must be a number."""
         value = self._asked(what, n, options)
         if value is not None and not isinstance(value, Real):
-            raise CollsimError(
-                "{name}: its {what}= gives {value!r} for n = {n}; it must be a number or None",
-                name=self.name,
-                what=what,
-                value=value,
-                n=n,
-            )
+            why = "{name}: its {what}= gives {value!r} for n = {n}; it must be a number or None"
+            raise CollsimError(why, name=self.name, what=what, value=value, n=n)
         return None if value is None else float(value)
 
     def __repr__(self) -> str:
@@ -187,12 +176,8 @@ class Algorithm:
             return [steps]
         if isinstance(steps, Iterable) and not isinstance(steps, str):
             return steps
-        raise ScheduleError(
-            "{name}({n}) returned {steps!r}; it must yield its steps: yield copy(...), yield reduce(...)",
-            name=self.name,
-            n=n,
-            steps=steps,
-        )
+        why = "{name}({n}) returned {steps!r}; it must yield its steps: yield copy(...), yield reduce(...)"
+        raise ScheduleError(why, name=self.name, n=n, steps=steps)
 
     def price(
         self, n: int, nbytes: float, alpha: float, beta: float, gamma: float = 0.0, **options: Any
@@ -242,13 +227,8 @@ def _checked_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any
     if option.kind == "count":
         count = parse_count(value, option.name)
         if count > _MOST_COUNT or count * n > _MOST_WORK:
-            raise CollsimError(
-                "{name}={value} for {n} ranks is too many; use at most {most:,}",
-                name=option.name,
-                value=value,
-                n=n,
-                most=min(_MOST_COUNT, _MOST_WORK // n),
-            )
+            why = "{name}={value} for {n} ranks is too many; use at most {most:,}"
+            raise CollsimError(why, name=option.name, value=value, n=n, most=min(_MOST_COUNT, _MOST_WORK // n))
         return count
     if option.kind == "topology" and not hasattr(value, "orders"):
         raise CollsimError(
@@ -366,11 +346,8 @@ def _two_names(phases: Any) -> tuple[str, str]:
 def _require_functions(**claims: object) -> None:
     for what, given in claims.items():
         if given is not None and not callable(given):
-            raise CollsimError(
-                "algorithm({what}={given!r}): {what} is a function of n, for example {what}=lambda n: ...",
-                what=what,
-                given=given,
-            )
+            why = "algorithm({what}={given!r}): {what} is a function of n, for example {what}=lambda n: ..."
+            raise CollsimError(why, what=what, given=given)
 
 
 def _first_line(function: Callable[..., Any]) -> str:
@@ -396,11 +373,8 @@ def _options(function: Callable[..., Any]) -> dict[str, Option]:
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
             continue
         if p.default is p.empty:
-            raise CollsimError(
-                "{function}: option {name!r} needs a default, for example {name}=1",
-                function=function.__name__,
-                name=p.name,
-            )
+            why = "{function}: option {name!r} needs a default, for example {name}=1"
+            raise CollsimError(why, function=function.__name__, name=p.name)
         found[p.name] = _option(p.name, p.default, hints.get(p.name))
     return found
 
@@ -469,12 +443,9 @@ def schedule(name: str | Algorithm, ranks: Any = None, *, topology: Any = None, 
     if topology is not None:
         _checked_option(entry, Option("topology", None, "topology"), 1, topology)
         if topology.ranks < parse_count(ranks, "ranks"):
+            why = "{name}: {ranks} ranks do not fit on {topology_name}, which has {topology_ranks}"
             raise CollsimError(
-                "{name}: {ranks} ranks do not fit on {topology_name}, which has {topology_ranks}",
-                name=entry.name,
-                ranks=ranks,
-                topology_name=topology.name,
-                topology_ranks=topology.ranks,
+                why, name=entry.name, ranks=ranks, topology_name=topology.name, topology_ranks=topology.ranks
             )
         if "topology" in entry.options:
             options["topology"] = topology
@@ -515,10 +486,8 @@ def load(spec: str) -> Algorithm:
         return own[wanted]
     new = list(own.values()) or [_REGISTRY[k] for k in set(_REGISTRY) - before]
     if len(new) != 1:
+        why = "{path_text!r} holds {count} algorithms ({names}); name one: {path_text}:name"
         raise CollsimError(
-            "{path_text!r} holds {count} algorithms ({names}); name one: {path_text}:name",
-            path_text=path_text,
-            count=len(new),
-            names=", ".join(a.name for a in new) or Sentence("none decorated"),
+            why, path_text=path_text, count=len(new), names=", ".join(a.name for a in new) or Sentence("none decorated")
         )
     return new[0]

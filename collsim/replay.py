@@ -62,12 +62,8 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
     except ValueError:
         raise CollsimError("buffers have rows of different lengths; every rank passes as many elements") from None
     if given.ndim != 2 or given.shape[0] != schedule.ranks:
-        raise CollsimError(
-            "buffers have shape {shape}; {label} wants (ranks, elements) = ({ranks}, any number)",
-            shape=given.shape,
-            label=schedule.label,
-            ranks=schedule.ranks,
-        )
+        why = "buffers have shape {shape}; {label} wants (ranks, elements) = ({ranks}, any number)"
+        raise CollsimError(why, shape=given.shape, label=schedule.label, ranks=schedule.ranks)
     if given.dtype.kind not in "iufV" or given.dtype.names:  # V: the small floats of ml_dtypes
         raise CollsimError("buffers are {dtype}; replay adds whole numbers and floats", dtype=given.dtype)
     whole, apart = _laid_out(schedule, kind, given, layout)
@@ -89,9 +85,8 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
 def require_schedule(value: object) -> Schedule:
     """The schedule that was asked for, or an error that says how to make one."""
     if not isinstance(value, Schedule):
-        raise CollsimError(
-            "{value!r} is not a schedule; make one with schedule('allreduce_ring', ranks=8)", value=value
-        )
+        why = "{value!r} is not a schedule; make one with schedule('allreduce_ring', ranks=8)"
+        raise CollsimError(why, value=value)
     return value
 
 
@@ -108,12 +103,8 @@ def _laid_out(schedule: Schedule, kind: Collective, given: Array, layout: str | 
         whole[np.arange(n), np.arange(n)] = given
         return whole.reshape(n, -1), True
     if apart and kind.blocks and given.shape[1] % n:
-        raise CollsimError(
-            "{elements} elements do not make {n} equal blocks; {name} out of place wants a multiple of {n}",
-            elements=given.shape[1],
-            n=n,
-            name=kind.name,
-        )
+        why = "{elements} elements do not make {n} equal blocks; {name} out of place wants a multiple of {n}"
+        raise CollsimError(why, elements=given.shape[1], n=n, name=kind.name)
     return given, apart
 
 
@@ -224,18 +215,7 @@ def _require_held(schedule: Schedule, number: int, step: Step, held: npt.NDArray
 
 def _add(values: Array, held: npt.NDArray[np.bool_], dst: Array, into: Array, moving: Array, combine: Combine) -> None:
     """Combine arrivals into their slots, those of one slot one after another in row order."""
-    target = dst.astype(np.int64) * values.shape[1] + into
-    order = np.argsort(target, kind="stable")
-    key = target[order]
-    new = np.concatenate([[True], key[1:] != key[:-1]])
-    if new.all():
-        turns = [order]
-    else:
-        begin = np.maximum.accumulate(np.where(new, np.arange(len(key)), 0))
-        turn = np.arange(len(key)) - begin
-        by_turn = np.argsort(turn, kind="stable")
-        turns = np.split(order[by_turn], np.flatnonzero(np.diff(turn[by_turn])) + 1)
-    for rows in turns:
+    for rows in _turns(dst.astype(np.int64) * values.shape[1] + into):
         d, i, arriving = dst[rows], into[rows], moving[rows]
         full = held[d, i]
         if full.all():
@@ -244,3 +224,15 @@ def _add(values: Array, held: npt.NDArray[np.bool_], dst: Array, into: Array, mo
             values[d[~full], i[~full]] = arriving[~full]
             values[d[full], i[full]] = combine(values[d[full], i[full]], arriving[full])
             held[d, i] = True
+
+
+def _turns(target: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+    """Rows in as few groups as no target is twice in a group, in row order for each target."""
+    order = np.argsort(target, kind="stable")
+    key = target[order]
+    new = np.concatenate([[True], key[1:] != key[:-1]])
+    if new.all():
+        return [order]
+    turn = np.arange(len(key)) - np.maximum.accumulate(np.where(new, np.arange(len(key)), 0))
+    by_turn = np.argsort(turn, kind="stable")
+    return np.split(order[by_turn], np.flatnonzero(np.diff(turn[by_turn])) + 1)

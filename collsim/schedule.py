@@ -114,11 +114,8 @@ class Schedule:
         """Structured array (dtype TRANSFER), one row per transfer, ordered by step. Read-only; built when first asked
         for."""
         if len(self) > _MOST_IN_TABLE:
-            raise ScheduleError(
-                "{label} has {transfers:,} transfers, too many for one table; each_step() gives them a step at a time",
-                label=self.label,
-                transfers=len(self),
-            )
+            why = "{label} has {transfers:,} transfers, too many for one table; each_step() gives them a step at a time"
+            raise ScheduleError(why, label=self.label, transfers=len(self))
         table = np.empty(len(self), TRANSFER)
         row = 0
         for number, step in enumerate(self.each_step()):
@@ -151,13 +148,8 @@ class Schedule:
 
     def _within(self, what: str, value: int, end: int) -> int:
         if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= value < end:
-            raise ScheduleError(
-                "{label}: there is no {what} {value!r}; {what}s are 0 to {last}",
-                label=self.label,
-                what=what,
-                value=value,
-                last=end - 1,
-            )
+            why = "{label}: there is no {what} {value!r}; {what}s are 0 to {last}"
+            raise ScheduleError(why, label=self.label, what=what, value=value, last=end - 1)
         return int(value)
 
     @property
@@ -175,11 +167,8 @@ class Schedule:
         if not isinstance(other, Schedule):
             return NotImplemented
         if self.depends is not None or other.depends is not None:
-            raise ScheduleError(
-                "cannot join {label} and {other_label}: one of them has explicit dependencies",
-                label=self.label,
-                other_label=other.label,
-            )
+            why = "cannot join {label} and {other_label}: one of them has explicit dependencies"
+            raise ScheduleError(why, label=self.label, other_label=other.label)
         for what in ("ranks", "chunks", "root"):
             if getattr(self, what) != getattr(other, what):
                 raise ScheduleError(
@@ -332,30 +321,19 @@ def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Ste
     rows = transfers = 0
     for number, item in enumerate(steps):
         if number >= _MOST_STEPS:
-            raise ScheduleError(
-                "{label} yields more than {most:,} steps and has not ended; does a loop never stop?",
-                label=label,
-                most=_MOST_STEPS,
-            )
+            why = "{label} yields more than {most:,} steps and has not ended; does a loop never stop?"
+            raise ScheduleError(why, label=label, most=_MOST_STEPS)
         step = item if isinstance(item, Step) else joined(label, item)
         if len(step) == 0 or step.times == 0:
             continue
         if step.width > 1 and step.times > 1:
-            raise ScheduleError(
-                "{label}, step {step}: ranges of chunks (width={width}) do not repeat (times={times})",
-                label=label,
-                width=step.width,
-                times=step.times,
-                step=number,
-            )
+            why = "{label}, step {step}: ranges of chunks (width={width}) do not repeat (times={times})"
+            raise ScheduleError(why, label=label, width=step.width, times=step.times, step=number)
         rows += len(step)
         transfers += step.transfers
         if rows > (most := most_rows()) or transfers > _MOST_TRANSFERS:
-            raise ScheduleError(
-                "{label} yields more than {most:,} transfers and has not ended; does a loop never stop?",
-                label=label,
-                most=min(most, _MOST_TRANSFERS),
-            )
+            why = "{label} yields more than {most:,} transfers and has not ended; does a loop never stop?"
+            raise ScheduleError(why, label=label, most=min(most, _MOST_TRANSFERS))
         yield step
 
 

@@ -69,11 +69,8 @@ class Step:
     def _written_out(self) -> Step:
         """The same with a row for every chunk of a range."""
         if self.transfers > MOST_ROWS:
-            raise ScheduleError(
-                "a step of {transfers:,} transfers, in ranges of {width:,} chunks, is too long to be written out",
-                transfers=self.transfers,
-                width=self.width,
-            )
+            why = "a step of {transfers:,} transfers, in ranges of {width:,} chunks, is too long to be written out"
+            raise ScheduleError(why, transfers=self.transfers, width=self.width)
         further = np.arange(self.width, dtype=np.int32)
         chunk, into = ((first[:, None] + further).ravel() for first in (self.chunk, self.into))
         columns: list[Any] = [np.repeat(a, self.width) for a in (self.src, self.dst, self.reduce, self.channel)]
@@ -136,11 +133,8 @@ def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
             modulus=modulus,
         )
     if times < 0 or modulus < 1:
-        raise ScheduleError(
-            "repeat(times={times}, modulus={modulus}): times is 0 or more and modulus 1 or more",
-            times=times,
-            modulus=modulus,
-        )
+        why = "repeat(times={times}, modulus={modulus}): times is 0 or more and modulus 1 or more"
+        raise ScheduleError(why, times=times, modulus=modulus)
     single = step.at(0) if step.times == 1 else step
     return replace(single, times=int(times), shift=int(shift), modulus=int(modulus))
 
@@ -153,12 +147,8 @@ def pipeline(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride: int =
     """
     for what, value, least in (("chunks", chunks, 1), ("stride", stride, 0)):
         if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value < 2**31:
-            raise ScheduleError(
-                "pipeline({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide",
-                what=what,
-                value=value,
-                least=least,
-            )
+            why = "pipeline({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide"
+            raise ScheduleError(why, what=what, value=value, least=least)
     listed = list(each_single(rounds))
     for now in range(len(listed) + chunks - 1 if listed else 0):
         late = range(max(0, now - len(listed) + 1), min(chunks, now + 1))
@@ -230,21 +220,14 @@ def _whole(name: str, value: Any) -> npt.NDArray[Any]:
     try:
         array = np.asarray(value)
     except ValueError:
-        raise ScheduleError(
-            "{name} has rows of different lengths: {value!r}; it is one whole number per transfer",
-            name=name,
-            value=value,
-        ) from None
+        why = "{name} has rows of different lengths: {value!r}; it is one whole number per transfer"
+        raise ScheduleError(why, name=name, value=value) from None
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
         shown = array.ravel()[0] if array.size else value
-        raise ScheduleError(
-            "{name} must be whole numbers, got {shown!r} ({dtype}); for division use // instead of /",
-            name=name,
-            shown=shown,
-            dtype=array.dtype,
-        )
+        why = "{name} must be whole numbers, got {shown!r} ({dtype}); for division use // instead of /"
+        raise ScheduleError(why, name=name, shown=shown, dtype=array.dtype)
     if array.max() > 2**31 - 1 or array.min() < -(2**31):
         raise ScheduleError("{name} holds {value}, which is beyond any rank or chunk", name=name, value=array.max())
     return array
@@ -259,11 +242,8 @@ def joined(label: str, parts: Any) -> Step:
         listed = [parts]
     wrong = [p for p in listed if not isinstance(p, Step)]
     if wrong:
-        raise ScheduleError(
-            "{label} yields {item!r}; a step is made with copy(...) or reduce(...), or a list of them",
-            label=label,
-            item=wrong[0],
-        )
+        why = "{label} yields {item!r}; a step is made with copy(...) or reduce(...), or a list of them"
+        raise ScheduleError(why, label=label, item=wrong[0])
     if not listed:
         return copy([], [], [])
     if len(listed) == 1:

@@ -57,10 +57,9 @@ def renamed(parent: Parents, name: npt.ArrayLike) -> Parents:
 
 def depths(parent: Parents) -> npt.NDArray[np.int64]:
     """Number of edges from each rank to its root."""
-    depth, at = np.zeros(len(parent), np.int64), parent.copy()
+    depth, at = np.zeros(len(parent), np.int64), parent
     while (at >= 0).any():
-        depth += at >= 0
-        at = np.where(at >= 0, parent[at], -1)
+        depth, at = depth + (at >= 0), np.where(at >= 0, parent[at], -1)
     return depth
 
 

@@ -40,12 +40,8 @@ def parse_bytes(value: object, what: Words = "nbytes") -> int:
     if size > 2**60:
         raise CollsimError("{what}={value} is more than 1 EiB; is the unit right?", what=what, value=shown(value))
     if abs(size - round(size)) > 1e-6 * max(1.0, size * 1e-9):
-        raise CollsimError(
-            "{what}={value} is {size:g} bytes; a size is a whole number of bytes",
-            what=what,
-            value=shown(value),
-            size=size,
-        )
+        why = "{what}={value} is {size:g} bytes; a size is a whole number of bytes"
+        raise CollsimError(why, what=what, value=shown(value), size=size)
     return round(size)
 
 
@@ -58,11 +54,8 @@ def parse_bandwidth(value: object, what: Words = "bandwidth") -> float:
         if unit == "":
             result = number
         elif rate is None:
-            raise CollsimError(
-                "{what}={value} has no time in its unit; write for example '25GB/s' or '400Gbit/s'",
-                what=what,
-                value=shown(value),
-            )
+            why = "{what}={value} has no time in its unit; write for example '25GB/s' or '400Gbit/s'"
+            raise CollsimError(why, what=what, value=shown(value))
         else:
             result = number * _byte_factor(rate[1], value, what, bits="b" if rate[2] == "ps" else "")
     else:
@@ -78,12 +71,8 @@ def parse_time(value: object, what: Words = "alpha") -> float:
     if isinstance(value, str):
         number, unit = _split(value, what)
         if unit and unit not in _SECONDS:
-            raise CollsimError(
-                "{what}={value}: unknown unit of time {unit}; use s, ms, us or ns",
-                what=what,
-                value=shown(value),
-                unit=shown(unit),
-            )
+            why = "{what}={value}: unknown unit of time {unit}; use s, ms, us or ns"
+            raise CollsimError(why, what=what, value=shown(value), unit=shown(unit))
         result = number * (_SECONDS[unit] if unit else 1.0)
     else:
         result = _plain(value, what)
@@ -175,11 +164,8 @@ def size_range(spec: str) -> list[int]:
 def _split(text: str, what: Words) -> tuple[float, str]:
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise CollsimError(
-            "{what}={text} does not start with a number; write for example '64MiB', '25GB/s' or '1.5us'",
-            what=what,
-            text=shown(text),
-        )
+        why = "{what}={text} does not start with a number; write for example '64MiB', '25GB/s' or '1.5us'"
+        raise CollsimError(why, what=what, text=shown(text))
     number = float(match[1].replace(",", "").replace("_", ""))
     if not math.isfinite(number):
         raise CollsimError("{what}={text} is not a finite number", what=what, text=shown(text))
@@ -204,24 +190,15 @@ def _byte_factor(unit: str, text: object, what: Words, bits: str = "") -> float:
     match = _BYTES.fullmatch(unit)
     if match is None or (match[2] == "b" and not bits):
         hint = Sentence(" (for bits write 'bit')") if match else ""
-        raise CollsimError(
-            "{what}={text}: unknown unit {unit}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s for a rate",
-            what=what,
-            text=shown(text),
-            unit=shown(unit),
-            hint=hint,
-        )
+        why = "{what}={text}: unknown unit {unit}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s for a rate"
+        raise CollsimError(why, what=what, text=shown(text), unit=shown(unit), hint=hint)
     return _PREFIX[match[1]] / (8 if match[2] in ("bit", "bits", "b") else 1)
 
 
 def _plain(value: object, what: Words) -> float:
     if isinstance(value, bool) or not (isinstance(value, Real) or hasattr(value, "__float__")):
-        raise CollsimError(
-            "{what}={value} is a {kind}; give a number or a text with a unit",
-            what=what,
-            value=shown(value),
-            kind=type(value).__name__,
-        )
+        why = "{what}={value} is a {kind}; give a number or a text with a unit"
+        raise CollsimError(why, what=what, value=shown(value), kind=type(value).__name__)
     assert isinstance(value, SupportsFloat)
     try:
         number = float(value)

@@ -61,14 +61,21 @@ def is_text(node):
 
 
 def constants(tree):
-    """Texts that have a name of their own, and those of a table that has one."""
+    """{name: texts that have this name, in the order of the file}, and those of a table that has one."""
     found = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign):
-            values = node.value.values if isinstance(node.value, ast.Dict) else [node.value]
-            if values and all(map(is_text, values)):
-                found |= {target.id: values for target in node.targets if isinstance(target, ast.Name)}
+    for node in sorted((n for n in ast.walk(tree) if isinstance(n, ast.Assign)), key=lambda n: n.lineno):
+        values = node.value.values if isinstance(node.value, ast.Dict) else [node.value]
+        for target in node.targets if values and all(map(is_text, values)) else ():
+            if isinstance(target, ast.Name):
+                found.setdefault(target.id, []).extend(values)
     return found
+
+
+def text_of(name, texts):
+    """The text that a name stands for where it is used: the last one that it was given before, as in `why = "..."`."""
+    given = texts.get(name.id, [])
+    before = [text for text in given if text.lineno <= name.lineno]
+    return before[-1] if before else given[0] if given else name
 
 
 @cache
@@ -94,8 +101,9 @@ def choices(node, texts):
         return [choice for value in node.values for choice in choices(value, texts)]
     if isinstance(node, ast.BinOp):
         return [*choices(node.left, texts), *choices(node.right, texts)]
-    name = node.value if isinstance(node, ast.Subscript) else node
-    return texts.get(name.id, [node]) if isinstance(name, ast.Name) else [node]
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        return texts.get(node.value.id, [node])
+    return [text_of(node, texts) if isinstance(node, ast.Name) else node]
 
 
 def templates():

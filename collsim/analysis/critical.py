@@ -47,8 +47,7 @@ class CriticalPath:
         return {name: float(getattr(self, name).sum()) / total for name in ("alpha", "beta", "waiting")}
 
     def to_frame(self) -> pd.DataFrame:
-        """A row per transfer of the path, as `Trace.to_frame`, with alpha, beta, waiting (s) and link, the slowest of
-        its route."""
+        """`Trace.to_frame` of the path, with alpha, beta, waiting (s) and link, the slowest of the transfer's route."""
         frame = self.trace.to_frame().iloc[self.transfers].reset_index(names="transfer")
         frame["alpha"], frame["beta"], frame["waiting"] = self.alpha, self.beta, self.waiting
         frame["link"] = [self._slowest(int(s), int(d)) for s, d in zip(frame["src"], frame["dst"], strict=True)]
@@ -105,8 +104,7 @@ def _reason(table: npt.NDArray[np.void], before: npt.NDArray[np.int64], at: int)
     one, many = table[at], table[before]
     brings = (many["dst"] == one["src"]) & (many["into"] == one["chunk"])
     near = (many["src"] == one["src"]) | (many["dst"] == one["dst"]) | (many["dst"] == one["src"])
-    rank = 2 * brings + near
-    return int(before[np.argmax(rank)])
+    return int(before[np.argmax(2 * brings + near)])
 
 
 def _priced(trace: Trace, rows: npt.NDArray[np.int64]) -> CriticalPath:

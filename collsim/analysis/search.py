@@ -130,11 +130,8 @@ def _in_orders(
 
 def _require_topology(who: str, value: object) -> None:
     if not isinstance(value, Topology):
-        raise CollsimError(
-            "{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')",
-            who=who,
-            value=value,
-        )
+        why = "{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')"
+        raise CollsimError(why, who=who, value=value)
 
 
 def _tried(name: str, topology: Topology, nbytes: Any, engine: str, simulation: Mapping[str, Any]) -> list[Trace]:

@@ -141,12 +141,8 @@ def verify(
     given = _rank_range(ranks)
     checked = [n for n in given if entry.ranks is None or entry.ranks(n) is None]
     if not checked:
-        raise CollsimError(
-            "{name} takes none of ranks={ranks}: {why}",
-            name=entry.name,
-            ranks=ranks,
-            why=entry.ranks(given[0]) if entry.ranks else "",
-        )
+        why = "{name} takes none of ranks={ranks}: {why}"
+        raise CollsimError(why, name=entry.name, ranks=ranks, why=entry.ranks(given[0]) if entry.ranks else "")
     left_out = sorted(set(given) - set(checked))
     failed = _failures(entry, own, checked, wanted(progress))
     if as_json:

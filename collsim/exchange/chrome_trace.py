@@ -38,25 +38,15 @@ def write_chrome_trace(
         limit: most transfers that are written. Raises CollsimError beyond it.
     """
     if len(trace.schedule) > limit:
-        raise CollsimError(
-            "{label} has {transfers:,} transfers; limit={limit:,}; fewer ranks show the same",
-            label=trace.schedule.label,
-            transfers=len(trace.schedule),
-            limit=limit,
-        )
+        why = "{label} has {transfers:,} transfers; limit={limit:,}; fewer ranks show the same"
+        raise CollsimError(why, label=trace.schedule.label, transfers=len(trace.schedule), limit=limit)
+    facts = {k: v for k, v in trace.row().items() if not isinstance(v, float) or np.isfinite(v)}
     with writing(path) as file:
-        file.write(b'{"displayTimeUnit":"ns","otherData":')
-        file.write(
-            json.dumps(
-                {k: v for k, v in trace.row().items() if not isinstance(v, float) or np.isfinite(v)}, default=str
-            ).encode()
-        )
-        file.write(b',"traceEvents":[\n')
-        first = True
-        for event in _events(trace, counters, flows):
-            file.write(b"" if first else b",\n")
+        head = json.dumps(facts, default=str).encode()
+        file.write(b'{"displayTimeUnit":"ns","otherData":' + head + b',"traceEvents":[\n')
+        for number, event in enumerate(_events(trace, counters, flows)):
+            file.write(b",\n" if number else b"")
             file.write(json.dumps(event, separators=(",", ":"), allow_nan=False).encode())
-            first = False
         file.write(b"\n]}\n")
 
 
@@ -108,45 +98,43 @@ def _lanes(endpoint: Any, channel: Any, start: Floats, finish: Floats) -> Longs:
 
 
 def _slices(trace: Trace, sides: dict[str, tuple[Longs, Longs]], flows: bool) -> Iterator[dict[str, Any]]:
-    table = trace.schedule.transfers
     for word, (rows, thread) in sides.items():
-        own, other = ("dst", "src") if word == "receive" else ("src", "dst")
         for k, tid in zip(rows.tolist(), thread.tolist(), strict=True):
-            row = table[k]
-            chunk, into, adds = int(row["chunk"]), int(row["into"]), bool(row["reduce"])
-            ts, dur = trace.start[k] * _US, (trace.finish[k] - trace.start[k]) * _US
-            pid, peer = int(row[own]), int(row[other])
-            slot = f"{chunk}" if chunk == into else f"{chunk}→{into}"
-            name = f"{'+' if adds else '='}{slot} {'from' if word == 'receive' else 'to'} {peer}"
-            args = {
-                "step": int(row["step"]),
-                "chunk": chunk,
-                "into": into,
-                "peer": peer,
-                "bytes": int(trace.slot_bytes[chunk]),
-            }
-            event = {
-                "ph": "X",
-                "name": name,
-                "cat": "reduce" if adds else "copy",
-                "pid": pid,
-                "tid": tid,
-                "ts": _short(ts),
-            }
-            yield {**event, "dur": _short(dur), "args": args}
-            if flows and word == "send":
-                yield {
-                    "ph": "s",
-                    "id": k,
-                    "name": "transfer",
-                    "cat": "transfer",
-                    "pid": pid,
-                    "tid": tid,
-                    "ts": _short(ts),
-                }
-            elif flows and word == "receive":
-                end = {"ph": "f", "bp": "e", "id": k, "name": "transfer", "cat": "transfer", "pid": pid, "tid": tid}
-                yield {**end, "ts": _short(ts + dur / 2)}
+            event = _slice(trace, word, k, tid)
+            yield event
+            if flows and word in ("send", "receive"):
+                yield _arrow(trace, word, k, event)
+
+
+def _slice(trace: Trace, word: str, k: int, tid: int) -> dict[str, Any]:
+    row = trace.schedule.transfers[k]
+    own, other = ("dst", "src") if word == "receive" else ("src", "dst")
+    chunk, into, adds, peer = int(row["chunk"]), int(row["into"]), bool(row["reduce"]), int(row[other])
+    slot = f"{chunk}" if chunk == into else f"{chunk}→{into}"
+    facts = {"step": int(row["step"]), "chunk": chunk, "into": into, "peer": peer}
+    return {
+        "ph": "X",
+        "name": f"{'+' if adds else '='}{slot} {'from' if word == 'receive' else 'to'} {peer}",
+        "cat": "reduce" if adds else "copy",
+        "pid": int(row[own]),
+        "tid": tid,
+        "ts": _short(trace.start[k] * _US),
+        "dur": _short((trace.finish[k] - trace.start[k]) * _US),
+        "args": {**facts, "bytes": int(trace.slot_bytes[chunk])},
+    }
+
+
+def _arrow(trace: Trace, word: str, k: int, event: dict[str, Any]) -> dict[str, Any]:
+    """The beginning of a transfer's arrow in its send, or the end of it in the middle of its receive."""
+    about = {"id": k, "name": "transfer", "cat": "transfer", "pid": event["pid"], "tid": event["tid"]}
+    if word == "send":
+        return {"ph": "s", **about, "ts": event["ts"]}
+    return {
+        "ph": "f",
+        "bp": "e",
+        **about,
+        "ts": _short(trace.start[k] * _US + (trace.finish[k] - trace.start[k]) * _US / 2),
+    }
 
 
 def _counters(trace: Trace, rows: Longs, most: int) -> Iterator[dict[str, Any]]:

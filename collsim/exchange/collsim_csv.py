@@ -59,14 +59,8 @@ def frozen(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
     try:
         kind = find_collective(what)
         if kind.blocks and chunks is not None and chunks % ranks:
-            refuse(
-                path,
-                "",
-                "chunks={chunks} is not a multiple of ranks={ranks}, which {what} needs",
-                chunks=chunks,
-                ranks=ranks,
-                what=what,
-            )
+            why = "chunks={chunks} is not a multiple of ranks={ranks}, which {what} needs"
+            refuse(path, "", why, chunks=chunks, ranks=ranks, what=what)
         made = freeze(
             name[:200],
             what,
@@ -98,12 +92,8 @@ def with_waits(path: Any, schedule: Schedule, waits: Any) -> Schedule:
     """The schedule with explicit dependencies. Raises FormatError unless there is a list of earlier transfers for each
     transfer."""
     if not isinstance(waits, list) or len(waits) != len(schedule) or not all(isinstance(w, list) for w in waits):
-        refuse(
-            path,
-            "depends",
-            "expected a list of transfers for each of the {transfers} transfers",
-            transfers=len(schedule),
-        )
+        why = "expected a list of transfers for each of the {transfers} transfers"
+        refuse(path, "depends", why, transfers=len(schedule))
     rows = [
         whole(path, Sentence("transfer {transfer}", transfer=k), "depends", other, 0, k - 1)
         for k, listed in enumerate(waits)
@@ -164,12 +154,8 @@ def _table(
             if not cells or (len(cells) == 1 and not cells[0].strip()):
                 continue
             if len(lines) >= _MOST_ROWS:
-                refuse(
-                    path,
-                    Sentence("line {line}", line=reader.line_num + offset),
-                    "more than {most:,} transfers",
-                    most=_MOST_ROWS,
-                )
+                why = "more than {most:,} transfers"
+                refuse(path, Sentence("line {line}", line=reader.line_num + offset), why, most=_MOST_ROWS)
             rows.extend(_row(path, cells, place, reader.line_num + offset))
             lines.append(reader.line_num + offset)
             if "after" in place:
@@ -182,13 +168,8 @@ def _table(
 def _check_header(path: Any, header: list[str], line: int) -> None:
     missing = [name for name in COLUMNS[:6] if name not in header and name != "into"]
     if missing or set(header) - set(COLUMNS) or len(set(header)) != len(header):
-        refuse(
-            path,
-            Sentence("line {line}", line=line),
-            "the header is {header!r}; expected {columns}",
-            header=",".join(header)[:80],
-            columns=",".join(COLUMNS),
-        )
+        why = "the header is {header!r}; expected {columns}"
+        refuse(path, Sentence("line {line}", line=line), why, header=",".join(header)[:80], columns=",".join(COLUMNS))
 
 
 def _row(path: Any, cells: list[str], place: dict[str, int], line: int) -> list[int]:
@@ -223,21 +204,12 @@ def _steps(path: Any, table: np.ndarray[Any, np.dtype[np.int64]], lines: list[in
     jump = np.diff(number, prepend=-1)
     bad = np.flatnonzero((jump < 0) | (jump > 1))
     if len(number) and number[0] != 0:
-        refuse(
-            path,
-            Sentence("line {line}", line=lines[0]),
-            "the first step is {number}; steps rise from 0 without gaps",
-            number=number[0],
-        )
+        why = "the first step is {number}; steps rise from 0 without gaps"
+        refuse(path, Sentence("line {line}", line=lines[0]), why, number=number[0])
     if len(bad):
         row = int(bad[0])
-        refuse(
-            path,
-            Sentence("line {line}", line=lines[row]),
-            "step {number} after step {before}; steps rise from 0 without gaps",
-            number=number[row],
-            before=number[row - 1],
-        )
+        why = "step {number} after step {before}; steps rise from 0 without gaps"
+        refuse(path, Sentence("line {line}", line=lines[row]), why, number=number[row], before=number[row - 1])
     ends = [*np.flatnonzero(jump).tolist(), len(number)] if len(number) else []
     for begin, end in pairwise(ends):
         _, src, dst, chunk, into, adds, channel = table[begin:end].T.astype(np.int32)
@@ -245,15 +217,10 @@ def _steps(path: Any, table: np.ndarray[Any, np.dtype[np.int64]], lines: list[in
 
 
 def write_csv(schedule: Schedule, path: Any) -> None:
-    """Write a schedule as CSV: a line of facts, a header, a row per transfer. Raises FormatError beyond ten million
-    transfers."""
+    """Write a schedule as CSV: facts, a header, a row per transfer. Raises FormatError beyond ten million transfers."""
     if len(schedule) > _MOST_ROWS:
-        raise FormatError(
-            "{label} has {transfers:,} transfers; CSV takes {most:,}. JSON keeps repeated steps short",
-            label=schedule.label,
-            transfers=len(schedule),
-            most=_MOST_ROWS,
-        )
+        why = "{label} has {transfers:,} transfers; CSV takes {most:,}. JSON keeps repeated steps short"
+        raise FormatError(why, label=schedule.label, transfers=len(schedule), most=_MOST_ROWS)
     write_text(path, _lines(schedule))
 
 

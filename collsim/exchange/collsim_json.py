@@ -32,13 +32,8 @@ def read_collsim_json(path: Any) -> Schedule:
     if not isinstance(data, dict) or data.get("format") != _NAME:
         refuse(path, "", 'expected an object with "format": "{name}"', name=_NAME)
     if data.get("version") != _VERSION:
-        refuse(
-            path,
-            "",
-            "version {version!r}; this collsim reads version {known}",
-            version=data.get("version"),
-            known=_VERSION,
-        )
+        why = "version {version!r}; this collsim reads version {known}"
+        refuse(path, "", why, version=data.get("version"), known=_VERSION)
     columns, steps = data.get("columns", _COLUMNS), data.get("steps")
     if columns != _COLUMNS or not isinstance(steps, list):
         refuse(path, "", "expected columns {columns} and a list of steps", columns=_COLUMNS)
@@ -52,11 +47,7 @@ def _step(path: Any, number: int, given: Any) -> Step:
     rows = pattern.get("transfers")
     if not isinstance(rows, list) or not all(isinstance(r, list) and len(r) == len(_COLUMNS) for r in rows):
         refuse(
-            path,
-            where,
-            "expected rows of {count} values: {columns}",
-            count=len(_COLUMNS),
-            columns=", ".join(_COLUMNS),
+            path, where, "expected rows of {count} values: {columns}", count=len(_COLUMNS), columns=", ".join(_COLUMNS)
         )
     wrong = next((r[4] for r in rows if r[4] not in ("copy", "reduce")), None)
     if wrong is not None:

@@ -17,15 +17,10 @@ _MOST_TRANSFERS = 20_000
 
 
 def write_dot(schedule: Schedule, path: Any) -> None:
-    """Write a schedule as a Graphviz digraph. Raises CollsimError beyond 20,000 transfers, which no picture can
-    show."""
+    """Write a schedule as a Graphviz digraph. Raises CollsimError beyond 20,000 transfers, too many for a picture."""
     if len(schedule) > _MOST_TRANSFERS or schedule.endpoints * schedule.steps > _MOST_TRANSFERS:
-        raise CollsimError(
-            "{label} has {transfers:,} transfers; a picture takes {most:,}. Use fewer ranks",
-            label=schedule.label,
-            transfers=len(schedule),
-            most=_MOST_TRANSFERS,
-        )
+        why = "{label} has {transfers:,} transfers; a picture takes {most:,}. Use fewer ranks"
+        raise CollsimError(why, label=schedule.label, transfers=len(schedule), most=_MOST_TRANSFERS)
     write_text(path, (f"{line}\n" for line in _lines(schedule)))
 
 

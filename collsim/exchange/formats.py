@@ -72,11 +72,8 @@ def load(path: Any, format: str | None = None, **options: Any) -> Any:
         return load_algorithm(name)
     entry = _named(format) if format is not None else _guess(path)
     if entry.read is None:
-        raise CollsimError(
-            "{name} can be written but not read; it can be read: {known}",
-            name=entry.name,
-            known=_listed(e for e in _FORMATS.values() if e.read),
-        )
+        why = "{name} can be written but not read; it can be read: {known}"
+        raise CollsimError(why, name=entry.name, known=_listed(e for e in _FORMATS.values() if e.read))
     with within(most_memory(FILE_MEMORY)):
         return entry.read(path, **options)
 
@@ -105,12 +102,8 @@ def _writer(holds: str, path: Any, format: str | None) -> Callable[..., None]:
     if writer is not None:
         return writer
     known = sorted({s for e in _FORMATS.values() if e.write and e.holds == holds for s in e.suffixes})
-    raise CollsimError(
-        "no format writes a {holds} to {name!r}; its suffixes: {known}",
-        holds=holds,
-        name=Path(name_of(path)).name,
-        known=", ".join(known) or Sentence("none"),
-    )
+    why = "no format writes a {holds} to {name!r}; its suffixes: {known}"
+    raise CollsimError(why, holds=holds, name=Path(name_of(path)).name, known=", ".join(known) or Sentence("none"))
 
 
 def convert(
@@ -177,11 +170,8 @@ def _guess(path: Any) -> Format:
             "{name}: {written} files can be written, but not be loaded", name=Path(name_of(path)).name, written=written
         )
     known = _listed(sharing or (e for e in _FORMATS.values() if e.read))
-    raise FormatError(
-        "{name}: its beginning does not look like any of: {known}; say which with format=",
-        name=Path(name_of(path)).name,
-        known=known,
-    )
+    why = "{name}: its beginning does not look like any of: {known}; say which with format="
+    raise FormatError(why, name=Path(name_of(path)).name, known=known)
 
 
 def _listed(entries: Iterable[Format]) -> str:

@@ -54,12 +54,8 @@ def write_goal(
     if nbytes is None:
         raise CollsimError("GOAL counts bytes: say how many, for example nbytes='64MiB'")
     if len(schedule) > MOST_ELEMENTS:
-        raise CollsimError(
-            "{label} has {transfers:,} transfers; GOAL is written for at most {most:,}",
-            label=schedule.label,
-            transfers=len(schedule),
-            most=MOST_ELEMENTS,
-        )
+        why = "{label} has {transfers:,} transfers; GOAL is written for at most {most:,}"
+        raise CollsimError(why, label=schedule.label, transfers=len(schedule), most=MOST_ELEMENTS)
     sizes = chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist()
     lines = _lines(schedule, sizes, reduce_rate)
     write_text(path, _document(schedule, lines))
@@ -171,13 +167,10 @@ def read_goal(path: Any) -> list[GoalTask]:
         elif rank >= 0 and (need := _NEEDS.fullmatch(line)) is not None:
             needs[rank, need[1]].append(need[2])
         else:
-            refuse(
-                path,
-                where,
-                "{line!r}; expected a rank block, 'l: send Nb to R tag T', 'l: recv ...', 'l: calc N' or 'a "
-                "requires b'",
-                line=line[:60],
+            why = (
+                "{line!r}; expected a rank block, 'l: send Nb to R tag T', 'l: recv ...', 'l: calc N' or 'a requires b'"
             )
+            refuse(path, where, why, line=line[:60])
     if ranks is None or rank >= 0:
         refuse(path, "", "ends inside a rank" if rank >= 0 else "no 'num_ranks N'")
     _match(path, tasks)
@@ -215,16 +208,8 @@ def _match(path: Any, tasks: dict[tuple[int, str], GoalTask]) -> None:
         sent, received = ends["send"][key], ends["recv"][key]
         if [t.amount for t in sent] != [t.amount for t in received]:
             src, dst, tag = key
-            refuse(
-                path,
-                "",
-                "rank {src} sends {sent} messages to {dst} with tag {tag}, which receives {received}, or other sizes",
-                src=src,
-                sent=len(sent),
-                dst=dst,
-                tag=tag,
-                received=len(received),
-            )
+            why = "rank {src} sends {sent} messages to {dst} with tag {tag}, which receives {received}, or other sizes"
+            refuse(path, "", why, src=src, sent=len(sent), dst=dst, tag=tag, received=len(received))
 
 
 def _with_needs(

@@ -107,14 +107,8 @@ def _addresses(path: Any, data: dict[str, Any]) -> tuple[int, list[Address]]:
     if sorted(found) != list(range(len(found))) or not found:
         refuse(path, "collective", "addresses {found}; expected 0, 1, 2 ... without gaps", found=sorted(found)[:8])
     if len(found) * pieces * ranks > _MOST_CELLS:
-        refuse(
-            path,
-            "",
-            "{found:,} addresses on {ranks} ranks; at most {most:,} cells are followed",
-            found=len(found) * pieces,
-            ranks=ranks,
-            most=_MOST_CELLS,
-        )
+        why = "{found:,} addresses on {ranks} ranks; at most {most:,} cells are followed"
+        refuse(path, "", why, found=len(found) * pieces, ranks=ranks, most=_MOST_CELLS)
     return ranks, [_address(path, a, found[a]) for a in range(len(found)) for _ in range(pieces)]
 
 
@@ -144,27 +138,17 @@ def _layout(path: Any, addresses: list[Address], ranks: int) -> AddressMap:
         return _unknown(path)
     if sums and any(a.before != everyone for a in addresses):
         return _unknown(path)
-    sources = [a.before[0] for a in addresses]
-    targets = [a.after[0] for a in addresses]
-    if sums:
-        if to_all:
-            return _in_order("allreduce", 0, len(addresses))
-        return (
-            _in_order("reduce", targets[0], len(addresses))
-            if len(set(targets)) == 1
-            else _blocks(path, "reduce_scatter", 0, targets, ranks)
-        )
-    if to_all:
-        return (
-            _in_order("broadcast", sources[0], len(addresses))
-            if len(set(sources)) == 1
-            else _blocks(path, "allgather", 0, sources, ranks)
-        )
-    if len(set(sources)) == 1:
+    sources, targets = [a.before[0] for a in addresses], [a.after[0] for a in addresses]
+    one_source, one_target = len(set(sources)) == 1, len(set(targets)) == 1
+    if sums and (to_all or one_target):
+        return _in_order("allreduce" if to_all else "reduce", 0 if to_all else targets[0], len(addresses))
+    if not sums and to_all and one_source:
+        return _in_order("broadcast", sources[0], len(addresses))
+    if sums or to_all:
+        return _blocks(path, "reduce_scatter" if sums else "allgather", 0, targets if sums else sources, ranks)
+    if one_source:
         return _blocks(path, "scatter", sources[0], targets, ranks)
-    if len(set(targets)) == 1:
-        return _blocks(path, "gather", targets[0], sources, ranks)
-    return _pairs(path, sources, targets, ranks)
+    return _blocks(path, "gather", targets[0], sources, ranks) if one_target else _pairs(path, sources, targets, ranks)
 
 
 def _unknown(path: Any) -> AddressMap:
@@ -186,14 +170,8 @@ def _blocks(path: Any, name: str, root: int, owner: list[int], ranks: int) -> Ad
         place.append((rank * per + seen[rank],) * 3)
         seen[rank] += 1
     if rest or set(seen) != {per}:
-        refuse(
-            path,
-            "collective",
-            "{name} with {least} to {most} addresses per rank; expected as many on each",
-            name=name,
-            least=min(seen),
-            most=max(seen),
-        )
+        why = "{name} with {least} to {most} addresses per rank; expected as many on each"
+        refuse(path, "collective", why, name=name, least=min(seen), most=max(seen))
     return AddressMap(name, root, len(owner), place)
 
 
@@ -286,12 +264,8 @@ class _Sends:
 
     def _send(self, number: int, send: Any) -> tuple[int, int, int]:
         if not isinstance(send, list) or len(send) < 3:
-            refuse(
-                self.path,
-                Sentence("step {number}", number=number),
-                "send {send}; expected [address, src, dst]",
-                send=str(send)[:60],
-            )
+            why = "send {send}; expected [address, src, dst]"
+            refuse(self.path, Sentence("step {number}", number=number), why, send=str(send)[:60])
         where = Sentence("step {number}, send {send}", number=number, send=str(send)[:60])
         address = whole(self.path, where, "address", send[0], 0, len(self.addresses) - 1)
         src, dst = (

@@ -25,6 +25,7 @@ from ..collective import collective as find_collective
 from ..errors import CollsimError, Sentence, unknown
 from ..files import read_text, refuse
 from ..schedule import Schedule, Step, copy, freeze, pipeline, reduce, together
+from ..trees import depths
 from .formats import Format, register
 
 _RING = re.compile(r"Channel (\d{1,4})/(\d{1,4}) :((?:\s+\d{1,7})+)(\s*\.\.\.)?\s*$", re.ASCII)
@@ -42,6 +43,8 @@ _VERSION = re.compile(r"\b(N|R)CCL version (\d[\w.+-]{0,40})")
 _MOST_RANKS, _MOST_LINES = 65_536, 128 * 2**20
 
 Pattern = Literal["ring", "tree"]
+_IN_BLOCKS = ("allreduce", "allgather", "reduce_scatter")  # around a ring, a block of each rank
+_ABLE = {"ring": (*_IN_BLOCKS, "broadcast", "reduce"), "tree": ("allreduce",)}
 
 
 @dataclass(frozen=True)
@@ -74,46 +77,31 @@ class NcclJob:
         """
         kind = find_collective(collective)
         chosen = algorithm or ("ring" if self.rings else "tree")
-        if chosen not in ("ring", "tree"):
-            raise CollsimError(unknown("algorithm of a job", chosen, ("ring", "tree")))
-        able = (
-            ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce") if chosen == "ring" else ("allreduce",)
-        )
-        if kind.name not in able:
-            raise CollsimError(
-                "NCCL has no {chosen} for {name}; it has one for {able}",
-                chosen=chosen,
-                name=kind.name,
-                able=", ".join(able),
-            )
-        if not 0 <= root < self.ranks or pieces < 1:
-            raise CollsimError(
-                "root={root}, pieces={pieces}: root is 0 to {last} and pieces 1 or more",
-                root=root,
-                pieces=pieces,
-                last=self.ranks - 1,
-            )
+        self._require(chosen, kind.name, root, pieces)
         found = self.rings if chosen == "ring" else self.trees
-        if not found:
-            raise CollsimError(
-                "the log has no {chosen}s; log them with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH", chosen=chosen
-            )
-        parts = [
-            _channel(kind.name, self.ranks, len(found), c, found[k], chosen, root, pieces)
-            for c, k in enumerate(sorted(found))
-        ]
-        blocks = (
-            self.ranks if chosen == "ring" and kind.name in ("allreduce", "allgather", "reduce_scatter") else pieces
-        )
-        return freeze(
-            f"nccl_{chosen}",
-            kind.name,
-            self.ranks,
-            together(*parts),
-            chunks=len(found) * blocks,
-            root=root if kind.rooted else 0,
-            options={"channels": len(found)},
-        )
+        order = enumerate(sorted(found))
+        parts = [_channel(kind.name, self.ranks, len(found), c, found[k], chosen, root, pieces) for c, k in order]
+        blocks = self.ranks if chosen == "ring" and kind.name in _IN_BLOCKS else pieces
+        shape: dict[str, Any] = {
+            "chunks": len(found) * blocks,
+            "root": root if kind.rooted else 0,
+            "options": {"channels": len(found)},
+        }
+        return freeze(f"nccl_{chosen}", kind.name, self.ranks, together(*parts), **shape)
+
+    def _require(self, chosen: str, collective: str, root: int, pieces: int) -> None:
+        if chosen not in _ABLE:
+            raise CollsimError(unknown("algorithm of a job", chosen, _ABLE))
+        able = _ABLE[chosen]
+        if collective not in able:
+            why = "NCCL has no {chosen} for {name}; it has one for {able}"
+            raise CollsimError(why, chosen=chosen, name=collective, able=", ".join(able))
+        if not 0 <= root < self.ranks or pieces < 1:
+            why = "root={root}, pieces={pieces}: root is 0 to {last} and pieces 1 or more"
+            raise CollsimError(why, root=root, pieces=pieces, last=self.ranks - 1)
+        if not (self.rings if chosen == "ring" else self.trees):
+            why = "the log has no {chosen}s; log them with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH"
+            raise CollsimError(why, chosen=chosen)
 
     def __str__(self) -> str:
         via = sorted({t.split("/")[0] + ("/GDRDMA" if "GDRDMA" in t else "") for t in self.transports.values()})
@@ -158,8 +146,7 @@ def _ring(name: str, order: np.ndarray[Any, Any], channels: int, c: int) -> Iter
 
 def _chain(name: str, order: tuple[int, ...], root: int, chunks: np.ndarray[Any, Any], c: int) -> Iterator[Step]:
     """Broadcast from the root around the ring; reduce towards it (src/device/broadcast.h, reduce.h)."""
-    at = order.index(root) + (name == "reduce")
-    ranks = np.roll(np.array(order), -at)
+    ranks = np.roll(np.array(order), -order.index(root) - (name == "reduce"))
     make = reduce if name == "reduce" else copy
     hops = [make(a, b, chunks[0], channel=c) for a, b in pairwise(ranks)]
     yield from pipeline(hops, len(chunks), int(chunks[1] - chunks[0]) if len(chunks) > 1 else 1)
@@ -167,22 +154,12 @@ def _chain(name: str, order: tuple[int, ...], root: int, chunks: np.ndarray[Any,
 
 def _tree(parent: tuple[int, ...], chunks: np.ndarray[Any, Any], c: int) -> Iterator[Step]:
     """Up the tree with sums, down with results (src/device/all_reduce.h runTreeUpDown)."""
-    depth = _depths(parent)
     rank, above = np.arange(len(parent)), np.array(parent)
-    up = [reduce(rank[depth == d], above[depth == d], chunks[0], channel=c) for d in range(int(depth.max()), 0, -1)]
-    down = [copy(above[depth == d], rank[depth == d], chunks[0], channel=c) for d in range(1, int(depth.max()) + 1)]
+    depth = depths(above)
+    levels = [depth == d for d in range(1, int(depth.max()) + 1)]
+    up = [reduce(rank[at], above[at], chunks[0], channel=c) for at in reversed(levels)]
+    down = [copy(above[at], rank[at], chunks[0], channel=c) for at in levels]
     yield from pipeline([*up, *down], len(chunks), int(chunks[1] - chunks[0]) if len(chunks) > 1 else 1)
-
-
-def _depths(parent: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Distance of every rank from the root."""
-    above = np.array(parent)
-    depth = np.zeros(len(parent), np.int64)
-    at = above.copy()
-    while (at >= 0).any():
-        depth += at >= 0
-        at = np.where(at >= 0, above[at], -1)
-    return depth
 
 
 # ---- reading
@@ -324,11 +301,8 @@ def _trees(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
             continue
         parent = tuple(parents.get(r, -2) for r in range(ranks))
         if min(parent) < -1 or sum(p == -1 for p in parent) != 1 or not _reaches_root(parent):
-            refuse(
-                path,
-                Sentence("tree of channel {channel}", channel=channel),
-                "is not a tree: one rank has no parent, and every other one leads there",
-            )
+            why = "is not a tree: one rank has no parent, and every other one leads there"
+            refuse(path, Sentence("tree of channel {channel}", channel=channel), why)
         found[channel] = parent
     return found
 

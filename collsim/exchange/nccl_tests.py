@@ -83,30 +83,26 @@ def read_nccl_tests(path: Any, *, collective: str | None = None, ranks: int | No
     Args:
         collective, ranks: what was run, where the log does not say (older versions do not print the test's name).
     """
-    known = find_collective(collective).name if collective is not None else None
     rows: list[dict[str, Any]] = []
-    seen = _Header(known, ranks)
+    seen = _Header(find_collective(collective).name if collective is not None else None, ranks)
     for number, raw in enumerate(read_text(path).splitlines(), 1):
         line = _TAG.sub("", raw.strip())
-        if not line.startswith("#"):
-            row = _row(path, number, line)
-            if row is not None:
-                rows.append({**seen.facts(), **row})
-                seen.rows += 1
-            else:
-                seen.note(line)
-        else:
+        row = None if line.startswith("#") else _row(path, number, line)
+        if row is None:
             seen.note(line)
+        else:
+            rows.append({**seen.facts(), **row})
+            seen.rows += 1
         if len(rows) > _MOST_ROWS:
             refuse(path, Sentence("line {line}", line=number), "more than {most:,} rows", most=_MOST_ROWS)
     if not rows:
-        refuse(
-            path,
-            "",
-            "no row of an nccl-tests table; expected lines of size, count, type, redop, root, time, algbw, busbw, "
-            "#wrong ...",
-        )
+        refuse(path, "", _NO_ROW)
     return _frame(rows)
+
+
+_NO_ROW = (
+    "no row of an nccl-tests table; expected lines of size, count, type, redop, root, time, algbw, busbw, #wrong ..."
+)
 
 
 class _Header:
@@ -210,12 +206,8 @@ def read_nccl_tests_json(path: Any) -> pd.DataFrame:
 
 def _result(path: Any, where: Words, result: Any) -> dict[str, Any]:
     if not isinstance(result, dict) or not isinstance(result.get("type"), str) or result["type"] not in TYPES:
-        refuse(
-            path,
-            where,
-            "expected an object with size, count, type (one of {types}) and out_of_place",
-            types=", ".join(TYPES),
-        )
+        why = "expected an object with size, count, type (one of {types}) and out_of_place"
+        refuse(path, where, why, types=", ".join(TYPES))
     row = {
         "nbytes": whole(path, where, "size", result.get("size"), 0, 2**60),
         "count": whole(path, where, "count", result.get("count"), 0, 2**60),
@@ -223,17 +215,18 @@ def _result(path: Any, where: Words, result: Any) -> dict[str, Any]:
         "redop": str(result.get("redop", "none"))[:20],
         "root": whole(path, where, "root", result.get("root", -1), -1),
     }
-    for key, prefix in (("out_of_place", ""), ("in_place", "in_place_")):
-        half = result.get(key)
-        if half is None and prefix:
-            continue
-        if not isinstance(half, dict):
-            refuse(path, where, "expected {key} to be an object with time, alg_bw, bus_bw", key=key)
-        wrong = half.get("nwrong", "N/A")
-        time = half.get("time", half.get("cpu_time"))
-        values = [str(v) for v in (time, half.get("alg_bw"), half.get("bus_bw"), "N/A" if wrong is None else wrong)]
-        row |= _half(path, Sentence("{where}, {key}", where=where, key=key), values, prefix)
-    return row
+    row |= _half_of(path, where, result, "out_of_place", "")
+    return row if result.get("in_place") is None else row | _half_of(path, where, result, "in_place", "in_place_")
+
+
+def _half_of(path: Any, where: Words, result: dict[str, Any], key: str, prefix: str) -> dict[str, float]:
+    half = result.get(key)
+    if not isinstance(half, dict):
+        refuse(path, where, "expected {key} to be an object with time, alg_bw, bus_bw", key=key)
+    wrong = half.get("nwrong", "N/A")
+    time = half.get("time", half.get("cpu_time"))
+    values = [str(v) for v in (time, half.get("alg_bw"), half.get("bus_bw"), "N/A" if wrong is None else wrong)]
+    return _half(path, Sentence("{where}, {key}", where=where, key=key), values, prefix)
 
 
 # ---- out
@@ -272,11 +265,8 @@ def _checked(table: pd.DataFrame) -> pd.DataFrame:
         raise CollsimError("no row of the table has a time")
     unknown = sorted({str(c) for c in table["collective"]} - set(TESTS.values()))
     if unknown:
-        raise CollsimError(
-            "nccl-tests has no test for {unknown}; it has {tests}",
-            unknown=", ".join(unknown),
-            tests=", ".join(TESTS.values()),
-        )
+        why = "nccl-tests has no test for {unknown}; it has {tests}"
+        raise CollsimError(why, unknown=", ".join(unknown), tests=", ".join(TESTS.values()))
     return table
 
 
@@ -375,63 +365,53 @@ def write_nccl_tests_json(table: pd.DataFrame, path: Any) -> None:
     topologies."""
     groups = list(_groups(_checked(table)))
     if len(groups) > 1:
-        raise CollsimError(
-            "nccl-tests' JSON holds one table, this one has {groups} (of algorithms, topologies ...); filter it first",
-            groups=len(groups),
-        )
-    facts, rows = groups[0]
-    test = next(t for t, c in TESTS.items() if c == facts["collective"])
-    devices = [
-        {
-            "rank": r,
-            "group": 0,
-            "pid": 0,
-            "hostname": "collsim",
-            "device": r,
-            "device_hex": "0000:00:00",
-            "device_info": "simulated",
-        }
-        for r in range(int(facts["ranks"]))
-    ]
+        why = "nccl-tests' JSON holds one table, this one has {groups} (of algorithms, topologies ...); filter it first"
+        raise CollsimError(why, groups=len(groups))
+    write_text(path, json.dumps(_document(*groups[0]), indent=2) + "\n")
+
+
+def _document(facts: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
     results = [_as_result(row) for row in rows]
     mean = sum(r["out_of_place"]["bus_bw"] for r in results) / len(results)
-    document = {
+    return {
         "version": 3,
         "start_time": "",
-        "args": [test],
+        "args": [next(t for t, c in TESTS.items() if c == facts["collective"])],
         "env": {},
         "nccl_version": 0,
-        "config": {"devices": devices},
+        "config": {"devices": [_device(r) for r in range(int(facts["ranks"]))]},
         "results": results,
         "out_of_bounds": {"count": 0, "okay": "true"},
         "average_bus_bandwidth": {"bandwidth": mean, "okay": "true"},
         "errors": [],
         "end_time": "",
     }
-    write_text(path, json.dumps(document, indent=2) + "\n")
+
+
+def _device(rank: int) -> dict[str, Any]:
+    simulated = {"hostname": "collsim", "device": rank, "device_hex": "0000:00:00", "device_info": "simulated"}
+    return {"rank": rank, "group": 0, "pid": 0, **simulated}
 
 
 def _as_result(row: dict[str, Any]) -> dict[str, Any]:
     kind = find_collective(row["collective"])
     dtype = str(row.get("dtype") or "float32")
     nbytes, count = _size(row, dtype)
-    result: dict[str, Any] = {
+    return {
         "size": nbytes,
         "count": count,
         "type": next((t for t, ours in TYPES.items() if ours == dtype), "float"),
         "redop": _redop(row, kind.reduces),
         "root": "0" if kind.rooted else "-1",
+        "out_of_place": _timed(row, "") | {"nwrong": "0"},
+        "in_place": _timed(row, "in_place_") | {"nwrong": "N/A" if kind.apart else "0"},
     }
-    for key, prefix in (("out_of_place", ""), ("in_place", "in_place_")):
-        algbw, busbw = _bandwidths(row, prefix)
-        time = _value(row, f"{prefix}time", float(row["time"]))
-        result[key] = {
-            "time": time / _US,
-            "alg_bw": algbw / _GB,
-            "bus_bw": busbw / _GB,
-            "nwrong": "N/A" if prefix and kind.apart else "0",
-        }
-    return result
+
+
+def _timed(row: dict[str, Any], prefix: str) -> dict[str, Any]:
+    algbw, busbw = _bandwidths(row, prefix)
+    time = _value(row, f"{prefix}time", float(row["time"]))
+    return {"time": time / _US, "alg_bw": algbw / _GB, "bus_bw": busbw / _GB}
 
 
 def _looks_text(head: str) -> bool:

@@ -36,12 +36,8 @@ def read_yaml(path: Any, **options: Any) -> Topology:
         for sign in re.findall(r"[\[{\]}]", line):
             depth += 1 if sign in "[{" else -1
             if depth > _DEEPEST:
-                refuse(
-                    path,
-                    Sentence("line {line}", line=number),
-                    "brackets nested more than {most} deep",
-                    most=_DEEPEST,
-                )
+                why = "brackets nested more than {most} deep"
+                refuse(path, Sentence("line {line}", line=number), why, most=_DEEPEST)
     return load_topology(path, **options)
 
 
@@ -104,11 +100,8 @@ def _dimensions(topology: Topology) -> list[tuple[str, int]]:
             name=topology.name,
         )
     if len(topology.links) != expected or topology.endpoints != n or any(size < 2 for _, size in dims) or not dims:
-        raise CollsimError(
-            "{name} has cables or endpoints more or fewer than a plain {shape}; ASTRA-sim cannot say that",
-            name=topology.name,
-            shape=topology.shape,
-        )
+        why = "{name} has cables or endpoints more or fewer than a plain {shape}; ASTRA-sim cannot say that"
+        raise CollsimError(why, name=topology.name, shape=topology.shape)
     return dims
 
 
@@ -120,12 +113,8 @@ def _torus(topology: Topology) -> list[int]:
 def _uniform(topology: Topology) -> tuple[float, float]:
     rates, delays = np.unique(topology.links.bandwidth), np.unique(topology.links.alpha)
     if len(rates) != 1 or len(delays) != 1:
-        raise CollsimError(
-            "{name} has {rates} bandwidths and {delays} alphas; ASTRA-sim's networks have one per dimension",
-            name=topology.name,
-            rates=len(rates),
-            delays=len(delays),
-        )
+        why = "{name} has {rates} bandwidths and {delays} alphas; ASTRA-sim's networks have one per dimension"
+        raise CollsimError(why, name=topology.name, rates=len(rates), delays=len(delays))
     return float(rates[0]), float(delays[0])
 
 
@@ -144,12 +133,8 @@ def write_simgrid(topology: Topology, path: Any, *, speed: str = "1Gf") -> None:
     """
     n = topology.endpoints
     if n * (n - 1) > _MOST_ROUTES:
-        raise CollsimError(
-            "{name} has {n} endpoints; SimGrid's full routing is written for at most {most}",
-            name=topology.name,
-            n=n,
-            most=int(_MOST_ROUTES**0.5),
-        )
+        why = "{name} has {n} endpoints; SimGrid's full routing is written for at most {most}"
+        raise CollsimError(why, name=topology.name, n=n, most=int(_MOST_ROUTES**0.5))
     if not re.fullmatch(r"\d+(\.\d+)?[kMGTPE]?f", speed):
         raise CollsimError("speed={speed!r} is not SimGrid's; write for example '1Gf'", speed=speed)
     write_text(path, (f"{line}\n" for line in _simgrid(topology, speed)))
@@ -164,21 +149,22 @@ def _simgrid(topology: Topology, speed: str) -> Iterator[str]:
     for r in range(topology.endpoints):
         yield f'    <host id="{_host(topology, r)}" speed="{speed}"/>'
     links, names = topology.links, topology.devices.name
-    for k in range(len(links)):
-        name = quoteattr(f"{k}: {names[links.src[k]]} to {names[links.dst[k]]}")
+    ids = [quoteattr(f"{k}: {names[links.src[k]]} to {names[links.dst[k]]}") for k in range(len(links))]
+    for k, name in enumerate(ids):
         rate, delay = f"{links.bandwidth[k]:.12g}Bps", f"{links.alpha[k]:.12g}s"
         yield f'    <link id={name} bandwidth="{rate}" latency="{delay}" sharing_policy="SHARED"/>'
+    yield from _simgrid_routes(topology, ids)
+    yield "  </zone>"
+    yield "</platform>"
+
+
+def _simgrid_routes(topology: Topology, ids: list[str]) -> Iterator[str]:
     src, dst = np.divmod(np.arange(topology.endpoints**2), topology.endpoints)
     src, dst = src[src != dst], dst[src != dst]
     routes = topology.routes(src, dst)
     for pair, (a, b) in enumerate(zip(src.tolist(), dst.tolist(), strict=True)):
-        hops = "".join(
-            f"<link_ctn id={quoteattr(f'{k}: {names[links.src[k]]} to {names[links.dst[k]]}')}/>"
-            for k in routes[pair].tolist()
-        )
+        hops = "".join(f"<link_ctn id={ids[k]}/>" for k in routes[pair].tolist())
         yield f'    <route src="{_host(topology, a)}" dst="{_host(topology, b)}" symmetrical="NO">{hops}</route>'
-    yield "  </zone>"
-    yield "</platform>"
 
 
 def _host(topology: Topology, endpoint: int) -> str:

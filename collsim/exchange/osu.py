@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -95,23 +96,26 @@ def read_osu(path: Any, *, collective: str | None = None, ranks: int | None = No
     """
     given = find_collective(collective).name if collective is not None else None
     count = None if ranks is None else parse_count(ranks, "ranks")
-    rows: list[dict[str, Any]] = []
-    seen = _Table(collective=given)
+    rows = list(_rows(path, _Table(collective=given), given, count))
+    if not rows:
+        why = (
+            "no row of an OSU table; expected a title (# OSU MPI Allreduce Latency Test) and lines of size and latency"
+        )
+        refuse(path, "", why)
+    return _frame(rows)
+
+
+def _rows(path: Any, seen: _Table, given: str | None, ranks: int | None) -> Iterator[dict[str, Any]]:
+    found = 0
     for number, raw in enumerate(read_text(path).splitlines(), 1):
         line = raw.strip()
-        if seen.columns and _ROW.match(line):
-            rows.append(_row(path, number, line, seen, count))
-            if len(rows) > _MOST_ROWS:
-                refuse(path, Sentence("line {line}", line=number), "more than {most:,} rows", most=_MOST_ROWS)
-        else:
+        if not (seen.columns and _ROW.match(line)):
             _note(path, number, line[:_LONGEST], seen, given)
-    if not rows:
-        refuse(
-            path,
-            "",
-            "no row of an OSU table; expected a title (# OSU MPI Allreduce Latency Test) and lines of size and latency",
-        )
-    return _frame(rows)
+            continue
+        yield _row(path, number, line, seen, ranks)
+        found += 1
+        if found > _MOST_ROWS:
+            refuse(path, Sentence("line {line}", line=number), "more than {most:,} rows", most=_MOST_ROWS)
 
 
 def _note(path: Any, number: int, line: str, seen: _Table, given: str | None) -> None:
@@ -144,32 +148,25 @@ def _columns(path: Any, number: int, line: str) -> tuple[str, ...]:
 def _row(path: Any, number: int, line: str, seen: _Table, ranks: int | None) -> dict[str, Any]:
     where, tokens = Sentence("line {line}", line=number), line.split()[:64]
     if len(tokens) <= len(seen.columns):
-        refuse(
-            path,
-            where,
-            "{count} values, but the table has {columns} columns; is the file truncated?",
-            count=len(tokens),
-            columns=len(seen.columns) + 1,
-        )
-    values = dict.fromkeys(("time", "min_time", "max_time", "algbw", "iterations"), math.nan)
-    for kind, text in zip(seen.columns, tokens[1:], strict=False):
-        if kind:
-            scale = _MB if kind == "algbw" else 1.0 if kind == "iterations" else _US
-            values[kind] = real(path, where, kind, text) * scale
+        why = "{count} values, but the table has {columns} columns; is the file truncated?"
+        refuse(path, where, why, count=len(tokens), columns=len(seen.columns) + 1)
+    values = _values(path, where, seen, tokens[1:])
     block = whole(path, where, "size", tokens[0], 0, 2**60)
     nbytes = block * ranks if ranks is not None and seen.collective in _PER_RANK else block
     timed = values["time"] > 0
     algbw = nbytes / values["time"] if timed else values["algbw"]
     factor = find_collective(seen.collective).busbw(ranks) if seen.collective and ranks and timed else math.nan
-    facts = {
-        "table": max(seen.number, 0),
-        "test": seen.test,
-        "collective": seen.collective,
-        "ranks": ranks,
-        "nbytes": nbytes,
-        "block": block,
-    }
-    return {**facts, **values, "algbw": algbw, "busbw": algbw * factor}
+    facts = {"table": max(seen.number, 0), "test": seen.test, "collective": seen.collective, "ranks": ranks}
+    return {**facts, "nbytes": nbytes, "block": block, **values, "algbw": algbw, "busbw": algbw * factor}
+
+
+def _values(path: Any, where: Sentence, seen: _Table, tokens: list[str]) -> dict[str, float]:
+    values = dict.fromkeys(("time", "min_time", "max_time", "algbw", "iterations"), math.nan)
+    for kind, text in zip(seen.columns, tokens, strict=False):
+        if kind:
+            scale = _MB if kind == "algbw" else 1.0 if kind == "iterations" else _US
+            values[kind] = real(path, where, kind, text) * scale
+    return values
 
 
 def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:

@@ -50,11 +50,8 @@ def _cells(table: pd.DataFrame, columns: list[str] | None) -> tuple[list[str], l
         raise CollsimError("the table has {rows:,} rows; a page takes {most:,}", rows=len(table), most=_MOST_ROWS)
     missing = [c for c in columns or () if c not in table.columns]
     if missing:
-        raise CollsimError(
-            "no column {missing}; there are {columns}",
-            missing=", ".join(map(repr, missing)),
-            columns=", ".join(map(str, table.columns)),
-        )
+        why = "no column {missing}; there are {columns}"
+        raise CollsimError(why, missing=", ".join(map(repr, missing)), columns=", ".join(map(str, table.columns)))
     names = columns or [str(c) for c in table.columns if c not in _LEFT_OUT and any(_says(value) for value in table[c])]
     return names, [[shown(n, row[n]) for n in names] for row in table.to_dict("records")]
 

@@ -60,20 +60,16 @@ def read_teccl(path: Any, *, collective: str | None = None) -> Schedule:
     data = read_json(path)
     if not isinstance(data, dict):
         refuse(path, "", "expected an object with keys like '6-Flows'")
-    flows = _flows(path, data)
-    demands = _demands(path, data)
-    if not flows:
-        flows = _flows_of_paths(path, data)
+    flows, demands = _flows(path, data), _demands(path, data)
+    flows = flows or _flows_of_paths(path, data)
     if not flows:
         refuse(path, "", "no flows; expected a list under a key like '6-Flows'")
-    nodes = sorted({f.a for f in flows} | {f.b for f in flows} | {f.source for f in flows})
+    nodes = sorted({node for f in flows for node in (f.a, f.b, f.source)})
     wanted = demands or _settled(flows)
     what = collective or _collective(path, wanted, len(nodes))
-    if what == "allgather":
-        return _allgather(path, flows, nodes)
-    if what != "alltoall":
+    if what not in ("allgather", "alltoall"):
         refuse(path, "", "collective={what!r}; TE-CCL makes allgather and alltoall", what=what)
-    return _alltoall(path, flows, nodes, wanted)
+    return _allgather(path, flows, nodes) if what == "allgather" else _alltoall(path, flows, nodes, wanted)
 
 
 def _value(data: dict[str, Any], word: str, kind: type) -> Any:
@@ -86,11 +82,8 @@ def _flows(path: Any, data: dict[str, Any]) -> list[Flow]:
     for line in _value(data, "flow", list):
         match = _FLOW.fullmatch(line) if isinstance(line, str) else None
         if match is None:
-            refuse(
-                path,
-                Sentence("flow {line!r}", line=str(line)[:80]),
-                "expected 'Chunk C from S traveled over A->B in epoch E'",
-            )
+            why = "expected 'Chunk C from S traveled over A->B in epoch E'"
+            refuse(path, Sentence("flow {line!r}", line=str(line)[:80]), why)
         chunk, source, a, b, volume, epoch = match.groups()
         try:
             part = Fraction(float(volume or 1)).limit_denominator(_MOST_PIECES)
@@ -108,11 +101,8 @@ def _demands(path: Any, data: dict[str, Any]) -> dict[tuple[int, int], set[int]]
     for key in _value(data, "path", dict):
         match = _DEMAND.fullmatch(key)
         if match is None:
-            refuse(
-                path,
-                Sentence("demand {key!r}", key=key[:80]),
-                "expected 'Demand at D for chunk C from S met by epoch E'",
-            )
+            why = "expected 'Demand at D for chunk C from S met by epoch E'"
+            refuse(path, Sentence("demand {key!r}", key=key[:80]), why)
         at, chunk, source, _ = (int(x) for x in match.groups())
         wanted[source, chunk].add(at)
     return wanted
@@ -127,12 +117,8 @@ def _flows_of_paths(path: Any, data: dict[str, Any]) -> list[Flow]:
         for hop in hops if isinstance(hops, list) else [hops]:
             step = _HOP.fullmatch(hop) if isinstance(hop, str) else None
             if step is None:
-                refuse(
-                    path,
-                    Sentence("demand {key!r}", key=key),
-                    "hop {hop!r}; expected 'A->B in epoch E'",
-                    hop=str(hop)[:60],
-                )
+                why = "hop {hop!r}; expected 'A->B in epoch E'"
+                refuse(path, Sentence("demand {key!r}", key=key), why, hop=str(hop)[:60])
             a, b, epoch = (int(x) for x in step.groups())
             found.add(Flow(epoch, int(match[3]), int(match[2]), a, b, Fraction(1)))
     return sorted(found)
@@ -206,38 +192,29 @@ def _allgather(path: Any, flows: list[Flow], nodes: list[int]) -> Schedule:
 def _alltoall(path: Any, flows: list[Flow], nodes: list[int], wanted: dict[tuple[int, int], set[int]]) -> Schedule:
     rank, n = {node: r for r, node in enumerate(nodes)}, len(nodes)
     pieces = lcm(*(f.volume.denominator for f in flows))
+    goal_of = {key: _goal(path, key, wanted[key], rank) for key in sorted(wanted)}
     places: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for source, chunk in sorted(wanted):
-        goals = wanted[source, chunk]
-        if len(goals) != 1:
-            refuse(
-                path,
-                Sentence("chunk {chunk} from {source}", chunk=chunk, source=source),
-                "wanted by {goals} nodes; in an alltoall it goes to one",
-                goals=len(goals),
-            )
-        goal = next(iter(goals))
-        if source not in rank or goal not in rank:
-            refuse(
-                path,
-                Sentence("chunk {chunk} from {source}", chunk=chunk, source=source),
-                "wanted by or from a node that has no flow",
-            )
+    for (source, chunk), goal in goal_of.items():
         places[source, goal].append(chunk)
     per = max(map(len, places.values())) * pieces
     if pieces > _MOST_PIECES:
-        refuse(
-            path, "", "volumes need {pieces} pieces per chunk; at most {most} are cut", pieces=pieces, most=_MOST_PIECES
-        )
+        why = "volumes need {pieces} pieces per chunk; at most {most} are cut"
+        refuse(path, "", why, pieces=pieces, most=_MOST_PIECES)
     _require_room(path, n * (2 * n * per + n * n * per))
-    target = {
-        (s, c, p): rank[g] * per + k * pieces + p
-        for (s, g), cs in places.items()
-        for k, c in enumerate(cs)
-        for p in range(pieces)
-    }
-    goal_of = {(s, c): g for (s, g), cs in places.items() for c in cs}
+    first = {(s, c): rank[g] * per + k * pieces for (s, g), cs in places.items() for k, c in enumerate(cs)}
+    target = {(s, c, p): at + p for (s, c), at in first.items() for p in range(pieces)}
     return _moved(path, flows, rank, pieces, per, target, goal_of)
+
+
+def _goal(path: Any, key: tuple[int, int], goals: set[int], rank: dict[int, int]) -> int:
+    """The node that wants a chunk."""
+    where = Sentence("chunk {chunk} from {source}", chunk=key[1], source=key[0])
+    if len(goals) != 1:
+        refuse(path, where, "wanted by {goals} nodes; in an alltoall it goes to one", goals=len(goals))
+    goal = next(iter(goals))
+    if key[0] not in rank or goal not in rank:
+        refuse(path, where, "wanted by or from a node that has no flow")
+    return goal
 
 
 def _moved(
@@ -264,13 +241,8 @@ def _moved(
         ready = [entry for entry in here if entry[0] < f.epoch]
         count = f.volume * pieces
         if count > len(ready):
-            refuse(
-                path,
-                _said(f),
-                "node {a} holds {share} of this chunk by then",
-                a=f.a,
-                share=Fraction(len(ready), pieces),
-            )
+            why = "node {a} holds {share} of this chunk by then"
+            refuse(path, _said(f), why, a=f.a, share=Fraction(len(ready), pieces))
         for entry in ready[: int(count)]:
             here.remove(entry)
             key = f.source, f.chunk, entry[1]
@@ -291,14 +263,8 @@ def _require_room(path: Any, slots: int) -> None:
 
 
 def _said(f: Flow) -> Sentence:
-    return Sentence(
-        "flow of chunk {chunk} from {source} over {a}->{b} in epoch {epoch}",
-        chunk=f.chunk,
-        source=f.source,
-        a=f.a,
-        b=f.b,
-        epoch=f.epoch,
-    )
+    why = "flow of chunk {chunk} from {source} over {a}->{b} in epoch {epoch}"
+    return Sentence(why, chunk=f.chunk, source=f.source, a=f.a, b=f.b, epoch=f.epoch)
 
 
 register(

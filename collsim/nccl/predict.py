@@ -254,11 +254,9 @@ def _flag(variable: str, value: object, auto: bool = False) -> bool | None:
     if text == "" or (auto and text == "2"):
         return None
     if text not in ("0", "false", "1", "true"):
+        why = "{variable}={value!r} must be 0 or 1{auto}"
         raise CollsimError(
-            "{variable}={value!r} must be 0 or 1{auto}",
-            variable=variable,
-            value=value,
-            auto=Sentence(", or 2 where NCCL is to choose") if auto else "",
+            why, variable=variable, value=value, auto=Sentence(", or 2 where NCCL is to choose") if auto else ""
         )
     return text in ("1", "true")
 

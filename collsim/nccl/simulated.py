@@ -63,11 +63,8 @@ def _of_ranks(machine: Topology, facts: Facts) -> Topology:
     if facts.ranks == machine.ranks:
         return machine
     if facts.ranks % facts.nodes:
-        raise CollsimError(
-            "ranks={ranks}: {nodes} nodes cannot share them evenly, which a simulation needs; use a multiple",
-            ranks=facts.ranks,
-            nodes=facts.nodes,
-        )
+        why = "ranks={ranks}: {nodes} nodes cannot share them evenly, which a simulation needs; use a multiple"
+        raise CollsimError(why, ranks=facts.ranks, nodes=facts.nodes)
     here = np.flatnonzero(np.arange(machine.ranks) % (machine.ranks // facts.nodes) < facts.local)
     orders = None
     if machine.orders is not None:

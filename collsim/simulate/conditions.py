@@ -64,13 +64,8 @@ def _ranks(name: str, value: Any, topology: Topology) -> npt.NDArray[Any]:
         raise CollsimError("{name} must be rank numbers, got {value!r}", name=name, value=array.ravel()[:1].tolist()[0])
     bad = array[(array < 0) | (array >= topology.ranks)] if array.size else array
     if bad.size:
-        raise CollsimError(
-            "{name}={value} is not a rank of {topology_name}; its ranks are 0 to {last}",
-            name=name,
-            value=bad.ravel()[0],
-            topology_name=topology.name,
-            last=topology.ranks - 1,
-        )
+        why = "{name}={value} is not a rank of {topology_name}; its ranks are 0 to {last}"
+        raise CollsimError(why, name=name, value=bad.ravel()[0], topology_name=topology.name, last=topology.ranks - 1)
     return array.astype(np.int64)
 
 
@@ -139,12 +134,8 @@ def moment(name: str, value: Any) -> float:
     unit."""
     seconds = parse_time(value, name)
     if seconds > _LONGEST:
-        raise CollsimError(
-            "{name}={seconds:g} s is longer than {most:g} s; is the unit right? {name}='1us' is a microsecond",
-            name=name,
-            seconds=seconds,
-            most=_LONGEST,
-        )
+        why = "{name}={seconds:g} s is longer than {most:g} s; is the unit right? {name}='1us' is a microsecond"
+        raise CollsimError(why, name=name, seconds=seconds, most=_LONGEST)
     return seconds
 
 
@@ -168,13 +159,8 @@ def _by_rank(name: str, value: Any, topology: Topology) -> dict[int, Any]:
         raise CollsimError("{name}={value!r} must say which rank: {name}={{3: ...}}", name=name, value=value)
     for rank in value:
         if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or not 0 <= rank < topology.ranks:
-            raise CollsimError(
-                "{name}: {rank!r} is not a rank of {topology_name}; its ranks are 0 to {last}",
-                name=name,
-                rank=rank,
-                topology_name=topology.name,
-                last=topology.ranks - 1,
-            )
+            why = "{name}: {rank!r} is not a rank of {topology_name}; its ranks are 0 to {last}"
+            raise CollsimError(why, name=name, rank=rank, topology_name=topology.name, last=topology.ranks - 1)
     return {int(rank): v for rank, v in value.items()}
 
 
@@ -182,11 +168,8 @@ def _factor(rank: int, value: Any) -> float:
     try:
         factor = float(value)
     except (TypeError, ValueError) as error:
-        raise CollsimError(
-            "slow[{rank}]={value!r} is not a number; slow={{{rank}: 2}} makes rank {rank} half as fast",
-            rank=rank,
-            value=value,
-        ) from error
+        why = "slow[{rank}]={value!r} is not a number; slow={{{rank}: 2}} makes rank {rank} half as fast"
+        raise CollsimError(why, rank=rank, value=value) from error
     if not 1 / _SLOWEST < factor < _SLOWEST:
         raise CollsimError(
             "slow[{rank}]={value!r} must be more than 0 and less than {most:g}; slow={{{rank}: 2}} makes rank "
@@ -206,11 +189,8 @@ def _background(topology: Topology, value: Any) -> Flows:
         else _listed(topology, value)
     )
     if (same := np.flatnonzero(found.src == found.dst)).size:
-        raise CollsimError(
-            "background: flow {flow} goes from rank {src} to itself and crosses no link; leave it out",
-            flow=same[0],
-            src=found.src[same[0]],
-        )
+        why = "background: flow {flow} goes from rank {src} to itself and crosses no link; leave it out"
+        raise CollsimError(why, flow=same[0], src=found.src[same[0]])
     return found
 
 

@@ -100,11 +100,8 @@ def _require_room(jobs: Sequence[Job], row_bytes: int) -> None:
             if rows >= 2**31
             else Sentence("there is {have:.3g} GiB", have=have / 2**30)
         )
-        raise CollsimError(
-            "engine 'event': {wanted}, and {limit}; use fewer ranks or chunks, or engine='lockstep'",
-            wanted=wanted,
-            limit=limit,
-        )
+        why = "engine 'event': {wanted}, and {limit}; use fewer ranks or chunks, or engine='lockstep'"
+        raise CollsimError(why, wanted=wanted, limit=limit)
 
 
 def _memory() -> float:

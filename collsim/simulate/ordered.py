@@ -79,11 +79,8 @@ def simulate_ordered(
     pieces: list[tuple[int, int | None]] = []  # of each entry the numbers of its pause and its schedule
     for number, entry in enumerate(launches):
         if any(not 0 <= other < number for other in entry.after):
-            raise CollsimError(
-                "entry {number} waits for {after}; entries can only wait for those before them",
-                number=number,
-                after=entry.after,
-            )
+            why = "entry {number} waits for {after}; entries can only wait for those before them"
+            raise CollsimError(why, number=number, after=entry.after)
         seconds = moment("seconds", entry.seconds)
         jobs.append(pause_job(seconds, tuple(pieces[a][1] or pieces[a][0] for a in entry.after)))
         pause, job = len(jobs) - 1, None
@@ -111,12 +108,8 @@ def _placed(entry: Launch, schedule: Schedule, topology: Topology, helper: int, 
         or len(np.unique(ranks)) != len(ranks)
         or not 0 <= ranks.min() <= ranks.max() < topology.ranks
     ):
-        raise CollsimError(
-            "ranks={ranks!r} must be {schedule_ranks} different ranks of {name}",
-            ranks=entry.ranks,
-            schedule_ranks=schedule.ranks,
-            name=topology.name,
-        )
+        why = "ranks={ranks!r} must be {schedule_ranks} different ranks of {name}"
+        raise CollsimError(why, ranks=entry.ranks, schedule_ranks=schedule.ranks, name=topology.name)
     place = np.concatenate([ranks, helper + np.arange(schedule.endpoints - schedule.ranks)]).astype(np.int64)
     sizes = chunk_bytes(schedule, parse_bytes(entry.nbytes), itemsize(dtype))
     return replace(schedule_job(schedule, sizes, place), after=(pause,))

@@ -287,19 +287,11 @@ def _checked(depends: Any, job: Job) -> tuple[Longs, Longs]:
     start, rows = np.asarray(depends[0], np.int64), np.asarray(depends[1], np.int64)
     label = job.schedule.label if job.schedule is not None else "flows"
     if len(start) != job.rows + 1 or start[0] != 0 or start[-1] != len(rows) or (np.diff(start) < 0).any():
-        raise ScheduleError(
-            "{label}: depends needs {offsets} rising offsets, from 0 to the number of dependencies ({count})",
-            label=label,
-            offsets=job.rows + 1,
-            count=len(rows),
-        )
+        why = "{label}: depends needs {offsets} rising offsets, from 0 to the number of dependencies ({count})"
+        raise ScheduleError(why, label=label, offsets=job.rows + 1, count=len(rows))
     if len(rows) and (rows.min() < 0 or rows.max() >= job.rows):
-        raise ScheduleError(
-            "{label}: depends names transfer {transfer}; transfers are 0 to {last}",
-            label=label,
-            transfer=rows.max(),
-            last=job.rows - 1,
-        )
+        why = "{label}: depends names transfer {transfer}; transfers are 0 to {last}"
+        raise ScheduleError(why, label=label, transfer=rows.max(), last=job.rows - 1)
     return start, rows
 
 

@@ -154,11 +154,8 @@ def _asked(
     schedules: list[Any] = list(schedule) if many else [schedule]  # type: ignore[arg-type]
     for one in schedules:
         if not isinstance(one, Schedule):
-            raise CollsimError(
-                "{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)",
-                who=who,
-                one=one,
-            )
+            why = "{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)"
+            raise CollsimError(why, who=who, one=one)
     engine = ("event" if many else "lockstep") if engine is None else require_word("engine", engine, ENGINES)
     if not schedules:
         raise CollsimError("{who} got an empty list; give at least one schedule", who=who)
@@ -180,11 +177,8 @@ def _asked(
 
 def _require_topology(who: str, value: object) -> None:
     if not isinstance(value, Topology):
-        raise CollsimError(
-            "{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')",
-            who=who,
-            value=value,
-        )
+        why = "{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')"
+        raise CollsimError(why, who=who, value=value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,12 +244,9 @@ def _each(name: str, value: Any, n: int) -> list[Any]:
 
 def _group(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
     if schedule.ranks > topology.ranks:
+        why = "{label} has {ranks} ranks, {name} only {topology_ranks}; use fewer ranks or more nodes"
         raise TopologyError(
-            "{label} has {ranks} ranks, {name} only {topology_ranks}; use fewer ranks or more nodes",
-            label=schedule.label,
-            ranks=schedule.ranks,
-            name=topology.name,
-            topology_ranks=topology.ranks,
+            why, label=schedule.label, ranks=schedule.ranks, name=topology.name, topology_ranks=topology.ranks
         )
     if ranks is None:
         return np.arange(schedule.ranks)
@@ -269,13 +260,8 @@ def _group(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
         or len(group) != schedule.ranks
         or len(np.unique(group)) != len(group)
     ):
-        raise CollsimError(
-            "ranks={ranks!r} must be {schedule_ranks} different ranks of {name}, one for each rank of {label}",
-            ranks=ranks,
-            schedule_ranks=schedule.ranks,
-            name=topology.name,
-            label=schedule.label,
-        )
+        why = "ranks={ranks!r} must be {schedule_ranks} different ranks of {name}, one for each rank of {label}"
+        raise CollsimError(why, ranks=ranks, schedule_ranks=schedule.ranks, name=topology.name, label=schedule.label)
     if group.min() < 0 or group.max() >= topology.ranks:
         raise TopologyError(
             "ranks={ranks!r}: {name} has ranks 0 to {last}", ranks=ranks, name=topology.name, last=topology.ranks - 1

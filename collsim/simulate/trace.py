@@ -458,9 +458,8 @@ def _whole(
 def _countable(total: Floats) -> Floats:
     """Raises CollsimError for more bytes than 64 bits count."""
     if total.max(initial=0.0) >= 2.0**63 * (1 - 1e-9):
-        raise CollsimError(
-            "{total:.3g} bytes on one link or endpoint cannot be counted; use a smaller nbytes", total=total.max()
-        )
+        why = "{total:.3g} bytes on one link or endpoint cannot be counted; use a smaller nbytes"
+        raise CollsimError(why, total=total.max())
     return total
 
 

@@ -46,12 +46,8 @@ class Usage:
 def require_link(link: Any, topology: Topology) -> int:
     """The number of a link. Raises CollsimError for anything else."""
     if isinstance(link, bool) or not isinstance(link, Integral) or not 0 <= int(link) < len(topology.links):
-        raise CollsimError(
-            "there is no link {link!r}; {name} has links 0 to {last}",
-            link=link,
-            name=topology.name,
-            last=len(topology.links) - 1,
-        )
+        why = "there is no link {link!r}; {name} has links 0 to {last}"
+        raise CollsimError(why, link=link, name=topology.name, last=len(topology.links) - 1)
     return int(link)
 
 

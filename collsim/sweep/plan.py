@@ -63,13 +63,8 @@ def read_plan(path: str | Path) -> dict[str, Any]:
     for key, _ in node.value:
         line = key.start_mark.line + 1
         if lines.setdefault(str(key.value), line) != line:
-            raise FormatError(
-                "{name}, line {line}: key {value!r} is there twice, first in line {first}",
-                name=place.name,
-                line=line,
-                value=key.value,
-                first=lines[str(key.value)],
-            )
+            why = "{name}, line {line}: key {value!r} is there twice, first in line {first}"
+            raise FormatError(why, name=place.name, line=line, value=key.value, first=lines[str(key.value)])
     try:
         plan = value_of(node)
     except FormatError as error:
@@ -77,12 +72,8 @@ def read_plan(path: str | Path) -> dict[str, Any]:
     known = _STEP_KEYS if "model" in plan else (*_KEYS, "model")
     for key in plan:
         if key not in known:
-            raise FormatError(
-                "{name}, line {line}: {unknown}",
-                name=place.name,
-                line=lines.get(str(key), 1),
-                unknown=unknown("key", key, known),
-            )
+            why = "{name}, line {line}: {unknown}"
+            raise FormatError(why, name=place.name, line=lines.get(str(key), 1), unknown=unknown("key", key, known))
     if "topology" not in plan:
         raise FormatError("{name}: a plan needs a topology, for example 'topology: [switch(64)]'", name=place.name)
     arguments = {}

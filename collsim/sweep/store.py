@@ -36,11 +36,8 @@ class Store:
         if path is not None:
             target = require_path(path, "out")
             if target.suffix not in _TABLES + _STORES:
-                raise CollsimError(
-                    "results go to a file ending in {known}, not {name!r}",
-                    known=", ".join(_TABLES + _STORES),
-                    name=target.name,
-                )
+                why = "results go to a file ending in {known}, not {name!r}"
+                raise CollsimError(why, known=", ".join(_TABLES + _STORES), name=target.name)
             require_place(target)
             self.place = str(target)
             if target.suffix == ".parquet":

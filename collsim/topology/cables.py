@@ -52,11 +52,8 @@ _PCIE_NCCL = {1: 3e9 / 16, 2: 6e9 / 16, 3: 12e9 / 16, 4: 24e9 / 16, 5: 48e9 / 16
 def pcie(generation: int, lanes: int = 16) -> Cable:
     """PCI Express, `lanes` wide. Nominal: signalling rate × 128/130, rounded to 0.1 GB/s at ×16 as people quote it."""
     if generation not in _PCIE_LANE:
-        raise TopologyError(
-            "PCIe generation {generation!r} is unknown; known: {known}",
-            generation=generation,
-            known=", ".join(map(str, _PCIE_LANE)),
-        )
+        why = "PCIe generation {generation!r} is unknown; known: {known}"
+        raise TopologyError(why, generation=generation, known=", ".join(map(str, _PCIE_LANE)))
     alpha, why = _PCIE_ALPHA[generation]
     nominal = {1: 4e9, 2: 8e9, 3: 15.75e9, 4: 31.5e9, 5: 63e9, 6: 121e9}[generation] * lanes / 16
     return Cable(
@@ -253,8 +250,7 @@ def _infiniband(name: str, rate: float, effective: float, alpha: float, why: str
 
 def _ethernet(gigabits: int, rdma: bool) -> Nic:
     rate = gigabits * 1e9 / 8
-    name = f"{'roce' if rdma else 'tcp'}-{gigabits}"
-    label = f"RoCE {gigabits}G" if rdma else f"TCP {gigabits}G"
+    name, label = (f"roce-{gigabits}", f"RoCE {gigabits}G") if rdma else (f"tcp-{gigabits}", f"TCP {gigabits}G")
     share, alpha, why = _ROCE if rdma else _TCP
     source = f"bandwidth spec: {gigabits} Gbit/s line rate; {why}"
     return Nic(name, Cable("ethernet", label, rate, alpha, source, nominal=rate, effective=rate * share), rdma)

@@ -50,11 +50,8 @@ class Residue:
 
     def __post_init__(self) -> None:
         if not self.sizes or len(self.sizes) != len(self.factors) or list(self.sizes) != sorted(set(self.sizes)):
-            raise TopologyError(
-                "residue of {collective}: {sizes} ascending sizes and as many factors are wanted",
-                collective=self.collective,
-                sizes=len(self.sizes),
-            )
+            why = "residue of {collective}: {sizes} ascending sizes and as many factors are wanted"
+            raise TopologyError(why, collective=self.collective, sizes=len(self.sizes))
         for name, values in (("sizes", self.sizes), ("factors", self.factors)):
             if not all(isinstance(v, Real) and not isinstance(v, bool) and 0 < v < float("inf") for v in values):
                 raise TopologyError(
@@ -90,11 +87,8 @@ class Measured:
             )
         for name in ("ranks", "collectives"):
             if not isinstance(self.fitted_on.get(name), list):
-                raise TopologyError(
-                    "fitted_on: {name}={value!r} must be a list of what was measured",
-                    name=name,
-                    value=self.fitted_on.get(name),
-                )
+                why = "fitted_on: {name}={value!r} must be a list of what was measured"
+                raise TopologyError(why, name=name, value=self.fitted_on.get(name))
         if missing := [name for name in ("gpu", "nodes", "inside", "net", "gdr") if name not in self.fitted_on]:
             raise TopologyError(
                 "fitted_on: {missing} is missing: what the machine was when it was measured", missing=", ".join(missing)
@@ -110,11 +104,8 @@ def calibrated(topology: Topology, found: Measured) -> Topology:
     links = topology.links
     kinds = sorted({c.kind for c in links.cables})
     if strange := sorted(set(found.links) - set(kinds)):
-        raise TopologyError(
-            "{name} has no links of that kind: {unknown}",
-            name=topology.name,
-            unknown=unknown("kind", strange[0], kinds),
-        )
+        why = "{name} has no links of that kind: {unknown}"
+        raise TopologyError(why, name=topology.name, unknown=unknown("kind", strange[0], kinds))
     cables = tuple(_changed(cable, found) for cable in links.cables)
     # a link may have been given a share of its cable; the share stays
     share = links.bandwidth / np.array([c.bandwidth for c in links.cables])[links.cable]

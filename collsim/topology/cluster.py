@@ -374,11 +374,8 @@ class ClusterRouter:
             if better is not None:
                 card_out, out = better
             elif self.fabric.separate:
-                return Sentence(
-                    "cards {own} and {other} are on lanes that nothing joins, and PXN is not used",
-                    own=own,
-                    other=card_in,
-                )
+                why = "cards {own} and {other} are on lanes that nothing joins, and PXN is not used"
+                return Sentence(why, own=own, other=card_in)
         into = self._from_card(goal_state, card_in, b)
         if out is None or into is None:
             return Sentence("no path between its device and its network card")

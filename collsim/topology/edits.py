@@ -43,11 +43,8 @@ def with_link(
 ) -> Topology:
     """Another bandwidth or alpha on the cable between devices a and b, both directions."""
     if bandwidth is None and alpha is None:
-        raise TopologyError(
-            "with_link({a!r}, {b!r}) changes nothing; give bandwidth='half', bandwidth='25GB/s' or alpha='2us'",
-            a=a,
-            b=b,
-        )
+        why = "with_link({a!r}, {b!r}) changes nothing; give bandwidth='half', bandwidth='25GB/s' or alpha='2us'"
+        raise TopologyError(why, a=a, b=b)
     which = _between(topology, a, b)
     rate, delay = topology.links.bandwidth.copy(), topology.links.alpha.copy()
     said = []
@@ -111,12 +108,8 @@ def without_device(topology: Topology, device: str | int) -> Topology:
             if here[0] < topology.ranks
             else Sentence("helper {helper}", helper=here[0] - topology.ranks)
         )
-        raise TopologyError(
-            "{name}: {what} sits on {device}, so it cannot be taken away; simulate fewer ranks instead",
-            name=topology.name,
-            what=what,
-            device=name,
-        )
+        why = "{name}: {what} sits on {device}, so it cannot be taken away; simulate fewer ranks instead"
+        raise TopologyError(why, name=topology.name, what=what, device=name)
     lost = (topology.links.src == gone) | (topology.links.dst == gone)
     return _without(topology, lost, f"without {name}", ("without_device", {"device": name}))
 
@@ -187,10 +180,7 @@ def _between(topology: Topology, a: str | int, b: str | int) -> npt.NDArray[np.i
             else ""
         )
         raise TopologyError(
-            "{name} has no link between {pair}{beside}",
-            name=topology.name,
-            pair=_pair(topology, a, b),
-            beside=beside,
+            "{name} has no link between {pair}{beside}", name=topology.name, pair=_pair(topology, a, b), beside=beside
         )
     return found
 
@@ -199,23 +189,17 @@ def _relabelled(links: Links, which: npt.NDArray[np.int64], rate: Floats, delay:
     """Links with their own Cable for the changed ones, so that its label and source say that it was changed."""
     cables, column = list(links.cables), links.cable.copy()
     for i in which:
-        old = links.cables[links.cable[i]]
-        label = old.label if old.label.endswith(" (changed)") else f"{old.label} (changed)"
-        nominal = float(rate[i]) * (
-            (old.nominal or old.bandwidth) / old.bandwidth
-        )  # it still carries the share that it carried
-        new = Cable(
-            old.kind,
-            label,
-            float(rate[i]),
-            float(delay[i]),
-            f"changed by who asked; before: {old.source}",
-            nominal=nominal,
-        )
+        new = _changed_cable(links.cables[links.cable[i]], float(rate[i]), float(delay[i]))
         if new not in cables:
             cables.append(new)
         column[i] = cables.index(new)
     return Links(links.src, links.dst, delay, rate, column, tuple(cables))
+
+
+def _changed_cable(old: Cable, rate: float, delay: float) -> Cable:
+    label = old.label if old.label.endswith(" (changed)") else f"{old.label} (changed)"
+    nominal = rate * ((old.nominal or old.bandwidth) / old.bandwidth)  # it still carries the share that it carried
+    return Cable(old.kind, label, rate, delay, f"changed by who asked; before: {old.source}", nominal=nominal)
 
 
 def _times(cable: Cable, by: float) -> Cable:

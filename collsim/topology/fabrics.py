@@ -179,9 +179,8 @@ class _Asked:
     def count(self, key: str, default: int) -> int:
         number = parse_count(self.take(key, default), key)
         if number >= 2**31:
-            raise TopologyError(
-                "{key}={number:,} is too large; it is at most {last:,}", key=key, number=number, last=2**31 - 1
-            )
+            why = "{key}={number:,} is too large; it is at most {last:,}"
+            raise TopologyError(why, key=key, number=number, last=2**31 - 1)
         return number
 
     def uplink(self, times: float, trunk: bool = False) -> Cable:
@@ -239,11 +238,8 @@ def _two_layers(asked: _Asked, home: Longs, down: int) -> Fabric:
 def _planes(asked: _Asked, planes: int | None = None) -> Fabric:
     count = planes or asked.count("planes", 2)
     if count > asked.cards:
-        raise TopologyError(
-            "planes={count} is more than the {cards} network cards of a node; each plane needs a card",
-            count=count,
-            cards=asked.cards,
-        )
+        why = "planes={count} is more than the {cards} network cards of a node; each plane needs a card"
+        raise TopologyError(why, count=count, cards=asked.cards)
     home = np.arange(asked.ports) % asked.cards % count
     lanes = tuple(card % count for card in range(asked.cards))
     return Fabric(asked.name, ((count, "plane"),), home, _NONE, _NONE, asked.cable, nothing, lanes, separate=count > 1)
@@ -259,13 +255,8 @@ def _fat_tree(asked: _Asked) -> Fabric:
     k = asked.count("radix", max(4, least + least % 2))
     half = k // 2
     if k % 2 or half * half * k < asked.ports:
-        raise TopologyError(
-            "a fat tree of switches with radix={k} ports holds {half:,} cards, not {ports:,}; use radix={least}",
-            k=k,
-            half=half * half * k,
-            ports=asked.ports,
-            least=least,
-        )
+        why = "a fat tree of switches with radix={k} ports holds {half:,} cards, not {ports:,}; use radix={least}"
+        raise TopologyError(why, k=k, half=half * half * k, ports=asked.ports, least=least)
     pods = -(-asked.ports // (half * half))
     ups = max(1, math.ceil(half / ratio - 1e-9))
     layer_a, layer_b = pods * half, pods * ups
@@ -285,19 +276,13 @@ def _grid(asked: _Asked) -> Fabric:
     wrap = asked.name == "torus"
     dims = asked.take("dims", _nearly_square(asked.nodes))
     if not isinstance(dims, tuple | list):
-        raise TopologyError(
-            "dims={dims} must be a list of sizes, for example dims={example}",
-            dims=shown(dims),
-            example=_nearly_square(asked.nodes),
-        )
+        why = "dims={dims} must be a list of sizes, for example dims={example}"
+        raise TopologyError(why, dims=shown(dims), example=_nearly_square(asked.nodes))
     sizes = tuple(parse_count(d, "dims") for d in dims)
     if math.prod(sizes) != asked.nodes:
+        why = "dims={dims} hold {product} nodes, not {nodes}; a {name} has one router per node"
         raise TopologyError(
-            "dims={dims} hold {product} nodes, not {nodes}; a {name} has one router per node",
-            dims=shown(tuple(dims)),
-            product=shown(math.prod(sizes)),
-            nodes=asked.nodes,
-            name=asked.name,
+            why, dims=shown(tuple(dims)), product=shown(math.prod(sizes)), nodes=asked.nodes, name=asked.name
         )
     asked.require(asked.nodes, asked.nodes * len(sizes))
     node = np.arange(asked.nodes)
@@ -323,13 +308,8 @@ def _dragonfly(asked: _Asked) -> Fabric:
     a, h = asked.count("switches", 2 * h), asked.count("cables", h)
     groups = a * h + 1
     if a * groups * p < asked.ports:
-        raise TopologyError(
-            "a dragonfly with switches={a}, cables={h} holds {cards:,} cards, not {ports:,}; use more switches",
-            a=a,
-            h=h,
-            cards=a * groups * p,
-            ports=asked.ports,
-        )
+        why = "a dragonfly with switches={a}, cables={h} holds {cards:,} cards, not {ports:,}; use more switches"
+        raise TopologyError(why, a=a, h=h, cards=a * groups * p, ports=asked.ports)
     asked.require(a * groups, a * groups * (a + h))
     x, y = np.triu_indices(a, 1)
     group = np.repeat(np.arange(groups) * a, len(x))
@@ -378,12 +358,8 @@ def fabric(name: str, nodes: int, cards: int, cable: Cable, **options: Any) -> F
     built = _BUILDERS[name](asked)
     left = {k: v for k, v in asked.options.items() if v is not None and not (k == "oversubscription" and v == 1)}
     if left:
-        raise TopologyError(
-            "fabric {name!r} has no option {left}; {name}: {options}",
-            name=name,
-            left=", ".join(map(repr, left)),
-            options=FABRICS[name],
-        )
+        why = "fabric {name!r} has no option {left}; {name}: {options}"
+        raise TopologyError(why, name=name, left=", ".join(map(repr, left)), options=FABRICS[name])
     return built
 
 

@@ -213,12 +213,10 @@ def hypercube(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPH
     """A cable between ranks that differ in one bit. `ranks` is their number, a power of two (not the dimension)."""
     n = _ranks("hypercube", ranks)
     if n & (n - 1):
-        raise TopologyError(
-            "hypercube({n}): the number of ranks must be a power of two; a cube of {n} dimensions is "
-            "hypercube({ranks})",
-            n=n,
-            ranks=2 ** min(n, 40),
+        why = (
+            "hypercube({n}): the number of ranks must be a power of two; a cube of {n} dimensions is hypercube({ranks})"
         )
+        raise TopologyError(why, n=n, ranks=2 ** min(n, 40))
     _require_small("hypercube", n, n * (n.bit_length() - 1), "use fewer ranks")
     bits = np.arange(n.bit_length() - 1)
     a = np.repeat(np.arange(n), len(bits))

@@ -135,12 +135,8 @@ def require_connected(topology: Topology, ways: Shortest) -> None:
     groups = ways.cut_off(topology.endpoint_device.astype(np.int64))
     if groups is not None:
         one, other = (listed(group) for group in groups)
-        raise TopologyError(
-            "{name} is not connected: {one} and {other} cannot reach each other; add a link between them",
-            name=topology.name,
-            one=one,
-            other=other,
-        )
+        why = "{name} is not connected: {one} and {other} cannot reach each other; add a link between them"
+        raise TopologyError(why, name=topology.name, one=one, other=other)
 
 
 def listed(ranks: Iterable[int]) -> Sentence:
@@ -173,12 +169,8 @@ def _places(nodes: Mapping[Any, Mapping[str, Any]], kinds: npt.NDArray[np.int8])
     if any(isinstance(r, bool) or not isinstance(r, int | np.integer) for r in ranks) or sorted(ranks) != list(
         range(len(gpus))
     ):
-        raise TopologyError(
-            "the rank attributes of the {gpus} gpu nodes must be 0 to {last}, each once; they are {ranks}",
-            gpus=len(gpus),
-            last=len(gpus) - 1,
-            ranks=ranks[:20],
-        )
+        why = "the rank attributes of the {gpus} gpu nodes must be 0 to {last}, each once; they are {ranks}"
+        raise TopologyError(why, gpus=len(gpus), last=len(gpus) - 1, ranks=ranks[:20])
     return gpus[np.argsort(ranks)]
 
 
@@ -222,26 +214,21 @@ def _cable(a: Hashable, b: Hashable, data: dict[str, Any]) -> Cable:
         rate, delay = parse_bandwidth(data["bandwidth"]), parse_time(data.get("alpha", 0.0))
     except CollsimError as error:
         raise TopologyError("edge {a!r} to {b!r}: {error}", a=a, b=b, error=error) from None
-    words = {
-        "kind": "cable",
-        "label": format_bandwidth(rate).replace("\N{NO-BREAK SPACE}", " "),
-        "source": "edge attributes of the graph it was built from",
-    }
-    for name, default in words.items():
-        given = data.get(name)
-        words[name] = str(default if given is None else given) or default
-    return Cable(words["kind"], words["label"], rate, delay, words["source"], nominal=rate)
+    kind = _word(data, "kind", "cable")
+    label = _word(data, "label", format_bandwidth(rate).replace("\N{NO-BREAK SPACE}", " "))
+    source = _word(data, "source", "edge attributes of the graph it was built from")
+    return Cable(kind, label, rate, delay, source, nominal=rate)
+
+
+def _word(data: dict[str, Any], name: str, default: str) -> str:
+    given = data.get(name)
+    return str(default if given is None else given) or default
 
 
 def _bonded(one: Cable, other: Cable, a: Hashable, b: Hashable) -> Cable:
     if one.kind != other.kind:
-        raise TopologyError(
-            "edges {a!r} to {b!r} are of two kinds, {kind} and {other_kind}; a pair of devices has links of one kind",
-            a=a,
-            b=b,
-            kind=one.kind,
-            other_kind=other.kind,
-        )
+        why = "edges {a!r} to {b!r} are of two kinds, {kind} and {other_kind}; a pair of devices has links of one kind"
+        raise TopologyError(why, a=a, b=b, kind=one.kind, other_kind=other.kind)
     rate = one.bandwidth + other.bandwidth
     return Cable(one.kind, f"{one.label} + {other.label}", rate, max(one.alpha, other.alpha), one.source, nominal=rate)
 
@@ -258,13 +245,7 @@ def to_networkx(topology: Topology) -> nx.DiGraph[Any]:
         graph.nodes[names[topology.endpoint_device[rank]]]["rank"] = rank
     for i in range(len(links)):
         cable = links.cables[links.cable[i]]
-        graph.add_edge(
-            names[links.src[i]],
-            names[links.dst[i]],
-            bandwidth=float(links.bandwidth[i]),
-            alpha=float(links.alpha[i]),
-            kind=cable.kind,
-            label=cable.label,
-            source=cable.source,
-        )
+        figures = {"bandwidth": float(links.bandwidth[i]), "alpha": float(links.alpha[i])}
+        words = {"kind": cable.kind, "label": cable.label, "source": cable.source}
+        graph.add_edge(names[links.src[i]], names[links.dst[i]], **figures, **words)
     return graph

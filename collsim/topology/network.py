@@ -65,11 +65,8 @@ class Cable:
                 "cable {label!r} has no source for its numbers; say where they come from", label=self.label
             )
         if not self.bandwidth > 0 or not np.isfinite(self.bandwidth):
-            raise TopologyError(
-                "cable {label!r}: bandwidth={bandwidth!r} must be a finite rate above 0 B/s",
-                label=self.label,
-                bandwidth=self.bandwidth,
-            )
+            why = "cable {label!r}: bandwidth={bandwidth!r} must be a finite rate above 0 B/s"
+            raise TopologyError(why, label=self.label, bandwidth=self.bandwidth)
         if not self.alpha >= 0 or not np.isfinite(self.alpha):
             raise TopologyError(
                 "cable {label!r}: alpha={alpha!r} must be 0 s or more", label=self.label, alpha=self.alpha
@@ -299,31 +296,22 @@ class Topology:
             try:
                 return self.router.columns(at, goal)
             except NoWay as lost:
+                why = "{name}: {pair}; {reason}"
                 raise TopologyError(
-                    "{name}: {pair}; {reason}",
-                    name=self.name,
-                    pair=self._pair(src[lost.pair], dst[lost.pair]),
-                    reason=lost.reason,
+                    why, name=self.name, pair=self._pair(src[lost.pair], dst[lost.pair]), reason=lost.reason
                 ) from None
         assert self.next_hop is not None
         found: list[Column] = []
         moving = np.flatnonzero(at != goal)
         while len(moving):
             if len(found) > len(self.devices):
-                raise TopologyError(
-                    "{name}: the route from rank {src} to rank {dst} never arrives",
-                    name=self.name,
-                    src=src[moving[0]],
-                    dst=dst[moving[0]],
-                )
+                why = "{name}: the route from rank {src} to rank {dst} never arrives"
+                raise TopologyError(why, name=self.name, src=src[moving[0]], dst=dst[moving[0]])
             nxt = self.next_hop(at[moving], goal[moving])
             if (nxt < 0).any():
                 lost_pair = moving[np.argmax(nxt < 0)]
-                raise TopologyError(
-                    "{name}: {pair}; no links join them",
-                    name=self.name,
-                    pair=self._pair(src[lost_pair], dst[lost_pair]),
-                )
+                why = "{name}: {pair}; no links join them"
+                raise TopologyError(why, name=self.name, pair=self._pair(src[lost_pair], dst[lost_pair]))
             found.append(Column(moving if len(moving) < len(at) else None, self.link_between(at[moving], nxt)))
             at[moving] = nxt
             moving = moving[nxt != goal[moving]]
@@ -350,10 +338,7 @@ class Topology:
             lost = np.atleast_1d(asked)[np.argmin(np.atleast_1d(ok))]
             a, b = divmod(int(lost), len(self.devices))
             raise TopologyError(
-                "{name} has no link from {a} to {b}",
-                name=self.name,
-                a=self.devices.name[a],
-                b=self.devices.name[b],
+                "{name} has no link from {a} to {b}", name=self.name, a=self.devices.name[a], b=self.devices.name[b]
             )
         return order[found].astype(np.int32)
 
@@ -378,12 +363,8 @@ class Topology:
         """Number of a device by name or number. Raises TopologyError with the nearest names."""
         if isinstance(name, int | np.integer):
             if not 0 <= name < len(self.devices):
-                raise TopologyError(
-                    "{name} has no device {device}; devices are 0 to {last}",
-                    name=self.name,
-                    device=name,
-                    last=len(self.devices) - 1,
-                )
+                why = "{name} has no device {device}; devices are 0 to {last}"
+                raise TopologyError(why, name=self.name, device=name, last=len(self.devices) - 1)
             return int(name)
         try:
             return self.devices.name.index(str(name))
@@ -404,12 +385,8 @@ class Topology:
         device = self.device(place)
         here = np.flatnonzero(self.endpoint_device == device)
         if not len(here):
-            raise TopologyError(
-                "{name}: no rank sits on {place!r}; ranks sit on {device!r}, ...",
-                name=self.name,
-                place=place,
-                device=self.devices.name[self.endpoint_device[0]],
-            )
+            why = "{name}: no rank sits on {place!r}; ranks sit on {device!r}, ..."
+            raise TopologyError(why, name=self.name, place=place, device=self.devices.name[self.endpoint_device[0]])
         return int(here[0])
 
     def crossings(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> int:

@@ -51,21 +51,16 @@ def with_helpers(topology: Topology, count: int, on: str = "host") -> Topology:
     count = parse_count(count, "helpers", least=0)
     more = count - (topology.endpoints - topology.ranks)
     if count > _MOST_HELPERS:
-        raise TopologyError(
-            "{count:,} helpers are more than {most:,}, the most that a topology may have",
-            count=count,
-            most=_MOST_HELPERS,
-        )
+        why = "{count:,} helpers are more than {most:,}, the most that a topology may have"
+        raise TopologyError(why, count=count, most=_MOST_HELPERS)
     if not isinstance(on, str) or on not in ("host", "switch"):
         raise TopologyError(unknown("place for a helper", on, ("host", "switch")))
     if more <= 0:
         return topology
     if isinstance(topology.router, HasMemory):
         place = topology.router.reducing_switches(count) if on == "switch" else topology.router.memories(count)
-        return replace(
-            topology,
-            endpoint_device=np.concatenate([topology.endpoint_device[: topology.ranks], place]).astype(np.int32),
-        )
+        devices = np.concatenate([topology.endpoint_device[: topology.ranks], place]).astype(np.int32)
+        return replace(topology, endpoint_device=devices)
     if on == "switch" and topology.shape == "switch":
         middle = np.full(more, topology.ranks, np.int32)
         return replace(topology, endpoint_device=np.concatenate([topology.endpoint_device, middle]))
@@ -130,9 +125,5 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
     if isinstance(ways, Shortest):
         ways = Shortest(len(devices), joined.src, joined.dst)
     return replace(
-        topology,
-        devices=devices,
-        links=joined,
-        next_hop=ways,
-        endpoint_device=np.append(topology.endpoint_device, me),
+        topology, devices=devices, links=joined, next_hop=ways, endpoint_device=np.append(topology.endpoint_device, me)
     )

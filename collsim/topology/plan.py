@@ -90,11 +90,9 @@ class Machine:
             )
         for a, b, cable in self.joints:
             if cable.kind not in _LINK_TYPE:
+                why = "{a} to {b}: {unknown}"
                 raise TopologyError(
-                    "{a} to {b}: {unknown}",
-                    a=a,
-                    b=b,
-                    unknown=unknown("kind of cable inside a machine", cable.kind, _LINK_TYPE),
+                    why, a=a, b=b, unknown=unknown("kind of cable inside a machine", cable.kind, _LINK_TYPE)
                 )
 
     def __str__(self) -> str:
@@ -121,11 +119,8 @@ def kind_of(name: str) -> str:
     """`"gpu3"` is a gpu."""
     kind = name.rstrip("0123456789")
     if kind not in DEVICE_KINDS:
-        raise TopologyError(
-            "device {name!r}: a name is a kind and a number; kinds are {kinds}",
-            name=name,
-            kinds=", ".join(DEVICE_KINDS),
-        )
+        why = "device {name!r}: a name is a kind and a number; kinds are {kinds}"
+        raise TopologyError(why, name=name, kinds=", ".join(DEVICE_KINDS))
     return kind
 
 
@@ -190,8 +185,7 @@ class MachinePaths:
             yield Path(type_, (*path.links, link), (*path.devices, there), min(path.bandwidth, cable.bandwidth))
 
     def nearest(self, start: int, goals: Iterable[int]) -> list[int]:
-        """Those of `goals` with the best path from `start` (type, bandwidth, links), in order; empty where none is
-        reached."""
+        """Those of `goals` with the best path from `start` (type, bandwidth, links), in order; empty if none is."""
         found = [
             (path.type, -path.bandwidth, len(path.links), goal) for goal in goals if (path := self.best(start, goal))
         ]

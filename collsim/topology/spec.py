@@ -46,13 +46,8 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
     try:
         inspect.signature(builder).bind(*values, **keywords)
     except TypeError as error:
-        raise TopologyError(
-            "topology {text!r}: {error}; {name} takes {signature}",
-            text=text,
-            error=error,
-            name=name,
-            signature=inspect.signature(builder),
-        ) from error
+        why = "topology {text!r}: {error}; {name} takes {signature}"
+        raise TopologyError(why, text=text, error=error, name=name, signature=inspect.signature(builder)) from error
     return builder(*values, **keywords)
 
 

@@ -11,6 +11,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from ...collective import Collective
 from ...errors import CollsimError, FormatError, ScheduleError
 from ...files import refuse
 from ...schedule import Schedule
@@ -32,30 +33,41 @@ def read_msccl(path: Any, *, collective: str | None = None, root: int | None = N
     Args:
         collective: what a program of kind `custom` should do.
         root: root of a broadcast or reduce; without it, the rank for which the program is right.
-        strict: refuse programs beyond the runtime's limits (256 steps per thread block, 216 thread blocks per gpu ...)
-        as well.
+        strict: refuse programs beyond the runtime's limits (256 steps per thread block, 216 thread blocks per gpu) too.
 
     Raises FormatError naming gpu, thread block and step for a malformed file, a deadlock, a send or receive without its
     partner, a read of what was never written and a wrong result. Warns where a step waits for one that does not signal
     (hasdep=0), and of a race: a result that is right in one order of the thread blocks but not in another.
     """
+    program = _parsed(path, strict)
+    kind = meaning_of(program, path, collective)
+    _require_rank(program, root)
+    _warn_of_silence(program, path)
+    run = _run_of_layouts(program, path, kind, root)
+    _warn_of_races(program, path, run.meaning)
+    return _lowered(program, path, run)
+
+
+def _parsed(path: Any, strict: bool) -> Program:
     program = parse(path)
     too_much = over_limits(program) if strict else None
     if too_much is not None:
         refuse(path, "", too_much)
-    kind = meaning_of(program, path, collective)
+    return program
+
+
+def _require_rank(program: Program, root: int | None) -> None:
     if root is not None and not 0 <= root < program.ranks:
-        raise CollsimError(
-            "root={root} is not a rank; with {ranks} ranks it is 0 to {last}",
-            root=root,
-            ranks=program.ranks,
-            last=program.ranks - 1,
-        )
-    _warn_of_silence(program, path)
-    runs = []
+        why = "root={root} is not a rank; with {ranks} ranks it is 0 to {last}"
+        raise CollsimError(why, root=root, ranks=program.ranks, last=program.ranks - 1)
+
+
+def _run_of_layouts(program: Program, path: Any, kind: Collective, root: int | None) -> InterpretedRun:
+    """The run in the first placement that the program is meant for; it has to be right in each of them."""
+    known = (root if root is not None else program.root) if kind.rooted else 0
+    runs: list[InterpretedRun] = []
     for inplace in program.layouts:
-        roots: list[int | None] = [root if root is not None else program.root] if kind.rooted else [0]
-        meanings = [Meaning(kind, program.ranks, program.chunks, r, inplace) for r in _roots(program, path, roots)]
+        meanings = [Meaning(kind, program.ranks, program.chunks, r, inplace) for r in _roots(program, path, known)]
         try:
             runs.append(_run(program, path, meanings))
         except FormatError as error:
@@ -64,21 +76,25 @@ def read_msccl(path: Any, *, collective: str | None = None, root: int | None = N
             raise FormatError(
                 '{error}. In place it is right; out of place, which outofplace="1" promises, it is not', error=error
             ) from None
-    _warn_of_races(program, path, runs[0].meaning)
+    return runs[0]
+
+
+def _lowered(program: Program, path: Any, run: InterpretedRun) -> Schedule:
     try:
-        return lower(program, runs[0])
+        return lower(program, run)
     except FormatError as error:
         refuse(path, "", error)
 
 
-def _roots(program: Program, path: Any, known: list[int | None]) -> list[int]:
+def _instructions(program: Program) -> int:
+    return sum(len(block.steps) for gpu in program.gpus for block in gpu.blocks)
+
+
+def _roots(program: Program, path: Any, known: int | None) -> list[int]:
     """The root if it is known, else every rank: MSCCL files do not say."""
-    if known != [None]:
-        return [r for r in known if r is not None]
-    work = program.ranks * sum(len(block.steps) for gpu in program.gpus for block in gpu.blocks)
-    if work > _MOST_WORK:
+    if known is None and program.ranks * _instructions(program) > _MOST_WORK:
         refuse(path, "", "too large to find its root by trying all {ranks} ranks; give root=", ranks=program.ranks)
-    return list(range(program.ranks))
+    return list(range(program.ranks)) if known is None else [known]
 
 
 def _run(program: Program, path: Any, meanings: list[Meaning]) -> InterpretedRun:
@@ -115,7 +131,19 @@ def _warn_of_silence(program: Program, path: Any) -> None:
 def _warn_of_races(program: Program, path: Any, meaning: Meaning) -> None:
     """Run it again in other orders: a program whose result depends on which thread block is faster lacks a
     dependency."""
-    size = sum(len(block.steps) for gpu in program.gpus for block in gpu.blocks)
+    for first in _orders(program):
+        try:
+            interpret(program, path, meaning, first=first)
+        except FormatError as error:
+            warnings.warn(
+                f"a race: the result depends on which thread block is faster; in another order, {error}", stacklevel=3
+            )
+            return
+
+
+def _orders(program: Program) -> tuple[Order, ...]:
+    """The orders of thread blocks that a program of its size is tried in."""
+    size = _instructions(program)
     many = 1 + max((len(gpu.blocks) for gpu in program.gpus), default=0)
     luck = random.Random(0)
     orders: tuple[Order, ...] = (
@@ -126,14 +154,7 @@ def _warn_of_races(program: Program, path: Any, meaning: Meaning) -> None:
     )
     if size < 1_000:
         orders += orders[1:2] * 8
-    for first in orders[: len(orders) if size < 5_000 else 2 if size < _MOST_RACED else 0]:
-        try:
-            interpret(program, path, meaning, first=first)
-        except FormatError as error:
-            warnings.warn(
-                f"a race: the result depends on which thread block is faster; in another order, {error}", stacklevel=3
-            )
-            return
+    return orders[: len(orders) if size < 5_000 else 2 if size < _MOST_RACED else 0]
 
 
 def write_msccl(
@@ -148,14 +169,12 @@ def write_msccl(
     Raises ScheduleError for a collective or helper endpoints that MSCCL does not have, a schedule beyond the runtime's
     limits, or one that does not do what its collective promises.
     """
+    protocol = protocol or schedule.options.get("protocol", "Simple")
     try:
-        program = compile_schedule(
-            schedule, name=name, protocol=protocol or schedule.options.get("protocol", "Simple"), inplace=inplace
-        )
+        program = compile_schedule(schedule, name=name, protocol=protocol, inplace=inplace)
     except FormatError as error:
-        raise ScheduleError(
-            "{label} makes no program that is right: {error}", label=schedule.label, error=error
-        ) from error
+        why = "{label} makes no program that is right: {error}"
+        raise ScheduleError(why, label=schedule.label, error=error) from error
     write(program, path)
 
 

@@ -9,7 +9,7 @@ them as `nop`s in front, as the runtime wants.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,34 +61,22 @@ def compile_schedule(
     Raises ScheduleError for a schedule that MSCCL cannot express, or FormatError if the schedule is wrong in itself.
     """
     kind = collective(schedule.collective)
-    if kind.name not in COLLECTIVES:
-        raise ScheduleError(
-            "{label}: MSCCL has no such collective: {unknown}",
-            label=schedule.label,
-            unknown=unknown("collective", kind.name, COLLECTIVES),
-        )
-    if schedule.endpoints > schedule.ranks:
-        raise ScheduleError(
-            "{label} has {helpers} helper endpoints; MSCCL runs on the ranks alone",
-            label=schedule.label,
-            helpers=schedule.endpoints - schedule.ranks,
-        )
-    if protocol not in ("Simple", "LL", "LL128"):
-        raise ScheduleError(unknown("protocol", protocol, ("Simple", "LL", "LL128")))
-    if len(schedule) > _MOST_TRANSFERS:
-        raise ScheduleError(
-            "{label} has {transfers:,} transfers; a program of the runtime has at most {most:,}",
-            label=schedule.label,
-            transfers=len(schedule),
-            most=_MOST_TRANSFERS,
-        )
-    together = not kind.apart if inplace is None else inplace and not kind.apart
+    _require_expressible(schedule, kind.name, protocol)
+    together = not kind.apart and (inplace is None or inplace)
     meaning = Meaning(kind, schedule.ranks, schedule.chunks, schedule.root, together)
     operations = list(_operations(schedule, _Memory(schedule, meaning)))
+    programs = (_assembled(schedule, operations, pairing) for pairing in (True, False))
+    return _first_right(schedule, programs, meaning, (name or schedule.name, protocol, (together,)))
+
+
+def _first_right(
+    schedule: Schedule, programs: Iterator[Program], meaning: Meaning, head: tuple[str, str, tuple[bool, ...]]
+) -> Program:
+    """The first program, with name, protocol and layouts of `head`, that is right; else what is wrong with the
+    first."""
     failed: FormatError | None = None
-    for pairing in (True, False):
-        program = _assembled(schedule, operations, pairing)
-        program.name, program.protocol, program.layouts = name or schedule.name, protocol, (together,)
+    for program in programs:
+        program.name, program.protocol, program.layouts = head
         too_much = over_limits(program)
         if too_much is not None:
             raise ScheduleError("{label} is beyond MSCCL: {too_much}", label=schedule.label, too_much=too_much)
@@ -100,6 +88,24 @@ def compile_schedule(
             return program
     assert failed is not None
     raise failed
+
+
+def _require_expressible(schedule: Schedule, kind: str, protocol: str) -> None:
+    label = schedule.label
+    if kind not in COLLECTIVES:
+        known = unknown("collective", kind, COLLECTIVES)
+        raise ScheduleError("{label}: MSCCL has no such collective: {unknown}", label=label, unknown=known)
+    if schedule.endpoints > schedule.ranks:
+        raise ScheduleError(
+            "{label} has {helpers} helper endpoints; MSCCL runs on the ranks alone",
+            label=label,
+            helpers=schedule.endpoints - schedule.ranks,
+        )
+    if protocol not in ("Simple", "LL", "LL128"):
+        raise ScheduleError(unknown("protocol", protocol, ("Simple", "LL", "LL128")))
+    if len(schedule) > _MOST_TRANSFERS:
+        why = "{label} has {transfers:,} transfers; a program of the runtime has at most {most:,}"
+        raise ScheduleError(why, label=label, transfers=len(schedule), most=_MOST_TRANSFERS)
 
 
 class _Memory:
@@ -194,36 +200,32 @@ def _messages(step: Step, memory: _Memory) -> Iterator[tuple[int, int, int, Span
 def _local(step: Step, memory: _Memory, number: int) -> Iterator[Operation]:
     """Copies and reduces within a gpu: who reads goes before who overwrites; in a circle, values go through scratch
     first."""
-    rows = np.flatnonzero(step.src == step.dst).tolist()
-    todo = [
-        Operation(
-            int(step.src[k]),
-            "re" if step.reduce[k] else "cpy",
-            -1,
-            int(step.channel[k]),
-            memory.span(int(step.chunk[k])),
-            memory.span(int(step.into[k])),
-            1,
-            number,
-        )
-        for k in rows
-    ]
+    todo = [_within(step, k, memory, number) for k in np.flatnonzero(step.src == step.dst).tolist()]
     aside = memory.schedule.slots
     while todo:
-        sources: dict[tuple[int, Span], int] = defaultdict(int)
-        for op in todo:
-            sources[op.gpu, op.src] += 1
-        free = [op for op in todo if sources[op.gpu, op.dst] - (op.src == op.dst) == 0]
+        free = _free(todo)
         if free:
             yield from free
             done = set(map(id, free))
             todo = [op for op in todo if id(op) not in done]
             continue
-        first = todo[0]
-        spare = memory.span(aside)
+        first, spare = todo[0], memory.span(aside)
         aside += 1
         yield Operation(first.gpu, "cpy", -1, first.channel, first.src, spare, 1, number)
         first.src = spare
+
+
+def _within(step: Step, k: int, memory: _Memory, number: int) -> Operation:
+    """Transfer `k` of a step, from a gpu to itself, as one instruction."""
+    kind = "re" if step.reduce[k] else "cpy"
+    src, dst = memory.span(int(step.chunk[k])), memory.span(int(step.into[k]))
+    return Operation(int(step.src[k]), kind, -1, int(step.channel[k]), src, dst, 1, number)
+
+
+def _free(todo: list[Operation]) -> list[Operation]:
+    """Those that overwrite nothing that another still has to read."""
+    sources = Counter((op.gpu, op.src) for op in todo)
+    return [op for op in todo if sources[op.gpu, op.dst] == (op.src == op.dst)]
 
 
 # ---- thread blocks and dependencies
@@ -286,45 +288,50 @@ def _assembled(schedule: Schedule, operations: list[Operation], pairing: bool) -
 
 def _sizes(operations: list[Operation], gpu: int) -> dict[str, int]:
     """Chunks in use of each buffer."""
-    sizes = dict.fromkeys("ios", 0)
-    for op in operations:
-        if op.gpu == gpu:
-            for buffer, offset in op.reads() + op.writes():
-                sizes[buffer] = max(sizes[buffer], offset + 1)
-    return sizes
+    spans = [span for op in operations if op.gpu == gpu for span in op.reads() + op.writes()]
+    return {b: max((offset + 1 for buffer, offset in spans if buffer == b), default=0) for b in "ios"}
 
 
 def _pairs(operations: list[Operation], fuse: bool) -> Iterator[tuple[int, int, int, int]]:
     """(gpu, channel, peer it receives from, peer it sends to) that share a thread block: those that pass most on, and,
     where a channel would have too many thread blocks, others in the order in which they are first used."""
-    passed: dict[tuple[int, int, int, int], int] = defaultdict(int)
-    holds: dict[tuple[int, Span], Operation] = {}
-    ends: dict[tuple[int, int], dict[str, dict[int, None]]] = defaultdict(lambda: {"send": {}, "recv": {}})
-    for op in operations:
-        if op.peer >= 0:
-            ends[op.gpu, op.channel]["send" if op.type == "s" else "recv"][op.peer] = None
-        if op.type == "s":
-            before = holds.get((op.gpu, op.src))
-            if (
-                before is not None
-                and (before.dst, before.count, before.channel) == (op.src, op.count, op.channel)
-                and before.peer >= 0
-            ):
-                passed[op.gpu, op.channel, before.peer, op.peer] += 1
-        for span in op.writes():
-            holds[op.gpu, span] = op
     taken: set[tuple[int, int, str, int]] = set()
-    for gpu, channel, a, b in sorted(passed, key=lambda k: -passed[k]) if fuse else ():
+    passed = _passed(operations) if fuse else {}
+    for gpu, channel, a, b in sorted(passed, key=lambda k: -passed[k]):
         if not {(gpu, channel, "recv", a), (gpu, channel, "send", b)} & taken:
             taken |= {(gpu, channel, "recv", a), (gpu, channel, "send", b)}
             yield gpu, channel, a, b
-    for (gpu, channel), peers in ends.items():
+    for (gpu, channel), peers in _peers(operations).items():
         sends = [p for p in peers["send"] if (gpu, channel, "send", p) not in taken]
         receives = [p for p in peers["recv"] if (gpu, channel, "recv", p) not in taken]
         shared = len(peers["send"]) - len(sends)
         if len(sends) + len(receives) + shared >= ProgramLimits().blocks_per_channel:
-            for a, b in zip(receives, sends, strict=False):
-                yield gpu, channel, a, b
+            yield from ((gpu, channel, a, b) for a, b in zip(receives, sends, strict=False))
+
+
+def _peers(operations: list[Operation]) -> dict[tuple[int, int], dict[str, dict[int, None]]]:
+    """For each (gpu, channel) whom it sends to and receives from, in the order in which they are first used."""
+    ends: dict[tuple[int, int], dict[str, dict[int, None]]] = defaultdict(lambda: {"send": {}, "recv": {}})
+    for op in operations:
+        if op.peer >= 0:
+            ends[op.gpu, op.channel]["send" if op.type == "s" else "recv"][op.peer] = None
+    return ends
+
+
+def _passed(operations: list[Operation]) -> dict[tuple[int, int, int, int], int]:
+    """How often a gpu, on a channel, passes on to one peer just what it received from another."""
+    passed: dict[tuple[int, int, int, int], int] = defaultdict(int)
+    holds: dict[tuple[int, Span], Operation] = {}
+    for op in operations:
+        before = holds.get((op.gpu, op.src)) if op.type == "s" else None
+        if before is not None and before.peer >= 0 and _same_span(before, op):
+            passed[op.gpu, op.channel, before.peer, op.peer] += 1
+        holds.update(((op.gpu, span), op) for span in op.writes())
+    return passed
+
+
+def _same_span(received: Operation, sent: Operation) -> bool:
+    return (received.dst, received.count, received.channel) == (sent.src, sent.count, sent.channel)
 
 
 def _place(gpu: _Assembly, op: Operation) -> None:
@@ -332,29 +339,30 @@ def _place(gpu: _Assembly, op: Operation) -> None:
     it."""
     side = "local" if op.peer < 0 else "send" if op.type == "s" else "recv"
     number = gpu.block(side, op.peer, op.channel)
-    block, knows = gpu.blocks[number], gpu.knows[number]
     before = _before(gpu, op)
     previous = gpu.last.get(number)
     if op.type == "s" and previous is not None and _fits(previous, op, before):
         received, place = previous
-        block.steps[place.step].type = "rcs" if received.type == "r" else "rrcs"
+        gpu.blocks[number].steps[place.step].type = "rcs" if received.type == "r" else "rrcs"
         gpu.last.pop(number)
-        for span in op.reads():
-            gpu.readers[span].append(place)
-        return
-    for other, step in _missing(before, knows, number):
-        block.steps.append(Instruction("nop", ("i", -1), ("o", -1), 0, (other, step)))
-    waits = None
-    if block.steps and block.steps[-1].type == "nop":
-        waits = block.steps.pop().waits
-    block.steps.append(Instruction(op.type, op.src, op.dst, op.count, waits))
-    place = _Place(number, len(block.steps) - 1, dict(knows))
-    gpu.last[number] = (op, place)
+    else:
+        place = _append(gpu, op, number, before)
+        gpu.last[number] = (op, place)
     for span in op.reads():
         gpu.readers[span].append(place)
     for span in op.writes():
         gpu.writer[span] = place
         gpu.readers[span] = []
+
+
+def _append(gpu: _Assembly, op: Operation, number: int, before: list[_Place]) -> _Place:
+    """Its instruction waits for the last of its dependencies; `nop`s in front of it wait for the others."""
+    block, knows = gpu.blocks[number], gpu.knows[number]
+    for other, step in _missing(before, knows, number):
+        block.steps.append(Instruction("nop", ("i", -1), ("o", -1), 0, (other, step)))
+    waits = block.steps.pop().waits if block.steps and block.steps[-1].type == "nop" else None
+    block.steps.append(Instruction(op.type, op.src, op.dst, op.count, waits))
+    return _Place(number, len(block.steps) - 1, dict(knows))
 
 
 def _before(gpu: _Assembly, op: Operation) -> list[_Place]:
@@ -368,11 +376,8 @@ def _before(gpu: _Assembly, op: Operation) -> list[_Place]:
 def _fits(previous: tuple[Operation, _Place], op: Operation, before: list[_Place]) -> bool:
     """Does a send pass on exactly what its thread block's last instruction received?"""
     received, place = previous
-    return (
-        received.type in ("r", "rrc")
-        and (received.dst, received.count) == (op.src, op.count)
-        and all(p is place for p in before)
-    )
+    same = (received.dst, received.count) == (op.src, op.count)
+    return received.type in ("r", "rrc") and same and all(p is place for p in before)
 
 
 def _missing(before: list[_Place], knows: dict[int, int], own: int) -> list[tuple[int, int]]:

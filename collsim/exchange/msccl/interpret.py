@@ -11,9 +11,10 @@ from __future__ import annotations
 import heapq
 import itertools
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ...collective import EVERY, NOTHING, Collective, collective
@@ -35,6 +36,7 @@ _WORDS = {
 Order = Callable[[tuple[int, int]], float]
 #: Collectives that MSCCL's `coll` knows.
 COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "alltoall")
+_Terms = dict[tuple[int, int], int]  # (rank, chunk): how often it is in a sum
 _UNMATCHED = "unmatched send: gpu {peer} never receives this message on channel {channel}"
 _MASK = 2**64 - 1
 _MANY = 10**9
@@ -84,10 +86,8 @@ class Meaning:
         contributor, chunk = self.kind.wanted(self.ranks, self.chunks, self.root)
         for rank, slot in zip(*(contributor != NOTHING).nonzero(), strict=True):
             r, s = int(rank), int(slot)
-            offset = (
-                s - self.chunks if self.kind.after == "peer" else s - r * self.per if self.kind.after == "own" else s
-            )
-            yield self.cell(r, "o", offset), s, int(contributor[r, s]), int(chunk[r, s])
+            before = self.chunks if self.kind.after == "peer" else r * self.per if self.kind.after == "own" else 0
+            yield self.cell(r, "o", s - before), s, int(contributor[r, s]), int(chunk[r, s])
 
 
 @dataclass(frozen=True)
@@ -105,23 +105,12 @@ def meaning_of(program: Program, path: Any, name: str | None = None) -> Collecti
     word = (name or program.collective).lower()
     word = _WORDS.get(word, word)
     if word not in COLLECTIVES:
-        refuse(
-            path,
-            "<algo>",
-            "coll={word!r} does not say what the result should be; give collective=, one of {collectives}",
-            word=word,
-            collectives=", ".join(COLLECTIVES),
-        )
+        why = "coll={word!r} does not say what the result should be; give collective=, one of {collectives}"
+        refuse(path, "<algo>", why, word=word, collectives=", ".join(COLLECTIVES))
     kind = collective(word)
     if kind.blocks and program.chunks % program.ranks:
-        refuse(
-            path,
-            "<algo>",
-            "nchunksperloop={chunks} is not a multiple of ngpus={ranks}, which {word} needs",
-            chunks=program.chunks,
-            ranks=program.ranks,
-            word=word,
-        )
+        why = "nchunksperloop={chunks} is not a multiple of ngpus={ranks}, which {word} needs"
+        refuse(path, "<algo>", why, chunks=program.chunks, ranks=program.ranks, word=word)
     return kind
 
 
@@ -168,21 +157,25 @@ class _Machine:
         heapq.heapify(ready)
         while ready:
             _, key = heapq.heappop(ready)
-            tb = self.blocks[key]
-            while self.now[key] < len(tb.steps):
-                spot = (*key, self.now[key])
-                reason = self.blocked(spot)
-                if reason is not None:
-                    self.waiting.setdefault(reason, []).append(key)
-                    break
+            for spot in self.runnable(key):
                 self.execute(spot)
-                self.now[key] += 1
                 for event in self.events(spot):
                     for other in self.waiting.pop(event, ()):
                         heapq.heappush(ready, (first(other) if first else next(turn), other))
                 if first:
                     heapq.heappush(ready, (first(key), key))
                     break
+
+    def runnable(self, key: tuple[int, int]) -> Iterator[Spot]:
+        """The instructions of a thread block that can run, in order; where it has to stop, it is among the waiting."""
+        while self.now[key] < len(self.blocks[key].steps):
+            spot = (*key, self.now[key])
+            reason = self.blocked(spot)
+            if reason is not None:
+                self.waiting.setdefault(reason, []).append(key)
+                return
+            self.now[key] += 1
+            yield spot
 
     def blocked(self, spot: Spot) -> Any:
         """What an instruction waits for: a step, a message, room in a connection; None if it can run."""
@@ -213,30 +206,28 @@ class _Machine:
         g, b, s = spot
         tb = self.blocks[g, b]
         step = tb.steps[s]
-        sender = None
-        moving: list[int] = []
-        if step.receives:
-            sender, moving = self.flying[tb.recv, g, tb.channel].popleft()
-            if len(moving) != step.count:
-                why = Sentence(
-                    "receives {count} chunks, but {sender} sends {sent}",
-                    count=step.count,
-                    sender=at(*sender),
-                    sent=len(moving),
-                )
-                refuse(self.path, at(*spot), why)
+        sender, moving = self.receive(spot, tb) if step.receives else (None, [])
         if step.reads:
             read = self.read(spot, step, step.src, "srcoff")
-            moving = [(x + y) & _MASK for x, y in zip(moving, read, strict=True)] if step.receives else read
+            moving = _added(moving, read) if step.receives else read
         if step.type in ("re", "ra"):
-            moving = [(x + y) & _MASK for x, y in zip(moving, self.read(spot, step, step.dst, "dstoff"), strict=True)]
+            moving = _added(moving, self.read(spot, step, step.dst, "dstoff"))
         if step.writes:
-            for k, cell in enumerate(self.cells(spot, step, step.dst, "dstoff")):
-                self.value[cell] = moving[k]
-                self.writer[cell] = spot
+            cells = self.cells(spot, step, step.dst, "dstoff")
+            self.value.update(zip(cells, moving, strict=True))
+            self.writer.update(dict.fromkeys(cells, spot))
         if step.sends:
             self.flying.setdefault((g, tb.send, tb.channel), deque()).append((spot, moving))
         self.order.append((spot, sender))
+
+    def receive(self, spot: Spot, tb: Block) -> tuple[Spot, list[int]]:
+        """The message that comes next, and the instruction that sent it."""
+        sender, moving = self.flying[tb.recv, spot[0], tb.channel].popleft()
+        count = tb.steps[spot[2]].count
+        if len(moving) != count:
+            why = "receives {count} chunks, but {sender} sends {sent}"
+            refuse(self.path, at(*spot), why, count=count, sender=at(*sender), sent=len(moving))
+        return sender, moving
 
     def cells(self, spot: Spot, step: Instruction, operand: tuple[str, int], name: str) -> list[Cell]:
         buffer, offset = operand
@@ -255,19 +246,16 @@ class _Machine:
 
     def read(self, spot: Spot, step: Instruction, operand: tuple[str, int], name: str) -> list[int]:
         cells = self.cells(spot, step, operand, name)
-        for k, cell in enumerate(cells):
-            if cell not in self.value:
-                where = Sentence(
-                    "chunk {chunk} of the {buffer} buffer", chunk=operand[1] + k, buffer=BUFFERS[operand[0]]
-                )
-                refuse(
-                    self.path,
-                    at(*spot),
-                    "undefined read: {type} reads {where}, in which nothing was written yet",
-                    type=step.type,
-                    where=where,
-                )
+        missing = next((k for k, cell in enumerate(cells) if cell not in self.value), None)
+        if missing is not None:
+            where = self.named(operand[0], operand[1] + missing)
+            why = "undefined read: {type} reads {where}, in which nothing was written yet"
+            refuse(self.path, at(*spot), why, type=step.type, where=where)
         return [self.value[cell] for cell in cells]
+
+    @staticmethod
+    def named(buffer: str, chunk: int) -> Sentence:
+        return Sentence("chunk {chunk} of the {buffer} buffer", chunk=chunk, buffer=BUFFERS[buffer])
 
     # ---- what can be wrong
     # --------------------------------------------------------------------------------------------------
@@ -276,9 +264,8 @@ class _Machine:
         stuck = next((key for key, tb in self.blocks.items() if self.now[key] < len(tb.steps)), None)
         if stuck is not None:
             self.explain(stuck)
-        for (_, peer, channel), queue in self.flying.items():
-            if queue:
-                refuse(self.path, at(*queue[0][0]), _UNMATCHED, peer=peer, channel=channel)
+        for (_, peer, channel), queue in filter(lambda one: one[1], self.flying.items()):
+            refuse(self.path, at(*queue[0][0]), _UNMATCHED, peer=peer, channel=channel)
 
     def explain(self, stuck: tuple[int, int]) -> None:
         """Follow who waits for whom until somebody waits for nothing, or for one who was there before."""
@@ -305,23 +292,27 @@ class _Machine:
         if what == "step":
             return Sentence("step {number} of thread block {block}", number=c, block=b), (a, b)
         if what == "message":
-            sender = self.owner(a, b, c, "send")
-            if sender is None or self.now[sender] == len(self.blocks[sender].steps):
-                refuse(
-                    self.path,
-                    at(*spot),
-                    "unmatched receive: {type} waits for a message that gpu {gpu} never sends on channel {channel}",
-                    type=self.step(spot).type,
-                    gpu=a,
-                    channel=c,
-                )
-            return Sentence("a message from gpu {gpu} on channel {channel}", gpu=a, channel=c), sender
-        receiver = self.owner(b, a, c, "recv")
-        if receiver is None or self.now[receiver] == len(self.blocks[receiver].steps):
+            return Sentence("a message from gpu {gpu} on channel {channel}", gpu=a, channel=c), self.sender(
+                spot, a, b, c
+            )
+        receiver = self.unfinished(b, a, c, "recv")
+        if receiver is None:
             refuse(self.path, at(*spot), _UNMATCHED, peer=b, channel=c)
-        return Sentence(
-            "room on channel {channel} to gpu {gpu}, which holds {depth} messages", channel=c, gpu=b, depth=self.depth
-        ), receiver
+        room = "room on channel {channel} to gpu {gpu}, which holds {depth} messages"
+        return Sentence(room, channel=c, gpu=b, depth=self.depth), receiver
+
+    def sender(self, spot: Spot, gpu: int, receiver: int, channel: int) -> tuple[int, int]:
+        """The thread block of `gpu` that should send what an instruction waits for."""
+        sender = self.unfinished(gpu, receiver, channel, "send")
+        if sender is None:
+            why = "unmatched receive: {type} waits for a message that gpu {gpu} never sends on channel {channel}"
+            refuse(self.path, at(*spot), why, type=self.step(spot).type, gpu=gpu, channel=channel)
+        return sender
+
+    def unfinished(self, gpu: int, peer: int, channel: int, side: str) -> tuple[int, int] | None:
+        """The thread block of `gpu` that has this connection, if it still has steps to run."""
+        key = self.owner(gpu, peer, channel, side)
+        return None if key is None or self.now[key] == len(self.blocks[key].steps) else key
 
     def step(self, spot: Spot) -> Instruction:
         g, b, s = spot
@@ -330,10 +321,9 @@ class _Machine:
     def owner(self, gpu: int, peer: int, channel: int, side: str) -> tuple[int, int] | None:
         """The thread block of `gpu` that has this connection."""
         if not self.owners:
-            for (g, b), tb in self.blocks.items():
-                for end, other, uses in (("send", tb.send, "sends"), ("recv", tb.recv, "receives")):
-                    if other >= 0 and any(getattr(s, uses) for s in tb.steps):
-                        self.owners[end, g, other, tb.channel] = (g, b)
+            self.owners = {
+                (end, g, peer, tb.channel): (g, b) for (g, b), tb in self.blocks.items() for end, peer in tb.ends()
+            }
         return self.owners.get((side, gpu, peer, channel))
 
     def require_result(self) -> None:
@@ -345,46 +335,32 @@ class _Machine:
 
     def wrong(self, cell: Cell, contributor: int, chunk: int) -> None:
         gpu, buffer, offset = cell
-        of = Sentence("every gpu, added") if contributor == EVERY else Sentence("gpu {gpu}", gpu=contributor)
-        what, wants = (
-            Sentence("chunk {chunk} of the {buffer} buffer", chunk=offset, buffer=BUFFERS[buffer]),
-            Sentence("{name} wants chunk {chunk} of {of}", name=self.meaning.kind.name, chunk=chunk, of=of),
-        )
+        of = Sentence("every gpu, added") if contributor == EVERY else at(contributor)
+        what = self.named(buffer, offset)
+        wants = Sentence("{name} wants chunk {chunk} of {of}", name=self.meaning.kind.name, chunk=chunk, of=of)
         last = self.writer.get(cell)
         if cell not in self.value:
-            refuse(
-                self.path,
-                Sentence("gpu {gpu}", gpu=gpu),
-                "wrong result: nothing writes {what}; {wants} there",
-                what=what,
-                wants=wants,
-            )
+            why = "wrong result: nothing writes {what}; {wants} there"
+            refuse(self.path, at(gpu), why, what=what, wants=wants)
         has = _contributions(self.program, self.meaning, self.order, cell)
-        where = Sentence("gpu {gpu}", gpu=gpu) if last is None else at(*last)
+        where = at(gpu) if last is None else at(*last)
         by = Sentence("no step writes it") if last is None else Sentence("this step writes it last")
-        refuse(
-            self.path,
-            where,
-            "wrong result: {what} ends as {has}, but {wants}; {by}",
-            what=what,
-            has=has,
-            wants=wants,
-            by=by,
-        )
+        why = "wrong result: {what} ends as {has}, but {wants}; {by}"
+        refuse(self.path, where, why, what=what, has=has, wants=wants, by=by)
 
 
 def _contributions(program: Program, meaning: Meaning, order: list[tuple[Spot, Spot | None]], asked: Cell) -> str:
     """What a cell holds at the end, exactly: `2·r0 + r1`; only the values that can reach it are followed."""
-    value: dict[Cell, dict[tuple[int, int], int]] = {cell: {(r, s): 1} for cell, r, s in meaning.start()}
-    sent: dict[Spot, list[dict[tuple[int, int], int]]] = {}
+    value: dict[Cell, _Terms] = {cell: {(r, s): 1} for cell, r, s in meaning.start()}
+    sent: dict[Spot, list[_Terms]] = {}
     work = 0
     for spot, sender in order:
         g, b, s = spot
         step = program.gpus[g].blocks[b].steps[s]
-        src = [meaning.cell(g, step.src[0], step.src[1] + k) for k in range(step.count)]
         dst = [meaning.cell(g, step.dst[0], step.dst[1] + k) for k in range(step.count)]
         parts = [sent[sender]] if sender is not None else []
-        parts += [[value.get(c, {}) for c in src]] if step.reads else []
+        if step.reads:
+            parts.append([value.get(meaning.cell(g, step.src[0], step.src[1] + k), {}) for k in range(step.count)])
         parts += [[value.get(c, {}) for c in dst]] if step.type in ("re", "ra") else []
         moving = [_merged(one) for one in zip(*parts, strict=True)] if parts else []
         work += sum(map(len, moving))
@@ -394,20 +370,23 @@ def _contributions(program: Program, meaning: Meaning, order: list[tuple[Spot, S
             value.update(zip(dst, moving, strict=True))
         if step.sends:
             sent[spot] = moving
-    terms = sorted(value[asked].items())
-    shown = [f"{'' if n == 1 else 'many·' if n == _MANY else f'{n}·'}r{r}[chunk {c}]" for (r, c), n in terms]
+    return _sum(value[asked])
+
+
+def _sum(terms: _Terms) -> str:
+    times = {1: "", _MANY: "many·"}
+    shown = [f"{times.get(n, f'{n}·')}r{r}[chunk {c}]" for (r, c), n in sorted(terms.items())]
     return " + ".join(shown if len(shown) <= 8 else [*shown[:7], "..."]) or "nothing"
 
 
-def _merged(parts: tuple[dict[tuple[int, int], int], ...]) -> dict[tuple[int, int], int]:
-    total: dict[tuple[int, int], int] = {}
-    for part in parts:
-        for key, count in part.items():
-            total[key] = min(_MANY, total.get(key, 0) + count)
-    return total
+def _added(a: list[int], b: list[int]) -> list[int]:
+    return [(x + y) & _MASK for x, y in zip(a, b, strict=True)]
+
+
+def _merged(parts: tuple[_Terms, ...]) -> _Terms:
+    total = sum(map(Counter, parts), Counter[tuple[int, int]]())
+    return {key: min(_MANY, count) for key, count in total.items()}
 
 
 def _file(path: Any) -> str:
-    from pathlib import Path
-
     return Path(path).name

@@ -186,18 +186,19 @@ class _Graph:
 
     def copies(self, node: int, slot: Slot) -> None:
         a = self.access.setdefault(slot, _Access())
-        for w in a.adding + a.writers:
-            self.edge(w, node, 1)
-        for r in a.readers:
-            self.edge(r, node, 0)
+        self.after(node, a.adding + a.writers, a.readers)
         self.access[slot] = _Access([node])
+
+    def after(self, node: int, writers: list[int], readers: list[int]) -> None:
+        """What overwrites comes a step after those that wrote, and not before those that read."""
+        for w in writers:
+            self.edge(w, node, 1)
+        for r in readers:
+            self.edge(r, node, 0)
 
     def reduces(self, node: int, slot: Slot) -> None:
         a = self.access.setdefault(slot, _Access())
-        for w in a.writers:
-            self.edge(w, node, 1)
-        for r in a.readers:
-            self.edge(r, node, 0)
+        self.after(node, a.writers, a.readers)
         a.adding.append(node)
 
 
@@ -251,11 +252,13 @@ class _Lowering:
         return self.spare[key]
 
     def walk(self) -> None:
-        for (gpu, source), into in self.layout.first:
-            self.local([(gpu, source)], [(gpu, into)], False, 0)
+        self.moved(self.layout.first)
         for spot, sender in self.run.order:
             self.one(spot, sender)
-        for (gpu, source), into in self.layout.last:
+        self.moved(self.layout.last)
+
+    def moved(self, copies: list[tuple[Slot, int]]) -> None:
+        for (gpu, source), into in copies:
             self.local([(gpu, source)], [(gpu, into)], False, 0)
 
     def local(self, src: list[Slot], dst: list[Slot], reduce: bool, channel: int) -> int | None:
@@ -370,13 +373,8 @@ class _Past:
 
 def _schedule(program: Program, run: InterpretedRun, layout: SlotNumbers) -> Schedule:
     if layout.end * program.ranks > _MOST_SLOTS:
-        raise FormatError(
-            "{name}: {slots:,} slots on {ranks} gpus are more than {most:,} in all",
-            name=program.name,
-            slots=layout.end,
-            ranks=program.ranks,
-            most=_MOST_SLOTS,
-        )
+        why = "{name}: {slots:,} slots on {ranks} gpus are more than {most:,} in all"
+        raise FormatError(why, name=program.name, slots=layout.end, ranks=program.ranks, most=_MOST_SLOTS)
     boxed: set[Spot] = set()
     for _ in range(2):
         lowering = _Lowering(program, run, layout, boxed)
@@ -416,21 +414,16 @@ def _levels(graph: _Graph) -> tuple[list[int], set[int]]:
     g: nx.DiGraph[int] = nx.DiGraph()
     g.add_nodes_from(range(len(graph.nodes)))
     g.add_edges_from(graph.edges)
-    group = [0] * len(graph.nodes)
-    members: list[set[int]] = []
-    for number, component in enumerate(nx.strongly_connected_components(g)):  # successors come first
-        members.append(component)
-        for node in component:
-            group[node] = number
+    members: list[set[int]] = list(nx.strongly_connected_components(g))  # successors come first
+    group = {node: number for number, component in enumerate(members) for node in component}
     circular = {group[a] for (a, b), weight in graph.edges.items() if weight and group[a] == group[b]}
     if circular:
         return [], set().union(*(members[c] for c in circular))
     level = [0] * len(members)
     for number in range(len(members) - 1, -1, -1):
-        for a in members[number]:
-            for b in g.successors(a):
-                if group[b] != number:
-                    level[group[b]] = max(level[group[b]], level[number] + graph.edges[a, b])
+        for a, b in g.out_edges(members[number]):
+            if group[b] != number:
+                level[group[b]] = max(level[group[b]], level[number] + graph.edges[a, b])
     return [level[group[node]] for node in range(len(graph.nodes))], set()
 
 

@@ -8,6 +8,7 @@ in order. Offsets and counts are in chunks.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,6 +87,12 @@ class Block:
     channel: int
     steps: list[Instruction] = field(default_factory=list)
 
+    def ends(self) -> Iterator[tuple[str, int]]:
+        """(`send` or `recv`, peer) of the connections that its steps use."""
+        for side, peer, used in (("send", self.send, "sends"), ("recv", self.recv, "receives")):
+            if peer >= 0 and any(getattr(step, used) for step in self.steps):
+                yield side, peer
+
 
 @dataclass
 class GpuProgram:
@@ -118,8 +125,10 @@ class Program:
         return 1 + max((b.channel for g in self.gpus for b in g.blocks), default=0)
 
 
-def at(gpu: int, block: int, step: int | None = None) -> Sentence:
+def at(gpu: int, block: int | None = None, step: int | None = None) -> Sentence:
     """`gpu 0, thread block 3, step 2`: how a place is named everywhere."""
+    if block is None:
+        return Sentence("gpu {gpu}", gpu=gpu)
     if step is None:
         return Sentence("gpu {gpu}, thread block {block}", gpu=gpu, block=block)
     return Sentence("gpu {gpu}, thread block {block}, step {number}", gpu=gpu, block=block, number=step)
@@ -154,13 +163,9 @@ class _Builder:
         self.moves = 0
 
     def open(self, tag: str, attributes: dict[str, str], level: int) -> None:
-        if tag != self.ORDER[level - 1]:
-            refuse(
-                self.path,
-                Sentence("element <{tag}>", tag=tag[:40]),
-                "expected <{order}> here",
-                order=self.ORDER[level - 1],
-            )
+        order = self.ORDER[level - 1]
+        if tag != order:
+            refuse(self.path, Sentence("element <{tag}>", tag=tag[:40]), "expected <{order}> here", order=order)
         getattr(self, f"_{tag}")(attributes)
 
     def _number(
@@ -175,22 +180,10 @@ class _Builder:
     def _algo(self, a: dict[str, str]) -> None:
         where = "<algo>"
         self.ranks = self._number(a, "ngpus", 1, 2**16, where)
-        chunks = self._number(a, "nchunksperloop", 1, 2**31 - 1, where)
-        if chunks * self.ranks > _MOST_CHUNKS:
-            refuse(
-                self.path,
-                where,
-                "{ranks} gpus of {chunks} chunks are more than {most:,} chunks in all",
-                ranks=self.ranks,
-                chunks=chunks,
-                most=_MOST_CHUNKS,
-            )
+        chunks = self._chunks(a)
         if not a.get("coll"):
-            refuse(
-                self.path,
-                where,
-                "no attribute 'coll'; expected allreduce, allgather, reduce_scatter, broadcast, reduce or alltoall",
-            )
+            why = "no attribute 'coll'; expected allreduce, allgather, reduce_scatter, broadcast, reduce or alltoall"
+            refuse(self.path, where, why)
         inplace = self._number(a, "inplace", 0, 1, where, 0)
         outofplace = self._number(a, "outofplace", 0, 1, where, 1 - inplace)
         layouts = tuple(x for x, meant in ((True, inplace), (False, outofplace)) if meant) or (False,)
@@ -200,16 +193,19 @@ class _Builder:
         name, protocol = a.get("name", "") or "msccl", a.get("proto", "Simple")
         self.program = Program(name[:100], a["coll"].lower(), chunks, [], protocol[:20], layouts, root, limits)
 
+    def _chunks(self, a: dict[str, str]) -> int:
+        chunks = self._number(a, "nchunksperloop", 1, 2**31 - 1, "<algo>")
+        if chunks * self.ranks > _MOST_CHUNKS:
+            why = "{ranks} gpus of {chunks} chunks are more than {most:,} chunks in all"
+            refuse(self.path, "<algo>", why, ranks=self.ranks, chunks=chunks, most=_MOST_CHUNKS)
+        return chunks
+
     def _gpu(self, a: dict[str, str]) -> None:
         number = self._number(a, "id", 0, self.ranks - 1, "<gpu>")
         if number in self.gpus:
-            refuse(self.path, Sentence("gpu {gpu}", gpu=number), "a second gpu of this id")
-        sizes = {
-            b: self._number(a, f"{b}_chunks", 0, _MOST_CHUNKS, Sentence("gpu {gpu}", gpu=number), 0) for b in BUFFERS
-        }
-        self.gpus[number] = GpuProgram(sizes)
-        self.blocks[number] = {}
-        self.place = (number, -1)
+            refuse(self.path, at(number), "a second gpu of this id")
+        sizes = {b: self._number(a, f"{b}_chunks", 0, _MOST_CHUNKS, at(number), 0) for b in BUFFERS}
+        self.gpus[number], self.blocks[number], self.place = GpuProgram(sizes), {}, (number, -1)
 
     def _tb(self, a: dict[str, str]) -> None:
         gpu = self.place[0]
@@ -230,28 +226,8 @@ class _Builder:
         where = at(gpu, block, number)
         if number != len(tb.steps):
             refuse(self.path, where, "steps are numbered from 0 without gaps; expected s={steps}", steps=len(tb.steps))
-        kind = a.get("type", "")
-        if kind not in TYPES:
-            refuse(
-                self.path,
-                where,
-                "type {kind!r} is unknown; expected one of {types}",
-                kind=kind[:20],
-                types=", ".join(TYPES),
-            )
-        step = Instruction(
-            kind, self._slot(a, "src", where), self._slot(a, "dst", where), self._number(a, "cnt", -1, 2**20, where)
-        )
-        waits, step_waited = (self._number(a, k, -1, MOST_ELEMENTS, where, -1) for k in ("depid", "deps"))
-        if (waits < 0) != (step_waited < 0):
-            refuse(
-                self.path,
-                where,
-                "depid={waits} and deps={dependency}: both are -1 or none",
-                waits=waits,
-                dependency=step_waited,
-            )
-        step.waits = (waits, step_waited) if waits >= 0 else None
+        step = self._instruction(a, where)
+        step.waits = self._waits(a, where)
         step.signals = bool(self._number(a, "hasdep", 0, 1, where, 0))
         self.moves += max(0, step.count)
         if self.moves > MOST_ELEMENTS:
@@ -259,31 +235,37 @@ class _Builder:
         self._check(step, tb, where)
         tb.steps.append(step)
 
+    def _instruction(self, a: dict[str, str], where: Words) -> Instruction:
+        kind = a.get("type", "")
+        if kind not in TYPES:
+            why = "type {kind!r} is unknown; expected one of {types}"
+            refuse(self.path, where, why, kind=kind[:20], types=", ".join(TYPES))
+        src, dst = (self._slot(a, side, where) for side in ("src", "dst"))
+        return Instruction(kind, src, dst, self._number(a, "cnt", -1, 2**20, where))
+
+    def _waits(self, a: dict[str, str], where: Words) -> tuple[int, int] | None:
+        block, step = (self._number(a, k, -1, MOST_ELEMENTS, where, -1) for k in ("depid", "deps"))
+        if (block < 0) != (step < 0):
+            why = "depid={waits} and deps={dependency}: both are -1 or none"
+            refuse(self.path, where, why, waits=block, dependency=step)
+        return (block, step) if block >= 0 else None
+
     def _slot(self, a: dict[str, str], side: str, where: Words) -> tuple[str, int]:
         buffer = a.get(f"{side}buf", "i")
         if buffer not in BUFFERS:
-            refuse(
-                self.path, where, "{side}buf={buffer!r} is unknown; expected i, o or s", side=side, buffer=buffer[:20]
-            )
+            why = "{side}buf={buffer!r} is unknown; expected i, o or s"
+            refuse(self.path, where, why, side=side, buffer=buffer[:20])
         return buffer, self._number(a, f"{side}off", -1, 2**31 - 1, where, -1)
 
     def _check(self, step: Instruction, tb: Block, where: Words) -> None:
         if step.type != "nop" and step.count < 1:
             refuse(self.path, where, "cnt={count}; a {type} moves at least 1 chunk", count=step.count, type=step.type)
         if step.sends and tb.send < 0:
-            refuse(
-                self.path,
-                where,
-                "a {type} sends, but the thread block has no peer to send to (send=-1)",
-                type=step.type,
-            )
+            why = "a {type} sends, but the thread block has no peer to send to (send=-1)"
+            refuse(self.path, where, why, type=step.type)
         if step.receives and tb.recv < 0:
-            refuse(
-                self.path,
-                where,
-                "a {type} receives, but the thread block has no peer to receive from (recv=-1)",
-                type=step.type,
-            )
+            why = "a {type} receives, but the thread block has no peer to receive from (recv=-1)"
+            refuse(self.path, where, why, type=step.type)
         for used, name, (_, offset) in ((step.reads, "srcoff", step.src), (step.writes, "dstoff", step.dst)):
             if used and offset < 0:
                 refuse(self.path, where, "{name}={offset}; a {type} uses it", name=name, offset=offset, type=step.type)
@@ -293,58 +275,43 @@ class _Builder:
             refuse(self.path, "", "no <algo> element")
         missing = next((g for g in range(self.ranks) if g not in self.gpus), None)
         if missing is not None:
-            refuse(
-                self.path,
-                "",
-                "no <gpu id={missing}>; ngpus={ranks} needs ids 0 to {last}",
-                missing=missing,
-                ranks=self.ranks,
-                last=self.ranks - 1,
-            )
+            why = "no <gpu id={missing}>; ngpus={ranks} needs ids 0 to {last}"
+            refuse(self.path, "", why, missing=missing, ranks=self.ranks, last=self.ranks - 1)
         for g in range(self.ranks):
-            numbers = sorted(self.blocks[g])
-            if numbers != list(range(len(numbers))):
-                gap = next(k for k, n in enumerate(numbers) if k != n)
-                refuse(
-                    self.path,
-                    Sentence("gpu {gpu}", gpu=g),
-                    "thread blocks are numbered from 0 without gaps; there is no {gap}",
-                    gap=gap,
-                )
-            self.gpus[g].blocks = [self.blocks[g][k] for k in numbers]
+            self.gpus[g].blocks = self._in_order(g)
         self.program.gpus = [self.gpus[g] for g in range(self.ranks)]
-        self._connections()
+        for g, gpu in enumerate(self.program.gpus):
+            self._require_connections(g, gpu)
         return self.program
 
-    def _connections(self) -> None:
+    def _in_order(self, gpu: int) -> list[Block]:
+        blocks = self.blocks[gpu]
+        gap = next((k for k in range(len(blocks)) if k not in blocks), None)
+        if gap is not None:
+            why = "thread blocks are numbered from 0 without gaps; there is no {gap}"
+            refuse(self.path, at(gpu), why, gap=gap)
+        return [blocks[k] for k in range(len(blocks))]
+
+    def _require_connections(self, g: int, gpu: GpuProgram) -> None:
         """Dependencies exist; a (gpu, peer, channel) belongs to one thread block on each side."""
-        for g, gpu in enumerate(self.gpus[g] for g in range(self.ranks)):
-            seen: dict[tuple[str, int, int], int] = {}
-            for b, block in enumerate(gpu.blocks):
-                for side, peer, used in (("send", block.send, "sends"), ("recv", block.recv, "receives")):
-                    if peer >= 0 and any(getattr(s, used) for s in block.steps):
-                        other = seen.setdefault((side, peer, block.channel), b)
-                        if other != b:
-                            why = Sentence(
-                                "{side}={peer} on channel {channel} is already that of thread block {other}; a "
-                                "connection has one",
-                                side=side,
-                                peer=peer,
-                                channel=block.channel,
-                                other=other,
-                            )
-                            refuse(self.path, at(g, b), why)
-                for s, step in enumerate(block.steps):
-                    if step.waits is not None:
-                        tb, number = step.waits
-                        if tb >= len(gpu.blocks) or number >= len(gpu.blocks[tb].steps):
-                            refuse(
-                                self.path,
-                                at(g, b, s),
-                                "waits for step {number} of thread block {block}, which does not exist",
-                                number=number,
-                                block=tb,
-                            )
+        seen: dict[tuple[str, int, int], int] = {}
+        for b, block in enumerate(gpu.blocks):
+            for side, peer in block.ends():
+                other = seen.setdefault((side, peer, block.channel), b)
+                if other != b:
+                    self._refuse_second(at(g, b), side, peer, block.channel, other)
+            self._require_dependencies(g, b, gpu.blocks)
+
+    def _refuse_second(self, where: Words, side: str, peer: int, channel: int, other: int) -> None:
+        why = "{side}={peer} on channel {channel} is already that of thread block {other}; a connection has one"
+        refuse(self.path, where, why, side=side, peer=peer, channel=channel, other=other)
+
+    def _require_dependencies(self, gpu: int, block: int, blocks: list[Block]) -> None:
+        for s, step in enumerate(blocks[block].steps):
+            tb, number = step.waits or (block, -1)
+            if tb >= len(blocks) or number >= len(blocks[tb].steps):
+                why = "waits for step {number} of thread block {block}, which does not exist"
+                refuse(self.path, at(gpu, block, s), why, number=number, block=tb)
 
 
 # ---- writing
@@ -357,65 +324,60 @@ def write(program: Program, path: Any) -> None:
 
 
 def _lines(p: Program) -> Iterator[str]:
-    extra = "" if p.bytes is None else f' minBytes="{p.bytes[0]}" maxBytes="{p.bytes[1]}"'
-    extra += f' root="{p.root}"' if p.root else ""
-    yield (
-        f'<algo name={quoteattr(p.name)} proto="{p.protocol}" nchannels="{p.channels}" nchunksperloop="{p.chunks}" '
-        f'ngpus="{p.ranks}" '
-        f'coll="{p.collective}" inplace="{int(True in p.layouts)}" outofplace="{int(False in p.layouts)}"{extra}>'
-    )
+    yield _head(p)
     for g, gpu in enumerate(p.gpus):
         sizes = " ".join(f'{b}_chunks="{gpu.sizes[b]}"' for b in BUFFERS)
         yield f'  <gpu id="{g}" {sizes}>'
         for b, block in enumerate(gpu.blocks):
             yield f'    <tb id="{b}" send="{block.send}" recv="{block.recv}" chan="{block.channel}">'
-            for s, step in enumerate(block.steps):
-                waits = step.waits or (-1, -1)
-                yield (
-                    f'      <step s="{s}" type="{step.type}" srcbuf="{step.src[0]}" srcoff="{step.src[1]}" '
-                    f'dstbuf="{step.dst[0]}" '
-                    f'dstoff="{step.dst[1]}" cnt="{step.count}" depid="{waits[0]}" deps="{waits[1]}" '
-                    f'hasdep="{int(step.signals)}"/>'
-                )
+            yield from (_step_line(s, step) for s, step in enumerate(block.steps))
             yield "    </tb>"
         yield "  </gpu>"
     yield "</algo>"
+
+
+def _head(p: Program) -> str:
+    extra = "" if p.bytes is None else f' minBytes="{p.bytes[0]}" maxBytes="{p.bytes[1]}"'
+    extra += f' root="{p.root}"' if p.root else ""
+    return (
+        f'<algo name={quoteattr(p.name)} proto="{p.protocol}" nchannels="{p.channels}" nchunksperloop="{p.chunks}" '
+        f'ngpus="{p.ranks}" '
+        f'coll="{p.collective}" inplace="{int(True in p.layouts)}" outofplace="{int(False in p.layouts)}"{extra}>'
+    )
+
+
+def _step_line(number: int, step: Instruction) -> str:
+    waits = step.waits or (-1, -1)
+    return (
+        f'      <step s="{number}" type="{step.type}" srcbuf="{step.src[0]}" srcoff="{step.src[1]}" '
+        f'dstbuf="{step.dst[0]}" dstoff="{step.dst[1]}" cnt="{step.count}" depid="{waits[0]}" deps="{waits[1]}" '
+        f'hasdep="{int(step.signals)}"/>'
+    )
 
 
 def over_limits(program: Program, limits: ProgramLimits | None = None) -> Sentence | None:
     """The first limit of the runtime that a program exceeds, as a sentence, or None."""
     most = limits or ProgramLimits()
     if program.channels > most.channels:
-        return Sentence(
-            "{channels} channels; the runtime has {most}",
-            channels=program.channels,
-            most=most.channels,
-        )
-    for g, gpu in enumerate(program.gpus):
-        if len(gpu.blocks) > most.blocks:
-            return Sentence(
-                "gpu {gpu} needs {blocks} thread blocks; the runtime takes {most}",
-                gpu=g,
-                blocks=len(gpu.blocks),
-                most=most.blocks,
-            )
-        per_channel: dict[int, int] = {}
-        for b, block in enumerate(gpu.blocks):
-            per_channel[block.channel] = per_channel.get(block.channel, 0) + 1
-            if per_channel[block.channel] > most.blocks_per_channel:
-                return Sentence(
-                    "gpu {gpu} needs more than {most} thread blocks on channel {channel}; use more channels",
-                    gpu=g,
-                    most=most.blocks_per_channel,
-                    channel=block.channel,
-                )
-            if len(block.steps) > most.steps:
-                return Sentence(
-                    "{at} needs {steps} steps; the runtime takes {most}: use fewer chunks or more channels",
-                    at=at(g, b),
-                    steps=len(block.steps),
-                    most=most.steps,
-                )
-            if any(s.count > most.count for s in block.steps):
-                return Sentence("{at} moves more than {count} chunks at once", at=at(g, b), count=most.count)
+        why = "{channels} channels; the runtime has {most}"
+        return Sentence(why, channels=program.channels, most=most.channels)
+    found = (_gpu_over_limits(g, gpu, most) for g, gpu in enumerate(program.gpus))
+    return next((sentence for sentence in found if sentence is not None), None)
+
+
+def _gpu_over_limits(g: int, gpu: GpuProgram, most: ProgramLimits) -> Sentence | None:
+    if len(gpu.blocks) > most.blocks:
+        why = "gpu {gpu} needs {blocks} thread blocks; the runtime takes {most}"
+        return Sentence(why, gpu=g, blocks=len(gpu.blocks), most=most.blocks)
+    on_channel: Counter[int] = Counter()
+    for b, block in enumerate(gpu.blocks):
+        on_channel[block.channel] += 1
+        if on_channel[block.channel] > most.blocks_per_channel:
+            why = "gpu {gpu} needs more than {most} thread blocks on channel {channel}; use more channels"
+            return Sentence(why, gpu=g, most=most.blocks_per_channel, channel=block.channel)
+        if len(block.steps) > most.steps:
+            why = "{at} needs {steps} steps; the runtime takes {most}: use fewer chunks or more channels"
+            return Sentence(why, at=at(g, b), steps=len(block.steps), most=most.steps)
+        if any(s.count > most.count for s in block.steps):
+            return Sentence("{at} moves more than {count} chunks at once", at=at(g, b), count=most.count)
     return None

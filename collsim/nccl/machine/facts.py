@@ -135,17 +135,11 @@ class Facts:
         if self.net not in NETS:
             raise CollsimError(unknown("kind of network", self.net, NETS))
         if self.nodes > 1 and (self.net == "none" or self.nics <= 0 or self.nic_rate <= 0):
-            raise CollsimError(
-                "{nodes} nodes need NICs: say nics, nic_rate and net (one of {nets})",
-                nodes=self.nodes,
-                nets=", ".join(NETS[1:]),
-            )
+            why = "{nodes} nodes need NICs: say nics, nic_rate and net (one of {nets})"
+            raise CollsimError(why, nodes=self.nodes, nets=", ".join(NETS[1:]))
         if self.ranks > self.nodes and self.inside == "none":
-            raise CollsimError(
-                "{ranks} ranks on {nodes} nodes share nodes, but no link inside a node is given",
-                ranks=self.ranks,
-                nodes=self.nodes,
-            )
+            why = "{ranks} ranks on {nodes} nodes share nodes, but no link inside a node is given"
+            raise CollsimError(why, ranks=self.ranks, nodes=self.nodes)
 
     @property
     def local(self) -> int:

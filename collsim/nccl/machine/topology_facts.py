@@ -40,12 +40,8 @@ def facts_of(machine: Facts | Topology, ranks: Any = None) -> Facts:
     if count == found.ranks:
         return found
     if not found.nodes <= count <= found.ranks:
-        raise CollsimError(
-            "ranks={count}: this machine has {ranks} GPUs on {nodes} nodes, and each node takes part",
-            count=count,
-            ranks=found.ranks,
-            nodes=found.nodes,
-        )
+        why = "ranks={count}: this machine has {ranks} GPUs on {nodes} nodes, and each node takes part"
+        raise CollsimError(why, count=count, ranks=found.ranks, nodes=found.nodes)
     hosts = -(-count // found.per_host) if found.hosts > found.nodes else found.hosts
     fewer = replace(found, ranks=count, hosts=hosts)
     if found.inside not in ("mesh", "xgmi") or fewer.local == 1:
@@ -226,9 +222,8 @@ class Searched:
         """The least rings of all nodes, as all take the least of their graphs."""
         found = [rings(node.plan, self.local, self._cards(node), self.rules) for node in self.nodes]
         least = min(found, key=lambda r: r.total)
-        return replace(
-            least, channels=least.channels[: min(len(r.channels) for r in found)], speed=min(r.speed for r in found)
-        )
+        count = min(len(r.channels) for r in found)
+        return replace(least, channels=least.channels[:count], speed=min(r.speed for r in found))
 
     @property
     def trees(self) -> Trees:
@@ -250,9 +245,8 @@ class Searched:
         """The heads of NVLS on the node that has fewest; None where a node has none."""
         found = [heads(node.plan, self.local, self._cards(node), self.rules) for node in self.nodes]
         there = [h for h in found if h is not None]
-        return (
-            min(there, key=lambda h: (len(h.gpus), h.speed_intra, h.speed_inter)) if len(there) == len(found) else None
-        )
+        fewest = min(there, key=lambda h: (len(h.gpus), h.speed_intra, h.speed_inter), default=None)
+        return fewest if len(there) == len(found) else None
 
     def _cards(self, node: WiredNode) -> tuple[float, ...]:
         return node.cards if self.several else ()
@@ -309,12 +303,8 @@ def _inside(plan: Machine, level: str, count: int) -> tuple[Inside, float, bool]
             return kind, rate, crossing
         if all(len(own) > 1 for own in peers):
             if _is_amd(plan):
-                raise CollsimError(
-                    "{name} has xGMI to {peers} of {last} GPUs; RCCL's rings on a mesh with gaps are not modelled",
-                    name=names[0],
-                    peers=len(peers[0]),
-                    last=count - 1,
-                )
+                why = "{name} has xGMI to {peers} of {last} GPUs; RCCL's rings on a mesh with gaps are not modelled"
+                raise CollsimError(why, name=names[0], peers=len(peers[0]), last=count - 1)
             return "cube", rate, crossing
     through = not crossing and len(plan.of_kind("pcie")) > 0
     needed = "SYS" if crossing else "PXB" if through else "PHB"
@@ -370,11 +360,8 @@ def _nics(topology: Topology, node: WiredNode) -> tuple[float, float, Net]:
         else _NET_OF_CARD.get(card.name.split("-")[0])
     )
     if kind is None:
-        raise CollsimError(
-            "NIC {name!r}: NCCL's way over it is not modelled; known kinds: {known}",
-            name=card.name,
-            known=", ".join(_NET_OF_CARD),
-        )
+        why = "NIC {name!r}: NCCL's way over it is not modelled; known kinds: {known}"
+        raise CollsimError(why, name=card.name, known=", ".join(_NET_OF_CARD))
     fastest = sorted(node.cards, reverse=True)
     used = max(range(len(fastest)), key=lambda i: (i + 1) * fastest[i])
     return used + 1.0, fastest[used], kind

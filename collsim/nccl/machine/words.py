@@ -124,11 +124,8 @@ def _inside(word: str, card: Gpu, local: int) -> _Wires:
 
 def _nvlink(generation: int, wiring: str, text: str, card: Gpu, local: int) -> _Wires:
     if generation not in NVLINK_GBPS:
-        raise CollsimError(
-            "NVLink generation {generation} is not known; known: {known}",
-            generation=generation,
-            known=", ".join(map(str, NVLINK_GBPS)),
-        )
+        why = "NVLink generation {generation} is not known; known: {known}"
+        raise CollsimError(why, generation=generation, known=", ".join(map(str, NVLINK_GBPS)))
     links = next((GPUS[cut].links for cut in ("A800", "H800") if cut.lower() in text), card.links)
     if not links or not card.cc:
         raise CollsimError(
@@ -158,11 +155,8 @@ def _nvlink(generation: int, wiring: str, text: str, card: Gpu, local: int) -> _
 
 def _pcie(generation: int, wiring: str) -> _Wires:
     if generation not in PCIE_GBPS:
-        raise CollsimError(
-            "PCIe generation {generation} is not known; known: {known}",
-            generation=generation,
-            known=", ".join(map(str, PCIE_GBPS)),
-        )
+        why = "PCIe generation {generation} is not known; known: {known}"
+        raise CollsimError(why, generation=generation, known=", ".join(map(str, PCIE_GBPS)))
     width = int(m[1]) if (m := re.search(r"x(\d+)", wiring)) else _LANES
     switches = (
         int(m[1])

@@ -119,11 +119,8 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
     described = _table(cases, ("case_id", *_DESCRIBES))
     twice = described.case_id[described.case_id.duplicated()]
     if len(twice):
-        raise FormatError(
-            "{cases}: case_id {value!r} stands on several lines; give every run a name of its own",
-            cases=cases,
-            value=twice.iloc[0],
-        )
+        why = "{cases}: case_id {value!r} stands on several lines; give every run a name of its own"
+        raise FormatError(why, cases=cases, value=twice.iloc[0])
     described = described.assign(
         ranks=described.ranks.map(_pointless),
         nodes=described.nodes.map(_pointless),
@@ -212,11 +209,9 @@ def _table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
     if len(table.columns) == 1 and ";" in table.columns[0]:
         raise FormatError("{path}: its columns are separated by semicolons; save it with commas", path=path)
     if missing := [c for c in columns if c not in table]:
+        why = "{path}: has no column {missing}; it has {columns}"
         raise FormatError(
-            "{path}: has no column {missing}; it has {columns}",
-            path=path,
-            missing=", ".join(map(repr, missing)),
-            columns=", ".join(map(str, table.columns)),
+            why, path=path, missing=", ".join(map(repr, missing)), columns=", ".join(map(str, table.columns))
         )
     return table.fillna("")  # a line that ends early
 
@@ -251,12 +246,8 @@ def _whole(case: pd.Series[Any], column: str) -> int:
     except ValueError as error:
         raise CollsimError("{column}={value!r} is not a whole number", column=column, value=case[column]) from error
     if not 1 <= value <= _MOST_RANKS or value != int(value):
-        raise CollsimError(
-            "{column}={value!r} is not a whole number from 1 to {most:,}",
-            column=column,
-            value=case[column],
-            most=_MOST_RANKS,
-        )
+        why = "{column}={value!r} is not a whole number from 1 to {most:,}"
+        raise CollsimError(why, column=column, value=case[column], most=_MOST_RANKS)
     return int(value)
 
 

@@ -55,12 +55,8 @@ class Run:
 
     def __post_init__(self) -> None:
         if not self.nbytes or len(self.nbytes) != len(self.times):
-            raise CollsimError(
-                "{name}: {sizes} sizes and {times} times; give as many of each, and at least one",
-                name=self.name,
-                sizes=len(self.nbytes),
-                times=len(self.times),
-            )
+            why = "{name}: {sizes} sizes and {times} times; give as many of each, and at least one"
+            raise CollsimError(why, name=self.name, sizes=len(self.nbytes), times=len(self.times))
         if min(self.nbytes) <= 0 or not all(np.isfinite(t) and t > 0 for t in self.times):
             raise CollsimError("{name}: sizes and times must be positive", name=self.name)
 

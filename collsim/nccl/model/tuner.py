@@ -164,12 +164,8 @@ def choose(collective: str, comm: Communicator, nbytes: int, algorithms: str = "
             ranks=comm.ranks,
             nodes=comm.nodes,
         )
-        raise CollsimError(
-            "NCCL_ALGO={algorithms!r} and NCCL_PROTO={protocols!r} leave nothing for {where}",
-            algorithms=algorithms,
-            protocols=protocols,
-            where=where,
-        )
+        why = "NCCL_ALGO={algorithms!r} and NCCL_PROTO={protocols!r} leave nothing for {where}"
+        raise CollsimError(why, algorithms=algorithms, protocols=protocols, where=where)
     costs = {(e.algorithm, e.protocol): time_of(collective, e, comm, nbytes) for e in table}
     algorithm, protocol = min(costs, key=lambda key: costs[key])
     channels, threads = resources(algorithm, protocol, comm, nbytes)

@@ -57,12 +57,8 @@ def _dimensions(data: dict[str, Any], name: str) -> list[tuple[str, int, float, 
     for key in _KEYS:
         value = data.get(key)
         if not isinstance(value, list) or not value:
-            raise FormatError(
-                "{name}: {key} must be a list with an entry per dimension, for example [ 8 ]; it is {value}",
-                name=name,
-                key=key,
-                value=_short(value),
-            )
+            why = "{name}: {key} must be a list with an entry per dimension, for example [ 8 ]; it is {value}"
+            raise FormatError(why, name=name, key=key, value=_short(value))
         columns.append(value)
     if len({len(c) for c in columns}) > 1:
         raise FormatError(
@@ -75,32 +71,18 @@ def _dimensions(data: dict[str, Any], name: str) -> list[tuple[str, int, float, 
     dims = []
     for i, (kind, size, rate, delay) in enumerate(zip(*columns, strict=True)):
         if kind not in _KINDS:
-            raise FormatError(
-                "{name}: topology of dimension {i} is {kind}; known: {kinds}",
-                name=name,
-                i=i,
-                kind=_short(kind),
-                kinds=", ".join(_KINDS),
-            )
+            why = "{name}: topology of dimension {i} is {kind}; known: {kinds}"
+            raise FormatError(why, name=name, i=i, kind=_short(kind), kinds=", ".join(_KINDS))
         if not isinstance(size, int) or isinstance(size, bool) or size < 2:
-            raise FormatError(
-                "{name}: npus_count of dimension {i} is {size}; a dimension has at least 2",
-                name=name,
-                i=i,
-                size=_short(size),
-            )
+            why = "{name}: npus_count of dimension {i} is {size}; a dimension has at least 2"
+            raise FormatError(why, name=name, i=i, size=_short(size))
         if (
             not all(isinstance(x, int | float) and not isinstance(x, bool) for x in (rate, delay))
             or not 0 < rate <= _FASTEST
             or not 0 <= delay <= _SLOWEST
         ):
-            raise FormatError(
-                "{name}: dimension {i} has bandwidth {rate} GB/s and latency {delay} ns; they must be numbers above 0",
-                name=name,
-                i=i,
-                rate=_short(rate),
-                delay=_short(delay),
-            )
+            why = "{name}: dimension {i} has bandwidth {rate} GB/s and latency {delay} ns; they must be numbers above 0"
+            raise FormatError(why, name=name, i=i, rate=_short(rate), delay=_short(delay))
         dims.append((kind, size, rate * 2**30, delay * 1e-9))
     return dims
 
@@ -116,12 +98,8 @@ def build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str]
     """The network of (kind, size, B/s, s) per dimension, which its facts keep as `dimensions` (kind, size)."""
     ranks = math.prod(size for _, size, _, _ in dims)
     if ranks * max(size for _, size, _, _ in dims) > _MOST:
-        raise FormatError(
-            "{name}: {ranks:,} NPUs are too many for a network without closed form; at most {most:,} links",
-            name=name,
-            ranks=ranks,
-            most=_MOST,
-        )
+        why = "{name}: {ranks:,} NPUs are too many for a network without closed form; at most {most:,} links"
+        raise FormatError(why, name=name, ranks=ranks, most=_MOST)
     rank, stride, switches = np.arange(ranks), 1, 0
     parts: list[tuple[Longs, Longs, Cable]] = []
     for i, (kind, size, rate, delay) in enumerate(dims):

@@ -46,13 +46,8 @@ def compose(text: str, name: str, expected: str) -> Node | None:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = Sentence(", line {line}", line=mark.line + 1) if mark else ""
-        raise FormatError(
-            "{name}{line} is not {expected}: {error}",
-            name=name,
-            line=line,
-            expected=expected,
-            error=str(error).splitlines()[0],
-        ) from None
+        why = "{name}{line} is not {expected}: {error}"
+        raise FormatError(why, name=name, line=line, expected=expected, error=str(error).splitlines()[0]) from None
 
 
 def value_of(node: Node) -> Any:

@@ -19,11 +19,8 @@ def again(topology: Topology, **options: Any) -> Topology:
     or the options cannot be."""
     reading = topology.facts.get("reading")
     if reading is None or topology.facts.get("edits") or topology.facts.get("calibration") is not None:
-        raise CollsimError(
-            "{name} is not as a file has it, so it cannot be read again with {options}",
-            name=topology.name,
-            options=options,
-        )
+        why = "{name} is not as a file has it, so it cannot be read again with {options}"
+        raise CollsimError(why, name=topology.name, options=options)
     made: Topology = _read(reading, tuple(sorted(options.items())))
     return made
 

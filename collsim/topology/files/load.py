@@ -44,12 +44,8 @@ def load_topology(path: str | Path, **options: Any) -> Topology:
     try:
         size = place.stat().st_size
         if size > _LARGEST:
-            raise FormatError(
-                "{name} has {size:,} bytes; a topology file of more than {most:,} is refused",
-                name=place.name,
-                size=size,
-                most=_LARGEST,
-            )
+            why = "{name} has {size:,} bytes; a topology file of more than {most:,} is refused"
+            raise FormatError(why, name=place.name, size=size, most=_LARGEST)
         text = _decoded(place.read_bytes())
     except (OSError, UnicodeDecodeError) as error:
         raise FormatError("{place} cannot be read: {error}", place=place, error=error) from None
@@ -64,12 +60,8 @@ def _decoded(data: bytes) -> str:
 def parse_topology_text(text: str, name: str = "text", **options: Any) -> Topology:
     """The same from text, for example pasted into the app."""
     if len(text) > _LARGEST:
-        raise FormatError(
-            "{name} has {characters:,} characters; more than {most:,} is refused",
-            name=name,
-            characters=len(text),
-            most=_LARGEST,
-        )
+        why = "{name} has {characters:,} characters; more than {most:,} is refused"
+        raise FormatError(why, name=name, characters=len(text), most=_LARGEST)
     with within(most_memory(FILE_MEMORY)):
         topology = _reader(text, name)(text, name, options)
     if topology.facts.get("assumed"):

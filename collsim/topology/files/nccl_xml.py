@@ -92,11 +92,8 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     """The topology of the machine that NCCL saw. Options: those of `machine`."""
     root = _parse(text, name)
     if root.tag != "system":
-        raise FormatError(
-            "{name}: the outermost element is <{tag}>; NCCL topology files begin with <system version=...>",
-            name=name,
-            tag=root.tag,
-        )
+        why = "{name}: the outermost element is <{tag}>; NCCL topology files begin with <system version=...>"
+        raise FormatError(why, name=name, tag=root.tag)
     elements = list(root.iter())
     found = _Found(Plan(), any(e.tag == "gpu" for e in elements))
     found.notes += _strange(elements)
@@ -112,12 +109,8 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
             if root.find(".//nic") is not None
             else ""
         )
-        raise FormatError(
-            "{name}: no {kind} in it, so there is nothing to simulate{only}",
-            name=name,
-            kind="<cpu>" if not cpus else "GPU",
-            only=only,
-        )
+        why = "{name}: no {kind} in it, so there is nothing to simulate{only}"
+        raise FormatError(why, name=name, kind="<cpu>" if not cpus else "GPU", only=only)
     for i, cpu in enumerate(cpus):
         found.plan.join(f"cpu{i}", f"memory{i}", HOST_MEMORY)
         for child in cpu:
@@ -142,28 +135,16 @@ def _parse(text: str, name: str) -> Element:
             count += event == "start"
             root = element if root is None else root
             if depth > _DEEPEST or count > _MOST:
-                raise FormatError(
-                    "{name}: refused, with elements nested deeper than {most} or more than {elements:,} of them",
-                    name=name,
-                    most=_DEEPEST,
-                    elements=_MOST,
-                )
+                why = "{name}: refused, with elements nested deeper than {most} or more than {elements:,} of them"
+                raise FormatError(why, name=name, most=_DEEPEST, elements=_MOST)
             if len(element.attrib) > _MOST_ATTRIBUTES or any(
                 len(value) > _LONGEST_VALUE for value in element.attrib.values()
             ):
-                raise FormatError(
-                    "{name}: refused, <{tag}> has more than {most} attributes or one longer than {longest:,}",
-                    name=name,
-                    tag=element.tag[:40],
-                    most=_MOST_ATTRIBUTES,
-                    longest=_LONGEST_VALUE,
-                )
+                why = "{name}: refused, <{tag}> has more than {most} attributes or one longer than {longest:,}"
+                raise FormatError(why, name=name, tag=element.tag[:40], most=_MOST_ATTRIBUTES, longest=_LONGEST_VALUE)
     except DefusedXmlException as error:
-        raise FormatError(
-            "{name}: refused, a topology file has no document type and no entities ({kind})",
-            name=name,
-            kind=type(error).__name__,
-        ) from None
+        why = "{name}: refused, a topology file has no document type and no entities ({kind})"
+        raise FormatError(why, name=name, kind=type(error).__name__) from None
     except ParseError as error:
         raise FormatError("{name} is not well-formed XML: {error}", name=name, error=error) from None
     if root is None:
@@ -216,13 +197,8 @@ def _gpu_order(root: Element, any_gpu: bool, name: str) -> list[tuple[str, int]]
                     "{name}: GPU {bus} has rank={rank!r}; expected a whole number from 0", name=name, bus=bus, rank=rank
                 )
             if rank is not None and number in ranks:
-                raise FormatError(
-                    "{name}: rank {number} is there twice, GPU {rank} and GPU {bus}; is this a file of several nodes?",
-                    name=name,
-                    number=number,
-                    rank=ranks[number],
-                    bus=bus,
-                )
+                why = "{name}: rank {number} is there twice, GPU {rank} and GPU {bus}; is this a file of several nodes?"
+                raise FormatError(why, name=name, number=number, rank=ranks[number], bus=bus)
             ranks[number] = bus
             found.append((number, place, bus, i))
     return [(bus, i) for *_, bus, i in sorted(found)]

@@ -90,9 +90,8 @@ class _Place:
         try:
             return value_of(self.node)
         except FormatError as error:
-            raise FormatError(
-                "{file}, line {line}: {what}: {why}", file=self.file, what=self.what, **error.values
-            ) from None
+            why = "{file}, line {line}: {what}: {why}"
+            raise FormatError(why, file=self.file, what=self.what, **error.values) from None
 
     def keys(self, allowed: set[str], needed: tuple[str, ...] = ()) -> dict[str, _Place]:
         """The entries of a mapping. Raises FormatError for others, doubles and missing ones."""
@@ -150,22 +149,16 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
 def _built(top: dict[str, _Place], name: str, options: dict[str, Any]) -> Topology:
     kinds = [key for key in ("machine", "network", "links") if key in top]
     if len(kinds) != 1:
-        raise FormatError(
-            "{name}: give one of machine, network and links; it has {kinds}",
-            name=name,
-            kinds=in_a_row(kinds, "{first} and {then}") or Sentence("none"),
-        )
+        why = "{name}: give one of machine, network and links; it has {kinds}"
+        raise FormatError(why, name=name, kinds=in_a_row(kinds, "{first} and {then}") or Sentence("none"))
     place = top[kinds[0]]
     try:
         if kinds[0] == "machine":
-            given = (
-                {key: _option(key, item) for key, item in top["options"].fields().items()} if "options" in top else {}
-            )
-            return machine(_machine(place), **{**given, **options})
+            given = top["options"].fields() if "options" in top else {}
+            return machine(_machine(place), **{**{key: _option(key, item) for key, item in given.items()}, **options})
         if options:
-            raise FormatError(
-                "{name}: only a machine takes options; {options} cannot be used", name=name, options=", ".join(options)
-            )
+            why = "{name}: only a machine takes options; {options} cannot be used"
+            raise FormatError(why, name=name, options=", ".join(options))
         if kinds[0] == "network":
             return parse_topology(str(place.value), NETWORKS)
     except FormatError:
@@ -287,15 +280,9 @@ def _edited(topology: Topology, edits: _Place | None) -> Topology:
 def _calibrated(topology: Topology, place: _Place, as_written: bool) -> Topology:
     """With the figures found; a machine that was asked for with other options need not have every kind of link."""
     found = place.keys({*_CALIBRATION, "held_out_error", "residues"}, _CALIBRATION)
-    links, here = {}, {cable.kind for cable in topology.links.cables}
-    for kind, item in found["links"].fields().items():
-        if kind not in here and not as_written:
-            continue
-        given = item.keys({"carries", "alpha"}, ("carries", "alpha"))
-        try:
-            links[kind] = LinkFigures(given["carries"].value, parse_time(given["alpha"].value))
-        except CollsimError as error:
-            raise item.wrong(error) from None
+    here = {cable.kind for cable in topology.links.cables}
+    given = found["links"].fields().items()
+    links = {kind: _link_figures(item) for kind, item in given if as_written or kind in here}
     try:
         factors = {key: float(item.value) for key, item in found["nccl"].fields().items()}
         fitted_on = {key: item.value for key, item in found["fitted_on"].fields().items()}
@@ -306,6 +293,14 @@ def _calibrated(topology: Topology, place: _Place, as_written: bool) -> Topology
     except (TopologyError, TypeError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
+        raise place.wrong(error) from None
+
+
+def _link_figures(place: _Place) -> LinkFigures:
+    given = place.keys({"carries", "alpha"}, ("carries", "alpha"))
+    try:
+        return LinkFigures(given["carries"].value, parse_time(given["alpha"].value))
+    except CollsimError as error:
         raise place.wrong(error) from None
 
 

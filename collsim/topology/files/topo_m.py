@@ -172,26 +172,17 @@ def _read_line(matrix: _Matrix, line: str, number: int, name: str, block: str) -
 
 def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: str) -> None:
     if row in matrix.line:
-        raise FormatError(
-            "{name}, line {line}: a second row for {row}; the first is line {first}",
-            name=name,
-            line=number,
-            row=row,
-            first=matrix.line[row],
-        )
+        why = "{name}, line {line}: a second row for {row}; the first is line {first}"
+        raise FormatError(why, name=name, line=number, row=row, first=matrix.line[row])
     count = len(matrix.names)
     mended = [cell for cell in cells if _RUN_TOGETHER.fullmatch(cell)]
     matrix.notes += [f"line {number}: {row} has {c!r}, read as {' and '.join(re.findall(_WORDS, c))}" for c in mended]
     cells = [part for cell in cells for part in (re.findall(_WORDS, cell) if _RUN_TOGETHER.fullmatch(cell) else [cell])]
     if len(cells) < count:
-        raise FormatError(
-            "{name}, line {line}: {row} has {cells} cells, but there are {count} columns; was the line cut or wrapped?",
-            name=name,
-            line=number,
-            row=row,
-            cells=len(cells),
-            count=count,
+        why = (
+            "{name}, line {line}: {row} has {cells} cells, but there are {count} columns; was the line cut or wrapped?"
         )
+        raise FormatError(why, name=name, line=number, row=row, cells=len(cells), count=count)
     if _P2P_STATUS & set(cells[:count]):
         raise FormatError(
             "{name}, line {line}: this is nvidia-smi topo -p2p's, which does not say over what; paste nvidia-smi "
@@ -210,14 +201,8 @@ def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: st
                 cell=shown(cell),
             )
         if (cell == "X") != (row == column):
-            raise FormatError(
-                "{name}, line {line}: {row} to {column} is {cell}; X belongs on the diagonal, and only there",
-                name=name,
-                line=number,
-                row=row,
-                column=column,
-                cell=shown(cell),
-            )
+            why = "{name}, line {line}: {row} to {column} is {cell}; X belongs on the diagonal, and only there"
+            raise FormatError(why, name=name, line=number, row=row, column=column, cell=shown(cell))
         matrix.word[row, column] = _OLD.get(cell, cell)
         matrix.old |= cell == "SOC"
     matrix.line[row] = number

@@ -193,11 +193,8 @@ def _fabric(
     whole = Extent(nodes * len(plan.devices), 2 * nodes * (len(plan.joints) + cards), numbers=nodes * orders)
     require(Sentence("{nodes:,} nodes of {name}", nodes=nodes, name=plan.name), whole, "use fewer nodes", TopologyError)
     if nodes > 1 and card is None:
-        raise TopologyError(
-            "machine {name!r} has no network card, so there can be no {nodes} nodes; use nodes=1",
-            name=plan.name,
-            nodes=nodes,
-        )
+        why = "machine {name!r} has no network card, so there can be no {nodes} nodes; use nodes=1"
+        raise TopologyError(why, name=plan.name, nodes=nodes)
     cable = at(card.cable, rates) if card else Cable("cable", "none", 1.0, 0.0, "no card")
     net = fabric(name, nodes, max(1, cards), cable, oversubscription=oversubscription, **options)
     return net if nodes > 1 else None
@@ -211,12 +208,8 @@ def _level(what: str, level: bool | str, default: int) -> int:
     name = words.get(str(level).lower(), str(level).upper())
     if name not in LEVELS:
         known = ["nvlink", "nvb", "pix", "pxb", "phb", "sys"]
-        raise TopologyError(
-            "{what}={level}: {unknown} (True is NCCL's own rule, False is never)",
-            what=what,
-            level=shown(level),
-            unknown=unknown("level", level, known),
-        )
+        why = "{what}={level}: {unknown} (True is NCCL's own rule, False is never)"
+        raise TopologyError(why, what=what, level=shown(level), unknown=unknown("level", level, known))
     return LEVELS.index(name)
 
 

@@ -50,11 +50,8 @@ def _with_gpu(plan: Machine, name: str) -> Machine:
 
     def links(cable: Cable) -> Cable:
         if not generation:
-            raise TopologyError(
-                "gpu={name!r} has no NVLink, but {plan_name!r} has; give a GPU with NVLinks",
-                name=name,
-                plan_name=plan.name,
-            )
+            why = "gpu={name!r} has no NVLink, but {plan_name!r} has; give a GPU with NVLinks"
+            raise TopologyError(why, name=name, plan_name=plan.name)
         bridge = name in BRIDGED and cable.width == NVLINK_BRIDGE.width
         return NVLINK_BRIDGE if bridge else nvlink(generation, cable.width)
 
@@ -101,12 +98,8 @@ def with_cards(plan: Machine, nics: Any) -> Machine:
     except CollsimError as error:
         raise TopologyError("{error}, or 'all'", error=error) from None
     if count > len(there):
-        raise TopologyError(
-            "nics={count}: {name!r} has {there} network cards; use at most so many",
-            count=count,
-            name=plan.name,
-            there=len(there),
-        )
+        why = "nics={count}: {name!r} has {there} network cards; use at most so many"
+        raise TopologyError(why, count=count, name=plan.name, there=len(there))
     far = _distances(plan)
     return without(plan, sorted(there, key=lambda name: far[name])[count:])
 

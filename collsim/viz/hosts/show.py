@@ -88,22 +88,14 @@ def save(trace: Trace, path: Any, **options: Any) -> Path:
     target = require_path(path)
     writer = WRITERS.get(target.suffix.lower())
     if writer is None:
-        raise CollsimError(
-            "cannot save to {target!r}: the suffix {suffix!r} is none of {writers}",
-            target=str(target),
-            suffix=target.suffix,
-            writers=", ".join(WRITERS),
-        )
+        why = "cannot save to {target!r}: the suffix {suffix!r} is none of {writers}"
+        raise CollsimError(why, target=str(target), suffix=target.suffix, writers=", ".join(WRITERS))
     require_place(target)
     known = _options(target.suffix.lower())
     for name in options:
         if name not in known:
-            raise CollsimError(
-                "{suffix} has no option {name!r}; it has {known}",
-                suffix=target.suffix,
-                name=name,
-                known=", ".join(known),
-            )
+            why = "{suffix} has no option {name!r}; it has {known}"
+            raise CollsimError(why, suffix=target.suffix, name=name, known=", ".join(known))
     require_language(options.get("lang", "en"))
     with replacing(target) as temporary:
         _written(writer, trace, temporary, options)

@@ -43,11 +43,7 @@ def alone(sheet: Sheet, node: NodeDevices) -> None:
 
 def _ordered_homes(node: NodeDevices) -> list[int | None]:
     """PCIe switches (or sockets) in the order of the GPUs that hang on them."""
-    homes: list[int | None] = []
-    for g in node.of("gpu"):
-        if node.home(g) not in homes:
-            homes.append(node.home(g))
-    return homes
+    return list(dict.fromkeys(node.home(g) for g in node.of("gpu")))
 
 
 def _tree_above(sheet: Sheet, node: NodeDevices, rows: tuple[float, float, float, float]) -> None:

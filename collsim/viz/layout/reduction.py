@@ -79,12 +79,8 @@ def picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Pict
     folded = nodes > MOST_NODES or (nodes > 0 and topology.ranks > (MOST_RANKS if nodes < 3 else MOST_RANKS_IN_ROW))
     boxes = nodes + int((topology.devices.node < 0).sum()) if folded else len(topology.devices)
     if boxes > MOST_BOXES:
-        raise CollsimError(
-            "{name} has {boxes:,} boxes to draw, at most {most:,} can be; its figures need no picture",
-            name=topology.name,
-            boxes=boxes,
-            most=MOST_BOXES,
-        )
+        why = "{name} has {boxes:,} boxes to draw, at most {most:,} can be; its figures need no picture"
+        raise CollsimError(why, name=topology.name, boxes=boxes, most=MOST_BOXES)
     if folded:
         return _by_node(topology, nodes, carried)
     keep = np.ones(len(topology.devices), bool)

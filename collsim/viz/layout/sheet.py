@@ -32,11 +32,7 @@ class NodeDevices:
 
     def home(self, device: int) -> int | None:
         """The PCIe switch, else the CPU, that a GPU or NIC hangs on."""
-        for kind in ("pcie", "cpu"):
-            for d in self.near[device]:
-                if self.kind[d] == kind:
-                    return d
-        return None
+        return next((d for kind in ("pcie", "cpu") for d in self.near[device] if self.kind[d] == kind), None)
 
     def hanging(self, parent: int, kind: str) -> list[int]:
         """GPUs, NICs ... whose home is this device."""

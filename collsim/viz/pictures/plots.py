@@ -274,11 +274,8 @@ def differences(comparison: Comparison, ax: Axes | None = None, lang: str = "en"
 def _require(frame: pd.DataFrame, columns: set[str], maker: str) -> None:
     missing = columns - set(frame.columns)
     if missing:
-        raise CollsimError(
-            "the table has no column {missing}; give what collsim.{maker}(...) returns",
-            missing=", ".join(sorted(missing)),
-            maker=maker,
-        )
+        why = "the table has no column {missing}; give what collsim.{maker}(...) returns"
+        raise CollsimError(why, missing=", ".join(sorted(missing)), maker=maker)
 
 
 def _cell(x: int, y: int, color: str) -> Rectangle:

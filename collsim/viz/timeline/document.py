@@ -236,26 +236,28 @@ def _panels(made: StageLayout) -> list[dict[str, Any]]:
 
 def _devices(trace: Trace, made: StageLayout) -> dict[str, Any]:
     what = made.picture
-    labels = list(made.labels)
-    ours = {
-        int(there): here for here, there in enumerate(trace.place)
-    }  # the schedule may use only some of the topology's ranks
+    ours = {int(there): here for here, there in enumerate(trace.place)}  # the ranks that the schedule uses
     endpoints = [ours.get(e, -1) if e >= 0 else -1 for e in what.endpoint]
-    for d, endpoint in enumerate(endpoints):
-        if endpoint >= trace.schedule.ranks:
-            en, zh = endpoint_name(trace.schedule, endpoint)
-            labels[d] = {"en": en.removeprefix("the "), "zh": zh}
     columns: dict[str, Any] = {k: [round(float(getattr(b, k)), 2) for b in made.boxes] for k in ("x", "y", "w", "h")}
     if what.shape == "cluster":
         columns["holds"] = _held(trace, made)
     return {
         "name": what.name,
-        "label": labels,
+        "label": _labels(trace, made, endpoints),
         "kind": what.kind,
         "panel": [made.panel_of(d) for d in range(len(what))],
         "endpoint": endpoints,
         **columns,
     }
+
+
+def _labels(trace: Trace, made: StageLayout, endpoints: list[int]) -> list[Any]:
+    labels = list(made.labels)
+    for d, endpoint in enumerate(endpoints):
+        if endpoint >= trace.schedule.ranks:
+            en, zh = endpoint_name(trace.schedule, endpoint)
+            labels[d] = {"en": en.removeprefix("the "), "zh": zh}
+    return labels
 
 
 def _held(trace: Trace, made: StageLayout) -> list[list[int]]:

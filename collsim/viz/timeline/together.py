@@ -64,25 +64,24 @@ def slower(factor: float) -> Pair:
 
 def groups(whole: Whole) -> list[dict[str, Any]]:
     """One entry per collective: letter, label, note, its slots, when it runs and when it would have ended alone, s."""
-    made = []
     columns = whole.parts, whole.places, whole.first_slot, whole.slowdown.tolist()
-    for number, (part, place, first, factor) in enumerate(zip(*columns, strict=True)):
-        begin = float(part.timing.step_start.min(initial=part.time))
-        (en, zh), (note, note_zh) = named(part, place), slower(factor)
-        made.append(
-            {
-                "name": letter(number),
-                "label": {"en": en, "zh": zh},
-                "note": {"en": note, "zh": note_zh},
-                "first": first,
-                "slots": part.schedule.slots,
-                "t0": round(begin, 12),
-                "t1": round(part.time, 12),
-                "alone": round(part.begin + part.spent / factor, 12),
-                "slowdown": round(factor, 6),
-            }
-        )
-    return made
+    return [_group(number, *row) for number, row in enumerate(zip(*columns, strict=True))]
+
+
+def _group(number: int, part: Trace, place: npt.NDArray[np.int64], first: int, factor: float) -> dict[str, Any]:
+    begin = float(part.timing.step_start.min(initial=part.time))
+    (en, zh), (note, note_zh) = named(part, place), slower(factor)
+    return {
+        "name": letter(number),
+        "label": {"en": en, "zh": zh},
+        "note": {"en": note, "zh": note_zh},
+        "first": first,
+        "slots": part.schedule.slots,
+        "t0": round(begin, 12),
+        "t1": round(part.time, 12),
+        "alone": round(part.begin + part.spent / factor, 12),
+        "slowdown": round(factor, 6),
+    }
 
 
 def title(whole: Whole) -> Pair:
