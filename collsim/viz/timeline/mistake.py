@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ScheduleError
-from ...origin import Origin
 from ...replay import starting
 from ...verify import contributions, verify, wanted_in
+from ...verify.origin import Origin
 from ..sentences import words
 from ..sentences.names import endpoint_name
 

@@ -18,10 +18,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .collective import collective
-from .errors import CollsimError, Sentence
-from .registry import algorithms
-from .schedule import Schedule, Step, endpoint_named
+from ..collective import collective
+from ..errors import CollsimError, Sentence
+from ..registry import algorithms
+from ..schedule import Schedule, Step, endpoint_named
 
 Row = tuple[int, int, int, int, bool]  # src, dst, chunk, into, reduce
 Counts = npt.NDArray[np.int64]
@@ -158,7 +158,7 @@ def _library(name: str, ranks: int, root: int | None) -> list[tuple[Schedule, li
     """The library's schedules for a collective, with their transfers."""
     made = []
     for algorithm in algorithms(name).values():
-        if not (algorithm.function.__module__ or "").startswith(f"{__package__}.algorithms."):
+        if not (algorithm.function.__module__ or "").startswith("collsim.algorithms."):
             continue
         try:
             one = algorithm(ranks, **({} if root is None else {"root": root}))

@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .collective import EVERY, NOTHING, collective
-from .errors import ScheduleError, Sentence, Words
+from ..collective import EVERY, NOTHING, collective
+from ..errors import ScheduleError, Sentence, Words
+from ..replay import require_schedule, run, starting
+from ..schedule import Schedule, Step
 from .origin import Origin, begun, origin
-from .replay import require_schedule, run, starting
-from .schedule import Schedule, Step
 
 Counts = npt.NDArray[np.int64]
 
