@@ -57,6 +57,9 @@ pictures: install  ## accept what the app's pages look like now (screenshots in 
 docs: install    ## regenerate all that is generated (the accuracy page where the measurements are)
 	$(PYTHON) docs/make_algorithms.py
 	$(PYTHON) docs/make_machines.py
+	$(PYTHON) docs/make_formats.py
+	$(PYTHON) docs/make_lessons.py
+	$(PYTHON) docs/make_notebooks.py
 	$(PYTHON) tests/algorithms/test_diagrams.py
 	$(PYTHON) docs/make_studies.py
 	$(PYTHON) docs/make_licences.py

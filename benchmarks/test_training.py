@@ -1,6 +1,10 @@
 """Steps of training: how long one takes to work out. Counts are asserted, times are printed."""
 
+from dataclasses import replace
+
 import collsim as cs
+from collsim.app.pages.train import steps
+from collsim.app.pages.train.asked import PLAIN
 
 BOX = cs.machine("dgx-a100", nodes=2)
 
@@ -36,3 +40,38 @@ def test_a_u_curve_of_bucket_sizes(benchmark):
 
     traces = benchmark.pedantic(run, rounds=1)
     assert len(traces) == 30
+
+
+def test_1024_gpus_with_three_ways_of_splitting(benchmark):
+    """The bar is 2 s: GPT-3 on 128 nodes, 192 microbatches through 16 stages."""
+    box = cs.machine("dgx-a100", nodes=128)
+    split = cs.tensor(8) * cs.pipeline(16) * cs.ddp()
+    ask = {"parallel": split, "batch": 1536, "micro_batch": 1, "dtype": "bfloat16", "recompute": "full"}
+    cs.training_step("gpt3-175b", box, **ask)
+    trace = benchmark.pedantic(lambda: cs.training_step("gpt3-175b", box, **ask), rounds=3)
+    assert sum(task.kind in ("forward", "backward") for task in trace.step.tasks) >= 2 * 16 * 192
+
+
+def test_the_search_over_1024_gpus(benchmark):
+    """The bar is 30 s, from nothing; ten of the splits are run."""
+    box = cs.machine("dgx-a100", nodes=128)
+    frame = benchmark.pedantic(lambda: cs.best_parallel("gpt3-175b", box, batch=1536, every=True), rounds=1)
+    assert len(frame) > 2000
+    assert frame.timed.sum() == 10
+
+
+def test_a_repaint_of_the_page_train(benchmark):
+    """Another batch: the step, its five switches, the curve and the bucket that is open. The bar is 0.5 s."""
+    sizes = iter(range(1, 100))
+
+    def run():
+        choice = replace(PLAIN, samples=next(sizes))
+        shown = steps.shown(choice)
+        one = steps.named(shown.document["collectives"], "")
+        return shown, steps.opened(choice, one["task"])
+
+    run()
+    shown, opened = benchmark.pedantic(run, rounds=5)
+    assert len(shown.changes) == 5
+    assert len(shown.curve) == len(steps.CAPS)
+    assert opened.timeline is not None

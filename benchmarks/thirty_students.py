@@ -88,16 +88,24 @@ class Student:
     async def _tab(self, until: float) -> None:
         """One tab, from its opening to its end."""
         self.query, self.page, self.set, self.controls = self.rng.choice(DOORS), "", {}, {}
-        address, head = f"ws://127.0.0.1:{self.port}/_stcore/stream", {"Origin": f"http://127.0.0.1:{self.port}"}
-        how: dict[str, Any] = {"max_size": None, "open_timeout": PATIENCE, "ping_interval": None}
-        async with websockets.connect(
-            address, additional_headers=head, subprotocols=[websockets.Subprotocol("streamlit")], **how
-        ) as tab:
+        async with self.connection() as tab:
             await self._rerun(tab)
             while time.monotonic() < until and self.rng.random() > 0.02:
                 await self._idle(tab, self.rng.uniform(0.3, 1.7) * self.think)
                 self._act()
                 await self._rerun(tab)
+
+    def connection(self, host: str = "127.0.0.1", cookie: str = "", source: str | None = None) -> Any:
+        """A tab, as a browser opens one."""
+        return websockets.connect(
+            f"ws://{host}:{self.port}/_stcore/stream",
+            additional_headers={"Origin": f"http://{host}:{self.port}", "Cookie": cookie},
+            subprotocols=[websockets.Subprotocol("streamlit")],
+            max_size=None,
+            open_timeout=PATIENCE,
+            ping_interval=None,
+            **({} if source is None else {"local_addr": (source, 0)}),
+        )
 
     def _act(self) -> None:
         """Another page, or another value of a control."""
@@ -235,7 +243,7 @@ class Row:
 
 
 @contextmanager
-def server(log: Path) -> Iterator[tuple[int, int]]:
+def server(log: Path, listen: str = "127.0.0.1") -> Iterator[tuple[int, int]]:
     """A server of our own: its port and its process. Raises SystemExit where it leaves anything behind."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -243,7 +251,7 @@ def server(log: Path) -> Iterator[tuple[int, int]]:
     flags = [
         "--server.headless=true",
         "--server.fileWatcherType=none",
-        "--server.address=127.0.0.1",
+        f"--server.address={listen}",
         f"--server.port={port}",
     ]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", *flags]

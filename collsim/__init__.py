@@ -24,7 +24,8 @@ from .dtypes import dtypes
 from .errors import CollsimError, FormatError, ScheduleError, TopologyError
 from .registry import Algorithm, algorithm, algorithms, schedule
 from .replay import replay
-from .schedule import Schedule, Step, copy, pipeline, reduce, repeat, reverse, together
+from .schedule import Schedule, Step, copy, reduce, repeat, reverse, together
+from .schedule import pipeline as _pipelined
 from .simulate import Flows, Together, Trace, expected_cost, simulate, simulate_flows, simulate_many
 from .simulate.trace import views as _views
 from .sweep import compare, sweep
@@ -42,14 +43,20 @@ if TYPE_CHECKING:
         Layer,
         Model,
         StepTrace,
+        best_parallel,
+        context,
         data_parallel,
         ddp,
+        expert,
+        fsdp,
         model,
         models,
         parameter_server,
         steps_together,
+        tensor,
         training_step,
         transformer,
+        zero,
     )
 
 __version__ = "0.1.0"
@@ -59,13 +66,17 @@ _LATE = {
     "Layer": "training",
     "Model": "training",
     "StepTrace": "training",
+    "best_parallel": "training",
     "break_it": "teach",
+    "context": "training",
     "convert": "exchange",
     "data_parallel": "training",
     "ddp": "training",
     "exercise": "teach",
     "exercises": "teach",
+    "expert": "training",
     "formats": "exchange",
+    "fsdp": "training",
     "grade": "teach",
     "load": "exchange",
     "model": "training",
@@ -77,9 +88,11 @@ _LATE = {
     "save": "exchange",
     "steps_together": "training",
     "synthesize": "synthesis",
+    "tensor": "training",
     "training_step": "training",
     "transformer": "training",
     "write_msccl": "exchange",
+    "zero": "training",
 }
 
 __all__ = [
@@ -102,12 +115,14 @@ __all__ = [
     "algorithm",
     "algorithms",
     "best",
+    "best_parallel",
     "break_it",
     "calibrate",
     "cheapest",
     "collective",
     "collectives",
     "compare",
+    "context",
     "convert",
     "copy",
     "critical_path",
@@ -118,10 +133,12 @@ __all__ = [
     "exercise",
     "exercises",
     "expected_cost",
+    "expert",
     "format_bandwidth",
     "format_bytes",
     "format_time",
     "formats",
+    "fsdp",
     "grade",
     "limits",
     "load",
@@ -155,6 +172,7 @@ __all__ = [
     "sweep",
     "synthesis",
     "synthesize",
+    "tensor",
     "together",
     "topology",
     "training",
@@ -162,9 +180,22 @@ __all__ = [
     "transformer",
     "verify",
     "write_msccl",
+    "zero",
 ]
 
 del _algorithms
+
+
+def pipeline(what: Any, *args: Any, **options: Any) -> Any:
+    """Steps in which every chunk follows the one before, or, of a number, pipeline parallelism on so many GPUs.
+
+    `pipeline(rounds, chunks, stride=1)`: every chunk goes through the same rounds of an algorithm, one step behind the
+    chunk before it. `pipeline(4, schedule="1f1b", interleave=None)`: a way of splitting a training step; see
+    `collsim.training.pipeline`. Raises CollsimError.
+    """
+    if isinstance(what, int) and not isinstance(what, bool):
+        return _pipeline_parallel(what, *args, **options)
+    return _pipelined(what, *args, **options)
 
 
 def _late(module: str, name: str) -> Any:
@@ -178,12 +209,16 @@ def _late(module: str, name: str) -> Any:
     return call
 
 
+_pipeline_parallel = _late("training", "pipeline")
 _views.update(
     questions=_late("teach", "questions"),
     animate=_late("viz", "animate"),
     html=_late("viz", "html"),
     picture=_late("viz", "save"),
     save=_late("exchange", "save"),
+    step_animate=_late("viz.training.page", "animate"),
+    step_html=_late("viz.training.page", "shown"),
+    step_page=_late("viz.training.page", "page"),
     step_picture=_late("viz.pictures.training_plots", "picture"),
     step_plot=_late("viz.pictures.training_plots", "plot"),
 )

@@ -115,9 +115,13 @@ class ScheduleError(CollsimError):
         step, rank, chunk: where it went wrong (0-based), or None where that has no meaning. In the template `{rank}`
             and `{chunk}` are these, and `{step}` is counted from 1, as everything that people read counts steps.
         from_start: no step makes it wrong, it is so from the start; `step` is 0 then.
+        origin, cell: where it begins (`collsim.origin`), and the cell (endpoint, slot) in which it shows, where
+            `verify` found both.
     """
 
     from_start = False
+    origin: Any = None
+    cell: tuple[int | None, int | None] | None = None
 
     def __init__(
         self,

@@ -129,7 +129,7 @@ class Algorithm:
     def _told(self, n: int, error: CollsimError) -> CollsimError:
         """An error with the place in a learner's function; those of our own algorithms are about what they were
         given."""
-        if self.function.__module__.startswith("collsim."):
+        if (self.function.__module__ or "").startswith("collsim."):
             known = self.name in str(error)
             return error if known else CollsimError("{name}({n}): {error}", name=self.name, n=n, error=error)
         where = _where(error, self.function)

@@ -65,6 +65,7 @@ class Schedule:
             them.
         helpers_on: what the helper endpoints are: a `host` of their own (a parameter server), or a `switch` that
         reduces.
+        meant: the right schedule that this is a broken copy of, where that is known (`teach.break_it`).
     """
 
     name: str
@@ -78,6 +79,7 @@ class Schedule:
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     helpers_on: str = "host"
     depends: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
+    meant: Schedule | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: the patterns, not the table built from them (and a plain dict, for

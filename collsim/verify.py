@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from .collective import EVERY, NOTHING, collective
 from .errors import ScheduleError, Sentence, Words
+from .origin import Origin, begun, origin
 from .replay import require_schedule, run, starting
 from .schedule import Schedule, Step
 
@@ -23,8 +24,8 @@ Counts = npt.NDArray[np.int64]
 def verify(schedule: Schedule) -> None:
     """Return None if the schedule does what its collective promises; raise ScheduleError with a sentence otherwise.
 
-    The error's `rank`, `chunk` and `step` say where: the step is the first in which that slot went wrong, or for
-    something that never arrives the last that wrote the slot.
+    The error's `rank`, `chunk` and `step` say where it begins, as `origin` finds it: for what never arrives, where the
+    write is missing (`step` is the number of steps where one is missing at the end).
     """
     kind = collective(require_schedule(schedule).collective)
     held = starting(schedule)
@@ -34,7 +35,10 @@ def verify(schedule: Schedule) -> None:
     )
     values = np.zeros(held.shape, np.uint64)
     values[: schedule.ranks][held[: schedule.ranks]] = weight[held[: schedule.ranks]]
-    run(schedule, values, held, np.add)
+    try:
+        run(schedule, values, held, np.add)
+    except ScheduleError as error:
+        raise _traced(schedule, error) from None
 
     contributor, chunk = kind.wanted(schedule.ranks, schedule.chunks, schedule.root)
     slots = contributor.shape[1]
@@ -47,8 +51,16 @@ def verify(schedule: Schedule) -> None:
     asked = contributor != NOTHING
     wrong = asked & ((values[: schedule.ranks, :slots] != want) | ~held[: schedule.ranks, :slots])
     if wrong.any():
-        rank, slot = (int(x) for x in np.argwhere(wrong)[0])
-        raise _explain(schedule, rank, slot, int(contributor[rank, slot]), int(chunk[rank, slot]))
+        raise _explain(schedule, wrong)
+
+
+def wanted_in(schedule: Schedule, rank: int, slot: int) -> Counts:
+    """(ranks, slots): the contributions that the collective wants in one cell at the end."""
+    contributor, chunk = collective(schedule.collective).wanted(schedule.ranks, schedule.chunks, schedule.root)
+    want = np.zeros((schedule.ranks, schedule.slots), np.int64)
+    who = int(contributor[rank, slot])
+    want[slice(None) if who == EVERY else who, chunk[rank, slot]] = 1
+    return want
 
 
 def contributions(schedule: Schedule, rank: int, slot: int) -> list[tuple[int, Counts]]:
@@ -91,35 +103,59 @@ def contributions(schedule: Schedule, rank: int, slot: int) -> list[tuple[int, C
     return history
 
 
-def _explain(schedule: Schedule, rank: int, slot: int, contributor: int, chunk: int) -> ScheduleError:
-    history = contributions(schedule, rank, slot)
-    want = np.zeros((schedule.ranks, schedule.slots), np.int64)
-    want[slice(None) if contributor == EVERY else contributor, chunk] = 1
-    too_much = next((step for step, counts in history if (counts > want).any()), None)
-    last, final = history[-1]
-    if too_much is not None and (final > want).any():
-        step = too_much
-        how = (
-            Sentence("First wrong in step {step}.", step=step + 1) if step >= 0 else Sentence("It was never replaced.")
-        )
-    else:
-        step = last
-        how = Sentence("No step writes it.")
-        if step >= 0:
-            how = Sentence("The last step that writes it is step {step}.", step=step + 1)
-    error = ScheduleError(
-        "{label}: after the last step rank {rank} has chunk {chunk} = {has}, but {collective} wants {wants}. {how}",
-        label=schedule.label,
-        has=_sum(final, chunk),
-        collective=schedule.collective,
-        wants=_sum(want, chunk),
-        how=how,
-        step=max(step, 0),
-        rank=rank,
-        chunk=slot,
+def _traced(schedule: Schedule, error: ScheduleError) -> ScheduleError:
+    """What a step reads before it is there should have come earlier, where a right schedule says so."""
+    found = origin(schedule)
+    if found is None or error.step is None or (found.step, found.rank) == (error.step, error.rank):
+        return error
+    made = ScheduleError(
+        "{error}. {begin}",
+        error=error.sentence,
+        begin=found.said(schedule),
+        step=found.step,
+        rank=found.rank,
+        chunk=found.chunk,
     )
-    error.from_start = step < 0
+    made.origin, made.cell = found, (error.rank, error.chunk)
+    return made
+
+
+def _explain(schedule: Schedule, wrong: npt.NDArray[np.bool_]) -> ScheduleError:
+    found = origin(schedule)
+    rank, slot = _shown(wrong, found)
+    history = contributions(schedule, rank, slot)
+    want = wanted_in(schedule, rank, slot)
+    if found is None:
+        found = begun(schedule, (rank, slot), want, lambda cell: contributions(schedule, *cell))
+    last, final = history[-1]
+    how = Sentence("No step writes it.") if last < 0 else Sentence("It was never replaced.")
+    error = ScheduleError(
+        "{label}: after the last step rank {cell} has chunk {slot} = {has}, but {collective} wants {wants}. {how}",
+        label=schedule.label,
+        cell=rank,
+        slot=slot,
+        has=_sum(final, slot),
+        collective=schedule.collective,
+        wants=_sum(want, slot),
+        how=how if found is None else found.said(schedule),
+        step=0 if found is None else found.step,
+        rank=rank if found is None else found.rank,
+        chunk=slot if found is None else found.chunk,
+    )
+    error.from_start = found is None
+    error.origin, error.cell = found, None if found is None else (rank, slot)
     return error
+
+
+def _shown(wrong: npt.NDArray[np.bool_], found: Origin | None) -> tuple[int, int]:
+    """The cell whose end is told: the one where it begins, if that is wrong at the end; else another of its chunk."""
+    cells = np.argwhere(wrong)
+    if found is not None:
+        for alike in ((cells == (found.rank, found.chunk)).all(axis=1), cells[:, 1] == found.chunk):
+            if alike.any():
+                cells = cells[alike]
+                break
+    return int(cells[0][0]), int(cells[0][1])
 
 
 def _sum(counts: Counts, chunk: int, most: int = 8) -> Words:

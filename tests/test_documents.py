@@ -77,3 +77,52 @@ def test_every_file_that_the_page_of_places_names_is_there():
     places = re.findall(r"^\|[^|]*\| `([^`]+)`", page, re.MULTILINE)
     assert len(places) >= 20
     assert not [place for place in places if not (ROOT / place).exists()]
+
+
+def test_the_page_on_training_steps_runs_as_it_stands():
+    """Its code, with the arguments that say `...` left out of what is run."""
+    import collsim as cs
+
+    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict = {}
+    exec(compile(code, "docs/training.md", "exec"), names)
+    assert names["t"].step.model is cs.model("resnet50")
+
+
+def test_the_limits_that_the_design_names_are_those_of_the_code():
+    from collsim import limits
+    from collsim.app.jobs import pool
+    from collsim.app.scenario import custom_machine
+    from collsim.app.shell import results
+
+    text = " ".join((ROOT / "docs" / "design.md").read_text(encoding="utf-8").split())
+    assert "4 GiB from Python, 512 MiB from a file, 16 MiB on a page of the app" in text
+    assert (limits.MEMORY, limits.FILE_MEMORY, custom_machine.MOST_MEMORY) == (4 * 2**30, 512 * 2**20, 16 * 2**20)
+    assert "(over about 1.5 s as `expected_cost` predicts)" in text
+    assert "looks at it every 0.4 s; who does not look for 15 s has gone (75 s while the tab is connected" in text
+    assert (results.ON_THE_SPOT, results.GLANCE, pool.PATIENCE, pool.HIDDEN) == (1.5, 0.4, 15.0, 75.0)
+
+
+def test_the_sizes_of_files_that_the_page_of_formats_names_are_those_that_are_read():
+    from collsim import files
+    from collsim.exchange import collsim_csv
+
+    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    assert "A file has at most 64 MiB" in text
+    assert files.MOST_BYTES == 64 * 2**20
+    assert "XML two million elements" in text
+    assert files.MOST_ELEMENTS == 2_000_000
+    assert "CSV ten million rows" in text
+    assert collsim_csv._MOST_ROWS == 10_000_000
+
+
+def test_the_design_names_the_search_that_compare_makes():
+    import collsim as cs
+
+    text = " ".join((ROOT / "docs" / "design.md").read_text(encoding="utf-8").split())
+    assert "one channel with one chunk and all channels with 1 to 256 chunks" in text
+    said = cs.compare("allreduce", cs.machine("dgx-a100", nodes=2), "1MiB", algorithm=["allreduce_ring"]).attrs[
+        "search"
+    ]
+    assert said == "1 × 1, 8 × {1, 4, 16, 64, 256}"

@@ -80,7 +80,7 @@ def test_the_python_blocks_run_in_order_and_say_what_stands_beside_them(folder):
 
 
 def test_the_error_that_is_quoted_appears_when_the_step_that_is_named_is_left_out(folder):
-    (said,) = re.findall(r"`(after the last step [^`]*)`", README)
+    (said,) = (" ".join(one.split()) for one in re.findall(r"`(after the last step [^`]*)`", README))
     (change,) = re.findall(r"Leave out the first step \(`(range[^`]*)`", README)
     assert f"my_ring(4): {said}." in printed(PYTHON[0].replace("range(n - 1)", change, 1), folder)
 

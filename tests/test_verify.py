@@ -26,14 +26,15 @@ def test_a_double_add_is_told_as_a_count():
     assert str(error).startswith("allreduce_naive(4): after the last step rank 0 has chunk 0 = 2·r0 + ")
     assert "but allreduce wants r0 + r1 + r2 + r3" in str(error)
     assert (error.rank, error.chunk, error.step) == (0, 0, 2)
-    assert "First wrong in step 3" in str(error)
+    assert "It begins in step 3: rank 0 gets something too much into chunk 0." in str(error)
 
 
 def test_a_missing_transfer_is_told_with_what_is_there():
     s = cs.schedule("reduce_flat", ranks=4)
     error = error_of(broken(list(s.each_step())[:2], collective="reduce"))
     assert "rank 0 has chunk 0 = r0 + r1 + r2, but reduce wants r0 + r1 + r2 + r3" in str(error)
-    assert "The last step that writes it is step 2" in str(error)
+    assert "Step 3 is missing: rank 0 gets nothing more into chunk 0." in str(error)
+    assert (error.step, error.rank, error.chunk) == (2, 0, 0)
 
 
 def test_nothing_at_all_is_told_as_nothing():
@@ -105,3 +106,35 @@ def test_fingerprints_do_not_depend_on_luck():
     """The same weights every time: the verdict of a run can be repeated."""
     s = broken([cs.reduce(0, 1, 0)], ranks=2)
     assert str(error_of(s)) == str(error_of(s))
+
+
+def ring(n, adds, copies):
+    """A ring of so many steps that add and that copy."""
+    r = np.arange(n)
+    yield from (cs.reduce(r, (r + 1) % n, (r - k) % n) for k in range(adds))
+    yield from (cs.copy(r, (r + 1) % n, (r + 1 - k) % n) for k in range(copies))
+
+
+@pytest.mark.parametrize("n", [3, 4, 6])
+def test_a_loop_one_step_short_points_at_the_step_that_is_not_there(n):
+    """Of n - 1 steps that add the last is missing where the first that copies stands; of those that copy, the last."""
+    assert error_of(broken(ring(n, n - 2, n - 1), n)).step == n - 2
+    short = error_of(broken(ring(n, n - 1, n - 2), n))
+    assert short.step == 2 * n - 3
+    assert f"Step {2 * n - 2} is missing" in str(short)
+
+
+def test_a_double_count_is_traced_to_where_it_was_added():
+    """Nothing in the library is like it: r1 reaches rank 2 twice, and from there everybody."""
+    steps = [cs.reduce(1, 2, 0), cs.reduce(3, 2, 0), cs.reduce(1, 2, 0), cs.reduce(2, 0, 0)]
+    error = error_of(broken([*steps, cs.copy(0, [1, 2], 0), cs.copy(2, 3, 0)]))
+    assert (error.step, error.rank, error.chunk) == (2, 2, 0)
+    assert "rank 0 has chunk 0 = r0 + 2·r1 + r2 + r3" in str(error)
+
+
+def test_a_sum_that_is_sent_on_too_early_is_pointed_at():
+    """Chunks go round in an order that no algorithm of the library has, and the last addition comes after the copies."""
+    steps = [cs.reduce(3, 1, 0), cs.reduce(0, 1, 0), cs.copy(1, [0, 3], 0), cs.reduce(2, 1, 0), cs.copy(1, 2, 0)]
+    error = error_of(broken(steps))
+    assert (error.step, error.rank, error.chunk) == (2, 1, 0)
+    assert "It begins in step 3: rank 1 sends chunk 0 on too early." in str(error)

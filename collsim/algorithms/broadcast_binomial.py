@@ -7,7 +7,7 @@ from collsim.schedule import copy, pipeline
 
 
 def doubling(n, root):
-    """Step k: virtual ranks (counted from the root) below 2^k send to 2^k beyond themselves."""
+    """Step k: virtual ranks (counted from the root) below 2^(k-1) send to 2^(k-1) beyond themselves."""
     for k in range((n - 1).bit_length()):
         v = np.arange(min(2**k, n - 2**k))
         yield copy((v + root) % n, (v + 2**k + root) % n, chunk=0)

@@ -41,7 +41,7 @@ SAID = {
     "{algorithm} has no option {option}": "{algorithm} 没有选项 {option}",
     "the address does not hold the machine": "链接中没有包含这台机器",
     "{name}={value} is not a rank; with {ranks} ranks it is 0 to {last}": (
-        "{name}={value} 不是 rank；共 {ranks} 个 rank 时为 0 到 {last}"
+        "{name}={value} 不是一个 rank；共 {ranks} 个 rank 时可取 0 到 {last}"
     ),
     "runner{number} is not there; runners are counted from 1 without a gap": (
         "没有 runner{number}；参赛者从 1 开始连续编号"
@@ -143,4 +143,14 @@ SAID = {
         "时间线的 schema 是 {version!r}；此 collsim 读取 {schema!r}"
     ),
     "this is not a timeline: {error}": "这不是时间线：{error}",
+    "--what-if {word!r}: {part!r} is no change; write name=value, for example network=2": (
+        "--what-if {word!r}：{part!r} 不是改动；请写 name=value，例如 network=2"
+    ),
+    "unknown theme {theme!r}; use 'light', 'dark' or None": "未知主题 {theme!r}；请用 'light'、'dark' 或 None",
+    "{name!r}: an animation of a step is written as .html; StepTrace.save knows more": (
+        "{name!r}：训练步的动画写成 .html；StepTrace.save 支持更多格式"
+    ),
+    "animate of a step has no option {name!r}; it has lang, theme, t and height": (
+        "训练步的 animate 没有选项 {name!r}；它有 lang、theme、t 和 height"
+    ),
 }

@@ -18,7 +18,7 @@ SAID = {
     "more than {most:,} rows": "超过 {most:,} 行",
     "more than {most:,} transfers": "超过 {most:,} 次传输",
     "root={root} is not a rank; with {ranks} ranks it is 0 to {last}": (
-        "root={root} 不是 rank；共 {ranks} 个 rank 时为 0 到 {last}"
+        "root={root} 不是一个 rank；共 {ranks} 个 rank 时可取 0 到 {last}"
     ),
     # tables on a page
     "the table has {rows:,} rows; a page takes {most:,}": "表有 {rows:,} 行；一页最多 {most:,} 行",

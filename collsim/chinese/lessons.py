@@ -25,6 +25,13 @@ SAID = {
         "用到了 chunk {last:,}；{endpoints} 个 rank 时最多检查 {most:,} 个 chunk"
     ),
     "{chunks} chunks do not fit {collective} with {n} ranks": "{chunks} 个 chunk 不适合 {n} 个 rank 的 {collective}",
+    "{name} holds steps of a schedule that was made before; write the steps yourself": (
+        "{name} 里是事先做好的调度的步骤；请自己写出各步"
+    ),
+    "{name}() reads a schedule that was made before; write the steps yourself": (
+        "{name}() 读取的是事先做好的调度；请自己写出各步"
+    ),
+    "sys.setprofile hides steps from the check; write the steps yourself": "sys.setprofile 会避开检查；请自己写出各步",
     "{borrowed} is an algorithm of the library; write the steps yourself": "{borrowed} 是库里的算法；请自己写出各步",
     "check() wants a function of n that yields steps, got {function}; give its name without calling it": (
         "check() 需要一个关于 n 并产生各步的函数，现在是 {function}；请给出函数名，不要调用它"
@@ -78,5 +85,11 @@ SAID = {
     "count={count}: at most {most} questions are made at once": "count={count}：一次最多出 {most} 题",
     "nothing moves in {trace!r}, so there is nothing to ask; take more ranks or a larger size": (
         "{trace!r} 中没有任何传输，无从提问；请增加 rank 或数据量"
+    ),
+    "samples={samples}: more than 1,024 a GPU are not tried here": (
+        "samples={samples}：这里不尝试每块 GPU 多于 1,024 个"
+    ),
+    "nothing is sent in {trace!r}, so there is nothing to ask; take more GPUs": (
+        "{trace!r} 中没有发送任何数据，无从提问；请增加 GPU"
     ),
 }

@@ -2,11 +2,19 @@
 
 SAID = {
     # what a schedule does
-    "{label}: after the last step rank {rank} has chunk {chunk} = {has}, but {collective} wants {wants}. {how}": (
-        "{label}：最后一步之后，rank {rank} 的 chunk {chunk} = {has}，而 {collective} 要求 {wants}。{how}"
+    "{label}: after the last step rank {cell} has chunk {slot} = {has}, but {collective} wants {wants}. {how}": (
+        "{label}：最后一步之后，rank {cell} 的 chunk {slot} = {has}，而 {collective} 要求 {wants}。{how}"
     ),
-    "First wrong in step {step}.": "第 {step} 步首次出错。",
-    "The last step that writes it is step {step}.": "最后写入它的是第 {step} 步。",
+    "{error}. {begin}": "{error}。{begin}",
+    "It begins in step {step}: {what}.": "从第 {step} 步开始出错：{what}。",
+    "{who} gets nothing into chunk {chunk}": "{who} 的 chunk {chunk} 没有收到数据",
+    "{who} gets something too much into chunk {chunk}": "{who} 的 chunk {chunk} 多收到一次数据",
+    "{who} gets the wrong data into chunk {chunk}": "{who} 的 chunk {chunk} 收到的数据不对",
+    "{who} sends chunk {chunk} on too early": "{who} 过早地把 chunk {chunk} 发了出去",
+    "Step {step} is missing: {who} gets nothing more into chunk {chunk}.": (
+        "缺少第 {step} 步：{who} 的 chunk {chunk} 不再收到数据。"
+    ),
+    "No step brings the rest into chunk {chunk} of {who}.": "没有任何一步把其余部分送到 {who} 的 chunk {chunk}。",
     "It was never replaced.": "它从未被覆盖。",
     "No step writes it.": "没有任何一步写入它。",
     "{label}, step {step}: {who} sends chunk {chunk} to {receiver}, but holds nothing in it yet": (
@@ -144,7 +152,7 @@ SAID = {
         "topology={value!r} 不是拓扑；请用 topology.switch(8) 或 machine('dgx-a100') 生成"
     ),
     "root={root} is not a rank; with {n} ranks it is 0 to {last}": (
-        "root={root} 不是 rank；共 {n} 个 rank 时为 0 到 {last}"
+        "root={root} 不是一个 rank；共 {n} 个 rank 时可取 0 到 {last}"
     ),
     "algorithm(name={name!r}): a name is a text": "algorithm(name={name!r})：名称应为文本",
     "algorithm(phases={phases!r}): give the names of the part that adds and of the part that copies, for example "

@@ -217,4 +217,20 @@ SAID = {
     "{name}: {lost}; add a link, or leave them out with ranks=": "{name}：{lost}；请加一条链路，或用 ranks= 把它们排除",
     "{ranks} cannot be reached from rank 0": "从 rank 0 无法到达 {ranks}",
     "{ranks} cannot reach rank 0": "{ranks} 无法到达 rank 0",
+    "{what}= is for the ways of splitting a model: compare('resnet50', machine, batch=4096)": (
+        "{what}= 用于切分模型的方式：compare('resnet50', machine, batch=4096)"
+    ),
+    "a sweep needs at least one {name}; the list given is empty": "批量实验至少需要一个 {name}；给出的列表是空的",
+    "a sweep needs at least one model; the list given is empty": "批量实验至少需要一个模型；给出的列表是空的",
+    "a sweep needs at least one parallel; the list given is empty": "批量实验至少需要一个 parallel；给出的列表是空的",
+    "{name}= is of a sweep over training steps: say which model, as model='resnet50'": (
+        "{name}= 属于训练步的批量实验：请指明模型，例如 model='resnet50'"
+    ),
+    "{name}={given!r} is of a sweep over collectives; a sweep over models has parallel=, batch= and what "
+    "training_step takes": (
+        "{name}={given!r} 属于集合通信的批量实验；模型的批量实验有 parallel=、batch= 以及 training_step 的参数"
+    ),
+    "compare takes one value of each option of a training step; a sweep takes several": (
+        "compare 的训练步选项每项只取一个值；sweep 可取多个"
+    ),
 }

@@ -38,9 +38,6 @@ SAID = {
     ),
     "{kind} {size}": "{kind} {size}",
     "micro_batch={most} would fit": "micro_batch={most} 可以放下",
-    "even without activations it does not fit: the model has to be split over GPUs": (
-        "即使没有激活值也放不下：模型必须切分到多块 GPU"
-    ),
     "what_if wants something to change, for example what_if(overlap=False) or what_if(network=2)": (
         "what_if 需要一项改动，例如 what_if(overlap=False) 或 what_if(network=2)"
     ),
@@ -52,8 +49,8 @@ SAID = {
     ),
     "rank {rank!r} takes no part in this step; its ranks are {lanes}": "rank {rank!r} 不参与这一步；参与的是 {lanes}",
     "{name!r}: a step of training is written as {kinds}": "{name!r}：训练步可写成 {kinds}",
-    ".trace.json (Perfetto), .json, .csv, .png, .svg or .pdf": (
-        ".trace.json（Perfetto）、.json、.csv、.png、.svg 或 .pdf"
+    ".html, .trace.json (Perfetto), .json, .csv, .et (Chakra), .py (PyTorch), .png, .svg or .pdf": (
+        ".html、.trace.json（Perfetto）、.json、.csv、.et（Chakra）、.py（PyTorch）、.png、.svg 或 .pdf"
     ),
     "task {number} ({name}) waits for a task that is not listed before it: {waits}": (
         "任务 {number}（{name}）等待的任务不在它之前：{waits}"
@@ -136,7 +133,6 @@ SAID = {
     "a layer's name must be a text that is not empty, got {name!r}": "层的名称必须是非空的文本，现在是 {name!r}",
     "layer {name!r}": "层 {name!r}",
     "{where}: ops": "{where}：ops",
-    "{where}: width": "{where}：width",
     "{where}: {what}={value!r} must be a number of at least 0": "{where}：{what}={value!r} 必须是不小于 0 的数",
     "{where}: {what}={values!r}: {value!r} is no number of elements; give whole numbers of at least 0": (
         "{where}：{what}={values!r}：{value!r} 不是元素个数；请给出不小于 0 的整数"
@@ -160,4 +156,120 @@ SAID = {
         "from_torch：{missing}（共 {count} 个）不属于任何运行过的模块；DDP 称之为 unused"
     ),
     "from_torch: {kind} does not run on these inputs: {error}": "from_torch：{kind} 不能在这些输入上运行：{error}",
+    # files, comparisons, the PyTorch script
+    "asynchronous workers wait for nobody, so their messages have no order that a trace could tell": (
+        "异步 worker 互不等待，消息没有 trace 能够记录的先后顺序"
+    ),
+    "compare wants two StepTraces, or two Traces, got {given!r}": (
+        "compare 需要两个 StepTrace，或两个 Trace，得到的是 {given!r}"
+    ),
+    "{says}: PyTorch has no module that does this; ddp() and data_parallel() have a script": (
+        "{says}：PyTorch 没有这样的模块；ddp() 和 data_parallel() 有脚本"
+    ),
+    "init={init!r} must be 'env://' (torchrun) or 'tcp://' (a line for each process)": (
+        "init={init!r} 必须是 'env://'（torchrun）或 'tcp://'（每个进程一行）"
+    ),
+    # sweeps over steps
+    "option of a training step": "训练步的选项",
+    # teaching
+    "interleave={many}: in {schedule} a GPU holds {stages} of the model": (
+        "interleave={many}：在 {schedule} 中每块 GPU 持有模型的{stages}"
+    ),
+    "{count} stage": " {count} 个阶段",
+    "{count} stages": " {count} 个阶段",
+    "no experts": "没有专家",
+    "layers of {experts} experts": "含 {experts} 个专家的层",
+    "the nearest split that fits is {parallel} with micro_batch={micro_batch} and recompute={recompute!r} "
+    "({memory} by estimate)": (
+        "最接近且放得下的切分是 {parallel}，micro_batch={micro_batch}，recompute={recompute!r}（估计 {memory}）"
+    ),
+    "no split over {count} GPUs fits: use more of them": "{count} 块 GPU 的任何切分都放不下：请用更多的 GPU",
+    "even without activations it does not fit: the model has to be split over GPUs; {split}": (
+        "即使没有激活值也放不下：模型必须切分到多块 GPU；{split}"
+    ),
+    "{where}: {what}": "{where}：{what}",
+    "gpu_type={text!r} is no GPU that the catalogue has a machine of": "gpu_type={text!r} 不是目录中有机器的 GPU",
+    "unit={unit!r}: wants s/iteration, tokens/s/GPU or TFLOP/s/GPU": (
+        "unit={unit!r}：应为 s/iteration、tokens/s/GPU 或 TFLOP/s/GPU"
+    ),
+    "has no column {missing!r}; wants {needed}": "没有 {missing!r} 列；应有 {needed}",
+    "{name}={value!r}: a step needs a whole number of at least 1": "{name}={value!r}：训练步需要不小于 1 的整数",
+    "model={model!r} is not in the catalogue, and its row does not say how wide it is": (
+        "model={model!r} 不在目录中，且它那一行没有说明宽度"
+    ),
+    "{gpus} GPUs are not spread evenly over {many} nodes": "{gpus} 块 GPU 不能平均分到 {many} 个节点",
+    "value={value!r} is no figure of a step": "value={value!r} 不是训练步的数字",
+    "{name}={text!r} is no number": "{name}={text!r} 不是数字",
+    "mode={mode!r}: {word} trains on packed or frozen parts, which a step does not know": (
+        "mode={mode!r}：{word} 在打包或冻结的部分上训练，训练步未建模"
+    ),
+    "schedule of a pipeline": "流水线调度",
+    "sequence={sequence!r} must be True or False": "sequence={sequence!r} 必须是 True 或 False",
+    "weight={weight!r} is a part of backward={backward!r}, and longer than it": (
+        "weight={weight!r} 是 backward={backward!r} 的一部分，却比它长"
+    ),
+    "order={order!r} must name tp, cp, ep, dp and pp once each, as {usual!r}": (
+        "order={order!r} 必须把 tp、cp、ep、dp 和 pp 各写一次，例如 {usual!r}"
+    ),
+    "zero({stage!r}): stage 1 shares the optimizer, 2 gradients too, 3 weights too": (
+        "zero({stage!r})：阶段 1 切分优化器，2 还切分梯度，3 还切分权重"
+    ),
+    "tensor({t}): no layer of {name} says how it is cut (Layer.cut: column, row, heads, words)": (
+        "tensor({t})：{name} 没有一层说明如何切分（Layer.cut：column、row、heads、words）"
+    ),
+    "context({c}): no layer of {name} has keys and values to pass on (Layer.keys)": (
+        "context({c})：{name} 没有一层有可传递的 key 和 value（Layer.keys）"
+    ),
+    "context({c}): sequences of {tokens} tokens cannot be shared evenly": (
+        "context({c})：{tokens} 个 token 的序列不能平均切分"
+    ),
+    "expert({e}): {name} has {has}; their number has to be a multiple": (
+        "expert({e})：{name} 有 {has}；其个数必须是倍数"
+    ),
+    "{says}: {stages} stages, and the model has {listed} layers or blocks to share": (
+        "{says}：{stages} 个阶段，而模型有 {listed} 个可分的层或块"
+    ),
+    "{says} takes {together} GPUs a replica, which does not divide {ranks}; use a multiple of it": (
+        "{says} 每个副本需要 {together} 块 GPU，不能整除 {ranks}；请用其倍数"
+    ),
+    "{says} is one replica on {together} of {ranks} GPUs; say how {dp} keep together: * ddp()": (
+        "{says} 是 {ranks} 块 GPU 中 {together} 块上的一个副本；请说明 {dp} 个副本如何保持一致：* ddp()"
+    ),
+    "expert({e}): {shared} ranks of data and context parallelism do not share experts by {e}": (
+        "expert({e})：数据并行与上下文并行的 {shared} 个 rank 不能按 {e} 个分担专家"
+    ),
+    "fsdp(replicate={replicate}): {shared} data parallel ranks have no such replicas": (
+        "fsdp(replicate={replicate})：{shared} 个数据并行 rank 没有这样的副本"
+    ),
+    "{twice}: a product has one part of a kind": "{twice}：乘积中每种只能有一个",
+    "{said} is no part of a product; tensor, context, expert, pipeline, ddp, zero, fsdp are": (
+        "{said} 不能作为乘积的一部分；可以的有 tensor、context、expert、pipeline、ddp、zero、fsdp"
+    ),
+    "rank {stuck} of the pipeline waits for ever for what {order} reads": (
+        "流水线的 rank {stuck} 永远等待 {order} 要读取的内容"
+    ),
+    "dualpipe-v on {ranks} ranks needs at least {least} microbatches, got {micros}; zbv takes any number": (
+        "{ranks} 个 rank 的 dualpipe-v 至少需要 {least} 个 microbatch，现在是 {micros}；zbv 可取任意个数"
+    ),
+    "{micros} microbatches do not make {rounds} equal rounds on {ranks} ranks, which interleaved stages go in; use "
+    "a multiple of {ranks}: {fits} or {more}": (
+        "{micros} 个 microbatch 在 {ranks} 个 rank 上不能分成 {rounds} 轮，而交错的阶段需要等分；请用 {ranks} "
+        "的倍数：{fits} 或 {more}"
+    ),
+    "recompute={recompute!r} is not modelled with {says}; use ddp, zero or fsdp": (
+        "recompute={recompute!r} 与 {says} 的组合未建模；请用 ddp、zero 或 fsdp"
+    ),
+    "{name} does not say which GPU it has; give compute='A100'": "{name} 没有说明是哪种 GPU；请给出 compute='A100'",
+    "batch={batch}: no split of {ranks} GPUs gives all replicas as many samples": (
+        "batch={batch}：{ranks} 块 GPU 的任何切分都不能给各副本同样多的样本"
+    ),
+    "{where}: top={top} of {experts} experts: a token goes to fewer than there are": (
+        "{where}：{experts} 个专家中 top={top}：一个 token 去往的专家应少于总数"
+    ),
+    "cut of layer ({where})": "层的 cut（{where}）",
+    "{name} fits on {ranks} GPUs of {room} in none of {ways} ways; the one that needs least, {split} with "
+    "micro_batch={micro} and recompute={recompute!r}, needs {needed}: use more GPUs": (
+        "{name} 在 {ranks} 块 {room} 的 GPU 上，{ways} 种方式都放不下；需要最少的 {split}（micro_batch={micro}，"
+        "recompute={recompute!r}）需要 {needed}：请用更多的 GPU"
+    ),
 }

@@ -198,11 +198,20 @@ def compare(
     nbytes: Sizes = "1KiB:1GiB:4",
     channels: Annotated[int | None, typer.Option(help="Pin the channels; the best of a few unless given.")] = None,
     chunks: Annotated[int | None, typer.Option(help="Pin the chunks; the best of a few unless given.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Instead: the ways of splitting a step of training of this model.")
+    ] = None,
+    batch: Annotated[int | None, typer.Option(help="Of --model: samples of the step, over all GPUs.")] = None,
+    micro_batch: Annotated[int | None, typer.Option(help="Of --model: samples of a GPU at a time.")] = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
     """Time the algorithms of a collective over sizes, each at its best channels and chunks: a row each, the fastest of
-    a size marked with *, the best at the largest first."""
+    a size marked with *, the best at the largest first. With --model: the ways of splitting a step of training, each at
+    its best buckets or servers."""
+    if model is not None:
+        _compare_ways(model, place.network(), batch, micro_batch, timing.dtype, progress, as_json)
+        return
     network = place.network(assumed=False)
     sizes = cs.size_range(nbytes)
     frame = cs.compare(
@@ -237,6 +246,39 @@ def compare(
     print(f"channels × chunks: each at its best of {frame.attrs['search']}, said behind a time where not 1 × 1")
     for name, why in {row["algorithm"]: row["error"] for row in found if row["error"] is not None}.items():
         print(f"{name}: {why}")
+
+
+def _compare_ways(
+    model: str,
+    network: cs.Topology,
+    batch: int | None,
+    micro_batch: int | None,
+    dtype: str,
+    progress: bool | None,
+    as_json: bool,
+) -> None:
+    """The ways of splitting a model, a row each, the fastest first."""
+    given = {"batch": batch, "micro_batch": micro_batch, "dtype": dtype, "progress": wanted(progress)}
+    frame = cs.compare(cs.model(model), network, **given)
+    found = records(frame)
+    if as_json:
+        print_json(found)
+        return
+    said = {"time": cs.format_time, "exposed": cs.format_time, "bubble": cs.format_time, "memory": _size}
+    ran = [row for row in found if row["error"] is None]
+    table = [
+        {"parallel": row["parallel"], **{name: say(row[name]) for name, say in said.items()}, "tried": row["tried"]}
+        for row in ran
+    ]
+    show(table, f"{model} on {network.name}")
+    print(f"the best of: {frame.attrs['search']}")
+    for row in found:
+        if row["error"] is not None:
+            print(f"{row['parallel']}: {row['error']}")
+
+
+def _size(nbytes: float) -> str:
+    return cs.format_bytes(round(nbytes))
 
 
 def _time_of_the_fastest(collective: str, frame: Any, timing: TimingOptions) -> Callable[[cs.Topology], float]:

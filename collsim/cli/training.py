@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,11 +11,16 @@ import typer
 
 import collsim as cs
 from collsim.errors import CollsimError, require_word
+from collsim.files import writing
 
 from .options import Json, Language, Place, Ranks
 from .shell import command
 from .tables import print_json, show
 
+_BACKENDS = (
+    "is there NCCL? python -c 'import torch, torch.distributed as d; print(d.is_nccl_available(), "
+    "d.is_nccl_available() and torch.cuda.nccl.version())'; without a GPU: --dist-backend gloo"
+)
 WAYS = ("ddp", "data_parallel", "parameter_server")
 
 
@@ -37,6 +43,7 @@ class Splitting:
     ] = None
     nccl: Annotated[bool | None, typer.Option("--nccl/--no-nccl", help="Of data_parallel: copies by NCCL.")] = None
     servers: Annotated[int | None, typer.Option(help="Of parameter_server: how many.")] = None
+    on: Annotated[str | None, typer.Option(help="Of parameter_server: host (unless given) or rank.")] = None
     asynchronous: Annotated[
         bool | None, typer.Option("--asynchronous", help="Of parameter_server: nobody waits for the others.")
     ] = None
@@ -49,7 +56,7 @@ class Splitting:
         make, takes = {
             "ddp": (cs.ddp, ("bucket", "hook", "overlap", "view", "find_unused", "no_sync", "accumulate")),
             "data_parallel": (cs.data_parallel, ("nccl", "accumulate")),
-            "parameter_server": (cs.parameter_server, ("bucket", "servers", "asynchronous", "accumulate")),
+            "parameter_server": (cs.parameter_server, ("bucket", "servers", "on", "asynchronous", "accumulate")),
         }[name]
         given = {key: value for key, value in vars(self).items() if value is not None and key != "parallel"}
         for key in given:
@@ -60,61 +67,114 @@ class Splitting:
         return make(**given)
 
 
+@dataclass(frozen=True)
+class StepOptions:
+    """What is trained in a step, and how it is timed."""
+
+    batch: Annotated[int | None, typer.Option(help="Samples of the step, over all GPUs.")] = None
+    micro_batch: Annotated[int | None, typer.Option(help="Samples of a GPU at a time.")] = None
+    dtype: Annotated[str, typer.Option(help="float32, float16 or bfloat16.")] = "float32"
+    compute: Annotated[
+        str | None, typer.Option(help="A GPU ('A100'), measured seconds of a microbatch ('97ms'), a profiler's trace.")
+    ] = None
+    optimizer: Annotated[str, typer.Option(help="adam, momentum, sgd or none.")] = "adam"
+    interference: Annotated[
+        float | None, typer.Option(help="Share of its speed that a GPU loses while it communicates, 0 to 1.")
+    ] = None
+    network: Annotated[str, typer.Option(help="alone: each collective by itself; shared: all of them share links.")] = (
+        "alone"
+    )
+
+    def given(self) -> dict[str, Any]:
+        """Keywords of `training_step`. Raises CollsimError without a number of samples."""
+        if self.batch is None and self.micro_batch is None:
+            raise CollsimError("say how many samples: --batch 4096 (over all GPUs), or --micro-batch 32 (of one)")
+        return dict(vars(self))
+
+
 @command()
 def train(
     model: Annotated[str, typer.Argument(help="A model, see `collsim list models`, or a table of layers: layers.csv.")],
     place: Place,
     splitting: Splitting,
-    batch: Annotated[int | None, typer.Option(help="Samples of the step, over all GPUs.")] = None,
-    micro_batch: Annotated[int | None, typer.Option(help="Samples of a GPU at a time.")] = None,
+    asked: StepOptions,
     ranks: Ranks = None,
-    dtype: Annotated[str, typer.Option(help="float32, float16 or bfloat16.")] = "float32",
-    compute: Annotated[
-        str | None, typer.Option(help="A GPU ('A100'), measured seconds of a microbatch ('97ms'), a profiler's trace.")
+    what_if: Annotated[
+        list[str] | None,
+        typer.Option(help="What a change would do: network=2, overlap=false, bucket=1MiB, hook=fp16, accumulate=8 ..."),
     ] = None,
-    optimizer: Annotated[str, typer.Option(help="adam, momentum, sgd or none.")] = "adam",
-    interference: Annotated[
-        float | None, typer.Option(help="Share of its speed that a GPU loses while it communicates, 0 to 1.")
-    ] = None,
-    network: Annotated[
-        str, typer.Option(help="alone: each collective by itself; shared: all of them share links.")
-    ] = "alone",
     first_step: Annotated[bool, typer.Option("--first-step", help="The first step of a run.")] = False,
     lang: Language = "en",
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Also write x.trace.json (Perfetto), x.json, x.csv or x.png.")
+        Path | None,
+        typer.Option(
+            "-o", "--out", help="Also write x.html, x.trace.json (Perfetto), x.et (Chakra), x.py, x.json, x.csv, x.png."
+        ),
     ] = None,
+    pytorch: Annotated[
+        bool, typer.Option("--pytorch", help="Print the PyTorch script that runs the step, and how to start it.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """One step of training: how long, what of it waits for the network, memory, and why."""
+    from collsim.training.explain import changed_from
     from collsim.training.export import record
     from collsim.training.run import STEADY
 
-    if batch is None and micro_batch is None:
-        raise CollsimError("say how many samples: --batch 4096 (over all GPUs), or --micro-batch 32 (of one)")
     known = cs.Model.from_csv(model) if model.endswith(".csv") else cs.model(model)
     trace = cs.training_step(
         known,
         place.network(),
         parallel=splitting.way(),
-        batch=batch,
-        micro_batch=micro_batch,
         ranks=ranks,
-        dtype=dtype,
-        compute=compute,
-        optimizer=optimizer,
-        interference=interference,
-        network=network,
         step=1 if first_step else STEADY,
+        **asked.given(),
     )
+    changes = {word: trace.what_if(**_change(word)) for word in what_if or ()}
     if out is not None:
         trace.save(out)
+    if pytorch:
+        print(trace.script(), end="")
+        print(f"start it:\n{trace.launch()}\n{_BACKENDS}", file=sys.stderr)
+        return
     if as_json:
-        print_json(record(trace))
+        more = {"what_if": {word: record(other) for word, other in changes.items()}} if changes else {}
+        print_json(record(trace) | more)
         return
     print(trace)
     print(trace.explain(lang))
+    for word, other in changes.items():
+        print(f"{word}: {changed_from(other, lang)}")
     show(_collectives(trace), "collectives")
+
+
+def _change(word: str) -> dict[str, Any]:
+    """`network=2` as a keyword of what_if; several are joined by commas. Raises CollsimError for what is none."""
+    found = {}
+    for part in word.split(","):
+        name, equals, text = part.partition("=")
+        if not equals or not name.strip() or not text.strip():
+            raise CollsimError(
+                "--what-if {word!r}: {part!r} is no change; write name=value, for example network=2",
+                word=word,
+                part=part,
+            )
+        key, value = name.strip().replace("-", "_"), text.strip()
+        found[key] = Splitting(parallel=value).way() if key == "parallel" else _value(value)
+    return found
+
+
+def _value(text: str) -> Any:
+    """A word of the command line as the value that it stands for."""
+    known = {"true": True, "false": False, "none": None}
+    if text.lower() in known:
+        return known[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def _collectives(trace: cs.StepTrace) -> list[dict[str, Any]]:
@@ -130,3 +190,57 @@ def _collectives(trace: cs.StepTrace) -> list[dict[str, Any]]:
         for task, begin, end in zip(trace.step.tasks, trace.begin, trace.end, strict=True)
         if not task.computes and task.micro == last
     ]
+
+
+@command()
+def train_search(
+    model: Annotated[str, typer.Argument(help="A model, see `collsim list models`, or a table of layers: layers.csv.")],
+    place: Place,
+    batch: Annotated[int, typer.Option(help="Samples of the step, over all GPUs.")],
+    memory: Annotated[str | None, typer.Option(help="Bytes of a GPU, '80GB'; the GPU's own unless given.")] = None,
+    top: Annotated[int, typer.Option(help="Rows; each of them is timed.")] = 10,
+    dtype: Annotated[str, typer.Option(help="float32, float16 or bfloat16.")] = "bfloat16",
+    compute: Annotated[str | None, typer.Option(help="A GPU ('A100').")] = None,
+    context: Annotated[list[int] | None, typer.Option(help="Context parallel sizes to try; repeat for more.")] = None,
+    expert: Annotated[list[int] | None, typer.Option(help="Expert parallel sizes to try; repeat for more.")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write every legal split to a CSV.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Every legal way to split a step over the machine's GPUs: the best, how long they take and what they hold."""
+    known = cs.Model.from_csv(model) if model.endswith(".csv") else cs.model(model)
+    sizes: dict[str, Any] = {"context_sizes": tuple(context or (1,)), "expert_sizes": tuple(expert or (1,))}
+    every: Any = {"every": out is not None, "progress": None if as_json else True}
+    frame = cs.best_parallel(
+        known, place.network(), batch=batch, memory=memory, top=top, dtype=dtype, compute=compute, **sizes, **every
+    ).drop(columns="split")
+    if out is not None:
+        with writing(out) as file:
+            file.write(frame.to_csv(index=False).encode())
+    rows = frame.head(top).to_dict("records")
+    if as_json:
+        print_json(rows)
+        return
+    show([_split(dict(row)) for row in rows], f"{model}: {len(frame)} splits" if out else model)
+
+
+def _split(row: dict[Any, Any]) -> dict[str, Any]:
+    """A row for people."""
+    return {
+        "split": row["parallel"],
+        "micro batch": row["micro_batch"],
+        "recompute": row["recompute"],
+        "time": cs.format_time(row["time"]),
+        "memory": cs.format_bytes(row["memory"]),
+        "why": row["reason"],
+    }
+
+
+@command()
+def train_accuracy(
+    table: Annotated[Path, typer.Argument(help="A CSV of measured steps; docs/training.md says its columns.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The same with predicted_s and measured_s.")],
+) -> None:
+    """What training_step says of a table of measured steps, beside what was measured."""
+    from collsim.training.accuracy import train_accuracy as answered
+
+    print(answered(table, out))

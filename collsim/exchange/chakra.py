@@ -9,7 +9,7 @@ package protobuf (`pip install collsim[exchange]`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -22,7 +22,7 @@ from ..simulate.run import chunk_bytes
 from ..units import parse_bytes
 from .formats import Format, register
 
-COMP, SEND, RECV = 4, 5, 6
+COMP, SEND, RECV, COLLECTIVE = 4, 5, 6, 7
 _VERSION = "0.0.4"
 # message -> (field, number, type, repeated); types are those of google.protobuf.FieldDescriptorProto
 _UINT64, _INT64, _INT32, _BOOL, _STRING, _ENUM, _MESSAGE = 4, 3, 5, 8, 9, 14, 11
@@ -53,6 +53,17 @@ _SCHEMA = {
 }
 
 
+_TIMES = ("start_time_micros", "duration_micros")
+#: Types of attributes, as Chakra's feeder reads them (src/feeder/et_feeder_node.cpp); all others are int32.
+_ATTRIBUTES = {
+    "comm_type": "int64_val",
+    "comm_size": "int64_val",
+    "num_ops": "int64_val",
+    "tensor_size": "uint64_val",
+    "pg_name": "string_val",
+}
+
+
 @cache
 def _messages() -> dict[str, Any]:
     """The message classes of the schema (the part that is used here), made by protobuf."""
@@ -64,24 +75,21 @@ def _messages() -> dict[str, Any]:
     except ImportError as error:
         raise CollsimError("Chakra traces need the package protobuf: pip install 'collsim[exchange]'") from error
     file = descriptor_pb2.FileDescriptorProto(name="collsim_et_def.proto", package="ChakraProtoMsg", syntax="proto3")
-    for message in _SCHEMA:
-        _declare(file, message)
+    for message, fields in _SCHEMA.items():
+        made = file.message_type.add(name=message)
+        for name, number, kind, repeated in fields:
+            one = made.field.add(name=name, number=number, type=kind, label=3 if repeated else 1)
+            if kind == _MESSAGE:
+                one.type_name = ".ChakraProtoMsg.AttributeProto"
+            elif message == "AttributeProto" and name != "name":
+                one.oneof_index = 0
+        if message == "AttributeProto":
+            made.oneof_decl.add(name="value")
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    found = {name: pool.FindMessageTypeByName(f"ChakraProtoMsg.{name}") for name in _SCHEMA}
-    return {name: message_factory.GetMessageClass(about) for name, about in found.items()}
-
-
-def _declare(file: Any, message: str) -> None:
-    made = file.message_type.add(name=message)
-    for name, number, kind, repeated in _SCHEMA[message]:
-        one = made.field.add(name=name, number=number, type=kind, label=3 if repeated else 1)
-        if kind == _MESSAGE:
-            one.type_name = ".ChakraProtoMsg.AttributeProto"
-        elif message == "AttributeProto" and name != "name":
-            one.oneof_index = 0
-    if message == "AttributeProto":
-        made.oneof_decl.add(name="value")
+    return {
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"ChakraProtoMsg.{name}")) for name in _SCHEMA
+    }
 
 
 # ---- out -----------------------------------------------------------------------------------------------------------
@@ -98,17 +106,69 @@ def write_chakra(schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize:
     if nbytes is None:
         raise CollsimError("a Chakra trace counts bytes: say how many, for example nbytes='64MiB'")
     if len(schedule) > MOST_ELEMENTS:
-        why = "{label} has {transfers:,} transfers; Chakra traces are written for at most {most:,}"
-        raise CollsimError(why, label=schedule.label, transfers=len(schedule), most=MOST_ELEMENTS)
-    kinds = _messages()
-    target = Path(path)
-    stem = target.name.removesuffix(".et")
-    for endpoint, own in enumerate(
-        _nodes(schedule, chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), kinds)
-    ):
-        messages = [message.SerializeToString() for message in (kinds["GlobalMetadata"](version=_VERSION), *own)]
-        with writing(target.with_name(f"{stem}.{endpoint}.et")) as file:
-            file.writelines(_varint(len(data)) + data for data in messages)
+        raise CollsimError(
+            "{label} has {transfers:,} transfers; Chakra traces are written for at most {most:,}",
+            label=schedule.label,
+            transfers=len(schedule),
+            most=MOST_ELEMENTS,
+        )
+    trace = ChakraTrace(schedule.endpoints)
+    trace.schedule(schedule, chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), range(schedule.endpoints))
+    trace.write(path)
+
+
+class ChakraTrace:
+    """Nodes of every endpoint under construction; ids are per endpoint and rise, so that a dependency is always an
+    earlier node.
+
+    Raises CollsimError without protobuf.
+    """
+
+    def __init__(self, endpoints: int):
+        self.kinds = _messages()
+        self.nodes: list[list[Any]] = [[] for _ in range(endpoints)]
+
+    def add(self, endpoint: int, kind: int, name: str, deps: Iterable[int] = (), **values: Any) -> int:
+        """One more node behind those named; its number. `values` are its attributes, and start and duration in
+        microseconds."""
+        number = len(self.nodes[endpoint])
+        times = {key: values.pop(key) for key in _TIMES if key in values}
+        node = self.kinds["Node"](id=number, name=name, type=kind, data_deps=sorted(set(deps)), **times)
+        node.attr.add(name="is_cpu_op", bool_val=False)
+        for key, value in values.items():
+            one = node.attr.add(name=key)
+            setattr(one, _ATTRIBUTES.get(key, "int32_val"), value)
+        self.nodes[endpoint].append(node)
+        return number
+
+    def schedule(
+        self,
+        schedule: Schedule,
+        sizes: Sequence[int],
+        place: Sequence[int],
+        before: Mapping[int, Iterable[int]] | None = None,
+        tag: int = 0,
+    ) -> list[set[int]]:
+        """The transfers of a schedule as messages; for each of its endpoints the nodes behind which all of its own
+        are.
+
+        Args:
+            sizes: bytes of each slot. place: where its endpoints sit. before: nodes that an endpoint waits for.
+            tag: of the first step's messages.
+        """
+        return _Messages(self, sizes, place, before or {}, tag).steps(schedule)
+
+    def write(self, path: Any) -> list[Path]:
+        """Write `name.0.et`, `name.1.et` ... beside `path` (name.et); the files."""
+        target = Path(path)
+        stem = target.name.removesuffix(".et")
+        files = [target.with_name(f"{stem}.{endpoint}.et") for endpoint in range(len(self.nodes))]
+        for place, own in zip(files, self.nodes, strict=True):
+            with writing(place) as file:
+                for message in (self.kinds["GlobalMetadata"](version=_VERSION), *own):
+                    data = message.SerializeToString()
+                    file.write(_varint(len(data)) + data)
+        return files
 
 
 def _varint(value: int) -> bytes:
@@ -119,101 +179,111 @@ def _varint(value: int) -> bytes:
     return bytes([*out, value])
 
 
-def _nodes(schedule: Schedule, sizes: list[int], kinds: dict[str, Any]) -> list[list[Any]]:
-    """The nodes of every endpoint; ids are per endpoint and rise, so that a dependency is always an earlier node."""
-    trace = _Nodes(kinds, sizes, schedule.endpoints)
-    for number, step in enumerate(schedule.each_step()):
-        columns = (step.src, step.dst, step.chunk, step.into, step.reduce)
-        trace.step(number, list(zip(*(c.tolist() for c in columns), strict=True)))
-    return trace.nodes
+class _Messages:
+    """A schedule as nodes: a send at its sender, a receive at its receiver, an addition as computing."""
 
-
-class _Nodes:
-    """The nodes of every endpoint, and for each slot those that wrote it last and those that read it since."""
-
-    def __init__(self, kinds: dict[str, Any], sizes: list[int], endpoints: int):
-        self.kinds, self.sizes = kinds, sizes
-        self.nodes: list[list[Any]] = [[] for _ in range(endpoints)]
+    def __init__(
+        self,
+        trace: ChakraTrace,
+        sizes: Sequence[int],
+        place: Sequence[int],
+        before: Mapping[int, Iterable[int]],
+        tag: int,
+    ):
+        self.trace, self.sizes, self.place, self.tag = trace, sizes, place, tag
+        self.before = {end: tuple(nodes) for end, nodes in before.items()}
         self.wrote: dict[tuple[int, int], list[int]] = {}
         self.read: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self.open: list[set[int]] = [set() for _ in place]  # nodes that nothing of the schedule waits for
 
-    def step(self, number: int, rows: list[tuple[int, int, int, int, bool]]) -> None:
+    def add(self, end: int, kind: int, name: str, deps: Iterable[int], **values: int) -> int:
+        waits = set(deps)
+        self.open[end] -= waits
+        number = self.trace.add(self.place[end], kind, name, waits or self.before.get(end, ()), **values)
+        self.open[end].add(number)
+        return number
+
+    def steps(self, schedule: Schedule) -> list[set[int]]:
+        for number, step in enumerate(schedule.each_step()):
+            columns = (step.src, step.dst, step.chunk, step.into, step.reduce)
+            self.step(list(zip(*(c.tolist() for c in columns), strict=True)), self.tag + number)
+        return self.open
+
+    def step(self, rows: list[tuple[int, int, int, int, bool]], tag: int) -> None:
         sources = [list(self.wrote.get((src, chunk), [])) for src, _, chunk, _, _ in rows]
         for (src, dst, chunk, _, _), before in zip(rows, sources, strict=True):
             if src != dst:
-                sent = self.move(src, SEND, f"send {chunk} to {dst}", before, (src, dst, chunk, number))
+                sent = self.add(src, SEND, f"send {chunk} to {dst}", before, **self.message(src, dst, chunk, tag))
                 self.read[src, chunk].append(sent)
         written: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for row, before in zip(rows, sources, strict=True):
-            target = row[1], row[3]
-            written[target] = [self.arrive(number, row, before, written[target])]
+        for (src, dst, chunk, into, adds), before in zip(rows, sources, strict=True):
+            deps = self.read[dst, into] + (before if src == dst else [])
+            if src != dst:
+                done = self.add(dst, RECV, f"receive {into} from {src}", deps, **self.message(src, dst, chunk, tag))
+            if src == dst or adds:
+                held = [*self.wrote.get((dst, into), []), *written[dst, into]] if adds else []
+                name = f"{'add' if adds else 'copy'} into {into}"
+                done = self.add(dst, COMP, name, [*deps, *held, *([done] if src != dst else [])])
+            written[dst, into] = [done]
         for key, last in written.items():
             self.wrote[key], self.read[key] = last, []
 
-    def arrive(self, number: int, row: tuple[int, int, int, int, bool], before: list[int], written: list[int]) -> int:
-        """What receives, copies or adds at the target of a transfer: the node after which the slot holds it."""
-        src, dst, chunk, into, adds = row
-        deps = self.read[dst, into] + (before if src == dst else [])
-        if src != dst:
-            deps = [*deps, self.move(dst, RECV, f"receive {into} from {src}", deps, (src, dst, chunk, number))]
-            if not adds:
-                return deps[-1]
-        held = [*self.wrote.get((dst, into), []), *written] if adds else []
-        return self.add(dst, COMP, f"{'add' if adds else 'copy'} into {into}", [*deps, *held])
-
-    def move(self, at: int, kind: int, name: str, deps: list[int], move: tuple[int, int, int, int]) -> int:
-        src, dst, chunk, tag = move
-        return self.add(at, kind, name, deps, comm_size=self.sizes[chunk], comm_src=src, comm_dst=dst, comm_tag=tag)
-
-    def add(self, endpoint: int, kind: int, name: str, deps: list[int], **values: int) -> int:
-        number = len(self.nodes[endpoint])
-        node = self.kinds["Node"](id=number, name=name, type=kind, data_deps=sorted(set(deps)))
-        node.attr.add(name="is_cpu_op", bool_val=False)
-        for key, value in values.items():
-            setattr(node.attr.add(name=key), "int64_val" if key == "comm_size" else "int32_val", value)
-        self.nodes[endpoint].append(node)
-        return number
+    def message(self, src: int, dst: int, chunk: int, tag: int) -> dict[str, int]:
+        ends = {"comm_src": self.place[src], "comm_dst": self.place[dst], "comm_tag": tag}
+        return {"comm_size": self.sizes[chunk], **ends}
 
 
-# ---- back
-# --------------------------------------------------------------------------------------------------------------------
+# ---- back ------------------------------------------------------------------------------------------------------------
 
 
 def read_chakra(path: Any) -> list[dict[str, Any]]:
-    """The nodes of one trace file (`name.<rank>.et`): id, name, type, data_deps, ctrl_deps and every attribute by its
-    name.
+    """The nodes of one trace file (`name.<rank>.et`): id, name, type, data_deps, ctrl_deps, start_time_micros,
+    duration_micros and every attribute by its name.
 
     Raises FormatError for a file that is cut or is no Chakra trace.
     """
     kinds = _messages()
-    found = [_parsed(path, kinds, number, part) for number, part in enumerate(_messages_in(path, read_bytes(path)))]
-    return [_plain(node) for node in found[1:]]
-
-
-def _parsed(path: Any, kinds: dict[str, Any], number: int, part: bytes) -> Any:
-    kind = "Node" if number else "GlobalMetadata"
-    node = kinds[kind]()
-    try:
-        node.ParseFromString(part)
-    except Exception as error:  # protobuf's DecodeError has several homes
-        why = "is no {kind} of Chakra ({error})"
-        refuse(path, Sentence("message {number}", number=number), why, kind=kind, error=str(error)[:160])
-    return node
-
-
-def _plain(node: Any) -> dict[str, Any]:
-    values = {a.name: getattr(a, a.WhichOneof("value")) for a in node.attr if a.WhichOneof("value")}
-    plain = {"id": node.id, "name": node.name, "type": node.type}
-    return {**values, **plain, "data_deps": list(node.data_deps), "ctrl_deps": list(node.ctrl_deps)}
+    data = read_bytes(path)
+    found = []
+    for number, part in enumerate(_messages_in(path, data)):
+        node = (kinds["Node"] if number else kinds["GlobalMetadata"])()
+        try:
+            node.ParseFromString(part)
+        except Exception as error:  # protobuf's DecodeError has several homes
+            refuse(
+                path,
+                Sentence("message {number}", number=number),
+                "is no {kind} of Chakra ({error})",
+                kind="Node" if number else "GlobalMetadata",
+                error=str(error)[:160],
+            )
+        if number:
+            values = {a.name: getattr(a, a.WhichOneof("value")) for a in node.attr if a.WhichOneof("value")}
+            plain = {"id": node.id, "name": node.name, "type": node.type, **{key: getattr(node, key) for key in _TIMES}}
+            found.append({**values, **plain, "data_deps": list(node.data_deps), "ctrl_deps": list(node.ctrl_deps)})
+    return found
 
 
 def _messages_in(path: Any, data: bytes) -> Iterator[bytes]:
     at = count = 0
     while at < len(data):
-        at, length = _length(path, data, at)
+        length = shift = 0
+        while True:
+            if at >= len(data) or shift > 28:
+                refuse(path, Sentence("byte {at}", at=at), "the length of a message is cut or too large")
+            length |= (data[at] & 0x7F) << shift
+            shift += 7
+            at += 1
+            if not data[at - 1] & 0x80:
+                break
         if at + length > len(data):
-            why = "a message of {length} bytes, but only {left} are left; is the file cut?"
-            refuse(path, Sentence("byte {at}", at=at), why, length=length, left=len(data) - at)
+            refuse(
+                path,
+                Sentence("byte {at}", at=at),
+                "a message of {length} bytes, but only {left} are left; is the file cut?",
+                length=length,
+                left=len(data) - at,
+            )
         count += 1
         if count > MOST_ELEMENTS:
             refuse(path, "", "more than {most:,} messages", most=MOST_ELEMENTS)
@@ -223,25 +293,12 @@ def _messages_in(path: Any, data: bytes) -> Iterator[bytes]:
         refuse(path, "", "empty; expected GlobalMetadata and nodes")
 
 
-def _length(path: Any, data: bytes, at: int) -> tuple[int, int]:
-    """Where a message begins, and how long the varint at `at` says it is."""
-    length = shift = 0
-    while True:
-        if at >= len(data) or shift > 28:
-            refuse(path, Sentence("byte {at}", at=at), "the length of a message is cut or too large")
-        length |= (data[at] & 0x7F) << shift
-        shift += 7
-        at += 1
-        if not data[at - 1] & 0x80:
-            return at, length
-
-
 register(
     Format(
         "chakra",
         (".et",),
         "schedule",
-        "Chakra execution traces, ASTRA-sim's custom collective; a file per rank",
+        "Chakra execution traces, ASTRA-sim's custom collective; a file per rank (package protobuf)",
         None,
         write_chakra,
         options=(("nbytes", "size of the operation, for example 64MiB"),),

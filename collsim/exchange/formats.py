@@ -33,6 +33,7 @@ class Format:
         write: `write(thing, path, **options)`, or None.
         looks: does the beginning of a file (at most 1 MiB, as text) look like this format?
         options: keywords of `write` (or `read`) that people may give, with what they mean.
+        chinese: `about` in Chinese, for the app.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Format:
     write: Callable[..., None] | None = None
     looks: Callable[[str], bool] = lambda head: True
     options: tuple[tuple[str, str], ...] = ()
+    chinese: str = ""
 
 
 _FORMATS: dict[str, Format] = {}

@@ -287,7 +287,7 @@ register(
         "msccl-tools",
         (".json",),
         "schedule",
-        "algorithms synthesized by SCCL, msccl-tools and TACCL",
+        "algorithms synthesized by SCCL, msccl-tools (*.msccl.json) and TACCL",
         read_msccl_tools,
         None,
         lambda head: '"msccl_type"' in head or '"sccl_type"' in head,

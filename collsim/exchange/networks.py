@@ -195,12 +195,12 @@ register(
         "astra-sim",
         (".astra.yaml", ".astra.yml"),
         "topology",
-        "ASTRA-sim network YAML",
+        "ASTRA-sim's network (written: ring, switch, fully connected, torus, hypercube)",
         read_yaml,
         write_astra,
         _looks_astra,
     )
 )
-register(Format("nccl-topology", (".xml",), "topology", "NCCL topology XML", read_topology, None, _looks_xml))
-register(Format("topo-m", (".txt",), "topology", "nvidia-smi topo -m", read_topology, None, _looks_topo_m))
+register(Format("nccl-topology", (".xml",), "topology", "NCCL_TOPO_FILE, also RCCL's", read_topology, None, _looks_xml))
+register(Format("topo-m", (".txt",), "topology", "nvidia-smi topo -m as pasted", read_topology, None, _looks_topo_m))
 register(Format("simgrid", (".simgrid.xml", ".platform.xml"), "topology", "SimGrid platform", None, write_simgrid))

@@ -197,4 +197,15 @@ _OPTIONS = (
     ("collective", "what was run, where the title is missing"),
     ("ranks", "how many ranks ran; OSU does not print it"),
 )
-register(Format("osu", (".txt", ".log", ".out"), "table", "OSU micro-benchmarks", read_osu, None, _looks, _OPTIONS))
+register(
+    Format(
+        "osu",
+        (".txt", ".log", ".out"),
+        "table",
+        "OSU micro-benchmarks: osu_allreduce and its siblings",
+        read_osu,
+        None,
+        _looks,
+        _OPTIONS,
+    )
+)

@@ -36,5 +36,5 @@ register(
 register(_picture("gif", (".gif",), about="a film of the run", options=(_LANG, _FRAMES)))
 register(_picture("mp4", (".mp4",), about="a film of the run (needs ffmpeg)", options=(_LANG, _FRAMES)))
 register(_picture("png", (".png",), about="the machine with the bytes on every link", options=(_LANG, _DPI)))
-register(_picture("svg", (".svg",), about="the same, to scale", options=(_LANG, _DPI)))
+register(_picture("svg", (".svg",), about="the machine with the bytes on every link, to scale", options=(_LANG, _DPI)))
 register(_picture("timeline", (".json",), about="what the player plays", options=(_LANG,)))

@@ -1,1 +1,1 @@
-"""The lessons: what they say, and the runs that show it."""
+"""The lessons: what they say, and the runs that show it; `chapters/` has a file for each."""

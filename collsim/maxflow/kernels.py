@@ -15,9 +15,9 @@ Longs = npt.NDArray[np.int64]
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
-def compiled(signature: str) -> Callable[[Kernel], Kernel]:
-    """A kernel as machine code, made when this module is imported, not inside somebody's first flow, and kept on disk
-    where some directory can be written."""
+def compiled(signature: str | None = None) -> Callable[[Kernel], Kernel]:
+    """A kernel as machine code, kept on disk where some directory can be written. With a signature it is made when its
+    module is imported, not inside somebody's first flow; without one when it is first called."""
 
     def make(function: Kernel) -> Kernel:
         try:

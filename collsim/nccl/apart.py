@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..errors import CollsimError
-from ..simulate import Trace
+from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..units import format_bandwidth, format_time
 from .graphs import communicator
@@ -25,6 +25,7 @@ from .simulated import trace as simulated
 
 #: Times that differ by less than this factor are not explained.
 FAR = 1.5
+_FEW = 16  # bytes of a chunk of which only the latency is left
 #: NCCL's name of those of our algorithms that it has itself (src/graph/tuning.cc).
 _NCCL_ALGO: Final = {
     "allreduce_ring": "Ring",
@@ -43,6 +44,7 @@ _CHINESE: Final = {
     "rate": "链路实测能达到的速率",
     "fill": "流水线的填充与排空",
     "latency": "每一步都要等待的链路延迟",
+    "shared": "多个传输共用的链路",
 }
 _FIT = "fitted to some 170 published nccl-tests runs (docs/accuracy.md)"
 #: The published runs that show what a kind of link carries (`links`, where each figure stands beside its constant).
@@ -74,12 +76,15 @@ class Apart:
     """A prediction (s) and a simulation (s) of one call that differ, and why.
 
     Attributes:
+        algorithm: of NCCL, that the prediction is for.
         term: launch, steps, protocol, rate or fill, the largest of those that the simulation does not know; `latency`
-        where the simulation is the slower. seconds: of that term. why: what it is. rests: what it is known from.
+        or `shared` (a link that transfers wait for) where the simulation is the slower.
+        seconds: of that term. why: what it is. rests: what it is known from.
     """
 
     predicted: float
     simulated: float
+    algorithm: str
     term: str
     seconds: float
     why: str
@@ -92,13 +97,16 @@ class Apart:
 
     @property
     def chinese(self) -> str:
-        both = f"predict 为 {format_time(self.predicted)}，simulate 为 {format_time(self.simulated)}"
+        both = f"predict 为 {format_time(self.predicted)}（NCCL 的 {self.algorithm}）"
+        both += f"，simulate 为 {format_time(self.simulated)}"
         term = f"主要来自{_CHINESE[self.term]}（{format_time(self.seconds)}）；依据：{self.rests}"
         return f"{both}，长者为短者的 {self.factor:.3g} 倍，{term}"
 
     def __str__(self) -> str:
         slow, fast = ("predict", "simulate") if self.predicted > self.simulated else ("simulate", "predict")
-        both = f"predict {format_time(self.predicted)}, simulate {format_time(self.simulated)}"
+        both = (
+            f"predict {format_time(self.predicted)} (NCCL's {self.algorithm}), simulate {format_time(self.simulated)}"
+        )
         term = f"most of it the term {self.term} ({format_time(self.seconds)}): {self.why}; rests on {self.rests}"
         return f"{both}: {slow} is {self.factor:.3g} times {fast}, {term}"
 
@@ -116,7 +124,7 @@ def apart(run: Trace) -> Apart | None:
         prediction = predict(name, run.topology, run.nbytes, run.schedule.ranks, NCCL_ALGO=_algorithm(run))
     except CollsimError:  # NCCL does not run there, or has not that algorithm there
         return None
-    return _explained(prediction, run.time, run.topology)
+    return _explained(prediction, run)
 
 
 def _algorithm(run: Trace) -> str | None:
@@ -135,21 +143,35 @@ def beside_simulation(collective: str, machine: Facts | Topology, nbytes: Any, *
         _, run = simulated(collective, machine, nbytes, **environment)
     except CollsimError:  # ranks that nodes cannot share evenly, algorithms without a schedule here
         return prediction
-    found = _explained(prediction, run.time, machine)
+    found = _explained(prediction, run)
     return prediction if found is None else replace(prediction, notes=(*prediction.notes, str(found)))
 
 
-def _explained(p: Prediction, seconds: float, machine: Topology) -> Apart | None:
+def _explained(p: Prediction, run: Trace) -> Apart | None:
+    seconds = run.time
     if not seconds or max(p.time / seconds, seconds / p.time) <= FAR:
         return None
-    call = _call(p, links_of(machine))
+    call = _call(p, links_of(run.topology))
     if p.time < seconds:
-        rest = seconds - _stated_bytes(call)
-        why = f"every step waits for the latency of each link; NCCL's own steps take {format_time(p.parts.steps)}"
-        return Apart(p.time, seconds, "latency", rest, why, f"steps {_FIT}")
+        return Apart(p.time, seconds, p.algorithm, *_slower(p, run, _stated_bytes(call), call))
     found = terms(call)
     term = max(found, key=lambda name: found[name])
-    return Apart(p.time, seconds, term, found[term], *_words(call, term))
+    return Apart(p.time, seconds, p.algorithm, term, found[term], *_words(call, term))
+
+
+def _slower(p: Prediction, run: Trace, stated: float, call: Call) -> tuple[str, float, str, str]:
+    """What makes a simulation the slower one: the latency of its steps, or a link that its transfers share."""
+    few = min(run.nbytes, _FEW * run.schedule.chunks * run.schedule.ranks)
+    latency = float(simulate(run.schedule, run.topology, few, run.dtype, run.engine).time)
+    shared, neck = run.time - latency - stated, run.bottleneck
+    if neck is None or latency >= shared:
+        why = f"every step waits for the latency of each link; NCCL's own steps take {format_time(p.parts.steps)}"
+        return "latency", latency, why, f"steps {_FIT}"
+    why = (
+        f"transfers share {neck.name}, busy for {100 * neck.share:.3g} % of the run, and the prediction for NCCL's "
+        f"{p.algorithm} takes the rate measured on other machines of this kind"
+    )
+    return "shared", shared, why, _rate_words(call)[1]
 
 
 def _call(p: Prediction, links: Parameters) -> Call:
@@ -220,7 +242,7 @@ def _rate_words(call: Call) -> tuple[str, str]:
         kind = "host one way" if limit == "host" and facts.partly else kind
         shown = [SHOWN.get(kind) or READ_OFF.get(f"carries.{kind}", _FIT)]
         if crossing:
-            shown.append(READ_OFF["host_crossing"] if limit == "host" else SHOWN["crossing"])
+            shown.append(f"one published case, {READ_OFF['host_crossing']}" if limit == "host" else SHOWN["crossing"])
         return f"{who}{across} move at {format_bandwidth(real)} of {format_bandwidth(full)}", "; ".join(shown)
     full = facts.nics * facts.nic_rate
     return (

@@ -26,6 +26,7 @@ from .machine.facts import Facts
 from .machine.topology_facts import facts_of, searched
 from .model.calibrated import CLUSTER, Knobs, beyond, fitted_on, poor, residue_of, settings_of, turned
 from .model.links import MEASURED, Parameters
+from .model.relative import relative_error
 from .model.timing import Call, hops, inside_rate, net_rate, step_time, time_of
 from .model.tuner import choose
 from .predict import Prediction, as_measured, collective_name, predict
@@ -127,7 +128,7 @@ class Calibration:
         ]
         by_size = [factor for residue in self.measured.residues for factor in residue.factors]
         lines.append(f"  left to the sizes themselves          x {min(by_size):.2f} to {max(by_size):.2f}")
-        worst = self.residuals.assign(off=(self.residuals.ratio - 1).abs()).nlargest(3, "off")
+        worst = self.residuals.assign(off=relative_error(self.residuals.ratio)).nlargest(3, "off")
         lines += [
             f"  farthest off: {format_bytes(int(size))} predicted {ratio:.2f} x measured"
             for size, ratio in zip(worst.nbytes, worst.ratio, strict=True)
@@ -182,7 +183,7 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
     residuals["ratio"] = residuals.predicted / residuals.measured
     sizes, ranks = (int(usable.nbytes.min()), int(usable.nbytes.max())), sorted({s.call.facts.ranks for s in samples})
     seen = fitted_on(facts, sizes, ranks, sorted({s.call.collective for s in samples}), settings_of(environment))
-    error, held_out = round(float((residuals.ratio - 1).abs().median()), 4), _held_out(samples)
+    error, held_out = round(float(relative_error(residuals.ratio).median()), 4), _held_out(samples)
     known = Measured({}, factors, seen, error, held_out, residues)
     if not isinstance(machine, Topology):
         return Calibration(machine, links, known, residuals)
@@ -265,7 +266,7 @@ def _held_out(samples: Sequence[Sample]) -> float | None:
     for fold in (0, 1):
         factors, residues = _fitted([s for s in samples if half[s.call.nbytes] != fold])
         rest = [s for s in samples if half[s.call.nbytes] == fold]
-        off += abs(_predicted(rest, factors, residues) / np.array([s.seconds for s in rest]) - 1).tolist()
+        off += relative_error(_predicted(rest, factors, residues) / np.array([s.seconds for s in rest])).tolist()
     return round(float(np.median(off)), 4)
 
 
@@ -375,11 +376,11 @@ def solve(
             columns.append((residuals(near, nudged) - at) / _NUDGE)
         return np.stack(columns, axis=1)
 
-    found = _levenberg_marquardt(lambda x: times(x, everything), residuals, slope, still)
+    found = levenberg_marquardt(lambda x: times(x, everything), residuals, slope, still)
     return dict(zip(names, np.exp(found).tolist(), strict=True))
 
 
-def _levenberg_marquardt(
+def levenberg_marquardt(
     seconds: Callable[[Floats], Floats],
     residuals: Callable[[Floats, Floats], Floats],
     slope: Callable[[Floats, Floats], Floats],

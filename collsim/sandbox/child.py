@@ -29,6 +29,8 @@ def main() -> None:
     if system.machine():
         system.control(system.DEATH_SIGNAL, signal.SIGKILL)
         system.control(system.DUMPABLE, 0)
+    if hasattr(os, "nice"):
+        os.nice(5)  # a class that clicks about goes before code that computes
     job = json.load(sys.stdin)
     answers_to = os.dup(1)
     os.dup2(0, 1)

@@ -8,7 +8,9 @@ it is given or patch collsim, and the verdict stays true.
 from __future__ import annotations
 
 import contextlib
+import dis
 import io
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -19,12 +21,13 @@ import numpy as np
 
 from ..errors import CollsimError, ScheduleError, Sentence
 from ..registry import Algorithm
-from ..schedule import Schedule, Step
+from ..schedule import TRANSFER, Schedule, Step
 from .frames import Kind, frame
 from .limits import MOST_PRINTED, Limits
 
 #: Files of the library's algorithms.
-_LIBRARY = str(Path(__file__).parents[1] / "algorithms")
+_PACKAGE = str(Path(__file__).parents[1])
+_LIBRARY, _SCHEDULE = f"{_PACKAGE}/algorithms", f"{_PACKAGE}/schedule.py"
 COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
 Send = Callable[[bytes], None]
 
@@ -54,7 +57,7 @@ def produce(find: Callable[[], Any], wanted: Wanted, limits: Limits, send: Send)
         try:
             entry = _entry(find(), wanted, limits)
             for n in wanted.ranks:
-                with _of_its_own(wanted):
+                with _of_its_own(wanted, entry.function):
                     schedule = entry(n)
                 send(_packed(n, schedule))
         except Late:
@@ -65,26 +68,83 @@ def produce(find: Callable[[], Any], wanted: Wanted, limits: Limits, send: Send)
 
 
 @contextlib.contextmanager
-def _of_its_own(wanted: Wanted) -> Iterator[None]:
-    """Notice where a function that shall find its steps itself runs one of the library's algorithms, however it came
-    by it. A help to the honest: what another process judges are the steps."""
+def _of_its_own(wanted: Wanted, function: Any) -> Iterator[None]:
+    """Notice where a function that shall find its steps itself takes them from the library: runs one of its algorithms,
+    however it came by it, or reads a schedule that was made before. A help to the honest: what another process judges
+    are the steps."""
     if not wanted.own:
         yield
         return
-    borrowed: list[str] = []
+    if made := _made_before(function):
+        raise ScheduleError(
+            "{name} holds steps of a schedule that was made before; write the steps yourself", name=made
+        )
+    borrowed: list[Sentence] = []
 
-    def watch(running: Any, event: str, _: object) -> None:
-        if event == "call" and running.f_code.co_filename.startswith(_LIBRARY):
-            borrowed.append(Path(running.f_code.co_filename).stem)
+    def watch(running: Any, event: str, what: object) -> None:
+        if event == "c_call" and what is sys.setprofile:
+            borrowed.append(Sentence("sys.setprofile hides steps from the check; write the steps yourself"))
+        if event != "call":
+            return
+        file, caller = running.f_code.co_filename, running.f_back
+        if file.startswith(_LIBRARY):
+            stem = Path(file).stem
+            borrowed.append(
+                Sentence("{borrowed} is an algorithm of the library; write the steps yourself", borrowed=stem)
+            )
+        elif file == _SCHEDULE and caller is not None and not caller.f_code.co_filename.startswith(_PACKAGE):
+            name = running.f_code.co_name
+            borrowed.append(
+                Sentence("{name}() reads a schedule that was made before; write the steps yourself", name=name)
+            )
 
     before = sys.getprofile()
     sys.setprofile(watch)
     try:
         yield
     finally:
+        found = borrowed[:1]
         sys.setprofile(before)
-    if borrowed:
-        raise ScheduleError("{borrowed} is an algorithm of the library; write the steps yourself", borrowed=borrowed[0])
+    if found:
+        raise ScheduleError(found[0])
+
+
+def _made_before(function: Any, seen: frozenset[int] = frozenset()) -> str | None:
+    """The name by which a function reaches steps that were made before it is called: in its defaults, its closure, or
+    what it reads of its module; also by another function of the same person."""
+    code = getattr(function, "__code__", None)
+    if code is None or id(function) in seen or code.co_filename.startswith(_PACKAGE):
+        return None
+    for name, value in _reached(function, code):
+        if _holds_steps(value) or _made_before(value, seen | {id(function)}):
+            return name
+    return None
+
+
+def _reached(function: Any, code: Any) -> Iterator[tuple[str, Any]]:
+    kept = dict(zip(code.co_freevars, function.__closure__ or (), strict=False))
+    for name, cell in kept.items():
+        with contextlib.suppress(ValueError):  # not filled yet
+            yield name, cell.cell_contents
+    first = code.co_argcount - len(function.__defaults__ or ())
+    yield from zip(code.co_varnames[first:], function.__defaults__ or (), strict=False)
+    yield from (function.__kwdefaults__ or {}).items()
+    codes = [code]
+    while codes:
+        one = codes.pop()
+        codes += [c for c in one.co_consts if hasattr(c, "co_code")]
+        names = {str(i.argval) for i in dis.get_instructions(one) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+        yield from ((name, function.__globals__[name]) for name in sorted(names) if name in function.__globals__)
+
+
+def _holds_steps(value: Any, depth: int = 3) -> bool:
+    """Steps, a schedule or its table; or a list or dict with one of them among its first."""
+    if isinstance(value, Schedule | Step):
+        return True
+    if isinstance(value, np.ndarray):
+        return bool(value.dtype == TRANSFER)
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return depth > 0 and any(_holds_steps(one, depth - 1) for one in itertools.islice(inside, 50))
 
 
 class _Printed(io.StringIO):

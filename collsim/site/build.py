@@ -10,7 +10,7 @@ import gzip
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -18,8 +18,10 @@ from typing import Any
 
 from ..bar import told
 from ..errors import CollsimError
-from ..lessons.short import LESSONS, Lesson
+from ..lessons.chapters import SECTIONS
+from ..lessons.lesson import Telling
 from ..simulate import Trace
+from ..teach.questions.question import Question
 from ..teach.questions.questions import questions
 from ..viz.hosts.page import player_source
 from ..viz.timeline.document import dumps, timeline
@@ -29,6 +31,8 @@ from .gallery import PLACES, GalleryPlace, shown
 _ASKED = 5
 _RACERS = ("allreduce_ring", "allreduce_double_binary_tree", "allreduce_parameter_server")
 _MARK = "collsim-site.txt"
+#: Writes one page: name of the file, title, body, data for its script.
+Write = Callable[[str, str, str, dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
@@ -113,9 +117,9 @@ def _write(
             tell(number, run.key)
     if not entries:
         raise CollsimError("no run fits these places and algorithms, so there is nothing to build")
-    lessons = [make() for make in LESSONS]
-    for lesson in lessons:
-        _write_run(work, f"lesson--{lesson.key}", lesson.trace, lesson.seed)
+    lessons = {key: section.told() for key, (_, section) in SECTIONS.items()}
+    for key, made in lessons.items():
+        _write_run(work, f"lesson--{key}", made.trace, SECTIONS[key][0].number, (made.question,))
     for one in lang:
         _write_pages(work / one, one, entries, lessons, places)
     return len(entries) + len(lessons)
@@ -134,36 +138,46 @@ def classic(module: str) -> str:
     )
 
 
-def _write_run(work: Path, key: str, trace: Trace, seed: int) -> None:
-    """A run and its questions, packed, as a script."""
-    record = {"timeline": timeline(trace), "questions": [q.record() for q in questions(trace, seed, _ASKED)]}
+def _write_run(work: Path, key: str, trace: Trace, seed: int, own: Sequence[Question] = ()) -> None:
+    """A run, questions of its own and those that are made from it, packed, as a script."""
+    asked = [q.record() for q in (*own, *questions(trace, seed, _ASKED))]
+    record = {"timeline": timeline(trace), "questions": asked}
     packed = base64.b64encode(gzip.compress(dumps(record).encode(), 9, mtime=0)).decode("ascii")
     (work / "runs" / f"{key}.js").write_text(f'collsimRun("{key}","{packed}");\n', encoding="ascii")
 
 
 def _write_pages(
-    folder: Path, lang: str, entries: Sequence[Entry], lessons: Sequence[Lesson], places: Sequence[GalleryPlace]
+    folder: Path, lang: str, entries: Sequence[Entry], lessons: Mapping[str, Telling], places: Sequence[GalleryPlace]
 ) -> None:
     version = _version()
-    k = pages.LANGUAGES.index(lang)
 
     def write(name: str, title: str, body: str, data: dict[str, Any]) -> None:
         (folder / name).write_text(pages.page(name, lang, title, body, data, version), encoding="utf-8")
 
-    files = [f"lesson-{number}.html" for number in range(1, len(lessons) + 1)]
-    for number, (file, lesson) in enumerate(zip(files, lessons, strict=True)):
-        before = files[number - 1] if number else None
-        after = files[number + 1] if number + 1 < len(files) else None
-        data = {"kind": "lesson", "run": f"lesson--{lesson.key}", "view": lesson.view}
-        write(file, lesson.title[k], pages.lesson_body(lesson, lang, before, after), data)
+    _write_lessons(write, lang, entries, lessons)
+    _write_gallery(write, lang, entries, places)
+    keys = [{"key": f"lesson--{key}", "href": pages.lesson_file(key)} for key in lessons]
+    write(
+        "questions.html", pages.say("questions", lang), pages.questions_body(lang), {"kind": "questions", "keys": keys}
+    )
+
+
+def _write_lessons(write: Write, lang: str, entries: Sequence[Entry], lessons: Mapping[str, Telling]) -> None:
+    """A page for every section, and the list of lessons."""
+    for key, made in lessons.items():
+        data = {"kind": "lesson", "run": f"lesson--{key}", "view": made.view}
+        write(pages.lesson_file(key), pages.lesson_title(key, lang), pages.lesson_body(key, made, lang), data)
     counts = {
         "runs": len(entries),
         "algorithms": len({e.algorithm for e in entries}),
         "places": len({e.place for e in entries}),
     }
-    contents = pages.contents_body(list(zip(files, lessons, strict=True)), lang, counts)
-    write("index.html", pages.say("lessons", lang), contents, {"kind": "contents"})
-    names = {place.key: place.name[k] for place in places}
+    write("index.html", pages.say("lessons", lang), pages.contents_body(lang, counts), {"kind": "contents"})
+
+
+def _write_gallery(write: Write, lang: str, entries: Sequence[Entry], places: Sequence[GalleryPlace]) -> None:
+    """All runs to choose from, and those that race."""
+    names = {place.key: place.name[pages.LANGUAGES.index(lang)] for place in places}
     listed = [{"key": e.key, "algorithm": e.algorithm, "place": e.place, "ranks": e.ranks} for e in entries]
     first = next((e.key for e in entries if e.algorithm == "allreduce_ring" and e.ranks == 8), entries[0].key)
     write(
@@ -179,10 +193,6 @@ def _write_pages(
         for place, _, n in [key.rpartition("/")]
     }
     write("race.html", pages.say("race", lang), pages.race_body(lang, race_names), {"kind": "race", "races": races})
-    keys = [{"key": f"lesson--{lesson.key}", "href": file} for file, lesson in zip(files, lessons, strict=True)]
-    write(
-        "questions.html", pages.say("questions", lang), pages.questions_body(lang), {"kind": "questions", "keys": keys}
-    )
 
 
 def races_of(entries: Sequence[Entry]) -> dict[str, list[str]]:

@@ -7,7 +7,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..lessons.short import Lesson
+from ..lessons.chapters import LESSONS, SECTIONS
+from ..lessons.lesson import Telling
+from ..teach.language import Text
 from .texts import TEXTS
 
 LANGUAGES = ("en", "zh")
@@ -78,26 +80,78 @@ def inline(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def lesson_body(lesson: Lesson, lang: str, before: str | None, after: str | None) -> str:
+def lesson_file(key: str) -> str:
+    """The page of a section: `lesson-3.html`, and `lesson-3-2.html` for the second section of lesson 3."""
+    lesson, section = SECTIONS[key]
+    at = lesson.sections.index(section) + 1
+    return f"lesson-{lesson.number}.html" if at == 1 else f"lesson-{lesson.number}-{at}.html"
+
+
+def lesson_title(key: str, lang: str) -> str:
+    """`3. The ring, step by step`."""
+    lesson, _ = SECTIONS[key]
+    return f"{lesson.number}. {lesson.title[LANGUAGES.index(lang)]}"
+
+
+def lesson_body(key: str, told: Telling, lang: str) -> str:
+    """What is said before the run, the run, the questions, and, folded, what would give the answer away."""
     k = LANGUAGES.index(lang)
-    text = "".join(f'<p class="lead">{html.escape(p[k])}</p>\n' for p in lesson.paragraphs)
-    ways = [
-        f'<a href="{file}">{html.escape(say(key, lang))}</a>'
-        for file, key in ((before, "back"), (after, "next"))
-        if file
-    ]
+    title = SECTIONS[key][1].title
     return (
-        f'<h1>{html.escape(lesson.title[k])}</h1>\n{text}<div id="player" class="player"></div>\n'
-        f'<h2>{html.escape(say("questions", lang))}</h2><p class="tally" aria-live="polite"></p>'
-        f'<div id="questions"></div><nav>{" · ".join(ways)}</nav>'
+        f"<h1>{html.escape(lesson_title(key, lang))}</h1>\n"
+        + (f"<h2>{html.escape(title[k])}</h2>\n" if title else "")
+        + _paragraphs(told.before, k, "lead")
+        + f'<div id="player" class="player"></div>\n<h2>{html.escape(say("questions", lang))}</h2>'
+        '<p class="tally" aria-live="polite"></p><div id="questions"></div>'
+        + _following(key, told, lang)
+        + f"<nav>{_ways(key, lang)}</nav>"
     )
 
 
-def contents_body(lessons: Sequence[tuple[str, Lesson]], lang: str, counts: Mapping[str, int]) -> str:
-    k = LANGUAGES.index(lang)
-    items = "".join(f'<li><a href="{file}">{html.escape(lesson.title[k])}</a></li>' for file, lesson in lessons)
+def _paragraphs(texts: Sequence[Text], k: int, kind: str) -> str:
+    return "".join(f'<p class="{kind}">{html.escape(text[k])}</p>\n' for text in texts)
+
+
+def _following(key: str, told: Telling, lang: str) -> str:
+    """What follows from the answer, to unfold; after the last section, the notebook."""
+    k, (lesson, section) = LANGUAGES.index(lang), SECTIONS[key]
+    body = _paragraphs(told.after, k, "after")
+    if told.table:
+        rows = ["".join(f"<td>{html.escape(cell[k])}</td>" for cell in row) for row in told.table]
+        body += "<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
+    folded = f"<details><summary>{html.escape(say('following', lang))}</summary>{body}</details>" if body else ""
+    if section is not lesson.sections[-1] or not lesson.notebook:
+        return folded
+    exercises = ", ".join(lesson.exercises)
+    return f"{folded}<p>{html.escape(say('notebook', lang, notebook=lesson.notebook, exercises=exercises))}</p>"
+
+
+def _ways(key: str, lang: str) -> str:
+    """Links to the section before and the one after."""
+    keys = list(SECTIONS)
+    at = keys.index(key)
+    beside = ((keys[at - 1] if at else None, "back"), (keys[at + 1] if at + 1 < len(keys) else None, "next"))
+    return " · ".join(
+        f'<a href="{lesson_file(other)}">{html.escape(say(way, lang))}</a>' for other, way in beside if other
+    )
+
+
+def contents_body(lang: str, counts: Mapping[str, int]) -> str:
+    """The lessons by number, each with its sections."""
     about, heading = html.escape(say("about", lang, **counts)), html.escape(say("lessons", lang))
+    items = "".join(f"<li>{_linked(number, lang)}</li>" for number in LESSONS)
     return f'<h1>{heading}</h1><p class="lead">{about}</p><ol class="lessons">{items}</ol>'
+
+
+def _linked(number: int, lang: str) -> str:
+    """The title of a lesson as a link, and links to its further sections."""
+    k, sections = LANGUAGES.index(lang), LESSONS[number].sections
+    first = f'<a href="{lesson_file(sections[0].key)}">{html.escape(LESSONS[number].title[k])}</a>'
+    further = [
+        f'<a class="section" href="{lesson_file(one.key)}">{html.escape((one.title or LESSONS[number].title)[k])}</a>'
+        for one in sections[1:]
+    ]
+    return " · ".join([first, *further])
 
 
 def gallery_body(lang: str) -> str:

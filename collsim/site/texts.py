@@ -22,8 +22,13 @@ TEXTS: dict[str, tuple[str, str]] = {
         "请写数字和单位，例如 4.7 ms 或 112 MiB。",
     ),
     "tally": ("{right} of {asked} right", "{asked} 题中答对 {right} 题"),
-    "next": ("Next lesson", "下一课"),
-    "back": ("Lesson before", "上一课"),
+    "next": ("Next", "下一页"),
+    "back": ("Back", "上一页"),
+    "following": ("What follows from it (with the answer)", "由此得出什么（含答案）"),
+    "notebook": (
+        "In the notebook {notebook} you write it yourself; its exercises: {exercises}.",
+        "在 notebook {notebook} 中自己动手写；其中的练习：{exercises}。",
+    ),
     "about": (
         "{runs} runs, computed beforehand: {algorithms} algorithms on {places} machines and networks. Nothing is "
         "installed and nothing is loaded from elsewhere; the pages also work from a USB stick.",

@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ..analysis.differences import Comparison
 from ..analysis.differences import compare as compare_runs
-from ..errors import CollsimError
+from ..collective import collectives
+from ..errors import CollsimError, unknown
 from ..registry import Algorithm, algorithms, find
 from ..simulate import Trace
 from ..topology import Topology
 from ..topology.network import channels_offered
 from ..units import parse_count
 from .run import Progress, sweep
+from .ways import compare_ways
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ..training import Model, StepTrace
+    from ..training.differences import StepComparison
 
 #: Chunks that are tried for an algorithm which pipelines: without them a tree would stand no chance.
 PIPELINES = (1, 4, 16, 64, 256)
@@ -73,6 +78,14 @@ def compare(a: Trace, b: Trace) -> Comparison: ...
 
 
 @overload
+def compare(a: StepTrace, b: StepTrace) -> StepComparison: ...
+
+
+@overload
+def compare(a: Model | str, b: Topology, *, parallel: Any = ..., **step: Any) -> pd.DataFrame: ...
+
+
+@overload
 def compare(
     a: str,
     b: Topology,
@@ -100,8 +113,13 @@ def compare(
     engine: Any = "lockstep",
     executor: Executor | None = None,
     progress: Progress | bool | None = None,
+    parallel: Any = None,
+    **step: Any,
 ) -> Any:
     """Two runs, `compare(trace, other)`; or the algorithms of a collective, `compare("allreduce", machine, "64MiB")`.
+
+    Training as collectives: two steps, `compare(step, other)`; or the ways of splitting a model,
+    `compare("resnet50", machine, batch=4096)`, each at its best: of the sizes of buckets, and of one or many servers.
 
     Args:
         a, b: two Traces, of which `a` is the base and which may differ in anything; or the name of a collective and a
@@ -111,21 +129,59 @@ def compare(
         channels, chunks: pin them; unless given each algorithm that has such options runs with one channel and one
         chunk, and with all channels that the topology offers and each of `PIPELINES` chunks, and the fastest counts.
         dtype, engine, executor, progress: as `sweep` takes them.
+        parallel: of a model: ways of splitting as `sweep` takes them; of an option with several values the fastest
+            counts. step: what `training_step` takes.
 
     Returns:
         A `Comparison` of two runs; or a DataFrame with `COLUMNS`, a row for each size and algorithm, the fastest of a
         size first: the channels and chunks it chose, seconds, bytes per second, and how many were tried;
         `attrs["search"]` says among which, as `1 × 1, 8 × {1, 4, 16}` (channels × chunks). What cannot run has its
-        reason in `error`.
+        reason in `error`. Of two steps a `StepComparison`; of a model a DataFrame with a row for each way, the fastest
+        first: its call, the figures of its step, and how many were tried.
 
     Raises CollsimError for anything else, unknown names and bad counts.
     """
+    if isinstance(b, Topology) and _is_model(a):
+        options = {"dtype": dtype, **step}
+        return compare_ways(a, b, parallel, options, executor=executor, progress=progress)
+    if parallel is not None or step:
+        if isinstance(b, Topology) and isinstance(a, str) and a not in collectives():
+            raise CollsimError(unknown("model or collective", a, [*_model_names(), *collectives()]))
+        what = "parallel" if parallel is not None else next(iter(step))
+        raise CollsimError(
+            "{what}= is for the ways of splitting a model: compare('resnet50', machine, batch=4096)", what=what
+        )
     if isinstance(b, Topology) and isinstance(a, str):
         names = _named(a, algorithm)
         search = Search.on(b, channels, chunks)
         frame = sweep(a, pairs(names, search), b, nbytes, dtype, engine, executor=executor, progress=progress)
         return ranked(frame, search)
-    return compare_runs(a, b)
+    return _two(a, b)
+
+
+def _is_model(given: Any) -> bool:
+    """A Model, or the name of one."""
+    if isinstance(given, Trace) or (isinstance(given, str) and given in collectives()):
+        return False  # the room of training stays closed
+    from ..training import Model
+
+    return isinstance(given, Model) or (isinstance(given, str) and given in _model_names())
+
+
+def _model_names() -> list[str]:
+    from ..training import models
+
+    return list(models())
+
+
+def _two(a: Any, b: Any) -> Comparison | StepComparison:
+    """Two runs, or two steps of training."""
+    if isinstance(a, Trace) and isinstance(b, Trace):
+        return compare_runs(a, b)
+    from ..training import StepTrace
+    from ..training.differences import compare_steps
+
+    return compare_steps(a, b) if isinstance(a, StepTrace) or isinstance(b, StepTrace) else compare_runs(a, b)
 
 
 def _named(collective: str, given: Sequence[str | Algorithm] | None) -> list[Algorithm]:

@@ -13,6 +13,17 @@ dtype: float32
 engine: lockstep                 # or {name: event, sharing: fair}
 order: [given, "random:7"]
 ```
+
+Of training steps, with `model` in the place of the collective:
+
+```yaml
+model: [resnet50, bert-base]
+parallel:                        # ddp when left out
+  - {name: ddp, bucket: [1MiB, 25MiB]}
+  - data_parallel
+topology: [{machine: dgx-a100, nodes: [1, 2]}]
+batch: [512, 1024]               # and all that training_step takes
+```
 """
 
 from __future__ import annotations
@@ -30,8 +41,11 @@ from ..topology import NETWORKS, machines
 from ..topology.files.document import compose, value_of
 from ..units import size_range
 from .library import NCCL
+from .steps import SEVERAL, models, splits
 
 _KEYS = ("collective", "algorithm", "topology", "nbytes", "dtype", "engine", "order")
+#: Keys of a plan over training steps.
+_STEP_KEYS = ("model", "parallel", "topology", "compute", *SEVERAL)
 _LARGEST = 1_000_000
 
 
@@ -55,10 +69,11 @@ def read_plan(path: str | Path) -> dict[str, Any]:
         plan = value_of(node)
     except FormatError as error:
         raise FormatError("{name}, {error}", name=place.name, error=error) from None
+    known = _STEP_KEYS if "model" in plan else (*_KEYS, "model")
     for key in plan:
-        if key not in _KEYS:
+        if key not in known:
             why = "{name}, line {line}: {unknown}"
-            raise FormatError(why, name=place.name, line=lines.get(str(key), 1), unknown=unknown("key", key, _KEYS))
+            raise FormatError(why, name=place.name, line=lines.get(str(key), 1), unknown=unknown("key", key, known))
     if "topology" not in plan:
         raise FormatError("{name}: a plan needs a topology, for example 'topology: [switch(64)]'", name=place.name)
     arguments = {}
@@ -86,6 +101,10 @@ def _require_known(key: str, entry: Any) -> None:
         find_collective(name)
     elif key == "algorithm" and name != NCCL:
         find(name)
+    elif key == "model":
+        models(entry)
+    elif key == "parallel":
+        splits(_named(key, entry))
     elif key == "engine":
         require_word("engine", name, ENGINES)
     elif key == "dtype":
@@ -107,7 +126,7 @@ def _argument(key: str, value: Any) -> Any:
     if key == "nbytes":
         sizes = value if isinstance(value, list) else [value]
         return [size for entry in sizes for size in (size_range(entry) if isinstance(entry, str) else [entry])]
-    if key in ("algorithm", "engine"):
+    if key in ("algorithm", "engine", "parallel"):
         entries = value if isinstance(value, list) else [value]
         return [_named(key, entry) for entry in entries]
     return value

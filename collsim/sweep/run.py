@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,6 +23,7 @@ from ..simulate.waiting import in_one_piece
 from .library import NCCL, predicted
 from .orphans import begin_worker
 from .scenario import Work, scenarios
+from .steps import StepWork, require_collectives_alone, require_steps_alone, steps
 from .store import Row, Store
 
 if TYPE_CHECKING:
@@ -44,29 +45,36 @@ def sweep(
     engine: Any = "lockstep",
     *,
     order: Any = None,
+    model: Any = None,
+    parallel: Any = None,
     where: Callable[[dict[str, Any]], bool] | None = None,
     executor: Executor | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Progress | bool | None = None,
+    **step: Any,
 ) -> pd.DataFrame:
     """Simulate every combination; a row each, in SI units. Every argument is one value or a list of them.
+
+    With `model=` it is steps of training that are timed: `sweep(model="resnet50", topology=..., batch=[1024, 4096])`.
 
     Args:
         collective: names of collectives.
         algorithm: names, Algorithms, or `(name, {option: value or list})` pairs; all of the collectives when None.
-        `"nccl"` is what NCCL
-            itself would choose and take (`nccl.predict`), and its options are NCCL's settings:
-            `("nccl", {"NCCL_PROTO": ["LL", "Simple"], "NCCL_P2P_DISABLE": [0, 1]})`; such rows have the engine `nccl`.
+            `"nccl"` is what NCCL itself would choose and take (`nccl.predict`); its options are NCCL's settings:
+            `("nccl", {"NCCL_PROTO": ["LL", "Simple"]})`; such rows have the engine `nccl`.
         topology: Topologies, or words for them: `"switch(64)"`, `"dgx-a100"`,
             `{"machine": "dgx-a100", "nodes": [1, 2, 4], "p2p": [True, False], "scaled": {"infiniband": 2}}`.
         nbytes, dtype: sizes (bytes or texts) and element types.
         engine: names, or `(name, {keyword: value})` pairs.
         order: rank orders: `"given"`, `"reversed"`, `"random:7"`, or permutations.
+        model: names or Models. parallel: ways of splitting: `ddp(...)`, names, or pairs as
+            `("ddp", {"bucket": ["1MiB", "25MiB"]})`; ddp unless given.
+        step: of models: what `training_step` takes: batch, micro_batch, network, optimizer, ranks (counts) ...
         where: keeps a scenario if it returns true for its inputs, a dict with the columns of the table.
         executor: any PEP 3148 executor (processes of this computer when None); it gets one piece of work per schedule
-        and topology. out: `x.sqlite`, `x.parquet`, `x.csv` or `x.json`: results are on disk as they come, and a sweep
-        that was killed goes on
-            where it was when it is called again.
+            and topology.
+        out: `x.sqlite`, `x.parquet`, `x.csv` or `x.json`: results are on disk as they come, and a sweep that was killed
+            goes on where it was when it is called again.
         progress: True for a bar in a notebook or terminal, or a function of (scenarios done, in all, seconds).
 
     Returns:
@@ -76,13 +84,24 @@ def sweep(
 
     Raises CollsimError for unknown names, bad sizes and places, before anything runs.
     """
-    import pandas as pd
-
     if executor is not None and not callable(getattr(executor, "submit", None)):
         wanted = "executor={executor!r} has no submit; give an executor of concurrent.futures, or None"
         raise CollsimError(wanted, executor=executor)
     require_progress(progress, *_COUNTED)
-    work = scenarios(collective, algorithm, topology, order, nbytes, dtype, engine, where)
+    work: list[Any]
+    if model is None:
+        require_collectives_alone({"parallel": parallel, **step})
+        work = scenarios(collective, algorithm, topology, order, nbytes, dtype, engine, where)
+    else:
+        require_steps_alone({"collective": collective, "nbytes": nbytes, "engine": engine, "order": order})
+        work = steps(model, topology, parallel, {"algorithm": algorithm, "dtype": dtype, **step}, where)
+    return _kept(work, executor, out, progress)
+
+
+def _kept(work: Sequence[Work | StepWork], executor: Executor | None, out: Any, progress: Any) -> pd.DataFrame:
+    """Run what a store does not have yet; the table of all."""
+    import pandas as pd
+
     keys = [key for one in work for key in one.keys]
     store = Store(out)
     try:
@@ -97,13 +116,14 @@ def sweep(
     return frame
 
 
-def _without(work: Work, known: set[str]) -> Work | None:
+def _without(work: Work | StepWork, known: set[str]) -> Work | StepWork | None:
     """What of a piece of work is not done yet."""
     rest = [i for i, key in enumerate(work.keys) if key not in known]
     if not rest:
         return None
-    return replace(
-        work,
+    one: Any = work
+    return replace(  # type: ignore[no-any-return]
+        one,
         cases=tuple(work.cases[i] for i in rest),
         keys=tuple(work.keys[i] for i in rest),
         inputs=tuple(work.inputs[i] for i in rest),
@@ -123,7 +143,7 @@ def _counter(progress: Callable[..., None] | None, done: int, total: int) -> Cal
     return count
 
 
-def _run(work: list[Work], store: Store, executor: Executor | None, count: Callable[[int], None]) -> None:
+def _run(work: list[Work | StepWork], store: Store, executor: Executor | None, count: Callable[[int], None]) -> None:
     if executor is not None:
         _spread(work, store, executor, count, width=64)
         return
@@ -159,14 +179,16 @@ def _processes() -> Iterator[tuple[Executor, int]]:
             raise
 
 
-def _spread(work: list[Work], store: Store, executor: Executor, count: Callable[[int], None], width: int) -> list[Work]:
+def _spread(
+    work: list[Work | StepWork], store: Store, executor: Executor, count: Callable[[int], None], width: int
+) -> list[Work | StepWork]:
     """Keep `width` pieces in flight, and the results as they come. Returns what a dying pool left undone.
 
     When the workers die, the pieces in flight are suspects: run one at a time (a width of 1) the guilty one is found
     and reported.
     """
     waiting = list(reversed(work))
-    flying: dict[Future[list[tuple[str, Row]]], Work] = {}
+    flying: dict[Future[list[tuple[str, Row]]], Work | StepWork] = {}
     while waiting or flying:
         try:
             while waiting and len(flying) < width:
@@ -189,10 +211,10 @@ def _spread(work: list[Work], store: Store, executor: Executor, count: Callable[
     return []
 
 
-def _portable(work: Work) -> Work:
+def _portable(work: Work | StepWork) -> Work | StepWork:
     """An algorithm from a notebook cell is not there in another process: its schedule travels instead (or why there is
     none)."""
-    if not isinstance(work.algorithm, Algorithm):
+    if isinstance(work, StepWork) or not isinstance(work.algorithm, Algorithm):
         return work
     try:
         return replace(work, algorithm=make_schedule(work.algorithm, topology=work.topology, **work.options))
@@ -200,7 +222,9 @@ def _portable(work: Work) -> Work:
         return replace(work, algorithm=error)
 
 
-def _survivors(waiting: list[Work], suspects: list[Work], store: Store, count: Callable[[int], None]) -> list[Work]:
+def _survivors(
+    waiting: list[Work | StepWork], suspects: list[Work | StepWork], store: Store, count: Callable[[int], None]
+) -> list[Work | StepWork]:
     """After the workers died: try each suspect in a process of its own, so that only the guilty one fails."""
     for one in suspects:
         with _processes() as (pool, _):
@@ -212,11 +236,11 @@ def _survivors(waiting: list[Work], suspects: list[Work], store: Store, count: C
     return list(reversed(waiting))
 
 
-def _failed(work: Work, why: str) -> list[tuple[str, Row]]:
+def _failed(work: Work | StepWork, why: str) -> list[tuple[str, Row]]:
     return [(key, {**inputs, "error": why}) for key, inputs in zip(work.keys, work.inputs, strict=True)]
 
 
-def results(work: Work) -> list[tuple[str, Row]]:
+def results(work: Work | StepWork) -> list[tuple[str, Row]]:
     """(scenario id, row) of each scenario of a piece of work; runs in a worker."""
     try:
         figures_of = _figures(work)
@@ -234,8 +258,11 @@ def results(work: Work) -> list[tuple[str, Row]]:
     return rows
 
 
-def _figures(work: Work) -> Callable[[int, str, str, dict[str, Any]], Row]:
-    """What gives the figures of each (nbytes, dtype, engine, engine options) of a piece of work."""
+def _figures(work: Work | StepWork) -> Callable[..., Row]:
+    """What gives the figures of each case of a piece of work: (nbytes, dtype, engine, engine options), or those of
+    StepWork."""
+    if isinstance(work, StepWork):
+        return work.figures
     if work.algorithm == NCCL:
         return lambda nbytes, *_: predicted(work.collective, work.topology, nbytes, work.options)
     plan = _plan(work)

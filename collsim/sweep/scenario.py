@@ -154,13 +154,13 @@ def _source(entry: Algorithm) -> str:
 
 
 @cache
-def model_version() -> str:
+def model_version(rooms: tuple[str, ...] = _MODEL) -> str:
     """The package's version and a digest of the sources that decide a result."""
     from importlib.metadata import PackageNotFoundError, version
 
     package = Path(__file__).parent.parent
     digest = hashlib.sha256()
-    for room in _MODEL:
+    for room in rooms:
         place = package / room
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             if path.is_file():

@@ -7,12 +7,15 @@
 
 from __future__ import annotations
 
+from typing import Literal, overload
+
 from ..errors import CollsimError, unknown
 from .breaking import Broken, break_it
 from .exercises.exercise import Exercise, Result
 from .exercises.grading import grade, summary
 from .exercises.progress import progress, progress_path
-from .exercises.tasks import TASKS
+from .exercises.tasks import SETTINGS, TASKS
+from .exercises.tasks.setting import SettingExercise, SettingResult
 from .exercises.tasks.task import Task
 from .language import language
 from .questions.question import Question, Reply
@@ -25,6 +28,8 @@ __all__ = [
     "Question",
     "Reply",
     "Result",
+    "SettingExercise",
+    "SettingResult",
     "Task",
     "break_it",
     "exercise",
@@ -33,9 +38,12 @@ __all__ = [
     "progress",
     "progress_path",
     "questions",
+    "settings",
     "summary",
     "worksheet",
 ]
+
+SettingName = Literal["bucket-size", "synchronise-less", "hub-bytes", "hub-is-enough"]
 
 
 def exercises(lang: str = "en") -> dict[str, Exercise]:
@@ -47,8 +55,24 @@ def exercises(lang: str = "en") -> dict[str, Exercise]:
     return {name: Exercise(task, language(lang)) for name, task in TASKS.items()}
 
 
-def exercise(name: str, lang: str = "en") -> Exercise:
-    """One exercise by name. Raises CollsimError with the nearest names."""
+@overload
+def exercise(name: SettingName, lang: str = "en") -> SettingExercise: ...  # type: ignore[overload-overlap]
+
+
+@overload
+def exercise(name: str, lang: str = "en") -> Exercise: ...
+
+
+def exercise(name: str, lang: str = "en") -> Exercise | SettingExercise:
+    """One exercise by name: about an algorithm, or about a setting of a training step (`settings`). Raises CollsimError
+    with the nearest names."""
+    if name in SETTINGS:
+        return settings(lang)[name]
     if name not in TASKS:
-        raise CollsimError(unknown("exercise", name, TASKS))
+        raise CollsimError(unknown("exercise", name, [*TASKS, *SETTINGS]))
     return Exercise(TASKS[name], language(lang))
+
+
+def settings(lang: str = "en") -> dict[str, SettingExercise]:
+    """The exercises that are answered by a value: what to set in a step of training."""
+    return {name: SettingExercise(task, language(lang)) for name, task in SETTINGS.items()}

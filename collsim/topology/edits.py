@@ -131,17 +131,19 @@ def _without(topology: Topology, lost: npt.NDArray[np.bool_], said: str, call: C
 
 
 def _require_ways(topology: Topology) -> None:
-    """All pairs where that is cheap, else every endpoint to and from the first of its node and of the whole."""
+    """All pairs where that is cheap, else every endpoint to and from the first of its node, of the next and of the
+    whole."""
     n = topology.endpoints
     try:
-        if n < 256:  # a pair costs up to 80 us
+        if n < 128:  # a pair costs up to 80 us
             src, dst = np.divmod(np.arange(n * n), n)
             topology.routes(src, dst)
             return
         node = topology.devices.node[topology.endpoint_device]
         _, first, which = np.unique(node, return_index=True, return_inverse=True)
         everyone = np.arange(n)
-        for other in (first[which.ravel()], np.zeros(n, np.int64)):
+        own = which.ravel()
+        for other in (first[own], first[(own + 1) % len(first)], np.zeros(n, np.int64)):
             topology.routes(everyone, other)
             topology.routes(other, everyone)
     except TopologyError as error:

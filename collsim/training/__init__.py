@@ -8,9 +8,32 @@ a machine and returns a `StepTrace`.
 from .compute import Speed, gpus, read_profile, speed
 from .memory import Memory
 from .models import model, models
-from .parallel import DDP, DataParallel, Parallel, ParameterServer, data_parallel, ddp, parameter_server
+from .parallel import (
+    DDP,
+    FSDP,
+    ContextParallel,
+    DataParallel,
+    ExpertParallel,
+    Parallel,
+    ParameterServer,
+    Pipeline,
+    Split,
+    TensorParallel,
+    Zero,
+    context,
+    data_parallel,
+    ddp,
+    expert,
+    fsdp,
+    parameter_server,
+    pipeline,
+    tensor,
+    zero,
+)
 from .parallel.strategy import state_bytes
+from .pipelines import PipelineTiming
 from .run import training_step
+from .search import best_parallel
 from .together import StepsTogether, steps_together
 from .trace import StepTrace
 from .workload.model import Layer, Model
@@ -19,29 +42,44 @@ from .workload.transformer import first_stage_activations, layer_activations, tr
 
 __all__ = [
     "DDP",
+    "FSDP",
+    "ContextParallel",
     "DataParallel",
+    "ExpertParallel",
     "Layer",
     "Memory",
     "Model",
     "Parallel",
     "ParameterServer",
+    "Pipeline",
+    "PipelineTiming",
     "Speed",
+    "Split",
     "StepTask",
     "StepTrace",
     "StepsTogether",
+    "TensorParallel",
     "TrainingStep",
+    "Zero",
+    "best_parallel",
+    "context",
     "data_parallel",
     "ddp",
+    "expert",
     "first_stage_activations",
+    "fsdp",
     "gpus",
     "layer_activations",
     "model",
     "models",
     "parameter_server",
+    "pipeline",
     "read_profile",
     "speed",
     "state_bytes",
     "steps_together",
+    "tensor",
     "training_step",
     "transformer",
+    "zero",
 ]

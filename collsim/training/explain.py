@@ -12,7 +12,8 @@ from .trace import StepTrace
 
 LANGUAGES = ("en", "zh")
 Pair = tuple[str, str]
-_KINDS = {
+#: Kinds of memory in Chinese.
+KINDS = {
     "activations": "激活值",
     "parameters": "参数",
     "replica": "模型副本",
@@ -22,14 +23,58 @@ _KINDS = {
     "gradients": "梯度",
     "buckets": "桶",
     "shard": "分片",
+    "gathered": "聚合来的参数",
+    "whole gradients": "未分片的梯度",
+}
+_SAID = {
+    "computing": ("Computing", "计算"),
+    "exposed": ("Waiting for the network", "等待网络"),
+    "bubble": ("Idle time", "空闲"),
 }
 
 
 def explain(trace: StepTrace, lang: str = "en") -> str:
     """Sentences: what changed, what of the time the network takes and why, how much overlaps, memory, utilisation."""
     at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
-    said = [_change(trace), _exposed(trace), _overlap(trace), _stale(trace), _idle(trace), _memory(trace), _mfu(trace)]
-    return (" ", "")[at].join(pair[at] for pair in said if pair is not None)
+    return (" ", "")[at].join(pair[at] for pair in sentences(trace).values())
+
+
+def sentences(trace: StepTrace) -> dict[str, Pair]:
+    """The same by what they are about, English and Chinese: change, network, overlap, staleness, idle, memory, use."""
+    said = {
+        "change": _change(trace),
+        "network": _exposed(trace),
+        "overlap": _overlap(trace),
+        "staleness": _stale(trace),
+        "idle": _idle(trace),
+        "memory": _memory(trace),
+        "use": _mfu(trace),
+    }
+    return {about: pair for about, pair in said.items() if pair is not None}
+
+
+def reason(trace: StepTrace) -> Pair:
+    """Why a change does what it does, in a line: the part of the time that moved most, and what GPUs wait for now."""
+    was = trace.was
+    moved = None if was is None else _most_moved(was, trace)
+    if was is None or moved is None:
+        return "No part of the step changes.", "这一步的各部分用时都不变。"
+    name, before, now = moved
+    one = ("", "") if was.step.samples == trace.step.samples else (" per old batch", "（按原批量计）")
+    why = _why(trace) if name == "exposed" and trace.exposed else None
+    en, zh = (
+        f"{_SAID[name][0]}{one[0]}: {format_time(before)}, now {format_time(now)}",
+        (f"{_SAID[name][1]}{one[1]}：原 {format_time(before)}，现 {format_time(now)}"),
+    )
+    return en + (f"; {why[0]}." if why else "."), zh + (f"；{why[1]}。" if why else "。")
+
+
+def changed_from(trace: StepTrace, lang: str = "en") -> str:
+    """One sentence: old and new time of a step that `what_if` made, by how much, and which part of it moved; empty for
+    a step of another making."""
+    at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    pair = _change(trace)
+    return pair[at] if pair else ""
 
 
 def _percent(share: float) -> str:
@@ -62,16 +107,24 @@ def _by(by: float) -> Pair:
     return f"({much} {'more' if by > 0 else 'less'})", f"（{'多' if by > 0 else '少'} {much}）"
 
 
+def _most_moved(was: StepTrace, trace: StepTrace) -> tuple[str, float, float] | None:
+    """The part of the time that changed most, and how long it was and is, per sample; None where nothing did."""
+    scale = was.step.samples / trace.step.samples
+    parts = {name: (getattr(was, name), scale * getattr(trace, name)) for name in ("computing", "exposed", "bubble")}
+    name, (a, b) = max(parts.items(), key=lambda item: abs(item[1][1] - item[1][0]))
+    return None if abs(b - a) < 1e-9 * was.time else (name, a, b)
+
+
 def _moved_part(was: StepTrace, trace: StepTrace) -> Pair:
     """The part of the time that changed most, per sample."""
-    names = {"computing": "计算", "exposed": "未被掩盖的通信", "bubble": "等待"}
-    scale = was.step.samples / trace.step.samples
-    parts = {name: (getattr(was, name), scale * getattr(trace, name)) for name in names}
-    name, (a, b) = max(parts.items(), key=lambda item: abs(item[1][1] - item[1][0]))
-    if abs(b - a) < 1e-9 * was.time:
+    moved = _most_moved(was, trace)
+    if moved is None:
         return "", ""
+    name, a, b = moved
+    names = {"computing": "计算", "exposed": "未被掩盖的通信", "bubble": "等待"}
     said = {"computing": "computing", "exposed": "waiting for the network", "bubble": "idle time"}[name]
-    per = ("", "") if scale == 1 else (f" for {was.step.samples:,} samples", f"（每 {was.step.samples:,} 个样本）")
+    same = was.step.samples == trace.step.samples
+    per = ("", "") if same else (f" for {was.step.samples:,} samples", f"（每 {was.step.samples:,} 个样本）")
     return (
         f"; most of that is {said}: {format_time(a)} before, {format_time(b)} now{per[0]}",
         f"；主要是{names[name]}：之前 {format_time(a)}，现在 {format_time(b)}{per[1]}",
@@ -210,7 +263,7 @@ def _memory(trace: StepTrace) -> Pair:
     total, most = format_bytes(sum(held.values())), format_bytes(size)
     return (
         f"The fullest GPU holds {total}, {most} of it {kind}.",
-        f"占用最多的 GPU 需要 {total}，其中{_KINDS.get(kind, kind)} {most}。",
+        f"占用最多的 GPU 需要 {total}，其中{KINDS.get(kind, kind)} {most}。",
     )
 
 

@@ -16,7 +16,7 @@ from ..errors import CollsimError, Sentence, require_path
 from ..files import writing
 from ..simulate.trace import views
 from .trace import StepTrace
-from .workload.step import COMPUTE
+from .workload.step import COMPUTE, NETWORK
 
 _US = 1e6
 _PICTURES = (".png", ".svg", ".pdf")
@@ -32,10 +32,18 @@ def save(trace: StepTrace, path: Any) -> Path:
         _write(place, json.dumps(record(trace), indent=1))
     elif name.endswith(".csv"):
         _write(place, _plain(trace).to_csv(index=False))
+    elif name.endswith(".et"):
+        from .chakra import write_chakra
+
+        write_chakra(trace, place)
+    elif name.endswith(".html"):
+        views["step_page"](trace, place)
+    elif name.endswith(".py"):
+        _write(place, trace.script())
     elif name.endswith(_PICTURES):
         views["step_picture"](trace, place)
     else:
-        kinds = Sentence(".trace.json (Perfetto), .json, .csv, .png, .svg or .pdf")
+        kinds = Sentence(".html, .trace.json (Perfetto), .json, .csv, .et (Chakra), .py (PyTorch), .png, .svg or .pdf")
         raise CollsimError("{name!r}: a step of training is written as {kinds}", name=place.name, kinds=kinds)
     return place
 
@@ -66,17 +74,19 @@ def _plain(trace: StepTrace) -> Any:
 
 def events(trace: StepTrace) -> Iterator[dict[str, Any]]:
     """Trace events: names, a slice for every task that takes time on each of its lanes, and memory as a counter."""
+    own = dict.fromkeys(task.stream for task in trace.step.tasks)
+    streams = list(dict.fromkeys([COMPUTE, NETWORK, *own]))  # a thread each: what runs at the same time is beside it
     for lane, ranks in enumerate(trace.step.lanes):
         said = f"GPU {ranks[0]}" if len(ranks) == 1 else f"GPUs {ranks[0]} to {ranks[-1]} ({len(ranks)} alike)"
         yield {"ph": "M", "name": "process_name", "pid": lane, "tid": 0, "args": {"name": said}}
-        for stream, name in enumerate(("compute", "network")):
+        for stream, name in enumerate(streams):
             yield {"ph": "M", "name": "thread_name", "pid": lane, "tid": stream, "args": {"name": name}}
     for number, (task, begin, end) in enumerate(zip(trace.step.tasks, trace.begin, trace.end, strict=True)):
         if end > begin:
             args = {"task": number, "bytes": task.nbytes, "flops": task.flops, "bucket": task.bucket}
-            span = {"ts": round(begin * _US, 6), "dur": round((end - begin) * _US, 6)}
+            span = _span(begin, end)
             for lane in task.lanes:
-                where = {"pid": lane, "tid": int(task.stream != COMPUTE)}
+                where = {"pid": lane, "tid": streams.index(task.stream)}
                 yield {"ph": "X", "name": f"{task.name} {task.kind}", "cat": task.kind, **where, **span, "args": args}
     for lane in range(len(trace.step.lanes)):
         at, held = trace.memory.over_time(lane)
@@ -84,3 +94,10 @@ def events(trace: StepTrace) -> Iterator[dict[str, Any]]:
         for moment, row in zip(at, held, strict=True):
             args = {kind: round(size / 1e9, 6) for kind, size in zip(kinds, row, strict=True)}
             yield {"ph": "C", "name": "memory (GB)", "pid": lane, "tid": 0, "ts": round(moment * _US, 6), "args": args}
+
+
+def _span(begin: float, end: float) -> dict[str, float]:
+    """Begin and length in microseconds of whole nanoseconds: Perfetto rounds to these, and slices that follow each
+    other must not overlap then."""
+    first, last = (round(1e9 * float(at)) for at in (begin, end))
+    return {"ts": first / 1000, "dur": (last - first) / 1000}

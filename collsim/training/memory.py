@@ -33,21 +33,26 @@ class Memory:
 
     def kinds(self, lane: int = 0) -> list[str]:
         """What a lane's GPUs hold, by name."""
-        return list(dict.fromkeys([*self.step.held[lane], *(kind for at, kind, *_ in self.step.alive if at == lane)]))
+        return list(dict.fromkeys([*self.step.held[lane], *(kind for kind, *_ in self._alive[lane])]))
+
+    @cached_property
+    def _alive(self) -> list[list[tuple[str, float, int, int]]]:
+        """Of each lane what comes and goes: kind, bytes, first and last task."""
+        out: list[list[tuple[str, float, int, int]]] = [[] for _ in self.step.lanes]
+        for lane, *rest in self.step.alive:
+            out[lane].append(tuple(rest))  # type: ignore[arg-type]
+        return out
 
     def over_time(self, lane: int = 0) -> tuple[Floats, Floats]:
         """Moments in s, and (moments, kinds) bytes from each of them on. A task's memory is there when it begins; what
         lives until its end is gone when the next begins."""
         kinds, held = self.kinds(lane), self.step.held[lane]
         changes: list[tuple[float, float, str, float]] = [(0.0, -1.0, kind, float(size)) for kind, size in held.items()]
-        for at, kind, size, first, last in self.step.alive:
-            if at == lane:
-                changes += [(self.begin[first], first, kind, size), (self.end[last], last + 0.5, kind, -size)]
+        for kind, size, first, last in self._alive[lane]:
+            changes += [(self.begin[first], first, kind, size), (self.end[last], last + 0.5, kind, -size)]
         changes.sort(key=lambda change: change[:2])
-        steps = np.zeros((len(changes), len(kinds)))
-        steps[np.arange(len(changes)), [kinds.index(kind) for _, _, kind, _ in changes]] = [
-            size for *_, size in changes
-        ]
+        steps, column = np.zeros((len(changes), len(kinds))), {kind: i for i, kind in enumerate(kinds)}
+        steps[np.arange(len(changes)), [column[kind] for _, _, kind, _ in changes]] = [size for *_, size in changes]
         return np.array([at for at, *_ in changes]), np.maximum(np.cumsum(steps, axis=0), 0.0)
 
     @cached_property

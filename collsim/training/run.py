@@ -17,13 +17,15 @@ from .compute import costs
 from .compute.costs import with_interference
 from .compute.speeds import DTYPES
 from .models import model as model_named
-from .parallel import Parallel, Workload
+from .parallel import DataParallel, Parallel, ParameterServer, Pipeline, Split, TensorParallel, Workload
+from .parallel.split import PARTS
 from .parallel.strategy import OPTIMIZERS
 from .timing import alone
 from .trace import StepTrace
 from .workload.collectives import Collectives
 from .workload.model import Model
 from .workload.step import TrainingStep
+from .workload.transformer import RECOMPUTE
 
 NETWORKS = ("alone", "shared")
 STEADY = (
@@ -52,6 +54,7 @@ class Request:
     memory: Any = None
     step: int = STEADY
     background: Any = None
+    recompute: str = "none"
     given: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -73,14 +76,16 @@ def training_step(
     memory: Any = None,
     step: int = STEADY,
     background: Any = None,
+    recompute: str = "none",
 ) -> StepTrace:
     """Time one step of training.
 
     Args:
         model: a Model, or a name of the catalogue. machine: a Topology, or the name of a machine.
-        parallel: `ddp(...)`, `data_parallel()` or `parameter_server(...)`.
-        batch: samples of the step over all GPUs and microbatches. micro_batch: samples of a GPU at a time; either gives
-            the other.
+        parallel: `ddp(...)`, `zero(...)`, `fsdp(...)`, a product of one of these with `tensor(t)`, `context(c)`,
+            `expert(e)` and `pipeline(p)`, `data_parallel()` or `parameter_server(...)`.
+        batch: samples of the step over all GPUs and microbatches. micro_batch: samples of a replica of the model (of a
+            GPU, where GPUs do not share one) at a time; either gives the other, but 1 in a pipeline.
         network: `"alone"` times each collective by itself, once; `"shared"` runs all of them on the event engine, so
             that what is under way at the same time shares links.
         compute: how fast GPUs compute, see `collsim.training.compute.costs`: None (the machine's GPU), `"A100"`,
@@ -96,14 +101,16 @@ def training_step(
         memory: bytes of a GPU's memory; the GPU's own unless given. step: which step of the run, from 1; the steady
             state unless given.
         background: with `network="shared"`, other traffic: rows (src rank, dst rank, nbytes) or (..., start in s).
+        recompute: activations that are not kept but computed again in the backward pass: none, selective (the scores of
+            attention) or full (of a block all but its input).
 
     Raises CollsimError for what does not fit: the batch on the GPUs, the model in their memory, ranks on nodes.
     """
     given = dict(locals())
-    return _timed(_asked(given), None)
+    return _timed(asked(given), None)
 
 
-def _asked(given: Mapping[str, Any]) -> Request:
+def asked(given: Mapping[str, Any]) -> Request:
     """What was asked, checked."""
     model, machine, parallel = given["model"], given["machine"], given["parallel"]
     model = model_named(model) if isinstance(model, str) else model
@@ -124,10 +131,14 @@ def _asked(given: Mapping[str, Any]) -> Request:
     require_word("network of a training step", given["network"], NETWORKS)
     require_word("dtype of a training step", given["dtype"], DTYPES)
     require_word("optimizer", given["optimizer"], OPTIMIZERS)
+    parallel = _as_split(parallel, require_word("recompute", given["recompute"], RECOMPUTE))
     if given["background"] is not None and given["network"] != "shared":
         raise CollsimError("background traffic shares links with collectives: it needs network='shared'")
     ranks = _ranks(given["ranks"], topology)
-    batch, micro, accumulate = _batches(given["batch"], given["micro_batch"], parallel.accumulate, len(ranks))
+    replicas, micro_batch = parallel.replicas(len(ranks)), given["micro_batch"]
+    if micro_batch is None and isinstance(parallel, Split) and parallel.pipe.size > 1 and not parallel.accumulate:
+        micro_batch = 1  # as many microbatches as there can be: with one, stages would work one at a time
+    batch, micro, accumulate = _batches(given["batch"], micro_batch, parallel.accumulate, replicas)
     names = (
         "network",
         "compute",
@@ -138,10 +149,24 @@ def _asked(given: Mapping[str, Any]) -> Request:
         "algorithm",
         "memory",
         "background",
+        "recompute",
     )
     rest = {name: given[name] for name in names}
     number = parse_count(given["step"], "step")
     return Request(model, topology, parallel, batch, micro, accumulate, ranks, step=number, given=dict(given), **rest)
+
+
+def _as_split(parallel: Parallel, recompute: str) -> Parallel:
+    """The same way as a product of one part, where it is to be one."""
+    if isinstance(parallel, Split) or (recompute == "none" and not isinstance(parallel, PARTS)):
+        return parallel
+    if isinstance(parallel, DataParallel | ParameterServer):
+        raise CollsimError(
+            "recompute={recompute!r} is not modelled with {says}; use ddp, zero or fsdp",
+            recompute=recompute,
+            says=parallel.says,
+        )
+    return Split((parallel,))
 
 
 def _ranks(asked: Any, topology: Topology) -> tuple[int, ...]:
@@ -231,13 +256,15 @@ def _fitting(total: int, unit: int) -> int:
 
 def written(request: Request) -> TrainingStep:
     """The TrainingStep of a request."""
-    nodes = request.topology.devices.node[request.topology.endpoint_device[list(request.ranks)]]
+    return request.parallel.write(workload_of(request))
+
+
+def workload_of(request: Request) -> Workload:
+    """What the step is made for."""
     q = request
-    return q.parallel.write(
-        Workload(
-            q.model, q.ranks, len(np.unique(nodes)), q.batch, q.micro_batch, q.accumulate, q.dtype, q.optimizer, q.step
-        )
-    )
+    nodes = q.topology.devices.node[q.topology.endpoint_device[list(q.ranks)]]
+    sizes = len(np.unique(nodes)), q.batch, q.micro_batch, q.accumulate
+    return Workload(q.model, q.ranks, *sizes, q.dtype, q.optimizer, q.step, q.recompute)
 
 
 def network_of(request: Request) -> Collectives:
@@ -257,9 +284,7 @@ def _timed(request: Request, was: StepTrace | None) -> StepTrace:
     cost = costs(step, request.topology, request.compute)
     slower = with_interference(cost.speed, request.interference)
     network = network_of(request)
-    seconds = cost.seconds.copy()
-    for i in step.collectives:
-        seconds[i] = network.seconds(step.group(step.tasks[i]), step.tasks[i])
+    seconds = cost.seconds + network.of_step(step)
     more: dict[str, Any] = {"was": was, "notes": _notes(request, network, step)}
     if request.network == "alone":
         begin, end = alone(step, seconds, slower)
@@ -276,7 +301,7 @@ def _timed(request: Request, was: StepTrace | None) -> StepTrace:
 def _notes(request: Request, network: Collectives, step: TrainingStep) -> tuple[str, ...]:
     if not step.collectives:
         return ()
-    if any(network.predicted(step.group(step.tasks[i]), step.tasks[i]) for i in step.collectives):
+    if any(network.predicted(step.group(task), task) for task in network.different(step)):
         return ("collectives take what NCCL's model says of this machine",)
     return ("collectives take what the links alone take: no launch, no protocol",)
 
@@ -297,15 +322,19 @@ def _require_memory(trace: StepTrace) -> None:
     moving = sum(size for kind, size in held.items() if kind in ("activations", "inputs and outputs"))
     most = int(request.micro_batch * (room - (need - moving)) / moving) if moving else 0
     listed = in_a_row(
-        Sentence("{kind} {size}", kind=Sentence(kind), size=format_bytes(size))
+        Sentence("{kind} {size}", kind=kind, size=format_bytes(size))
         for kind, size in sorted(held.items(), key=lambda item: -item[1])
         if size
     )
-    way = (
-        Sentence("micro_batch={most} would fit", most=most)
-        if most >= 1
-        else Sentence("even without activations it does not fit: the model has to be split over GPUs")
-    )
+    if isinstance(request.parallel, Split):
+        way = _that_fits(request, room)
+    elif most >= 1:
+        way = Sentence("micro_batch={most} would fit", most=most)
+    else:
+        way = Sentence(
+            "even without activations it does not fit: the model has to be split over GPUs; {split}",
+            split=_that_fits(request, room),
+        )
     raise CollsimError(
         "{name} does not fit: {need} on a GPU of {room} ({listed}); {way}",
         name=request.model.name,
@@ -313,6 +342,23 @@ def _require_memory(trace: StepTrace) -> None:
         room=format_bytes(room),
         listed=listed,
         way=way,
+    )
+
+
+def _that_fits(request: Request, room: float) -> Sentence:
+    """The nearest split that fits, in words; a search where the GPU is known."""
+    from .search import nearest
+
+    found = nearest(request, room)
+    if found is None:
+        return Sentence("no split over {count} GPUs fits: use more of them", count=len(request.ranks))
+    return Sentence(
+        "the nearest split that fits is {parallel} with micro_batch={micro_batch} and recompute={recompute!r} "
+        "({memory} by estimate)",
+        parallel=found["parallel"],
+        micro_batch=found["micro_batch"],
+        recompute=found["recompute"],
+        memory=format_bytes(found["memory"]),
     )
 
 
@@ -328,18 +374,18 @@ def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
         raise CollsimError(
             "what_if wants something to change, for example what_if(overlap=False) or what_if(network=2)"
         )
-    options: list[str] = [f.name for f in fields(request.parallel)] if is_dataclass(request.parallel) else []
+    options = _options(request.parallel)
     own: dict[str, Any] = {}
     for name, value in changes.items():
         if name == "network" and not isinstance(value, str):
-            given["machine"] = given["machine"].scaled(by=_factor(value))
+            given["machine"] = _faster(given["machine"], _factor(value))
         elif name == "first_step":
             given["step"] = 1 if _yes(name, value) else STEADY
         elif name in options:
             own[name] = value
         elif name in given:
             given[name] = value
-            if name in ("batch", "micro_batch"):
+            if name in ("batch", "micro_batch") and not isinstance(request.parallel, Split):  # else microbatches follow
                 given["micro_batch" if name == "batch" else "batch"] = None
         else:
             raise CollsimError(
@@ -353,7 +399,18 @@ def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
         given["parallel"] = _with_options(given["parallel"], own)
         if "accumulate" in own:
             given["batch"] = None
-    return _timed(_asked(given), trace)
+    return _timed(asked(given), trace)
+
+
+def _faster(topology: Topology, factor: float) -> Topology:
+    """All links so many times as fast; the same Topology for the same question, whose collectives are known then."""
+    known = _FASTER.setdefault(topology, {})
+    if factor not in known:
+        known[factor] = topology.scaled(by=factor)
+    return known[factor]
+
+
+_FASTER: WeakKeyDictionary[Topology, dict[float, Topology]] = WeakKeyDictionary()
 
 
 def _factor(value: Any) -> float:
@@ -372,14 +429,30 @@ def _yes(name: str, value: Any) -> bool:
     return value
 
 
+def _options(parallel: Any) -> list[str]:
+    """What may be changed of a way of splitting: of a product, of its parts; how many GPUs share what is none of it."""
+    if isinstance(parallel, Split):
+        return [name for part in parallel.parts for name in _options(part)]
+    return [f.name for f in fields(parallel) if f.name not in ("size", "stage")] if is_dataclass(parallel) else []
+
+
 def _with_options(parallel: Any, own: Mapping[str, Any]) -> Parallel:
     """The same way of splitting with other options, checked by the function that makes it."""
     from . import parallel as room
 
-    make = {"DDP": room.ddp, "DataParallel": room.data_parallel, "ParameterServer": room.parameter_server}.get(
-        type(parallel).__name__
-    )
+    if isinstance(parallel, Split):
+        parts = [(part, {k: v for k, v in own.items() if k in _options(part)}) for part in parallel.parts]
+        return replace(parallel, parts=tuple(_with_options(part, new) if new else part for part, new in parts))
+    if isinstance(parallel, Pipeline):
+        usual: dict[str, Any] = {"schedule": parallel.schedule} if "schedule" not in own else {}
+        usual |= {"interleave": parallel.interleave} if "schedule" not in own else {}
+        return room.pipeline(parallel.size, **(usual | dict(own)))
+    if isinstance(parallel, TensorParallel):
+        return room.tensor(parallel.size, **own)
+    makers: dict[str, Any] = {"DDP": room.ddp, "FSDP": room.fsdp, "Zero": room.zero}
+    makers |= {"DataParallel": room.data_parallel, "ParameterServer": room.parameter_server}
+    make = makers.get(type(parallel).__name__)
     if make is None:
         return replace(parallel, **own)  # type: ignore[no-any-return]
     now = {f.name: getattr(parallel, f.name) for f in fields(parallel)}
-    return make(**(now | dict(own)))  # type: ignore[operator, no-any-return]
+    return make(**(now | dict(own)))  # type: ignore[no-any-return]

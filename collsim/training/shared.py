@@ -90,15 +90,18 @@ class _Entry:
     scale: float
 
 
-def _entries(part: Part, network: Collectives) -> dict[int, _Entry]:
+def _entries(part: Part, network: Collectives) -> dict[int, list[tuple[tuple[int, ...], _Entry]]]:
+    """Of each collective its groups and what each of them runs."""
     known: dict[Any, _Entry] = {}
-    out = {}
+    out: dict[int, list[tuple[tuple[int, ...], _Entry]]] = {}
     for i in part.step.collectives:
-        task, group = part.step.tasks[i], part.step.group(part.step.tasks[i])
-        key = group, task.kind, task.nbytes, task.algorithm, task.options
-        if key not in known:
-            known[key] = _entry(group, task, float(part.seconds[i]), network)
-        out[i] = known[key]
+        task = part.step.tasks[i]
+        out[i] = []
+        for group in part.step.groups(task):
+            key = group, task.kind, task.nbytes, task.algorithm, task.options
+            if key not in known:
+                known[key] = _entry(group, task, network.seconds(group, task), network)
+            out[i].append((group, known[key]))
     return out
 
 
@@ -128,31 +131,50 @@ def _entry(group: tuple[int, ...], task: StepTask, seconds: float, network: Coll
 
 def _run(
     parts: Sequence[Part],
-    entries: Sequence[dict[int, _Entry]],
+    entries: Sequence[dict[int, list[tuple[tuple[int, ...], _Entry]]]],
     spent: Sequence[Floats],
     network: Collectives,
     background: Any,
 ) -> list[tuple[Floats, Floats, npt.NDArray[np.int64]]]:
     """Begin and end of every step's tasks, and bytes on links."""
     launches: list[Launch] = []
-    chains: list[list[list[int]]] = []
+    listed: list[list[_Chain]] = []
     for part, own, seconds in zip(parts, entries, spent, strict=True):
-        chains.append(_chains(part.step))
-        first, number = len(launches), {task: i for i, chain in enumerate(chains[-1]) for task in chain}
-        for chain in chains[-1]:
-            after = tuple(sorted({first + number[b] for b in part.step.before[chain[0]]}))
-            entry = own.get(chain[0])
-            if entry is None:
-                launches.append(Launch(after, float(seconds[chain].sum())))
-            else:
-                group = part.step.group(part.step.tasks[chain[0]])
-                launches.append(Launch(after, entry.pause, entry.schedule, entry.nbytes, group))
+        last: dict[int, tuple[int, ...]] = {}  # of each task the launches with which it has ended
+        listed.append([])
+        for chain in _chains(part.step):
+            after = tuple(sorted({n for b in part.step.before[chain[0]] for n in last[b]}))
+            rows = _launched(launches, after, own.get(chain[0]), part.step.tasks[chain[0]].times, seconds[chain])
+            last.update(dict.fromkeys(chain, tuple(row[-1] for row in rows)))
+            listed[-1].append((chain, rows))
     run = simulate_ordered(launches, network.topology, background=background)
-    out, at = [], 0
-    for part, own, seconds, listed in zip(parts, entries, spent, chains, strict=True):
-        out.append(_times(part.step, own, seconds, listed, run, at))
-        at += len(listed)
-    return out
+    return [_times(p.step, own, s, rows, run) for p, own, s, rows in zip(parts, entries, spent, listed, strict=True)]
+
+
+#: Tasks that are one entry of the run, and for each group the numbers of its launches, one behind another.
+_Chain = tuple[list[int], list[list[int]]]
+
+
+def _launched(
+    launches: list[Launch],
+    after: tuple[int, ...],
+    entry: list[tuple[tuple[int, ...], _Entry]] | None,
+    times: int,
+    seconds: Floats,
+) -> list[list[int]]:
+    """Launches of a chain of computing, or of a collective: of each group as many as it comes often."""
+    if entry is None:
+        launches.append(Launch(after, float(seconds.sum())))
+        return [[len(launches) - 1]]
+    rows = []
+    for group, one in entry:
+        row: list[int] = []
+        for _ in range(times):
+            waits = (row[-1],) if row else after
+            launches.append(Launch(waits, one.pause, one.schedule, one.nbytes, group))
+            row.append(len(launches) - 1)
+        rows.append(row)
+    return rows
 
 
 def _chains(step: TrainingStep) -> list[list[int]]:
@@ -175,18 +197,19 @@ def _chains(step: TrainingStep) -> list[list[int]]:
 
 def _times(
     step: TrainingStep,
-    entries: dict[int, _Entry],
+    entries: dict[int, list[tuple[tuple[int, ...], _Entry]]],
     seconds: Floats,
-    chains: list[list[int]],
+    chains: list[_Chain],
     run: OrderedRun,
-    first: int,
 ) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
     begin, end, carried = np.zeros(len(step.tasks)), np.zeros(len(step.tasks)), np.zeros(len(run.topology.links))
-    for number, chain in enumerate(chains, first):
-        own = seconds[chain] if len(chain) > 1 else np.array([run.end[number] - run.begin[number]])
-        ends = run.begin[number] + np.cumsum(own)
+    for chain, rows in chains:
+        first = min(run.begin[row[0]] for row in rows)
+        own = seconds[chain] if len(chain) > 1 else np.array([max(run.end[row[-1]] for row in rows) - first])
+        ends = first + np.cumsum(own)
         end[chain], begin[chain] = ends, ends - own
-        timing = run.timings[number]
-        if timing is not None:
-            carried += timing.link_bytes * entries[chain[0]].scale
+        for row, (_, entry) in zip(rows, entries.get(chain[0], ()), strict=False):
+            for timing in (run.timings[number] for number in row):
+                if timing is not None:
+                    carried += timing.link_bytes * entry.scale
     return begin, end, np.rint(carried).astype(np.int64)

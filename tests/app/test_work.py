@@ -7,17 +7,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import chores
 import psutil
 import pytest
 
+from collsim.app.jobs import pool
 from collsim.app.jobs.pool import HIDDEN, MOST_EACH, MOST_JOBS, Died, Kept, TooMany, Workers, key_of
 from collsim.app.pages.write.drafts import Draft
 from collsim.app.pages.write.verdict import verdict
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.outcome import Refused, outcome
+from collsim.app.server.use import Use
 
 ROOT = Path(__file__).parents[2]
 
@@ -283,3 +286,54 @@ def test_all_clients_together_have_a_limit_and_whoever_sits_at_the_computer_has_
         workers.ask("one more", chores.count, (-1, 0.0), 1.0)
     for k in range(MOST_EACH + 1):
         workers.ask("here", chores.count, (1000 + k, 0.0), 1.0)
+
+
+def test_who_asks_for_little_does_not_wait_behind_all_that_another_asked_for(staff):
+    workers = staff(client=lambda who: who[0])
+    jobs = [workers.ask(f"a{k}", chores.count, (5, 0.1 + k / 1000), 1.0) for k in range(5)]
+    assert eventually(lambda: jobs[0].began is not None)
+    assert [workers.before(job) for job in jobs[1:]] == [1, 2, 3, 4]
+    modest = workers.ask("b1", chores.count, (1, 0.0), 1.0)
+    assert workers.before(modest) == 1, "only what is under way"
+    assert modest.over.wait(40)
+    assert sum(job.began is not None for job in jobs) <= 2
+
+
+def test_code_that_never_ends_keeps_nobody_elses_runs_waiting(staff):
+    workers = staff(client=lambda who: who[0])
+    codes = [workers.ask(f"a{k}", chores.count, (10**6, 0.01 + k / 1000), 0.0) for k in range(4)]
+    assert workers.ask("b1", chores.count, (1, 0.0), 1.0).over.wait(40)
+    assert not any(job.over.is_set() for job in codes)
+    assert sum(job.began is not None for job in codes) == 1
+
+
+def test_what_somebody_used_counts_less_as_time_passes_and_this_computer_uses_nothing():
+    now = [0.0]
+    use = Use(clock=lambda: now[0])
+    use.begins({"a", ""})
+    assert use.seconds("a") == 1.0  # before anybody knows
+    use.ends({"a", ""}, 8.0)
+    assert [use.seconds(client) for client in ("a", "b", "")] == [8.0, 0.0, 0.0]
+    assert use.order(["a", "ab", "b", "", "aa"], clients=list) == ["ab", "b", "", "a", "aa"]
+    now[0] = 120.0
+    assert use.seconds("a") == 2.0
+    now[0] = 6000.0
+    use.begins({"b"})
+    assert use._seconds.keys() == {"b"}
+
+
+def test_pages_that_open_at_the_same_moment_share_their_workers(monkeypatch):
+    made = []
+
+    class Slow(Workers):
+        def __init__(self, **given):
+            time.sleep(0.05)
+            made.append(given)
+
+    pool._workers.cache_clear()
+    monkeypatch.setattr(pool, "Workers", Slow)
+    monkeypatch.setattr(pool, "at_end", lambda end: None)
+    with ThreadPoolExecutor(8) as pages:
+        staff = {id(one) for one in pages.map(lambda _: pool.workers(), range(8))}
+    pool._workers.cache_clear()
+    assert len(made) == len(staff) == 1

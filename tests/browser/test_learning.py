@@ -69,7 +69,7 @@ def test_answering_does_not_stop_the_player(page, app_url):
     assert "answer=2" in page.url
     page.get_by_role("button", name=re.compile("^Next")).click()
     page.locator('[data-transfers="112"]').first.wait_for(timeout=SLOW)
-    page.get_by_role("heading", name="2K(N−1)/N").wait_for(timeout=SLOW)
+    page.get_by_text("part 2 of 2: 2K(N−1)/N").wait_for(timeout=SLOW)
     page.go_back()
     page.get_by_text("reduce-scatter ends and allgather begins").wait_for(timeout=SLOW)
     assert page.errors == []

@@ -60,7 +60,7 @@ def perfetto(chromium, tmp_path_factory):
     own = f"http://127.0.0.1:{server.server_port}"
 
     def ask(trace):
-        cs.save(trace, place / "run.trace.json")
+        trace.save(place / "run.trace.json")
         tab = chromium.new_page()
         tab.route(lambda url: not url.startswith(own), lambda route: route.abort())
         tab.goto(f"{own}/#!/?url={own}/run.trace.json")
@@ -93,3 +93,15 @@ def test_the_trace_processor_reads_a_timeline_without_a_warning(perfetto, case):
     assert found["counters"] > 0
     assert [p for p in found["processes"] if p.startswith("rank ")] == [f"rank {r}" for r in range(topology.ranks)]
     assert found["length"] == pytest.approx(trace.time * 1e9, rel=1e-3), "nanoseconds"
+
+
+def test_the_trace_processor_reads_a_step_of_training(perfetto):
+    step = cs.training_step("resnet18", "dgx-a100", parallel=cs.data_parallel(), batch=64)
+    found = perfetto(step)
+    lasting = [t for t, begin, end in zip(step.step.tasks, step.begin, step.end, strict=True) if end > begin]
+    assert found["wrong"] == []
+    assert found["slices"] == sum(len(task.lanes) for task in lasting), "a slice of each task on each of its lanes"
+    assert found["unfinished"] == 0
+    assert found["counters"] == len({(lane, kind) for lane in (0, 1) for kind in step.memory.kinds(lane)})
+    assert {"GPU 0", "GPUs 1 to 7 (7 alike)"} <= set(found["processes"])
+    assert found["length"] == pytest.approx(step.time * 1e9, rel=1e-3), "nanoseconds"

@@ -4,9 +4,12 @@ from dataclasses import dataclass
 
 from axe_playwright_python.sync_playwright import Axe
 
-#: What stands on a page when it is drawn.
-PAGES = {
+from collsim.app.main import PAGES as MENU
+
+#: What stands on a page when it is drawn; its title, unless said.
+SHOWN = {
     "explore": ".cs[data-transfers]:not([data-transfers='0'])",
+    "train": ".ts:not([data-opened='']) .cs[data-t]",
     "race": ".rc .cs[data-t]",
     "compare": "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg",
     "whatif": ".rc .cs[data-t]",
@@ -16,6 +19,7 @@ PAGES = {
     "lessons": ".cs[data-transfers]",
     "class": "[data-testid=stTextInput] input",
 }
+PAGES = {name: SHOWN.get(name, "h1") for name in MENU}
 WIDTHS = (1280, 1920)
 #: Texts do not depend on the theme, nor colours on the language.
 ALL = [(page, *look) for page in PAGES for look in (("en", "light"), ("zh", "dark"))]

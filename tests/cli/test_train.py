@@ -78,9 +78,38 @@ def test_a_table_of_layers_and_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("word", "changes"),
+    [
+        ("network=2", {"network": 2}),
+        ("overlap=false", {"overlap": False}),
+        ("bucket=1MiB,hook=fp16", {"bucket": "1MiB", "hook": "fp16"}),
+        ("parallel=data-parallel", {"parallel": cs.data_parallel()}),
+        ("first-step=true", {"first_step": True}),
+    ],
+)
+def test_what_if_means_what_it_means_in_the_api(word, changes):
+    t = cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), batch=256)
+    assert found("--batch", "256", "--what-if", word)["what_if"][word]["time"] == t.what_if(**changes).time
+    assert f"{word}: {cs.format_time(t.time)} becomes" in told("--batch", "256", "--what-if", word).output
+
+
+def test_the_ways_of_splitting_a_model_are_compared_each_at_its_best():
+    words = ["compare", "--model", "resnet18", "--machine", "dgx-a100", "--batch", "256"]
+    rows = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    table = cs.compare("resnet18", cs.machine("dgx-a100"), batch=256)
+    assert [row["time"] for row in rows] == list(table.time)
+    said = CliRunner().invoke(app, words).output
+    assert all(way in said for way in table.parallel)
+    assert table.attrs["search"] in " ".join(said.split())
+
+
+@pytest.mark.parametrize(
     "words",
     [
         [],
+        ["--batch", "64", "--what-if", "faster"],
+        ["--batch", "64", "--what-if", "bucket=0"],
+        ["--batch", "64", "--what-if", "wheels=4"],
         ["--batch", "100"],
         ["--batch", "64", "--bucket", "0"],
         ["--batch", "64", "--parallel", "magic"],

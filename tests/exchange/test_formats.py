@@ -2,9 +2,11 @@
 gets through."""
 
 import gzip
+import importlib.util
 import json
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from collsim.exchange.formats import _FORMATS, Format, register
 from collsim.files import read_json, read_text, writing
 from collsim.schedule import copy, freeze, reduce, repeat
 
+DOCS = Path(__file__).parents[2] / "docs"
 BACK = [".json", ".csv", ".json.gz", ".csv.gz"]
 
 
@@ -508,10 +511,12 @@ def test_a_schedule_with_helpers_keeps_what_they_are(tmp_path):
     assert load(tmp_path / "a.json").helpers_on == schedule.helpers_on == "switch"
 
 
-def test_the_documentation_names_every_format():
-    from pathlib import Path
-
-    text = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
+def test_the_documentation_names_every_format_and_is_current():
+    text = (DOCS / "formats.md").read_text(encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("make_formats", DOCS / "make_formats.py")
+    maker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(maker)
+    assert text == maker.page(), "run: make docs"
     for name, entry in formats().items():
         assert f"`{name}`" in text, name
         assert all(f"`{s}`" in text for s in entry.suffixes[:1]), entry.suffixes

@@ -35,6 +35,7 @@ import {
   activeAt,
   bucketIndex,
   index,
+  channelShown,
   mistakeFrom,
   mistakeTime,
   nextStart,
@@ -643,7 +644,28 @@ test("a wrong schedule is pointed at from the step that makes it wrong, and is n
     mistake: { kind: "nothing", rank: 0, chunk: 1, step: null, transfer: null, text: text("") },
   });
   assert.equal(mistakeTime(never), 6);
+  assert.equal(mistakeFrom(never), 0);
+  const short = index({
+    ...ring4(),
+    mistake: { kind: "missing", rank: 0, chunk: 1, step: null, transfer: null, text: text("") },
+  });
+  assert.equal(mistakeFrom(short), 6);
+  const lost = index({
+    ...ring4(),
+    mistake: { kind: "missing", rank: 0, chunk: 1, step: 2, transfer: null, text: text("") },
+  });
+  assert.deepEqual([mistakeFrom(lost), mistakeTime(lost)], [2, 2.5]);
   assert.equal(mistakeTime(index(ring4())), null);
+});
+
+test("of many channels the one with the wrong cell is shown", () => {
+  const of = Int32Array.from({ length: 64 }, (_, slot) => Math.floor(slot / 8)),
+    m = { channels: 8, slots: 64, mistake: null };
+  assert.equal(channelShown(m, of), 0);
+  assert.equal(channelShown({ ...m, mistake: { chunk: 37 } }, of), 4);
+  assert.equal(channelShown({ ...m, slots: 32 }, of), -1);
+  assert.equal(channelShown({ ...m, mistake: { chunk: 37 } }, null), -1);
+  assert.equal(channelShown({ ...m, channels: 1 }, of), -1);
 });
 
 test("use is shown for the step where there are barriers, and for a moment where there are none", () => {

@@ -1,14 +1,20 @@
 """The report on published runs. The tables themselves are not part of the project."""
 
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from accuracy import crossval_mpi
 from accuracy.page import page
 
 from collsim.errors import FormatError
 from collsim.nccl import accuracy
-from collsim.nccl.measured.accuracy import accuracy_of, bands_of, read_tables
+from collsim.nccl.libraries import mpi
+from collsim.nccl.measured.accuracy import MpiTime, accuracy_of, bands_of, read_tables
 
 TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))
 CASE = "case_id,gpu,ranks,nodes,collective,intra_link,inter_link,gdr,algo,proto\n"
@@ -269,3 +275,36 @@ def test_collectives_are_spelt_over_mpi_as_over_nccl(tables, name):
 def test_numbers_of_ranks_that_cannot_be_name_the_run(tables, ranks):
     (tables / "cases.csv").write_text(CASE + f"good,A100-SXM4,{ranks},1,allreduce,nvlink3-nvswitch,none,,auto,auto\n")
     assert "ranks=" in accuracy(tables / "cases.csv", tables / "measured.csv").failed["good"]
+
+
+def test_constants_of_mpi_are_found_again_from_times_that_they_give():
+    """Times made with other constants than those of the module: a fit from round numbers comes close to them."""
+    case_of, runs = {}, []
+    known = replace(crossval_mpi.PRIOR, host=mpi.Rates(2e-6, 3e-6, 8e9, 4e9), wire=0.8, fill=1.5)
+    for k, (ranks, nodes, kind) in enumerate(
+        [(8, 2, "allreduce"), (64, 4, "allreduce"), (16, 2, "broadcast"), (32, 1, "allgather")]
+    ):
+        words = {"gpu": "none (CPU buffers)", "ranks": str(ranks), "nodes": str(nodes), "collective": kind}
+        case_of[f"run{k}"] = SimpleNamespace(**words, inter_link="1xEDR100 IB", nccl_version="OpenMPI 4.1")
+        for nbytes in (64, 4096, 2**18, 2**22, 2**26):
+            seconds = mpi.time_of(case_of[f"run{k}"], nbytes, known)
+            runs.append((f"run{k}", MpiTime(nbytes, seconds), seconds))
+    found = crossval_mpi.refit(runs, case_of)
+    before, after = (
+        max(abs(np.log(mpi.time_of(case_of[c], p.nbytes, constants) / s)) for c, p, s in runs)
+        for constants in (crossval_mpi.PRIOR, found)
+    )
+    assert before > 0.4
+    assert after < 0.1
+
+
+def test_the_page_has_a_left_out_table_for_mpi_that_is_worse_than_the_one_beside_it():
+    text = (Path(__file__).parents[2] / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    seen, _, unseen = text[text.index("## MPI over OSU") : text.index("## What words cannot")].partition(
+        "### MPI left out"
+    )
+    errors = [
+        [float(row) for row in re.findall(r"\| 16 MiB and more \| \d+ \| ([\d.]+)%", part)] for part in (seen, unseen)
+    ]
+    assert (len(errors[0]), len(errors[1])) == (1, 3)
+    assert min(errors[1]) > errors[0][0]

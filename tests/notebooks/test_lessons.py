@@ -13,6 +13,8 @@ from pathlib import Path
 import matplotlib
 import pytest
 
+from collsim.lessons.chapters import LESSONS
+
 matplotlib.use("agg")
 ROOT = Path(__file__).parents[2] / "notebooks"
 NAMES = sorted(p.name for p in ROOT.glob("*.ipynb"))
@@ -30,13 +32,19 @@ def text(cell):
     return "".join(cell["source"])
 
 
+def is_prose(cell):
+    """A task is no prose of the notebook: it is held to its exercise in test_exercises.py."""
+    return cell["cell_type"] == "markdown" and not text(cell).startswith("<!-- task: ")
+
+
 @pytest.fixture(autouse=True)
 def progress_file(tmp_path, monkeypatch):
     monkeypatch.setenv("COLLSIM_PROGRESS", str(tmp_path / "progress.json"))
 
 
-def test_there_are_ten_lessons_in_order_and_each_has_a_twin():
-    assert [name[:2] for name in NAMES] == [f"{k:02}" for k in range(1, 11)]
+def test_notebooks_are_those_of_the_lessons_in_order_and_each_has_a_twin():
+    told = [f"{lesson.notebook}.ipynb" for lesson in LESSONS.values() if lesson.notebook]
+    assert told == NAMES
     assert sorted(p.name for p in (ROOT / "zh").glob("*.ipynb")) == NAMES
 
 
@@ -106,7 +114,7 @@ def test_every_number_in_the_prose_is_what_the_run_beside_it_says(name):
 def test_no_quantity_is_typed_that_is_not_an_input_of_the_code(name, lang):
     code = "".join(text(c) for c in cells(name, lang) if c["cell_type"] == "code").replace(" ", "")
     for cell in cells(name, lang):
-        if cell["cell_type"] == "markdown":
+        if is_prose(cell):
             bare = re.sub(r"\S*[ \N{NO-BREAK SPACE}]?\S*" + MARK.pattern, " ", text(cell))
             for number, unit in QUANTITY.findall(bare):
                 assert f"{number}{unit}" in code or (unit in ("times", "倍") and number in code), (
@@ -128,9 +136,7 @@ def test_every_other_number_in_the_prose_is_an_input_of_the_code(name, lang):
     inputs = set(
         re.findall(r"\d+(?:\.\d+)?", "\n".join(text(c) for c in cells(name, lang) if c["cell_type"] == "code"))
     )
-    typed = [
-        n for c in cells(name, lang) if c["cell_type"] == "markdown" for n in prose_numbers(text(c)) if n not in inputs
-    ]
+    typed = [n for c in cells(name, lang) if is_prose(c) for n in prose_numbers(text(c)) if n not in inputs]
     assert not typed, f"write the expression behind each: 4.73 ms<!--= cs.format_time(t.time) -->; typed: {typed}"
 
 

@@ -5,12 +5,13 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from links import trace_of
 from test_teaching import GUIDES, links
 
 import collsim as cs
-from collsim.lessons import chapters, short
+from collsim.lessons.chapters import SECTIONS
 
 ROOT = Path(__file__).parents[2]
 MARK = re.compile(r"<!--=.*?-->", re.DOTALL)
@@ -51,15 +52,61 @@ def test_that_gpus_talk_directly_is_answered_by_a_run_with_p2p_on_that_is_staged
     assert url in links(lang)
 
 
+def told(key):
+    return SECTIONS[key][1].told()
+
+
 def test_the_lesson_inside_the_box_shows_host_memory_only_without_p2p():
-    told = short.staging()
-    assert carrying(told.trace, "memory") == 2
-    assert "4 of the 8 hops" in told.paragraphs[-1][0]
-    assert "8 跳中仍有 4 跳" in told.paragraphs[-1][1]
+    lesson = told("inside")
+    assert carrying(lesson.trace, "memory") == 2
+    assert "4 of the 8 hops" in lesson.after[-1][0]
+    assert "8 跳中仍有 4 跳" in lesson.after[-1][1]
     direct = cs.machine("pcie-8gpu-single-root")
     assert hops_through_memory(direct) == 0
     trace = cs.simulate(cs.schedule("allreduce_ring", topology=direct), direct, "64MiB")
-    assert cs.format_time(trace.time) in chapters.inside().before[0][0]
+    assert cs.format_time(trace.time) in lesson.before[0][0]
+
+
+def test_a_lost_copy_spoils_the_ranks_that_come_after_it_on_the_way():
+    lesson = told("broken")
+    steps = [(int(t["step"]), int(t["src"]), int(t["dst"])) for t in lesson.trace.schedule.transfers if t["chunk"] == 0]
+    assert (4, 0, 1) not in steps  # chunk 0 is finished at rank 3 after steps 0 to 2, then goes 3 → 0 → 1 → 2
+    assert (5, 1, 2) in steps
+    out = cs.replay(lesson.trace.schedule, np.ones((4, 4), int))
+    assert [r for r in range(4) if (out[r] != 4).any()] == [1, 2]
+    assert lesson.question.choices[1].text[0] == "2"
+
+
+def test_eight_rings_between_two_machines_are_nearly_eight_times_as_fast_as_one():
+    lesson = told("between")
+    assert lesson.trace.schedule.channels == 1
+    busy = lesson.trace.links[lesson.trace.links.kind == "infiniband"]
+    assert (busy.bytes > 0).sum() == 4  # a cable there and one back, through the switch
+    assert 7 < float(re.search(r"([\d.]+) times faster", lesson.before[1][0])[1]) < 8
+
+
+def test_with_twice_the_infiniband_the_network_cards_pcie_is_the_bottleneck():
+    base = told("what-if").trace
+    faster = cs.simulate(base.schedule, base.topology.scaled(kind="infiniband", by=2), base.nbytes)
+    assert faster.bottleneck.kind == "pcie"
+    busy = base.links.groupby("kind").busy.max() / base.time
+    assert 0.7 < busy["pcie"] < busy["infiniband"]
+
+
+def test_the_six_rings_of_a_dgx_1_use_every_nvlink_both_ways():
+    links = told("own").trace.links
+    nvlink = links[links.kind == "nvlink"]
+    assert (nvlink.bytes > 0).all()
+    two = cs.machine("dgx-1v")
+    few = cs.simulate(cs.schedule("allgather_ring", topology=two, channels=2), two, "64MiB").links
+    assert (few[few.kind == "nvlink"].bytes == 0).any()
+
+
+def test_within_one_algorithm_all_ranks_end_with_the_same_bits():
+    data = np.random.default_rng(0).standard_normal((8, 4096)).astype(np.float16)
+    for name in ("allreduce_ring", "allreduce_tree"):
+        out = cs.replay(cs.schedule(name, ranks=8), data)
+        assert (out.view(np.uint16) == out[0].view(np.uint16)).all()
 
 
 def test_in_a_tree_a_rank_sends_once_to_its_parent_and_once_to_each_child():
@@ -70,8 +117,10 @@ def test_in_a_tree_a_rank_sends_once_to_its_parent_and_once_to_each_child():
     up, down = ([int(((table["src"] == r) & (table["reduce"] == adds)).sum()) for r in range(8)] for adds in (1, 0))
     assert up == [0] + [1] * 7
     assert down == [3, 2, 1, 1, 0, 0, 0, 0]
-    for told in (*short.two_trees().paragraphs[0], *prose("04-latency-and-bandwidth.ipynb")):
-        assert not re.search(r"inner ranks send everything twice|内部 rank 要把所有数据发两遍", told)
+    said = [*told("pipelined").before[0], *prose("04-latency-and-bandwidth.ipynb")]
+    assert not [
+        text for text in said if re.search(r"inner ranks send everything twice|内部 rank 要把所有数据发两遍", text)
+    ]
 
 
 def prose(name):

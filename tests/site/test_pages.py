@@ -6,6 +6,8 @@ from urllib.parse import urlparse
 
 import pytest
 
+from collsim.lessons.chapters import LESSONS, SECTIONS
+
 pytestmark = pytest.mark.browser
 
 
@@ -59,7 +61,12 @@ def test_a_lesson_plays_from_a_file(visit, lang):
     page.keyboard.press("Space")
     page.wait_for_timeout(900)
     assert float(shown.get_attribute("data-t")) > before
-    assert (page.locator("p.lead").count()) == 2
+    assert page.locator("p.lead").count() == len(SECTIONS["ring"][1].before)
+    card = page.locator(".question").first
+    assert card.inner_text().startswith("1. " + SECTIONS["ring"][1].ask[lang == "zh"])
+    assert not page.locator("details p").first.is_visible()
+    page.locator("summary").click()
+    assert page.locator("details p").first.is_visible()
 
 
 def test_the_gallery_changes_runs_and_keeps_them_in_its_address(visit):
@@ -139,7 +146,8 @@ def test_the_two_languages_lead_to_each_other(visit):
 def test_the_first_page_goes_on_in_the_readers_language(visit):
     page = visit("index.html").page
     page.wait_for_url("**/en/index.html")
-    assert page.locator("ol.lessons a").count() == 8
+    assert page.locator("ol.lessons a").count() == len(SECTIONS)
+    assert page.locator("ol.lessons li").count() == len(LESSONS)
     page.locator("ol.lessons a").first.click()
     player(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

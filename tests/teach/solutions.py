@@ -3,6 +3,7 @@
 import numpy as np
 
 import collsim as cs
+from collsim.teach import exercise
 
 
 def send_one_chunk(n):
@@ -135,5 +136,19 @@ def _rounds(n):
     yield cs.copy, s, d, 2 * (s % 8) + half
 
 
+def around_the_slow_cable(n):
+    p = 64
+    for t in range(n + p - 2):
+        k = np.arange(n - 1)
+        k = k[(t - k >= 0) & (t - k < p)]
+        yield cs.copy(-k % n, (-k - 1) % n, chunk=t - k)
+
+
 def solution(name):
-    return globals()[name.replace("-", "_")]
+    """A right answer: one of these, or the one that the exercise brings along."""
+    called, answer = name.replace("-", "_"), exercise(name).task.answer
+    if not answer:
+        return globals()[called]
+    namespace = {"cs": cs, "np": np}
+    exec(answer, namespace)
+    return namespace[called]

@@ -1,11 +1,14 @@
 """Break it: what goes wrong is named, and only what goes wrong."""
 
+import re
+
 import numpy as np
 import pytest
 
 import collsim as cs
 from collsim.teach import break_it
 from collsim.teach.breaking import WAYS
+from collsim.viz.timeline.document import timeline
 
 RING = cs.simulate(
     cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4, bandwidth="25GB/s", alpha="1us"), "64MiB"
@@ -56,6 +59,53 @@ def test_a_broken_schedule_is_called_broken_exactly_when_it_is(name, how):
         caught += made.error is not None
     adds = cs.collective(trace.schedule.collective).reduces
     assert (caught >= 1) == (how != "repeat" or adds), "to copy something twice does no harm; all else does"
+
+
+def changed(before, after):
+    """The first step in which two tables of transfers differ, and who receives there what the other does not have."""
+    columns = ("src", "dst", "chunk", "into", "reduce")
+    mine, theirs = (
+        [sorted(row.tolist() for row in s.by_step(k)[list(columns)]) for k in range(s.steps)] for s in (after, before)
+    )
+    at = next(k for k in range(len(theirs) + 1) if mine[k : k + 1] != theirs[k : k + 1])
+    here, there = (one[at] if at < len(one) else [] for one in (mine, theirs))
+    return at, {row[1] for row in [*here, *there] if here.count(row) != there.count(row)}
+
+
+@pytest.mark.parametrize("how", ["lose", "swap", "oversize", "repeat"])
+@pytest.mark.parametrize("name", sorted(cs.algorithms()))
+def test_the_place_that_is_told_is_the_place_that_was_broken(name, how):
+    trace = cs.simulate(cs.schedule(name, ranks=4), cs.topology.switch(4), "1MiB")
+    for seed in range(3):
+        made = break_it(trace, how, seed)
+        if made.error is None:
+            continue
+        broken = int(re.search(r"[sS]tep (\d+)", made.what)[1]) - (
+            how != "repeat"
+        )  # what happens twice is one step later
+        assert made.error.step == broken, made
+        if made.trace is None:
+            continue
+        step, receivers = changed(trace.schedule, made.trace.schedule)
+        assert (step, made.error.rank in receivers) == (broken, True), made
+        at = timeline(made.trace)["mistake"]
+        assert (at["rank"], at["chunk"]) == (made.error.rank, made.error.chunk)
+        assert at["step"] == (broken if broken < made.trace.schedule.steps else None)
+        assert f"tep {broken + 1}" in at["text"]["en"], at
+        assert f"第 {broken + 1} 步" in at["text"]["zh"], at
+
+
+@pytest.mark.parametrize("channels", [1, 2, 8])
+def test_a_lost_send_is_shown_where_it_is_missing_with_any_number_of_channels(channels):
+    trace = cs.simulate(cs.schedule("allreduce_ring", ranks=8, channels=channels), cs.machine("dgx-a100"), "64MiB")
+    for seed in range(6):
+        made = break_it(trace, "lose", seed)
+        step, chunk, receiver = re.search(
+            r"step (\d+) the send of chunk (\d+) from rank \d+ to rank (\d+)", made.what
+        ).groups()
+        at = timeline(made.trace)["mistake"]
+        assert (at["step"] + 1, at["chunk"], at["rank"]) == (int(step), int(chunk), int(receiver))
+        assert at["transfer"] is None
 
 
 def test_a_lost_send_in_a_ring_is_always_noticed_with_its_place():

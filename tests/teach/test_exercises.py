@@ -1,6 +1,8 @@
 """Exercises: right answers pass, wrong ones are told why, and nothing that a function does harms the checker."""
 
+import importlib
 import os
+import sys
 import time
 
 import numpy as np
@@ -255,6 +257,106 @@ def test_steps_of_the_library_are_not_an_answer(function):
     assert not result.passed
     assert "is an algorithm of the library; write the steps yourself" in result.reason
     assert "是库里的算法" in cs.exercise("ring-allreduce", "zh").check(function).reason
+
+
+RANKS = (2, 3, 4, 5, 6, 7, 8, 12, 16)
+SCHEDULES = {n: cs.schedule("allreduce_ring", ranks=n) for n in RANKS}
+STEPS = {n: list(s.each_step()) for n, s in SCHEDULES.items()}
+TABLES = {n: s.transfers for n, s in SCHEDULES.items()}
+LIBRARY = cs.algorithms()["allreduce_ring"].function
+
+
+def from_a_dict_of_schedules(n):
+    yield from SCHEDULES[n].patterns
+
+
+def from_a_dict_of_steps(n):
+    yield from STEPS[n]
+
+
+def from_a_dict_of_tables(n):
+    for k in range(2 * n - 2):
+        rows = TABLES[n][TABLES[n]["step"] == k]
+        yield (cs.reduce if rows["reduce"][0] else cs.copy)(rows["src"], rows["dst"], chunk=rows["chunk"])
+
+
+def from_a_default(n, kept=STEPS):
+    yield from kept[n]
+
+
+def by_another_function(n):
+    yield from from_a_dict_of_steps(n)
+
+
+class Kept:
+    schedules = SCHEDULES
+
+
+def from_an_attribute(n):
+    yield from Kept.schedules[n].each_step()
+
+
+def with_the_watch_off(n):
+    sys.setprofile(None)
+    yield from LIBRARY(n)
+
+
+def by_a_word_put_together(n):
+    yield from getattr(cs, "sche" + "dule")("allreduce_" + "ring", ranks=n).each_step()
+
+
+def imported(n):
+    yield from importlib.import_module("collsim.algorithms.allreduce_ring").allreduce_ring.function(n)
+
+
+def composed(n):
+    yield from (cs.schedule("reduce_scatter_ring", ranks=n) + cs.schedule("allgather_ring", ranks=n)).each_step()
+
+
+def from_the_closure():
+    mine = STEPS
+
+    def inner(n):
+        yield from mine[n]
+
+    return inner
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (from_a_dict_of_schedules, "SCHEDULES holds steps of a schedule that was made before"),
+        (from_a_dict_of_steps, "STEPS holds steps of a schedule that was made before"),
+        (from_a_dict_of_tables, "TABLES holds steps of a schedule that was made before"),
+        (from_a_default, "kept holds steps of a schedule that was made before"),
+        (by_another_function, "from_a_dict_of_steps holds steps of a schedule that was made before"),
+        (from_the_closure(), "mine holds steps of a schedule that was made before"),
+        (from_an_attribute, "each_step() reads a schedule that was made before"),
+        (with_the_watch_off, "sys.setprofile hides steps from the check"),
+        (by_a_word_put_together, "allreduce_ring is an algorithm of the library"),
+        (imported, "allreduce_ring is an algorithm of the library"),
+        (composed, "reduce_scatter_ring is an algorithm of the library"),
+    ],
+)
+def test_steps_taken_from_a_schedule_are_not_an_answer_however_they_are_kept(function, said):
+    result = exercise("ring-allreduce").check(function)
+    assert not result.passed
+    assert f"{said}; write the steps yourself" in result.reason
+    assert "请自己写出各步" in cs.exercise("ring-allreduce", "zh").check(function).reason
+
+
+def test_a_helper_that_the_task_does_not_have_is_nobody():
+    def by_a_helper(n):
+        yield cs.reduce(np.arange(n), n, chunk=0)
+        yield cs.copy(n, np.arange(n), chunk=0)
+
+    assert "does not exist" in exercise("ring-allreduce").check(by_a_helper).reason
+
+
+def test_a_schedule_beside_a_function_is_no_reason_to_refuse_it():
+    """Notebooks compare: what the function does not read may lie about."""
+    assert STEPS
+    assert exercise("ring-allreduce").check(ring_allreduce).passed
 
 
 def sharded_server(n):

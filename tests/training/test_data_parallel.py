@@ -144,3 +144,16 @@ def test_asynchronous_workers_are_bound_by_themselves_or_by_the_servers_and_are_
 def test_impossible_servers_get_a_sentence(options):
     with pytest.raises(cs.CollsimError):
         cs.training_step(RESNET, net(8), parallel=cs.parameter_server(**options), batch=8, compute=FREE)
+
+
+def test_on_a_plain_network_the_weights_go_down_a_chain_and_back_as_with_nccl():
+    """B6 of the known answers: GPU 0 sends P, the last GPU nothing, and a piece of 10 MiB takes (6 + pieces)(2 α + piece
+    / B): its time and not seven times it."""
+    net = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
+    t = cs.training_step(RESNET, net, parallel=cs.data_parallel(), micro_batch=4, compute="100ms")
+    assert sent(t, ("broadcast",), 0) == P
+    assert sent(t, ("broadcast",), 7) == 0
+    task = next(i for i, task in enumerate(t.step.tasks) if task.name == "parameters 0")
+    nbytes = t.step.tasks[task].nbytes
+    pieces = min(32, -(-nbytes // 2**19))
+    assert t.end[task] - t.begin[task] == pytest.approx((6 + pieces) * (2e-6 + nbytes / pieces / 25e9), rel=1e-3)

@@ -98,7 +98,7 @@ def test_background_traffic_slows_a_step_and_only_on_a_shared_network():
 
 
 def test_a_shared_run_counts_the_bytes_on_every_link():
-    """A ring of 4 sends 1.5 P from each rank, over one cable up and one down; buffers come on top (a binomial tree: P
+    """A ring of 4 sends 1.5 P from each rank, over one cable up and one down; buffers come on top (a chain: P
     from 3 ranks)."""
     net = cs.topology.switch(4, bandwidth="1GB/s", alpha="1us")
     t = cs.training_step("vgg16", net, network="shared", parallel=cs.ddp(), micro_batch=1, compute="10ms")

@@ -20,7 +20,7 @@ CASES = {
         "rank 0 holds r1 twice in chunk 0; reduce wants each rank once",
         "r1 加了两次",
     ),
-    "missing": ("reduce", REDUCE[:1], (0, 0), 0, "rank 0 lacks r2 in chunk 0", "缺少 r2"),
+    "missing": ("reduce", REDUCE[:1], (0, 0), None, "rank 0 lacks r2 in chunk 0", "缺少 r2"),
     "nothing": (
         "broadcast",
         [cs.copy(0, 1, 0)],
@@ -62,7 +62,10 @@ def test_a_contribution_that_does_not_belong_is_told_from_one_too_many():
     ]
     found = mistake(made("allgather", steps))
     assert (found.kind, found.rank, found.chunk, found.step) == ("foreign", 1, 0, 3)
-    assert "rank 1 holds r2 of chunk 2 in chunk 0; allgather wants r0. First wrong in step 4." in found.text[0]
+    assert (
+        "rank 1 holds r2 of chunk 2 in chunk 0; allgather wants r0. It begins in step 4: rank 1 gets the wrong data into chunk 0."
+        in found.text[0]
+    )
 
 
 def test_adding_to_a_cell_that_holds_nothing_asks_for_a_copy():

@@ -8,9 +8,9 @@ of thirty go on clicking while it computes. Nothing here knows Streamlit, but fo
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import pickle
-import queue
 import shutil
 import signal
 import subprocess
@@ -27,6 +27,7 @@ from typing import Any
 from cachetools import LRUCache
 
 from ..server import at_end, client_of
+from ..server.use import Use
 from .worker import prepare
 
 #: Results of all sessions together and what they were made from, in bytes as pickled; the least recently used goes
@@ -36,6 +37,9 @@ MOST_KEPT = 96 * 2**20
 WORKERS = min(2, os.cpu_count() or 1)
 #: Seconds up to which a computation stands in a row of its own, so that a glance never waits for a film.
 SHORT = 4.0
+#: The rows: those that take a moment, all others, and those of which nobody can say what they take: a stranger's code,
+#: which often never ends. For the last there is one process, whatever the number of the others.
+ROWS = ("short", "long", "unknown")
 #: Computations of one client that stand in the rows or are under way, and of all clients.
 MOST_EACH, MOST_JOBS = 6, 60
 #: Seconds after which somebody who has not asked again is taken to have gone: a closed tab.
@@ -83,15 +87,17 @@ class Computation:
     """One computation under way.
 
     Attributes:
-        short: it stands in the row of those that take a moment. expected: seconds that it should take.
+        row: the one that it stands in, of `ROWS`. expected: seconds that it should take; 0 where nobody can know.
         began: when a worker took it up (`time.monotonic`), or None while it waits in the row.
         stage: `queue`, `start`, `compile` or `run`; share: how much of it is done, 0 to 1.
         over: set at the end; then `result` is its pickle, or `error` says why there is none; neither, where it was
         stopped.
+        waiting: who waits for it, and when each was last seen. clients: those that pay for it, once it has begun.
     """
 
-    def __init__(self, key: Key, function: Callable[..., Any], short: bool, expected: float):
-        self.key, self.function, self.short, self.expected = key, function, short, expected
+    def __init__(self, key: Key, function: Callable[..., Any], expected: float, pace: float):
+        self.key, self.function, self.expected = key, function, expected * pace
+        self.row = "unknown" if not expected else "short" if expected <= SHORT else "long"
         self.began: float | None = None
         self.stage, self.share = "queue", 0.0
         self.over = threading.Event()
@@ -99,6 +105,7 @@ class Computation:
         self.error: Exception | None = None
         self.worker: Worker | None = None
         self.waiting: dict[str, float] = {}
+        self.clients: frozenset[str] = frozenset()
 
     @property
     def stopped(self) -> bool:
@@ -149,7 +156,8 @@ class Worker:
 
 
 class Workers:
-    """A few processes, and the two rows of computations that wait for one: short ones, and all others."""
+    """A few processes, and the rows of computations that wait for one. Of those in a row the next is that of the client
+    who has used least of late: one who asks for much waits, the others do not."""
 
     def __init__(
         self,
@@ -163,11 +171,14 @@ class Workers:
         self.pace = 1.0  # what computations took here over what was expected, lately
         self._lock = threading.Lock()
         self._jobs: dict[Key, Computation] = {}
-        self._rows: dict[bool, queue.SimpleQueue[Computation]] = {short: queue.SimpleQueue() for short in (True, False)}
+        self._arrived = threading.Condition(self._lock)
+        self._rows: dict[str, list[Computation]] = {row: [] for row in ROWS}
+        self._use = Use()
         self._staff: set[Worker] = set()
         self._closed = False
-        for row in list(self._rows.values()) * count:
-            threading.Thread(target=self._serve, args=(row,), daemon=True, name="collsim-worker").start()
+        for row in ROWS:
+            for _ in range(min(count, 1) if row == "unknown" else count):
+                threading.Thread(target=self._serve, args=(row,), daemon=True, name="collsim-worker").start()
         threading.Thread(target=self._watch, daemon=True, name="collsim-watch").start()
         atexit.register(self.close)
 
@@ -183,14 +194,15 @@ class Workers:
         with self._lock:
             job = self._jobs.get(key)
             if job is None:
-                job = Computation(key, function, expected <= SHORT, expected * self.pace)
+                job = Computation(key, function, expected, self.pace)
                 job.result = self.kept.get(key)  # it may have come while the caller made an estimate
                 if job.result is not None:
                     job.over.set()
                     return job
                 self._admit(who)
                 self._jobs[key] = job
-                self._rows[job.short].put(job)
+                self._rows[job.row].append(job)
+                self._arrived.notify_all()
             job.waiting[who] = time.monotonic()
         return job
 
@@ -223,10 +235,19 @@ class Workers:
                 self._stop(job)
 
     def before(self, job: Computation) -> int:
-        """How many computations are under way or stand before this one in its row."""
+        """How many computations are under way or stand before this one in its row, as things are now."""
         with self._lock:
-            jobs = [one for one in self._jobs.values() if one.short == job.short]
-        return jobs.index(job) if job in jobs else 0
+            if job not in self._rows[job.row]:
+                return 0
+            under_way = sum(one.row == job.row and one.began is not None for one in self._jobs.values())
+            return under_way + self._in_turn(job.row).index(job)
+
+    def _in_turn(self, row: str) -> list[Computation]:
+        """With the lock held: those that wait in a row, the next one first."""
+        return self._use.order(self._rows[row], self._clients)
+
+    def _clients(self, job: Computation) -> frozenset[str]:
+        return frozenset(self.client(who) for who in tuple(job.waiting))
 
     def close(self) -> None:
         """Stop all that is under way, for good."""
@@ -242,6 +263,8 @@ class Workers:
         if not job.over.is_set():
             job.over.set()
             self._jobs.pop(job.key, None)
+            if job in self._rows[job.row]:
+                self._rows[job.row].remove(job)
             if job.worker is not None:
                 job.worker.kill()
 
@@ -263,21 +286,34 @@ class Workers:
         """Is somebody who was not seen for so many seconds still taken to wait?"""
         return unseen <= self.patience or (unseen <= HIDDEN and self.here(who))
 
-    def _serve(self, row: queue.SimpleQueue[Computation]) -> None:
+    def _serve(self, row: str) -> None:
         """One worker's life: take the next computation, see it through; a process that was killed is replaced at
         once."""
         worker: Worker | None = None
         while True:
-            job = row.get()
+            with self._arrived:
+                self._arrived.wait_for(lambda: bool(self._rows[row]))
             if worker is None or worker.gone:
                 worker = self._started(worker)
             with self._lock:
-                if job.over.is_set():
-                    continue
-                job.worker, job.began, job.stage = worker, time.monotonic(), "start"
+                job = self._taken(row, worker)
+            if job is None:
+                continue
             self._see_through(job, worker.process)
+            with self._lock:
+                self._use.ends(job.clients, job.seconds)
             if worker.gone or job.stopped:
                 worker = self._started(worker)
+
+    def _taken(self, row: str, worker: Worker) -> Computation | None:
+        """With the lock held: the next computation of a row, which begins now; None where another worker was faster."""
+        if not self._rows[row]:
+            return None
+        job = self._in_turn(row)[0]
+        self._rows[row].remove(job)
+        job.worker, job.began, job.stage, job.clients = worker, time.monotonic(), "start", self._clients(job)
+        self._use.begins(job.clients)
+        return job
 
     def _started(self, old: Worker | None) -> Worker:
         if old is not None:
@@ -337,9 +373,17 @@ def client_of_tab(who: str) -> str:
     return client_of(host) if isinstance(host, str) else ""
 
 
-@cache
+_MAKES = threading.Lock()
+
+
 def workers() -> Workers:
     """The workers of this server; who asks is the id of a session."""
+    with _MAKES:  # the first pages of a class open at the same moment
+        return _workers()
+
+
+@cache
+def _workers() -> Workers:
     staff = Workers(here=tab_is_open, client=client_of_tab)
     at_end(staff.close)
     return staff
@@ -368,6 +412,10 @@ class Engine:
     def load(self) -> None:
         """Load it here, or compile it where that was not done before."""
         prepare()
+        # Streamlit collects garbage after every rerun. What is loaded by now stays to the end: looking through all of
+        # it each time took a third of a second, under the lock that all pages share.
+        gc.collect()
+        gc.freeze()
         self.ready.set()
 
 

@@ -46,7 +46,7 @@ def main(folder: str) -> None:
     # processes that this one forks close it, and must not close the real one
     sys.stdin = open(os.devnull)  # noqa: SIM115
     if hasattr(os, "nice"):
-        os.nice(5)  # a class that clicks about goes first
+        os.nice(10)  # a class that clicks about goes first
     waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(requests, waiting, folder), daemon=True).start()
     while True:

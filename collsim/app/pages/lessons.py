@@ -1,4 +1,4 @@
-"""Lessons: the story in order, each with a run to play and a question to answer before it is revealed."""
+"""Lessons: in order, each with sections: a run to play, and a question to answer before it is revealed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from collsim.teach.language import Text
 from collsim.teach.questions.question import Question
 from collsim.viz.timeline.document import encode, timeline
 
-from ...lessons.chapters import CHAPTERS
+from ...lessons.chapters import LESSONS, SECTIONS
+from ...lessons.lesson import Lesson
 from ..classroom import question_card as card
 from ..scenario.address import Complaint, PageAddress, Word
 from ..scenario.choice import count, one_of
@@ -24,12 +25,12 @@ from ..shell.player import player
 from ..shell.session import language, session, t
 
 PAGE = "lessons"
-NAMES = list(CHAPTERS)
+NAMES = list(SECTIONS)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Where a reader is: the lesson, and what was answered in which."""
+    """Where a reader is: the section of a lesson, by its key, and what was answered in which."""
 
     lesson: str = NAMES[0]
     answers: Mapping[str, int] = field(default_factory=dict)
@@ -37,9 +38,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class Content:
-    """A chapter as plain data, for the cache."""
+    """A section as plain data, for the cache."""
 
-    title: Text
     before: tuple[Text, ...]
     question: Question
     after: tuple[Text, ...]
@@ -50,18 +50,19 @@ class Content:
 
 @st.cache_data(max_entries=len(NAMES), show_spinner=False)
 def kept_lesson(name: str) -> Content:
-    """A chapter, computed once for all sessions."""
-    one = CHAPTERS[name]()
-    return Content(one.title, one.before, one.question, one.after, one.table, one.view, encode(timeline(one.trace)))
-
-
-@st.cache_data(show_spinner=False)
-def kept_titles() -> dict[str, Text]:
-    """The titles of all lessons."""
-    return {name: kept_lesson(name).title for name in NAMES}
+    """A section of a lesson, computed once for all sessions."""
+    one = SECTIONS[name][1].told()
+    return Content(one.before, one.question, one.after, one.table, one.view, encode(timeline(one.trace)))
 
 
 # ---- address -------------------------------------------------------------------------------------------------------
+
+
+def _section(text: str) -> str:
+    """The key of a section, or the number of a lesson: its first section."""
+    if text.isdecimal() and int(text) in LESSONS:
+        return LESSONS[int(text)].sections[0].key
+    return one_of("lesson", lambda: NAMES)(text)
 
 
 def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Reading:
@@ -82,9 +83,7 @@ def _adapt(reading: Reading, said: dict[str, str]) -> dict[str, str]:
     return said if given is None else {"lesson": reading.lesson, "answer": str(given + 1)}
 
 
-ADDRESS = PageAddress(
-    Reading(), (Word("lesson", one_of("lesson", lambda: NAMES)), Word("answer", field="")), _agree, _adapt
-)
+ADDRESS = PageAddress(Reading(), (Word("lesson", _section), Word("answer", field="")), _agree, _adapt)
 
 
 # ---- page ----------------------------------------------------------------------------------------------------------
@@ -100,7 +99,7 @@ def draw() -> None:
     st.html(f"<style>{card.STYLE}{_STYLE}{_marks(reading)}</style>")
     with st.container(key="lessonhead"):
         head, back, following = st.columns([10, 2, 2], vertical_alignment="bottom", gap="small")
-    head.html(_title(reading, content))
+    head.html(_title(reading))
     _turning(reading, back, following)
     lines = "".join(f"<p>{html.escape(_say(p))}</p>" for p in content.before)
     st.html(f'<div class="cs-lesson">{lines}</div>')
@@ -118,21 +117,36 @@ def _say(text: Text) -> str:
     return text[0 if language() == "en" else 1]
 
 
-def _title(reading: Reading, content: Content) -> str:
-    where = t("lessons.count", number=NAMES.index(reading.lesson) + 1, all=len(NAMES))
-    return f'<div class="cs-lesson"><small>{where}</small>{title(_say(content.title))}</div>'
+def _title(reading: Reading) -> str:
+    lesson, section = SECTIONS[reading.lesson]
+    where = t("lessons.count", number=lesson.number, all=len(LESSONS))
+    if section.title:
+        at = lesson.sections.index(section) + 1
+        where += t("lessons.part", number=at, all=len(lesson.sections), title=_say(section.title))
+    return f'<div class="cs-lesson"><small>{html.escape(where)}</small>{title(_say(lesson.title))}</div>'
 
 
 def _list(reading: Reading) -> None:
-    """All lessons; the one that is open stands out, those answered have a filled number."""
+    """All lessons, and the further sections of the open one; what is open stands out, lessons that are answered have a
+    filled number."""
     with st.sidebar:
         part(t("lessons.list"))
         with st.container(key="lessonlist"):
-            for name, text in kept_titles().items():
-                key, done = f"lesson_{name}", t("lessons.done") if name in reading.answers else None
-                st.button(
-                    _say(text), key=key, type="tertiary", help=done, on_click=_open, args=(name,), width="stretch"
-                )
+            for lesson in LESSONS.values():
+                _entry(lesson.sections[0].key, lesson.title, t("lessons.done") if _done(lesson, reading) else None)
+                further = lesson.sections[1:] if lesson is SECTIONS[reading.lesson][0] else ()
+                for section in further:
+                    _entry(section.key, section.title or lesson.title)
+
+
+def _done(lesson: Lesson, reading: Reading) -> bool:
+    """Are all questions of a lesson answered?"""
+    return all(section.key in reading.answers for section in lesson.sections)
+
+
+def _entry(name: str, text: Text, done: str | None = None) -> None:
+    key = f"lesson_{name}"
+    st.button(_say(text), key=key, type="tertiary", help=done, on_click=_open, args=(name,), width="stretch")
 
 
 def _open(name: str) -> None:
@@ -159,9 +173,18 @@ def _question(reading: Reading, content: Content) -> None:
     verdict = t("lessons.right" if given == question.answer else "lessons.wrong")
     body = f"<p><b>{html.escape(verdict)}</b> {html.escape(question.why)}</p>"
     body += "".join(f"<p>{html.escape(_say(p))}</p>" for p in content.after)
-    st.html(f'<div class="cs-after" role="status">{body}</div>{_table(content)}')
+    st.html(f'<div class="cs-after" role="status">{body}</div>{_table(content)}{_notebook(reading.lesson)}')
     again = (reading.lesson, None)
     st.button(t("lessons.again"), key=f"again_{reading.lesson}", type="tertiary", on_click=_answer, args=again)
+
+
+def _notebook(name: str) -> str:
+    """Where a lesson goes on after its last section: its notebook, and what is written there."""
+    lesson, section = SECTIONS[name]
+    if section is not lesson.sections[-1] or not lesson.notebook:
+        return ""
+    said = t("lessons.notebook", notebook=lesson.notebook, exercises=", ".join(lesson.exercises))
+    return f'<div class="cs-after"><p>{html.escape(said)}</p></div>'
 
 
 def _choices(lesson: str, question: Question) -> None:
@@ -186,23 +209,35 @@ def _table(content: Content) -> str:
 def _turning(reading: Reading, back: Any, following: Any) -> None:
     """Back and next, always in the same place."""
     at = NAMES.index(reading.lesson)
-    before = (NAMES[max(0, at - 1)],)
-    back.button(t("lessons.back"), key="lesson_back", disabled=at == 0, on_click=_open, args=before, width="stretch")
-    if at + 1 < len(NAMES):
-        after, key = (NAMES[at + 1],), "lesson_next"
-        following.button(t("lessons.next"), key=key, type="primary", on_click=_open, args=after, width="stretch")
+    before, after = NAMES[max(0, at - 1)], NAMES[min(len(NAMES) - 1, at + 1)]
+    label = t(_turn("back", reading.lesson, before))
+    back.button(label, key="lesson_back", disabled=at == 0, on_click=_open, args=(before,), width="stretch")
+    if after != reading.lesson:
+        label, key = t(_turn("next", reading.lesson, after)), "lesson_next"
+        following.button(label, key=key, type="primary", on_click=_open, args=(after,), width="stretch")
+
+
+def _turn(way: str, here: str, there: str) -> str:
+    """What a button says that leads to another lesson, or to another part of this one."""
+    within = here != there and SECTIONS[here][0] is SECTIONS[there][0]
+    return f"lessons.{way}part" if within else f"lessons.{way}"
 
 
 def _marks(reading: Reading) -> str:
-    """Style of the numbers in the list: the open lesson, and those that are answered."""
+    """Style of the list: what is open, lessons that are answered, sections without a number."""
     rules = [
-        f".st-key-lesson_{name} button::before{{background:var(--cs-done);color:var(--cs-card)}}"
-        for name in reading.answers
+        f".st-key-lesson_{lesson.sections[0].key} button::before{{background:var(--cs-done);color:var(--cs-card)}}"
+        for lesson in LESSONS.values()
+        if _done(lesson, reading)
     ]
-    now = f".st-key-lesson_{reading.lesson} button"
+    rules += [
+        f".st-key-lesson_{section.key} button::before{{counter-increment:none;content:'';border-color:transparent}}"
+        for section in SECTIONS[reading.lesson][0].sections[1:]
+    ]
+    now = f".st-key-lesson_{SECTIONS[reading.lesson][0].sections[0].key} button"
     rules.append(
-        f"{now}::before{{background:var(--cs-ink);color:var(--cs-card);border-color:var(--cs-ink)}}{now} "
-        "p{font-weight:700}"
+        f"{now}::before{{background:var(--cs-ink);color:var(--cs-card);border-color:var(--cs-ink)}}"
+        f".st-key-lesson_{reading.lesson} button p{{font-weight:700}}"
     )
     return "".join(rules)
 

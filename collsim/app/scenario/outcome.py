@@ -325,7 +325,10 @@ def compare(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
     pairs = compared(choice, topology)
     table = fastest(swept(choice, pairs, topology, tell)).drop(columns=["options"])
     why = table[table["error"].notna()].drop_duplicates("algorithm").set_index("algorithm")["error"]
-    table.attrs["refusals"] = {name: _refusal(name, dict(pairs)[name], topology, text) for name, text in why.items()}
+    options = dict(reversed(pairs))
+    table.attrs["refusals"] = {
+        name: _refusal(name, options[name], topology, text) for name, text in zip(map(str, why.index), why, strict=True)
+    }
     return table
 
 

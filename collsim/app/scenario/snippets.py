@@ -172,7 +172,7 @@ def command(
         "collsim",
         "run",
         choice.algorithm,
-        *_place_words(choice),
+        *place_words(choice),
         "--nbytes",
         choice.nbytes.replace(" ", ""),
         *_setting_words(choice),
@@ -184,18 +184,19 @@ def command(
             words += [word for rank, value in given.items() for word in (f"--{name}", f"{rank}={value}")]
         elif name == "jitter":
             words += ["--jitter", given]
-    return " ".join(_quoted(word) for word in (*words, *beside))
+    return " ".join(quoted(word) for word in (*words, *beside))
 
 
 def command_sweep(choice: Choice, algorithms: tuple[str, ...]) -> str:
     """The line for a shell that compares these algorithms, each at its best as on the page."""
     words = ["collsim", "compare", "--collective", choice.collective]
     words += [word for name in algorithms for word in ("--algorithm", name)]
-    words += [*_place_words(choice), "--nbytes", choice.sizes]
-    return " ".join(_quoted(word) for word in (*words, *_setting_words(choice)))
+    words += [*place_words(choice), "--nbytes", choice.sizes]
+    return " ".join(quoted(word) for word in (*words, *_setting_words(choice)))
 
 
-def _place_words(choice: Choice) -> list[str]:
+def place_words(choice: Choice) -> list[str]:
+    """The options of the command line that name the place."""
     if choice.place in networks():
         return ["--topology", network_text(choice)]
     if choice.place == OWN:
@@ -214,7 +215,8 @@ def _setting_words(choice: Choice) -> list[str]:
     return [word for name, given, usual in _settings(choice) if given != usual for word in (f"--{name}", given)]
 
 
-def _quoted(word: str) -> str:
+def quoted(word: str) -> str:
+    """A word as a shell takes it."""
     return f'"{word}"' if "(" in word else shlex.quote(word)
 
 

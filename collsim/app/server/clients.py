@@ -24,6 +24,8 @@ class ClientLimits:
 
     Attributes:
         tabs: pages that one client has open at a time; all: of all clients.
+        opened: how often a minute each page that a client may have open can be opened again; a page costs the server
+        something before its first rerun.
         reruns: of the script per second, for each page that a client may have open; burst: so many at once besides.
         reruns_in_all: per second, of all clients. A page that waits for a long computation asks 2.5 times a second.
         upload_bytes: of one client at a time; upload_bytes_in_all: of all.
@@ -33,6 +35,7 @@ class ClientLimits:
 
     tabs: int = 12
     all: int = 240
+    opened: float = 5.0
     reruns: float = 0.5
     burst: int = 5
     reruns_in_all: float = 120.0
@@ -65,6 +68,7 @@ class Pace:
 class Client:
     """One address: its pages, what it has uploaded (bytes by path), and its paces."""
 
+    opens: Pace
     reruns: Pace
     tries: Pace
     left: float
@@ -81,10 +85,12 @@ class Clients:
         self._reruns = Pace(limits.reruns_in_all, int(limits.reruns_in_all), clock)
 
     def enter(self, who: str) -> bool:
-        """Open one more page; False where this client, or the server, has as many as it may."""
+        """Open one more page; False where this client, or the server, has as many as it may, or opens them too
+        often."""
         client = self._client(who)
-        if client is None or self.is_full(who):
+        if client is None or self.is_full(who) or not client.opens.is_free():
             return False
+        client.opens.wait()
         client.tabs += 1
         return True
 
@@ -143,9 +149,10 @@ class Clients:
             if len(self._known) >= MOST_CLIENTS:
                 return None
             of_one = self.limits.tabs
+            opens = Pace(self.limits.opened * of_one / 60.0, 2 * of_one, self._clock)
             reruns = Pace(self.limits.reruns * of_one, self.limits.burst * of_one, self._clock)
             tries = Pace(self.limits.tries / 60.0, self.limits.tries, self._clock)
-            self._known[who] = Client(reruns, tries, self._clock())
+            self._known[who] = Client(opens, reruns, tries, self._clock())
         return self._known[who]
 
     def _sweep(self) -> None:

@@ -22,6 +22,7 @@ from .admission import Admission
 from .clients import Clients, client_of
 from .entrance import entrance, refused
 from .listening import is_loopback
+from .turns import PAGES_OF_ONE, PageTurn, Turns
 
 #: Open to all, so that whoever started the server can see that it runs.
 HEALTH = "/_stcore/health"
@@ -102,6 +103,7 @@ class Door:
 
     def __init__(self, app: ASGIApp, admission: Admission | None, clients: Clients, base: str = ""):
         self.app, self.admission, self.clients, self.health = app, admission, clients, base + HEALTH
+        self.turns = Turns(of_one=max(1, clients.limits.tabs // PAGES_OF_ONE))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, ask for the join code, or refuse."""
@@ -162,8 +164,10 @@ class Door:
     async def _page(self, who: str, scope: Scope, receive: Receive, send: Send) -> None:
         """One page of a client from the room, for as long as it is open: each rerun it asks for comes in its turn."""
         if not self.clients.enter(who):
-            await _say(PlainTextResponse("too many pages are open\n", 429), scope, receive, send)
+            await _say(PlainTextResponse("too many pages are open, or opened too often\n", 429), scope, receive, send)
             return
+
+        turn = PageTurn(self.turns, who)
 
         async def paced() -> Message:
             message = await receive()
@@ -171,11 +175,17 @@ class Door:
                 if len(message.get("bytes") or message.get("text") or b"") > self.clients.limits.message_bytes:
                     return {"type": "websocket.disconnect", "code": 1009}
                 await asyncio.sleep(self.clients.wait(who))
+                await turn.asked(message.get("bytes") or b"")
             return message
 
+        async def told(message: Message) -> None:
+            turn.answered(message.get("bytes") or b"")
+            await send(message)
+
         try:
-            await self.app(scope, paced, send)
+            await self.app(scope, paced, told)
         finally:
+            turn.left()
             self.clients.leave(who)
 
 

@@ -16,7 +16,7 @@ from ..scenario.choice import Choice
 from ..scenario.custom_machine import OWN
 from .controls import algorithm_label
 from .notes import note
-from .session import t
+from .session import language, t
 
 _MOST_SIZES = 40
 
@@ -145,6 +145,28 @@ def _torch(choice: Choice, sizes: list[str], used: dict[str, Any], ranks: int) -
     nodes = choice.copies if ranks % choice.copies == 0 else 1
     line = pytorch.launch(ranks, nodes, snippets.environment(choice, used))
     return [CodePart(t("code.torch"), code, "python", t("code.torch.note")), CodePart("torchrun", line)]
+
+
+def torch_of_step(told: tuple[str, str, str] | cs.CollsimError) -> list[CodePart]:
+    """A step of training in PyTorch: the script, the lines that start it, and how to ask for NCCL; why there is none
+    where PyTorch has no module for it."""
+    if isinstance(told, cs.CollsimError):
+        return [CodePart("PyTorch", "", note=told.said(language()))]
+    code, line, by_hand = told
+    parts = [CodePart(t("code.torch.step"), code, "python", t("code.torch.step.note"))]
+    if "init_process_group" not in code:  # DataParallel: one process
+        return [*parts, CodePart("python", line)]
+    asking = (
+        "import torch, torch.distributed as dist\n"
+        "print(dist.is_nccl_available())\n"
+        "print(torch.cuda.nccl.version() if dist.is_nccl_available() else None)"
+    )
+    return [
+        *parts,
+        CodePart(t("code.torch.env"), line),
+        CodePart(t("code.torch.tcp"), by_hand),
+        CodePart(t("code.torch.nccl"), asking, "python", t("code.torch.nccl.note")),
+    ]
 
 
 def _environment(choice: Choice, used: dict[str, Any]) -> list[CodePart]:

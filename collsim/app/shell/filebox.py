@@ -90,8 +90,13 @@ def _choose(
         st.download_button(label, data, title, key="files_take", on_click="ignore", type="primary")
 
 
+def _about(entry: Format) -> str:
+    """What a format says of itself, where the app has no words of its own for it."""
+    return entry.chinese if language() == "zh" and entry.chinese else entry.about
+
+
 def _label(entry: Format) -> str:
-    about = t(f"format.{entry.name}") if f"format.{entry.name}" in TEXTS else entry.about
+    about = t(f"format.{entry.name}") if f"format.{entry.name}" in TEXTS else _about(entry)
     return f"{t(f'files.{entry.holds}')}{t('colon')}{about} ({entry.suffixes[0]})"
 
 

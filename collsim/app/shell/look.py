@@ -93,6 +93,9 @@ small[title]{{cursor:help}}
  [data-testid=stSidebar]:is([data-collapsed=false],[aria-expanded=true]){{width:240px!important;
  min-width:240px!important}}
  [data-testid=stMainBlockContainer]{{padding:46px 14px 24px}}
+ [data-testid=stTopNavLink]{{padding-left:7px;padding-right:7px}}
+ [data-testid=stTopNavLink] span{{font-size:14px}}
+ [data-testid=stTopNavLinkContainer]{{margin-left:0;margin-right:0}}
  .cs-head{{gap:6px 22px}} .cs-fig b{{font-size:26px;line-height:31px}} .cs-fig b i{{font-size:16px}}
  .cs-fig span{{white-space:normal;max-width:116px;font-size:13px;line-height:16px}}
  .cs-why{{min-width:320px;padding-left:12px}} .cs-why b{{font-size:17px;line-height:22px}}

@@ -67,7 +67,7 @@ def sidebar(page: str) -> None:
         if page == "explore":
             st.page_link(menu()["lessons"], label=t("begin"), icon=":material/school:")
         new = _what(session().choice, page)
-        new = _where(new)
+        new = where(new)
         new = _how(new, page)
     session().choice = new
 
@@ -122,10 +122,12 @@ def _when(algorithm: str) -> str:
     return (lines if any(lines) else entry.says)[0 if language() == "en" else 1]
 
 
-def _where(choice: Choice) -> Choice:
+def where(choice: Choice, take: Callable[[str], None] | None = None, drop: Callable[[], None] | None = None) -> Choice:
+    """The place and what can be set of it. `take` puts a machine of one's own into what the page remembers, `drop`
+    removes it; unless given, into the run that pages share."""
     part(t("where"), "next")
     choice = replace(choice, place=pick("place", places(), choice.place, place_label))
-    _own(choice)
+    _own(choice, take or _take, drop or _drop)
     if choice.place not in networks():
         return _machine(choice)
     if has_shape(choice.place):
@@ -151,11 +153,11 @@ def _machine(choice: Choice) -> Choice:
     return replace(choice, **switched)
 
 
-def _own(choice: Choice) -> None:
+def _own(choice: Choice, take: Callable[[str], None], drop: Callable[[], None]) -> None:
     """A machine of one's own: pasted or uploaded here, used everywhere."""
     label = t("own.change", file=custom_machine.facts(choice.own).file) if choice.own else t("own.give")
     with st.popover(label, width="stretch"):
-        ownbox(choice.own, "side", _take, _drop)
+        ownbox(choice.own, "side", take, drop)
 
 
 def _take(text: str) -> None:

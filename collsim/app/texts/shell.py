@@ -244,6 +244,27 @@ TEXTS: dict[str, tuple[str, str]] = {
         "NCCL where there are GPUs, else Gloo; the backend chooses its own algorithm, NCCL the one of NCCL_ALGO.",
         "有 GPU 时用 NCCL，否则用 Gloo；算法由后端自行选择，NCCL 则按 NCCL_ALGO。",
     ),
+    "code.torch.step": ("PyTorch, step.py", "PyTorch，step.py"),
+    "code.torch.step.note": (
+        "It trains the model where torchvision or transformers is installed, else a module with the same parameter "
+        "tensors; it prints the time of a step, and the buckets that DDP made beside those shown here. "
+        "`--dist-backend` is no option of PyTorch: this script hands it to `init_process_group`, as `main.py` of "
+        "PyTorch's examples does.",
+        "安装了 torchvision 或 transformers 时训练真实模型，否则训练一个参数张量完全相同的模块；脚本会打印一步的时间，"
+        "并把 DDP 实际划分的桶与这里的桶并列打印。`--dist-backend` 不是 PyTorch 自身的选项：脚本把它传给 "
+        "`init_process_group`，PyTorch 示例中的 `main.py` 也是这样做的。",
+    ),
+    "code.torch.env": ("Started by torchrun (env://)", "用 torchrun 启动（env://）"),
+    "code.torch.tcp": ("Started by hand (tcp://)", "手动启动（tcp://）"),
+    "code.torch.nccl": ("Is there NCCL, and which?", "有没有 NCCL，是哪个版本？"),
+    "code.torch.nccl.note": (
+        "`is_nccl_available` says that this PyTorch was built with NCCL, not that there is a GPU. "
+        "`torch.cuda.nccl.version()` is the NCCL of this build: wheels bring their own, whatever else is installed; a "
+        "build without NCCL has no such function. No backend is chosen by version.",
+        "`is_nccl_available` 只说明这个 PyTorch 编译时带有 NCCL，并不表示机器上有 GPU。`torch.cuda.nccl.version()` "
+        "是这个构建所用的 NCCL 版本：wheel 自带 NCCL，与系统里另外安装的无关；没有 NCCL 的构建没有这个函数。"
+        "选择后端与版本号无关。",
+    ),
     "code.torch.none": ("The collectives of PyTorch do not take {dtype}.", "PyTorch 的集合通信不支持 {dtype}。"),
     "code.environment": ("NCCL environment", "NCCL 环境变量"),
     "code.hardware": ("On the real machine", "在真实机器上"),

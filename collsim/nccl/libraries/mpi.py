@@ -129,38 +129,54 @@ NODE, INSIDE, PEER = 20e9, 0.4, 0.45e-6
 FILL, FADE, WIRE = 1.5, 64, 0.9
 
 
-def time_of(case: Any, nbytes: int) -> float:
+@dataclass(frozen=True)
+class Constants:
+    """All of these, for a fit that finds them again."""
+
+    host: Rates = HOST
+    gpu: Rates = GPU
+    cray: Rates = GPU_CRAY
+    node: float = NODE
+    inside: float = INSIDE
+    peer: float = PEER
+    fill: float = FILL
+    fade: float = FADE
+    wire: float = WIRE
+
+
+def time_of(case: Any, nbytes: int, known: Constants | None = None) -> float:
     """Seconds of one call. `case` has the columns gpu, ranks, nodes, collective, inter_link and nccl_version (the
-    library) of a table."""
+    library) of a table; `known` are other constants than those above."""
+    known = known or Constants()
     ranks, nodes, kind = int(case.ranks), int(case.nodes), collective_name(case.collective)
-    rates = (
-        HOST
-        if "none" in case.gpu.lower()
-        else GPU_CRAY
-        if "cray" in str(getattr(case, "nccl_version", "")).lower()
-        else GPU
-    )
-    latency = rates.start + _latency(kind, ranks, nodes, rates)
-    flow = _flow(kind, ranks, nodes, nbytes, rates, case.inter_link)
-    return latency + flow + FILL * math.sqrt(latency * flow) / (1 + flow / (FADE * latency))
+    in_host = "none" in case.gpu.lower()
+    cray = "cray" in str(getattr(case, "nccl_version", "")).lower()
+    rates = known.host if in_host else known.cray if cray else known.gpu
+    latency = rates.start + _latency(kind, ranks, nodes, rates, known)
+    inside = min(_rate(kind, rates), known.node * nodes / ranks) if in_host else _rate(kind, rates)
+    flow = _flow(kind, ranks, nodes, nbytes, inside, case.inter_link, known.wire)
+    return latency + flow + known.fill * math.sqrt(latency * flow) / (1 + flow / (known.fade * latency))
 
 
-def _latency(kind: str, ranks: int, nodes: int, rates: Rates) -> float:
+def _latency(kind: str, ranks: int, nodes: int, rates: Rates, known: Constants) -> float:
     if kind == "alltoall":
-        return PEER * (ranks - 1) + rates.step * math.log2(max(2, nodes))
+        return known.peer * (ranks - 1) + rates.step * math.log2(max(2, nodes))
     if kind == "sendrecv":
-        return rates.step * (INSIDE if nodes == 1 else 1.0)
+        return rates.step * (known.inside if nodes == 1 else 1.0)
     near, far = math.log2(max(1.0, ranks / nodes)), math.log2(nodes)
-    return rates.step * (far + INSIDE * near)
+    return rates.step * (far + known.inside * near)
 
 
-def _flow(kind: str, ranks: int, nodes: int, nbytes: int, rates: Rates, inter_link: str) -> float:
+def _rate(kind: str, rates: Rates) -> float:
+    return rates.reduce if kind in ("allreduce", "reduce", "reduce_scatter") else rates.move
+
+
+def _flow(kind: str, ranks: int, nodes: int, nbytes: int, inside: float, inter_link: str, wire: float) -> float:
+    """Seconds of the bytes: inside a rank and its node at `inside` B/s, over the cards at `wire` of their rate."""
     local = ranks / nodes
     share = _ROUNDED[kind] * (1.0 if kind in ("broadcast", "sendrecv") else (ranks - 1) / ranks)
-    rank_rate = rates.reduce if kind in ("allreduce", "reduce", "reduce_scatter") else rates.move
-    inside = nbytes * share / (min(rank_rate, NODE / local) if rates is HOST else rank_rate)
     if nodes == 1:
-        return inside
+        return nbytes * share / inside
     nics, nic_rate, _ = network(inter_link)
     crossing = local * (ranks - local) / ranks if kind == "alltoall" else share
-    return max(inside, nbytes * crossing / (nics * nic_rate * WIRE))
+    return max(nbytes * share / inside, nbytes * crossing / (nics * nic_rate * wire))

@@ -21,6 +21,7 @@ from ...errors import CollsimError, FormatError
 from ...files import csv_of, write_text
 from ..libraries import mpi
 from ..machine.words import facts
+from ..model.relative import relative_error
 from ..predict import Prediction, collective_name, predict
 from ..search.constants import ALGORITHMS
 
@@ -281,12 +282,6 @@ def _usable(predictions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     return predictions.assign(
         ratio=predictions.time_us_pred / predictions.time_us, tuner=predictions.tuner_us / predictions.time_us
     )
-
-
-def relative_error(ratio: Any) -> Any:
-    """How far a ratio is from 1, whichever way: max(ratio, 1 / ratio) - 1, so that half and twice the time are both 1
-    (100 %); the distance of the ratio itself calls ten times too fast 90 % and ten times too slow 900 %."""
-    return np.expm1(np.abs(np.log(ratio)))
 
 
 def _per_case(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:

@@ -10,16 +10,18 @@ import numpy as np
 
 from ...errors import CollsimError
 from ...simulate import Trace
+from ...training import StepTrace
 from ...units import parse_count
 from ..language import language
 from .kinds import ASKERS, AskedRun
 from .question import Question
+from .steps import STEP_ASKERS, AskedStep
 
 _MOST = 60
 
 
-def questions(trace: Trace, seed: int = 0, count: int = 8, lang: str = "en") -> list[Question]:
-    """Questions about this very run, with their answers.
+def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, lang: str = "en") -> list[Question]:
+    """Questions about this very run, or step of training, with their answers.
 
     Args:
         seed: the same seed and run give the same questions.
@@ -32,6 +34,8 @@ def questions(trace: Trace, seed: int = 0, count: int = 8, lang: str = "en") -> 
     language(lang)
     if count > _MOST:
         raise CollsimError("count={count}: at most {most} questions are made at once", count=count, most=_MOST)
+    if isinstance(trace, StepTrace):
+        return _about_step(trace, seed, count, lang)
     if not trace.time or not trace.link_bytes.any():
         raise CollsimError(
             "nothing moves in {trace!r}, so there is nothing to ask; take more ranks or a larger size", trace=trace
@@ -49,6 +53,19 @@ def questions(trace: Trace, seed: int = 0, count: int = 8, lang: str = "en") -> 
             if len(found) == count:
                 return [replace(q, lang=lang) for q in found.values()]
     return [replace(q, lang=lang) for q in found.values()]
+
+
+def _about_step(trace: StepTrace, seed: int, count: int, lang: str) -> list[Question]:
+    """One question of each kind that makes sense for the step."""
+    if trace.step.ranks < 2 or not trace.communication:
+        raise CollsimError("nothing is sent in {trace!r}, so there is nothing to ask; take more GPUs", trace=trace)
+    run = AskedStep(trace)
+    random = np.random.default_rng([seed, zlib.crc32(f"{trace.step.says} {trace.topology.name}".encode())])
+    found: list[Question] = []
+    for k in random.permutation(len(STEP_ASKERS)):
+        if len(found) < count and (one := STEP_ASKERS[int(k)](run, random)) is not None:
+            found.append(replace(one, lang=lang))
+    return found
 
 
 def _order(random: np.random.Generator, turn: int) -> list[int]:

@@ -14,12 +14,14 @@ from ...errors import CollsimError, unknown
 from ...topology import Topology
 from ...units import parse_time
 from ..workload.model import Model
-from ..workload.step import TrainingStep
+from ..workload.step import StepTask, TrainingStep
 from .profile import Profile, read_profile
 from .speeds import Speed, gpus, speed
 
 Floats = npt.NDArray[np.float64]
 PASSES = ("forward", "backward", "optimizer")
+#: What counts as each of them: a backward pass may come in halves.
+_KINDS = {"forward": ("forward",), "backward": ("backward", "dgrad", "wgrad"), "optimizer": ("optimizer",)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +47,7 @@ def costs(step: TrainingStep, topology: Topology, compute: Any = None) -> Costs:
 
     Raises CollsimError for unknown layers and GPUs, and where nothing says how fast the GPU is.
     """
-    fast = _speed(step, topology, compute)
+    fast = speed_on(topology, step.dtype, compute)
     compute = _as_measured(compute, step.model)
     modelled = _modelled(step, fast)
     if compute is None or isinstance(compute, Speed):
@@ -70,14 +72,15 @@ def costs(step: TrainingStep, topology: Topology, compute: Any = None) -> Costs:
     return Costs(_by_layer(step, modelled, fast, given), fast, "seconds of layers, as measured")
 
 
-def _speed(step: TrainingStep, topology: Topology, compute: Any) -> Speed | None:
+def speed_on(topology: Topology, dtype: str, compute: Any = None) -> Speed | None:
+    """The GPU that computes, for a type; None where nothing says which."""
     if isinstance(compute, Speed):
         return compute
     if isinstance(compute, str) and compute in gpus():
-        return speed(compute, step.dtype)
+        return speed(compute, dtype)
     asked = topology.facts.get("asked")
     name = getattr(asked[0], "gpu", "") if asked else ""
-    return speed(name, step.dtype) if name in gpus() else None
+    return speed(name, dtype) if name in gpus() else None
 
 
 def _as_measured(compute: Any, model: Model) -> Any:
@@ -124,16 +127,29 @@ def _modelled(step: TrainingStep, fast: Speed | None) -> Floats:
     """Seconds by the catalogue; 0 where there is none."""
     if fast is None:
         return np.zeros(len(step.tasks))
-    layers = step.model.layers
-    of = [(layers[t.layer].kind, layers[t.layer].width) if t.layer >= 0 else (t.kind, 0) for t in step.tasks]
-    return np.array([fast.seconds(t.flops, t.moved, t.ops, *kind) for t, kind in zip(step.tasks, of, strict=True)])
+    layers, known = step.model.layers, dict[int, float]()
+
+    def seconds(task: StepTask) -> float:
+        if task.work:  # equal boxes share one tuple of work, which lives as long as the step
+            if id(task.work) not in known:
+                known[id(task.work)] = sum(
+                    fast.seconds(w.flops, w.moved, w.ops, layers[w.layer].kind, layers[w.layer].width)
+                    for w in task.work
+                )
+            return known[id(task.work)]
+        of = (layers[task.layer].kind, layers[task.layer].width) if task.layer >= 0 else (task.kind, 0)
+        return fast.seconds(task.flops, task.moved, task.ops, *of)
+
+    return np.array([seconds(task) for task in step.tasks])
 
 
 def _scaled(step: TrainingStep, modelled: Floats, fast: Speed | None, kinds: Sequence[str], total: float) -> Floats:
     """All tasks of some kinds by one factor, so that those of one microbatch on one GPU take `total`; others stay."""
-    turned = np.array([t.kind in kinds for t in step.tasks])
+    counted = [own for kind in kinds for own in _KINDS[kind]]
+    turned = np.array([t.kind in counted for t in step.tasks])
     lane = step.tasks[next(i for i, t in enumerate(step.tasks) if t.kind == "forward")].lanes
-    own = [i for i, t in enumerate(step.tasks) if turned[i] and t.micro == 0 and t.lanes == lane]
+    here = [t.micro == 0 and (step.stages or t.lanes == lane) for t in step.tasks]  # of a pipeline all its stages
+    own = [i for i, mine in enumerate(here) if turned[i] and mine]
     shape = modelled if fast is not None else np.array([t.flops for t in step.tasks])
     whole = float(shape[own].sum())
     if not whole:  # a model without figures: every task takes as long
@@ -157,10 +173,37 @@ def _by_layer(
         )
     seconds = modelled.copy()
     for i, task in enumerate(step.tasks):
+        if task.work:
+            seconds[i] = _of_box(step, task, fast, given, names)
+            continue
         found = given.get("optimizer" if task.kind == "optimizer" else task.name if task.layer >= 0 else "")
         if found is not None:
             seconds[i] = found[task.kind == "backward"]
     return seconds
+
+
+def _of_box(
+    step: TrainingStep, task: StepTask, fast: Speed | None, given: Mapping[str, tuple[float, float]], names: list[str]
+) -> float:
+    """Of a box of several layers: of each what it takes on one GPU by itself, by its part of the layer's FLOPs (all of
+    it where it has none); half of a backward pass is half of its time, a forward pass within one is that."""
+    total, halves = 0.0, {"forward": 0.0, "backward": 2.0, "dgrad": 1.0, "wgrad": 1.0}[task.kind]
+    seen: dict[int, int] = {}
+    for w in task.work:
+        seen[w.layer] = seen.get(w.layer, 0) + 1
+    first: set[int] = set()
+    for w in task.work:
+        layer = step.model.layers[w.layer]
+        again = task.kind == "forward" or (seen[w.layer] > 1 and w.layer not in first)  # computed again comes first
+        first.add(w.layer)
+        if names[w.layer] not in given:
+            assert fast is not None
+            total += fast.seconds(w.flops, w.moved, w.ops, layer.kind, layer.width)
+            continue
+        forward, backward = given[names[w.layer]]
+        whole = layer.flops * step.micro_batch * (1.0 if again else halves)
+        total += (w.flops / whole if whole else 1.0) * (forward if again else backward * halves / 2)
+    return total
 
 
 def with_interference(fast: Speed | None, interference: Any) -> float:

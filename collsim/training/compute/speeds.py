@@ -20,9 +20,10 @@ DTYPES = ("float32", "float16", "bfloat16")
 #: Calculon's systems/a100_80g.json books 15 % of the multiprocessors for communication over NVLink; NCCL's kernels are
 #: the same elsewhere.
 INTERFERENCE = 0.15
-#: Fitted to 130 published steps of GPT on 1 to 8 A100 without tensor or pipeline parallelism (vTrain, MICRO 2024,
-#: data/ground_truth_single.csv; Megatron-DeepSpeed, fp16): docs/training.md says how near they come.
-_SHARE, _MEMORY_SHARE, _HOST = 0.75, 0.7, 4e-5
+#: Chosen on published steps of GPT on A100 (vTrain, MICRO 2024, every eighth row of data/ground_truth_single.csv, and
+#: ground_truth_multi.csv; Korthikanti et al. 2022, table 5; Narayanan et al. 2021, table 1; Megatron, fp16):
+#: docs/training.md says how near they come.
+_SHARE, _MEMORY_SHARE, _HOST, _OP = 0.8, 0.75, 4.5e-5, 5e-6
 #: Fitted to what DDP adds on one GPU to ResNet-50 in PyTorch's own benchmark (benchmarks/distributed/ddp/README.md).
 _KERNEL = 8e-6
 
@@ -36,7 +37,8 @@ class Speed:
             another unit.
         memory_rate: B/s of its memory. capacity: bytes of it.
         share, memory_share: of peak and rate that kernels reach. host: s in which the host launches one operation.
-        kernel: s that each kernel of a copy takes by itself.
+        kernel: s that each kernel of a copy takes by itself. op: s that every other operation takes beside that.
+        attention: FLOP/s of attention's products, where another unit does them than the rest (which may be in 8 bits).
         winograd: times less arithmetic than was counted that convolutions in float32 do (Lavin & Gray 2016).
         interference: share of its speed that a GPU loses while it also communicates.
         source: of the data sheet's figures; the constants are explained in docs/training.md.
@@ -55,6 +57,8 @@ class Speed:
     convolution: float | None = None
     winograd: float = 1.0
     source: str = ""
+    op: float = 0.0
+    attention: float | None = None
 
     def seconds(self, flops: float, moved: float, ops: float, kind: str = "gemm", width: int = 0) -> float:
         """Seconds of one task. A grouped convolution whose groups are narrower than a warp's 32 lanes leaves the rest
@@ -62,9 +66,11 @@ class Speed:
         peak = self.peak
         if kind == "convolution":
             peak = (self.convolution or self.peak) * self.winograd
+        elif kind == "attention":
+            peak = self.attention or self.peak
         filled = min(1.0, width / 32) if width else 1.0
         gpu = flops / (peak * self.share * filled) + moved / (self.memory_rate * self.memory_share)
-        return gpu + ops * self.kernel if kind == "copy" else max(gpu, ops * self.host)
+        return gpu + ops * self.kernel if kind == "copy" else max(gpu + ops * self.op, ops * self.host)
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,10 @@ class _Gpu:
 
 #: Of V100: fitted to ResNet-50 in PyTorch's own benchmark (benchmarks/distributed/ddp/README.md, 1 to 16 GPUs,
 #: float32).
-_V100 = {"share": 0.9, "memory_share": 0.8, "interference": 1.0}
+_V100 = {"share": 0.9, "memory_share": 0.8, "interference": 1.0, "host": 4e-5, "op": 0.0}
+#: Of H100: chosen on every third published step of MPT on it (mosaicml/llm-foundry, scripts/train/benchmarking,
+#: bfloat16); under load its clock is below the one that the data sheet's peak is given for.
+_H100 = {"share": 0.6}
 _V100_WINOGRAD = 1.25
 _GPUS = {
     "P100": _Gpu(10.6, 0, 21.2, 0.732, 16, "NVIDIA Tesla P100 data sheet (SXM2)"),
@@ -94,9 +103,9 @@ _GPUS = {
     "RTX 3090": _Gpu(35.6, 35.6, 71, 0.936, 24, "NVIDIA GA102 white paper, table 3 (fp16 with fp32 accumulate)"),
     "RTX A6000": _Gpu(38.7, 77.4, 154.8, 0.768, 48, "NVIDIA RTX A6000 data sheet; GA102 white paper"),
     "RTX 4090": _Gpu(82.6, 82.6, 165.2, 1.008, 24, "NVIDIA Ada white paper, table 2 (fp16 with fp32 accumulate)"),
-    "H100": _Gpu(67, 495, 989, 3.35, 80, "NVIDIA H100 data sheet (SXM); torchtitan tools/utils.py for bf16"),
-    "H200": _Gpu(67, 495, 989, 4.8, 141, "NVIDIA H200 data sheet (SXM); torchtitan tools/utils.py for bf16"),
-    "H800": _Gpu(67, 495, 989, 3.35, 80, "as H100 SXM: NVLink is what is less"),
+    "H100": _Gpu(67, 495, 989, 3.35, 80, "NVIDIA H100 data sheet (SXM); torchtitan tools/utils.py for bf16", _H100),
+    "H200": _Gpu(67, 495, 989, 4.8, 141, "NVIDIA H200 data sheet (SXM); torchtitan tools/utils.py for bf16", _H100),
+    "H800": _Gpu(67, 495, 989, 3.35, 80, "as H100 SXM: NVLink is what is less", _H100),
     "B200": _Gpu(75, 1100, 2250, 8.0, 180, "NVIDIA HGX B200 data sheet, per GPU; torchtitan tools/utils.py for bf16"),
     "MI300X": _Gpu(163.4, 653.7, 1300, 5.3, 192, "AMD Instinct MI300X data sheet; torchtitan tools/utils.py for bf16"),
 }
@@ -122,6 +131,7 @@ def speed(gpu: str, dtype: str = "float32") -> Speed:
         "share": _SHARE,
         "memory_share": _MEMORY_SHARE,
         "kernel": _KERNEL,
+        "op": _OP,
         "interference": INTERFERENCE,
         **g.constants,
     }

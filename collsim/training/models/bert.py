@@ -32,14 +32,14 @@ def _block(shape: Shape, at: str) -> list[Layer]:
     h, f, drop = shape.h, shape.ffn, 0 if shape.flash else shape.h
     return [
         *(
-            shape.linear(f"{at}.attention.{what}", h, h, kept=h if what == "query" else 0)
+            shape.linear(f"{at}.attention.{what}", h, h, kept=h if what == "query" else 0, cut="column")
             for what in ("query", "key", "value")
         ),
         shape.attention(f"{at}.attention"),
-        shape.linear(f"{at}.attention.output", h, h, kept=h, extra=3 * h, masks=drop, ops=4),
+        shape.linear(f"{at}.attention.output", h, h, kept=h, cut="row", extra=3 * h, masks=drop, ops=4),
         shape.norm(f"{at}.attention.norm"),
-        shape.linear(f"{at}.intermediate", h, f, kept=h, extra=2 * f, ops=4),
-        shape.linear(f"{at}.output", f, h, kept=2 * f, extra=3 * h, masks=drop, ops=4),
+        shape.linear(f"{at}.intermediate", h, f, kept=h, cut="column", extra=2 * f, ops=4),
+        shape.linear(f"{at}.output", f, h, kept=2 * f, cut="row", extra=3 * h, masks=drop, ops=4),
         shape.norm(f"{at}.norm"),
     ]
 

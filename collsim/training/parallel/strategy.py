@@ -26,6 +26,7 @@ class Workload:
         batch: samples of the step, over all GPUs. micro_batch: samples of a GPU at a time. accumulate: how many times
             that.
         dtype: of the computation. optimizer: a name in OPTIMIZERS. step: which step of the run, from 1.
+        recompute: activations that are computed again in the backward pass: none, selective (attention's scores), full.
     """
 
     model: Model
@@ -37,12 +38,24 @@ class Workload:
     dtype: str
     optimizer: str
     step: int
+    recompute: str = "none"
 
 
 class Parallel(ABC):
     """A way of splitting a step over GPUs; a value: equal where its options are."""
 
     accumulate: int | None = None
+
+    def replicas(self, ranks: int) -> int:
+        """Replicas of the model on so many GPUs, which take samples of their own. Raises CollsimError for numbers that
+        cannot be split so."""
+        return ranks
+
+    def __mul__(self, other: Parallel) -> Parallel:
+        """Both at once: `tensor(8) * pipeline(4) * ddp()`."""
+        from .split import composed
+
+        return composed(self, other)
 
     @abstractmethod
     def write(self, asked: Workload) -> TrainingStep:

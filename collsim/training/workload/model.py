@@ -16,6 +16,8 @@ from ...units import parse_count
 if TYPE_CHECKING:
     import pandas as pd
 
+#: How tensor parallelism cuts a layer: its columns (output), its rows (input; the result is summed), heads, words.
+CUTS = ("", "column", "row", "heads", "words")
 KINDS = ("gemm", "convolution", "attention", "norm", "embedding", "elementwise", "moe")
 _MOST = 1e30  # of any figure of a layer: sums of such stay finite
 _MOST_LAYERS = 100_000
@@ -39,6 +41,10 @@ class Layer:
         ops: operations that the forward pass launches, as eager PyTorch does.
         width: channels of a group of a grouped convolution; 0 for everything else.
         dtype: of its parameters and their gradients.
+        cut: how tensor parallelism cuts it: column, row, heads or words; empty where it does not.
+        experts: of a mixture of experts: how many share its tensors evenly; 0 for none. top: of these each token goes
+            to so many.
+        keys: elements of keys and values per sample, which context parallelism passes on.
 
     Raises CollsimError for a figure that is negative or no number.
     """
@@ -55,6 +61,10 @@ class Layer:
     buffers: tuple[int, ...] = ()
     width: int = 0
     dtype: str = "float32"
+    cut: str = ""
+    experts: int = 0
+    top: int = 0
+    keys: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -62,10 +72,19 @@ class Layer:
         where = Sentence("layer {name!r}", name=self.name)
         for what in ("tensors", "buffers"):
             object.__setattr__(self, what, _counts(where, what, getattr(self, what)))
-        for what in ("flops", "moved", "kept", "handed", "masks"):
+        for what in ("flops", "moved", "kept", "handed", "masks", "keys"):
             object.__setattr__(self, what, _figure(where, what, getattr(self, what)))
         parse_count(self.ops, Sentence("{where}: ops", where=where), least=0)
-        parse_count(self.width, Sentence("{where}: width", where=where), least=0)
+        for what in ("width", "experts", "top"):
+            parse_count(getattr(self, what), Sentence("{where}: {what}", where=where, what=what), least=0)
+        if self.top > self.experts:
+            raise CollsimError(
+                "{where}: top={top} of {experts} experts: a token goes to fewer than there are",
+                where=where,
+                top=self.top,
+                experts=self.experts,
+            )
+        require_word(Sentence("cut of layer ({where})", where=where), self.cut, CUTS)
         require_word(Sentence("kind of layer ({where})", where=where), self.kind, KINDS)
         itemsize(self.dtype)
 
@@ -139,6 +158,14 @@ class Model:
             raise CollsimError(
                 "model {name!r} has two layers named {twice!r}; names must differ", name=self.name, twice=twice
             )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Worked out once: a table may have thousands of layers."""
+        return hash((self.name, self.layers, self.tokens, self.inputs, self.source))
 
     @cached_property
     def parameters(self) -> int:
@@ -262,8 +289,8 @@ def _layer(row: dict[str, Any]) -> Layer:
             continue
         if column in ("tensors", "buffers"):
             given[column] = tuple(int(part) for part in text.split())
-        elif column in ("ops", "width"):
+        elif column in ("ops", "width", "experts", "top"):
             given[column] = int(text)
         else:
-            given[column] = text if column in ("name", "kind", "dtype") else float(text)
+            given[column] = text if column in ("name", "kind", "dtype", "cut") else float(text)
     return Layer(**given)

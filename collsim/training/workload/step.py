@@ -7,10 +7,10 @@ waits for, and as soon as it can be: what runs beside a compute task and can mak
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 
 COMPUTE, NETWORK, SERVERS = "compute", "network", "servers"
 #: Kinds of task that compute; all others are collectives, by their names.
-WORKING = ("forward", "backward", "copy", "optimizer")
+WORKING = ("forward", "backward", "dgrad", "wgrad", "copy", "optimizer")
+
+
+class LayerWork(NamedTuple):
+    """What a box of several layers does of one of them, on each of its GPUs: the layer's number, floating point
+    operations, bytes of memory, kernels."""
+
+    layer: int
+    flops: float
+    moved: float
+    ops: float
 
 
 @dataclass(frozen=True)
@@ -31,14 +41,19 @@ class StepTask:
     """One box of a TrainingStep.
 
     Attributes:
-        name: for people: a layer's, or `bucket 2`. kind: forward, backward, copy, optimizer, or a collective's name.
-        lanes: numbers of the lanes it occupies. stream: compute or network.
+        name: for people: a layer's, or `bucket 2`. kind: forward, backward (or its halves, dgrad and wgrad),
+            copy, optimizer, or a collective's name.
+        lanes: numbers of the lanes it occupies. stream: compute, or one of those on which it communicates: a
+            communicator has its own, as NCCL has.
         after: numbers of tasks that must have ended, beyond those before it in its streams.
         layer: number of its layer, -1 for none. micro: microbatch. bucket: number of its bucket, -1 for none.
         flops, moved, ops: floating point operations, bytes of memory and kernels of a compute task, on each of its
             GPUs.
         nbytes: of a collective, nccl-tests' size. algorithm, options: of a collective; "" is the library's choice.
         ranks: a collective's, its root first; empty where all GPUs of its lanes take part.
+        work: layer by layer, where a box computes several.
+        groups: of a collective that several groups of its lanes run at the same time, the ranks of each; `ranks` are
+            those of one of them. times: how many of it come one behind another.
     """
 
     name: str
@@ -56,11 +71,19 @@ class StepTask:
     algorithm: str = ""
     options: tuple[tuple[str, Any], ...] = ()
     ranks: tuple[int, ...] = ()
+    work: tuple[LayerWork, ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
+    times: int = 1
 
     @property
     def computes(self) -> bool:
         """Compute, not a collective."""
         return self.kind in WORKING
+
+    @property
+    def communicates(self) -> bool:
+        """A collective of its GPUs, not the work of servers for others."""
+        return self.stream not in (COMPUTE, SERVERS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,6 +100,8 @@ class TrainingStep:
         alive: (lane, kind, bytes, task, task): memory from the begin of a task to the end of another.
         staleness: updates by others between a worker's reading of the weights and its own update; 0 where all wait for
             all.
+        again: floating point operations of all GPUs that are computed a second time (recomputation).
+        stages: lanes are the stages of a pipeline, and a microbatch goes through all of them.
     """
 
     model: Model
@@ -89,6 +114,8 @@ class TrainingStep:
     held: tuple[dict[str, int], ...] = ()
     alive: tuple[tuple[int, str, float, int, int], ...] = field(default=(), repr=False)
     staleness: int = 0
+    again: float = 0.0
+    stages: bool = False
 
     @property
     def ranks(self) -> int:
@@ -122,7 +149,7 @@ class TrainingStep:
         return tuple(i for i, task in enumerate(self.tasks) if not task.computes)
 
     def group(self, task: StepTask) -> tuple[int, ...]:
-        """The ranks of a collective."""
+        """The ranks of a collective; of one of its groups, where several run it at the same time."""
         return task.ranks or tuple(rank for lane in task.lanes for rank in self.lanes[lane])
 
     def schedule(self, number: int, topology: Any) -> Any:
@@ -131,6 +158,10 @@ class TrainingStep:
         from .collectives import Collectives
 
         return Collectives(topology).plan(self.group(self.tasks[number]), self.tasks[number])
+
+    def groups(self, task: StepTask) -> tuple[tuple[int, ...], ...]:
+        """The ranks of each group that runs a collective at the same time."""
+        return task.groups or (self.group(task),)
 
     @cached_property
     def flops(self) -> float:
@@ -168,10 +199,17 @@ class Writer:
             self.alive.append((lane, kind, nbytes, first, last))
 
 
+Spans = list[tuple[float, float]]
+
+
 def spans(
-    step: TrainingStep, begin: npt.NDArray[np.float64], end: npt.NDArray[np.float64], lane: int, stream: str
-) -> Iterator[tuple[float, float]]:
-    """The times in which a stream of a lane runs something."""
-    for task, a, b in zip(step.tasks, begin, end, strict=True):
-        if task.stream == stream and lane in task.lanes and b > a:
-            yield float(a), float(b)
+    step: TrainingStep, begin: npt.NDArray[np.float64], end: npt.NDArray[np.float64]
+) -> tuple[list[Spans], list[Spans]]:
+    """Of each lane the times in which its GPUs compute, and in which they communicate."""
+    compute: list[Spans] = [[] for _ in step.lanes]
+    network: list[Spans] = [[] for _ in step.lanes]
+    for task, a, b in zip(step.tasks, begin.tolist(), end.tolist(), strict=True):
+        if b > a and (task.stream == COMPUTE or task.communicates):
+            for lane in task.lanes:
+                (compute if task.stream == COMPUTE else network)[lane].append((a, b))
+    return compute, network

@@ -7,7 +7,7 @@ is their 96·B·s·L·h²(1 + s/6h + V/16Lh)). Activations kept: Korthikanti et 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import CollsimError, require_word
@@ -26,6 +26,7 @@ class Shape:
         ffn: width of the MLP. kv_heads: heads of keys and values. gated: a third matrix in the MLP (SwiGLU).
         bias: vectors beside matrices; norms then have two tensors (LayerNorm), else one (RMSNorm). flash: attention
             scores are not stored.
+        experts: in place of the MLP, each as wide; 0 for none. top: experts that each token goes to.
     """
 
     h: int
@@ -38,15 +39,34 @@ class Shape:
     gated: bool
     bias: bool
     flash: bool
+    experts: int = 0
+    top: int = 0
+
+    def expert(self, layer: Layer) -> Layer:
+        """A matrix of the MLP as one of each expert: each token goes through `top` of them."""
+        if not self.experts:
+            return layer
+        tensors = tuple(n * self.experts for n in layer.tensors)
+        more = {what: getattr(layer, what) * self.top for what in ("flops", "moved", "kept", "masks")}
+        return replace(layer, tensors=tensors, kind="moe", experts=self.experts, top=self.top, **more)
 
     def linear(
-        self, name: str, rows: int, out: int, *, kept: int, extra: int = 0, masks: int = 0, ops: int = 2
+        self, name: str, rows: int, out: int, *, kept: int, cut: str, extra: int = 0, masks: int = 0, ops: int = 2
     ) -> Layer:
         """A matrix of rows x out for every token; `extra` elements per token that what follows it reads and writes."""
         s = self.seq
         tensors = (rows * out, out) if self.bias else (rows * out,)
         return Layer(
-            name, tensors, 2.0 * s * rows * out, s * (rows + out + extra), s * kept, s * out, s * masks, "gemm", ops
+            name,
+            tensors,
+            2.0 * s * rows * out,
+            s * (rows + out + extra),
+            s * kept,
+            s * out,
+            s * masks,
+            "gemm",
+            ops,
+            cut=cut,
         )
 
     def norm(self, name: str) -> Layer:
@@ -62,7 +82,9 @@ class Shape:
         moved = s * (width + self.h) + (0 if self.flash else 6 * scores)
         kept = s * width + (s * self.heads if self.flash else 2 * scores)
         masks, ops = (0, 4) if self.flash else (scores, 8)
-        return Layer(name, (), 4.0 * s * s * self.h, moved, kept, s * self.h, masks, "attention", ops)
+        keys = 2 * s * self.h // self.heads * self.kv_heads
+        size = s * self.h
+        return Layer(name, (), 4.0 * s * size, moved, kept, size, masks, "attention", ops, cut="heads", keys=keys)
 
 
 def transformer(
@@ -79,6 +101,8 @@ def transformer(
     tied: bool = True,
     positions: bool = True,
     flash: bool = False,
+    experts: int = 0,
+    top: int = 0,
     name: str | None = None,
     source: str = "",
 ) -> Model:
@@ -91,16 +115,28 @@ def transformer(
         bias: vectors beside matrices. tied: the head uses the embedding's matrix. positions: a learned table of
             positions.
         flash: attention never stores seq² scores.
+        experts: a mixture of so many in place of the MLP, each `ffn` wide; top: of these each token goes to so many.
 
     Raises CollsimError where heads do not divide h or kv_heads do not divide heads, and for figures below 1.
     """
     shape = _shape(h, layers, heads, seq, vocab, ffn, kv_heads, gated, bias, flash)
+    if experts:
+        shape = replace(shape, experts=parse_count(experts, "experts"), top=parse_count(top, "top"))
     said = name or f"transformer(h={h}, layers={layers}, heads={heads})"
     body = [layer for i in range(shape.layers) for layer in block(shape, f"h.{i}")]
     tables = (shape.vocab * shape.h, shape.seq * shape.h) if positions else (shape.vocab * shape.h,)
     size = shape.seq * shape.h
     first = Layer(
-        "embedding", tables, 0.0, (2 + positions) * size, 0, size, size * (not flash), "embedding", 1 + positions
+        "embedding",
+        tables,
+        0.0,
+        (2 + positions) * size,
+        0,
+        size,
+        size * (not flash),
+        "embedding",
+        1 + positions,
+        cut="words",
     )
     head = _head(shape, tied)
     return Model(said, (first, *body, shape.norm("norm"), head), shape.seq, 8 * shape.seq, source)
@@ -135,30 +171,39 @@ def block(shape: Shape, at: str) -> list[Layer]:
     1)."""
     h, drop = shape.h, 0 if shape.flash else shape.h  # dropout's masks, a byte an element
     width = h // shape.heads * (shape.heads + 2 * shape.kv_heads)
-    mlp = [shape.linear(f"{at}.mlp.up", h, shape.ffn, kept=h, extra=2 * shape.ffn, ops=4)]
-    if shape.gated:
+    mlp = [shape.linear(f"{at}.mlp.up", h, shape.ffn, kept=h, cut="column", extra=2 * shape.ffn, ops=4)]
+    held = 2 * shape.ffn  # what the activation reads, and what it writes: the next matrix's input
+    if shape.gated:  # the product behind the activation reads another
         mlp = [
-            shape.linear(f"{at}.mlp.gate", h, shape.ffn, kept=h),
-            shape.linear(f"{at}.mlp.up", h, shape.ffn, kept=shape.ffn),
+            shape.linear(f"{at}.mlp.gate", h, shape.ffn, kept=h, cut="column"),
+            shape.linear(f"{at}.mlp.up", h, shape.ffn, kept=0, cut="column"),
         ]
-    held = (
-        2 * shape.ffn
-    )  # what the activation (or the product behind it) reads, and what it writes: the next matrix's input
+        held = 3 * shape.ffn
+    mlp.append(shape.linear(f"{at}.mlp.down", shape.ffn, h, kept=held, cut="row", extra=3 * h, masks=drop, ops=4))
     return [
         shape.norm(f"{at}.norm1"),
-        shape.linear(f"{at}.attention.qkv", h, width, kept=h),
+        shape.linear(f"{at}.attention.qkv", h, width, kept=h, cut="column"),
         shape.attention(f"{at}.attention"),
-        shape.linear(f"{at}.attention.out", h, h, kept=h, extra=3 * h, masks=drop, ops=4),
+        shape.linear(f"{at}.attention.out", h, h, kept=h, cut="row", extra=3 * h, masks=drop, ops=4),
         shape.norm(f"{at}.norm2"),
-        *mlp,
-        shape.linear(f"{at}.mlp.down", shape.ffn, h, kept=held, extra=3 * h, masks=drop, ops=4),
+        *_router(shape, at),
+        *map(shape.expert, mlp),
     ]
+
+
+def _router(shape: Shape, at: str) -> list[Layer]:
+    """Which experts a token goes to: one small matrix."""
+    if not shape.experts:
+        return []
+    s, e = shape.seq, shape.experts
+    return [Layer(f"{at}.router", (shape.h * e,), 2.0 * s * shape.h * e, s * (shape.h + e), s * e, s * e, 0, "gemm", 4)]
 
 
 def _head(shape: Shape, tied: bool) -> Layer:
     """From the last token's vectors to words, with the loss: logits are kept in float32."""
     s, h, v = shape.seq, shape.h, shape.vocab
-    return Layer("head", () if tied else (v * h,), 2.0 * s * h * v, s * (h + 4 * v), s * h, s, 4 * s * v, "gemm", 6)
+    tensors = () if tied else (v * h,)
+    return Layer("head", tensors, 2.0 * s * h * v, s * (h + 4 * v), s * h, s, 4 * s * v, "gemm", 6, cut="words")
 
 
 # ---- activations by formula -----------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ...errors import CollsimError
 from .bundle import joined
 
 __all__ = ["notebook_frame", "player_source", "standalone_page"]
@@ -99,10 +100,24 @@ def standalone_page(
     """
     if lang not in LANGUAGES:
         raise ValueError(f"unknown language {lang!r}; use one of {', '.join(LANGUAGES)}")
-    if theme not in THEMES:
-        raise ValueError(f"unknown theme {theme!r}; use 'light', 'dark' or None")
     data: Mapping[str, Any] = json.loads(timeline) if isinstance(timeline, str) else timeline
-    script = player_source() + START
+    options = {"lang": lang, "theme": theme, "view": view, "t": t}
+    return offline_page(player_source() + START, data, _title(data, lang), options)
+
+
+def offline_page(script: str, data: Mapping[str, Any], title: str, options: Mapping[str, Any], style: str = "") -> str:
+    """Return one HTML file in which ``script`` draws ``data`` into the element ``player``, and loads nothing.
+
+    Args:
+        script: an ES module, which reads the elements ``timeline`` (the data) and ``options``.
+        options: at least ``lang`` and ``theme``. style: more CSS.
+
+    Raises:
+        ValueError: for an unknown theme, or a number that JSON cannot hold (NaN).
+    """
+    lang, theme = options["lang"], options["theme"]
+    if theme not in THEMES:
+        raise CollsimError("unknown theme {theme!r}; use 'light', 'dark' or None", theme=theme)
     if "</script" in script:
         raise ValueError("the player must not contain '</script'")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -113,10 +128,10 @@ def standalone_page(
     return PAGE.format(
         lang="zh-CN" if lang == "zh" else "en",
         policy=html.escape(policy, quote=True),
-        title=html.escape(_title(data, lang)),
-        style=_background(theme),
+        title=html.escape(title),
+        style=_background(theme) + style,
         timeline=_inline_json(data),
-        options=_inline_json({"lang": lang, "theme": theme, "view": view, "t": t}),
+        options=_inline_json(dict(options)),
         script=script,
     )
 
@@ -142,9 +157,13 @@ def notebook_frame(
     Raises:
         ValueError: as `standalone_page`.
     """
-    page = html.escape(standalone_page(timeline, lang, theme, view=view, t=t), quote=True)
+    return framed(standalone_page(timeline, lang, theme, view=view, t=t), height)
+
+
+def framed(page: str, height: int, title: str = "collsim player") -> str:
+    """Return a page inside a sandboxed ``<iframe srcdoc>``, ``height`` CSS pixels high."""
     return (
-        f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" allow="fullscreen" loading="lazy" '
-        f'title="collsim player" width="100%" height="{int(height)}" '
+        f'<iframe srcdoc="{html.escape(page, quote=True)}" sandbox="allow-scripts allow-downloads" '
+        f'allow="fullscreen" loading="lazy" title="{title}" width="100%" height="{int(height)}" '
         'style="border:0;width:100%;min-width:320px"></iframe>'
     )

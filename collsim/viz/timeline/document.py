@@ -3,10 +3,10 @@
 Times are seconds, sizes bytes, rates bytes per second; coordinates CSS pixels. Columns, not rows; every number is a
 plain Python number, so that `json.dumps(allow_nan=False)` never stumbles.
 
-A schedule that does not do what its collective promises is played like any other, and its first wrong cell goes along
-as `mistake = {"kind", "rank", "chunk", "step", "transfer", "text": {"en", "zh"}}` (null where the schedule is right;
-see `mistake.Mistake`): `rank` and `chunk` are the endpoint and slot of the cell, `step` counts from 0, `transfer` is
-the id in `transfers` of the one that does it; both are null where no step writes the cell. The player opens at that
+A schedule that does not do what its collective promises is played like any other, and the place where it begins goes
+along as `mistake = {"kind", "rank", "chunk", "step", "transfer", "text": {"en", "zh"}}` (null where the schedule is
+right; see `mistake.Mistake`): `rank` and `chunk` are the endpoint and slot of the cell, `step` counts from 0,
+`transfer` is the id in `transfers` of the one that does it, null for one that is not there. The player opens at that
 moment, outlines the cell in every view and says `text`. Hosts pass nothing for it: `timeline(trace)` runs `verify` on
 the schedule itself.
 """

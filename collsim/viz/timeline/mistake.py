@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...collective import EVERY, collective
 from ...errors import ScheduleError
+from ...origin import Origin
 from ...replay import starting
-from ...verify import contributions, verify
+from ...verify import contributions, verify, wanted_in
 from ..sentences import words
 from ..sentences.names import endpoint_name
 
@@ -34,9 +34,10 @@ class Mistake(NamedTuple):
         `missing` (some
             never arrive), `nothing` (the cell stays empty) or `empty` (a step sends a cell, or adds to one, that holds
             nothing yet).
-        rank, chunk: endpoint and slot of the cell.
-        step: in which it goes wrong, from 0; for what is missing the last that writes the cell; None where no step
-        does. row: of `schedule.transfers`, the transfer that does it, or None.
+        rank, chunk: endpoint and slot of the cell in which it begins; what is wrong at the end may be another.
+        step: in which it begins, from 0: for a send that is lost the step in which nothing arrives; None where no step
+            makes it wrong, or a step is missing at the end.
+        row: of `schedule.transfers`, the transfer that does it; None for one that is not there.
         text: one or two sentences in English and Chinese; steps are counted from 1 there, as the player counts them.
     """
 
@@ -49,15 +50,26 @@ class Mistake(NamedTuple):
 
 
 def mistake(schedule: Schedule) -> Mistake | None:
-    """The first wrong cell of a schedule, or None where `verify` finds nothing. Raises ScheduleError for one that names
+    """Where a schedule goes wrong first, or None where `verify` finds nothing. Raises ScheduleError for one that names
     no cell."""
     try:
         verify(schedule)
     except ScheduleError as error:
         if error.step is None or error.rank is None or error.chunk is None:
             raise
-        return _empty(schedule, error.step, error.rank, error.chunk) or _wrong(schedule, error.rank, error.chunk)
+        rank, chunk = error.rank, error.chunk
+        if error.cell is not None and error.cell[0] is not None and error.cell[1] is not None:
+            rank, chunk = error.cell[0], error.cell[1]
+        shown = _empty(schedule, rank, chunk) or _wrong(schedule, rank, chunk)
+        return shown if error.origin is None else _begun(schedule, shown, error.origin)
     return None
+
+
+def _begun(schedule: Schedule, shown: Mistake, begin: Origin) -> Mistake:
+    """What shows, told with the place where it begins."""
+    where = begin.said(schedule)
+    text = f"{shown.text[0]} {where}", f"{shown.text[1]}{where.said('zh')}"
+    return Mistake(shown.kind, begin.rank, begin.chunk, None if begin.ends else begin.step, begin.row, _tidy(text))
 
 
 def _row(schedule: Schedule, step: int, endpoint: int, slot: int, sends: bool) -> int | None:
@@ -68,15 +80,21 @@ def _row(schedule: Schedule, step: int, endpoint: int, slot: int, sends: bool) -
     return int(found[-1]) if len(found) else None
 
 
-def _empty(schedule: Schedule, step: int, endpoint: int, slot: int) -> Mistake | None:
+def _empty(schedule: Schedule, endpoint: int, slot: int) -> Mistake | None:
     """A send of a cell that holds nothing, or an addition to one: the run stops being meaningful there."""
     held = starting(schedule)
-    for number, s in enumerate(schedule.each_step()):
-        if number == step:
-            break
+    for step, s in enumerate(schedule.each_step()):
+        reads = (s.src == endpoint) & (s.chunk == slot)
+        adds = s.reduce & (s.dst == endpoint) & (s.into == slot) & (endpoint < schedule.ranks)
+        if held[endpoint, slot]:
+            return None
+        if reads.any() or adds.any():
+            return _empty_at(schedule, step, endpoint, slot)
         held[s.dst, s.into] = True
-    if held[endpoint, slot]:
-        return None
+    return None
+
+
+def _empty_at(schedule: Schedule, step: int, endpoint: int, slot: int) -> Mistake | None:
     row = _row(schedule, step, endpoint, slot, sends=True)
     who, who_zh = endpoint_name(schedule, endpoint)
     if row is not None:
@@ -99,42 +117,25 @@ def _empty(schedule: Schedule, step: int, endpoint: int, slot: int) -> Mistake |
 
 
 def _wrong(schedule: Schedule, rank: int, slot: int) -> Mistake:
-    """What the cell holds in the end against what the collective wants there, and the step since which it is so."""
-    want = _wanted(schedule, rank, slot)
+    """What the cell holds in the end against what the collective wants there."""
+    want = wanted_in(schedule, rank, slot)
     history = contributions(schedule, rank, slot)
     final = history[-1][1]
     if (final > want).any():
         kind = "twice" if ((final > 1) & (want > 0)).any() else "foreign"
-        step = next(number for number, counts in history if (counts > want).any())
-        since = (
-            (f"First wrong in step {step + 1}.", f"从第 {step + 1} 步开始出错。")
-            if step >= 0
-            else ("No step replaces it.", "没有任何一步替换它。")
-        )
     else:
-        kind, step = ("missing" if final.any() else "nothing"), history[-1][0]
-        since = (f"The last step that writes it is step {step + 1}.", f"最后写入它的是第 {step + 1} 步。")
-        since = since if step >= 0 else ("No step writes it.", "没有任何一步写入它。")
+        kind = "missing" if final.any() else "nothing"
+    never = ("No step writes it.", "没有任何一步写入它。") if len(history) == 1 else None  # and so nothing is there
     what, has = _difference(kind, final, want, slot), endpoint_name(schedule, rank)
     wants = "each rank once" if (want > 0).sum() > 1 else _names(want, slot)[0]
     wants_zh = "每个 rank 恰好一次" if (want > 0).sum() > 1 else f"{_names(want, slot)[1]}"
     text = (
-        f"After the last step {has[0]} {what[0]} chunk {slot}; {schedule.collective} wants {wants}. {since[0]}",
-        f"最后一步之后，{has[1]} 的 chunk {slot} {what[1]}；{schedule.collective} 要求{wants_zh}。{since[1]}",
+        f"After the last step {has[0]} {what[0]} chunk {slot}; {schedule.collective} wants {wants}.",
+        f"最后一步之后，{has[1]} 的 chunk {slot} {what[1]}；{schedule.collective} 要求{wants_zh}。",
     )
-    found = step if step >= 0 else None
-    return Mistake(
-        kind, rank, slot, found, None if found is None else _row(schedule, found, rank, slot, sends=False), _tidy(text)
-    )
-
-
-def _wanted(schedule: Schedule, rank: int, slot: int) -> Counts:
-    """(ranks, slots): the contributions that belong in a cell."""
-    contributor, chunk = collective(schedule.collective).wanted(schedule.ranks, schedule.chunks, schedule.root)
-    want = np.zeros((schedule.ranks, schedule.slots), np.int64)
-    who = int(contributor[rank, slot])
-    want[slice(None) if who == EVERY else who, chunk[rank, slot]] = 1
-    return want
+    if never and not final.any():
+        text = f"{text[0]} {never[0]}", f"{text[1]}{never[1]}"
+    return Mistake(kind, rank, slot, None, None, _tidy(text))
 
 
 def _difference(kind: str, final: Counts, want: Counts, slot: int) -> Pair:

@@ -125,3 +125,18 @@ def test_a_code_of_ones_own_may_be_kept_unless_it_is_easily_guessed(monkeypatch)
         monkeypatch.setenv("COLLSIM_JOIN_CODE", short)
         with pytest.raises(CollsimError, match="at least 6"):
             code_wanted()
+
+
+def test_a_client_that_opens_and_drops_pages_is_slowed_and_another_one_is_not(clock):
+    held = clients(clock, tabs=2, opened=5.0)  # 10 a minute, 4 at once
+
+    def opened(who):
+        if not held.enter(who):
+            return False
+        held.leave(who)
+        return True
+
+    assert [opened("a") for _ in range(6)] == [True] * 4 + [False] * 2
+    assert opened("b")
+    clock.now += 6.0
+    assert [opened("a") for _ in range(2)] == [True, False]

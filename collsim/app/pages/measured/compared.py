@@ -19,6 +19,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.exchange import formats, load, save
 from collsim.nccl import Gap, Run, against, calibrate, explain, facts_of, own_run, predict, published, published_run
+from collsim.nccl.model.relative import relative_error
 
 from ...jobs.worker import Tell
 from ...scenario.address import Complaint, PageAddress, Word, shortened
@@ -219,7 +220,7 @@ def fitted(shown: Selection, tell: Tell = quietly) -> Fitted:
     rows = found.residuals.rename(columns={"predicted": "after"}).assign(
         before=[predict(c, place, int(n), r).time for c, n, r in calls]
     )
-    before = float((rows["before"] / rows["measured"] - 1).abs().median())
+    before = float(relative_error(rows["before"] / rows["measured"]).median())
     links = {kind: (f.carries, f.alpha) for kind, f in found.measured.links.items()}
     return Fitted(
         found.machine.to_yaml(), dict(found.factors), found.unknown, links, rows, before, found.error, found.held_out

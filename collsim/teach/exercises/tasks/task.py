@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ....sandbox.produce import Wanted
@@ -52,6 +52,7 @@ class Task:
         how close it
             must come (None: the comparison is only shown).
         starter: code to begin with.
+        answer: code of a right answer, for the tests; where students should not find it here, it stands in theirs.
         helpers: endpoints beyond the ranks that the steps may use.
     """
 
@@ -70,6 +71,7 @@ class Task:
     nbytes: str = "64MiB"
     within: float | None = None
     starter: str = ""
+    answer: str = field(default="", repr=False)
     helpers: int = 0
 
     @property

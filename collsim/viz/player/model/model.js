@@ -116,8 +116,12 @@ export function mistakeTime(m) {
   return m.t0[at.transfer] + 0.85 * (m.t1[at.transfer] - m.t0[at.transfer]);
 }
 
-/** Since when the wrong cell is pointed at: the step that makes it wrong, or from the start. */
-export const mistakeFrom = (m) => (m.mistake?.step == null ? 0 : m.step0[m.mistake.step]);
+/** Since when the wrong cell is pointed at: the step that makes it wrong, the end if one is missing, or the start. */
+export function mistakeFrom(m) {
+  const at = m.mistake;
+  if (at?.step != null) return m.step0[at.step];
+  return at?.kind === "missing" ? m.total : 0;
+}
 
 export const slotText = (V, slot) => (V.m.groups.length ? groupSlot(V.m, slot) : plainSlot(V, slot));
 
@@ -139,6 +143,12 @@ export function slotChannels(model) {
       of[c] = model.channel[i];
     }
   return of;
+}
+
+/** The channel whose chunks are shown first: all (-1) while they are few, else that of the wrong cell, or the first. */
+export function channelShown(m, of) {
+  if (m.channels < 2 || !of || m.slots <= 32) return -1;
+  return m.mistake ? Math.max(0, of[m.mistake.chunk]) : 0;
 }
 
 export function phaseOf(m, s) {

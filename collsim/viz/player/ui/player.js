@@ -16,7 +16,7 @@ import {
 } from "./controls.js";
 import { applyTheme, arrange, dress, setPatterns } from "./dress.js";
 import { onClock, render } from "./frame.js";
-import { index, mistakeTime, slotChannels } from "../model/model.js";
+import { channelShown, index, mistakeTime, slotChannels } from "../model/model.js";
 import { clean } from "../model/order.js";
 import { pictureOf, savePng } from "./picture.js";
 import { hideTip, hitStage, onMatrixMove, onRowsMove, onStageMove } from "./pointer.js";
@@ -216,7 +216,7 @@ function accept(ui, m, f) {
   S.view ??= d.root.clientWidth < 600 && m.tl.logical ? "logical" : "physical";
   if (m.groups.length || S.chart === "groups") S.chart = m.groups.length ? "groups" : "links";
   S.slotChannel = slotChannels(m);
-  S.channel = m.channels > 1 && S.slotChannel && m.slots > 32 ? 0 : -1;
+  S.channel = channelShown(m, S.slotChannel);
   d.root.classList.remove("bad");
   forgetDrawn(ui);
   ui.narrated = "";

@@ -30,10 +30,10 @@ TASKS = (
                 "把每块切成六片，chunk = 块号 * 6 + 片号，让第 j 片沿第 j 个环走，六个环同时进行。",
             ),
             (
-                "For order o (an array) of ring j, with k in range(7): cs.copy(o, np.roll(o, -1), "
+                "For order o (an array) of ring j, a step for each k in range(7): cs.copy(o, np.roll(o, -1), "
                 "chunk=np.roll(o, k) * 6 + j, channel=j); yield the list of the six",
-                "对第 j 个环的次序 o（数组），k 取 range(7)：cs.copy(o, np.roll(o, -1), chunk=np.roll(o, k) * 6 + j, "
-                "channel=j)；六个组成列表一起 yield",
+                "对第 j 个环的次序 o（数组），k 取 range(7)，每个 k 一步：cs.copy(o, np.roll(o, -1), "
+                "chunk=np.roll(o, k) * 6 + j, channel=j)；六个组成列表一起 yield",
             ),
         ),
         ranks=(8,),

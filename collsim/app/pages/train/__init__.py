@@ -1,0 +1,1 @@
+"""Train: one step of training, where its time goes, and what would change it."""

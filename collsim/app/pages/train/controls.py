@@ -1,0 +1,127 @@
+"""The sidebar of the page Train: what is trained, where, how it is split, and how the network is timed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from collsim.training.compute.speeds import DTYPES, gpus
+from collsim.training.models import models
+from collsim.training.parallel.strategy import OPTIMIZERS
+from collsim.training.run import NETWORKS
+
+from ...scenario.choice import dropped, filed
+from ...shell.address import remember, remembered
+from ...shell.controls import choose, number, quantity, segment, switch
+from ...shell.notes import part
+from ...shell.session import session, t
+from ...shell.sidebar import where
+from . import asked
+from .asked import TrainingChoice
+
+SIZES = ["256KiB", "1MiB", "4MiB", "8MiB", "16MiB", "25MiB", "50MiB", "100MiB", "500MiB"]
+SHARES = ["", "0", "0.05", "0.15", "0.3", "1"]
+
+
+def controls(choice: TrainingChoice) -> TrainingChoice:
+    """Draw all controls; what they say."""
+    if choice.own and choice.own != session().choice.own:
+        session().choice = replace(session().choice, own=choice.own)
+    with st.sidebar:
+        choice = _what(choice)
+        choice = asked.at(choice, where(choice.where, _take, _drop))
+        choice = _split(choice)
+        return _network(choice)
+
+
+def _take(text: str) -> None:
+    session().choice = replace(session().choice, own=text)
+    remember("train", replace(remembered("train"), **filed(text)))
+
+
+def _drop() -> None:
+    session().choice = dropped(session().choice)
+    remember("train", asked.at(remembered("train"), dropped(remembered("train").where)))
+
+
+def _same(values: Any) -> dict[Any, str]:
+    return {value: str(value) for value in values}
+
+
+def _what(choice: TrainingChoice) -> TrainingChoice:
+    part(t("train.what"))
+    model = choose("train_model", t("train.model"), _same(models()), choice.model)
+    samples = number("train_samples", choice.samples, 1, asked.MOST_SAMPLES, t("train.samples"))
+    short = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
+    dtype = segment(
+        "train_dtype", list(DTYPES), choice.dtype, short.__getitem__, t("train.dtype"), t("train.dtype.help")
+    )
+    optimizer = choose("train_optimizer", t("train.optimizer"), _same(OPTIMIZERS), choice.optimizer)
+    return replace(choice, model=model, samples=samples, dtype=dtype, optimizer=optimizer)
+
+
+def _split(choice: TrainingChoice) -> TrainingChoice:
+    part(t("train.split"), "next")
+    ways = {name: t(f"train.way.{name}") for name in asked.WAYS}
+    choice = replace(choice, way=choose("train_way", t("train.way"), ways, choice.way))
+    if choice.way == "data_parallel":
+        return replace(choice, nccl=switch("train_nccl", choice.nccl, t("train.nccl"), t("train.nccl.help")))
+    choice = replace(choice, bucket=_bucket(choice.bucket))
+    if choice.way == "parameter_server":
+        return _servers(choice)
+    return replace(
+        choice,
+        bucket_view=switch("train_view", choice.bucket_view, "gradient_as_bucket_view"),
+        find_unused=switch("train_unused", choice.find_unused, "find_unused_parameters"),
+    )
+
+
+def _bucket(current: str) -> str:
+    """A size, or torch's default, whose first bucket is smaller."""
+    shown = t("train.bucket.usual")
+
+    def read(text: str) -> str:
+        return shown if text == shown else asked.read_bucket(text)
+
+    made = quantity("train_bucket", [shown, *SIZES], current or shown, t("train.bucket"), read)
+    return "" if made == shown else made
+
+
+def _servers(choice: TrainingChoice) -> TrainingChoice:
+    return replace(
+        choice,
+        servers=number("train_servers", choice.servers, 1, asked.MOST_SERVERS, t("train.servers")),
+        servers_on=segment(
+            "train_on", list(asked.SERVERS_ON), choice.servers_on, lambda on: t(f"train.on.{on}"), t("train.on")
+        ),
+        wait=switch("train_wait", choice.wait, t("train.wait"), t("train.wait.help")),
+    )
+
+
+def _network(choice: TrainingChoice) -> TrainingChoice:
+    part(t("train.net"), "next")
+    timing = segment(
+        "train_timing",
+        list(NETWORKS),
+        choice.timing,
+        lambda name: t(f"train.timing.{name}"),
+        t("train.timing"),
+        t("train.timing.help"),
+    )
+    shares = {text: _share(text) for text in dict.fromkeys([*SHARES, choice.interference])}
+    slower = choose(
+        "train_interference",
+        t("train.interference"),
+        shares,
+        choice.interference,
+        help=t("train.interference.help"),
+    )
+    speeds = {"": t("train.gpu.own"), **_same(gpus())}
+    gpu = choose("train_gpu", t("train.gpu"), speeds, choice.gpu)
+    return replace(choice, timing=timing, interference=slower, gpu=gpu)
+
+
+def _share(text: str) -> str:
+    return f"{100 * float(text):g}\N{NO-BREAK SPACE}%" if text else t("train.interference.own")

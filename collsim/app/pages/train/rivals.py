@@ -1,0 +1,92 @@
+"""Several ways of splitting one step, on one clock: DDP, DataParallel with NCCL and with copies, a parameter server.
+
+All of them take what the links alone take: NCCL's model knows no parameter server, and a race in which only some pay
+for launches and protocols would be none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.training import StepTrace
+from collsim.training.explain import sentences
+from collsim.viz.training.document import patterns, step_document
+
+from ...jobs.worker import Tell
+from ...scenario.outcome import quietly
+from .asked import TrainingChoice
+from .steps import Pair, place, run
+
+#: The runners, and what each is asked for.
+WAYS: dict[str, dict[str, Any]] = {
+    "ddp": {"way": "ddp"},
+    "data_parallel": {"way": "data_parallel", "nccl": True},
+    "copies": {"way": "data_parallel", "nccl": False},
+    "parameter_server": {"way": "parameter_server", "servers": 1, "servers_on": "host", "wait": True},
+}
+
+
+@dataclass(frozen=True)
+class RacedStep:
+    """One runner: seconds of its step, of waiting and of idling, bytes that its busiest GPU sends, bytes that its
+    fullest GPU holds, why it takes as long, what is drawn, and who sends to whom."""
+
+    way: str
+    time: float
+    exposed: float
+    bubble: float
+    sent: int
+    memory: int
+    why: Pair
+    document: dict[str, Any]
+    patterns: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class StepRace:
+    """All runners, those that cannot run with the reason, and the place."""
+
+    place: str
+    runners: tuple[RacedStep, ...]
+    failed: tuple[tuple[str, CollsimError], ...]
+
+
+def alike(choice: TrainingChoice) -> TrainingChoice:
+    """What all runners share: on one node, because DataParallel is one process, without what only one of them has."""
+    usual = TrainingChoice()
+    names = ("way", "nccl", "servers", "servers_on", "wait", "timing", "changes", "open", "show", "every")
+    return replace(choice, nodes=1, **{name: getattr(usual, name) for name in names})
+
+
+def expected(choice: TrainingChoice) -> float:
+    """Seconds that `raced` should take."""
+    return 0.5 + len(WAYS) * len(cs.model(choice.model).layers) * 3e-4
+
+
+def raced(choice: TrainingChoice, tell: Tell = quietly) -> StepRace:
+    """Run them all; one that cannot does not keep the others from it."""
+    runners, failed = [], []
+    for number, (name, asked) in enumerate(WAYS.items(), 1):
+        try:
+            runners.append(_raced(name, run(replace(choice, **asked), "links")))
+        except CollsimError as error:
+            failed.append((name, error))
+        tell("run", number / len(WAYS))
+    return StepRace(place(choice.where).name, tuple(runners), tuple(failed))
+
+
+def _raced(name: str, trace: StepTrace) -> RacedStep:
+    return RacedStep(
+        name,
+        trace.time,
+        trace.exposed,
+        trace.bubble,
+        max(trace.sent_bytes.values(), default=0),
+        trace.memory.max(),
+        sentences(trace)["network"],
+        step_document(trace),
+        patterns(trace),
+    )

@@ -1,0 +1,271 @@
+"""Steps of training for the page Train: run, changed by each switch, over bucket sizes. No Streamlit here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.schedule import Schedule
+from collsim.training import DDP, StepTrace
+from collsim.training.explain import reason, sentences
+from collsim.training.parallel import buckets
+from collsim.viz.timeline.document import encode, timeline
+from collsim.viz.training.document import step_document
+
+from ...jobs.worker import Tell
+from ...scenario.choice import Choice, networks, own_options, to_query
+from ...scenario.outcome import build_place, quietly
+from .asked import CHANGES, TrainingChoice, options
+
+Pair = tuple[str, str]
+#: Sizes of buckets over which the step is run, in bytes: powers of two from 16 KiB to 512 MiB, closer round the usual
+#: ones.
+CAPS = tuple(sorted([2**k for k in range(14, 30)] + [3 * 2**k for k in (21, 22, 23, 24, 25)]))
+_SECONDS_OF_TASK = 4e-5  # of one task of one run, measured
+_SHARED = 20  # times as long where the event engine runs all of a step at once
+_SECONDS_OF_PLACE = 0.4  # the search of NCCL's rings on a machine, once
+
+
+@dataclass(frozen=True)
+class ChangedStep:
+    """What one switch does: seconds before and after it for as many samples, and why; or why it cannot be."""
+
+    name: str
+    on: bool
+    before: float
+    after: float
+    why: Pair
+    trouble: CollsimError | None = None
+
+
+@dataclass(frozen=True)
+class StepShown:
+    """All that the page shows of one step, as plain data.
+
+    Attributes:
+        place: its name. figures: as `StepTrace.row`.
+        said: sentences by what they are about, English and Chinese.
+        document: what is drawn. ghost: the network's boxes (t0, t1) without the switches that are on.
+        changes: a row for each switch. curve: (bytes, seconds, s) over bucket sizes; empty where there are no buckets.
+        usual: bytes of a bucket as the step has it; 0 where it has none.
+        torch: the PyTorch script, the line that starts it, and those that start it by hand; or why there is none.
+    """
+
+    place: str
+    figures: dict[str, Any]
+    said: dict[str, Pair]
+    document: dict[str, Any]
+    ghost: list[list[float]]
+    changes: tuple[ChangedStep, ...]
+    curve: tuple[tuple[int, float], ...]
+    usual: int
+    torch: tuple[str, str, str] | CollsimError
+
+
+@dataclass(frozen=True)
+class CollectiveOpened:
+    """One collective of a step, as its player shows it.
+
+    Attributes:
+        seconds: what its schedule takes on the links alone. label: of the schedule. query: the address of Explore with
+            it; None where Explore cannot show the same. timeline: None where there are too many transfers; then
+            `trouble` says so.
+    """
+
+    name: str
+    seconds: float
+    label: str
+    algorithm: str
+    channels: int
+    steps: int
+    query: dict[str, str] | None
+    timeline: dict[str, Any] | None
+    trouble: CollsimError | None = None
+
+
+@lru_cache(maxsize=24)
+def place(where: Choice) -> cs.Topology:
+    """The machine or network; the same object for the same question, whose collectives are known then."""
+    return build_place(where)
+
+
+@lru_cache(maxsize=16)
+def run(choice: TrainingChoice, collectives: str = "nccl") -> StepTrace:
+    """The step without the switches; `collectives` as in `training_step`. Raises CollsimError for what cannot be."""
+    made: Any = {
+        "ddp": cs.ddp,
+        "data_parallel": cs.data_parallel,
+        "parameter_server": cs.parameter_server,
+    }[choice.way]
+    return cs.training_step(
+        choice.model,
+        place(choice.where),
+        parallel=made(**options(choice)),
+        micro_batch=choice.samples,
+        dtype=choice.dtype,
+        optimizer=choice.optimizer,
+        compute=choice.speed_of,
+        interference=float(choice.interference) if choice.interference else None,
+        network=choice.timing,
+        collectives=collectives,
+    )
+
+
+def switched(choice: TrainingChoice, plain: StepTrace) -> StepTrace:
+    """The step with the switches that are on."""
+    return plain.what_if(**choice.switched) if choice.switched else plain
+
+
+# ---- the step ------------------------------------------------------------------------------------------------------
+
+
+def expected(choice: TrainingChoice) -> float:
+    """Seconds that `shown` should take. Raises what cannot be, as far as that is seen without the event engine."""
+    tasks = 2 * len(cs.model(choice.model).layers) + 20
+    if not engine_needed(choice):
+        tasks = len(run(replace(choice, changes=())).step.tasks)
+    runs = len(CAPS) + 2 * len(CHANGES) if choice.way == "ddp" else 8
+    beside = _SHARED if choice.timing == "shared" else 1
+    return _SECONDS_OF_PLACE + runs * tasks * _SECONDS_OF_TASK * beside
+
+
+def engine_needed(choice: TrainingChoice) -> bool:
+    """Does the event engine time something of it?"""
+    return choice.way != "ddp" or choice.timing == "shared" or choice.place in networks()
+
+
+def shown(choice: TrainingChoice, tell: Tell = quietly) -> StepShown:
+    """Run a step, with and without its switches, and over bucket sizes."""
+    bare = replace(choice, changes=())
+    plain = run(bare)
+    now = switched(choice, plain)
+    tell("run", 0.2)
+    changes = tuple(replace(one, on=one.name in choice.changes) for one in _changes(bare))
+    tell("run", 0.5)
+    document = step_document(now)
+    return StepShown(
+        place=now.topology.name,
+        figures=now.row(),
+        said=sentences(now),
+        document=document,
+        ghost=[[box["t0"], box["t1"]] for box in step_document(plain)["boxes"] if box["stream"] == "network"]
+        if now is not plain
+        else [],
+        changes=changes,
+        curve=_curve(now, choice, tell),
+        usual=_bucket_bytes(choice),
+        torch=_torch(now),
+    )
+
+
+def _torch(now: StepTrace) -> tuple[str, str, str] | CollsimError:
+    """The step in PyTorch, or why there is no script."""
+    try:
+        return now.script(), now.launch(), now.launch("tcp://")
+    except CollsimError as error:
+        return error
+
+
+def _bucket_bytes(choice: TrainingChoice) -> int:
+    if choice.way == "data_parallel":
+        return 0
+    return int(cs.parse_bytes(choice.bucket, "bucket")) if choice.bucket else buckets.CAP
+
+
+@lru_cache(maxsize=16)
+def _changes(bare: TrainingChoice) -> tuple[ChangedStep, ...]:
+    """Each switch by itself."""
+    return tuple(_changed(run(bare), name) for name in bare.offered)
+
+
+def _changed(plain: StepTrace, name: str) -> ChangedStep:
+    try:
+        new = plain.what_if(**CHANGES[name])
+    except CollsimError as error:
+        return ChangedStep(name, False, plain.time, plain.time, ("", ""), error)
+    return ChangedStep(name, False, plain.time, new.time * plain.step.samples / new.step.samples, reason(new))
+
+
+def _curve(now: StepTrace, choice: TrainingChoice, tell: Tell) -> tuple[tuple[int, float], ...]:
+    """Seconds of the step over bucket sizes; equal buckets are run once."""
+    if choice.way == "data_parallel":
+        return ()
+    known: dict[Any, float] = {}
+    out = []
+    for number, cap in enumerate(CAPS):
+        same = _layout(now, cap)
+        if same not in known:
+            known[same] = now.what_if(bucket=cap).time
+        out.append((cap, known[same]))
+        tell("run", 0.5 + 0.5 * (number + 1) / len(CAPS))
+    return tuple(out)
+
+
+def _layout(now: StepTrace, cap: int) -> tuple[int, ...]:
+    """Tensors in each bucket of so many bytes."""
+    p = now.request.parallel
+    if isinstance(p, DDP):
+        return tuple(map(len, replace(p, bucket=cap).layout(now.step.model, now.request.step)))
+    return tuple(map(len, buckets.rebuilt(now.step.model, cap, cap)))
+
+
+# ---- one collective of it ------------------------------------------------------------------------------------------
+
+
+def named(rows: Sequence[dict[str, Any]], wanted: str) -> dict[str, Any] | None:
+    """The collective of a name; for "" the one that GPUs wait for longest, buckets before others; None for none."""
+    if wanted:
+        return next((row for row in rows if row["name"] == wanted), None)
+    return max(rows, key=lambda row: (row["bucket"] >= 0, row["exposed"], row["end"]), default=None)
+
+
+def expected_opened(choice: TrainingChoice, task: int) -> float:
+    """Seconds that `opened` should take: most of it goes into the picture."""
+    return 0.1 + 3e-5 * min(20_000, place(choice.where).ranks ** 2 * 16)
+
+
+def opened(choice: TrainingChoice, task: int, tell: Tell = quietly) -> CollectiveOpened:
+    """The schedule of one collective of the step, run on the links."""
+    now = switched(choice, run(replace(choice, changes=())))
+    tell("run", 0.1)
+    one, topology = now.step.tasks[task], now.topology
+    plan = now.step.schedule(task, topology)
+    ran = cs.simulate(plan, topology, one.nbytes, engine="event", ranks=list(now.step.group(one)))
+    tell("run", 0.5)
+    try:
+        drawn, trouble = encode(timeline(ran)), None
+    except CollsimError as error:
+        drawn, trouble = None, error
+    return CollectiveOpened(
+        one.name,
+        ran.time,
+        plan.label,
+        plan.name,
+        plan.channels,
+        plan.steps,
+        _in_explore(choice, plan, one.nbytes, topology),
+        drawn,
+        trouble,
+    )
+
+
+def _in_explore(choice: TrainingChoice, plan: Schedule, nbytes: int, topology: cs.Topology) -> dict[str, str] | None:
+    """The address that asks Explore for the same collective on the same machine."""
+    if "network" in choice.changes or plan.name not in cs.algorithms() or plan.ranks != topology.ranks:
+        return None
+    known = own_options(plan.name)
+    given = tuple((k, v) for k, v in plan.options.items() if k in known and v != known[k].default and k != "per_node")
+    entry = cs.algorithms()[plan.name]
+    made = replace(
+        choice.where,
+        collective=entry.collective,
+        algorithm=plan.name,
+        options=given,
+        nbytes=f"{nbytes}B",
+        engine="event",
+    )
+    return to_query(made)

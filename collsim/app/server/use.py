@@ -1,0 +1,49 @@
+"""How much each client has used of late, of the workers or of the server itself. Knows neither, nor Streamlit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+#: Seconds after which what somebody used counts half.
+HALF_LIFE = 60.0
+#: Seconds that a computation counts while nobody knows yet what it takes.
+AT_FIRST = 1.0
+#: Less than this is forgotten, s.
+_NOTHING = 1e-3
+
+Job = TypeVar("Job")
+
+
+class Use:
+    """Seconds of work that each client asked for, older ones counting less; the client "", this computer, uses
+    none."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        self._clock = clock
+        self._seconds: dict[str, tuple[float, float]] = {}  # and when they were counted
+
+    def order(self, jobs: list[Job], clients: Callable[[Job], Iterable[str]]) -> list[Job]:
+        """Jobs by the use of that one of its clients who has used least; as they are, where that is the same."""
+        used = {client: self.seconds(client) for client in self._seconds}  # of one moment
+        return sorted(jobs, key=lambda job: min((used.get(client, 0.0) for client in clients(job)), default=0.0))
+
+    def seconds(self, client: str) -> float:
+        """What a client has used of late."""
+        seconds, at = self._seconds.get(client, (0.0, 0.0))
+        return seconds * 0.5 ** ((self._clock() - at) / HALF_LIFE) if seconds else 0.0
+
+    def begins(self, clients: Iterable[str]) -> None:
+        """A computation for these clients begins."""
+        self._add(clients, AT_FIRST)
+
+    def ends(self, clients: Iterable[str], seconds: float) -> None:
+        """One that had begun took so long."""
+        self._add(clients, seconds - AT_FIRST)
+
+    def _add(self, clients: Iterable[str], seconds: float) -> None:
+        for client in clients:
+            if client:
+                self._seconds[client] = max(0.0, self.seconds(client) + seconds), self._clock()
+        self._seconds = {client: held for client, held in self._seconds.items() if self.seconds(client) > _NOTHING}

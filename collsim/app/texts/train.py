@@ -1,0 +1,88 @@
+"""Words of the Train page, in English and Chinese."""
+
+TEXTS: dict[str, tuple[str, str]] = {
+    "page.train": ("Train", "训练"),
+    "train.show.step": ("One step", "一步"),
+    "train.show.race": ("Three ways, one clock", "三种方式，同一时钟"),
+    "train.show": ("View", "视图"),
+    "train.what": ("What is trained", "训练什么"),
+    "train.model": ("Model", "模型"),
+    "train.samples": ("Samples per GPU", "每个 GPU 的样本数"),
+    "train.dtype": ("Computes in", "计算类型"),
+    "train.dtype.help": (
+        "What layers compute in. Gradients stay in float32, as under torch.autocast.",
+        "各层计算所用的类型。梯度仍为 float32，与 torch.autocast 相同。",
+    ),
+    "train.optimizer": ("Optimizer", "优化器"),
+    "train.gpu": ("Speed of the GPUs", "GPU 速度"),
+    "train.gpu.own": ("as the machine has them", "按机器自身"),
+    "train.split": ("How it is split", "如何并行"),
+    "train.way": ("Parallel", "并行方式"),
+    "train.way.ddp": ("DDP", "DDP"),
+    "train.way.data_parallel": ("DataParallel", "DataParallel"),
+    "train.way.parameter_server": ("Parameter server", "参数服务器"),
+    "train.bucket": ("Bucket", "桶的大小"),
+    "train.bucket.usual": ("25 MiB, first 1 MiB", "25 MiB，第一个 1 MiB"),
+    "train_bucket.help": (
+        "Bytes that close a bucket (bucket_cap_mb). A size that is given rules the first bucket too.",
+        "装满多少字节就关闭一个桶（bucket_cap_mb）。给定大小后，第一个桶也按它计。",
+    ),
+    "train.nccl": ("Copies by NCCL", "用 NCCL 复制"),
+    "train.nccl.help": (
+        "Off: GPU 0 sends a copy to each of the others, one after another.",
+        "关闭时：GPU 0 依次向其余每个 GPU 发送一份副本。",
+    ),
+    "train.servers": ("Servers", "服务器数"),
+    "train.on": ("They are on", "服务器位于"),
+    "train.on.host": ("host memory", "主机内存"),
+    "train.on.rank": ("the GPUs", "GPU"),
+    "train.wait": ("All wait for all", "相互等待"),
+    "train.wait.help": (
+        "Off: each worker goes on with the weights that are there (asynchronous).",
+        "关闭时：每个 worker 用现有的权重继续（异步）。",
+    ),
+    "train.net": ("Network", "网络"),
+    "train.timing": ("Collectives", "集合通信"),
+    "train.timing.alone": ("each alone", "各自计时"),
+    "train.timing.shared": ("share links", "共享链路"),
+    "train.timing.help": (
+        "Each alone: as long as NCCL's model says, or its links by themselves. Share links: all of them at once on the "
+        "event engine.",
+        "各自计时：按 NCCL 模型，或按单独运行时的链路。共享链路：全部同时放在事件引擎上运行。",
+    ),
+    "train.interference": ("Interference", "干扰"),
+    "train.interference.own": ("as the GPU has it", "按 GPU 自身"),
+    "train.interference.help": (
+        "Share of its speed that a GPU loses while it communicates. 0: overlap is free.",
+        "GPU 在通信期间损失的速度比例。0 表示重叠没有代价。",
+    ),
+    "train.time": ("Time of a step", "一步用时"),
+    "train.rate": ("{rate} samples/s", "每秒 {rate} 个样本"),
+    "train.exposed": ("Exposed", "暴露的通信"),
+    "train.exposed.note": ("{share} of the step", "占一步的 {share}"),
+    "train.exposed.idle": ("and {idle} idle", "另有 {idle} 空闲"),
+    "train.overlapped": ("Overlapped", "被掩盖"),
+    "train.overlapped.note": ("of {whole} of network", "网络共 {whole}"),
+    "train.memory": ("Memory", "显存"),
+    "train.memory.note": ("of the fullest GPU, at its peak", "占用最多的 GPU 的峰值"),
+    "train.why": ("Where the time goes", "时间花在哪里"),
+    "train.open.unknown": (
+        "This step has no collective {name}; choose one of {known}.",
+        "这一步没有集合通信 {name}；可选 {known}。",
+    ),
+    "train.one": (
+        "{place}: on one node, since DataParallel is one process.",
+        "{place}：DataParallel 是单进程，因此只用一个节点。",
+    ),
+    "train.links": (
+        "All of them take what the links alone take, without launch and protocol, so that they compare; what the "
+        "server spends on its update is not in it.",
+        "各方式都只按链路计时，不含启动与协议，因此可以相互比较；服务器用于更新的时间不计在内。",
+    ),
+    "train.failed": ("{name} cannot run here: {why}", "{name} 无法在此运行：{why}"),
+    "train.copies": ("DataParallel, copies", "DataParallel，逐份复制"),
+    "train.torch": (
+        "How far these figures are from published runs: docs/training.md.",
+        "这些数字与已发表的实测相差多少：见 docs/training.md。",
+    ),
+}

@@ -1,0 +1,199 @@
+"""What a lesson is: a title and sections, each with a run, what is said about it, and a question.
+
+Texts are templates in both languages. `{ring.time}` in one stands for what the section's `facts` found in a run, so
+that no number of a run is typed. A number that is a fact of somebody else stands in the lesson's `sources`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..registry import schedule
+from ..simulate import Trace, simulate
+from ..teach.language import Text
+from ..teach.questions.question import Alternative, Question
+from ..topology import Topology, switch
+from ..units import format_bytes, format_time
+
+
+@dataclass(frozen=True, eq=False)
+class RunWords:
+    """What texts say about a run: `{ring.time}`, `{ring.steps}`."""
+
+    trace: Trace
+
+    @property
+    def ranks(self) -> int:
+        return self.trace.schedule.ranks
+
+    @property
+    def steps(self) -> int:
+        return self.trace.schedule.steps
+
+    @property
+    def chunks(self) -> int:
+        return self.trace.schedule.chunks
+
+    @property
+    def channels(self) -> int:
+        return self.trace.schedule.channels
+
+    @property
+    def size(self) -> str:
+        """The size of the operation."""
+        return format_bytes(self.trace.nbytes)
+
+    @property
+    def time(self) -> str:
+        return format_time(self.trace.time)
+
+    @property
+    def sent(self) -> str:
+        """What the busiest endpoint sends."""
+        return format_bytes(int(self.trace.sent_bytes.max()))
+
+    @property
+    def share(self) -> str:
+        """The same in buffers."""
+        return f"{self.trace.sent_bytes.max() / self.trace.nbytes:.4g}"
+
+    @property
+    def gap(self) -> str:
+        """Time over the bound."""
+        return f"{self.trace.gap:.3g}"
+
+
+@dataclass(frozen=True, eq=False)
+class RunFacts:
+    """The run that a section plays, what its texts take from runs, by name, and rows of its table that runs make."""
+
+    trace: Trace
+    values: Mapping[str, Any]
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def shows(trace: Trace, /, rows: tuple[tuple[str, ...], ...] = (), **values: Any) -> RunFacts:
+    """The run to play, and values for the texts: runs, numbers, words, or a pair of words in English and Chinese."""
+    said = {name: RunWords(value) if isinstance(value, Trace) else value for name, value in values.items()}
+    return RunFacts(trace, said, rows)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a lesson: a run to play, and a question to answer before it is explained. All texts are templates.
+
+    Attributes:
+        key: its name in addresses; no two sections share one.
+        facts: makes the runs.
+        before, after: paragraphs above the question, and those that would give its answer away.
+        ask, choices, right, why: the question, what may be chosen, the place of the right choice, and the reason.
+        table: rows, the first one the heads; shown after the answer.
+        view: how the player begins, `physical` or `logical`.
+        title: where a lesson has several sections.
+    """
+
+    key: str
+    facts: Callable[[], RunFacts]
+    before: tuple[Text, ...]
+    ask: Text
+    choices: tuple[Alternative, ...]
+    right: int
+    why: Text
+    after: tuple[Text, ...] = ()
+    table: tuple[tuple[Text, ...], ...] = ()
+    view: str = "physical"
+    title: Text | None = None
+
+    @property
+    def texts(self) -> tuple[Text, ...]:
+        """Every template of it."""
+        spoken = [text for choice in self.choices for text in (choice.text, choice.why)]
+        cells = [cell for row in self.table for cell in row]
+        named = [self.title] if self.title else []
+        return (*named, *self.before, self.ask, *spoken, self.why, *self.after, *cells)
+
+    def told(self) -> Telling:
+        """Run it, and fill the texts in. Raises KeyError or AttributeError for a name that `facts` does not give."""
+        facts = self.facts()
+
+        def fill(text: Text) -> Text:
+            return _filled(text, facts.values)
+
+        choices = tuple(Alternative(fill(one.text), fill(one.why)) for one in self.choices)
+        question = Question("choice", "lesson", fill(self.ask), fill(self.why), self.right, choices=choices)
+        made = tuple(tuple((cell, cell) for cell in row) for row in facts.rows)
+        table = (*(tuple(map(fill, row)) for row in self.table), *made)
+        before, after = (tuple(map(fill, texts)) for texts in (self.before, self.after))
+        return Telling(facts.trace, before, question, after, table, self.view)
+
+
+@dataclass(frozen=True, eq=False)
+class Telling:
+    """A section with its numbers in it; attributes as in `Section`."""
+
+    trace: Trace
+    before: tuple[Text, ...]
+    question: Question
+    after: tuple[Text, ...]
+    table: tuple[tuple[Text, ...], ...]
+    view: str
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One lesson, the same in the app, on the static site, in its notebook and in the teacher's guide.
+
+    Attributes:
+        title: in English and Chinese; the heading of its notebook too.
+        sections: at least one.
+        notebook: `03-ring-step-by-step`: its file in `notebooks/` and `notebooks/zh/`, without the suffix; empty where
+        there is none.
+        exercises: those of its notebook, in order.
+        sources: numbers in its texts that come from no run, with who says so.
+        number: counted from 1; said by the name of its file.
+    """
+
+    title: Text
+    sections: tuple[Section, ...]
+    notebook: str = ""
+    exercises: tuple[str, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
+    number: int = 0
+
+
+def _filled(text: Text, values: Mapping[str, Any]) -> Text:
+    english, chinese = (
+        part.format_map({name: v[k] if isinstance(v, tuple) else v for name, v in values.items()})
+        for k, part in enumerate(text)
+    )
+    return english, chinese
+
+
+def same(text: str) -> Text:
+    """A text that is the same in both languages."""
+    return text, text
+
+
+def choice(text: Text | str, why: Text) -> Alternative:
+    """Something to choose, and why it is right or what is wrong with it."""
+    return Alternative(same(text) if isinstance(text, str) else text, why)
+
+
+# ---- runs that lessons share ---------------------------------------------------------------------------------------
+
+
+def on(name: str, topology: Topology, nbytes: str = "64MiB", **options: Any) -> Trace:
+    """A run of an algorithm on a network."""
+    return simulate(schedule(name, topology=topology, **options), topology, nbytes)
+
+
+def one_switch(ranks: int = 8) -> Topology:
+    """Ranks on one switch, a cable each."""
+    return switch(ranks, bandwidth="25GB/s", alpha="1us")
+
+
+def times(slow: Trace, fast: Trace) -> str:
+    """How many times as long."""
+    return f"{slow.time / fast.time:.3g}"

@@ -1,0 +1,238 @@
+"""Where a wrong result begins: the first step, and the cell in it, that a right schedule would have treated otherwise.
+
+What is wrong in the end was often made long before, at another rank: a send lost in a reduce-scatter shows in every
+copy of the sum. The place is found by comparison with a right schedule: the one that a broken copy was made of
+(`Schedule.meant`), else the algorithm of the library that the schedule resembles most, where they share two transfers
+in three. Where there is none (`begun`) the contributions are followed back: a rank counted twice to the step that added
+it again, a contribution that is missing to the step that sent the sum on without it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .collective import collective
+from .errors import CollsimError, Sentence
+from .registry import algorithms
+from .schedule import Schedule, Step, endpoint_named
+
+Row = tuple[int, int, int, int, bool]  # src, dst, chunk, into, reduce
+Counts = npt.NDArray[np.int64]
+Cell = tuple[int, int]
+History = Callable[[Cell], list[tuple[int, Counts]]]
+
+_MOST_TRANSFERS = 50_000
+_MOST_RANKS = 64
+_ALIKE = 2 / 3
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The place where it begins.
+
+    Attributes:
+        kind: a write that is not there (`lost`), one too many (`extra`), one of other data (`changed`), the sending on
+        of a sum that is not complete (`early`), or no write of the rest at all (`never`).
+        step: from 0; the number of steps where a step is missing at the end.
+        rank, chunk: endpoint and slot of the cell.
+        row: of `schedule.transfers`, the transfer that does it; None where it is not there.
+        ends: the schedule has no such step any more.
+    """
+
+    kind: Literal["lost", "extra", "changed", "early", "never"]
+    step: int
+    rank: int
+    chunk: int
+    row: int | None = None
+    ends: bool = False
+
+    def said(self, schedule: Schedule) -> Sentence:
+        """A sentence of the place; steps are counted from 1."""
+        where: dict[str, Any] = {"who": endpoint_named(schedule.ranks, self.rank), "chunk": self.chunk}
+        step = self.step + 1
+        match self.kind:
+            case "never":
+                return Sentence("No step brings the rest into chunk {chunk} of {who}.", **where)
+            case "lost" if self.ends:
+                return Sentence(
+                    "Step {step} is missing: {who} gets nothing more into chunk {chunk}.", step=step, **where
+                )
+            case "lost":
+                what = Sentence("{who} gets nothing into chunk {chunk}", **where)
+            case "extra":
+                what = Sentence("{who} gets something too much into chunk {chunk}", **where)
+            case "changed":
+                what = Sentence("{who} gets the wrong data into chunk {chunk}", **where)
+            case "early":
+                what = Sentence("{who} sends chunk {chunk} on too early", **where)
+        return Sentence("It begins in step {step}: {what}.", step=step, what=what)
+
+
+def origin(schedule: Schedule) -> Origin | None:
+    """The first difference from the right schedule that it is a copy of, or resembles; None where there is none."""
+    if schedule.meant is not None:
+        return first_difference(schedule, schedule.meant)
+    found = _resembled(schedule)
+    return None if found is None else first_difference(schedule, found)
+
+
+def first_difference(schedule: Schedule, meant: Schedule) -> Origin | None:
+    """The first step in which two schedules do not move the same; a step that only one of them has counts as that."""
+    mine, theirs = [_rows(s) for s in schedule.each_step()], [_rows(s) for s in meant.each_step()]
+    at = _apart(mine, theirs)
+    here, there = mine[at : at + 1], theirs[at : at + 1]
+    if not here and not there:
+        return None
+    if not there or mine[at + 1 : at + 2] == there:  # a step too many
+        lost, extra = Counter[Row](), here[0]
+    elif not here or theirs[at + 1 : at + 2] == here:  # a step too few
+        lost, extra = there[0], Counter[Row]()
+    else:
+        lost, extra = there[0] - here[0], here[0] - there[0]
+    if not extra:
+        _, rank, _, slot, _ = min(lost)
+        return Origin("lost", at, rank, slot, ends=not here)
+    row = min(extra)
+    return Origin("changed" if lost else "extra", at, row[1], row[3], _index(schedule, at, row))
+
+
+def _rows(step: Step) -> Counter[Row]:
+    columns = (step.src, step.dst, step.chunk, step.into, step.reduce)
+    return Counter(zip(*(c.tolist() for c in columns), strict=True))
+
+
+def _index(schedule: Schedule, step: int, row: Row) -> int:
+    """The last row of the table that is this transfer of this step."""
+    t = schedule.transfers
+    same = t["step"] == step
+    for name, value in zip(("src", "dst", "chunk", "into", "reduce"), row, strict=True):
+        same &= t[name] == value
+    return int(np.flatnonzero(same)[-1])
+
+
+def _resembled(schedule: Schedule) -> Schedule | None:
+    """The algorithm of the library that shares most transfers with a schedule, whatever their steps, two in three at
+    least; of equals the one that it follows longest."""
+    if schedule.ranks > _MOST_RANKS or not 0 < len(schedule) <= _MOST_TRANSFERS:
+        return None
+    own, best, most = [_rows(s) for s in schedule.each_step()], None, (_ALIKE, -1)
+    root = schedule.root if collective(schedule.collective).rooted else None
+    for other, rows in _library(schedule.collective, schedule.ranks, root):
+        fits = (other.chunks, other.endpoints) == (schedule.chunks, schedule.endpoints)
+        if not fits or min(len(schedule), len(other)) < _ALIKE * max(len(schedule), len(other)):
+            continue
+        alike, until = _alike(own, rows)
+        if (alike, until) > most and own != rows:
+            best, most = other, (alike, until)
+    return best
+
+
+def _alike(mine: list[Counter[Row]], theirs: list[Counter[Row]]) -> tuple[float, int]:
+    """The share of transfers that two schedules have in the same steps, or one step apart after the first difference;
+    and the step of that."""
+    at = _apart(mine, theirs)
+    same = sum(rows.total() for rows in mine[:at])
+    after = max(
+        sum((a & b).total() for a, b in zip(mine[at + i :], theirs[at + j :], strict=False))
+        for i, j in ((0, 0), (0, 1), (1, 0))
+    )
+    most = max(sum(rows.total() for rows in one) for one in (mine, theirs))
+    return (same + after) / most, at
+
+
+def _apart(mine: list[Counter[Row]], theirs: list[Counter[Row]]) -> int:
+    """The first step in which two schedules differ."""
+    differ = (k for k, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b)
+    return next(differ, min(len(mine), len(theirs)))
+
+
+@lru_cache(8)
+def _library(name: str, ranks: int, root: int | None) -> list[tuple[Schedule, list[Counter[Row]]]]:
+    """The library's schedules for a collective, with their transfers."""
+    made = []
+    for algorithm in algorithms(name).values():
+        if not (algorithm.function.__module__ or "").startswith(f"{__package__}.algorithms."):
+            continue
+        try:
+            one = algorithm(ranks, **({} if root is None else {"root": root}))
+        except CollsimError:  # not for this number of ranks
+            continue
+        if 0 < len(one) <= _MOST_TRANSFERS:
+            made.append((one, [_rows(step) for step in one.each_step()]))
+    return made
+
+
+# ---- without a right schedule beside it
+# ----------------------------------------------------------------------------------------
+
+
+def begun(schedule: Schedule, cell: Cell, want: Counts, history: History) -> Origin | None:
+    """Where the wrong content of a cell begins, by its contributions alone.
+
+    Args:
+        want: (ranks, slots), what the cell should hold at the end.
+        history: of a cell, as `verify.contributions` gives it.
+
+    Returns None where the cell is wrong from the start, or nothing ever writes it.
+    """
+    moments = history(cell)
+    final = moments[-1][1]
+    if (final > 1).any():
+        return _doubled(schedule, cell, history)
+    if (final > want).any():
+        step = next(number for number, counts in moments if (counts > want).any())
+        return None if step < 0 else Origin("changed", step, *cell, _writer(schedule, step, cell))
+    return _incomplete(schedule, cell) if final.any() else None
+
+
+def _doubled(schedule: Schedule, cell: Cell, history: History) -> Origin | None:
+    """The addition that counts a rank a second time: where what arrives was counted twice before, look there."""
+    before = schedule.steps
+    while True:
+        step = next(number for number, counts in history(cell) if number < before and (counts > 1).any())
+        if step < 0:
+            return None
+        row = _writer(schedule, step, cell)
+        for sender in _senders(schedule, step, cell):
+            known = [counts for number, counts in history(sender) if number < step]
+            if (known[-1] > 1).any():
+                cell, before = sender, step
+                break
+        else:
+            return Origin("extra", step, *cell, row)
+
+
+def _incomplete(schedule: Schedule, cell: Cell) -> Origin:
+    """Back over the copies to the sum that lacks something: it was sent on too early, or nothing ever completed it."""
+    t = schedule.transfers
+    until = schedule.steps
+    while len(writes := np.flatnonzero((t["step"] < until) & (t["dst"] == cell[0]) & (t["into"] == cell[1]))):
+        last = t[writes[-1]]
+        if last["reduce"]:
+            break
+        cell, until = (int(last["src"]), int(last["chunk"])), int(last["step"])
+    written = int(t["step"][writes[-1]]) if len(writes) else -1
+    after = (t["step"] > written) & (t["src"] == cell[0]) & (t["chunk"] == cell[1]) & ~t["reduce"]
+    if not after.any():
+        return Origin("never", schedule.steps, *cell, ends=True)
+    row = int(np.argmax(after))
+    return Origin("early", int(t["step"][row]), *cell, row)
+
+
+def _senders(schedule: Schedule, step: int, cell: Cell) -> list[Cell]:
+    t = schedule.by_step(step)
+    into = t[(t["dst"] == cell[0]) & (t["into"] == cell[1])]
+    return list(zip(into["src"].tolist(), into["chunk"].tolist(), strict=True))
+
+
+def _writer(schedule: Schedule, step: int, cell: Cell) -> int:
+    """The last row of the table that writes a cell in a step."""
+    t = schedule.transfers
+    return int(np.flatnonzero((t["step"] == step) & (t["dst"] == cell[0]) & (t["into"] == cell[1]))[-1])

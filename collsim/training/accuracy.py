@@ -1,0 +1,343 @@
+"""A table of measured training steps, and what `training_step` says of each: how a row becomes a call.
+
+Columns that are read: model, hidden, layers, heads, seq, batch, micro_batch, precision, gpus, gpu_type, nodes,
+nic_per_node_GBps, tp, pp, dp, mode, value, unit. `docs/training.md` says what each of them becomes. No constant belongs
+to a source of measurements.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, reduce
+from operator import mul
+from pathlib import Path
+from typing import Any
+
+from ..errors import CollsimError, Sentence
+from ..files import read_text, refuse, writing
+from ..topology import Topology, machine
+from .compute.speeds import Speed, speed
+from .models import model as model_named
+from .parallel import Parallel, context, ddp, expert, fsdp, pipeline, tensor
+from .run import asked, training_step
+from .workload.model import Model
+from .workload.transformer import transformer
+
+NEEDED = ("model", "batch", "gpus", "gpu_type", "mode", "value", "unit")
+#: What a GPU's name begins with: a machine, the GPU whose figures count, its own peak in 16 bits, memory and memory
+#: rate where they differ (NVIDIA GB200 and GB300 NVL72 data sheets, per GPU, dense; H100 96GB: HBM2e, torchtitan
+#: benchmarks).
+_GPUS: tuple[tuple[str, str, str, dict[str, float]], ...] = (
+    ("a100_40", "dgx-a100", "A100", {"capacity": 40e9, "memory_rate": 1.555e12}),
+    ("a100", "dgx-a100", "A100", {}),
+    ("h100", "dgx-h100", "H100", {}),
+    ("h200", "hgx-h200", "H200", {}),
+    ("gb200", "gb200-nvl72", "B200", {"peak": 2.5e15, "capacity": 186e9}),
+    ("gb300", "gb200-nvl72", "B200", {"peak": 2.5e15, "capacity": 279e9}),
+    ("b200", "hgx-b200", "B200", {}),
+    ("b300", "hgx-b200", "B200", {"capacity": 270e9}),
+    ("v100", "dgx-1v", "V100", {}),
+)
+#: Times the peak in 16 bits: 8 bits, and 4 bits where a GPU has them (data sheets, dense).
+_TIMES = {"fp8": 2.0, "mxfp8": 2.0, "float8": 2.0, "nvfp4": 4.0}
+#: Models by their published name, where a row does not say how wide they are.
+_NAMES = {
+    r"llama ?-?2-?7b": "llama2-7b",
+    r"llama ?-?2-?13b": "llama2-13b",
+    r"llama ?-?2-?70b": "llama2-70b",
+    r"llama ?_?3(\.1)?[ _]8b": "llama3-8b",
+    r"llama ?_?3(\.1)?[ _]70b": "llama3-70b",
+    r"llama ?_?3(\.1)?[ _]405b": "llama3-405b",
+}
+
+
+@dataclass(frozen=True)
+class MeasuredStep:
+    """A row as a call.
+
+    Attributes:
+        call: what `training_step` is given. seconds: of a step, as measured. accumulated: how many times a microbatch
+            is.
+    """
+
+    call: Mapping[str, Any]
+    seconds: float
+
+    def predicted(self) -> float:
+        """Seconds, as `training_step` says."""
+        return training_step(**self.call).time
+
+
+def train_accuracy(path: Any, out: Any) -> Path:
+    """Write a table of measured steps again with columns predicted_s, measured_s and unread (why a row is no call; its
+    times are empty). Raises FormatError for a file that is no such table."""
+    rows = _rows(path)
+    columns = [*rows[0], "predicted_s", "measured_s", "unread"] if rows else [*NEEDED]
+    place = Path(out)
+    with writing(place) as file:
+        text = _Lines()
+        writer = csv.DictWriter(text, columns)
+        writer.writeheader()
+        writer.writerows(_answered(row) for row in rows)
+        file.write("".join(text.lines).encode())
+    return place
+
+
+class _Lines:
+    """What csv writes to."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def write(self, line: str) -> int:
+        """One line."""
+        self.lines.append(line)
+        return len(line)
+
+
+def _rows(path: Any) -> list[dict[str, str]]:
+    reader = csv.DictReader(read_text(path).splitlines(), strict=True)
+    try:
+        rows = list(reader)
+    except csv.Error as error:
+        refuse(path, Sentence("line {line}", line=reader.line_num), "is no CSV ({error})", error=error)
+    missing = [name for name in NEEDED if name not in (reader.fieldnames or ())]
+    if missing:
+        refuse(
+            path, "line 1", "has no column {missing!r}; wants {needed}", missing=missing[0], needed=", ".join(NEEDED)
+        )
+    return rows
+
+
+def _answered(row: dict[str, str]) -> dict[str, Any]:
+    try:
+        found = call_of(row)
+        times: dict[str, Any] = {"measured_s": found.seconds, "predicted_s": found.predicted(), "unread": ""}
+    except CollsimError as error:
+        times = {"measured_s": "", "predicted_s": "", "unread": str(error)}
+    return {**row, **times}
+
+
+# ---- a row as a call ------------------------------------------------------------------------------------------------
+
+
+def call_of(row: Mapping[str, str]) -> MeasuredStep:
+    """What `training_step` is given for a row. Raises CollsimError for rows that it cannot say anything of."""
+    gpus = _count(row, "gpus")
+    prefix, name, gpu, own = _gpu(row["gpu_type"])
+    known = _model(row)
+    box, ranks = _machine(name, gpus, int(_number(row, "nodes") or 0), _number(row, "nic_per_node_GBps"))
+    fast, dtype = _speed(gpu, own, row.get("precision", ""))
+    parallel, recompute = _parallel(row, gpus, box)
+    batch = _count(row, "batch")
+    call = {
+        "model": known,
+        "machine": box,
+        "ranks": ranks,
+        "parallel": parallel,
+        "batch": batch,
+        "micro_batch": int(_number(row, "micro_batch") or 0) or None,
+        "dtype": dtype,
+        "compute": fast,
+        "recompute": recompute,
+        "memory": 2**60,  # it ran
+    }
+    del prefix
+    return MeasuredStep(call, _seconds(row, known, batch, gpus, call))
+
+
+def _number(row: Mapping[str, str], name: str) -> float | None:
+    """A number of a row; None where it is not published."""
+    text = (row.get(name) or "").strip()
+    try:
+        value = float(text) if text else None
+    except ValueError:
+        raise CollsimError("{name}={text!r} is no number", name=name, text=text) from None
+    return value if value is None or math.isfinite(value) else None
+
+
+def _count(row: Mapping[str, str], name: str) -> int:
+    value = _number(row, name)
+    if value is None or value < 1 or value != int(value):
+        raise CollsimError(
+            "{name}={value!r}: a step needs a whole number of at least 1", name=name, value=row.get(name)
+        )
+    return int(value)
+
+
+def _gpu(text: str) -> tuple[str, str, str, dict[str, float]]:
+    low = text.lower()
+    for entry in _GPUS:
+        if low.startswith(entry[0]):
+            return entry
+    raise CollsimError("gpu_type={text!r} is no GPU that the catalogue has a machine of", text=text)
+
+
+def _model(row: Mapping[str, str]) -> Model:
+    """By its published name, else a GPT of the width that the row says."""
+    name, seq = row["model"].lower(), _number(row, "seq")
+    for pattern, known in _NAMES.items():
+        if re.search(pattern, name):
+            return _known(known, int(seq) if seq else None)
+    if "resnet" in name and "," not in name:
+        return model_named(name.replace("-", ""))
+    sizes = [_number(row, column) for column in ("hidden", "layers", "heads", "seq")]
+    if any(size is None for size in sizes):
+        raise CollsimError(
+            "model={model!r} is not in the catalogue, and its row does not say how wide it is", model=row["model"]
+        )
+    h, layers, heads, tokens = (int(size or 0) for size in sizes)
+    return _wide(name.startswith("mpt"), "llama" in name, h, layers, heads, tokens)
+
+
+@cache
+def _known(name: str, seq: int | None) -> Model:
+    return model_named(name, **({"seq": seq} if seq else {}))
+
+
+@cache
+def _wide(mpt: bool, llama: bool, h: int, layers: int, heads: int, seq: int) -> Model:
+    """GPT as Megatron-LM has it; MPT (llm-foundry scripts/train/yamls/pretrain: 50,368 words, no vectors beside
+    matrices, no table of positions, flash attention); Llama 2 34B (Touvron et al. 2023: 8 heads of keys)."""
+    if mpt:
+        return transformer(h, layers, heads, seq=seq, vocab=50368, bias=False, positions=False, flash=True)
+    if llama:
+        more = {"vocab": 32000, "ffn": 22016, "kv_heads": 8, "gated": True, "bias": False, "tied": False}
+        return transformer(h, layers, heads, seq=seq, positions=False, flash=True, **more)  # type: ignore[arg-type]
+    return transformer(h, layers, heads, seq=seq, vocab=51200)
+
+
+@cache
+def _machine(name: str, gpus: int, nodes: int, nic: float | None) -> tuple[Topology, tuple[int, ...]]:
+    """The machine, with as fast a network as the row says, and the GPUs that take part: the first of each node."""
+    per = machine(name).ranks
+    many = max(nodes if name != "gb200-nvl72" else 0, -(-gpus // per))
+    box = machine(name, nodes=many)
+    if many > 1 and nic is not None:
+        kinds = {cable.kind for cable in box.links.cables}
+        own = sum(nic_rates(name))
+        kind = "infiniband" if "infiniband" in kinds else "ethernet"
+        box = box.scaled(kind=kind, by=nic * 1e9 / own)
+    if gpus % many:
+        raise CollsimError("{gpus} GPUs are not spread evenly over {many} nodes", gpus=gpus, many=many)
+    each = gpus // many
+    return box, tuple(node * per + i for node in range(many) for i in range(each))
+
+
+@cache
+def nic_rates(name: str) -> tuple[float, ...]:
+    """B/s of the NICs of a node, one direction."""
+    from ..nccl import facts_of
+
+    facts = facts_of(machine(name, nodes=2))
+    return (facts.nic_rate,) * int(facts.nics)
+
+
+@cache
+def _priced(gpu: str, own: tuple[tuple[str, float], ...], times: float, dtype: str) -> Speed:
+    found = replace(speed(gpu, dtype), **dict(own))  # type: ignore[arg-type]
+    return replace(found, peak=found.peak * times, attention=found.peak)
+
+
+def _speed(gpu: str, own: dict[str, float], precision: str) -> tuple[Speed, str]:
+    """The GPU's speed, and the type that all but matrix products are in."""
+    low = precision.lower()
+    if low.startswith("fp32"):
+        return _priced(gpu, (), 1.0, "float32"), "float32"
+    times = next((times for word, times in _TIMES.items() if low.removeprefix("amp_").startswith(word)), 1.0)
+    dtype = "float16" if low.startswith("fp16") else "bfloat16"
+    return _priced(gpu, tuple(own.items()), times, dtype), dtype
+
+
+def _found(pattern: str, text: str) -> int | None:
+    match = re.search(pattern, text)
+    return int(match.group(1)) if match else None
+
+
+def _parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[Parallel, str]:
+    """How the step is split, and what is computed again, by the words of the row's mode."""
+    mode = row["mode"]
+    for word in ("LoRA", "SFT"):
+        if mode.startswith(word):
+            raise CollsimError(
+                "mode={mode!r}: {word} trains on packed or frozen parts, which a step does not know",
+                mode=mode,
+                word=word,
+            )
+    t, p = int(_number(row, "tp") or 1), int(_number(row, "pp") or 1)
+    c = _found(r"CP[ =](\d+)", mode) or 1
+    e = _found(r"EP=(\d+)", mode) or 1
+    dp = gpus // (t * p * c)
+    parts: list[Parallel] = []
+    if t > 1:
+        parts.append(
+            tensor(t, sequence=("sequence parallelism" in mode and "no sequence" not in mode) or "VP=" in mode)
+        )
+    if c > 1:
+        parts.append(context(c))
+    if e > 1:
+        parts.append(expert(e))
+    if p > 1:
+        v = _found(r"interleave (\d+)", mode) or _found(r"VP=(\d+)", mode) or (2 if "Interleaved" in mode else 1)
+        parts.append(pipeline(p, interleave=v))
+    if dp * c > 1 or not parts:
+        parts.append(_data(mode, p, box))
+    whole = reduce(mul, parts)
+    return whole, _recomputed(mode, box)
+
+
+def _data(mode: str, p: int, box: Topology) -> Parallel:
+    if "HSDP" in mode:
+        return fsdp(replicate=int(box.facts.get("nodes", 1)))
+    if "SHARD_GRAD_OP" in mode:
+        return fsdp(False)
+    if re.search(r"FSDP(?!=)|FSDP=[1-9]", mode):
+        return fsdp(p == 1)
+    if "bucket_cap_mb=1" in mode and "bucket_cap_mb=1 " not in mode and not mode.endswith("=25"):
+        return ddp(bucket="1MiB")
+    return ddp()
+
+
+def _recomputed(mode: str, box: Topology) -> str:
+    """Megatron-DeepSpeed's runs on one node say that they recompute, and take as long as runs that do not."""
+    low = mode.lower()
+    if "use_checkpoint true in its config" in low and int(box.facts.get("nodes", 1)) == 1:
+        return "none"
+    if "full recompute" in low or "full ac" in low or "checkpointing=true" in low:
+        return "full"
+    return "selective" if "selective" in low or "sac" in low else "none"
+
+
+def _seconds(row: Mapping[str, str], known: Model, batch: int, gpus: int, call: Mapping[str, Any]) -> float:
+    """Seconds of a step, whatever was published of it."""
+    value, unit = _number(row, "value"), row["unit"]
+    if value is None or value <= 0:
+        raise CollsimError("value={value!r} is no figure of a step", value=row["value"])
+    if unit == "s/iteration":
+        return value
+    if unit == "tokens/s/GPU" and known.tokens:
+        return batch * known.tokens / (value * gpus)
+    if unit.startswith("TFLOP/s/GPU"):
+        request = asked({**_usual(), **call})
+        times = 4 if "recompute counted" in unit and request.recompute == "full" else 3
+        return times * known.flops * batch / (value * 1e12 * gpus)
+    raise CollsimError("unit={unit!r}: wants s/iteration, tokens/s/GPU or TFLOP/s/GPU", unit=unit)
+
+
+def _usual() -> dict[str, Any]:
+    import inspect
+
+    return {name: p.default for name, p in inspect.signature(training_step).parameters.items()}
+
+
+def rows_of(path: Any) -> Iterator[tuple[dict[str, str], MeasuredStep | str]]:
+    """Rows of a table with their calls, or why there is none."""
+    for row in _rows(path):
+        try:
+            yield row, call_of(row)
+        except CollsimError as error:
+            yield row, str(error)

@@ -1,0 +1,202 @@
+"""How long a step takes and what it holds, by formula: what a search goes by before it runs the best.
+
+A pipeline's microbatches come as fast as its slowest stage lets them, or as fast as the first stage gets back those
+that are under way: 1F1B keeps p − r of them on rank r. Interleaving divides the first and last pass by its stages.
+Computing, collectives and memory are those of the step itself; tests hold the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from .compute.speeds import Speed
+from .parallel.gathering import ROOT, Gathered
+from .parallel.replicas import Reduced, ZeroReduced
+from .parallel.split import Split
+from .parallel.strategy import OPTIMIZERS, Workload
+from .parallel.units import Message, Unit
+from .parallel.writing import Computed, PassBox, SplitWriting, box
+from .workload.collectives import Collectives
+from .workload.step import StepTask
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Seconds of a step, its parts, and bytes on the fullest GPU.
+
+    Attributes:
+        computing: of the slowest stage. layers: its collectives inside layers (tensor, context, expert). bubble: what
+            the pipeline waits. data: of gradients and weights that are not hidden. memory: bytes. held: of them
+            activations.
+    """
+
+    computing: float
+    layers: float
+    bubble: float
+    data: float
+    memory: float
+    held: float
+
+    @property
+    def time(self) -> float:
+        """Seconds of the step."""
+        return self.computing + self.layers + self.bubble + self.data
+
+
+class _Unit(NamedTuple):
+    """Of a unit and a microbatch: s of its forward and backward pass on a GPU, of its collectives in both that nothing
+    hides; bytes of activations that stay, and that are there while it is computed again; elements of parameters,
+    experts' among them."""
+
+    forward: float
+    backward: float
+    inside: float
+    resident: float
+    again: float
+    dense: int
+    routed: int
+
+
+class Estimating:
+    """Estimates of one model's steps on one topology. Blocks that are alike are worked out once, and collectives of a
+    kind, size and shape of group."""
+
+    def __init__(self, network: Collectives, fast: Speed):
+        self.network, self.fast = network, fast
+        self.units: dict[Any, _Unit] = {}
+        self.collectives: dict[Any, float] = {}
+        self.alike: dict[int, Any] = {}
+
+    def of(self, split: Split, asked: Workload) -> Estimate:
+        """The estimate of a split."""
+        w = SplitWriting(split, asked)
+        m, p, v = asked.accumulate, split.pipe.size, split.pipe.interleave
+        lanes: list[list[tuple[Unit, _Unit]]] = [[] for _ in range(p)]
+        for stage, lane in zip(w.stages, w.stage_ranks, strict=True):
+            lanes[lane] += [(unit, self.unit(w, unit)) for unit in stage]
+        works = [sum(u.forward + u.backward for _, u in own) for own in lanes]
+        slow = max(range(p), key=works.__getitem__)
+        hop = self.hop(w)
+        if v == 1:
+            around, loop = works[-1], 0.0
+            for r in range(p - 1, -1, -1):  # what rank r waits for until the microbatches under way are back
+                loop += works[r]
+                around = max(around, (loop + 2 * (p - 1 - r) * hop) / (p - r))
+            total = loop + 2 * (p - 1) * hop + (m - 1) * around
+        else:
+            total = m * works[slow] + (p - 1) * (works[slow] / v + 2 * hop)
+        inside = m * sum(u.inside for _, u in lanes[slow])
+        data, update = self.data(w, lanes[slow], slow), self.update(w, slow)
+        ends = [self.memory(w, lanes[lane], lane) for lane in {0, p - 1}]  # those between hold less than the first
+        held, memory = max(ends, key=lambda pair: pair[1])
+        return Estimate(m * works[slow] - inside + update, inside, total - m * works[slow], data, memory, held)
+
+    def unit(self, w: SplitWriting, unit: Unit) -> _Unit:
+        """Seconds and bytes of a unit, as on the first lane: all lanes are placed alike."""
+        key = unit.cut, self.like(unit), unit.tied, w.placed.grid.pp, w.placed.grid.dp
+        if key not in self.units:
+            (there, a), (back, b) = (self.took(w, box((unit,), kind)) for kind in ("F", "B"))
+            again = unit.kept if unit.full else 0.0
+            self.units[key] = _Unit(there, back, a + b, unit.resident, again, unit.dense, unit.routed)
+        return self.units[key]
+
+    def like(self, unit: Unit) -> Any:
+        """A key that units have in common whose layers differ in their names only."""
+        known = self.alike.get(id(unit.layers[0]))
+        if known is None:
+            known = tuple(replace(layer, name="-") for layer in unit.layers)
+            self.alike[id(unit.layers[0])] = known = self.alike.setdefault(hash(known), known)
+        return id(known)
+
+    def took(self, w: SplitWriting, what: PassBox) -> tuple[float, float]:
+        """Seconds of a pass, and of its collectives that nothing hides."""
+        layers = w.asked.model.layers
+
+        def computing(part: Computed) -> float:
+            kinds = [(layers[k.layer].kind, layers[k.layer].width) for k in part.work]
+            return sum(self.fast.seconds(*k[1:], *kind) for k, kind in zip(part.work, kinds, strict=True))
+
+        def sends(messages: Iterable[Message]) -> float:
+            return sum(m.times * self.seconds(m.kind, m.nbytes, w.placed.streams[m.stream][0]) for m in messages)
+
+        beside = computing(what.beside)
+        inside = sends(what.messages) + max(0.0, sends(what.hops) - beside)
+        return computing(what.plain) + computing(what.behind) + beside + inside, inside
+
+    def seconds(self, kind: str, nbytes: int, groups: tuple[tuple[int, ...], ...]) -> float:
+        """A collective of groups that run it at the same time."""
+        key = kind, nbytes, groups[0], len(groups) > 1
+        if key not in self.collectives:
+            task = StepTask("", kind, (0,), nbytes=nbytes, groups=groups)
+            self.collectives[key] = self.network.slowest(groups, task)
+        return self.collectives[key]
+
+    def hop(self, w: SplitWriting) -> float:
+        """From one stage to the next."""
+        if len(w.lanes) == 1:
+            return 0.0
+        unit = next(stage[-1] for stage in w.stages if stage)
+        return self.seconds("send", round(unit.arrives), w.placed.pairs(0, 1)[:1])
+
+    def update(self, w: SplitWriting, lane: int) -> float:
+        """The optimizer's step."""
+        moved = OPTIMIZERS[w.asked.optimizer][1] + (2 if w.data.item < 4 else 0)
+        return self.fast.seconds(0.0, float(moved * w.data.own(lane)), 1, "optimizer")
+
+    def data(self, w: SplitWriting, own: list[tuple[Unit, _Unit]], lane: int) -> float:
+        """Seconds of gradients and weights on a lane that nothing hides."""
+        data, last = w.data, sum(u.backward for _, u in own)
+        if isinstance(data, Gathered):
+            return self.gathered(w, data, own, lane)
+        if not isinstance(data, Reduced) or data.many == 1:
+            return 0.0
+        out = 0.0
+        for what, groups in (("dense", data.dense), ("routed", data.routed)):
+            sizes = [size for _, u in own if (size := getattr(u, what))]
+            if not sizes or len(groups[lane][0]) == 1:
+                continue
+            took = [self.seconds(data.kind, data.gradient_bytes(size), groups[lane]) for size in sizes]
+            out += max(took[0], sum(took) - last) if data.data.overlap else sum(took)
+            if isinstance(data, ZeroReduced):
+                out += self.seconds("allgather", sum(sizes) * data.item, groups[lane])
+        return out * (w.asked.accumulate if isinstance(data, ZeroReduced) and data.data.stage == 2 else 1)
+
+    def gathered(self, w: SplitWriting, data: Gathered, own: list[tuple[Unit, _Unit]], lane: int) -> float:
+        """Of FSDP: what gathers and reductions take longer than the block beside them, and the root."""
+        if data.shards == 1:
+            return 0.0
+        groups, hidden, out, root = data.sharded[lane], data.data.prefetch, 0.0, 0
+        for unit, u in own:
+            size = u.dense + u.routed
+            if not unit.block:
+                root += size
+                continue
+            gather = self.seconds("allgather", size * data.item, groups)
+            reduce = self.seconds("reduce_scatter", data.gradient_bytes(size), groups)
+            again = gather if data.data.reshard_after_forward else 0.0
+            out += max(0.0, gather - u.forward * hidden) + max(0.0, again - u.backward * hidden, reduce - u.backward)
+            beside = min(gather, u.forward) * hidden + min(max(again * hidden, reduce), u.backward)
+            out += self.fast.interference * beside  # computing is slower while anything is sent
+        ends = 0.0
+        if root:
+            ends = self.seconds("allgather", root * data.item, groups)
+            ends += self.seconds("reduce_scatter", data.gradient_bytes(root), groups)
+        return w.asked.accumulate * out + ends
+
+    def memory(self, w: SplitWriting, own: list[tuple[Unit, _Unit]], lane: int) -> tuple[float, float]:
+        """Bytes of activations, and of all, on a GPU of a lane."""
+        data, p, m, v = w.data, len(w.lanes), w.asked.accumulate, w.split.pipe.interleave
+        many: float = min(m, p - lane)
+        if v > 1:  # passes ahead of the first backward pass, and one more
+            many = min(m * v, (v - 1) * p + 2 * (p - 1 - lane) + 1) / v
+        held = many * sum(u.resident for _, u in own) + max((u.again for _, u in own), default=0.0)
+        rest = sum(data.states(lane).values()) + sum(data.kept_gradients(unit) for unit, _ in own)
+        if w.split.torch_buckets(w.asked):
+            rest += w.asked.model.nbytes
+        if isinstance(data, Gathered) and data.shards > 1:
+            blocks = sorted((u.dense + u.routed for unit, u in own if unit.block), reverse=True)
+            kept = sum(blocks) if not data.data.reshard_after_forward else sum(blocks[:2])
+            rest += data.item * (kept + data.elements(lane, ROOT)) + data.item * sum(blocks[:1])
+        return held, held + rest

@@ -1,0 +1,166 @@
+"""Ways in which several GPUs share one replica of a model: layers (tensor), stages (pipeline), sequences (context),
+experts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import CollsimError, Sentence, require_word
+from ...units import parse_count, parse_time
+from ..pipelines import SCHEDULES, Order, PipelineTiming, order, stage_ranks, timed
+from ..workload.step import TrainingStep
+from .strategy import Parallel, Workload
+
+#: Stages that a rank holds where a schedule says it.
+_STAGES = {"gpipe": 1, "1f1b": 1, "zbv": 2, "dualpipe-v": 2}
+
+
+class _Part(Parallel):
+    """Alone it is a Split of one part."""
+
+    def replicas(self, ranks: int) -> int:
+        """Replicas of the model on so many GPUs."""
+        from .split import Split
+
+        return Split((self,)).replicas(ranks)
+
+    def write(self, asked: Workload) -> TrainingStep:
+        """The step."""
+        from .split import Split
+
+        return Split((self,)).write(asked)
+
+
+@dataclass(frozen=True)
+class TensorParallel(_Part):
+    """GPUs share every layer; `tensor(...)` makes one."""
+
+    size: int = 1
+    sequence: bool = False
+
+    @property
+    def says(self) -> str:
+        """The call."""
+        return f"tensor({self.size}{', sequence=True' * self.sequence})"
+
+
+@dataclass(frozen=True)
+class ContextParallel(_Part):
+    """GPUs share every sequence; `context(...)` makes one."""
+
+    size: int = 1
+
+    @property
+    def says(self) -> str:
+        """The call."""
+        return f"context({self.size})"
+
+
+@dataclass(frozen=True)
+class ExpertParallel(_Part):
+    """GPUs share the experts; `expert(...)` makes one."""
+
+    size: int = 1
+
+    @property
+    def says(self) -> str:
+        """The call."""
+        return f"expert({self.size})"
+
+
+@dataclass(frozen=True)
+class Pipeline(_Part):
+    """GPUs are stages; `pipeline(...)` makes one."""
+
+    size: int = 1
+    schedule: str = "1f1b"
+    interleave: int = 1
+
+    @property
+    def says(self) -> str:
+        """The call."""
+        usual = _STAGES.get(self.schedule)
+        rest = f", interleave={self.interleave}" if self.interleave != usual else ""
+        return f"pipeline({self.size}{f', schedule={self.schedule!r}' if self.schedule != '1f1b' else ''}{rest})"
+
+    def orders(self, microbatches: int) -> list[Order]:
+        """What every rank runs, in order. Raises CollsimError for numbers that the schedule cannot take."""
+        return order(self.schedule, self.size, parse_count(microbatches, "microbatches"), self.interleave)
+
+    @property
+    def stage_ranks(self) -> list[int]:
+        """The rank that holds each stage of the model."""
+        return stage_ranks(self.schedule, self.size, self.interleave)
+
+    def timing(
+        self, microbatches: int, forward: Any = 1.0, backward: Any = 2.0, hop: Any = 0.0, weight: Any = None
+    ) -> PipelineTiming:
+        """When its passes run.
+
+        Args:
+            forward, backward: s of a microbatch on a rank (on all of its stages together). weight: s of the backward
+                pass that gives the gradients of weights, where it is split; half unless given.
+            hop: s from one rank to the next.
+
+        Raises CollsimError for numbers of microbatches that the schedule cannot take.
+        """
+        v = self.interleave
+        f, b, h = (parse_time(t, name) for t, name in ((forward, "forward"), (backward, "backward"), (hop, "hop")))
+        w = b / 2 if weight is None else parse_time(weight, "weight")
+        if w > b:
+            raise CollsimError(
+                "weight={weight!r} is a part of backward={backward!r}, and longer than it",
+                weight=weight,
+                backward=backward,
+            )
+        seconds = {"F": f / v, "B": b / v, "I": (b - w) / v, "W": w / v}
+        return timed(self.orders(microbatches), self.stage_ranks, seconds, h)
+
+
+def tensor(t: int, sequence: bool = False) -> TensorParallel:
+    """Tensor parallelism (Megatron-LM): so many GPUs share every layer.
+
+    Args:
+        sequence: norms and dropout are cut along the sequence (Korthikanti et al. 2022): as many bytes, less memory.
+    """
+    if not isinstance(sequence, bool):
+        raise CollsimError("sequence={sequence!r} must be True or False", sequence=sequence)
+    return TensorParallel(parse_count(t, "tensor"), sequence)
+
+
+def context(c: int) -> ContextParallel:
+    """Context parallelism: so many GPUs share every sequence; keys and values go around a ring."""
+    return ContextParallel(parse_count(c, "context"))
+
+
+def expert(e: int) -> ExpertParallel:
+    """Expert parallelism: so many data parallel GPUs share the experts of a mixture; tokens go there and back."""
+    return ExpertParallel(parse_count(e, "expert"))
+
+
+def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None) -> Pipeline:
+    """Pipeline parallelism: so many GPUs are stages of the model.
+
+    Args:
+        schedule: gpipe, 1f1b, interleaved, zero-bubble (torch's ScheduleInterleavedZeroBubble), zbv, dualpipe-v.
+        interleave: stages that a GPU holds: 2 unless given where a schedule interleaves.
+
+    `pipeline(p, ...).timing(microbatches, forward=, backward=, hop=)` says when passes run by themselves. With one
+    microbatch it is a model split by layers, in which one GPU works at a time. Raises CollsimError for unknown
+    schedules, and for stages that a schedule does not have.
+    """
+    require_word("schedule of a pipeline", schedule, SCHEDULES)
+    size = parse_count(p, "pipeline")
+    if schedule == "1f1b" and interleave is not None and interleave != 1:
+        schedule = "interleaved"
+    usual = _STAGES.get(schedule)
+    many = (usual or 2) if interleave is None else parse_count(interleave, "interleave")
+    if usual is not None and many != usual:
+        raise CollsimError(
+            "interleave={many}: in {schedule} a GPU holds {stages} of the model",
+            many=many,
+            schedule=schedule,
+            stages=Sentence("{count} stages" if usual > 1 else "{count} stage", count=usual),
+        )
+    return Pipeline(size, schedule, many)

@@ -1,0 +1,153 @@
+"""Sharded data parallelism: ZeRO as DeepSpeed does it, fully sharded data parallelism (FSDP2) as PyTorch does it.
+
+Sources: Rajbhandari et al. 2020 (arXiv 1910.02054), sections 5 and 7; deepspeed/runtime/zero/config.py and
+stage_1_and_2.py (buckets are closed before they would exceed 5·10⁸ elements); torch 2.13,
+torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ...dtypes import itemsize
+from ...errors import CollsimError
+from ...units import parse_count
+from ..workload.step import TrainingStep
+from .strategy import OPTIMIZERS, Parallel, Workload
+
+#: Elements of a bucket that ZeRO does not exceed (deepspeed/runtime/zero/config.py, reduce_bucket_size and
+#: allgather_bucket_size).
+BUCKET = 500_000_000
+
+
+def said(value: Any, name: str, first: tuple[Any, ...] = ()) -> str:
+    """The call that makes a way of splitting: what differs from its defaults."""
+    usual = {f.name: f.default for f in fields(value)}
+    given = [f"{k}={v!r}" for k, v in vars(value).items() if v != usual[k] and k not in ("stage", "parts")]
+    return f"{name}({', '.join([*map(str, first), *given])})"
+
+
+@dataclass(frozen=True)
+class Zero(Parallel):
+    """ZeRO; `zero(...)` makes one, and says what the options are."""
+
+    stage: int = 3
+    bucket: int = BUCKET
+    overlap: bool = True
+    reduce_dtype: str | None = None
+    accumulate: int | None = None
+
+    @property
+    def says(self) -> str:
+        """The call."""
+        return said(self, "zero", (self.stage,))
+
+    def sent_bytes(self, params: Any, ranks: Any, dtype: str = "bfloat16") -> float:
+        """Bytes that a rank sends in a step: gradients are reduce-scattered and weights gathered once, in stage 3
+        twice (Rajbhandari et al. 2020, section 7): 2 and 3 · (n − 1)/n · bytes, by rings."""
+        n, size = parse_count(ranks, "ranks"), parse_count(params, "params") * itemsize(dtype)
+        return (3 if self.stage == 3 else 2) * size * (n - 1) / n
+
+    def state_bytes(self, params: Any, ranks: Any, dtype: str = "bfloat16", optimizer: str = "adam") -> float:
+        """Bytes of weights, gradients and optimizer on a rank (Rajbhandari et al. 2020, figure 1): in 16 bits with Adam
+        2 + 2 + 12 a parameter, of which stage 1 shares the 12, stage 2 gradients too, stage 3 all."""
+        n, count = parse_count(ranks, "ranks"), parse_count(params, "params")
+        item = itemsize(dtype)
+        rest = OPTIMIZERS[optimizer][0] + (4 if item < 4 else 0)
+        shared = rest + (item if self.stage > 1 else 0) + (item if self.stage > 2 else 0)
+        return count * (2 * item + rest - shared + shared / n)
+
+    def write(self, asked: Workload) -> TrainingStep:
+        """The step."""
+        from .split import Split
+
+        return Split((self,)).write(asked)
+
+
+def zero(
+    stage: int,
+    *,
+    bucket: Any = BUCKET,
+    overlap: bool = True,
+    reduce_dtype: str | None = None,
+    accumulate: int | None = None,
+) -> Zero:
+    """ZeRO: data parallel ranks share the optimizer (1), gradients too (2), weights too (3).
+
+    Args:
+        bucket: elements of a bucket of gradients, and of weights that are gathered after the optimizer, at most.
+        overlap: gradients are reduced beside the backward pass.
+        reduce_dtype: of gradients, the computation's unless given; float32 for Megatron's distributed optimizer.
+        accumulate: microbatches of a step. Stage 1 reduces after the last, 2 and 3 after each; 3 gathers for each.
+
+    Raises CollsimError for other stages.
+    """
+    if isinstance(stage, bool) or stage not in (1, 2, 3):
+        raise CollsimError("zero({stage!r}): stage 1 shares the optimizer, 2 gradients too, 3 weights too", stage=stage)
+    _require_flags(overlap=overlap)
+    many = None if accumulate is None else parse_count(accumulate, "accumulate")
+    return Zero(stage, parse_count(bucket, "bucket"), overlap, _dtype(reduce_dtype), many)
+
+
+@dataclass(frozen=True)
+class FSDP(Parallel):
+    """Fully sharded data parallelism; `fsdp(...)` makes one, and says what the options are."""
+
+    reshard_after_forward: bool = True
+    prefetch: bool = True
+    replicate: int = 1
+    no_sync: bool = False
+    reduce_dtype: str | None = None
+    accumulate: int | None = None
+
+    @property
+    def says(self) -> str:
+        """The call."""
+        return said(self, "fsdp")
+
+    def write(self, asked: Workload) -> TrainingStep:
+        """The step."""
+        from .split import Split
+
+        return Split((self,)).write(asked)
+
+
+def fsdp(
+    reshard_after_forward: bool = True,
+    prefetch: bool = True,
+    *,
+    replicate: int = 1,
+    no_sync: bool = False,
+    reduce_dtype: str | None = None,
+    accumulate: int | None = None,
+) -> FSDP:
+    """Fully sharded data parallelism as PyTorch 2.13 does it (FSDP2): every block of the model is a unit, what is left
+    over the root, which stays gathered.
+
+    Args:
+        reshard_after_forward: gathered weights of a block are given back after its forward pass, and gathered again for
+            the backward pass; False keeps them (ZeRO-2's volume).
+        prefetch: the next block is gathered while one computes.
+        replicate: hybrid sharding (HSDP): so many replicas, each sharded over the rest; gradients are reduce-scattered
+            inside one and then reduced over all.
+        no_sync: gradients are reduced after the last microbatch only, and are whole until then.
+        reduce_dtype: of gradients, the computation's unless given.
+        accumulate: microbatches of a step.
+    """
+    _require_flags(reshard_after_forward=reshard_after_forward, prefetch=prefetch, no_sync=no_sync)
+    many = None if accumulate is None else parse_count(accumulate, "accumulate")
+    replicas = parse_count(replicate, "replicate")
+    return FSDP(reshard_after_forward, prefetch, replicas, no_sync, _dtype(reduce_dtype), many)
+
+
+def _require_flags(**flags: Any) -> None:
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
+
+
+def _dtype(name: str | None) -> str | None:
+    if name is not None:
+        itemsize(name)
+    return name

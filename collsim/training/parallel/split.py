@@ -1,0 +1,242 @@
+"""Several ways of splitting at once: tensor, context, expert, data and pipeline parallelism, multiplied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from ...dtypes import itemsize
+from ...errors import CollsimError, Sentence
+from ..workload.model import Model
+from ..workload.step import TrainingStep
+from .ddp import DDP
+from .model_parallel import ContextParallel, ExpertParallel, Pipeline, TensorParallel
+from .placement import ORDER, Grid, require_order
+from .sharding import FSDP, Zero
+from .strategy import Parallel, Workload
+from .units import LayerCut, Unit, copied, units
+
+_Kind = TypeVar("_Kind", bound=Parallel)
+#: Parts of a product; those but DDP are one by themselves, too.
+PARTS = Zero, FSDP, TensorParallel, ContextParallel, ExpertParallel, Pipeline
+
+
+@dataclass(frozen=True)
+class Split(Parallel):
+    """Ways of splitting that were multiplied.
+
+    Attributes:
+        parts: at most one of each kind. order: which way varies fastest over the ranks, as in Megatron-LM.
+    """
+
+    parts: tuple[Parallel, ...] = ()
+    order: str = ORDER
+
+    @property
+    def says(self) -> str:
+        """The product."""
+        return " * ".join(part.says for part in self.parts)
+
+    def part(self, kind: type[_Kind]) -> _Kind | None:
+        """The part of a kind."""
+        return next((part for part in self.parts if isinstance(part, kind)), None)
+
+    @property
+    def data(self) -> DDP | Zero | FSDP | None:
+        """How replicas keep together."""
+        return self.part(DDP) or self.part(Zero) or self.part(FSDP)
+
+    @property
+    def pipe(self) -> Pipeline:
+        """The pipeline; of one stage where there is none."""
+        return self.part(Pipeline) or Pipeline()
+
+    @property
+    def accumulate(self) -> int | None:  # type: ignore[override]
+        """Microbatches, where data parallelism says so."""
+        return None if self.data is None else self.data.accumulate
+
+    def size(self, kind: type[TensorParallel] | type[ContextParallel] | type[ExpertParallel] | type[Pipeline]) -> int:
+        """GPUs along one way."""
+        part = self.part(kind)
+        return 1 if part is None else part.size
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many GPUs along each way, data parallelism aside, and stages of a GPU."""
+        kinds: dict[str, Any] = {"tp": TensorParallel, "cp": ContextParallel, "ep": ExpertParallel, "pp": Pipeline}
+        return {**{name: self.size(kind) for name, kind in kinds.items()}, "interleave": self.pipe.interleave}
+
+    @property
+    def together(self) -> int:
+        """GPUs that share one replica of the model."""
+        return self.size(TensorParallel) * self.size(ContextParallel) * self.size(Pipeline)
+
+    def placed(self, order: str) -> Split:
+        """The same with ranks counted in another order, `"tp-cp-ep-dp-pp"` in Megatron-LM: the first varies fastest."""
+        return replace(self, order=require_order(order))
+
+    def replicas(self, ranks: int) -> int:
+        """Replicas of the model on so many GPUs. Raises CollsimError for numbers that cannot be split so."""
+        if ranks % self.together:
+            raise CollsimError(
+                "{says} takes {together} GPUs a replica, which does not divide {ranks}; use a multiple of it",
+                says=self.says,
+                together=self.together,
+                ranks=ranks,
+            )
+        dp, e = ranks // self.together, self.size(ExpertParallel)
+        if dp > 1 and self.data is None:
+            raise CollsimError(
+                "{says} is one replica on {together} of {ranks} GPUs; say how {dp} keep together: * ddp()",
+                says=self.says,
+                together=self.together,
+                ranks=ranks,
+                dp=dp,
+            )
+        shared = dp * self.size(ContextParallel)
+        if shared % e:
+            raise CollsimError(
+                "expert({e}): {shared} ranks of data and context parallelism do not share experts by {e}",
+                e=e,
+                shared=shared,
+            )
+        if isinstance(self.data, FSDP) and shared % self.data.replicate:
+            raise CollsimError(
+                "fsdp(replicate={replicate}): {shared} data parallel ranks have no such replicas",
+                replicate=self.data.replicate,
+                shared=shared,
+            )
+        return dp
+
+    def grid(self, ranks: tuple[int, ...]) -> Grid:
+        """Where ranks stand."""
+        t, c, p, e = (self.size(kind) for kind in (TensorParallel, ContextParallel, Pipeline, ExpertParallel))
+        return Grid(ranks, t, c, self.replicas(len(ranks)), p, e, self.order)
+
+    def cut(self, asked: Workload) -> LayerCut:
+        """How layers are shared. Raises CollsimError for what a model's layers cannot be cut into."""
+        part = self.part(TensorParallel) or TensorParallel()
+        t, c, e = part.size, self.size(ContextParallel), self.size(ExpertParallel)
+        _require_cuts(asked.model, t, c, e)
+        item = itemsize(asked.dtype)
+        return LayerCut(t, c, e, part.sequence and t > 1, item, asked.micro_batch, asked.recompute)
+
+    def stages(self, asked: Workload) -> list[tuple[Unit, ...]]:
+        """The units of each stage of the model. Raises CollsimError for more stages than units."""
+        listed, pipe = list(units(asked.model, self.cut(asked))), self.pipe
+        ranks = pipe.stage_ranks
+        if ranks[-1] != ranks[0] and (tied := copied(asked.model)):
+            listed[-1] = replace(listed[-1], tied=tied)
+        return [tuple(part) for part in divided(listed, len(ranks), self.says)]
+
+    def torch_buckets(self, asked: Workload) -> bool:
+        """Nothing but DDP, which then has torch's own buckets: gradients in them beside those that tensors have."""
+        return len(self.parts) == 1 and isinstance(self.parts[0], DDP) and asked.recompute == "none"
+
+    def write(self, asked: Workload) -> TrainingStep:
+        """The step; GPUs of a stage share a lane."""
+        from .writing import SplitWriting
+
+        if self.torch_buckets(asked):
+            return self.parts[0].write(asked)
+        return SplitWriting(self, asked).step()
+
+
+def composed(one: Parallel, other: Parallel) -> Split:
+    """Both at once. Raises CollsimError for ways that do not compose, and for two of a kind."""
+    parts: list[Parallel] = []
+    order = ORDER
+    for value in (one, other):
+        if isinstance(value, Split):
+            parts += value.parts
+            order = value.order if value.order != ORDER else order
+        elif isinstance(value, (DDP, *PARTS)):
+            parts.append(value)
+        else:
+            said = value.says if isinstance(value, Parallel) else repr(value)
+            raise CollsimError(
+                "{said} is no part of a product; tensor, context, expert, pipeline, ddp, zero, fsdp are", said=said
+            )
+    kinds = ["data" if isinstance(part, DDP | Zero | FSDP) else type(part).__name__ for part in parts]
+    for kind in kinds:
+        if kinds.count(kind) > 1:
+            twice = " and ".join(part.says for part, k in zip(parts, kinds, strict=True) if k == kind)
+            raise CollsimError("{twice}: a product has one part of a kind", twice=twice)
+    return Split(tuple(parts), order)
+
+
+def _require_cuts(model: Model, t: int, c: int, e: int) -> None:
+    """Refuse what no layer can be cut into."""
+    if t > 1 and not any(layer.cut for layer in model.layers):
+        raise CollsimError(
+            "tensor({t}): no layer of {name} says how it is cut (Layer.cut: column, row, heads, words)",
+            t=t,
+            name=model.name,
+        )
+    if c > 1 and not any(layer.keys for layer in model.layers):
+        raise CollsimError(
+            "context({c}): no layer of {name} has keys and values to pass on (Layer.keys)", c=c, name=model.name
+        )
+    if c > 1 and model.tokens % c:
+        raise CollsimError(
+            "context({c}): sequences of {tokens} tokens cannot be shared evenly", c=c, tokens=model.tokens
+        )
+    experts = {layer.experts for layer in model.layers if layer.experts}
+    if e > 1 and (not experts or any(n % e for n in experts)):
+        has = Sentence("no experts")
+        if experts:
+            has = Sentence("layers of {experts} experts", experts=", ".join(map(str, sorted(experts))))
+        raise CollsimError(
+            "expert({e}): {name} has {has}; their number has to be a multiple", e=e, name=model.name, has=has
+        )
+
+
+def divided(listed: Sequence[Unit], stages: int, says: str) -> list[list[Unit]]:
+    """Units in so many stages. Equal blocks as Megatron-LM has them: as many in each, with what is before and behind
+    them on the first and the last stage; where that does not come out even, both ends count as a block, and the first
+    stages have one more (torchtitan, distributed/pipeline_parallel.py). Other models: even FLOPs."""
+    blocks = [i for i, unit in enumerate(listed) if unit.block]
+    if stages == 1:
+        return [list(listed)]
+    if len(listed) < stages:
+        raise CollsimError(
+            "{says}: {stages} stages, and the model has {listed} layers or blocks to share",
+            says=says,
+            stages=stages,
+            listed=len(listed),
+        )
+    alike = len({tuple(layer.tensors for layer in listed[i].layers) for i in blocks}) == 1
+    if not alike or len(blocks) < stages:
+        return _by_flops(listed, stages)
+    first, last, many = blocks[0], blocks[-1], len(blocks)
+    if many % stages == 0:
+        counts = [many // stages] * stages
+    else:
+        each, more = divmod(many + 2, stages)
+        counts = [each + (i < more) for i in range(stages)]
+        counts[0] -= 1
+        counts[-1] -= 1
+    out, at = [], first
+    for count in counts:
+        out.append(list(listed[at : at + count]))
+        at += count
+    out[0] = [*listed[:first], *out[0]]
+    out[-1] += listed[last + 1 :]
+    return out
+
+
+def _by_flops(listed: Sequence[Unit], stages: int) -> list[list[Unit]]:
+    """A stage ends as soon as it has its share of what is left, and none is empty."""
+    costs = [sum(work.flops for work in unit.passed) for unit in listed]
+    out: list[list[Unit]] = []
+    at = 0
+    for left in range(stages, 0, -1):
+        share, taken, end = sum(costs[at:]) / left, 0.0, at
+        while end < len(listed) - (left - 1) and (end == at or taken + costs[end] / 2 < share or left == 1):
+            taken += costs[end]
+            end += 1
+        out.append(list(listed[at:end]))
+        at = end
+    return out

@@ -1,0 +1,254 @@
+"""What one GPU holds and does of a model's layers when several share them.
+
+Tensor parallelism: Shoeybi et al. 2019 (arXiv 1909.08053), Megatron-LM megatron/core/tensor_parallel/mappings.py:
+behind every layer that is cut by rows an allreduce in the forward pass, and as large a one in the backward pass of the
+layers cut by columns before it. With sequence parallelism (Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2)
+each of them is an allgather and a reduce-scatter of the same bytes; the second allgather of a layer's input in the
+backward pass runs beside a product there and is left out. Activations: table 2 of the same paper. Experts: two
+alltoalls of the tokens there and back. Context parallelism: keys and values go around a ring (Liu et al. 2023, arXiv
+2310.01889).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from ..workload.model import Layer, Model
+from ..workload.step import LayerWork
+
+_NUMBERED = re.compile(r"(.*?\.)?\d+(?=\.)")
+
+
+@dataclass(frozen=True)
+class LayerCut:
+    """How layers are shared, and what for.
+
+    Attributes:
+        tensor, context, expert: how many GPUs share a layer, a sequence, a layer's experts. sequence: norms and dropout
+            are cut along the sequence.
+        item: bytes of an element. micro: samples of a microbatch. recompute: none, selective or full.
+    """
+
+    tensor: int = 1
+    context: int = 1
+    expert: int = 1
+    sequence: bool = False
+    item: int = 4
+    micro: int = 1
+    recompute: str = "none"
+
+
+class Message(NamedTuple):
+    """A collective of a pass: the stream it is on, its kind, nccl-tests' size, how often."""
+
+    stream: str
+    kind: str
+    nbytes: int
+    times: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """Layers that are gathered, recomputed and cut off a pipeline together: a block of a transformer, or one layer.
+
+    Attributes:
+        name, layers: the model's, first the number of the first. block: one of many alike. cut: how they are shared.
+        tied: elements of another layer's matrix that it has a copy of.
+    """
+
+    name: str
+    first: int
+    layers: tuple[Layer, ...]
+    block: bool
+    cut: LayerCut
+    tied: int = 0
+
+    @cached_property
+    def dense(self) -> int:
+        """Elements of its parameters on a GPU, experts' aside."""
+        return sum(held(layer, self.cut) for layer in self.layers if not layer.experts) + -(
+            -self.tied // self.cut.tensor
+        )
+
+    @cached_property
+    def routed(self) -> int:
+        """Elements of its experts' parameters on a GPU."""
+        return sum(held(layer, self.cut) for layer in self.layers if layer.experts)
+
+    @property
+    def parameters(self) -> int:
+        """Elements of its parameters on a GPU."""
+        return self.dense + self.routed
+
+    @cached_property
+    def kept(self) -> float:
+        """Bytes of activations that it keeps for the backward pass of a microbatch, with nothing recomputed in
+        full."""
+        return sum(kept(layer, self.cut) for layer in self.layers)
+
+    @property
+    def resident(self) -> float:
+        """Bytes of activations that it keeps from the forward to the backward pass."""
+        return self.arrives if self.full else self.kept
+
+    @property
+    def full(self) -> bool:
+        """Computed again as a whole in the backward pass."""
+        return self.block and self.cut.recompute == "full"
+
+    @property
+    def arrives(self) -> float:
+        """Bytes of its input: of a block as large as its output."""
+        return self.hands * self.cut.item
+
+    @property
+    def hands(self) -> float:
+        """Elements that a GPU hands on for a microbatch."""
+        c = self.cut
+        return self.layers[-1].handed * c.micro / c.context / (c.tensor if c.sequence else 1)
+
+    @property
+    def again(self) -> float:
+        """Floating point operations that a GPU computes a second time for a microbatch."""
+        if self.full:
+            return sum(work.flops for work in self.passed)
+        return sum(work.flops for work in self.attention) if self.block and self.cut.recompute == "selective" else 0.0
+
+    @cached_property
+    def passed(self) -> tuple[LayerWork, ...]:
+        """What a forward pass computes."""
+        return tuple(worked(self.first + i, layer, self.cut) for i, layer in enumerate(self.layers))
+
+    @cached_property
+    def attention(self) -> tuple[LayerWork, ...]:
+        """Of that what reads all of a sequence."""
+        return tuple(work for work, layer in zip(self.passed, self.layers, strict=True) if layer.cut == "heads")
+
+    def computes(self, kind: str) -> tuple[LayerWork, ...]:
+        """What a pass computes: F, B, or the halves of B (I gives the gradient of the input, W that of the
+        weights)."""
+        if kind in ("F", "W"):
+            return self.passed
+        times = 2 if kind == "B" else 1
+        out = tuple(LayerWork(w.layer, w.flops * times, w.moved * times, w.ops * times) for w in self.passed)
+        if self.full:
+            return self.passed + out
+        return self.attention + out if self.block and self.cut.recompute == "selective" else out
+
+    def sends(self, kind: str) -> tuple[Message, ...]:
+        """Collectives of a pass over tensor and expert parallel groups; what is computed again sends again."""
+        if kind == "W":
+            return ()
+        there = tuple(message for layer in self.layers for message in sent(layer, self.cut))
+        if kind == "F":
+            return there
+        back = tuple(message for layer in self.layers for message in sent(layer, self.cut, back=True))
+        return there + back if self.full else back
+
+    @cached_property
+    def keys(self) -> int:
+        """Bytes of keys and values that one hop of the ring of context parallelism carries in a forward pass."""
+        c = self.cut
+        total = sum(layer.keys for layer in self.layers) * c.micro * c.item
+        return round(total / c.context / c.tensor) if c.context > 1 else 0
+
+
+@lru_cache(maxsize=256)
+def units(model: Model, cut: LayerCut) -> tuple[Unit, ...]:
+    """A model's layers in units: those whose names agree up to a number (`h.3.mlp.up`, `h.3.norm1`), and all others
+    by themselves."""
+    out: list[Unit] = []
+    last = None
+    for i, layer in enumerate(model.layers):
+        found = _NUMBERED.match(layer.name)
+        name = found.group() if found else None
+        if name is not None and name == last:
+            before = out.pop()
+            out.append(Unit(before.name, before.first, (*before.layers, layer), True, cut))
+        else:
+            out.append(Unit(name or layer.name, i, (layer,), name is not None, cut))
+        last = name
+    return tuple(out)
+
+
+def copied(model: Model) -> int:
+    """Elements of the matrix that the head shares with the first layer; 0 where it has its own."""
+    first, head = model.layers[0], model.layers[-1]
+    return first.tensors[0] if head.cut == "words" and not head.tensors and first.tensors else 0
+
+
+# ---- of one layer ---------------------------------------------------------------------------------------------------
+
+
+def held(layer: Layer, cut: LayerCut) -> int:
+    """Elements of a layer's parameters on a GPU: cut by columns all of them, by rows and words the first tensor."""
+    t = cut.tensor * (cut.expert if layer.experts else 1)
+    if layer.cut == "column":
+        return sum(-(-n // t) for n in layer.tensors)
+    if layer.cut in ("row", "words") and layer.tensors:
+        rest = layer.tensors[1:] if not layer.experts else tuple(-(-n // cut.expert) for n in layer.tensors[1:])
+        return -(-layer.tensors[0] // t) + sum(rest)
+    return layer.parameters
+
+
+def kept(layer: Layer, cut: LayerCut) -> float:
+    """Bytes of activations that a GPU keeps of a layer for a microbatch."""
+    elements, masks, t = layer.kept, layer.masks, cut.tensor
+    if cut.recompute == "selective" and layer.cut == "heads":
+        elements, masks = min(elements, layer.handed + layer.keys), 0.0
+    split = t if layer.cut in ("row", "heads") else 1
+    hidden = t if layer.cut == "heads" or (layer.cut == "words" and layer.kind != "embedding") else 1
+    if cut.sequence:
+        split = hidden = t
+    return (elements * cut.item / split + masks / hidden) * cut.micro / cut.context
+
+
+def worked(number: int, layer: Layer, cut: LayerCut) -> LayerWork:
+    """What a GPU computes of a layer in a forward pass of a microbatch."""
+    t, samples = cut.tensor, cut.micro / cut.context
+    whole = {"column": layer.kept, "words": layer.kept, "row": layer.handed, "heads": 0.0}.get(layer.cut, layer.moved)
+    if layer.kind == "embedding":
+        whole = layer.moved
+    if not layer.cut and cut.sequence:
+        whole = 0.0
+    whole = min(whole, layer.moved)
+    moved = (whole + (layer.moved - whole) / t) * samples
+    share = t if layer.cut else 1
+    return LayerWork(number, layer.flops * samples / share, (moved + held(layer, cut)) * cut.item, layer.ops)
+
+
+def sent(layer: Layer, cut: LayerCut, back: bool = False) -> list[Message]:
+    """Collectives of a layer in a forward or backward pass of a microbatch."""
+    out = []
+    tokens = cut.micro / cut.context * cut.item
+    size = round(layer.handed * tokens)
+    if cut.expert > 1 and layer.experts and layer.cut == "row":
+        share = cut.tensor if cut.sequence else 1
+        out.append(Message("expert", "alltoall", round(layer.handed * layer.top * tokens / share), 2))
+    if cut.tensor > 1 and layer.cut == "row":
+        kinds = ("allgather", "reduce_scatter") if cut.sequence else ("allreduce",)
+        out += [Message("tensor", kind, size) for kind in kinds]
+    if cut.tensor > 1 and layer.cut == "words":
+        out += _of_words(layer, cut, back, size, round(layer.kept * tokens))
+    return out
+
+
+def _of_words(layer: Layer, cut: LayerCut, back: bool, handed: int, taken: int) -> list[Message]:
+    """An embedding sums what it hands on, a head the gradient of what it takes."""
+    first = layer.kind == "embedding"
+    size = handed if first else taken
+    if cut.sequence:
+        return [Message("tensor", "reduce_scatter" if first != back else "allgather", size)]
+    return [Message("tensor", "allreduce", size)] if first != back else []
+
+
+def together(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Equal collectives as one that comes so often."""
+    times: dict[tuple[str, str, int], int] = {}
+    for stream, kind, nbytes, many in messages:
+        times[stream, kind, nbytes] = times.get((stream, kind, nbytes), 0) + many
+    return tuple(Message(*key, many) for key, many in times.items())

@@ -1,0 +1,286 @@
+"""The TrainingStep of a Split: stages of a pipeline are lanes; passes, and collectives over tensor, context and expert
+parallel groups, in the order in which the pipeline's schedule issues them.
+
+A pass is one box for all layers of a stage, followed by its collectives, each as often as it comes: they do not run
+beside computing anyway. Where gradients or weights move beside a pass (sharded or bucketed data parallelism), it is a
+box for each unit of the model. A ring of context parallelism runs beside all blocks of attention but the last.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..pipelines.clock import in_turn
+from ..pipelines.orders import FORWARD, INPUT, WEIGHT, Action
+from ..workload.step import LayerWork, TrainingStep, Writer
+from .placement import Groups, placed
+from .replicas import Replicas, replicas_of
+from .strategy import OPTIMIZERS, Workload
+from .units import Message, Unit, copied, together
+
+if TYPE_CHECKING:
+    from .split import Split
+
+_KINDS = {"F": "forward", "B": "backward", "I": "dgrad", "W": "wgrad"}
+
+
+class Computed(NamedTuple):
+    """What one task computes: layer by layer, and in all."""
+
+    work: tuple[LayerWork, ...]
+    flops: float
+    moved: float
+    ops: float
+
+
+def computed(works: Iterable[LayerWork]) -> Computed:
+    """Works with their sums."""
+    listed = tuple(works)
+    return Computed(listed, *(math.fsum(work[i] for work in listed) for i in (1, 2, 3)))
+
+
+@dataclass(frozen=True, eq=False)
+class PassBox:
+    """A pass through units, as tasks: what is computed before, beside and behind the ring of context parallelism, its
+    hops, and the collectives at the end."""
+
+    plain: Computed
+    beside: Computed
+    behind: Computed
+    hops: tuple[Message, ...]
+    messages: tuple[Message, ...]
+
+
+def box(units: Sequence[Unit], kind: str) -> PassBox:
+    """The tasks of a pass through units."""
+    works = [(work, unit) for unit in units for work in unit.computes(kind)]
+    messages = together([message for unit in units for message in unit.sends(kind)])
+    c = units[0].cut.context if units else 1
+    if c == 1 or kind == WEIGHT or not any(unit.keys for unit in units):
+        return PassBox(computed(work for work, _ in works), computed(()), computed(()), (), messages)
+    ring = {work.layer for unit in units for work in unit.attention}
+    plain = computed(work for work, _ in works if work.layer not in ring)
+    parts = [work for work, _ in works if work.layer in ring]
+    behind, beside = (
+        computed(LayerWork(w.layer, w.flops * s, w.moved * s, w.ops) for w in parts) for s in (1 / c, (c - 1) / c)
+    )
+    hops = [Message("context", "sendrecv", size, c - 1) for unit in units if unit.keys for size in _hops(unit, kind)]
+    return PassBox(plain, beside, behind, together(hops), messages)
+
+
+def _hops(unit: Unit, kind: str) -> list[int]:
+    """Bytes of a hop: keys and values; in the backward pass their gradients too, and again what is computed again."""
+    if kind == FORWARD:
+        return [unit.keys]
+    return [2 * unit.keys] + [unit.keys] * unit.full
+
+
+class SplitWriting:
+    """One step of a Split under construction."""
+
+    def __init__(self, split: Split, asked: Workload):
+        self.split, self.asked, self.out = split, asked, Writer()
+        self.placed, self.stages = placed(split.grid(asked.ranks)), split.stages(asked)
+        self.stage_ranks, self.lanes = split.pipe.stage_ranks, self.placed.lanes
+        self.last: list[int | None] = [None] * len(self.lanes)
+        self.results: dict[tuple[bool, int, int], tuple[int, int | None]] = {}
+        self.boxes: dict[tuple[int, str], PassBox] = {}
+        self.data: Replicas = replicas_of(self)
+
+    # ---- the step ---------------------------------------------------------------------------------------------------
+
+    def step(self) -> TrainingStep:
+        """The finished step."""
+        asked, last = self.asked, len(self.stages) - 1
+        for rank, entry, read in in_turn(self.split.pipe.orders(asked.accumulate), last):
+            self.entry(rank, entry, read)
+        self.finish()
+        held = tuple(self.data.states(lane) for lane in range(len(self.lanes)))
+        again = asked.accumulate * sum(
+            unit.again * len(self.lanes[self.stage_ranks[s]]) for s, stage in enumerate(self.stages) for unit in stage
+        )
+        return TrainingStep(
+            asked.model,
+            self.split.says,
+            self.lanes,
+            tuple(self.out.tasks),
+            asked.batch,
+            asked.micro_batch,
+            asked.dtype,
+            held,
+            tuple(self.out.alive),
+            again=again,
+            stages=len(self.lanes) > 1,
+        )
+
+    def entry(self, lane: int, entry: tuple[Action, ...], read: list[tuple[bool, int, int]]) -> None:
+        """Passes that a rank runs as one, behind what they read; then what the next stages read is sent."""
+        waits = tuple(self.arrived(result, lane) for result in read)
+        for action in entry:
+            self.passed(lane, action, waits)
+            waits = ()
+        for action in entry:
+            if action.kind != WEIGHT:
+                self.hand_on(lane, action)
+
+    def arrived(self, result: tuple[bool, int, int], lane: int) -> int:
+        """The task behind which a result is on a lane."""
+        task, sent = self.results[result]
+        return task if self.stage_ranks[result[1]] == lane or sent is None else sent
+
+    def hand_on(self, lane: int, action: Action) -> None:
+        """Send what the pass gives to the rank of the stage that reads it."""
+        forward, stage = action.kind == FORWARD, action.stage
+        to, sent, done = stage + (1 if forward else -1), None, self.last[lane]
+        assert done is not None
+        if 0 <= to < len(self.stages) and (target := self.stage_ranks[to]) != lane:
+            unit = self.stages[stage if forward else to][-1:]
+            size = round(unit[0].arrives) if unit else 0
+            pairs, name = self.placed.pairs(lane, target), "activations" if forward else "gradients"
+            stream = f"pipeline {lane}-{target}{'' if forward else ' back'}"
+            rest = {"stream": stream, "after": (done,), "micro": action.micro, "nbytes": size}
+            sent = self.out.add(name, "send", (lane, target), ranks=pairs[0], groups=pairs, **rest)
+        self.results[forward, stage, action.micro] = done, sent
+
+    # ---- passes -----------------------------------------------------------------------------------------------------
+
+    def passed(self, lane: int, action: Action, waits: tuple[int, ...]) -> None:
+        """One pass through a stage: as one box, or unit by unit."""
+        kind, stage, micro = action
+        units, first = self.stages[stage], len(self.out.tasks)
+        if not self.data.by_unit(kind, micro):
+            name = f"stage {stage}" if len(self.stages) > 1 else self.asked.model.name
+            begun = self.boxed(lane, name, (stage, kind), units, kind, micro, waits)
+            self.remember(lane, action, units, begun)
+            if kind in ("B", "W"):
+                self.data.ready(lane, units, micro, begun)
+            return
+        numbers = range(len(units)) if kind == FORWARD else range(len(units) - 1, -1, -1)
+        for i in numbers:
+            unit = units[i]
+            before = self.data.before(lane, stage, i, kind, micro)
+            begun = self.boxed(lane, unit.name, (stage, f"{kind} {i}"), (unit,), kind, micro, (*waits, *before))
+            self.remember(lane, action, (unit,), begun)
+            self.data.behind(lane, stage, i, kind, micro)
+            if kind in ("B", "W"):
+                self.data.ready(lane, (unit,), micro, begun)
+            waits = ()
+        assert len(self.out.tasks) > first or not units
+
+    def boxed(
+        self,
+        lane: int,
+        name: str,
+        key: tuple[int, str],
+        units: Sequence[Unit],
+        kind: str,
+        micro: int,
+        waits: tuple[int, ...],
+    ) -> int:
+        """The tasks of a pass through units; the number of the first. Each waits for the one before."""
+        if key not in self.boxes:
+            self.boxes[key] = box(units, kind)
+        what, layer = self.boxes[key], units[0].first if len(units) == 1 and len(units[0].layers) == 1 else -1
+        behind = self.last[lane]
+        waits = waits if behind is None else (*waits, behind)
+        begun = last = self.compute(name, kind, lane, what.plain, micro, layer, waits)
+        if what.hops:
+            ring = [self.message(lane, message, micro, (last,)) for message in what.hops]
+            last = self.compute(f"{name}, attention", kind, lane, what.beside, micro, layer, (last,))
+            last = self.compute(f"{name}, attention", kind, lane, what.behind, micro, layer, (last, *ring))
+        for message in what.messages:
+            last = self.message(lane, message, micro, (last,))
+        self.last[lane] = last
+        return begun
+
+    def compute(
+        self, name: str, kind: str, lane: int, what: Computed, micro: int, layer: int, after: tuple[int, ...]
+    ) -> int:
+        """One box."""
+        rest = {"after": after, "layer": layer, "micro": micro, **what._asdict()}
+        return self.out.add(name, _KINDS[kind], (lane,), **rest)
+
+    def message(self, lane: int, message: Message, micro: int, after: tuple[int, ...]) -> int:
+        """A collective of the lane's groups."""
+        stream, kind, nbytes, times = message
+        return self.collective(
+            lane, stream, kind, stream, self.placed.streams[stream][lane], nbytes, after, micro, times=times
+        )
+
+    def collective(
+        self,
+        lane: int,
+        stream: str,
+        kind: str,
+        name: str,
+        groups: Groups,
+        nbytes: int,
+        after: tuple[int, ...],
+        micro: int = 0,
+        *,
+        times: int = 1,
+        bucket: int = -1,
+    ) -> int:
+        """A collective that all groups of a lane run at the same time."""
+        rest = {"after": after, "micro": micro, "nbytes": nbytes, "times": times, "bucket": bucket}
+        return self.out.add(name, kind, (lane,), stream=stream, ranks=groups[0], groups=groups, **rest)
+
+    # ---- memory -----------------------------------------------------------------------------------------------------
+
+    def remember(self, lane: int, action: Action, units: Sequence[Unit], begun: int) -> None:
+        """Activations live from the begin of a forward pass to the end of the backward pass."""
+        kind, micro = action.kind, action.micro
+        if kind == FORWARD:
+            self.begun.update(((micro, unit.first), begun) for unit in units)
+            return
+        end = self.last[lane]
+        assert end is not None
+        if kind != WEIGHT:
+            self.out.keep(lane, "activations", max((u.kept for u in units if u.full), default=0), begun, end)
+        if kind != INPUT:
+            since: dict[int, float] = {}
+            for unit in units:
+                first = self.begun.pop((micro, unit.first))
+                since[first] = since.get(first, 0.0) + unit.resident
+            for first, nbytes in since.items():
+                self.out.keep(lane, "activations", nbytes, first, end)
+
+    @cached_property
+    def begun(self) -> dict[tuple[int, int], int]:
+        """Of (microbatch, first layer of a unit) whose activations are kept, the task with which that began."""
+        return {}
+
+    # ---- the end ----------------------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Gradients are whole, then the optimizer runs on every lane."""
+        waits = [self.data.finish(lane) for lane in range(len(self.lanes))]
+        self.copies(waits)
+        for lane, listed in enumerate(waits):
+            behind = self.last[lane]
+            after = (*listed, *(() if behind is None else (behind,)))
+            moved = OPTIMIZERS[self.asked.optimizer][1] + (2 if self.stages[0][0].cut.item < 4 else 0)
+            own = self.data.own(lane)
+            number = self.out.add("optimizer", "optimizer", (lane,), after=after, moved=float(moved * own), ops=1)
+            self.data.updated(lane, number)
+
+    def copies(self, waits: list[tuple[int, ...]]) -> None:
+        """The gradients of a matrix that first and last stage share are added up (Megatron-LM, megatron/core/
+        distributed/finalize_model_grads.py)."""
+        first, last = self.stage_ranks[0], self.stage_ranks[-1]
+        if first == last or not copied(self.asked.model):
+            return
+        unit = self.stages[-1][-1]
+        size = self.data.gradient_bytes(-(-unit.tied // unit.cut.tensor))
+        pairs = self.placed.pairs(first, last)
+        after = tuple(
+            dict.fromkeys([*waits[first], *waits[last], *(n for n in (self.last[first], self.last[last]) if n)])
+        )
+        rest = {"stream": "replicate", "after": after, "nbytes": size, "ranks": pairs[0], "groups": pairs}
+        task = self.out.add("embedding", "allreduce", (first, last), **rest)
+        for lane in (first, last):
+            waits[lane] = (*waits[lane], task)

@@ -1,0 +1,125 @@
+"""What each rank of a pipeline runs, in order, as the libraries publish it.
+
+A stage is a part of the model; a rank holds `interleave` of them. Sources, torch 2.13: torch/distributed/pipelining/
+schedules.py (ScheduleGPipe, Schedule1F1B, ScheduleInterleaved1F1B); Megatron-LM, megatron/core/pipeline_parallel/
+schedules.py, which has the same orders for 1F1B and the interleaved one where the microbatches are a multiple of the
+ranks. Empty slots, with which torch's tables line their ranks up, are left out: a rank waits for what it needs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...errors import CollsimError
+
+FORWARD, BACKWARD, INPUT, WEIGHT = "F", "B", "I", "W"
+SCHEDULES = ("gpipe", "1f1b", "interleaved", "zero-bubble", "zbv", "dualpipe-v")
+
+
+class Action(NamedTuple):
+    """One pass: kind (F forward, B backward, I and W its halves: gradients of the input, of the weights), the stage of
+    the model, the microbatch."""
+
+    kind: str
+    stage: int
+    micro: int
+
+
+#: What a rank runs, in order; passes in one entry run as one (DualPipe's overlapped forward and backward).
+Order = list[tuple[Action, ...]]
+
+
+def stage_ranks(schedule: str, ranks: int, interleave: int) -> list[int]:
+    """The rank that holds each stage: around and around, or (zbv, dualpipe-v) there and back, as a V."""
+    there = list(range(ranks))
+    if schedule in ("zbv", "dualpipe-v"):
+        return there + there[::-1]
+    return there * interleave
+
+
+def order(schedule: str, ranks: int, micros: int, interleave: int) -> list[Order]:
+    """The order of every rank. Raises CollsimError for numbers of microbatches that the schedule cannot take."""
+    from .zero_bubble import dualpipe_v, zbv
+
+    if schedule == "gpipe":
+        return [_gpipe(rank, micros) for rank in range(ranks)]
+    if schedule == "1f1b":
+        return [_one_forward_one_backward(ranks, rank, micros) for rank in range(ranks)]
+    if schedule in ("interleaved", "zero-bubble"):
+        return [_looped(ranks, rank, micros, interleave, schedule == "zero-bubble") for rank in range(ranks)]
+    if schedule == "zbv":
+        return [zbv(ranks, rank, micros) for rank in range(ranks)]
+    if micros < 2 * ranks:
+        raise CollsimError(
+            "dualpipe-v on {ranks} ranks needs at least {least} microbatches, got {micros}; zbv takes any number",
+            ranks=ranks,
+            least=2 * ranks,
+            micros=micros,
+        )
+    return [dualpipe_v(ranks, rank, micros) for rank in range(ranks)]
+
+
+def _gpipe(rank: int, micros: int) -> Order:
+    """All forward passes, then all backward passes."""
+    return [(Action(kind, rank, micro),) for kind in (FORWARD, BACKWARD) for micro in range(micros)]
+
+
+def _one_forward_one_backward(ranks: int, rank: int, micros: int) -> Order:
+    """ranks - rank - 1 forward passes ahead, then one of each in turn (Megatron's schedules.py,
+    forward_backward_pipelining_without_interleaving)."""
+    ahead = min(ranks - rank - 1, micros)
+    out = [Action(FORWARD, rank, micro) for micro in range(ahead)]
+    for micro in range(micros - ahead):
+        out += [Action(FORWARD, rank, ahead + micro), Action(BACKWARD, rank, micro)]
+    out += [Action(BACKWARD, rank, micro) for micro in range(micros - ahead, micros)]
+    return [(action,) for action in out]
+
+
+def per_round(ranks: int, micros: int) -> int:
+    """Microbatches that go through a stage before the next stage of the rank: as many as ranks, or all where there are
+    fewer (torch's number_of_rounds). Raises CollsimError where rounds would differ."""
+    rounds = max(1, micros // ranks)
+    if micros % rounds:
+        fits = micros // ranks * ranks
+        raise CollsimError(
+            "{micros} microbatches do not make {rounds} equal rounds on {ranks} ranks, which interleaved stages go "
+            "in; use a multiple of {ranks}: {fits} or {more}",
+            micros=micros,
+            rounds=rounds,
+            ranks=ranks,
+            fits=fits,
+            more=fits + ranks,
+        )
+    return micros // rounds
+
+
+def _looped(ranks: int, rank: int, micros: int, interleave: int, split: bool) -> Order:
+    """Stages around and around; with `split` backward passes in halves (torch's _get_1f1b_rank_ops)."""
+    group, total = per_round(ranks, micros), interleave * micros
+    ahead = min((interleave - 1) * group + (1 if split else 2) * (ranks - 1 - rank), total)
+    passes = _Passes(ranks, rank, group, interleave)
+    for op in range(ahead):
+        passes.run(FORWARD, op)
+    for op in range(total):
+        if ahead + op < total:
+            passes.run(FORWARD, ahead + op)
+        passes.run(INPUT if split else BACKWARD, op)
+        if split and op >= rank:
+            passes.run(WEIGHT, op - rank)
+    for op in range(max(0, total - rank), total if split else 0):
+        passes.run(WEIGHT, op)
+    return passes.out
+
+
+class _Passes:
+    """Passes of a rank's stages, numbered in the order in which each kind runs."""
+
+    def __init__(self, ranks: int, rank: int, group: int, interleave: int):
+        self.ranks, self.rank, self.group, self.interleave = ranks, rank, group, interleave
+        self.out: Order = []
+
+    def run(self, kind: str, number: int) -> None:
+        around, within = divmod(number, self.group * self.interleave)
+        turn, micro = divmod(within, self.group)
+        local = turn if kind == FORWARD else self.interleave - 1 - turn
+        self.out.append((Action(kind, local * self.ranks + self.rank, around * self.group + micro),))

@@ -1,0 +1,105 @@
+"""The two schedules in which a rank holds two stages, first and last of a V.
+
+zbv: Qi et al. 2024 (arXiv 2405.15362), as torch 2.13 has it (ScheduleZBVZeroBubble). dualpipe_v: DeepSeek's DualPipe
+cut in half (deepseek-ai/DualPipe, dualpipe/dualpipev.py), as torch has it (ScheduleDualPipeV).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from .orders import BACKWARD, FORWARD, INPUT, WEIGHT, Action, Order
+
+
+class _Ends:
+    """Passes of a rank's two stages; each kind of a stage counts its microbatches by itself."""
+
+    def __init__(self, ranks: int, rank: int):
+        self.stages = rank, 2 * ranks - 1 - rank
+        self.count = {(kind, end): 0 for kind in (FORWARD, INPUT, WEIGHT) for end in (0, 1)}
+        self.out: Order = []
+
+    def next(self, kind: str, end: int) -> Action:
+        """The next pass of a kind; a whole backward pass counts as both of its halves."""
+        key = (INPUT if kind == BACKWARD else kind), end
+        action = Action(kind, self.stages[end], self.count[key])
+        self.count[key] += 1
+        if kind == BACKWARD:
+            self.count[WEIGHT, end] += 1
+        return action
+
+    def run(self, *kinds: tuple[str, int]) -> None:
+        """Each by itself."""
+        self.out += [(self.next(kind, end),) for kind, end in kinds]
+
+
+def zbv(ranks: int, rank: int, micros: int) -> Order:
+    """A rank's order; as torch, for at least 2·ranks − 1 microbatches, of which those that are too many are left
+    out."""
+    many, ends = max(2 * ranks - 1, micros), _Ends(ranks, rank)
+    back = [((INPUT, end), (WEIGHT, end)) for end in (0, 1)]
+    for _ in range(2 * (ranks - rank) - 1):
+        ends.run((FORWARD, 0))
+    for _ in range(rank):
+        ends.run((FORWARD, 1), (FORWARD, 0))
+    for _ in range(ranks - rank):
+        ends.run((FORWARD, 1), *back[1])
+    count = ends.count
+    while count[FORWARD, 1] < count[FORWARD, 0] or count[FORWARD, 0] < many:
+        if count[FORWARD, 0] < many:
+            ends.run((FORWARD, 0))
+        ends.run(*back[0], (FORWARD, 1), *back[1])
+    for _ in range(rank):
+        ends.run((INPUT, 0), (INPUT, 1))
+    for _ in range(ranks - rank):
+        ends.run((INPUT, 0), (WEIGHT, 0))
+    for end in (1, 0):
+        while count[WEIGHT, end] < count[INPUT, end]:
+            ends.run((WEIGHT, end))
+    return [entry for entry in ends.out if entry[0].micro < micros]
+
+
+def dualpipe_v(ranks: int, rank: int, micros: int) -> Order:
+    """A rank's order: eight phases, named as in dualpipev.py; micros is at least 2·ranks."""
+    ends, later = _Ends(ranks, rank), deque[Action]()
+
+    def half(end: int) -> None:
+        action = ends.next(BACKWARD, end)
+        ends.out.append((action._replace(kind=INPUT),))
+        later.append(action._replace(kind=WEIGHT))
+
+    def weight() -> None:
+        ends.out.append((later.popleft(),))
+
+    def both(forward: int, backward: int) -> None:
+        ends.out.append((ends.next(FORWARD, forward), ends.next(BACKWARD, backward)))
+
+    for _ in range(2 * (ranks - rank - 1)):  # nF0
+        ends.run((FORWARD, 0))
+    for _ in range(rank + 1):  # nF0F1
+        ends.run((FORWARD, 0), (FORWARD, 1))
+    for _ in range(ranks - rank - 1):  # nB1W1F1
+        half(1)
+        weight()
+        ends.run((FORWARD, 1))
+    for i in range(micros - 2 * ranks + rank + 1):  # nF0B1F1B0
+        if i == 0 and rank == ranks - 1:
+            ends.run((FORWARD, 0), (BACKWARD, 1))
+        else:
+            both(0, 1)
+        both(1, 0)
+    for _ in range(ranks - rank - 1):  # nB1F1B0
+        ends.run((BACKWARD, 1))
+        both(1, 0)
+    for i in range(2 * (rank + 1)):  # nB1B0, the second half in halves
+        end = 1 - i % 2
+        if i >= 2 * ((rank + 1) // 2) + (1 - rank % 2):
+            half(end)
+        else:
+            ends.run((BACKWARD, end))
+    for _ in range(ranks - rank - 1):  # nWB0
+        weight()
+        half(0)
+    for _ in range(rank + 1):  # nW
+        weight()
+    return ends.out

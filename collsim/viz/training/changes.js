@@ -1,0 +1,53 @@
+// What would change the step: a switch for each, with the time before, the time after and the reason.
+
+import { el } from "../player/draw/elements.js";
+import { fmtSpan, NB } from "../player/model/units.js";
+import { buildCurve } from "./curve.js";
+import { stepWords } from "./words.js";
+
+/** Fill the column beside the timeline. */
+export function drawChanges(ui, wide) {
+  const w = stepWords(ui),
+    head = el("h2", {}, w.change, el("span", { textContent: w.each })),
+    most = Math.max(...ui.data.rows.flatMap((row) => [row.before, row.after]), 1e-12),
+    curve = buildCurve(ui, wide),
+    rows = el("div", { className: "rows" }, ...ui.data.rows.map((row) => changeRow(ui, row, most)));
+  ui.side.replaceChildren(head, ...(curve ? [curve] : []), rows);
+}
+
+function changeRow(ui, row, most) {
+  const w = stepWords(ui),
+    name = w.switches[row.name],
+    flip = el("button", {
+      type: "button",
+      className: "flip",
+      role: "switch",
+      "aria-checked": String(row.on),
+      onclick: () => ui.act({ what: "switch", name: row.name }),
+    });
+  flip.append(el("i"), el("b", { textContent: name }));
+  const box = el("div", { className: "change", "data-change": row.name }, flip);
+  if (row.trouble) {
+    box.append(el("p", { textContent: row.trouble }));
+    return box;
+  }
+  const bar = (seconds, token) => {
+    const i = el("i");
+    i.style.cssText = `width:${(100 * seconds) / most}%;background:var(--${token})`;
+    return i;
+  };
+  const by = row.after / row.before - 1,
+    percent =
+      Math.abs(by) < 5e-4 ? `0${NB}%` : `${by > 0 ? "+" : "−"}${Number((100 * Math.abs(by)).toPrecision(2))}${NB}%`;
+  box.append(
+    el(
+      "div",
+      { className: "values" },
+      el("span", { className: "bars", "aria-hidden": "true" }, bar(row.before, "idle"), bar(row.after, "ink3")),
+      el("span", {}, `${fmtSpan(row.before)} → `, el("b", { textContent: fmtSpan(row.after) })),
+      el("em", { textContent: percent }),
+    ),
+    el("p", { textContent: row.why }),
+  );
+  return box;
+}

@@ -1,0 +1,98 @@
+// Bucket size and step time: a curve that is a slider.
+
+import { el, svg } from "../player/draw/elements.js";
+import { fmtBytes, fmtSpan, threeDigits, timeUnit } from "../player/model/units.js";
+import { bestOf, curveScales, textWidth } from "./geometry.js";
+import { stepWords } from "./words.js";
+
+const HIGH = 188;
+const TICKS = [2 ** 14, 2 ** 17, 2 ** 20, 2 ** 23, 2 ** 26, 2 ** 29];
+
+/** The part of the card with the curve; empty where there are no buckets. */
+export function buildCurve(ui, wide) {
+  const { curve, usual, step, asked } = ui.data,
+    w = stepWords(ui);
+  if (!curve.length) return null;
+  const box = { left: 40, top: 24, width: wide - 64, height: HIGH - 56 },
+    scales = curveScales([...curve, [usual, step.time]], box),
+    best = bestOf(curve),
+    slider = el("div", { className: "curve", role: "slider", tabIndex: 0, "aria-label": w.size });
+  slider.setAttribute("aria-valuemin", String(curve[0][0]));
+  slider.setAttribute("aria-valuemax", String(curve.at(-1)[0]));
+  slider.setAttribute("aria-valuenow", String(usual));
+  slider.setAttribute("aria-valuetext", `${fmtBytes(usual)}, ${fmtSpan(step.time)}`);
+  slider.append(picture(ui, curve, scales, box, wide));
+  follow(ui, slider, scales, curve);
+  const foot = el("p", { textContent: w.best(fmtBytes(best[0]), fmtSpan(best[1])) });
+  if (asked)
+    foot.append(
+      " ",
+      el("button", {
+        type: "button",
+        className: "plain",
+        textContent: w.useUsual,
+        onclick: () => ui.act({ what: "usual" }),
+      }),
+    );
+  const head = el("h3", {}, w.size, el("span", { textContent: w.curve }));
+  return el("section", { className: "size" }, head, slider, foot);
+}
+
+function picture(ui, curve, scales, box, wide) {
+  const { usual, step } = ui.data,
+    u = timeUnit(scales.high),
+    base = box.top + box.height,
+    label = (x, y, words, anchor = "middle", more = {}) =>
+      svg("text", { x, y, "font-size": 12.5, fill: "var(--ink2)", "text-anchor": anchor, ...more }, words),
+    out = [];
+  for (const k of [0, 1, 2, 3]) {
+    const v = scales.low + ((scales.high - scales.low) * k) / 3,
+      y = scales.y(v);
+    out.push(
+      svg("rect", { x: box.left, y, width: box.width, height: 1, fill: k ? "var(--grid)" : "var(--edge)" }),
+      label(box.left - 6, y + 4, threeDigits(v * u.f), "end"),
+    );
+  }
+  out.push(label(2, 12, u.unit, "start"));
+  for (const nbytes of TICKS) out.push(label(scales.x(nbytes), base + 18, fmtBytes(nbytes)));
+  const d = curve.map(([b, s]) => `${scales.x(b).toFixed(1)} ${scales.y(s).toFixed(1)}`).join("L"),
+    x = scales.x(usual),
+    y = scales.y(step.time),
+    words = `${fmtBytes(usual)}: ${fmtSpan(step.time)}`,
+    room = textWidth(words, 13.5) / 2 + 4,
+    at = Math.min(wide - room, Math.max(box.left + room, x));
+  out.push(
+    svg("path", { d: `M${d}`, fill: "none", stroke: "var(--ink)", "stroke-width": 2, "stroke-linejoin": "round" }),
+    svg("rect", { x: x - 0.5, y: box.top, width: 1, height: box.height, fill: "var(--edge)" }),
+    svg("circle", { cx: x, cy: y, r: 5.5, fill: "var(--ink)", stroke: "var(--card)", "stroke-width": 2 }),
+    label(at, 12, words, "middle", { "font-weight": 700, fill: "var(--ink)", "font-size": 13.5 }),
+  );
+  return svg("svg", { width: wide, height: HIGH, "aria-hidden": "true" }, ...out);
+}
+
+/** A click or a drag chooses the nearest size, arrows go to the next one. */
+function follow(ui, slider, scales, curve) {
+  let chosen = 0;
+  const choose = (nbytes) => ui.act({ what: "bucket", nbytes }),
+    under = (ev) => scales.nearest(ev.clientX - slider.getBoundingClientRect().left);
+  slider.addEventListener("pointerdown", (ev) => {
+    slider.setPointerCapture?.(ev.pointerId);
+    chosen = under(ev);
+  });
+  slider.addEventListener("pointermove", (ev) => {
+    if (chosen) chosen = under(ev);
+  });
+  slider.addEventListener("pointerup", () => {
+    if (chosen) choose(chosen);
+    chosen = 0;
+  });
+  slider.addEventListener("keydown", (ev) => {
+    const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[ev.key];
+    if (!by) return;
+    ev.preventDefault();
+    ev.stopPropagation();
+    const sizes = curve.map(([nbytes]) => nbytes),
+      next = by > 0 ? sizes.find((b) => b > ui.data.usual) : sizes.filter((b) => b < ui.data.usual).at(-1);
+    if (next) choose(next);
+  });
+}

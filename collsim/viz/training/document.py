@@ -1,0 +1,286 @@
+"""A StepTrace as the JSON that `step.js` and `rivals.js` draw: boxes, waits, the critical chain, buckets, memory.
+
+Times are seconds from the begin of the step. Tasks that follow one another at once and belong together (a pass, the
+backward pass of a bucket's layers) are one box. Only the last microbatch's collectives are buckets that can be opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...training import DDP, ParameterServer
+from ...training.parallel.buckets import rebuilt
+from ...training.timing import common, length
+from ...training.workload.collectives import Collectives
+from ...training.workload.step import COMPUTE, NETWORK
+from ..hosts.bundle import joined
+
+if TYPE_CHECKING:
+    from ...schedule import Schedule
+    from ...training import StepTrace
+    from ...training.workload.step import StepTask
+
+SCHEMA = "collsim.step/1"
+#: What GPUs hold, in the four groups that are drawn; every other kind is `other`.
+GROUPS = {
+    "parameters": "weights",
+    "replica": "weights",
+    "buffers": "weights",
+    "gradients": "gradients",
+    "replica's gradients": "gradients",
+    "activations": "activations",
+}
+KINDS = ("weights", "other", "gradients", "activations")
+_MOST_MOMENTS = 240
+_TOUCH = 1e-9  # of the step's time: what is nearer touches
+
+
+def step_document(trace: StepTrace) -> dict[str, Any]:
+    """Everything that is drawn of a step: plain numbers, texts and lists."""
+    return {
+        "schema": SCHEMA,
+        "time": trace.time,
+        "ranks": trace.step.ranks,
+        "micro_batch": trace.step.micro_batch,
+        "lanes": [{"first": int(ranks[0]), "count": len(ranks)} for ranks in trace.step.lanes],
+        "boxes": boxes(trace),
+        "waits": [[lane, float(a), float(b)] for lane, spans in enumerate(trace.waits) for a, b in spans],
+        "chain": chain(trace),
+        "collectives": collectives(trace),
+        "memory": memory(trace),
+        "held": held(trace),
+    }
+
+
+# ---- boxes ----------------------------------------------------------------------------------------------------------
+
+
+def boxes(trace: StepTrace) -> list[dict[str, Any]]:
+    """One for each run of tasks that belong together, lane by lane: kind, bucket (-1 for none), micro, t0, t1, and for
+    computing the names of its first and last layer."""
+    of_layer = bucket_of_layers(trace)
+    synchronised = {task.micro for task in trace.step.tasks if task.bucket >= 0}
+    out: list[dict[str, Any]] = []
+    for lane in range(len(trace.step.lanes)):
+        last: dict[str, dict[str, Any]] = {}
+        for number, task in enumerate(trace.step.tasks):
+            if lane in task.lanes and trace.end[number] > trace.begin[number]:
+                made = _box(trace, number, lane, of_layer if task.micro in synchronised else {})
+                before = last.get(task.stream)
+                if before is not None and _joins(before, made, _TOUCH * trace.time):
+                    before["t1"] = made["t1"]
+                    before["last"] = made["last"] if task.kind != "copy" else before["last"]
+                else:
+                    last[task.stream] = made
+                    out.append(made)
+    return out
+
+
+def _box(trace: StepTrace, number: int, lane: int, of_layer: dict[int, int]) -> dict[str, Any]:
+    task = trace.step.tasks[number]
+    kind, bucket = task.kind, task.bucket
+    if task.kind == "backward":
+        bucket = of_layer.get(task.layer, -1)
+    elif task.kind == "copy":
+        kind = "backward" if task.name.startswith("into") else "copy"
+        bucket = bucket if kind == "backward" else -1
+    return {
+        "lane": lane,
+        "stream": task.stream,
+        "kind": kind,
+        "bucket": bucket,
+        "micro": task.micro,
+        "t0": float(trace.begin[number]),
+        "t1": float(trace.end[number]),
+        "name": task.name,
+        "last": task.name,
+    }
+
+
+def _joins(a: dict[str, Any], b: dict[str, Any], near: float) -> bool:
+    alike = all(a[key] == b[key] for key in ("kind", "bucket", "micro"))
+    return alike and a["stream"] == COMPUTE and b["t0"] - a["t1"] <= near
+
+
+def bucket_of_layers(trace: StepTrace) -> dict[int, int]:
+    """The bucket that each layer's gradients go into, the earliest of several; a layer without any goes with the one
+    behind it in the backward pass."""
+    model = trace.step.model
+    layout = _layout(trace)
+    bucket_of = {tensor: number for number, bucket in enumerate(layout) for tensor in bucket}
+    out: dict[int, int] = {}
+    first, now = 0, len(layout) - 1
+    for number, layer in enumerate(model.layers if layout else ()):
+        here = [bucket_of[tensor] for tensor in range(first, first + len(layer.tensors)) if tensor in bucket_of]
+        first += len(layer.tensors)
+        out[number] = now = min(here, default=now)
+    return out
+
+
+def _layout(trace: StepTrace) -> list[list[int]]:
+    """Tensors of each bucket."""
+    parallel = trace.request.parallel
+    if isinstance(parallel, DDP):
+        return parallel.layout(trace.step.model, trace.request.step)
+    if isinstance(parallel, ParameterServer):
+        return rebuilt(trace.step.model, parallel.bucket, parallel.bucket)
+    return []
+
+
+# ---- collectives ----------------------------------------------------------------------------------------------------
+
+
+def collectives(trace: StepTrace) -> list[dict[str, Any]]:
+    """A row for each collective of the last microbatch that is on the network of the GPUs: its task, name, kind, bytes,
+    when it was ready, began and ended, and the seconds of it in which GPUs wait."""
+    layout, layers = _layout(trace), _layer_names(trace)
+    return [_collective(trace, number, task, layout, layers) for number, task in _last(trace)]
+
+
+def _last(trace: StepTrace) -> Iterator[tuple[int, StepTask]]:
+    """The collectives that are listed: of each name that of the last microbatch."""
+    found = {
+        trace.step.tasks[number].name: number
+        for number in trace.step.collectives
+        if trace.step.tasks[number].stream == NETWORK
+    }
+    for number in sorted(found.values()):
+        yield number, trace.step.tasks[number]
+
+
+def _collective(
+    trace: StepTrace, number: int, task: StepTask, layout: Sequence[Sequence[int]], layers: Sequence[str]
+) -> dict[str, Any]:
+    begin, end = float(trace.begin[number]), float(trace.end[number])
+    ready = max((float(trace.end[a]) for a in task.after), default=begin)
+    tensors = layout[task.bucket] if 0 <= task.bucket < len(layout) else ()
+    named = [layers[tensor] for tensor in tensors]
+    return {
+        "task": number,
+        "name": task.name,
+        "kind": task.kind,
+        "pattern": pattern_of(task.kind, task.name),
+        "bucket": task.bucket,
+        "nbytes": int(task.nbytes),
+        "ready": min(ready, begin),
+        "begin": begin,
+        "end": end,
+        "exposed": float(length(common(trace.waits[task.lanes[0]], [(begin, end)]))),
+        "tensors": len(tensors),
+        "from": named[-1] if named else "",
+        "to": named[0] if named else "",
+    }
+
+
+def _layer_names(trace: StepTrace) -> list[str]:
+    """The name of each tensor's layer."""
+    return [layer.name for layer in trace.step.model.layers for _ in layer.tensors]
+
+
+def chain(trace: StepTrace) -> list[list[Any]]:
+    """The critical chain as spans that touch: [lane, stream, begin, end]."""
+    out: list[list[Any]] = []
+    for number in trace.critical:
+        task, a, b = trace.step.tasks[number], float(trace.begin[number]), float(trace.end[number])
+        if b <= a:
+            continue
+        lane = task.lanes[0] if len(task.lanes) == 1 or not out else out[-1][0]
+        if out and out[-1][:2] == [lane, task.stream]:
+            out[-1][3] = b
+        else:
+            out.append([lane, task.stream, a, b])
+    return out
+
+
+def patterns(trace: StepTrace) -> dict[str, dict[str, Any]]:
+    """Who sends to whom in each kind of collective of the step, by kind and what it moves: pairs of places in the group
+    (a server comes behind the ranks), whether it adds up, and the group."""
+    network = Collectives(trace.topology, trace.request.collectives, trace.request.algorithm)
+    out: dict[str, dict[str, Any]] = {}
+    for _, task in _last(trace):
+        key = pattern_of(task.kind, task.name)
+        if key not in out:
+            out[key] = _pattern(network.plan(trace.step.group(task), task))
+    return out
+
+
+def pattern_of(kind: str, name: str) -> str:
+    """Collectives that look alike: `reduce gradients` of `gradients 3`."""
+    return f"{kind} {name.rstrip('0123456789 ')}"
+
+
+def _pattern(plan: Schedule) -> dict[str, Any]:
+    pairs: set[tuple[int, int]] = set()
+    adds = False
+    for step in plan.each_step():
+        adds = adds or bool(np.any(step.reduce))
+        pairs |= {(int(a), int(b)) for a, b in zip(step.src, step.dst, strict=True) if a != b}
+    servers = plan.endpoints - plan.ranks
+    return {
+        "pairs": [list(pair) for pair in sorted(pairs)],
+        "adds": adds,
+        "servers": servers,
+        "ranks": plan.ranks,
+        "label": plan.name,
+    }
+
+
+# ---- memory ---------------------------------------------------------------------------------------------------------
+
+
+def memory(trace: StepTrace) -> dict[str, Any]:
+    """What the fullest lane's GPUs hold over time, in groups: `t` and a list of bytes for each of `kinds`."""
+    totals = [sum(trace.memory.peak(ranks[0]).values()) for ranks in trace.step.lanes]
+    lane = totals.index(max(totals))
+    moments, held_ = trace.memory.over_time(lane)
+    sums = _grouped(held_, trace.memory.kinds(lane))
+    kept = _corners(sums.sum(axis=1))
+    return {
+        "lane": lane,
+        "kinds": list(KINDS),
+        "t": moments[kept].tolist(),
+        "bytes": [sums[kept, k].tolist() for k in range(len(KINDS))],
+        "peak": int(max(totals)),
+    }
+
+
+def _grouped(held_: np.ndarray[Any, Any], kinds: Sequence[str]) -> np.ndarray[Any, Any]:
+    """(moments, kinds) bytes as (moments, groups)."""
+    sums = np.zeros((len(held_), len(KINDS)))
+    for column, kind in enumerate(kinds):
+        sums[:, KINDS.index(GROUPS.get(kind, "other"))] += held_[:, column]
+    return sums
+
+
+def _corners(total: np.ndarray[Any, Any]) -> list[int]:
+    """Moments that are drawn: evenly many of them, with the first, the last and the fullest."""
+    every = max(1, -(-len(total) // _MOST_MOMENTS))
+    return sorted({*range(0, len(total), every), len(total) - 1, int(np.argmax(total))})
+
+
+def held(trace: StepTrace) -> list[dict[str, Any]]:
+    """For each GPU, in the order of ranks, what it holds in its fullest moment, in groups."""
+    out = []
+    for lane, ranks in enumerate(trace.step.lanes):
+        peak = trace.memory.peak(ranks[0])
+        groups = dict.fromkeys(KINDS, 0)
+        for kind, nbytes in peak.items():
+            groups[GROUPS.get(kind, "other")] += nbytes
+        out += [{"rank": int(rank), "lane": lane, **groups} for rank in ranks]
+    return sorted(out, key=lambda row: row["rank"])
+
+
+# ---- the modules ----------------------------------------------------------------------------------------------------
+
+
+def step_source() -> str:
+    """One ES module: the card of a step, with the player that opens in it."""
+    return joined("viz/training/step.js")
+
+
+def rivals_source() -> str:
+    """One ES module: several steps on one clock."""
+    return joined("viz/training/rivals.js")

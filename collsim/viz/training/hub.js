@@ -1,0 +1,157 @@
+// GPUs in a row: who sends to whom now, as arcs over them, and what each holds, as bars below.
+
+import { svg } from "../player/draw/elements.js";
+import { fmtBytes } from "../player/model/units.js";
+
+const ARCS = 74;
+const BOX = 34;
+const BARS = 96;
+const MOST_DRAWN = 16;
+/** Colours of what a GPU holds, from below. */
+export const HELD_FILL = {
+  weights: "var(--ink3)",
+  other: "var(--ink)",
+  gradients: "var(--wait)",
+  activations: "var(--idle)",
+};
+
+/** Bytes that a GPU holds. */
+export const totalHeld = (row) => Object.keys(HELD_FILL).reduce((sum, kind) => sum + row[kind], 0);
+
+/** Where GPUs (and a server behind them) stand across a picture: middles, and the room of each. */
+export function standing(count, width) {
+  const apart = width / Math.max(1, count);
+  return { apart, middle: (k) => apart * (k + 0.5) };
+}
+
+/** Heights of the parts of a bar, from below: [{kind, y, h}] in a box of `high`, where `most` fills it. */
+export function stackOf(row, high, most) {
+  let y = high;
+  return Object.keys(HELD_FILL).map((kind) => {
+    const h = (row[kind] / most) * high;
+    y -= h;
+    return { kind, y, h };
+  });
+}
+
+/** Draw a runner's picture into `box`; what moves is drawn by `moveHub`. */
+export function drawHub(run, width, most) {
+  const { document: step, patterns } = run.data,
+    servers = Math.max(0, ...Object.values(patterns).map((p) => p.servers)),
+    gpus = step.held.slice(0, MOST_DRAWN),
+    places = standing(gpus.length + servers, width),
+    totals = gpus.map(totalHeld),
+    least = Math.min(...totals),
+    picture = svg("svg", { width, height: ARCS + BOX + BARS + 44, "aria-hidden": "true" });
+  run.hub = { arcs: svg("g", {}), places, gpus: gpus.length, drawn: "", width };
+  picture.append(run.hub.arcs);
+  gpus.forEach((row, k) =>
+    picture.append(...gpuBox(places, k, row.rank, totals[k] > least * 1.001), ...heldBar(places, k, row, most)),
+  );
+  gpus.forEach((row, k) =>
+    picture.append(heldWords(places, k, totals[k], totals[k] === Math.max(...totals) && totals[k] > least * 1.001)),
+  );
+  for (let k = 0; k < servers; k++) picture.append(...serverBox(places, gpus.length + k));
+  return picture;
+}
+
+const label = (x, y, words, more) =>
+  svg("text", { x, y, "text-anchor": "middle", "font-size": 15, fill: "var(--ink)", ...more }, words);
+
+const wideOf = (places) => Math.min(46, places.apart - 6);
+
+function gpuBox(places, k, rank, full) {
+  const wide = wideOf(places),
+    x = places.middle(k) - wide / 2,
+    look = { rx: 6, fill: full ? "var(--ink)" : "var(--card)", stroke: "var(--ink)", "stroke-width": 1.8 };
+  return [
+    svg("rect", { x, y: ARCS, width: wide, height: BOX, ...look }),
+    label(places.middle(k), ARCS + 23, String(rank), {
+      "font-weight": 700,
+      "font-size": wide < 24 ? 12 : 17,
+      fill: full ? "var(--card)" : "var(--ink)",
+    }),
+  ];
+}
+
+function serverBox(places, k) {
+  const wide = wideOf(places),
+    look = { rx: 6, fill: "var(--host)", stroke: "var(--hostink)", "stroke-width": 1.8 };
+  return [
+    svg("rect", { x: places.middle(k) - wide / 2, y: ARCS, width: wide, height: BOX, ...look }),
+    label(places.middle(k), ARCS + 22, wide < 30 ? "S" : "PS", {
+      "font-weight": 700,
+      "font-size": 14,
+      fill: "var(--hostink)",
+    }),
+  ];
+}
+
+function heldBar(places, k, row, most) {
+  const wide = wideOf(places),
+    top = ARCS + BOX + 16;
+  return stackOf(row, BARS, most).map(({ kind, y, h }) =>
+    svg("rect", { x: places.middle(k) - wide / 2, y: top + y, width: wide, height: h, fill: HELD_FILL[kind] }),
+  );
+}
+
+function heldWords(places, k, total, most) {
+  const words = places.apart < 62 ? (total / 2 ** 30).toFixed(total < 10 * 2 ** 30 ? 2 : 0) : fmtBytes(total),
+    look = {
+      "font-size": places.apart < 38 ? 12 : 13,
+      "font-weight": most ? 700 : 400,
+      fill: most ? "var(--fulltext)" : "var(--ink2)",
+    };
+  return label(places.middle(k), ARCS + BOX + BARS + 34, words, look);
+}
+
+/** The collective that is under way at t, or null. */
+export const carriedAt = (step, t) => step.collectives.find((c) => c.begin <= t && t < c.end) ?? null;
+
+/** Draw who sends to whom at t. */
+export function moveHub(run, t, moving) {
+  const { hub, data } = run,
+    now = carriedAt(data.document, t),
+    key = now ? now.pattern : "";
+  if (hub.drawn !== key) {
+    hub.drawn = key;
+    hub.ways = key ? arcsOf(hub, data.patterns[key]) : [];
+    hub.arcs.replaceChildren(...hub.ways.flatMap(({ path, dot }) => [path, dot]));
+  }
+  const share = now ? moving(now, t) : 0;
+  for (const { dot, at } of hub.ways ?? []) {
+    const [x, y] = at(share);
+    dot.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
+  }
+}
+
+/** An arc for each pair of GPUs that are drawn; a square for what is added up, a circle for a copy. */
+function arcsOf(hub, pattern) {
+  const { places, gpus } = hub,
+    place = (k) => (k < gpus ? k : gpus + (k - pattern.ranks)),
+    shown = pattern.pairs.filter(([a, b]) => [a, b].every((k) => k < gpus || k >= pattern.ranks));
+  return shown.map(([a, b]) => {
+    const [x0, x1] = [places.middle(place(a)), places.middle(place(b))],
+      high = Math.min(ARCS - 8, 16 + Math.abs(x1 - x0) * 0.16),
+      look = {
+        d: `M${x0} ${ARCS}Q${(x0 + x1) / 2} ${ARCS - 2 * high} ${x1} ${ARCS}`,
+        fill: "none",
+        stroke: "var(--full)",
+        "stroke-width": 1.5,
+      };
+    const dot = pattern.adds
+      ? svg("rect", {
+          x: -5,
+          y: -5,
+          width: 10,
+          height: 10,
+          rx: 2,
+          fill: "var(--sumfill)",
+          stroke: "var(--ink)",
+          "stroke-width": 1.6,
+        })
+      : svg("circle", { r: 5, fill: "var(--done)", stroke: "var(--card)", "stroke-width": 1.2 });
+    const at = (f) => [(1 - f) * x0 + f * x1, ARCS - 4 * high * f * (1 - f)];
+    return { path: svg("path", look), dot, at };
+  });
+}

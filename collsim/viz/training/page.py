@@ -1,0 +1,145 @@
+"""A step of training as one offline HTML file, and as a frame for a notebook: its timeline, and the player inside its
+collectives."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...errors import CollsimError, require_path
+from ...files import writing
+from ...simulate import simulate
+from ...training.run import network_of
+from ..hosts.page import framed, offline_page
+from ..hosts.show import require_language
+from ..timeline.document import encode, timeline
+from .document import step_document, step_source
+
+if TYPE_CHECKING:
+    from ...training import StepTrace
+
+#: Collectives that can be opened in a file, those that GPUs wait for longest first, and transfers of all of them.
+MOST_OPENED, MOST_TRANSFERS = 12, 60_000
+#: The card has a column for switches beside it where there is room; a file has no switches to throw.
+_STYLE = "main{max-width:1230px;margin:0 auto}.ts .side{display:none}"
+_START = """
+const read = (id) => JSON.parse(document.getElementById(id).textContent);
+const held = read("timeline"), options = read("options");
+const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+const look = { lang: options.lang, theme: options.theme ?? (dark ? "dark" : "light") };
+const none = { ghost: [], rows: [], curve: [], usual: 0, asked: false, every: false };
+let data = { id: "step", ...none, ...look, ...held };
+const shown = createStep(document.getElementById("player"), {
+  act({ what, name, on }) {
+    if (what === "open") data = { ...data, open: name, opened: held.inside[name] ?? null };
+    if (what === "every") data = { ...data, every: on };
+    shown.setData({ ...data, t: null });
+  },
+});
+data.opened = held.inside[data.open] ?? null;
+shown.setData({ ...data, t: options.t });
+globalThis.step = shown;
+"""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StepAnimation:
+    """The timeline of a step, to be played. In a notebook it shows itself; `save` writes it to a file."""
+
+    trace: StepTrace
+    lang: str = "en"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require_language(self.lang)
+        for name in self.options:
+            if name not in ("theme", "t", "height"):
+                raise CollsimError(
+                    "animate of a step has no option {name!r}; it has lang, theme, t and height", name=name
+                )
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """What the page draws: the step, which collective is open, and the players inside, by name."""
+        step = step_document(self.trace)
+        rows = sorted(step["collectives"], key=lambda row: (-(row["bucket"] >= 0), -row["exposed"], -row["end"]))
+        return {"step": step, "open": rows[0]["name"] if rows else "", "inside": _players(self.trace, rows)}
+
+    @property
+    def page(self) -> str:
+        """One HTML file. Raises CollsimError for an unknown theme."""
+        trace = self.trace
+        title = f"{trace.step.model.name}, {trace.step.says}, collsim"
+        options = {"lang": self.lang, "theme": self.options.get("theme"), "t": self.options.get("t")}
+        return offline_page(step_source() + _START, self.data, title, options, _STYLE)
+
+    def _repr_html_(self) -> str:
+        return framed(self.page, int(self.options.get("height", 900)), "collsim training step")
+
+    def save(self, path: Any) -> Path:
+        """Write `x.html`. Raises CollsimError for another suffix."""
+        place = require_path(path)
+        if place.suffix.lower() != ".html":
+            raise CollsimError(
+                "{name!r}: an animation of a step is written as .html; StepTrace.save knows more", name=place.name
+            )
+        with writing(place) as file:
+            file.write(self.page.encode())
+        return place
+
+    def __repr__(self) -> str:
+        return f"<StepAnimation of {self.trace!r}>"
+
+
+def _players(trace: StepTrace, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The timelines of the collectives that matter most; equal ones are run once."""
+    known: dict[Any, Any] = {}
+    out, left = {}, MOST_TRANSFERS
+    for row in rows:
+        task = trace.step.tasks[row["task"]]
+        group = trace.step.group(task)
+        key = group, task.kind, task.nbytes, task.algorithm, task.options
+        if key not in known:
+            plan = network_of(trace.request).plan(group, task)
+            if len(known) >= MOST_OPENED or not 0 < len(plan) <= left:
+                continue
+            left -= len(plan)
+            known[key] = _player(trace, plan, task.nbytes, group)
+        out[row["name"]] = {"name": row["name"], **known[key]}
+    return out
+
+
+def _player(trace: StepTrace, plan: Any, nbytes: int, group: tuple[int, ...]) -> dict[str, Any]:
+    ran = simulate(plan, trace.topology, nbytes, engine="event", ranks=list(group))
+    said = {"label": plan.label, "steps": plan.steps, "seconds": ran.time}
+    try:
+        return {**said, "timeline": encode(timeline(ran))}
+    except CollsimError as error:
+        return {**said, "timeline": None, "trouble": str(error)}
+
+
+def animate(trace: StepTrace, lang: str = "en", **options: Any) -> StepAnimation:
+    """The timeline of a step, for a notebook cell: two lanes for each kind of GPU, the buckets, and the player inside
+    them.
+
+    Args:
+        lang: `en` or `zh`. options: `theme` (`light`, `dark`), `t` (seconds to begin at), `height` (pixels).
+    """
+    return StepAnimation(trace, lang, options)
+
+
+def page(trace: StepTrace, path: Path, lang: str = "en", **options: Any) -> Path:
+    """Write the step as one offline file."""
+    return StepAnimation(trace, lang, options).save(path)
+
+
+def shown(trace: StepTrace) -> str:
+    """For a notebook: the timeline to be played; the figures as text where it cannot be drawn."""
+    try:
+        return animate(trace)._repr_html_()
+    except CollsimError:
+        return f"<pre>{html.escape(str(trace))}</pre>"

@@ -1,0 +1,280 @@
+// collsim race of training steps: several ways of splitting one step on one clock, each with who sends to whom and what
+// every GPU holds.
+
+import { SPEEDS, createClock } from "../player/model/clock.js";
+import { togglePlay } from "../player/ui/controls.js";
+import { el, icon, nameButton, segment, setText, svg } from "../player/draw/elements.js";
+import { actOnKey } from "../player/ui/keys.js";
+import { TOKENS } from "../player/model/look.js";
+import { fmtBytes, timeUnit } from "../player/model/units.js";
+import { component } from "../player/mount.js";
+import { momentsOf } from "./geometry.js";
+import { HELD_FILL, carriedAt, drawHub, moveHub, totalHeld } from "./hub.js";
+import { BUCKET_HUES } from "./hues.js";
+import { rivalWords } from "./rivalwords.js";
+import { RIVALS_CSS } from "./style.js";
+import { drawTracks } from "./tracks.js";
+
+const RACE_OF_STEPS = 24; // seconds on screen at speed 1, for the slowest
+const ROUNDS = 6; // how often a token runs along its arc while a collective lasts
+
+/**
+ * Mount a race of steps into `host`. Its data are {id, runners: [{way, name, why, time, exposed, bubble, sent, memory,
+ * document, patterns}], lang, theme, t}.
+ */
+export function createRivals(host) {
+  const root = el("div", { className: "rv", role: "group", tabIndex: 0 }),
+    race = { root, clock: createClock(), data: null, cards: [], copies: false, cursors: [] };
+  Object.assign(race, {
+    row: el("div", { className: "cards" }),
+    bar: el("div", { className: "bar" }),
+    tracks: el("div", { className: "tracks" }),
+    foot: el("div", { className: "foot" }),
+  });
+  root.append(
+    el("style", { textContent: RIVALS_CSS }),
+    race.row,
+    el("div", { className: "card" }, race.bar, race.tracks),
+    race.foot,
+  );
+  host.append(root);
+  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrangeRivals(race, false)) : null;
+  seen?.observe(root);
+  root.addEventListener("keydown", (ev) => onRivalKey(race, ev));
+  dragTracks(race);
+  return {
+    root,
+    clock: race.clock,
+    setData: (data) => setRivals(race, data),
+    destroy() {
+      seen?.disconnect();
+      race.clock.pause();
+      race.off?.();
+      root.remove();
+    },
+  };
+}
+
+function setRivals(race, data) {
+  const other = race.data === null || data.id !== race.data.id,
+    jump = data.t != null && data.t !== race.data?.t;
+  race.data = data;
+  if (other) {
+    const total = Math.max(...data.runners.map((r) => r.time));
+    race.off?.();
+    race.off = race.clock.on(() => drawRivals(race), total, total / RACE_OF_STEPS);
+    race.moments = data.runners.flatMap((r) => momentsOf(r.document)).sort((a, b) => a - b);
+  }
+  dressRivals(race);
+  if (jump || other) race.clock.seek(jump ? data.t : 0.1 * race.clock.total);
+}
+
+function dressRivals(race) {
+  const { root, data } = race,
+    theme = data.theme === "dark" ? "dark" : "light",
+    colours = { ...TOKENS[theme], ...BUCKET_HUES[theme] };
+  for (const name in colours) root.style.setProperty(`--${name}`, colours[name]);
+  root.lang = data.lang === "zh" ? "zh-CN" : "en";
+  root.setAttribute("aria-label", rivalWords(race).label);
+  root.dataset.runners = data.runners.map((r) => r.way).join();
+  buildRivalBar(race);
+  buildRivalFoot(race);
+  arrangeRivals(race, true);
+}
+
+/** DataParallel once: with NCCL or with copies, as chosen in its card. */
+const shownOf = ({ data, copies }) => data.runners.filter((r) => r.way !== (copies ? "data_parallel" : "copies"));
+
+function arrangeRivals(race, anew) {
+  const { root, data } = race,
+    whole = root.clientWidth;
+  if (!data || !whole || (!anew && race.whole === whole)) return;
+  race.whole = whole;
+  root.classList.toggle("slim", whole < 760);
+  const shown = shownOf(race),
+    across = whole < 760 ? 1 : whole < 900 ? Math.min(2, shown.length) : shown.length,
+    room = (whole - 16 * (across - 1)) / across - (whole < 760 ? 26 : 38),
+    most = Math.max(...data.runners.flatMap((r) => r.document.held.map(totalHeld)));
+  race.row.style.gridTemplateColumns = `repeat(${across},minmax(0,1fr))`;
+  race.cards = shown.map((run) => buildRivalCard(race, run, room, most));
+  race.row.replaceChildren(...race.cards.map((run) => run.card));
+  drawTracks(race, whole < 760 ? Math.max(150, whole - 190) : whole - 480);
+  race.tracks.prepend(svg("svg", { width: 0, height: 0, style: "position:absolute" }, hatchOf()));
+  drawRivals(race);
+}
+
+function hatchOf() {
+  const look = { id: "ts-hatch", width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+    part = (width, fill) => svg("rect", { width, height: 8, fill });
+  return svg("defs", {}, svg("pattern", look, part(8, "var(--fulltint)"), part(3.2, "var(--full)")));
+}
+
+function buildRivalCard(race, data, room, most) {
+  const w = rivalWords(race),
+    sends = Math.max(...race.data.runners.map((r) => r.sent)),
+    hot = data.sent === sends && data.sent > 2 * Math.min(...race.data.runners.map((r) => r.sent)),
+    fill = el("i"),
+    run = { data, pace: el("span") },
+    head = el("h2", {}, data.name, run.pace),
+    wide = room / Math.min(16, data.document.held.length + 1) < 62;
+  fill.style.width = `${(100 * data.sent) / sends}%`;
+  const choice = data.way === "data_parallel" || data.way === "copies" ? [copiesSwitch(race)] : [];
+  run.card = el(
+    "section",
+    { className: hot ? "card hot" : "card" },
+    el("div", { className: "rhead" }, head, ...choice),
+    el(
+      "div",
+      { className: "load" },
+      el("span", { textContent: w.sends }),
+      el("b", { textContent: fmtBytes(data.sent) }),
+    ),
+    el("div", { className: "meter" }, fill),
+    drawHub(run, room, most),
+    el("div", { className: "load" }, el("span", { textContent: wide ? w.heldShort : w.held })),
+    el("p", { className: "why", textContent: data.why }),
+  );
+  return run;
+}
+
+function copiesSwitch(race) {
+  const box = el("span", { className: "seg", role: "group" }),
+    w = rivalWords(race),
+    items = [
+      [false, w.nccl],
+      [true, w.copies],
+    ].filter(([on]) => race.data.runners.some((r) => r.way === (on ? "copies" : "data_parallel")));
+  const pick = (on) => {
+    race.copies = on;
+    arrangeRivals(race, true);
+  };
+  segment(box, items, race.copies, pick, w.how);
+  return box;
+}
+
+function buildRivalBar(race) {
+  const w = rivalWords(race),
+    button = (name, words, act) => {
+      const b = el("button", { type: "button", className: name === "play" ? "btn play" : "btn", onclick: act });
+      nameButton(b, words);
+      b.append(icon(name));
+      return b;
+    },
+    speeds = el("span", { className: "seg", role: "group" }),
+    speed = () =>
+      segment(
+        speeds,
+        SPEEDS,
+        race.clock.speed,
+        (x) => {
+          race.clock.setSpeed(x);
+          speed();
+        },
+        w.speed,
+      );
+  speed();
+  race.play = button("play", w.play, () => togglePlay(race));
+  race.now = el("span", { className: "clock" });
+  race.bar.replaceChildren(
+    el(
+      "span",
+      { className: "g" },
+      button("first", w.start, () => race.clock.seek(0)),
+      button("back", w.back, () => turnRivals(race, -1)),
+      race.play,
+      button("next", w.next, () => turnRivals(race, 1)),
+    ),
+    race.now,
+    speeds,
+  );
+}
+
+function buildRivalFoot(race) {
+  const { legend } = rivalWords(race),
+    swatch = (style, words) => {
+      const i = el("i");
+      i.style.cssText = `width:14px;height:14px;${style}`;
+      return el("span", {}, i, words);
+    };
+  race.foot.replaceChildren(
+    el("span", {}, el("i", { className: "hatch" }), legend.wait),
+    swatch("background:var(--b1)", legend.bucket),
+    swatch("border-radius:50%;background:var(--done)", legend.copy),
+    swatch("border:2px solid var(--ink);border-radius:3px;background:var(--sumfill)", legend.reduce),
+    ...Object.keys(HELD_FILL).map((kind) => swatch(`background:${HELD_FILL[kind]}`, legend[kind])),
+    swatch("border:2px solid var(--hostink);background:var(--host)", legend.server),
+  );
+}
+
+/** One frame. */
+function drawRivals(race) {
+  const { data, clock, root, cards } = race;
+  if (!data || !race.across) return;
+  const w = rivalWords(race),
+    u = timeUnit(clock.total),
+    along = (one, t) => (ROUNDS * ((t - one.begin) / Math.max(1e-15, one.end - one.begin))) % 1;
+  for (const run of cards) {
+    moveHub(run, clock.t, along);
+    const now = carriedAt(run.data.document, clock.t);
+    setText(
+      run.pace,
+      clock.t >= run.data.time ? w.done : now ? `${w.kinds[now.kind] ?? now.kind}, ${now.name}` : w.nothing,
+    );
+  }
+  for (const line of race.cursors) line.setAttribute("transform", `translate(${race.across(clock.t).toFixed(2)} 0)`);
+  setText(race.now, `${u.num(clock.t)} / ${u.fmt(clock.total)}`);
+  race.play.replaceChildren(icon(clock.playing ? "pause" : "play"));
+  nameButton(race.play, clock.playing ? w.pause : w.play);
+  Object.assign(root.dataset, {
+    t: String(Number(clock.t.toPrecision(9))),
+    playing: String(clock.playing),
+    finished: String(data.runners.filter((r) => clock.t >= r.time).length),
+  });
+}
+
+function turnRivals({ clock, moments }, by) {
+  const near = clock.total / 200;
+  clock.pause();
+  clock.seek(
+    by > 0
+      ? (moments.find((t) => t > clock.t + near) ?? clock.total)
+      : (moments.filter((t) => t < clock.t - near).at(-1) ?? 0),
+  );
+}
+
+/** A track is the scrubber. */
+function dragTracks(race) {
+  let held = false;
+  const follow = (ev) => {
+    const box = race.tracks.querySelector("svg.at")?.getBoundingClientRect(),
+      end = race.across?.(race.clock.total);
+    if (box && end) race.clock.seek(((ev.clientX - box.left) / end) * race.clock.total);
+  };
+  race.tracks.addEventListener("pointerdown", (ev) => {
+    held = Boolean(ev.target.closest?.("svg.at"));
+    if (held) follow(ev);
+  });
+  race.tracks.addEventListener("pointermove", (ev) => {
+    if (held && ev.pointerType === "mouse" && ev.buttons) follow(ev);
+  });
+  for (const end of ["pointerup", "pointercancel"])
+    race.tracks.addEventListener(end, () => {
+      held = false;
+    });
+}
+
+function onRivalKey(race, ev) {
+  const { clock } = race;
+  actOnKey(ev, {
+    " ": () => togglePlay(race),
+    ArrowRight: () => turnRivals(race, 1),
+    ArrowLeft: () => turnRivals(race, -1),
+    Home: () => clock.seek(0),
+    End: () => clock.seek(clock.total),
+  });
+}
+
+export default component((box) => {
+  const race = createRivals(box);
+  return { update: race.setData, destroy: race.destroy };
+});

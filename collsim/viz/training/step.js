@@ -1,0 +1,204 @@
+// collsim training step: the timeline of one step, what would change it, and the player inside its collectives.
+
+import { createClock } from "../player/model/clock.js";
+import { el, segment, setText } from "../player/draw/elements.js";
+import { TOKENS } from "../player/model/look.js";
+import { timeUnit } from "../player/model/units.js";
+import { component } from "../player/mount.js";
+import { drawChanges } from "./changes.js";
+import { happening, momentsOf } from "./geometry.js";
+import { BUCKET_HUES } from "./hues.js";
+import { drawLanes, moveCursor } from "./lanes.js";
+import { drawFunnel, drawPanel, followInside, forgetPlayer, openNamed, openOf, outside } from "./panel.js";
+import { STEP_CSS } from "./style.js";
+import { buildTransport, dragOver, drawTransport, onStepKey } from "./transport.js";
+import { stepWords } from "./words.js";
+
+const STEP_SECONDS = 24; // on screen at speed 1
+
+/**
+ * Mount a step into `host`. Its data are {id, step, ghost, rows, curve, usual, asked, open, opened, every, lang, theme,
+ * t}; `act(what)` is told what somebody wants: {what: "open", name}, {what: "switch", name}, {what: "bucket", nbytes},
+ * {what: "usual"}, {what: "every", on}.
+ */
+export function createStep(host, { act = () => {} } = {}) {
+  const root = el("div", { className: "ts", role: "group", tabIndex: 0 }),
+    ui = { root, clock: createClock(), data: null, inner: null, drawn: "", act };
+  root.append(el("style", { textContent: STEP_CSS }));
+  buildStepCard(ui);
+  host.append(root);
+  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrangeStep(ui)) : null;
+  seen?.observe(root);
+  const tick = () => drawStep(ui);
+  root.addEventListener("keydown", (ev) => onStepKey(ui, ev));
+  root.addEventListener("click", (ev) => openClicked(ui, ev));
+  return {
+    root,
+    clock: ui.clock,
+    setData(data) {
+      setStep(ui, data, tick);
+    },
+    destroy() {
+      seen?.disconnect();
+      ui.clock.pause();
+      ui.off?.();
+      forgetPlayer(ui);
+      root.remove();
+    },
+  };
+}
+
+function buildStepCard(ui) {
+  Object.assign(ui, {
+    says: el("p", { className: "says" }),
+    gpus: el("span", { className: "seg", role: "group" }),
+    bar: el("div", { className: "bar" }),
+    lanes: el("div", { className: "lanes" }),
+    funnel: el("div", { className: "funnel" }),
+    panel: el("div", { className: "opened" }),
+    foot: el("div", { className: "foot" }),
+    side: el("aside", { className: "side" }),
+    main: el("div", { className: "main" }),
+  });
+  ui.main.append(ui.bar, ui.lanes, ui.funnel, ui.panel, ui.foot);
+  const top = el("div", { className: "top" }, ui.says, ui.gpus);
+  ui.root.append(top, el("div", { className: "body" }, ui.main, ui.side));
+  dragOver(ui);
+}
+
+/** Another step, or other words and another collective for the same one. */
+function setStep(ui, data, tick) {
+  const fresh = ui.data === null,
+    other = fresh || data.id !== ui.data.id,
+    jump = data.t != null && data.t !== ui.data?.t,
+    opens = !fresh && data.open !== ui.data.open;
+  ui.data = data;
+  if (other) {
+    ui.off?.();
+    ui.off = ui.clock.on(tick, data.step.time, data.step.time / STEP_SECONDS);
+    ui.moments = momentsOf(data.step);
+  }
+  dressStep(ui);
+  const one = openOf(ui);
+  if (jump) ui.clock.seek(data.t);
+  else if (one && (fresh || (opens && outside(ui, one)))) ui.clock.seek(one.begin + 0.5 * (one.end - one.begin));
+  else ui.clock.seek(ui.clock.t);
+}
+
+/** Colours, words and everything that follows from the data. */
+function dressStep(ui) {
+  const { root, data } = ui,
+    theme = data.theme === "dark" ? "dark" : "light",
+    colours = { ...TOKENS[theme], ...BUCKET_HUES[theme] };
+  for (const name in colours) root.style.setProperty(`--${name}`, colours[name]);
+  root.lang = data.lang === "zh" ? "zh-CN" : "en";
+  root.setAttribute("aria-label", stepWords(ui).label);
+  buildTransport(ui);
+  drawLegend(ui);
+  const w = stepWords(ui),
+    pick = (on) => ui.act({ what: "every", on });
+  ui.gpus.hidden = data.step.ranks < 2;
+  segment(
+    ui.gpus,
+    [
+      [false, w.one],
+      [true, w.all(data.step.ranks)],
+    ],
+    data.every,
+    pick,
+    w.gpus,
+  );
+  ui.wide = 0;
+  arrangeStep(ui);
+}
+
+/** Lay everything out anew where the width is another one, or the data are. */
+function arrangeStep(ui) {
+  const { root, data } = ui,
+    whole = root.clientWidth;
+  if (!data || !whole || ui.whole === whole * (ui.wide ? 1 : NaN)) return;
+  ui.whole = whole;
+  const beside = whole >= 1240,
+    padding = whole < 760 ? 24 : 40;
+  ui.slim = whole < 760;
+  ui.small = whole < 1100;
+  root.classList.toggle("beside", beside);
+  root.classList.toggle("slim", ui.slim);
+  ui.wide = whole - padding - 2 - (beside ? 424 : 0);
+  const held = heldBy(root);
+  drawLanes(ui);
+  drawPanel(ui);
+  drawChanges(ui, beside ? 400 : Math.min(ui.wide, 620));
+  if (held) root.querySelector(held)?.focus({ preventScroll: true });
+  const scroll = ui.lanes.querySelector(".scroll");
+  scroll.addEventListener("scroll", () => drawFunnel(ui));
+  const one = openOf(ui);
+  if (one) scroll.scrollLeft = ui.across((one.begin + one.end) / 2) - scroll.clientWidth / 2;
+  Object.assign(root.dataset, {
+    time: String(data.step.time),
+    open: data.open,
+    opened: data.opened?.timeline ? data.opened.name : "",
+    collectives: String(data.step.collectives.length),
+    changes: data.rows.flatMap((row) => (row.on ? [row.name] : [])).join(),
+  });
+  drawStep(ui);
+}
+
+/** Where the focus is, so that the keys go on working after everything was drawn anew; empty where it is elsewhere. */
+function heldBy(root) {
+  const active = root.getRootNode().activeElement;
+  if (!active || !root.contains(active)) return "";
+  if (active.dataset.name) return `[data-name="${CSS.escape(active.dataset.name)}"]`;
+  if (active.getAttribute("role") === "switch") return `[data-change="${active.parentNode.dataset.change}"] button`;
+  return active.getAttribute("role") === "slider" ? ".curve" : "";
+}
+
+/** One frame. */
+function drawStep(ui) {
+  const { data, clock, root } = ui;
+  if (!data || !ui.across) return;
+  const u = timeUnit(data.step.time),
+    [bold, rest] = stepWords(ui).narrate(data.step, clock.t, u.fmt),
+    now = happening(data.step, clock.t);
+  if (ui.said !== bold + rest + data.lang) {
+    ui.said = bold + rest + data.lang;
+    ui.says.replaceChildren(el("b", { textContent: bold }), ` ${rest}`);
+  }
+  setText(ui.parts.clock, `${u.num(clock.t)} / ${u.fmt(data.step.time)}`);
+  drawTransport(ui);
+  moveCursor(ui, clock.t, u.fmt(clock.t));
+  followInside(ui);
+  Object.assign(root.dataset, {
+    t: String(Number(clock.t.toPrecision(9))),
+    playing: String(clock.playing),
+    waits: String(now.waits !== null),
+    carries: now.carries?.name ?? "",
+  });
+}
+
+/** A box of the network lane was clicked. */
+function openClicked(ui, ev) {
+  const name = ev.target.closest?.("[data-name]")?.dataset.name;
+  if (name) openNamed(ui, name);
+}
+
+function drawLegend(ui) {
+  const { legend } = stepWords(ui),
+    entry = (className, words) => el("span", {}, el("i", { className }), words),
+    buckets = el("i", { className: "five" }, ...[0, 1, 2, 3, 4].map(() => el("u")));
+  [...buckets.children].forEach((u, q) => {
+    u.style.background = `var(--b${q})`;
+  });
+  ui.foot.replaceChildren(
+    el("span", {}, buckets, legend.bucket),
+    entry("hatch", legend.exposed),
+    entry("outline", legend.chain),
+    entry("dash", legend.queue),
+    ...(ui.data.ghost.length && !ui.data.every ? [entry("thin", legend.ghost)] : []),
+  );
+}
+
+export default component((box, _, send) => {
+  const step = createStep(box, { act: (what) => send.trigger("act", what) });
+  return { update: step.setData, destroy: step.destroy };
+});

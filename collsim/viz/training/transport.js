@@ -1,0 +1,150 @@
+// What a person can do with a step: buttons, keys, and the timeline as its scrubber.
+
+import { SPEEDS, changeSpeed } from "../player/model/clock.js";
+import { togglePlay } from "../player/ui/controls.js";
+import { copyText } from "../player/ui/copy.js";
+import { el, icon, nameButton, segment } from "../player/draw/elements.js";
+import { actOnKey } from "../player/ui/keys.js";
+import { openNamed } from "./panel.js";
+import { stepWords } from "./words.js";
+
+/** The line over the timeline. */
+export function buildTransport(ui) {
+  const w = stepWords(ui),
+    button = (name, act) => {
+      const b = el("button", { type: "button", className: name === "play" ? "btn play" : "btn", onclick: act });
+      nameButton(b, w[name]);
+      b.append(icon(name));
+      return b;
+    };
+  ui.parts = {
+    play: button("play", () => togglePlay(ui)),
+    clock: el("span", { className: "clock" }),
+    speeds: el("span", { className: "seg speeds", role: "group" }),
+    note: el("span", { className: "note", "aria-live": "polite" }),
+  };
+  drawSpeeds(ui);
+  ui.bar.replaceChildren(
+    el(
+      "span",
+      { className: "g" },
+      button("first", () => ui.clock.seek(0)),
+      button("back", () => turn(ui, -1)),
+      ui.parts.play,
+      button("next", () => turn(ui, 1)),
+    ),
+    ui.parts.clock,
+    ui.parts.speeds,
+    el("span", { className: "sp" }),
+    ui.parts.note,
+    el(
+      "span",
+      { className: "g" },
+      button("link", () => shareStep(ui)),
+      button("full", () => fill(ui)),
+    ),
+  );
+}
+
+function drawSpeeds(ui) {
+  const pick = (speed) => {
+    ui.clock.setSpeed(speed);
+    drawSpeeds(ui);
+  };
+  segment(ui.parts.speeds, SPEEDS, ui.clock.speed, pick, stepWords(ui).speed);
+}
+
+export function drawTransport({ parts, clock, data }) {
+  const { play } = parts,
+    w = stepWords({ data });
+  if (play.dataset.on === String(clock.playing)) return;
+  play.dataset.on = String(clock.playing);
+  play.replaceChildren(icon(clock.playing ? "pause" : "play"));
+  nameButton(play, clock.playing ? w.pause : w.play);
+}
+
+/** To the next or the last moment at which something becomes ready, begins or ends. */
+function turn({ clock, moments }, by) {
+  const near = 1e-9 * clock.total;
+  clock.pause();
+  const later = moments.find((t) => t > clock.t + near) ?? clock.total,
+    earlier = moments.filter((t) => t < clock.t - near).at(-1) ?? 0;
+  clock.seek(by > 0 ? later : earlier);
+}
+
+/** Open the bucket after the one that is open. */
+function nextBucket(ui) {
+  const names = ui.data.step.collectives.filter((c) => c.bucket >= 0).map((c) => c.name),
+    next = names[(names.indexOf(ui.data.open) + 1) % names.length];
+  if (next) openNamed(ui, next);
+}
+
+/** To where the chain goes on to its next part. */
+function alongChain({ clock, data }) {
+  const begins = data.step.chain.map(([, , t0]) => t0),
+    next = begins.find((t) => t > clock.t + 1e-9 * clock.total);
+  clock.pause();
+  clock.seek(next ?? 0);
+}
+
+function fill({ root }) {
+  if (document.fullscreenElement) document.exitFullscreen?.();
+  else root.requestFullscreen?.().catch(() => {});
+}
+
+/** The address of this moment, into the clipboard; where that cannot be, it is shown. */
+async function shareStep(ui) {
+  const url = new URL(location.href);
+  url.searchParams.set("t", String(Number(ui.clock.t.toPrecision(6))));
+  const { note } = ui.parts;
+  note.textContent = (await copyText(url.href, ui.root)) ? stepWords(ui).copied : url.href;
+  setTimeout(() => {
+    note.textContent = "";
+  }, 2500);
+}
+
+/** The time column is the scrubber, but for the boxes that open something. */
+export function dragOver(ui) {
+  let held = false;
+  const at = (ev) => {
+    const r = ui.time.getBoundingClientRect();
+    ui.clock.seek(Math.min(1, Math.max(0, (ev.clientX - r.left) / r.width)) * ui.clock.total);
+  };
+  ui.lanes.addEventListener("pointerdown", (ev) => {
+    if (!ev.target.closest?.("svg.time") || ev.target.closest("[data-name]")) return;
+    held = true;
+    if (ev.pointerType === "mouse") ui.lanes.setPointerCapture?.(ev.pointerId);
+    at(ev);
+  });
+  ui.lanes.addEventListener("pointermove", (ev) => {
+    if (held && ev.pointerType === "mouse") at(ev);
+  });
+  for (const end of ["pointerup", "pointercancel"])
+    ui.lanes.addEventListener(end, () => {
+      held = false;
+    });
+}
+
+export function onStepKey(ui, ev) {
+  const { clock } = ui,
+    name = ev.target?.dataset?.name;
+  if (name && (ev.key === "Enter" || ev.key === " ")) {
+    ev.preventDefault();
+    openNamed(ui, name);
+    return;
+  }
+  actOnKey(ev, {
+    " ": () => togglePlay(ui),
+    ArrowRight: () => turn(ui, 1),
+    ArrowLeft: () => turn(ui, -1),
+    Home: () => clock.seek(0),
+    End: () => clock.seek(clock.total),
+    Escape: () => ui.act({ what: "open", name: "none" }),
+    b: () => nextBucket(ui),
+    c: () => alongChain(ui),
+    f: () => fill(ui),
+    w: () => ui.side.querySelector("button")?.focus(),
+    "[": () => changeSpeed(clock, -1),
+    "]": () => changeSpeed(clock, 1),
+  });
+}

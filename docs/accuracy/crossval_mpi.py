@@ -1,0 +1,103 @@
+"""The same for MPI over OSU: would its constants have been found without the runs that they are judged on?
+
+The constants of `collsim.nccl.libraries.mpi` start from round numbers (`PRIOR`) and are turned on the runs that are
+left, each held lightly at its start, so that one of which no run is left stays there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from collsim.errors import FormatError
+from collsim.nccl.fit import levenberg_marquardt
+from collsim.nccl.libraries.mpi import Constants, Rates, time_of
+from collsim.nccl.measured.accuracy import BANDS, Accuracy, MpiTime, Row, accuracy_of, bands_of, read_tables
+
+Floats = npt.NDArray[np.float64]
+_SLOW = Rates(1e-5, 2e-6, 5e9, 5e9)
+#: Round numbers: a message between nodes takes 2 us (what vendors of RDMA networks say), one inside half of that, a
+#: call on a GPU's buffer 10 us more; memory and bus carry 5 GB/s a rank and 50 GB/s a node; cards carry their rate less
+#: headers.
+PRIOR = Constants(
+    host=Rates(1e-6, 2e-6, 5e9, 5e9),
+    gpu=_SLOW,
+    cray=_SLOW,
+    node=5e10,
+    inside=0.5,
+    peer=5e-7,
+    fill=1.0,
+    fade=100.0,
+    wire=0.95,
+)
+_PULL, _SCALE, _NUDGE = 0.4, 0.25, 1e-4  # pull and width as for a family of links in `crossval`
+
+
+def cross_validate(cases: str | Path, measured: str | Path, by: str = "system", folds: int = 10) -> Accuracy:
+    """Accuracy on OSU runs that the constants have not seen: `folds` times a share of the values of column `by` is left
+    out.
+
+    Raises FormatError where the table of cases has no such column.
+    """
+    described, rows, unread = read_tables(cases, measured)
+    if by not in described:
+        raise FormatError(f"{cases}: has no column {by!r} to leave out by")
+    found, failed = accuracy_of(described, rows)
+    runs = [row for row in found if isinstance(row[1], MpiTime)]
+    case_of = {str(case.case_id): case for case in described.itertuples()}
+    names = np.array([str(getattr(case_of[case_id], by)) for case_id, *_ in runs])
+    order = np.array(sorted(set(names)))
+    np.random.default_rng(0).shuffle(order)
+    blind: list[Row] = []
+    for fold in range(min(folds, len(order))):
+        out = np.isin(names, order[fold::folds])
+        known = refit([run for run, hidden in zip(runs, out, strict=True) if not hidden], case_of)
+        hidden = [run for run, left in zip(runs, out, strict=True) if left]
+        blind += [(c, replace(p, time=time_of(case_of[c], p.nbytes, known)), seconds) for c, p, seconds in hidden]
+    return bands_of(blind, described, rows, {**failed, **unread})
+
+
+def refit(runs: Sequence[tuple[str, Any, float]], case_of: dict[str, Any]) -> Constants:
+    """The constants that runs give, by robust least squares on log ratios; every run counts the same in every band."""
+    start = np.log(_values(PRIOR))
+    usable = [(c, case_of[c], p.nbytes, s) for c, p, s in runs if s > 0 and p.nbytes > 0]  # a blank time is NaN
+    want = np.log([s for *_, s in usable])
+    weight = _weights([c for c, *_ in usable], [n for *_, n, _ in usable])
+
+    def times(x: Floats) -> Floats:
+        known = _constants(np.exp(start + x))
+        return np.log([time_of(case, n, known) for _, case, n, _ in usable])
+
+    def residuals(x: Floats, seconds: Floats) -> Floats:
+        far = ((seconds - want) / _SCALE) ** 2
+        return np.concatenate([weight * np.sign(seconds - want) * np.sqrt(2 * (np.sqrt(1 + far) - 1)), _PULL * x])
+
+    def slope(x: Floats, seconds: Floats) -> Floats:
+        at = residuals(x, seconds)
+        near = [x + _NUDGE * e for e in np.eye(len(x))]
+        return np.stack([(residuals(y, times(y)) - at) / _NUDGE for y in near], axis=1)
+
+    return _constants(np.exp(start + levenberg_marquardt(times, residuals, slope, np.zeros(len(start)))))
+
+
+def _weights(runs: list[str], sizes: list[int]) -> Floats:
+    band = np.searchsorted([low for _, low, _ in reversed(BANDS)][1:], sizes, side="right")
+    table = pd.DataFrame({"run": runs, "band": band})
+    found: Floats = 1 / np.sqrt(table.groupby(["run", "band"])["band"].transform("size").to_numpy(float))
+    return found
+
+
+def _values(known: Constants) -> list[float]:
+    """All constants as one list, in the order of their fields."""
+    return [x for value in asdict(known).values() for x in (value.values() if isinstance(value, dict) else [value])]
+
+
+def _constants(values: Sequence[float] | Floats) -> Constants:
+    host, gpu, cray = (Rates(*map(float, values[k : k + 4])) for k in (0, 4, 8))
+    return Constants(host, gpu, cray, *map(float, values[12:]))

@@ -1,0 +1,33 @@
+"""Write the table of lessons in both teacher's guides: `make docs`. A test checks that it is current."""
+
+from pathlib import Path
+
+from collsim.lessons.chapters import LESSONS
+
+DOCS = Path(__file__).parent
+GUIDES = {"en": DOCS / "teaching.md", "zh": DOCS / "zh" / "teaching.md"}
+FIRST, LAST = "<!-- lessons -->\n", "\n<!-- end of lessons -->"
+HEADS = {"en": "| lesson | in the app | notebook | exercises |", "zh": "| 课 | 应用中 | notebook | 练习 |"}
+APP = "http://localhost:8501/lessons?lesson="
+
+
+def table(lang: str) -> str:
+    """A row for every lesson."""
+    more, k = ("", 0) if lang == "en" else ("&lang=zh", 1)
+    rows = [HEADS[lang], "|---|---|---|---|"]
+    for number, lesson in LESSONS.items():
+        book = f"`{lesson.notebook}`" if lesson.notebook else ""
+        exercises = ", ".join(f"`{name}`" for name in lesson.exercises)
+        rows.append(f"| {number} | [{lesson.title[k]}]({APP}{number}{more}) | {book} | {exercises} |")
+    return "\n".join(rows)
+
+
+def page(lang: str) -> str:
+    """The guide, with its table made anew."""
+    before, rest = GUIDES[lang].read_text(encoding="utf-8").split(FIRST)
+    return before + FIRST + table(lang) + LAST + rest.split(LAST)[1]
+
+
+if __name__ == "__main__":
+    for lang, path in GUIDES.items():
+        path.write_text(page(lang), encoding="utf-8")

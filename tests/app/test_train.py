@@ -1,0 +1,357 @@
+"""The page Train: its figures are those of `cs.training_step` and of `collsim train`, everything is in the address, and
+what cannot be gets a sentence."""
+
+import json
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_pages import address, fine, messages
+from typer.testing import CliRunner
+
+import collsim as cs
+from collsim.app.pages.train import rivals, steps
+from collsim.app.pages.train import train as page
+from collsim.app.pages.train.asked import ADDRESS, CHANGES, PLAIN, TrainingChoice
+from collsim.app.pages.train.code import command, script
+from collsim.app.shell import results
+from collsim.app.texts.catalogue import LANGUAGES
+from collsim.app.texts.train import TEXTS
+from collsim.cli import app as commands
+
+
+def train() -> None:
+    from collsim.app.main import main
+
+    main(first="train")
+
+
+def opened(**query):
+    at = AppTest.from_function(train, default_timeout=90)
+    for name, text in query.items():
+        at.query_params[name] = text
+    at.run()
+    assert not at.exception
+    return at
+
+
+def sent(at, name="collsim_step"):
+    (one,) = [e for e in at.get("bidi_component") if e.proto.component_name.endswith(name)]
+    return json.loads(one.proto.json)
+
+
+def figures(at):
+    """The four figures and the sentence, as text."""
+    (body,) = [e.proto.body for e in at.get("html") if 'class="cs-head"' in e.proto.body]
+    return re.sub(r"\s+", " ", re.sub("<.*?>", " ", body)).replace("\N{NO-BREAK SPACE}", " ")
+
+
+SMALL = {"model": "resnet18", "machine": "dgx-a100", "nodes": "1", "samples": "8"}
+A_FEW = [
+    {},
+    SMALL,
+    {**SMALL, "parallel": "data_parallel"},
+    {**SMALL, "parallel": "data_parallel", "nccl": "off"},
+    {**SMALL, "parallel": "parameter_server", "servers": "2", "bucket": "4MiB"},
+    {**SMALL, "parallel": "parameter_server", "servers_on": "rank", "servers": "8", "optimizer": "sgd"},
+    {**SMALL, "bucket": "1MiB", "bucket_view": "on", "find_unused": "on", "dtype": "float32", "interference": "0"},
+    {"model": "bert-base", "network": "switch", "ranks": "4", "gpu": "V100", "dtype": "float16"},
+    {**SMALL, "machine": "pcie-8gpu", "timing": "shared", "samples": "4"},
+]
+
+
+@pytest.mark.parametrize("query", A_FEW, ids=lambda q: "-".join(q.values()) or "first")
+def test_the_page_and_the_command_line_give_the_figures_of_training_step(query, monkeypatch):
+    monkeypatch.setattr(results, "ON_THE_SPOT", 60.0)
+    choice = ADDRESS.read(query)[0]
+    trace = steps.run(choice)
+    at = opened(**query)
+    assert messages(at) == []
+    assert sent(at)["step"]["time"] == trace.time
+    shown = figures(at)
+    for said in (cs.format_time(trace.time), cs.format_time(trace.exposed), cs.format_bytes(trace.memory.max())):
+        assert said.replace("\N{NO-BREAK SPACE}", " ") in shown
+    assert f"{100 * trace.overlapped:.3g} %" in shown
+    line = shlex.split(command(choice))[1:]
+    found = CliRunner().invoke(commands, [*line, "--json"])
+    assert found.exit_code == 0, found.output
+    record = json.loads(found.stdout)
+    for name in ("time", "exposed", "overlapped", "memory"):
+        assert record[name] == pytest.approx(getattr(trace, name) if name != "memory" else trace.memory.max())
+
+
+def test_the_script_on_the_page_prints_the_same_figures(capsys):
+    choice = replace(PLAIN, changes=("network", "accumulate"), bucket="4MiB", interference="0.3")
+    exec(compile(script(choice), "page", "exec"), {})
+    trace = steps.switched(choice, steps.run(replace(choice, changes=())))
+    assert capsys.readouterr().out == f"{trace}\n{trace.explain()}\n"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_prints_the_pytorch_script_and_the_lines_that_start_it(language):
+    at = opened(lang=language, **SMALL)
+    trace = cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), micro_batch=8, dtype="bfloat16")
+    shown = [code.value for code in at.code]
+    assert [code for code in shown if "DistributedDataParallel" in code and compile(code, "page", "exec")]
+    assert trace.launch() in shown
+    assert trace.launch("tcp://") in shown
+    assert any("torch.cuda.nccl.version()" in code for code in shown)
+
+
+def test_data_parallel_is_started_by_one_line_and_a_parameter_server_has_a_reason():
+    hub = [code.value for code in opened(**SMALL, parallel="data_parallel").code]
+    assert "CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 python step.py" in hub
+    server = opened(**SMALL, parallel="parameter_server")
+    assert not [code for code in server.code if "import torch" in code.value]
+    assert any("PyTorch has no module" in e.proto.body for e in server.get("html"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("show", ["step", "race"])
+def test_both_views_speak_both_languages(language, show):
+    at = opened(lang=language, show=show, **SMALL)
+    data = sent(at, "collsim_step" if show == "step" else "collsim_rivals")
+    assert data["lang"] == language
+    said = [row["why"] for row in data["rows" if show == "step" else "runners"]]
+    assert all(bool(re.search("[\u4e00-\u9fff]", one)) == (language == "zh") for one in said)
+    assert messages(at) == []
+
+
+# ---- switches and bucket sizes -------------------------------------------------------------------------------------
+
+
+def test_every_switch_shows_old_new_and_the_reason_and_is_what_if():
+    rows = sent(opened(**SMALL))["rows"]
+    plain = steps.run(ADDRESS.read(SMALL)[0])
+    assert [row["name"] for row in rows] == list(CHANGES)
+    for row in rows:
+        new = plain.what_if(**CHANGES[row["name"]])
+        assert row["before"] == plain.time
+        assert row["after"] == pytest.approx(new.time * plain.step.samples / new.step.samples)
+        assert row["why"].endswith(".")
+        assert not row["on"]
+
+
+def test_switches_that_are_on_are_in_the_step_and_the_old_network_stays_as_a_ghost():
+    at = opened(changes="network,first", **SMALL)
+    data = sent(at)
+    plain = steps.run(ADDRESS.read(SMALL)[0])
+    assert data["step"]["time"] == plain.what_if(network=2, first_step=True).time
+    assert [row["name"] for row in data["rows"] if row["on"]] == ["network", "first"]
+    assert [end for _, end in data["ghost"]] == [
+        pytest.approx(end) for task, end in zip(plain.step.tasks, plain.end, strict=True) if task.stream == "network"
+    ]
+    assert address(at)["changes"] == "network,first"
+    assert sent(opened(**SMALL))["ghost"] == []
+
+
+def test_switches_of_ddp_are_not_offered_to_data_parallel():
+    data = sent(opened(parallel="data_parallel", changes="hook,network", **SMALL))
+    assert [row["name"] for row in data["rows"]] == ["network", "accumulate"]
+    assert data["curve"] == []
+
+
+def test_the_curve_holds_the_step_at_every_size_and_a_given_size_is_on_it():
+    size = "8MiB"
+    data = sent(opened(bucket=size, **SMALL))
+    curve = dict(map(tuple, data["curve"]))
+    assert data["usual"] == 8 * 2**20
+    assert curve[8 * 2**20] == pytest.approx(data["step"]["time"], rel=1e-12)
+    plain = steps.run(ADDRESS.read(SMALL)[0])
+    for cap in (2**14, 2**20, 2**29):
+        assert curve[cap] == pytest.approx(plain.what_if(bucket=cap).time)
+
+
+def test_a_slow_network_gives_a_u():
+    curve = sent(opened())["curve"]
+    times = [seconds for _, seconds in curve]
+    assert min(times) < 0.85 * times[0]
+    assert min(times) < 0.85 * times[-1]
+
+
+# ---- what is opened ------------------------------------------------------------------------------------------------
+
+
+def test_the_bucket_that_gpus_wait_for_longest_is_open_and_plays_the_schedule_of_the_step():
+    data = sent(opened())
+    rows = data["step"]["collectives"]
+    assert data["open"] == max(rows, key=lambda row: row["exposed"])["name"]
+    trace = steps.run(PLAIN)
+    task = next(row["task"] for row in rows if row["name"] == data["open"])
+    plan = trace.step.schedule(task, trace.topology)
+    assert data["opened"]["label"] == plan.label
+    assert data["opened"]["steps"] == plan.steps
+    ran = cs.simulate(plan, trace.topology, trace.step.tasks[task].nbytes, engine="event")
+    assert data["opened"]["seconds"] == pytest.approx(ran.time)
+
+
+def test_what_is_opened_is_in_the_address_and_its_link_opens_explore_with_it():
+    at = opened(open="bucket 1", **SMALL)
+    data = sent(at)
+    assert data["open"] == data["opened"]["name"] == "bucket 1"
+    assert address(at)["open"] == "bucket 1"
+    nbytes = next(row["nbytes"] for row in data["step"]["collectives"] if row["name"] == "bucket 1")
+    assert f"nbytes={nbytes}B" in data["opened"]["link"]
+    assert "machine=dgx-a100" in data["opened"]["link"]
+    assert sent(opened(open="none", **SMALL))["opened"] is None
+
+
+def test_a_collective_that_the_step_does_not_have_is_told_of():
+    (said,) = messages(opened(open="bucket 99", **SMALL))
+    assert "bucket 99" in said
+    assert "bucket 0" in said
+
+
+# ---- clicks --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("act", "change"),
+    [
+        ({"what": "open", "name": "bucket 2"}, {"open": "bucket 2"}),
+        ({"what": "switch", "name": "hook"}, {"changes": ("hook", "first")}),
+        ({"what": "switch", "name": "first"}, {"changes": ()}),
+        ({"what": "bucket", "nbytes": 3 * 2**20}, {"bucket": "3MiB"}),
+        ({"what": "bucket", "nbytes": 100}, {"bucket": "100B"}),
+        ({"what": "usual"}, {"bucket": ""}),
+        ({"what": "every", "on": True}, {"every": True}),
+        ({"what": "switch", "name": "<script>"}, {}),
+        ({"what": "bucket", "nbytes": -1}, {}),
+        ("nonsense", {}),
+    ],
+)
+def test_a_click_in_the_card_changes_what_the_page_remembers(act, change, monkeypatch):
+    before, kept = replace(PLAIN, changes=("first",), bucket="8MiB"), {}
+    monkeypatch.setattr(page.st, "session_state", {"step": {"act": act}})
+    monkeypatch.setattr(page, "remembered", lambda name: before)
+    monkeypatch.setattr(page, "remember", kept.__setitem__)
+    page._acted()
+    assert kept.get("train", before) == replace(before, **change)
+
+
+# ---- the address ---------------------------------------------------------------------------------------------------
+
+
+EVERYTHING = TrainingChoice(
+    model="gpt2",
+    samples=4,
+    dtype="float16",
+    optimizer="momentum",
+    gpu="H100",
+    place="dgx-h100",
+    nodes=4,
+    fabric="rail",
+    p2p=False,
+    gdr=False,
+    bucket="3MiB",
+    bucket_view=True,
+    find_unused=True,
+    interference="0.3",
+    timing="shared",
+    changes=("overlap", "hook"),
+    open="bucket 1",
+    every=True,
+)
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        PLAIN,
+        EVERYTHING,
+        replace(PLAIN, place="dgx-a100"),
+        replace(PLAIN, way="data_parallel", nccl=False, show="race"),
+        replace(PLAIN, way="parameter_server", servers=3, servers_on="rank", wait=False),
+        replace(PLAIN, place="switch", ranks=5, bandwidth="10GB/s", alpha="2us"),
+        replace(PLAIN, place="torus", shape="2x4"),
+    ],
+    ids=lambda c: f"{c.way}-{c.place}",
+)
+def test_an_address_asks_for_the_same_step_again(choice):
+    words = ADDRESS.write(choice)
+    assert ADDRESS.read(words) == (choice, [])
+    assert (words == {}) == (choice == PLAIN)
+
+
+def test_a_change_in_the_sidebar_is_in_the_address_and_opens_again():
+    at = opened(**SMALL)
+    fine(at.selectbox(key="w_train_model").set_value("resnet34").run())
+    fine(at.selectbox(key="w_train_bucket").set_value("4MiB").run())
+    fine(at.toggle(key="w_train_view").set_value(True).run())
+    asked = address(at)
+    assert (asked["model"], asked["bucket"], asked["bucket_view"]) == ("resnet34", "4MiB", "on")
+    again = opened(**asked)
+    assert sent(again)["id"] == sent(at)["id"]
+    assert sent(again)["step"] == sent(at)["step"]
+
+
+# ---- sentences -----------------------------------------------------------------------------------------------------
+
+
+def test_a_bucket_of_nothing_and_a_model_that_does_not_fit_get_a_sentence():
+    (said,) = messages(opened(bucket="0", **SMALL))
+    assert "a bucket of 0 bytes holds nothing" in said
+    (said,) = messages(opened(model="llama3-70b", machine="dgx-a100", nodes="1"))
+    assert "llama3-70b does not fit" in said
+    assert "the model has to be split" in said
+
+
+def test_data_parallel_on_two_nodes_is_refused_with_a_way_out_and_the_last_good_step_stays():
+    at = opened(parallel="data_parallel")
+    (said,) = messages(at)
+    assert "use nodes=1, or ddp()" in said
+    assert sent(at)["step"]["time"] == steps.run(PLAIN).time
+
+
+def test_an_interference_beyond_all_speed_is_told_of():
+    (said,) = messages(opened(interference="2", **SMALL))
+    assert "interference=2" in said
+
+
+# ---- the race ------------------------------------------------------------------------------------------------------
+
+
+def test_the_race_has_four_ways_on_one_node_all_timed_on_the_links():
+    data = sent(opened(show="race"), "collsim_rivals")
+    assert [one["way"] for one in data["runners"]] == list(rivals.WAYS)
+    box = cs.machine("pcie-8gpu")
+    for one, parallel in zip(
+        data["runners"],
+        (cs.ddp(), cs.data_parallel(), cs.data_parallel(nccl=False), cs.parameter_server()),
+        strict=True,
+    ):
+        trace = cs.training_step(
+            "resnet50", box, parallel=parallel, micro_batch=16, dtype="bfloat16", collectives="links"
+        )
+        assert one["time"] == pytest.approx(trace.time)
+        assert one["memory"] == trace.memory.max()
+        assert one["sent"] == max(trace.sent_bytes.values())
+
+
+def test_copies_send_seven_times_the_weights_from_gpu_0_and_gpu_0_holds_most():
+    """B7 of the known answers: 7P; and the inputs of seven GPUs, and the gradients of their outputs."""
+    data = sent(opened(show="race"), "collsim_rivals")
+    copies = next(one for one in data["runners"] if one["way"] == "copies")
+    p = cs.model("resnet50").nbytes
+    assert 7 * p < copies["sent"] < 8 * p
+    held = [
+        sum(row[kind] for kind in ("weights", "other", "gradients", "activations"))
+        for row in copies["document"]["held"]
+    ]
+    assert held[0] == max(held) > held[1]
+
+
+def test_a_way_that_cannot_run_is_told_of_and_the_others_race():
+    at = opened(show="race", network="switch", ranks="1")
+    assert sent(at, "collsim_rivals")["runners"]
+    assert all("cannot run here" in said for said in messages(at))
+
+
+def test_every_text_of_the_page_is_asked_for():
+    source = "\n".join(path.read_text() for path in Path(page.__file__).parent.glob("*.py"))
+    families = ("page.train", "train_bucket.help", "train.show.", "train.way.", "train.on.", "train.timing.")
+    unused = [key for key in TEXTS if f'"{key}"' not in source and not key.startswith(families)]
+    assert unused == []

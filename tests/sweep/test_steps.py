@@ -1,0 +1,155 @@
+"""Sweeps and comparisons take a step of training as they take a collective: the same step, the same figures."""
+
+import pytest
+
+import collsim as cs
+from collsim.sweep import read_plan
+
+BOX = cs.machine("dgx-a100")
+PLAN = """\
+model: [resnet18, vgg16]
+parallel:
+  - {name: ddp, bucket: [1MiB, 25MiB]}
+  - data_parallel
+topology:
+  - {machine: dgx-a100, nodes: [1, 2]}
+batch: [256, 512]
+dtype: float16
+"""
+
+
+def step(model, machine, parallel, **options):
+    return cs.training_step(model, machine, parallel=parallel, **options)
+
+
+def test_a_row_for_every_step_in_order_and_each_is_the_step_itself():
+    ways = [cs.ddp(bucket="1MiB"), cs.parameter_server()]
+    frame = cs.sweep(model=["resnet18", "vgg16"], topology=BOX, parallel=ways, batch=[256, 512])
+    assert list(frame.model) == ["resnet18"] * 4 + ["vgg16"] * 4
+    assert list(frame.parallel) == [ways[0].says] * 2 + [ways[1].says] * 2 + [ways[0].says] * 2 + [ways[1].says] * 2
+    assert list(frame.batch) == [256, 512] * 4
+    for row in frame.itertuples():
+        trace = step(row.model, BOX, ways[row.parallel == ways[1].says], batch=row.batch)
+        assert (row.time, row.exposed, row.memory) == (trace.time, trace.exposed, trace.memory.max())
+
+
+def test_a_plan_is_the_call_written_down(tmp_path):
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    frame = cs.sweep(**read_plan(tmp_path / "plan.yaml"))
+    assert len(frame) == 2 * 2 * 3 * 2  # models, machines, ways, batches
+    assert set(frame.dtype) == {"float16"}
+    two = frame[(frame.parallel == "data_parallel()") & (frame.topology == "dgx-a100(nodes=2)")]
+    assert two.error.str.contains("one node").all()
+    assert frame.error.isna().sum() == len(frame) - len(two)
+
+
+def test_results_on_disk_are_not_computed_again_unless_something_differs(tmp_path):
+    def sweep(**more):
+        told = []
+        given = {"model": "resnet18", "topology": BOX, "batch": [256, 512], "out": tmp_path / "a.sqlite"} | more
+        frame = cs.sweep(**given, progress=lambda done, total, _: told.append(done))
+        return told[0], frame
+
+    assert sweep()[0] == 0
+    again, frame = sweep()
+    assert again == 2
+    assert list(frame.batch) == [256, 512]
+    assert sweep(compute="100ms")[0] == 0
+    assert sweep(parallel=cs.ddp(view=True))[0] == 0
+    other = cs.Model("resnet18", cs.model("resnet18").layers[1:])  # the same name
+    assert sweep(model=other)[0] == 0
+
+
+def test_numbers_of_gpus_and_lists_of_them():
+    frame = cs.sweep(
+        model="resnet18", topology=BOX, micro_batch=32, ranks=[2, 4, [0, 1, 2]], where=lambda r: r["ranks"] > 2
+    )
+    assert list(frame.ranks) == [4, 3]
+    assert list(frame.batch) == [128, 96]
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"model": "resnet5"}, "did you mean 'resnet50'"),
+        ({"model": []}, "at least one model"),
+        ({"model": "resnet18", "parallel": "dpp"}, "did you mean 'ddp'"),
+        ({"model": "resnet18", "parallel": [("ddp", {"buckets": 3})]}, "did you mean 'bucket'"),
+        ({"model": "resnet18", "parallel": [("ddp", {"bucket": 0})]}, "bucket of 0 bytes"),
+        ({"model": "resnet18", "parallel": []}, "at least one parallel"),
+        ({"model": "resnet18", "batchs": 3}, "did you mean 'batch'"),
+        ({"model": "resnet18", "batch": []}, "at least one batch"),
+        ({"model": "resnet18", "batch": None}, "how many samples"),
+        ({"model": "resnet18", "nbytes": "1MiB"}, "of a sweep over collectives"),
+        ({"parallel": "ddp"}, "which model"),
+        ({}, "which model"),  # a batch without a model
+    ],
+)
+def test_mistakes_are_told_before_anything_runs(given, sentence):
+    with pytest.raises(cs.CollsimError, match=sentence):
+        cs.sweep(**{"topology": BOX, "batch": 256, **given})
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("model: resnet18\ntopology: dgx-a100\nnbytes: 1KiB\n", "line 3: unknown key 'nbytes'"),
+        ("topology: dgx-a100\nmodel:\n  - resnet18\n  - resnet5\n", "line 4: unknown model 'resnet5'"),
+        ("model: resnet18\ntopology: dgx-a100\nparallel:\n  - {name: ddp, hook: fp8}\n", "line 4: .*fp8"),
+        ("topology: dgx-a100\nbatch: 3\n", "line 2: unknown key 'batch'"),
+    ],
+)
+def test_mistakes_in_a_plan_name_the_line(tmp_path, text, sentence):
+    (tmp_path / "plan.yaml").write_text(text)
+    with pytest.raises(cs.FormatError, match=sentence):
+        read_plan(tmp_path / "plan.yaml")
+
+
+# ---- comparing -----------------------------------------------------------------------------------------------------
+
+
+def test_every_way_is_the_fastest_of_all_that_the_table_says_was_tried():
+    table = cs.compare("vgg16", BOX, batch=256)
+    names = table.parallel.str.partition("(")[0]
+    assert set(names) == {"ddp", "parameter_server", "data_parallel"}
+    assert table.samples_per_second.is_monotonic_decreasing
+    calls = [f"cs.{call.removesuffix(')')})" for call in table.attrs["search"].split("), ")]
+    tried = [eval(call, {"cs": cs}) for call in calls]
+    assert len(tried) == table.tried.sum()
+    for row in table.itertuples():
+        own = [way for way in tried if way.says.partition("(")[0] == row.parallel.partition("(")[0]]
+        assert row.tried == len(own)
+        assert row.time == min(step("vgg16", BOX, way, batch=256).time for way in own)
+
+
+def test_two_steps_differ_by_what_moved():
+    a, b = (step("vgg16", BOX, cs.ddp(overlap=overlap), batch=256) for overlap in (True, False))
+    found = cs.compare(a, b)
+    assert found.speedup == a.time / b.time < 1
+    assert found.parts.difference.sum() == pytest.approx(b.time - a.time, rel=1e-9)
+    assert found.parts.difference.idxmax() == "exposed"
+    assert "waiting for the network" in str(found)
+    assert "等待" in found.explain("zh") or "通信" in found.explain("zh")
+    assert found.frame.loc["time"].tolist() == [a.time, b.time]
+
+
+def test_a_step_that_trains_on_more_samples_is_judged_per_sample():
+    a = step("vgg16", BOX, cs.ddp(), batch=256)
+    b = a.what_if(accumulate=2)
+    assert b.time > a.time
+    assert cs.compare(a, b).speedup == (a.time / 256) / (b.time / 512) > 1
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: cs.compare("resnet5", BOX, batch=256), "did you mean 'resnet50'"),
+        (lambda: cs.compare("resnet18", BOX), "how many samples"),
+        (lambda: cs.compare("allreduce", BOX, batch=256), "batch= is for the ways"),
+        (lambda: cs.compare("resnet18", BOX, batch=[256, 512]), "one value of each option"),
+        (lambda: cs.compare(step("resnet18", BOX, cs.ddp(), batch=8), 3), "two StepTraces"),
+    ],
+)
+def test_mistakes_of_a_comparison_are_sentences(call, sentence):
+    with pytest.raises(cs.CollsimError, match=sentence):
+        call()

@@ -1,0 +1,93 @@
+"""Exercises that are answered by a value: the right one passes, those beside it are told why not, and every number in
+an answer is that of a run."""
+
+import pytest
+
+import collsim as cs
+from collsim.teach import exercise, settings
+
+SWITCH = cs.topology.switch(16, bandwidth="3GB/s", alpha="50us")
+
+
+def resnet(bucket):
+    return cs.training_step("resnet50", SWITCH, parallel=cs.ddp(bucket=bucket), micro_batch=32, compute="A100")
+
+
+@pytest.mark.parametrize("name", settings())
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_exercise_says_its_task_and_three_hints(name, lang):
+    e = exercise(name, lang)
+    assert len({e.hint(k) for k in (1, 2, 3)}) == 3
+    assert e.title in str(e)
+    assert any("\u4e00" <= c <= "\u9fff" for c in e.ask + e.title + e.hint(1)) == (lang == "zh")
+    with pytest.raises(cs.CollsimError, match="three hints"):
+        e.hint(0)
+
+
+def test_a_bucket_is_judged_by_its_step_and_the_two_ends_of_the_curve_are_wrong():
+    e = exercise("bucket-size")
+    for size, right in (("256KiB", False), ("25MiB", False), ("50MiB", True), ("1GiB", False)):
+        found = e.check(size)
+        assert found.passed == right
+        assert found.trace.time == resnet(size).time
+        assert cs.format_time(found.trace.time) in found.reason
+    assert resnet("50MiB").time == min(resnet(f"{n}MiB").time for n in (1, 5, 10, 25, 40, 50, 60, 80, 100, 500))
+
+
+def test_the_fewest_microbatches_follow_from_one_step():
+    """A step of k takes T + (k − 1)·c, and w of it is exposed: w / that < 1/4 where k > (4·w − T) / c + 1."""
+    one = cs.training_step("bert-base", SWITCH, parallel=cs.ddp(), micro_batch=4, compute="A100")
+    more = one.what_if(accumulate=2).time - one.time
+    fewest = int((4 * one.exposed - one.time) / more + 1) + 1
+    e = exercise("synchronise-less")
+    assert [e.check(n).passed for n in (fewest - 1, fewest, fewest + 1)] == [False, True, False]
+
+
+def test_gpu_0_sends_seven_copies_and_seven_parts_of_the_inputs():
+    m = cs.model("resnet50")
+    by_hand = 7 * (m.nbytes + m.buffer_bytes) + 7 * 32 * m.inputs + 7 * 32 * 1000 * 4
+    e = exercise("hub-bytes")
+    assert e.check(by_hand)
+    assert e.check(f"{by_hand / 1e6:.0f}MB")
+    assert not e.check(7 * m.nbytes)  # the inputs are forgotten
+    assert "7 copies" in e.check(7 * m.nbytes).reason
+
+
+def test_the_smallest_batch_is_the_first_that_is_good_enough():
+    box = cs.machine("dgx-1v")
+
+    def ratio(n):
+        hub, ring = (
+            cs.training_step("resnet18", box, parallel=way, micro_batch=n) for way in (cs.data_parallel(), cs.ddp())
+        )
+        return hub.time / ring.time
+
+    smallest = next(n for n in range(90, 200) if ratio(n) <= 1.2)
+    assert ratio(smallest - 1) > 1.2
+    e = exercise("hub-is-enough")
+    assert [e.check(n).passed for n in (smallest - 1, smallest, smallest + 1)] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("bucket-size", "64M"),
+        ("synchronise-less", 0),
+        ("hub-bytes", "many"),
+        ("hub-is-enough", 10**6),
+        ("hub-is-enough", [1]),
+    ],
+)
+def test_what_is_no_value_is_told_and_does_not_pass(name, value):
+    found = exercise(name).check(value)
+    assert not found
+    assert found.trace is None
+    assert len(found.reason) > 20
+    assert "hint(1)" in str(found)
+
+
+def test_names_near_both_kinds_are_suggested():
+    with pytest.raises(cs.CollsimError, match="bucket-size"):
+        exercise("bucket-sizes")
+    with pytest.raises(cs.CollsimError, match="ring-allreduce"):
+        exercise("ring-allreduc")

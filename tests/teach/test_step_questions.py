@@ -1,0 +1,97 @@
+"""Questions about a step of training: answers by closed form where there is one, wrong choices that are wrong."""
+
+import numpy as np
+import pytest
+
+import collsim as cs
+from collsim.teach import questions
+from collsim.teach.questions.steps import STEP_ASKERS, AskedStep
+
+SWITCH = cs.topology.switch(16, bandwidth="3GB/s", alpha="50us")
+
+
+def step(parallel, model="resnet50", network=SWITCH, **options):
+    return cs.training_step(model, network, parallel=parallel, micro_batch=32, compute="A100", **options)
+
+
+STEPS = {
+    "ddp": step(cs.ddp()),
+    "one bucket": step(cs.ddp(bucket="1GB")),
+    "first": step(cs.ddp(), step=1),
+    "after": step(cs.ddp(overlap=False)),
+    "hub": step(cs.data_parallel(), network=cs.machine("dgx-1v")),
+    "copies": step(cs.data_parallel(False), network=cs.machine("dgx-1v")),
+    "server": step(cs.parameter_server()),
+    "vgg": step(cs.ddp(bucket="1MiB"), "vgg16"),
+}
+
+
+def size(text):
+    number, unit = text.split("\N{NO-BREAK SPACE}")
+    return float(number) * {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}[unit]
+
+
+def asked(name, topic):
+    for asker in STEP_ASKERS:
+        one = asker(AskedStep(STEPS[name]), np.random.default_rng(0))
+        if one is not None and one.topic == topic:
+            return one
+    return None
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_answer_passes_its_own_check_and_every_wrong_choice_fails(name, lang):
+    made = questions(STEPS[name], seed=3, count=20, lang=lang)
+    assert len(made) >= 3
+    assert len({q.topic for q in made}) == len(made)
+    for q in made:
+        assert q.check(q.answer if q.kind == "number" else int(q.answer)).right
+        assert q.check(q.answer_text).right, q.answer_text
+        assert len(set(q.options)) == len(q.options)
+        for place in range(len(q.options)):
+            assert q.check(place).right == (place == q.answer)
+        assert any("\u4e00" <= c <= "\u9fff" for c in q.text) == (lang == "zh")
+
+
+def test_every_kind_is_asked_of_some_step():
+    topics = {q.topic for t in STEPS.values() for q in questions(t, count=20)}
+    assert topics == {"waits", "buckets", "overlap", "exposed", "hub", "network", "first", "no_sync", "memory"}
+
+
+def test_buckets_of_1_mib_are_those_that_torch_makes():
+    q = asked("ddp", "buckets")
+    assert q.answer_text == "35 allreduces"  # torch 2.13 with bucket_cap_mb=1
+    assert {text.split()[0] for text in q.options} == {"35", "161", "98", "1"}  # a tensor each; 97.5 MiB in pieces
+
+
+def test_the_bucket_that_is_waited_for_is_the_one_with_the_longest_wait():
+    t = STEPS["ddp"]
+    waits = {}
+    for i, task in enumerate(t.step.tasks):
+        if task.bucket >= 0 and not task.computes:
+            waits[task.bucket] = sum(max(0.0, min(b, t.end[i]) - max(a, t.begin[i])) for a, b in t.waits[0])
+    assert asked("ddp", "exposed").answer_text.startswith(f"bucket {max(waits, key=waits.get)} ")
+
+
+def test_what_no_sync_saves_is_three_of_four_allreduces():
+    q = asked("ddp", "no_sync")
+    nbytes = cs.model("resnet50").nbytes
+    ring = 2 * 15 / 16 * nbytes
+    assert size(q.answer_text) == pytest.approx(ring, rel=0.01)
+    assert any(size(text) == pytest.approx(4 * ring, rel=0.01) for text in q.options)
+
+
+def test_the_hub_without_nccl_sends_a_copy_to_each_of_the_others():
+    q = asked("copies", "hub")
+    m = cs.model("resnet50")
+    by_hand = 7 * (m.nbytes + m.buffer_bytes + 32 * m.inputs + 32 * 1000 * 4)
+    assert size(q.answer_text) == pytest.approx(by_hand, rel=0.01)
+    assert asked("ddp", "hub") is None
+
+
+def test_the_same_seed_asks_the_same_and_a_step_that_sends_nothing_is_refused():
+    assert [str(q) for q in questions(STEPS["ddp"], 5)] == [str(q) for q in questions(STEPS["ddp"], 5)]
+    alone = cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), micro_batch=8, ranks=[0])
+    with pytest.raises(cs.CollsimError, match="nothing is sent"):
+        questions(alone)

@@ -1,0 +1,106 @@
+"""A table of measured steps: what a row becomes, and what it cannot become."""
+
+import csv
+
+import pytest
+
+import collsim as cs
+from collsim.training.accuracy import call_of, train_accuracy
+
+ROW = {
+    "model": "GPT",
+    "hidden": "1024",
+    "layers": "12",
+    "heads": "16",
+    "seq": "1024",
+    "batch": "32",
+    "micro_batch": "2",
+    "precision": "fp16",
+    "gpus": "8",
+    "gpu_type": "A100 80GB",
+    "nodes": "1",
+    "nic_per_node_GBps": "",
+    "tp": "2",
+    "pp": "2",
+    "dp": "2",
+    "mode": "1F1B, interleave 3, selective recompute + sequence parallelism",
+    "value": "0.5",
+    "unit": "s/iteration",
+}
+
+
+def test_a_row_is_a_call():
+    found = call_of(ROW)
+    assert found.call["parallel"] == cs.tensor(2, sequence=True) * cs.pipeline(2, interleave=3) * cs.ddp()
+    assert found.call["recompute"] == "selective"
+    assert (found.call["dtype"], found.call["compute"].gpu) == ("float16", "A100")
+    assert (found.call["batch"], found.call["micro_batch"], found.seconds) == (32, 2, 0.5)
+    assert found.predicted() == cs.training_step(**found.call).time
+
+
+def test_units_become_seconds_of_a_step():
+    """32 · 1024 tokens; three passes of the model, four with full recomputation where it is counted."""
+    assert call_of({**ROW, "value": "1000", "unit": "tokens/s/GPU"}).seconds == 32 * 1024 / (1000 * 8)
+    flops = cs.transformer(1024, 12, 16, seq=1024, vocab=51200).flops * 32
+    for mode, times in (("1F1B", 3), ("1F1B, full recompute", 4)):
+        row = {**ROW, "mode": mode, "value": "100", "unit": "TFLOP/s/GPU (hardware, recompute counted)"}
+        assert call_of(row).seconds == pytest.approx(times * flops / (100e12 * 8))
+
+
+@pytest.mark.parametrize(
+    ("mode", "parallel"),
+    [
+        ("FSDP FULL_SHARD, checkpointing=True, grad_accum=1", cs.fsdp()),
+        ("FSDP SHARD_GRAD_OP, checkpointing=False", cs.fsdp(False)),
+        ("HSDP, no AC, torch.compile", cs.fsdp(replicate=2)),
+        ("Pre-Training Performance: FSDP=0 CP=1 VP=n/a EP=n/a GA=", cs.ddp()),
+    ],
+)
+def test_words_of_the_mode_say_how_replicas_keep_together(mode, parallel):
+    row = {**ROW, "gpus": "16", "nodes": "2", "tp": "1", "pp": "1", "mode": mode}
+    assert call_of(row).call["parallel"] == parallel
+
+
+def test_the_network_is_as_fast_as_the_row_says():
+    row = {**ROW, "gpus": "16", "nodes": "2", "nic_per_node_GBps": "100"}
+    assert cs.nccl.facts_of(call_of(row).call["machine"]).nic_rate == 12.5e9
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"gpu_type": "Abacus"}, "no GPU that the catalogue"),
+        ({"hidden": ""}, "does not say how wide"),
+        ({"batch": "some"}, "is no number"),
+        ({"unit": "% faster"}, "wants s/iteration"),
+        ({"mode": "LoRA Performance"}, "packed or frozen"),
+        ({"value": "-1"}, "is no figure"),
+    ],
+)
+def test_a_row_that_is_no_call_says_why(changes, says):
+    with pytest.raises(cs.CollsimError, match=says):
+        call_of({**ROW, **changes})
+
+
+def test_a_table_gains_its_columns_and_keeps_its_rows(tmp_path):
+    place = tmp_path / "steps.csv"
+    with place.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(ROW))
+        writer.writeheader()
+        writer.writerows([ROW, {**ROW, "gpu_type": "Abacus"}])
+    out = train_accuracy(place, tmp_path / "out.csv")
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["gpu_type"] for row in rows] == ["A100 80GB", "Abacus"]
+    assert float(rows[0]["predicted_s"]) == call_of(ROW).predicted()
+    assert float(rows[0]["measured_s"]) == 0.5
+    assert rows[1]["predicted_s"] == ""
+    assert "Abacus" in rows[1]["unread"]
+
+
+def test_a_file_that_is_no_such_table_is_refused(tmp_path):
+    place = tmp_path / "steps.csv"
+    place.write_text("model,gpus\na,1\n")
+    with pytest.raises(cs.FormatError, match="no column 'batch'"):
+        train_accuracy(place, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()

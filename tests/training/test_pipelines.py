@@ -1,0 +1,130 @@
+"""Pipelines: the orders that torch publishes, and the times that follow from them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import collsim as cs
+from collsim.training.pipelines import Action, order
+from collsim.training.pipelines.clock import in_turn
+
+TORCH = json.loads((Path(__file__).parent / "torch" / "pipeline_schedules.json").read_text())
+#: torch's names; not its 1F1B, whose displayed forward microbatches are numbered off by the rank.
+NAMES = {
+    "GPipe": "gpipe",
+    "Interleaved1F1B": "interleaved",
+    "InterleavedZeroBubble": "zero-bubble",
+    "ZBVZeroBubble": "zbv",
+    "DualPipeV": "dualpipe-v",
+}
+
+
+def entries(row):
+    """A row of torch's table: ('0F1',), or two passes that overlap; empty slots and reductions left out."""
+    for text in row:
+        if text and "REDUCE_GRAD" not in text:
+            yield tuple(
+                (kind, int(stage), int(micro)) for stage, kind, micro in re.findall(r"(\d+)([FBIW])(\d+)", text)
+            )
+
+
+@pytest.mark.parametrize("case", [case for case in TORCH if case.split()[0] in NAMES])
+def test_every_rank_runs_what_torch_has_it_run(case):
+    name, p, m, v = re.fullmatch(r"(\w+) p=(\d+) m=(\d+) v=(\d+)", case).groups()
+    ours = order(NAMES[name], int(p), int(m), int(v))
+    assert [[tuple(map(tuple, entry)) for entry in rank] for rank in ours] == [list(entries(r)) for r in TORCH[case]]
+
+
+@pytest.mark.parametrize("schedule", ["gpipe", "1f1b"])
+@pytest.mark.parametrize("p", range(1, 17))
+def test_gpipe_and_1f1b_take_the_closed_form(schedule, p):
+    """(m + p − 1)(F + B) with F = 1, B = 2: (p − 1)·3 idle on every rank."""
+    for m in (1, 2, 3, 5, 8, 13, 16, 21, 32, 64):
+        t = cs.pipeline(p, schedule).timing(m)
+        assert t.time == 3 * (m + p - 1)
+        assert t.idle.tolist() == [3 * (p - 1)] * p
+
+
+@pytest.mark.parametrize("p", range(1, 17))
+def test_interleaving_divides_the_bubble_by_the_stages_of_a_rank(p):
+    """m·3 + (p − 1)·3/v."""
+    for v in (2, 3):
+        for m in sorted({p, 2 * p, 64 // p * p}):
+            assert cs.pipeline(p, "interleaved", v).timing(m).time == pytest.approx(3 * m + 3 * (p - 1) / v, rel=1e-12)
+
+
+@pytest.mark.parametrize(("p", "m", "time"), [(4, 8, 28.5), (2, 4, 13.5), (8, 16, 58.5)])
+def test_interleaved_known_answers(p, m, time):
+    assert cs.pipeline(p, "interleaved", 2).timing(m).time == time
+
+
+def test_the_textbook_pipeline():
+    """4 ranks, 8 microbatches: 33 instead of 24, 9 idle on every rank."""
+    t = cs.pipeline(4).timing(8, forward=1, backward=2)
+    assert (t.time, t.idle.tolist(), t.held.tolist()) == (33, [9, 9, 9, 9], [4, 3, 2, 1])
+    assert cs.pipeline(4, "gpipe").timing(8).held.tolist() == [8, 8, 8, 8]
+
+
+@pytest.mark.parametrize(("hop", "time"), [(0.1, 34.6), (0.25, 37.0)])
+def test_the_steady_state_pays_for_hops_too(hop, time):
+    """33 + 16·hop: four microbatches at most are on their way, so that a round trip of six hops comes twice."""
+    assert cs.pipeline(4).timing(8, hop=hop).time == pytest.approx(time, rel=1e-12)
+
+
+def test_interleaved_ranks_hold_what_korthikanti_says():
+    """p·(1 + (p − 1)/(p·v)) microbatches on the first rank (arXiv 2205.05198, section 4.2.3)."""
+    assert cs.pipeline(4, "interleaved", 2).timing(16).held[0] == 4 * (1 + 3 / 8)
+    assert cs.pipeline(8, "interleaved", 4).timing(32).held[0] == 8 * (1 + 7 / 32)
+
+
+@pytest.mark.parametrize("p", [2, 4, 8])
+def test_split_backward_passes_leave_the_bubbles_of_the_papers(p):
+    """With F = I = W = 1/2 a stage. ZB1P: (p − 1)(F + B − 2W) (Qi et al. 2023, table 2); DualPipeV: (p − 1)(F&B + B −
+    3W) and p + 1/2 microbatches held (deepseek-ai/DualPipe README: (PP/2 − 1)(...) and PP + 1 of 2p stages)."""
+    m, f, b, w = 3 * p, 0.5, 1.0, 0.5
+    assert cs.pipeline(p, "zero-bubble", 2).timing(m).time == 3 * m + (p - 1) * (f + b - 2 * w)
+    dual = cs.pipeline(p, "dualpipe-v").timing(m)
+    assert dual.time == 3 * m + (p - 1) * (f + b + b - 3 * w)
+    assert dual.held.tolist() == [p + 0.5] * p
+    assert cs.pipeline(p, "zbv").timing(m).held.max() <= p  # no more than 1F1B
+
+
+@pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble", "zbv", "dualpipe-v"])
+def test_every_pass_runs_once_behind_what_it_reads(schedule):
+    p, m = 4, 12
+    pipe = cs.pipeline(p, schedule)
+    passes = [action for action, *_ in pipe.timing(m).passes]
+    halves = {"B": {"B"}, "I": {"I", "W"}}
+    for stage in range(p * pipe.interleave):
+        for micro in range(m):
+            kinds = [a.kind for a in passes if a[1:] == (stage, micro)]
+            assert sorted(kinds) == sorted({"F"} | halves["I" if "I" in kinds else "B"]), (stage, micro)
+
+
+def test_a_pipeline_in_which_ranks_wait_for_each_other_is_refused():
+    stuck = [[(Action("B", 0, 0),), (Action("F", 0, 0),)], [(Action("F", 1, 0),), (Action("B", 1, 0),)]]
+    with pytest.raises(cs.CollsimError, match="waits for ever"):
+        list(in_turn(stuck, 1))
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: cs.pipeline(4, "2f2b"), "schedule of a pipeline"),
+        (lambda: cs.pipeline(4, "zbv", 3), "a GPU holds 2 stages"),
+        (lambda: cs.pipeline(4, "dualpipe-v").timing(7), "at least 8 microbatches"),
+        (lambda: cs.pipeline(4, "interleaved").timing(11), "use a multiple of 4: 8 or 12"),
+        (lambda: cs.pipeline(4).timing(8, backward=1, weight=2), "longer than it"),
+        (lambda: cs.pipeline(0), "pipeline"),
+    ],
+)
+def test_what_no_pipeline_can_do_is_a_sentence(call, says):
+    with pytest.raises(cs.CollsimError, match=says):
+        call()
+
+
+def test_steps_of_an_algorithm_are_still_pipelined():
+    steps = list(cs.pipeline([cs.copy(0, 1, chunk=0), cs.copy(1, 2, chunk=0)], 3))
+    assert len(steps) == 4

@@ -1,0 +1,88 @@
+"""The search over splits: everything legal is there, estimates are near the steps, and the best is the best."""
+
+import pytest
+
+import collsim as cs
+from collsim.training.search import _request as request_of
+from collsim.training.search import estimated, legal
+
+BOX = cs.machine("dgx-a100", nodes=2)
+GPT = cs.transformer(2048, 8, 16, seq=1024)
+
+
+def asked(**more):
+    usual = {"model": GPT, "machine": BOX, "batch": 64, "dtype": "bfloat16", "optimizer": "adam"}
+    return request_of({**usual, **more}, None)
+
+
+def test_every_split_that_is_legal_is_tried_once():
+    """16 GPUs, 8 blocks: tp 1, 2, 4, 8, stages that divide blocks; replicas divide 64; microbatches of 1 to 16."""
+    splits = list(legal(asked()))
+    assert len(set(splits)) == len(splits)
+    shapes = {(split.sizes["tp"], split.sizes["pp"]) for split, *_ in splits}
+    assert shapes == {(t, p) for t in (1, 2, 4, 8) for p in (1, 2, 4, 8) if t * p <= 16}
+    for split, micro, recompute in splits:
+        assert recompute in ("none", "selective", "full")
+        many = 64 // split.replicas(16) // micro
+        assert split.pipe.interleave == 1 or many % split.pipe.size == 0
+
+
+def test_each_of_them_runs():
+    """One in 199 of all rows is run as a step, and takes about what was estimated; memory too."""
+    rows = estimated(asked())
+    for row in rows[::199]:
+        step = cs.training_step(
+            GPT,
+            BOX,
+            parallel=row["split"],
+            batch=64,
+            micro_batch=row["micro_batch"],
+            recompute=row["recompute"],
+            dtype="bfloat16",
+            memory="1TB",
+        )
+        assert row["estimate"] == pytest.approx(step.time, rel=0.15), row
+        assert row["memory"] == pytest.approx(step.memory.max(), rel=0.1), row
+
+
+def test_the_best_fits_and_is_timed_and_the_others_say_why_not():
+    frame = cs.best_parallel(GPT, BOX, batch=64, top=3, memory="40GB", every=True)
+    best = frame.iloc[0]
+    assert best.fits
+    assert best.timed
+    assert best.reason == "the fastest that fits"
+    assert frame.timed.sum() == 3
+    assert (frame.time[:3].diff().dropna() >= 0).all()
+    step = cs.training_step(
+        GPT,
+        BOX,
+        parallel=best.split,
+        batch=64,
+        micro_batch=best.micro_batch,
+        recompute=best.recompute,
+        dtype="bfloat16",
+    )
+    assert step.time == best.time
+    misfits = frame[~frame.fits]
+    assert (misfits.memory > 40e9).all()
+    assert misfits.reason.str.startswith("needs").all()
+
+
+def test_pareto_marks_what_nothing_beats_in_both():
+    frame = cs.best_parallel(GPT, BOX, batch=64, top=1, every=True)
+    fits = frame[frame.fits]
+    for _, row in fits[fits.pareto].iterrows():
+        assert not ((fits.time <= row.time) & (fits.memory < row.memory)).any()
+    for _, row in fits[~fits.pareto].head(20).iterrows():
+        assert ((fits.time <= row.time) & (fits.memory <= row.memory)).sum() > 1
+
+
+def test_what_fits_nowhere_names_the_split_that_needs_least():
+    with pytest.raises(cs.CollsimError, match=r"needs least.*use more GPUs"):
+        cs.best_parallel(GPT, BOX, batch=64, memory="100MB")
+
+
+def test_a_batch_that_no_replicas_share_is_refused():
+    odd = cs.transformer(2050, 7, 10, seq=64)
+    with pytest.raises(cs.CollsimError, match="no split of 16 GPUs"):
+        cs.best_parallel(odd, BOX, batch=1)
