@@ -1,0 +1,62 @@
+"""The table of docs/synthesis.md says what a run says today."""
+
+import re
+from pathlib import Path
+
+import pytest
+from networks import boxes_of_a100, boxes_of_mi250, dgx1, ndv2
+
+import collsim as cs
+
+PAGE = (Path(__file__).parents[2] / "docs" / "synthesis.md").read_text(encoding="utf-8")
+MEASURED = PAGE.partition("\n## Measured\n")[2]
+NETWORKS = {
+    "DGX-1V, as NVLinks alone too": (lambda: cs.machine("dgx-1v"), dgx1),
+    "2 × 8 A100, ForestColl's graph": (lambda: boxes_of_a100(2),),
+    "2 DGX A100": (lambda: cs.machine("dgx-a100", nodes=2),),
+    "2 NDv2": (lambda: ndv2(2),),
+    "2 DGX H100": (lambda: cs.machine("dgx-h100", nodes=2),),
+    "8 MI300X": (lambda: cs.machine("mi300x-8gpu"),),
+    "torus 4 × 4": (lambda: cs.topology.torus(4, 4),),
+    "dragonfly (2, 4, 2), 72 ranks": (lambda: cs.topology.dragonfly(2, 4, 2),),
+    "2 × 16 MI250": (lambda: boxes_of_mi250(2),),
+}
+HIGH = "2 × 16 MI250, effort high"  # a quarter of a minute: benchmarks/test_synthesis.py
+CELLS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in MEASURED.splitlines() if line.startswith("|")]
+ROWS = {name: cells[:3] for name, *cells in CELLS}
+
+
+def timed(network, **options):
+    made = cs.synthesize("allgather", network, **options)
+    return made, cs.simulate(made, network, "64GiB", engine="event")
+
+
+def test_every_row_of_the_table_is_run():
+    assert ROWS.keys() - {"network", "---"} == {*NETWORKS, HIGH}
+
+
+@pytest.mark.parametrize(("name", "place"), [(name, place) for name, places in NETWORKS.items() for place in places])
+def test_a_row_says_what_a_run_says(name, place):
+    bound, trees, ratio = ROWS[name]
+    network = place()
+    made, trace = timed(network)
+    assert f"{trace.nbytes / trace.bound.bandwidth / 1e9:.2f}" == bound
+    assert f"{trace.time / trace.bound.bandwidth:.4f}" == ratio
+    count, high = re.match(r"(\d+), (?:at most )?(one|\d+) (?:link|route)", trees).groups()
+    said = cs.synthesis.report(made).says
+    assert re.match(rf"{count} trees? at every rank", said), said
+    assert re.search(rf"\b{high} (?:link|route)", said) or high == "one", said
+
+
+@pytest.mark.parametrize(
+    ("name", "network"),
+    [
+        ("mesh 5 × 5", cs.topology.mesh(5, 5)),
+        ("torus 4 × 4 × 4", cs.topology.torus(4, 4, 4)),
+        ("hypercube of 32", cs.topology.hypercube(32)),
+    ],
+)
+def test_matching_comes_as_near_as_the_page_says(name, network):
+    said = re.search(rf"{name} (\d\.\d{{4}})", MEASURED)[1]
+    _, trace = timed(network, method="greedy")
+    assert f"{trace.time / trace.bound.bandwidth:.4f}" == said
