@@ -129,8 +129,8 @@ def test_a_schedule_comes_back_and_takes_as_long(name):
 def test_a_schedule_that_is_wrong_is_played_and_its_place_is_named():
     lines = files.file(CHOICE, "csv", "en")[1].decode().splitlines()
     shown, _, wrong = files.played(Upload("short.csv", "\n".join(lines[:-1]).encode()), CHOICE)
-    assert "rank" in wrong
-    assert "chunk" in wrong
+    assert "rank" in str(wrong)
+    assert "chunk" in str(wrong)
     assert shown.timeline is not None
 
 
