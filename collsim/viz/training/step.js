@@ -148,7 +148,7 @@ function arrangeStep(ui) {
 function heldBy(root) {
   const active = root.getRootNode().activeElement;
   if (!active || !root.contains(active)) return "";
-  if (active.dataset.name) return `[data-name="${CSS.escape(active.dataset.name)}"]`;
+  if (active.dataset.name) return `[data-name="${globalThis.CSS.escape(active.dataset.name)}"]`;
   if (active.getAttribute("role") === "switch") return `[data-change="${active.parentNode.dataset.change}"] button`;
   return active.getAttribute("role") === "slider" ? ".curve" : "";
 }
