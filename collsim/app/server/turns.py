@@ -24,6 +24,8 @@ MOST = 3
 #: Seconds of reruns, those of the last minute counting most, beyond which a client has used much. Who clicks every six
 #: seconds, each rerun taking one, comes to 14: 10 in a minute, times the 1 / ln 2 minutes over which they count.
 MUCH = 25.0
+#: And so many times what clients use on average: where all wait long, a student whose runs are dear is no attacker.
+TIMES_THE_MEAN = 1.5
 #: Pages from which a client is taken for a class behind one address, each such number with a rerun of its own.
 PAGES_OF_ONE = 12
 #: Seconds after which a rerun no longer counts as running, whatever became of it.
@@ -85,7 +87,7 @@ class Turns:
         return min(may, key=self._use.seconds, default=None)
 
     def _has_used_much(self, who: str) -> bool:
-        return self._use.seconds(who) > MUCH * self.of_one
+        return self._use.seconds(who) > max(MUCH * self.of_one, TIMES_THE_MEAN * self._use.mean())
 
 
 class PageTurn:

@@ -34,6 +34,10 @@ class Use:
         seconds, at = self._seconds.get(client, (0.0, 0.0))
         return seconds * 0.5 ** ((self._clock() - at) / HALF_LIFE) if seconds else 0.0
 
+    def mean(self) -> float:
+        """What those who used anything of late have used on average, s."""
+        return sum(map(self.seconds, self._seconds)) / len(self._seconds) if self._seconds else 0.0
+
     def begins(self, clients: Iterable[str]) -> None:
         """A computation for these clients begins."""
         self._add(clients, AT_FIRST)

@@ -50,9 +50,9 @@ def test_those_who_used_much_hold_half_of_the_places_at_most_and_the_others_come
     async def run():
         now = [0.0]
         places = Turns(most=4, clock=lambda: now[0])
-        for who in ("x", "y", "z"):
+        for who, seconds in (("x", 100.0), ("y", 100.0), ("z", 100.0), ("a", 2.0), ("b", 2.0), ("c", 2.0)):
             await places.take(who)
-            places.give_back(who, 100.0)
+            places.give_back(who, seconds)
         waits = {who: asyncio.create_task(places.take(who)) for who in ("x", "y", "z")}
         await asyncio.sleep(0)
         assert [task.done() for task in waits.values()] == [True, True, False]
@@ -67,6 +67,18 @@ def test_those_who_used_much_hold_half_of_the_places_at_most_and_the_others_come
         places.give_back("a", 1.0)
         await asyncio.sleep(0)
         assert waits["z"].done()
+
+    asyncio.run(run())
+
+
+def test_where_all_use_much_nobody_is_held_back_for_it():
+    async def run():
+        places = Turns(most=4, clock=lambda: 0.0)
+        for who in "abcd":
+            await places.take(who)
+            places.give_back(who, 100.0)
+        for who in "abcd":
+            await asyncio.wait_for(places.take(who), 1)
 
     asyncio.run(run())
 
