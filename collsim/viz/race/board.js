@@ -1,7 +1,7 @@
 // The board under the cards: a bar for every runner, the transport, the legend; and one frame of it.
 
 import { SPEEDS } from "../player/model/clock.js";
-import { el, icon, nameButton, segment, setText } from "../player/draw/elements.js";
+import { el, segment, setText } from "../player/draw/elements.js";
 import { moveKnob } from "./finish.js";
 import { pace, progress } from "./pace.js";
 import { buildTransport } from "./transport.js";
@@ -114,8 +114,7 @@ function drawRunner({ player: { model: m }, d, bar: b }, t, lang, w) {
 function drawPlayButton({ play }, playing, w) {
   if (play.dataset.on === String(playing)) return;
   play.dataset.on = String(playing);
-  play.replaceChildren(icon(playing ? "pause" : "play"));
-  nameButton(play, playing ? w.pause : w.play);
+  showPlaying(play, playing, w);
 }
 
 /** Said aloud once for each runner, as it comes in. */

@@ -2,22 +2,17 @@
 
 import { changeSpeed } from "../player/model/clock.js";
 import { togglePlay } from "../player/ui/controls.js";
-import { copyText } from "../player/ui/copy.js";
-import { el, icon, nameButton, svg } from "../player/draw/elements.js";
+import { el, svg } from "../player/draw/elements.js";
 import { timeUnder } from "./finish.js";
 import { actOnKey } from "../player/ui/keys.js";
+import { shareMoment, toggleFullScreen, transportButton, turnTo } from "../player/ui/transport.js";
 import { raceWords } from "./words.js";
 
 /** The line under the bars: {play, clock, scrub, axis, time}, the last of which holds the others. */
 export function buildTransport(race) {
   const w = raceWords(race),
     { clock } = race,
-    button = (name, act) => {
-      const b = el("button", { type: "button", className: name === "play" ? "btn play" : "btn", onclick: act });
-      nameButton(b, w[name]);
-      b.append(icon(name));
-      return b;
-    };
+    button = (name, act) => transportButton(w, name, act);
   const parts = {
     play: button("play", () => togglePlay(race)),
     clock: el("span", { className: "clock" }),
@@ -30,8 +25,8 @@ export function buildTransport(race) {
   const first = button("first", () => clock.seek(0)),
     back = button("back", () => stepRace(race, -1)),
     next = button("next", () => stepRace(race, 1)),
-    link = button("link", () => shareMoment(race)),
-    full = button("full", () => toggleFullScreen(race));
+    link = button("link", () => shareRace(race)),
+    full = button("full", () => toggleFullScreen(race.root));
   parts.time = el(
     "div",
     { className: "time" },
@@ -44,26 +39,14 @@ export function buildTransport(race) {
 
 /** To the next or the last moment at which a step of any runner begins, at least a hundredth of the race away. */
 function stepRace({ clock, cards }, by) {
-  const far = clock.total / 100,
-    begins = cards.flatMap(({ player: { model: m } }) => (m ? [...m.step0, m.total] : [])),
-    all = [0, clock.total, ...begins].sort((a, b) => a - b),
-    later = () => all.find((t) => t >= clock.t + far) ?? clock.total,
-    earlier = () => all.filter((t) => t <= clock.t - far).at(-1) ?? 0;
-  clock.pause();
-  clock.seek(by > 0 ? later() : earlier());
+  const begins = cards.flatMap(({ player: { model: m } }) => (m ? [...m.step0, m.total] : [])),
+    all = [0, clock.total, ...begins].sort((a, b) => a - b);
+  turnTo(clock, all, by, clock.total / 100);
 }
 
-function toggleFullScreen({ root }) {
-  if (document.fullscreenElement) document.exitFullscreen?.();
-  else root.requestFullscreen?.().catch(() => {});
-}
-
-/** The address of this moment, into the clipboard; where that cannot be, it is shown. */
-async function shareMoment(race) {
-  const { clock, root, says } = race,
-    url = new URL(location.href);
-  url.searchParams.set("t", String(Number(clock.t.toPrecision(6))));
-  says.textContent = (await copyText(url.href, root)) ? raceWords(race).copied : url.href;
+async function shareRace(race) {
+  const { clock, root, says } = race;
+  says.textContent = await shareMoment(clock, root, raceWords(race));
   says.classList.add("seen");
   clearTimeout(says.timer);
   says.timer = setTimeout(() => says.classList.remove("seen"), 2500);
@@ -98,7 +81,7 @@ export function onRaceKey(race, ev) {
     PageUp: back,
     Home: () => clock.seek(0),
     End: () => clock.seek(clock.total),
-    f: () => toggleFullScreen(race),
+    f: () => toggleFullScreen(race.root),
     "[": () => changeSpeed(clock, -1),
     "]": () => changeSpeed(clock, 1),
   });

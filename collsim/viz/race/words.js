@@ -1,24 +1,16 @@
 // What a race says, in English and Chinese.
 
 import { NB } from "../player/model/units.js";
+import { TRANSPORT_WORDS } from "../player/ui/transport.js";
 
 export const RACE_WORDS = {
   en: {
+    ...TRANSPORT_WORDS.en,
     busiest: "Busiest cable carries",
     delivered: "bytes delivered, of all that must move",
     finish: "finish",
     busbw: "busbw",
-    speed: "Speed",
     label: "collsim race",
-    time: "Time",
-    play: "Play (Space)",
-    pause: "Pause (Space)",
-    first: "Start (Home)",
-    back: "Back (←)",
-    next: "Forward (→)",
-    link: "Copy a link to this moment",
-    copied: "Link copied",
-    full: "Full screen (F)",
     step: (s, n) => `step ${s} of ${n}`,
     place: (p) => `${p}${["th", "st", "nd", "rd"][p % 10 < 4 && (p % 100 < 11 || p % 100 > 13) ? p % 10 : 0]}`,
     of: (t, u) => `${t} of ${u}`,
@@ -34,21 +26,12 @@ export const RACE_WORDS = {
     range: [`<75${NB}%`, `75 to 95${NB}%`, `>95${NB}%`],
   },
   zh: {
+    ...TRANSPORT_WORDS.zh,
     busiest: "最忙的线缆传输",
     delivered: "已送达的字节，占需传输总量的比例",
     finish: "用时",
     busbw: "busbw",
-    speed: "速度",
     label: "collsim 竞速",
-    time: "时间",
-    play: "播放（空格）",
-    pause: "暂停（空格）",
-    first: "回到开头（Home）",
-    back: "后退（←）",
-    next: "前进（→）",
-    link: "复制此刻的链接",
-    copied: "链接已复制",
-    full: "全屏（F）",
     step: (s, n) => `第 ${s} 步，共 ${n} 步`,
     place: (p) => `第 ${p}`,
     of: (t, u) => `${t} / ${u}`,

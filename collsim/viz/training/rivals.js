@@ -1,10 +1,11 @@
 // collsim race of training steps: several ways of splitting one step on one clock, each with who sends to whom and what
 // every GPU holds.
 
-import { SPEEDS, createClock } from "../player/model/clock.js";
+import { createClock } from "../player/model/clock.js";
 import { togglePlay } from "../player/ui/controls.js";
-import { el, icon, nameButton, segment, setText, svg } from "../player/draw/elements.js";
+import { el, segment, setText, svg } from "../player/draw/elements.js";
 import { actOnKey } from "../player/ui/keys.js";
+import { chooseSpeed, showPlaying, transportButton, turnTo } from "../player/ui/transport.js";
 import { TOKENS } from "../player/model/look.js";
 import { fmtBytes, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
@@ -154,35 +155,19 @@ function copiesSwitch(race) {
 
 function buildRivalBar(race) {
   const w = rivalWords(race),
-    button = (name, words, act) => {
-      const b = el("button", { type: "button", className: name === "play" ? "btn play" : "btn", onclick: act });
-      nameButton(b, words);
-      b.append(icon(name));
-      return b;
-    },
-    speeds = el("span", { className: "seg", role: "group" }),
-    speed = () =>
-      segment(
-        speeds,
-        SPEEDS,
-        race.clock.speed,
-        (x) => {
-          race.clock.setSpeed(x);
-          speed();
-        },
-        w.speed,
-      );
-  speed();
-  race.play = button("play", w.play, () => togglePlay(race));
+    button = (name, act) => transportButton(w, name, act),
+    speeds = el("span", { className: "seg", role: "group" });
+  chooseSpeed(speeds, race.clock, w);
+  race.play = button("play", () => togglePlay(race));
   race.now = el("span", { className: "clock" });
   race.bar.replaceChildren(
     el(
       "span",
       { className: "g" },
-      button("first", w.start, () => race.clock.seek(0)),
-      button("back", w.back, () => turnRivals(race, -1)),
+      button("first", () => race.clock.seek(0)),
+      button("back", () => turnRivals(race, -1)),
       race.play,
-      button("next", w.next, () => turnRivals(race, 1)),
+      button("next", () => turnRivals(race, 1)),
     ),
     race.now,
     speeds,
@@ -223,8 +208,7 @@ function drawRivals(race) {
   }
   for (const line of race.cursors) line.setAttribute("transform", `translate(${race.across(clock.t).toFixed(2)} 0)`);
   setText(race.now, `${u.num(clock.t)} / ${u.fmt(clock.total)}`);
-  race.play.replaceChildren(icon(clock.playing ? "pause" : "play"));
-  nameButton(race.play, clock.playing ? w.pause : w.play);
+  showPlaying(race.play, clock.playing, w);
   Object.assign(root.dataset, {
     t: String(Number(clock.t.toPrecision(9))),
     playing: String(clock.playing),
@@ -233,13 +217,7 @@ function drawRivals(race) {
 }
 
 function turnRivals({ clock, moments }, by) {
-  const near = clock.total / 200;
-  clock.pause();
-  clock.seek(
-    by > 0
-      ? (moments.find((t) => t > clock.t + near) ?? clock.total)
-      : (moments.filter((t) => t < clock.t - near).at(-1) ?? 0),
-  );
+  turnTo(clock, moments, by, clock.total / 200);
 }
 
 /** A track is the scrubber. */

@@ -1,18 +1,15 @@
 // What a race of steps says, in English and Chinese.
 
+import { TRANSPORT_WORDS } from "../player/ui/transport.js";
+
 export const RIVAL_WORDS = {
   en: {
+    ...TRANSPORT_WORDS.en,
     label: "collsim race of training steps",
     sends: "Its busiest GPU sends in a step",
     held: "Held by each GPU at its peak",
     heldShort: "Held by each GPU at its peak, GiB",
-    speed: "Speed",
-    play: "Play (Space)",
-    pause: "Pause (Space)",
-    first: "1st",
-    start: "Start (Home)",
-    back: "Back (←)",
-    next: "Forward (→)",
+    leads: "1st",
     times: (x) => `${x} ×`,
     step: "step",
     waitsFor: "GPUs wait",
@@ -36,17 +33,12 @@ export const RIVAL_WORDS = {
     },
   },
   zh: {
+    ...TRANSPORT_WORDS.zh,
     label: "collsim 训练步竞速",
     sends: "最忙的 GPU 每步发送",
     held: "各 GPU 的显存峰值",
     heldShort: "各 GPU 的显存峰值，GiB",
-    speed: "速度",
-    play: "播放（空格）",
-    pause: "暂停（空格）",
-    first: "第 1",
-    start: "回到开头（Home）",
-    back: "后退（←）",
-    next: "前进（→）",
+    leads: "第 1",
     times: (x) => `${x} 倍`,
     step: "一步",
     waitsFor: "GPU 等待",

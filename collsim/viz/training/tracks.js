@@ -26,7 +26,7 @@ export function drawTracks(race, width) {
     ];
   race.cursors = [];
   for (const run of runners) {
-    const words = Math.abs(run.time - least) <= 1e-9 * least ? w.first : w.times(threeDigits(run.time / least));
+    const words = Math.abs(run.time - least) <= 1e-9 * least ? w.leads : w.times(threeDigits(run.time / least));
     cells.push(
       el("span", { className: "rule" }),
       ...trackRow(race, run, width, across, words, run.time === most && most > 1.5 * least),

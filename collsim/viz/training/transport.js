@@ -1,29 +1,31 @@
 // What a person can do with a step: buttons, keys, and the timeline as its scrubber.
 
-import { SPEEDS, changeSpeed } from "../player/model/clock.js";
+import { changeSpeed } from "../player/model/clock.js";
 import { togglePlay } from "../player/ui/controls.js";
-import { copyText } from "../player/ui/copy.js";
-import { el, icon, nameButton, segment } from "../player/draw/elements.js";
+import { el } from "../player/draw/elements.js";
 import { actOnKey } from "../player/ui/keys.js";
+import {
+  chooseSpeed,
+  shareMoment,
+  showPlaying,
+  toggleFullScreen,
+  transportButton,
+  turnTo,
+} from "../player/ui/transport.js";
 import { openNamed } from "./panel.js";
 import { stepWords } from "./words.js";
 
 /** The line over the timeline. */
 export function buildTransport(ui) {
   const w = stepWords(ui),
-    button = (name, act) => {
-      const b = el("button", { type: "button", className: name === "play" ? "btn play" : "btn", onclick: act });
-      nameButton(b, w[name]);
-      b.append(icon(name));
-      return b;
-    };
+    button = (name, act) => transportButton(w, name, act);
   ui.parts = {
     play: button("play", () => togglePlay(ui)),
     clock: el("span", { className: "clock" }),
     speeds: el("span", { className: "seg speeds", role: "group" }),
     note: el("span", { className: "note", "aria-live": "polite" }),
   };
-  drawSpeeds(ui);
+  chooseSpeed(ui.parts.speeds, ui.clock, w);
   ui.bar.replaceChildren(
     el(
       "span",
@@ -41,35 +43,21 @@ export function buildTransport(ui) {
       "span",
       { className: "g" },
       button("link", () => shareStep(ui)),
-      button("full", () => fill(ui)),
+      button("full", () => toggleFullScreen(ui.root)),
     ),
   );
 }
 
-function drawSpeeds(ui) {
-  const pick = (speed) => {
-    ui.clock.setSpeed(speed);
-    drawSpeeds(ui);
-  };
-  segment(ui.parts.speeds, SPEEDS, ui.clock.speed, pick, stepWords(ui).speed);
-}
-
 export function drawTransport({ parts, clock, data }) {
-  const { play } = parts,
-    w = stepWords({ data });
+  const { play } = parts;
   if (play.dataset.on === String(clock.playing)) return;
   play.dataset.on = String(clock.playing);
-  play.replaceChildren(icon(clock.playing ? "pause" : "play"));
-  nameButton(play, clock.playing ? w.pause : w.play);
+  showPlaying(play, clock.playing, stepWords({ data }));
 }
 
 /** To the next or the last moment at which something becomes ready, begins or ends. */
 function turn({ clock, moments }, by) {
-  const near = 1e-9 * clock.total;
-  clock.pause();
-  const later = moments.find((t) => t > clock.t + near) ?? clock.total,
-    earlier = moments.filter((t) => t < clock.t - near).at(-1) ?? 0;
-  clock.seek(by > 0 ? later : earlier);
+  turnTo(clock, moments, by, 1e-9 * clock.total);
 }
 
 /** Open the bucket after the one that is open. */
@@ -87,17 +75,9 @@ function alongChain({ clock, data }) {
   clock.seek(next ?? 0);
 }
 
-function fill({ root }) {
-  if (document.fullscreenElement) document.exitFullscreen?.();
-  else root.requestFullscreen?.().catch(() => {});
-}
-
-/** The address of this moment, into the clipboard; where that cannot be, it is shown. */
 async function shareStep(ui) {
-  const url = new URL(location.href);
-  url.searchParams.set("t", String(Number(ui.clock.t.toPrecision(6))));
   const { note } = ui.parts;
-  note.textContent = (await copyText(url.href, ui.root)) ? stepWords(ui).copied : url.href;
+  note.textContent = await shareMoment(ui.clock, ui.root, stepWords(ui));
   setTimeout(() => {
     note.textContent = "";
   }, 2500);
@@ -142,7 +122,7 @@ export function onStepKey(ui, ev) {
     Escape: () => ui.act({ what: "open", name: "none" }),
     b: () => nextBucket(ui),
     c: () => alongChain(ui),
-    f: () => fill(ui),
+    f: () => toggleFullScreen(ui.root),
     w: () => ui.side.querySelector("button")?.focus(),
     "[": () => changeSpeed(clock, -1),
     "]": () => changeSpeed(clock, 1),

@@ -1,23 +1,15 @@
 // What the card of a step says, in English and Chinese.
 
 import { fmtBytes, fmtSpan, NB } from "../player/model/units.js";
+import { TRANSPORT_WORDS } from "../player/ui/transport.js";
 import { happening } from "./geometry.js";
 
 const upper = (s) => s.charAt(0).toUpperCase() + s.slice(1);
 
 export const STEP_WORDS = {
   en: {
+    ...TRANSPORT_WORDS.en,
     label: "collsim training step",
-    speed: "Speed",
-    play: "Play (Space)",
-    pause: "Pause (Space)",
-    first: "Start (Home)",
-    back: "Back (←)",
-    next: "Forward (→)",
-    link: "Copy a link to this moment",
-    copied: "Link copied",
-    full: "Full screen (F)",
-    time: "Time",
     one: "One GPU",
     all: (n) => `All ${n}`,
     gpus: "GPUs",
@@ -87,17 +79,8 @@ export const STEP_WORDS = {
     narrate: narrateEn,
   },
   zh: {
+    ...TRANSPORT_WORDS.zh,
     label: "collsim 训练步",
-    speed: "速度",
-    play: "播放（空格）",
-    pause: "暂停（空格）",
-    first: "回到开头（Home）",
-    back: "后退（←）",
-    next: "前进（→）",
-    link: "复制此刻的链接",
-    copied: "链接已复制",
-    full: "全屏（F）",
-    time: "时间",
     one: "一个 GPU",
     all: (n) => `全部 ${n} 个`,
     gpus: "GPU",
