@@ -21,31 +21,18 @@ from ...simulate import Trace, simulate
 from ...topology import Topology, switch
 from ...units import format_time
 from ...verify import verify
-from ..language import LANGUAGES, Text
 from .failure import failure, history
+from .tasks.asked import AskedTask, CheckedAnswer
 from .tasks.task import Partners, Task
 
 _REACHED = 1.005  # times the bound: what three digits would call 1
 
 
-@dataclass(frozen=True)
-class Exercise:
+@dataclass(frozen=True, repr=False)
+class Exercise(AskedTask):
     """A task in one language. `check(function)` says whether a function solves it; `hint(1)` to `hint(3)` help."""
 
     task: Task
-    lang: str = "en"
-
-    @property
-    def name(self) -> str:
-        return self.task.name
-
-    @property
-    def title(self) -> str:
-        return self.say(self.task.title)
-
-    @property
-    def ask(self) -> str:
-        return self.say(self.task.ask)
 
     @property
     def starter(self) -> str:
@@ -57,15 +44,6 @@ class Exercise:
     def topology(self) -> Topology:
         """The network on which the time of an answer is compared with the bound."""
         return self.task.network(self.task.at)
-
-    def say(self, text: Text) -> str:
-        return text[LANGUAGES.index(self.lang)]
-
-    def hint(self, level: int = 1) -> str:
-        """Hint 1, 2 or 3; each gives more away than the one before."""
-        if level not in (1, 2, 3):
-            raise CollsimError("hint({level!r}): there are three hints, hint(1), hint(2) and hint(3)", level=level)
-        return self.say(self.task.hints[level - 1])
 
     def check(self, function: Callable[..., Any], *, record: bool = True, limits: Limits | None = None) -> Result:
         """Try a function of n that yields steps with many numbers of ranks, and say what is wrong first.
@@ -83,17 +61,6 @@ class Exercise:
 
             noted(result, function)
         return result
-
-    def __str__(self) -> str:
-        wanted = self._wanted()
-        return f"{self.name}: {self.title}\n{self.ask}" + (f"\n{wanted}" if wanted else "")
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_markdown_(self) -> str:
-        wanted = self._wanted()
-        return f"**{self.title}** (`{self.name}`)\n\n{self.ask}" + (f"\n\n*{wanted}*" if wanted else "")
 
     def _wanted(self) -> str:
         """The budget in one line, for the number of ranks at which the time is compared."""
@@ -120,8 +87,8 @@ class Exercise:
         return head + self.say(("; ", "；")).join(parts) + self.say((".", "。")) if parts else ""
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(CheckedAnswer):
     """What a check found. Printed, it gives its reason; in a notebook it also shows the run.
 
     Attributes:
@@ -134,8 +101,6 @@ class Result:
     """
 
     exercise: Exercise
-    passed: bool
-    reason: str
     ranks: int | None = None
     rank: int | None = None
     chunk: int | None = None
@@ -144,17 +109,10 @@ class Result:
     trace: Trace | None = None
     printed: str = ""
 
-    def __bool__(self) -> bool:
-        return self.passed
-
     @property
     def gap(self) -> float | None:
         """Time over bound, where it was compared."""
         return None if self.trace is None else self.trace.gap
-
-    def hint(self, level: int = 1) -> str:
-        """As `Exercise.hint`."""
-        return self.exercise.hint(level)
 
     @property
     def picture(self) -> str:
@@ -185,27 +143,11 @@ class Result:
         n = self.schedule.ranks
         return simulate(self.schedule, switch(n, bandwidth="25GB/s", alpha="1us"), self.exercise.task.nbytes)
 
-    def __str__(self) -> str:
-        say = self.exercise.say
-        verdict = say(("passed", "通过")) if self.passed else say(("not yet", "尚未通过"))
-        lines = [f"{self.exercise.name}: {verdict}. {self.reason}"]
-        if self.picture:
-            lines.append(self.picture)
+    def _shown_lines(self) -> list[str]:
+        lines = [self.picture] if self.picture else []
         if self.printed.strip():
-            lines += [say(("Your function printed:", "您的函数打印了：")), self.printed.rstrip()]
-        if not self.passed:
-            lines.append(
-                say(
-                    (
-                        "Stuck? .hint(1), .hint(2), .hint(3) help, each more.",
-                        "卡住了？.hint(1)、.hint(2)、.hint(3) 一条比一条具体。",
-                    )
-                )
-            )
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return str(self)
+            lines += [self.exercise.say(("Your function printed:", "您的函数打印了：")), self.printed.rstrip()]
+        return lines
 
     def _repr_html_(self) -> str:
         import html

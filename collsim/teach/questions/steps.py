@@ -94,7 +94,7 @@ def buckets(run: AskedStep, random: Random) -> Question | None:
         ),
         (_count(1), "One bucket is what the first step has.", "只有一个桶是第一步的情形。"),
     )
-    return _choice("buckets", ask, why, right, [w for w in wrong if w.text != right.text], random)
+    return _choice("buckets", ask, why, right, wrong, random)
 
 
 def waited_for(run: AskedStep, random: Random) -> Question | None:
@@ -158,7 +158,7 @@ def exposed(run: AskedStep, random: Random) -> Question | None:
         (_time(float(last)), "That is all of the last bucket.", "那是最后一个桶的全部时间。"),
         (_time(t.communication / 2), "Half is nobody's rule.", "没有“一半”这种规律。"),
     )
-    return _choice("waits", ask, why, right, [w for w in wrong if w.text != right.text], random)
+    return _choice("waits", ask, why, right, wrong, random)
 
 
 def first_step(run: AskedStep, random: Random) -> Question | None:
@@ -185,7 +185,7 @@ def first_step(run: AskedStep, random: Random) -> Question | None:
         ),
         (_time(t.computing), "That is computing alone.", "那只是计算。"),
     )
-    return _choice("first", ask, why, right, [w for w in wrong if w.text != right.text], random)
+    return _choice("first", ask, why, right, wrong, random)
 
 
 def twice_the_network(run: AskedStep, random: Random) -> Question | None:
@@ -212,7 +212,7 @@ def twice_the_network(run: AskedStep, random: Random) -> Question | None:
         (_time(t.time - t.exposed), "That would be a network that takes no time.", "那是不花时间的网络。"),
         (_time(t.time), "That would be so if nothing were exposed.", "只有完全没有暴露时才会这样。"),
     )
-    return _choice("network", ask, why, right, [w for w in wrong if w.text != right.text], random)
+    return _choice("network", ask, why, right, wrong, random)
 
 
 def no_sync(run: AskedStep, random: Random) -> Question | None:
@@ -244,7 +244,7 @@ def no_sync(run: AskedStep, random: Random) -> Question | None:
             "那是一份梯度；ring 要发送将近两份。",
         ),
     )
-    return _choice("no_sync", ask, why, right, [w for w in wrong if w.text != right.text], random)
+    return _choice("no_sync", ask, why, right, wrong, random)
 
 
 def hub(run: AskedStep, random: Random) -> Question | None:
@@ -278,7 +278,7 @@ def hub(run: AskedStep, random: Random) -> Question | None:
         (_size(whole), "That is the parameters once, and no inputs.", "那是一份参数，没有算输入。"),
         (_size(t.sent_bytes[other]), f"That is what GPU {other} sends.", f"那是 GPU {other} 发送的量。"),
     )
-    return _choice("hub", ask, why, right, [w for w in wrong if w.text != right.text], random)
+    return _choice("hub", ask, why, right, wrong, random)
 
 
 def fullest(run: AskedStep, random: Random) -> Question | None:

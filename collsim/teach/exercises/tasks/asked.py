@@ -1,0 +1,86 @@
+"""What every exercise and every answer to one have in common, however it is answered: their words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ....errors import CollsimError
+from ...language import LANGUAGES, Text
+
+
+@dataclass(frozen=True, repr=False)
+class AskedTask:
+    """A task (`name`, `title`, `ask`, three `hints`) in one language."""
+
+    task: Any
+    lang: str = "en"
+
+    @property
+    def name(self) -> str:
+        return str(self.task.name)
+
+    @property
+    def title(self) -> str:
+        return self.say(self.task.title)
+
+    @property
+    def ask(self) -> str:
+        return self.say(self.task.ask)
+
+    def say(self, text: Text) -> str:
+        return text[LANGUAGES.index(self.lang)]
+
+    def hint(self, level: int = 1) -> str:
+        """Hint 1, 2 or 3; each gives more away than the one before."""
+        if level not in (1, 2, 3):
+            raise CollsimError("hint({level!r}): there are three hints, hint(1), hint(2) and hint(3)", level=level)
+        return self.say(self.task.hints[level - 1])
+
+    def _wanted(self) -> str:
+        """What an answer may cost, in one line; empty where nothing is said."""
+        return ""
+
+    def __str__(self) -> str:
+        wanted = self._wanted()
+        return f"{self.name}: {self.title}\n{self.ask}" + (f"\n{wanted}" if wanted else "")
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_markdown_(self) -> str:
+        wanted = self._wanted()
+        return f"**{self.title}** (`{self.name}`)\n\n{self.ask}" + (f"\n\n*{wanted}*" if wanted else "")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CheckedAnswer:
+    """What a check found: the exercise, whether the answer is right, and why or why not. Printed, it gives its
+    reason."""
+
+    exercise: Any
+    passed: bool
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def hint(self, level: int = 1) -> str:
+        """As the exercise's own."""
+        return str(self.exercise.hint(level))
+
+    def _shown_lines(self) -> list[str]:
+        """What stands between the verdict and the way on."""
+        return []
+
+    def __str__(self) -> str:
+        say = self.exercise.say
+        verdict = say(("passed", "通过")) if self.passed else say(("not yet", "尚未通过"))
+        lines = [f"{self.exercise.name}: {verdict}. {self.reason}", *self._shown_lines()]
+        if not self.passed:
+            more = "Stuck? .hint(1), .hint(2), .hint(3) help, each more."
+            lines.append(say((more, "卡住了？.hint(1)、.hint(2)、.hint(3) 一条比一条具体。")))
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
