@@ -29,15 +29,33 @@ MACHINE_WORDS = ("nodes", "fabric", "p2p", "gdr")
 
 
 @dataclass(frozen=True)
-class Choice:
-    """One run, as asked for: names, numbers and quantities as a person wrote them.
+class PlaceChoice:
+    """Where something runs.
 
     Attributes:
         place: name of a machine (it has `nodes`, `fabric`, `p2p`, `gdr`), of a generic network (it has `bandwidth`,
-        `alpha`, and `ranks`
-            or `shape`), or `own`: what the text `own` describes.
-        sharing: how transfers share a link; engine `event` only.
+            `alpha`, and `ranks` or `shape`), or `own`: what the text `own` describes.
         shape: size of a network that is not told by its number of ranks: `4x4` for a torus, `4` for a fat tree.
+    """
+
+    place: str = "dgx-a100"
+    nodes: int = 2
+    fabric: str = "switch"
+    p2p: bool = True
+    gdr: bool = True
+    ranks: int = 8
+    shape: str = ""
+    bandwidth: str = "25GB/s"
+    alpha: str = "1us"
+    own: str = ""
+
+
+@dataclass(frozen=True)
+class Choice(PlaceChoice):
+    """One run, as asked for: names, numbers and quantities as a person wrote them.
+
+    Attributes:
+        sharing: how transfers share a link; engine `event` only.
         options: the algorithm's own, only those that are set; `channels` left out means all that the machine offers.
         algorithms, sizes: what the second page compares; no algorithm means the usual ones.
     """
@@ -49,18 +67,8 @@ class Choice:
     dtype: str = "float32"
     engine: str = "lockstep"
     sharing: str = "fair"
-    place: str = "dgx-a100"
-    nodes: int = 2
-    fabric: str = "switch"
-    p2p: bool = True
-    gdr: bool = True
-    ranks: int = 8
-    shape: str = ""
-    bandwidth: str = "25GB/s"
-    alpha: str = "1us"
     algorithms: tuple[str, ...] = ()
     sizes: str = "1KiB:1GiB:2"
-    own: str = ""
 
     @property
     def takes(self) -> tuple[str, ...]:

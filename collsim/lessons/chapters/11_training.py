@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...topology import switch
 from ...training import StepTrace, ddp, model, training_step
-from ...units import format_bytes, format_time
+from ...units import format_bytes, format_time, parse_bytes
 from ..lesson import Lesson, RunFacts, Section, choice, on, one_switch, shows
 
 _SMALL, _MIDDLE = "1MiB", "50MiB"
@@ -33,9 +33,9 @@ def _facts() -> RunFacts:
         hidden=f"{100 * usual.overlapped:.3g}",
         small=format_time(small.time),
         many=len(ddp(bucket=_SMALL).buckets(model("resnet50"))),
-        small_cap=_SMALL,
+        small_cap=format_bytes(parse_bytes(_SMALL)),
         middle=format_time(middle.time),
-        middle_cap=_MIDDLE,
+        middle_cap=format_bytes(parse_bytes(_MIDDLE)),
         late=format_time(late.time),
         first=format_time(first.time),
     )

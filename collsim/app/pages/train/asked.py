@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import collsim as cs
@@ -15,7 +15,18 @@ from collsim.training.parallel.strategy import OPTIMIZERS
 from collsim.training.run import NETWORKS
 
 from ...scenario.address import Complaint, PageAddress, Word
-from ...scenario.choice import MACHINE_WORDS, WORDS, Choice, count, filed, flag, has_shape, networks, one_of
+from ...scenario.choice import (
+    MACHINE_WORDS,
+    WORDS,
+    Choice,
+    PlaceChoice,
+    count,
+    filed,
+    flag,
+    has_shape,
+    networks,
+    one_of,
+)
 from ...scenario.custom_machine import OWN, packed
 
 WAYS = ("ddp", "data_parallel", "parameter_server")
@@ -32,16 +43,15 @@ CHANGES: dict[str, dict[str, Any]] = {
 }
 #: Those that a way of splitting has; the others are DDP's.
 COMMON = ("network", "accumulate")
-_PLACE = ("place", "nodes", "fabric", "p2p", "gdr", "ranks", "shape", "bandwidth", "alpha", "own")
+_PLACE = tuple(field.name for field in fields(PlaceChoice))
 
 
 @dataclass(frozen=True)
-class TrainingChoice:
-    """One step of training, as asked for.
+class TrainingChoice(PlaceChoice):
+    """One step of training, as asked for, on a place as any run.
 
     Attributes:
         samples: of a GPU at a time. gpu: whose speed counts; "" is the machine's own.
-        place, nodes ...: as in `Choice`.
         way: a name in WAYS. bucket: bytes that close a bucket, as text; "" is torch's default. bucket_view,
             find_unused: torch's gradient_as_bucket_view and find_unused_parameters.
         nccl: DataParallel copies by NCCL. servers, servers_on, wait: of a parameter server.
@@ -57,15 +67,6 @@ class TrainingChoice:
     optimizer: str = "adam"
     gpu: str = ""
     place: str = "pcie-8gpu"
-    nodes: int = 2
-    fabric: str = "switch"
-    p2p: bool = True
-    gdr: bool = True
-    ranks: int = 8
-    shape: str = ""
-    bandwidth: str = "25GB/s"
-    alpha: str = "1us"
-    own: str = ""
     way: str = "ddp"
     bucket: str = ""
     bucket_view: bool = False
