@@ -1,9 +1,11 @@
-"""One headless Chromium for all tests. Without it they skip on a desk and fail in CI."""
+"""What all tests share: the registry as shipped, and one headless Chromium (without it they skip on a desk and fail in CI)."""
 
 import os
 import shutil
 
 import pytest
+
+from collsim import registry
 
 #: The shell draws the same and has no browser's own pages, which take a fifth of the time.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -17,6 +19,15 @@ ARGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+@pytest.fixture(autouse=True)
+def algorithms_as_shipped():
+    """What a test registers (a student's file does) is gone after it: the next draws from `algorithms()`."""
+    before = dict(registry._REGISTRY)
+    yield
+    registry._REGISTRY.clear()
+    registry._REGISTRY.update(before)
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,7 @@ const ROOMS = [
   "player/charts",
   "player/ui",
   "player",
+  "transport",
   "hosts",
   "race",
   "route",

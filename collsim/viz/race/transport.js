@@ -5,7 +5,7 @@ import { togglePlay } from "../player/ui/controls.js";
 import { el, svg } from "../player/draw/elements.js";
 import { timeUnder } from "./finish.js";
 import { actOnKey } from "../player/ui/keys.js";
-import { shareMoment, toggleFullScreen, transportButton, turnTo } from "../player/ui/transport.js";
+import { shareMoment, toggleFullScreen, transportButton, turnTo } from "../transport/transport.js";
 import { raceWords } from "./words.js";
 
 /** The line under the bars: {play, clock, scrub, axis, time}, the last of which holds the others. */

@@ -1,7 +1,7 @@
 // What a race says, in English and Chinese.
 
 import { NB } from "../player/model/units.js";
-import { TRANSPORT_WORDS } from "../player/ui/transport.js";
+import { TRANSPORT_WORDS } from "../transport/transport.js";
 
 export const RACE_WORDS = {
   en: {

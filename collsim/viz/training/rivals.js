@@ -5,7 +5,7 @@ import { createClock } from "../player/model/clock.js";
 import { togglePlay } from "../player/ui/controls.js";
 import { el, segment, setText, svg } from "../player/draw/elements.js";
 import { actOnKey } from "../player/ui/keys.js";
-import { chooseSpeed, showPlaying, transportButton, turnTo } from "../player/ui/transport.js";
+import { chooseSpeed, showPlaying, transportButton, turnTo } from "../transport/transport.js";
 import { TOKENS } from "../player/model/look.js";
 import { fmtBytes, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";

@@ -1,6 +1,6 @@
 // What a race of steps says, in English and Chinese.
 
-import { TRANSPORT_WORDS } from "../player/ui/transport.js";
+import { TRANSPORT_WORDS } from "../transport/transport.js";
 
 export const RIVAL_WORDS = {
   en: {

@@ -11,7 +11,7 @@ import {
   toggleFullScreen,
   transportButton,
   turnTo,
-} from "../player/ui/transport.js";
+} from "../transport/transport.js";
 import { openNamed } from "./panel.js";
 import { stepWords } from "./words.js";
 

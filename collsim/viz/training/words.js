@@ -1,7 +1,7 @@
 // What the card of a step says, in English and Chinese.
 
 import { fmtBytes, fmtSpan, NB } from "../player/model/units.js";
-import { TRANSPORT_WORDS } from "../player/ui/transport.js";
+import { TRANSPORT_WORDS } from "../transport/transport.js";
 import { happening } from "./geometry.js";
 
 const upper = (s) => s.charAt(0).toUpperCase() + s.slice(1);

@@ -1,8 +1,8 @@
-// What the transports beside the player's own share: of a race, of a step of training, of a race of steps.
+// The transports beside the player's own (of a race, of a step, of a race of steps): words, buttons, speeds.
 
-import { SPEEDS } from "../model/clock.js";
-import { el, icon, nameButton, segment } from "../draw/elements.js";
-import { copyText } from "./copy.js";
+import { SPEEDS } from "../player/model/clock.js";
+import { el, icon, nameButton, segment } from "../player/draw/elements.js";
+import { copyText } from "../player/ui/copy.js";
 
 export const TRANSPORT_WORDS = {
   en: {
