@@ -48,9 +48,11 @@ class Task:
 
 
 class Outcome(NamedTuple):
-    """What became of a run: its moments, elements that are not what they must be, and the slots if they are wanted."""
+    """What became of a run: its moments, elements that were compared, how many of them are not what they must be, and
+    the slots if they are wanted."""
 
     moments: Moments
+    checked: int
     wrong: int
     slots: dict[int, npt.NDArray[Any]]
 
@@ -63,7 +65,8 @@ def filled(task: Task) -> list[npt.NDArray[Any]]:
 def judged(task: Task, slots: list[npt.NDArray[Any]], moments: Moments) -> Outcome:
     """Compare what came out with what must come out, bit for bit."""
     wrong = sum(_differing(np.resize(want, len(slots[slot])), slots[slot]) for slot, want in task.expected.items())
-    return Outcome(moments, wrong, {slot: slots[slot] for slot in task.expected} if task.give else {})
+    checked = sum(len(slots[slot]) for slot in task.expected)
+    return Outcome(moments, checked, wrong, {slot: slots[slot] for slot in task.expected} if task.give else {})
 
 
 def _differing(want: npt.NDArray[Any], got: npt.NDArray[Any]) -> int:
