@@ -67,6 +67,11 @@ class Crew:
             pickle.dump(message, stdin, pickle.HIGHEST_PROTOCOL)
             stdin.flush()
 
+    def tell_all(self, message: Any) -> None:
+        """Tell each of them the same."""
+        for number in range(len(self.processes)):
+            self.tell(number, message)
+
     def answers(self, kind: str, until: float) -> list[Any]:
         """What each of them answers. Raises CollsimError where one fails, ends, or takes longer than to `until`."""
         found: dict[int, Any] = {}
@@ -136,8 +141,7 @@ def crew(tasks: Sequence[Task], until: float) -> Iterator[Crew]:
             started.tell(number, task)
         ready = min(until, time.perf_counter() + CONNECT_SECONDS)
         ports = dict(enumerate(started.answers("port", ready)))
-        for number in range(len(tasks)):
-            started.tell(number, ports)
+        started.tell_all(ports)
         started.answers("connected", ready)
         yield started
     finally:
@@ -155,8 +159,9 @@ def measured(tasks: Sequence[Task], runs: int, time_limit: float, tell: Told | N
             if tell is not None:
                 tell(number, runs + 1)
             start = time.perf_counter() + _LEAD
-            for rank in range(len(tasks)):
-                started.tell(rank, start)
+            started.tell_all(start)
+            started.answers("ran", until)
+            started.tell_all(None)
             outcomes: list[Outcome] = started.answers("done", until)
             if number:
                 found.append([_from(start, outcome) for outcome in outcomes])

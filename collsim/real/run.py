@@ -14,15 +14,14 @@ from ..bar import told
 from ..collective import NOTHING, collective
 from ..dtypes import itemsize
 from ..errors import CollsimError, require_word
+from ..registry import schedule as registered
 from ..replay import OPERATORS, moved, require_schedule, run, starting
 from ..schedule import Schedule
-from ..simulate import Trace, simulate
-from ..simulate.conditions import conditions
+from ..simulate import Trace
 from ..simulate.run import chunk_bytes
-from ..topology import Topology
-from ..topology.generic import switch
 from ..units import format_bytes, format_time, parse_bandwidth, parse_bytes, parse_count, parse_time
 from .launch import measured, new_token
+from .prediction import MessageCost, predict
 from .ranks.network import Network
 from .ranks.process import Outcome, Task
 from .ranks.program import programs
@@ -74,6 +73,7 @@ def run_for_real(
     buffers: npt.ArrayLike | None = None,
     layout: str | None = None,
     time_limit: Any = TIME_LIMIT,
+    calibrate: bool = False,
     progress: Any = None,
 ) -> RealTrace:
     """Run a schedule on processes of this computer, a process for each rank and helper, and measure every transfer.
@@ -91,6 +91,7 @@ def run_for_real(
         late, slow: {rank: s} by which one joins later, {rank: factor} by which its cables are slower.
         buffers, layout: data of your own, as in `replay`; then `out` of the result is what came of them.
         time_limit: s for all of it, starting the processes included.
+        calibrate: measure beside it what a message and a byte cost here, with as many processes and the same pacing.
         progress: True for a bar, or a function of (runs done, in all).
 
     Returns:
@@ -113,7 +114,24 @@ def run_for_real(
             found, out = _checked(asked, _carry(asked, *_numbers(asked), give=False, tell=tell)), None
         else:
             found, out = _on_buffers(asked, given, layout, tell)
-    return _trace(asked, predicted, found, out)
+    trace = _trace(asked, predicted, found, out)
+    return replace(trace, calibrated=_message_cost(trace)) if calibrate else trace
+
+
+def _message_cost(trace: RealTrace) -> MessageCost:
+    """What one message and one byte of it take: a shift of all ranks at two sizes, the best of five each."""
+    shift, times = sendrecv(trace.schedule.ranks), []
+    network = replace(trace.network, late={}, slow={})
+    for size in MessageCost.sizes(network):
+        asked = Asked(shift, size, np.dtype("float32"), "sum", network, MessageCost.RUNS, MOST_SECONDS, trace.measured.on)
+        predicted = predict(shift, size, "float32", network.alpha, network.bandwidth)
+        times.append(_trace(asked, predicted, _checked(asked, _carry(asked, *_numbers(asked), give=False, tell=None)), None).best)
+    return MessageCost.of(network, times)
+
+
+def sendrecv(ranks: int) -> Schedule:
+    """Every rank sends all it has to the next: one step."""
+    return registered("sendrecv_direct", ranks=ranks)
 
 
 def _size_of(schedule: Schedule, given: npt.NDArray[Any], layout: str | None) -> int:
@@ -171,16 +189,10 @@ def _network(
     """The prediction, and the network that it is of."""
     seconds = 0.0 if alpha is None else parse_time(alpha)
     rate = None if bandwidth is None else parse_bandwidth(bandwidth)
-    topology = imitated(asked.schedule.ranks, seconds, rate)
-    wrong = {name: value for name, value in (("late", late), ("slow", slow)) if value}
-    given = conditions(topology, wrong)
-    predicted = simulate(asked.schedule, topology, asked.nbytes, asked.dtype.name, "event", **wrong)
-    return predicted, Network(seconds, rate, bool(eager), dict(given.late), dict(given.slow))
-
-
-def imitated(ranks: int, alpha: float, bandwidth: float | None) -> Topology:
-    """The network that the ranks imitate, as a topology: a cable to a switch and one back, half of alpha on each."""
-    return switch(ranks, bandwidth=bandwidth or 1e12, alpha=alpha / 2)
+    predicted = predict(asked.schedule, asked.nbytes, asked.dtype.name, seconds, rate, late=late, slow=slow, eager=eager)
+    given = predicted.conditions
+    assert given is not None
+    return predicted, Network(seconds, rate, given.eager, dict(given.late), dict(given.slow))
 
 
 def _require_time(asked: Asked, predicted: Trace) -> None:
@@ -295,7 +307,7 @@ def _trace(
         conditions=predicted.conditions,
         measured=measurement,
         predicted=predicted,
-        options={"network": asked.network, "repeat": asked.repeat, "on": asked.on, "op": asked.op},
+        network=asked.network,
         out=out,
     )
 

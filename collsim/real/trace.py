@@ -18,7 +18,8 @@ from ..units import format_time
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .here import Calibrated
+    from .prediction import MessageCost
+    from .ranks.network import Network
 
 Floats = npt.NDArray[np.float64]
 ENGINE = "real"
@@ -61,15 +62,15 @@ class RealTrace(Trace):
 
     Attributes:
         measured: all runs. predicted: the same schedule on the network that was imitated, by the event engine.
-        options: what it was asked for (alpha, bandwidth, eager, late, slow), to run it again.
+        network: what was imitated: alpha, bandwidth, eager, late, slow.
         calibrated: what a message and a byte cost here, where that was measured beside it.
         out: the result, where it was given buffers.
     """
 
     measured: Measurement = field(default=None)  # type: ignore[assignment]
     predicted: Trace = field(default=None)  # type: ignore[assignment]
-    options: dict[str, Any] = field(default_factory=dict)
-    calibrated: Calibrated | None = None
+    network: Network = field(default=None)  # type: ignore[assignment]
+    calibrated: MessageCost | None = None
     out: npt.NDArray[Any] | None = None
 
     @property

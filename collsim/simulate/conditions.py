@@ -97,12 +97,13 @@ class Conditions:
     late: Mapping[int, float] = field(default_factory=dict)
     slow: Mapping[int, float] = field(default_factory=dict)
     background: Flows | None = None
+    eager: bool = False
     shortcuts: bool = True
 
     @property
     def steady(self) -> bool:
         """Nothing but cables differs between ranks, and reducing is free: what looks alike takes equally long."""
-        return not (self.gamma or self.jitter or self.late or self.background)
+        return not (self.gamma or self.jitter or self.late or self.background or self.eager)
 
 
 def conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
@@ -113,8 +114,13 @@ def conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
             raise CollsimError(unknown("option of engine 'event'", name, known))
     given = {name: value for name, value in options.items() if value is not None}
     require_word("sharing", given.get("sharing", "fair"), SHARING)
-    if not isinstance(given.get("shortcuts", True), (bool, np.bool_)):
-        raise CollsimError("shortcuts={shortcuts!r} must be True or False", shortcuts=given["shortcuts"])
+    for name in ("shortcuts", "eager"):
+        if not isinstance(given.get(name, True), (bool, np.bool_)):
+            raise CollsimError("{name}={value!r} must be True or False", name=name, value=given[name])
+    if given.get("eager") and (given.get("sharing") == "fifo" or given.get("gamma")):
+        raise CollsimError(
+            "eager=True needs sharing 'fair' or 'none' and no gamma: only then do bytes leave a latency before they arrive"
+        )
     for name in ("gamma", "injection"):
         if name in given:
             given[name] = parse_bandwidth(given[name], name)

@@ -43,3 +43,47 @@ def test_every_algorithm_without_helpers_is_replay_bit_for_bit(dtype, op):
             wrong.append(plan.label)
     assert count > 250
     assert not wrong, wrong
+
+
+@pytest.mark.parametrize("eager", [True, False])
+def test_helpers_and_either_rule_of_sending_are_replay_too(eager):
+    network = Network(eager=eager)
+    for plan in (
+        cs.schedule("allreduce_parameter_server", ranks=4),
+        cs.schedule("allreduce_sharded_parameter_server", ranks=4),
+        cs.schedule("allreduce_ring", ranks=5, channels=2),
+        cs.schedule("allreduce_double_binary_tree", ranks=6, chunks=4),
+        cs.schedule("alltoall_bruck", ranks=7),
+        cs.schedule("broadcast_chain", ranks=5, chunks=8),
+    ):
+        buffers = data(plan, "float32", seed=1)
+        assert same_bits(moved(plan, buffers, "sum", None, by_threads(network)), cs.replay(plan, buffers)), plan.label
+
+
+def test_pacing_changes_no_bit():
+    plan = cs.schedule("allreduce_direct_one_shot", ranks=6)
+    buffers = data(plan, "float16", seed=2)
+    paced = moved(plan, buffers, "sum", None, by_threads(Network(alpha=0.001, bandwidth=1e6, slow={2: 3.0}, late={1: 0.01})))
+    assert same_bits(paced, cs.replay(plan, buffers))
+
+
+def test_two_ranks_that_swap_a_slot_send_what_they_had_before():
+    @cs.algorithm("allreduce", steps=lambda n: 1, sent=lambda n: 1, source="a test")
+    def swap_of_two(n):
+        yield cs.reduce([0, 1], [1, 0], chunk=0)
+
+    try:
+        plan = cs.schedule("swap_of_two", ranks=2)
+        buffers = np.array([[1.0], [10.0]])
+        assert moved(plan, buffers, "sum", None, by_threads(Network(alpha=0.001, bandwidth=1e3))).tolist() == [[11.0]] * 2
+    finally:
+        cs.algorithms.__globals__["_ALGORITHMS"].pop("swap_of_two", None)
+
+
+def test_a_slot_is_read_before_it_is_written_in_the_same_step():
+    from collsim.real.ranks.program import programs
+    from collsim.replay import starting
+
+    plan = cs.schedule("allreduce_recursive_doubling", ranks=4)
+    order = programs(plan, starting(plan))[0].order[0]
+    assert order == ((False, 0), (True, 0), (False, 1), (True, 1))

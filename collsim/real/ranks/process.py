@@ -1,13 +1,15 @@
 """The process of one rank: told over stdin what to do, it answers over stdout. Both ends are ours, so pickle is safe.
 
 It is told a `Task`, answers with the port it listens on, is told the ports of the others, and says when it is connected.
-Then it runs whenever it is told to, from a moment on, and answers with an `Outcome`. When its stdin ends, its parent
+Then it runs whenever it is told to, from a moment on, says when it has ended, and, told that all have, answers with an
+`Outcome`. When its stdin ends, its parent
 has gone or wants no more of it, and it goes at once, whatever it is doing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import queue
@@ -87,6 +89,7 @@ def main() -> None:
     """Serve until stdin ends."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not stand between the answers
+    gc.disable()  # its pauses would be measured, and nothing here goes round in circles
     told: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, told), daemon=True).start()
     try:
@@ -119,4 +122,7 @@ def _serve(told: queue.SimpleQueue[Any], answers: BinaryIO) -> None:
         start = told.get()
         slots = filled(task)
         run = Exchange(task.program, slots, wires, task.network, getattr(np, task.combine))
-        _say(answers, ("done", judged(task, slots, run.run(start))))
+        moments = run.run(start)
+        _say(answers, ("ran", None))
+        told.get()  # until all have ended: comparing takes a processor from those that still run
+        _say(answers, ("done", judged(task, slots, moments)))
