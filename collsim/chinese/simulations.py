@@ -65,7 +65,6 @@ SAID = {
     "{name}: {rank!r} is not a rank of {topology_name}; its ranks are 0 to {last}": (
         "{name}：{rank!r} 不是 {topology_name} 的 rank；可取 0 到 {last}"
     ),
-    "{name}={value!r} must be True or False": "{name}={value!r} 必须是 True 或 False",
     "eager=True needs sharing 'fair' or 'none' and no gamma: only then do bytes leave a latency before they arrive": (
         "eager=True 需要 sharing 为 'fair' 或 'none' 且不带 gamma：只有这样，字节离开的时刻才恰比到达早一个延迟"
     ),

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import CollsimError, Sentence
-from .ranks.process import CONNECT_SECONDS, Outcome, Task
+from .ranks.process import CONNECT_SECONDS, RankOutcome, RankTask
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 #: A rank imports its own modules and not the package around them, which loads tables and takes a second of a processor.
@@ -125,7 +125,9 @@ def _process(program: str) -> subprocess.Popen[bytes]:
 
 def _ended(number: int, process: subprocess.Popen[bytes], code: int) -> CollsimError:
     if code < 0:
-        return CollsimError("the process of endpoint {number} was killed (signal {signal})", number=number, signal=-code)
+        return CollsimError(
+            "the process of endpoint {number} was killed (signal {signal})", number=number, signal=-code
+        )
     assert process.stderr is not None
     last = process.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
     why = Sentence(": {last}", last=last[0]) if last else ""
@@ -133,7 +135,7 @@ def _ended(number: int, process: subprocess.Popen[bytes], code: int) -> CollsimE
 
 
 @contextlib.contextmanager
-def crew(tasks: Sequence[Task], until: float) -> Iterator[Crew]:
+def crew(tasks: Sequence[RankTask], until: float) -> Iterator[Crew]:
     """The processes, connected with one another; gone when this is left, on whatever way."""
     started = Crew(len(tasks))
     try:
@@ -148,7 +150,9 @@ def crew(tasks: Sequence[Task], until: float) -> Iterator[Crew]:
         started.end()
 
 
-def measured(tasks: Sequence[Task], runs: int, time_limit: float, tell: Told | None = None) -> list[list[Outcome]]:
+def measured(
+    tasks: Sequence[RankTask], runs: int, time_limit: float, tell: Told | None = None
+) -> list[list[RankOutcome]]:
     """Run so many times after once to warm up; of each run the outcome of each rank, moments from its start.
 
     Raises CollsimError where a rank fails or is killed, or the time is up.
@@ -162,7 +166,7 @@ def measured(tasks: Sequence[Task], runs: int, time_limit: float, tell: Told | N
             started.tell_all(start)
             started.answers("ran", until)
             started.tell_all(None)
-            outcomes: list[Outcome] = started.answers("done", until)
+            outcomes: list[RankOutcome] = started.answers("done", until)
             if number:
                 found.append([_from(start, outcome) for outcome in outcomes])
     if tell is not None:
@@ -170,7 +174,7 @@ def measured(tasks: Sequence[Task], runs: int, time_limit: float, tell: Told | N
     return found
 
 
-def _from(start: float, outcome: Outcome) -> Outcome:
+def _from(start: float, outcome: RankOutcome) -> RankOutcome:
     """With moments that count from the start."""
     moments = outcome.moments
     return outcome._replace(moments=type(moments)(*(part - start for part in moments)))

@@ -10,7 +10,7 @@ from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..topology.generic import switch
-from .ranks.network import Network
+from .ranks.network import ImitatedNetwork
 
 _UNPACED = 1e12  # B/s where nothing is paced: bytes cost nothing beside messages
 
@@ -40,7 +40,8 @@ def predict(
 class MessageCost:
     """What was measured beside a run: s of a message, B/s of its bytes.
 
-    From two times of a shift of all ranks, one of a small and one of a large buffer: time = alpha + bytes / bandwidth.
+    From the best times of a step of an allgather around the ring, at a small and a large block: time = alpha +
+    bytes / bandwidth. Several steps, because the first of a run also waits for the last process to begin.
     """
 
     alpha: float
@@ -48,18 +49,18 @@ class MessageCost:
 
     RUNS: ClassVar[int] = 5
     SMALL: ClassVar[int] = 4096
-    SECONDS: ClassVar[float] = 0.05  # that the large one takes on the imitated cable
-    LARGE: ClassVar[tuple[int, int]] = (65536, 4 * 2**20)
+    SECONDS: ClassVar[float] = 0.03  # that the large one takes on the imitated cable
+    LARGE: ClassVar[tuple[int, int]] = (65536, 4 * 2**20)  # its least and most bytes
 
     @classmethod
-    def sizes(cls, network: Network) -> tuple[int, int]:
-        """Bytes of the two shifts."""
+    def sizes(cls, network: ImitatedNetwork) -> tuple[int, int]:
+        """Bytes of the two blocks."""
         least, most = cls.LARGE
         large = most if network.bandwidth is None else min(most, max(least, int(network.bandwidth * cls.SECONDS)))
         return cls.SMALL, large // 4 * 4
 
     @classmethod
-    def of(cls, network: Network, times: list[float]) -> MessageCost:
+    def of(cls, network: ImitatedNetwork, times: list[float]) -> MessageCost:
         """The line through both times; where the larger was not the slower, its bytes cost nothing."""
         small, large = cls.sizes(network)
         beta = max((times[1] - times[0]) / (large - small), 1 / _UNPACED)

@@ -18,12 +18,13 @@ from ..registry import schedule as registered
 from ..replay import OPERATORS, moved, require_schedule, run, starting
 from ..schedule import Schedule
 from ..simulate import Trace
+from ..simulate.conditions import conditions
 from ..simulate.run import chunk_bytes
 from ..units import format_bytes, format_time, parse_bandwidth, parse_bytes, parse_count, parse_time
 from .launch import measured, new_token
-from .prediction import MessageCost, predict
-from .ranks.network import Network
-from .ranks.process import Outcome, Task
+from .prediction import MessageCost, imitated, predict
+from .ranks.network import ImitatedNetwork
+from .ranks.process import RankOutcome, RankTask
 from .ranks.program import programs
 from .trace import ENGINE, Measurement, RealTrace, timing_of
 
@@ -38,14 +39,14 @@ _UFUNCS = {"sum": "add", "avg": "add", "prod": "multiply", "max": "maximum", "mi
 
 
 @dataclass(frozen=True)
-class Asked:
+class RealRun:
     """What is to be run, checked: the schedule, bytes, type, operator, the network to imitate, how often, how long."""
 
     schedule: Schedule
     nbytes: int
     dtype: np.dtype[Any]
     op: str
-    network: Network
+    network: ImitatedNetwork
     repeat: int
     time_limit: float
     on: str
@@ -81,7 +82,8 @@ def run_for_real(
     Args:
         nbytes: as in `simulate`; whole elements. At most 64 MiB.
         alpha, bandwidth: of the network that is imitated: s from the last byte to the arrival, B/s of the one cable
-            that each rank has in each direction to a switch. None: nothing is paced, the computer is as fast as it is.
+            that each rank has in each direction to a switch. Bandwidth None: nothing is paced, the computer is as fast
+            as it is; what a message costs is measured first, and the prediction is made of that.
         on: `"here"`: paced sockets on 127.0.0.1. `"mpi"` (mpi4py) and `"gloo"` (torch): these libraries' own
             messages, which nothing paces; alpha and bandwidth are then those of the prediction.
         repeat: so many runs after one to warm up; the columns are those of the median run.
@@ -106,32 +108,32 @@ def run_for_real(
     if given is not None:
         nbytes, dtype = _size_of(plan, given, layout), given.dtype
     asked = _asked(plan, nbytes, dtype, op, on, repeat, time_limit)
-    predicted, network = _network(asked, alpha, bandwidth, eager, late, slow)
-    asked = replace(asked, network=network)
+    asked = replace(asked, network=_network(plan.ranks, alpha, bandwidth, eager, late, slow))
+    cost = message_cost(plan.ranks, asked.network, on) if calibrate or asked.network.bandwidth is None else None
+    predicted = _predicted(asked, cost)
     _require_time(asked, predicted)
     with told(progress, "runs", "runs done", "in all") as tell:
         if given is None:
             found, out = _checked(asked, _carry(asked, *_numbers(asked), give=False, tell=tell)), None
         else:
             found, out = _on_buffers(asked, given, layout, tell)
-    trace = _trace(asked, predicted, found, out)
-    return replace(trace, calibrated=_message_cost(trace)) if calibrate else trace
+    return replace(_trace(asked, predicted, found, out), calibrated=cost)
 
 
-def _message_cost(trace: RealTrace) -> MessageCost:
-    """What one message and one byte of it take: a shift of all ranks at two sizes, the best of five each."""
-    shift, times = sendrecv(trace.schedule.ranks), []
-    network = replace(trace.network, late={}, slow={})
-    for size in MessageCost.sizes(network):
-        asked = Asked(shift, size, np.dtype("float32"), "sum", network, MessageCost.RUNS, MOST_SECONDS, trace.measured.on)
-        predicted = predict(shift, size, "float32", network.alpha, network.bandwidth)
-        times.append(_trace(asked, predicted, _checked(asked, _carry(asked, *_numbers(asked), give=False, tell=None)), None).best)
-    return MessageCost.of(network, times)
+def message_cost(ranks: int, network: ImitatedNetwork, on: str = "here") -> MessageCost:
+    """What one message and one byte take, with so many processes: blocks go around the ring, at two sizes.
 
-
-def sendrecv(ranks: int) -> Schedule:
-    """Every rank sends all it has to the next: one step."""
-    return registered("sendrecv_direct", ranks=ranks)
+    Raises CollsimError for a single rank.
+    """
+    if ranks < 2:
+        raise CollsimError("one rank sends no message, so there is nothing to measure; use two or more")
+    around, times, steady = registered("allgather_ring", ranks=ranks), [], replace(network, late={}, slow={})
+    for size in MessageCost.sizes(steady):
+        many = MessageCost.RUNS
+        asked = RealRun(around, size * ranks, np.dtype("float32"), "sum", steady, many, MOST_SECONDS, on)
+        found = _checked(asked, _carry(asked, *_numbers(asked), give=False, tell=None))
+        times.append(_trace(asked, _predicted(asked, None), found, None).best / (ranks - 1))
+    return MessageCost.of(steady, times)
 
 
 def _size_of(schedule: Schedule, given: npt.NDArray[Any], layout: str | None) -> int:
@@ -142,9 +144,7 @@ def _size_of(schedule: Schedule, given: npt.NDArray[Any], layout: str | None) ->
     return int(given.shape[1] * given.itemsize * (schedule.ranks if own else 1))
 
 
-def _asked(
-    schedule: Schedule, nbytes: Any, dtype: Any, op: str, on: str, repeat: int, time_limit: Any
-) -> Asked:
+def _asked(schedule: Schedule, nbytes: Any, dtype: Any, op: str, on: str, repeat: int, time_limit: Any) -> RealRun:
     """What was asked for, within the limits. Raises CollsimError."""
     if schedule.endpoints > MOST_RANKS:
         why = "{label} would start {count} processes; {most} is the most here, so use fewer ranks"
@@ -156,7 +156,9 @@ def _asked(
         why = "{size} is more than {most}, the most that is run for real here"
         raise CollsimError(why, size=format_bytes(size), most=format_bytes(MOST_BYTES))
     if not 0 < limit <= MOST_SECONDS:
-        raise CollsimError("time_limit={limit:g} s must be more than 0 and at most {most:g} s", limit=limit, most=MOST_SECONDS)
+        raise CollsimError(
+            "time_limit={limit:g} s must be more than 0 and at most {most:g} s", limit=limit, most=MOST_SECONDS
+        )
     kind = _dtype(dtype)
     if size % kind.itemsize:
         why = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
@@ -165,7 +167,7 @@ def _asked(
     if runs > MOST_RUNS:
         raise CollsimError("repeat={runs} is more than {most}, the most at a time", runs=runs, most=MOST_RUNS)
     word = require_word("reduction op", op, OPERATORS)
-    asked = Asked(schedule, size, kind, word, Network(), runs, limit, require_word("on", on, WAYS))
+    asked = RealRun(schedule, size, kind, word, ImitatedNetwork(), runs, limit, require_word("back end", on, WAYS))
     memory = int(asked.sizes.sum()) * kind.itemsize * schedule.endpoints
     if memory > MOST_MEMORY:
         why = "{label} would hold {memory} in its processes; {most} is the most here, so use fewer bytes or ranks"
@@ -183,19 +185,26 @@ def _dtype(dtype: Any) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, small[name]) if name in small else name)
 
 
-def _network(
-    asked: Asked, alpha: Any, bandwidth: Any, eager: bool, late: Any, slow: Any
-) -> tuple[Trace, Network]:
-    """The prediction, and the network that it is of."""
+def _network(ranks: int, alpha: Any, bandwidth: Any, eager: bool, late: Any, slow: Any) -> ImitatedNetwork:
+    """The network to imitate. Raises CollsimError for what none can be."""
     seconds = 0.0 if alpha is None else parse_time(alpha)
     rate = None if bandwidth is None else parse_bandwidth(bandwidth)
-    predicted = predict(asked.schedule, asked.nbytes, asked.dtype.name, seconds, rate, late=late, slow=slow, eager=eager)
-    given = predicted.conditions
-    assert given is not None
-    return predicted, Network(seconds, rate, given.eager, dict(given.late), dict(given.slow))
+    wrong = {name: value for name, value in (("late", late), ("slow", slow), ("eager", eager)) if value}
+    given = conditions(imitated(ranks, seconds, rate), wrong)
+    return ImitatedNetwork(seconds, rate, given.eager, dict(given.late), dict(given.slow))
 
 
-def _require_time(asked: Asked, predicted: Trace) -> None:
+def _predicted(asked: RealRun, cost: MessageCost | None) -> Trace:
+    """The prediction: of the network that is imitated, or where nothing is paced of what a message costs here."""
+    network = asked.network
+    alpha, rate = network.alpha, network.bandwidth
+    if rate is None and cost is not None:
+        alpha, rate = cost.alpha, cost.bandwidth
+    wrong: dict[str, Any] = {"late": network.late, "slow": network.slow, "eager": network.eager}
+    return predict(asked.schedule, asked.nbytes, asked.dtype.name, alpha, rate, **wrong)
+
+
+def _require_time(asked: RealRun, predicted: Trace) -> None:
     seconds = predicted.time * (asked.repeat + 1)
     if seconds > asked.time_limit:
         raise CollsimError(
@@ -210,7 +219,7 @@ def _require_time(asked: Asked, predicted: Trace) -> None:
 # ---- numbers
 
 
-def _numbers(asked: Asked) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], dict[int, dict[int, npt.NDArray[Any]]]]:
+def _numbers(asked: RealRun) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], dict[int, dict[int, npt.NDArray[Any]]]]:
     """What all slots hold at the start, one period of it; which hold anything; and by endpoint and slot what the
     collective promises, as replay has it."""
     schedule, held = asked.schedule, starting(asked.schedule)
@@ -230,28 +239,28 @@ def _numbers(asked: Asked) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], dic
     return values, held, expected
 
 
-def _combine(asked: Asked) -> Any:
+def _combine(asked: RealRun) -> Any:
     return OPERATORS[asked.op] if collective(asked.schedule.collective).reduces else np.add
 
 
 def _carry(
-    asked: Asked,
+    asked: RealRun,
     values: npt.NDArray[Any],
     held: npt.NDArray[np.bool_],
     expected: dict[int, dict[int, npt.NDArray[Any]]],
     give: bool,
     tell: Any,
-) -> list[list[Outcome]]:
+) -> list[list[RankOutcome]]:
     """Hand each process its part, and run them."""
     token, name = new_token(), _UFUNCS[asked.op] if collective(asked.schedule.collective).reduces else "add"
     tasks = [
-        Task(program, asked.network, token, values[e], asked.sizes, name, expected.get(e, {}), give)
+        RankTask(program, asked.network, token, values[e], asked.sizes, name, expected.get(e, {}), give)
         for e, program in enumerate(programs(asked.schedule, held))
     ]
     return measured(tasks, asked.repeat, asked.time_limit, tell)
 
 
-def _checked(asked: Asked, found: list[list[Outcome]]) -> list[list[Outcome]]:
+def _checked(asked: RealRun, found: list[list[RankOutcome]]) -> list[list[RankOutcome]]:
     """Raises CollsimError where any element is not what replay says."""
     for number, outcomes in enumerate(found):
         for rank, outcome in enumerate(outcomes):
@@ -262,10 +271,10 @@ def _checked(asked: Asked, found: list[list[Outcome]]) -> list[list[Outcome]]:
 
 
 def _on_buffers(
-    asked: Asked, given: npt.NDArray[Any], layout: str | None, tell: Any
-) -> tuple[list[list[Outcome]], npt.NDArray[Any]]:
+    asked: RealRun, given: npt.NDArray[Any], layout: str | None, tell: Any
+) -> tuple[list[list[RankOutcome]], npt.NDArray[Any]]:
     """The same on somebody's data: processes move it in the place of replay, and replay's result is what it must be."""
-    found: list[list[Outcome]] = []
+    found: list[list[RankOutcome]] = []
 
     def by_processes(schedule: Schedule, values: Any, held: Any, combine: Any) -> None:
         end, full = values.copy(), held.copy()
@@ -283,9 +292,7 @@ def _on_buffers(
 # ---- the trace
 
 
-def _trace(
-    asked: Asked, predicted: Trace, found: list[list[Outcome]], out: npt.NDArray[Any] | None
-) -> RealTrace:
+def _trace(asked: RealRun, predicted: Trace, found: list[list[RankOutcome]], out: npt.NDArray[Any] | None) -> RealTrace:
     start, came, finish = (np.zeros((len(found), len(asked.schedule))) for _ in range(3))
     for run_number, outcomes in enumerate(found):
         for endpoint, outcome in enumerate(outcomes):

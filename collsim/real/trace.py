@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .prediction import MessageCost
-    from .ranks.network import Network
+    from .ranks.network import ImitatedNetwork
 
 Floats = npt.NDArray[np.float64]
 ENGINE = "real"
@@ -69,7 +69,7 @@ class RealTrace(Trace):
 
     measured: Measurement = field(default=None)  # type: ignore[assignment]
     predicted: Trace = field(default=None)  # type: ignore[assignment]
-    network: Network = field(default=None)  # type: ignore[assignment]
+    network: ImitatedNetwork = field(default=None)  # type: ignore[assignment]
     calibrated: MessageCost | None = None
     out: npt.NDArray[Any] | None = None
 
@@ -106,9 +106,9 @@ class RealTrace(Trace):
 
     @cached_property
     def beside(self) -> pd.DataFrame:
-        """A row per step: step, predicted and measured end, what each takes more than the one before, and `late` with its
-        quartiles over the runs (s)."""
-        from .beside import beside
+        """A row per step: step, predicted and measured end, and `late`: what it takes more than predicted, the median
+        over the runs with its quartiles; all in s."""
+        from .lateness import beside
 
         return beside(self)
 
@@ -126,7 +126,7 @@ class RealTrace(Trace):
 
     def explain(self, lang: str = "en") -> str:
         """How far from the prediction it is, and the likely cause."""
-        from .beside import explain
+        from .lateness import explain
 
         return explain(self, lang)
 
@@ -137,18 +137,13 @@ class RealTrace(Trace):
         )
 
     def __str__(self) -> str:
-        low, high = self.middle
-        return "\n".join(
-            (
-                f"{self.schedule.label} on {self.measured.cores} processors of this computer ({self.measured.on}), "
-                f"{self.nbytes:,} bytes, {self.dtype}",
-                f"predicted  {format_time(self.predicted.time)}",
-                f"measured   {format_time(self.time)}, the median of {len(self.times)} runs; the middle half "
-                f"{format_time(low)} to {format_time(high)}, the best {format_time(self.best)}",
-                f"checked    {self.measured.checked:,} elements, all as replay has them",
-                self.explain(),
-            )
-        )
+        return self.said()
+
+    def said(self, lang: str = "en") -> str:
+        """All of it in a few lines: predicted, measured, checked, and why."""
+        from .lateness import said
+
+        return said(self, lang)
 
 
 def timing_of(predicted: Trace, measured: Measurement) -> Timing:

@@ -119,7 +119,8 @@ def conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
             raise CollsimError("{name}={value!r} must be True or False", name=name, value=given[name])
     if given.get("eager") and (given.get("sharing") == "fifo" or given.get("gamma")):
         raise CollsimError(
-            "eager=True needs sharing 'fair' or 'none' and no gamma: only then do bytes leave a latency before they arrive"
+            "eager=True needs sharing 'fair' or 'none' and no gamma: only then do bytes leave a latency before they "
+            "arrive"
         )
     for name in ("gamma", "injection"):
         if name in given:

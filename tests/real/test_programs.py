@@ -7,7 +7,7 @@ import pytest
 from threads import by_threads, same_bits
 
 import collsim as cs
-from collsim.real.ranks.network import Network
+from collsim.real.ranks.network import ImitatedNetwork
 from collsim.replay import moved
 
 N = range(2, 9)
@@ -47,10 +47,10 @@ def test_every_algorithm_without_helpers_is_replay_bit_for_bit(dtype, op):
 
 @pytest.mark.parametrize("eager", [True, False])
 def test_helpers_and_either_rule_of_sending_are_replay_too(eager):
-    network = Network(eager=eager)
+    network = ImitatedNetwork(eager=eager)
     for plan in (
-        cs.schedule("allreduce_parameter_server", ranks=4),
-        cs.schedule("allreduce_sharded_parameter_server", ranks=4),
+        cs.schedule("allreduce_parameter_server", ranks=4, server="helper"),
+        cs.schedule("allreduce_sharded_parameter_server", ranks=4, server="helper"),
         cs.schedule("allreduce_ring", ranks=5, channels=2),
         cs.schedule("allreduce_double_binary_tree", ranks=6, chunks=4),
         cs.schedule("alltoall_bruck", ranks=7),
@@ -63,7 +63,13 @@ def test_helpers_and_either_rule_of_sending_are_replay_too(eager):
 def test_pacing_changes_no_bit():
     plan = cs.schedule("allreduce_direct_one_shot", ranks=6)
     buffers = data(plan, "float16", seed=2)
-    paced = moved(plan, buffers, "sum", None, by_threads(Network(alpha=0.001, bandwidth=1e6, slow={2: 3.0}, late={1: 0.01})))
+    paced = moved(
+        plan,
+        buffers,
+        "sum",
+        None,
+        by_threads(ImitatedNetwork(alpha=0.001, bandwidth=1e6, slow={2: 3.0}, late={1: 0.01})),
+    )
     assert same_bits(paced, cs.replay(plan, buffers))
 
 
@@ -72,12 +78,9 @@ def test_two_ranks_that_swap_a_slot_send_what_they_had_before():
     def swap_of_two(n):
         yield cs.reduce([0, 1], [1, 0], chunk=0)
 
-    try:
-        plan = cs.schedule("swap_of_two", ranks=2)
-        buffers = np.array([[1.0], [10.0]])
-        assert moved(plan, buffers, "sum", None, by_threads(Network(alpha=0.001, bandwidth=1e3))).tolist() == [[11.0]] * 2
-    finally:
-        cs.algorithms.__globals__["_ALGORITHMS"].pop("swap_of_two", None)
+    plan = cs.schedule("swap_of_two", ranks=2)
+    slowly = by_threads(ImitatedNetwork(alpha=0.001, bandwidth=1e3))
+    assert moved(plan, np.array([[1.0], [10.0]]), "sum", None, slowly).tolist() == [[11.0]] * 2
 
 
 def test_a_slot_is_read_before_it_is_written_in_the_same_step():

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 from collsim.real.ranks.exchange import Exchange
-from collsim.real.ranks.network import Network
+from collsim.real.ranks.network import ImitatedNetwork
 from collsim.real.ranks.program import programs
 from collsim.real.ranks.wire import Wire
 from collsim.replay import starting
@@ -20,12 +20,18 @@ def wires_of(listed):
         for peer in program.peers:
             if peer > program.endpoint:
                 one, other = socket.socketpair()
-                wires[program.endpoint][peer], wires[peer][program.endpoint] = Wire(peer, one), Wire(program.endpoint, other)
+                wires[program.endpoint][peer], wires[peer][program.endpoint] = (
+                    Wire(peer, one),
+                    Wire(program.endpoint, other),
+                )
     return wires
 
 
-def by_threads(network=Network(), jumble=None):
-    """A `Mover` for `collsim.replay.moved`; `jumble`: a random generator that delays every wire's frames."""
+UNPACED = ImitatedNetwork()
+
+
+def by_threads(network=UNPACED):
+    """A `Mover` for `collsim.replay.moved`."""
 
     def move(schedule, values, held, combine):
         listed = programs(schedule, starting(schedule) if held is None else held)

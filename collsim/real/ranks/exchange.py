@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .network import Bucket, Network
-from .program import REDUCE, Move, Program
+from .network import Bucket, ImitatedNetwork
+from .program import REDUCE, Move, RankProgram
 from .wire import ARRIVED, CLEAR, DATA, Frame, Wire
 
 Floats = npt.NDArray[np.float64]
@@ -32,7 +32,7 @@ class Moments(NamedTuple):
     arrived: Floats
 
 
-class Turns:
+class ChannelTurns:
     """Transfers of a channel, those of one step after those of the steps before."""
 
     def __init__(self, moves: tuple[Move, ...]):
@@ -69,17 +69,17 @@ class Exchange:
 
     def __init__(
         self,
-        program: Program,
+        program: RankProgram,
         slots: list[npt.NDArray[Any]],
         wires: Mapping[int, Wire],
-        network: Network,
+        network: ImitatedNetwork,
         combine: np.ufunc = np.add,
     ):
         self.program, self.slots, self.wires, self.network, self.combine = program, slots, wires, network, combine
         self.send_row = {move.row: i for i, move in enumerate(program.sends)}
         self.receive_row = {move.row: i for i, move in enumerate(program.receives)}
         self.order = {slot: deque(events) for slot, events in program.order.items()}
-        self.turns, self.receiving = Turns(program.sends), Turns(program.receives)
+        self.turns, self.receiving = ChannelTurns(program.sends), ChannelTurns(program.receives)
         self.piece = network.piece(program.endpoint)
         self.out, self.into = Bucket(network.beta(program.endpoint)), Bucket(network.beta(program.endpoint))
         self.held: dict[int, memoryview] = {}  # read, and to be sent

@@ -14,7 +14,7 @@ _LEAST_PIECE, _MOST_PIECE = 1500, 1 << 18
 
 
 @dataclass(frozen=True)
-class Network:
+class ImitatedNetwork:
     """What is imitated: s from the last byte to the arrival, B/s of a cable in each direction (None: as fast as the
     computer), and whether a rank sends before the last one has arrived (`eager`).
 

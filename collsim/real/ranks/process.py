@@ -1,8 +1,8 @@
 """The process of one rank: told over stdin what to do, it answers over stdout. Both ends are ours, so pickle is safe.
 
-It is told a `Task`, answers with the port it listens on, is told the ports of the others, and says when it is connected.
+It is told a `RankTask`, answers with its port, is told the ports of the others, and says when it is connected.
 Then it runs whenever it is told to, from a moment on, says when it has ended, and, told that all have, answers with an
-`Outcome`. When its stdin ends, its parent
+`RankOutcome`. When its stdin ends, its parent
 has gone or wants no more of it, and it goes at once, whatever it is doing.
 """
 
@@ -22,15 +22,15 @@ import numpy.typing as npt
 
 from ...errors import CollsimError
 from .exchange import Exchange, Moments
-from .network import Network
-from .program import Program
+from .network import ImitatedNetwork
+from .program import RankProgram
 from .wire import Wire, accepted, connected, listener
 
 CONNECT_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
-class Task:
+class RankTask:
     """All that a rank has to know.
 
     Attributes:
@@ -39,8 +39,8 @@ class Task:
         expected: slots that must hold these values, repeated alike, at the end; with `give` they are handed back.
     """
 
-    program: Program
-    network: Network
+    program: RankProgram
+    network: ImitatedNetwork
     token: bytes
     values: npt.NDArray[Any]
     sizes: npt.NDArray[np.int64]
@@ -49,7 +49,7 @@ class Task:
     give: bool = False
 
 
-class Outcome(NamedTuple):
+class RankOutcome(NamedTuple):
     """What became of a run: its moments, elements that were compared, how many of them are not what they must be, and
     the slots if they are wanted."""
 
@@ -59,16 +59,16 @@ class Outcome(NamedTuple):
     slots: dict[int, npt.NDArray[Any]]
 
 
-def filled(task: Task) -> list[npt.NDArray[Any]]:
+def filled(task: RankTask) -> list[npt.NDArray[Any]]:
     """The slots as they are before the first step."""
     return [np.resize(values, size) for values, size in zip(task.values, task.sizes.tolist(), strict=True)]
 
 
-def judged(task: Task, slots: list[npt.NDArray[Any]], moments: Moments) -> Outcome:
+def judged(task: RankTask, slots: list[npt.NDArray[Any]], moments: Moments) -> RankOutcome:
     """Compare what came out with what must come out, bit for bit."""
     wrong = sum(_differing(np.resize(want, len(slots[slot])), slots[slot]) for slot, want in task.expected.items())
     checked = sum(len(slots[slot]) for slot in task.expected)
-    return Outcome(moments, checked, wrong, {slot: slots[slot] for slot in task.expected} if task.give else {})
+    return RankOutcome(moments, checked, wrong, {slot: slots[slot] for slot in task.expected} if task.give else {})
 
 
 def _differing(want: npt.NDArray[Any], got: npt.NDArray[Any]) -> int:
@@ -113,7 +113,7 @@ def _say(answers: BinaryIO, message: tuple[str, Any]) -> None:
 
 
 def _serve(told: queue.SimpleQueue[Any], answers: BinaryIO) -> None:
-    task: Task = told.get()
+    task: RankTask = told.get()
     listening = listener()
     _say(answers, ("port", listening.getsockname()[1]))
     wires = wired(task.program.endpoint, task.program.peers, told.get(), listening, task.token)

@@ -33,7 +33,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Program:
+class RankProgram:
     """What one endpoint does.
 
     Attributes:
@@ -53,7 +53,7 @@ class Program:
         return {move.peer for move in (*self.sends, *self.receives)} - {self.endpoint}
 
 
-def programs(schedule: Schedule, held: npt.NDArray[np.bool_]) -> list[Program]:
+def programs(schedule: Schedule, held: npt.NDArray[np.bool_]) -> list[RankProgram]:
     """A program for each endpoint; `held` are the slots (endpoints, slots) that hold data at the start.
 
     A reduce into what a helper does not hold yet is a copy, as `replay` has it.
@@ -68,7 +68,7 @@ def programs(schedule: Schedule, held: npt.NDArray[np.bool_]) -> list[Program]:
         sends[src].append(Move(row, step, channel, dst, chunk))
         receives[dst].append(Move(row, step, channel, src, into, kind))
     return [
-        Program(e, tuple(sends[e]), tuple(receives[e]), _order(sends[e], receives[e]))
+        RankProgram(e, tuple(sends[e]), tuple(receives[e]), _order(sends[e], receives[e]))
         for e in range(schedule.endpoints)
     ]
 

@@ -98,6 +98,32 @@ def explain(trace: RealTrace, lang: str = "en") -> str:
     return (" ", "")[at].join(pair[at] for pair in sentences(trace))
 
 
+def said(trace: RealTrace, lang: str = "en") -> str:
+    """What was run where, the prediction, the measurement, what was checked, and why they differ, a line each."""
+    at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    low, high = map(format_time, trace.middle)
+    processes, cores = trace.schedule.endpoints, trace.measured.cores
+    where = f"{trace.nbytes:,} bytes, {trace.dtype}, {trace.measured.on}"
+    lines: tuple[Pair, ...] = (
+        (
+            f"{trace.schedule.label}, {processes} processes on {cores} processors of this computer ({where})",
+            f"{trace.schedule.label}，本机 {cores} 个处理器上的 {processes} 个进程（{where}）",
+        ),
+        (f"predicted  {format_time(trace.predicted.time)}", f"预测  {format_time(trace.predicted.time)}"),
+        (
+            f"measured   {format_time(trace.time)}, the median of {len(trace.times)} runs; the middle half {low} to "
+            f"{high}, the best {format_time(trace.best)}",
+            f"实测  {format_time(trace.time)}，{len(trace.times)} 次的中位数；中间一半 {low} 到 {high}，"
+            f"最快 {format_time(trace.best)}",
+        ),
+        (
+            f"checked    {trace.measured.checked:,} elements, all as replay has them, bit for bit",
+            f"已检查  {trace.measured.checked:,} 个元素，与 replay 逐位相同",
+        ),
+    )
+    return "\n".join([*(line[at] for line in lines), explain(trace, lang)])
+
+
 def sentences(trace: RealTrace) -> list[Pair]:
     """The headline, its likely cause, and runs that were held up: English and Chinese."""
     found = _rank_to_blame(trace) or _step_to_blame(trace) or _all_alike(trace)
@@ -108,7 +134,8 @@ def sentences(trace: RealTrace) -> list[Pair]:
             (
                 f"{len(held)} of {len(trace.times)} runs were held up, run {run + 1} most: {format_time(more)} more, "
                 f"most of it in step {step + 1}; something else had the processor.",
-                f"{len(trace.times)} 次运行中有 {len(held)} 次被耽搁，最多的是第 {run + 1} 次：多用 {format_time(more)}，"
+                f"{len(trace.times)} 次运行中有 {len(held)} 次被耽搁，"
+                f"最多的是第 {run + 1} 次：多用 {format_time(more)}，"
                 f"主要在第 {step + 1} 步；当时处理器在忙别的事。",
             )
         )
@@ -148,10 +175,11 @@ def _step_to_blame(trace: RealTrace) -> list[Pair] | None:
     total, worst = float(late.clip(0).sum()), int(np.argmax(late))
     if len(late) < 3 or trace.apart <= _NOTHING or late[worst] < _BLAME * total:
         return None
+    most, all_of_it = format_time(float(late[worst])), format_time(total)
     return [
         (
-            f"Step {worst + 1} is to blame: {format_time(float(late[worst]))} of the {format_time(total)} that come late.",
-            f"主要是第 {worst + 1} 步：迟到的 {format_time(total)} 中占 {format_time(float(late[worst]))}。",
+            f"Step {worst + 1} is to blame: {most} of the {all_of_it} that come late.",
+            f"主要是第 {worst + 1} 步：迟到的 {all_of_it} 中占 {most}。",
         ),
         (
             "Likely cause: something in this step costs more than bytes and messages do; look at who sends in it.",
@@ -201,12 +229,14 @@ def _cause(trace: RealTrace) -> Pair:
         return (
             f"Likely cause: a process wakes up late ({processes} processes on {cores} processors); "
             "calibrate=True measures what a message costs here.",
-            f"可能的原因：进程醒得晚（{cores} 个处理器上有 {processes} 个进程）；calibrate=True 可测出这里一条消息的开销。",
+            f"可能的原因：进程醒得晚（{cores} 个处理器上有 {processes} 个进程）；"
+            "calibrate=True 可测出这里一条消息的开销。",
         )
-    explained, total = fitted.time - trace.predicted.time, trace.time - trace.predicted.time
+    explained, total = format_time(fitted.time - trace.predicted.time), format_time(trace.time - trace.predicted.time)
+    alpha, rate = format_time(found.alpha), f"{found.bandwidth / 1e6:.3g} MB/s"
     return (
-        f"Likely cause: a message costs {format_time(found.alpha)} here and bytes go at {found.bandwidth / 1e6:.3g} MB/s, "
-        f"because a process wakes up late; that makes {format_time(explained)} of the {format_time(total)}.",
-        f"可能的原因：这里一条消息要 {format_time(found.alpha)}，字节以 {found.bandwidth / 1e6:.3g} MB/s 传送，"
-        f"因为进程醒得晚；这占 {format_time(total)} 中的 {format_time(explained)}。",
+        f"Likely cause: a message costs {alpha} here and bytes go at {rate}, because a process wakes up late; at these "
+        f"the prediction is {explained} longer, of {total} that were measured.",
+        f"可能的原因：这里一条消息要 {alpha}，字节以 {rate} 传送，因为进程醒得晚；按此计算，预测要长 {explained}，"
+        f"而实测多出 {total}。",
     )
