@@ -107,7 +107,7 @@ def run_for_real(
     plan = require_schedule(schedule)
     if given is not None:
         nbytes, dtype = _size_of(plan, given, layout), given.dtype
-    asked = _asked(plan, nbytes, dtype, op, on, repeat, time_limit)
+    asked = check(plan, nbytes, dtype, op, on, repeat, time_limit)
     asked = replace(asked, network=_network(plan.ranks, alpha, bandwidth, eager, late, slow))
     cost = message_cost(plan.ranks, asked.network, on) if calibrate or asked.network.bandwidth is None else None
     predicted = _predicted(asked, cost)
@@ -144,8 +144,16 @@ def _size_of(schedule: Schedule, given: npt.NDArray[Any], layout: str | None) ->
     return int(given.shape[1] * given.itemsize * (schedule.ranks if own else 1))
 
 
-def _asked(schedule: Schedule, nbytes: Any, dtype: Any, op: str, on: str, repeat: int, time_limit: Any) -> RealRun:
-    """What was asked for, within the limits. Raises CollsimError."""
+def check(
+    schedule: Schedule,
+    nbytes: Any,
+    dtype: Any = "float32",
+    op: str = "sum",
+    on: str = "here",
+    repeat: int = 1,
+    time_limit: Any = TIME_LIMIT,
+) -> RealRun:
+    """What was asked for, within the limits; nothing is started. Raises CollsimError."""
     if schedule.endpoints > MOST_RANKS:
         why = "{label} would start {count} processes; {most} is the most here, so use fewer ranks"
         raise CollsimError(why, label=schedule.label, count=schedule.endpoints, most=MOST_RANKS)
