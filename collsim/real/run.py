@@ -22,6 +22,7 @@ from ..simulate.conditions import conditions
 from ..simulate.run import chunk_bytes
 from ..units import format_bytes, format_time, parse_bandwidth, parse_bytes, parse_count, parse_time
 from .launch import measured, new_token
+from .mpiexec import require
 from .prediction import MessageCost, imitated, predict
 from .ranks.network import ImitatedNetwork
 from .ranks.process import RankOutcome, RankTask
@@ -105,6 +106,9 @@ def run_for_real(
     """
     given = None if buffers is None else np.asarray(buffers)
     plan = require_schedule(schedule)
+    require(on)
+    if on != "here":
+        alpha = bandwidth = None  # nothing paces a library's own messages
     if given is not None:
         nbytes, dtype = _size_of(plan, given, layout), given.dtype
     asked = check(plan, nbytes, dtype, op, on, repeat, time_limit)
@@ -127,13 +131,16 @@ def message_cost(ranks: int, network: ImitatedNetwork, on: str = "here") -> Mess
     """
     if ranks < 2:
         raise CollsimError("one rank sends no message, so there is nothing to measure; use two or more")
-    around, times, steady = registered("allgather_ring", ranks=ranks), [], replace(network, late={}, slow={})
-    for size in MessageCost.sizes(steady):
-        many = MessageCost.RUNS
-        asked = RealRun(around, size * ranks, np.dtype("float32"), "sum", steady, many, MOST_SECONDS, on)
-        found = _checked(asked, _carry(asked, *_numbers(asked), give=False, tell=None))
-        times.append(_trace(asked, _predicted(asked, None), found, None).best / (ranks - 1))
-    return MessageCost.of(steady, times)
+    around, steady = registered("allgather_ring", ranks=ranks), replace(network, late={}, slow={})
+    times = [best_time(around, size * ranks, steady, MessageCost.RUNS, on) for size in MessageCost.sizes(steady)]
+    return MessageCost.of(steady, [time / (ranks - 1) for time in times])
+
+
+def best_time(schedule: Schedule, nbytes: int, network: ImitatedNetwork, runs: int, on: str = "here") -> float:
+    """Seconds of the fastest of so many runs, checked as all are."""
+    asked = RealRun(schedule, nbytes, np.dtype("float32"), "sum", network, runs, MOST_SECONDS, on)
+    found = _checked(asked, _carry(asked, *_numbers(asked), give=False, tell=None))
+    return min(max(float(o.moments.arrived.max(initial=0.0)) for o in outcomes) for outcomes in found)
 
 
 def _size_of(schedule: Schedule, given: npt.NDArray[Any], layout: str | None) -> int:
@@ -258,11 +265,15 @@ def _carry(
     expected: dict[int, dict[int, npt.NDArray[Any]]],
     give: bool,
     tell: Any,
+    own: bool = False,
 ) -> list[list[RankOutcome]]:
     """Hand each process its part, and run them."""
+    count = asked.schedule.endpoints
     token, name = new_token(), _UFUNCS[asked.op] if collective(asked.schedule.collective).reduces else "add"
     tasks = [
-        RankTask(program, asked.network, token, values[e], asked.sizes, name, expected.get(e, {}), give)
+        RankTask(
+            program, asked.network, token, values[e], asked.sizes, name, expected.get(e, {}), give, asked.on, own, count
+        )
         for e, program in enumerate(programs(asked.schedule, held))
     ]
     return measured(tasks, asked.repeat, asked.time_limit, tell)

@@ -126,7 +126,7 @@ function drawLabMeasured(lab, pic) {
     if (lab.each) pic.append(labText(lab.place.left - 8, below + r * ROW + 21, d.names[r], "s e"));
   });
   pic.append(labText(0, below - 12, lab.words.measured, "b"));
-  if (!narrow) pic.append(labText(72, below - 12, lab.words.medianRun(m.run, m.times.length), "s"));
+  if (!narrow) pic.append(labText(88, below - 12, lab.words.medianRun(m.run, m.times.length), "s"));
 }
 
 /** A row of boxes: bytes solid, alpha hatched. */
