@@ -13,6 +13,7 @@ import typer
 
 import collsim as cs
 
+from ..analysis.standing import counted, standing
 from ..errors import Sentence
 from .options import (
     Json,
@@ -236,7 +237,7 @@ def compare(
     }
     ran = [row for row in found if row["error"] is None]
     by_choice: dict[str, dict[int, str]] = {}
-    for row in sorted(ran, key=lambda row: (-row["nbytes"], row["time"])):
+    for row in sorted(ran, key=lambda row: (-row["nbytes"], *standing(row["time"], row["algorithm"]))):
         by_choice.setdefault(row["algorithm"], {})[row["nbytes"]] = _cell(row, fastest[row["nbytes"]])
     table = [
         {"algorithm": name, **{cs.format_bytes(size): cells[size] for size in sizes}}
@@ -300,7 +301,7 @@ def _time_of_the_fastest(collective: str, frame: Any, timing: TimingOptions) -> 
 def _cell(row: dict[str, Any], best: float) -> str:
     """`2.61 ms* (8 × 4)`: the time, is it the fastest, and the channels and chunks it took where they are not one."""
     chosen = "" if row["channels"] == row["chunks"] == 1 else f" ({row['channels']} × {row['chunks']})"
-    return cs.format_time(row["time"]) + ("*" if math.isclose(row["time"], best, rel_tol=1e-12) else "") + chosen
+    return cs.format_time(row["time"]) + ("*" if counted(row["time"]) == counted(best) else "") + chosen
 
 
 @command()
