@@ -42,6 +42,15 @@ def test_pre_commit_runs_what_make_lint_runs():
     assert [hook["entry"] for hook in hooks] == made
 
 
+def test_what_is_generated_is_made_by_one_command_and_held_by_a_test():
+    """Whatever writes a page has a test that makes the page again and compares; the test names it."""
+    recipe = re.search(r"^docs:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
+    makers = {path.name for path in (ROOT / "docs").glob("make_*.py")}
+    assert makers == set(re.findall(r"docs/(make_\w+\.py)", recipe))
+    tests = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    assert {name for name in makers if any(name.removesuffix(".py") in text for text in tests)} == makers
+
+
 def test_the_workflow_runs_what_ci_runs():
     steps = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]["check"]["steps"]
     assert steps[-1]["run"] == "bash .ci/run"
