@@ -93,10 +93,8 @@ def _names(kind: str, algorithm: Sequence[str] | None) -> list[str]:
     if algorithm is None:
         return list(algorithms(kind))
     if isinstance(algorithm, str) or not isinstance(algorithm, Sequence):
-        raise CollsimError(
-            "algorithm={algorithm!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']",
-            algorithm=algorithm,
-        )
+        why = "algorithm={algorithm!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']"
+        raise CollsimError(why, algorithm=algorithm)
     entries = [find(name) for name in algorithm]
     if other := next((entry for entry in entries if entry.collective != kind), None):
         why = "{name} is an algorithm for {its}, not for {kind}"

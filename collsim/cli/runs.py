@@ -106,10 +106,8 @@ def _run_together(
 ) -> None:
     """Several collectives at once, all of the same size: a row for each, with its slow-down."""
     if timing.engine != "event":
-        raise cs.CollsimError(
-            "--beside needs --engine event, got {engine!r}: a barrier after each step would tie them together",
-            engine=timing.engine,
-        )
+        why = "--beside needs --engine event, got {engine!r}: a barrier after each step would tie them together"
+        raise cs.CollsimError(why, engine=timing.engine)
     others = [_companion(word, plan, network) for word in beside]
     plans, ranks = [plan, *(s for s, _ in others)], [None, *(r for _, r in others)]
     what = network, nbytes, timing.dtype, "event"
@@ -145,12 +143,8 @@ def _companion(word: str, plan: cs.Schedule, network: cs.Topology) -> tuple[cs.S
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
         if not first <= last < network.ranks:
             where = Sentence("{name} has ranks 0 to {last}", name=network.name, last=network.ranks - 1)
-            raise cs.CollsimError(
-                "--beside {word!r}: {part!r} names no ranks ({where}); write algorithm@0-7 or algorithm@0,8",
-                word=word,
-                part=part,
-                where=where,
-            )
+            why = "--beside {word!r}: {part!r} names no ranks ({where}); write algorithm@0-7 or algorithm@0,8"
+            raise cs.CollsimError(why, word=word, part=part, where=where)
         ranks += range(first, last + 1)
     return cs.schedule(name, ranks=len(ranks)), ranks
 

@@ -95,10 +95,8 @@ def _dimensions(topology: Topology) -> list[tuple[str, int]]:
         dims = [("Ring", size) for size in reversed(sizes) if size > 1]
         expected = sum(2 * n if size > 2 else n for _, size in dims)
     else:
-        raise CollsimError(
-            "ASTRA-sim has no words for {name}; it has rings, switches, fully connected networks and tori of them",
-            name=topology.name,
-        )
+        why = "ASTRA-sim has no words for {name}; it has rings, switches, fully connected networks and tori of them"
+        raise CollsimError(why, name=topology.name)
     if len(topology.links) != expected or topology.endpoints != n or any(size < 2 for _, size in dims) or not dims:
         why = "{name} has cables or endpoints more or fewer than a plain {shape}; ASTRA-sim cannot say that"
         raise CollsimError(why, name=topology.name, shape=topology.shape)

@@ -81,10 +81,8 @@ class Measured:
     def __post_init__(self) -> None:
         sizes = self.fitted_on.get("sizes")
         if not isinstance(sizes, list) or len(sizes) != 2 or not all(isinstance(size, int) for size in sizes):
-            raise TopologyError(
-                "fitted_on: sizes={sizes!r} must be two numbers of bytes, the smallest and the largest measured",
-                sizes=sizes,
-            )
+            why = "fitted_on: sizes={sizes!r} must be two numbers of bytes, the smallest and the largest measured"
+            raise TopologyError(why, sizes=sizes)
         for name in ("ranks", "collectives"):
             if not isinstance(self.fitted_on.get(name), list):
                 why = "fitted_on: {name}={value!r} must be a list of what was measured"

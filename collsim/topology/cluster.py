@@ -104,10 +104,8 @@ class ClusterRouter:
         without any."""
         local = self.machine.of_kind("memory")
         if not local:
-            raise TopologyError(
-                "{name} has no host memory for a helper endpoint to sit in; let a rank serve (server='rank')",
-                name=self.machine.name,
-            )
+            why = "{name} has no host memory for a helper endpoint to sit in; let a rank serve (server='rank')"
+            raise TopologyError(why, name=self.machine.name)
         which, node = np.divmod(np.arange(count), self.nodes)
         device = node * len(self.machine.devices) + np.array(local, np.int64)[which % len(local)]
         return np.asarray(device, np.int32)

@@ -263,11 +263,8 @@ def _parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[Paralle
     mode = row["mode"]
     for word in ("LoRA", "SFT"):
         if mode.startswith(word):
-            raise CollsimError(
-                "mode={mode!r}: {word} trains on packed or frozen parts, which a step does not know",
-                mode=mode,
-                word=word,
-            )
+            why = "mode={mode!r}: {word} trains on packed or frozen parts, which a step does not know"
+            raise CollsimError(why, mode=mode, word=word)
     t, p = int(_number(row, "tp") or 1), int(_number(row, "pp") or 1)
     c = _found(r"CP[ =](\d+)", mode) or 1
     e = _found(r"EP=(\d+)", mode) or 1
