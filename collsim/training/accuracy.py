@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from operator import mul
@@ -329,12 +329,3 @@ def _usual() -> dict[str, Any]:
     import inspect
 
     return {name: p.default for name, p in inspect.signature(training_step).parameters.items()}
-
-
-def rows_of(path: Any) -> Iterator[tuple[dict[str, str], MeasuredStep | str]]:
-    """Rows of a table with their calls, or why there is none."""
-    for row in _rows(path):
-        try:
-            yield row, call_of(row)
-        except CollsimError as error:
-            yield row, str(error)

@@ -410,8 +410,3 @@ def _meeting(times: pd.DataFrame, a: str, b: str, low: Any, high: Any) -> Crossi
     share = before / (before + after) if before + after > 0 else 0.0
     nbytes = round(low + share * (high - low))
     return Crossing(a, b, nbytes, float(times.loc[low, a] + share * (times.loc[high, a] - times.loc[low, a])))
-
-
-def address_of(choice: Choice, algorithm: str) -> Choice:
-    """The same place and collective with another algorithm, for a link from Compare to Explore."""
-    return replace(choice, algorithm=algorithm, options=())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -197,11 +197,6 @@ class Model:
 
         rows = [{**{f.name: getattr(layer, f.name) for f in fields(Layer)}, **_sums(layer)} for layer in self.layers]
         return pd.DataFrame(rows)
-
-    def as_type(self, dtype: str) -> Model:
-        """The same with parameters and gradients of another type. Raises CollsimError for unknown types."""
-        itemsize(dtype)
-        return replace(self, layers=tuple(replace(layer, dtype=dtype) for layer in self.layers))
 
     @staticmethod
     def from_csv(path: Any, name: str | None = None, **facts: Any) -> Model:
