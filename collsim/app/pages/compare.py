@@ -10,6 +10,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from collsim.analysis.standing import in_order
 from collsim.files import csv_of
 from collsim.sweep.compare import Search
 from collsim.units import format_bandwidth, format_bytes, format_time
@@ -199,9 +200,9 @@ def _table(good: pd.DataFrame, choice: Choice) -> None:
     button.download_button(
         t("compare.csv"), csv, f"collsim-{choice.collective}.csv", "text/csv", on_click="ignore", width="stretch"
     )
-    wide = good.pivot_table(index="nbytes", columns="name", values="time", sort=False).sort_index()
+    first = in_order(good, "nbytes", "time", "algorithm").drop_duplicates("nbytes")
     cells = good.assign(cell=[_cell(row) for row in good.to_dict("records")])
     shown = cells.pivot_table(index="nbytes", columns="name", values="cell", aggfunc="first", sort=False).sort_index()
-    shown.insert(0, t("nbytes"), [format_bytes(n) for n in wide.index])
-    shown[t("compare.fastest")] = wide.idxmin(axis=1)
+    shown.insert(0, t("nbytes"), [format_bytes(n) for n in shown.index])
+    shown[t("compare.fastest")] = first.set_index("nbytes")["name"]
     st.dataframe(shown, hide_index=True, width="stretch", height=min(520, 38 + 35 * len(shown)))
