@@ -113,8 +113,8 @@ def predict(
             NCCL_CROSS_NIC decides which graphs the search finds, and so what the tuner chooses; the time beyond that
             takes the network for one switch between all cards, where no way is longer. `trace` simulates the rings over
             the machine's own rails and spines.
-        launch: who launches the kernels: "one process" for all GPUs of a node, "process per gpu", or a captured "graph";
-        None: as the machine says, else not known, and a middle is taken. It decides small calls.
+        launch: who launches the kernels: "one process" for all GPUs of a node, "process per gpu", or "graph", captured
+        before. None: as the machine says, else not known, and a middle is taken. It decides small calls.
         links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
 
     Raises CollsimError for unknown names and values, and where NCCL_ALGO and NCCL_PROTO leave nothing.

@@ -215,7 +215,7 @@ _SERIES: tuple[tuple[str, int, int], ...] = (
     (r"rtx\s*30|rtx a\d", 86, 4),
     (r"rtx\s*20|\bgtx 16|titan rtx|quadro rtx", 75, 3),
 )
-#: Compute capability and links by NVLink generation, compute capability by PCIe generation, where the name says nothing.
+#: Compute capability and links by NVLink generation, compute capability by PCIe generation: where a name says nothing.
 _BY_NVLINK: dict[int, tuple[int, int]] = {1: (60, 4), 2: (70, 6), 3: (80, 12), 4: (90, 18), 5: (100, 18)}
 _BY_PCIE: dict[int, int] = {3: 75, 4: 89, 5: 120, 6: 120}
 

@@ -89,7 +89,7 @@ def facts(
         nics=nics,
         nic_rate=rate,
         net=net,  # type: ignore[arg-type]
-        card="PCI" in gpu_name.upper() or card.cc in (75, 86, 89, 120, 121) or not listed and not card.links,
+        card="PCI" in gpu_name.upper() or card.cc in (75, 86, 89, 120, 121) or not (listed or card.links),
         gdr=False if _no_gdr(gpu_name, card.cc, net) else {"yes": True, "no": False}.get(gdr.strip().lower()),
         cpu="amd" if card.cc in (0, 80) else "arm" if gpu_name.upper().startswith(("GH", "GB")) else "intel",
         hosts=nodes,

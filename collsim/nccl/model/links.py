@@ -85,10 +85,10 @@ TREE = 0.92
 #: launches for all).
 LAUNCH, LAUNCH_P2P, LAUNCH_PER_GPU = 3.5e-6, 8.1e-6, 2.1e-6
 
-#: The same where somebody says who launches: seconds per call, and per GPU of the host. Read off few machines. One process
-#: that launches on all GPUs: the smallest allreduce of 2, 4 and 8 GPUs takes 6.2, 18.5 and 30.5 to 42.1 us (RTX 4070 Ti,
-#: RTX 4090, H200, A100 and MI350X); a process per GPU 13.1 us on the same 8 MI350X and on 8 MI300X, and 6.0 us there from
-#: a captured graph. Sources are in docs/accuracy.md, those runs.
+#: The same where somebody says who launches: seconds per call, and per GPU of the host. Read off few machines. One
+#: process that launches on all GPUs: the smallest allreduce of 2, 4 and 8 GPUs takes 6.2, 18.5 and 30.5 to 42.1 us (RTX
+#: 4070 Ti, RTX 4090, H200, A100 and MI350X); a process per GPU 13.1 us on the same 8 MI350X and on 8 MI300X, and 6.0 us
+#: there from a captured graph. Their sources: docs/accuracy.md.
 LAUNCH_BY: Final[dict[str, float]] = {"one process": 3.5e-6, "process per gpu": 11e-6, "graph": 3e-6}
 LAUNCH_EACH: Final[dict[str, float]] = {"one process": 3.3e-6, "process per gpu": 0.0, "graph": 0.0}
 
