@@ -109,6 +109,7 @@ class MpiTime:
     protocol: str = ""
     tuner_time: float | None = None
     notes: tuple[str, ...] = ()
+    parts: mpi.MpiParts | None = None
 
 
 def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
@@ -230,8 +231,8 @@ def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[Row]:
 
 
 def _over_mpi(case: pd.Series[Any], size: int) -> MpiTime:
-    chosen = mpi.chosen_for(case, size)
-    return MpiTime(size, mpi.time_of(case, size), "MPI" if chosen is None else f"MPI {chosen.name}")
+    parts, chosen = mpi.parts_of(case, size), mpi.chosen_for(case, size)
+    return MpiTime(size, parts.total, "MPI" if chosen is None else f"MPI {chosen.name}", parts=parts)
 
 
 def library(case: pd.Series[Any]) -> str:
