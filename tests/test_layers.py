@@ -18,6 +18,7 @@ LAYERS = [
     {"simulate", "replay", "verify", "bounds", "cuts"},
     {"nccl", "exchange"},
     {"analysis", "synthesis", "training"},
+    {"real"},
     {"viz", "sweep", "teach"},
     {"lessons"},
     {"site"},
