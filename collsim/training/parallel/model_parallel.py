@@ -3,12 +3,12 @@ experts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import CollsimError, Sentence, require_word
 from ...units import parse_count, parse_time
-from ..pipelines import SCHEDULES, Order, PipelineTiming, order, stage_ranks, timed
+from ..pipelines import SCHEDULES, Order, PipelineTiming, form, order, stage_ranks, timed
 from ..workload.step import TrainingStep
 from .strategy import Parallel, Workload
 
@@ -115,7 +115,9 @@ class Pipeline(_Part):
                 backward=backward,
             )
         seconds = {"F": f / v, "B": b / v, "I": (b - w) / v, "W": w / v}
-        return timed(self.orders(microbatches), self.stage_ranks, seconds, h)
+        made = timed(self.orders(microbatches), self.stage_ranks, seconds, h)
+        whole = {kind: v * took for kind, took in seconds.items()}
+        return made if h else replace(made, form=form(self.schedule, self.size, microbatches, v, whole))
 
 
 def tensor(t: int, sequence: bool = False) -> TensorParallel:
