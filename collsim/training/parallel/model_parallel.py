@@ -3,6 +3,7 @@ experts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -166,3 +167,25 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None) -> P
             stages=Sentence("{count} stages" if usual > 1 else "{count} stage", count=usual),
         )
     return Pipeline(size, schedule, many)
+
+
+def every_schedule(
+    p: int,
+    microbatches: int,
+    forward: Any = 1.0,
+    backward: Any = 2.0,
+    hop: Any = 0.0,
+    *,
+    interleave: int = 2,
+    schedules: Sequence[str] = SCHEDULES,
+) -> dict[str, tuple[Pipeline, PipelineTiming] | CollsimError]:
+    """Several schedules with the same passes: each with its timing, or why it cannot be. Arguments as those of
+    `Pipeline.timing`; interleave: stages of a GPU, where a schedule leaves that open."""
+    out: dict[str, tuple[Pipeline, PipelineTiming] | CollsimError] = {}
+    for name in schedules:
+        try:
+            pipe = pipeline(p, name, None if name in _STAGES else interleave)
+            out[name] = pipe, pipe.timing(microbatches, forward, backward, hop)
+        except CollsimError as error:
+            out[name] = error
+    return out
