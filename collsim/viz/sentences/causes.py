@@ -45,8 +45,7 @@ def _limit(found: Bottleneck, subject: Pair) -> Pair:
     if found.latency > 0.5:
         left, most = words.percent(found.latency), words.percent(found.most)
         return (
-            f"Latency: {left} of the run would remain if every link had endless bandwidth; "
-            f"the busiest is used {most}.",
+            f"Latency: {left} of the run would remain if every link had endless bandwidth; the busiest is used {most}.",
             f"延迟：即使每条链路的带宽都无限大，仍需 {left} 的时间；最忙的链路只用了 {most}。",
         )
     if found.share > 1.0005:  # without contention a link carries more than it can
@@ -77,7 +76,9 @@ def _busier(trace: Trace, found: Bottleneck) -> list[Pair]:
     kind = trace.topology.links.kind(found.busiest)
     (en, zh), then = words.kind_name(kind), _then(trace, kind, found.saves)
     most, share, saved = words.percent(found.most), words.percent(found.share), found.saves[kind]
-    only, only_zh = ("saves nothing", "毫无收益") if saved < _NOTHING else (f"saves {_saved(saved)} only", f"只省 {_saved(saved)}")
+    only, only_zh = (
+        ("saves nothing", "毫无收益") if saved < _NOTHING else (f"saves {_saved(saved)} only", f"只省 {_saved(saved)}")
+    )
     return [
         (
             f"{words.capital(en)} is busy longer, {most} of the run against {share}, but doubling it {only}{then[0]}.",

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...topology.network import DEVICE_KINDS
-from ..layout.shapes import StageLayout
 from ..sentences import words
 from ..sentences.names import link_name
 
 if TYPE_CHECKING:
     from ...simulate import Trace
+    from .inside import Drawn
 
 MOST_ROWS = 8
 _ALIKE = 0.03  # links of one kind whose use differs by less are one line
@@ -49,7 +49,7 @@ class Group:
     share: float
 
 
-def rows(trace: Trace, made: StageLayout) -> list[dict[str, Any]]:
+def rows(trace: Trace, made: Drawn) -> list[dict[str, Any]]:
     """Classes of links that are alike, the most used first; what does not fit goes into a last line that says so."""
     if not trace.spent:
         return []
@@ -113,9 +113,7 @@ def _pairs(trace: Trace) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     return src, dst
 
 
-def _line(
-    trace: Trace, made: StageLayout, group: Group, others: list[Group], hot: bool, taken: set[int]
-) -> dict[str, Any]:
+def _line(trace: Trace, made: Drawn, group: Group, others: list[Group], hot: bool, taken: set[int]) -> dict[str, Any]:
     (en, zh), (note, note_zh) = _named(trace, group, others)
     drawn = _drawn(made, group.links, taken)
     return {"label": {"en": en, "zh": zh}, "note": {"en": note, "zh": note_zh}, "links": drawn, "hot": hot}
@@ -184,8 +182,8 @@ def _all_reach_a_nic(trace: Trace, group: Group) -> bool:
     return not bool(inside[np.isin(routes.link, group.links)].any())
 
 
-def _drawn(made: StageLayout, links: tuple[int, ...], taken: set[int]) -> list[int]:
+def _drawn(made: Drawn, links: tuple[int, ...], taken: set[int]) -> list[int]:
     """Picture ids of links, each in one line only (where links were merged, the busiest line has them)."""
-    ids = sorted({int(made.picture.link_of[link]) for link in links} - {-1} - taken)
+    ids = sorted({int(made.link_of[link]) for link in links} - {-1} - taken)
     taken.update(ids)
     return ids
