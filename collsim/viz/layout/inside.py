@@ -1,4 +1,4 @@
-"""The inside of nodes that are drawn as boxes: one arrangement for all nodes that are alike, under a strip of all nodes.
+"""The inside of nodes that are drawn as boxes: nodes that are alike have one arrangement, under a strip of all.
 
 A player opens one node at a time. Links inside nodes have numbers of their own, after those of the picture, so that
 their bytes are shown in every chart whether a node is open or not.
