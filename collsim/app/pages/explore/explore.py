@@ -33,7 +33,7 @@ from . import breaking, chunk_plot
 MICRO = 1e6
 
 
-@page("explore", 10, address=panels.ADDRESS, choice=True, moment=("t", "view"), run=lambda _: None)
+@page("explore", 10, address=panels.ADDRESS, choice=True, moment=("t", "view", "node"), run=lambda _: None)
 def draw() -> None:
     """Draw the page. A choice that cannot run leaves a sentence and the last run that worked."""
     sidebar("explore")
