@@ -2,6 +2,7 @@
 
 TEXTS: dict[str, tuple[str, str]] = {
     # pages
+    "page.story": ("Story", "故事"),
     "page.explore": ("Explore", "探索"),
     "page.compare": ("Compare", "对比"),
     # sidebar

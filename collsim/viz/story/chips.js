@@ -16,6 +16,8 @@ export function written(story, text) {
 
 const plainly = (story, text) =>
   text
+    .replaceAll(" × ", "\u00a0×\u00a0")
+    .replaceAll("2 S", "2\u00a0S")
     .split(/(\[\w+\]|\{\w+\})/)
     .filter(Boolean)
     .map((part) => {

@@ -45,7 +45,10 @@ function timeFormula(story) {
 }
 
 const FORMULAS = { volume: volumeFormula, time: timeFormula };
-const READ = { volume: "sent = 2 S (N − 1) / N", time: "T = 2 (N − 1) α + 2 (N − 1) / N · S β + (N − 1) / N · S γ" };
+const READ = {
+  volume: "sent = 2 S (N − 1) / N",
+  time: "T = 2 (N − 1) α + 2 (N − 1) / N · S β + (N − 1) / N · S γ",
+};
 
 /** A formula as an element; a screen reader gets it in one line. */
 export function formula(story, name) {

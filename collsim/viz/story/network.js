@@ -17,14 +17,15 @@ function rankBox(g, C, x, y, size, text, dark = false) {
 /** Where things stand: GPUs above, the switch between, the server below. */
 function serverPlan({ w, h, v, slim }) {
   const shown = Math.min(v.n - 1, slim ? 7 : MOST_BOXES),
-    pitch = (w - 40) / shown,
+    pitch = (w - 72) / shown, // the button that plays has a corner of its own
     size = Math.max(20, Math.min(46, pitch * 0.72)),
-    xs = Array.from({ length: shown }, (_, q) => 20 + pitch * (q + 0.5));
-  return { shown, size, xs, top: 14 + size / 2, bus: h * 0.47, server: h - 40, x: w / 2, wide: size };
+    xs = Array.from({ length: shown }, (_, q) => 16 + pitch * (q + 0.5));
+  return { shown, size, xs, top: 14 + size / 2, bus: h * 0.47, server: h - 40, x: 16 + (w - 72) / 2 };
 }
 
 /** The way from GPU q to the server, as corners. */
-const way = ({ xs, top, size, bus, server, x }, q) => [xs[q], top + size / 2, xs[q], bus + 12, x, bus + 12, x, server - 24];
+const way = ({ xs, top, size, bus, server, x }, q) =>
+  [xs[q], top + size / 2].concat([xs[q], bus + 12], [x, bus + 12], [x, server - 24]);
 
 export function drawServer(g, fig) {
   const { C, v, r, share, words, w, slim, said } = fig,
@@ -78,8 +79,8 @@ function disc(g, x, y, r, fill, edge) {
   g.stroke();
 }
 
-/** The point at a share of the length of a line of corners. */
-function along(pts, f) {
+/** The point at a share of the length of a line of corners, `short` pixels from either end at most. */
+function along(pts, f, short = 0) {
   let all = 0;
   const parts = [];
   for (let q = 2; q < pts.length; q += 2) {
@@ -87,11 +88,13 @@ function along(pts, f) {
     parts.push(d);
     all += d;
   }
-  let left = f * all,
+  const cut = Math.min(short, all / 2);
+  let left = cut + f * (all - 2 * cut),
     q = 0;
   while (q < parts.length - 1 && left > parts[q]) left -= parts[q++];
   const s = parts[q] ? Math.min(1, left / parts[q]) : 0;
-  return { x: pts[2 * q] + s * (pts[2 * q + 2] - pts[2 * q]), y: pts[2 * q + 1] + s * (pts[2 * q + 3] - pts[2 * q + 1]) };
+  const [x0, y0, x1, y1] = pts.slice(2 * q, 2 * q + 4);
+  return { x: x0 + s * (x1 - x0), y: y0 + s * (y1 - y0) };
 }
 
 // ---- chapter 2
@@ -160,7 +163,7 @@ export function drawRing(g, fig) {
     rankBox(g, C, x, y, plan.size, String(q));
   }
   for (let q = 0; q < v.n && !done; q++) {
-    const p = along(hop(plan, q), f);
+    const p = along(hop(plan, q), f, plan.size * 0.73);
     piece(g, C, p, Math.max(7, plan.size * 0.46), { copying, fill: (k + 1) / v.n, text: table?.[k]?.[q] });
   }
   const wide = plan.pitch * Math.ceil(v.n / 2) - plan.size - 40,

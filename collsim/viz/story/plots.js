@@ -66,7 +66,7 @@ const onBar = (C, here) => (here ? C.ontext : C.card);
 // ---- chapter 5
 
 export function drawAlphaBeta(g, fig) {
-  const { w, h, C, words, v, r, data, said, slim } = fig,
+  const { w, h, C, words, v, r, data, slim } = fig,
     left = slim ? 44 : 56,
     base = h - 34,
     top = 40,
@@ -91,13 +91,13 @@ export function drawAlphaBeta(g, fig) {
       starting = bar.starting * unit.f * scale;
     box(g, x, base - sending, wide, sending, 0, here ? C.ink : C.ink3);
     if (adding > 0) box(g, x, base - sending - adding, wide, adding, 0, C.sum2);
-    hatched(g, x, base - sending - adding - starting, wide, starting, C.wait, C.card);
-    if (here) box(g, x - 1, base - sending - adding - starting, wide + 2, sending + adding + starting, 0, null, C.ink, 2);
+    const tall = sending + adding + starting;
+    hatched(g, x, base - tall, wide, starting, C.wait, C.card);
+    if (here) box(g, x - 1, base - tall, wide + 2, tall, 0, null, C.ink, 2);
     const px = fitFont(g, three(total(bar) * unit.f), 14, pitch, true, 10);
-    put(g, three(total(bar) * unit.f), x + wide / 2, base - sending - adding - starting - 6, px, C.ink, STRONG);
+    put(g, three(total(bar) * unit.f), x + wide / 2, base - tall - 6, px, C.ink, STRONG);
     put(g, String(data.ranks[q]), x + wide / 2, base + 18, 14, C.ink, here ? STRONG : MIDDLE);
   });
-  if (!said) return;
 }
 
 function keyOfTime(g, { C, words, slim }, x, y, adds) {

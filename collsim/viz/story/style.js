@@ -7,7 +7,7 @@ const SERIF = '"STIX Two Text","Latin Modern Roman","Noto Serif",Georgia,serif';
 export const STORY_CSS = `
 .st{all:initial;display:block;box-sizing:border-box;position:relative;font:17px/27px ${FONT};color:var(--ink);
   font-variant-numeric:tabular-nums;text-align:left;background:var(--bg)}
-.st *{box-sizing:border-box}.st :focus-visible{outline:2px solid var(--ink);outline-offset:2px;border-radius:4px}
+.st *{box-sizing:border-box}.st :focus-visible{outline:2px solid var(--ink);outline-offset:2px;border-radius:4px}.st h2:focus-visible{outline:none}
 .st .head{display:grid;grid-template-columns:minmax(0,680fr) minmax(0,1000fr);gap:0 72px;align-items:end;
   padding:8px 24px 22px 76px}
 .st h1{margin:0;font-size:34px;line-height:42px;letter-spacing:-.5px}
@@ -34,7 +34,7 @@ export const STORY_CSS = `
 .st figure .play{position:absolute;right:10px;top:10px;width:36px;height:36px;border-radius:8px;padding:0;
   border:1px solid var(--edge);background:var(--card);color:var(--ink);cursor:pointer;display:grid;place-items:center}
 .st .play svg{width:18px;height:18px;fill:none;stroke:currentColor;stroke-width:1.7;stroke-linejoin:round}
-.st .chip{position:relative;display:inline-flex;align-items:center;gap:5px;white-space:nowrap;cursor:ew-resize;
+.st .chip{position:relative;display:inline-flex;align-items:baseline;gap:5px;white-space:nowrap;cursor:ew-resize;
   font-weight:700;border-radius:5px 5px 0 0;padding:0 6px;line-height:1.35;touch-action:pan-y;user-select:none;
   border-bottom:3px solid currentColor}
 .st .chip i{font-style:normal;font-size:12px;font-weight:400}
@@ -60,11 +60,14 @@ export const STORY_CSS = `
 .st .term .line{display:inline-flex;align-items:center;min-height:56px;white-space:pre}
 .st .worth{font:14px/18px ${FONT};color:var(--ink2);border-top:1px solid var(--edge);padding:2px 8px 0}
 .st .slider{display:flex;gap:12px;align-items:center;padding:4px 18px 12px;font-weight:700;font-size:16px}
-.st .slider .chip{flex:1;justify-content:space-between;min-height:34px;border-radius:6px 6px 0 0}
+.st .slider .chip{flex:1;justify-content:space-between;align-items:center;min-height:34px;border-radius:6px 6px 0 0}
 .st .after{display:flex;gap:12px;flex-wrap:wrap;padding:20px 24px 40px 76px}
 .st .after a{display:inline-flex;align-items:center;min-height:42px;padding:0 18px;border-radius:8px;
   text-decoration:none;font-weight:700;background:var(--ink);color:var(--card)}
 .st .after a+a{background:var(--card);color:var(--ink);border:1px solid var(--edge)}
+.st.mid .formula{font-size:18px;gap:4px}.st.mid .frac{font-size:16.5px;line-height:21px}
+.st.mid .formula .term .line{min-height:48px}.st.mid .formula>*:not(.term):not(.frac){padding-top:9px}
+.st.mid .prose{font-size:18px;line-height:29px}.st.mid .head,.st.mid section{column-gap:40px}
 .st.slim .head,.st.slim section{grid-template-columns:minmax(0,1fr);padding-left:62px;padding-right:12px}
 .st.slim .side{order:-1;margin-bottom:18px}.st.slim figure{position:relative;top:0}
 .st.slim section{min-height:0}.st.slim section::before{left:29px}.st.slim .badge{left:13px}

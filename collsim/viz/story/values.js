@@ -16,11 +16,12 @@ export const VARIABLES = {
   rate: { values: [6.25e9, 12.5e9, 25e9, 50e9, 100e9], start: 25e9, hue: "b" },
   alpha: { values: [0.5e-6, 1e-6, 2e-6, 5e-6, 10e-6, 20e-6], start: 2e-6, hue: "a" },
   gamma: { values: [0, 1 / 2000e9, 1 / 500e9, 1 / 100e9, 1 / 25e9], start: 0, hue: "g" },
-  channels: { values: [1, 2, 4, 8], start: 1, hue: "b" },
+  channels: { values: [1, 2, 4, 8], start: 8, hue: "b" },
   bucket: { values: [0, 1, 2, 3, 4], start: 0, hue: "s" },
 };
 
-export const startValues = () => Object.fromEntries(Object.entries(VARIABLES).map(([name, { start }]) => [name, start]));
+export const startValues = () =>
+  Object.fromEntries(Object.entries(VARIABLES).map(([name, { start }]) => [name, start]));
 
 /** Seconds of an algorithm on a switch: steps, bytes sent and bytes added, as the registry claims them. */
 export function timeOf(data, algorithm, { n, size, alpha, rate, gamma = 0 }) {
