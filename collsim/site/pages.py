@@ -39,7 +39,13 @@ _SHELL = """<!doctype html>
 </body>
 </html>
 """
-_MENU = (("story.html", "story"), ("index.html", "lessons"), ("gallery.html", "gallery"), ("race.html", "race"), ("questions.html", "questions"))
+_MENU = (
+    ("story.html", "story"),
+    ("index.html", "lessons"),
+    ("gallery.html", "gallery"),
+    ("race.html", "race"),
+    ("questions.html", "questions"),
+)
 
 
 def say(key: str, lang: str, **values: object) -> str:

@@ -20,6 +20,7 @@ from ...training import StepTrace, ddp, training_step
 from ..hosts.bundle import joined
 from ..hosts.page import offline_page
 from ..hosts.show import require_language
+from ..simple.simple import cards
 from ..training.document import boxes
 
 RANKS = (2, 4, 8, 16, 32, 64, 128)
@@ -61,7 +62,9 @@ def _costs(name: str, options: Mapping[str, Any]) -> list[dict[str, float]]:
     wanted = inspect.signature(cost).parameters
     units = {"steps": {"alpha": 1}, "share": {"S": 1, "beta": 1}, "added": {"S": 1, "gamma": 1}}
     nothing = {"S": 0, "alpha": 0, "beta": 0, "gamma": 0}
-    given = {unit: {k: v for k, v in {**nothing, **one, **options}.items() if k in wanted} for unit, one in units.items()}
+    given = {
+        unit: {k: v for k, v in {**nothing, **one, **options}.items() if k in wanted} for unit, one in units.items()
+    }
     return [{unit: float(cost(n, **terms)) for unit, terms in given.items()} for n in RANKS]
 
 
@@ -91,12 +94,10 @@ def _ring(n: int) -> list[list[int]]:
 
 
 def _cards(channels: int) -> dict[str, float]:
-    """The ring over two DGX A100 on so many channels: its time, and the cards that carry bytes out of a node."""
+    """The ring over two DGX A100 on so many channels: its time, and the cards through which bytes leave a node."""
     place = machine("dgx-a100", nodes=2)
     run = simulate(schedule("allreduce_ring", topology=place, channels=channels), place, CARDS_NBYTES)
-    links = run.links
-    used = links[(links["kind"] == "infiniband") & (links["bytes"] > 0)]
-    return {"channels": channels, "time": run.time, "cards": len(used) // 4}
+    return {"channels": channels, "time": run.time, "cards": cards(run)}
 
 
 def _step(bucket: str | None) -> dict[str, Any]:

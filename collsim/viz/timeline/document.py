@@ -37,6 +37,7 @@ from .logical import logical
 from .mistake import mistake
 from .phases import Phase, phases
 from .rows import key, rows
+from .running import running
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -89,7 +90,8 @@ def timeline(trace: Trace | Together, also: npt.NDArray[np.bool_] | None = None)
         "text": _text(trace),
     }
     several_said = None if several is None else together.groups(several)
-    optional = {"hops": _hops(trace, made, order), "flows": flows, "groups": several_said}
+    code = running(trace) if several is None else None
+    optional = {"hops": _hops(trace, made, order), "flows": flows, "groups": several_said, "code": code}
     return whole | {name: value for name, value in optional.items() if value is not None}
 
 
