@@ -146,10 +146,10 @@ def held(run: _AskedRun, step: int) -> Moment | None:
 def _held(step: int, way: tuple[int, int, int], counts: tuple[int, int], ranks: int) -> Moment:
     (src, dst, chunk), (sent, own) = way, counts
     ask = (
-        f"Step {step + 1}: rank {src} sends chunk {chunk}, in which {sent} of {ranks} contributions are added, to rank "
+        f"Step {step + 1}: rank {src} sends chunk {chunk}, which holds {sent} of {ranks} contributions, to rank "
         f"{dst}, which holds {own}. How many does rank {dst} hold afterwards?",
-        f"第 {step + 1} 步：rank {src} 把 chunk {chunk}（已累加 {ranks} 份中的 {sent} 份）发给 rank {dst}，对方有 {own} 份。"
-        f"之后 rank {dst} 有几份？",
+        f"第 {step + 1} 步：rank {src} 把 chunk {chunk}（已累加 {ranks} 份中的 {sent} 份）发给 rank {dst}，"
+        f"对方有 {own} 份。之后 rank {dst} 有几份？",
     )
     why = (
         f"The receiver adds what arrives to what it has: {sent} + {own} = {sent + own}.",
@@ -176,13 +176,14 @@ def copied(run: _AskedRun) -> Moment | None:
         return None
     chunk = int(row["chunk"])
     ask = (
-        f"Step {step + 1}: rank {src} sends chunk {chunk}, the sum of all {ranks}, to rank {dst}, which holds {there} of "
-        f"{ranks} of it. What must rank {dst} do with it?",
-        f"第 {step + 1} 步：rank {src} 把 chunk {chunk}（全部 {ranks} 份的和）发给 rank {dst}，对方只有其中 {there} 份。"
-        f"rank {dst} 该怎么做？",
+        f"Step {step + 1}: rank {src} sends chunk {chunk}, the sum of all {ranks}, to rank {dst}, which holds "
+        f"{there} of {ranks} of it. What must rank {dst} do with it?",
+        f"第 {step + 1} 步：rank {src} 把 chunk {chunk}（全部 {ranks} 份的和）发给 rank {dst}，"
+        f"对方只有其中 {there} 份。rank {dst} 该怎么做？",
     )
     why = (
-        "The sum is complete; added once more, what is there already would count twice. From here on pieces are copied.",
+        "The sum is complete; added once more, what is there already would count twice. From here on pieces are "
+        "copied.",
         f"和已经完成；再加一次，已有的 {there} 份就被算了两遍。从这里开始只复制。",
     )
     choices = (
@@ -253,4 +254,4 @@ def _ways(pairs: Ways) -> Text:
     more = len(pairs) - len(said)
     if more:
         return f"{', '.join(said)} and {more} more", f"{'、'.join(said)} 等 {len(pairs)} 块"
-    return " and ".join(said), "和 ".join(said)
+    return " and ".join(said), " 和 ".join(said)

@@ -2,13 +2,23 @@
 
 import { el, setText } from "../player/draw/elements.js";
 
-/** The column beside the picture: the question that is open, or when the next one comes, and the code. */
+/** The column beside the picture: the answers to the question that is open, and the code. */
 export function buildSide(simple) {
-  const { W, asked } = simple,
-    kids = asked ? openQuestion(simple) : [el("p", { className: "soon", textContent: soon(simple) })];
+  const kids = simple.asked ? openAnswers(simple) : [];
   simple.codeBox = buildCode(simple);
   simple.side.replaceChildren(...kids, ...(simple.codeBox ? [simple.codeBox] : []));
-  simple.side.setAttribute("aria-label", W.predict);
+  simple.side.setAttribute("aria-label", simple.W.predict);
+}
+
+/** Over both columns: the question that is open, or when the next one comes. */
+export function askedHead(simple) {
+  const { W, asked, lang, questions } = simple;
+  if (!asked) return [el("h2", { className: "asks soon", textContent: soon(simple) })];
+  const which = el("b", { textContent: W.question(questions.indexOf(asked) + 1, questions.length) });
+  return [
+    el("h2", { className: "asks", textContent: asked.text[lang] }),
+    el("p", { className: "which" }, which, asked.shown ? "" : W.waits),
+  ];
 }
 
 function soon({ W, questions, m, clock }) {
@@ -16,23 +26,14 @@ function soon({ W, questions, m, clock }) {
   return next ? W.next(next.step + 1) : W.noMore;
 }
 
-function openQuestion(simple) {
-  const { W, asked, lang, questions } = simple,
+function openAnswers(simple) {
+  const { W, asked } = simple,
     shown = asked.shown,
-    at = questions.indexOf(asked) + 1;
-  const head = el(
-    "p",
-    { className: "which" },
-    el("b", { textContent: W.question(at, questions.length) }),
-    shown ? "" : ` ${W.waits}`,
-  );
-  const choices = asked.choices.map((choice, q) => answerButton(simple, choice, q));
+    choices = asked.choices.map((choice, q) => answerButton(simple, choice, q));
   const go = el("button", { type: "button", className: "go", textContent: shown ? W.on : W.let });
   go.onclick = () => simple.goOn();
   const help = el("small", { textContent: shown ? W.onHelp : W.letHelp });
-  const parts = [head, el("h2", { className: "asks", textContent: asked.text[lang] }), ...choices];
-  if (shown) parts.push(verdict(simple));
-  return [...parts, el("div", { className: "row" }, go, help)];
+  return [...choices, ...(shown ? [verdict(simple)] : []), el("div", { className: "row" }, go, help)];
 }
 
 function answerButton(simple, choice, q) {
@@ -61,21 +62,17 @@ function verdict({ W, asked, lang }) {
 function buildCode({ W, m }) {
   const code = m.tl.code;
   if (!code) return null;
-  const lines = code.lines.map((line) => el("code", { textContent: line || " " }));
-  return el("div", { className: "code" }, el("h3", { textContent: W.code }), el("pre", {}, ...lines));
+  const lines = code.lines.map((line) => el("code", { textContent: line || " " })),
+    title = el("h3", {}, W.code, el("span", { className: "counter" }));
+  return el("div", { className: "code" }, title, el("pre", {}, ...lines));
 }
 
-/** Mark the line that runs in step s, with its counters. */
+/** Mark the line that runs in step s; its counters stand beside the title. */
 export function drawCode({ codeBox, m }, s, over) {
   const code = m.tl.code;
   if (!codeBox || !code) return;
-  const lines = codeBox.querySelectorAll("code"),
-    at = over || s < 0 ? -1 : code.at[s];
+  const at = over || s < 0 ? -1 : code.at[s];
   codeBox.dataset.line = String(at);
-  lines.forEach((line, k) => {
-    const here = k === at,
-      note = here && code.note[s] ? `  # ${code.note[s]}` : "";
-    line.classList.toggle("now", here);
-    setText(line, (code.lines[k] || " ") + note);
-  });
+  codeBox.querySelectorAll("code").forEach((line, k) => line.classList.toggle("now", k === at));
+  setText(codeBox.querySelector(".counter"), at < 0 ? "" : code.note[s]);
 }

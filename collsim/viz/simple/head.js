@@ -39,7 +39,8 @@ export function drawCount(simple, sent) {
     goal = m.goalSent,
     low = counted(Math.min(...ranks), goal),
     high = counted(Math.max(...ranks), goal),
-    text = low[0] === high[0] ? W.counted(low[0], counted(goal, goal)[0]) : W.uneven(low[0], high[0]);
+    even = W.counted(low[0], counted(goal, goal)[0]),
+    text = !simple.track ? W.sofar(high.join(NB)) : low[0] === high[0] ? even : W.uneven(low[0], high[0]);
   setText(countSays, text);
 }
 

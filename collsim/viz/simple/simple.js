@@ -8,7 +8,7 @@ import { problem, unpack } from "../player/model/read.js";
 import { component } from "../player/mount.js";
 import { actOnKey } from "../player/ui/keys.js";
 import { createPlayer } from "../player/ui/player.js";
-import { buildSide, drawCode } from "./asking.js";
+import { askedHead, buildSide, drawCode } from "./asking.js";
 import { buildCards, buildVolume, drawCount } from "./head.js";
 import { simpleSentence } from "./sentence.js";
 import { sentAt } from "./sent.js";
@@ -36,6 +36,8 @@ export function createSimple(host, on = {}) {
   simple.goOn = () => goOn(simple);
   host.append(root);
   root.addEventListener("keydown", (ev) => onSimpleKey(simple, ev), true);
+  // who goes to the switch between simple and full takes the moment along
+  root.addEventListener("pointerleave", () => tellMoment(simple, "leave"));
   const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrange0(simple)) : null;
   seen?.observe(root);
   return {
@@ -163,7 +165,9 @@ function dress0(simple) {
 /** What depends on what is on: the head, the column beside the picture, the buttons. */
 function dressState(simple) {
   const { root, predict, asked, W } = simple;
-  simple.head.replaceChildren(buildVolume(simple), buildCards(simple) ?? "");
+  if (predict) simple.countSays = null;
+  const head = predict ? askedHead(simple) : [buildVolume(simple), buildCards(simple) ?? ""];
+  simple.head.replaceChildren(...head);
   simple.asks.setAttribute("aria-pressed", String(predict));
   root.classList.toggle("asking", !!predict);
   root.dataset.predict = String(predict);
@@ -188,7 +192,7 @@ function arrange0(simple) {
   root.classList.toggle("small", wide < 1500);
   const w = Math.floor(stage.clientWidth),
     slim = wide < 700,
-    room = globalThis.innerHeight - (simple.predict ? 330 : 400),
+    room = globalThis.innerHeight - (simple.predict ? 382 : 400),
     rows = Math.max(...(track?.panels.map(({ ranks }) => Math.ceil(ranks.length / 2)) ?? [4])),
     tall = slim ? Math.min(640, (track?.panels.length ?? 1) * rows * 50 + 80) : Math.max(300, Math.min(596, room));
   simple.size = [w, tall];
@@ -238,7 +242,7 @@ function sayStep(simple, t, s) {
 function onTick(simple, why) {
   const { clock, m } = simple;
   if (why === "tick" && simple.predict && !simple.asked) {
-    const due = simple.questions.find((q) => q.given == null && !q.shown && m.step0[q.step] <= clock.t && isDue(simple, q));
+    const due = simple.questions.find((q) => isDue(simple, q));
     if (due) {
       clock.pause();
       clock.t = m.step0[due.step];
@@ -248,12 +252,19 @@ function onTick(simple, why) {
   }
   if (why === "end" && simple.asked && !simple.asked.shown) reveal(simple);
   if (why !== "tick") showPlay(simple);
-  if (why === "pause" || why === "end") simple.on.state?.({ t: clock.t }, why);
+  if (why === "pause" || why === "end") tellMoment(simple, why);
   render0(simple);
 }
 
+function tellMoment(simple, why) {
+  const { t } = simple.clock;
+  if (simple.told === t || !simple.m) return;
+  simple.told = t;
+  simple.on.state?.({ t }, why);
+}
+
 /** A question that was passed by long ago is not asked again before time comes to it once more. */
-const isDue = ({ m, clock }, q) => clock.t < m.step1[q.step];
+const isDue = ({ m, clock: { t } }, q) => q.given == null && !q.shown && m.step0[q.step] <= t && t < m.step1[q.step];
 
 function ask(simple, question) {
   if (simple.asked === question) return;
@@ -280,7 +291,8 @@ function goOn(simple) {
     return;
   }
   asked.given ??= -1;
-  const end = Math.min(m.total, m.step1[asked.step]);
+  const lasts = m.step1[asked.step] - m.step0[asked.step],
+    end = asked.step + 1 < m.nsteps ? m.step1[asked.step] - 1e-6 * lasts : m.total;
   clock.t = Math.min(clock.t, end);
   clock.play(end);
 }

@@ -1,4 +1,4 @@
-"""What the module ``simple.js`` needs of a run: its timeline, the bytes that each GPU sends, as factors, and its cards."""
+"""What the module ``simple.js`` needs of a run: its timeline, the bytes that each GPU sends as factors, its cards."""
 
 from __future__ import annotations
 

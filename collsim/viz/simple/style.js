@@ -13,7 +13,7 @@ export const SIMPLE_CSS = `
 .sp .title{font-size:16px;line-height:22px;font-weight:700;color:var(--ink2)}
 .sp .product{display:flex;flex-wrap:wrap;align-items:flex-start;gap:4px 16px}
 .sp .factor{display:inline-flex;flex-direction:column;align-items:center;max-width:190px}
-.sp .factor.lead{align-items:stretch;max-width:none}
+.sp .factor.factor.lead.lead{align-items:stretch;max-width:none}
 .sp .what{font-size:44px;line-height:52px;font-weight:700;letter-spacing:-1px;white-space:nowrap}
 .sp .big{font-size:36px;line-height:50px;font-weight:700;white-space:nowrap;height:52px;display:flex;align-items:center}
 .sp .big .unit{font-size:24px;font-weight:400;white-space:pre}
@@ -50,9 +50,11 @@ export const SIMPLE_CSS = `
 .sp.asking .mid{display:grid;grid-template-columns:minmax(0,1fr) minmax(380px,34%);gap:20px;align-items:start}
 .sp.asking .side{display:grid;gap:12px}
 .sp.asking .time{grid-template-columns:auto minmax(0,1fr)}.sp.asking .key{display:none}
-.sp .asks{font-size:32px;line-height:39px;letter-spacing:-.4px;text-wrap:pretty}
-.sp .which{font-size:15px;color:var(--ink2)}.sp .which b{color:var(--ink)}
-.sp .soon{font-size:18px;color:var(--ink2);padding:12px 0}
+.sp .asks{font-size:40px;line-height:46px;letter-spacing:-.7px;text-wrap:pretty;flex:1;align-self:center;min-width:0}
+.sp .asks.soon{font-weight:400;color:var(--ink2);font-size:26px}
+.sp .which{font-size:15px;line-height:21px;color:var(--ink2);text-align:right}
+.sp .which b{display:block;color:var(--ink);font-size:19px;line-height:25px}
+.sp.asking .top{flex-wrap:nowrap;min-height:92px;align-items:center}
 .sp .answer{display:flex;align-items:center;gap:16px;text-align:left;padding:12px 16px;border:1px solid var(--edge);
   border-radius:10px;background:var(--card);min-height:66px}
 .sp .answer i{font-style:normal;flex:none;width:38px;height:38px;border-radius:50%;background:var(--ink);
@@ -67,16 +69,17 @@ export const SIMPLE_CSS = `
 .sp .go{height:54px;padding:0 26px;border-radius:8px;border:0;background:var(--ink);color:var(--card);font-weight:700;
   font-size:20px;white-space:nowrap}
 .sp .code{border:1px solid var(--line);border-radius:10px;background:var(--card);padding:12px 0 14px;overflow-x:auto}
-.sp .code h3{font-size:15px;line-height:22px;padding:0 16px 4px}
+.sp .code h3{font-size:15px;line-height:22px;padding:0 16px 4px;display:flex;justify-content:space-between}
+.sp .code h3 span{font-family:${MONO};font-size:14px}.sp.small .code pre{font-size:12px;line-height:20px}
 .sp .code pre{font:14px/23px ${MONO};display:grid;min-width:max-content}
 .sp .code code{font:inherit;padding:0 16px;white-space:pre}
 .sp .code code.now{background:var(--ink);color:var(--card)}
 .sp .error:empty{display:none}.sp .error{font-size:18px;padding:12px}
-.sp.small .what{font-size:34px;line-height:44px}.sp.small .big{font-size:28px;height:44px}
+.sp.small .what{font-size:31px;line-height:44px}.sp.small .big{font-size:28px;height:44px}
 .sp.small .sign{font-size:26px;line-height:44px}.sp.small .frac{font-size:20px;line-height:21px}
-.sp.small .product{gap:4px 10px}.sp.small .factor{max-width:140px}.sp.small .cards{width:400px;padding:10px 18px}
+.sp.small .product{gap:4px 10px}.sp.small .factor{max-width:112px}.sp.small .cards{width:380px;padding:10px 18px}
 .sp.small .says{font-size:20px;line-height:28px;min-height:56px}.sp.small .key{font-size:12.5px;line-height:16px}
-.sp.small .asks{font-size:26px;line-height:33px}.sp.small .answer b{font-size:18px;line-height:24px}
+.sp.small .asks{font-size:28px;line-height:35px}.sp.small.asking .top{min-height:70px}.sp.small .answer b{font-size:18px;line-height:24px}
 .sp.small .time{gap:10px 18px;grid-template-columns:auto minmax(200px,1fr) minmax(0,270px)}
 .sp.small.asking .time{grid-template-columns:auto minmax(0,1fr)}.sp.small .cards .act{font-size:19px}
 .sp.slim{display:flex;flex-direction:column}.sp.slim .top{order:2;padding:12px 0 0;flex-direction:column-reverse;
@@ -88,6 +91,7 @@ export const SIMPLE_CSS = `
 .sp.slim .sign{font-size:20px;line-height:30px}.sp.slim .product{gap:2px 8px}.sp.slim .frac{font-size:15px;line-height:15px}
 .sp.slim .factor small{font-size:12px;line-height:15px}.sp.slim .big .unit{font-size:17px}.sp.slim .factor{max-width:96px}
 .sp.slim.asking .mid{display:flex;flex-direction:column}.sp.slim .side{width:100%}
-.sp.slim .predict{flex:1}.sp.slim .play{min-width:104px}
+.sp.slim.asking .top{order:-1;padding:0 0 10px;min-height:0}.sp.slim .asks{font-size:21px;line-height:27px}
+.sp.slim .which{text-align:left}.sp.slim .predict{flex:1}.sp.slim .play{min-width:104px}
 @media print{.sp .buttons,.sp .cards{display:none}}
 `;

@@ -4,7 +4,7 @@ import { arrow, box, fitFont, put, stroke } from "../player/draw/canvas.js";
 import { waitingAt } from "../player/model/cells.js";
 import { hopAt } from "../player/model/hops.js";
 import { linkBytes, stepShare, useClass } from "../player/model/load.js";
-import { activeAt, slotText } from "../player/model/model.js";
+import { activeAt } from "../player/model/model.js";
 import { textAt } from "../player/model/read.js";
 import { fmtBytes, fmtRate, fmtSpan, three } from "../player/model/units.js";
 import { sentAt } from "./sent.js";
@@ -99,6 +99,10 @@ function drawRank(g, V, rank, b, sent) {
     if (bar > 0) box(g, b.x + 12, b.y + b.h - 20, (b.w - 24) * bar, 9, 3, C.ink3);
     return;
   }
+  if (b.w < 64) {
+    put(g, String(rank), b.cx, b.cy + 8, 22, C.ink, BOLD);
+    return;
+  }
   const flat = b.h < 52;
   if (flat) {
     put(g, String(rank), b.x + 8, b.y + b.h / 2 + 6, 17, C.ink, { bold: true });
@@ -154,11 +158,11 @@ function addPiece(many, m, i, share, waits) {
 }
 
 function drawPiece(g, V, { pts, lane }, { i, share, waits }, count) {
-  const { C, m, asked } = V,
+  const { C, m } = V,
     [x0, y0, x1, y1] = pts,
     long = Math.hypot(x1 - x0, y1 - y0) || 1,
     size = lane ? Math.min(22, lane * 0.92) : waits ? 22 : Math.max(20, Math.min(38, long * 0.24)),
-    edge = Math.min(long / 2, size * (asked ? 0.2 : 0.62)),
+    edge = Math.min(long / 2, size * 0.62),
     at = (edge + (long - 2 * edge) * share) / long,
     x = x0 + (x1 - x0) * at,
     y = y0 + (y1 - y0) * at,
@@ -175,10 +179,13 @@ function drawPiece(g, V, { pts, lane }, { i, share, waits }, count) {
     g.fillStyle = C.done;
     g.fill();
   }
-  const text = count > 1 ? `×${count}` : slotText({ m }, m.chunk[i]),
-    px = fitFont(g, text, Math.min(16, size * 0.6), size - 2, true, 9);
+  const text = count > 1 ? `×${count}` : String(pieceOf(m, m.chunk[i])),
+    px = fitFont(g, text, Math.min(16, size * 0.62), size - 2, true, 10);
   if (px) put(g, text, x, y + px * 0.36, px, m.reduce[i] ? C.ink : C.ontext, BOLD);
 }
+
+/** The number of a piece in its own ring: each channel has as many as there are ranks. */
+const pieceOf = (m, chunk) => (m.slots === m.ranks * m.channels ? chunk % m.ranks : chunk);
 
 // ---- what is said in the picture
 
@@ -213,7 +220,7 @@ function sayCrossings(g, V) {
     const [x0, y0, x1] = place.lines.get(key).pts,
       above = place.boxes.get(one.src).side === 0,
       x = (x0 + x1) / 2,
-      y = above ? y0 - 46 : y0 + 44;
+      y = above || y0 + 70 > place.h ? y0 - 46 : y0 + 44;
     put(g, `${W.kinds[one.kind] ?? one.label} ${one.src} → ${one.dst}`, x, y, 16, fullInk(V, one), BOLD);
     put(g, used, x, y + 20, 14, fullInk(V, one), MID);
   }
@@ -250,7 +257,7 @@ function sayInside(g, V, panel) {
   if (!pair) return;
   const x = panel.x + panel.w / 2,
     y = panel.y + panel.h / 2 + (place.slim ? 0 : 14),
-    room = place.slim ? panel.w - 232 : panel.w * 0.7;
+    room = panel.w - 2 * (Math.max(...[...own].map((rank) => place.boxes.get(rank).w)) + (place.slim ? 8 : 20));
   let longest = 0,
     waits = 0;
   for (let q = m.byStep.start[s]; q < m.byStep.start[s + 1]; q++) {

@@ -1,7 +1,7 @@
-"""What the page ``story.js`` computes with: closed forms as the registry claims them, runs of the engine, steps of training.
+"""What the page ``story.js`` computes with: closed forms as the registry claims them, runs, steps of training.
 
 The page multiplies and adds, nothing else: a time on the switch is ``steps * alpha + share * S * beta + added * S *
-gamma`` with the three factors that an algorithm claims for each number of ranks. Tests hold what comes out against runs.
+gamma`` with the three factors that an algorithm claims for each number of ranks. Tests hold that against runs.
 """
 
 from __future__ import annotations
