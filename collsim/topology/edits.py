@@ -24,7 +24,6 @@ from .network import Cable, Floats, Links, Router, Topology
 #: The name of an edit and its arguments.
 Call = tuple[str, dict[str, Any]]
 
-_CHANGED = " (changed)"
 _FACTORS = {"half": 0.5, "double": 2.0, "quarter": 0.25, "third": 1 / 3, "twice": 2.0}
 _TIMES = re.compile(r"[x×]\s*(\d*\.?\d+(?:[eE][+-]?\d+)?)")
 _PERCENT = re.compile(r"(\d*\.?\d+)\s*%")
