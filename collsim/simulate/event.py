@@ -122,26 +122,30 @@ class _Run:
     compile them."""
 
     def __init__(self, plan: NumberedJobs, topology: Topology, given: Conditions, progress: Progress | None):
-        from .kernels import tables, walk
-
         self.plan, self.given, self.progress, self.visits = plan, given, progress, 0
         self.net = network(plan, topology, given)
         self.edges = edges(plan)
         self.parts = [parts(plan, number) for number in range(len(plan.jobs))]
-        self.delay = (
-            np.random.default_rng(given.seed).exponential(given.jitter, plan.rows) if given.jitter else np.zeros(0)
-        )
+        random = np.random.default_rng(given.seed)
+        self.delay = random.exponential(given.jitter, plan.rows) if given.jitter else np.zeros(0)
         self.sharing, self.gamma = SHARING.index(given.sharing), given.gamma or 0.0
         self.units = int(self.net.routes["unit"].max(initial=-1)) + 1
-        self.rows = np.empty(plan.rows, tables.ROW)
-        for job, base, listed in zip(plan.jobs, plan.bases, self.parts, strict=True):
+        self.rows = self._laid_out()
+
+    def _laid_out(self) -> npt.NDArray[Any]:
+        """A row for each transfer of all jobs, nothing timed yet."""
+        from .kernels import tables, walk
+
+        rows = np.empty(self.plan.rows, tables.ROW)
+        for job, base, listed in zip(self.plan.jobs, self.plan.bases, self.parts, strict=True):
             row = base.row
             sizes = job.slot_bytes.astype(np.float64) if job.schedule is not None else np.zeros(1)
             for p, part in zip(job.singles, listed, strict=True):
-                walk.lay_out(part, *turn(p), p.times, row, sizes, self.rows)
+                walk.lay_out(part, *turn(p), p.times, row, sizes, rows)
                 row += p.times * len(p)
             if job.schedule is None:
-                self.rows["nbytes"][base.row : row] = job.slot_bytes
+                rows["nbytes"][base.row : row] = job.slot_bytes
+        return rows
 
     def tell(self, done: int) -> None:
         if self.progress is not None:
@@ -152,22 +156,16 @@ class _Run:
         from .kernels import tables, walk
 
         plan = self.plan
-        if self.given.eager or any(job.after for job in plan.jobs):
-            return False
-        before = self.edges
-        if (
-            before.row >= np.repeat(np.arange(len(before.start) - 1 if len(before.start) else 0), np.diff(before.start))
-        ).any():
+        if self.given.eager or any(job.after for job in plan.jobs) or _waits_for_later(self.edges):
             return False
         clocks = np.zeros(plan.queues), np.zeros(plan.queues), np.zeros(plan.slots)
         links = self.net.links.copy()
         links["last"] = -1.0  # nobody has come yet, not even at 0 s
         network = self.net.routes, self.net.route_link, links, np.zeros(self.units, tables.UNIT)
         rules = self.sharing, self.gamma, self.given.overhead
+        after = *network, *clocks, *self.edges
         for part, turned, first, last, row in self._slices():
-            if not walk.in_order(
-                part, *turned, first, last, row, *rules, self.rows, self.delay, *network, *clocks, *before
-            ):
+            if not walk.in_order(part, *turned, first, last, row, *rules, self.rows, self.delay, *after):
                 return False
             self.tell(row + (last - first) * len(part))
         return True
@@ -246,6 +244,12 @@ class _Run:
         if explicit:
             pending += np.diff(self.edges.start).astype(np.int32)
         return pending, (sends, receives, writes), n if explicit else max(1, int(newest[4].sum()))
+
+
+def _waits_for_later(before: Edges) -> bool:
+    """Does a row wait for one that stands below it?"""
+    counts = np.diff(before.start)
+    return bool((before.row >= np.repeat(np.arange(len(counts)), counts)).any())
 
 
 def _turned(edges: Edges, rows: int) -> Edges:
@@ -333,22 +337,28 @@ def _segments(run: _Run, number: int, how: str) -> Segments:
     base = run.plan.bases[number].row
     last = base + run.plan.jobs[number].rows
     if run.given.sharing == "fifo" or (how == "events" and run.given.sharing == "fair"):
-        changes = run.changes
-        changes = changes[(changes["row"] >= base) & (changes["row"] < last)]
-        row, begin, value = (np.array(changes[name]) for name in ("row", "time", "value"))
-        if run.given.sharing == "fifo":
-            link = value.astype(np.int64)
-            rate = run.net.links["bandwidth"][link]
-            return Segments(row - base, link, begin, begin + run.rows["nbytes"][row] / rate, rate)
-        flowing = np.flatnonzero(value > 0)
-        return Segments(
-            row[flowing] - base, np.full(len(flowing), -1), begin[flowing], begin[flowing + 1], value[flowing]
-        )
+        return _logged(run, base, last)
+    return _even(run, base, last)
+
+
+def _logged(run: _Run, base: int, last: int) -> Segments:
+    """Of rows from base to last, as the log has them: hops of fifo, or every change of a rate."""
+    changes = run.changes[(run.changes["row"] >= base) & (run.changes["row"] < last)]
+    row, begin, value = (np.array(changes[name]) for name in ("row", "time", "value"))
+    if run.given.sharing == "fifo":
+        link = value.astype(np.int64)
+        rate = run.net.links["bandwidth"][link]
+        return Segments(row - base, link, begin, begin + run.rows["nbytes"][row] / rate, rate)
+    on = np.flatnonzero(value > 0)
+    return Segments(row[on] - base, np.full(len(on), -1), begin[on], begin[on + 1], value[on])
+
+
+def _even(run: _Run, base: int, last: int) -> Segments:
+    """Of rows from base to last that keep one rate from their first byte to the last."""
     row = np.arange(base, last)
     row = row[(run.rows["nbytes"][row] > 0) & np.isfinite(run.net.routes["narrow"][run.rows["route"][row]])]
     route = run.net.routes[run.rows["route"][row]]
     extra = run.delay[row] if len(run.delay) else 0.0
     begin = run.rows["start"][row] + (route["latency"] + extra)
-    return Segments(
-        row - base, np.full(len(row), -1), begin, begin + run.rows["nbytes"][row] / route["narrow"], route["narrow"]
-    )
+    end = begin + run.rows["nbytes"][row] / route["narrow"]
+    return Segments(row - base, np.full(len(row), -1), begin, end, route["narrow"])
