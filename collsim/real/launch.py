@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from ..errors import CollsimError, Sentence
 from .ranks.process import CONNECT_SECONDS, RankOutcome, RankTask
+from .ranks.wire import TOKEN_BYTES
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 #: A rank imports its own modules and not the package around them, which loads tables and takes a second of a processor.
@@ -33,7 +34,6 @@ from collsim.real.ranks.process import main; main()
 """
 _LEAD = 0.05  # s between the order to start and the start: long enough for it to reach all
 _GRACE = 0.3  # s in which the end of a process may explain why others lost a connection
-TOKEN_BYTES = 32
 
 Told = Callable[[int, int], None]
 

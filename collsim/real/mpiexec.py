@@ -1,24 +1,27 @@
-"""Ranks that mpiexec starts: the tasks go to rank 0 over its stdin, and what became of them comes back over stdout.
-
-When this process ends, however, mpiexec's stdin ends; rank 0 notices and aborts the rest.
+"""Ranks that mpiexec starts. Rank 0 is told over stdin a port of this computer and a token; over that connection it gets
+the tasks of all, and says what became of them. When this process ends, the connection does, and rank 0 aborts the rest.
 """
 
 from __future__ import annotations
 
-import base64
+import contextlib
 import pickle
+import secrets
 import shutil
+import socket
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from ..errors import CollsimError, Sentence
-from .ranks.by_mpi import MARK
 from .ranks.process import RankOutcome, RankTask
+from .ranks.wire import TOKEN_BYTES, accepted, listener
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 _START = """
@@ -45,55 +48,66 @@ def _mpiexec() -> str | None:
 
 def by_mpiexec(tasks: Sequence[RankTask], runs: int, time_limit: float) -> list[tuple[float, list[RankOutcome]]]:
     """Of each run its start and the outcome of each rank. Raises CollsimError where one fails or the time is up."""
-    command = _mpiexec()
+    command, until = _mpiexec(), time.perf_counter() + time_limit
     assert command is not None
-    process = subprocess.Popen(
-        [command, "-n", str(len(tasks)), sys.executable, "-c", _START.format(root=_PACKAGE)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        said, trouble = _talk(process, base64.b64encode(pickle.dumps((list(tasks), runs))) + b"\n", time_limit)
-    finally:
-        process.kill()
-        process.wait()
-    for line in said.splitlines():
-        if line.startswith(MARK):
-            found: list[tuple[float, list[RankOutcome]]] = pickle.loads(base64.b64decode(line[len(MARK) :]))
-            return found
-    last = trouble.decode(errors="replace").strip().splitlines()[-1:]
-    why = Sentence(": {last}", last=last[0]) if last else ""
-    raise CollsimError("mpiexec ended with {code}{why}", code=process.returncode, why=why)
-
-
-def _talk(process: subprocess.Popen[bytes], order: bytes, time_limit: float) -> tuple[bytes, bytes]:
-    """Hand the order over, keep stdin open, and read to the end."""
-    import threading
-
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    parts: dict[str, bytes] = {}
-    pipes: dict[str, Any] = {"out": process.stdout, "err": process.stderr}
-    threads = [threading.Thread(target=_drain, args=(parts, name, pipe), daemon=True) for name, pipe in pipes.items()]
-    for thread in threads:
-        thread.start()
-    try:
-        process.stdin.write(order)
-        process.stdin.flush()
-    except OSError:
-        pass  # it has ended; its stderr says why
-    threads[0].join(time_limit)
-    if threads[0].is_alive():
-        process.stdin.close()
-        raise CollsimError(
-            "the time is up, and endpoints {missing} have not ended; give a longer time_limit, or less to do",
-            missing="of mpiexec",
+    token = secrets.token_bytes(TOKEN_BYTES)
+    with listener() as door:
+        process = subprocess.Popen(
+            [command, "-n", str(len(tasks)), sys.executable, "-c", _START.format(root=_PACKAGE)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
         )
-    threads[1].join(1.0)
-    return parts.get("out", b""), parts.get("err", b"")
+        try:
+            assert process.stdin is not None
+            process.stdin.write(f"{door.getsockname()[1]} {token.hex()}\n".encode())
+            process.stdin.flush()
+            return _talked(process, door, token, (list(tasks), runs), until)
+        finally:
+            process.terminate()  # of hydra and prte this ends their ranks as well
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(2)
+            process.kill()
+            process.wait()
 
 
-def _drain(parts: dict[str, bytes], name: str, pipe: Any) -> None:
-    parts[name] = pipe.read()
+def _talked(process: subprocess.Popen[bytes], door: socket.socket, token: bytes, order: Any, until: float) -> Any:
+    """Hand rank 0 the order and wait for what became of it, as long as mpiexec lives and the time is not up."""
+    rank0 = _heard(process, lambda seconds: accepted(door, {0}, token, seconds).get(0), until)
+    rank0.setblocking(True)
+    with rank0, rank0.makefile("rwb") as talk:
+        pickle.dump(order, talk, pickle.HIGHEST_PROTOCOL)
+        talk.flush()
+        found: list[Any] = []
+        reader = threading.Thread(target=_read, args=(talk, found), daemon=True)
+        reader.start()
+        _heard(process, lambda seconds: reader.join(seconds) or not reader.is_alive(), until)
+        if not found:
+            raise _ended(process)
+        return found[0]
+
+
+def _read(talk: Any, found: list[Any]) -> None:
+    with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
+        found.append(pickle.load(talk))
+
+
+def _heard(process: subprocess.Popen[bytes], look: Callable[[float], Any], until: float) -> Any:
+    """What comes of looking for a moment, again and again."""
+    while time.perf_counter() < until:
+        with contextlib.suppress(CollsimError):
+            if found := look(0.5):
+                return found
+        if process.poll() is not None:
+            raise _ended(process)
+    raise CollsimError("the time is up, and mpiexec has not ended; give a longer time_limit, or less to do")
+
+
+def _ended(process: subprocess.Popen[bytes]) -> CollsimError:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(2)
+    process.kill()
+    assert process.stderr is not None
+    last = process.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
+    why = Sentence(": {last}", last=last[0]) if last else ""
+    return CollsimError("mpiexec ended with {code}{why}", code=process.poll(), why=why)

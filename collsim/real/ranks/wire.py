@@ -24,6 +24,7 @@ _HELLO = struct.Struct("<32sI")
 _BUFFER = 1 << 16  # bytes that the system may hold back on a wire: a network has small buffers, too
 _MOST_FRAME = 1 << 18
 HOST = "127.0.0.1"
+TOKEN_BYTES = 32
 _MOST_STRANGERS = 64  # that have said nothing yet; the one that has been silent for longest goes first
 
 
