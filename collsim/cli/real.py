@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -115,3 +115,27 @@ def _record(trace: cs.RealTrace) -> dict[str, Any]:
         "beside": records(trace.beside),
         "sentence": trace.explain(),
     }
+
+
+@command()
+def real_library(
+    on: Annotated[str, typer.Option(help="mpi: MPI.Allreduce; gloo: torch's dist.all_reduce.")] = "mpi",
+    ranks: Annotated[int, typer.Option(help="Processes, at most 16.")] = 4,
+    nbytes: Size = "40028",
+    repeat: Annotated[int, typer.Option(help="Runs after one to warm up.")] = 5,
+    as_json: Json = False,
+) -> None:
+    """Time a library's own allreduce on processes of this computer, and tell by its rounding which algorithm it ran."""
+    from collsim.real.library import library_allreduce, published
+
+    found = library_allreduce(on, ranks, nbytes, repeat)
+    said = published(on, ranks, found.nbytes)
+    if as_json:
+        print_json({**asdict(found), "best": found.best, "rounds_as": found.rounds_as, "published": said})
+        return
+    times = ", ".join(cs.format_time(time) for time in found.times)
+    print(f"allreduce of {on}, {ranks} processes, {cs.format_bytes(found.nbytes)}: {times}")
+    print(f"rounds as: {', '.join(found.rounds_as) or 'none of ours'}")
+    for library, (name, ours) in said.items():
+        print(f"{library} publishes: {name}" + (f" (our {ours})" if ours else ""))
+    show([{"algorithm": name, "elements that differ": count} for name, count in found.differs.items()], "its sums and ours")

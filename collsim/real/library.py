@@ -64,6 +64,17 @@ def library_allreduce(on: str, ranks: int, nbytes: Any = 4 * _ROUNDING, repeat: 
     return LibraryRun(on, ranks, asked.nbytes, times, dict(sorted(found.items(), key=lambda one: one[1])))
 
 
+def published(on: str, ranks: int, nbytes: int) -> dict[str, tuple[str, str | None]]:
+    """What these libraries publish that they run: by library their name of the algorithm and ours, None without one."""
+    from ..nccl.libraries import gloo, mpi
+
+    if on == "gloo":
+        run = gloo.choose("allreduce", ranks, nbytes)
+        return {"gloo": (run.name, run.algorithm)}
+    found = {name: mpi.choose(name, "allreduce", ranks, nbytes) for name in mpi.LIBRARIES}
+    return {name: (choice.name, choice.algorithm) for name, choice in found.items()}
+
+
 def _candidates(ranks: int) -> dict[str, Schedule]:
     """Our allreduces on so many ranks, as they are without options."""
     found = {}
