@@ -11,7 +11,7 @@ import typer
 
 import collsim as cs
 
-from .options import Json, Place, Sizes
+from .options import Json, Place, Progress, Sizes, wanted
 from .shell import command
 from .tables import print_json, show
 

@@ -138,4 +138,7 @@ def real_library(
     print(f"rounds as: {', '.join(found.rounds_as) or 'none of ours'}")
     for library, (name, ours) in said.items():
         print(f"{library} publishes: {name}" + (f" (our {ours})" if ours else ""))
-    show([{"algorithm": name, "elements that differ": count} for name, count in found.differs.items()], "its sums and ours")
+    show(
+        [{"algorithm": name, "elements that differ": count} for name, count in found.differs.items()],
+        "its sums and ours",
+    )

@@ -1,8 +1,6 @@
-"""This computer as a machine: what a message and a byte cost between its processes, and how many of them can be
-predicted.
+"""This computer as a machine: what a message and a byte cost between its processes, and how many are predictable.
 
-Sources of every figure are the runs themselves; the best of several is taken, since whatever else the computer does only
-adds to it.
+Every figure is measured; the best of several is taken, since whatever else the computer does only adds to it.
 """
 
 from __future__ import annotations
@@ -25,8 +23,8 @@ from ..registry import schedule
 from ..topology import Topology
 from ..topology.generic import switch
 from ..units import format_bandwidth, format_time
-from .ranks.pingpong import ORDER, PIPE, SHARED, SOCKET, read, receive, write
 from .ranks.network import ImitatedNetwork
+from .ranks.pingpong import ORDER, PIPE, SHARED, SOCKET, read, receive, write
 from .run import MOST_RANKS, best_time, message_cost, processors
 
 NAME = "this-computer"

@@ -235,8 +235,8 @@ def _cause(trace: RealTrace) -> Pair:
     processes, cores = trace.schedule.endpoints, trace.measured.cores
     if trace.network.bandwidth is None:
         return (
-            f"Likely cause: {processes} processes wait for {cores} processors; nothing is paced, so the prediction knows "
-            "what a message costs and not who has a processor.",
+            f"Likely cause: {processes} processes wait for {cores} processors; nothing is paced, so the prediction "
+            "knows what a message costs and not who has a processor.",
             f"可能的原因：{processes} 个进程在等 {cores} 个处理器；没有限速，预测只知道一条消息的开销，"
             "不知道谁占着处理器。",
         )

@@ -50,8 +50,8 @@ def library_allreduce(on: str, ranks: int, nbytes: Any = 4 * _ROUNDING, repeat: 
     """Time the allreduce of `"mpi"` (MPI.Allreduce) or `"gloo"` (dist.all_reduce) on processes of this computer, and
     compare how it rounds.
 
-    A sum of floats tells in which order it was made: of the algorithms that differ in no element one is what the library
-    ran, at this size and number of ranks, or adds in the same order. float32, sum. Raises CollsimError.
+    A sum of floats tells in which order it was made: of the algorithms that differ in no element one is what the
+    library ran, at this size and number of ranks, or adds in the same order. float32, sum. Raises CollsimError.
     """
     require(require_word("back end", on, LIBRARIES))
     plan = registered("allreduce_direct_one_shot", ranks=ranks)

@@ -1,5 +1,5 @@
-"""Ranks that mpiexec starts. Rank 0 is told over stdin a port of this computer and a token; over that connection it gets
-the tasks of all, and says what became of them. When this process ends, the connection does, and rank 0 aborts the rest.
+"""Ranks that mpiexec starts. Rank 0 is told over stdin a port of this computer and a token; over that connection it
+gets the tasks of all, and says what became of them. When this process ends, so does the connection, and rank 0 aborts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ for name, folder in (("collsim", {root!r}), ("collsim.real", {root!r} + "/real")
     sys.modules[name] = types.ModuleType(name); sys.modules[name].__path__ = [folder]
 from collsim.real.ranks.by_mpi import main; main()
 """
-
 
 
 def require(on: str) -> None:

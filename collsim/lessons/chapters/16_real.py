@@ -43,9 +43,9 @@ LESSON = Lesson(
                     "bandwidth and a latency. Every run is checked bit for bit, and stands below its prediction. Over "
                     "cables slow enough for a computer to keep up with, {ring.ranks} processes need {ring.time} for a "
                     "ring of {ring.size}, says the prediction; over a parameter server {server.time}.",
-                    "调度就是数据，所以进程可以真的执行它：每个 rank 一个进程，套接字被限制在给定的带宽和延迟上。每次运行"
-                    "都逐位核对，并放在预测的下面。在计算机跟得上的慢速网线上，预测 {ring.ranks} 个进程对 {ring.size} 做 "
-                    "ring 需要 {ring.time}，经参数服务器需要 {server.time}。",
+                    "调度就是数据，所以进程可以真的执行它：每个 rank 一个进程，套接字被限制在给定的带宽和延迟上。"
+                    "每次运行都逐位核对，并放在预测的下面。在计算机跟得上的慢速网线上，预测 {ring.ranks} 个进程"
+                    "对 {ring.size} 做 ring 需要 {ring.time}，经参数服务器需要 {server.time}。",
                 ),
             ),
             ask=(
@@ -80,8 +80,8 @@ LESSON = Lesson(
                 "The ring: {late.time}, {more} times as long, since each step ends with its slowest transfer. The "
                 "server: {same.time}, {unchanged} times as long: its own cable is the bottleneck. The Lab says "
                 "whether processes agree.",
-                "ring：{late.time}，是原来的 {more} 倍，因为每一步都以最慢的传输结束。参数服务器：{same.time}，是原来的 "
-                "{unchanged} 倍：瓶颈是它自己的网线。进程是否同意，请看“实验”页。",
+                "ring：{late.time}，是原来的 {more} 倍，因为每一步都以最慢的传输结束。"
+                "参数服务器：{same.time}，是原来的 {unchanged} 倍：瓶颈是它自己的网线。进程是否同意，请看“实验”页。",
             ),
             after=(
                 (
