@@ -118,10 +118,10 @@ def run_for_real(
     _require_time(asked, predicted)
     with told(progress, "runs", "runs done", "in all") as tell:
         if given is None:
-            found, out = _checked(asked, _carry(asked, *_numbers(asked), give=False, tell=tell)), None
+            found, out = _checked(asked, _carry(asked, *expected_of(asked), give=False, tell=tell)), None
         else:
             found, out = _on_buffers(asked, given, layout, tell)
-    return replace(_trace(asked, predicted, found, out), calibrated=cost)
+    return replace(trace_of(asked, predicted, found, out), calibrated=cost)
 
 
 def message_cost(ranks: int, network: ImitatedNetwork, on: str = "here") -> MessageCost:
@@ -139,7 +139,7 @@ def message_cost(ranks: int, network: ImitatedNetwork, on: str = "here") -> Mess
 def best_time(schedule: Schedule, nbytes: int, network: ImitatedNetwork, runs: int, on: str = "here") -> float:
     """Seconds of the fastest of so many runs, checked as all are."""
     asked = RealRun(schedule, nbytes, np.dtype("float32"), "sum", network, runs, MOST_SECONDS, on)
-    found = _checked(asked, _carry(asked, *_numbers(asked), give=False, tell=None))
+    found = _checked(asked, _carry(asked, *expected_of(asked), give=False, tell=None))
     return min(max(float(o.moments.arrived.max(initial=0.0)) for o in outcomes) for outcomes in found)
 
 
@@ -234,7 +234,9 @@ def _require_time(asked: RealRun, predicted: Trace) -> None:
 # ---- numbers
 
 
-def _numbers(asked: RealRun) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], dict[int, dict[int, npt.NDArray[Any]]]]:
+def expected_of(
+    asked: RealRun,
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], dict[int, dict[int, npt.NDArray[Any]]]]:
     """What all slots hold at the start, one period of it; which hold anything; and by endpoint and slot what the
     collective promises, as replay has it."""
     schedule, held = asked.schedule, starting(asked.schedule)
@@ -311,7 +313,9 @@ def _on_buffers(
 # ---- the trace
 
 
-def _trace(asked: RealRun, predicted: Trace, found: list[list[RankOutcome]], out: npt.NDArray[Any] | None) -> RealTrace:
+def trace_of(
+    asked: RealRun, predicted: Trace, found: list[list[RankOutcome]], out: npt.NDArray[Any] | None
+) -> RealTrace:
     start, came, finish = (np.zeros((len(found), len(asked.schedule))) for _ in range(3))
     for run_number, outcomes in enumerate(found):
         for endpoint, outcome in enumerate(outcomes):
