@@ -27,7 +27,7 @@ from .exchange import Exchange, Moments
 from .messages import Carrier, Gloo, MessageExchange, OwnAllreduce
 from .network import ImitatedNetwork
 from .program import RankProgram
-from .wire import Wire, accepted, connected, listener
+from .wire import PeerWire, accepted, connected, listener
 
 CONNECT_SECONDS = 30.0
 Run = Exchange | MessageExchange | OwnAllreduce
@@ -86,12 +86,12 @@ def _differing(want: npt.NDArray[Any], got: npt.NDArray[Any]) -> int:
     return int(np.any(next(bits) != next(bits), axis=1).sum())
 
 
-def wired(me: int, peers: set[int], ports: dict[int, int], listening: Any, token: bytes) -> dict[int, Wire]:
+def wired(me: int, peers: set[int], ports: dict[int, int], listening: Any, token: bytes) -> dict[int, PeerWire]:
     """A wire to each peer: the lower number calls."""
     socks = {peer: connected(ports[peer], me, token) for peer in sorted(peers) if peer > me}
     socks |= accepted(listening, {peer for peer in peers if peer < me}, token, CONNECT_SECONDS)
     listening.close()
-    return {peer: Wire(peer, sock) for peer, sock in socks.items()}
+    return {peer: PeerWire(peer, sock) for peer, sock in socks.items()}
 
 
 def main() -> None:

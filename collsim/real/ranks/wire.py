@@ -37,7 +37,7 @@ class Frame(NamedTuple):
     left: float
 
 
-class Wire:
+class PeerWire:
     """One socket, never waited for. `waiting` are bytes that the system has not taken yet."""
 
     def __init__(self, peer: int, sock: socket.socket):
