@@ -1,9 +1,9 @@
 """How near the prediction is: seven allreduces on processes of this computer at 10 MB/s and 10 ms, the best of five.
 
-`python benchmarks/real_accuracy.py [nbytes]` prints the table of docs/real.md: predicted as asked, predicted with what a
-message and a byte were measured to cost, measured, and whether the order of the algorithms is the predicted one. It fails
-where the order is not, or an error after calibration is more than a tenth. Other work on the computer spoils it; it says
-how busy that was.
+`python benchmarks/real_accuracy.py [nbytes]` prints, for docs/real.md: predicted as asked, predicted with what a message
+and a byte were measured to cost, measured, and whether the order of the algorithms is the predicted one. It fails where
+the order is not, or an error after calibration is more than a tenth. Other work on the computer spoils it; the load
+stands beside each row.
 """
 
 import os

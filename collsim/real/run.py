@@ -105,14 +105,10 @@ def run_for_real(
         CollsimError for what cannot be run, a rank that fails or is killed, a time limit, or a wrong number.
     """
     given = None if buffers is None else np.asarray(buffers)
-    plan = require_schedule(schedule)
-    require(on)
-    if on != "here":
-        alpha = bandwidth = None  # nothing paces a library's own messages
     if given is not None:
-        nbytes, dtype = _size_of(plan, given, layout), given.dtype
-    asked = check(plan, nbytes, dtype, op, on, repeat, time_limit)
-    asked = replace(asked, network=_network(plan.ranks, alpha, bandwidth, eager, late, slow))
+        nbytes, dtype = _size_of(require_schedule(schedule), given, layout), given.dtype
+    plan, network = require_schedule(schedule), (alpha, bandwidth, eager, late, slow)
+    asked = _asked(check(plan, nbytes, dtype, op, on, repeat, time_limit), network)
     cost = message_cost(plan.ranks, asked.network, on) if calibrate or asked.network.bandwidth is None else None
     predicted = _predicted(asked, cost)
     _require_time(asked, predicted)
@@ -122,6 +118,14 @@ def run_for_real(
         else:
             found, out = _on_buffers(asked, given, layout, tell)
     return replace(trace_of(asked, predicted, found, out), calibrated=cost)
+
+
+def _asked(asked: RealRun, network: tuple[Any, ...]) -> RealRun:
+    """The same on its network; nothing paces a library's own messages. Raises CollsimError where there is no library."""
+    require(asked.on)
+    if asked.on != "here":
+        network = (None, None, *network[2:])
+    return replace(asked, network=_network(asked.schedule.ranks, *network))
 
 
 def message_cost(ranks: int, network: ImitatedNetwork, on: str = "here") -> MessageCost:

@@ -1,5 +1,7 @@
 """The eager rule of sending: a send waits until the bytes before it have left, not until they have arrived."""
 
+from itertools import pairwise
+
 import pytest
 
 import collsim as cs
@@ -47,7 +49,7 @@ def test_eager_is_never_slower_and_sends_of_a_rank_stay_in_order(name):
     rows = eager.schedule.transfers
     for rank in range(8):
         mine = [i for i in range(len(rows)) if rows["src"][i] == rank]
-        for one, other in zip(mine, mine[1:], strict=False):
+        for one, other in pairwise(mine):
             if rows["step"][one] < rows["step"][other]:
                 assert eager.start[other] >= eager.finish[one] - ALPHA - 1e-12
     assert eager.link_bytes.tolist() == waits.link_bytes.tolist()
