@@ -47,27 +47,22 @@ def with_link(
         raise TopologyError(why, a=a, b=b)
     which = _between(topology, a, b)
     rate, delay = topology.links.bandwidth.copy(), topology.links.alpha.copy()
-    said = []
     try:
         if bandwidth is not None:
             factor = _factor(bandwidth)
             rate[which] = rate[which] * factor if factor is not None else parse_bandwidth(bandwidth)
-            said.append(
-                f"bandwidth {bandwidth}"
-                if isinstance(bandwidth, str)
-                else f"bandwidth {format_bandwidth(rate[which][0])}"
-            )
         if alpha is not None:
             delay[which] = parse_time(alpha)
-            said.append(f"alpha {alpha}" if isinstance(alpha, str) else f"alpha {format_time(delay[which][0])}")
     except CollsimError as error:
         way_out = Sentence("; a factor is 'half', 'double', 'x0.1' or '10%'") if isinstance(bandwidth, str) else ""
-        raise TopologyError(
-            "with_link({a!r}, {b!r}): {error}{way_out}", a=a, b=b, error=error, way_out=way_out
-        ) from None
+        why = "with_link({a!r}, {b!r}): {error}{way_out}"
+        raise TopologyError(why, a=a, b=b, error=error, way_out=way_out) from None
     call = {"a": _device(topology, a), "b": _device(topology, b), **_given(bandwidth=bandwidth, alpha=alpha)}
-    said_all = f"{_pair(topology, a, b)}: {', '.join(said)}"
-    return _changed(topology, _relabelled(topology.links, which, rate, delay), said_all, ("with_link", call))
+    now = {"bandwidth": format_bandwidth(rate[which][0]), "alpha": format_time(delay[which][0])}
+    given = {"bandwidth": bandwidth, "alpha": alpha}
+    said = [f"{k} {v if isinstance(v, str) else now[k]}" for k, v in given.items() if v is not None]
+    text = f"{_pair(topology, a, b)}: {', '.join(said)}"
+    return _changed(topology, _relabelled(topology.links, which, rate, delay), text, ("with_link", call))
 
 
 def scaled(topology: Topology, kind: str | None, by: float) -> Topology:
