@@ -74,9 +74,8 @@ def write_collsim_json(schedule: Schedule, path: Any) -> None:
     """Write a schedule as JSON. Raises FormatError beyond two million rows (repeated steps count once)."""
     rows = sum(len(p) for p in schedule.patterns) + (len(schedule) if schedule.depends is not None else 0)
     if rows > MOST_ELEMENTS - 10:
-        raise FormatError(
-            "{label} has {rows:,} rows; JSON takes {most:,}", label=schedule.label, rows=rows, most=MOST_ELEMENTS - 10
-        )
+        why = "{label} has {rows:,} rows; JSON takes {most:,}"
+        raise FormatError(why, label=schedule.label, rows=rows, most=MOST_ELEMENTS - 10)
     write_text(path, _parts(schedule))
 
 

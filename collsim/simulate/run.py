@@ -261,9 +261,8 @@ def _group(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
         why = "ranks={ranks!r} must be {schedule_ranks} different ranks of {name}, one for each rank of {label}"
         raise CollsimError(why, ranks=ranks, schedule_ranks=schedule.ranks, name=topology.name, label=schedule.label)
     if group.min() < 0 or group.max() >= topology.ranks:
-        raise TopologyError(
-            "ranks={ranks!r}: {name} has ranks 0 to {last}", ranks=ranks, name=topology.name, last=topology.ranks - 1
-        )
+        why = "ranks={ranks!r}: {name} has ranks 0 to {last}"
+        raise TopologyError(why, ranks=ranks, name=topology.name, last=topology.ranks - 1)
     return group.astype(np.int64)
 
 
@@ -455,9 +454,8 @@ def simulate_many(
         )
     first, many = parse_count(seed, "seed", least=0), parse_count(runs, "runs")
     if many > _MOST_RUNS:
-        raise CollsimError(
-            "runs={runs!r} is more than {most:,}; a distribution shows long before that", runs=runs, most=_MOST_RUNS
-        )
+        why = "runs={runs!r} is more than {most:,}; a distribution shows long before that"
+        raise CollsimError(why, runs=runs, most=_MOST_RUNS)
     times = np.empty(many)
     with told(progress, "runs", "runs done", "in all") as tell:
         for i in range(many):

@@ -311,11 +311,9 @@ class ClusterRouter:
             if path is not None:
                 return Leg(path.links, -1, -1, (), f"{LEVELS[path.type]} path between {self._ends(a, b)}")
             other = self._remote(state, a, state, b)
-            return (
-                other
-                if isinstance(other, Leg)
-                else Sentence("no links join {ends}; let a rank serve (server='rank')", ends=self._ends(a, b))
-            )
+            if isinstance(other, Leg):
+                return other
+            return Sentence("no links join {ends}; let a rank serve (server='rank')", ends=self._ends(a, b))
         if path is not None and self._own_links(path):
             return Leg(path.links, -1, -1, (), "over the chips' own links")
         if path is not None and self._p2p(path):

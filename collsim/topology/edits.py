@@ -68,15 +68,13 @@ def with_link(
 def scaled(topology: Topology, kind: str | None, by: float) -> Topology:
     """Bandwidth of every link of a kind times `by`."""
     if isinstance(by, bool) or not isinstance(by, Real) or not 0 < by < 1e12:
-        raise TopologyError(
-            "scaled(by={by!r}) must be a number above 0 (and below 1e12); 2 doubles the bandwidth", by=by
-        )
+        why = "scaled(by={by!r}) must be a number above 0 (and below 1e12); 2 doubles the bandwidth"
+        raise TopologyError(why, by=by)
     links = topology.links
     kinds = sorted({c.kind for c in links.cables})
     if kind is not None and (not isinstance(kind, str) or kind not in kinds):
-        raise TopologyError(
-            "{name} has no links of that kind: {unknown}", name=topology.name, unknown=unknown("kind", kind, kinds)
-        )
+        why = "{name} has no links of that kind: {unknown}"
+        raise TopologyError(why, name=topology.name, unknown=unknown("kind", kind, kinds))
     chosen = np.array([kind is None or c.kind == kind for c in links.cables], bool)
     rate = np.where(chosen[links.cable], links.bandwidth * by, links.bandwidth)
     cables = tuple(_times(c, by) if yes else c for c, yes in zip(links.cables, chosen, strict=True))
@@ -174,9 +172,8 @@ def _between(topology: Topology, a: str | int, b: str | int) -> npt.NDArray[np.i
             if near
             else ""
         )
-        raise TopologyError(
-            "{name} has no link between {pair}{beside}", name=topology.name, pair=_pair(topology, a, b), beside=beside
-        )
+        why = "{name} has no link between {pair}{beside}"
+        raise TopologyError(why, name=topology.name, pair=_pair(topology, a, b), beside=beside)
     return found
 
 
@@ -229,9 +226,8 @@ def _factor(bandwidth: object) -> float | None:
         return None
     factor = float(match[1]) if match else float(percent[1]) / 100  # type: ignore[index]
     if not 0 < factor < 1e9:
-        raise CollsimError(
-            "bandwidth={bandwidth!r} must be a factor above 0; for no link at all use without_link", bandwidth=bandwidth
-        )
+        why = "bandwidth={bandwidth!r} must be a factor above 0; for no link at all use without_link"
+        raise CollsimError(why, bandwidth=bandwidth)
     return factor
 
 

@@ -127,11 +127,9 @@ class StepTrace:
         fast = self.costs.speed
         if fast is None:
             return math.nan
-        return (
-            fast.convolution or fast.peak
-            if any(layer.kind == "convolution" for layer in self.step.model.layers)
-            else fast.peak
-        )
+        if any(layer.kind == "convolution" for layer in self.step.model.layers):
+            return fast.convolution or fast.peak
+        return fast.peak
 
     @property
     def mfu(self) -> float:
