@@ -88,19 +88,6 @@ def test_every_file_that_the_page_of_places_names_is_there():
     assert not [place for place in places if not (ROOT / place).exists()]
 
 
-def test_the_page_on_training_steps_runs_as_it_stands():
-    import collsim as cs
-
-    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
-    names: dict = {}
-    models = []
-    for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
-        exec(compile(code, "docs/training.md", "exec"), names)
-        models.append(names["t"].step.model.name)
-    assert models == ["resnet50", "gpt3-175b"]
-    assert names["cs"] is cs
-
-
 def test_the_limits_that_the_design_names_are_those_of_the_code():
     from collsim import limits
     from collsim.app.jobs import pool

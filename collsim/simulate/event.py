@@ -5,6 +5,11 @@ Semantics
   channel the transfers of earlier steps are done: sends after sends at its source, receives after receives at its
   destination, and (c) both its endpoints have joined (launch, late ranks). Transfers of one step do not wait for one
   another.
+- `eager` changes (b): a send waits until the bytes of those before it have left, not until they have arrived, and
+  nobody waits for his receiver. The bytes leave a latency before they arrive, so a send that had its data in time finds
+  its own latency over when its turn comes. That is what a program does whose messages are buffered: MPI below the
+  library's eager limit, NCCL while its FIFO has room, `run_for_real`; a message above the limit (rendezvous), and Gloo,
+  wait for the receiver (docs/real.md).
 - Where a schedule carries explicit dependencies (`Schedule.depends`) they replace (b). Nothing holds back a slot that
   is still being read: what arrives waits in the receiver's buffers, as in NCCL's FIFOs.
 - Latency first: the sum of alpha over the route, the overhead per transfer, and its jitter; they load no link. Then the
@@ -151,7 +156,7 @@ class _Run:
         from .kernels import tables, walk
 
         plan = self.plan
-        if any(job.after for job in plan.jobs) or _waits_for_later(self.edges):
+        if self.given.eager or any(job.after for job in plan.jobs) or _waits_for_later(self.edges):
             return False
         clocks = np.zeros(plan.queues), np.zeros(plan.queues), np.zeros(plan.slots)
         links = self.net.links.copy()
@@ -181,6 +186,7 @@ class _Run:
         with in_one_piece():
             from .kernels import queue, tables
 
+        self.rows["start"] = 0.0 if self.given.eager else -1.0
         pending, gates, width = self._gates()
         order = orders(self.plan, pending)
         net, links = self.net, self.net.links.copy()
@@ -227,16 +233,17 @@ class _Run:
         from .kernels import queue
 
         n, explicit = self.plan.rows, len(self.edges.start) > 0
-        channel = np.empty((2, 0 if explicit else n, 4), np.int32)
+        sends = np.empty((0 if explicit else n, 4), np.int32)
+        receives = np.empty((0 if explicit or self.given.eager else n, 4), np.int32)
         pending, writes = np.empty(n, np.int32), np.empty((n, 6), np.int32)
         newest = np.full((5, self.plan.queues), -1, np.int32)
         newest[4] = 0
         newest_write = np.full(self.plan.slots, -1, np.int32)
         for part, turned, first, last, row in self._slices():
-            queue.build(part, *turned, first, last, row, pending, channel[0], channel[1], writes, newest, newest_write)
+            queue.build(part, *turned, first, last, row, pending, sends, receives, writes, newest, newest_write)
         if explicit:
             pending += np.diff(self.edges.start).astype(np.int32)
-        return pending, (channel[0], channel[1], writes), n if explicit else max(1, int(newest[4].sum()))
+        return pending, (sends, receives, writes), n if explicit else max(1, int(newest[4].sum()))
 
 
 def _waits_for_later(before: Edges) -> bool:

@@ -120,6 +120,7 @@ def simulate(
         device are slower; the Trace's
             topology has those rates.
         background: other traffic: rows (src rank, dst rank, nbytes) or (..., start), or `Flows`.
+        eager: a send waits until the bytes before it have left, not until they have arrived, and not for its receiver.
         shortcuts: False makes every run go through the queue of events, to see that it gives the same times.
 
     Raises:
@@ -503,7 +504,7 @@ def expected_cost(
     if given.shortcuts and len(jobs) == 1 and given.steady and in_step(jobs[0], work.topology, given) is not None:
         return _cost_of_steps(work, "symmetry")
     n, asked = sum(len(s) for s in work.schedules), effort(jobs, work.topology, given)
-    queued = asked.shares or not given.shortcuts
+    queued = asked.shares or not given.shortcuts or given.eager
     units = n * (_QUEUED if queued else 1.0) + asked.routes * _ROUTED + asked.crossings * _CROSSED
     seconds = _SECONDS_RUN + units * _SECONDS_TRANSFER * (1.0 if find_spec("numba") is not None else _PLAIN)
     return Cost(n, seconds, n * _BYTES, "events" if queued else "program order or events", asked.visits)

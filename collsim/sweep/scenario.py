@@ -141,7 +141,7 @@ def _key(row: dict[str, Any], version: str, network: str, order: tuple[int, ...]
 
 
 def _ours(entry: Algorithm | str) -> bool:
-    return isinstance(entry, str) or entry.function.__module__.startswith("collsim.")
+    return isinstance(entry, str) or str(entry.function.__module__).startswith("collsim.")
 
 
 def _source(entry: Algorithm) -> str:

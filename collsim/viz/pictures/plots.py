@@ -18,6 +18,7 @@ from ...errors import CollsimError
 from ...units import format_bytes
 from ..layout.shapes import layout
 from ..sentences import words
+from ..timeline.inside import drawn
 from ..timeline.rows import rows
 from . import palette
 from .figure import own_figure, shown
@@ -85,10 +86,10 @@ def volume_over_time(trace: Trace, ax: Axes | None = None, lang: str = "en") -> 
     """Bytes that have crossed each class of links so far (one link of it), against time."""
     ax = _axes(ax, 7.2, 4.2)
     unit, factor = _time_unit(trace.time)
-    made = layout(trace.topology, trace.link_bytes)
+    made = drawn(layout(trace.topology, trace.link_bytes), trace, inside=True)
     for number, row in enumerate(rows(trace, made)):
         label = f"{row['label'][lang]} ({row['note'][lang]})" if row["note"][lang] else row["label"][lang]
-        at, carried = _carried(trace, np.flatnonzero(np.isin(made.picture.link_of, row["links"])))
+        at, carried = _carried(trace, np.flatnonzero(np.isin(made.link_of, row["links"])))
         ax.plot(
             at * factor,
             carried / 2**20,

@@ -70,7 +70,7 @@ def machine_figure(trace: Trace, lang: str = "en") -> Figure:
     from matplotlib.figure import Figure
 
     lang = language(lang)
-    made = timeline(trace)
+    made = timeline(trace, inside=False)
     family = fonts(lang)
     wide, tall = max(640.0, made["stage"]["w"]), made["stage"]["h"]
     lines = len(made["rows"])
