@@ -328,7 +328,8 @@ def _rerun(
 
 def _alone(work: _Work, number: int) -> _Work:
     """One of the schedules, with what belongs to it."""
-    return replace(work, **{f.name: [getattr(work, f.name)[number]] for f in fields(work) if f.name != "topology"})
+    own: dict[str, Any] = {f.name: [getattr(work, f.name)[number]] for f in fields(work) if f.name != "topology"}
+    return replace(work, **own)
 
 
 def _together(work: _Work, dtype: Any, options: Mapping[str, Any], progress: Progress | bool | None) -> Together:

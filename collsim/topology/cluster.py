@@ -439,7 +439,9 @@ class ClusterRouter:
         if self._gdr(seen, sending):
             return path.links, f"{LEVELS[seen.type]}, GPUDirect RDMA"
         staged = self._staged(state, ends, self._memory(state, device))
-        return staged and (staged, f"{LEVELS[seen.type]}, no GPUDirect RDMA: staged through host memory")
+        if staged is None:
+            return None
+        return staged, f"{LEVELS[seen.type]}, no GPUDirect RDMA: staged through host memory"
 
     def _staged(self, state: int, ends: tuple[int, int], memory: int | None) -> Local | None:
         """Links into host memory and out of it again; None where there is no way."""
