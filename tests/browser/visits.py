@@ -23,7 +23,7 @@ PAGES = {name: SHOWN.get(name, "h1") for name in MENU}
 WIDTHS = (1280, 1920)
 #: Texts do not depend on the theme, nor colours on the language.
 ALL = [(page, *look) for page in PAGES for look in (("en", "light"), ("zh", "dark"))]
-SLOW = 90_000
+SLOW = 240_000
 #: Streamlit's spinners and placeholders stand still: without a graphics card, drawing them takes longer than the page.
 STILL = """
 new MutationObserver((_, watch) => {
