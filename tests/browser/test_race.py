@@ -10,7 +10,7 @@ from collsim.viz.timeline.document import decode
 
 pytestmark = pytest.mark.browser
 
-SLOW = 40_000
+SLOW = 120_000
 
 
 def raced(page, runners):

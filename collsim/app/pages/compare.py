@@ -181,7 +181,8 @@ def _mark_label(frame: pd.DataFrame, line: int, near: float, ink: str) -> Any:
     """A label, each on a line of its own: to the right of a mark near the axis, to the left of any other."""
     side: Any = {"align": "left", "dx": 6} if frame["nbytes"].iloc[0] < near else {"align": "right", "dx": -6}
     label = alt.Chart(frame).mark_text(color=ink, fontSize=14, fontWeight="bold", baseline="top", **side)
-    return label.encode(x=alt.X("nbytes:Q"), y=alt.YValue(4 + 19 * line), text=alt.Text("label:N"))
+    down: Any = alt.YValue(4 + 19 * line)  # type: ignore[no-untyped-call]
+    return label.encode(x=alt.X("nbytes:Q"), y=down, text=alt.Text("label:N"))
 
 
 # ---- table ---------------------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ class Unvalidated:
 
 def chart(picture: Any, key: str) -> None:
     """Draw a chart over the whole width, in the look of the theme."""
-    shown = Unvalidated(picture.configure(**chart_look(is_dark())))
+    shown: Any = Unvalidated(picture.configure(**chart_look(is_dark())))
     st.altair_chart(shown, width="stretch", theme=None, key=f"chart_{key}")
 
 
