@@ -1,6 +1,10 @@
 """The app, the command line, the site and the pictures: `collsim.app`, `cli`, `site`, `viz`."""
 
 SAID = {
+    "say what to calibrate to: a log of nccl-tests, or --here for this computer": (
+        "请说明按什么校准：nccl-tests 的日志，或用 --here 校准本机"
+    ),
+    "--here measures this computer and takes no log": "--here 测量本机，不接受日志",
     # the app
     "{text} has no GPU that NCCL or RCCL runs on": "{text} 没有 NCCL 或 RCCL 能运行的 GPU",
     "ranks={ranks} is too few; on {nodes} nodes there are at least {least}": (
