@@ -28,7 +28,10 @@ WAYS = ("ddp", "data_parallel", "parameter_server")
 class Splitting:
     """How a step is split over GPUs."""
 
-    parallel: Annotated[str, typer.Option(help="ddp, data_parallel or parameter_server.")] = "ddp"
+    parallel: Annotated[
+        str,
+        typer.Option(help="ddp, data_parallel, parameter_server, or a product as 'tensor(8) * pipeline(4) * zero(1)'."),
+    ] = "ddp"
     bucket: Annotated[str | None, typer.Option(help="Bytes that close a bucket, '25MiB' unless given.")] = None
     hook: Annotated[str | None, typer.Option(help="Of ddp: fp16 or bf16 on the wire.")] = None
     overlap: Annotated[
@@ -51,6 +54,8 @@ class Splitting:
 
     def way(self) -> Any:
         """The value that `training_step` takes."""
+        if "(" in self.parallel:
+            return self.product()
         name = require_word("--parallel", self.parallel.replace("-", "_"), WAYS)
         make: Any
         make, takes = {
@@ -65,6 +70,16 @@ class Splitting:
         if given.pop("asynchronous", False):
             given["synchronous"] = False
         return make(**given)
+
+    def product(self) -> Any:
+        """The value where --parallel is written as in Python, with its options inside."""
+        for key, value in vars(self).items():
+            if value is not None and key != "parallel":
+                raise CollsimError("--{key}: write it inside --parallel {name!r}", key=key.replace("_", "-"),
+                                   name=self.parallel)  # fmt: skip
+        from collsim.training.parallel.spoken import spoken
+
+        return spoken(self.parallel)
 
 
 @dataclass(frozen=True)
@@ -83,6 +98,9 @@ class StepOptions:
     ] = None
     network: Annotated[str, typer.Option(help="alone: each collective by itself; shared: all of them share links.")] = (
         "alone"
+    )
+    recompute: Annotated[str, typer.Option(help="Activations that are computed again: none, selective or full.")] = (
+        "none"
     )
 
     def given(self) -> dict[str, Any]:

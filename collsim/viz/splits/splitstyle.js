@@ -42,7 +42,7 @@ export const LANES_CSS = `${shared(".ln")}
 .ln .veil{position:absolute;top:0;bottom:0;background:var(--card);opacity:.6;pointer-events:none}
 .ln .cut{position:absolute;top:0;bottom:0;width:2px;margin-left:-1px;background:var(--ink);pointer-events:none}
 .ln .main{display:flex;justify-content:space-between;align-items:baseline;gap:10px}
-.ln .main b{font-size:26px;line-height:32px}.ln .main span{font-size:14px;color:var(--ink2)}
+.ln .main b{font-size:26px;line-height:32px;color:var(--ink)}.ln .main span{font-size:14px;color:var(--ink2)}
 .ln .main .r b{font-size:22px}
 .ln .meter{height:7px;border-radius:3px;margin:3px 0 4px;background:
   repeating-linear-gradient(135deg,var(--wait) 0 1.5px,transparent 1.5px 6px)}
@@ -53,13 +53,12 @@ export const LANES_CSS = `${shared(".ln")}
 .ln td:last-child{text-align:right;font-weight:700;white-space:nowrap;padding-left:8px}
 .ln td .ok{color:var(--done);margin-left:5px}.ln td .off{color:var(--fulltext)}
 .ln .none{font-size:13px;line-height:18px;color:var(--ink2);margin:2px 0 0}
-.ln .heads{display:grid;grid-template-columns:150px minmax(0,1fr) 330px;gap:0 20px;font-size:13px;line-height:20px;
-  color:var(--ink2)}
-.ln .heads span:nth-child(2){text-align:right}
+.ln .heads{display:flex;gap:0 20px;font-size:13px;line-height:20px;color:var(--ink2)}
+.ln .heads span:first-child{flex:1}.ln .heads span:nth-child(3){width:330px;flex:none}
 .ln .bar{display:flex;gap:8px 14px;align-items:center;flex-wrap:wrap;padding:6px 0 2px;border-top:1px solid var(--line)}
 .ln .bar .g{display:flex;gap:6px}.ln .clock{font-size:15px;font-weight:700;white-space:nowrap}
 .ln .scrub{position:relative;cursor:ew-resize;touch-action:none;margin-left:170px;margin-right:350px}
-.ln.mid .runner,.ln.mid .heads{grid-template-columns:120px minmax(0,1fr)}
+.ln.mid .runner{grid-template-columns:120px minmax(0,1fr)}
 .ln.mid .runner>.figures{grid-column:2;display:grid;grid-template-columns:minmax(150px,.7fr) 1fr;gap:0 20px}
 .ln.mid .heads span:nth-child(3){display:none}.ln.mid .scrub{margin-left:140px;margin-right:0}
 .ln.slim .runner{display:block}.ln.slim .heads{display:none}.ln.slim .scrub{margin:0}
