@@ -31,6 +31,7 @@ from .parallel import (
     tensor,
     zero,
 )
+from .parallel.spoken import spoken
 from .parallel.strategy import state_bytes
 from .pipelines import PipelineTiming
 from .run import training_step
@@ -78,6 +79,7 @@ __all__ = [
     "pipeline",
     "read_profile",
     "speed",
+    "spoken",
     "state_bytes",
     "steps_together",
     "tensor",

@@ -59,8 +59,8 @@ def best_parallel(
     """The best ways to split a step of a model over a machine, one a row, the fastest that fits first: those that were
     timed, then those estimated.
 
-    Columns: parallel (the call), tp, cp, ep, pp, interleave, dp, data, micro_batch, recompute, time (s: of the `top`
-    best as `training_step` says, of the others estimated; `timed` says which), estimate (s), memory (bytes on the
+    Columns: parallel (the call), tp, cp, ep, pp, interleave, dp, data_parallel, micro_batch, recompute, time (s: of the
+    `top` best as `training_step` says, of the others estimated; `timed` says which), estimate (s), memory (bytes on the
     fullest GPU, estimated), fits, pareto (none takes less time and less memory), its parts computing, layers, bubble
     and data (s, estimated), reason (why it is worse than the best), and split, the value that `training_step` takes.
 
@@ -193,7 +193,7 @@ def _row(estimating: Estimating, request: Request, split: Split, micro: int, rec
     found = estimating.of(split, workload_of(request))
     names = {"parallel": split.says, **split.sizes, "dp": replicas}
     way = "" if split.data is None else split.data.says
-    rest = {"data": way, "micro_batch": micro, "recompute": recompute, "time": found.time, "timed": False}
+    rest = {"data_parallel": way, "micro_batch": micro, "recompute": recompute, "time": found.time, "timed": False}
     parts = {name: getattr(found, name) for name in _PARTS}
     return {**names, **rest, "estimate": found.time, "memory": found.memory, **parts, "split": split}
 

@@ -65,5 +65,39 @@ export const LANES_CSS = `${shared(".ln")}
 .ln.slim .card{padding:10px 12px}.ln.slim .says{font-size:16px;line-height:22px}
 .ln .tabs{display:none;margin:6px 0;max-width:100%;overflow-x:auto}.ln.slim .tabs{display:inline-flex}
 .ln:fullscreen{overflow:auto;background:var(--bg);padding:16px}
-.ln:fullscreen .says{font-size:28px;line-height:36px}.ln:fullscreen .tip{font-size:19px;line-height:26px;min-height:26px}
+.ln:fullscreen .says{font-size:28px;line-height:36px}
+.ln:fullscreen .tip{font-size:19px;line-height:26px;min-height:26px}
+`;
+
+export const SPLITS_CSS = `${shared(".sm")}
+.sm .both{display:grid;grid-template-columns:minmax(0,1.45fr) minmax(0,1fr);gap:20px;align-items:start}
+.sm.slim .both{grid-template-columns:minmax(0,1fr)}
+.sm h3{margin:0 0 8px;font-size:18px;line-height:24px}
+.sm h3 span{font-size:13px;font-weight:400;color:var(--ink2);margin-left:10px}
+.sm section+section{border-top:1px solid var(--line);margin-top:14px;padding-top:12px}
+.sm canvas{display:block;cursor:pointer;max-width:100%}
+.sm .groups{display:flex;flex-wrap:wrap;gap:4px 22px;margin:8px 0 0;font-size:14px;line-height:20px;color:var(--ink2)}
+.sm .groups span{display:inline-flex;gap:8px;align-items:center}
+.sm .groups i{width:13px;height:13px;border-radius:2px;flex:none}
+.sm .sent{display:grid;grid-template-columns:34px 170px minmax(40px,1fr) 84px 84px;gap:0 12px;align-items:center;
+  font-size:14px;line-height:26px}
+.sm .sent span{color:var(--ink2)}.sm .sent b,.sm .sent .num{text-align:right}.sm .sent b:first-child{text-align:left}
+.sm .track{height:14px}.sm .track i{display:block;height:14px;border-radius:2px}
+.sm.slim .sent{grid-template-columns:34px minmax(40px,1fr) 76px 70px}.sm.slim .sent>span:nth-child(2){display:none}
+.sm .held{display:flex;height:18px;border-radius:4px;overflow:hidden;background:var(--grid)}
+.sm .held i{display:block;height:18px}
+.sm .quiet{margin:0 0 6px;font-size:14px;line-height:20px;color:var(--ink2)}
+.sm .counts{display:flex;gap:18px;margin:0;font-size:13px;color:var(--ink2)}
+.sm .counts b:last-child{color:var(--fulltext)}
+.sm .counts span{flex:1}
+.sm .wide{overflow-x:auto;margin-top:6px}
+.sm table{border-collapse:collapse;width:100%;font-size:14px;line-height:20px;white-space:nowrap}
+.sm th{font-weight:400;color:var(--ink2);text-align:right;padding:2px 6px}
+.sm th:last-child,.sm td:last-child,.sm th:nth-child(7),.sm td:nth-child(7),.sm th:nth-child(8),.sm td:nth-child(8){
+  text-align:left}
+.sm td{text-align:right;padding:3px 6px;border-top:1px solid var(--grid);cursor:pointer}
+.sm td:nth-child(9){font-weight:700}
+.sm td button{border:1px solid var(--edge);border-radius:4px;background:none;min-width:26px;min-height:24px;
+  padding:0 5px}
+.sm tr.open td{background:var(--ink);color:var(--card)}.sm tr.open button{color:var(--card)}
 `;
