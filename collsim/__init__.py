@@ -37,13 +37,13 @@ from .verify import verify
 if TYPE_CHECKING:
     from . import nccl, synthesis, training
     from .exchange import convert, formats, load, read_msccl, save, write_msccl
+    from .sweep import best_parallel
     from .synthesis import synthesize
     from .teach import break_it, exercise, exercises, grade, progress, questions
     from .training import (
         Layer,
         Model,
         StepTrace,
-        best_parallel,
         context,
         data_parallel,
         ddp,
@@ -66,7 +66,7 @@ _LATE = {
     "Layer": "training",
     "Model": "training",
     "StepTrace": "training",
-    "best_parallel": "training",
+    "best_parallel": "sweep",
     "break_it": "teach",
     "context": "training",
     "convert": "exchange",

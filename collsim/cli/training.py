@@ -11,7 +11,6 @@ import typer
 
 import collsim as cs
 from collsim.errors import CollsimError, require_word
-from collsim.files import writing
 
 from .options import Json, Language, Place, Ranks
 from .shell import command
@@ -221,19 +220,21 @@ def train_search(
     compute: Annotated[str | None, typer.Option(help="A GPU ('A100').")] = None,
     context: Annotated[list[int] | None, typer.Option(help="Context parallel sizes to try; repeat for more.")] = None,
     expert: Annotated[list[int] | None, typer.Option(help="Expert parallel sizes to try; repeat for more.")] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write every legal split to a CSV.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--out", help="Write every legal split to x.csv (or .json, .parquet); goes on where it was killed."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Every legal way to split a step over the machine's GPUs: the best, how long they take and what they hold."""
     known = cs.Model.from_csv(model) if model.endswith(".csv") else cs.model(model)
     sizes: dict[str, Any] = {"context_sizes": tuple(context or (1,)), "expert_sizes": tuple(expert or (1,))}
-    every: Any = {"every": out is not None, "progress": None if as_json else True}
+    every: Any = {"every": out is not None, "out": out, "progress": None if as_json else True}
     frame = cs.best_parallel(
         known, place.network(), batch=batch, memory=memory, top=top, dtype=dtype, compute=compute, **sizes, **every
     ).drop(columns="split")
-    if out is not None:
-        with writing(out) as file:
-            file.write(frame.to_csv(index=False).encode())
     rows = frame.head(top).to_dict("records")
     if as_json:
         print_json(rows)

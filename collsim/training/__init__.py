@@ -35,7 +35,6 @@ from .parallel.spoken import spoken
 from .parallel.strategy import state_bytes
 from .pipelines import PipelineTiming
 from .run import training_step
-from .search import best_parallel
 from .together import StepsTogether, steps_together
 from .trace import StepTrace
 from .workload.model import Layer, Model
@@ -63,7 +62,6 @@ __all__ = [
     "TensorParallel",
     "TrainingStep",
     "Zero",
-    "best_parallel",
     "context",
     "data_parallel",
     "ddp",

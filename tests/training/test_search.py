@@ -3,7 +3,7 @@
 import pytest
 
 import collsim as cs
-from collsim.training.search import _request as request_of
+from collsim.training.search import search_request as request_of
 from collsim.training.search import estimated, legal
 
 BOX = cs.machine("dgx-a100", nodes=2)

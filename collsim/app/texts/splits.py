@@ -16,5 +16,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "split.mfu": ("model FLOPs, bf16 dense", "模型 FLOPs，bf16 稠密"),
     "split.bubble": ("Idle", "空闲"),
     "split.bubble.note": ("neither computes nor sends", "既不计算也不发送"),
+    "split.head": ("Computing {computing}, waiting for the network {exposed}", "计算 {computing}，等待网络 {exposed}"),
+    "split.rest": (
+        "Idle {idle}: the pipeline's bubble, and stages that wait for one another. On average over GPUs.",
+        "空闲 {idle}：流水线的气泡，以及阶段之间的相互等待。为各 GPU 的平均值。",
+    ),
     "split.of": ("of {room}, fullest GPU", "共 {room}，占用最多的 GPU"),
 }

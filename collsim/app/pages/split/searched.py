@@ -85,11 +85,9 @@ def step(choice: SplitChoice) -> StepTrace:
 
 @dataclass(frozen=True)
 class SplitShown:
-    """What the page draws of the step that is open: figures (as `StepTrace.row`), sentences, and the document."""
+    """What the page draws of the step that is open: figures (as `StepTrace.row`), the document, and PyTorch."""
 
     figures: dict[str, Any]
-    said: str
-    said_zh: str
     document: dict[str, Any]
     torch: tuple[str, str, str] | CollsimError
 
@@ -98,7 +96,7 @@ def shown(choice: SplitChoice, tell: Tell = quietly) -> SplitShown:
     """Run the step that is open."""
     trace = step(choice)
     tell("run", 0.7)
-    return SplitShown(trace.row(), trace.explain(), trace.explain("zh"), split_document(trace), _torch(trace))
+    return SplitShown(trace.row(), split_document(trace), _torch(trace))
 
 
 def _torch(trace: StepTrace) -> tuple[str, str, str] | CollsimError:

@@ -21,7 +21,7 @@ from ...shell.notes import complain, figure, headline, quantity_figure, small, t
 from ...shell.page import page
 from ...shell.player import look
 from ...shell.results import latest
-from ...shell.session import language, session, t
+from ...shell.session import session, t
 from ..train.tabs import tabs
 from . import searched
 from .searched import ADDRESS, SplitChoice, SplitShown, expected, expected_search
@@ -101,8 +101,8 @@ def _open(choice: SplitChoice) -> SplitChoice:
 
 def _headline(made: SplitShown) -> None:
     row, memory = made.figures, made.document["memory"]
-    said = made.said_zh if language() == "zh" else made.said
-    head, rest = _first_sentence(said)
+    shares = {name: f"{100 * row[name] / row['time']:.3g}\N{NO-BREAK SPACE}%" for name in ("computing", "exposed")}
+    idle = f"{100 * row['bubble'] / row['time']:.3g}\N{NO-BREAK SPACE}%"
     of = t("split.of", room=f"{memory['room'] / 1e9:.3g}\N{NO-BREAK SPACE}GB") if memory["room"] else ""
     headline(
         quantity_figure(
@@ -111,15 +111,8 @@ def _headline(made: SplitShown) -> None:
         figure(small("MFU"), f"{100 * row['mfu']:.3g} ", "%", t("split.mfu")),
         figure(small(t("split.bubble")), f"{100 * row['bubble'] / row['time']:.3g} ", "%", t("split.bubble.note")),
         figure(small(t("train.memory")), f"{memory['total'] / 1e9:.3g} ", "GB", of),
-        verdict(head, rest, name=small(t("train.why"))),
+        verdict(t("split.head", **shares), t("split.rest", idle=idle), name=small(t("train.why"))),
     )
-
-
-def _first_sentence(said: str) -> tuple[str, str]:
-    """The first sentence, and the rest."""
-    mark = "。" if language() == "zh" else ". "
-    head, found, rest = said.partition(mark)
-    return head + found.strip(), rest
 
 
 def _card(choice: SplitChoice, step: SplitShown | None, table: dict[str, Any] | None) -> None:
