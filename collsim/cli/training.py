@@ -171,11 +171,8 @@ def _change(word: str) -> dict[str, Any]:
     for part in word.split(","):
         name, equals, text = part.partition("=")
         if not equals or not name.strip() or not text.strip():
-            raise CollsimError(
-                "--what-if {word!r}: {part!r} is no change; write name=value, for example network=2",
-                word=word,
-                part=part,
-            )
+            why = "--what-if {word!r}: {part!r} is no change; write name=value, for example network=2"
+            raise CollsimError(why, word=word, part=part)
         key, value = name.strip().replace("-", "_"), text.strip()
         found[key] = Splitting(parallel=value).way() if key == "parallel" else _value(value)
     return found

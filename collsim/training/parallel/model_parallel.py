@@ -110,11 +110,8 @@ class Pipeline(_Part):
         f, b, h = (parse_time(t, name) for t, name in ((forward, "forward"), (backward, "backward"), (hop, "hop")))
         w = b / 2 if weight is None else parse_time(weight, "weight")
         if w > b:
-            raise CollsimError(
-                "weight={weight!r} is a part of backward={backward!r}, and longer than it",
-                weight=weight,
-                backward=backward,
-            )
+            why = "weight={weight!r} is a part of backward={backward!r}, and longer than it"
+            raise CollsimError(why, weight=weight, backward=backward)
         seconds = {"F": f / v, "B": b / v, "I": (b - w) / v, "W": w / v}
         made = timed(self.orders(microbatches), self.stage_ranks, seconds, h)
         whole = {kind: v * took for kind, took in seconds.items()}

@@ -94,11 +94,8 @@ def in_turn(
                 yield rank, entry, read
         if left == before:
             stuck = next(rank for rank, order in enumerate(orders) if at[rank] < len(order))
-            raise CollsimError(
-                "rank {stuck} of the pipeline waits for ever for what {order} reads",
-                stuck=stuck,
-                order=orders[stuck][at[stuck]],
-            )
+            why = "rank {stuck} of the pipeline waits for ever for what {order} reads"
+            raise CollsimError(why, stuck=stuck, order=orders[stuck][at[stuck]])
 
 
 def timed(
