@@ -25,6 +25,7 @@ Facts = Mapping[str, Any]
 NO_FACTS: Facts = MappingProxyType({})
 SHORT = {"aggregation": "agg"}
 
+STAGE = (1134.0, 470.0)
 MARGIN = 16.0
 
 
