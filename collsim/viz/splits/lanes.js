@@ -108,7 +108,7 @@ function arrangeLanes(ui, anew) {
   ui.whole = whole;
   ui.slim = whole < 640;
   root.classList.toggle("slim", ui.slim);
-  root.classList.toggle("mid", whole < 1080 && !ui.slim);
+  root.classList.toggle("mid", whole < 1240 && !ui.slim);
   if (ui.slim && ui.alone < 0) ui.alone = 0;
   const w = laneWords(ui),
     names = data.runners.map((run, k) => [k, run.name]);
