@@ -35,6 +35,7 @@ from .parallel.spoken import spoken
 from .parallel.strategy import state_bytes
 from .pipelines import PipelineTiming
 from .run import training_step
+from .scaling import scaling
 from .together import StepsTogether, steps_together
 from .trace import StepTrace
 from .workload.model import Layer, Model
@@ -76,6 +77,7 @@ __all__ = [
     "parameter_server",
     "pipeline",
     "read_profile",
+    "scaling",
     "speed",
     "spoken",
     "state_bytes",

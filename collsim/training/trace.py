@@ -171,7 +171,7 @@ class StepTrace:
     def crossings(self) -> pd.DataFrame:
         """Bytes that a GPU of each lane sends in the step, a row for each lane, way of splitting and kind of link:
         lane, way, link, nbytes, bandwidth (of such a link, B/s), time (s of the way's collectives)."""
-        from .crossing import crossings
+        from .traffic import crossings
 
         return crossings(self)
 

@@ -73,7 +73,7 @@ def test_formulas_of_fsdp_are_what_its_steps_send_and_gather(options):
 
 
 def test_megatrons_options_are_those_of_the_split():
-    from collsim.training.megatron import options
+    from collsim.training.parallel.megatron import options
 
     said = options("tensor(8, sequence=True) * pipeline(16, interleave=6) * zero(1)", 1536, 1, "full")
     for part in (

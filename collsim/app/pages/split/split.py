@@ -176,6 +176,6 @@ def command(choice: SplitChoice) -> str:
 
 def megatron(choice: SplitChoice) -> str:
     """The options of Megatron-LM that split so."""
-    from collsim.training.megatron import options
+    from collsim.training.parallel.megatron import options
 
     return options(choice.split, choice.batch, choice.micro, choice.recompute)

@@ -5,8 +5,11 @@ Source: Megatron-LM, megatron/training/arguments.py (core 0.13).
 
 from __future__ import annotations
 
-from .parallel import FSDP, ContextParallel, ExpertParallel, Parallel, Split, TensorParallel, Zero
-from .parallel.spoken import spoken
+from .model_parallel import ContextParallel, ExpertParallel, TensorParallel
+from .sharding import FSDP, Zero
+from .split import Split
+from .spoken import spoken
+from .strategy import Parallel
 
 
 def options(parallel: Parallel | str, batch: int, micro_batch: int, recompute: str = "none") -> str:
