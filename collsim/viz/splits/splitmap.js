@@ -68,7 +68,7 @@ function arrangeSplit(ui, anew) {
     whole = root.clientWidth;
   if (!data || !whole || (!anew && ui.whole === whole)) return;
   ui.whole = whole;
-  root.classList.toggle("slim", whole < 980);
+  root.classList.toggle("slim", whole < 1180);
   if (data.step) {
     buildMap(ui);
     buildSends(ui);
@@ -218,13 +218,21 @@ function splitRow(ui, k) {
     w = splitWords(ui),
     button = el("button", { type: "button", textContent: String(k + 1), title: w.open(k + 1) });
   button.setAttribute("aria-label", w.open(k + 1));
-  const values = ["tp", "pp", "dp", "interleave", "micro_batch", "data", "recompute"].map((name) => table[name][k]),
+  const values = ["tp", "pp", "dp", "interleave", "micro_batch"].map((name) => table[name][k]),
+    way = shortWay(table.data[k]),
     about = table.timed[k] ? "" : ` (${w.estimated})`,
-    texts = [...values, fmtSpan(table.time[k]) + about, three(table.memory[k] / 1e9), reasonOf(table, k, w)],
+    figures = [fmtSpan(table.time[k]) + about, three(table.memory[k] / 1e9)],
+    texts = [...values, way, table.recompute[k], ...figures, reasonOf(table, k, w)],
     row = el("tr", { className: k === open ? "open" : "" }, el("td", {}, button));
   row.append(...texts.map((text) => el("td", { textContent: String(text) })));
   row.addEventListener("click", () => ui.act({ what: "open", row: k }));
   return row;
+}
+
+/** "ZeRO-1" of `zero(1, reduce_dtype='float32')`: the rest is the same in all rows. */
+export function shortWay(call) {
+  const [, name, stage] = /^(\w+)\((\d?)/.exec(call) ?? [];
+  return name === "zero" ? `ZeRO-${stage}` : (name ?? "").toUpperCase();
 }
 
 /** Against the fastest: the two parts of the time that grew most. */
