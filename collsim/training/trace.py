@@ -166,6 +166,13 @@ class StepTrace:
 
         return sent(self.step, self.topology, self.request)
 
+    def crossings(self) -> pd.DataFrame:
+        """Bytes that a GPU of each lane sends in the step, a row for each lane, way of splitting and kind of link:
+        lane, way, link, nbytes, bandwidth (of such a link, B/s), time (s of the way's collectives)."""
+        from .traffic import crossings
+
+        return crossings(self)
+
     # ---- why --------------------------------------------------------------------------------------------------------
 
     @cached_property

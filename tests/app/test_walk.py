@@ -20,7 +20,7 @@ SEGMENTS = {
     "w_r_engine": ["lockstep", "event"],
     "w_r_count": [2, 3, 4],
     "w_e_told": ["all", "plain"],
-    "w_train_show": ["step", "race"],
+    "w_train_show": ["step", "race"],  # its other tabs are pages
     "w_train_dtype": ["float32", "float16", "bfloat16"],
     "w_train_on": ["host", "rank"],
 }

@@ -10,6 +10,9 @@ from collsim.app.main import PAGES as MENU
 SHOWN = {
     "explore": ".cs[data-transfers]:not([data-transfers='0'])",
     "train": ".ts:not([data-opened='']) .cs[data-t]",
+    "pipeline": ".ln[data-t]",
+    "split": ".sm[data-splits]:not([data-splits='0'])",
+    "sharding": ".ln[data-t]",
     "race": ".rc .cs[data-t]",
     "compare": "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg",
     "whatif": ".rc .cs[data-t]",
