@@ -103,7 +103,7 @@ small[title]{{cursor:help}}
 }}
 @media(max-width:1100px){{
  [data-testid=stHeader] [data-testid=stToolbar]>div:has([data-testid=stTopNavLinkContainer]),
- [data-testid=stHeader] .rc-overflow{{max-width:calc(100vw - 640px)}}
+ [data-testid=stHeader] .rc-overflow{{max-width:calc(100vw - 590px)}}
 }}
 @media(max-width:760px){{
  .st-key-switches{{position:static;margin-top:12px;order:-2}} .cs-why{{min-width:0;flex-basis:100%}}

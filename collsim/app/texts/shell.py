@@ -303,6 +303,15 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{nbytes} 以内 {first} 更快，之后 {second} 更快。",
     ),
     "compare.nocross": ("{first} is the fastest at every size.", "在所有数据量下 {first} 都最快。"),
+    "compare.caveat": (
+        "These are times of the links alone. What a library spends on each call and step, launching kernels, protocols, "
+        "copies in its buffers, is not in them, so small messages take longer on real GPUs.",
+        "这里只有链路上的时间。库在每次调用和每一步上的开销（启动 kernel、协议、缓冲区复制）不计在内，因此小消息在真实 "
+        "GPU 上更慢。",
+    ),
+    "compare.nccl": ("Show NCCL's own model beside them", "同时显示 NCCL 模型"),
+    "compare.nccl.name": ("NCCL (model)", "NCCL（模型）"),
+    "compare.nccl.none": ("NCCL's model has no answer here: {why}", "NCCL 模型在此没有答案：{why}"),
     "compare.table": ("Table", "表格"),
     "compare.nothing": ("Nothing to draw: every value is nought.", "没有可画的内容：所有数值都是零。"),
     "compare.csv": ("Download CSV", "下载 CSV"),

@@ -42,9 +42,7 @@ def _pairs(schedule: Schedule, channel: int | None = None) -> set[tuple[int, int
     return set(zip(low.tolist(), high.tolist(), strict=True))
 
 
-def _arranged(
-    pairs: set[tuple[int, int]], n: int, root: int, across: int = 0
-) -> tuple[str, list[tuple[float, float]]]:
+def _arranged(pairs: set[tuple[int, int]], n: int, root: int, across: int = 0) -> tuple[str, list[tuple[float, float]]]:
     near: list[list[int]] = [[] for _ in range(n)]
     for a, b in sorted(pairs):
         near[a].append(b)
