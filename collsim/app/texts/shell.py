@@ -304,8 +304,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "compare.nocross": ("{first} is the fastest at every size.", "在所有数据量下 {first} 都最快。"),
     "compare.caveat": (
-        "These are times of the links alone. What a library spends on each call and step, launching kernels, protocols, "
-        "copies in its buffers, is not in them, so small messages take longer on real GPUs.",
+        "These are times of the links alone. What a library spends on each call and step, launching kernels, "
+        "protocols, copies in its buffers, is not in them, so small messages take longer on real GPUs.",
         "这里只有链路上的时间。库在每次调用和每一步上的开销（启动 kernel、协议、缓冲区复制）不计在内，因此小消息在真实 "
         "GPU 上更慢。",
     ),
