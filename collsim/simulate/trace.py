@@ -368,27 +368,36 @@ class Trace:
         if not self.spent or not self.link_bytes.any():
             return None
         share = np.where(self.link_bytes > 0, self.link_busy / self.spent, 0.0)
-        links, names = self.topology.links, self.topology.devices.name
+        links = self.topology.links
         kinds = np.array([c.kind for c in links.cables])[links.cable]
-        used = sorted(set(kinds[self.link_bytes > 0].tolist()))
-        saves = {kind: self._saved(self.topology.scaled(kind=kind, by=2)) for kind in used}
+        saves = {kind: self._saved(self.topology.scaled(kind=kind, by=2)) for kind in self._kinds_used()}
         busiest = int(np.argmax(share))
         kind = _saves_most(saves, str(kinds[busiest]))
-        same = kinds == kind
-        link = int(np.argmax(np.where(same, share, -1.0)))
+        link = int(np.argmax(np.where(kinds == kind, share, -1.0)))
         cable = links.cables[links.cable[link]]
         return Bottleneck(
             link=link,
-            name=f"{names[links.src[link]]} → {names[links.dst[link]]}",
+            name=self.topology.link_name(link),
             kind=cable.kind,
             label=cable.label,
-            links=tuple(int(i) for i in np.flatnonzero(same & (share > share[link] * 0.99))),
+            links=self._alike(kind, share, share[link] * 0.99),
             share=float(share[link]),
             saves=saves,
             latency=self.again(self.topology, no_bytes=True).spent / self.spent,
             busiest=busiest,
             most=float(share[busiest]),
         )
+
+    def _alike(self, kind: str, share: Floats, least: float) -> tuple[int, ...]:
+        """Links of a kind that are busy for more than a share of the run."""
+        links = self.topology.links
+        same = np.array([c.kind == kind for c in links.cables])[links.cable]
+        return tuple(int(i) for i in np.flatnonzero(same & (share > least)))
+
+    def _kinds_used(self) -> list[str]:
+        """Kinds of links that carried bytes."""
+        links = self.topology.links
+        return sorted({links.cables[c].kind for c in np.unique(links.cable[self.link_bytes > 0])})
 
     def _saved(self, topology: Topology) -> float:
         """Part of the time that this run would save on another topology."""

@@ -24,7 +24,6 @@ from .network import Cable, Floats, Links, Router, Topology
 #: The name of an edit and its arguments.
 Call = tuple[str, dict[str, Any]]
 
-_CHANGED = " (changed)"
 _FACTORS = {"half": 0.5, "double": 2.0, "quarter": 0.25, "third": 1 / 3, "twice": 2.0}
 _TIMES = re.compile(r"[x×]\s*(\d*\.?\d+(?:[eE][+-]?\d+)?)")
 _PERCENT = re.compile(r"(\d*\.?\d+)\s*%")
@@ -197,23 +196,25 @@ def _relabelled(links: Links, which: npt.NDArray[np.int64], rate: Floats, delay:
     return Links(links.src, links.dst, delay, rate, column, tuple(cables))
 
 
-def _rate_label(rate: float) -> str:
-    """`25 GB/s`: the label of a cable that has no other name than its rate (`generic`, `graph`)."""
-    return format_bandwidth(rate).replace("\N{NO-BREAK SPACE}", " ")
-
-
 def _changed_cable(old: Cable, rate: float, delay: float) -> Cable:
-    plain = old.label.removesuffix(_CHANGED)
-    label = f"{_rate_label(rate) if plain == _rate_label(old.bandwidth) else plain}{_CHANGED}"
+    label = _named_by(old, rate, delay)
     nominal = rate * ((old.nominal or old.bandwidth) / old.bandwidth)  # it still carries the share that it carried
     return Cable(old.kind, label, rate, delay, f"changed by who asked; before: {old.source}", nominal=nominal)
 
 
+def _named_by(old: Cable, rate: float, delay: float) -> str:
+    """`NVLink 3 ×12 → 150 GB/s`: what the cable was, and what it carries now; its alpha where an edit changed that."""
+    was, _, now = old.label.partition(" → ")
+    said = format_bandwidth(rate)
+    if "," in now or delay != old.alpha:
+        said += f", {format_time(delay)}"
+    return f"{was} → {said}".replace("\N{NO-BREAK SPACE}", " ")
+
+
 def _times(cable: Cable, by: float) -> Cable:
-    named = cable.label == _rate_label(cable.bandwidth)
     return replace(
         cable,
-        label=_rate_label(cable.bandwidth * by) if named else cable.label,
+        label=_named_by(cable, cable.bandwidth * by, cable.alpha),
         bandwidth=cable.bandwidth * by,
         nominal=None if cable.nominal is None else cable.nominal * by,
         effective=None if cable.effective is None else cable.effective * by,

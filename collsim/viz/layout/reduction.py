@@ -77,10 +77,7 @@ def picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Pict
     """
     nodes = 1 + int(topology.devices.node.max(initial=-1))
     folded = nodes > MOST_NODES or (nodes > 0 and topology.ranks > (MOST_RANKS if nodes < 3 else MOST_RANKS_IN_ROW))
-    boxes = nodes + int((topology.devices.node < 0).sum()) if folded else len(topology.devices)
-    if boxes > MOST_BOXES:
-        why = "{name} has {boxes:,} boxes to draw, at most {most:,} can be; its figures need no picture"
-        raise CollsimError(why, name=topology.name, boxes=boxes, most=MOST_BOXES)
+    _require_few_boxes(topology, nodes, folded)
     if folded:
         return _by_node(topology, nodes, carried)
     keep = np.ones(len(topology.devices), bool)
@@ -89,6 +86,13 @@ def picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Pict
     keep &= (alias := _one_switch(topology)) == np.arange(len(keep))
     device_of = np.where(keep, np.cumsum(keep) - 1, -1)[alias]
     return _merged(topology, device_of.astype(np.int64), topology.shape, carried, np.flatnonzero(keep))
+
+
+def _require_few_boxes(topology: Topology, nodes: int, folded: bool) -> None:
+    boxes = nodes + int((topology.devices.node < 0).sum()) if folded else len(topology.devices)
+    if boxes > MOST_BOXES:
+        why = "{name} has {boxes:,} boxes to draw, at most {most:,} can be; its figures need no picture"
+        raise CollsimError(why, name=topology.name, boxes=boxes, most=MOST_BOXES)
 
 
 def _one_switch(topology: Topology) -> Ints:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ...analysis.standing import counted, in_order
 from ...errors import CollsimError
 from ...units import format_bytes
 from ..layout.shapes import layout
@@ -153,10 +154,7 @@ def winner_map(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") ->
     _require(frame, {"nbytes", "ranks", "algorithm", "time"}, "sweep")
     ax = _axes(ax, 7.6, 3.8)
     best = (
-        frame[frame["time"].notna()]
-        .sort_values("time", kind="stable")
-        .groupby(["ranks", "nbytes"], as_index=False)
-        .first()
+        in_order(frame[frame["time"].notna()], "time", "algorithm").groupby(["ranks", "nbytes"], as_index=False).first()
     )
     sizes, ranks, names = (sorted(best[c].unique()) for c in ("nbytes", "ranks", "algorithm"))
     for row in best.to_dict("records"):
@@ -220,7 +218,7 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "e
     chunked = frame[frame["options"].map(lambda o: "chunks" in o) & frame["time"].notna()]
     chunked = chunked.assign(chunks=chunked["options"].map(lambda o: o["chunks"])).sort_values("chunks")
     for number, (name, part) in enumerate(chunked.groupby("algorithm", sort=False)):
-        low = min(part.to_dict("records"), key=lambda row: row["time"])
+        low = min(part.to_dict("records"), key=lambda row: counted(row["time"]))
         color, label = (
             palette.SERIES[number % len(palette.SERIES)],
             f"{name}, {low['chunks']}: {words.time(low['time'])}",

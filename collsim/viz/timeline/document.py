@@ -39,6 +39,7 @@ from .logical import logical
 from .mistake import mistake
 from .phases import Phase, phases
 from .rows import key, rows
+from .running import running
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -99,6 +100,7 @@ def timeline(
         "flows": flows,
         "groups": several_said,
         "inside": inside_of(trace, made) if made.insides else None,
+        "code": running(trace) if several is None else None,
     }
     return whole | {name: value for name, value in optional.items() if value is not None}
 
