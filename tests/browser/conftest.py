@@ -63,3 +63,14 @@ def page(chromium, app_url):
     tab.on("pageerror", lambda e: tab.errors.append(str(e)))
     yield tab
     context.close()
+
+
+@pytest.fixture
+def turn(page):
+    """Go to another page by the menu: its group, then its name."""
+
+    def to(group, name):
+        page.get_by_test_id("stTopNavSection").filter(has_text=group).click()
+        page.get_by_role("menuitem", name=name, exact=True).click()
+
+    return to

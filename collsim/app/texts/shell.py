@@ -327,6 +327,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "compare.failed": ("{name} cannot run here: {why}", "{name} 无法在此运行：{why}"),
     "compare.none": ("Choose at least one algorithm.", "请至少选择一种算法。"),
     "compare.fastest": ("fastest", "最快"),
+    "menu.learn": ("Learn", "学习"),
+    "menu.see": ("See", "观察"),
+    "menu.decide": ("Decide", "决策"),
+    "menu.lab": ("Lab", "实验"),
     # messages
     "link.page": ("Copy a link to this page", "复制本页链接"),
     "link.copied": ("Link copied", "链接已复制"),

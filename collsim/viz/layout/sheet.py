@@ -166,7 +166,9 @@ def name_insides(sheet: Sheet, node: NodeDevices, small: bool = False) -> None:
     for d in node.of("pcie"):
         place = number_of(sheet.what, d)
         sheet.names[d] = (
-            {"en": f"PCIe switch {place}".strip(), "zh": f"PCIe 交换机 {place}".strip()} if wide else "PCIe"
+            {"en": f"PCIe switch {place}".strip(), "zh": f"PCIe 交换机 {place}".strip()}
+            if wide
+            else f"PCIe {place}".strip()
         )
     for d in node.of("cpu"):
         sheet.names[d] = f"CPU {number_of(sheet.what, d)}".strip()
