@@ -114,6 +114,7 @@ small[title]{{cursor:help}}
 @media(max-width:600px){{
  [data-testid=stMainBlockContainer] .st-key-player{{order:-1}}
  [data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]>:has(.st-key-player){{order:-1}}
+ [data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]>:has(.st-key-switches){{order:-2}}
 }}
 @media print{{[data-testid=stSidebar],[data-testid=stHeader],.st-key-switches{{display:none}}}}
 </style>"""

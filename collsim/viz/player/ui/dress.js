@@ -172,6 +172,7 @@ export function arrange(ui) {
   S.stageH = compact ? opts.compact : Math.max(260, Math.round(st.h * k));
   if (S.view === "logical") {
     S.stageW = leftW;
+    if (d.crumbs.style.display !== "none") S.stageH -= 36; // the line with the channel takes it
     if (!compact) S.stageH = Math.max(S.stageH, leftW < 700 ? 380 : m.endpoints <= 4 ? 340 : 420);
   }
   S.ox = Math.max(0, (S.stageW - st.w * k) / 2);
