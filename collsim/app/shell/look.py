@@ -103,12 +103,11 @@ small[title]{{cursor:help}}
  .cs-why{{min-width:320px;padding-left:12px}} .cs-why b{{font-size:17px;line-height:22px}}
  .cs-why span{{font-size:14px;line-height:18px}}
 }}
-@media(max-width:1100px){{
- [data-testid=stHeader] [data-testid=stToolbar]>div:has([data-testid=stTopNavLinkContainer]),
- [data-testid=stHeader] .rc-overflow{{max-width:calc(100vw - 590px)}}
+@media(max-width:1000px){{
+ .st-key-switches{{position:static;margin-top:12px;order:-2}}
 }}
 @media(max-width:760px){{
- .st-key-switches{{position:static;margin-top:12px;order:-2}} .cs-why{{min-width:0;flex-basis:100%}}
+ .cs-why{{min-width:0;flex-basis:100%}}
  .cs-fig span{{white-space:normal}}
 }}
 @media(max-width:600px){{
