@@ -83,3 +83,14 @@ def page(tab, app_url):
     tab.on("request", lambda r: None if r.url.startswith(own) else tab.off_site.append(r.url))
     tab.on("pageerror", lambda e: tab.errors.append(str(e)))
     return tab
+
+
+@pytest.fixture
+def turn(page):
+    """Go to another page by the menu: its group, then its name."""
+
+    def to(group, name):
+        page.get_by_test_id("stTopNavSection").filter(has_text=group).click()
+        page.get_by_role("menuitem", name=name, exact=True).click()
+
+    return to

@@ -10,7 +10,9 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from collsim import nccl
 from collsim.analysis.standing import in_order
+from collsim.errors import CollsimError
 from collsim.files import csv_of
 from collsim.sweep.compare import Search
 from collsim.units import format_bandwidth, format_bytes, format_time
@@ -49,6 +51,9 @@ def draw() -> None:
     table, (choice,) = made
     _lead(choice)
     good = _able(table, choice)
+    note(t("compare.caveat"))
+    if st.toggle(t("compare.nccl"), key="w_compare_nccl"):
+        good = _with_nccl(good, choice)
     if not good.empty:
         _comparison(table, good, choice)
 
@@ -60,6 +65,28 @@ def _able(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
         mistake(t("compare.failed", **words))
     good = table[table["error"].isna()]
     return good.assign(name=[algorithm_label(name, choice.collective) for name in good["algorithm"]])
+
+
+def _with_nccl(good: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+    """The same rows and those of NCCL's model at their sizes; a sentence where it has none."""
+    place, sizes = build_place(choice), sorted(set(good["nbytes"]))
+    try:
+        found = [nccl.predict(choice.collective, place, nbytes=int(size)) for size in sizes if size]
+    except CollsimError as error:
+        mistake(t("compare.nccl.none", why=sentence(error, language())))
+        return good
+    rows = [
+        {
+            "name": t("compare.nccl.name"),
+            "nbytes": p.nbytes,
+            "time": p.time,
+            "busbw": p.busbw,
+            "channels": 1,
+            "chunks": 1,
+        }
+        for p in found
+    ]
+    return pd.concat([good, pd.DataFrame(rows)], ignore_index=True)
 
 
 def _comparison(table: pd.DataFrame, good: pd.DataFrame, choice: Choice) -> None:
