@@ -18,6 +18,7 @@ from .machine.facts import PCIE_GBPS, Facts, require_one_host
 from .machine.topology_facts import Searched, cross_nic_of, facts_of, searched
 from .model.calibrated import beyond, calibration_of, links_of, poor, residue_of, settings_of
 from .model.links import FABRICS, Parameters
+from .model.spread import LEVEL, Interval, Point, Shares, class_of, interval, shares
 from .model.timing import Call, Time, launch_time, time_of
 from .model.tuner import TunerChoice, allowed, choose
 from .search import constants as c
@@ -47,6 +48,7 @@ class Prediction:
         facts: the machine as the model sees it.
         notes: what was assumed or left out.
         graphs: what NCCL's search finds on its links; None where that is not known or not NCCL's.
+        points: measurements of one's own that moved `time` and narrow its interval (`measured=` of `predict`).
     """
 
     collective: str
@@ -63,6 +65,31 @@ class Prediction:
     facts: Facts
     notes: tuple[str, ...] = field(default_factory=tuple)
     graphs: Searched | None = field(default=None, compare=False, repr=False)
+    points: tuple[Point, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The class of the machine, as `model.spread` has it."""
+        return class_of(self.facts)
+
+    @property
+    def shares(self) -> Shares:
+        """Parts of the time that wait, fill the pipeline, and move bytes."""
+        return shares(self.parts.launch + self.parts.steps, self.parts.fill, self.parts.bytes)
+
+    def interval(self, level: float = LEVEL) -> Interval:
+        """Where the measured time lies with a probability of `level`, and from how many published systems that is
+        known. Raises CollsimError for a level that is not between 0 and 1."""
+        return interval(self.kind, self.collective, self.shares, self.time, level, self.points)
+
+    @property
+    def low(self) -> float:
+        """Seconds: four in five measurements lie between `low` and `high`."""
+        return self.interval().low
+
+    @property
+    def high(self) -> float:
+        return self.interval().high
 
     @property
     def tuner_time(self) -> float | None:

@@ -120,6 +120,8 @@ class Rates:
     reduce: float
 
 
+#: Ranks of a node beyond which all of its cores are taken to be busy.
+_MANY = 16
 #: Until when a run without a release is taken to have had Open MPI before 4.1: a year after it was published.
 _YEAR_OF_41 = 2021
 #: Buffers in GPU memory with Open MPI over UCX (reductions go through the host); the same with Cray MPICH.
@@ -171,6 +173,17 @@ def parts_of(case: Any, nbytes: int, known: Constants | None = None) -> MpiParts
     if "none" in case.gpu.lower():
         return _counted(case, nbytes, known.host)
     return _smooth(case, nbytes, known)
+
+
+def class_of(case: Any) -> str:
+    """The class of a machine for intervals: MPI on host memory or a GPU's, by network; full nodes of many ranks are
+    another."""
+    where = "host" if "none" in case.gpu.lower() else "gpu"
+    if int(case.nodes) == 1:
+        return f"mpi {where}"
+    net = network(case.inter_link)[2]
+    many = " full" if where == "host" and int(case.ranks) / int(case.nodes) > _MANY else ""
+    return f"mpi {where} {net}{many}"
 
 
 def _counted(case: Any, nbytes: int, host: Host) -> MpiParts:
