@@ -19,6 +19,7 @@ from typing import Any
 from ...errors import CollsimError, unknown
 from ...units import parse_bytes, parse_count
 from ..machine.words import network
+from ..model.spread import LEVEL, Interval, Shares, interval, shares
 from ..predict import collective_name
 from . import mpich, openmpi
 from .loggp import ASIDE, Host, Place, within
@@ -159,6 +160,18 @@ class MpiParts:
     @property
     def total(self) -> float:
         return self.latency + self.bytes + self.fill
+
+    @property
+    def shares(self) -> Shares:
+        """Shares of the time that wait, are as much the one as the other, and move bytes."""
+        both = min(self.latency, self.bytes)
+        return shares(self.latency - both, self.fill + 2 * both, self.bytes - both)
+
+
+def interval_of(case: Any, nbytes: int, level: float = LEVEL) -> Interval:
+    """Where the time of one call lies with a probability of `level`."""
+    parts = parts_of(case, nbytes)
+    return interval(class_of(case), collective_name(case.collective), parts.shares, parts.total, level)
 
 
 def time_of(case: Any, nbytes: int, known: Constants | None = None) -> float:

@@ -22,7 +22,7 @@ from ...files import csv_of, write_text
 from ..libraries import mpi
 from ..machine.words import facts
 from ..model.relative import relative_error
-from ..model.spread import LEVEL, Interval, Shares, interval, shares
+from ..model.spread import LEVEL, Interval, Shares, interval
 from ..predict import Prediction, collective_name, predict
 from ..search.constants import ALGORITHMS
 
@@ -119,8 +119,7 @@ class MpiTime:
     @property
     def shares(self) -> Shares:
         """Parts of the time that wait, are as much the one as the other, and move bytes."""
-        both = min(self.parts.latency, self.parts.bytes)
-        return shares(self.parts.latency - both, self.parts.fill + 2 * both, self.parts.bytes - both)
+        return self.parts.shares
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Where the measured time lies with a probability of `level`."""
