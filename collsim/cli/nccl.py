@@ -36,11 +36,12 @@ def predict(
         typer.Option(help="Times of your own that move it: '8B=13us,1GiB=8.1ms', or a log of nccl-tests."),
     ] = None,
     launch: Annotated[
-        str | None, typer.Option(help="Who launches: 'one process', 'process per gpu' or 'graph'; it decides small calls.")
+        str | None,
+        typer.Option(help="Who launches: 'one process', 'process per gpu' or 'graph'; it decides small calls."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """What nccl-tests would print on a machine: NCCL's choice, the time with where four in five measurements lie, and what
+    """What nccl-tests would print on a machine: NCCL's choice, the time, where four in five measurements lie, and what
     NCCL's own tuner believes."""
     own = None if measured is None else _times(measured)
     network, notes = place.network(assumed=False), dict[str, None]()

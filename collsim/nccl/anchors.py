@@ -46,9 +46,7 @@ def times_of(measured: Any, collective: str) -> dict[int, float]:
 
 def _rows(table: pd.DataFrame, collective: str) -> list[tuple[int, float]]:
     if missing := [name for name in ("nbytes", "time") if name not in table]:
-        raise CollsimError(
-            "measured wants columns nbytes and time; {missing} is missing", missing=", ".join(missing)
-        )
+        raise CollsimError("measured wants columns nbytes and time; {missing} is missing", missing=", ".join(missing))
     if "collective" in table and table["collective"].notna().any():
         plain = table["collective"].astype(str).str.replace("_", "").str.lower()
         table = table[plain == collective.replace("_", "")]

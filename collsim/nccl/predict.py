@@ -49,7 +49,8 @@ class Prediction:
         facts: the machine as the model sees it.
         notes: what was assumed or left out.
         graphs: what NCCL's search finds on its links; None where that is not known or not NCCL's.
-        points: measurements of one's own that moved `time` and narrow its interval (`measured=` of `predict`). before: seconds without them.
+        points: measurements of one's own that moved `time` and narrow its interval (`measured=` of `predict`).
+        before: seconds without them.
     """
 
     collective: str
@@ -108,7 +109,8 @@ class Prediction:
         believed = "" if self.tuner_time is None else f"; NCCL's tuner believes {format_time(self.tuner_time)}"
         return (
             f"{self.collective} of {format_bytes(self.nbytes)} on {self.facts.ranks} {self.facts.gpu}: "
-            f"{format_time(self.time)} ({format_time(self.low)} to {format_time(self.high)}), busbw {format_bandwidth(self.busbw)}, {self.algorithm} {self.protocol}, "
+            f"{format_time(self.time)} ({format_time(self.low)} to {format_time(self.high)}), "
+            f"busbw {format_bandwidth(self.busbw)}, {self.algorithm} {self.protocol}, "
             f"{self.channels} channels{believed}"
         )
 

@@ -11,22 +11,26 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from accuracy import crossval, crossval_mpi
+from accuracy.tables import joined
 
-from collsim.nccl.measured.accuracy import BANDS, MpiTime, Row
+from collsim.nccl.measured.accuracy import BANDS, Accuracy, MpiTime, Row, read_tables
 from collsim.nccl.model import spread
 from collsim.nccl.predict import Prediction
 
 Floats = npt.NDArray[np.float64]
 HERE = Path(__file__).parent
+FOLDS = HERE / "folds.json"
 TABLE, KEPT = HERE / "left_out.csv", Path(spread.__file__).with_name("spread.json")
-#: Rows kept of a run and band, the rest of a time that nothing explains (two runs of one machine), how many systems' worth
-#: a class leans on all others and a collective on its class, levels kept, passes that set the widths, folds
-#: of systems within a calibration.
+#: Rows kept of a run and band, the rest of a time that nothing explains (two runs of one machine), how many systems'
+#: worth a class leans on all others and a collective on its class, levels kept, passes that set the widths, folds of
+#: systems within a calibration.
 ROWS, REST, LEAN, LEVELS, PASSES, INNER = 5, 0.05, 2.0, (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98), 3, 8
 _NORMAL = 1.2816  # standard deviations on either side that hold four in five of a normal distribution
 _PARTS = ("bytes", "fill", "latency")  # the part that decides each band, in the order of BANDS
@@ -181,13 +185,49 @@ def covered(table: pd.DataFrame, level: float = spread.LEVEL, folds: int = 10) -
     rows = [
         (library, band, those.run.nunique(), float(np.average(those.inside, weights=those.weight)), those.wide.median())
         for (library, band), those in [
-            *seen.groupby(["library", "band"]), *((("all", band), g) for band, g in seen.groupby("band"))
+            *seen.groupby(["library", "band"]),
+            *((("all", band), g) for band, g in seen.groupby("band")),
         ]
     ]
     return pd.DataFrame(rows, columns=["library", "band", "runs", "covered", "high_over_low"])
+
+
+def residuals(cases: str | Path, measured: str | Path, known: Sequence[Mapping[str, float]] | None = None) -> Left:
+    """All runs predicted by fits that have not seen their systems; `known`: the factors of those fits from an earlier
+    time, so that nothing is fitted for NCCL."""
+    described, *_ = read_tables(cases, measured)
+    nccl, blind, factors = crossval.left_out(cases, measured, known=known)
+    mpi, over_mpi = crossval_mpi.left_out(cases, measured)
+    return Left(rows_of([*blind, *over_mpi], described), factors, nccl, mpi)
+
+
+class Left(NamedTuple):
+    """Residuals, the factors of each fit, and the reports on NCCL and on MPI."""
+
+    table: pd.DataFrame
+    factors: list[dict[str, float]]
+    nccl: Accuracy
+    mpi: Accuracy
+
+
+def remake(folder: str | Path) -> Left:
+    """Fit ten times and keep what comes of it: minutes."""
+    with TemporaryDirectory() as into:
+        found = residuals(*joined(folder, into))
+    rounded = [{name: round(value, 4) for name, value in each.items()} for each in found.factors]
+    FOLDS.write_text(json.dumps(rounded, indent=0) + "\n", encoding="utf-8")
+    write(found.table)
+    return found
 
 
 def write(table: pd.DataFrame) -> None:
     """Keep the table and what it says."""
     table.to_csv(TABLE, index=False)
     KEPT.write_text(json.dumps(calibrated(table), indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    import sys
+
+    made = remake(sys.argv[1])
+    print(made.nccl.bands().to_string(), made.mpi.bands("mpi").to_string(), covered(made.table).to_string(), sep="\n\n")

@@ -26,10 +26,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "MPI，{nodes} 个节点上 {ranks} 个 rank，{where}",
     ),
     "measured.mpi.note": (
-        "An OSU log is held against the model of MPI, not NCCL's: the rounds of messages of the algorithm that Open MPI "
-        "would run; for buffers on GPUs rounds, then bytes at the rate a rank moves or reduces.",
-        "OSU 日志与 MPI 模型比较，而不是 NCCL 的模型：按 Open MPI 会选用的算法逐轮计算消息；缓冲区在 GPU 上时，先是若干轮消息，"
-        "再按一个 rank 搬运或归约的速率传输字节。",
+        "An OSU log is held against the model of MPI, not NCCL's: the rounds of messages of the algorithm that Open "
+        "MPI would run; for buffers on GPUs rounds, then bytes at the rate a rank moves or reduces.",
+        "OSU 日志与 MPI 模型比较，而不是 NCCL 的模型：按 Open MPI 会选用的算法逐轮计算消息；缓冲区在 GPU "
+        "上时，先是若干轮消息，再按一个 rank 搬运或归约的速率传输字节。",
     ),
     "measured.host": ("buffers in host memory", "缓冲区在主机内存"),
     "measured.gpus": ("buffers on GPUs", "缓冲区在 GPU 上"),

@@ -121,6 +121,8 @@ class Rates:
     reduce: float
 
 
+#: Since when Open MPI has tables of its own for communicators without two ranks of a node.
+_DISJOINT = (5, 0)
 #: Ranks of a node beyond which all of its cores are taken to be busy.
 _MANY = 16
 #: Until when a run without a release is taken to have had Open MPI before 4.1: a year after it was published.
@@ -218,7 +220,7 @@ def _counted(case: Any, nbytes: int, host: Host) -> MpiParts:
 
 def running(case: Any, kind: str, ranks: int, nodes: int, nbytes: int) -> str:
     """The library's name of the algorithm that runs: pinned by the table, by the rules of the release that it names, or
-    else by Open MPI's of today."""
+    else by those of Open MPI 4.1."""
     operation, said = _OPERATIONS[kind], str(getattr(case, "nccl_version", "")).lower()
     pinned = str(getattr(case, "algo", "")).lower()
     if pinned in COUNTED[operation]:
@@ -228,7 +230,7 @@ def running(case: Any, kind: str, ranks: int, nodes: int, nbytes: int) -> str:
     version = _release(case)
     if version is not None and version < (4, 1) and (old := openmpi.choose_before_41(operation, ranks, nbytes)):
         return old
-    alone = ranks == nodes and (version is None or version >= (5, 0))
+    alone = ranks == nodes and version is not None and version >= _DISJOINT
     return choose("openmpi", kind, ranks, nbytes, one_per_node=alone).name
 
 

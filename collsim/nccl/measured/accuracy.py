@@ -22,7 +22,7 @@ from ...files import csv_of, write_text
 from ..libraries import mpi
 from ..machine.words import facts
 from ..model.relative import relative_error
-from ..model.spread import LEVEL, Interval, Shares, interval
+from ..model.spread import LEVEL, Interval, Shares, interval, shares
 from ..predict import Prediction, collective_name, predict
 from ..search.constants import ALGORITHMS
 
@@ -50,10 +50,10 @@ class Accuracy:
 
     Attributes:
         predictions: a row per measured row that could be predicted: case_id, size_bytes, time_us_pred, algorithm,
-        protocol, and the ends of the interval that covers four in five: time_us_low, time_us_high. cases: a row per run and band: kind, library, median `relative_error` (0.1 is 10 %), ratio
-        predicted / measured, shares within 1.25x, 1.6x. effects: pairs of runs that differ in one thing: measured and
-        predicted ratio of times. failed: case_id, or case_id and line of a measured row -> why it could not be
-        predicted.
+        protocol, and the ends of the interval that covers four in five: time_us_low, time_us_high.
+        cases: a row per run and band: kind, library, median `relative_error` (0.1 is 10 %), ratio predicted / measured,
+        shares within 1.25x, 1.6x. effects: pairs of runs that differ in one thing: measured and predicted ratio of
+        times. failed: case_id, or case_id and line of a measured row -> why it could not be predicted.
         notes: what a prediction had to assume -> the runs it was assumed for.
     """
 
@@ -112,14 +112,14 @@ class MpiTime:
     protocol: str = ""
     tuner_time: float | None = None
     notes: tuple[str, ...] = ()
-    parts: mpi.MpiParts = mpi.MpiParts(0.0, 0.0)
+    parts: mpi.MpiParts | None = None
     kind: str = "mpi"
     collective: str = ""
 
     @property
     def shares(self) -> Shares:
         """Parts of the time that wait, are as much the one as the other, and move bytes."""
-        return self.parts.shares
+        return shares(0.0, 0.0, 0.0) if self.parts is None else self.parts.shares
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Where the measured time lies with a probability of `level`."""
@@ -252,8 +252,13 @@ def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[Row]:
 
 def _over_mpi(case: pd.Series[Any], size: int) -> MpiTime:
     parts, chosen = mpi.parts_of(case, size), mpi.chosen_for(case, size)
-    named = "MPI" if chosen is None else f"MPI {chosen.name}"
-    return MpiTime(size, parts.total, named, parts=parts, kind=mpi.class_of(case), collective=collective_name(case.collective))
+    kind, ranks = collective_name(case.collective), int(case.ranks)
+    counted = chosen is not None and "none" in case.gpu.lower()
+    ran = mpi.running(case, kind, ranks, int(case.nodes), size) if counted else chosen.name if chosen else ""
+    named = f"MPI {ran}".strip()
+    return MpiTime(
+        size, parts.total, named, parts=parts, kind=mpi.class_of(case), collective=collective_name(case.collective)
+    )
 
 
 def library(case: pd.Series[Any]) -> str:

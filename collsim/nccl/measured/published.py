@@ -134,8 +134,9 @@ def own_run(
 def against(run: Run, links: Parameters = MEASURED) -> pd.DataFrame:
     """Measured and predicted, a row per size.
 
-    Columns: nbytes; time, predicted, low, high, tuner (seconds; four in five measurements lie between low and high; tuner
-    is NaN where NCCL has no opinion); busbw, predicted_busbw, low_busbw, high_busbw, tuner_busbw (B/s); ratio (predicted over measured time); algorithm, protocol, limit (the tightest link).
+    Columns: nbytes; time, predicted, low, high, tuner (seconds; four in five measurements lie between low and high;
+    tuner is NaN where NCCL has no opinion); busbw, predicted_busbw, low_busbw, high_busbw, tuner_busbw (B/s); ratio
+    (predicted over measured time); algorithm, protocol, limit (the tightest link).
     """
     factor = BUSBW[run.collective](run.facts.ranks)
     rows = []

@@ -13,9 +13,9 @@ from .published import Run
 def worth(run: Run) -> pd.DataFrame:
     """A row for no point, the smallest size, the largest beside it, and the middle one.
 
-    Columns: points (how many), added (bytes of the one that came; 0 at first), error (median `relative_error` of all other
-    sizes), wide (median of high / low of their intervals), inside (share of their times inside). NaN where no size is
-    left.
+    Columns: points (how many), added (bytes of the one that came; 0 at first), error (median `relative_error` of all
+    other sizes), wide (median of high / low of their intervals), inside (share of their times inside). NaN where no
+    size is left.
     """
     plain = run.predicted()
     at = {p.nbytes: p for p in plain}

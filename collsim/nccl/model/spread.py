@@ -4,9 +4,9 @@ The logarithm of measured over predicted time is taken as a sum of what is not k
 (launch and steps), how fast it moves bytes, and how its pipeline fills, each weighed by its share of the time, and a
 rest. How far each is off was read from predictions of systems left out, by class of machine and collective, a class
 with few systems leaning on all others; what these widths miss is made up for by a factor that covers the share asked
-for (split conformal prediction: Vovk, Gammerman, Shafer 2005; Lei et al. 2018). `spread.json` beside this file is made by
-docs/accuracy/spreads.py. Measurements of one's own move the three and make them narrower (`given`: Bayesian linear
-regression, all normal).
+for, from scores that have not seen their own system (cross-conformal prediction: Vovk 2015; Lei et al. 2018).
+`spread.json` beside this file is made by docs/accuracy/spreads.py. Measurements of one's own move the three and make
+them narrower (`given`: Bayesian linear regression, all normal).
 """
 
 from __future__ import annotations

@@ -90,7 +90,12 @@ def legend(tuner: bool, under: bool) -> None:
     dark = is_dark()
     dot = f'<b style="color:{color("ink", dark)};font-size:22px;line-height:0">●</b>'
     items = [f"<span>{dot}{html.escape(t('measured.dots'))}</span>"]
-    lines = {"line": ("solid", "room"), "band": ("solid", "room"), "tuner": ("dotted", "edge"), "under": ("dashed", "full")}
+    lines = {
+        "line": ("solid", "room"),
+        "band": ("solid", "room"),
+        "tuner": ("dotted", "edge"),
+        "under": ("dashed", "full"),
+    }
     there = {"line": True, "band": True, "tuner": tuner, "under": under}
     for key, (kind, token) in lines.items():
         if there[key]:
@@ -115,7 +120,11 @@ def _curve(table: pd.DataFrame, what: str) -> None:
     base = alt.Chart(frame).encode(x=charts.size_axis(frame["nbytes"]))
     tips = charts.tips(size="nbytes", said="measured.dots", ours="measured.line", choice="measured.col.choice")
     dots = base.mark_point(filled=True, size=75, color=color("ink", is_dark()), opacity=1)
-    layers = [*_band(base, frame, what), *_lines(base, frame, what, names, title), dots.encode(y=alt.Y(f"{what}:Q"), tooltip=tips)]
+    layers = [
+        *_band(base, frame, what),
+        *_lines(base, frame, what, names, title),
+        dots.encode(y=alt.Y(f"{what}:Q"), tooltip=tips),
+    ]
     picture = alt.layer(*layers).properties(height=380, description=title, padding=charts.ROOM)
     charts.chart(picture, f"measured_{what}")
 
