@@ -32,6 +32,7 @@ TABLE, KEPT = HERE / "left_out.csv", Path(spread.__file__).with_name("spread.jso
 #: worth a class leans on all others and a collective on its class, levels kept, passes that set the widths, folds of
 #: systems within a calibration.
 ROWS, REST, LEAN, LEVELS, PASSES, INNER = 5, 0.05, 2.0, (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98), 3, 8
+_POINTS = 3  # of one's own that `bought` tries
 _NORMAL = 1.2816  # standard deviations on either side that hold four in five of a normal distribution
 _PARTS = ("bytes", "fill", "latency")  # the part that decides each band, in the order of BANDS
 _COLUMNS = ("latency", "fill", "bytes")
@@ -190,6 +191,47 @@ def covered(table: pd.DataFrame, level: float = spread.LEVEL, folds: int = 10) -
         ]
     ]
     return pd.DataFrame(rows, columns=["library", "band", "runs", "covered", "high_over_low"])
+
+
+class Bought(NamedTuple):
+    """Points known of a run, runs, and at their other sizes: median error, share inside, median of high / low."""
+
+    points: int
+    runs: int
+    error: float
+    covered: float
+    wide: float
+
+
+def bought(table: pd.DataFrame) -> list[Bought]:
+    """What none, one, two and three points of each run buy at its other sizes, each run the same."""
+    known, found = calibrated(table), []
+    long = [those for _, those in table.groupby("run") if those.nbytes.nunique() > _POINTS]
+    for count in range(_POINTS + 1):
+        each = np.array([_of_run(those, known[spread.family_of(those.kind.iloc[0])], count) for those in long])
+        found.append(
+            Bought(
+                count, len(long), float(np.median(each[:, 0])), float(each[:, 1].mean()), float(np.median(each[:, 2]))
+            )
+        )
+    return found
+
+
+def _of_run(those: pd.DataFrame, known: Mapping[str, Any], count: int) -> tuple[float, float, float]:
+    """Median error, share inside and median width of a run with its smallest, largest and middle size known."""
+    those = those.sort_values("nbytes")
+    first = [0, len(those) - 1, len(those) // 2][:_POINTS]
+    parts = [spread.Shares(*row) for row in those[list(_COLUMNS)].to_numpy()]
+    off = those.off.to_numpy()
+    points = [spread.Point(parts[i], off[i]) for i in first[:count]]
+    widths, _ = spread.widths_of(those.kind.iloc[0], those.group.iloc[0], known)
+    half, rows = spread.factor(known["quantiles"], spread.LEVEL), []
+    for i in sorted(set(range(len(those))) - set(first)):  # the same sizes, however many points are known
+        shift, deviation = spread.given(widths, known["rest"], parts[i], points)
+        left = abs(off[i] - shift)
+        rows.append((math.expm1(left), left <= half * deviation, math.exp(2 * half * deviation)))
+    error, inside, wide = np.array(rows).T
+    return float(np.median(error)), float(inside.mean()), float(np.median(wide))
 
 
 def residuals(cases: str | Path, measured: str | Path, known: Sequence[Mapping[str, float]] | None = None) -> Left:
