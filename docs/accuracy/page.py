@@ -145,9 +145,9 @@ _MPI_BLIND = """### MPI left out
 The same for MPI ({systems} systems, {gpus} kinds of buffer, {sources} files of results;
 [crossval_mpi.py](accuracy/crossval_mpi.py)). Constants for GPU buffers are found again from round numbers without the
 systems that are predicted. Those for host memory are no fit: latency and rates are published tests between two ranks,
-so that nothing changes where a system is left out, but for the few that `loggp.py` marks as read off collectives (latency
-and rate of Slingshot, latency of TCP in clouds, what a rank moves of InfiniBand, copies before a reduce-scatter), which
-were read with all runs in view.
+so that nothing changes where a system is left out, but for the few that `loggp.py` marks as read off collectives
+(latency and rate of Slingshot, latency of TCP in clouds, what a rank moves of InfiniBand, copies before a reduce-scatter),
+which were read with all runs in view.
 
 {tables}"""
 #: What is left out, and how the page says it.
@@ -169,7 +169,7 @@ def page(
         rows=len(result.predictions),
         bands=_bands(result, "nccl"),
         blind=_BLIND.format(tables=_blind(blind, "nccl")) if blind else "",
-        intervals=_intervals(),
+        intervals=_intervals() if blind else "",
         mpi_blind=_mpi_blind(mpi_blind, result, described) if mpi_blind else "",
         mpi=_bands(result, "mpi", tuner=False),
         apart=_apart(calls, described),
@@ -188,14 +188,14 @@ _INTERVALS = """### Intervals
 Every prediction has a low and a high, between which four in five measurements lie (`Prediction.interval(level)` for
 any other share). They are read from the residuals of systems left out, by class of machine and collective
 ([spreads.py](accuracy/spreads.py), [spread.py](../collsim/nccl/model/spread.py)), and checked here with the class
-widths found again without a tenth of the systems at a time: *covered* is the share of measurements inside, *high / low* the
-median of how wide.
+widths found again without a tenth of the systems at a time: *covered* is the share of measurements inside,
+*high / low* the median of how wide.
 
 {table}
 
 One or two measurements of one's own (`predict(..., measured={{"8B": "13us"}})`, the Measured page) move launch,
-pipeline and rate by Bayesian linear regression and narrow the interval. Runs of the tables, each predicted at its other sizes
-from none, its smallest, its largest too, and its middle size too, with widths that have seen all systems:
+pipeline and rate by Bayesian linear regression and narrow the interval. Runs of the tables, each predicted at its
+other sizes from none, its smallest, its largest too, and its middle size too, with widths that have seen all systems:
 
 {worth}
 """

@@ -38,7 +38,8 @@ def tables(tmp_path):
 def test_every_row_that_can_be_is_predicted_and_the_others_are_named(tables):
     result = accuracy(tables / "cases.csv", tables / "measured.csv", tables / "out.csv")
     header, *rows = (tables / "out.csv").read_text().splitlines()
-    assert header == "case_id,size_bytes,time_us_pred,algorithm,protocol"
+    assert header == "case_id,size_bytes,time_us_pred,algorithm,protocol,time_us_low,time_us_high"
+    assert all(0 < float(row.split(",")[5]) < float(row.split(",")[2]) < float(row.split(",")[6]) for row in rows)
     assert [row.split(",")[0] for row in rows] == ["good", "good", "good", "osu"]
     assert list(result.failed) == ["odd"]
     assert "carrier-pigeon" in result.failed["odd"]
