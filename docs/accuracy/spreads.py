@@ -32,6 +32,9 @@ TABLE, KEPT = HERE / "left_out.csv", Path(spread.__file__).with_name("spread.jso
 #: worth a class leans on all others and a collective on its class, levels kept, passes that set the widths, folds of
 #: systems within a calibration.
 ROWS, REST, LEAN, LEVELS, PASSES, INNER = 5, 0.05, 2.0, (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98), 3, 8
+#: Share of a variance that other sizes of the same run say nothing of: the least with which four in five measurements lie
+#: inside once one's own smallest and largest are known (`bought`).
+OWN = 0.12
 _POINTS = 3  # of one's own that `bought` tries
 _NORMAL = 1.2816  # standard deviations on either side that hold four in five of a normal distribution
 _PARTS = ("bytes", "fill", "latency")  # the part that decides each band, in the order of BANDS
@@ -156,7 +159,7 @@ def _classes(table: pd.DataFrame, weights: Floats, scales: Floats) -> dict[str, 
         own = keep(str(kind), mine, base)
         for group in sorted(set(arrays.group[mine])):
             keep(f"{kind}, {group}", mine & (arrays.group == group), own)
-    return {"rest": REST, "widths": (base * scales).round(4).tolist(), "classes": classes}
+    return {"rest": REST, "own": OWN, "widths": (base * scales).round(4).tolist(), "classes": classes}
 
 
 def _deviations(table: pd.DataFrame, known: Mapping[str, Any]) -> Floats:
@@ -203,9 +206,9 @@ class Bought(NamedTuple):
     wide: float
 
 
-def bought(table: pd.DataFrame) -> list[Bought]:
+def bought(table: pd.DataFrame, known: Mapping[str, Any] | None = None) -> list[Bought]:
     """What none, one, two and three points of each run buy at its other sizes, each run the same."""
-    known, found = calibrated(table), []
+    known, found = known or calibrated(table), []
     long = [those for _, those in table.groupby("run") if those.nbytes.nunique() > _POINTS]
     for count in range(_POINTS + 1):
         each = np.array([_of_run(those, known[spread.family_of(those.kind.iloc[0])], count) for those in long])
@@ -227,7 +230,7 @@ def _of_run(those: pd.DataFrame, known: Mapping[str, Any], count: int) -> tuple[
     widths, _ = spread.widths_of(those.kind.iloc[0], those.group.iloc[0], known)
     half, rows = spread.factor(known["quantiles"], spread.LEVEL), []
     for i in sorted(set(range(len(those))) - set(first)):  # the same sizes, however many points are known
-        shift, deviation = spread.given(widths, known["rest"], parts[i], points)
+        shift, deviation = spread.given(widths, known["rest"], parts[i], points, known["own"])
         left = abs(off[i] - shift)
         rows.append((math.expm1(left), left <= half * deviation, math.exp(2 * half * deviation)))
     error, inside, wide = np.array(rows).T

@@ -108,7 +108,7 @@ def interval(
         raise CollsimError("level={level!r} must be a share between 0 and 1, such as 0.8", level=level)
     known = _known()[family_of(kind)]
     widths, systems = widths_of(kind, group_of(collective), known)
-    shift, deviation = given(widths, known["rest"], parts, points)
+    shift, deviation = given(widths, known["rest"], parts, points, known["own"])
     half = factor(known["quantiles"], level) * deviation
     middle = seconds * math.exp(shift)
     why = "" if systems >= FEW or points else _few(kind, systems)
@@ -127,17 +127,21 @@ def widths_of(kind: str, group: str, known: Mapping[str, Any]) -> tuple[Floats, 
     return np.array(found["widths"], float), int(found["systems"])
 
 
-def given(widths: Floats, rest: float, parts: Shares, points: Sequence[Point]) -> tuple[float, float]:
-    """Shift of the log of a time and its standard deviation, once measurements are known."""
+def given(widths: Floats, rest: float, parts: Shares, points: Sequence[Point], own: float = 0.0) -> tuple[float, float]:
+    """Shift of the log of a time and its standard deviation, once measurements are known; `own` is the share of a
+    variance that other sizes say nothing of."""
     here = parts.vector
     prior = np.diag(widths**2)
+    alone = own * float(here @ prior @ here) + rest**2
+    shared = (1 - own) * prior
     if not points:
-        return 0.0, math.sqrt(float(here @ prior @ here) + rest**2)
+        return 0.0, math.sqrt(float(here @ shared @ here) + alone)
     seen = np.stack([point.shares.vector for point in points])
     off = np.array([point.off for point in points])
-    gain = prior @ seen.T @ np.linalg.inv(seen @ prior @ seen.T + rest**2 * np.eye(len(points)))
-    left = prior - gain @ seen @ prior
-    return float(here @ gain @ off), math.sqrt(max(0.0, float(here @ left @ here)) + rest**2)
+    noise = own * np.einsum("ij,jk,ik->i", seen, prior, seen) + rest**2
+    gain = shared @ seen.T @ np.linalg.inv(seen @ shared @ seen.T + np.diag(noise))
+    left = shared - gain @ seen @ shared
+    return float(here @ gain @ off), math.sqrt(max(0.0, float(here @ left @ here)) + alone)
 
 
 def factor(quantiles: Mapping[str, float], level: float) -> float:
