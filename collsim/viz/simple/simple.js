@@ -1,4 +1,5 @@
-// collsim simple: one run as a picture, a sentence and a button. The loop of a ring is drawn here, all else by a player.
+// collsim simple: one run as a picture, a sentence and a button. The loop of a ring is drawn here, all else by a
+// player.
 
 import { el, icon, media, setText, sizeCanvas } from "../player/draw/elements.js";
 import { createClock } from "../player/model/clock.js";

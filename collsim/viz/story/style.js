@@ -7,7 +7,8 @@ const SERIF = '"STIX Two Text","Latin Modern Roman","Noto Serif",Georgia,serif';
 export const STORY_CSS = `
 .st{all:initial;display:block;box-sizing:border-box;position:relative;font:17px/27px ${FONT};color:var(--ink);
   font-variant-numeric:tabular-nums;text-align:left;background:var(--bg)}
-.st *{box-sizing:border-box}.st :focus-visible{outline:2px solid var(--ink);outline-offset:2px;border-radius:4px}.st h2:focus-visible{outline:none}
+.st *{box-sizing:border-box}.st :focus-visible{outline:2px solid var(--ink);outline-offset:2px;border-radius:4px}
+.st h2:focus-visible{outline:none}
 .st .head{display:grid;grid-template-columns:minmax(0,680fr) minmax(0,1000fr);gap:0 72px;align-items:end;
   padding:8px 24px 22px 76px}
 .st h1{margin:0;font-size:34px;line-height:42px;letter-spacing:-.5px}
