@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 import streamlit as st
+from altair.utils import schemapi
 
 from .look import chart_look
 from .session import is_dark, t
@@ -17,6 +18,11 @@ TIMES: list[list[Any]] = [["ns", 1e-9], ["µs", 1e-6], ["ms", 1e-3], ["s", 1]]
 RATES: list[list[Any]] = [["B/s", 1], ["kB/s", 1e3], ["MB/s", 1e6], ["GB/s", 1e9]]
 MEBI = 2**20
 ROOM = {"left": 4, "right": 24, "top": 8, "bottom": 4}  # pixels round a chart
+
+# Altair holds every part of a chart against the schema of Vega-Lite when it is made, and the whole when it is sent:
+# half of the time of a page with charts, most of it under a lock that all sessions share. Tests ask the schema instead.
+# For the same reason pages write encodings as classes: for a string, Altair searches the schema for what it means.
+schemapi.disable_debug_mode()
 
 
 def axis(values: pd.Series[Any], base: int) -> alt.Axis:
@@ -59,9 +65,21 @@ def tips(**titles: str) -> list[alt.Tooltip]:
     return [alt.Tooltip(f"{column}:N", title=t(key)) for column, key in titles.items()]
 
 
+class Unvalidated:
+    """A chart as Streamlit asks for it, without validation."""
+
+    def __init__(self, picture: Any) -> None:
+        self.picture = picture
+
+    def to_dict(self) -> dict[str, Any]:
+        """The specification in Vega-Lite."""
+        made: dict[str, Any] = self.picture.to_dict(validate=False)
+        return made
+
+
 def chart(picture: Any, key: str) -> None:
     """Draw a chart over the whole width, in the look of the theme."""
-    shown = picture.configure(**chart_look(is_dark()))
+    shown = Unvalidated(picture.configure(**chart_look(is_dark())))
     st.altair_chart(shown, width="stretch", theme=None, key=f"chart_{key}")
 
 

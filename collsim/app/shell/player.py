@@ -34,15 +34,22 @@ def player(
     Args:
         timeline: as `collsim.viz.timeline.encode` returns it.
         ident: names the run; the same name means the same picture, and nothing starts again.
-        start: `t` (s) and `view` at which it begins, as far as they are given.
-        report: is told `t` and `view` whenever somebody pauses, seeks or turns to the other view.
+        start: `t` (s), `view` and open `node` at which it begins, as far as they are given.
+        report: is told `t`, `view` and `node` whenever somebody pauses, seeks, turns to the other view or opens a node.
         key: of the component, another one on every page.
     """
     mount = st.components.v2.component("collsim_player", js=player_source())
-    data = {"id": ident, "timeline": timeline, **look(), "t": start.get("t"), "view": start.get("view")}
+    data = {
+        "id": ident,
+        "timeline": timeline,
+        **look(),
+        "t": start.get("t"),
+        "view": start.get("view"),
+        "node": start.get("node"),
+    }
     reported = mount(key=key, data=data, on_state_change=lambda: None).get("state")
     if reported:
-        report({name: reported[name] for name in ("t", "view") if name in reported})
+        report({name: reported[name] for name in ("t", "view", "node") if name in reported})
 
 
 @st.fragment

@@ -34,7 +34,13 @@ MICRO = 1e6
 
 
 @page(
-    "explore", 10, address=panels.ADDRESS, choice=True, moment=("t", "view"), run=lambda _: None, settle=panels.settled
+    "explore",
+    10,
+    address=panels.ADDRESS,
+    choice=True,
+    moment=("t", "view", "node"),
+    run=lambda _: None,
+    settle=panels.settled,
 )
 def draw() -> None:
     """Draw the page. A choice that cannot run leaves a sentence and the last run that worked."""

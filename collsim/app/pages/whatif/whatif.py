@@ -265,7 +265,7 @@ def _histogram(times: np.ndarray[Any, Any], middle: float, high: float) -> alt.L
     bars = alt.Chart(frame).mark_bar(color=color("room", dark), stroke=color("card", dark))
     marks = alt.Chart(pd.DataFrame({"low": [middle / per]})).mark_rule(color=color("full", dark), strokeWidth=3)
     made: alt.LayerChart | alt.FacetChart = alt.layer(
-        bars.encode(x=x, x2="high:Q", y=y, tooltip=["runs:Q"]), marks.encode(x="low:Q")
+        bars.encode(x=x, x2=alt.X2("high:Q"), y=y, tooltip=[alt.Tooltip("runs:Q")]), marks.encode(x=alt.X("low:Q"))
     )
     return made
 
@@ -335,6 +335,6 @@ def _savings(frame: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     )
     hues = alt.Scale(domain=["kind", "link"], range=[color("full", dark), color("ink3", dark)])
     bars = base.mark_bar(height=16).encode(color=alt.Color("what:N", scale=hues, legend=None))
-    words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text="said:N")
+    words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text=alt.Text("said:N"))
     made: alt.LayerChart | alt.FacetChart = alt.layer(bars, words)
     return made
