@@ -113,7 +113,7 @@ def test_an_anchor_opens_its_chapter_and_nothing_is_wider_than_a_phone(opened):
 def simple(page, app_url, query=""):
     page.goto(f"{app_url}/?lang=en{query}")
     box = page.locator(".sp[data-transfers]")
-    box.wait_for(timeout=60_000)
+    box.wait_for(timeout=90_000)
     return box
 
 

@@ -102,7 +102,9 @@ small[title]{{cursor:help}}
  .cs-why span{{font-size:14px;line-height:18px}}
 }}
 @media(max-width:760px){{
- .st-key-switches{{position:static;margin-top:12px}} .cs-why{{min-width:0;flex-basis:100%}}
+ .st-key-switches{{position:static;margin-top:12px;gap:6px}}
+ .st-key-switches [data-testid=stButtonGroup] button{{padding-left:6px;padding-right:6px}}
+ .cs-why{{min-width:0;flex-basis:100%}}
  .cs-fig span{{white-space:normal}}
 }}
 @media print{{[data-testid=stSidebar],[data-testid=stHeader],.st-key-switches{{display:none}}}}

@@ -89,6 +89,8 @@ export const SIMPLE_CSS = `
 .sp.small .answer b{font-size:18px;line-height:24px}
 .sp.small .time{gap:10px 18px;grid-template-columns:auto minmax(200px,1fr) minmax(0,270px)}
 .sp.small.asking .time{grid-template-columns:auto minmax(0,1fr)}.sp.small .cards .act{font-size:19px}
+.sp.stack.asking .mid{display:flex;flex-direction:column;align-items:stretch}.sp.stack .side{width:100%}
+.sp.stack .time,.sp.stack.asking .time{grid-template-columns:auto minmax(0,1fr)}.sp.stack .key{grid-column:1/-1}
 .sp.slim{display:flex;flex-direction:column}.sp.slim .top{order:2;padding:12px 0 0;flex-direction:column-reverse;
   align-items:stretch}
 .sp.slim .cards{width:auto}.sp.slim .card{border:0;background:none;padding:0;display:flex;flex-direction:column}
