@@ -88,7 +88,9 @@ def _source(function: Callable[..., Any]) -> tuple[list[str], int]:
 
 def _counters(made: GeneratorType[Any, Any, Any]) -> str:
     """The whole numbers that loops count in, beside the arguments."""
-    frame = made.gi_frame
+    frame: FrameType | None = made.gi_frame
+    if frame is None:
+        return ""
     arguments = frame.f_code.co_varnames[: frame.f_code.co_argcount]
     counted = {k: v for k, v in frame.f_locals.items() if k not in arguments and type(v) is int}
     return ", ".join(f"{name} = {value}" for name, value in list(counted.items())[:2])
