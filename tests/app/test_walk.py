@@ -28,7 +28,12 @@ SEGMENTS = {
 PASTED = ["", "hello", SMI, "nodes: [", "GPU0 GPU1\n" * 3]
 #: Where a walk begins, so that it sees the event engine and a machine of the reader's own.
 DOORS = {
-    "explore": [{}, {"engine": "event", "sharing": "fifo"}, {"network": "torus", "shape": "4x4", "engine": "event"}],
+    "explore": [
+        {"mode": "full"},
+        {"mode": "simple"},
+        {"engine": "event", "sharing": "fifo"},
+        {"network": "torus", "shape": "4x4", "engine": "event"},
+    ],
     "race": [{}, {"engine": "event"}],
     "compare": [{"sizes": "1KiB:1MiB:32"}, {"sizes": "1KiB:1MiB:1024", "engine": "event"}],
     "whatif": [{"nbytes": "1MiB"}, {"engine": "event", "nbytes": "1MiB"}],

@@ -8,6 +8,8 @@ from collsim.app.main import PAGES as MENU
 
 #: What stands on a page when it is drawn; its title, unless said.
 SHOWN = {
+    "story": ".st section.now",
+    "first": ".sp[data-transfers]:not([data-transfers='0'])",
     "explore": ".cs[data-transfers]:not([data-transfers='0'])",
     "train": ".ts:not([data-opened='']) .cs[data-t]",
     "pipeline": ".ln[data-t]",
@@ -22,7 +24,9 @@ SHOWN = {
     "lessons": ".cs[data-transfers]",
     "class": "[data-testid=stTextInput] input",
 }
-PAGES = {name: SHOWN.get(name, "h1") for name in MENU}
+PAGES = {name: SHOWN.get(name, "h1") for name in ("first", *MENU)}
+#: Where a page is, unless its name says so: Explore has two forms, of which the simple one has the bare address.
+PATHS = {"first": "?", "explore": "explore?mode=full&"}
 WIDTHS = (1280, 1920)
 #: Texts do not depend on the theme, nor colours on the language.
 ALL = [(page, *look) for page in PAGES for look in (("en", "light"), ("zh", "dark"))]
@@ -51,7 +55,7 @@ def visited(tab, url, page, language, theme):
     """Open a page, wait until it stands still, look at it."""
     tab.emulate_media(color_scheme=theme, reduced_motion="reduce")
     tab.set_viewport_size({"width": WIDTHS[0], "height": 900})
-    tab.goto(f"{url}/{page}?lang={language}")
+    tab.goto(f"{url}/{PATHS.get(page, f'{page}?')}lang={language}")
     tab.locator(PAGES[page]).first.wait_for(timeout=SLOW)
     pictures = {WIDTHS[0]: settled(tab)}
     found = Axe().run(tab, options={"resultTypes": ["violations"]})

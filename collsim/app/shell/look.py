@@ -107,6 +107,8 @@ small[title]{{cursor:help}}
  .st-key-switches{{position:static;margin-top:12px;order:-2}}
 }}
 @media(max-width:760px){{
+ .st-key-switches{{gap:6px}}
+ .st-key-switches [data-testid=stButtonGroup] button{{padding-left:6px;padding-right:6px}}
  .cs-why{{min-width:0;flex-basis:100%}}
  .cs-fig span{{white-space:normal}}
 }}

@@ -32,6 +32,11 @@ export const CSS = `
 .cs .stage{position:relative;overflow-x:auto;overflow-y:hidden}
 .cs .stage canvas{position:absolute;left:0;top:0;display:block}
 .cs canvas{display:block}
+.cs .running{display:flex;align-items:center;gap:14px;min-height:30px;padding-bottom:4px;overflow:hidden}
+.cs .running code{font:13px/22px ui-monospace,"Cascadia Code",Menlo,"Liberation Mono",monospace;white-space:pre;
+  background:var(--ink);color:var(--card);border-radius:4px;padding:0 10px;overflow:hidden;text-overflow:ellipsis}
+.cs .running code:empty{display:none}.cs .running span{white-space:nowrap;flex:none}
+.cs.present .running code{font-size:20px;line-height:32px}.cs.present .running .dim{font-size:18px}
 .cs .legend{display:flex;flex-wrap:wrap;align-items:center;gap:4px 16px;min-height:30px;font-size:13px;line-height:18px;
   color:var(--ink2);padding:2px 4px 4px}
 .cs .legend span{display:inline-flex;align-items:center;gap:7px;white-space:nowrap}.cs .legend svg{flex:none}
@@ -137,7 +142,7 @@ text-align:left;font:700 14px/22px ${FONT};color:var(--ink)}
 .cs.present .dim{font-size:18px}.cs.present .legend{font-size:18px;line-height:26px}
 .cs.present .kinds{font-size:18px;line-height:30px}
 .cs.compact .card{border:0;padding:0;background:none}.cs.compact .mid{grid-template-columns:minmax(0,1fr)}
-.cs.compact :is(.nar,.head,.tr,.right,.panel,.tabs,.foot,.words,.legend){display:none!important}
+.cs.compact :is(.nar,.head,.tr,.running,.right,.panel,.tabs,.foot,.words,.legend){display:none!important}
 .cs.compact .kinds{gap:0 18px;line-height:22px}
 @media (prefers-reduced-motion:reduce){.cs .toast{transition:none}}
 @media print{.cs .tr,.cs .tabs,.cs .foot,.cs .nar .seg{display:none}}
