@@ -153,7 +153,8 @@ def _layout(trace: Trace, also: npt.NDArray[np.bool_] | None) -> StageLayout:
 
 
 def _seconds(values: npt.NDArray[np.float64]) -> list[float]:
-    return [round(float(v), 12) for v in values]
+    rounded: list[float] = np.round(values, 12).tolist()
+    return rounded
 
 
 def _steps(trace: Trace, bands: list[Phase]) -> dict[str, Any]:
@@ -342,7 +343,7 @@ def _flows(
         "route": number[keep].tolist(),
         "t0": _seconds(begin[keep]),
         "t1": _seconds(end[keep]),
-        "bytes": [round(float(b), 3) for b in moved],
+        "bytes": np.round(moved, 3).tolist(),
     }
 
 
@@ -417,7 +418,7 @@ def _figures(trace: Trace, made: StageLayout) -> dict[str, Any]:
         "algbw": float(trace.algbw),
         "busbw": float(trace.busbw),
         "bound": float(trace.bound.time),
-        "link_bytes": [int(b) for b in link_bytes],
+        "link_bytes": link_bytes.astype(np.int64).tolist(),
     }
 
 
