@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import altair as alt
@@ -19,7 +20,7 @@ from ..scenario.mistakes import sentence
 from ..scenario.outcome import Crossing, build_place, compare, compared, crossings, expected_compare
 from ..shell import charts, codebox, filebox
 from ..shell.address import leave
-from ..shell.controls import algorithm_label, place_label
+from ..shell.controls import algorithm_label, folded, place_label
 from ..shell.look import SERIES, color
 from ..shell.notes import complain, mistake, note, title, verdict
 from ..shell.page import page
@@ -70,11 +71,13 @@ def _comparison(table: pd.DataFrame, good: pd.DataFrame, choice: Choice) -> None
         with card:
             _chart(good, what, marked)
     _table(good, choice)
-    with st.expander(t("tab.files")):
-        filebox.of_comparison(choice)
-    with st.expander(t("compare.code")):
-        place = build_place(choice)
-        codebox.of_comparison(choice, compared(choice, place), place.ranks)
+    folded("files", t("tab.files"), partial(filebox.of_comparison, choice))
+    folded("code", t("compare.code"), partial(_code, choice))
+
+
+def _code(choice: Choice) -> None:
+    place = build_place(choice)
+    codebox.of_comparison(choice, compared(choice, place), place.ranks)
 
 
 def _cards() -> Iterator[tuple[str, Any]]:

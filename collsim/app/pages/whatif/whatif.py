@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import altair as alt
@@ -22,7 +23,7 @@ from ...scenario.outcome import build_place, options_used
 from ...shell import charts, codebox, player
 from ...shell.address import leave, remember, remembered
 from ...shell.charts import MEBI, bar_column, number_column, text_column
-from ...shell.controls import algorithm_label, choose, forget, place_label, spaced
+from ...shell.controls import algorithm_label, choose, folded, forget, place_label, spaced
 from ...shell.look import color
 from ...shell.notes import complain, note, title, verdict
 from ...shell.page import page
@@ -89,8 +90,7 @@ def draw() -> None:
         return
     _change(found[0], *found[1])
     if found[1] == (now.choice, edit):  # else the last good pictures stand here, and this change may not be possible
-        with st.expander(t("code.title")):
-            _code(now.choice, edit)
+        folded("code", t("code.title"), partial(_code, now.choice, edit))
 
 
 def _change(shown: Change, choice: Choice, edit: Edit) -> None:
