@@ -20,6 +20,7 @@ from ..scenario.mistakes import sentence
 from ..scenario.outcome import Crossing, build_place, compare, compared, crossings, expected_compare
 from ..shell import charts, codebox, filebox
 from ..shell.address import leave
+from ..shell.charts import Picture
 from ..shell.controls import algorithm_label, folded, place_label
 from ..shell.look import SERIES, color
 from ..shell.notes import complain, mistake, note, title, verdict
@@ -141,12 +142,19 @@ def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
     if frame.empty:  # a single rank has no busbw
         note(t("compare.nothing"))
         return
-    lines = _lines(frame, what, list(dict.fromkeys(good["name"])))
+    charts.chart(what, _picture, frame, what, list(dict.fromkeys(good["name"])), found)
+
+
+def _picture(frame: pd.DataFrame, what: str, names: list[str], found: list[Crossing]) -> Picture:
+    """Lines over sizes, what the pointer over them shows, and where the lead changes."""
+    lines = _lines(frame, what, names)
     tips = charts.tips(name="algorithm", size="nbytes", said=f"compare.{what}.axis", chunks="option.chunks")
     near = lines.mark_point(size=90, opacity=0).encode(tooltip=tips)
     near_axis = float(frame["nbytes"].min()) * (frame["nbytes"].max() / frame["nbytes"].min()) ** 0.2
-    picture = alt.layer(lines, near, *_marks(found, near_axis, is_dark()))
-    charts.chart(picture.properties(height=_TALL, description=t(f"compare.{what}"), padding=charts.ROOM), what)
+    layers = lines, near, *_marks(found, near_axis, is_dark())
+    look = {"height": _TALL, "description": t(f"compare.{what}"), "padding": charts.ROOM}
+    made: Picture = alt.layer(*layers).properties(**look)
+    return made
 
 
 def _lines(frame: pd.DataFrame, what: str, names: list[str]) -> alt.Chart:

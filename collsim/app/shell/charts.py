@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
+import pickle
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import altair as alt
@@ -12,15 +15,18 @@ import pandas as pd
 import pyarrow
 import streamlit as st
 from altair.utils.schemapi import disable_debug_mode
+from cachetools import LRUCache
 
 from .look import chart_look
-from .session import is_dark, t
+from .session import is_dark, language, t
 
+Picture = alt.LayerChart | alt.FacetChart
 SIZES: list[list[Any]] = [["B", 1], ["KiB", 2**10], ["MiB", 2**20], ["GiB", 2**30], ["TiB", 2**40]]
 TIMES: list[list[Any]] = [["ns", 1e-9], ["µs", 1e-6], ["ms", 1e-3], ["s", 1]]
 RATES: list[list[Any]] = [["B/s", 1], ["kB/s", 1e3], ["MB/s", 1e6], ["GB/s", 1e9]]
 MEBI = 2**20
 _ONE_AT_A_TIME = threading.Lock()  # what altair does with tables and themes holds for all threads
+_MADE: LRUCache[bytes, dict[str, Any]] = LRUCache(256)  # pictures as Vega-Lite has them, 10 to 100 kB each
 disable_debug_mode()  # else every part of a picture is held against the schema, a third of a second a page
 ROOM = {"left": 4, "right": 24, "top": 8, "bottom": 4}  # pixels round a chart
 
@@ -65,13 +71,19 @@ def tips(**titles: str) -> list[alt.Tooltip]:
     return [alt.Tooltip(f"{column}:N", title=t(key)) for column, key in titles.items()]
 
 
-def chart(picture: Any, key: str) -> None:
-    """Draw a chart over the whole width, in the look of the theme."""
-    shown = _spec(picture.configure(**chart_look(is_dark())))
-    st.vega_lite_chart(spec=shown, width="stretch", theme=None, key=f"chart_{key}")
+def chart(key: str, make: Callable[..., Picture], *given: Any) -> None:
+    """Draw the picture that `make(*given)` makes over the whole width, in the look of the theme; it is made once."""
+    name = hashlib.sha256(pickle.dumps((make.__module__, make.__qualname__, language(), is_dark(), given))).digest()
+    with _ONE_AT_A_TIME:
+        shown = _MADE.get(name)
+    if shown is None:
+        shown = _spec(make(*given).configure(**chart_look(is_dark())))
+        with _ONE_AT_A_TIME:
+            _MADE[name] = shown
+    st.vega_lite_chart(spec=copy.deepcopy(shown), width="stretch", theme=None, key=f"chart_{key}")
 
 
-def _spec(picture: Any) -> dict[str, Any]:
+def _spec(picture: Picture) -> dict[str, Any]:
     """A picture as Vega-Lite has it, its tables as Arrow has them. Holding it against the schema takes longer than all
     else, and a picture that a test saw once stays right."""
     held: dict[str, bytes] = {}
